@@ -1,0 +1,3 @@
+//! The binary `countersign`: parse, call, print, exit.
+
+fn main() {}

@@ -1,0 +1,23 @@
+//! Turns the rule files into static tables, so that nothing is parsed when the program starts.
+
+use std::path::PathBuf;
+
+#[path = "build/code.rs"]
+mod code;
+#[path = "build/commands.rs"]
+mod commands;
+#[path = "build/crisis.rs"]
+mod crisis;
+#[path = "build/tools.rs"]
+mod tools;
+
+fn main() -> Result<(), String> {
+    println!("cargo::rerun-if-changed=rules");
+    println!("cargo::rerun-if-changed=build");
+    let rules = PathBuf::from("rules");
+    let out = PathBuf::from(std::env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?);
+    commands::generate(&rules.join("commands"), &out)?;
+    tools::generate(&rules.join("tools"), &out)?;
+    code::generate(&rules.join("code"), &out)?;
+    crisis::generate(&rules.join("crisis"), &out)
+}

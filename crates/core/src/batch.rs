@@ -1,0 +1,1 @@
+//! Batches: which calls of a list may run side by side.

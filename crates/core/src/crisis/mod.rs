@@ -1,0 +1,1 @@
+//! Signs of a person in crisis, and the card that answers them.

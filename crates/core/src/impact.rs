@@ -1,0 +1,77 @@
+//! The impact preview: what a call would touch, typed, worst first.
+
+use serde::Serialize;
+
+/// How many entries of a kind are listed; the rest is counted.
+pub const LISTED: usize = 16;
+
+/// A list that keeps its first entries and counts all of them.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Touched {
+    /// The first few.
+    pub listed: Vec<String>,
+    /// How many there are in all.
+    pub count: u32,
+}
+
+impl Touched {
+    /// Adds an entry unless it is listed already.
+    pub fn add(&mut self, entry: &str) {
+        if self.listed.iter().any(|e| e == entry) {
+            return;
+        }
+        self.count = self.count.saturating_add(1);
+        if self.listed.len() < LISTED {
+            self.listed.push(entry.to_owned());
+        }
+    }
+
+    /// Whether nothing was added.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+}
+
+/// An amount of money as the caller wrote it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Money {
+    /// The exact digits of the argument.
+    pub amount: String,
+    /// Currency if one was named.
+    pub currency: Option<String>,
+}
+
+/// What would be touched. Fields stand in the order in which people care.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Impact {
+    /// Money moved or committed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub money: Vec<Money>,
+    /// People or addresses that would hear something.
+    #[serde(skip_serializing_if = "Touched::is_empty")]
+    pub recipients: Touched,
+    /// Files or folders deleted.
+    #[serde(skip_serializing_if = "Touched::is_empty")]
+    pub deletes: Touched,
+    /// Files or folders written.
+    #[serde(skip_serializing_if = "Touched::is_empty")]
+    pub writes: Touched,
+    /// Database tables, rows or statements changed.
+    #[serde(skip_serializing_if = "Touched::is_empty")]
+    pub rows: Touched,
+    /// Services, processes, clusters, cloud resources changed.
+    #[serde(skip_serializing_if = "Touched::is_empty")]
+    pub services: Touched,
+    /// Secrets read.
+    #[serde(skip_serializing_if = "Touched::is_empty")]
+    pub secrets: Touched,
+    /// Hosts talked to.
+    #[serde(skip_serializing_if = "Touched::is_empty")]
+    pub hosts: Touched,
+    /// Programs started.
+    #[serde(skip_serializing_if = "Touched::is_empty")]
+    pub programs: Touched,
+    /// Items in a bulk operation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub items: Option<u32>,
+}

@@ -1,0 +1,17 @@
+//! The pure judgement of Countersign: no I/O, no clock, no randomness; same input, same output.
+
+pub mod batch;
+pub mod call;
+pub mod canon;
+pub mod code;
+pub mod context;
+pub mod crisis;
+pub mod effect;
+pub mod finding;
+pub mod impact;
+pub mod json;
+pub mod paths;
+pub mod phrase;
+pub mod sql;
+pub mod tier;
+pub mod verdict;

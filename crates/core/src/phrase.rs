@@ -1,0 +1,1 @@
+//! Two words from a digest, so that a swapped prompt is visible.

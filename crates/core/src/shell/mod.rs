@@ -1,0 +1,1 @@
+//! Reading shell text.

@@ -1,0 +1,1 @@
+//! Tools that are not shell: a catalogue, and a careful reading of names and arguments.
