@@ -1,1 +1,233 @@
 //! Paths: which class of target a path is, and what touching it costs.
+
+use std::borrow::Cow;
+
+use crate::glob;
+use crate::shell::tables::{
+    CLASSES, DIRS, HOME_PATHS, LOCAL_PATHS, NAME_GLOBS, NAMES, PathClass, ROOT_PATHS,
+};
+use crate::tier::Tier;
+
+/// Stands for the part of a word that is only known when the command runs.
+pub const UNKNOWN: char = '\0';
+
+/// What is done to a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Act {
+    /// Reading.
+    Read,
+    /// Writing or adding.
+    Write,
+    /// Deleting one.
+    Delete,
+    /// Deleting with all below.
+    DeleteTree,
+    /// Changing owner or mode.
+    Change,
+    /// The same with all below.
+    ChangeTree,
+}
+
+impl PathClass {
+    /// What this act costs on this class.
+    pub fn cost(&self, act: Act) -> Tier {
+        match act {
+            Act::Read => self.read,
+            Act::Write => self.write,
+            Act::Delete => self.delete,
+            Act::DeleteTree => self.delete_tree,
+            Act::Change => self.change,
+            Act::ChangeTree => self.change_tree,
+        }
+    }
+}
+
+/// The class of a path as written in a command, seen from `cwd` if that is known.
+pub fn class_of(path: &str, cwd: Option<&str>) -> &'static PathClass {
+    let path = normal(path, cwd);
+    let mut best = CLASSES.len().saturating_sub(1);
+    let mut offer = |class: u8| best = best.min(usize::from(class));
+    let last = path.rsplit('/').next().unwrap_or_default();
+    if let Ok(at) = NAMES.binary_search_by(|(n, _)| (*n).cmp(last)) {
+        NAMES.get(at).into_iter().for_each(|(_, c)| offer(*c));
+    }
+    for (pattern, class) in NAME_GLOBS {
+        if glob::matches(pattern, last) {
+            offer(*class);
+        }
+    }
+    if path.contains("/.") || path.starts_with('.') || path.contains("gcloud") {
+        for part in path.split('/') {
+            if let Ok(at) = DIRS.binary_search_by(|(n, _)| (*n).cmp(part)) {
+                DIRS.get(at).into_iter().for_each(|(_, c)| offer(*c));
+            }
+        }
+    }
+    let patterns = match path.as_bytes().first() {
+        Some(b'/') => ROOT_PATHS,
+        Some(b'~') => HOME_PATHS,
+        _ => LOCAL_PATHS,
+    };
+    // Patterns stand in class order, so the first that fits is the gravest of its kind.
+    if let Some((_, class)) = patterns.iter().find(|(pattern, _)| fits(pattern, &path)) {
+        offer(*class);
+    }
+    // INVARIANT: `best` is an index of CLASSES; the last class fits every path.
+    CLASSES.get(best).unwrap_or(&LAST)
+}
+
+static LAST: PathClass = PathClass {
+    id: "unknown",
+    name: "an unknown place",
+    read: Tier::Low,
+    write: Tier::Medium,
+    delete: Tier::Medium,
+    delete_tree: Tier::High,
+    change: Tier::Medium,
+    change_tree: Tier::High,
+};
+
+/// `/etc/**` fits `/etc` and all below; otherwise parts must agree one by one.
+fn fits(pattern: &str, path: &str) -> bool {
+    if let Some(prefix) = pattern.strip_suffix("**") {
+        let folder = prefix.strip_suffix('/').unwrap_or(prefix);
+        if !folder.contains('*') {
+            return path
+                .strip_prefix(folder)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || folder.is_empty());
+        }
+        let depth = folder.split('/').count();
+        let mut parts = path.split('/');
+        return folder.split('/').all(|p| parts.next().is_some_and(|q| glob::matches(p, q)))
+            && path.split('/').count() >= depth;
+    }
+    if !pattern.contains('*') {
+        return pattern == path;
+    }
+    // A last part `*` stands for the shell's own star (everything here), not for any one name.
+    if pattern == "*" {
+        return path == "*";
+    }
+    if let Some(folder) = pattern.strip_suffix("/*").filter(|f| !f.contains('*')) {
+        let rest = path.strip_prefix(folder).and_then(|r| r.strip_prefix('/'));
+        return rest.is_some_and(|r| r == "*" || r == "\0");
+    }
+    let mut parts = path.split('/');
+    pattern.split('/').all(|p| parts.next().is_some_and(|q| glob::matches(p, q)))
+        && parts.next().is_none()
+}
+
+/// Folds a path: `//`, `.`, `..`, homes of named users to `~`, and joins it to a known folder.
+pub fn normal<'p>(path: &'p str, cwd: Option<&str>) -> Cow<'p, str> {
+    let relative = !path.starts_with(['/', '~', UNKNOWN]);
+    let joined: Cow<'p, str> = match cwd {
+        Some(cwd) if relative && cwd != "." && !cwd.is_empty() => {
+            Cow::Owned(format!("{}/{path}", cwd.trim_end_matches('/')))
+        }
+        _ => Cow::Borrowed(path),
+    };
+    let plain = !joined.contains("//")
+        && !joined.contains("/.")
+        && !joined.starts_with("./")
+        && !joined.starts_with("..")
+        && !(joined.len() > 1 && joined.ends_with('/'))
+        && !joined.starts_with("/home")
+        && !joined.starts_with("/Users")
+        && !joined.starts_with("/root")
+        && !joined.starts_with("/var/root")
+        && !joined.starts_with("~");
+    if plain {
+        return joined;
+    }
+    let mut parts: Vec<&str> = Vec::new();
+    let absolute = joined.starts_with('/');
+    for part in joined.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => match parts.last() {
+                Some(&p) if p != ".." && p != "~" => {
+                    parts.pop();
+                }
+                None if absolute => {}
+                _ => parts.push(".."),
+            },
+            // `~alice` is a home as well.
+            p if parts.is_empty() && !absolute && p.starts_with('~') => parts.push("~"),
+            p => parts.push(p),
+        }
+    }
+    let folded = parts.join("/");
+    let folded = if absolute { format!("/{folded}") } else { folded };
+    Cow::Owned(home(folded))
+}
+
+/// `/home/alice/x`, `/Users/alice/x` and `/root/x` are `~/x`.
+fn home(path: String) -> String {
+    for root in ["/home/", "/Users/"] {
+        if let Some(rest) = path.strip_prefix(root) {
+            return match rest.split_once('/') {
+                Some((_, below)) => format!("~/{below}"),
+                None if rest == "*" => path,
+                None => "~".to_owned(),
+            };
+        }
+    }
+    for root in ["/root/", "/var/root/"] {
+        if let Some(below) = path.strip_prefix(root) {
+            return format!("~/{below}");
+        }
+    }
+    if path == "/root" || path == "/var/root" {
+        return "~".to_owned();
+    }
+    if path.is_empty() { ".".to_owned() } else { path }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(path: &str) -> &'static str {
+        class_of(path, None).id
+    }
+
+    #[test]
+    fn classes() {
+        assert_eq!(id("/"), "root");
+        assert_eq!(id("//"), "root");
+        assert_eq!(id("/./"), "root");
+        assert_eq!(id("/tmp/.."), "root");
+        assert_eq!(id("/*"), "root");
+        assert_eq!(id("/etc"), "system-whole");
+        assert_eq!(id("/etc/hosts"), "system");
+        assert_eq!(id("/etc/../etc/shadow"), "password-store");
+        assert_eq!(id("/tmp/build"), "temporary");
+        assert_eq!(id("~/.ssh/id_rsa"), "credentials");
+        assert_eq!(id("/home/bob/.ssh/id_ed25519"), "credentials");
+        assert_eq!(id("/home/bob/.ssh/authorized_keys"), "access-control");
+        assert_eq!(id("~/.ssh/id_rsa.pub"), "public-keys");
+        assert_eq!(id("/home/bob"), "home-whole");
+        assert_eq!(id("/home/bob/x"), "home");
+        assert_eq!(id("/root/.bashrc"), "shell-startup");
+        assert_eq!(id("build"), "project");
+        assert_eq!(id("./build/"), "project");
+        assert_eq!(id("."), "project-whole");
+        assert_eq!(id("*"), "project-whole");
+        assert_eq!(id("../x"), "elsewhere");
+        assert_eq!(id(".git"), "git-store");
+        assert_eq!(id(".git/hooks/pre-commit"), "git-hooks");
+        assert_eq!(id("/dev/null"), "discard");
+        assert_eq!(id("/dev/sda1"), "device");
+        assert_eq!(id("/path/to/x"), "elsewhere");
+        assert_eq!(id("\0/x"), "project");
+        assert_eq!(id(".env"), "env-file");
+        assert_eq!(id("/proc/self/mem"), "memory");
+    }
+
+    #[test]
+    fn seen_from_a_folder() {
+        assert_eq!(class_of("*", Some("/")).id, "root");
+        assert_eq!(class_of("x", Some("/etc")).id, "system");
+        assert_eq!(class_of("*", Some("~")).id, "home-whole");
+    }
+}

@@ -1,1 +1,56 @@
-//! Reading shell text.
+//! Shell text: read into a small IR, then walked for what it would do.
+
+mod ast;
+mod builtins;
+mod command;
+mod expand;
+mod flow;
+mod interpret;
+mod invocation;
+mod output;
+mod reader;
+mod scripts;
+mod signs;
+pub mod tables;
+mod touch;
+mod walk;
+mod word;
+
+use std::borrow::Cow;
+
+use crate::context::Context;
+use crate::finding::{Findings, Span};
+use expand::Arg;
+use flow::{Flow, Taint};
+use walk::{Shared, Walker};
+
+pub use reader::{MAX_BYTES, MAX_DEPTH, Problem};
+
+/// Whether the reader understands a text to its end; the oracles of the tests ask this.
+pub fn readable(text: &str) -> Result<(), (Problem, usize)> {
+    match reader::read(text).problem {
+        None => Ok(()),
+        Some(problem) => Err(problem),
+    }
+}
+
+/// Reads shell text and adds what it would do. `base` is where the text starts in its argument.
+pub fn read_nested(text: &str, base: usize, ctx: &Context<'_>, depth: u8, out: &mut Findings) {
+    let mut shared = Shared::new(ctx, base, out);
+    shared.texts = depth;
+    shared.cwd = None;
+    shared.text(text, Flow::none());
+}
+
+/// The same for a command that is already in words.
+pub fn read_argv(argv: &[String], base: usize, ctx: &Context<'_>, depth: u8, out: &mut Findings) {
+    let mut shared = Shared::new(ctx, base, out);
+    shared.texts = depth;
+    let span = Span::new(base, base);
+    let args: Vec<Arg<'_>> = argv
+        .iter()
+        .map(|word| Arg { text: Cow::Borrowed(word), span, taint: Taint::default(), glob: false })
+        .collect();
+    let mut walker = Walker { shared: &mut shared, functions: Vec::new(), defining: None };
+    walker.command(&args, Flow::none(), span);
+}

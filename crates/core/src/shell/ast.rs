@@ -1,0 +1,147 @@
+//! The small IR of shell text: lists of pipelines of stages, words in parts.
+
+use std::borrow::Cow;
+
+/// A list of pipelines, in the order they stand.
+pub type List<'a> = Vec<Pipeline<'a>>;
+
+/// Stages joined by `|`.
+#[derive(Debug, Clone)]
+pub struct Pipeline<'a> {
+    /// At least one.
+    pub stages: Vec<Stage<'a>>,
+    /// Ended by `&`.
+    pub background: bool,
+}
+
+/// One stage of a pipeline with its redirections.
+#[derive(Debug, Clone)]
+pub struct Stage<'a> {
+    /// What runs.
+    pub node: Node<'a>,
+    /// Redirections of the whole stage.
+    pub redirections: Vec<Redirection<'a>>,
+    /// Where it stands.
+    pub start: usize,
+    /// One past its end.
+    pub end: usize,
+}
+
+/// What a stage is.
+#[derive(Debug, Clone)]
+pub enum Node<'a> {
+    /// Assignments and words.
+    Simple(Simple<'a>),
+    /// `{ …; }`, `( … )`, and the parts of `if` and `while`: all of them may run.
+    Group(List<'a>),
+    /// `for NAME in WORDS; do …; done`
+    For { name: &'a str, words: Vec<Word<'a>>, body: List<'a> },
+    /// `case WORD in …) …;; esac`
+    Case { word: Word<'a>, arms: Vec<List<'a>> },
+    /// `NAME () …`
+    Function { name: Cow<'a, str>, body: Box<Stage<'a>> },
+    /// `[[ … ]]` and `(( … ))`: words that are only looked at.
+    Test(Vec<Word<'a>>),
+}
+
+/// Assignments and words of a simple command.
+#[derive(Debug, Clone, Default)]
+pub struct Simple<'a> {
+    /// `NAME=value` before the command.
+    pub assignments: Vec<Assignment<'a>>,
+    /// The command and its arguments.
+    pub words: Vec<Word<'a>>,
+}
+
+/// One `NAME=value`.
+#[derive(Debug, Clone)]
+pub struct Assignment<'a> {
+    /// Name.
+    pub name: &'a str,
+    /// `+=`.
+    pub append: bool,
+    /// Value; for arrays all elements.
+    pub value: Vec<Word<'a>>,
+}
+
+/// A word in its parts.
+#[derive(Debug, Clone)]
+pub struct Word<'a> {
+    /// The parts, left to right.
+    pub parts: Parts<'a>,
+    /// Where it stands.
+    pub start: usize,
+    /// One past its end.
+    pub end: usize,
+}
+
+/// Most words are one plain piece; only the others cost an allocation.
+#[derive(Debug, Clone)]
+pub enum Parts<'a> {
+    /// Unquoted text without any special character.
+    Plain(&'a str),
+    /// Anything else.
+    Many(Vec<Part<'a>>),
+}
+
+/// A part of a word.
+#[derive(Debug, Clone)]
+pub enum Part<'a> {
+    /// Unquoted text: globs, braces and a leading tilde still mean something.
+    Bare(Cow<'a, str>),
+    /// Quoted text: means itself.
+    Quoted(Cow<'a, str>),
+    /// `$NAME`, `${NAME…}`.
+    Variable { name: &'a str, operation: Operation<'a>, quoted: bool },
+    /// `$( … )`.
+    Command { list: List<'a>, quoted: bool },
+    /// Backquotes: their text is unescaped first and read when it is walked.
+    Backquote { text: Cow<'a, str>, start: usize, quoted: bool },
+    /// `<( … )` or `>( … )`.
+    Process { list: List<'a>, reads: bool },
+    /// `$(( … ))` with the commands inside it.
+    Arithmetic { lists: Vec<List<'a>> },
+}
+
+/// What `${…}` does with its variable.
+#[derive(Debug, Clone)]
+pub enum Operation<'a> {
+    /// Nothing.
+    Plain,
+    /// `:-word`, `-word`, `:=word`, `=word`
+    Default(Box<Word<'a>>),
+    /// `:+word`, `+word`
+    Alternative(Box<Word<'a>>),
+    /// `:offset:length`
+    Slice(&'a str),
+    /// Everything else: what comes out is not followed. The word may hold commands.
+    Other(Box<Word<'a>>),
+}
+
+/// A redirection.
+#[derive(Debug, Clone)]
+pub struct Redirection<'a> {
+    /// What it does.
+    pub kind: Redirect<'a>,
+    /// Its number if written, else the usual one.
+    pub number: Option<u32>,
+}
+
+/// Kinds of redirection.
+#[derive(Debug, Clone)]
+pub enum Redirect<'a> {
+    /// `< file`
+    Read(Word<'a>),
+    /// `> file`, `>| file`, `&> file`
+    Write(Word<'a>),
+    /// `>> file`, `&>> file`
+    Append(Word<'a>),
+    /// `<> file`
+    Both(Word<'a>),
+    /// `>& word`, `<& word`
+    Duplicate(Word<'a>),
+    /// `<<< word`
+    Text(Word<'a>),
+    /// `<< END`: the body as a word (its expansions still happen unless the mark was quoted).
+    Here(Word<'a>),
+}

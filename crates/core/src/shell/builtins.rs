@@ -1,0 +1,101 @@
+//! What the shell itself does: `cd`, `eval`, `source`, `export`, `alias`, `trap`.
+
+use std::borrow::Cow;
+
+use super::expand::Arg;
+use super::flow::{Flow, Taint};
+use super::signs;
+use super::tables::Touch;
+use super::walk::Walker;
+use crate::effect::Effect;
+use crate::finding::Span;
+use crate::paths::{UNKNOWN, class_of, normal};
+
+impl<'t> Walker<'t, '_, '_, '_> {
+    /// The command if it is one of the shell's own that change how we read on.
+    pub(super) fn builtin(&mut self, args: &[Arg<'t>], stdin: &Flow, span: Span) -> Option<Flow> {
+        let first = args.first()?;
+        match first.text.as_ref() {
+            "cd" | "pushd" | "chdir" => {
+                self.enter(args);
+                Some(Flow::none())
+            }
+            "eval" => Some(self.eval(args, stdin, span)),
+            "source" | "." => Some(self.source(args, stdin, span)),
+            "export" | "declare" | "typeset" | "local" | "readonly" | "set" | "setenv" => {
+                self.export(args);
+                None
+            }
+            "alias" => {
+                for arg in args.iter().skip(1) {
+                    if let Some((_, text)) = arg.text.split_once('=') {
+                        let text = text.replace(UNKNOWN, "$_");
+                        self.inside(&text, arg.span, Flow::none());
+                    }
+                }
+                None
+            }
+            "trap" => {
+                let text = args.get(1).filter(|a| !a.text.starts_with('-') && args.len() > 2)?;
+                let body = text.text.replace(UNKNOWN, "$_");
+                self.inside(&body, text.span, Flow::none());
+                Some(Flow::none())
+            }
+            "$0" => {
+                self.shared.sign(&signs::FORK_BOMB, Some(span));
+                Some(Flow::none())
+            }
+            _ => None,
+        }
+    }
+
+    fn enter(&mut self, args: &[Arg<'t>]) {
+        let target = args.iter().skip(1).find(|a| !a.text.starts_with('-')).map_or("~", |a| &a.text);
+        let place = normal(target, self.shared.cwd.as_deref()).into_owned();
+        self.shared.cwd = (!place.contains(UNKNOWN)).then_some(place);
+    }
+
+    fn eval(&mut self, args: &[Arg<'t>], stdin: &Flow, span: Span) -> Flow {
+        let mut text = String::new();
+        let mut taint = Taint::default();
+        for (i, arg) in args.iter().enumerate().skip(1) {
+            if i > 1 {
+                text.push(' ');
+            }
+            text.push_str(&arg.text);
+            taint = taint.and(arg.taint);
+        }
+        let arg = Arg { text: Cow::Owned(text), span, taint, glob: false };
+        self.shell_text(&arg, stdin)
+    }
+
+    fn source(&mut self, args: &[Arg<'t>], stdin: &Flow, span: Span) -> Flow {
+        let Some(arg) = args.get(1) else { return Flow::none() };
+        self.shared.out.effect(Effect::Exec);
+        if arg.text.starts_with("/dev/fd/") || arg.taint.has(Taint::NET) {
+            let flow = self.shared.process.take().unwrap_or(Flow::unknown(arg.taint));
+            return self.run_flow(&flow, span);
+        }
+        if arg.text == "/dev/stdin" || arg.text == "-" {
+            return self.run_flow(stdin, span);
+        }
+        if let Some(flow) = self.known_file(&arg.text) {
+            return self.run_flow(&flow, span);
+        }
+        self.touch(Touch::Read, arg, false);
+        let class = class_of(&arg.text, self.shared.cwd.as_deref());
+        if class.id == "temporary" {
+            self.shared.sign(&signs::ODD_PLACE, Some(span));
+        }
+        Flow::unknown(Taint::default())
+    }
+
+    fn export(&mut self, args: &[Arg<'t>]) {
+        for arg in args.iter().skip(1) {
+            if let Some((name, value)) = arg.text.split_once('=') {
+                self.assigned(name, value, arg.span);
+                self.set(name, value.to_owned(), arg.taint);
+            }
+        }
+    }
+}

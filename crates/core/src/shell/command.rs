@@ -1,0 +1,497 @@
+//! One command with its final words: what is it, what does it run inside, what does it touch.
+
+use std::borrow::Cow;
+
+use super::expand::Arg;
+use super::flow::{Flow, Taint};
+use super::invocation::Invocation;
+use super::signs;
+use super::tables::{self, EVERYWHERE, Inner, Rule, Spec, Touch, UNLISTED, Wrapper};
+use super::walk::Walker;
+use crate::effect::Effect;
+use crate::finding::{Doubt, Factor, Finding, Span};
+use crate::glob;
+use crate::paths::{UNKNOWN, class_of};
+use crate::tier::{Points, Tier};
+
+type Known = (&'static Spec, &'static [&'static Rule]);
+
+impl<'t> Walker<'t, '_, '_, '_> {
+    /// Judges one command; returns what it would write to its output.
+    pub(super) fn command(&mut self, args: &[Arg<'t>], stdin: Flow, span: Span) -> Flow {
+        let Some(first) = args.first() else { return stdin };
+        if first.is_unknown() || first.text.is_empty() {
+            return self.dynamic(args, &stdin, span);
+        }
+        if let Some(flow) = self.builtin(args, &stdin, span) {
+            return flow;
+        }
+        if let Some(flow) = self.call(&first.text, args, &stdin) {
+            return flow;
+        }
+        if first.glob {
+            return self.globbed(args, &stdin, span);
+        }
+        if first.text.contains('/') {
+            if let Some(content) = self.known_file(&first.text) {
+                return self.run_written(content, first, &stdin);
+            }
+        }
+        match resolve(&first.text) {
+            Some(known) => self.known(known, args, stdin, span),
+            None => self.unlisted(args, &stdin, span),
+        }
+    }
+
+    /// The program's name is only known at run time.
+    fn dynamic(&mut self, args: &[Arg<'t>], stdin: &Flow, span: Span) -> Flow {
+        let Some(first) = args.first() else { return Flow::none() };
+        if first.text.is_empty() {
+            // An empty word runs nothing; what follows is not run either.
+            return Flow::none();
+        }
+        self.shared.out.doubt(Doubt::DynamicProgram);
+        self.shared.out.effect(Effect::Exec);
+        let sign = if first.taint.has(Taint::NET) {
+            self.remote_sign(first.taint)
+        } else if first.taint.has(Taint::DECODED) {
+            &signs::DECODED_CODE
+        } else {
+            &signs::DYNAMIC
+        };
+        self.shared.sign(sign, Some(span));
+        let inv = Invocation::new(args, None);
+        let recursive = inv.has_any(&["-r", "-R", "--recursive"]) && inv.has_any(&["-f", "--force"]);
+        if recursive {
+            self.shared.sign(&signs::DYNAMIC_DELETE, Some(span));
+            for index in &inv.operands {
+                if let Some(arg) = inv.arg(*index) {
+                    self.touch(Touch::Delete, arg, true);
+                }
+            }
+        }
+        self.rules(EVERYWHERE, &inv, stdin.present, span);
+        Flow::unknown(stdin.taint)
+    }
+
+    /// `/bin/r?`: every program it could be counts.
+    fn globbed(&mut self, args: &[Arg<'t>], stdin: &Flow, span: Span) -> Flow {
+        self.shared.sign(&signs::DYNAMIC, Some(span));
+        self.shared.out.doubt(Doubt::DynamicProgram);
+        let Some(first) = args.first() else { return Flow::none() };
+        let pattern = first.text.rsplit('/').next().unwrap_or_default().replace(['[', ']'], "");
+        let names = tables::names().filter(|n| glob::matches(&pattern, n)).take(12);
+        for name in names {
+            let mut guess = args.to_vec();
+            if let Some(slot) = guess.first_mut() {
+                slot.text = Cow::Borrowed(name);
+                slot.glob = false;
+            }
+            if let Some(known) = resolve(name) {
+                self.known(known, &guess, stdin.clone(), span);
+            }
+        }
+        Flow::unknown(stdin.taint)
+    }
+
+    /// A file this text wrote before is run.
+    fn run_written(&mut self, content: Flow, first: &Arg<'t>, stdin: &Flow) -> Flow {
+        self.shared.out.effect(Effect::Exec);
+        if content.taint.has(Taint::NET) {
+            let sign = self.remote_sign(content.taint);
+            self.shared.sign(sign, Some(first.span));
+        } else {
+            self.shared.sign(&signs::WRITE_AND_RUN, Some(first.span));
+        }
+        match content.text {
+            Some(text) => self.inside(&text, first.span, stdin.clone()),
+            None => Flow::unknown(content.taint),
+        }
+    }
+
+    /// Reads a text that stands inside a word.
+    pub(super) fn inside(&mut self, text: &str, span: Span, stdin: Flow) -> Flow {
+        let old = self.shared.fixed.replace(span);
+        let flow = self.shared.text(text, stdin);
+        self.shared.fixed = old;
+        flow
+    }
+
+    pub(super) fn remote_sign(&self, taint: Taint) -> &'static signs::Sign {
+        if self.shared.root || taint.has(Taint::NET_OPEN) {
+            &signs::REMOTE_CODE_WORSE
+        } else {
+            &signs::REMOTE_CODE
+        }
+    }
+
+    /// A program without a description.
+    fn unlisted(&mut self, args: &[Arg<'t>], stdin: &Flow, span: Span) -> Flow {
+        let Some(first) = args.first() else { return Flow::none() };
+        let inv = Invocation::new(args, None);
+        self.shared.out.effect(Effect::Exec);
+        self.shared.out.doubt(Doubt::UnknownProgram);
+        self.shared.out.impact.programs.add(&first.text);
+        let odd = first.text.contains('/') && is_odd_place(&first.text);
+        let sign = match (self.shared.root, odd) {
+            (true, _) => &signs::UNKNOWN_AS_ROOT,
+            (_, true) => &signs::ODD_PLACE,
+            _ => &signs::UNKNOWN_PROGRAM,
+        };
+        self.shared.sign(sign, Some(first.span));
+        self.rules(UNLISTED, &inv, stdin.present, span);
+        self.rules(EVERYWHERE, &inv, stdin.present, span);
+        for index in &inv.operands {
+            if let Some(arg) = inv.arg(*index) {
+                if class_of(&arg.text, self.shared.cwd.as_deref()).read >= Tier::High {
+                    self.touch(Touch::Read, arg, false);
+                }
+            }
+        }
+        Flow::unknown(stdin.taint)
+    }
+
+    fn known(&mut self, known: Known, args: &[Arg<'t>], stdin: Flow, span: Span) -> Flow {
+        let (spec, rules) = known;
+        let inv = Invocation::new(args, Some(spec));
+        spec.effects.iter().for_each(|e| self.shared.out.effect(*e));
+        let describes = spec.wrappers.is_empty() && spec.interpreter.is_none();
+        if describes && inv.has_any(&["--help", "--version"]) {
+            return Flow::unknown(Taint::default());
+        }
+        let dry = inv.has_any(spec.dry);
+        let matched = self.rules(rules, &inv, stdin.present, span);
+        if !spec.inert {
+            self.rules(EVERYWHERE, &inv, stdin.present, span);
+        }
+        if self.shared.root && spec.base >= Tier::Low {
+            self.as_root(span);
+        }
+        if let Some(wrapper) = spec.wrappers.iter().find(|w| w.sub.is_empty() || inv.sub(w.sub).is_some()) {
+            if let Some(flow) = self.wrapped(wrapper, spec, &inv, &stdin, span) {
+                return flow;
+            }
+        }
+        if !spec.exec.is_empty() {
+            self.exec_options(spec, &inv, span);
+        }
+        if let Some(interpreter) = &spec.interpreter {
+            if let Some(flow) = self.interpret(interpreter, spec, &inv, &stdin, span) {
+                return flow;
+            }
+        }
+        let taint = if dry { Taint::default() } else { self.touches(spec, &inv, &stdin) };
+        if !matched && !dry && spec.base > Tier::Safe {
+            self.base(spec, span);
+        }
+        let taint = taint.and(stdin.taint);
+        if spec.sends {
+            self.sent(stdin.taint, taint, span);
+        }
+        if let Some(flow) = self.output(&inv, &stdin) {
+            return Flow { taint: flow.taint.and(taint), ..flow };
+        }
+        let fetched = if spec.fetches { self.fetched(&inv) } else { Taint::default() };
+        Flow::unknown(taint.and(fetched))
+    }
+
+    fn base(&mut self, spec: &Spec, span: Span) {
+        let say = if spec.say.is_empty() { "Changes something on this machine." } else { spec.say };
+        let code = Cow::Owned(format!("{}.ordinary", spec.family));
+        let mut finding = Finding::pattern(code, spec.base, say);
+        finding.span = Some(span);
+        self.shared.out.add(finding);
+    }
+
+    fn as_root(&mut self, span: Span) {
+        self.shared.out.effect(Effect::Privilege);
+        let mut finding = Finding::pattern(signs::AS_ROOT.code, Tier::Safe, signs::AS_ROOT.say);
+        finding.factor = Factor::Context;
+        finding.weight = Points(30);
+        finding.span = Some(span);
+        self.shared.out.add(finding);
+    }
+
+    /// Data that leaves with this command.
+    fn sent(&mut self, stdin: Taint, all: Taint, span: Span) {
+        if all.has(Taint::SECRET) {
+            self.shared.out.effect(Effect::NetOut);
+            self.shared.sign(&signs::EXFILTRATION, Some(span));
+        } else if stdin.has(Taint::FILE) {
+            self.shared.out.effect(Effect::NetOut);
+            self.shared.sign(&signs::UPLOAD, Some(span));
+        }
+    }
+
+    /// Where a download comes from, by its words.
+    fn fetched(&mut self, inv: &Invocation<'_, 't>) -> Taint {
+        let mut taint = Taint::NET;
+        for arg in inv.args.iter().skip(1) {
+            if arg.text.contains("://") || arg.text.contains('.') {
+                taint = taint.and(self.on_net(&arg.text));
+            }
+        }
+        taint
+    }
+
+    /// Holds rules against a call; whether any matched.
+    fn rules(&mut self, rules: &[&'static Rule], inv: &Invocation<'_, 't>, stdin: bool, span: Span) -> bool {
+        let mut matched = false;
+        for rule in rules {
+            if !inv.fits(rule, stdin, self.shared.root) {
+                continue;
+            }
+            matched = true;
+            rule.effects.iter().for_each(|e| self.shared.out.effect(*e));
+            if rule.irreversible {
+                self.shared.out.irreversible();
+            }
+            if rule.tier > Tier::Safe {
+                let mut finding = Finding::pattern(rule.id, rule.tier, rule.say);
+                finding.safer = rule.safer.map(Into::into);
+                finding.span = Some(span);
+                self.shared.out.add(finding);
+            }
+        }
+        matched
+    }
+
+    /// What options and operands do to paths and hosts.
+    fn touches(&mut self, spec: &'static Spec, inv: &Invocation<'_, 't>, stdin: &Flow) -> Taint {
+        let mut taint = Taint::default();
+        let recursive = inv.has_any(spec.recursive);
+        for (name, value) in &inv.values {
+            let Some((_, touch)) = spec.touches.iter().find(|(n, _)| n == name) else { continue };
+            let Some(word) = inv.args.get(value.word) else { continue };
+            let arg = Arg { text: Cow::Owned(value.text.to_owned()), ..word.clone() };
+            taint = taint.and(self.value_touch(*touch, &arg, stdin));
+        }
+        let operands = &spec.operands;
+        let lead: &[Touch] = if inv.has_any(spec.first_if) { &[] } else { operands.lead };
+        let count = inv.operands.len();
+        let tail_from = count.saturating_sub(operands.tail.len()).max(lead.len().min(count));
+        let in_place = inv.has_any(spec.in_place);
+        let skip_tail = spec.touches.iter().any(|(n, t)| {
+            matches!(t, Touch::Write) && !operands.tail.is_empty() && inv.values.iter().any(|(m, _)| m == n)
+        });
+        for (i, index) in inv.operands.iter().enumerate() {
+            let Some(arg) = inv.arg(*index) else { continue };
+            if let Some((_, touch)) = spec.keys.iter().find(|(k, _)| arg.text.starts_with(k)) {
+                let value = arg.text.split_once('=').map_or("", |(_, v)| v).to_owned();
+                let value = Arg { text: Cow::Owned(value), ..arg.clone() };
+                taint = taint.and(self.touch(*touch, &value, recursive));
+                continue;
+            }
+            let mut touch = if let Some(touch) = lead.get(i) {
+                *touch
+            } else if i >= tail_from && !skip_tail {
+                operands.tail.get(i - tail_from).copied().unwrap_or(operands.rest)
+            } else {
+                operands.rest
+            };
+            if in_place && touch == Touch::Read {
+                touch = Touch::Write;
+            }
+            if matches!(touch, Touch::Shell | Touch::Sql) {
+                taint = taint.and(self.value_touch(touch, arg, stdin));
+            } else if touch != Touch::Skip {
+                taint = taint.and(self.touch(touch, arg, recursive));
+            }
+        }
+        taint
+    }
+
+    /// Like `touch`, for values that may hold text to run.
+    fn value_touch(&mut self, touch: Touch, arg: &Arg<'t>, stdin: &Flow) -> Taint {
+        match touch {
+            Touch::Shell => {
+                self.shell_text(arg, stdin);
+                Taint::default()
+            }
+            Touch::Sql => {
+                self.sql_text(&arg.text, arg.span);
+                Taint::default()
+            }
+            Touch::Upload => {
+                if stdin.taint.has(Taint::SECRET) && arg.text.ends_with('-') {
+                    self.shared.sign(&signs::EXFILTRATION, Some(arg.span));
+                }
+                self.touch(touch, arg, false)
+            }
+            Touch::Run => {
+                self.shared.out.effect(Effect::Exec);
+                if let Some(content) = self.known_file(&arg.text) {
+                    self.run_written(content, arg, stdin);
+                } else {
+                    self.shared.sign(&signs::UNSEEN_CODE, Some(arg.span));
+                }
+                Taint::default()
+            }
+            _ => self.touch(touch, arg, false),
+        }
+    }
+
+    /// `find … -exec COMMAND ;`
+    fn exec_options(&mut self, spec: &Spec, inv: &Invocation<'_, 't>, span: Span) {
+        let tests = inv.options.len() > 1;
+        let start = inv.operand(0).filter(|o| !o.starts_with(['(', '!'])).unwrap_or(".");
+        let place = if tests { format!("{}/{UNKNOWN}", start.trim_end_matches('/')) } else { start.to_owned() };
+        let mut at = 1;
+        while let Some(arg) = inv.args.get(at) {
+            at += 1;
+            if !spec.exec.contains(&arg.text.as_ref()) {
+                continue;
+            }
+            let mut inner: Vec<Arg<'t>> = Vec::new();
+            while let Some(word) = inv.args.get(at) {
+                at += 1;
+                if word.text == ";" || word.text == "+" {
+                    break;
+                }
+                let mut word = word.clone();
+                if word.text.contains("{}") {
+                    word.text = Cow::Owned(word.text.replace("{}", &place));
+                    word.glob = false;
+                }
+                inner.push(word);
+            }
+            self.command(&inner, Flow::unknown(Taint::FILE), span);
+        }
+    }
+
+    /// The command inside `sudo`, `env`, `ssh`, `docker exec` …; none if there is none.
+    fn wrapped(
+        &mut self,
+        wrapper: &Wrapper,
+        spec: &'static Spec,
+        inv: &Invocation<'_, 't>,
+        stdin: &Flow,
+        span: Span,
+    ) -> Option<Flow> {
+        let sub = if wrapper.sub.is_empty() { 0 } else { wrapper.sub.split(' ').count() };
+        let skip = sub + usize::from(wrapper.skip);
+        let mut from = match inv.dashes {
+            Some(dashes) if wrapper.after_dashes || !spec.posix => dashes + 1,
+            _ if wrapper.after_dashes => return None,
+            _ => usize::from(*inv.operands.get(skip).unwrap_or(&u16::MAX)),
+        };
+        while wrapper.assignments && inv.args.get(from).is_some_and(|a| is_assignment(&a.text)) {
+            if let Some((name, value)) = inv.args.get(from).and_then(|a| a.text.split_once('=')) {
+                self.assigned(name, value, span);
+            }
+            from += 1;
+        }
+        let mut inner: Vec<Arg<'t>> = inv.args.get(from..).unwrap_or_default().to_vec();
+        if inner.is_empty() {
+            if wrapper.shell_when_bare && inv.operands.len() >= skip && !stdin.present {
+                self.shared.sign(&signs::SHELL_SESSION, Some(span));
+                return Some(Flow::none());
+            }
+            if wrapper.shell_when_bare && stdin.present {
+                return Some(self.run_flow(stdin, span));
+            }
+            return None;
+        }
+        if wrapper.feeds {
+            feed(&mut inner, inv, stdin);
+        }
+        let keep = (self.shared.root, self.shared.elsewhere, self.shared.cwd.clone());
+        self.shared.root |= wrapper.root;
+        self.shared.elsewhere |= wrapper.elsewhere;
+        let stdin = if wrapper.feeds { Flow::none() } else { stdin.clone() };
+        let flow = match wrapper.inner {
+            Inner::Argv => self.command(&inner, stdin, span),
+            Inner::Shell => {
+                let mut text = String::new();
+                let mut taint = Taint::default();
+                for (i, arg) in inner.iter().enumerate() {
+                    if i > 0 {
+                        text.push(' ');
+                    }
+                    text.push_str(&arg.text);
+                    taint = taint.and(arg.taint);
+                }
+                let arg = Arg { text: Cow::Owned(text), span, taint, glob: false };
+                self.shell_text(&arg, &stdin)
+            }
+        };
+        (self.shared.root, self.shared.elsewhere, self.shared.cwd) = keep;
+        Some(flow)
+    }
+
+    /// Shell text in a word, known or not.
+    pub(super) fn shell_text(&mut self, arg: &Arg<'t>, stdin: &Flow) -> Flow {
+        if arg.is_unknown() {
+            let sign = if arg.taint.has(Taint::NET) {
+                Some(self.remote_sign(arg.taint))
+            } else if arg.taint.has(Taint::DECODED) {
+                Some(&signs::DECODED_CODE)
+            } else if arg.text.starts_with(UNKNOWN) {
+                Some(&signs::UNSEEN_CODE)
+            } else {
+                None
+            };
+            if let Some(sign) = sign {
+                self.shared.sign(sign, Some(arg.span));
+                self.shared.out.doubt(Doubt::DynamicProgram);
+            }
+        }
+        let text = arg.text.replace(UNKNOWN, "$_");
+        self.inside(&text, arg.span, stdin.clone())
+    }
+}
+
+/// Appends to `xargs`' command what standard input holds.
+fn feed<'t>(inner: &mut Vec<Arg<'t>>, inv: &Invocation<'_, 't>, stdin: &Flow) {
+    let span = inner.last().map_or(Span::new(0, 0), |a| a.span);
+    let words: Vec<String> = match &stdin.text {
+        Some(text) if text.len() < 4096 => {
+            text.split_whitespace().take(32).map(str::to_owned).collect()
+        }
+        _ => vec![UNKNOWN.to_string()],
+    };
+    let place = inv.values.iter().find(|(n, _)| matches!(*n, "-I" | "-i" | "--replace" | "-J"));
+    if let Some((_, mark)) = place {
+        let all = words.join(" ");
+        for arg in inner.iter_mut().filter(|a| a.text.contains(mark.text) && !mark.text.is_empty()) {
+            arg.text = Cow::Owned(arg.text.replace(mark.text, &all));
+            arg.taint = arg.taint.and(stdin.taint);
+        }
+        return;
+    }
+    for word in words {
+        inner.push(Arg { text: Cow::Owned(word), span, taint: stdin.taint, glob: false });
+    }
+}
+
+fn is_assignment(text: &str) -> bool {
+    text.split_once('=').is_some_and(|(name, _)| {
+        !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+    })
+}
+
+/// `/tmp/x`, `/dev/shm/x`, `~/.hidden/x`, `./.x`: no place for a program.
+fn is_odd_place(path: &str) -> bool {
+    let class = class_of(path, None);
+    let hidden = path.rsplit('/').next().is_some_and(|n| n.starts_with('.') && n.len() > 2 && n != "..");
+    class.id == "temporary" || path.starts_with("/var/tmp") || hidden
+}
+
+/// The description of a program by the word that names it.
+fn resolve(word: &str) -> Option<Known> {
+    let name = word.rsplit('/').next().unwrap_or(word);
+    if let Some(known) = tables::spec(name) {
+        return Some(known);
+    }
+    // `python3.11`, `gcc-12`, `Rscript.exe`, `BASH` on file systems that fold case.
+    let folded = name.to_ascii_lowercase();
+    let folded = folded.strip_suffix(".exe").unwrap_or(&folded);
+    if let Some(known) = tables::spec(folded) {
+        return Some(known);
+    }
+    let bare = folded.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.').trim_end_matches('-');
+    if bare.len() < 2 || bare.len() == folded.len() {
+        return None;
+    }
+    tables::spec(bare)
+}

@@ -1,0 +1,322 @@
+//! Words → the words a command really gets: quotes, variables, braces, substitutions.
+
+use std::borrow::Cow;
+
+use super::ast::{Operation, Part, Parts, Word};
+use super::flow::{Flow, Taint};
+use super::walk::Walker;
+use crate::finding::Span;
+use crate::paths::UNKNOWN;
+
+/// A word after expansion. Parts that are only known at run time are `UNKNOWN` characters.
+#[derive(Debug, Clone)]
+pub struct Arg<'t> {
+    /// The text.
+    pub text: Cow<'t, str>,
+    /// Where it stands.
+    pub span: Span,
+    /// Where its unknown parts come from.
+    pub taint: Taint,
+    /// Holds an unquoted `*`, `?` or `[`.
+    pub glob: bool,
+}
+
+impl Arg<'_> {
+    /// Whether some of it is only known at run time.
+    pub fn is_unknown(&self) -> bool {
+        self.text.contains(UNKNOWN)
+    }
+}
+
+/// How many fields one word may become.
+const MAX_FIELDS: usize = 64;
+
+/// A word being put together.
+struct Field {
+    text: String,
+    glob: bool,
+    /// Something was written, even if it is empty (`""`).
+    real: bool,
+}
+
+impl Field {
+    fn new() -> Field {
+        Field { text: String::new(), glob: false, real: false }
+    }
+}
+
+impl<'t> Walker<'t, '_, '_, '_> {
+    /// Expands a word into as many fields as it becomes.
+    pub(super) fn expand(&mut self, word: &'t Word<'t>, out: &mut Vec<Arg<'t>>) {
+        let span = self.span(word.start, word.end);
+        match &word.parts {
+            Parts::Plain(text) => {
+                out.push(Arg { text: Cow::Borrowed(text), span, taint: Taint::default(), glob: false });
+            }
+            Parts::Many(parts) => {
+                if let [Part::Quoted(text)] = parts.as_slice() {
+                    let text = guard_tilde(text);
+                    out.push(Arg { text, span, taint: Taint::default(), glob: false });
+                    return;
+                }
+                self.expand_many(parts, span, out);
+            }
+        }
+    }
+
+    fn expand_many(&mut self, parts: &'t [Part<'t>], span: Span, out: &mut Vec<Arg<'t>>) {
+        let mut taint = Taint::default();
+        let mut fields = vec![Field::new()];
+        let braces = parts.iter().any(|p| matches!(p, Part::Bare(t) if t.contains('{')));
+        for (i, part) in parts.iter().enumerate() {
+            self.part(part, i == 0, &mut fields, &mut taint);
+            if fields.len() > MAX_FIELDS {
+                break;
+            }
+        }
+        for field in fields {
+            if !field.real && field.text.is_empty() {
+                continue;
+            }
+            let glob = field.glob;
+            if braces && field.text.contains('{') {
+                let mut many = Vec::new();
+                brace(&field.text, &mut many);
+                for text in many {
+                    out.push(Arg { text: Cow::Owned(text), span, taint, glob });
+                }
+            } else {
+                out.push(Arg { text: Cow::Owned(field.text), span, taint, glob });
+            }
+        }
+    }
+
+    fn part(&mut self, part: &'t Part<'t>, first: bool, fields: &mut Vec<Field>, taint: &mut Taint) {
+        let Some(field) = fields.last_mut() else { return };
+        match part {
+            Part::Bare(text) => {
+                field.real = true;
+                field.glob |= text.contains(['*', '?', '[']);
+                field.text.push_str(text);
+            }
+            Part::Quoted(text) => {
+                field.real = true;
+                if first && text.starts_with('~') {
+                    field.text.push_str("./");
+                }
+                // A quoted brace or star means itself; `[` around it keeps later readers from it.
+                field.text.push_str(text);
+            }
+            Part::Variable { name, operation, quoted } => {
+                let value = self.variable(name, operation, taint);
+                splice(fields, &value, *quoted);
+            }
+            Part::Command { list, quoted } => {
+                let flow = self.nested_list(list);
+                substitute(fields, flow, *quoted, taint);
+            }
+            Part::Backquote { text, start, quoted } => {
+                let flow = self.nested_text(text, *start);
+                substitute(fields, flow, *quoted, taint);
+            }
+            Part::Process { list, reads } => {
+                let flow = if *reads { self.nested_list(list) } else { self.fed_list(list) };
+                field.real = true;
+                field.text.push_str("/dev/fd/63");
+                *taint = taint.and(flow.taint);
+                if *reads {
+                    self.process_text(flow);
+                }
+            }
+            Part::Arithmetic { lists } => {
+                for list in lists {
+                    self.nested_list(list);
+                }
+                field.real = true;
+                field.text.push(UNKNOWN);
+            }
+        }
+    }
+
+    /// The value of a variable; `UNKNOWN` where it is not known.
+    fn variable(&mut self, name: &str, operation: &'t Operation<'t>, taint: &mut Taint) -> String {
+        let known = self.lookup(name).map(|(value, t)| {
+            *taint = taint.and(t);
+            value
+        });
+        match operation {
+            Operation::Plain => known.unwrap_or_else(|| UNKNOWN.to_string()),
+            Operation::Default(word) => match known {
+                Some(value) if !value.is_empty() => value,
+                _ => self.joined(word, taint),
+            },
+            Operation::Alternative(word) => self.joined(word, taint),
+            Operation::Slice(range) => {
+                known.and_then(|v| slice(&v, range)).unwrap_or_else(|| UNKNOWN.to_string())
+            }
+            Operation::Other(word) => {
+                let pattern = self.joined(word, taint);
+                let edited = known.and_then(|v| edit(&v, &pattern));
+                edited.unwrap_or_else(|| UNKNOWN.to_string())
+            }
+        }
+    }
+
+    /// A word as one text.
+    pub(super) fn joined(&mut self, word: &'t Word<'t>, taint: &mut Taint) -> String {
+        let mut args = Vec::new();
+        self.expand(word, &mut args);
+        let mut text = String::new();
+        for (i, arg) in args.iter().enumerate() {
+            if i > 0 {
+                text.push(' ');
+            }
+            text.push_str(&arg.text);
+            *taint = taint.and(arg.taint);
+        }
+        text
+    }
+}
+
+/// A quoted `~` is a name, not a home.
+fn guard_tilde<'t>(text: &Cow<'t, str>) -> Cow<'t, str> {
+    if text.starts_with('~') { Cow::Owned(format!("./{text}")) } else { text.clone() }
+}
+
+/// Adds a value: whole where quoted, split at blanks where not.
+fn splice(fields: &mut Vec<Field>, value: &str, quoted: bool) {
+    let Some(field) = fields.last_mut() else { return };
+    if quoted || !value.contains([' ', '\t', '\n']) {
+        field.real |= quoted || !value.is_empty();
+        field.glob |= !quoted && value.contains(['*', '?']);
+        field.text.push_str(value);
+        return;
+    }
+    let mut words = value.split([' ', '\t', '\n']);
+    if let Some(first) = words.next() {
+        field.real |= !first.is_empty();
+        field.text.push_str(first);
+    }
+    for word in words.take(MAX_FIELDS) {
+        if fields.last().is_some_and(|f| f.text.is_empty() && !f.real) {
+            fields.pop();
+        }
+        let glob = word.contains(['*', '?']);
+        fields.push(Field { text: word.to_owned(), glob, real: !word.is_empty() });
+    }
+}
+
+fn substitute(fields: &mut Vec<Field>, flow: Flow, quoted: bool, taint: &mut Taint) {
+    *taint = taint.and(flow.taint);
+    match flow.text {
+        Some(text) => splice(fields, text.trim_end_matches('\n'), quoted),
+        None => splice(fields, "\0", quoted),
+    }
+}
+
+/// `${v:offset:length}` with plain numbers.
+fn slice(value: &str, range: &str) -> Option<String> {
+    let (offset, length) = match range.split_once(':') {
+        Some((o, l)) => (o.trim(), Some(l.trim().parse::<usize>().ok()?)),
+        None => (range.trim(), None),
+    };
+    let count = value.chars().count();
+    let offset = if let Some(back) = offset.strip_prefix('-') {
+        count.checked_sub(back.parse::<usize>().ok()?)?
+    } else {
+        offset.parse::<usize>().ok()?
+    };
+    Some(value.chars().skip(offset).take(length.unwrap_or(usize::MAX)).collect())
+}
+
+/// `#`, `##`, `%`, `%%` with plain text, `/a/b`, `//a/b`, `,,`, `^^`.
+fn edit(value: &str, pattern: &str) -> Option<String> {
+    if pattern.contains(UNKNOWN) {
+        return None;
+    }
+    let plain = |p: &str| !p.contains(['*', '?', '[']);
+    if let Some(p) = pattern.strip_prefix("//") {
+        let (a, b) = p.split_once('/').unwrap_or((p, ""));
+        return (plain(a) && !a.is_empty()).then(|| value.replace(a, b));
+    }
+    if let Some(p) = pattern.strip_prefix('/') {
+        let (a, b) = p.split_once('/').unwrap_or((p, ""));
+        return (plain(a) && !a.is_empty()).then(|| value.replacen(a, b, 1));
+    }
+    match pattern {
+        ",," => return Some(value.to_lowercase()),
+        "^^" => return Some(value.to_uppercase()),
+        _ => {}
+    }
+    if let Some(p) = pattern.strip_prefix("##").or(pattern.strip_prefix('#')) {
+        return plain(p).then(|| value.strip_prefix(p).unwrap_or(value).to_owned());
+    }
+    if let Some(p) = pattern.strip_prefix("%%").or(pattern.strip_prefix('%')) {
+        return plain(p).then(|| value.strip_suffix(p).unwrap_or(value).to_owned());
+    }
+    None
+}
+
+/// `{a,b}` and `{1..3}`, outermost first, bounded.
+fn brace(text: &str, out: &mut Vec<String>) {
+    let mut work = vec![text.to_owned()];
+    while let Some(text) = work.pop() {
+        if out.len() + work.len() >= MAX_FIELDS {
+            out.push(text);
+            continue;
+        }
+        match split_brace(&text) {
+            None => out.push(text),
+            Some((before, middle, after)) => {
+                for choice in middle.into_iter().rev() {
+                    work.push(format!("{before}{choice}{after}"));
+                }
+            }
+        }
+    }
+}
+
+fn split_brace(text: &str) -> Option<(&str, Vec<String>, &str)> {
+    let open = text.find('{')?;
+    let (mut depth, mut commas, mut close) = (0usize, Vec::new(), None);
+    for (i, b) in text.bytes().enumerate().skip(open) {
+        match b {
+            b'{' => depth += 1,
+            b'}' => {
+                depth -= 1;
+                if depth == 0 {
+                    close = Some(i);
+                    break;
+                }
+            }
+            b',' if depth == 1 => commas.push(i),
+            _ => {}
+        }
+    }
+    let close = close?;
+    let before = text.get(..open)?;
+    let inner = text.get(open + 1..close)?;
+    let after = text.get(close + 1..)?;
+    if !commas.is_empty() {
+        let mut choices = Vec::new();
+        let mut from = open + 1;
+        for comma in commas.into_iter().chain([close]) {
+            choices.push(text.get(from..comma)?.to_owned());
+            from = comma + 1;
+        }
+        return Some((before, choices, after));
+    }
+    let (a, b) = inner.split_once("..")?;
+    if let (Ok(a), Ok(b)) = (a.parse::<i32>(), b.parse::<i32>()) {
+        let choices = (a.min(b)..=a.max(b)).take(8).map(|n| n.to_string()).collect();
+        return Some((before, choices, after));
+    }
+    let (mut ca, mut cb) = (a.chars(), b.chars());
+    match (ca.next(), ca.next(), cb.next(), cb.next()) {
+        (Some(x), None, Some(y), None) if x.is_ascii_alphabetic() && y.is_ascii_alphabetic() => {
+            let choices = (x.min(y)..=x.max(y)).take(26).map(String::from).collect();
+            Some((before, choices, after))
+        }
+        _ => None,
+    }
+}

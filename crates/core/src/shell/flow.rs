@@ -1,0 +1,230 @@
+//! What is known of the bytes that flow between commands.
+
+use std::borrow::Cow;
+
+/// Where data comes from; bits add up along a pipe.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Taint(pub u8);
+
+impl Taint {
+    /// From the network.
+    pub const NET: Taint = Taint(1);
+    /// From the network without encryption, or from a bare address.
+    pub const NET_OPEN: Taint = Taint(2);
+    /// Keys, passwords, tokens.
+    pub const SECRET: Taint = Taint(4);
+    /// Decoded or unpacked.
+    pub const DECODED: Taint = Taint(8);
+    /// A local file.
+    pub const FILE: Taint = Taint(16);
+
+    /// Both.
+    #[must_use]
+    pub const fn and(self, other: Taint) -> Taint {
+        Taint(self.0 | other.0)
+    }
+
+    /// Whether all bits of `other` are here.
+    pub const fn has(self, other: Taint) -> bool {
+        self.0 & other.0 == other.0
+    }
+}
+
+/// Bytes on their way from one command to the next.
+#[derive(Debug, Clone, Default)]
+pub struct Flow {
+    /// Whether anything flows here at all.
+    pub present: bool,
+    /// The exact text, where it can be known.
+    pub text: Option<String>,
+    /// Where it comes from.
+    pub taint: Taint,
+}
+
+impl Flow {
+    /// Nothing.
+    pub fn none() -> Flow {
+        Flow::default()
+    }
+
+    /// Known text.
+    pub fn text(text: String) -> Flow {
+        Flow { present: true, text: Some(text), taint: Taint::default() }
+    }
+
+    /// Something unknown of this origin.
+    pub fn unknown(taint: Taint) -> Flow {
+        Flow { present: true, text: None, taint }
+    }
+
+    /// What two commands write one after the other.
+    #[must_use]
+    pub fn then(mut self, next: Flow) -> Flow {
+        if !self.present {
+            return next;
+        }
+        if !next.present {
+            return self;
+        }
+        self.taint = self.taint.and(next.taint);
+        match (&mut self.text, next.text) {
+            (Some(a), Some(b)) if a.len() + b.len() < 64 * 1024 => a.push_str(&b),
+            (mine, _) => *mine = None,
+        }
+        self
+    }
+}
+
+/// Base64 (standard and URL alphabet, blanks passed over); none if it is not that.
+pub fn base64(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
+    let (mut bits, mut held) = (0u32, 0u32);
+    for b in text.bytes() {
+        let value = match b {
+            b'A'..=b'Z' => b - b'A',
+            b'a'..=b'z' => b - b'a' + 26,
+            b'0'..=b'9' => b - b'0' + 52,
+            b'+' | b'-' => 62,
+            b'/' | b'_' => 63,
+            b'=' | b' ' | b'\n' | b'\r' | b'\t' => continue,
+            _ => return None,
+        };
+        held = (held << 6) | u32::from(value);
+        bits += 6;
+        if bits >= 8 {
+            bits -= 8;
+            bytes.push(u8::try_from((held >> bits) & 0xff).ok()?);
+        }
+    }
+    clean(bytes)
+}
+
+/// Plain hexadecimal, as `xxd -r -p` reads it.
+pub fn hex(text: &str) -> Option<String> {
+    let digits: Vec<u32> = text.chars().filter(|c| !c.is_whitespace()).map(|c| c.to_digit(16)).collect::<Option<_>>()?;
+    let bytes = digits.chunks_exact(2).filter_map(|d| u8::try_from(d.first()? * 16 + d.get(1)?).ok()).collect();
+    clean(bytes)
+}
+
+/// Base32 of RFC 4648.
+pub fn base32(text: &str) -> Option<String> {
+    let mut bytes = Vec::new();
+    let (mut bits, mut held) = (0u32, 0u32);
+    for b in text.bytes() {
+        let value = match b {
+            b'A'..=b'Z' => b - b'A',
+            b'2'..=b'7' => b - b'2' + 26,
+            b'=' | b' ' | b'\n' | b'\r' => continue,
+            _ => return None,
+        };
+        held = (held << 5) | u32::from(value);
+        bits += 5;
+        if bits >= 8 {
+            bits -= 8;
+            bytes.push(u8::try_from((held >> bits) & 0xff).ok()?);
+        }
+    }
+    clean(bytes)
+}
+
+fn clean(bytes: Vec<u8>) -> Option<String> {
+    let text = String::from_utf8(bytes).ok()?;
+    (!text.contains('\0')).then_some(text)
+}
+
+/// `printf FORMAT ARGS…`, for `%s`, `%b`, `%c`, `%d`, `%%` and escapes; bounded output.
+pub fn printf(format: &str, args: &[Cow<'_, str>]) -> Option<String> {
+    let mut out = String::new();
+    let mut next = args.iter();
+    for _ in 0..=args.len() {
+        let mut chars = format.char_indices().peekable();
+        let mut literal = String::new();
+        let mut consumed = false;
+        while let Some((_, c)) = chars.next() {
+            if c != '%' {
+                literal.push(c);
+                if c == '\\' {
+                    literal.extend(chars.next().map(|(_, c)| c));
+                }
+                continue;
+            }
+            out.push_str(&super::word::decode_escapes(&literal, false));
+            literal.clear();
+            while chars.peek().is_some_and(|(_, c)| matches!(c, '-' | '+' | '0'..='9' | '.' | ' ' | '#')) {
+                chars.next();
+            }
+            match chars.next().map(|(_, c)| c) {
+                Some('%') => out.push('%'),
+                Some('s' | 'd' | 'i') => {
+                    consumed = true;
+                    out.push_str(next.next().map_or("", |a| a));
+                }
+                Some('b') => {
+                    consumed = true;
+                    out.push_str(&super::word::decode_escapes(next.next().map_or("", |a| a), true));
+                }
+                Some('c') => {
+                    consumed = true;
+                    out.extend(next.next().and_then(|a| a.chars().next()));
+                }
+                _ => return None,
+            }
+        }
+        out.push_str(&super::word::decode_escapes(&literal, false));
+        if !consumed || next.len() == 0 || out.len() > 64 * 1024 {
+            break;
+        }
+    }
+    Some(out)
+}
+
+/// `tr SET1 SET2` with ranges, as used for simple ciphers.
+pub fn translate(text: &str, from: &str, to: &str) -> Option<String> {
+    let (from, to) = (ranges(from)?, ranges(to)?);
+    let last = *to.last()?;
+    Some(
+        text.chars()
+            .map(|c| match from.iter().position(|f| *f == c) {
+                Some(i) => to.get(i).copied().unwrap_or(last),
+                None => c,
+            })
+            .collect(),
+    )
+}
+
+fn ranges(set: &str) -> Option<Vec<char>> {
+    let mut out = Vec::new();
+    let mut chars = set.chars().filter(|c| !matches!(c, '[' | ']')).peekable();
+    while let Some(c) = chars.next() {
+        if chars.peek() == Some(&'-') {
+            chars.next();
+            let Some(end) = chars.next() else {
+                out.extend([c, '-']);
+                break;
+            };
+            if end < c || u32::from(end) - u32::from(c) > 256 {
+                return None;
+            }
+            out.extend(c..=end);
+        } else {
+            out.push(c);
+        }
+    }
+    Some(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decoders() {
+        assert_eq!(base64("cm0gLXJmIC8K").as_deref(), Some("rm -rf /\n"));
+        assert_eq!(hex("726d202d7266202f").as_deref(), Some("rm -rf /"));
+        assert_eq!(base32("OJWSALLSMYQC6===").as_deref(), Some("rm -rf /"));
+        assert_eq!(base64("???"), None);
+        assert_eq!(printf("%s %s\\n", &["a".into(), "b".into()]).as_deref(), Some("a b\n"));
+        assert_eq!(printf("\\x72\\155", &[]).as_deref(), Some("rm"));
+        assert_eq!(translate("ez -es /", "a-z", "n-za-m").as_deref(), Some("rm -rf /"));
+    }
+}

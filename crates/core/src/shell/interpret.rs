@@ -1,0 +1,231 @@
+//! Programs that run code: from a word, from a file, from standard input.
+
+use std::borrow::Cow;
+
+use super::expand::Arg;
+use super::flow::{Flow, Taint};
+use super::invocation::Invocation;
+use super::scripts;
+use super::signs::{self, Sign};
+use super::tables::{Interpreter, Spec, Speech, Touch};
+use super::walk::Walker;
+use crate::code::{self, Language};
+use crate::effect::Effect;
+use crate::finding::{Doubt, Span};
+use crate::paths::{UNKNOWN, class_of};
+use crate::sql;
+use crate::tier::Tier;
+
+impl<'t> Walker<'t, '_, '_, '_> {
+    /// What an interpreter is told to run; none if it runs nothing (`python --version`).
+    pub(super) fn interpret(
+        &mut self,
+        interpreter: &Interpreter,
+        spec: &'static Spec,
+        inv: &Invocation<'_, 't>,
+        stdin: &Flow,
+        span: Span,
+    ) -> Option<Flow> {
+        if inv.has_any(&["--version", "--help", "-V"]) && inv.operands.is_empty() {
+            return Some(Flow::unknown(Taint::default()));
+        }
+        let mut ran = false;
+        let mut flow = Flow::unknown(stdin.taint);
+        // A shell takes its text from the first operand, however `-c` is clustered.
+        if interpreter.speech == Speech::Shell && inv.has_flag("-c") {
+            let arg = inv.operands.first().and_then(|i| inv.arg(*i))?;
+            self.inline(interpreter, inv, arg);
+            return Some(self.shell_text(arg, stdin));
+        }
+        for (name, value) in &inv.values {
+            let code = spec.touches.iter().any(|(n, t)| n == name && *t == Touch::Code);
+            let Some(word) = inv.args.get(value.word).filter(|_| code) else { continue };
+            let arg = Arg { text: Cow::Owned(value.text.to_owned()), ..word.clone() };
+            self.inline(interpreter, inv, &arg);
+            flow = self.speech(interpreter.speech, &arg, stdin);
+            ran = true;
+        }
+        let first_code = spec.operands.lead.first() == Some(&Touch::Code);
+        if first_code && !inv.has_any(spec.first_if) && !ran {
+            if let Some(arg) = inv.operands.first().and_then(|i| inv.arg(*i)) {
+                self.inline(interpreter, inv, arg);
+                flow = self.speech(interpreter.speech, arg, stdin);
+                // The rest are files it works on: the caller's business.
+                let taint = flow.taint;
+                let _ = taint;
+                return None;
+            }
+        }
+        if ran {
+            return if first_code { None } else { Some(flow) };
+        }
+        if interpreter.script {
+            if let Some(arg) = inv.operands.first().and_then(|i| inv.arg(*i)) {
+                return self.script(interpreter, arg, stdin, span);
+            }
+        }
+        if interpreter.stdin && stdin.present {
+            return Some(self.run_speech(interpreter, stdin, span));
+        }
+        if inv.operands.is_empty() && interpreter.bare > Tier::Safe && !is_flagged(inv) {
+            let sign = Sign { tier: interpreter.bare, ..signs::SHELL_SESSION };
+            self.shared.sign(&sign, Some(span));
+            return Some(Flow::none());
+        }
+        None
+    }
+
+    fn inline(&mut self, interpreter: &Interpreter, inv: &Invocation<'_, 't>, arg: &Arg<'t>) {
+        self.shared.out.effect(Effect::Exec);
+        if interpreter.inline == Tier::Safe {
+            return;
+        }
+        // `perl -pe` and `-ne` work on text like sed does.
+        let filter = matches!(interpreter.speech, Speech::Perl | Speech::Ruby) && inv.has_any(&["-n", "-p"]);
+        let base = if interpreter.speech == Speech::Shell { signs::SHELL_TEXT } else { signs::INLINE_CODE };
+        let tier = if filter { Tier::Low } else { interpreter.inline };
+        self.shared.sign(&Sign { tier, ..base }, Some(arg.span));
+    }
+
+    /// The first operand of an interpreter that takes a script.
+    fn script(
+        &mut self,
+        interpreter: &Interpreter,
+        arg: &Arg<'t>,
+        stdin: &Flow,
+        span: Span,
+    ) -> Option<Flow> {
+        self.shared.out.effect(Effect::Exec);
+        if arg.text.starts_with("/dev/fd/") {
+            let flow = self.shared.process.take().unwrap_or(Flow::unknown(arg.taint));
+            return Some(self.run_speech(interpreter, &flow, span));
+        }
+        if arg.text == "-" || arg.text == "/dev/stdin" {
+            return Some(self.run_speech(interpreter, stdin, span));
+        }
+        if arg.text.starts_with("http://") || arg.text.starts_with("https://") {
+            let taint = self.on_net(&arg.text);
+            let sign = self.remote_sign(taint);
+            self.shared.sign(sign, Some(arg.span));
+            return Some(Flow::unknown(Taint::NET));
+        }
+        if let Some(flow) = self.known_file(&arg.text) {
+            if !flow.taint.has(Taint::NET) {
+                self.shared.sign(&signs::WRITE_AND_RUN, Some(arg.span));
+            }
+            return Some(self.run_speech(interpreter, &flow, span));
+        }
+        let class = class_of(&arg.text, self.shared.cwd.as_deref());
+        if matches!(class.id, "temporary" | "shared-data") {
+            self.shared.sign(&signs::ODD_PLACE, Some(arg.span));
+        }
+        None
+    }
+
+    /// Shell commands that arrive as a stream.
+    pub(super) fn run_flow(&mut self, flow: &Flow, span: Span) -> Flow {
+        self.stream_sign(flow, span);
+        match &flow.text {
+            Some(text) => {
+                let text = text.clone();
+                self.inside(&text, span, Flow::none())
+            }
+            None => Flow::unknown(flow.taint),
+        }
+    }
+
+    fn stream_sign(&mut self, flow: &Flow, span: Span) {
+        self.shared.out.effect(Effect::Exec);
+        let sign = if flow.taint.has(Taint::NET) {
+            self.remote_sign(flow.taint)
+        } else if flow.taint.has(Taint::DECODED) {
+            &signs::DECODED_CODE
+        } else if flow.text.is_none() {
+            &signs::UNSEEN_CODE
+        } else {
+            return;
+        };
+        self.shared.out.doubt(Doubt::DynamicProgram);
+        self.shared.sign(sign, Some(span));
+    }
+
+    fn run_speech(&mut self, interpreter: &Interpreter, flow: &Flow, span: Span) -> Flow {
+        if interpreter.speech == Speech::Shell {
+            return self.run_flow(flow, span);
+        }
+        let asks = interpreter.inline >= Tier::Medium;
+        if asks {
+            self.stream_sign(flow, span);
+        }
+        let Some(text) = &flow.text else { return Flow::unknown(flow.taint) };
+        if asks {
+            self.shared.sign(&signs::INLINE_CODE, Some(span));
+        }
+        let arg = Arg { text: Cow::Owned(text.clone()), span, taint: flow.taint, glob: false };
+        self.speech(interpreter.speech, &arg, &Flow::none())
+    }
+
+    /// Reads code in its language.
+    fn speech(&mut self, speech: Speech, arg: &Arg<'t>, stdin: &Flow) -> Flow {
+        if arg.is_unknown() && arg.text.starts_with(UNKNOWN) && speech != Speech::Awk && speech != Speech::Sed {
+            let sign = if arg.taint.has(Taint::NET) { self.remote_sign(arg.taint) } else { &signs::UNSEEN_CODE };
+            self.shared.sign(sign, Some(arg.span));
+            self.shared.out.doubt(Doubt::DynamicProgram);
+        }
+        let text: &str = &arg.text;
+        let language = match speech {
+            Speech::Shell => return self.shell_text(arg, stdin),
+            Speech::Awk => {
+                scripts::awk(self, text, arg.span);
+                return Flow::unknown(stdin.taint);
+            }
+            Speech::Sed => {
+                scripts::sed(self, text, arg.span);
+                return Flow::unknown(stdin.taint);
+            }
+            Speech::Sql => {
+                self.sql_text(text, arg.span);
+                return Flow::unknown(Taint::default());
+            }
+            Speech::Redis => {
+                self.foreign(arg.span, |ctx, out| sql::read_redis(text, 0, ctx, out));
+                return Flow::unknown(Taint::default());
+            }
+            Speech::Mongo => {
+                self.foreign(arg.span, |ctx, out| sql::read_mongo(text, 0, ctx, out));
+                return Flow::unknown(Taint::default());
+            }
+            Speech::Python => Language::Python,
+            Speech::JavaScript => Language::JavaScript,
+            Speech::Perl => Language::Perl,
+            Speech::Ruby => Language::Ruby,
+            Speech::Php => Language::Php,
+            Speech::Other => Language::Other,
+        };
+        self.foreign(arg.span, |ctx, out| code::read(language, text, 0, ctx, out));
+        Flow::unknown(stdin.taint)
+    }
+
+    /// SQL in a word.
+    pub(super) fn sql_text(&mut self, text: &str, span: Span) {
+        self.foreign(span, |ctx, out| sql::read(text, 0, ctx, out));
+    }
+
+    /// Runs another reader and puts its findings at this place.
+    fn foreign(
+        &mut self,
+        span: Span,
+        read: impl FnOnce(&crate::context::Context<'_>, &mut crate::finding::Findings),
+    ) {
+        let before = self.shared.out.list.len();
+        read(self.shared.ctx, self.shared.out);
+        for finding in self.shared.out.list.iter_mut().skip(before) {
+            finding.span = Some(span);
+        }
+    }
+}
+
+/// Whether options alone make it do something and end (`node --check`, `bash --norc`).
+fn is_flagged(inv: &Invocation<'_, '_>) -> bool {
+    inv.options.iter().filter_map(|i| inv.arg(*i)).any(|a| a.text.starts_with("--") && a.text.len() > 6)
+}

@@ -1,0 +1,248 @@
+//! One program call taken apart: flags, option values, operands; and rules held against it.
+
+use super::expand::Arg;
+use super::tables::{Rule, Spec};
+use crate::glob;
+
+/// The parts of a program call. Indices point into the words.
+pub(super) struct Invocation<'i, 't> {
+    /// All words, the program first.
+    pub args: &'i [Arg<'t>],
+    /// Words that are options.
+    pub options: Vec<u16>,
+    /// Words that are operands.
+    pub operands: Vec<u16>,
+    /// Option name and its value.
+    pub values: Vec<(&'i str, Value<'i>)>,
+    /// Where `--` stood.
+    pub dashes: Option<usize>,
+    spec: Option<&'static Spec>,
+}
+
+/// Where an option's value stands: a word of its own or the rest of the option's word.
+#[derive(Clone, Copy)]
+pub(super) struct Value<'i> {
+    /// The text.
+    pub text: &'i str,
+    /// The word it is in.
+    pub word: usize,
+}
+
+impl<'i, 't> Invocation<'i, 't> {
+    pub fn new(args: &'i [Arg<'t>], spec: Option<&'static Spec>) -> Invocation<'i, 't> {
+        let mut inv = Invocation {
+            args,
+            options: Vec::new(),
+            operands: Vec::with_capacity(args.len()),
+            values: Vec::new(),
+            dashes: None,
+            spec,
+        };
+        inv.sort();
+        inv
+    }
+
+    fn sort(&mut self) {
+        let posix = self.spec.is_some_and(|s| s.posix);
+        let mut at = 1;
+        while let Some(arg) = self.args.get(at) {
+            let text: &'i str = &arg.text;
+            let index = u16::try_from(at).unwrap_or(u16::MAX);
+            if text == "--" {
+                self.dashes = Some(at);
+                self.operands.extend((at + 1..self.args.len()).filter_map(|i| u16::try_from(i).ok()));
+                return;
+            }
+            let option = text.len() > 1 && (text.starts_with('-') || (text.starts_with('+') && text.len() == 2));
+            if !option {
+                if posix {
+                    self.operands.extend((at..self.args.len()).filter_map(|i| u16::try_from(i).ok()));
+                    return;
+                }
+                self.operands.push(index);
+                at += 1;
+                continue;
+            }
+            self.options.push(index);
+            at += 1 + usize::from(self.value_of(text, at));
+        }
+    }
+
+    /// Notes the value of an option; whether it took the next word.
+    fn value_of(&mut self, text: &'i str, at: usize) -> bool {
+        let Some(spec) = self.spec else {
+            if let Some((name, value)) = text.split_once('=') {
+                self.values.push((name, Value { text: value, word: at }));
+            }
+            return false;
+        };
+        let next = self.args.get(at + 1).map(|a| -> &'i str { &a.text });
+        if text.starts_with("--") || spec.single_dash {
+            if let Some((name, value)) = text.split_once('=') {
+                self.values.push((name, Value { text: value, word: at }));
+                return false;
+            }
+            if spec.values.contains(&text) {
+                if let Some(value) = next {
+                    self.values.push((text, Value { text: value, word: at + 1 }));
+                    return true;
+                }
+            }
+            return false;
+        }
+        // A cluster: the first letter that takes a value takes the rest, or the next word.
+        for (i, c) in text.char_indices().skip(1) {
+            let mut name = [b'-', 0, 0, 0, 0];
+            let letter = c.encode_utf8(name.get_mut(1..).unwrap_or_default()).len();
+            let name = std::str::from_utf8(name.get(..=letter).unwrap_or_default()).unwrap_or_default();
+            let Some(known) = spec.values.iter().find(|v| **v == name) else { continue };
+            let rest = text.get(i + c.len_utf8()..).unwrap_or_default();
+            if !rest.is_empty() {
+                let rest = rest.strip_prefix('=').unwrap_or(rest);
+                self.values.push((known, Value { text: rest, word: at }));
+                return false;
+            }
+            if let Some(value) = next {
+                self.values.push((known, Value { text: value, word: at + 1 }));
+                return true;
+            }
+            return false;
+        }
+        // `-name value` of programs that write long options with one dash.
+        if spec.values.contains(&text) {
+            if let Some(value) = next {
+                self.values.push((text, Value { text: value, word: at + 1 }));
+                return true;
+            }
+        }
+        false
+    }
+
+    /// The word at an index of `operands` or `options`.
+    pub fn arg(&self, index: u16) -> Option<&'i Arg<'t>> {
+        self.args.get(usize::from(index))
+    }
+
+    /// The text of the nth operand.
+    pub fn operand(&self, n: usize) -> Option<&'i str> {
+        self.operands.get(n).and_then(|i| self.arg(*i)).map(|a| -> &'i str { &a.text })
+    }
+
+    /// Whether a flag is given: `-f` (also inside `-rf`), `--force` (also `--force=x`), `--recur*`.
+    pub fn has_flag(&self, flag: &str) -> bool {
+        let single = self.spec.is_some_and(|s| s.single_dash);
+        self.options.iter().filter_map(|i| self.arg(*i)).any(|arg| {
+            let text: &str = &arg.text;
+            if flag.contains('*') {
+                return glob::matches(flag, text);
+            }
+            if text == flag {
+                return true;
+            }
+            if flag.len() > 2 || single {
+                return text.strip_prefix(flag).is_some_and(|rest| rest.starts_with('='));
+            }
+            let Some(letter) = flag.strip_prefix('-').and_then(|f| f.chars().next()) else {
+                return false;
+            };
+            self.clustered(text, letter)
+        })
+    }
+
+    /// Whether `letter` is one of the flags in `-abc`, before any letter that takes the rest.
+    fn clustered(&self, text: &str, letter: char) -> bool {
+        let Some(cluster) = text.strip_prefix('-').filter(|c| !c.starts_with('-')) else {
+            return false;
+        };
+        for c in cluster.chars() {
+            if c == letter {
+                return true;
+            }
+            let takes_rest = self.spec.is_some_and(|s| {
+                s.values.iter().any(|v| v.len() == 1 + c.len_utf8() && v.ends_with(c) && !v.starts_with("--"))
+            });
+            if takes_rest {
+                return false;
+            }
+        }
+        false
+    }
+
+    /// Whether any of the flags is given.
+    pub fn has_any(&self, flags: &[&str]) -> bool {
+        !self.options.is_empty() && flags.iter().any(|f| self.has_flag(f))
+    }
+
+    /// How many operands a subcommand path takes up, if it stands here.
+    pub fn sub(&self, path: &str) -> Option<usize> {
+        let mut count = 0;
+        for part in path.split(' ') {
+            let word = self.operand(count)?;
+            if part != "*" && !glob::matches(part, word) {
+                return None;
+            }
+            count += 1;
+        }
+        Some(count)
+    }
+
+    /// Whether a rule holds for this call.
+    pub fn fits(&self, rule: &Rule, stdin: bool, root: bool) -> bool {
+        if (rule.stdin && !stdin) || (rule.root && !root) {
+            return false;
+        }
+        let Some(after) = self.after_sub(rule) else { return false };
+        if !rule.flags.is_empty() && !self.has_any(rule.flags) {
+            return false;
+        }
+        let all = |alternatives: &&str| alternatives.split('|').any(|f| self.has_flag(f));
+        if !rule.all_flags.iter().all(all) || self.has_any(rule.not_flags) {
+            return false;
+        }
+        let rest = self.operands.get(after..).unwrap_or_default();
+        if rest.len() < usize::from(rule.min_operands) || rest.len() > usize::from(rule.max_operands) {
+            return false;
+        }
+        self.fits_words(rule, rest)
+    }
+
+    fn after_sub(&self, rule: &Rule) -> Option<usize> {
+        if rule.sub.is_empty() {
+            return Some(0);
+        }
+        rule.sub.iter().find_map(|path| self.sub(path))
+    }
+
+    fn fits_words(&self, rule: &Rule, rest: &[u16]) -> bool {
+        let any = |globs: &[&str]| {
+            rest.iter().filter_map(|i| self.arg(*i)).any(|a| glob::any(globs, &a.text))
+        };
+        if !rule.operand.is_empty() && !any(rule.operand) {
+            return false;
+        }
+        if !rule.not_operand.is_empty() && any(rule.not_operand) {
+            return false;
+        }
+        if !rule.first.is_empty() {
+            let first = rest.first().and_then(|i| self.arg(*i));
+            if !first.is_some_and(|a| glob::any(rule.first, &a.text)) {
+                return false;
+            }
+        }
+        if !rule.last.is_empty() {
+            let last = self.args.last().filter(|_| self.args.len() > 2);
+            if !last.is_some_and(|a| glob::any(rule.last, &a.text)) {
+                return false;
+            }
+        }
+        let words = self.args.iter().skip(1);
+        if !rule.arg.is_empty() && !words.clone().any(|a| glob::any(rule.arg, &a.text)) {
+            return false;
+        }
+        rule.option.iter().all(|(names, globs)| {
+            self.values.iter().any(|(name, value)| {
+                names.split('|').any(|n| n == *name) && glob::any(globs, value.text)
+            })
+        })
+    }
+}

@@ -1,0 +1,128 @@
+//! What simple commands write, where that can be known without running them.
+
+use std::borrow::Cow;
+
+use super::flow::{self, Flow, Taint};
+use super::invocation::Invocation;
+use super::walk::Walker;
+use crate::paths::UNKNOWN;
+
+impl<'t> Walker<'t, '_, '_, '_> {
+    /// The output of `echo`, `printf`, `cat`, decoders and the like.
+    pub(super) fn output(&mut self, inv: &Invocation<'_, 't>, stdin: &Flow) -> Option<Flow> {
+        let name = inv.args.first()?.text.rsplit('/').next()?;
+        match name {
+            "echo" => Some(echo(inv)),
+            "printf" => Some(printf(inv)),
+            "cat" | "tac" | "head" | "tail" | "tee" | "pv" | "sort" | "uniq" if inv.operands.is_empty() => {
+                Some(stdin.clone())
+            }
+            "tee" => Some(stdin.clone()),
+            "cat" => {
+                let mut all = Flow::none();
+                for index in &inv.operands {
+                    let path = &inv.arg(*index)?.text;
+                    let flow = match self.shared.process.take().filter(|_| path.starts_with("/dev/fd/")) {
+                        Some(flow) => flow,
+                        None if path == "-" || path == "/dev/stdin" => stdin.clone(),
+                        None => self.known_file(path).unwrap_or(Flow::unknown(Taint::FILE)),
+                    };
+                    all = all.then(flow);
+                }
+                Some(all)
+            }
+            "base64" | "gbase64" if inv.has_any(&["-d", "-D", "--decode"]) => {
+                Some(decode(stdin, flow::base64))
+            }
+            "base32" if inv.has_any(&["-d", "--decode"]) => Some(decode(stdin, flow::base32)),
+            "openssl" if inv.has_any(&["-d"]) => {
+                let plain = inv.sub("base64").is_some() || inv.has_any(&["-base64", "-a"]);
+                Some(if plain { decode(stdin, flow::base64) } else { decoded(stdin) })
+            }
+            "xxd" if inv.has_any(&["-r"]) => Some(decode(stdin, flow::hex)),
+            "rev" => Some(reshape(stdin, |t| Some(t.lines().map(|l| l.chars().rev().collect::<String>() + "\n").collect()))),
+            "tr" => Some(reshape(stdin, |t| match (inv.operand(0), inv.operand(1)) {
+                (Some(a), Some(b)) => flow::translate(t, a, b),
+                (Some(a), None) if inv.has_any(&["-d"]) => {
+                    Some(t.chars().filter(|c| !a.contains(*c)).collect())
+                }
+                _ => None,
+            })),
+            "sed" => Some(reshape(stdin, |t| substitute(t, inv.operand(0)?))),
+            "gunzip" | "zcat" | "gzcat" | "bzcat" | "xzcat" | "zstdcat" | "uudecode" | "unxz" | "bunzip2" | "lzcat" => {
+                Some(decoded(stdin))
+            }
+            "gzip" | "bzip2" | "xz" | "zstd" if inv.has_any(&["-d", "--decompress"]) => Some(decoded(stdin)),
+            "gpg" | "gpg2" if inv.has_any(&["-d", "--decrypt"]) => Some(decoded(stdin)),
+            "env" | "printenv" if inv.operands.is_empty() => Some(Flow::unknown(Taint::SECRET)),
+            _ => None,
+        }
+    }
+}
+
+fn echo(inv: &Invocation<'_, '_>) -> Flow {
+    let mut escapes = false;
+    let mut words = Vec::new();
+    let mut taint = Taint::default();
+    let mut flags = true;
+    for arg in inv.args.iter().skip(1) {
+        let flag = arg.text.strip_prefix('-');
+        if flags && flag.is_some_and(|f| !f.is_empty() && f.bytes().all(|b| b"neE".contains(&b))) {
+            escapes |= arg.text.contains('e');
+            continue;
+        }
+        flags = false;
+        taint = taint.and(arg.taint);
+        words.push(arg.text.as_ref());
+    }
+    let mut text = words.join(" ");
+    if text.contains(UNKNOWN) {
+        // The known parts can still be read; a variable stands for the rest.
+        text = text.replace(UNKNOWN, "$_");
+    }
+    if escapes {
+        text = super::word::decode_escapes(&text, true);
+    }
+    text.push('\n');
+    Flow { present: true, text: Some(text), taint }
+}
+
+fn printf(inv: &Invocation<'_, '_>) -> Flow {
+    let mut taint = Taint::default();
+    let mut words: Vec<Cow<'_, str>> = Vec::new();
+    for arg in inv.args.iter().skip(1) {
+        taint = taint.and(arg.taint);
+        words.push(Cow::Owned(arg.text.replace(UNKNOWN, "$_")));
+    }
+    if words.first().is_some_and(|w| w == "--") {
+        words.remove(0);
+    }
+    let Some((format, args)) = words.split_first() else { return Flow::unknown(taint) };
+    Flow { present: true, text: flow::printf(format, args), taint }
+}
+
+fn decode(stdin: &Flow, decoder: impl Fn(&str) -> Option<String>) -> Flow {
+    let text = stdin.text.as_deref().and_then(decoder);
+    Flow { present: true, text, taint: stdin.taint.and(Taint::DECODED) }
+}
+
+fn decoded(stdin: &Flow) -> Flow {
+    Flow::unknown(stdin.taint.and(Taint::DECODED))
+}
+
+fn reshape(stdin: &Flow, change: impl Fn(&str) -> Option<String>) -> Flow {
+    let text = stdin.text.as_deref().and_then(change);
+    Flow { present: true, text, taint: stdin.taint }
+}
+
+/// `s/a/b/g` with plain text.
+fn substitute(text: &str, script: &str) -> Option<String> {
+    let rest = script.strip_prefix('s')?;
+    let close = rest.chars().next()?;
+    let mut parts = rest.get(close.len_utf8()..)?.split(close);
+    let (from, to, flags) = (parts.next()?, parts.next()?, parts.next()?);
+    if from.is_empty() || from.contains(['*', '[', '.', '\\', '^', '$', '(']) || to.contains(['\\', '&']) {
+        return None;
+    }
+    Some(if flags.contains('g') { text.replace(from, to) } else { text.replacen(from, to, 1) })
+}

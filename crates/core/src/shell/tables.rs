@@ -1,0 +1,249 @@
+//! The shape of the command tables that the build makes from `rules/commands/*.toml`.
+
+use crate::effect::Effect;
+use crate::tier::Tier;
+
+/// What a program does with one of its words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Touch {
+    /// Nothing we care about.
+    Skip,
+    /// Reads the path.
+    Read,
+    /// Creates or overwrites the path.
+    Write,
+    /// Adds to the path.
+    Append,
+    /// Deletes the path.
+    Delete,
+    /// Changes owner, mode or attributes of the path.
+    Change,
+    /// Runs the file at the path.
+    Run,
+    /// Shell text.
+    Shell,
+    /// Code in the program's own language.
+    Code,
+    /// SQL text.
+    Sql,
+    /// Talks to the URL or host.
+    Net,
+    /// Sends the named file out (`@file`, `file`).
+    Upload,
+}
+
+/// How the words after the options are meant, e.g. `read* write`.
+#[derive(Debug, Clone, Copy)]
+pub struct Operands {
+    /// One touch for each leading operand.
+    pub lead: &'static [Touch],
+    /// For all between lead and tail.
+    pub rest: Touch,
+    /// For the last ones.
+    pub tail: &'static [Touch],
+}
+
+/// What the inner words of a wrapper are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Inner {
+    /// A command as separate words: `sudo rm x`.
+    Argv,
+    /// The remaining words joined are shell text: `ssh host 'rm x'`.
+    Shell,
+}
+
+/// A program that runs another command named in its own words.
+#[derive(Debug, Clone, Copy)]
+pub struct Wrapper {
+    /// Which subcommand wraps (`docker exec`); empty for the program itself.
+    pub sub: &'static str,
+    /// Operands before the inner command starts.
+    pub skip: u8,
+    /// Words or text.
+    pub inner: Inner,
+    /// `NAME=value` words may stand before the command.
+    pub assignments: bool,
+    /// The inner command has more rights.
+    pub root: bool,
+    /// Without an inner command a shell starts.
+    pub shell_when_bare: bool,
+    /// The command comes only after `--`.
+    pub after_dashes: bool,
+    /// Words from standard input are appended (`xargs`).
+    pub feeds: bool,
+    /// The inner command runs somewhere else, not on this file system.
+    pub elsewhere: bool,
+}
+
+/// Languages of code on the command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Speech {
+    /// A POSIX-like shell.
+    Shell,
+    /// Python.
+    Python,
+    /// JavaScript.
+    JavaScript,
+    /// Perl.
+    Perl,
+    /// Ruby.
+    Ruby,
+    /// PHP.
+    Php,
+    /// awk.
+    Awk,
+    /// sed.
+    Sed,
+    /// SQL.
+    Sql,
+    /// Redis commands.
+    Redis,
+    /// Mongo shell.
+    Mongo,
+    /// Something else with the common signs.
+    Other,
+}
+
+/// A program that runs code.
+#[derive(Debug, Clone, Copy)]
+pub struct Interpreter {
+    /// Its language.
+    pub speech: Speech,
+    /// Runs standard input when no script is named.
+    pub stdin: bool,
+    /// The first operand is a script file.
+    pub script: bool,
+    /// Code given on the command line is at least this tier.
+    pub inline: Tier,
+    /// Without any operand or code it is an interactive session of this tier.
+    pub bare: Tier,
+}
+
+/// One rule about a program.
+#[derive(Debug)]
+pub struct Rule {
+    /// Stable id, `family.what.which`.
+    pub id: &'static str,
+    /// What matching it costs.
+    pub tier: Tier,
+    /// A sentence for people.
+    pub say: &'static str,
+    /// The safer way.
+    pub safer: Option<&'static str>,
+    /// Subcommand paths, any of them: `push`, `s3 rm`, `* delete-*`.
+    pub sub: &'static [&'static str],
+    /// Any of these flags.
+    pub flags: &'static [&'static str],
+    /// All of these; alternatives with `|`.
+    pub all_flags: &'static [&'static str],
+    /// None of these.
+    pub not_flags: &'static [&'static str],
+    /// Any operand after the subcommand matches any of these globs.
+    pub operand: &'static [&'static str],
+    /// No operand matches any of these globs.
+    pub not_operand: &'static [&'static str],
+    /// The first operand after the subcommand matches any of these globs.
+    pub first: &'static [&'static str],
+    /// The last word matches any of these globs (and is not the only one).
+    pub last: &'static [&'static str],
+    /// Any word at all matches any of these globs.
+    pub arg: &'static [&'static str],
+    /// The value of an option (`-v|--volume`) matches any of the globs.
+    pub option: &'static [(&'static str, &'static [&'static str])],
+    /// At least so many operands after the subcommand.
+    pub min_operands: u8,
+    /// At most so many.
+    pub max_operands: u8,
+    /// Only when standard input is piped or redirected in.
+    pub stdin: bool,
+    /// Only under `sudo` and its kin.
+    pub root: bool,
+    /// Effects it has.
+    pub effects: &'static [Effect],
+    /// Cannot be undone by ordinary means.
+    pub irreversible: bool,
+    /// Lines that must match.
+    pub examples: &'static [&'static str],
+    /// Lines that must not.
+    pub counter_examples: &'static [&'static str],
+}
+
+/// Everything known of one program.
+#[derive(Debug)]
+pub struct Spec {
+    /// Its family: the rule file it stands in.
+    pub family: &'static str,
+    /// Tier when no rule matches.
+    pub base: Tier,
+    /// Sentence for the base tier.
+    pub say: &'static str,
+    /// Long options begin with one dash (`-delete`), so letters never cluster.
+    pub single_dash: bool,
+    /// Options stop at the first operand.
+    pub posix: bool,
+    /// Options that take the next word as their value.
+    pub values: &'static [&'static str],
+    /// What an option's value is.
+    pub touches: &'static [(&'static str, Touch)],
+    /// Options whose following words up to `;` or `+` are a command.
+    pub exec: &'static [&'static str],
+    /// What operands are.
+    pub operands: Operands,
+    /// Flags that make the first operand ordinary (`grep -e`).
+    pub first_if: &'static [&'static str],
+    /// Flags that turn operand reads into writes (`sed -i`).
+    pub in_place: &'static [&'static str],
+    /// Flags that make deletes and changes recursive.
+    pub recursive: &'static [&'static str],
+    /// Flags under which nothing is changed (`--dry-run`).
+    pub dry: &'static [&'static str],
+    /// Operands of the form `key=value` that are touches (`of=`).
+    pub keys: &'static [(&'static str, Touch)],
+    /// It runs other commands.
+    pub wrappers: &'static [Wrapper],
+    /// It runs code.
+    pub interpreter: Option<Interpreter>,
+    /// Its output comes from the network.
+    pub fetches: bool,
+    /// It sends its input out.
+    pub sends: bool,
+    /// Its words are text only and never run (`echo`, `grep`).
+    pub inert: bool,
+    /// Effects it always has.
+    pub effects: &'static [Effect],
+}
+
+/// Effect of one kind on one class of path.
+#[derive(Debug, Clone, Copy)]
+pub struct PathClass {
+    /// Its name in reasons: `system`, `credentials`, …
+    pub id: &'static str,
+    /// Words for people: "system settings".
+    pub name: &'static str,
+    /// Reading it.
+    pub read: Tier,
+    /// Writing or adding to it.
+    pub write: Tier,
+    /// Deleting one of it.
+    pub delete: Tier,
+    /// Deleting it with all below.
+    pub delete_tree: Tier,
+    /// Changing owner or mode of it.
+    pub change: Tier,
+    /// Changing owner or mode with all below.
+    pub change_tree: Tier,
+}
+
+include!(concat!(env!("OUT_DIR"), "/commands.rs"));
+
+/// The specification of a program by its name.
+pub fn spec(name: &str) -> Option<(&'static Spec, &'static [&'static Rule])> {
+    let at = PROGRAMS.binary_search_by(|(n, _, _)| (*n).cmp(name)).ok()?;
+    let (_, index, rules) = PROGRAMS.get(at)?;
+    Some((SPECS.get(usize::from(*index))?, rules))
+}
+
+/// The names of all described programs, sorted.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    PROGRAMS.iter().map(|(name, _, _)| *name)
+}

@@ -1,0 +1,146 @@
+//! What happens to a path, a host or a file that leaves: cost, effect, impact.
+
+use super::expand::Arg;
+use super::flow::Taint;
+use super::signs;
+use super::tables::Touch;
+use super::walk::Walker;
+use crate::effect::Effect;
+use crate::finding::Finding;
+use crate::paths::{Act, UNKNOWN, class_of};
+use crate::tier::Tier;
+
+impl<'t> Walker<'t, '_, '_, '_> {
+    /// Notes what a command does to one of its words; returns what reading it would bring.
+    pub(super) fn touch(&mut self, touch: Touch, arg: &Arg<'t>, recursive: bool) -> Taint {
+        match touch {
+            Touch::Read => self.on_path(Act::Read, arg),
+            Touch::Write | Touch::Append => self.on_path(Act::Write, arg),
+            Touch::Delete if recursive => self.on_path(Act::DeleteTree, arg),
+            Touch::Delete => self.on_path(Act::Delete, arg),
+            Touch::Change if recursive => self.on_path(Act::ChangeTree, arg),
+            Touch::Change => self.on_path(Act::Change, arg),
+            Touch::Net => self.on_net(&arg.text),
+            Touch::Upload => self.on_upload(arg),
+            Touch::Skip | Touch::Run | Touch::Shell | Touch::Code | Touch::Sql => Taint::default(),
+        }
+    }
+
+    fn on_path(&mut self, act: Act, arg: &Arg<'t>) -> Taint {
+        let path: &str = &arg.text;
+        let class = class_of(path, self.shared.cwd.as_deref());
+        let mut tier = class.cost(act);
+        let own = matches!(class.id, "project" | "project-whole" | "temporary" | "package-caches");
+        if act == Act::DeleteTree && own && self.shared.ctx.environment.is_disposable() {
+            tier = Tier::Low;
+        }
+        if act == Act::Delete && arg.glob && tier < Tier::Medium {
+            tier = Tier::Medium;
+        }
+        // A variable that may be empty: `$DIR/*` can be `/*`.
+        if act == Act::DeleteTree && path.starts_with("\0/") && path.len() <= 3 {
+            tier = tier.max(Tier::High);
+        }
+        let shown = path.replace(UNKNOWN, "…");
+        let out = &mut *self.shared.out;
+        let (code, verb) = match act {
+            Act::Read => {
+                out.effect(Effect::Read);
+                if tier < Tier::Medium {
+                    return Taint::FILE;
+                }
+                out.effect(Effect::Secret);
+                out.impact.secrets.add(&shown);
+                ("path.read", "Reads")
+            }
+            Act::Write => {
+                if tier == Tier::Safe {
+                    return Taint::default();
+                }
+                out.effect(Effect::Write);
+                out.impact.writes.add(&shown);
+                ("path.write", "Writes")
+            }
+            Act::Delete | Act::DeleteTree => {
+                out.effect(Effect::Delete);
+                out.impact.deletes.add(&shown);
+                if tier >= Tier::Medium {
+                    out.irreversible();
+                }
+                if act == Act::Delete { ("path.delete", "Deletes") } else { ("path.delete-tree", "Deletes everything in") }
+            }
+            Act::Change | Act::ChangeTree => {
+                out.effect(Effect::Privilege);
+                out.impact.writes.add(&shown);
+                ("path.change", "Changes who may use")
+            }
+        };
+        if matches!(class.id, "autostart" | "shell-startup" | "git-hooks") && act == Act::Write {
+            out.effect(Effect::Persist);
+        }
+        if matches!(class.id, "countersign" | "agent-control") && act != Act::Read {
+            out.effect(Effect::SelfChange);
+        }
+        let say = if class.id == "project" { format!("{verb} {shown}.") } else { format!("{verb} {shown} ({}).", class.name) };
+        let mut finding = Finding::pattern(code, tier, say);
+        finding.span = Some(arg.span);
+        out.add(finding);
+        if act == Act::Read { Taint::SECRET.and(Taint::FILE) } else { Taint::default() }
+    }
+
+    /// A URL or host.
+    pub(super) fn on_net(&mut self, target: &str) -> Taint {
+        let host = host_of(target);
+        self.shared.out.effect(Effect::NetIn);
+        if host.is_empty() || host.contains(UNKNOWN) {
+            return Taint::NET;
+        }
+        if is_local(host) {
+            return Taint::default();
+        }
+        self.shared.out.impact.hosts.add(host);
+        let bare = host.bytes().all(|b| b.is_ascii_digit() || b == b'.' || b == b':');
+        if target.starts_with("http://") || target.starts_with("ftp://") || bare {
+            Taint::NET.and(Taint::NET_OPEN)
+        } else {
+            Taint::NET
+        }
+    }
+
+    /// `@file`, `name=@file` or a bare path that is sent out.
+    fn on_upload(&mut self, arg: &Arg<'t>) -> Taint {
+        let text: &str = &arg.text;
+        let path = match text.split_once('@') {
+            Some((_, path)) => path,
+            None if text.starts_with(['/', '~', '.']) => text,
+            None => return Taint::default(),
+        };
+        let path = path.split(';').next().unwrap_or(path);
+        if path == "-" {
+            return Taint::default();
+        }
+        self.shared.out.effect(Effect::NetOut);
+        let class = class_of(path, self.shared.cwd.as_deref());
+        let secret = class.read >= Tier::Medium || class.id == "access-control";
+        let sign = if secret { &signs::EXFILTRATION } else { &signs::UPLOAD };
+        self.shared.sign(sign, Some(arg.span));
+        Taint::FILE
+    }
+}
+
+/// The host part of a URL or `user@host:path`.
+pub(super) fn host_of(target: &str) -> &str {
+    let rest = target.split_once("://").map_or(target, |(_, rest)| rest);
+    let rest = rest.split(['/', '?', '#']).next().unwrap_or(rest);
+    let rest = rest.rsplit_once('@').map_or(rest, |(_, host)| host);
+    if rest.starts_with('[') {
+        return rest.split(']').next().unwrap_or(rest).trim_start_matches('[');
+    }
+    rest.split(':').next().unwrap_or(rest)
+}
+
+/// This machine itself.
+pub(super) fn is_local(host: &str) -> bool {
+    matches!(host, "localhost" | "::1" | "0.0.0.0" | "host.docker.internal") || host.starts_with("127.")
+        || host.ends_with(".localhost")
+}
