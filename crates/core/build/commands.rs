@@ -130,6 +130,8 @@ struct Rule {
     #[serde(default)]
     root: bool,
     #[serde(default)]
+    settings: bool,
+    #[serde(default)]
     effects: Vec<String>,
     #[serde(default)]
     irreversible: bool,
@@ -252,7 +254,7 @@ impl Tables {
             put(&mut s, format!("({name:?}, {index}, &{}),\n", rule_refs(rules)));
         }
         put(&mut s, "];\n".to_owned());
-        for (pattern, table) in [("*", "UNLISTED"), ("**", "EVERYWHERE")] {
+        for (pattern, table) in [("*", "UNLISTED"), ("**", "EVERYWHERE"), ("*?", "LOOKING")] {
             let rules = by_program.get(pattern).map(Vec::as_slice).unwrap_or_default();
             put(&mut s, format!("/// Rules for `{pattern}`.\npub static {table}: &[&Rule] = &{};\n", rule_refs(rules)));
         }
@@ -288,10 +290,10 @@ fn rule_source(r: &Rule) -> Result<String, String> {
     }
     let wrap = |e: String| format!("rule `{}`: {e}", r.id);
     Ok(format!(
-        "Rule {{ id: {:?}, tier: {}, say: {:?}, safer: {:?}, sub: {}, flags: {}, all_flags: {}, not_flags: {}, operand: {}, not_operand: {}, first: {}, last: {}, arg: {}, option: &[{options}], min_operands: {}, max_operands: {}, stdin: {}, root: {}, effects: {}, irreversible: {}, examples: {}, counter_examples: {} }},\n",
+        "Rule {{ id: {:?}, tier: {}, say: {:?}, safer: {:?}, sub: {}, flags: {}, all_flags: {}, not_flags: {}, operand: {}, not_operand: {}, first: {}, last: {}, arg: {}, option: &[{options}], min_operands: {}, max_operands: {}, stdin: {}, root: {}, settings: {}, effects: {}, irreversible: {}, examples: {}, counter_examples: {} }},\n",
         r.id, tier(&r.tier).map_err(wrap)?, r.say, r.safer, list(&r.sub), list(&r.flags), list(&r.all_flags),
         list(&r.not_flags), list(&r.operand), list(&r.not_operand), list(&r.first), list(&r.last), list(&r.arg), r.min_operands,
-        r.max_operands.unwrap_or(u8::MAX), r.stdin, r.root, effects(&r.effects).map_err(wrap)?, r.irreversible,
+        r.max_operands.unwrap_or(u8::MAX), r.stdin, r.root, r.settings, effects(&r.effects).map_err(wrap)?, r.irreversible,
         list(&r.examples), list(&r.counter_examples)
     ))
 }

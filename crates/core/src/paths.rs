@@ -105,8 +105,8 @@ fn fits(pattern: &str, path: &str) -> bool {
         return pattern == path;
     }
     // A last part `*` stands for the shell's own star (everything here), not for any one name.
-    if pattern == "*" {
-        return path == "*";
+    if pattern == "*" || pattern == ".*" {
+        return path == pattern;
     }
     if let Some(folder) = pattern.strip_suffix("/*").filter(|f| !f.contains('*')) {
         let rest = path.strip_prefix(folder).and_then(|r| r.strip_prefix('/'));

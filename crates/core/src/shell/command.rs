@@ -6,7 +6,7 @@ use super::expand::Arg;
 use super::flow::{Flow, Taint};
 use super::invocation::Invocation;
 use super::signs;
-use super::tables::{self, EVERYWHERE, Inner, Rule, Spec, Touch, UNLISTED, Wrapper};
+use super::tables::{self, EVERYWHERE, Inner, LOOKING, Rule, Spec, Touch, UNLISTED, Wrapper};
 use super::walk::Walker;
 use crate::effect::Effect;
 use crate::finding::{Doubt, Factor, Finding, Span};
@@ -133,7 +133,8 @@ impl<'t> Walker<'t, '_, '_, '_> {
         self.shared.out.doubt(Doubt::UnknownProgram);
         self.shared.out.impact.programs.add(&first.text);
         let odd = first.text.contains('/') && is_odd_place(&first.text);
-        let sign = match (self.shared.root, odd) {
+        let looks = LOOKING.iter().any(|rule| inv.fits(rule, stdin.present, true));
+        let sign = match (self.shared.root && !looks, odd) {
             (true, _) => &signs::UNKNOWN_AS_ROOT,
             (_, true) => &signs::ODD_PLACE,
             _ => &signs::UNKNOWN_PROGRAM,
@@ -160,7 +161,9 @@ impl<'t> Walker<'t, '_, '_, '_> {
             return Flow::unknown(Taint::default());
         }
         let dry = inv.has_any(spec.dry);
+        let secret_before = self.shared.out.effects.has(Effect::Secret);
         let matched = self.rules(rules, &inv, stdin.present, span);
+        let reveals = !secret_before && self.shared.out.effects.has(Effect::Secret);
         if !spec.inert {
             self.rules(EVERYWHERE, &inv, stdin.present, span);
         }
@@ -184,9 +187,13 @@ impl<'t> Walker<'t, '_, '_, '_> {
         if !matched && !dry && spec.base > Tier::Safe {
             self.base(spec, span);
         }
-        let taint = taint.and(stdin.taint);
+        let revealed = if reveals { Taint::SECRET } else { Taint::default() };
+        let taint = taint.and(stdin.taint).and(revealed);
         if spec.sends {
             self.sent(stdin.taint, taint, span);
+        }
+        if rules.iter().any(|r| r.settings && inv.fits(r, stdin.present, self.shared.root)) {
+            return Flow::text(String::new());
         }
         if let Some(flow) = self.output(&inv, &stdin) {
             return Flow { taint: flow.taint.and(taint), ..flow };
@@ -313,7 +320,9 @@ impl<'t> Walker<'t, '_, '_, '_> {
                 Taint::default()
             }
             Touch::Upload => {
-                if stdin.taint.has(Taint::SECRET) && arg.text.ends_with('-') {
+                let from_stdin = stdin.taint.has(Taint::SECRET) && arg.text.ends_with('-');
+                if from_stdin || arg.taint.has(Taint::SECRET) {
+                    self.shared.out.effect(Effect::NetOut);
                     self.shared.sign(&signs::EXFILTRATION, Some(arg.span));
                 }
                 self.touch(touch, arg, false)
@@ -351,7 +360,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
                 let mut word = word.clone();
                 if word.text.contains("{}") {
                     word.text = Cow::Owned(word.text.replace("{}", &place));
-                    word.glob = false;
+                    word.glob = true;
                 }
                 inner.push(word);
             }
@@ -460,7 +469,9 @@ fn feed<'t>(inner: &mut Vec<Arg<'t>>, inv: &Invocation<'_, 't>, stdin: &Flow) {
         return;
     }
     for word in words {
-        inner.push(Arg { text: Cow::Owned(word), span, taint: stdin.taint, glob: false });
+        // An unknown list of files is as wide as a star.
+        let glob = word.contains(UNKNOWN);
+        inner.push(Arg { text: Cow::Owned(word), span, taint: stdin.taint, glob });
     }
 }
 

@@ -96,7 +96,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
         match part {
             Part::Bare(text) => {
                 field.real = true;
-                field.glob |= text.contains(['*', '?', '[']);
+                field.glob |= text.contains(['*', '?']) || (text.contains('[') && text.contains(']'));
                 field.text.push_str(text);
             }
             Part::Quoted(text) => {
@@ -247,6 +247,18 @@ fn edit(value: &str, pattern: &str) -> Option<String> {
         ",," => return Some(value.to_lowercase()),
         "^^" => return Some(value.to_uppercase()),
         _ => {}
+    }
+    if let Some(p) = pattern.strip_prefix("##*").filter(|p| plain(p) && !p.is_empty()) {
+        return Some(value.rsplit_once(p).map_or(value, |(_, rest)| rest).to_owned());
+    }
+    if let Some(p) = pattern.strip_prefix("#*").filter(|p| plain(p) && !p.is_empty()) {
+        return Some(value.split_once(p).map_or(value, |(_, rest)| rest).to_owned());
+    }
+    if let Some(p) = pattern.strip_prefix("%%").and_then(|p| p.strip_suffix('*')).filter(|p| plain(p)) {
+        return Some(value.split_once(p).map_or(value, |(rest, _)| rest).to_owned());
+    }
+    if let Some(p) = pattern.strip_prefix('%').and_then(|p| p.strip_suffix('*')).filter(|p| plain(p)) {
+        return Some(value.rsplit_once(p).map_or(value, |(rest, _)| rest).to_owned());
     }
     if let Some(p) = pattern.strip_prefix("##").or(pattern.strip_prefix('#')) {
         return plain(p).then(|| value.strip_prefix(p).unwrap_or(value).to_owned());

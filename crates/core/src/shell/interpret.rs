@@ -49,10 +49,8 @@ impl<'t> Walker<'t, '_, '_, '_> {
         if first_code && !inv.has_any(spec.first_if) && !ran {
             if let Some(arg) = inv.operands.first().and_then(|i| inv.arg(*i)) {
                 self.inline(interpreter, inv, arg);
-                flow = self.speech(interpreter.speech, arg, stdin);
+                self.speech(interpreter.speech, arg, stdin);
                 // The rest are files it works on: the caller's business.
-                let taint = flow.taint;
-                let _ = taint;
                 return None;
             }
         }
@@ -67,7 +65,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
         if interpreter.stdin && stdin.present {
             return Some(self.run_speech(interpreter, stdin, span));
         }
-        if inv.operands.is_empty() && interpreter.bare > Tier::Safe && !is_flagged(inv) {
+        if inv.operands.is_empty() && interpreter.bare > Tier::Safe && is_session(inv) {
             let sign = Sign { tier: interpreter.bare, ..signs::SHELL_SESSION };
             self.shared.sign(&sign, Some(span));
             return Some(Flow::none());
@@ -206,9 +204,16 @@ impl<'t> Walker<'t, '_, '_, '_> {
         Flow::unknown(stdin.taint)
     }
 
-    /// SQL in a word.
+    /// SQL in a word. A client runs it against a real database, so loss of data is worse than
+    /// the bare statement.
     pub(super) fn sql_text(&mut self, text: &str, span: Span) {
+        let before = self.shared.out.list.len();
         self.foreign(span, |ctx, out| sql::read(text, 0, ctx, out));
+        for finding in self.shared.out.list.iter_mut().skip(before) {
+            if finding.weight.tier() == Tier::Medium {
+                finding.weight = Tier::High.points();
+            }
+        }
     }
 
     /// Runs another reader and puts its findings at this place.
@@ -225,7 +230,8 @@ impl<'t> Walker<'t, '_, '_, '_> {
     }
 }
 
-/// Whether options alone make it do something and end (`node --check`, `bash --norc`).
-fn is_flagged(inv: &Invocation<'_, '_>) -> bool {
-    inv.options.iter().filter_map(|i| inv.arg(*i)).any(|a| a.text.starts_with("--") && a.text.len() > 6)
+/// Whether it would wait for somebody to type: no option but those of a session.
+fn is_session(inv: &Invocation<'_, '_>) -> bool {
+    const SESSION: [&str; 9] = ["-i", "-l", "--login", "-s", "-p", "-il", "-li", "--", "-"];
+    inv.options.iter().filter_map(|i| inv.arg(*i)).all(|a| SESSION.contains(&a.text.as_ref()))
 }

@@ -158,6 +158,8 @@ pub struct Rule {
     pub stdin: bool,
     /// Only under `sudo` and its kin.
     pub root: bool,
+    /// Prints settings for the shell, made to be evaluated (`eval "$(ssh-agent)"`).
+    pub settings: bool,
     /// Effects it has.
     pub effects: &'static [Effect],
     /// Cannot be undone by ordinary means.

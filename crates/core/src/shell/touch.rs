@@ -5,6 +5,7 @@ use super::flow::Taint;
 use super::signs;
 use super::tables::Touch;
 use super::walk::Walker;
+use crate::context::Environment;
 use crate::effect::Effect;
 use crate::finding::Finding;
 use crate::paths::{Act, UNKNOWN, class_of};
@@ -30,9 +31,8 @@ impl<'t> Walker<'t, '_, '_, '_> {
         let path: &str = &arg.text;
         let class = class_of(path, self.shared.cwd.as_deref());
         let mut tier = class.cost(act);
-        let own = matches!(class.id, "project" | "project-whole" | "temporary" | "package-caches");
-        if act == Act::DeleteTree && own && self.shared.ctx.environment.is_disposable() {
-            tier = Tier::Low;
+        if disposable(self.shared.ctx.environment, class.id, act) {
+            tier = tier.min(Tier::Low);
         }
         if act == Act::Delete && arg.glob && tier < Tier::Medium {
             tier = Tier::Medium;
@@ -125,6 +125,23 @@ impl<'t> Walker<'t, '_, '_, '_> {
         let sign = if secret { &signs::EXFILTRATION } else { &signs::UPLOAD };
         self.shared.sign(sign, Some(arg.span));
         Taint::FILE
+    }
+}
+
+/// Whether a throw-away file system makes this act ordinary (mission 3.4): what belongs to the
+/// build may go, and in a container the system's own files are the build.
+fn disposable(environment: Environment, class: &str, act: Act) -> bool {
+    let own = matches!(
+        class,
+        "project" | "project-whole" | "temporary" | "package-caches" | "elsewhere" | "shared-data"
+    );
+    let changes = matches!(act, Act::Write | Act::Change | Act::ChangeTree | Act::Delete);
+    match environment {
+        Environment::Workstation | Environment::Production => false,
+        Environment::Ci => own || (changes && matches!(class, "system" | "system-whole" | "home-whole")),
+        Environment::Container => {
+            own || (changes && !matches!(class, "countersign" | "device" | "memory" | "root" | "kernel"))
+        }
     }
 }
 

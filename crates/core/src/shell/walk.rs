@@ -182,12 +182,28 @@ impl<'t> Walker<'t, '_, '_, '_> {
                 }
             }
         }
+        if sink.as_ref().is_some_and(|(_, append)| !append) && empties(&stage.node) {
+            self.emptied(&stage.redirections);
+        }
         let flow = self.node(stage, stdin);
         match sink {
             None => flow,
             Some((path, append)) => {
                 self.written(path, append, flow);
                 Flow::none()
+            }
+        }
+    }
+
+    /// `: > file`: what was in it is gone, as if it had been deleted.
+    fn emptied(&mut self, redirections: &'t [super::ast::Redirection<'t>]) {
+        for redirection in redirections {
+            if let Redirect::Write(word) = &redirection.kind {
+                let mut args = Vec::new();
+                self.expand(word, &mut args);
+                for arg in args.iter().filter(|a| !a.text.starts_with("/dev/")) {
+                    self.touch(Touch::Delete, arg, false);
+                }
             }
         }
     }
@@ -453,6 +469,10 @@ impl<'t> Walker<'t, '_, '_, '_> {
         if let Some((_, value, taint)) = found {
             return Some((value.clone(), *taint));
         }
+        if self.shared.calls == 0 && matches!(name.as_bytes(), [b'1'..=b'9']) {
+            // A command line has no arguments of its own: `$9` is nothing.
+            return Some((String::new(), Taint::default()));
+        }
         let value = match name {
             "HOME" => "~",
             "PWD" => ".",
@@ -463,6 +483,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
             "BASH" => "/bin/bash",
             "HISTFILE" => "~/.bash_history",
             "XDG_CONFIG_HOME" => "~/.config",
+            _ if is_secret_name(name) => return Some((UNKNOWN.to_string(), Taint::SECRET)),
             _ => return None,
         };
         Some((value.to_owned(), Taint::default()))
@@ -476,9 +497,31 @@ impl<'t> Walker<'t, '_, '_, '_> {
     }
 }
 
+/// Variables that by their name hold a password, key or token.
+fn is_secret_name(name: &str) -> bool {
+    const SIGNS: [&str; 7] =
+        ["SECRET", "PASSWORD", "PASSWD", "TOKEN", "API_KEY", "APIKEY", "PRIVATE_KEY"];
+    SIGNS.iter().any(|sign| name.contains(sign))
+}
+
 /// `/dev/tcp/host/port`
 pub(super) fn is_socket(path: &str) -> bool {
     path.starts_with("/dev/tcp/") || path.starts_with("/dev/udp/")
+}
+
+/// Whether a command writes nothing, so that a redirection only empties its file.
+fn empties(node: &Node<'_>) -> bool {
+    let Node::Simple(simple) = node else { return false };
+    let words: Vec<_> = simple.words.iter().filter_map(super::word::unquoted).collect();
+    match words.as_slice() {
+        [] => simple.words.is_empty(),
+        [one] => matches!(one.as_ref(), ":" | "true" | "echo"),
+        [first, second] => {
+            (first == "cat" && second == "/dev/null")
+                || (matches!(first.as_ref(), "echo" | "printf") && (second.is_empty() || second == "-n"))
+        }
+        _ => false,
+    }
 }
 
 /// Whether a function's body starts itself again side by side.

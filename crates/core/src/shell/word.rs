@@ -327,6 +327,7 @@ impl<'a> Reader<'a> {
             self.at += 1;
         }
         let name = self.slice(start, self.at);
+        let subscript = self.at;
         if self.peek() == Some(b'[') {
             while self.peek().is_some_and(|b| b != b']' && b != b'}') {
                 self.at += 1;
@@ -335,6 +336,8 @@ impl<'a> Reader<'a> {
                 self.at += 1;
             }
         }
+        // "${list[@]}" is all elements as words of their own.
+        let quoted = quoted && self.slice(subscript, self.at) != "[@]";
         let operation = match (self.peek(), self.peek_at(1)) {
             (None, _) => return Err(Problem::Unclosed),
             (Some(b'}'), _) if !indirect => {
