@@ -21,6 +21,13 @@ impl<'t> Walker<'t, '_, '_, '_> {
     pub(super) fn command(&mut self, args: &[Arg<'t>], stdin: Flow, span: Span) -> Flow {
         let Some(first) = args.first() else { return stdin };
         if first.is_unknown() || first.text.is_empty() {
+            // `$DIR/bin/python`: the folder is open, the program is not.
+            let known = first.text.rsplit_once('/').filter(|(_, name)| !name.contains(UNKNOWN));
+            if let Some(known) = known.and_then(|(_, name)| resolve(name)) {
+                self.shared.out.doubt(Doubt::DynamicArguments);
+                self.shared.sign(&signs::UNKNOWN_FOLDER, Some(first.span));
+                return self.known(known, args, stdin, span);
+            }
             return self.dynamic(args, &stdin, span);
         }
         if let Some(flow) = self.builtin(args, &stdin, span) {
@@ -253,12 +260,11 @@ impl<'t> Walker<'t, '_, '_, '_> {
             if rule.irreversible {
                 self.shared.out.irreversible();
             }
-            if rule.tier > Tier::Safe {
-                let mut finding = Finding::pattern(rule.id, rule.tier, rule.say);
-                finding.safer = rule.safer.map(Into::into);
-                finding.span = Some(span);
-                self.shared.out.add(finding);
-            }
+            // A rule of SAFE weighs nothing but says why nobody is asked.
+            let mut finding = Finding::pattern(rule.id, rule.tier, rule.say);
+            finding.safer = rule.safer.map(Into::into);
+            finding.span = Some(span);
+            self.shared.out.add(finding);
         }
         matched
     }

@@ -40,6 +40,12 @@ pub const DYNAMIC: Sign = sign(
     Tier::Medium,
     "Which program runs is only decided while it runs.",
 );
+/// The folder of a program is only known when it runs.
+pub const UNKNOWN_FOLDER: Sign = sign(
+    "shell.program-in-open-folder",
+    Tier::Low,
+    "Runs a familiar program from a folder that is only decided while it runs.",
+);
 /// A program of unknown name, deleting recursively at a place that matters.
 pub const DYNAMIC_DELETE: Sign = sign(
     "shell.dynamic-delete",
