@@ -14,7 +14,7 @@ mod word;
 #[cfg(test)]
 mod tests;
 
-use chars::{Class, class, is_joiner, is_right_to_left};
+use chars::{Class, class, is_joiner, is_right_to_left, is_stray};
 use word::{Letters, Word};
 
 /// Stands for a line break.
@@ -194,7 +194,8 @@ impl Painter {
                 word = Word::at(rest, beside_ascii, self.letters);
             }
             self.right_to_left |= is_right_to_left(c);
-            let class = if word.disguises(c) { Class::Deceptive } else { class(c) };
+            let disguise = word.disguises(c) || (beside_ascii && is_stray(c));
+            let class = if disguise { Class::Deceptive } else { class(c) };
             let mut bytes = c.len_utf8();
             if class == Class::Plain {
                 self.put_char(c);

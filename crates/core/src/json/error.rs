@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{MAX_DEPTH, Value};
+use super::MAX_DEPTH;
 use crate::show::show;
 
 /// What is wrong.
@@ -114,9 +114,3 @@ impl fmt::Display for JsonError {
 }
 
 impl std::error::Error for JsonError {}
-
-impl fmt::Display for Value<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.to_json())
-    }
-}

@@ -108,12 +108,13 @@ impl<'a> Reader<'a> {
 
     fn object(&mut self, depth: usize) -> Read<Value<'a>> {
         self.enter(depth)?;
-        let mut members: Members<'a> = Vec::new();
+        if self.take(b'}') {
+            return Ok(Value::Object(Vec::new()));
+        }
+        // A call has about eight fields; what lies inside it fewer members.
+        let mut members: Members<'a> = Vec::with_capacity(if depth == 1 { 8 } else { 4 });
         // Where the keys after the first few stand.
         let mut places: Vec<usize> = Vec::new();
-        if self.take(b'}') {
-            return Ok(Value::Object(members));
-        }
         loop {
             let place = match self.next_byte() {
                 Some(b'"') => self.at,

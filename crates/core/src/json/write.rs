@@ -1,5 +1,7 @@
 //! A value as JSON text; reading it back gives the same value.
 
+use std::fmt;
+
 use super::Value;
 
 impl Value<'_> {
@@ -8,6 +10,12 @@ impl Value<'_> {
         let mut out = String::new();
         write(self, &mut out);
         out
+    }
+}
+
+impl fmt::Display for Value<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.to_json())
     }
 }
 

@@ -44,6 +44,15 @@ pub(super) fn is_joiner(c: char) -> bool {
     matches!(c, '\u{200C}' | '\u{200D}')
 }
 
+/// Everyday signs and digits of other scripts that pass for ASCII ones beside ASCII letters.
+pub(super) fn is_stray(c: char) -> bool {
+    matches!(
+        c,
+        '\u{589}' | '\u{58A}' | '\u{5C0}' | '\u{5C3}' | '\u{660}' | '\u{66B}'
+            ..='\u{66C}' | '\u{6D4}' | '\u{6F0}'
+    )
+}
+
 /// Letters and signs that are laid out from right to left.
 pub(super) fn is_right_to_left(c: char) -> bool {
     matches!(
@@ -100,12 +109,7 @@ fn is_disguise(code: u32) -> bool {
             | 0x2D7
             | 0x37E
             | 0x387
-            | 0x589
-            | 0x5C0
-            | 0x5C3
-            | 0x660
-            | 0x66B..=0x66D
-            | 0x6D4
+            | 0x66D
             | 0x1D00..=0x1D2B
             | 0x1FBD..=0x1FBF
             | 0x1FEF
@@ -134,14 +138,10 @@ fn is_disguise(code: u32) -> bool {
             | 0xA4D0..=0xA4FF
             | 0xA789..=0xA78C
             | 0xFB00..=0xFB06
-            | 0xFF04
-            | 0xFF06
-            | 0xFF0D..=0xFF19
-            | 0xFF1B..=0xFF1E
-            | 0xFF20..=0xFF3A
+            | 0xFF0D..=0xFF0F
+            | 0xFF21..=0xFF3A
             | 0xFF3C
-            | 0xFF40..=0xFF5A
-            | 0xFF5C
+            | 0xFF41..=0xFF5A
             | 0x1D400..=0x1D7FF
     )
 }
@@ -185,7 +185,8 @@ fn is_script_mark(code: u32) -> bool {
             | 0x610..=0x61B
             | 0x61F
             | 0x64B..=0x65F
-            | 0x66A
+            | 0x66A..=0x66D
+            | 0x6D4
             | 0x6D6..=0x6DC
             | 0x6DF..=0x6ED
             | 0x900..=0xEFF
@@ -201,6 +202,7 @@ fn is_sign(code: u32) -> bool {
         0xA1..=0xFF
             | 0x2C2..=0x2DF
             | 0x55A..=0x55F
+            | 0x589..=0x58A
             | 0x2013..=0x2027
             | 0x2030..=0x205E
             | 0x2070..=0x23FF

@@ -36,6 +36,7 @@ fn tricks_become_visible() {
         ("rm \u{2013}rf \u{2212}x", "rm ⟨U+2013⟩rf ⟨U+2212⟩x"),
         ("\u{ff52}\u{ff4d} \u{1d42b}\u{1d426}", "⟨U+FF52⟩⟨U+FF4D⟩ ⟨U+1D42B⟩⟨U+1D426⟩"),
         ("r\u{200d}m", "r⟨U+200D⟩m"),
+        ("http\u{589}//a\u{6d4}b", "http⟨U+0589⟩//a⟨U+06D4⟩b"),
     ] {
         let found = show(text);
         assert_eq!(found.text, wanted, "{text:?}");
@@ -49,16 +50,19 @@ fn honest_text_stays_readable() {
         "naïve café, Größe, Łódź, ışık, señor — “quoted” … 10 µs, 5 €, 10 kΩ, 3 μs",
         "Привет, как у вас дела? Нос, хор и рука.",
         "Καλημέρα κόσμε",
-        "你好，世界。「テスト」（カナ）한국어",
-        "नमस्ते दुनिया, สวัสดี, Barev: Բարև",
+        "你好，世界；「テスト」（カナ）：２０２４年 한국어",
+        "नमस्ते दुनिया, สวัสดี, Բարև աշխարհ։",
         "👍 ok ✅ → ≤ ½ ² ☂",
     ] {
         let found = show(text);
         assert_eq!(found.text, text);
         assert!(!found.altered && !found.deceptive && !found.right_to_left, "{text}");
     }
-    let hebrew = show("שלום, עולם");
-    assert!(!hebrew.altered && hebrew.right_to_left && !hebrew.deceptive);
+    for text in ["שלום, עולם", "مرحبا بالعالم ١٠٫٥", "سلام دنیا۔"]
+    {
+        let found = show(text);
+        assert!(!found.altered && found.right_to_left && !found.deceptive, "{text}");
+    }
     // Visible as markers, but no sign of ill will.
     let ordinary = show("e\u{301}\u{a0}!\r\n👨\u{200d}👩 ❤\u{fe0f}\t⟨x⟩");
     assert_eq!(ordinary.text, "e⟨U+0301⟩⟨U+00A0⟩!⟨CR⟩⏎👨⟨U+200D⟩👩 ❤⟨U+FE0F⟩⇥⟨U+27E8⟩x⟨U+27E9⟩");
