@@ -178,7 +178,8 @@ impl<'a> Reader<'a> {
             self.at += 1;
             return Ok(Cow::Borrowed(first));
         }
-        let mut text = String::from(first);
+        let mut text = String::with_capacity(first.len() + 32);
+        text.push_str(first);
         while self.peek() == Some(b'\\') {
             text.push(self.escape()?);
             text.push_str(self.clean()?);
