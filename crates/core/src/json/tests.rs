@@ -157,6 +157,14 @@ fn serializes_without_losing_digits() {
 }
 
 #[test]
+fn escapes_as_few_characters_as_the_oracle() {
+    let text: String = ('\0'..='\u{A0}').collect();
+    let written = Value::String(Cow::Borrowed(&text)).to_json();
+    assert_eq!(written, serde_json::to_string(&text).unwrap());
+    assert_eq!(parse(&written).unwrap().as_str(), Some(text.as_str()));
+}
+
+#[test]
 fn finds_the_text_of_a_member() {
     let text = r#"{"tool":"x", "ar\u0067uments" : { "a": 1.0 } ,"z":1}"#;
     assert_eq!(member_text(text, "arguments"), Ok(Some(r#"{ "a": 1.0 }"#)));
