@@ -119,6 +119,9 @@ fn what_doubles_do_not_hold_stays_exact() {
         ("1424953923781206.3", "14249539237812063e-1"),
         ("1e99999999999999999999", "1e99999999999999999999"),
         ("1e00000000000000000000000400", "1e400"),
+        // As large as can be counted with at all: one more would not fit.
+        ("10e9223372036854775807", "10e9223372036854775807"),
+        ("0.1e-9223372036854775808", "0.1e-9223372036854775808"),
     ] {
         assert_eq!(canon(text), (wanted.to_owned(), true), "{text}");
         assert_eq!(canon(wanted), (wanted.to_owned(), true), "{wanted} is its own form");
@@ -213,9 +216,11 @@ fn digests_have_one_text() {
     assert_eq!(Digest::parse(text.split_at(1).1), Err(DigestError::Length(63)));
     assert_eq!(Digest::parse(&text.to_uppercase()), Err(DigestError::Digit(1)));
     assert_eq!(Digest::parse(&text.replace('d', "é")).unwrap_err().to_string().lines().count(), 1);
-    let mut bytes = *digest.as_bytes();
-    bytes[31] ^= 1;
-    assert_ne!(Digest::from_bytes(bytes), digest);
+    for index in 0..32 {
+        let mut bytes = *digest.as_bytes();
+        bytes[index] ^= 1;
+        assert_ne!(Digest::from_bytes(bytes), digest, "byte {index}");
+    }
 }
 
 fn doubles_only() -> impl Strategy<Value = serde_json::Value> {
