@@ -10,6 +10,8 @@ mod commands;
 mod crisis;
 #[path = "build/tools.rs"]
 mod tools;
+#[path = "build/words.rs"]
+mod words;
 
 fn main() -> Result<(), String> {
     println!("cargo::rerun-if-changed=rules");
@@ -17,6 +19,7 @@ fn main() -> Result<(), String> {
     let rules = PathBuf::from("rules");
     let out = PathBuf::from(std::env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?);
     commands::generate(&rules.join("commands"), &out)?;
+    words::generate(&rules.join("words.txt"), &out)?;
     tools::generate(&rules.join("tools"), &out)?;
     code::generate(&rules.join("code"), &out)?;
     crisis::generate(&rules.join("crisis"), &out)

@@ -14,6 +14,7 @@ pub mod json;
 pub mod paths;
 pub mod phrase;
 pub mod shell;
+pub mod show;
 pub mod sql;
 pub mod tier;
 pub mod verdict;
