@@ -263,13 +263,13 @@ impl Tables {
     }
 
     fn write_assignments(&self, s: &mut String) -> Result<(), String> {
-        put(s, "/// What setting a variable costs.\n#[derive(Debug)]\npub struct Assignment {\n/// Stable id.\npub id: &'static str,\n/// Variable names (globs).\npub names: &'static [&'static str],\n/// Values (globs); empty for any.\npub values: &'static [&'static str],\n/// Cost.\npub tier: Tier,\n/// Sentence.\npub say: &'static str,\n/// Must match.\npub examples: &'static [&'static str],\n/// Must not.\npub counter_examples: &'static [&'static str],\n}\n/// Every assignment rule.\npub static ASSIGNMENTS: &[Assignment] = &[\n".to_owned());
+        put(s, "/// What setting a variable costs.\n#[derive(Debug)]\npub struct Assignment {\n/// Stable id.\npub id: &'static str,\n/// Variable names (globs).\npub names: &'static [Glob],\n/// Values (globs); empty for any.\npub values: &'static [Glob],\n/// Cost.\npub tier: Tier,\n/// Sentence.\npub say: &'static str,\n/// Must match.\npub examples: &'static [&'static str],\n/// Must not.\npub counter_examples: &'static [&'static str],\n}\n/// Every assignment rule.\npub static ASSIGNMENTS: &[Assignment] = &[\n".to_owned());
         for a in &self.assignments {
             put(
                 s,
                 format!(
                     "Assignment {{ id: {:?}, names: {}, values: {}, tier: {}, say: {:?}, examples: {}, counter_examples: {} }},\n",
-                    a.id, list(&a.names), list(&a.values), tier(&a.tier)?, a.say, list(&a.examples), list(&a.counter_examples)
+                    a.id, globs(&a.names), globs(&a.values), tier(&a.tier)?, a.say, list(&a.examples), list(&a.counter_examples)
                 ),
             );
         }
@@ -285,14 +285,25 @@ fn rule_refs(rules: &[usize]) -> String {
 
 fn rule_source(r: &Rule) -> Result<String, String> {
     let mut options = String::new();
-    for (name, globs) in &r.option {
-        put(&mut options, format!("({name:?}, {}), ", list(globs)));
+    for (name, values) in &r.option {
+        let names: Vec<&str> = name.split('|').collect();
+        put(&mut options, format!("(&{names:?}, {}), ", globs(values)));
     }
+    let sub: Vec<String> = r
+        .sub
+        .iter()
+        .map(|path| globs(&path.split(' ').map(str::to_owned).collect::<Vec<_>>()))
+        .collect();
+    let all: Vec<String> = r
+        .all_flags
+        .iter()
+        .map(|names| flags(&names.split('|').map(str::to_owned).collect::<Vec<_>>()))
+        .collect();
     let wrap = |e: String| format!("rule `{}`: {e}", r.id);
     Ok(format!(
-        "Rule {{ id: {:?}, tier: {}, say: {:?}, safer: {:?}, sub: {}, flags: {}, all_flags: {}, not_flags: {}, operand: {}, not_operand: {}, first: {}, last: {}, arg: {}, option: &[{options}], min_operands: {}, max_operands: {}, stdin: {}, root: {}, settings: {}, effects: {}, irreversible: {}, examples: {}, counter_examples: {} }},\n",
-        r.id, tier(&r.tier).map_err(wrap)?, r.say, r.safer, list(&r.sub), list(&r.flags), list(&r.all_flags),
-        list(&r.not_flags), list(&r.operand), list(&r.not_operand), list(&r.first), list(&r.last), list(&r.arg), r.min_operands,
+        "Rule {{ id: {:?}, tier: {}, say: {:?}, safer: {:?}, sub: &[{}], flags: {}, all_flags: &[{}], not_flags: {}, operand: {}, not_operand: {}, first: {}, last: {}, arg: {}, option: &[{options}], min_operands: {}, max_operands: {}, stdin: {}, root: {}, settings: {}, effects: {}, irreversible: {}, examples: {}, counter_examples: {} }},\n",
+        r.id, tier(&r.tier).map_err(wrap)?, r.say, r.safer, sub.join(", "), flags(&r.flags), all.join(", "),
+        flags(&r.not_flags), globs(&r.operand), globs(&r.not_operand), globs(&r.first), globs(&r.last), globs(&r.arg), r.min_operands,
         r.max_operands.unwrap_or(u8::MAX), r.stdin, r.root, r.settings, effects(&r.effects).map_err(wrap)?, r.irreversible,
         list(&r.examples), list(&r.counter_examples)
     ))
@@ -326,7 +337,7 @@ fn spec_source(family: &str, p: &Program) -> Result<String, String> {
     Ok(format!(
         "Spec {{ family: {family:?}, base: {}, say: {:?}, single_dash: {}, posix: {}, values: {}, touches: &[{}], exec: {}, operands: {}, first_if: {}, in_place: {}, recursive: {}, dry: {}, keys: &[{}], wrappers: &[{wrappers}], interpreter: {interpreter}, fetches: {}, sends: {}, inert: {}, effects: {} }},\n",
         tier(&p.base)?, p.say, p.single_dash, p.posix, list(&values), touch_pairs(&p.touches)?, list(&p.exec),
-        operands(&p.operands)?, list(&p.first_if), list(&p.in_place), list(&p.recursive), list(&p.dry),
+        operands(&p.operands)?, flags(&p.first_if), flags(&p.in_place), flags(&p.recursive), flags(&p.dry),
         touch_pairs(&p.keys)?, p.fetches, p.sends, p.inert, effects(&p.effects)?
     ))
 }
@@ -408,6 +419,55 @@ fn tier(label: &str) -> Result<&'static str, String> {
     })
 }
 
+fn globs(items: &[String]) -> String {
+    let parts: Vec<String> = items.iter().map(|i| glob(i)).collect();
+    format!("&[{}]", parts.join(", "))
+}
+
+/// Sorts a pattern by its shape and notes the bytes a text must hold to fit it.
+fn glob(pattern: &str) -> String {
+    let (pattern, fold) = match pattern.strip_prefix("(?i)") {
+        Some(rest) => (rest, true),
+        None => (pattern, false),
+    };
+    let bare = |t: &str| !t.contains(['*', '?']);
+    let (shape, text) = if fold {
+        ("General", pattern)
+    } else if pattern == "*" {
+        ("Any", "")
+    } else if bare(pattern) {
+        ("Exact", pattern)
+    } else if let Some(t) = pattern.strip_suffix('*').filter(|t| bare(t)) {
+        ("Prefix", t)
+    } else if let Some(t) = pattern.strip_prefix('*').filter(|t| bare(t)) {
+        ("Suffix", t)
+    } else if let Some(t) = pattern.strip_prefix('*').and_then(|t| t.strip_suffix('*')).filter(|t| bare(t)) {
+        ("Contains", t)
+    } else {
+        ("General", pattern)
+    };
+    let needs = text
+        .bytes()
+        .filter(|b| !matches!(b, b'*' | b'?') && !(fold && b.is_ascii_alphabetic()))
+        .fold(0u64, |set, b| set | 1 << (b & 63));
+    format!("Glob {{ text: {text:?}, shape: Shape::{shape}, fold: {fold}, needs: {needs:#x} }}")
+}
+
+fn flag(name: &str) -> String {
+    let mut chars = name.chars();
+    let letter = match (chars.next(), chars.next(), chars.next()) {
+        (Some('-'), Some(c), None) if c != '*' => format!("Some({c:?})"),
+        _ => "None".to_owned(),
+    };
+    let pattern = if name.contains('*') { format!("Some({})", glob(name)) } else { "None".to_owned() };
+    format!("Flag {{ text: {name:?}, letter: {letter}, glob: {pattern} }}")
+}
+
+fn flags(items: &[String]) -> String {
+    let parts: Vec<String> = items.iter().map(|i| flag(i)).collect();
+    format!("&[{}]", parts.join(", "))
+}
+
 fn list(items: &[String]) -> String {
     format!("&{items:?}")
 }
@@ -434,36 +494,61 @@ fn write_paths(file: &PathFile, s: &mut String) -> Result<(), String> {
     put(s, "];\n".to_owned());
     let mut names: BTreeMap<&str, usize> = BTreeMap::new();
     let mut dirs: BTreeMap<&str, usize> = BTreeMap::new();
-    let (mut globs, mut roots, mut homes, mut local) = (vec![], vec![], vec![], vec![]);
+    let mut name_globs = Vec::new();
+    let mut kinds: [(&str, BTreeMap<String, Vec<String>>); 3] =
+        [("ROOT", BTreeMap::new()), ("HOME", BTreeMap::new()), ("LOCAL", BTreeMap::new())];
     for (i, c) in file.class.iter().enumerate() {
         for p in &c.paths {
             if let Some(name) = p.strip_prefix("name:") {
                 if name.contains('*') {
-                    globs.push((name, i));
+                    name_globs.push(format!("({}, {i})", glob(name)));
                 } else {
                     names.entry(name).or_insert(i);
                 }
-            } else if let Some(name) = p.strip_prefix("dir:") {
+                continue;
+            }
+            if let Some(name) = p.strip_prefix("dir:") {
                 dirs.entry(name).or_insert(i);
-            } else if p.starts_with('/') {
-                roots.push((p.as_str(), i));
-            } else if p.starts_with('~') {
-                homes.push((p.as_str(), i));
-            } else {
-                local.push((p.as_str(), i));
+                continue;
+            }
+            let kind = usize::from(!p.starts_with('/')) + usize::from(!p.starts_with(['/', '~']));
+            let first = first_part(p).filter(|f| !f.contains('*')).unwrap_or_default();
+            if let Some((_, map)) = kinds.get_mut(kind) {
+                map.entry(first.to_owned()).or_default().push(path_pattern(p, i));
             }
         }
     }
-    let lists: [(&str, Vec<(&str, usize)>); 6] = [
-        ("NAMES", names.into_iter().collect()),
-        ("DIRS", dirs.into_iter().collect()),
-        ("NAME_GLOBS", globs),
-        ("ROOT_PATHS", roots),
-        ("HOME_PATHS", homes),
-        ("LOCAL_PATHS", local),
-    ];
-    for (table, rows) in lists {
-        put(s, format!("/// Patterns of `rules/paths.toml` with their class.\npub static {table}: &[(&str, u8)] = &{rows:?};\n"));
+    put(s, format!("/// Last parts of paths with their class, sorted.\npub static NAMES: &[(&str, u8)] = &{:?};\n", names.into_iter().collect::<Vec<_>>()));
+    put(s, format!("/// Any part of a path with its class, sorted.\npub static DIRS: &[(&str, u8)] = &{:?};\n", dirs.into_iter().collect::<Vec<_>>()));
+    put(s, format!("/// Last parts with stars.\npub static NAME_GLOBS: &[(Glob, u8)] = &[{}];\n", name_globs.join(", ")));
+    for (kind, map) in kinds {
+        put(s, format!("/// Patterns by their first part, sorted; those under `\"\"` hold for every path.\npub static {kind}_PATHS: &[(&str, &[PathPattern])] = &[\n"));
+        for (first, patterns) in map {
+            put(s, format!("({first:?}, &[{}]),\n", patterns.join(", ")));
+        }
+        put(s, "];\n".to_owned());
     }
     Ok(())
+}
+
+/// `/etc/x` → `etc`, `~/.ssh/x` → `.ssh`, `.git/x` → `.git`.
+fn first_part(path: &str) -> Option<&str> {
+    let rest = path.strip_prefix("~/").or(path.strip_prefix('/')).unwrap_or(path);
+    rest.split('/').next().filter(|p| *p != "~")
+}
+
+fn path_pattern(p: &str, class: usize) -> String {
+    let (shape, text) = if let Some(folder) = p.strip_suffix("**") {
+        let folder = folder.strip_suffix('/').unwrap_or(folder);
+        (if folder.contains('*') { "PartsTree" } else { "Tree" }, folder)
+    } else if !p.contains('*') {
+        ("Exact", p)
+    } else if p == "*" || p == ".*" {
+        ("Exact", p)
+    } else if let Some(folder) = p.strip_suffix("/*").filter(|f| !f.contains('*')) {
+        ("Star", folder)
+    } else {
+        ("Parts", p)
+    };
+    format!("PathPattern {{ text: {text:?}, shape: PathShape::{shape}, class: {class} }}")
 }

@@ -68,7 +68,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
         };
         self.shared.sign(sign, Some(span));
         let inv = Invocation::new(args, None);
-        let recursive = inv.has_any(&["-r", "-R", "--recursive"]) && inv.has_any(&["-f", "--force"]);
+        let recursive = inv.has_one(&["-r", "-R", "--recursive"]) && inv.has_one(&["-f", "--force"]);
         if recursive {
             self.shared.sign(&signs::DYNAMIC_DELETE, Some(span));
             for index in &inv.operands {
@@ -164,7 +164,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
         let inv = Invocation::new(args, Some(spec));
         spec.effects.iter().for_each(|e| self.shared.out.effect(*e));
         let describes = spec.wrappers.is_empty() && spec.interpreter.is_none();
-        if describes && inv.has_any(&["--help", "--version"]) {
+        if describes && inv.has_one(&["--help", "--version"]) {
             return Flow::unknown(Taint::default());
         }
         let dry = inv.has_any(spec.dry);
@@ -177,7 +177,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
         if self.shared.root && spec.base >= Tier::Low {
             self.as_root(span);
         }
-        if let Some(wrapper) = spec.wrappers.iter().find(|w| w.sub.is_empty() || inv.sub(w.sub).is_some()) {
+        if let Some(wrapper) = spec.wrappers.iter().find(|w| w.sub.is_empty() || inv.begins(w.sub)) {
             if let Some(flow) = self.wrapped(wrapper, spec, &inv, &stdin, span) {
                 return flow;
             }

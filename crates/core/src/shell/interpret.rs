@@ -26,13 +26,13 @@ impl<'t> Walker<'t, '_, '_, '_> {
         stdin: &Flow,
         span: Span,
     ) -> Option<Flow> {
-        if inv.has_any(&["--version", "--help", "-V"]) && inv.operands.is_empty() {
+        if inv.has_one(&["--version", "--help", "-V"]) && inv.operands.is_empty() {
             return Some(Flow::unknown(Taint::default()));
         }
         let mut ran = false;
         let mut flow = Flow::unknown(stdin.taint);
         // A shell takes its text from the first operand, however `-c` is clustered.
-        if interpreter.speech == Speech::Shell && inv.has_flag("-c") {
+        if interpreter.speech == Speech::Shell && inv.has("-c") {
             let arg = inv.operands.first().and_then(|i| inv.arg(*i))?;
             self.inline(interpreter, inv, arg);
             return Some(self.shell_text(arg, stdin));
@@ -79,7 +79,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
             return;
         }
         // `perl -pe` and `-ne` work on text like sed does.
-        let filter = matches!(interpreter.speech, Speech::Perl | Speech::Ruby) && inv.has_any(&["-n", "-p"]);
+        let filter = matches!(interpreter.speech, Speech::Perl | Speech::Ruby) && inv.has_one(&["-n", "-p"]);
         let base = if interpreter.speech == Speech::Shell { signs::SHELL_TEXT } else { signs::INLINE_CODE };
         let tier = if filter { Tier::Low } else { interpreter.inline };
         self.shared.sign(&Sign { tier, ..base }, Some(arg.span));

@@ -31,19 +31,19 @@ impl<'t> Walker<'t, '_, '_, '_> {
                 }
                 Some(all)
             }
-            "base64" | "gbase64" if inv.has_any(&["-d", "-D", "--decode"]) => {
+            "base64" | "gbase64" if inv.has_one(&["-d", "-D", "--decode"]) => {
                 Some(decode(stdin, flow::base64))
             }
-            "base32" if inv.has_any(&["-d", "--decode"]) => Some(decode(stdin, flow::base32)),
-            "openssl" if inv.has_any(&["-d"]) => {
-                let plain = inv.sub("base64").is_some() || inv.has_any(&["-base64", "-a"]);
+            "base32" if inv.has_one(&["-d", "--decode"]) => Some(decode(stdin, flow::base32)),
+            "openssl" if inv.has_one(&["-d"]) => {
+                let plain = inv.begins("base64") || inv.has_one(&["-base64", "-a"]);
                 Some(if plain { decode(stdin, flow::base64) } else { decoded(stdin) })
             }
-            "xxd" if inv.has_any(&["-r"]) => Some(decode(stdin, flow::hex)),
+            "xxd" if inv.has_one(&["-r"]) => Some(decode(stdin, flow::hex)),
             "rev" => Some(reshape(stdin, |t| Some(t.lines().map(|l| l.chars().rev().collect::<String>() + "\n").collect()))),
             "tr" => Some(reshape(stdin, |t| match (inv.operand(0), inv.operand(1)) {
                 (Some(a), Some(b)) => flow::translate(t, a, b),
-                (Some(a), None) if inv.has_any(&["-d"]) => {
+                (Some(a), None) if inv.has_one(&["-d"]) => {
                     Some(t.chars().filter(|c| !a.contains(*c)).collect())
                 }
                 _ => None,
@@ -52,8 +52,8 @@ impl<'t> Walker<'t, '_, '_, '_> {
             "gunzip" | "zcat" | "gzcat" | "bzcat" | "xzcat" | "zstdcat" | "uudecode" | "unxz" | "bunzip2" | "lzcat" => {
                 Some(decoded(stdin))
             }
-            "gzip" | "bzip2" | "xz" | "zstd" if inv.has_any(&["-d", "--decompress"]) => Some(decoded(stdin)),
-            "gpg" | "gpg2" if inv.has_any(&["-d", "--decrypt"]) => Some(decoded(stdin)),
+            "gzip" | "bzip2" | "xz" | "zstd" if inv.has_one(&["-d", "--decompress"]) => Some(decoded(stdin)),
+            "gpg" | "gpg2" if inv.has_one(&["-d", "--decrypt"]) => Some(decoded(stdin)),
             "env" | "printenv" if inv.operands.is_empty() => Some(Flow::unknown(Taint::SECRET)),
             _ => None,
         }

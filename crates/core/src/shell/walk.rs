@@ -11,7 +11,6 @@ use crate::effect::Effect;
 use crate::finding::{Doubt, Finding, Findings, Span};
 use crate::glob;
 use crate::paths::UNKNOWN;
-use crate::tier::Tier;
 
 /// How many texts may nest (`sh -c "sh -c …"`).
 const MAX_TEXTS: u8 = 12;
@@ -445,9 +444,10 @@ impl<'t> Walker<'t, '_, '_, '_> {
 
     /// What setting this variable means, whoever sets it.
     pub(super) fn assigned(&mut self, name: &str, value: &str, span: Span) {
+        let (name_bytes, value_bytes) = (glob::bytes_of(name), glob::bytes_of(value));
         for rule in ASSIGNMENTS {
-            let named = glob::any(rule.names, name);
-            if named && (rule.values.is_empty() || glob::any(rule.values, value)) {
+            let named = glob::any(rule.names, name, name_bytes);
+            if named && (rule.values.is_empty() || glob::any(rule.values, value, value_bytes)) {
                 let mut finding = Finding::pattern(rule.id, rule.tier, rule.say);
                 finding.span = Some(span);
                 self.shared.out.add(finding);
@@ -487,13 +487,6 @@ impl<'t> Walker<'t, '_, '_, '_> {
             _ => return None,
         };
         Some((value.to_owned(), Taint::default()))
-    }
-
-    /// A known tier-only note, used where a rule file has no place.
-    pub(super) fn note(&mut self, code: &'static str, tier: Tier, say: String, span: Span) {
-        let mut finding = Finding::pattern(code, tier, say);
-        finding.span = Some(span);
-        self.shared.out.add(finding);
     }
 }
 
