@@ -13,6 +13,7 @@ pub mod impact;
 pub mod json;
 pub mod paths;
 pub mod phrase;
+pub mod rules;
 pub mod shell;
 pub mod show;
 pub mod sql;
