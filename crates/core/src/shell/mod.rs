@@ -7,6 +7,7 @@ mod expand;
 mod flow;
 mod interpret;
 mod invocation;
+mod outline;
 mod output;
 mod reader;
 mod scripts;
@@ -24,6 +25,7 @@ use expand::Arg;
 use flow::{Flow, Taint};
 use walk::{Shared, Walker};
 
+pub use outline::commands;
 pub use reader::{MAX_BYTES, MAX_DEPTH, Problem};
 
 /// Whether the reader understands a text to its end; the oracles of the tests ask this.
