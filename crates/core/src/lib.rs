@@ -13,5 +13,6 @@ pub mod json;
 pub mod paths;
 pub mod phrase;
 pub mod sql;
+pub mod text;
 pub mod tier;
 pub mod verdict;
