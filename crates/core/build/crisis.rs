@@ -50,6 +50,9 @@ struct File {
     /// Common words by which the language is guessed.
     #[serde(default)]
     hints: String,
+    /// Words also found when a letter is missing, doubled or swapped.
+    #[serde(default)]
+    typos: String,
     #[serde(default)]
     sets: BTreeMap<String, String>,
     rule: Vec<Rule>,
@@ -142,7 +145,8 @@ fn compile(files: &[File], text: &mut String) -> Result<(), String> {
     text.push_str(&examples);
     text.push_str("];\n");
     let _ = writeln!(text, "static LANGS: [&str; 15] = {LANGS:?};");
-    automaton.write(&hints, text)
+    let typos: Vec<&str> = files.iter().flat_map(|f| f.typos.split_whitespace()).collect();
+    automaton.write(&hints, &typos, text)
 }
 
 type Entry<'a> = (String, &'a [String], String);

@@ -105,8 +105,14 @@ impl Automaton {
         out
     }
 
-    /// Writes the tables; `hints` are the common words of each language.
-    pub fn write(mut self, hints: &BTreeMap<String, u16>, out: &mut String) -> Result<(), String> {
+    /// Writes the tables; `hints` are the common words of each language, `typos` the words that
+    /// are also known misspelt.
+    pub fn write(
+        mut self,
+        hints: &BTreeMap<String, u16>,
+        typos: &[&str],
+        out: &mut String,
+    ) -> Result<(), String> {
         let mut offsets = vec![0_usize];
         for next in &self.next {
             offsets.push(offsets.last().unwrap_or(&0) + next.len());
@@ -139,6 +145,7 @@ impl Automaton {
                 }
             }
             if fit == Fit::Whole {
+                misspell(&mut words, typos);
                 for (word, langs) in hints {
                     words.entry(word.clone()).or_default().1 = *langs;
                 }
@@ -148,6 +155,31 @@ impl Automaton {
         Ok(())
     }
 }
+
+/// Gives misspelt forms of some words the classes of the word meant, unless they are words.
+fn misspell(words: &mut BTreeMap<String, (Vec<u16>, u16)>, typos: &[&str]) {
+    for word in typos {
+        let Some(classes) = words.get(*word).map(|w| w.0.clone()) else { continue };
+        let letters: Vec<char> = word.chars().collect();
+        let mut forms: Vec<Vec<char>> = Vec::new();
+        for at in 1..letters.len() {
+            let mut missing = letters.clone();
+            missing.remove(at);
+            let mut swapped = letters.clone();
+            swapped.swap(at - 1, at);
+            forms.extend([missing, swapped]);
+        }
+        for form in forms {
+            let form: String = form.into_iter().collect();
+            if form.len() > 2 && !HONEST.contains(&form.as_str()) {
+                words.entry(form).or_insert_with(|| (classes.clone(), 0));
+            }
+        }
+    }
+}
+
+/// Words in their own right that a slip of `life`, `kill` or `living` would also give.
+const HONEST: [&str; 8] = ["lie", "kil", "kit", "ill", "lif", "file", "lving", "lief"];
 
 fn put<T: std::fmt::Debug>(out: &mut String, name: &str, of: &str, list: &[T]) {
     let _ = writeln!(out, "static {name}: &[{of}] = &{list:?};");

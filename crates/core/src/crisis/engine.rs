@@ -141,7 +141,8 @@ impl Reading {
         let whole = format!("{}{}", before.text, word.text);
         let from = self.classes.len();
         let hints = classify(&whole, &mut self.classes);
-        if self.classes.len() == from {
+        if self.classes.len() == from || whole.len() < 6 {
+            self.classes.truncate(from);
             return false;
         }
         self.push(before.start, word.end, from, hints);
@@ -169,6 +170,7 @@ fn forms(word: &Word, into: &mut Vec<u16>) -> u16 {
     let mut attempts: Vec<String> = Vec::new();
     let letters = text.chars().any(char::is_alphabetic);
     if word.capital_i {
+        attempts.push(text.replacen("iii", "ill", 1));
         attempts.push(text.replace("ii", "ll"));
         attempts.push(text.replacen('i', "l", 1));
     }

@@ -127,10 +127,7 @@ pub fn screen(text: &str, options: &ScreenOptions) -> Screening {
     let level = top.map_or(0, |t| t.signal.level);
     let soon = level >= 4 && frames.text.contains(&Frame::Timeframe);
     let imminent = crisis && (soon || judged.iter().any(|j| j.counts && j.imminent));
-    let guess = match top {
-        Some(t) if crisis => t.lang,
-        _ => guess(text, &reading),
-    };
+    let guess = guess(text, &reading).or(top.map(|t| t.lang)).unwrap_or(0);
     let kind = top.filter(|_| crisis).map(|t| t.signal.kind);
     let lang = tables::langs().get(guess).copied().unwrap_or("en");
     let helper = kind == Some(Kind::ThirdParty);
@@ -258,8 +255,8 @@ fn bit(frame: Frame) -> u8 {
 }
 
 /// The language by script, then by its common words.
-fn guess(text: &str, reading: &Reading) -> usize {
-    let of = |lang: &str| tables::langs().iter().position(|l| *l == lang).unwrap_or(0);
+fn guess(text: &str, reading: &Reading) -> Option<usize> {
+    let of = |lang: &str| tables::langs().iter().position(|l| *l == lang);
     let mut han = false;
     let mut cyrillic = false;
     // A few hundred characters tell the script.
@@ -287,5 +284,5 @@ fn guess(text: &str, reading: &Reading) -> usize {
             best = (lang, *count);
         }
     }
-    best.0
+    (best.1 > 0).then_some(best.0)
 }
