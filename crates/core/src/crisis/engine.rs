@@ -169,6 +169,9 @@ fn forms(word: &Word, into: &mut Vec<u16>) -> u16 {
     let text = &word.text;
     let mut attempts: Vec<String> = Vec::new();
     let letters = text.chars().any(char::is_alphabetic);
+    if word.apostrophe {
+        attempts.extend(text.strip_suffix('s').map(str::to_owned));
+    }
     if word.capital_i {
         attempts.push(text.replacen("iii", "ill", 1));
         attempts.push(text.replace("ii", "ll"));

@@ -151,7 +151,9 @@ fn judge(hit: &Hit, reading: &Reading, frames: &Frames) -> Option<Judged> {
     let last = reading.tokens.get(hit.last as usize)?;
     let span = Span::new(first.start, last.end);
     let mut modifiers = Vec::new();
-    if let Some(region) = frames.region(first.start, last.end) {
+    // Somebody else's words are quoted because they were said; others' are judged by their end.
+    let from = if kind == Kind::ThirdParty { first.start } else { last.start };
+    if let Some(region) = frames.region(from, last.end) {
         modifiers.push(if region.code { Frame::Code } else { Frame::Quotation });
     }
     for frame in frames.over(hit, first.sentence) {

@@ -28,6 +28,8 @@ pub struct Word {
     pub glue: Glue,
     /// Letters that had been spelled out one by one.
     pub spelled: bool,
+    /// Written with an apostrophe, as in `life's`.
+    pub apostrophe: bool,
     /// Capital I where a small l would make the word, as in `kiII`.
     pub capital_i: bool,
 }
@@ -44,12 +46,17 @@ pub fn words(text: &str) -> Vec<Word> {
     respell(unmask(reader.out))
 }
 
+/// What French and Italian shorten before a vowel; the apostrophe ends the word.
+const ELIDED: [&str; 12] =
+    ["l", "d", "j", "n", "m", "t", "s", "c", "qu", "un", "dell", "all"];
+
 #[derive(Default)]
 struct Reader {
     out: Vec<Word>,
     word: String,
     start: usize,
     end: usize,
+    apostrophe: bool,
     capital_i: bool,
     gap: Gap,
 }
@@ -86,6 +93,10 @@ impl Reader {
             Fold::Other(o) | Fold::Stop(o) if self.inside(o, next) => {
                 if !matches!(o, '\'' | '’' | 'ʼ' | '`' | '´') {
                     self.push(at, end, o);
+                } else if ELIDED.contains(&self.word.as_str()) {
+                    self.separate(Gap::Wide);
+                } else {
+                    self.apostrophe = true;
                 }
             }
             Fold::Stop('.') if self.tight(next) => self.separate(Gap::Sign),
@@ -151,6 +162,7 @@ impl Reader {
             end: self.end,
             glue,
             spelled: false,
+            apostrophe: std::mem::take(&mut self.apostrophe),
             capital_i: std::mem::take(&mut self.capital_i),
         });
         self.gap = Gap::Touch;
@@ -159,9 +171,15 @@ impl Reader {
     fn stop(&mut self, start: usize, end: usize) {
         self.flush();
         if self.out.last().is_some_and(|w| !w.text.is_empty()) {
-            let text = String::new();
-            let glue = Glue::Wide;
-            self.out.push(Word { text, start, end, glue, spelled: false, capital_i: false });
+            self.out.push(Word {
+                text: String::new(),
+                start,
+                end,
+                glue: Glue::Wide,
+                spelled: false,
+                apostrophe: false,
+                capital_i: false,
+            });
         }
         self.gap = Gap::Wide;
     }
