@@ -23,23 +23,13 @@ mod table;
 mod words;
 
 /// The fifteen languages, in the order of their hint bits.
-const LANGS: [&str; 15] = [
-    "en", "de", "fr", "es", "it", "pt", "nl", "pl", "ru", "uk", "ar", "hi", "zh", "ja", "ko",
-];
+const LANGS: [&str; 15] =
+    ["en", "de", "fr", "es", "it", "pt", "nl", "pl", "ru", "uk", "ar", "hi", "zh", "ja", "ko"];
 
-const KINDS: [&str; 8] = [
-    "ideation",
-    "hopelessness",
-    "plan",
-    "means",
-    "method",
-    "goodbye",
-    "self_harm",
-    "third_party",
-];
+const KINDS: [&str; 8] =
+    ["ideation", "hopelessness", "plan", "means", "method", "goodbye", "self_harm", "third_party"];
 
-const FRAMES: [&str; 6] =
-    ["non_human", "negation", "recovery", "fiction", "laughter", "timeframe"];
+const FRAMES: [&str; 6] = ["non_human", "negation", "recovery", "fiction", "laughter", "timeframe"];
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -89,9 +79,9 @@ pub fn generate(rules: &Path, out: &Path) -> Result<(), String> {
     let mut files = Vec::new();
     for lang in LANGS {
         let path = rules.join(format!("{lang}.toml"));
-        let text = std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
-        let file: File =
-            toml::from_str(&text).map_err(|e| format!("{}: {e}", path.display()))?;
+        let text =
+            std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+        let file: File = toml::from_str(&text).map_err(|e| format!("{}: {e}", path.display()))?;
         if file.lang != lang || file.review.is_empty() {
             return Err(format!("{}: wrong lang, or no review note", path.display()));
         }

@@ -119,5 +119,9 @@ fn check(file: &File) -> Result<(), String> {
         }
     }
     let replaced = |r: &Retired| !r.replaced_by.is_empty() && !r.since.is_empty();
-    if file.retired.iter().all(replaced) { Ok(()) } else { Err("helplines: retired for what".into()) }
+    if file.retired.iter().all(replaced) {
+        Ok(())
+    } else {
+        Err("helplines: retired for what".into())
+    }
 }

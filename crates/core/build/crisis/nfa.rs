@@ -57,9 +57,7 @@ impl Automaton {
                 }
                 Ok(at)
             }
-            Node::Seq(list) => {
-                list.iter().rev().try_fold(to, |to, node| self.build(node, to))
-            }
+            Node::Seq(list) => list.iter().rev().try_fold(to, |to, node| self.build(node, to)),
             Node::Alt(list) => {
                 let ways = list.iter().map(|n| self.build(n, to)).collect::<Result<Vec<_>, _>>()?;
                 self.state(SPLIT, ways)

@@ -14,7 +14,8 @@ pub fn write(
     let buckets = (words.len() * 2).next_power_of_two().max(2);
     let mask = u32::try_from(buckets - 1).map_err(|_| "too many words")?;
     let hash = |word: &str| {
-        let bytes: Vec<u8> = if name == "SUFFIX" { word.bytes().rev().collect() } else { word.into() };
+        let bytes: Vec<u8> =
+            if name == "SUFFIX" { word.bytes().rev().collect() } else { word.into() };
         bytes.iter().fold(SEED, |h, b| step(h, *b))
     };
     let mut list: Vec<(u32, &String, &(Vec<u16>, u16))> =

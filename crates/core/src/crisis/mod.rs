@@ -5,6 +5,8 @@
 //! laughter or recovery lower it, and only quotation, code and non-human subjects lower it to none.
 
 mod card;
+#[cfg(test)]
+mod card_tests;
 mod engine;
 mod hash;
 mod quote;

@@ -2,6 +2,8 @@
 
 pub mod fold;
 mod hidden;
+#[cfg(test)]
+mod tests;
 pub mod words;
 
 pub use hidden::{Hidden, HiddenKind, hidden};

@@ -47,8 +47,7 @@ pub fn words(text: &str) -> Vec<Word> {
 }
 
 /// What French and Italian shorten before a vowel; the apostrophe ends the word.
-const ELIDED: [&str; 12] =
-    ["l", "d", "j", "n", "m", "t", "s", "c", "qu", "un", "dell", "all"];
+const ELIDED: [&str; 12] = ["l", "d", "j", "n", "m", "t", "s", "c", "qu", "un", "dell", "all"];
 
 #[derive(Default)]
 struct Reader {
@@ -212,7 +211,13 @@ fn respell(list: Vec<Word>) -> Vec<Word> {
     let mut run = 0;
     for word in &list {
         let joins = matches!(word.glue, Glue::Space | Glue::Sign);
-        run = if !single(word) { 0 } else if joins && run > 0 { run + 1 } else { 1 };
+        run = if !single(word) {
+            0
+        } else if joins && run > 0 {
+            run + 1
+        } else {
+            1
+        };
         longest = longest.max(run);
     }
     if longest < 3 {
