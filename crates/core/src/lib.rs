@@ -17,5 +17,6 @@ pub mod rules;
 pub mod shell;
 pub mod show;
 pub mod sql;
+pub mod text;
 pub mod tier;
 pub mod verdict;
