@@ -12,6 +12,7 @@ pub mod impact;
 pub mod json;
 pub mod paths;
 pub mod phrase;
+pub mod shell;
 pub mod sql;
 pub mod tier;
 pub mod verdict;

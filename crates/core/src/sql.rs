@@ -1,7 +1,0 @@
-//! SQL read for what it would change.
-
-use crate::context::Context;
-use crate::finding::Findings;
-
-/// Reads SQL and adds what it would change. `base` is where the text starts in its argument.
-pub fn read(_text: &str, _base: usize, _ctx: &Context<'_>, _out: &mut Findings) {}
