@@ -16,6 +16,8 @@ use crate::tier::Tier;
 
 /// As `arg` of a rule: the object the method belongs to.
 const RECEIVER: u8 = 9;
+/// As `arg` of a rule: the last argument.
+const LAST: u8 = 8;
 
 type At = (u32, u32);
 
@@ -63,6 +65,8 @@ impl<'a> Reader<'a, '_> {
         let keyed = || keys.iter().find_map(|key| Value::keyed(args, key));
         let subject = if rule.arg == RECEIVER {
             Some(callee)
+        } else if rule.arg == LAST {
+            args.last()
         } else {
             Value::nth(args, rule.arg).or_else(keyed)
         };
@@ -168,7 +172,15 @@ impl<'a> Reader<'a, '_> {
     ) {
         let place = if rule.arg == RECEIVER { 0 } else { rule.arg + 1 };
         let mode = Value::keyed(args, "mode").or_else(|| Value::nth(args, place));
-        let text = mode.and_then(Value::text);
+        let mut text = mode.and_then(Value::text);
+        let mut subject = subject;
+        // Perl's three-argument open has the mode first.
+        let first = subject.and_then(Value::text).unwrap_or_default();
+        let arrows = !first.is_empty() && first.bytes().all(|b| b"<>+|-".contains(&b));
+        if rule.arg == 1 && arrows && args.len() > 2 {
+            text = Some(first);
+            subject = Value::nth(args, 2);
+        }
         let writes = match text {
             Some(m) => m.contains(['w', 'a', 'x', '+', '>', 'W']),
             None => false,

@@ -13,6 +13,18 @@ const HOLE_LIMIT: u8 = 4;
 impl<'a> Reader<'a, '_> {
     /// One expression, up to a comma, a closing bracket or the end of the statement.
     pub(super) fn expr(&mut self) -> Value<'a> {
+        if self.nest >= NEST_LIMIT {
+            self.out.doubt(Doubt::Unreadable);
+            self.pos += 1;
+            return Value::default();
+        }
+        self.nest += 1;
+        let value = self.operands();
+        self.nest -= 1;
+        value
+    }
+
+    fn operands(&mut self) -> Value<'a> {
         let mut left = self.term();
         while let Some(tok) = self.tok(0) {
             match tok.k {
@@ -122,19 +134,12 @@ impl<'a> Reader<'a, '_> {
                     minus = tok.mark == b'-';
                     !(self.ruby() && tok.mark == b'|')
                 }
-                K::Newline => self.nest > 0 && self.block == 0,
-                K::Ident => matches!(
-                    self.slice(&tok),
-                    "new"
-                        | "await"
-                        | "not"
-                        | "typeof"
-                        | "void"
-                        | "yield"
-                        | "async"
-                        | "my"
-                        | "delete"
-                ),
+                K::Newline => self.nest > 1 && self.block == 0,
+                K::Ident => match self.slice(&tok) {
+                    "await" | "not" | "yield" | "async" => true,
+                    "new" | "typeof" | "void" | "my" | "delete" => self.lang != Language::Python,
+                    _ => false,
+                },
                 _ => false,
             };
             if !prefix {
@@ -142,15 +147,8 @@ impl<'a> Reader<'a, '_> {
             }
             self.pos += 1;
         }
-        if self.nest >= NEST_LIMIT {
-            self.out.doubt(Doubt::Unreadable);
-            self.pos += 1;
-            return Value::default();
-        }
-        self.nest += 1;
         let first = self.primary();
         let mut value = self.postfix(first);
-        self.nest -= 1;
         if minus {
             value.num = value.num.map(i64::wrapping_neg);
         }
@@ -208,9 +206,8 @@ impl<'a> Reader<'a, '_> {
                 self.function = function;
                 return Value::default();
             }
-            "if" | "else" | "for" | "return" | "while" | "in" | "then" | "do" | "end" => {
-                return Value::default();
-            }
+            "if" | "else" | "for" | "return" | "while" | "in" => return Value::default(),
+            "then" | "do" | "end" if self.lang != Language::Python => return Value::default(),
             _ => {}
         }
         self.pos += 1;

@@ -122,6 +122,14 @@ impl Lexer<'_> {
         })
     }
 
+    /// Whether a bare name and a space stand before: `print %hash`.
+    fn after_name(&self) -> bool {
+        self.toks.last().is_some_and(|t| {
+            let bare = self.bytes.get(t.start as usize).is_some_and(u8::is_ascii_alphabetic);
+            t.k == K::Ident && bare && (t.end as usize) < self.at
+        })
+    }
+
     fn word_before_regex(&self, tok: &Tok) -> bool {
         let word = self.bytes.get(tok.start as usize..tok.end as usize).unwrap_or_default();
         matches!(word, b"return" | b"typeof" | b"case" | b"in" | b"of" | b"and" | b"or" | b"not")
@@ -191,7 +199,9 @@ impl Lexer<'_> {
         match self.lang {
             Language::JavaScript => b == b'$' || (b == b'#' && word),
             Language::Perl => {
-                word && (b == b'$' || b == b'@' || (b == b'%' && !self.after_value()))
+                word && (b == b'$'
+                    || b == b'@'
+                    || (b == b'%' && (!self.after_value() || self.after_name())))
             }
             Language::Ruby => word && (b == b'$' || b == b'@'),
             Language::Php => word && b == b'$',

@@ -113,7 +113,16 @@ impl<'a> Reader<'a, '_> {
         }
         let any = || self.table.child(0, "*").and_then(|star| self.table.child(star, name));
         let node = child.or_else(any).unwrap_or(0);
-        let module = matches!(name, "__dict__" | "__builtins__" | "default" | "prototype");
+        let module = matches!(
+            name,
+            "__dict__"
+                | "__builtins__"
+                | "default"
+                | "prototype"
+                | "send"
+                | "public_send"
+                | "__send__"
+        );
         let node = if module && node == 0 { value.node } else { node };
         let at = if value.at.1 == 0 { (end, end) } else { value.at };
         let new = Value { node, name, at, ..value };
@@ -183,6 +192,17 @@ impl<'a> Reader<'a, '_> {
         if callee.shape == Shape::AnyOf && callee.items().iter().any(|v| v.node != 0) {
             return self.call_any(callee, args, at);
         }
+        // `(0, eval)(x)` calls the last of the list.
+        if callee.shape == Shape::List && callee.node == 0 && self.lang == Language::JavaScript {
+            if let Some(last) = callee.items().last().filter(|v| v.node != 0) {
+                let last = last.clone();
+                return self.call(&last, args, at);
+            }
+        }
+        if self.lang == Language::Ruby && matches!(callee.name, "send" | "public_send" | "__send__")
+        {
+            return self.sent(callee, args, at);
+        }
         let taint = args.iter().fold(callee.taint, |t, a| t | a.taint);
         let mut node = callee.node;
         if node == 0 && self.lang == Language::Php {
@@ -224,6 +244,16 @@ impl<'a> Reader<'a, '_> {
             result = result.or(one);
         }
         result
+    }
+
+    /// Ruby's `object.send(:name, …)`.
+    fn sent(&mut self, callee: &Value<'a>, args: &[Value<'a>], at: (u32, u32)) -> Value<'a> {
+        let Some((name, rest)) = args.split_first() else { return Value::default() };
+        let word = name.latest().whole().unwrap_or(name.name);
+        let own = if callee.node == 0 { None } else { self.table.child(callee.node, word) };
+        let node = own.or_else(|| self.table.child(0, word)).unwrap_or(0);
+        let target = Value { node, name: "", ..callee.clone() };
+        self.call(&target, rest, at)
     }
 
     fn call_unknown(
@@ -357,7 +387,8 @@ impl<'a> Reader<'a, '_> {
             return;
         }
         // One entry of the environment is ordinary; all of it is not.
-        if self.is(0, K::Dot) || self.opens(0, b'[') || self.opens(0, b'{') {
+        let perl = self.lang == Language::Perl;
+        if self.is(0, K::Dot) || self.opens(0, b'[') || (perl && self.opens(0, b'{')) {
             return;
         }
         for &rule in entry.reads {

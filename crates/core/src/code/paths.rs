@@ -153,10 +153,12 @@ pub(super) fn sensitive(path: &str) -> Reach {
     ORDINARY
 }
 
-/// Lower case, forward slashes, `.` and `..` resolved, what is unknown cut off.
+/// Lower case, forward slashes, `.` and `..` resolved, what is unknown an ordinary name.
 fn normal(path: &str) -> Cow<'_, str> {
-    let known = path.split(HOLE).next().unwrap_or_default();
-    let known = known.strip_prefix("file://").unwrap_or(known);
+    if path.contains(HOLE) {
+        return Cow::Owned(normal(&path.replace(HOLE, "x")).into_owned());
+    }
+    let known = path.strip_prefix("file://").unwrap_or(path);
     let tidy = !known.contains("..")
         && !known.contains("//")
         && !known.contains("/.")

@@ -194,7 +194,8 @@ impl Lexer<'_> {
     /// Lua's `[[ … ]]`.
     pub(super) fn long_bracket(&mut self) -> bool {
         let lua = self.lang == Language::Other && self.peek(0) == b'[' && self.peek(1) == b'[';
-        if !lua || self.plain || self.after_value() {
+        let index = matches!(self.peek(2), b'"' | b'\'' | b'0'..=b'9');
+        if !lua || self.plain || (index && self.after_value()) {
             return false;
         }
         let rest = self.bytes.get(self.at + 2..self.end).unwrap_or_default();

@@ -117,7 +117,8 @@ impl<'a, 'o> Reader<'a, 'o> {
             }
             K::Arrow => true,
             K::Ident => match self.slice(t) {
-                "def" | "lambda" | "function" | "sub" | "fn" => true,
+                "def" | "lambda" => true,
+                "function" | "sub" | "fn" => self.lang != Language::Python,
                 "for" => brackets > 0,
                 _ => false,
             },
@@ -186,29 +187,39 @@ impl<'a, 'o> Reader<'a, 'o> {
         let python = self.lang == Language::Python;
         match word {
             "import" | "from" | "use" | "require_relative" if self.import(word) => return true,
-            "def" | "function" | "sub" if self.definition() => return true,
-            "class" => {
+            "def" if !self.is(1, K::Assign) && self.definition() => return true,
+            "function" | "sub" if !python && self.definition() => return true,
+            "class" if !self.is(1, K::Assign) => {
                 self.class = self.word(1);
                 self.pos += 2;
             }
-            "for" | "foreach" => self.for_clause(),
-            "while" | "until" | "loop" => self.forever(),
+            "for" => self.for_clause(),
+            "foreach" if !python => self.for_clause(),
+            "while" => self.forever(),
+            "until" | "loop" if !python => self.forever(),
             "with" if python => self.with(),
             "return" => {
                 self.pos += 1;
                 let value = self.expr();
                 self.returned(value);
             }
-            "const" | "let" | "var" | "my" | "our" | "local" => {
+            "const" | "let" | "var" | "my" | "our" | "local" if !python => {
                 self.pos += 1;
                 if self.opens(0, b'{') {
                     self.destructure();
                 }
             }
-            "if" | "elif" | "else" | "elsif" | "elseif" | "try" | "do" | "then" | "end"
-            | "finally" | "raise" | "throw" | "assert" | "global" | "nonlocal" | "del"
-            | "export" | "static" | "public" | "private" | "async" | "begin" | "rescue"
-            | "ensure" | "unless" | "case" | "when" | "switch" | "yield" | "await" => self.pos += 1,
+            "if" | "else" | "try" | "finally" | "assert" | "async" | "yield" | "await" => {
+                self.pos += 1;
+            }
+            "elif" | "raise" | "global" | "nonlocal" | "del" | "except" if python => self.pos += 1,
+            "elsif" | "elseif" | "do" | "then" | "end" | "throw" | "export" | "static"
+            | "public" | "private" | "begin" | "rescue" | "ensure" | "unless" | "case" | "when"
+            | "switch"
+                if !python =>
+            {
+                self.pos += 1;
+            }
             _ => return false,
         }
         true
