@@ -28,13 +28,13 @@ const EFFECTS: [&str; 16] = [
     "Delegate",
     "Remote",
 ];
-const KINDS: [&str; 17] = [
-    "Plain", "Delete", "Tree", "Write", "Read", "Open", "Copy", "Shell", "Argv", "Start", "Spread",
-    "Eval", "Sql", "Fetch", "Request", "Kill", "Mode",
+const KINDS: [&str; 16] = [
+    "Plain", "Delete", "Tree", "Write", "Read", "Open", "Copy", "Shell", "Start", "Spread", "Eval",
+    "Sql", "Fetch", "Request", "Kill", "Mode",
 ];
-const OPS: [&str; 20] = [
+const OPS: [&str; 19] = [
     "None", "Import", "Getattr", "Globals", "Chr", "Base64", "Hex", "Unquote", "Rot13", "Bytes",
-    "Same", "Join", "Map", "Home", "Buffer", "Parent", "Iter", "Call", "Split", "Reduce",
+    "Same", "Join", "Map", "Home", "Buffer", "Parent", "Iter", "Call", "Split",
 ];
 const TAINTS: [&str; 6] = ["net", "decoded", "env", "input", "many", "built"];
 const SIGNS: [&str; 22] = [
@@ -152,7 +152,7 @@ struct Node {
     children: BTreeMap<String, usize>,
     calls: Vec<usize>,
     reads: Vec<usize>,
-    op: usize,
+    op: &'static str,
     is: usize,
     gives: u32,
 }
@@ -191,6 +191,10 @@ fn put(text: &mut String, piece: &str) {
     text.push_str(piece);
 }
 
+fn node(nodes: &mut [Node], at: usize) -> Result<&mut Node, String> {
+    nodes.get_mut(at).ok_or_else(|| format!("no node {at}"))
+}
+
 fn place(nodes: &mut Vec<Node>, name: &str) -> Result<usize, String> {
     let mut at = 0;
     let spaced = name.replace("()", ".()");
@@ -199,7 +203,7 @@ fn place(nodes: &mut Vec<Node>, name: &str) -> Result<usize, String> {
             return Err(format!("`{name}` is not a dotted name"));
         }
         let fresh = nodes.len();
-        let next = *nodes[at].children.entry(part.to_owned()).or_insert(fresh);
+        let next = *node(nodes, at)?.children.entry(part.to_owned()).or_insert(fresh);
         if next == fresh {
             nodes.push(Node::default());
         }
@@ -215,27 +219,31 @@ fn bits(words: &[String], list: &[&str], what: &str) -> Result<u32, String> {
     })
 }
 
-fn one(word: &str, list: &[&str], what: &str) -> Result<usize, String> {
-    if word.is_empty() {
-        return Ok(0);
-    }
-    list.iter().position(|w| *w == word).ok_or_else(|| format!("unknown {what} `{word}`"))
+fn one(word: &str, list: &[&'static str], what: &str) -> Result<&'static str, String> {
+    let found = if word.is_empty() { list.first() } else { list.iter().find(|w| **w == word) };
+    found.copied().ok_or_else(|| format!("unknown {what} `{word}`"))
 }
 
 pub fn tier(word: &str) -> Result<&'static str, String> {
     let label = ["Safe", "Low", "Medium", "High", "Critical"];
-    one(word, &TIERS, "tier").map(|i| label[i])
+    let at = TIERS.iter().position(|t| *t == word);
+    at.and_then(|at| label.get(at).copied()).ok_or_else(|| format!("unknown tier `{word}`"))
 }
 
 pub fn effects(list: &[String]) -> Result<String, String> {
     let mut text = String::from("&[");
     for word in list {
-        let camel: String = word.split('_').map(|w| w[..1].to_uppercase() + &w[1..]).collect();
+        let camel: String = word.split('_').map(capital).collect();
         one(&camel, &EFFECTS, "effect")?;
         write!(text, "Effect::{camel}, ").map_err(|e| e.to_string())?;
     }
     text.push(']');
     Ok(text)
+}
+
+fn capital(word: &str) -> String {
+    let mut letters = word.chars();
+    letters.next().map(|c| c.to_ascii_uppercase()).into_iter().chain(letters).collect()
 }
 
 pub fn sentence(id: &str, say: &str) -> Result<(), String> {
@@ -254,13 +262,15 @@ fn table(language: &str, file: &File, text: &mut String) -> Result<(), String> {
         let gives = bits(&rule.gives, &TAINTS, "taint")?;
         for name in &rule.calls {
             let at = place(&mut nodes, name)?;
-            nodes[at].calls.push(index);
-            nodes[at].gives |= gives;
+            let node = node(&mut nodes, at)?;
+            node.calls.push(index);
+            node.gives |= gives;
         }
         for name in &rule.reads {
             let at = place(&mut nodes, name)?;
-            nodes[at].reads.push(index);
-            nodes[at].gives |= gives;
+            let node = node(&mut nodes, at)?;
+            node.reads.push(index);
+            node.gives |= gives;
         }
         let line = rule_line(rule).map_err(|e| format!("{}: {e}", rule.id))?;
         body.push_str(&line);
@@ -271,9 +281,10 @@ fn table(language: &str, file: &File, text: &mut String) -> Result<(), String> {
         let is = if value.is.is_empty() { 0 } else { place(&mut nodes, &value.is)? };
         for name in &value.calls {
             let at = place(&mut nodes, name)?;
-            nodes[at].gives |= gives;
-            nodes[at].op = op;
-            nodes[at].is = is;
+            let node = node(&mut nodes, at)?;
+            node.gives |= gives;
+            node.op = op;
+            node.is = is;
         }
     }
     let upper = language.to_uppercase();
@@ -291,13 +302,32 @@ fn table(language: &str, file: &File, text: &mut String) -> Result<(), String> {
     Ok(())
 }
 
+/// The first eight bytes as a number; the reader computes the same.
+fn head(name: &str) -> u64 {
+    (0..8).fold(0, |n, at| n << 8 | u64::from(name.as_bytes().get(at).copied().unwrap_or(0)))
+}
+
+fn grouped(set: u32) -> String {
+    format!("0x{:04x}_{:04x}", set >> 16, set & 0xffff)
+}
+
+fn child_text(head: u64, name: &str, at: usize) -> String {
+    let digits = format!("{head:016x}");
+    let groups: Vec<&str> = (0..16).step_by(4).filter_map(|n| digits.get(n..n + 4)).collect();
+    format!("(0x{}, {name:?}, {at})", groups.join("_"))
+}
+
 fn node_line(node: &Node) -> String {
-    let children: Vec<(&str, usize)> =
-        node.children.iter().map(|(name, at)| (name.as_str(), *at)).collect();
+    let mut children: Vec<(u64, &str, usize)> =
+        node.children.iter().map(|(name, at)| (head(name), name.as_str(), *at)).collect();
+    children.sort_unstable();
+    let children: Vec<String> = children.iter().map(|c| child_text(c.0, c.1, c.2)).collect();
+    let children = children.join(", ");
+    let op = if node.op.is_empty() { "None" } else { node.op };
     format!(
-        "  Node {{ children: &{children:?}, calls: &{:?}, reads: &{:?}, op: Op::{}, is: {}, \
+        "  Node {{ children: &[{children}], calls: &{:?}, reads: &{:?}, op: Op::{op}, is: {}, \
          gives: {} }},\n",
-        node.calls, node.reads, OPS[node.op], node.is, node.gives
+        node.calls, node.reads, node.is, node.gives
     )
 }
 
@@ -310,8 +340,8 @@ fn rule_line(rule: &Rule) -> Result<String, String> {
         effects(&rule.effects)?,
         rule.say,
         rule.safer,
-        KINDS[one(&rule.kind, &KINDS, "kind")?],
-        bits(&rule.signs, &SIGNS, "sign")?,
+        one(&rule.kind, &KINDS, "kind")?,
+        grouped(bits(&rule.signs, &SIGNS, "sign")?),
         rule.arg,
         rule.needs,
         rule.examples,
@@ -328,7 +358,7 @@ fn combo_line(combo: &Combo) -> Result<String, String> {
         effects(&combo.effects)?,
         combo.say,
         combo.safer,
-        bits(&combo.signs, &SIGNS, "sign")?,
+        grouped(bits(&combo.signs, &SIGNS, "sign")?),
         combo.examples,
         combo.counter_examples,
     ))

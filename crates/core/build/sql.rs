@@ -49,7 +49,9 @@ pub fn generate(rules: &Path, out: &Path) -> Result<(), String> {
     let mut table = format!("static SHAPES: &[&[&str]] = &{};\n", nested(&shapes));
     for (label, list) in [("SQL", &file.statement), ("REDIS", &file.redis), ("MONGO", &file.mongo)]
     {
-        table.push_str(&format!("static {label}: &[Statement] = &[\n"));
+        table.push_str("static ");
+        table.push_str(label);
+        table.push_str(": &[Statement] = &[\n");
         for statement in list {
             let line = line(statement).map_err(|e| format!("{name}: {}: {e}", statement.id))?;
             table.push_str(&line);

@@ -78,7 +78,7 @@ impl<'a> Reader<'a, '_> {
             Kind::Open => self.open(rule, subject, args, at),
             Kind::Copy => self.copy(rule, subject, args, at),
             Kind::Shell => self.start(rule, subject, true, at),
-            Kind::Start | Kind::Argv => self.start(rule, subject, false, at),
+            Kind::Start => self.start(rule, subject, false, at),
             Kind::Spread => {
                 let all: Vec<Value<'a>> =
                     args.iter().skip(usize::from(rule.arg)).flat_map(spread).collect();
@@ -152,7 +152,9 @@ impl<'a> Reader<'a, '_> {
             Kind::Read => self.out.effect(Effect::Read),
             Kind::Write => {
                 self.out.effect(Effect::Write);
-                shown.into_iter().for_each(|p| self.out.impact.writes.add(p));
+                if let Some(path) = shown {
+                    self.out.impact.writes.add(path);
+                }
             }
             _ => {
                 self.out.effect(Effect::Delete);

@@ -1,7 +1,7 @@
 //! Expressions: read for names, text, calls and where data comes from. No precedence is needed.
 
 use crate::code::Language;
-use crate::code::lex::{EXEC, HOLES, K, Tok, lex};
+use crate::code::lex::{EXEC, HOLES, K, KEYWORD, Tok, lex};
 use crate::code::reader::Reader;
 use crate::code::text;
 use crate::code::value::{HOLE, Shape, TEXT_LIMIT, Text, Value};
@@ -44,7 +44,7 @@ impl<'a> Reader<'a, '_> {
                 K::Div => {
                     self.pos += 1;
                     let right = self.term();
-                    left = self.slashed(left, &right);
+                    left = self.slashed(&left, &right);
                 }
                 K::Star => {
                     self.pos += 1;
@@ -72,6 +72,7 @@ impl<'a> Reader<'a, '_> {
                     left = if either { left.or(right) } else { mixed(&left, &right) };
                 }
                 K::Arrow => left = self.arrow(&left),
+                K::Ident if tok.mark != KEYWORD => break,
                 K::Ident => match self.infix(left) {
                     Ok(next) => left = next,
                     Err(done) => return done,
@@ -135,7 +136,7 @@ impl<'a> Reader<'a, '_> {
                     !(self.ruby() && tok.mark == b'|')
                 }
                 K::Newline => self.nest > 1 && self.block == 0,
-                K::Ident => match self.slice(&tok) {
+                K::Ident if tok.mark == KEYWORD => match self.slice(&tok) {
                     "await" | "not" | "yield" | "async" => true,
                     "new" | "typeof" | "void" | "my" | "delete" => self.lang != Language::Python,
                     _ => false,
@@ -189,7 +190,8 @@ impl<'a> Reader<'a, '_> {
 
     fn named(&mut self, tok: &Tok) -> Value<'a> {
         let word = self.slice(tok);
-        match word {
+        let keyword = if tok.mark == KEYWORD { word } else { "" };
+        match keyword {
             "lambda" => {
                 while self.tok(0).is_some_and(|t| t.k != K::Colon && t.k != K::Newline) {
                     self.pos += 1;
@@ -284,6 +286,7 @@ impl<'a> Reader<'a, '_> {
 
     fn stops(&self, tok: &Tok) -> bool {
         tok.k == K::Ident
+            && tok.mark == KEYWORD
             && matches!(
                 self.slice(tok),
                 "if" | "unless"

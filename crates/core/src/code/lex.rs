@@ -29,6 +29,8 @@ pub(super) enum K {
 pub(super) const RAW: u8 = 1;
 /// Holes with code inside.
 pub(super) const HOLES: u8 = 2;
+/// A name that may be a keyword in one of the languages.
+pub(super) const KEYWORD: u8 = 1;
 /// A shell command between backticks.
 pub(super) const EXEC: u8 = 4;
 
@@ -145,11 +147,10 @@ impl Lexer<'_> {
         let hash = !matches!(self.lang, Language::JavaScript);
         let slashes = matches!(self.lang, Language::JavaScript | Language::Php | Language::Other);
         let before = self.toks.last().is_some_and(|t| t.end as usize == self.at);
-        if a == b'#' && hash && !(before && self.lang == Language::Perl) {
-            self.at = self.line_end();
-        } else if a == b'-' && b == b'-' && self.lang == Language::Other && !before {
-            self.at = self.line_end();
-        } else if slashes && a == b'/' && b == b'/' {
+        let line = (a == b'#' && hash && !(before && self.lang == Language::Perl))
+            || (a == b'-' && b == b'-' && self.lang == Language::Other && !before)
+            || (slashes && a == b'/' && b == b'/');
+        if line {
             self.at = self.line_end();
         } else if slashes && a == b'/' && b == b'*' {
             let rest = self.bytes.get(self.at + 2..self.end).unwrap_or_default();
@@ -226,11 +227,12 @@ impl Lexer<'_> {
         }
         let word = self.bytes.get(self.at..self.at + len).unwrap_or_default();
         let next = self.peek(len);
-        if matches!(next, b'"' | b'\'') && self.lang == Language::Python {
-            if let Some(flags) = prefix(word) {
-                self.quoted(self.at + len, flags);
-                return;
-            }
+        if matches!(next, b'"' | b'\'')
+            && self.lang == Language::Python
+            && let Some(flags) = prefix(word)
+        {
+            self.quoted(self.at + len, flags);
+            return;
         }
         if self.lang == Language::Perl && self.perl_quote(len) {
             return;
@@ -240,13 +242,16 @@ impl Lexer<'_> {
         {
             len += 1;
         }
-        self.push(K::Ident, 0, len);
+        let word = self.bytes.get(self.at..self.at + len).unwrap_or_default();
+        let mark = if word.len() <= 10 && is_keyword(word) { KEYWORD } else { 0 };
+        self.push(K::Ident, mark, len);
     }
 
     fn js(&self) -> bool {
         self.lang == Language::JavaScript
     }
 
+    #[expect(clippy::match_same_arms, reason = "in the order in which they must be tried")]
     fn operator(&mut self, b: u8) {
         let (n, nn) = (self.peek(1), self.peek(2));
         let cat_dot = matches!(self.lang, Language::Perl | Language::Php);
@@ -264,7 +269,7 @@ impl Lexer<'_> {
             }
             (b'?', b'.', _) => (K::Dot, 2),
             (b'.', b'.', b'.') => (K::Other, 3),
-            (b'.', b'=', _) | (b'+', b'=', _) => (K::Aug, 2),
+            (b'.' | b'+', b'=', _) => (K::Aug, 2),
             (b'.', b'.', _) => (K::Cat, 2),
             (b'.', _, _) if cat_dot => (K::Cat, 1),
             (b'.', _, _) => (K::Dot, 1),
@@ -298,4 +303,29 @@ fn prefix(word: &[u8]) -> Option<u8> {
         b'b' | b'u' => Some(flags),
         _ => None,
     })
+}
+
+/// Words that are keywords somewhere, by length; compared once, here, and never again.
+fn is_keyword(word: &[u8]) -> bool {
+    let list: &[&str] = match word.len() {
+        2 => &["if", "in", "is", "or", "as", "do", "fn", "my", "eq", "ne", "of"],
+        3 => &[
+            "for", "def", "new", "not", "and", "let", "var", "our", "sub", "try", "del", "end",
+            "use", "xor",
+        ],
+        4 => &["else", "elif", "from", "with", "loop", "void", "case", "when", "then"],
+        5 => &[
+            "while", "class", "const", "local", "await", "async", "yield", "raise", "throw",
+            "until", "begin", "elsif",
+        ],
+        6 => &[
+            "import", "lambda", "return", "typeof", "delete", "assert", "global", "export",
+            "static", "public", "rescue", "ensure", "unless", "switch", "except", "elseif",
+        ],
+        7 => &["foreach", "finally", "private"],
+        8 => &["function", "nonlocal"],
+        10 => &["instanceof"],
+        _ => &[],
+    };
+    list.iter().any(|w| w.as_bytes() == word)
 }

@@ -2,7 +2,7 @@
 
 use crate::code::Language;
 use crate::code::lex::K;
-use crate::code::reader::{Function, Reader};
+use crate::code::reader::Reader;
 use crate::code::value::Value;
 
 impl<'a> Reader<'a, '_> {
@@ -70,12 +70,11 @@ impl<'a> Reader<'a, '_> {
                 return;
             }
             let value = self.module(whole);
-            match self.alias() {
-                Some(name) => self.bind(name, value),
-                None => {
-                    let node = self.table.child(0, first).unwrap_or(0);
-                    self.bind(first, Value { node, ..Value::default() });
-                }
+            if let Some(name) = self.alias() {
+                self.bind(name, value);
+            } else {
+                let node = self.table.child(0, first).unwrap_or(0);
+                self.bind(first, Value { node, ..Value::default() });
             }
             if !self.is(0, K::Comma) {
                 return;
@@ -97,7 +96,7 @@ impl<'a> Reader<'a, '_> {
                 K::Star => {
                     self.pos += 1;
                     let children = self.table.node(module.node).map_or(&[][..], |n| n.children);
-                    for (name, node) in children.iter().filter(|_| module.node != 0) {
+                    for (_, name, node) in children.iter().filter(|_| module.node != 0) {
                         self.env.insert(name, Value { node: *node, ..Value::default() });
                     }
                     return;
@@ -177,7 +176,7 @@ impl<'a> Reader<'a, '_> {
             let class = self.class;
             self.funcs.entry(class).or_default().params.clone_from(&params);
         }
-        self.funcs.entry(name).or_insert_with(Function::default).params = params;
+        self.funcs.entry(name).or_default().params = params;
         true
     }
 

@@ -52,7 +52,7 @@ impl<'a> Reader<'a, '_> {
     }
 
     /// `path / "name"`.
-    pub(super) fn slashed(&mut self, left: Value<'a>, right: &Value<'a>) -> Value<'a> {
+    pub(super) fn slashed(&mut self, left: &Value<'a>, right: &Value<'a>) -> Value<'a> {
         if left.node == 0 {
             return Value::unknown(left.taint | right.taint);
         }
@@ -106,10 +106,11 @@ impl<'a> Reader<'a, '_> {
             return Value { at: (value.at.0, end), name, taint: any.taint | value.taint, ..any };
         }
         let child = if value.node == 0 { None } else { self.table.child(value.node, name) };
-        if child.is_none() && value.node == 0 {
-            if let Some(field) = self.attrs.get(name) {
-                return Value { name, ..field.clone() };
-            }
+        if child.is_none()
+            && value.node == 0
+            && let Some(field) = self.attrs.get(name)
+        {
+            return Value { name, ..field.clone() };
         }
         let any = || self.table.child(0, "*").and_then(|star| self.table.child(star, name));
         let node = child.or_else(any).unwrap_or(0);
@@ -137,7 +138,7 @@ impl<'a> Reader<'a, '_> {
         let reversed = self.is(0, K::Dot) && self.tok(1).is_some_and(|t| t.mark == b'-');
         let (keys, _) = self.list(b'[');
         if reversed {
-            return self.reversed(value);
+            return Self::reversed(value);
         }
         let Some(key) = keys.first() else { return value.clone() };
         if let Some(name) = key.latest().whole() {
@@ -148,15 +149,15 @@ impl<'a> Reader<'a, '_> {
             let taint = value.taint & !TAINT_ENV;
             return entry.cloned().unwrap_or_else(|| Value::unknown(taint));
         }
-        if let Some(n) = key.num.and_then(|n| usize::try_from(n).ok()) {
-            if let Some(item) = value.items().get(n) {
-                return item.clone();
-            }
+        if let Some(n) = key.num.and_then(|n| usize::try_from(n).ok())
+            && let Some(item) = value.items().get(n)
+        {
+            return item.clone();
         }
         Value { node: value.node, at: value.at, ..value.element() }
     }
 
-    fn reversed(&mut self, value: &Value<'a>) -> Value<'a> {
+    fn reversed(value: &Value<'a>) -> Value<'a> {
         match value.latest().text() {
             Some(text) if text.len() <= TEXT_LIMIT => {
                 Value::of_text(text.chars().rev().collect(), value.taint)
@@ -193,11 +194,13 @@ impl<'a> Reader<'a, '_> {
             return self.call_any(callee, args, at);
         }
         // `(0, eval)(x)` calls the last of the list.
-        if callee.shape == Shape::List && callee.node == 0 && self.lang == Language::JavaScript {
-            if let Some(last) = callee.items().last().filter(|v| v.node != 0) {
-                let last = last.clone();
-                return self.call(&last, args, at);
-            }
+        if callee.shape == Shape::List
+            && callee.node == 0
+            && self.lang == Language::JavaScript
+            && let Some(last) = callee.items().last().filter(|v| v.node != 0)
+        {
+            let last = last.clone();
+            return self.call(&last, args, at);
         }
         if self.lang == Language::Ruby && matches!(callee.name, "send" | "public_send" | "__send__")
         {
@@ -264,10 +267,11 @@ impl<'a> Reader<'a, '_> {
         at: (u32, u32),
     ) -> Value<'a> {
         let cost = callee.text().map_or(0, str::len);
-        if (callee.text.is_some() || callee.items.is_some()) && self.pay(cost) {
-            if let Some(value) = text::method(callee.name, callee, args) {
-                return Value { at, taint: value.taint | taint, ..value };
-            }
+        if (callee.text.is_some() || callee.items.is_some())
+            && self.pay(cost)
+            && let Some(value) = text::method(callee.name, callee, args)
+        {
+            return Value { at, taint: value.taint | taint, ..value };
         }
         if let Some(function) = self.funcs.get(callee.name) {
             let returns = function.returns.clone();
@@ -352,7 +356,6 @@ impl<'a> Reader<'a, '_> {
                 Some(self.call(&target, &rest, at))
             }
             Op::Split => Some(Value::of_items(text::split(text?, None, 0), Shape::List)),
-            Op::Reduce => None,
         }
     }
 

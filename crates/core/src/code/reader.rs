@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::code::Language;
-use crate::code::lex::{K, Tok, lex};
+use crate::code::lex::{K, KEYWORD, Tok, lex};
 use crate::code::table::{SIGN_FOREVER, Table, of};
 use crate::code::value::{Shape, Value};
 use crate::context::Context;
@@ -116,7 +116,7 @@ impl<'a, 'o> Reader<'a, 'o> {
                 false
             }
             K::Arrow => true,
-            K::Ident => match self.slice(t) {
+            K::Ident if t.mark == KEYWORD => match self.slice(t) {
                 "def" | "lambda" => true,
                 "function" | "sub" | "fn" => self.lang != Language::Python,
                 "for" => brackets > 0,
@@ -175,7 +175,7 @@ impl<'a, 'o> Reader<'a, 'o> {
             K::Other if tok.mark == b'|' => self.block_params(),
             K::Ident => {
                 let word = self.slice(&tok);
-                if !self.keyword(word) {
+                if tok.mark != KEYWORD || !self.keyword(word) {
                     self.assignment();
                 }
             }
@@ -244,11 +244,11 @@ impl<'a, 'o> Reader<'a, 'o> {
                     self.pos += 1;
                     return names;
                 }
-                (K::Ident, "const" | "let" | "var" | "my" | "await" | "each") => {}
+                (K::Ident, "const" | "let" | "var" | "my" | "await" | "each")
+                | (K::Comma, _)
+                | (K::Open, "(" | "[")
+                | (K::Close, ")" | "]") => {}
                 (K::Ident, name) if names.len() < 8 => names.push(name),
-                (K::Comma, _) => {}
-                (K::Open, "(" | "[") => {}
-                (K::Close, ")" | "]") => {}
                 (K::Semi, _) => {
                     if self.is(1, K::Semi) {
                         self.signs |= SIGN_FOREVER;
@@ -339,12 +339,13 @@ impl<'a, 'o> Reader<'a, 'o> {
 
     fn returned(&mut self, value: Value<'a>) {
         // `__reduce__` and its like hand out a callable and its arguments.
-        if let [callee, args, ..] = value.items() {
-            if callee.node != 0 && args.shape == Shape::List {
-                let (callee, args) = (callee.clone(), args.items().to_vec());
-                let at = callee.at;
-                drop(self.call(&callee, &args, at));
-            }
+        if let [callee, args, ..] = value.items()
+            && callee.node != 0
+            && args.shape == Shape::List
+        {
+            let (callee, args) = (callee.clone(), args.items().to_vec());
+            let at = callee.at;
+            drop(self.call(&callee, &args, at));
         }
         let name = self.function;
         if let Some(function) = self.funcs.get_mut(name) {

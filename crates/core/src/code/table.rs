@@ -23,8 +23,6 @@ pub(crate) enum Kind {
     Copy,
     /// A shell line.
     Shell,
-    /// A list of words.
-    Argv,
     /// A list of words, or a shell line.
     Start,
     /// A program and its words as separate arguments.
@@ -84,14 +82,13 @@ pub(crate) enum Op {
     Call,
     /// A line to words.
     Split,
-    /// A pair of callable and arguments to be called later.
-    Reduce,
 }
 
 /// A name in the trie.
 #[derive(Debug)]
 pub(crate) struct Node {
-    pub(crate) children: &'static [(&'static str, u16)],
+    /// Ordered by the first eight bytes of the name as a number.
+    pub(crate) children: &'static [(u64, &'static str, u16)],
     pub(crate) calls: &'static [u16],
     pub(crate) reads: &'static [u16],
     pub(crate) op: Op,
@@ -129,8 +126,13 @@ impl Table {
     /// The child of a name.
     pub(crate) fn child(&self, node: u16, name: &str) -> Option<u16> {
         let children = self.nodes.get(usize::from(node))?.children;
-        let at = children.binary_search_by(|(n, _)| (*n).cmp(name)).ok()?;
-        children.get(at).map(|c| c.1)
+        if children.is_empty() {
+            return None;
+        }
+        let key = head(name);
+        let at = children.partition_point(|c| c.0 < key);
+        let same = children.get(at..)?.iter().take_while(|c| c.0 == key);
+        same.into_iter().find(|c| c.1 == name).map(|c| c.2)
     }
 
     /// A dotted name from the top.
@@ -147,6 +149,16 @@ impl Table {
     pub(crate) fn rule(&self, rule: u16) -> Option<&'static Rule> {
         self.rules.get(usize::from(rule))
     }
+}
+
+/// The first eight bytes as a number: names differ there, mostly.
+fn head(name: &str) -> u64 {
+    let bytes = name.as_bytes();
+    if let Some(first) = bytes.first_chunk::<8>() {
+        return u64::from_be_bytes(*first);
+    }
+    let filled = bytes.iter().fold(0, |n, &b| n << 8 | u64::from(b));
+    filled << (8 * (8 - bytes.len().min(8)) % 64)
 }
 
 /// The table of a language.

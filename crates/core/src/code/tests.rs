@@ -346,9 +346,6 @@ fn adversaries_cost_no_more_than_their_length() {
             let start = std::time::Instant::now();
             drop(findings(lang, &text));
             let took = start.elapsed();
-            if took.as_millis() > 60 {
-                eprintln!("SLOW {lang:?} {:?} {took:?}", text.chars().take(30).collect::<String>());
-            }
             let head: String = text.chars().take(30).collect();
             assert!(took.as_millis() < 1500, "{lang:?} {head:?} took {took:?}");
         }

@@ -238,7 +238,7 @@ pub(super) fn fill(text: &str, args: &[Value<'_>]) -> String {
                 while chars.next().is_some_and(|c| c != '}') {}
                 true
             }
-            '%' if chars.peek().is_some_and(|c| c.is_ascii_alphabetic()) => {
+            '%' if chars.peek().is_some_and(char::is_ascii_alphabetic) => {
                 chars.next();
                 true
             }

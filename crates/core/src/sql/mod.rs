@@ -69,7 +69,9 @@ pub fn read(text: &str, base: usize, ctx: &Context<'_>, out: &mut Findings) {
                 known = true;
                 add(rule, first.start, text, base, ctx, out);
                 if rule.tables {
-                    names.iter().for_each(|name| out.impact.rows.add(name));
+                    for name in &names {
+                        out.impact.rows.add(name);
+                    }
                 }
             }
         }
@@ -127,7 +129,9 @@ pub fn read_mongo(text: &str, base: usize, ctx: &Context<'_>, out: &mut Findings
             if fits && rule.starts.iter().any(|p| p.first() == Some(&method)) {
                 add(rule, tok.start, text, base, ctx, out);
                 let collection = tok.text.split('.').nth(1).filter(|c| *c != method);
-                collection.into_iter().for_each(|c| out.impact.rows.add(c));
+                if let Some(collection) = collection {
+                    out.impact.rows.add(collection);
+                }
             }
         }
     }
@@ -187,10 +191,10 @@ fn effective<'t, 'a>(statement: &'t [Tok<'a>]) -> &'t [Tok<'a>] {
     let acts = |t: &Tok<'_>| ["DELETE", "UPDATE", "INSERT", "MERGE"].iter().any(|w| is(t, w));
     let analyzes = is(first, "EXPLAIN")
         && statement.iter().take(6).any(|t| is(t, "ANALYZE") || is(t, "ANALYSE"));
-    if is(first, "WITH") || analyzes {
-        if let Some(at) = statement.iter().position(acts) {
-            return statement.get(at..).unwrap_or(statement);
-        }
+    if (is(first, "WITH") || analyzes)
+        && let Some(at) = statement.iter().position(acts)
+    {
+        return statement.get(at..).unwrap_or(statement);
     }
     statement
 }

@@ -40,7 +40,7 @@ struct Lexer<'a> {
     meta: bool,
 }
 
-impl<'a> Lexer<'a> {
+impl Lexer<'_> {
     fn byte(&self, at: usize) -> u8 {
         self.text.as_bytes().get(at).copied().unwrap_or(0)
     }
@@ -119,9 +119,8 @@ impl<'a> Lexer<'a> {
         let mut end = self.at + 1;
         while end < self.text.len() {
             let b = self.byte(end);
-            if b == b'\\' && quote == b'\'' {
-                end += 1;
-            } else if b == quote && self.byte(end + 1) == quote {
+            let escapes = b == b'\\' && quote == b'\'';
+            if escapes || (b == quote && self.byte(end + 1) == quote) {
                 end += 1;
             } else if b == quote {
                 break;
