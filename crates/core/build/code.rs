@@ -1,4 +1,4 @@
-//! `rules/code` → static tables: one trie of dotted names per language, its rules, its combinations.
+//! `rules/code` → static tables: a trie of dotted names per language, rules, combinations.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -62,7 +62,7 @@ const SIGNS: [&str; 22] = [
     "big",
 ];
 /// The signs the reader itself sets.
-const OWN: [&str; 13] = [
+const OWN: [&str; 14] = [
     "start",
     "start_net",
     "shell",
@@ -76,6 +76,7 @@ const OWN: [&str; 13] = [
     "delete",
     "decoded",
     "big",
+    "fork",
 ];
 const LANGUAGES: [&str; 6] = ["python", "javascript", "perl", "ruby", "php", "other"];
 

@@ -4,9 +4,9 @@ use crate::code::ops::words;
 use crate::code::paths::{Reach, sensitive};
 use crate::code::reader::Reader;
 use crate::code::table::{
-    Kind, Rule, SIGN_DECODED, SIGN_DELETE, SIGN_ENV, SIGN_FETCH, SIGN_SECRET, SIGN_SEND,
-    SIGN_SHELL, SIGN_START, SIGN_START_NET, SIGN_SYSTEM, SIGN_WRITE, TAINT_BUILT, TAINT_DECODED,
-    TAINT_ENV, TAINT_INPUT, TAINT_MANY, TAINT_NET,
+    Kind, Rule, SIGN_DECODED, SIGN_DELETE, SIGN_ENV, SIGN_FETCH, SIGN_FOREVER, SIGN_FORK,
+    SIGN_SECRET, SIGN_SEND, SIGN_SHELL, SIGN_START, SIGN_START_NET, SIGN_SYSTEM, SIGN_WRITE,
+    TAINT_BUILT, TAINT_DECODED, TAINT_ENV, TAINT_INPUT, TAINT_MANY, TAINT_NET,
 };
 use crate::code::url;
 use crate::code::value::{HOLE, Shape, Value};
@@ -61,6 +61,13 @@ impl<'a> Reader<'a, '_> {
             self.out.doubt(Doubt::Unreadable);
         }
         self.signs |= rule.signs;
+        if rule.signs & SIGN_FORK != 0 {
+            self.signs |= if self.endless.is_some() { SIGN_FOREVER } else { 0 };
+            let name = self.function;
+            if let Some(function) = self.funcs.get_mut(name) {
+                function.forks = true;
+            }
+        }
         let keys = ["path", "file", "filename", "src", "url", "args", "cmd", "command"];
         let keyed = || keys.iter().find_map(|key| Value::keyed(args, key));
         let subject = if rule.arg == RECEIVER {
@@ -237,6 +244,9 @@ impl<'a> Reader<'a, '_> {
                 if text.contains(HOLE) {
                     self.dynamic_words(rule, taint, at);
                 }
+                if taint & (TAINT_DECODED | TAINT_NET) != 0 {
+                    self.dynamic_start(rule, taint, at);
+                }
                 self.hand_line(choice, text, at);
             } else {
                 self.dynamic_start(rule, taint, at);
@@ -265,11 +275,15 @@ impl<'a> Reader<'a, '_> {
             name,
             "sh" | "bash" | "zsh" | "dash" | "ksh" | "cmd" | "cmd.exe" | "powershell.exe"
         );
-        if shell && !line.contains(" -c ") && !line.contains("/c ") {
+        let open = shell && !line.contains(" -c ") && !line.contains("/c ");
+        if open {
             self.signs |= SIGN_SHELL;
         }
         if !self.quiet {
             self.out.impact.programs.add(name);
+        }
+        if open {
+            return self.note(rule, Tier::Medium, "a shell that takes any command", at);
         }
         self.note(rule, Tier::Low, name, at);
     }
@@ -357,12 +371,8 @@ impl<'a> Reader<'a, '_> {
             }) || args.iter().take(2).any(verb);
             // `urlopen(url, data)`, `Request(url, data)`.
             let second = Value::nth(args, rule.arg + 1);
-            carries |= rule.tier == Tier::Medium
-                && second.is_some_and(|v| {
-                    v.shape == Shape::One && v.num.is_none() && !v.name.is_empty()
-                        || v.text.is_some()
-                        || v.taint != 0
-                });
+            let data = |v: &Value<'_>| v.num.is_none() && v.name != "None" && v.key.is_empty();
+            carries |= rule.tier == Tier::Medium && second.is_some_and(data);
         }
         let address = subject.filter(|v| v.text().is_some_and(|t| t.contains("://")));
         let address =

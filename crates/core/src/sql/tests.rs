@@ -121,9 +121,9 @@ proptest! {
         text in prop_oneof![
             ".{0,200}",
             prop::collection::vec(prop::sample::select(vec![
-                "DROP", "TABLE", " ", "*", "(", ")", "'", "\"", "$$", "--", "/*", "*/", ";", "WHERE",
-                "1=1", "DELETE FROM", "UPDATE a SET", ",", "\n", "é", ".shell", "\\!", "db.a.drop(",
-                "WITH", "OR", "\\",
+                "DROP", "TABLE", " ", "*", "(", ")", "'", "\"", "$$", "--", "/*", "*/", ";",
+                "WHERE", "1=1", "DELETE FROM", "UPDATE a SET", ",", "\n", "é", ".shell", "\\!",
+                "db.a.drop(",                 "WITH", "OR", "\\",
             ]), 0..40).prop_map(|v| v.concat()),
         ],
         base in 0_usize..9,
