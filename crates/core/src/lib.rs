@@ -1,5 +1,6 @@
 //! The pure judgement of Countersign: no I/O, no clock, no randomness; same input, same output.
 
+pub mod assess;
 pub mod batch;
 pub mod call;
 pub mod canon;
@@ -12,6 +13,9 @@ pub mod impact;
 pub mod json;
 pub mod paths;
 pub mod phrase;
+pub mod score;
+pub mod shell;
 pub mod sql;
 pub mod tier;
+pub mod tools;
 pub mod verdict;

@@ -1,0 +1,496 @@
+//! What each argument of a call adds, by its role.
+
+use std::borrow::Cow;
+
+use super::table::{Class, Role};
+use super::target::{self, Access};
+use super::{table, text};
+use crate::code::Language;
+use crate::context::Context;
+use crate::effect::Effect;
+use crate::finding::{Doubt, Factor, Finding, Findings, Span};
+use crate::impact::Money;
+use crate::json::Value;
+use crate::tier::{Points, Tier};
+
+/// Values nested deeper than this are not read further; the call becomes unreadable.
+const DEEPEST: u8 = 12;
+/// From here on many things are touched in one go.
+const MANY: usize = 10;
+/// From here on deleting is sweeping.
+const SEVERAL: usize = 5;
+
+/// Where in the arguments a value stands.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'p> {
+    pub parent: Option<&'p Place<'p>>,
+    pub key: &'p str,
+    pub index: Option<usize>,
+    pub depth: u8,
+}
+
+impl Place<'_> {
+    pub(super) fn pointer(&self) -> String {
+        let mut head = self.parent.map_or_else(String::new, Place::pointer);
+        head.push('/');
+        match self.index {
+            Some(index) => head.push_str(&index.to_string()),
+            None => head.push_str(&self.key.replace('~', "~0").replace('/', "~1")),
+        }
+        head
+    }
+}
+
+/// Reads arguments for one tool.
+pub(super) struct Reader<'c, 'o> {
+    pub ctx: Context<'c>,
+    pub agent: Option<&'c str>,
+    /// What the tool does, where its name told us.
+    pub class: Option<Class>,
+    /// Whether the tool only looks.
+    pub looks: bool,
+    /// Whether what it is given leaves this machine.
+    pub outward: bool,
+    /// Language named by another argument.
+    pub language: Option<Tongue>,
+    /// A currency named by another argument.
+    pub currency: Option<String>,
+    pub out: &'o mut Findings,
+}
+
+impl Reader<'_, '_> {
+    /// Adds what one argument adds.
+    pub(super) fn read(&mut self, role: Role, value: &Value<'_>, place: &Place<'_>) {
+        if place.depth > DEEPEST {
+            self.out.doubt(Doubt::Unreadable);
+            return;
+        }
+        let from = self.out.list.len();
+        match role {
+            Role::Shell => self.shell(value),
+            Role::Items => self.items(value),
+            Role::Sweep => self.sweep(value),
+            Role::Escalate => self.escalate(value),
+            Role::Amount => self.amount(value),
+            Role::Language | Role::Currency | Role::Cwd | Role::Tool | Role::ToolArguments => {}
+            _ => self.each(role, value, place),
+        }
+        let mut pointer: Option<Cow<'static, str>> = None;
+        for finding in self.out.list.iter_mut().skip(from).filter(|f| f.argument.is_empty()) {
+            finding.argument = pointer.get_or_insert_with(|| Cow::Owned(place.pointer())).clone();
+        }
+    }
+
+    /// Strings at once, lists one by one; lists of recipients or paths are counted.
+    fn each(&mut self, role: Role, value: &Value<'_>, place: &Place<'_>) {
+        match value {
+            Value::String(text) => self.text(role, text),
+            Value::Array(list) => {
+                self.count(role, list.len());
+                for (index, item) in list.iter().enumerate() {
+                    let inner = Place {
+                        parent: Some(place),
+                        key: "",
+                        index: Some(index),
+                        depth: place.depth + 1,
+                    };
+                    self.read(role, item, &inner);
+                }
+            }
+            Value::Object(members) => {
+                for (key, item) in members {
+                    let inner =
+                        Place { parent: Some(place), key, index: None, depth: place.depth + 1 };
+                    let role = guessed(key).unwrap_or(role);
+                    self.read(role, item, &inner);
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
+    fn text(&mut self, role: Role, text: &str) {
+        match role {
+            Role::Code(language) => crate::code::read(language, text, 0, &self.ctx, self.out),
+            Role::AnyCode => self.code(text),
+            Role::Sql => crate::sql::read(text, 0, &self.ctx, self.out),
+            Role::MaybeSql if text::looks_like_sql(text) => {
+                crate::sql::read(text, 0, &self.ctx, self.out);
+            }
+            Role::Path => self.path(text, self.access(), None),
+            Role::PathRead => self.path(text, Access::Read, None),
+            Role::PathWrite => self.path(text, Access::Write, None),
+            Role::PathDelete => self.path(text, Access::Delete, None),
+            Role::Url => self.url(text),
+            Role::Recipient => self.recipient(text),
+            Role::Patch => {
+                for (path, access, span) in text::patched(text) {
+                    self.path(path, access, Some(span));
+                }
+            }
+            Role::Method => self.method(text),
+            Role::Action => self.action(text),
+            Role::Secret if !self.looks && !text.is_empty() => self.out.effect(Effect::Secret),
+            _ => self.body(text),
+        }
+    }
+
+    fn access(&self) -> Access {
+        match self.class {
+            _ if self.looks => Access::Read,
+            Some(Class::Delete) => Access::Delete,
+            Some(Class::Take | Class::Send) => Access::Read,
+            _ => Access::Write,
+        }
+    }
+
+    fn shell(&mut self, value: &Value<'_>) {
+        match value {
+            Value::String(text) => crate::shell::read_nested(text, 0, &self.ctx, 0, self.out),
+            Value::Array(list) => {
+                let words: Option<Vec<&str>> = list.iter().map(Value::as_str).collect();
+                let Some(words) = words else {
+                    self.out.doubt(Doubt::Unreadable);
+                    return;
+                };
+                if let [shell, flags, script] = words.as_slice()
+                    && is_shell(shell)
+                    && flags.starts_with('-')
+                    && flags.ends_with('c')
+                {
+                    crate::shell::read_nested(script, 0, &self.ctx, 0, self.out);
+                    return;
+                }
+                let from = self.out.list.len();
+                crate::shell::read_nested(&joined(&words), 0, &self.ctx, 0, self.out);
+                // The text was put together here: its places mean nothing to the reader.
+                for finding in self.out.list.iter_mut().skip(from) {
+                    finding.span = None;
+                }
+            }
+            Value::Null => {}
+            _ => self.out.doubt(Doubt::Unreadable),
+        }
+    }
+
+    fn code(&mut self, text: &str) {
+        match self.language.unwrap_or(Tongue::Code(Language::Python)) {
+            Tongue::Shell => crate::shell::read_nested(text, 0, &self.ctx, 0, self.out),
+            Tongue::Code(language) => crate::code::read(language, text, 0, &self.ctx, self.out),
+        }
+    }
+
+    /// A path is touched.
+    pub(super) fn path(&mut self, path: &str, access: Access, span: Option<Span>) {
+        if path.is_empty() {
+            return;
+        }
+        if path.contains("://") && !path.starts_with("file://") {
+            self.url(path);
+            return;
+        }
+        match access {
+            Access::Read => self.out.effect(Effect::Read),
+            Access::Write => {
+                self.out.effect(Effect::Write);
+                self.out.impact.writes.add(path);
+            }
+            Access::Delete => {
+                self.out.effect(Effect::Delete);
+                self.out.impact.deletes.add(path);
+            }
+        }
+        if let Some(found) = target::sensitive(path, access) {
+            if found.secret {
+                self.out.effect(Effect::Secret);
+                self.out.impact.secrets.add(path);
+            }
+            if found.own {
+                self.out.effect(Effect::SelfChange);
+            }
+            let mut finding = Finding::pattern(found.code, found.tier, found.say);
+            finding.span = span;
+            self.out.add(finding);
+        }
+        if access != Access::Read && self.is_anothers(path) {
+            self.behaviour(
+                "behaviour.another_agent",
+                50,
+                "This touches the workspace of another agent.",
+            );
+        }
+    }
+
+    /// `…/agents/NAME/…` or `…/workspaces/NAME/…` where NAME is somebody else.
+    fn is_anothers(&self, path: &str) -> bool {
+        let Some(own) = self.agent else { return false };
+        let mut parts = path.split(['/', '\\']);
+        while let Some(part) = parts.next() {
+            if matches!(part, "agents" | "workspaces" | "profiles") {
+                return parts.clone().count() > 1 && parts.next().is_some_and(|n| n != own);
+            }
+        }
+        false
+    }
+
+    fn url(&mut self, url: &str) {
+        if url.starts_with("file:") {
+            self.path(url, Access::Read, None);
+            return;
+        }
+        let Some(host) = text::host(url) else { return };
+        self.out.impact.hosts.add(host);
+        self.out.effect(Effect::NetIn);
+        if text::is_metadata_host(host) {
+            self.out.effect(Effect::Secret);
+            self.out.add(Finding::pattern(
+                "net.metadata",
+                Tier::High,
+                "This address hands out the machine's own credentials.",
+            ));
+        }
+        self.leak(url);
+    }
+
+    fn recipient(&mut self, text: &str) {
+        if self.looks {
+            return;
+        }
+        for one in text.split([',', ';']).map(str::trim).filter(|one| !one.is_empty()) {
+            self.out.impact.recipients.add(one);
+        }
+        self.out.effect(Effect::Send);
+        self.out.add(Finding::pattern(
+            "tool.recipient",
+            Tier::Medium,
+            "Somebody else will see or feel this.",
+        ));
+    }
+
+    fn amount(&mut self, value: &Value<'_>) {
+        let (Value::Number(digits) | Value::String(digits)) = value else { return };
+        if self.looks || !text::is_amount(digits) {
+            return;
+        }
+        let currency = self.currency.clone();
+        self.out.impact.money.push(Money { amount: digits.to_string(), currency });
+        let tier = match self.class {
+            Some(Class::Money | Class::Send) | None => Tier::High,
+            _ => Tier::Medium,
+        };
+        if tier == Tier::High || self.class == Some(Class::Commit) {
+            self.out.effect(Effect::Money);
+        }
+        self.out.add(Finding::pattern(
+            "tool.amount",
+            tier,
+            "An amount is named: this can cost money.",
+        ));
+    }
+
+    fn method(&mut self, method: &str) {
+        let reads = ["GET", "HEAD", "OPTIONS"];
+        if reads.iter().any(|r| method.trim().eq_ignore_ascii_case(r)) {
+            return;
+        }
+        self.outward = true;
+        self.out.effect(Effect::NetOut);
+        self.out.effect(Effect::Remote);
+        let say = "This request changes something on the other side.";
+        self.out.add(Finding::pattern("net.changes", Tier::Medium, say));
+        if method.trim().eq_ignore_ascii_case("DELETE") {
+            self.out.irreversible();
+        }
+    }
+
+    /// An argument that says what to do: `action: "delete"`.
+    fn action(&mut self, text: &str) {
+        let words = super::name::words(text);
+        let Some((verb, _)) = words.split(' ').take(3).find_map(table::verb) else { return };
+        if verb.class.only_looks() || self.looks {
+            return;
+        }
+        for effect in verb.effects {
+            self.out.effect(*effect);
+        }
+        if verb.irreversible {
+            self.out.irreversible();
+        }
+        self.out.add(Finding::pattern(verb.code, verb.tier, verb.say));
+    }
+
+    fn body(&mut self, text: &str) {
+        if self.outward {
+            self.leak(text);
+        }
+    }
+
+    fn leak(&mut self, value: &str) {
+        let Some((name, span)) = text::secret(value) else { return };
+        self.out.effect(Effect::Secret);
+        let say = format!("This text contains {name}, and it would leave this machine.");
+        self.out.add(Finding::pattern("secret.leaves", Tier::High, say).at(span));
+    }
+
+    fn count(&mut self, role: Role, items: usize) {
+        let role = if role == Role::Path && self.access() == Access::Delete {
+            Role::PathDelete
+        } else {
+            role
+        };
+        if self.looks || items < SEVERAL {
+            return;
+        }
+        match role {
+            Role::Recipient if items >= MANY => {
+                self.many(items, "tool.many_people", "Many people will hear this at once.")
+            }
+            Role::PathDelete => self.many(items, "tool.many_deleted", "Many things go at once."),
+            _ => {}
+        }
+    }
+
+    fn items(&mut self, value: &Value<'_>) {
+        let Value::Array(list) = value else { return };
+        if self.looks {
+            return;
+        }
+        if self.class == Some(Class::Delete) && list.len() >= SEVERAL {
+            self.many(list.len(), "tool.many_deleted", "Many things go at once.");
+        }
+        self.note_items(list.len());
+    }
+
+    fn sweep(&mut self, value: &Value<'_>) {
+        let on = match value {
+            Value::Bool(on) => *on,
+            Value::String(text) => matches!(text.as_ref(), "true" | "all" | "*" | "yes"),
+            _ => false,
+        };
+        if on && self.class == Some(Class::Delete) {
+            self.out.irreversible();
+            self.out.add(Finding::pattern("tool.sweep", Tier::High, "This takes everything away."));
+        }
+    }
+
+    fn escalate(&mut self, value: &Value<'_>) {
+        let on = match value {
+            Value::Bool(on) => *on,
+            Value::String(text) => text == "require_escalated",
+            _ => false,
+        };
+        if on {
+            self.out.effect(Effect::Privilege);
+            let say = "The agent asks to step outside its sandbox.";
+            self.out.add(Finding::pattern("agent.leaves_sandbox", Tier::Medium, say));
+        }
+    }
+
+    fn many(&mut self, items: usize, code: &'static str, say: &'static str) {
+        self.note_items(items);
+        self.out.add(Finding::pattern(code, Tier::High, say));
+    }
+
+    fn note_items(&mut self, items: usize) {
+        let items = u32::try_from(items).unwrap_or(u32::MAX);
+        self.out.impact.items = self.out.impact.items.max(Some(items));
+    }
+
+    /// Notes how the agent behaves; such weights add up.
+    pub(super) fn behaviour(&mut self, code: &'static str, weight: u16, say: &'static str) {
+        self.out.add(Finding {
+            factor: Factor::Behaviour,
+            weight: Points(weight),
+            ..Finding::pattern(code, Tier::Safe, say)
+        });
+    }
+}
+
+/// The role of an argument nobody described: its whole name, else its last word.
+pub(super) fn guessed(key: &str) -> Option<Role> {
+    let words = super::name::words(key);
+    let (_, last) = words.rsplit_once(' ').unwrap_or(("", &words));
+    let whole = if last.len() == words.len() {
+        table::argument(&words)
+    } else {
+        table::argument(&words.replace(' ', ""))
+    };
+    if whole.is_some() {
+        return whole;
+    }
+    let role = table::argument(last).or_else(|| table::argument(table::singular(last)?));
+    role.or_else(|| words.starts_with("amount ").then_some(Role::Amount))
+        .filter(|role| !matches!(role, Role::Shell | Role::Action | Role::Tool))
+}
+
+fn is_shell(program: &str) -> bool {
+    let name = program.rsplit(['/', '\\']).next().unwrap_or(program);
+    matches!(name, "sh" | "bash" | "zsh" | "dash" | "ksh" | "ash" | "fish")
+}
+
+/// Words as one line of shell, quoted so that it means the same.
+fn joined(words: &[&str]) -> String {
+    let mut line = String::new();
+    for word in words {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
+        if !word.is_empty() && word.chars().all(plain) {
+            line.push_str(word);
+        } else {
+            line.push('\'');
+            line.push_str(&word.replace('\'', "'\\''"));
+            line.push('\'');
+        }
+    }
+    line
+}
+
+/// What a piece of code is written in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tongue {
+    Shell,
+    Code(Language),
+}
+
+/// The language a caller names.
+pub(super) fn tongue(name: &str) -> Tongue {
+    let name = name.to_ascii_lowercase();
+    Tongue::Code(match name.as_str() {
+        "python" | "python3" | "py" | "ipython" => Language::Python,
+        "javascript" | "js" | "node" | "typescript" | "ts" | "deno" | "bun" => Language::JavaScript,
+        "perl" => Language::Perl,
+        "ruby" | "rb" => Language::Ruby,
+        "php" => Language::Php,
+        "shell" => return Tongue::Shell,
+        name if is_shell(name) => return Tongue::Shell,
+        _ => Language::Other,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn joined_words_keep_their_meaning() {
+        assert_eq!(joined(&["rm", "-rf", "a b", "it's", ""]), "rm -rf 'a b' 'it'\\''s' ''");
+    }
+
+    #[test]
+    fn pointers_are_json_pointers() {
+        let a = Place { parent: None, key: "a/b~", index: None, depth: 0 };
+        let b = Place { parent: Some(&a), key: "", index: Some(2), depth: 1 };
+        assert_eq!(b.pointer(), "/a~1b~0/2");
+    }
+
+    #[test]
+    fn argument_names_are_read_by_their_last_word() {
+        assert_eq!(guessed("recipient_email"), Some(Role::Recipient));
+        assert_eq!(guessed("outputVideoPath"), Some(Role::Path));
+        assert_eq!(guessed("amount_ether"), Some(Role::Amount));
+        assert_eq!(guessed("order_id"), None);
+        assert_eq!(guessed("voice_command"), None);
+    }
+}

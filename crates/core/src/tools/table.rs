@@ -1,0 +1,167 @@
+//! The compiled rule tables and how they are searched.
+
+use crate::assess::HumanImpact;
+use crate::code::Language;
+use crate::effect::Effect;
+use crate::tier::Tier;
+
+/// One described tool.
+pub(super) struct Entry {
+    pub code: &'static str,
+    pub tier: Tier,
+    pub effects: &'static [Effect],
+    pub irreversible: bool,
+    pub human: HumanImpact,
+    pub say: &'static str,
+    pub safer: Option<&'static str>,
+    /// Sorted by name.
+    pub args: &'static [(&'static str, Role)],
+}
+
+/// What an argument means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    Shell,
+    Code(Language),
+    AnyCode,
+    Language,
+    Sql,
+    MaybeSql,
+    Path,
+    PathRead,
+    PathWrite,
+    PathDelete,
+    Cwd,
+    Url,
+    Recipient,
+    Amount,
+    Currency,
+    Body,
+    Patch,
+    Method,
+    Action,
+    Secret,
+    Items,
+    Sweep,
+    Escalate,
+    Tool,
+    ToolArguments,
+}
+
+/// What kind of thing a verb does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Class {
+    Read,
+    Find,
+    Take,
+    Write,
+    Manage,
+    Delete,
+    Send,
+    Money,
+    Commit,
+    Grant,
+    Exec,
+    Delegate,
+    Control,
+    End,
+}
+
+impl Class {
+    /// Whether it only looks.
+    pub(super) fn only_looks(self) -> bool {
+        matches!(self, Class::Read | Class::Find)
+    }
+}
+
+/// A group of verbs with one meaning.
+pub(super) struct Verb {
+    pub class: Class,
+    pub code: &'static str,
+    pub tier: Tier,
+    pub effects: &'static [Effect],
+    pub irreversible: bool,
+    pub decides: bool,
+    pub say: &'static str,
+}
+
+/// A group of nouns with one meaning.
+pub(super) struct Noun {
+    pub code: &'static str,
+    pub say: &'static str,
+    pub mild: bool,
+    pub human: HumanImpact,
+    pub effects: &'static [Effect],
+    pub on: &'static [(Class, Tier)],
+}
+
+impl Noun {
+    pub(super) fn tier(&self, class: Class) -> Option<Tier> {
+        self.on.iter().find(|(c, _)| *c == class).map(|(_, tier)| *tier)
+    }
+}
+
+include!(concat!(env!("OUT_DIR"), "/tools.rs"));
+
+/// The tool of a compact key, and whether the key names its server.
+pub(super) fn tool(key: &str) -> Option<(&'static Entry, bool)> {
+    if let Some(entry) = in_group(0, key) {
+        return Some((entry, false));
+    }
+    // Every server's name that begins the key stands before it; the longest comes first.
+    let first = key.as_bytes().first()?;
+    let before = SERVERS.get(..SERVERS.partition_point(|(name, _)| *name <= key))?;
+    before
+        .iter()
+        .rev()
+        .take_while(|(name, _)| name.as_bytes().first() == Some(first))
+        .find_map(|(name, group)| Some((in_group(*group, key.strip_prefix(name)?)?, true)))
+}
+
+fn in_group(group: u8, key: &str) -> Option<&'static Entry> {
+    let at = TOOL_NAMES.binary_search_by(|(g, name, _)| (*g, *name).cmp(&(group, key))).ok()?;
+    TOOLS.get(usize::from(TOOL_NAMES.get(at)?.2))
+}
+
+/// The verb of a word, and whether the word is always a verb.
+pub(super) fn verb(word: &str) -> Option<(&'static Verb, bool)> {
+    let at = VERB_WORDS.binary_search_by(|(name, ..)| (*name).cmp(word)).ok()?;
+    let (_, index, strong) = VERB_WORDS.get(at)?;
+    Some((VERBS.get(usize::from(*index))?, *strong))
+}
+
+/// Whether a verb of two words begins with this one.
+pub(super) fn begins_a_pair(word: &str) -> bool {
+    let at = VERB_WORDS.partition_point(|(name, ..)| *name <= word);
+    VERB_WORDS
+        .get(at)
+        .is_some_and(|(name, ..)| name.strip_prefix(word).is_some_and(|rest| rest.starts_with(' ')))
+}
+
+/// The noun group of a word in singular or plural.
+pub(super) fn noun(word: &str) -> Option<&'static Noun> {
+    noun_of(word).or_else(|| noun_of(singular(word)?))
+}
+
+fn noun_of(word: &str) -> Option<&'static Noun> {
+    let at = NOUN_WORDS.binary_search_by(|(name, _)| (*name).cmp(word)).ok()?;
+    NOUNS.get(usize::from(NOUN_WORDS.get(at)?.1))
+}
+
+/// The role of an argument's compact name.
+pub(super) fn argument(name: &str) -> Option<Role> {
+    let at = ARGUMENT_NAMES.binary_search_by(|(known, _)| (*known).cmp(name)).ok()?;
+    ARGUMENT_NAMES.get(at).map(|(_, role)| *role)
+}
+
+/// The seed's tier of an action name.
+pub(super) fn action(name: &str) -> Option<Tier> {
+    let at = ACTIONS.binary_search_by(|(known, _)| (*known).cmp(name)).ok()?;
+    ACTIONS.get(at).map(|(_, tier)| *tier)
+}
+
+/// A plural without its `s`; good enough for the words in the tables.
+pub(super) fn singular(word: &str) -> Option<&str> {
+    let one = word.strip_suffix("es").filter(|w| w.ends_with(['s', 'x', 'h']));
+    one.or_else(|| word.strip_suffix('s')).filter(|w| w.len() > 1)
+}
