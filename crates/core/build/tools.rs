@@ -57,6 +57,7 @@ const ROLES: &[(&str, &str)] = &[
     ("path.read", "Role::PathRead"),
     ("path.write", "Role::PathWrite"),
     ("path.delete", "Role::PathDelete"),
+    ("path.taken", "Role::PathTaken"),
     ("cwd", "Role::Cwd"),
     ("url", "Role::Url"),
     ("recipient", "Role::Recipient"),
@@ -159,9 +160,14 @@ fn catalogue(rules: &Path, text: &mut String, examples: &mut String) -> Result<(
         }
     }
     let _ = writeln!(text, "pub(super) static TOOLS: &[Entry] = &[\n{entries}];");
-    let _ = writeln!(text, "static TOOL_NAMES: &[(u8, &str, u16)] = &[");
-    for ((group, name), at) in &names {
-        let _ = writeln!(text, "({group}, {name:?}, {at}),");
+    let groups = servers.values().copied().max().unwrap_or(0) + 1;
+    let _ = writeln!(text, "static TOOL_NAMES: &[&[(u64, &str, u16)]] = &[");
+    for group in 0..groups {
+        text.push_str("&[\n");
+        for ((_, name), at) in names.iter().filter(|((g, _), _)| *g == group) {
+            let _ = writeln!(text, "({}, {name:?}, {at}),", first_bytes(name));
+        }
+        text.push_str("],\n");
     }
     text.push_str("];\nstatic SERVERS: &[(&str, u8)] = &[\n");
     for (server, group) in &servers {
@@ -210,6 +216,12 @@ fn register(
         }
     }
     Ok(())
+}
+
+/// The first eight bytes as a number: most comparisons of a search end there.
+fn first_bytes(word: &str) -> u64 {
+    let bytes = word.bytes().chain(std::iter::repeat(0)).take(8);
+    bytes.fold(0, |number, byte| number << 8 | u64::from(byte))
 }
 
 /// The same key that the reader makes: letters and digits, lower case, nothing else.

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use serde::Deserialize;
 
-use super::{HUMAN, ROLES, TIERS, effects, find, sentence};
+use super::{HUMAN, ROLES, TIERS, effects, find, first_bytes, sentence};
 
 const CLASSES: &[(&str, &str)] = &[
     ("read", "Class::Read"),
@@ -43,6 +43,8 @@ struct Verb {
     say: String,
     #[serde(default)]
     strong: Vec<String>,
+    #[serde(default)]
+    either: Vec<String>,
     #[serde(default)]
     weak: Vec<String>,
 }
@@ -89,7 +91,8 @@ pub fn verbs(source: &str, out: &mut String) -> Result<(), String> {
             verb.decides,
             verb.say,
         );
-        for (list, strong) in [(&verb.strong, true), (&verb.weak, false)] {
+        let lists = [(&verb.strong, "Strong"), (&verb.either, "Either"), (&verb.weak, "Weak")];
+        for (list, strong) in lists {
             for word in list {
                 if words.insert(word.clone(), (at, strong)).is_some() {
                     return Err(format!("the verb {word} stands twice"));
@@ -97,9 +100,9 @@ pub fn verbs(source: &str, out: &mut String) -> Result<(), String> {
             }
         }
     }
-    out.push_str("];\nstatic VERB_WORDS: &[(&str, u8, bool)] = &[\n");
+    out.push_str("];\nstatic VERB_WORDS: &[(u64, &str, (u8, Strength))] = &[\n");
     for (word, (at, strong)) in &words {
-        let _ = writeln!(out, "({word:?}, {at}, {strong}),");
+        let _ = writeln!(out, "({}, {word:?}, ({at}, Strength::{strong})),", first_bytes(word));
     }
     out.push_str("];\n");
     Ok(())
@@ -135,9 +138,9 @@ pub fn nouns(source: &str, out: &mut String) -> Result<(), String> {
             }
         }
     }
-    out.push_str("];\nstatic NOUN_WORDS: &[(&str, u8)] = &[\n");
+    out.push_str("];\nstatic NOUN_WORDS: &[(u64, &str, u8)] = &[\n");
     for (word, at) in &words {
-        let _ = writeln!(out, "({word:?}, {at}),");
+        let _ = writeln!(out, "({}, {word:?}, {at}),", first_bytes(word));
     }
     out.push_str("];\n");
     Ok(())
@@ -146,13 +149,13 @@ pub fn nouns(source: &str, out: &mut String) -> Result<(), String> {
 /// `arguments.toml`: role → names → `ARGUMENT_NAMES`.
 pub fn arguments(source: &str, out: &mut String) -> Result<(), String> {
     let lists: Lists = toml::from_str(source).map_err(|e| format!("arguments.toml: {e}"))?;
-    table(&lists, ROLES, "static ARGUMENT_NAMES: &[(&str, Role)]", out)
+    table(&lists, ROLES, "static ARGUMENT_NAMES: &[(u64, &str, Role)]", out)
 }
 
 /// `actions.toml`: tier → names → `ACTIONS`.
 pub fn actions(source: &str, out: &mut String) -> Result<(), String> {
     let lists: Lists = toml::from_str(source).map_err(|e| format!("actions.toml: {e}"))?;
-    table(&lists, TIERS, "static ACTIONS: &[(&str, Tier)]", out)
+    table(&lists, TIERS, "static ACTIONS: &[(u64, &str, Tier)]", out)
 }
 
 /// `secrets.toml`: how well-known secrets begin → `SECRET_STARTS`.
@@ -193,7 +196,7 @@ fn table(
     }
     let _ = writeln!(out, "{head} = &[");
     for (word, code) in &words {
-        let _ = writeln!(out, "({word:?}, {code}),");
+        let _ = writeln!(out, "({}, {word:?}, {code}),", first_bytes(word));
     }
     out.push_str("];\n");
     Ok(())

@@ -117,7 +117,13 @@ impl Reader<'_, '_> {
             Role::MaybeSql if text::looks_like_sql(text) => {
                 crate::sql::read(text, 0, &self.ctx, self.out);
             }
-            Role::Path => self.path(text, self.access(), None),
+            Role::Path => {
+                self.path(text, self.access(), None);
+                if self.class == Some(Class::Take) {
+                    self.taken(text);
+                }
+            }
+            Role::PathTaken => self.taken(text),
             Role::PathRead => self.path(text, Access::Read, None),
             Role::PathWrite => self.path(text, Access::Write, None),
             Role::PathDelete => self.path(text, Access::Delete, None),
@@ -218,6 +224,18 @@ impl Reader<'_, '_> {
                 50,
                 "This touches the workspace of another agent.",
             );
+        }
+    }
+
+    /// A copy is taken of a file whose name says that it is about people.
+    fn taken(&mut self, path: &str) {
+        let file = path.trim_end_matches('/').rsplit('/').next().unwrap_or(path);
+        let words = super::name::words(file);
+        for noun in words.split(' ').filter(|w| *w != "data").filter_map(table::noun) {
+            if let Some(tier) = noun.tier(Class::Take).filter(|t| *t >= Tier::Medium) {
+                self.out.human(noun.human);
+                self.out.add(Finding::pattern(noun.code, tier, noun.say));
+            }
         }
     }
 

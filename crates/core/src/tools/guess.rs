@@ -1,7 +1,7 @@
 //! Tools nobody described: their name is read for its verb and nouns, their arguments by name.
 
 use super::arguments::{Place, Reader, guessed};
-use super::table::{self, Class, Noun, Verb};
+use super::table::{self, Class, Noun, Strength, Verb};
 use super::{Subject, name};
 use crate::effect::{Effect, Effects};
 use crate::finding::{Doubt, Finding, Findings};
@@ -91,26 +91,33 @@ fn named(verb: &'static Verb, nouns: &[&'static Noun], out: &mut Findings) {
 fn verbs(words: &[&str], written: &str) -> Vec<&'static Verb> {
     let seen = each_verb(words);
     let at = |index: usize| seen.get(index).copied().flatten();
-    let first = |wanted: &dyn Fn(&Verb, bool) -> bool| {
-        seen.iter().position(|v| v.is_some_and(|(verb, strong)| wanted(verb, strong)))
+    let first = |from: usize, wanted: &dyn Fn(&Verb, Strength) -> bool| {
+        let is = |v: &Option<(&Verb, Strength)>| v.is_some_and(|(verb, s)| wanted(verb, s));
+        seen.iter().skip(from).position(is).map(|index| index + from)
     };
-    let strong = first(&|_, strong| strong);
-    let weak = first(&|verb, strong| !strong && !verb.class.only_looks());
-    let look = first(&|_, _| true);
+    let sure = first(0, &|_, strength| strength != Strength::Weak);
+    let weak = first(0, &|verb, s| s == Strength::Weak && !verb.class.only_looks());
+    let last = words.len().saturating_sub(1);
     let pascal = written.starts_with(char::is_uppercase);
-    let main = match (strong, weak) {
+    let main = match (sure, weak) {
         // "share_search_results" shares; "email_search" and "VendorLockGetStatus" look.
-        (Some(s), Some(0)) if s + 1 < words.len() && (s == 1 || !pascal) => Some(0),
-        (Some(s), _) => Some(s),
+        (Some(s), Some(0)) if s < last && (s == 1 || !pascal) => Some(0),
+        (Some(s), _) => {
+            // "list_item_delete" and "WatchSendMessage" do what the later verb says.
+            let acts = |verb: &Verb, st| st == Strength::Strong && !verb.class.only_looks();
+            let noun = at(s).is_some_and(|(_, strength)| strength == Strength::Either);
+            let later = first(s + 1, &acts).filter(|l| noun && (s > 0 || *l == last));
+            later.or(Some(s))
+        }
         (None, Some(w)) => Some(w),
-        (None, None) => look,
+        (None, None) => first(0, &|_, _| true),
     };
     let mut found: Vec<&'static Verb> =
         main.and_then(at).map(|(verb, _)| verb).into_iter().collect();
     for (index, word) in words.iter().enumerate() {
         if matches!(*word, "and" | "or" | "then")
             && main.is_some_and(|m| index > m)
-            && let Some((verb, true)) = at(index + 1)
+            && let Some((verb, Strength::Strong)) = at(index + 1)
         {
             found.push(verb);
         }
@@ -124,7 +131,7 @@ fn verbs(words: &[&str], written: &str) -> Vec<&'static Verb> {
 }
 
 /// The verb of every word, or of the word with the next one.
-fn each_verb(words: &[&str]) -> Vec<Option<(&'static Verb, bool)>> {
+fn each_verb(words: &[&str]) -> Vec<Option<(&'static Verb, Strength)>> {
     let mut pair = String::new();
     let mut rest = words.iter().peekable();
     let mut seen = Vec::with_capacity(words.len());
@@ -146,7 +153,7 @@ fn run_together(word: &str) -> Option<&'static Verb> {
     let ends = (3..word.len()).rev().filter(|end| word.is_char_boundary(*end));
     for end in ends {
         let (head, rest) = word.split_at_checked(end)?;
-        if let Some((verb, true)) = table::verb(head)
+        if let Some((verb, Strength::Strong | Strength::Either)) = table::verb(head)
             && rest.len() > 2
         {
             return Some(verb);

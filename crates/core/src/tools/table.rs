@@ -31,6 +31,7 @@ pub(super) enum Role {
     PathRead,
     PathWrite,
     PathDelete,
+    PathTaken,
     Cwd,
     Url,
     Recipient,
@@ -74,6 +75,17 @@ impl Class {
     }
 }
 
+/// How surely a word is a verb.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Strength {
+    /// Often a noun.
+    Weak,
+    /// A verb that looks, or a noun.
+    Either,
+    /// Always a verb.
+    Strong,
+}
+
 /// A group of verbs with one meaning.
 pub(super) struct Verb {
     pub class: Class,
@@ -103,6 +115,26 @@ impl Noun {
 
 include!(concat!(env!("OUT_DIR"), "/tools.rs"));
 
+/// A sorted table of words. The number holds the first eight bytes of the word.
+type Words<T> = [(u64, &'static str, T)];
+
+fn first_bytes(word: &str) -> u64 {
+    let mut number = 0;
+    let mut shift = 64;
+    for byte in word.bytes().take(8) {
+        shift -= 8;
+        number |= u64::from(byte) << shift;
+    }
+    number
+}
+
+fn find<T: Copy>(table: &Words<T>, word: &str) -> Option<T> {
+    let first = first_bytes(word);
+    let at =
+        table.binary_search_by(|(key, name, _)| key.cmp(&first).then_with(|| (*name).cmp(word)));
+    table.get(at.ok()?).map(|(.., found)| *found)
+}
+
 /// The tool of a compact key, and whether the key names its server.
 pub(super) fn tool(key: &str) -> Option<(&'static Entry, bool)> {
     if let Some(entry) = in_group(0, key) {
@@ -119,45 +151,38 @@ pub(super) fn tool(key: &str) -> Option<(&'static Entry, bool)> {
 }
 
 fn in_group(group: u8, key: &str) -> Option<&'static Entry> {
-    let at = TOOL_NAMES.binary_search_by(|(g, name, _)| (*g, *name).cmp(&(group, key))).ok()?;
-    TOOLS.get(usize::from(TOOL_NAMES.get(at)?.2))
+    TOOLS.get(usize::from(find(TOOL_NAMES.get(usize::from(group))?, key)?))
 }
 
-/// The verb of a word, and whether the word is always a verb.
-pub(super) fn verb(word: &str) -> Option<(&'static Verb, bool)> {
-    let at = VERB_WORDS.binary_search_by(|(name, ..)| (*name).cmp(word)).ok()?;
-    let (_, index, strong) = VERB_WORDS.get(at)?;
-    Some((VERBS.get(usize::from(*index))?, *strong))
+/// The verb of a word, and how surely the word is one.
+pub(super) fn verb(word: &str) -> Option<(&'static Verb, Strength)> {
+    let (index, strong) = find(VERB_WORDS, word)?;
+    Some((VERBS.get(usize::from(index))?, strong))
 }
 
 /// Whether a verb of two words begins with this one.
 pub(super) fn begins_a_pair(word: &str) -> bool {
-    let at = VERB_WORDS.partition_point(|(name, ..)| *name <= word);
-    VERB_WORDS
-        .get(at)
-        .is_some_and(|(name, ..)| name.strip_prefix(word).is_some_and(|rest| rest.starts_with(' ')))
+    let first = first_bytes(word);
+    let at = VERB_WORDS.partition_point(|(key, name, _)| (*key, *name) <= (first, word));
+    VERB_WORDS.get(at).is_some_and(|(_, name, _)| {
+        name.strip_prefix(word).is_some_and(|rest| rest.starts_with(' '))
+    })
 }
 
 /// The noun group of a word in singular or plural.
 pub(super) fn noun(word: &str) -> Option<&'static Noun> {
-    noun_of(word).or_else(|| noun_of(singular(word)?))
-}
-
-fn noun_of(word: &str) -> Option<&'static Noun> {
-    let at = NOUN_WORDS.binary_search_by(|(name, _)| (*name).cmp(word)).ok()?;
-    NOUNS.get(usize::from(NOUN_WORDS.get(at)?.1))
+    let index = find(NOUN_WORDS, word).or_else(|| find(NOUN_WORDS, singular(word)?))?;
+    NOUNS.get(usize::from(index))
 }
 
 /// The role of an argument's compact name.
 pub(super) fn argument(name: &str) -> Option<Role> {
-    let at = ARGUMENT_NAMES.binary_search_by(|(known, _)| (*known).cmp(name)).ok()?;
-    ARGUMENT_NAMES.get(at).map(|(_, role)| *role)
+    find(ARGUMENT_NAMES, name)
 }
 
 /// The seed's tier of an action name.
 pub(super) fn action(name: &str) -> Option<Tier> {
-    let at = ACTIONS.binary_search_by(|(known, _)| (*known).cmp(name)).ok()?;
-    ACTIONS.get(at).map(|(_, tier)| *tier)
+    find(ACTIONS, name)
 }
 
 /// A plural without its `s`; good enough for the words in the tables.

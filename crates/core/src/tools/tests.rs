@@ -150,6 +150,11 @@ fn unknown_tools_are_read_by_their_verbs_and_nouns() {
         ("", Tier::Medium),
         ("sendemailnow", Tier::Medium),
         ("dispatch_ambulance", Tier::High),
+        ("load_balancer_delete", Tier::Medium),
+        ("AcmeWatchSendMessage", Tier::Medium),
+        ("BestBuySearchProducts", Tier::Safe),
+        ("AcmeTrafficControlListJunctions", Tier::Safe),
+        ("list_delete_requests", Tier::Safe),
     ] {
         assert_eq!(tier(tool, "{}"), wanted, "{tool}: {:?}", judged(tool, "{}"));
     }
