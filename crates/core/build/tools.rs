@@ -77,7 +77,7 @@ const ROLES: &[(&str, &str)] = &[
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Family {
+struct RuleFile {
     family: String,
     #[serde(default)]
     servers: Vec<String>,
@@ -138,7 +138,7 @@ fn catalogue(rules: &Path, text: &mut String, examples: &mut String) -> Result<(
     let mut shown = [String::new(), String::new()];
     let mut count = 0;
     for (at, file) in files.into_iter().enumerate() {
-        let family: Family =
+        let family: RuleFile =
             toml::from_str(&read(&file)?).map_err(|e| format!("{}: {e}", file.display()))?;
         // Family 0 holds the tools that stand without a server.
         let group = if family.servers.is_empty() { 0 } else { at + 1 };
@@ -219,9 +219,13 @@ fn register(
 }
 
 /// The first eight bytes as a number: most comparisons of a search end there.
-fn first_bytes(word: &str) -> u64 {
-    let bytes = word.bytes().chain(std::iter::repeat(0)).take(8);
-    bytes.fold(0, |number, byte| number << 8 | u64::from(byte))
+fn first_bytes(word: &str) -> String {
+    let mut number = String::from("0x");
+    for (at, byte) in word.bytes().chain(std::iter::repeat(0)).take(8).enumerate() {
+        let gap = if at > 0 && at % 2 == 0 { "_" } else { "" };
+        let _ = write!(number, "{gap}{byte:02x}");
+    }
+    number
 }
 
 /// The same key that the reader makes: letters and digits, lower case, nothing else.

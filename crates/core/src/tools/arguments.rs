@@ -3,22 +3,17 @@
 use std::borrow::Cow;
 
 use super::table::{Class, Role};
-use super::target::{self, Access};
+use super::target::Access;
 use super::{table, text};
 use crate::code::Language;
 use crate::context::Context;
 use crate::effect::Effect;
-use crate::finding::{Doubt, Factor, Finding, Findings, Span};
-use crate::impact::Money;
+use crate::finding::{Doubt, Factor, Finding, Findings};
 use crate::json::Value;
 use crate::tier::{Points, Tier};
 
 /// Values nested deeper than this are not read further; the call becomes unreadable.
 const DEEPEST: u8 = 12;
-/// From here on many things are touched in one go.
-const MANY: usize = 10;
-/// From here on deleting is sweeping.
-const SEVERAL: usize = 5;
 
 /// Where in the arguments a value stands.
 #[derive(Clone, Copy)]
@@ -77,7 +72,8 @@ impl Reader<'_, '_> {
         }
         let mut pointer: Option<Cow<'static, str>> = None;
         for finding in self.out.list.iter_mut().skip(from).filter(|f| f.argument.is_empty()) {
-            finding.argument = pointer.get_or_insert_with(|| Cow::Owned(place.pointer())).clone();
+            let pointer = pointer.get_or_insert_with(|| Cow::Owned(place.pointer()));
+            finding.argument.clone_from(pointer);
         }
     }
 
@@ -136,12 +132,13 @@ impl Reader<'_, '_> {
             }
             Role::Method => self.method(text),
             Role::Action => self.action(text),
-            Role::Secret if !self.looks && !text.is_empty() => self.out.effect(Effect::Secret),
+            Role::Secret if !self.looks && !text.is_empty() => self.hands_over(),
             _ => self.body(text),
         }
     }
 
-    fn access(&self) -> Access {
+    /// What is done to a path, judging by the tool's verb.
+    pub(super) fn access(&self) -> Access {
         match self.class {
             _ if self.looks => Access::Read,
             Some(Class::Delete) => Access::Delete,
@@ -186,72 +183,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// A path is touched.
-    pub(super) fn path(&mut self, path: &str, access: Access, span: Option<Span>) {
-        if path.is_empty() {
-            return;
-        }
-        if path.contains("://") && !path.starts_with("file://") {
-            self.url(path);
-            return;
-        }
-        match access {
-            Access::Read => self.out.effect(Effect::Read),
-            Access::Write => {
-                self.out.effect(Effect::Write);
-                self.out.impact.writes.add(path);
-            }
-            Access::Delete => {
-                self.out.effect(Effect::Delete);
-                self.out.impact.deletes.add(path);
-            }
-        }
-        if let Some(found) = target::sensitive(path, access) {
-            if found.secret {
-                self.out.effect(Effect::Secret);
-                self.out.impact.secrets.add(path);
-            }
-            if found.own {
-                self.out.effect(Effect::SelfChange);
-            }
-            let mut finding = Finding::pattern(found.code, found.tier, found.say);
-            finding.span = span;
-            self.out.add(finding);
-        }
-        if access != Access::Read && self.is_anothers(path) {
-            self.behaviour(
-                "behaviour.another_agent",
-                50,
-                "This touches the workspace of another agent.",
-            );
-        }
-    }
-
-    /// A copy is taken of a file whose name says that it is about people.
-    fn taken(&mut self, path: &str) {
-        let file = path.trim_end_matches('/').rsplit('/').next().unwrap_or(path);
-        let words = super::name::words(file);
-        for noun in words.split(' ').filter(|w| *w != "data").filter_map(table::noun) {
-            if let Some(tier) = noun.tier(Class::Take).filter(|t| *t >= Tier::Medium) {
-                self.out.human(noun.human);
-                self.out.add(Finding::pattern(noun.code, tier, noun.say));
-            }
-        }
-    }
-
-    /// `…/agents/NAME/…` or `…/workspaces/NAME/…` where NAME is somebody else.
-    fn is_anothers(&self, path: &str) -> bool {
-        let Some(own) = self.agent else { return false };
-        let mut parts = path.split(['/', '\\']);
-        while let Some(part) = parts.next() {
-            if matches!(part, "agents" | "workspaces" | "profiles") {
-                return parts.clone().count() > 1 && parts.next().is_some_and(|n| n != own);
-            }
-        }
-        false
-    }
-
-    fn url(&mut self, url: &str) {
+    pub(super) fn url(&mut self, url: &str) {
         if url.starts_with("file:") {
             self.path(url, Access::Read, None);
             return;
@@ -268,42 +200,6 @@ impl Reader<'_, '_> {
             ));
         }
         self.leak(url);
-    }
-
-    fn recipient(&mut self, text: &str) {
-        if self.looks {
-            return;
-        }
-        for one in text.split([',', ';']).map(str::trim).filter(|one| !one.is_empty()) {
-            self.out.impact.recipients.add(one);
-        }
-        self.out.effect(Effect::Send);
-        self.out.add(Finding::pattern(
-            "tool.recipient",
-            Tier::Medium,
-            "Somebody else will see or feel this.",
-        ));
-    }
-
-    fn amount(&mut self, value: &Value<'_>) {
-        let (Value::Number(digits) | Value::String(digits)) = value else { return };
-        if self.looks || !text::is_amount(digits) {
-            return;
-        }
-        let currency = self.currency.clone();
-        self.out.impact.money.push(Money { amount: digits.to_string(), currency });
-        let tier = match self.class {
-            Some(Class::Money | Class::Send) | None => Tier::High,
-            _ => Tier::Medium,
-        };
-        if tier == Tier::High || self.class == Some(Class::Commit) {
-            self.out.effect(Effect::Money);
-        }
-        self.out.add(Finding::pattern(
-            "tool.amount",
-            tier,
-            "An amount is named: this can cost money.",
-        ));
     }
 
     fn method(&mut self, method: &str) {
@@ -338,8 +234,21 @@ impl Reader<'_, '_> {
     }
 
     fn body(&mut self, text: &str) {
+        if self.class == Some(Class::Delete) && matches!(text, "*" | "all") {
+            self.out.doubt(Doubt::VagueArguments);
+            self.out.add(Finding::pattern("tool.sweep", Tier::High, "This takes everything away."));
+        }
         if self.outward {
             self.leak(text);
+        }
+    }
+
+    /// A password or token is given to the tool by name.
+    fn hands_over(&mut self) {
+        self.out.effect(Effect::Secret);
+        if self.class == Some(Class::Send) {
+            let say = "A password or token is handed to somebody.";
+            self.out.add(Finding::pattern("secret.handed_over", Tier::High, say));
         }
     }
 
@@ -348,47 +257,6 @@ impl Reader<'_, '_> {
         self.out.effect(Effect::Secret);
         let say = format!("This text contains {name}, and it would leave this machine.");
         self.out.add(Finding::pattern("secret.leaves", Tier::High, say).at(span));
-    }
-
-    fn count(&mut self, role: Role, items: usize) {
-        let role = if role == Role::Path && self.access() == Access::Delete {
-            Role::PathDelete
-        } else {
-            role
-        };
-        if self.looks || items < SEVERAL {
-            return;
-        }
-        match role {
-            Role::Recipient if items >= MANY => {
-                self.many(items, "tool.many_people", "Many people will hear this at once.")
-            }
-            Role::PathDelete => self.many(items, "tool.many_deleted", "Many things go at once."),
-            _ => {}
-        }
-    }
-
-    fn items(&mut self, value: &Value<'_>) {
-        let Value::Array(list) = value else { return };
-        if self.looks {
-            return;
-        }
-        if self.class == Some(Class::Delete) && list.len() >= SEVERAL {
-            self.many(list.len(), "tool.many_deleted", "Many things go at once.");
-        }
-        self.note_items(list.len());
-    }
-
-    fn sweep(&mut self, value: &Value<'_>) {
-        let on = match value {
-            Value::Bool(on) => *on,
-            Value::String(text) => matches!(text.as_ref(), "true" | "all" | "*" | "yes"),
-            _ => false,
-        };
-        if on && self.class == Some(Class::Delete) {
-            self.out.irreversible();
-            self.out.add(Finding::pattern("tool.sweep", Tier::High, "This takes everything away."));
-        }
     }
 
     fn escalate(&mut self, value: &Value<'_>) {
@@ -402,16 +270,6 @@ impl Reader<'_, '_> {
             let say = "The agent asks to step outside its sandbox.";
             self.out.add(Finding::pattern("agent.leaves_sandbox", Tier::Medium, say));
         }
-    }
-
-    fn many(&mut self, items: usize, code: &'static str, say: &'static str) {
-        self.note_items(items);
-        self.out.add(Finding::pattern(code, Tier::High, say));
-    }
-
-    fn note_items(&mut self, items: usize) {
-        let items = u32::try_from(items).unwrap_or(u32::MAX);
-        self.out.impact.items = self.out.impact.items.max(Some(items));
     }
 
     /// Notes how the agent behaves; such weights add up.

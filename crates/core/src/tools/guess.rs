@@ -1,7 +1,7 @@
 //! Tools nobody described: their name is read for its verb and nouns, their arguments by name.
 
 use super::arguments::{Place, Reader, guessed};
-use super::table::{self, Class, Noun, Strength, Verb};
+use super::table::{self, Class, Noun, Role, Strength, Verb};
 use super::{Subject, name};
 use crate::effect::{Effect, Effects};
 use crate::finding::{Doubt, Finding, Findings};
@@ -47,18 +47,35 @@ pub(super) fn read(subject: &Subject<'_>, out: &mut Findings) {
         let say = "The agent would decide for a person.";
         reader.behaviour("behaviour.decides_for_people", 40, say);
     }
+    super::inner(subject, names_a_tool, reader.out);
     match subject.arguments {
         Value::Object(members) => {
-            super::members_of(members, &mut reader, |key| {
-                Some(guessed(key).unwrap_or(table::Role::Body))
-            });
+            super::members_of(members, &mut reader, |key| Some(guessed(key).unwrap_or(Role::Body)));
         }
         Value::Null => {}
         other => {
             reader.out.doubt(Doubt::VagueArguments);
             let place = Place { parent: None, key: "", index: None, depth: 0 };
-            reader.read(table::Role::Body, other, &place);
+            reader.read(Role::Body, other, &place);
         }
+    }
+}
+
+/// `tool_name` with `arguments` inside an unknown tool: another tool hides there.
+fn names_a_tool(key: &str, wanted: Role) -> bool {
+    let key = name::compact(key);
+    match wanted {
+        Role::Tool => key == "toolname",
+        _ => matches!(
+            key.as_str(),
+            "arguments"
+                | "args"
+                | "params"
+                | "parameters"
+                | "toolarguments"
+                | "toolinput"
+                | "input"
+        ),
     }
 }
 

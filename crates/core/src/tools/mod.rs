@@ -8,6 +8,9 @@ mod target;
 #[cfg(test)]
 mod tests;
 mod text;
+mod touch;
+
+use std::borrow::Cow;
 
 use arguments::{Place, Reader};
 use table::{Entry, Role};
@@ -116,6 +119,7 @@ fn known(subject: &Subject<'_>, entry: &'static Entry, sure: bool, out: &mut Fin
     };
     let role_of = |key: &str| {
         let listed = entry.args.iter().find(|(name, _)| same(key, name)).map(|(_, role)| *role);
+        let listed = listed.or_else(|| another_path(key, entry));
         if sure { listed } else { listed.or_else(|| arguments::guessed(key)) }
     };
     match subject.arguments {
@@ -131,13 +135,17 @@ fn known(subject: &Subject<'_>, entry: &'static Entry, sure: bool, out: &mut Fin
         }
         _ => {}
     }
-    inner(subject, entry, out);
+    inner(
+        subject,
+        |key, wanted| entry.args.iter().any(|(name, role)| *role == wanted && same(key, name)),
+        out,
+    );
 }
 
 /// Reads every member whose role is known; what steers the others is looked at first.
 fn members_of<'v>(
-    members: &'v [(std::borrow::Cow<'v, str>, Value<'v>)],
-    reader: &mut Reader<'_, '_>,
+    members: &'v [(Cow<'v, str>, Value<'v>)],
+    reader: &mut Reader<'v, '_>,
     role_of: impl Fn(&str) -> Option<Role>,
 ) {
     let mut roles = Vec::with_capacity(members.len());
@@ -147,6 +155,7 @@ fn members_of<'v>(
             (Some(Role::Language), Value::String(name)) => {
                 reader.language = Some(arguments::tongue(name));
             }
+            (Some(Role::Cwd), Value::String(folder)) => reader.ctx.cwd = Some(folder),
             (Some(Role::Currency), Value::String(name)) => reader.currency = Some(name.to_string()),
             _ => {}
         }
@@ -160,12 +169,23 @@ fn members_of<'v>(
     }
 }
 
+/// A path by a name nobody listed (`user_path` beside `path`) means what the listed one means.
+fn another_path(key: &str, entry: &'static Entry) -> Option<Role> {
+    let last = key.rsplit('_').next().filter(|last| last.len() < key.len())?;
+    let is_path = |role: &Role| {
+        matches!(role, Role::PathRead | Role::PathWrite | Role::PathDelete | Role::PathTaken)
+    };
+    if !matches!(last, "path" | "file" | "filename") {
+        return None;
+    }
+    entry.args.iter().map(|(_, role)| *role).find(is_path)
+}
+
 /// A tool whose arguments name another tool is judged as that tool too.
-fn inner(subject: &Subject<'_>, entry: &'static Entry, out: &mut Findings) {
+fn inner(subject: &Subject<'_>, is: impl Fn(&str, Role) -> bool, out: &mut Findings) {
     let member = |wanted: Role| {
         let Value::Object(members) = subject.arguments else { return None };
-        let is = |key: &str| entry.args.iter().any(|(name, r)| *r == wanted && same(key, name));
-        members.iter().find(|(key, _)| is(key)).map(|(_, value)| value)
+        members.iter().find(|(key, _)| is(key, wanted)).map(|(_, value)| value)
     };
     let Some(name) = member(Role::Tool).and_then(Value::as_str) else { return };
     if subject.depth >= DEEPEST {

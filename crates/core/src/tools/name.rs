@@ -40,8 +40,8 @@ pub(super) fn parts(name: &str) -> Parts<'_> {
     Parts { server: key, tool }
 }
 
-/// Words that name no server.
-const NOISE: [&str; 10] = [
+/// Words that name no server, or one whose tools stand in the catalogue without it.
+const NOISE: [&str; 14] = [
     "mcp",
     "server",
     "official",
@@ -52,6 +52,10 @@ const NOISE: [&str; 10] = [
     "tools",
     "tool",
     "api",
+    "filesystem",
+    "fs",
+    "playwright",
+    "puppeteer",
 ];
 
 /// The words of a name in lower case, one space between them.

@@ -20,16 +20,16 @@ pub(super) struct Sensitive {
     pub own: bool,
 }
 
-const fn about(code: &'static str, tier: Tier, say: &'static str) -> Option<Sensitive> {
-    Some(Sensitive { code, tier, say, secret: false, own: false })
+const fn about(code: &'static str, tier: Tier, say: &'static str) -> Sensitive {
+    Sensitive { code, tier, say, secret: false, own: false }
 }
 
-const fn secret(tier: Tier, say: &'static str) -> Option<Sensitive> {
-    Some(Sensitive { code: "path.credentials", tier, say, secret: true, own: false })
+const fn secret(tier: Tier, say: &'static str) -> Sensitive {
+    Sensitive { code: "path.credentials", tier, say, secret: true, own: false }
 }
 
-const fn own(code: &'static str, tier: Tier, say: &'static str) -> Option<Sensitive> {
-    Some(Sensitive { code, tier, say, secret: false, own: true })
+const fn own(code: &'static str, tier: Tier, say: &'static str) -> Sensitive {
+    Sensitive { code, tier, say, secret: false, own: true }
 }
 
 /// What reading, writing or deleting this path costs beyond the tool itself.
@@ -45,11 +45,11 @@ pub(super) fn sensitive(path: &str, access: Access) -> Option<Sensitive> {
         || settings.iter().any(|s| p.contains(s))
         || file == "countersign.toml"
     {
-        return own(
+        return Some(own(
             "self.firewall",
             Tier::Critical,
             "This changes Countersign itself: its rules, hooks, keys or records.",
-        );
+        ));
     }
     changed(p, file).or_else(|| (access == Access::Delete).then(|| deleted(p)).flatten())
 }
@@ -69,12 +69,12 @@ fn read(p: &str, file: &str) -> Option<Sensitive> {
         || (p.starts_with("/proc/") && file == "environ")
         || matches!(file, ".netrc" | ".pgpass" | ".npmrc" | ".pypirc" | ".git-credentials");
     if keys {
-        return secret(Tier::High, "This file holds passwords or private keys.");
+        return Some(secret(Tier::High, "This file holds passwords or private keys."));
     }
     let env = file == ".env"
         || (file.starts_with(".env.") && !ends(file, ".example") && !ends(file, ".sample"));
     if env {
-        return secret(Tier::Medium, "This file usually holds passwords or tokens.");
+        return Some(secret(Tier::Medium, "This file usually holds passwords or tokens."));
     }
     None
 }
@@ -90,27 +90,31 @@ fn changed(p: &str, file: &str) -> Option<Sensitive> {
         || p.contains("/var/spool/cron")
         || p.contains("/systemd/") && (ends(file, ".service") || ends(file, ".timer"))
     {
-        return about(
+        return Some(about(
             "path.keys_of_the_house",
             Tier::Critical,
             "This file decides who gets in or what runs by itself.",
-        );
+        ));
     }
     if let Some(found) = agent(p, file) {
         return Some(found);
     }
     if has(p, ".ssh") || read(p, file).is_some_and(|s| s.tier >= Tier::High) {
-        return secret(Tier::High, "This changes a file that holds keys or passwords.");
+        return Some(secret(Tier::High, "This changes a file that holds keys or passwords."));
     }
     if start_up.contains(&file) || p.contains("/.config/autostart/") || p.contains("/LaunchAgents/")
     {
-        return about("path.start_up", Tier::High, "This runs at every new login or shell.");
+        return Some(about("path.start_up", Tier::High, "This runs at every new login or shell."));
     }
     if p.contains(".git/hooks/") || has(p, ".husky") {
-        return about("path.git_hook", Tier::High, "This runs by itself with every git command.");
+        return Some(about(
+            "path.git_hook",
+            Tier::High,
+            "This runs by itself with every git command.",
+        ));
     }
     if p.ends_with(".git/config") {
-        return about("path.git_config", Tier::High, "Git settings can run programs.");
+        return Some(about("path.git_config", Tier::High, "Git settings can run programs."));
     }
     let roots =
         ["/etc/", "/usr/", "/boot/", "/bin/", "/sbin/", "/lib/", "/lib64/", "/dev/", "/sys/"];
@@ -118,10 +122,10 @@ fn changed(p: &str, file: &str) -> Option<Sensitive> {
         && !p.starts_with("/usr/local/src/")
         && p != "/dev/null"
     {
-        return about("path.system", Tier::High, "This changes the system, not the project.");
+        return Some(about("path.system", Tier::High, "This changes the system, not the project."));
     }
     if lower(p).starts_with("c:/windows") || lower(p).starts_with("c:/program files") {
-        return about("path.system", Tier::High, "This changes the system, not the project.");
+        return Some(about("path.system", Tier::High, "This changes the system, not the project."));
     }
     read(p, file)
 }
@@ -154,18 +158,18 @@ fn agent(p: &str, file: &str) -> Option<Sensitive> {
         || file == "claude_desktop_config.json";
     let parts = p.contains("/hooks/") || p.contains("/plugins/") || p.contains("/plugin/");
     if servers || inside && (rules.contains(&file) || parts) {
-        return own(
+        return Some(own(
             "self.agent_settings",
             Tier::High,
             "This changes what an agent may do or which tools it has.",
-        );
+        ));
     }
     if matches!(file, "AGENTS.md" | "CLAUDE.md" | "GEMINI.md" | "SOUL.md" | ".cursorrules") {
-        return own(
+        return Some(own(
             "self.agent_instructions",
             Tier::Low,
             "This changes the instructions an agent works by.",
-        );
+        ));
     }
     None
 }
@@ -173,13 +177,17 @@ fn agent(p: &str, file: &str) -> Option<Sensitive> {
 fn deleted(p: &str) -> Option<Sensitive> {
     let whole = matches!(p, "/" | "~" | "~/" | "." | "./" | "*" | "/*" | "~/*" | "$HOME");
     if whole || p.split('/').filter(|s| !s.is_empty()).count() == 1 && p.starts_with('/') {
-        return about("path.everything", Tier::Critical, "This deletes everything in one go.");
+        return Some(about(
+            "path.everything",
+            Tier::Critical,
+            "This deletes everything in one go.",
+        ));
     }
     if p.contains('*') {
-        return about("path.wildcard", Tier::High, "This deletes many files in one go.");
+        return Some(about("path.wildcard", Tier::High, "This deletes many files in one go."));
     }
     if has(p, ".git") {
-        return about("path.git_history", Tier::High, "This deletes the project's history.");
+        return Some(about("path.git_history", Tier::High, "This deletes the project's history."));
     }
     None
 }

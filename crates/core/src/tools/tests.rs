@@ -185,6 +185,27 @@ fn findings_say_which_argument_they_mean() {
 }
 
 #[test]
+fn everything_at_once_is_more_than_one_thing() {
+    assert_eq!(tier("delete_comment", r#"{"id":"all"}"#), Tier::High);
+    assert_eq!(tier("delete_comment", r#"{"ids":["1","2","3","4","5"]}"#), Tier::High);
+    assert_eq!(tier("delete_comment", r#"{"ids":["1"]}"#), Tier::Medium);
+    assert_eq!(tier("send_message", r#"{"to":"@everyone","message":"hi"}"#), Tier::High);
+    let ten: Vec<String> = (0..10).map(|n| format!("\"p{n}@x.example\"")).collect();
+    let many = judged("send_message", &format!(r#"{{"to":[{}]}}"#, ten.join(",")));
+    assert_eq!((many.tier, many.impact.recipients.count), (Tier::High, 10));
+}
+
+#[test]
+fn a_path_is_read_from_the_working_directory() {
+    let mut inside = call("write_file", r#"{"path":"passwd"}"#);
+    assert_eq!(assess(&inside, &Policy::default()).tier, Tier::Low);
+    inside.context.cwd = Some("/etc");
+    assert_eq!(assess(&inside, &Policy::default()).tier, Tier::Critical);
+    let listed_nowhere = r#"{"target_path":"/home/me/.ssh/authorized_keys"}"#;
+    assert_eq!(tier("Write", listed_nowhere), Tier::Critical);
+}
+
+#[test]
 fn another_agent_s_workspace_and_own_settings_weigh_more() {
     let mut theirs = call("write_file", r#"{"path":"/srv/agents/beta/notes.md"}"#);
     theirs.agent = Some(Cow::Borrowed("alpha"));
@@ -202,6 +223,11 @@ fn a_hidden_tool_is_judged_as_itself() {
     let deep =
         r#"{"tool_name":"use_mcp_tool","arguments":{"tool_name":"send_email","arguments":{}}}"#;
     assert_eq!(tier("use_mcp_tool", deep), Tier::High);
+    assert_eq!(tier("acme_get_or_do", deep), Tier::High);
+    let endless = (0..40).fold("{}".to_owned(), |inner, _| {
+        format!(r#"{{"tool_name":"use_mcp_tool","arguments":{inner}}}"#)
+    });
+    assert_eq!(judged("use_mcp_tool", &endless).verdict, Verdict::Ask);
 }
 
 fn json() -> impl Strategy<Value = Value<'static>> {
@@ -251,7 +277,8 @@ proptest! {
         let call = made(&name, &args);
         let once = assess(&call, &Policy::default());
         let twice = assess(&call, &Policy::default());
-        prop_assert_eq!(serde_json::to_string(&once).unwrap(), serde_json::to_string(&twice).unwrap());
+        let text = |seen: &Assessment| serde_json::to_string(seen).unwrap();
+        prop_assert_eq!(text(&once), text(&twice));
         let sum: u16 = once.reasons.iter().map(|r| r.weight.0).sum();
         prop_assert_eq!(sum.min(400), once.points.0);
     }

@@ -61,15 +61,15 @@ pub(super) fn looks_like_sql(text: &str) -> bool {
         "select", "insert", "update", "delete", "drop", "alter", "create", "truncate", "grant",
         "revoke", "with", "merge", "replace", "copy", "vacuum", "explain",
     ];
+    const NEXT: [&str; 14] = [
+        "from", "into", "table", "set", "database", "index", "view", "schema", "on", "as",
+        "select", "user", "column", "where",
+    ];
     let text = text.trim_start();
     let Some((first, rest)) = text.split_once(char::is_whitespace) else { return false };
     if !FIRST.iter().any(|f| first.eq_ignore_ascii_case(f)) {
         return false;
     }
-    const NEXT: [&str; 14] = [
-        "from", "into", "table", "set", "database", "index", "view", "schema", "on", "as",
-        "select", "user", "column", "where",
-    ];
     let next = |word: &str| NEXT.iter().any(|n| word.eq_ignore_ascii_case(n));
     rest.split_whitespace().take(40).any(next)
 }
