@@ -123,7 +123,9 @@ fn verbs(words: &[&str], written: &str) -> Vec<&'static Verb> {
             // "list_item_delete" and "WatchSendMessage" do what the later verb says.
             let acts = |verb: &Verb, st| st == Strength::Strong && !verb.class.only_looks();
             let noun = at(s).is_some_and(|(_, strength)| strength == Strength::Either);
-            let later = first(s + 1, &acts).filter(|l| noun && (s > 0 || *l == last));
+            let real =
+                |l: &usize| *l == last || s > 0 && !words.last().is_some_and(|w| is_thing(w));
+            let later = first(s + 1, &acts).filter(|l| noun && real(l));
             later.or(Some(s))
         }
         (None, Some(w)) => Some(w),
@@ -139,12 +141,17 @@ fn verbs(words: &[&str], written: &str) -> Vec<&'static Verb> {
             found.push(verb);
         }
     }
-    if found.is_empty()
-        && let [one] = words
-    {
-        found.extend(run_together(one));
+    if found.is_empty() {
+        found.extend(words.iter().find_map(|word| run_together(word)));
     }
     found
+}
+
+/// Whether a name that ends so speaks of a thing: "list_merge_requests", "check_deploy_status".
+fn is_thing(word: &str) -> bool {
+    const THINGS: [&str; 8] = ["request", "job", "run", "event", "result", "record", "order", "id"];
+    let one = table::singular(word).unwrap_or(word);
+    THINGS.contains(&one) || table::verb(word).is_some_and(|(verb, _)| verb.class.only_looks())
 }
 
 /// The verb of every word, or of the word with the next one.
@@ -170,7 +177,7 @@ fn run_together(word: &str) -> Option<&'static Verb> {
     let ends = (3..word.len()).rev().filter(|end| word.is_char_boundary(*end));
     for end in ends {
         let (head, rest) = word.split_at_checked(end)?;
-        if let Some((verb, Strength::Strong | Strength::Either)) = table::verb(head)
+        if let Some((verb, Strength::Strong)) = table::verb(head)
             && rest.len() > 2
         {
             return Some(verb);

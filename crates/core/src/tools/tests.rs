@@ -155,6 +155,12 @@ fn unknown_tools_are_read_by_their_verbs_and_nouns() {
         ("BestBuySearchProducts", Tier::Safe),
         ("AcmeTrafficControlListJunctions", Tier::Safe),
         ("list_delete_requests", Tier::Safe),
+        ("acme_list_merge_requests", Tier::Safe),
+        ("acme_check_deploy_status", Tier::Safe),
+        ("acme_mailing_list_add_person", Tier::Medium),
+        ("acme getacmeissue", Tier::Safe),
+        ("checkpointer", Tier::Medium),
+        ("mark_all_notifications_read", Tier::Medium),
     ] {
         assert_eq!(tier(tool, "{}"), wanted, "{tool}: {:?}", judged(tool, "{}"));
     }
