@@ -88,7 +88,7 @@ pub fn conclude(call: &Call<'_>, policy: &Policy, mut findings: Findings) -> Ass
     let points = Points(points.min(Points::MAX.0));
     let tier = points.tier();
     let (doubts, confidence) = confidence(&findings);
-    finish(call, policy, &findings, Sum { reasons, points, tier, doubts, confidence })
+    finish(call, policy, findings, Sum { reasons, points, tier, doubts, confidence })
 }
 
 struct Sum {
@@ -99,7 +99,7 @@ struct Sum {
     confidence: u8,
 }
 
-fn finish(call: &Call<'_>, policy: &Policy, findings: &Findings, sum: Sum) -> Assessment {
+fn finish(call: &Call<'_>, policy: &Policy, findings: Findings, sum: Sum) -> Assessment {
     let effects = findings.effects;
     let crisis = effects.has(Effect::Crisis);
     let signs = findings.has_doubt(Doubt::CrisisSigns);
@@ -134,12 +134,12 @@ fn finish(call: &Call<'_>, policy: &Policy, findings: &Findings, sum: Sum) -> As
         pattern,
         requires_human,
         reversible,
-        human_impact: human(findings),
+        human_impact: human(&findings),
         crisis_sensitive: crisis || signs,
         effects,
         reasons: sum.reasons,
         doubts: sum.doubts,
-        impact: findings.impact.clone(),
+        impact: findings.impact,
     }
 }
 

@@ -112,13 +112,16 @@ fn verbs(words: &[&str], written: &str) -> Vec<&'static Verb> {
         let is = |v: &Option<(&Verb, Strength)>| v.is_some_and(|(verb, s)| wanted(verb, s));
         seen.iter().skip(from).position(is).map(|index| index + from)
     };
-    let sure = first(0, &|_, strength| strength != Strength::Weak);
-    let weak = first(0, &|verb, s| s == Strength::Weak && !verb.class.only_looks());
+    let sure = first(0, &|verb, strength| match strength {
+        Strength::Strong => true,
+        Strength::Either => verb.class.only_looks(),
+        Strength::Weak => false,
+    });
+    let weak = first(0, &|verb, s| s != Strength::Strong && !verb.class.only_looks());
     let last = words.len().saturating_sub(1);
     let pascal = written.starts_with(char::is_uppercase);
     let main = match (sure, weak) {
-        // "share_search_results" shares; "email_search" and "VendorLockGetStatus" look.
-        (Some(s), Some(0)) if s < last && (s == 1 || !pascal) => Some(0),
+        (Some(s), Some(0)) if leads(at(0), at(s), s == last, s == 1 || !pascal) => Some(0),
         (Some(s), _) => {
             // "list_item_delete" and "WatchSendMessage" do what the later verb says.
             let acts = |verb: &Verb, st| st == Strength::Strong && !verb.class.only_looks();
@@ -128,7 +131,12 @@ fn verbs(words: &[&str], written: &str) -> Vec<&'static Verb> {
             let later = first(s + 1, &acts).filter(|l| noun && real(l));
             later.or(Some(s))
         }
-        (None, Some(w)) => Some(w),
+        (None, Some(w)) => {
+            // "order_status" looks; "post_status" posts.
+            let noun = at(w).is_some_and(|(_, strength)| strength == Strength::Either);
+            let looks = at(last).is_some_and(|(verb, _)| verb.class.only_looks());
+            Some(if noun && looks { last } else { w })
+        }
         (None, None) => first(0, &|_, _| true),
     };
     let mut found: Vec<&'static Verb> =
@@ -147,6 +155,19 @@ fn verbs(words: &[&str], written: &str) -> Vec<&'static Verb> {
     found
 }
 
+type Seen = Option<(&'static Verb, Strength)>;
+
+/// Whether a word that may be a noun leads the name as its verb although a surer verb follows:
+/// "share_search_results" and "deposit_check" do, "email_search" and "VendorLockGetStatus" do not.
+fn leads(word: Seen, sure: Seen, sure_is_last: bool, close: bool) -> bool {
+    let (Some((lead, strength)), Some((_, other))) = (word, sure) else { return false };
+    match strength {
+        Strength::Weak if sure_is_last => other == Strength::Either,
+        Strength::Weak => close,
+        _ => lead.class == Class::Send && close && !sure_is_last,
+    }
+}
+
 /// Whether a name that ends so speaks of a thing: "list_merge_requests", "check_deploy_status".
 fn is_thing(word: &str) -> bool {
     const THINGS: [&str; 8] = ["request", "job", "run", "event", "result", "record", "order", "id"];
@@ -155,7 +176,7 @@ fn is_thing(word: &str) -> bool {
 }
 
 /// The verb of every word, or of the word with the next one.
-fn each_verb(words: &[&str]) -> Vec<Option<(&'static Verb, Strength)>> {
+fn each_verb(words: &[&str]) -> Vec<Seen> {
     let mut pair = String::new();
     let mut rest = words.iter().peekable();
     let mut seen = Vec::with_capacity(words.len());

@@ -80,7 +80,7 @@ impl Class {
 pub(super) enum Strength {
     /// Often a noun.
     Weak,
-    /// A verb that looks, or a noun.
+    /// A verb or a noun: what that means depends on whether it looks.
     Either,
     /// Always a verb.
     Strong,
