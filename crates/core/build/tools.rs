@@ -47,6 +47,7 @@ const HUMAN: &[(&str, &str)] = &[
 
 const ROLES: &[(&str, &str)] = &[
     ("shell", "Role::Shell"),
+    ("shell_lines", "Role::ShellLines"),
     ("python", "Role::Code(Language::Python)"),
     ("javascript", "Role::Code(Language::JavaScript)"),
     ("code", "Role::AnyCode"),

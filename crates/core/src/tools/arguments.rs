@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
+use super::program::Tongue;
 use super::table::{Class, Role};
 use super::target::Access;
 use super::{table, text};
-use crate::code::Language;
 use crate::context::Context;
 use crate::effect::Effect;
 use crate::finding::{Doubt, Factor, Finding, Findings};
@@ -57,13 +57,18 @@ impl Reader<'_, '_> {
     /// Adds what one argument adds.
     pub(super) fn read(&mut self, role: Role, value: &Value<'_>, place: &Place<'_>) {
         if place.depth > DEEPEST {
-            self.out.doubt(Doubt::Unreadable);
+            self.unreadable();
             return;
         }
         let from = self.out.list.len();
         match role {
             Role::Shell => self.shell(value),
-            Role::Items => self.items(value),
+            Role::ShellLines => self.shell_lines(value),
+            Role::Code(_) | Role::AnyCode | Role::Sql => self.matter(role, value, place),
+            Role::Items => {
+                self.items(value);
+                self.each(Role::Body, value, place);
+            }
             Role::Sweep => self.sweep(value),
             Role::Escalate => self.escalate(value),
             Role::Amount => self.amount(value),
@@ -78,7 +83,7 @@ impl Reader<'_, '_> {
     }
 
     /// Strings at once, lists one by one; lists of recipients or paths are counted.
-    fn each(&mut self, role: Role, value: &Value<'_>, place: &Place<'_>) {
+    pub(super) fn each(&mut self, role: Role, value: &Value<'_>, place: &Place<'_>) {
         match value {
             Value::String(text) => self.text(role, text),
             Value::Array(list) => {
@@ -105,7 +110,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    fn text(&mut self, role: Role, text: &str) {
+    pub(super) fn text(&mut self, role: Role, text: &str) {
         match role {
             Role::Code(language) => crate::code::read(language, text, 0, &self.ctx, self.out),
             Role::AnyCode => self.code(text),
@@ -113,7 +118,7 @@ impl Reader<'_, '_> {
             Role::MaybeSql if text::looks_like_sql(text) => {
                 crate::sql::read(text, 0, &self.ctx, self.out);
             }
-            Role::Path => {
+            Role::Path if text::looks_like_path(text) => {
                 self.path(text, self.access(), None);
                 if self.class == Some(Class::Take) {
                     self.taken(text);
@@ -144,42 +149,6 @@ impl Reader<'_, '_> {
             Some(Class::Delete) => Access::Delete,
             Some(Class::Take | Class::Send) => Access::Read,
             _ => Access::Write,
-        }
-    }
-
-    fn shell(&mut self, value: &Value<'_>) {
-        match value {
-            Value::String(text) => crate::shell::read_nested(text, 0, &self.ctx, 0, self.out),
-            Value::Array(list) => {
-                let words: Option<Vec<&str>> = list.iter().map(Value::as_str).collect();
-                let Some(words) = words else {
-                    self.out.doubt(Doubt::Unreadable);
-                    return;
-                };
-                if let [shell, flags, script] = words.as_slice()
-                    && is_shell(shell)
-                    && flags.starts_with('-')
-                    && flags.ends_with('c')
-                {
-                    crate::shell::read_nested(script, 0, &self.ctx, 0, self.out);
-                    return;
-                }
-                let from = self.out.list.len();
-                crate::shell::read_nested(&joined(&words), 0, &self.ctx, 0, self.out);
-                // The text was put together here: its places mean nothing to the reader.
-                for finding in self.out.list.iter_mut().skip(from) {
-                    finding.span = None;
-                }
-            }
-            Value::Null => {}
-            _ => self.out.doubt(Doubt::Unreadable),
-        }
-    }
-
-    fn code(&mut self, text: &str) {
-        match self.language.unwrap_or(Tongue::Code(Language::Python)) {
-            Tongue::Shell => crate::shell::read_nested(text, 0, &self.ctx, 0, self.out),
-            Tongue::Code(language) => crate::code::read(language, text, 0, &self.ctx, self.out),
         }
     }
 
@@ -272,6 +241,13 @@ impl Reader<'_, '_> {
         }
     }
 
+    /// Something could not be read: nobody may be told that it is harmless.
+    pub(super) fn unreadable(&mut self) {
+        self.out.doubt(Doubt::Unreadable);
+        let say = "Part of this call could not be read.";
+        self.out.add(Finding::pattern("tool.unreadable", Tier::Medium, say));
+    }
+
     /// Notes how the agent behaves; such weights add up.
     pub(super) fn behaviour(&mut self, code: &'static str, weight: u16, say: &'static str) {
         self.out.add(Finding {
@@ -299,60 +275,9 @@ pub(super) fn guessed(key: &str) -> Option<Role> {
         .filter(|role| !matches!(role, Role::Shell | Role::Action | Role::Tool))
 }
 
-fn is_shell(program: &str) -> bool {
-    let name = program.rsplit(['/', '\\']).next().unwrap_or(program);
-    matches!(name, "sh" | "bash" | "zsh" | "dash" | "ksh" | "ash" | "fish")
-}
-
-/// Words as one line of shell, quoted so that it means the same.
-fn joined(words: &[&str]) -> String {
-    let mut line = String::new();
-    for word in words {
-        if !line.is_empty() {
-            line.push(' ');
-        }
-        let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
-        if !word.is_empty() && word.chars().all(plain) {
-            line.push_str(word);
-        } else {
-            line.push('\'');
-            line.push_str(&word.replace('\'', "'\\''"));
-            line.push('\'');
-        }
-    }
-    line
-}
-
-/// What a piece of code is written in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Tongue {
-    Shell,
-    Code(Language),
-}
-
-/// The language a caller names.
-pub(super) fn tongue(name: &str) -> Tongue {
-    let name = name.to_ascii_lowercase();
-    Tongue::Code(match name.as_str() {
-        "python" | "python3" | "py" | "ipython" => Language::Python,
-        "javascript" | "js" | "node" | "typescript" | "ts" | "deno" | "bun" => Language::JavaScript,
-        "perl" => Language::Perl,
-        "ruby" | "rb" => Language::Ruby,
-        "php" => Language::Php,
-        "shell" => return Tongue::Shell,
-        name if is_shell(name) => return Tongue::Shell,
-        _ => Language::Other,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn joined_words_keep_their_meaning() {
-        assert_eq!(joined(&["rm", "-rf", "a b", "it's", ""]), "rm -rf 'a b' 'it'\\''s' ''");
-    }
 
     #[test]
     fn pointers_are_json_pointers() {

@@ -158,7 +158,7 @@ fn verbs(words: &[&str], written: &str) -> Vec<&'static Verb> {
 type Seen = Option<(&'static Verb, Strength)>;
 
 /// Whether a word that may be a noun leads the name as its verb although a surer verb follows:
-/// "share_search_results" and "deposit_check" do, "email_search" and "VendorLockGetStatus" do not.
+/// `share_search_results` and `deposit_check` do, `email_search` and `VendorLockGetStatus` do not.
 fn leads(word: Seen, sure: Seen, sure_is_last: bool, close: bool) -> bool {
     let (Some((lead, strength)), Some((_, other))) = (word, sure) else { return false };
     match strength {

@@ -3,6 +3,7 @@
 mod arguments;
 mod guess;
 mod name;
+mod program;
 mod table;
 mod target;
 #[cfg(test)]
@@ -122,6 +123,20 @@ fn known(subject: &Subject<'_>, entry: &'static Entry, sure: bool, out: &mut Fin
         let listed = listed.or_else(|| another_path(key, entry));
         if sure { listed } else { listed.or_else(|| arguments::guessed(key)) }
     };
+    let members = match subject.arguments {
+        Value::Object(members) => members.as_slice(),
+        _ => &[],
+    };
+    let matter = |key: &str| {
+        role_of(key).is_some_and(|role| role.is_the_matter() || role == Role::PathWrite)
+    };
+    if entry.args.iter().any(|(_, role)| role.is_the_matter())
+        && !members.iter().any(|(key, _)| matter(key))
+        && members.iter().any(|(_, value)| value.as_str().is_some_and(text::says_something))
+    {
+        // What it would do stands somewhere, but not where this tool keeps it.
+        reader.unreadable();
+    }
     match subject.arguments {
         Value::Object(members) => members_of(members, &mut reader, role_of),
         Value::String(_) | Value::Array(_) => {
@@ -153,7 +168,7 @@ fn members_of<'v>(
         let role = role_of(key);
         match (role, value) {
             (Some(Role::Language), Value::String(name)) => {
-                reader.language = Some(arguments::tongue(name));
+                reader.language = Some(program::tongue(name));
             }
             (Some(Role::Cwd), Value::String(folder)) => reader.ctx.cwd = Some(folder),
             (Some(Role::Currency), Value::String(name)) => reader.currency = Some(name.to_string()),

@@ -22,6 +22,7 @@ pub(super) struct Entry {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     Shell,
+    ShellLines,
     Code(Language),
     AnyCode,
     Language,
@@ -47,6 +48,22 @@ pub(super) enum Role {
     Escalate,
     Tool,
     ToolArguments,
+}
+
+impl Role {
+    /// Whether the argument itself says what the tool would do.
+    pub(super) fn is_the_matter(self) -> bool {
+        matches!(
+            self,
+            Role::Shell
+                | Role::ShellLines
+                | Role::Code(_)
+                | Role::AnyCode
+                | Role::Sql
+                | Role::Patch
+                | Role::Tool
+        )
+    }
 }
 
 /// What kind of thing a verb does.

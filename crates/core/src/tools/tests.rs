@@ -197,6 +197,22 @@ fn findings_say_which_argument_they_mean() {
 }
 
 #[test]
+fn what_cannot_be_read_is_never_safe() {
+    for (tool, json) in [
+        ("Bash", r#"{"script_text":"rm -rf /"}"#),
+        ("shell", r#"{"command":["ls",{"x":1}]}"#),
+        ("apply_patch", r#"{"what":"*** Delete File: /etc/passwd"}"#),
+        ("execute_code", r#"{"code":{"a":"import os"}}"#),
+        ("execute_code", r#"{"program_text":"import os; os.remove('x')"}"#),
+        ("get_thing", &format!("{}1{}", r#"{"a":"#.repeat(40), "}".repeat(40))),
+    ] {
+        let seen = judged(tool, json);
+        assert!(seen.tier >= Tier::Medium && seen.verdict == Verdict::Ask, "{json}: {seen:?}");
+    }
+    assert_eq!(tier("Bash", r#"{"restart":true}"#), Tier::Safe);
+}
+
+#[test]
 fn everything_at_once_is_more_than_one_thing() {
     assert_eq!(tier("delete_comment", r#"{"id":"all"}"#), Tier::High);
     assert_eq!(tier("delete_comment", r#"{"ids":["1","2","3","4","5"]}"#), Tier::High);

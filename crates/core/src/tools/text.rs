@@ -55,6 +55,16 @@ pub(super) fn is_metadata_host(host: &str) -> bool {
     )
 }
 
+/// Whether a text can be a path at all.
+pub(super) fn looks_like_path(text: &str) -> bool {
+    text.len() < 4096 && !text.contains('\n') && text.contains(['/', '\\', '.', '~', '*'])
+}
+
+/// Whether a text says enough to hide a command in.
+pub(super) fn says_something(text: &str) -> bool {
+    text.trim().contains(|c: char| c.is_whitespace() || ";|&$`/(".contains(c))
+}
+
 /// Whether a text begins like a statement for a database.
 pub(super) fn looks_like_sql(text: &str) -> bool {
     const FIRST: [&str; 16] = [
