@@ -73,7 +73,7 @@ pub fn conclude(call: &Call<'_>, policy: &Policy, mut findings: Findings) -> Ass
     behaviours(&mut findings);
     let list = std::mem::take(&mut findings.list);
     let (mut reasons, mut points) = weigh(list);
-    for (lift, code, say) in lifts(call, findings.effects, points) {
+    for (lift, code, say) in lifts(call, &findings, points) {
         points = points.saturating_add(lift);
         reasons.push(context(code, lift, say));
     }
@@ -210,18 +210,27 @@ fn weigh(mut list: Vec<Finding>) -> (Vec<Reason>, u16) {
 
 type Lift = (u16, &'static str, &'static str);
 
-/// What the place adds: in production any change asks, and any transfer of money asks anywhere.
-fn lifts(call: &Call<'_>, effects: Effects, points: u16) -> impl Iterator<Item = Lift> {
+/// What lifts a call whatever its patterns: a live system, money, text nobody could read.
+fn lifts(call: &Call<'_>, findings: &Findings, points: u16) -> Vec<Lift> {
+    let effects = findings.effects;
     let least = Tier::Medium.points().0;
-    let live = call.context.environment == Environment::Production && changes(effects);
-    let live = live.then(|| {
-        let lift = PRODUCTION.max(least.saturating_sub(points));
-        (lift, "context.production", "This changes a live system.")
-    });
-    let so_far = points.saturating_add(live.map_or(0, |(lift, ..)| lift));
-    let money = (effects.has(Effect::Money) && so_far < least)
-        .then(|| (least - so_far, "context.money", "Money would move."));
-    live.into_iter().chain(money)
+    let mut lifts = Vec::new();
+    let mut so_far = points;
+    if call.context.environment == Environment::Production && changes(effects) {
+        let lift = PRODUCTION.max(least.saturating_sub(so_far));
+        so_far = so_far.saturating_add(lift);
+        lifts.push((lift, "context.production", "This changes a live system."));
+    }
+    if effects.has(Effect::Money) && so_far < least {
+        lifts.push((least - so_far, "context.money", "Money would move."));
+        so_far = least;
+    }
+    // Text that could not be read to its end is never SAFE; its low confidence then asks.
+    let low = Tier::Low.points().0;
+    if findings.has_doubt(Doubt::Unreadable) && so_far < low {
+        lifts.push((low - so_far, "context.unreadable", "Part of this could not be read."));
+    }
+    lifts
 }
 
 fn context(code: &'static str, weight: u16, say: &'static str) -> Reason {
@@ -348,6 +357,14 @@ mod tests {
             let seen = conclude(&call, &Policy::default(), findings);
             assert_eq!(seen.tier, tier.max(Tier::Medium));
         }
+    }
+
+    #[test]
+    fn what_could_not_be_read_is_never_waved_through() {
+        let mut findings = Findings::default();
+        findings.doubt(Doubt::Unreadable);
+        let seen = conclude(&Call::shell(""), &Policy::default(), findings);
+        assert_eq!((seen.tier, seen.verdict), (Tier::Low, Verdict::Ask));
     }
 
     #[test]

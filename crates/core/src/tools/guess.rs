@@ -168,7 +168,7 @@ fn leads(word: Seen, sure: Seen, sure_is_last: bool, close: bool) -> bool {
     }
 }
 
-/// Whether a name that ends so speaks of a thing: "list_merge_requests", "check_deploy_status".
+/// Whether a name that ends so speaks of a thing: `list_merge_requests`.
 fn is_thing(word: &str) -> bool {
     const THINGS: [&str; 8] = ["request", "job", "run", "event", "result", "record", "order", "id"];
     let one = table::singular(word).unwrap_or(word);
