@@ -1,0 +1,181 @@
+//! The exact call on the screen, with its dangerous part marked.
+
+use std::io::{self, Write};
+
+use crate::core_api::{self, Call, Reason, Tier, Value};
+use crate::terminal::{Paint, columns, thousands, underline};
+
+/// How much is shown before it folds.
+#[derive(Debug, Clone, Copy)]
+pub struct Fold {
+    /// Lines of one argument.
+    pub lines: usize,
+    /// Bytes of one line.
+    pub bytes: usize,
+    /// Arguments of one call.
+    pub arguments: usize,
+}
+
+impl Fold {
+    /// What fits a screen.
+    pub const SHORT: Fold = Fold { lines: 8, bytes: 240, arguments: 12 };
+    /// Everything, within reason.
+    pub const OPEN: Fold = Fold { lines: usize::MAX, bytes: 64 * 1024, arguments: usize::MAX };
+}
+
+/// How the call is drawn.
+#[derive(Debug, Clone, Copy)]
+pub struct Pen {
+    /// Colour or not.
+    pub paint: Paint,
+    /// In whose colour the worst part is underlined.
+    pub tier: Tier,
+    /// How much is shown.
+    pub fold: Fold,
+}
+
+struct Leaf {
+    pointer: String,
+    text: String,
+}
+
+/// Prints the call, its worst part underlined (or marked with ^^^^ where colour is refused).
+pub fn print(
+    out: &mut dyn Write,
+    call: &Call<'_>,
+    worst: Option<&Reason>,
+    pen: Pen,
+) -> io::Result<()> {
+    let mut leaves = Vec::new();
+    collect(&call.arguments, "", &mut leaves);
+    let only_command = leaves.len() == 1 && leaves.iter().all(|l| l.pointer == "/command");
+    if !only_command {
+        writeln!(out, "  {}", pen.paint.strong(core_api::show(&call.tool, pen.fold.bytes)))?;
+    }
+    for leaf in leaves.iter().take(pen.fold.arguments) {
+        let label = if only_command { "$ ".to_owned() } else { label(&leaf.pointer) };
+        let span = worst
+            .filter(|r| {
+                r.argument == leaf.pointer.as_str() || (only_command && r.argument.is_empty())
+            })
+            .and_then(|r| r.span)
+            .map(|s| (s.start as usize, s.end as usize));
+        print_leaf(out, &label, &leaf.text, span, pen)?;
+    }
+    let folded = leaves.len().saturating_sub(pen.fold.arguments);
+    if folded > 0 {
+        writeln!(
+            out,
+            "  {}",
+            pen.paint.faint(format!("… {folded} more arguments, show all: --all"))
+        )?;
+    }
+    Ok(())
+}
+
+fn label(pointer: &str) -> String {
+    let path = pointer.trim_start_matches('/').replace('/', ".");
+    format!("  {}: ", core_api::show(&path, 80))
+}
+
+fn collect(value: &Value<'_>, pointer: &str, leaves: &mut Vec<Leaf>) {
+    let mut leaf = |text: &str| {
+        leaves.push(Leaf { pointer: pointer.to_owned(), text: text.to_owned() });
+    };
+    match value {
+        Value::Null => leaf("null"),
+        Value::Bool(true) => leaf("true"),
+        Value::Bool(false) => leaf("false"),
+        Value::Number(text) | Value::String(text) => leaf(text),
+        Value::Array(items) => {
+            for (at, item) in items.iter().enumerate() {
+                collect(item, &format!("{pointer}/{at}"), leaves);
+            }
+        }
+        Value::Object(members) => {
+            for (key, member) in members {
+                let key = key.replace('~', "~0").replace('/', "~1");
+                collect(member, &format!("{pointer}/{key}"), leaves);
+            }
+        }
+    }
+}
+
+fn print_leaf(
+    out: &mut dyn Write,
+    label: &str,
+    text: &str,
+    span: Option<(usize, usize)>,
+    pen: Pen,
+) -> io::Result<()> {
+    let mut start = 0;
+    let mut prefix = format!("  {label}");
+    let mut hidden_lines = 0_usize;
+    let mut hidden_bytes = 0_usize;
+    for (number, line) in text.split('\n').enumerate() {
+        let end = start + line.len();
+        let mark = span.and_then(|(s, e)| {
+            let (s, e) = (s.clamp(start, end), e.clamp(start, end));
+            (s < e).then_some((s - start, e - start))
+        });
+        start = end + 1;
+        // A marked line is never folded away: it is the one to look at.
+        if number >= pen.fold.lines && (mark.is_none() || number >= pen.fold.lines * 100) {
+            hidden_lines += 1;
+            hidden_bytes += line.len() + 1;
+            continue;
+        }
+        print_line(out, &prefix, line, mark, pen)?;
+        prefix = " ".repeat(columns(&prefix));
+    }
+    if hidden_lines > 0 {
+        let bytes = thousands(hidden_bytes as u64);
+        writeln!(out, "  {}", pen.paint.faint(format!("… {bytes} more bytes, show all: --all")))?;
+    }
+    Ok(())
+}
+
+fn print_line(
+    out: &mut dyn Write,
+    prefix: &str,
+    line: &str,
+    mark: Option<(usize, usize)>,
+    pen: Pen,
+) -> io::Result<()> {
+    let (from, to) = mark.unwrap_or((line.len(), line.len()));
+    let (before, rest) = line.split_at(boundary(line, from));
+    let (marked, after) = rest.split_at(boundary(rest, to.saturating_sub(before.len())));
+    let bytes = pen.fold.bytes;
+    // Before the mark the end matters, after it the beginning.
+    let room = if marked.is_empty() { bytes } else { bytes / 3 };
+    let cut = boundary(before, before.len().saturating_sub(room));
+    let (skipped, before) = if marked.is_empty() { ("", before) } else { before.split_at(cut) };
+    let mut lead = String::new();
+    if !skipped.is_empty() {
+        lead = format!("… {} bytes … ", thousands(skipped.len() as u64));
+    }
+    let before = clip(before, room);
+    let marked = clip(marked, bytes);
+    let after = clip(after, room);
+    write!(out, "{prefix}{}{before}", pen.paint.faint(&lead))?;
+    writeln!(out, "{}{after}", pen.paint.with(underline(pen.tier), &marked))?;
+    if pen.paint == Paint::Plain && !marked.is_empty() {
+        let indent = columns(prefix) + columns(&lead) + columns(&before);
+        writeln!(out, "{}{}", " ".repeat(indent), "^".repeat(columns(&marked)))?;
+    }
+    Ok(())
+}
+
+/// Text made visible, folded after `limit` bytes with a count of what is left.
+fn clip(text: &str, limit: usize) -> String {
+    let (head, tail) = text.split_at(boundary(text, limit));
+    let shown = core_api::show(head, usize::MAX);
+    if tail.is_empty() {
+        return shown;
+    }
+    format!("{shown} … {} more bytes", thousands(tail.len() as u64))
+}
+
+fn boundary(text: &str, at: usize) -> usize {
+    text.floor_char_boundary(at.min(text.len()))
+}
