@@ -172,7 +172,7 @@ Exit codes: 0 done, 2 bad input.";
 pub struct Rules {
     /// What to do with them.
     #[command(subcommand)]
-    pub what: RulesWhat,
+    pub what: Option<RulesWhat>,
 }
 
 /// What to do with the rules.

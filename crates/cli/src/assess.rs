@@ -50,7 +50,8 @@ pub fn run(args: &args::Assess) -> Result<ExitCode, Failure> {
     one(Call::shell(&text), &text, args)
 }
 
-fn tool_call<'a>(tool: &'a str, arguments: Value<'a>) -> Call<'a> {
+/// A call of a tool with its arguments, nothing known about its place.
+pub fn tool_call<'a>(tool: &'a str, arguments: Value<'a>) -> Call<'a> {
     Call {
         tool: Cow::Borrowed(tool),
         arguments,

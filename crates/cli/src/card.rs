@@ -34,12 +34,11 @@ pub fn print(
     let sentence = core_api::show(&sentence(record), SENTENCE);
     writeln!(out, "{}", paint.strong(sentence))?;
     writeln!(out)?;
-    let word = format!(" {} ", record.tier.label());
     writeln!(
         out,
         "{} {}  {} of 4 points, {} % sure",
         record.tier.emoji(),
-        paint.with(terminal::badge(record.tier), word),
+        paint.badge(terminal::badge(record.tier), record.tier.label()),
         record.points.value(),
         percent(record.confidence),
     )?;
@@ -50,12 +49,12 @@ pub fn print(
     print_reasons(out, record, style)?;
     print_impact(out, &record.impact, style)?;
     writeln!(out)?;
-    writeln!(out, "{}  {}", paint.faint("then  "), outcome(record))?;
+    writeln!(out, "  {}  {}", paint.faint("verdict "), outcome(record))?;
     if let Some(safer) = record.reasons.iter().find_map(|r| r.safer.as_ref()) {
         let safer = core_api::show(safer, SENTENCE);
-        writeln!(out, "{}  {safer}", paint.faint("safer "))?;
+        writeln!(out, "  {}  {safer}", paint.faint("safer   "))?;
     }
-    writeln!(out, "{}  {}", paint.faint("words "), paint.strong(phrase))
+    writeln!(out, "  {}  {}", paint.faint("words   "), paint.strong(phrase))
 }
 
 /// What would happen, in one sentence: the worst reason, or that there is none.

@@ -85,9 +85,10 @@ fn explain(error: &clap::Error) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::SUCCESS);
     }
     let what = text.split("\n\nUsage:").next().unwrap_or_default();
-    let what: Vec<&str> = what.lines().map(str::trim).filter(|l| !l.is_empty()).collect();
-    let what = what.join(" ");
-    let what = what.strip_prefix("error: ").unwrap_or(&what);
+    let what = what.strip_prefix("error: ").unwrap_or(what).trim();
+    let parts =
+        what.split("\n\n").map(|part| part.lines().map(str::trim).collect::<Vec<_>>().join(" "));
+    let what = parts.collect::<Vec<_>>().join("; ");
     Err(Failure::Input(format!("{what} (see --help)")))
 }
 

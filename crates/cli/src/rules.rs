@@ -15,7 +15,10 @@ pub fn run(args: &args::Rules) -> Result<ExitCode, Failure> {
     let stdout = io::stdout();
     let paint = Paint::of(&stdout);
     let mut out = BufWriter::new(stdout.lock());
-    let code = match &args.what {
+    let Some(what) = &args.what else {
+        return Err(Failure::Input("say what: `rules list`, `explain ID` or `check`".to_owned()));
+    };
+    let code = match what {
         RulesWhat::List { family, json } => {
             let rules = of_family(family.as_deref())?;
             if *json {
@@ -115,8 +118,7 @@ fn list_json(out: &mut dyn Write, rules: &[Rule]) -> Result<(), Failure> {
 fn explain(out: &mut dyn Write, rule: &Rule, paint: Paint) -> io::Result<()> {
     writeln!(out, "{}", paint.strong(rule.say))?;
     writeln!(out)?;
-    let word = format!(" {} ", tier_word(rule.tier));
-    let word = paint.with(rule.tier.map_or("1", badge), word);
+    let word = paint.badge(rule.tier.map_or("1", badge), tier_word(rule.tier));
     writeln!(out, "{word}  {}  {}", rule.id, paint.faint(format!("family {}", rule.family)))?;
     if let Some(safer) = rule.safer {
         writeln!(out, "\n{}  {safer}", paint.faint("safer"))?;

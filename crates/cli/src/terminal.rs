@@ -1,4 +1,4 @@
-//! Colour and width: only on a terminal, never against NO_COLOR.
+//! Colour and width: only on a terminal, never against `NO_COLOR`.
 
 use std::env;
 use std::fmt;
@@ -11,7 +11,7 @@ use crate::core_api::Tier;
 pub enum Paint {
     /// A terminal that wants colour.
     Colour,
-    /// A pipe, a file, NO_COLOR or a dumb terminal.
+    /// A pipe, a file, `NO_COLOR` or a dumb terminal.
     Plain,
 }
 
@@ -30,6 +30,14 @@ impl Paint {
     /// Text in a style.
     pub fn with<T: fmt::Display>(self, style: &'static str, text: T) -> Painted<T> {
         Painted { style: if self == Paint::Colour { style } else { "" }, text }
+    }
+
+    /// A word on coloured ground; just the word where there is no colour.
+    pub fn badge(self, style: &'static str, word: &str) -> String {
+        match self {
+            Paint::Colour => self.with(style, format!(" {word} ")).to_string(),
+            Paint::Plain => word.to_owned(),
+        }
     }
 
     /// Headings.
