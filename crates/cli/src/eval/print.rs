@@ -56,12 +56,12 @@ fn print_kind(
 ) -> io::Result<()> {
     let bars = bars_of(kind);
     writeln!(out)?;
-    write!(out, "{}", paint.strong(format!("{:<20}{:>7}", kind_words(kind), "rows")))?;
+    write!(out, "{}", paint.strong(format!("{:<18}{:>7}", kind_words(kind), "rows")))?;
     for bar in bars {
-        write!(out, "  {}", paint.strong(format!("{:<12}", bar.short())))?;
+        write!(out, "  {}", paint.strong(format!("{:<13}", bar.short())))?;
     }
     let asks = if kind == Kind::Texts { "found" } else { "asks" };
-    writeln!(out, "{}", paint.strong(format!("{asks:>7}")))?;
+    writeln!(out, "{}", paint.strong(format!("{asks:>6}")))?;
     for source in measured.of(kind) {
         let numbers = (source.rows, source.asks, &source.shares);
         print_row(out, &source.name, numbers, bars, Bar::wanted, paint)?;
@@ -101,16 +101,16 @@ fn print_row(
     wanted: impl Fn(Bar) -> Option<u64>,
     paint: Paint,
 ) -> io::Result<()> {
-    let name: String = name.chars().take(20).collect();
-    let gap = " ".repeat(20_usize.saturating_sub(columns(&name)));
+    let name: String = name.chars().take(18).collect();
+    let gap = " ".repeat(18_usize.saturating_sub(columns(&name)));
     write!(out, "{name}{gap}{:>7}", thousands(rows))?;
     for &bar in bars {
         let share = shares.of(bar);
         let failed = wanted(bar).is_some_and(|wanted| !share.reaches(wanted));
-        let cell = format!("{:<12}", cell(share, failed));
+        let cell = format!("{:<13}", cell(share, failed));
         write!(out, "  {}", paint.with(if failed { "1;38;5;202" } else { "" }, cell))?;
     }
-    writeln!(out, "{:>7}", thousands(asks))
+    writeln!(out, "{:>6}", thousands(asks))
 }
 
 /// A share as `97.3 % 12`, rounded down.
@@ -137,17 +137,16 @@ fn print_languages(out: &mut dyn Write, measured: &Measured, paint: Paint) -> io
             all.entry(lang).or_default().add(*share);
         }
     }
-    let mut line = String::new();
-    for (lang, share) in all {
-        let next = format!("{lang} {} of {}", percent(share), share.of);
-        if columns(&line) + next.len() > 94 {
-            writeln!(out, "{}", paint.faint(&line))?;
-            line.clear();
-        }
-        line.push_str(if line.is_empty() { "found by language: " } else { " · " });
-        line.push_str(&next);
+    let all: Vec<_> = all.into_iter().collect();
+    for (at, line) in all.chunks(5).enumerate() {
+        let head = if at == 0 { "by language" } else { "" };
+        let cells = line.iter().map(|(lang, share)| {
+            format!("{:<15}", format!("{lang} {} of {}", percent(*share), share.of))
+        });
+        let cells = cells.collect::<Vec<_>>().join("  ");
+        writeln!(out, "{}", paint.faint(format!("{head:<13}{cells}")))?;
     }
-    if line.is_empty() { Ok(()) } else { writeln!(out, "{}", paint.faint(&line)) }
+    Ok(())
 }
 
 fn print_misses(out: &mut dyn Write, source: &Tally, most: usize, paint: Paint) -> io::Result<()> {
