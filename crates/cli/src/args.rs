@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand};
 
 use crate::core_api::{Environment, Platform, Tier};
 
@@ -45,7 +45,7 @@ Exit codes: 0 done, 1 a check failed, 2 bad input (one line on standard error sa
 /// Say what a call would do, how risky that is, and why.
 #[derive(Parser)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag a person may set")]
-#[command(name = "countersign assess", after_help = ASSESS_EXAMPLES)]
+#[command(name = "countersign assess", bin_name = "countersign assess", after_help = ASSESS_EXAMPLES)]
 pub struct Assess {
     /// A shell command; `-` reads it from standard input.
     pub command: Option<String>,
@@ -78,7 +78,7 @@ pub struct Assess {
 /// Where a call would happen.
 #[derive(Args, Clone, Default)]
 pub struct Place {
-    /// Where the agent's user sits: cli, api, telegram, discord; any other is treated like api.
+    /// The agent's surface: cli, api, telegram or discord; others count as api.
     #[arg(long, value_name = "NAME")]
     pub platform: Option<String>,
     /// The working directory.
@@ -120,7 +120,7 @@ Exit codes: 0 assessed, 2 bad input; with --exit-code 0 allow, 10 ask, 11 deny, 
 
 /// Look for signs of a person in crisis in a text.
 #[derive(Parser)]
-#[command(name = "countersign screen", after_help = SCREEN_EXAMPLES)]
+#[command(name = "countersign screen", bin_name = "countersign screen", after_help = SCREEN_EXAMPLES)]
 pub struct Screen {
     /// The text; `-` reads it from standard input.
     pub text: Option<String>,
@@ -148,7 +148,7 @@ Exit codes: 0 screened (whatever was found), 2 bad input.";
 
 /// Say which calls of a list may run side by side.
 #[derive(Parser)]
-#[command(name = "countersign plan", after_help = PLAN_EXAMPLES)]
+#[command(name = "countersign plan", bin_name = "countersign plan", after_help = PLAN_EXAMPLES)]
 pub struct Plan {
     /// One list of calls a line from standard input, one JSON plan a line out.
     #[arg(long, required = true)]
@@ -168,7 +168,7 @@ Exit codes: 0 done, 2 bad input.";
 
 /// List, explain and check the rules.
 #[derive(Parser)]
-#[command(name = "countersign rules", after_help = RULES_EXAMPLES)]
+#[command(name = "countersign rules", bin_name = "countersign rules", after_help = RULES_EXAMPLES)]
 pub struct Rules {
     /// What to do with them.
     #[command(subcommand)]
@@ -212,7 +212,7 @@ Examples:
 /// Rows with "policy_dependent": true are not counted.
 #[derive(Parser)]
 #[expect(clippy::doc_markdown, reason = "this text is what --help prints")]
-#[command(name = "countersign eval", after_help = EVAL_EXAMPLES, verbatim_doc_comment)]
+#[command(name = "countersign eval", bin_name = "countersign eval", after_help = EVAL_EXAMPLES, verbatim_doc_comment)]
 pub struct Eval {
     /// Labelled files, or folders of them.
     #[arg(required = true, value_name = "FILE")]
@@ -235,18 +235,6 @@ pub struct Eval {
     /// End with 1 if a bar is missed.
     #[arg(long)]
     pub check: bool,
-    /// Progress on standard error.
-    #[arg(long, value_enum, default_value_t = Progress::Auto)]
-    pub progress: Progress,
-}
-
-/// Whether progress is shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Progress {
-    /// On a terminal.
-    Auto,
-    /// Never.
-    Never,
 }
 
 const EVAL_EXAMPLES: &str = "\
@@ -255,4 +243,5 @@ Examples:
   countersign eval corpora/ --misses 10 --html report.html
   countersign eval corpora/ --env-from-class --json rows.jsonl --check
 
+Progress is shown on standard error if that is a terminal.
 Exit codes: 0 measured, 1 a bar was missed (with --check), 2 bad input.";

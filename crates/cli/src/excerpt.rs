@@ -110,8 +110,8 @@ fn print_leaf(
 ) -> io::Result<()> {
     let mut start = 0;
     let mut prefix = format!("  {label}");
-    let mut hidden_lines = 0_usize;
-    let mut hidden_bytes = 0_usize;
+    let mut marked_lines = 0_usize;
+    let mut hidden = 0_usize;
     for (number, line) in text.split('\n').enumerate() {
         let end = start + line.len();
         let mark = span.and_then(|(s, e)| {
@@ -119,20 +119,26 @@ fn print_leaf(
             (s < e).then_some((s - start, e - start))
         });
         start = end + 1;
-        // A marked line is never folded away: it is the one to look at.
-        if number >= pen.fold.lines && (mark.is_none() || number >= pen.fold.lines * 100) {
-            hidden_lines += 1;
-            hidden_bytes += line.len() + 1;
+        marked_lines += usize::from(mark.is_some());
+        // The first marked lines are never folded away: they are the ones to look at.
+        if number >= pen.fold.lines && (mark.is_none() || marked_lines > pen.fold.lines) {
+            hidden += line.len() + 1;
             continue;
         }
+        print_gap(out, hidden, pen)?;
+        hidden = 0;
         print_line(out, &prefix, line, mark, pen)?;
         prefix = " ".repeat(columns(&prefix));
     }
-    if hidden_lines > 0 {
-        let bytes = thousands(hidden_bytes as u64);
-        writeln!(out, "  {}", pen.paint.faint(format!("… {bytes} more bytes, show all: --all")))?;
+    print_gap(out, hidden, pen)
+}
+
+fn print_gap(out: &mut dyn Write, hidden: usize, pen: Pen) -> io::Result<()> {
+    if hidden == 0 {
+        return Ok(());
     }
-    Ok(())
+    let bytes = thousands(hidden as u64);
+    writeln!(out, "    {}", pen.paint.faint(format!("… {bytes} more bytes, show all: --all")))
 }
 
 fn print_line(

@@ -73,7 +73,12 @@ pub fn assess(call: &Call<'_>, policy: &Policy) -> Assessment {
                 say: Cow::Borrowed(say),
                 safer: Some(Cow::Borrowed("Look first: run it with --dry-run or list the files.")),
                 argument: Cow::Borrowed(if command.is_some() { "/command" } else { "" }),
-                span: command.map(|_| Span::new(at, text.len())),
+                span: command.map(|_| {
+                    Span::new(
+                        at,
+                        at + text.get(at..).and_then(|t| t.find('\n')).unwrap_or(text.len() - at),
+                    )
+                }),
             });
         }
     }

@@ -14,7 +14,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use crate::args::{self, Progress};
+use crate::args;
 use crate::core_api;
 use crate::failure::Failure;
 use crate::lines::{self, LONGEST, Next};
@@ -81,7 +81,7 @@ pub fn run(args: &args::Eval) -> Result<ExitCode, Failure> {
         None => None,
     };
     let room = if args.html.is_some() { args.misses.max(MISSES_IN_REPORT) } else { args.misses };
-    let mut progress = Ticker::new(args.progress);
+    let mut progress = Ticker::new();
     let mut measured = Measured { sources: Vec::new(), context: context(args) };
     for file in &files {
         let from = measured.sources.len();
@@ -111,11 +111,13 @@ pub fn run(args: &args::Eval) -> Result<ExitCode, Failure> {
 
 fn context(args: &args::Eval) -> String {
     match args.env {
-        Some(environment) => format!("every row judged as on: {environment:?}").to_lowercase(),
-        None if args.env_from_class => {
-            "container-build rows judged in a container, ci-step rows in CI".to_owned()
+        Some(environment) => {
+            format!("Every row judged as in {}.", format!("{environment:?}").to_lowercase())
         }
-        None => "neutral context: a workstation, no directory known".to_owned(),
+        None if args.env_from_class => {
+            "Rows of class container-build judged in a container, ci-step in CI.".to_owned()
+        }
+        None => "Neutral context: a workstation, no directory known.".to_owned(),
     }
 }
 
@@ -188,9 +190,8 @@ struct Ticker {
 }
 
 impl Ticker {
-    fn new(progress: Progress) -> Ticker {
-        let on = progress == Progress::Auto && io::stderr().is_terminal();
-        Ticker { shown: false, on, last: Instant::now() }
+    fn new() -> Ticker {
+        Ticker { shown: false, on: io::stderr().is_terminal(), last: Instant::now() }
     }
 
     fn tick(&mut self, name: &str, line: u64) {

@@ -45,6 +45,7 @@ pub fn source_bars(out: &mut String, sources: &[&Tally], bars: [Bar; 2], title: 
     const LEFT: u64 = 176;
     const WIDE: u64 = 560;
     const ROW: u64 = 40;
+    const LINE: u64 = 15;
     let shown: Vec<&&Tally> =
         sources.iter().filter(|s| bars.iter().any(|&bar| s.shares.of(bar).of > 0)).collect();
     let height = 8 + ROW * shown.len() as u64;
@@ -55,12 +56,13 @@ pub fn source_bars(out: &mut String, sources: &[&Tally], bars: [Bar; 2], title: 
         escape(title)
     );
     for (at, source) in shown.iter().enumerate() {
+        let lines = bars.iter().filter(|&&bar| source.shares.of(bar).of > 0).count() as u64;
         let y = 8 + ROW * at as u64;
+        let mut top = y + 16 - lines * LINE / 2 + 2;
         let name: String = source.name.chars().take(24).collect();
         let _ = write!(out, "<text x=\"0\" y=\"{}\">{}</text>", y + 20, escape(&name));
-        for (line, (&bar, class)) in bars.iter().zip(["ask", "pass"]).enumerate() {
+        for (&bar, class) in bars.iter().zip(["ask", "pass"]) {
             let share = source.shares.of(bar);
-            let top = y + 2 + 15 * line as u64;
             let Some(thousandths) = share.thousandths() else { continue };
             let width = thousandths * WIDE / 1000;
             let _ = write!(
@@ -75,6 +77,7 @@ pub fn source_bars(out: &mut String, sources: &[&Tally], bars: [Bar; 2], title: 
             let x = LEFT + WIDE + 8;
             let value = format!("{} {} of {}", bar.short(), percent(share), share.of);
             let _ = write!(out, "<text class=\"soft\" x=\"{x}\" y=\"{}\">{value}</text>", top + 10);
+            top += LINE;
         }
     }
     out.push_str("</svg>");

@@ -52,8 +52,8 @@ fn head(page: &mut String, measured: &Measured) {
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
          <title>Countersign: how well the judgement does</title><style>{STYLE}</style></head>\
          <body><main><h1>How well the judgement does</h1>\
-         <p>{verdict} {} rows from {sources} sources, judged by Countersign {}. \
-         <span class=\"soft\">{}.</span></p><div class=\"cards\">",
+         <p>{verdict} {} rows from {sources} sources, judged by Countersign {}.<br>\
+         <span class=\"soft\">{}</span></p><div class=\"cards\">",
         thousands(rows),
         env!("CARGO_PKG_VERSION"),
         escape(&measured.context)
@@ -73,10 +73,10 @@ fn head(page: &mut String, measured: &Measured) {
             };
             let _ = write!(
                 page,
-                "<div class=\"card\"><div class=\"what\">{} <span class=\"soft\">· {}</span></div>\
+                "<div class=\"card\"><div class=\"kind\">{}</div><div class=\"what\">{}</div>\
                  <b class=\"{class}\">{}{mark}</b>",
+                kind_words(kind),
                 bar.words(),
-                kind_words(kind).to_lowercase(),
                 percent(share)
             );
             share_bar(page, share, wanted, 200);
