@@ -40,12 +40,13 @@ Examples:
   countersign rules list
   countersign eval my-calls.jsonl --html report.html
 
-Exit codes: 0 done, 1 a check failed, 2 bad input (one line on standard error says what and where).";
+Exit codes: 0 done, 1 a check failed, 2 bad input (one line on standard error says what).";
 
 /// Say what a call would do, how risky that is, and why.
 #[derive(Parser)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag a person may set")]
-#[command(name = "countersign assess", bin_name = "countersign assess", after_help = ASSESS_EXAMPLES)]
+#[command(name = "countersign assess", bin_name = "countersign assess")]
+#[command(after_help = ASSESS_EXAMPLES)]
 pub struct Assess {
     /// A shell command; `-` reads it from standard input.
     pub command: Option<String>,
@@ -112,15 +113,16 @@ Examples:
   countersign assess --tool send_email --args @mail.json --json
   echo '{\"command\": \"ls\"}' | countersign assess --batch
 
-A batch line is {\"command\": \"…\"} or {\"tool\": \"…\", \"arguments\": {…}}; other fields are passed over.
-A bad line is answered with {\"error\": …, \"line\": N} and the run goes on. --platform, --cwd and --env,
-when given, hold for every line.
+A batch line is {\"command\": \"…\"} or {\"tool\": \"…\", \"arguments\": {…}}; other fields
+are passed over. A bad line is answered with {\"error\": …, \"line\": N} and the run goes on.
+--platform, --cwd and --env, when given, hold for every line.
 
 Exit codes: 0 assessed, 2 bad input; with --exit-code 0 allow, 10 ask, 11 deny, 12 crisis.";
 
 /// Look for signs of a person in crisis in a text.
 #[derive(Parser)]
-#[command(name = "countersign screen", bin_name = "countersign screen", after_help = SCREEN_EXAMPLES)]
+#[command(name = "countersign screen", bin_name = "countersign screen")]
+#[command(after_help = SCREEN_EXAMPLES)]
 pub struct Screen {
     /// The text; `-` reads it from standard input.
     pub text: Option<String>,
@@ -148,7 +150,8 @@ Exit codes: 0 screened (whatever was found), 2 bad input.";
 
 /// Say which calls of a list may run side by side.
 #[derive(Parser)]
-#[command(name = "countersign plan", bin_name = "countersign plan", after_help = PLAN_EXAMPLES)]
+#[command(name = "countersign plan", bin_name = "countersign plan")]
+#[command(after_help = PLAN_EXAMPLES)]
 pub struct Plan {
     /// One list of calls a line from standard input, one JSON plan a line out.
     #[arg(long, required = true)]
@@ -168,7 +171,8 @@ Exit codes: 0 done, 2 bad input.";
 
 /// List, explain and check the rules.
 #[derive(Parser)]
-#[command(name = "countersign rules", bin_name = "countersign rules", after_help = RULES_EXAMPLES)]
+#[command(name = "countersign rules", bin_name = "countersign rules")]
+#[command(after_help = RULES_EXAMPLES)]
 pub struct Rules {
     /// What to do with them.
     #[command(subcommand)]
@@ -212,7 +216,8 @@ Examples:
 /// Rows with "policy_dependent": true are not counted.
 #[derive(Parser)]
 #[expect(clippy::doc_markdown, reason = "this text is what --help prints")]
-#[command(name = "countersign eval", bin_name = "countersign eval", after_help = EVAL_EXAMPLES, verbatim_doc_comment)]
+#[command(name = "countersign eval", bin_name = "countersign eval")]
+#[command(after_help = EVAL_EXAMPLES, verbatim_doc_comment)]
 pub struct Eval {
     /// Labelled files, or folders of them.
     #[arg(required = true, value_name = "FILE")]

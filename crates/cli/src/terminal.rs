@@ -133,10 +133,17 @@ pub fn thousands(number: u64) -> String {
 
 /// How many columns a text takes, near enough: wide for emoji and East Asian text.
 pub fn columns(text: &str) -> usize {
-    let wide = |c: char| {
-        matches!(u32::from(c), 0x1100..=0x115f | 0x2e80..=0xa4cf | 0xac00..=0xd7a3
-            | 0xf900..=0xfaff | 0xfe30..=0xfe6f | 0xff00..=0xff60 | 0x1f300..=0x1faff | 0x2_0000..=0x3_fffd)
-    };
+    const WIDE: [(u32, u32); 8] = [
+        (0x1100, 0x115f),
+        (0x2e80, 0xa4cf),
+        (0xac00, 0xd7a3),
+        (0xf900, 0xfaff),
+        (0xfe30, 0xfe6f),
+        (0xff00, 0xff60),
+        (0x1f300, 0x1faff),
+        (0x20000, 0x3fffd),
+    ];
+    let wide = |c: char| WIDE.iter().any(|&(from, to)| (from..=to).contains(&u32::from(c)));
     text.chars().map(|c| if wide(c) { 2 } else { 1 }).sum()
 }
 

@@ -6,6 +6,7 @@ mod owed;
 mod plot;
 mod print;
 mod report;
+mod tables;
 mod tally;
 
 use std::fs::File;

@@ -2,6 +2,8 @@
 //!
 //! After a wanted change: `UPDATE_GOLDEN=1 cargo test -p countersign --test command`.
 
+use std::fmt::Write as _;
+
 use super::binary::{run, stdout};
 
 #[test]
@@ -23,7 +25,7 @@ fn help_is_what_it_was() {
     for words in commands {
         let output = run(words);
         assert_eq!(output.status.code(), Some(0), "{words:?}");
-        text.push_str(&format!("$ countersign {}\n{}\n", words.join(" "), stdout(&output)));
+        writeln!(text, "$ countersign {}\n{}", words.join(" "), stdout(&output)).unwrap();
     }
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/help.txt");
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
