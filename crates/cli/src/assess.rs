@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::args::{self, Place};
 use crate::card::{self, Style};
-use crate::core_api::{self, Assessment, Call, Context, Value, Verdict};
+use crate::core_api::{self, Assessment, Call, Context, Identity, Value, Verdict};
 use crate::door::{self, Files};
 use crate::failure::Failure;
 use crate::stream;
@@ -22,7 +22,20 @@ struct Record<'a> {
     assessment: &'a Assessment,
     digest: &'a str,
     raw_digest: &'a str,
+    both_bind: bool,
     phrase: &'a str,
+}
+
+impl<'a> Record<'a> {
+    fn of(assessment: &'a Assessment, identity: &'a Identity) -> Record<'a> {
+        Record {
+            assessment,
+            digest: &identity.digest,
+            raw_digest: &identity.raw_digest,
+            both_bind: identity.both_bind,
+            phrase: &identity.phrase,
+        }
+    }
 }
 
 /// Runs the command.
@@ -80,18 +93,12 @@ fn one<'a>(mut call: Call<'a>, raw: &str, args: &'a args::Assess) -> Result<Exit
     place(&mut call, &args.place);
     call.claimed = call.claimed.max(args.claimed);
     let assessment = core_api::assess(&call);
-    let identity = core_api::identify(&call, raw.as_bytes());
+    let identity = core_api::identify(&call, raw);
     let stdout = io::stdout();
     let paint = Paint::of(&stdout);
     let mut out = io::BufWriter::new(stdout.lock());
     if args.json {
-        let record = Record {
-            assessment: &assessment,
-            digest: &identity.digest,
-            raw_digest: &identity.raw_digest,
-            phrase: &identity.phrase,
-        };
-        serde_json::to_writer_pretty(&mut out, &record)?;
+        serde_json::to_writer_pretty(&mut out, &Record::of(&assessment, &identity))?;
         out.write_all(b"\n")?;
     } else {
         card::print(
@@ -118,18 +125,12 @@ fn verdict_code(verdict: Verdict) -> ExitCode {
 fn batch(args: &args::Assess) -> Result<ExitCode, Failure> {
     let input = stream::standard_input("calls");
     stream::answer_each(input, io::stdout().lock(), |item, out| {
-        let mut call = core_api::read_call(item.value)?;
+        let mut call = core_api::read_call(&item.value)?;
         place(&mut call, &args.place);
         call.claimed = call.claimed.max(args.claimed);
         let assessment = core_api::assess(&call);
-        let identity = core_api::identify(&call, item.raw.as_bytes());
-        let record = Record {
-            assessment: &assessment,
-            digest: &identity.digest,
-            raw_digest: &identity.raw_digest,
-            phrase: &identity.phrase,
-        };
-        Ok(serde_json::to_writer(out, &record)?)
+        let identity = core_api::identify(&call, core_api::raw_arguments(item.raw));
+        Ok(serde_json::to_writer(out, &Record::of(&assessment, &identity))?)
     })?;
     Ok(ExitCode::SUCCESS)
 }

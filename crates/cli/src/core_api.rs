@@ -18,7 +18,7 @@ pub fn read_json(text: &str) -> Result<Value<'_>, String> {
 }
 
 /// A call from `{"command": …}` or `{"tool": …, "arguments": {…}}`.
-pub fn read_call(value: Value<'_>) -> Result<Call<'_>, String> {
+pub fn read_call<'a>(value: &'a Value<'_>) -> Result<Call<'a>, String> {
     stand_in::call_from_json(value) // MERGE: Call::from_json(value).map_err(|e| e.to_string())
 }
 
@@ -33,20 +33,31 @@ pub struct Identity {
     pub digest: String,
     /// Of the bytes as they came, in hex.
     pub raw_digest: String,
+    /// Whether both must match when the call is released.
+    pub both_bind: bool,
     /// Two words from the digest.
     pub phrase: String,
 }
 
-/// The digests and the two words of a call. `raw` is the call as it came.
-pub fn identify(call: &Call<'_>, raw: &[u8]) -> Identity {
-    // MERGE: let d = canon::digest(call, raw); phrase::phrase(&d.canonical).to_string()
-    let (digest, raw_digest) = stand_in::digest(call, raw);
-    Identity { phrase: "olive-tractor".to_owned(), digest, raw_digest }
+/// The digests and the two words of a call. `raw` is its arguments as they came.
+pub fn identify(call: &Call<'_>, raw: &str) -> Identity {
+    // MERGE: let d = canon::digest(call, raw.as_bytes()); d.canonical.to_string(), …,
+    //        phrase::phrase(&d.canonical).to_string()
+    let (digest, raw_digest) = stand_in::digest(call, raw.as_bytes());
+    Identity { digest, raw_digest, both_bind: false, phrase: "olive-tractor".to_owned() }
 }
+
+/// The arguments of a call within its JSON text, exactly as they came.
+pub fn raw_arguments(line: &str) -> &str {
+    line // MERGE: json::member_text(line, "arguments").ok().flatten().unwrap_or(line)
+}
+
+/// Stands for a line break in shown text.
+pub const LINE_BREAK: char = '\u{23ce}'; // MERGE: show::LINE_BREAK
 
 /// Text that may stand before a person: nothing hidden, at most `limit` bytes of it.
 pub fn show(text: &str, limit: usize) -> String {
-    stand_in::show(text, limit) // MERGE: show::show(text, limit).text
+    stand_in::show(text, limit) // MERGE: show::show_within(text, limit).text.into_owned()
 }
 
 /// How a text is screened and answered.

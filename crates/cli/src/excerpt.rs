@@ -108,11 +108,15 @@ fn print_leaf(
     span: Option<(usize, usize)>,
     pen: Pen,
 ) -> io::Result<()> {
+    if text.is_empty() {
+        return writeln!(out, "  {label}{}", pen.paint.faint("(empty)"));
+    }
     let mut start = 0;
     let mut prefix = format!("  {label}");
     let mut marked_lines = 0_usize;
     let mut hidden = 0_usize;
-    for (number, line) in text.split('\n').enumerate() {
+    for (number, line) in text.split_inclusive('\n').enumerate() {
+        let line = line.strip_suffix('\n').unwrap_or(line);
         let end = start + line.len();
         let mark = span.and_then(|(s, e)| {
             let (s, e) = (s.clamp(start, end), e.clamp(start, end));
@@ -127,7 +131,15 @@ fn print_leaf(
         }
         print_gap(out, hidden, pen)?;
         hidden = 0;
-        print_line(out, &prefix, line, mark, pen)?;
+        write!(out, "{prefix}")?;
+        let marks = print_line(out, line, mark, pen)?;
+        // A broken line says so: what is shown can be told from every other text.
+        let broken =
+            if end < text.len() { core_api::LINE_BREAK.to_string() } else { String::new() };
+        writeln!(out, "{}", pen.paint.faint(broken))?;
+        if let (Paint::Plain, Some((indent, width))) = (pen.paint, marks) {
+            writeln!(out, "{}{}", " ".repeat(columns(&prefix) + indent), "^".repeat(width))?;
+        }
         prefix = " ".repeat(columns(&prefix));
     }
     print_gap(out, hidden, pen)
@@ -141,13 +153,13 @@ fn print_gap(out: &mut dyn Write, hidden: usize, pen: Pen) -> io::Result<()> {
     writeln!(out, "    {}", pen.paint.faint(format!("… {bytes} more bytes, show all: --all")))
 }
 
+/// Prints a line without its end; says where the mark came to stand and how wide it is.
 fn print_line(
     out: &mut dyn Write,
-    prefix: &str,
     line: &str,
     mark: Option<(usize, usize)>,
     pen: Pen,
-) -> io::Result<()> {
+) -> io::Result<Option<(usize, usize)>> {
     let (from, to) = mark.unwrap_or((line.len(), line.len()));
     let (before, rest) = line.split_at(boundary(line, from));
     let (marked, after) = rest.split_at(boundary(rest, to.saturating_sub(before.len())));
@@ -163,13 +175,10 @@ fn print_line(
     let before = clip(before, room);
     let marked = clip(marked, bytes);
     let after = clip(after, room);
-    write!(out, "{prefix}{}{before}", pen.paint.faint(&lead))?;
-    writeln!(out, "{}{after}", pen.paint.with(underline(pen.tier), &marked))?;
-    if pen.paint == Paint::Plain && !marked.is_empty() {
-        let indent = columns(prefix) + columns(&lead) + columns(&before);
-        writeln!(out, "{}{}", " ".repeat(indent), "^".repeat(columns(&marked)))?;
-    }
-    Ok(())
+    write!(out, "{}{before}", pen.paint.faint(&lead))?;
+    write!(out, "{}{after}", pen.paint.with(underline(pen.tier), &marked))?;
+    let place = (columns(&lead) + columns(&before), columns(&marked));
+    Ok((!marked.is_empty()).then_some(place))
 }
 
 /// Text made visible, folded after `limit` bytes with a count of what is left.

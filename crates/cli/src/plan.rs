@@ -14,7 +14,7 @@ pub fn run(args: &args::Plan) -> Result<ExitCode, Failure> {
     let input = stream::standard_input("lists of calls");
     stream::answer_each(input, io::stdout().lock(), |item, out| {
         let mut calls = Vec::new();
-        for (at, value) in list(item.value)?.into_iter().enumerate() {
+        for (at, value) in list(&item.value)?.iter().enumerate() {
             let mut call: Call<'_> =
                 core_api::read_call(value).map_err(|e| format!("call {}: {e}", at + 1))?;
             place(&mut call, &args.place);
@@ -25,14 +25,9 @@ pub fn run(args: &args::Plan) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn list(value: Value<'_>) -> Result<Vec<Value<'_>>, Answered> {
-    let wrapped = match value {
-        Value::Array(calls) => return Ok(calls),
-        Value::Object(members) => members.into_iter().find(|(key, _)| key == "calls"),
-        _ => None,
-    };
-    match wrapped {
-        Some((_, Value::Array(calls))) => Ok(calls),
+fn list<'a, 'b>(value: &'a Value<'b>) -> Result<&'a [Value<'b>], Answered> {
+    match value.get("calls").unwrap_or(value) {
+        Value::Array(calls) => Ok(calls),
         _ => Err(Answered::Bad("neither an array of calls nor {\"calls\": […]}".to_owned())),
     }
 }

@@ -171,8 +171,8 @@ pub fn plan(calls: &[Call<'_>]) -> Plan {
     Plan { parallel: false, stages: (0..calls.len()).map(|i| vec![i]).collect() }
 }
 
-pub fn call_from_json(value: Value<'_>) -> Result<Call<'_>, String> {
-    let Value::Object(members) = value else {
+pub fn call_from_json<'a>(value: &'a Value<'_>) -> Result<Call<'a>, String> {
+    let Value::Object(members) = value.clone() else {
         return Err("a call is a JSON object".to_owned());
     };
     let mut call = Call {
