@@ -4,12 +4,11 @@ use std::borrow::Cow;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use countersign_core::call::Annotations;
 use serde::Serialize;
 
 use crate::args::{self, Place};
 use crate::card::{self, Style};
-use crate::core_api::{self, Assessment, Call, Context, Identity, Value, Verdict};
+use crate::core_api::{self, Annotations, Assessment, Call, Context, Identity, Value, Verdict};
 use crate::door::{self, Files};
 use crate::failure::Failure;
 use crate::stream;

@@ -2,9 +2,9 @@
 
 use std::io::{self, Write};
 
-use countersign_core::impact::{Impact, Touched};
-
-use crate::core_api::{self, Assessment, Call, Tier, Verdict};
+use crate::core_api::{
+    self, Assessment, Call, Doubt, Environment, Impact, Platform, Reason, Tier, Touched, Verdict,
+};
 use crate::excerpt::{self, Fold, Pen};
 use crate::terminal::{self, Paint};
 
@@ -36,11 +36,12 @@ pub fn print(
     writeln!(out)?;
     writeln!(
         out,
-        "{} {}  {} of 4 points, {} % sure",
+        "{} {}  {} of 4 points, {} % sure{}",
         record.tier.emoji(),
         paint.badge(terminal::badge(record.tier), record.tier.label()),
         record.points.value(),
         percent(record.confidence),
+        paint.faint(doubts(record)),
     )?;
     writeln!(out)?;
     let worst = record.reasons.iter().find(|r| r.span.is_some());
@@ -49,6 +50,9 @@ pub fn print(
     print_reasons(out, record, style)?;
     print_impact(out, &record.impact, style)?;
     writeln!(out)?;
+    if let Some(place) = place(call) {
+        writeln!(out, "  {}  {place}", paint.faint("where   "))?;
+    }
     writeln!(out, "  {}  {}", paint.faint("verdict "), outcome(record))?;
     if let Some(safer) = record.reasons.iter().find_map(|r| r.safer.as_ref()) {
         let safer = core_api::show(safer, SENTENCE);
@@ -66,6 +70,42 @@ pub fn sentence(record: &Assessment) -> String {
     }
 }
 
+/// Where it would happen, as far as that was said.
+fn place(call: &Call<'_>) -> Option<String> {
+    let context = &call.context;
+    let mut parts = Vec::new();
+    match context.environment {
+        Environment::Workstation => {}
+        Environment::Production => parts.push("production".to_owned()),
+        Environment::Ci => parts.push("a CI job".to_owned()),
+        Environment::Container => parts.push("a container".to_owned()),
+    }
+    parts.extend(context.cwd.map(|cwd| core_api::show(cwd, SENTENCE)));
+    match context.platform {
+        Platform::Cli => {}
+        Platform::Api => parts.push("asked through the API".to_owned()),
+        Platform::Telegram => parts.push("asked in Telegram".to_owned()),
+        Platform::Discord => parts.push("asked in Discord".to_owned()),
+        Platform::Other => parts.push("asked on a platform we do not know".to_owned()),
+    }
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+/// What keeps us from being sure.
+fn doubts(record: &Assessment) -> String {
+    let words = record.doubts.iter().map(|doubt| match doubt {
+        Doubt::UnknownProgram => "a program nobody described",
+        Doubt::DynamicProgram => "the program is only known when it runs",
+        Doubt::DynamicArguments => "arguments are only known when it runs",
+        Doubt::Unreadable => "not all of it can be read",
+        Doubt::GuessedTool => "the tool is known by its name only",
+        Doubt::VagueArguments => "the arguments are vague or very broad",
+        Doubt::CrisisSigns => "somebody may be in crisis",
+    });
+    let words: Vec<&str> = words.collect();
+    if words.is_empty() { String::new() } else { format!(" ({})", words.join(", ")) }
+}
+
 fn outcome(record: &Assessment) -> &'static str {
     match (record.verdict, record.tier) {
         (Verdict::Allow, _) => "allow: it runs, nobody is asked.",
@@ -78,13 +118,16 @@ fn outcome(record: &Assessment) -> &'static str {
 }
 
 fn print_reasons(out: &mut dyn Write, record: &Assessment, style: Style) -> io::Result<()> {
+    // What weighs nothing is only worth a line to those who ask for all.
+    let weighs = |r: &&Reason| style.all || r.weight.0 > 0;
+    let shown = if style.all { usize::MAX } else { REASONS_SHOWN };
+    let reasons: Vec<&Reason> = record.reasons.iter().filter(weighs).take(shown).collect();
     let count = record.reasons.len();
-    if count == 0 {
+    if reasons.is_empty() {
         return Ok(());
     }
-    let shown = if style.all { count } else { REASONS_SHOWN };
     writeln!(out)?;
-    for reason in record.reasons.iter().take(shown) {
+    for reason in &reasons {
         let bar = terminal::weight_bar(reason.weight.0, 400, 8);
         let bar = style.paint.with(terminal::accent(record.tier), bar);
         let say = core_api::show(&reason.say, SENTENCE);
@@ -92,7 +135,7 @@ fn print_reasons(out: &mut dyn Write, record: &Assessment, style: Style) -> io::
         let points = reason.weight.value();
         writeln!(out, "  {bar} {points:<4} {say}  {}", style.paint.faint(code))?;
     }
-    if count > shown {
+    if count > reasons.len() {
         let more = format!("all {count} reasons: --all");
         writeln!(out, "  {}", style.paint.faint(more))?;
     }

@@ -2,8 +2,10 @@
 //!
 //! MERGE: where a line names `stand_in`, core's own function of the same name takes its place.
 
-pub use countersign_core::call::Call;
+pub use countersign_core::call::{Annotations, Call};
 pub use countersign_core::context::{Context, Environment, Platform};
+pub use countersign_core::finding::Doubt;
+pub use countersign_core::impact::{Impact, Touched};
 pub use countersign_core::json::Value;
 pub use countersign_core::tier::Tier;
 use countersign_core::verdict::Policy;

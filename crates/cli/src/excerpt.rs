@@ -37,6 +37,7 @@ pub struct Pen {
 struct Leaf {
     pointer: String,
     text: String,
+    is_text: bool,
 }
 
 /// Prints the call, its worst part underlined (or marked with ^^^^ where colour is refused).
@@ -53,7 +54,7 @@ pub fn print(
         writeln!(out, "  {}", pen.paint.strong(core_api::show(&call.tool, pen.fold.bytes)))?;
     }
     for leaf in leaves.iter().take(pen.fold.arguments) {
-        let label = if only_command { "$ ".to_owned() } else { label(&leaf.pointer) };
+        let label = if only_command { "$ ".to_owned() } else { label(leaf) };
         let span = worst
             .filter(|r| {
                 r.argument == leaf.pointer.as_str() || (only_command && r.argument.is_empty())
@@ -73,20 +74,33 @@ pub fn print(
     Ok(())
 }
 
-fn label(pointer: &str) -> String {
-    let path = pointer.trim_start_matches('/').replace('/', ".");
-    format!("  {}: ", core_api::show(&path, 80))
+/// `to.0: `, or the exact pointer where a dot in a name would mislead.
+fn label(leaf: &Leaf) -> String {
+    let path = match leaf.pointer.strip_prefix('/') {
+        Some(path) if !path.contains(['.', '~']) => path.replace('/', "."),
+        _ => leaf.pointer.clone(),
+    };
+    let kind = if leaf.is_text && looks_like_json(&leaf.text) { " (text)" } else { "" };
+    format!("  {}{kind}: ", core_api::show(&path, 80))
+}
+
+/// Whether a text would be taken for a number or another value that it is not.
+fn looks_like_json(text: &str) -> bool {
+    matches!(text, "null" | "true" | "false" | "{}" | "[]" | "\"\"") || text.parse::<f64>().is_ok()
 }
 
 fn collect(value: &Value<'_>, pointer: &str, leaves: &mut Vec<Leaf>) {
     let mut leaf = |text: &str| {
-        leaves.push(Leaf { pointer: pointer.to_owned(), text: text.to_owned() });
+        let is_text = matches!(value, Value::String(_));
+        leaves.push(Leaf { pointer: pointer.to_owned(), text: text.to_owned(), is_text });
     };
     match value {
         Value::Null => leaf("null"),
         Value::Bool(true) => leaf("true"),
         Value::Bool(false) => leaf("false"),
         Value::Number(text) | Value::String(text) => leaf(text),
+        Value::Array(items) if items.is_empty() => leaf("[]"),
+        Value::Object(members) if members.is_empty() && !pointer.is_empty() => leaf("{}"),
         Value::Array(items) => {
             for (at, item) in items.iter().enumerate() {
                 collect(item, &format!("{pointer}/{at}"), leaves);
@@ -109,7 +123,7 @@ fn print_leaf(
     pen: Pen,
 ) -> io::Result<()> {
     if text.is_empty() {
-        return writeln!(out, "  {label}{}", pen.paint.faint("(empty)"));
+        return writeln!(out, "  {label}{}", pen.paint.faint("\"\""));
     }
     let mut start = 0;
     let mut prefix = format!("  {label}");

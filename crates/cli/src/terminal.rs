@@ -109,6 +109,8 @@ pub fn weight_bar(value: u16, whole: u16, width: u16) -> String {
     const EIGHTHS: [&str; 8] =
         ["", "\u{258f}", "\u{258e}", "\u{258d}", "\u{258c}", "\u{258b}", "\u{258a}", "\u{2589}"];
     let eighths = u32::from(value.min(whole)) * u32::from(width) * 8 / u32::from(whole.max(1));
+    // The smallest weight is still seen.
+    let eighths = if value > 0 { eighths.max(1) } else { 0 };
     let full = usize::try_from(eighths / 8).unwrap_or(0);
     let part = usize::try_from(eighths % 8).unwrap_or(0);
     let mut bar = "\u{2588}".repeat(full);

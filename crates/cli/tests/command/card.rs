@@ -120,3 +120,25 @@ fn tools_arguments_come_from_text_file_or_input() {
     let card = stdout(&run(&["assess", "--tool", "send_email", "--args", "{\"to\": \"a@b.c\"}"]));
     assert!(card.contains("send_email") && card.contains("to: a@b.c"), "{card}");
 }
+
+#[test]
+fn different_arguments_look_different() {
+    let card = |args: &str| stdout(&run(&["assess", "--tool", "frobnicate", "--args", args]));
+    let shown = |args: &str| {
+        let card = card(args);
+        card.lines().find(|line| line.starts_with("    x")).unwrap_or_default().to_owned()
+    };
+    let mut seen = std::collections::BTreeSet::new();
+    for value in ["1", "\"1\"", "null", "\"null\"", "\"\"", "{}", "[]", "\"{}\"", "\"a\""] {
+        assert!(seen.insert(shown(&format!("{{\"x\": {value}}}"))), "{value}: {seen:?}");
+    }
+    assert!(card("{\"a.b\": 1}").contains("/a.b: 1"));
+    assert!(card("{\"a\": {\"b\": 1}}").contains("a.b: 1"));
+}
+
+#[test]
+fn where_it_happens_is_said_if_it_was() {
+    let text = stdout(&run(&["assess", "ls", "--env", "production", "--cwd", "/srv/shop"]));
+    assert!(text.contains("production, /srv/shop"), "{text}");
+    assert!(!stdout(&run(&["assess", "ls"])).contains("where"));
+}
