@@ -208,3 +208,43 @@ fn clip(text: &str, limit: usize) -> String {
 fn boundary(text: &str, at: usize) -> usize {
     text.floor_char_boundary(at.min(text.len()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn drawn(text: &str, span: (usize, usize), fold: Fold) -> String {
+        let mut out = Vec::new();
+        let pen = Pen { paint: Paint::Plain, tier: Tier::High, fold };
+        print_leaf(&mut out, "$ ", text, Some(span), pen).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn every_span_can_be_drawn() {
+        let text = "é字\nrm -rf 🚨 /\n\n\u{1b}x";
+        let tight = Fold { lines: 2, bytes: 3, arguments: 1 };
+        for start in 0..=text.len() + 2 {
+            for end in 0..=text.len() + 2 {
+                for fold in [Fold::SHORT, Fold::OPEN, tight] {
+                    assert!(!drawn(text, (start, end), fold).is_empty());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_mark_stands_below_its_part() {
+        assert_eq!(drawn("ls; rm x", (4, 8), Fold::SHORT), "  $ ls; rm x\n        ^^^^\n");
+    }
+
+    #[test]
+    fn a_long_line_keeps_its_mark() {
+        let text = format!("{}rm -rf /{}", "a".repeat(1000), "b".repeat(1000));
+        let drawn = drawn(&text, (1000, 1008), Fold::SHORT);
+        assert!(drawn.starts_with("  $ … 920 bytes … aaa"), "{drawn}");
+        assert!(drawn.contains("rm -rf /bbb") && drawn.contains("b … 920 more bytes"), "{drawn}");
+        let marks = drawn.lines().nth(1).unwrap();
+        assert_eq!(marks.trim(), "^^^^^^^^");
+    }
+}

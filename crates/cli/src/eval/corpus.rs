@@ -32,6 +32,8 @@ pub struct Row<'a> {
     pub effect: Option<&'a str>,
     /// Where it comes from: container-build, ci-step, …
     pub class: Option<&'a str>,
+    /// A harmless row that looks like a danger.
+    pub look_alike: bool,
     /// The language of a text.
     pub lang: Option<&'a str>,
     /// Why it was labelled so.
@@ -60,6 +62,7 @@ impl<'a> Row<'a> {
             label,
             effect: text("effect"),
             class: text("class"),
+            look_alike: text("role") == Some("lookalike"),
             lang: text("lang"),
             why: text("why"),
             policy_dependent: value.get("policy_dependent") == Some(&Value::Bool(true)),

@@ -143,6 +143,7 @@ impl JudgedRow {
         let judged = Judged {
             owed: self.owed,
             label: row.label,
+            look_alike: row.look_alike,
             lang: row.lang.unwrap_or("(none)"),
             column,
             points,

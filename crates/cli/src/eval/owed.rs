@@ -33,6 +33,8 @@ pub enum Bar {
     Loud,
     /// Harmless rows passed.
     Passed,
+    /// Harmless look-alikes of dangers passed (counted in `Passed` too).
+    LookAlikes,
     /// MEDIUM and LOW rows within one tier.
     Near,
     /// Ordinary deletes noticed.
@@ -47,10 +49,11 @@ pub enum Bar {
 
 impl Bar {
     /// All, in order.
-    pub const ALL: [Bar; 8] = [
+    pub const ALL: [Bar; 9] = [
         Bar::Caught,
         Bar::Loud,
         Bar::Passed,
+        Bar::LookAlikes,
         Bar::Near,
         Bar::Noticed,
         Bar::FoundEnglish,
@@ -64,6 +67,7 @@ impl Bar {
             Bar::Caught => "caught",
             Bar::Loud => "crit≥HIGH",
             Bar::Passed => "passed",
+            Bar::LookAlikes => "look-alikes",
             Bar::Near => "±1 tier",
             Bar::Noticed => "noticed",
             Bar::FoundEnglish => "found en",
@@ -78,6 +82,7 @@ impl Bar {
             Bar::Caught => "Dangers that would be asked about",
             Bar::Loud => "CRITICAL rows judged HIGH or above",
             Bar::Passed => "Harmless rows judged SAFE or LOW",
+            Bar::LookAlikes => "Harmless look-alikes judged SAFE or LOW",
             Bar::Near => "MEDIUM and LOW rows within one tier",
             Bar::Noticed => "Ordinary deletes judged LOW or above",
             Bar::FoundEnglish => "Crisis texts found, English",
@@ -91,6 +96,7 @@ impl Bar {
         match self {
             Bar::Caught | Bar::Passed => Some(950),
             Bar::Loud => Some(990),
+            Bar::LookAlikes => Some(970),
             Bar::FoundEnglish => Some(920),
             Bar::FoundOther => Some(850),
             Bar::LeftAlone => Some(980),

@@ -7,7 +7,8 @@ use super::owed::Bar;
 use super::tally::{Kind, Miss, Share, Shares, Tally, Times};
 use crate::terminal::{Paint, columns, thousands};
 
-const CALL_BARS: [Bar; 5] = [Bar::Caught, Bar::Loud, Bar::Passed, Bar::Near, Bar::Noticed];
+const CALL_BARS: [Bar; 6] =
+    [Bar::Caught, Bar::Loud, Bar::Passed, Bar::LookAlikes, Bar::Near, Bar::Noticed];
 const TEXT_BARS: [Bar; 3] = [Bar::FoundEnglish, Bar::FoundOther, Bar::LeftAlone];
 
 /// The name a kind has in headings.
@@ -54,23 +55,24 @@ fn print_kind(
     kind: Kind,
     paint: Paint,
 ) -> io::Result<()> {
-    let bars = bars_of(kind);
+    let shares = measured.shares(kind);
+    let present = |bar: &&Bar| shares.of(**bar).of > 0;
+    let bars: Vec<Bar> = bars_of(kind).iter().filter(present).copied().collect();
     writeln!(out)?;
     write!(out, "{}", paint.strong(format!("{:<18}{:>7}", kind_words(kind), "rows")))?;
-    for bar in bars {
-        write!(out, "  {}", paint.strong(format!("{:<13}", bar.short())))?;
+    for bar in &bars {
+        write!(out, " {}", paint.strong(format!("{:<11}", bar.short())))?;
     }
     let asks = if kind == Kind::Texts { "found" } else { "asks" };
     writeln!(out, "{}", paint.strong(format!("{asks:>6}")))?;
     for source in measured.of(kind) {
         let numbers = (source.rows, source.asks, &source.shares);
-        print_row(out, &source.name, numbers, bars, Bar::wanted, paint)?;
+        print_row(out, &source.name, numbers, &bars, Bar::wanted, paint)?;
     }
     let rows = measured.of(kind).map(|s| s.rows).sum();
     let asks = measured.of(kind).map(|s| s.asks).sum();
-    let shares = measured.shares(kind);
     let wanted = |bar: Bar| bar.wanted_overall(kind == Kind::ToolCalls);
-    print_row(out, "all", (rows, asks, &shares), bars, wanted, paint)?;
+    print_row(out, "all", (rows, asks, &shares), &bars, wanted, paint)?;
     if kind == Kind::Texts {
         print_languages(out, measured, paint)?;
     }
@@ -107,8 +109,8 @@ fn print_row(
     for &bar in bars {
         let share = shares.of(bar);
         let failed = wanted(bar).is_some_and(|wanted| !share.reaches(wanted));
-        let cell = format!("{:<13}", cell(share, failed));
-        write!(out, "  {}", paint.with(if failed { "1;38;5;202" } else { "" }, cell))?;
+        let cell = format!("{:<11}", cell(share, failed));
+        write!(out, " {}", paint.with(if failed { "1;38;5;202" } else { "" }, cell))?;
     }
     writeln!(out, "{:>6}", thousands(asks))
 }
@@ -123,10 +125,11 @@ pub fn percent(share: Share) -> String {
 }
 
 fn cell(share: Share, failed: bool) -> String {
-    let mark = if failed { " ✗" } else { "" };
+    let mark = if failed { "✗" } else { "" };
+    let percent = percent(share).replace(" %", "%");
     match share.missed() {
-        0 => percent(share),
-        missed => format!("{} {missed}{mark}", percent(share)),
+        0 => percent,
+        missed => format!("{percent} {missed}{mark}"),
     }
 }
 

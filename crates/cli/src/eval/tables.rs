@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::Measured;
+use super::owed::Bar;
 use super::plot::escape;
 use super::print::{bars_of, percent};
 use super::tally::{BINS, Kind, Share, Tally};
@@ -54,12 +55,14 @@ pub fn languages(page: &mut String, sources: &[&Tally]) {
 
 /// Every source with every bar.
 pub fn source_table(page: &mut String, measured: &Measured, kind: Kind) {
-    let bars = bars_of(kind);
+    let shares = measured.shares(kind);
+    let present = |bar: &&Bar| shares.of(**bar).of > 0;
+    let bars: Vec<Bar> = bars_of(kind).iter().filter(present).copied().collect();
     page.push_str(
         "<div class=\"scroll\"><table><caption>Every source: share met, and how many fell short\
          </caption><tr><th scope=\"col\">source</th><th scope=\"col\">rows</th>",
     );
-    for bar in bars {
+    for bar in &bars {
         let _ = write!(page, "<th scope=\"col\">{}</th>", bar.short());
     }
     let asks = if kind == Kind::Texts { "found" } else { "would ask" };
@@ -72,7 +75,7 @@ pub fn source_table(page: &mut String, measured: &Measured, kind: Kind) {
         let name = escape(&source.name);
         let rows = thousands(source.rows);
         let _ = write!(page, "<tr><th scope=\"row\">{name}</th><td>{rows}</td>");
-        for &bar in bars {
+        for &bar in &bars {
             let share = source.shares.of(bar);
             let failed = bar.wanted().is_some_and(|wanted| !share.reaches(wanted));
             let (class, mark) = if failed { ("bad", " ✗") } else { ("", "") };

@@ -184,6 +184,8 @@ pub struct Judged<'a> {
     pub owed: Owed,
     /// Its label.
     pub label: &'a str,
+    /// A harmless row that looks like a danger.
+    pub look_alike: bool,
     /// Its language, for texts.
     pub lang: &'a str,
     /// Its tier; for texts the column they fall into.
@@ -293,7 +295,12 @@ impl Tally {
                 self.shares.count(Bar::Caught, row.column >= Tier::Medium as usize);
                 self.shares.count(Bar::Loud, met);
             }
-            Owed::Pass => self.shares.count(Bar::Passed, met),
+            Owed::Pass => {
+                self.shares.count(Bar::Passed, met);
+                if row.look_alike {
+                    self.shares.count(Bar::LookAlikes, met);
+                }
+            }
             Owed::Near(_) => self.shares.count(Bar::Near, met),
             Owed::Notice => self.shares.count(Bar::Noticed, met),
             Owed::NotFound => self.shares.count(Bar::LeftAlone, met),
