@@ -43,7 +43,7 @@ Examples:
 Exit codes: 0 done, 1 a check failed, 2 bad input (one line on standard error says what).";
 
 /// Say what a call would do, how risky that is, and why.
-#[derive(Parser)]
+#[derive(Parser, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag a person may set")]
 #[command(name = "countersign assess", bin_name = "countersign assess")]
 #[command(after_help = ASSESS_EXAMPLES)]

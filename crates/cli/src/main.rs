@@ -48,6 +48,10 @@ fn run(words: impl Iterator<Item = OsString>) -> Result<ExitCode, Failure> {
     }
     // Only the command that was named is built: a gate in front of every call starts often.
     match texts.first().map(String::as_str) {
+        Some("assess") if is_plain(&texts) => {
+            let command = texts.pop();
+            assess::run(&args::Assess { command, ..args::Assess::default() })
+        }
         Some("assess") => with(&texts, |args| assess::run(&args)),
         Some("screen") => with(&texts, |args| screen::run(&args)),
         Some("plan") => with(&texts, |args| plan::run(&args)),
@@ -56,6 +60,11 @@ fn run(words: impl Iterator<Item = OsString>) -> Result<ExitCode, Failure> {
         None => greet(),
         Some(_) => anything_else(&texts),
     }
+}
+
+/// Just `assess 'command'`: no flags, nothing to parse, so no parser is built either.
+fn is_plain(texts: &[String]) -> bool {
+    matches!(texts, [_, command] if !command.starts_with('-'))
 }
 
 fn with<A: Parser>(

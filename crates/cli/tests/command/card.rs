@@ -142,3 +142,10 @@ fn where_it_happens_is_said_if_it_was() {
     assert!(text.contains("production, /srv/shop"), "{text}");
     assert!(!stdout(&run(&["assess", "ls"])).contains("where"));
 }
+
+#[test]
+fn the_plainest_call_is_like_any_other() {
+    for command in ["ls", "rm -rf /tmp/build", "", "a\nb"] {
+        assert_eq!(run(&["assess", command]).stdout, run(&["assess", "--", command]).stdout);
+    }
+}
