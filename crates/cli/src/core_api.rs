@@ -73,9 +73,10 @@ pub struct ScreenSettings<'a> {
 
 /// Signs of a person in crisis in a text.
 pub fn screen(text: &str, settings: &ScreenSettings<'_>) -> Result<Screening, String> {
-    // MERGE: build ScreenOptions; an unknown country or preset is an error, never a guess.
+    // MERGE: ScreenOptions { country, preset: Preset::…, ..Default::default() };
+    //        unknown: crisis::country(code).is_none()
     if settings.country.is_some_and(|c| c.len() != 2) {
-        return Err("a country is two letters, such as US or DE".to_owned());
+        return Err("no such country: give its two letters, such as US or DE".to_owned());
     }
     if settings.preset.is_some_and(|p| !matches!(p, "neutral" | "soul")) {
         return Err("the presets are `neutral` and `soul`".to_owned());
@@ -83,9 +84,15 @@ pub fn screen(text: &str, settings: &ScreenSettings<'_>) -> Result<Screening, St
     Ok(stand_in::screen(text))
 }
 
+/// The gravest kind of sign, in its own word.
+pub fn kind_word(screening: &Screening) -> String {
+    let word = serde_json::to_value(&screening.kind).ok();
+    word.as_ref().and_then(|w| w.as_str()).unwrap_or("crisis").replace('_', " ")
+}
+
 /// The card for a person in crisis, as text; none if the text shows no crisis.
-pub fn card_text(screening: &Screening) -> Option<String> {
-    screening.card.clone() // MERGE: the card's text
+pub fn card_text(screening: &Screening) -> Option<&str> {
+    screening.card.as_deref() // MERGE: screening.card.as_ref().map(|card| card.text.as_str())
 }
 
 /// Which calls of a list may run side by side.

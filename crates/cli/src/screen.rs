@@ -56,10 +56,11 @@ fn print(out: &mut dyn Write, text: &str, screening: &Screening, paint: Paint) -
         "A person may be in crisis."
     };
     writeln!(out, "{}", paint.with(CRISIS, format!("\u{1f49c} {word}")))?;
-    let kind = screening.kind.unwrap_or("crisis");
+    let kind = core_api::kind_word(screening);
     writeln!(out, "level {} of 6, {kind}, read as {}", screening.level, screening.lang)?;
     writeln!(out)?;
-    for signal in &screening.signals {
+    // What a modifier lowered to nothing is not shown: it is no sign.
+    for signal in screening.signals.iter().filter(|s| s.level > 0) {
         let (start, end) = (signal.span.start as usize, signal.span.end as usize);
         let part = text.get(start..end).unwrap_or_default();
         let part = core_api::show(part, 120);
