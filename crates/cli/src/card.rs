@@ -120,14 +120,13 @@ fn outcome(record: &Assessment) -> &'static str {
 fn print_reasons(out: &mut dyn Write, record: &Assessment, style: Style) -> io::Result<()> {
     // What weighs nothing is only worth a line to those who ask for all.
     let weighs = |r: &&Reason| style.all || r.weight.0 > 0;
-    let shown = if style.all { usize::MAX } else { REASONS_SHOWN };
-    let reasons: Vec<&Reason> = record.reasons.iter().filter(weighs).take(shown).collect();
-    let count = record.reasons.len();
+    let reasons: Vec<&Reason> = record.reasons.iter().filter(weighs).collect();
     if reasons.is_empty() {
         return Ok(());
     }
+    let shown = if style.all { usize::MAX } else { REASONS_SHOWN };
     writeln!(out)?;
-    for reason in &reasons {
+    for reason in reasons.iter().take(shown) {
         let bar = terminal::weight_bar(reason.weight.0, 400, 8);
         let bar = style.paint.with(terminal::accent(record.tier), bar);
         let say = core_api::show(&reason.say, SENTENCE);
@@ -135,8 +134,8 @@ fn print_reasons(out: &mut dyn Write, record: &Assessment, style: Style) -> io::
         let points = reason.weight.value();
         writeln!(out, "  {bar} {points:<4} {say}  {}", style.paint.faint(code))?;
     }
-    if count > reasons.len() {
-        let more = format!("all {count} reasons: --all");
+    if reasons.len() > shown {
+        let more = format!("all {} reasons: --all", record.reasons.len());
         writeln!(out, "  {}", style.paint.faint(more))?;
     }
     Ok(())

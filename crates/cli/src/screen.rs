@@ -8,7 +8,10 @@ use crate::core_api::{self, ScreenSettings, Screening, Value};
 use crate::door::{self, Files};
 use crate::failure::Failure;
 use crate::stream::{self, Answered};
-use crate::terminal::{CRISIS, Paint};
+use crate::terminal::{CRISIS, Paint, columns};
+
+/// How wide the card's text is.
+const CARD_COLUMNS: usize = 76;
 
 /// Runs the command.
 pub fn run(args: &args::Screen) -> Result<ExitCode, Failure> {
@@ -68,9 +71,40 @@ fn print(out: &mut dyn Write, text: &str, screening: &Screening, paint: Paint) -
     }
     if let Some(card) = core_api::card_text(screening) {
         writeln!(out)?;
-        for line in card.lines() {
-            writeln!(out, "  {} {}", paint.with(CRISIS, "\u{2502}"), core_api::show(line, 400))?;
+        for line in card.lines().flat_map(|line| wrapped(line, CARD_COLUMNS)) {
+            let bar = paint.with(CRISIS, "\u{2502}");
+            let line = core_api::show(&line, 400);
+            writeln!(out, "{}", format!("  {bar} {line}").trim_end())?;
         }
     }
     Ok(())
+}
+
+/// A line broken between words, so that nobody has to scroll sideways for help.
+fn wrapped(line: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in line.split(' ') {
+        let Some(last) = lines.last_mut() else { continue };
+        if !last.is_empty() && columns(last) + 1 + columns(word) > width {
+            lines.push(word.to_owned());
+        } else {
+            if !last.is_empty() {
+                last.push(' ');
+            }
+            last.push_str(word);
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::wrapped;
+
+    #[test]
+    fn lines_break_between_words() {
+        assert_eq!(wrapped("one two three", 7), ["one two", "three"]);
+        assert_eq!(wrapped("", 7), [""]);
+        assert_eq!(wrapped("longerthanthat x", 7), ["longerthanthat", "x"]);
+    }
 }
