@@ -86,7 +86,7 @@ pub fn screen(text: &str, settings: &ScreenSettings<'_>) -> Result<Screening, St
 
 /// The gravest kind of sign, in its own word.
 pub fn kind_word(screening: &Screening) -> String {
-    let word = serde_json::to_value(&screening.kind).ok();
+    let word = serde_json::to_value(screening.kind).ok();
     word.as_ref().and_then(|w| w.as_str()).unwrap_or("crisis").replace('_', " ")
 }
 

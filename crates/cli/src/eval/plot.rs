@@ -51,7 +51,7 @@ pub fn source_bars(out: &mut String, sources: &[&Tally], bars: [Bar; 2], title: 
     let height = 8 + ROW * shown.len() as u64;
     let _ = write!(
         out,
-        "<svg width=\"900\" height=\"{height}\" viewBox=\"0 0 900 {height}\" role=\"img\" \
+        "<div class=\"scroll\"><svg width=\"900\" height=\"{height}\" viewBox=\"0 0 900 {height}\" role=\"img\" \
          aria-label=\"{}\">",
         escape(title)
     );
@@ -80,7 +80,7 @@ pub fn source_bars(out: &mut String, sources: &[&Tally], bars: [Bar; 2], title: 
             top += LINE;
         }
     }
-    out.push_str("</svg>");
+    out.push_str("</svg></div>");
 }
 
 /// Vertical lines worth knowing: tier borders and platform thresholds, in points × 10.
@@ -102,7 +102,7 @@ pub fn histogram(out: &mut String, ask: &[u64; BINS], pass: &[u64; BINS], title:
     let tallest = ask.iter().chain(pass).copied().max().unwrap_or(1).max(1).isqrt();
     let _ = write!(
         out,
-        "<svg width=\"900\" height=\"288\" viewBox=\"0 0 900 288\" role=\"img\" \
+        "<div class=\"scroll\"><svg width=\"900\" height=\"288\" viewBox=\"0 0 900 288\" role=\"img\" \
          aria-label=\"{}\">",
         escape(title)
     );
@@ -142,7 +142,7 @@ pub fn histogram(out: &mut String, ask: &[u64; BINS], pass: &[u64; BINS], title:
          <text class=\"soft\" x=\"{LEFT}\" y=\"260\">0 points</text>\
          <text class=\"soft\" x=\"{end}\" y=\"260\" text-anchor=\"end\">4 points</text>\
          <text x=\"{LEFT}\" y=\"280\">▲ rows that should be asked about   ▼ rows that should pass\
-         </text></svg>"
+         </text></svg></div>"
     );
 }
 

@@ -81,7 +81,7 @@ fn head(page: &mut String, measured: &Measured) {
             );
             share_bar(page, share, wanted, 200);
             let missed = share.missed();
-            let goal = wanted.map_or(String::new(), |w| format!(", bar {}.{} %", w / 10, w % 10));
+            let goal = wanted.map_or(String::new(), |w| format!("<br>bar {}.{} %", w / 10, w % 10));
             let _ = write!(
                 page,
                 "<span class=\"soft\">{} of {} fell short{goal}</span></div>",
