@@ -8,6 +8,7 @@ mod tidy {
     const SOFT_LINES: usize = 250;
     const HARD_LINES: usize = 500;
     const COLUMNS: usize = 100;
+    const LONG_TEXT: usize = 60;
     const FORBIDDEN_NAMES: [&str; 5] = ["utils", "util", "common", "manager", "helper"];
     const CORE_MAY_USE: [&str; 3] = ["ryu-js", "serde", "sha2"];
     const CORE_BUILD_MAY_USE: [&str; 2] = ["serde", "toml"];
@@ -64,7 +65,9 @@ mod tidy {
                 println!("look again: {name} has {lines} lines of code");
             }
             for (at, line) in text.lines().enumerate() {
-                if line.chars().count() > COLUMNS {
+                // A long text in quotes cannot be broken without making it harder to read.
+                let quoted = line.split('"').skip(1).step_by(2).map(str::len).max().unwrap_or(0);
+                if line.chars().count() > COLUMNS && quoted <= LONG_TEXT {
                     complaints.push(format!("{name}:{}: wider than {COLUMNS} columns", at + 1));
                 }
             }

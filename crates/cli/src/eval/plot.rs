@@ -51,8 +51,8 @@ pub fn source_bars(out: &mut String, sources: &[&Tally], bars: [Bar; 2], title: 
     let height = 8 + ROW * shown.len() as u64;
     let _ = write!(
         out,
-        "<div class=\"scroll\"><svg width=\"900\" height=\"{height}\" viewBox=\"0 0 900 {height}\" role=\"img\" \
-         aria-label=\"{}\">",
+        "<div class=\"scroll\"><svg width=\"900\" height=\"{height}\" \
+         viewBox=\"0 0 900 {height}\" role=\"img\" aria-label=\"{}\">",
         escape(title)
     );
     for (at, source) in shown.iter().enumerate() {
@@ -102,8 +102,8 @@ pub fn histogram(out: &mut String, ask: &[u64; BINS], pass: &[u64; BINS], title:
     let tallest = ask.iter().chain(pass).copied().max().unwrap_or(1).max(1).isqrt();
     let _ = write!(
         out,
-        "<div class=\"scroll\"><svg width=\"900\" height=\"288\" viewBox=\"0 0 900 288\" role=\"img\" \
-         aria-label=\"{}\">",
+        "<div class=\"scroll\"><svg width=\"900\" height=\"288\" \
+         viewBox=\"0 0 900 288\" role=\"img\" aria-label=\"{}\">",
         escape(title)
     );
     for (at, (x10, words)) in LIMITS.into_iter().enumerate() {
