@@ -51,6 +51,13 @@ pub fn commands() -> impl Iterator<Item = RuleInfo> {
     rules.chain(assignments)
 }
 
+/// Every rule, by family.
+pub fn all() -> Vec<RuleInfo> {
+    let mut rules: Vec<RuleInfo> = commands().collect();
+    rules.sort_by_key(RuleInfo::family);
+    rules
+}
+
 /// An example that does not do what its rule says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mismatch {
