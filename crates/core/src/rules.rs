@@ -86,7 +86,7 @@ pub fn check(rule: &RuleInfo) -> Vec<Mismatch> {
 
 fn matches(id: &str, line: &str) -> bool {
     let mut findings = Findings::default();
-    shell::read_nested(line, 0, &Context::default(), 0, &mut findings);
+    shell::read(line, &Context::default(), &mut findings);
     findings.list.iter().any(|f| f.code == id)
 }
 

@@ -5,6 +5,7 @@ mod builtins;
 mod command;
 mod expand;
 mod flow;
+mod front;
 mod interpret;
 mod invocation;
 mod outline;
@@ -25,6 +26,7 @@ use expand::Arg;
 use flow::{Flow, Taint};
 use walk::{Shared, Walker};
 
+pub use front::read;
 pub use outline::commands;
 pub use reader::{MAX_BYTES, MAX_DEPTH, Problem};
 

@@ -138,5 +138,14 @@ pub const HIDDEN: Sign = sign(
     Tier::Medium,
     "Holds invisible or look-alike characters, so it is not what it seems to be.",
 );
+/// Terminal code that fills the clipboard.
+pub const CLIPBOARD: Sign =
+    sign("text.clipboard-code", Tier::Medium, "Secretly puts text into the clipboard.");
+/// A host in letters that imitate others.
+pub const STRANGE_HOST: Sign = sign(
+    "network.strange-host",
+    Tier::Medium,
+    "The server's name holds letters that can imitate another name.",
+);
 /// Writes with more rights.
 pub const AS_ROOT: Sign = sign("context.root", Tier::Safe, "Runs with full rights.");

@@ -95,6 +95,9 @@ impl<'t> Walker<'t, '_, '_, '_> {
         if host.is_empty() || host.contains(UNKNOWN) {
             return Taint::NET;
         }
+        if !host.is_ascii() {
+            self.shared.sign(&signs::STRANGE_HOST, None);
+        }
         if is_local(host) {
             return Taint::default();
         }
