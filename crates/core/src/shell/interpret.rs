@@ -190,7 +190,11 @@ impl<'t> Walker<'t, '_, '_, '_> {
                 return Flow::unknown(Taint::default());
             }
             Speech::Mongo => {
-                self.foreign(arg.span, |ctx, out| sql::read_mongo(text, 0, ctx, out));
+                let depth = self.shared.texts.saturating_add(1);
+                self.foreign(arg.span, |ctx, out| {
+                    sql::read_mongo(text, 0, ctx, out);
+                    code::read_at(Language::JavaScript, text, 0, ctx, depth, out);
+                });
                 return Flow::unknown(Taint::default());
             }
             Speech::Python => Language::Python,
@@ -200,7 +204,8 @@ impl<'t> Walker<'t, '_, '_, '_> {
             Speech::Php => Language::Php,
             Speech::Other => Language::Other,
         };
-        self.foreign(arg.span, |ctx, out| code::read(language, text, 0, ctx, out));
+        let depth = self.shared.texts.saturating_add(1);
+        self.foreign(arg.span, |ctx, out| code::read_at(language, text, 0, ctx, depth, out));
         Flow::unknown(stdin.taint)
     }
 

@@ -78,7 +78,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
         if matches!(class.id, "autostart" | "shell-startup" | "git-hooks") && act == Act::Write {
             out.effect(Effect::Persist);
         }
-        if matches!(class.id, "countersign" | "agent-control") && act != Act::Read {
+        if matches!(class.id, "countersign" | "agent-control" | "agent-instructions") && act != Act::Read {
             out.effect(Effect::SelfChange);
         }
         let say = if class.id == "project" { format!("{verb} {shown}.") } else { format!("{verb} {shown} ({}).", class.name) };
