@@ -6,7 +6,7 @@ use super::expand::Arg;
 use super::flow::{Flow, Taint};
 use super::invocation::Invocation;
 use super::signs;
-use super::tables::{self, EVERYWHERE, Inner, LOOKING, Rule, Spec, Touch, UNLISTED, Wrapper};
+use super::tables::{self, EVERYWHERE, LOOKING, Rule, Spec, Touch, UNLISTED};
 use super::walk::Walker;
 use crate::effect::Effect;
 use crate::finding::{Doubt, Factor, Finding, Span};
@@ -68,7 +68,8 @@ impl<'t> Walker<'t, '_, '_, '_> {
         };
         self.shared.sign(sign, Some(span));
         let inv = Invocation::new(args, None);
-        let recursive = inv.has_one(&["-r", "-R", "--recursive"]) && inv.has_one(&["-f", "--force"]);
+        let recursive =
+            inv.has_one(&["-r", "-R", "--recursive"]) && inv.has_one(&["-f", "--force"]);
         if recursive {
             self.shared.sign(&signs::DYNAMIC_DELETE, Some(span));
             for index in &inv.operands {
@@ -177,7 +178,8 @@ impl<'t> Walker<'t, '_, '_, '_> {
         if self.shared.root && spec.base >= Tier::Low {
             self.as_root(span);
         }
-        if let Some(wrapper) = spec.wrappers.iter().find(|w| w.sub.is_empty() || inv.begins(w.sub)) {
+        if let Some(wrapper) = spec.wrappers.iter().find(|w| w.sub.is_empty() || inv.begins(w.sub))
+        {
             if let Some(flow) = self.wrapped(wrapper, spec, &inv, &stdin, span) {
                 return flow;
             }
@@ -249,7 +251,13 @@ impl<'t> Walker<'t, '_, '_, '_> {
     }
 
     /// Holds rules against a call; whether any matched.
-    fn rules(&mut self, rules: &[&'static Rule], inv: &Invocation<'_, 't>, stdin: bool, span: Span) -> bool {
+    fn rules(
+        &mut self,
+        rules: &[&'static Rule],
+        inv: &Invocation<'_, 't>,
+        stdin: bool,
+        span: Span,
+    ) -> bool {
         let mut matched = false;
         for rule in rules {
             if !inv.fits(rule, stdin, self.shared.root) {
@@ -285,7 +293,9 @@ impl<'t> Walker<'t, '_, '_, '_> {
         let tail_from = count.saturating_sub(operands.tail.len()).max(lead.len().min(count));
         let in_place = inv.has_any(spec.in_place);
         let skip_tail = spec.touches.iter().any(|(n, t)| {
-            matches!(t, Touch::Write) && !operands.tail.is_empty() && inv.values.iter().any(|(m, _)| m == n)
+            matches!(t, Touch::Write)
+                && !operands.tail.is_empty()
+                && inv.values.iter().any(|(m, _)| m == n)
         });
         for (i, index) in inv.operands.iter().enumerate() {
             let Some(arg) = inv.arg(*index) else { continue };
@@ -346,94 +356,6 @@ impl<'t> Walker<'t, '_, '_, '_> {
         }
     }
 
-    /// `find … -exec COMMAND ;`
-    fn exec_options(&mut self, spec: &Spec, inv: &Invocation<'_, 't>, span: Span) {
-        let tests = inv.options.len() > 1;
-        let start = inv.operand(0).filter(|o| !o.starts_with(['(', '!'])).unwrap_or(".");
-        let place = if tests { format!("{}/{UNKNOWN}", start.trim_end_matches('/')) } else { start.to_owned() };
-        let mut at = 1;
-        while let Some(arg) = inv.args.get(at) {
-            at += 1;
-            if !spec.exec.contains(&arg.text.as_ref()) {
-                continue;
-            }
-            let mut inner: Vec<Arg<'t>> = Vec::new();
-            while let Some(word) = inv.args.get(at) {
-                at += 1;
-                if word.text == ";" || word.text == "+" {
-                    break;
-                }
-                let mut word = word.clone();
-                if word.text.contains("{}") {
-                    word.text = Cow::Owned(word.text.replace("{}", &place));
-                    word.glob = true;
-                }
-                inner.push(word);
-            }
-            self.command(&inner, Flow::unknown(Taint::FILE), span);
-        }
-    }
-
-    /// The command inside `sudo`, `env`, `ssh`, `docker exec` …; none if there is none.
-    fn wrapped(
-        &mut self,
-        wrapper: &Wrapper,
-        spec: &'static Spec,
-        inv: &Invocation<'_, 't>,
-        stdin: &Flow,
-        span: Span,
-    ) -> Option<Flow> {
-        let sub = if wrapper.sub.is_empty() { 0 } else { wrapper.sub.split(' ').count() };
-        let skip = sub + usize::from(wrapper.skip);
-        let mut from = match inv.dashes {
-            Some(dashes) if wrapper.after_dashes || !spec.posix => dashes + 1,
-            _ if wrapper.after_dashes => return None,
-            _ => usize::from(*inv.operands.get(skip).unwrap_or(&u16::MAX)),
-        };
-        while wrapper.assignments && inv.args.get(from).is_some_and(|a| is_assignment(&a.text)) {
-            if let Some((name, value)) = inv.args.get(from).and_then(|a| a.text.split_once('=')) {
-                self.assigned(name, value, span);
-            }
-            from += 1;
-        }
-        let mut inner: Vec<Arg<'t>> = inv.args.get(from..).unwrap_or_default().to_vec();
-        if inner.is_empty() {
-            if wrapper.shell_when_bare && inv.operands.len() >= skip && !stdin.present {
-                self.shared.sign(&signs::SHELL_SESSION, Some(span));
-                return Some(Flow::none());
-            }
-            if wrapper.shell_when_bare && stdin.present {
-                return Some(self.run_flow(stdin, span));
-            }
-            return None;
-        }
-        if wrapper.feeds {
-            feed(&mut inner, inv, stdin);
-        }
-        let keep = (self.shared.root, self.shared.elsewhere, self.shared.cwd.clone());
-        self.shared.root |= wrapper.root;
-        self.shared.elsewhere |= wrapper.elsewhere;
-        let stdin = if wrapper.feeds { Flow::none() } else { stdin.clone() };
-        let flow = match wrapper.inner {
-            Inner::Argv => self.command(&inner, stdin, span),
-            Inner::Shell => {
-                let mut text = String::new();
-                let mut taint = Taint::default();
-                for (i, arg) in inner.iter().enumerate() {
-                    if i > 0 {
-                        text.push(' ');
-                    }
-                    text.push_str(&arg.text);
-                    taint = taint.and(arg.taint);
-                }
-                let arg = Arg { text: Cow::Owned(text), span, taint, glob: false };
-                self.shell_text(&arg, &stdin)
-            }
-        };
-        (self.shared.root, self.shared.elsewhere, self.shared.cwd) = keep;
-        Some(flow)
-    }
-
     /// Shell text in a word, known or not.
     pub(super) fn shell_text(&mut self, arg: &Arg<'t>, stdin: &Flow) -> Flow {
         if arg.is_unknown() {
@@ -456,41 +378,11 @@ impl<'t> Walker<'t, '_, '_, '_> {
     }
 }
 
-/// Appends to `xargs`' command what standard input holds.
-fn feed<'t>(inner: &mut Vec<Arg<'t>>, inv: &Invocation<'_, 't>, stdin: &Flow) {
-    let span = inner.last().map_or(Span::new(0, 0), |a| a.span);
-    let words: Vec<String> = match &stdin.text {
-        Some(text) if text.len() < 4096 => {
-            text.split_whitespace().take(32).map(str::to_owned).collect()
-        }
-        _ => vec![UNKNOWN.to_string()],
-    };
-    let place = inv.values.iter().find(|(n, _)| matches!(*n, "-I" | "-i" | "--replace" | "-J"));
-    if let Some((_, mark)) = place {
-        let all = words.join(" ");
-        for arg in inner.iter_mut().filter(|a| a.text.contains(mark.text) && !mark.text.is_empty()) {
-            arg.text = Cow::Owned(arg.text.replace(mark.text, &all));
-            arg.taint = arg.taint.and(stdin.taint);
-        }
-        return;
-    }
-    for word in words {
-        // An unknown list of files is as wide as a star.
-        let glob = word.contains(UNKNOWN);
-        inner.push(Arg { text: Cow::Owned(word), span, taint: stdin.taint, glob });
-    }
-}
-
-fn is_assignment(text: &str) -> bool {
-    text.split_once('=').is_some_and(|(name, _)| {
-        !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
-    })
-}
-
 /// `/tmp/x`, `/dev/shm/x`, `~/.hidden/x`, `./.x`: no place for a program.
 fn is_odd_place(path: &str) -> bool {
     let class = class_of(path, None);
-    let hidden = path.rsplit('/').next().is_some_and(|n| n.starts_with('.') && n.len() > 2 && n != "..");
+    let hidden =
+        path.rsplit('/').next().is_some_and(|n| n.starts_with('.') && n.len() > 2 && n != "..");
     class.id == "temporary" || path.starts_with("/var/tmp") || hidden
 }
 
@@ -506,7 +398,8 @@ fn resolve(word: &str) -> Option<Known> {
     if let Some(known) = tables::spec(folded) {
         return Some(known);
     }
-    let bare = folded.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.').trim_end_matches('-');
+    let bare =
+        folded.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.').trim_end_matches('-');
     if bare.len() < 2 || bare.len() == folded.len() {
         return None;
     }

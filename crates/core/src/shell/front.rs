@@ -129,7 +129,12 @@ fn wide_letters(ascii: &str, ctx: &Context<'_>, out: &mut Findings) {
 /// A shell or unknown text on one side and a raw connection on the other is a way in.
 fn together(out: &mut Findings) {
     let has = |codes: &[&str]| out.list.iter().any(|f| codes.contains(&f.code.as_ref()));
-    let shell = ["shell.session", "shell.unseen-code", "shell.dynamic-program", "shell.remote-code.unprotected"];
+    let shell = [
+        "shell.session",
+        "shell.unseen-code",
+        "shell.dynamic-program",
+        "shell.remote-code.unprotected",
+    ];
     if has(&["exfiltration.raw-socket", "network.ordinary"])
         && has(&shell)
         && out.effects.has(Effect::NetOut)

@@ -79,8 +79,13 @@ impl<'t> Walker<'t, '_, '_, '_> {
             return;
         }
         // `perl -pe` and `-ne` work on text like sed does.
-        let filter = matches!(interpreter.speech, Speech::Perl | Speech::Ruby) && inv.has_one(&["-n", "-p"]);
-        let base = if interpreter.speech == Speech::Shell { signs::SHELL_TEXT } else { signs::INLINE_CODE };
+        let filter =
+            matches!(interpreter.speech, Speech::Perl | Speech::Ruby) && inv.has_one(&["-n", "-p"]);
+        let base = if interpreter.speech == Speech::Shell {
+            signs::SHELL_TEXT
+        } else {
+            signs::INLINE_CODE
+        };
         let tier = if filter { Tier::Low } else { interpreter.inline };
         self.shared.sign(&Sign { tier, ..base }, Some(arg.span));
     }
@@ -165,8 +170,16 @@ impl<'t> Walker<'t, '_, '_, '_> {
 
     /// Reads code in its language.
     fn speech(&mut self, speech: Speech, arg: &Arg<'t>, stdin: &Flow) -> Flow {
-        if arg.is_unknown() && arg.text.starts_with(UNKNOWN) && speech != Speech::Awk && speech != Speech::Sed {
-            let sign = if arg.taint.has(Taint::NET) { self.remote_sign(arg.taint) } else { &signs::UNSEEN_CODE };
+        if arg.is_unknown()
+            && arg.text.starts_with(UNKNOWN)
+            && speech != Speech::Awk
+            && speech != Speech::Sed
+        {
+            let sign = if arg.taint.has(Taint::NET) {
+                self.remote_sign(arg.taint)
+            } else {
+                &signs::UNSEEN_CODE
+            };
             self.shared.sign(sign, Some(arg.span));
             self.shared.out.doubt(Doubt::DynamicProgram);
         }

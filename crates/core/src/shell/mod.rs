@@ -3,6 +3,9 @@
 mod ast;
 mod builtins;
 mod command;
+mod compound;
+mod dollar;
+mod escape;
 mod expand;
 mod flow;
 mod front;
@@ -11,12 +14,16 @@ mod invocation;
 mod outline;
 mod output;
 mod reader;
+mod redirect;
+mod scope;
 mod scripts;
 mod signs;
+mod streams;
 pub mod tables;
 mod touch;
 mod walk;
 mod word;
+mod wrap;
 
 use std::borrow::Cow;
 

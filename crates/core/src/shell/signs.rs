@@ -29,8 +29,11 @@ pub const UNREADABLE: Sign = sign(
 pub const TOO_LONG: Sign =
     sign("shell.too-long", Tier::High, "Is longer than anything that can be checked.");
 /// Nested deeper than we follow.
-pub const TOO_DEEP: Sign =
-    sign("shell.too-deep", Tier::High, "Hides commands inside commands deeper than can be followed.");
+pub const TOO_DEEP: Sign = sign(
+    "shell.too-deep",
+    Tier::High,
+    "Hides commands inside commands deeper than can be followed.",
+);
 /// More commands than we follow.
 pub const TOO_MANY: Sign =
     sign("shell.too-many", Tier::High, "Holds more commands than can be followed.");
@@ -67,20 +70,14 @@ pub const REMOTE_CODE_WORSE: Sign = Sign {
     safer: Some("Download it over https to a file, read it, then run the file."),
 };
 /// Decoded text, run at once.
-pub const DECODED_CODE: Sign = sign(
-    "shell.decoded-code",
-    Tier::High,
-    "Decodes hidden text and runs it.",
-);
+pub const DECODED_CODE: Sign =
+    sign("shell.decoded-code", Tier::High, "Decodes hidden text and runs it.");
 /// Unknown text, run as commands.
 pub const UNSEEN_CODE: Sign =
     sign("shell.unseen-code", Tier::Medium, "Runs commands whose text is not shown here.");
 /// An interactive shell.
-pub const SHELL_SESSION: Sign = sign(
-    "shell.session",
-    Tier::Medium,
-    "Opens a shell in which anything can be typed unseen.",
-);
+pub const SHELL_SESSION: Sign =
+    sign("shell.session", Tier::Medium, "Opens a shell in which anything can be typed unseen.");
 /// A shell given `-c`.
 pub const SHELL_TEXT: Sign =
     sign("shell.inline", Tier::Medium, "Runs commands handed to a shell as text.");

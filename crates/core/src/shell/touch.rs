@@ -67,7 +67,11 @@ impl<'t> Walker<'t, '_, '_, '_> {
                 if tier >= Tier::Medium {
                     out.irreversible();
                 }
-                if act == Act::Delete { ("path.delete", "Deletes") } else { ("path.delete-tree", "Deletes everything in") }
+                if act == Act::Delete {
+                    ("path.delete", "Deletes")
+                } else {
+                    ("path.delete-tree", "Deletes everything in")
+                }
             }
             Act::Change | Act::ChangeTree => {
                 out.effect(Effect::Privilege);
@@ -78,10 +82,16 @@ impl<'t> Walker<'t, '_, '_, '_> {
         if matches!(class.id, "autostart" | "shell-startup" | "git-hooks") && act == Act::Write {
             out.effect(Effect::Persist);
         }
-        if matches!(class.id, "countersign" | "agent-control" | "agent-instructions") && act != Act::Read {
+        if matches!(class.id, "countersign" | "agent-control" | "agent-instructions")
+            && act != Act::Read
+        {
             out.effect(Effect::SelfChange);
         }
-        let say = if class.id == "project" { format!("{verb} {shown}.") } else { format!("{verb} {shown} ({}).", class.name) };
+        let say = if class.id == "project" {
+            format!("{verb} {shown}.")
+        } else {
+            format!("{verb} {shown} ({}).", class.name)
+        };
         let mut finding = Finding::pattern(code, tier, say);
         finding.span = Some(arg.span);
         out.add(finding);
@@ -141,9 +151,12 @@ fn disposable(environment: Environment, class: &str, act: Act) -> bool {
     let changes = matches!(act, Act::Write | Act::Change | Act::ChangeTree | Act::Delete);
     match environment {
         Environment::Workstation | Environment::Production => false,
-        Environment::Ci => own || (changes && matches!(class, "system" | "system-whole" | "home-whole")),
+        Environment::Ci => {
+            own || (changes && matches!(class, "system" | "system-whole" | "home-whole"))
+        }
         Environment::Container => {
-            own || (changes && !matches!(class, "countersign" | "device" | "memory" | "root" | "kernel"))
+            own || (changes
+                && !matches!(class, "countersign" | "device" | "memory" | "root" | "kernel"))
         }
     }
 }
@@ -161,6 +174,7 @@ pub(super) fn host_of(target: &str) -> &str {
 
 /// This machine itself.
 pub(super) fn is_local(host: &str) -> bool {
-    matches!(host, "localhost" | "::1" | "0.0.0.0" | "host.docker.internal") || host.starts_with("127.")
+    matches!(host, "localhost" | "::1" | "0.0.0.0" | "host.docker.internal")
+        || host.starts_with("127.")
         || host.ends_with(".localhost")
 }
