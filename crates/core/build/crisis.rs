@@ -118,8 +118,8 @@ fn compile(files: &[File], text: &mut String) -> Result<(), String> {
             for text in patterns {
                 let say = |e: String| format!("{id}: {text}: {e}");
                 let node = pattern::parse(text, &file.sets).map_err(say)?;
-                let key = pattern::key(&node, &common).ok_or_else(|| say("no key".into()))?;
-                automaton.add(&node, &key, number).map_err(say)?;
+                let keys = pattern::keys(&node, &common);
+                automaton.add(&node, &keys, number).map_err(say)?;
             }
         }
         for rule in &file.rule {

@@ -23,8 +23,10 @@ pub struct Automaton {
     classes: BTreeMap<BTreeSet<Atom>, u16>,
     class: Vec<u16>,
     next: Vec<Vec<u16>>,
-    /// For every consuming state that may begin a match: its class, state and key class.
-    first: Vec<(u16, u16, u16)>,
+    /// For every consuming state that may begin a match: its class, state and key classes.
+    first: Vec<(u16, u16, [u16; 3])>,
+    /// States already made, by class and what follows.
+    known: BTreeMap<(u16, Vec<u16>), u16>,
 }
 
 impl Automaton {
@@ -34,7 +36,11 @@ impl Automaton {
     }
 
     fn state(&mut self, class: u16, next: Vec<u16>) -> Result<u16, String> {
+        if let Some(known) = self.known.get(&(class, next.clone())) {
+            return Ok(*known);
+        }
         let id = u16::try_from(self.class.len()).map_err(|_| "too many states")?;
+        self.known.insert((class, next.clone()), id);
         self.class.push(class);
         self.next.push(next);
         Ok(id)
@@ -69,9 +75,13 @@ impl Automaton {
         }
     }
 
-    /// Adds a pattern of rule `rule`; `key` is the set of words one of which it needs.
-    pub fn add(&mut self, node: &Node, key: &BTreeSet<Atom>, rule: u16) -> Result<(), String> {
-        let key = self.class_of(key)?;
+    /// Adds a pattern of rule `rule`; it needs a word of each of `keys`.
+    pub fn add(&mut self, node: &Node, keys: &[BTreeSet<Atom>], rule: u16) -> Result<(), String> {
+        let one = self.class_of(keys.first().ok_or("no key")?)?;
+        let mut key = [one; 3];
+        for (to, atoms) in key.iter_mut().zip(keys) {
+            *to = self.class_of(atoms)?;
+        }
         let accept = self.state(ACCEPT, vec![rule])?;
         let start = self.build(node, accept)?;
         let mut stack = vec![start];
@@ -125,9 +135,9 @@ impl Automaton {
             *at = self.first.partition_point(|(c, _, _)| usize::from(*c) < class);
         }
         put(out, "FIRST_AT", "u32", &starts);
-        let first: Vec<(u16, u16)> = self.first.iter().map(|(_, s, k)| (*s, *k)).collect();
-        put(out, "FIRST", "(u16, u16)", &first);
-        let mut keys: Vec<u16> = self.first.iter().map(|(_, _, k)| *k).collect();
+        let first: Vec<(u16, [u16; 3])> = self.first.iter().map(|(_, s, k)| (*s, *k)).collect();
+        put(out, "FIRST", "(u16, [u16; 3])", &first);
+        let mut keys: Vec<u16> = self.first.iter().map(|(_, _, k)| k[0]).collect();
         keys.sort_unstable();
         keys.dedup();
         let is_key: Vec<bool> =

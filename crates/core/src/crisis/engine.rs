@@ -45,7 +45,6 @@ pub struct Reading {
     /// An edge, the words, an edge.
     pub tokens: Vec<Token>,
     classes: Vec<u16>,
-    present: Vec<bool>,
     keyed: bool,
     /// How often each language was hinted at.
     pub hints: [u32; 15],
@@ -57,7 +56,6 @@ pub fn read(text: &str) -> Reading {
     let mut reading = Reading {
         tokens: Vec::with_capacity(list.len() + 2),
         classes: Vec::with_capacity(list.len()),
-        present: vec![false; tables::classes()],
         keyed: false,
         hints: [0; 15],
     };
@@ -93,9 +91,6 @@ impl Reading {
 
     fn push(&mut self, start: usize, end: usize, from: usize, hints: u16) {
         for class in self.classes.get(from..).unwrap_or_default() {
-            if let Some(seen) = self.present.get_mut(usize::from(*class)) {
-                *seen = true;
-            }
             self.keyed |= tables::is_key(*class);
         }
         for (bit, count) in self.hints.iter_mut().enumerate() {
@@ -222,7 +217,9 @@ pub fn run(reading: &Reading) -> Vec<Hit> {
     }
     let mut machine =
         Machine { marks: vec![0; tables::states()], now: Vec::new(), hits: Vec::new(), at: 0 };
-    for token in &reading.tokens {
+    let mut near = Near { counts: vec![0; tables::classes()], end: 0 };
+    for (at, token) in reading.tokens.iter().enumerate() {
+        near.slide(reading, at);
         let before = std::mem::take(&mut machine.now);
         for (state, from) in &before {
             if reading.has(token, tables::class(*state)) {
@@ -233,10 +230,8 @@ pub fn run(reading: &Reading) -> Vec<Hit> {
         let edge = if token.edge { &[EDGE][..] } else { &[] };
         let classes = reading.classes.get(token.from..token.to).unwrap_or_default();
         for class in classes.iter().chain(edge) {
-            for (state, key) in tables::first(*class) {
-                let needed = *key <= ANY_ACROSS
-                    || reading.present.get(usize::from(*key)).copied().unwrap_or(false);
-                if needed {
+            for (state, keys) in tables::first(*class) {
+                if keys.iter().all(|key| near.has(*key)) {
                     machine.advance(*state, at);
                 }
             }
@@ -252,6 +247,43 @@ pub fn run(reading: &Reading) -> Vec<Hit> {
         same
     });
     machine.hits
+}
+
+/// No pattern spans more words than this.
+const REACH: usize = 80;
+
+/// How often each class occurs in the words ahead, as far as a pattern reaches.
+struct Near {
+    counts: Vec<u32>,
+    end: usize,
+}
+
+impl Near {
+    /// Moves the window so that it begins at token `at`.
+    fn slide(&mut self, reading: &Reading, at: usize) {
+        let classes = |t: &Token| reading.classes.get(t.from..t.to).unwrap_or_default();
+        while self.end < at + REACH
+            && let Some(token) = reading.tokens.get(self.end)
+        {
+            for class in classes(token) {
+                if let Some(count) = self.counts.get_mut(usize::from(*class)) {
+                    *count += 1;
+                }
+            }
+            self.end += 1;
+        }
+        if let Some(past) = at.checked_sub(1).and_then(|p| reading.tokens.get(p)) {
+            for class in classes(past) {
+                if let Some(count) = self.counts.get_mut(usize::from(*class)) {
+                    *count = count.saturating_sub(1);
+                }
+            }
+        }
+    }
+
+    fn has(&self, class: u16) -> bool {
+        self.counts.get(usize::from(class)).is_some_and(|count| *count > 0)
+    }
 }
 
 struct Machine {
