@@ -23,8 +23,9 @@ pub struct Automaton {
     classes: BTreeMap<BTreeSet<Atom>, u16>,
     class: Vec<u16>,
     next: Vec<Vec<u16>>,
-    /// For every consuming state that may begin a match: its class, state and key classes.
-    first: Vec<(u16, u16, [u16; 3])>,
+    /// For every consuming state that may begin a match: its class, state and key
+    /// classes, and whether the match may cross the end of a sentence.
+    first: Vec<(u16, u16, [u16; 3], bool)>,
     /// States already made, by class and what follows.
     known: BTreeMap<(u16, Vec<u16>), u16>,
 }
@@ -96,7 +97,7 @@ impl Automaton {
                 }
                 Some(ACCEPT) | None => return Err("a pattern matches nothing at all".into()),
                 Some(ANY | ANY_ACROSS) => return Err("a pattern begins with a gap".into()),
-                Some(class) => self.first.push((class, state, key)),
+                Some(class) => self.first.push((class, state, key, crosses(node))),
             }
         }
         Ok(())
@@ -110,6 +111,7 @@ impl Automaton {
                 out.entry(atom.clone()).or_default().push(*class);
             }
         }
+        out.values_mut().for_each(|list| list.sort_unstable());
         out
     }
 
@@ -132,12 +134,12 @@ impl Automaton {
         let classes = self.classes.len() + 3;
         let mut starts = vec![0_usize; classes + 1];
         for (class, at) in starts.iter_mut().enumerate() {
-            *at = self.first.partition_point(|(c, _, _)| usize::from(*c) < class);
+            *at = self.first.partition_point(|(c, _, _, _)| usize::from(*c) < class);
         }
         put(out, "FIRST_AT", "u32", &starts);
-        let first: Vec<(u16, [u16; 3])> = self.first.iter().map(|(_, s, k)| (*s, *k)).collect();
-        put(out, "FIRST", "(u16, [u16; 3])", &first);
-        let mut keys: Vec<u16> = self.first.iter().map(|(_, _, k)| k[0]).collect();
+        let first: Vec<_> = self.first.iter().map(|(_, s, k, x)| (*s, *k, *x)).collect();
+        put(out, "FIRST", "(u16, [u16; 3], bool)", &first);
+        let mut keys: Vec<u16> = self.first.iter().map(|(_, _, k, _)| k[0]).collect();
         keys.sort_unstable();
         keys.dedup();
         let is_key: Vec<bool> =
@@ -161,6 +163,16 @@ impl Automaton {
             table::write(name, &words, out)?;
         }
         Ok(())
+    }
+}
+
+/// Whether a pattern may cross the end of a sentence.
+fn crosses(node: &Node) -> bool {
+    match node {
+        Node::Gap(_, across) => *across,
+        Node::Class(_) | Node::Edge => false,
+        Node::Seq(list) | Node::Alt(list) => list.iter().any(crosses),
+        Node::Opt(inner) => crosses(inner),
     }
 }
 

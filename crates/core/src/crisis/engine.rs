@@ -80,6 +80,19 @@ impl Reading {
         self.tokens.push(Token { start: at, end: at, sentence, edge: true, from, to });
     }
 
+    /// Whether some pattern has all its keys: spares most short texts the big tables.
+    fn promising(&self) -> bool {
+        if self.tokens.len() > REACH {
+            return true;
+        }
+        let mut present = self.classes.clone();
+        present.sort_unstable();
+        present.dedup();
+        let has = |key: &u16| present.binary_search(key).is_ok();
+        let starts = present.iter().chain(&[EDGE]).flat_map(|class| tables::first(*class));
+        starts.into_iter().any(|(_, keys, _)| keys.iter().all(has))
+    }
+
     fn word(&mut self, word: &Word) {
         if word.spelled && self.spelled(word) {
             return;
@@ -143,15 +156,6 @@ impl Reading {
         self.push(before.start, word.end, from, hints);
         true
     }
-
-    fn has(&self, token: &Token, class: u16) -> bool {
-        match class {
-            ANY => !token.edge,
-            ANY_ACROSS => true,
-            EDGE => token.edge,
-            _ => self.classes.get(token.from..token.to).unwrap_or_default().contains(&class),
-        }
-    }
 }
 
 /// Adds the classes of a word as written, or else of the word it imitates.
@@ -177,8 +181,9 @@ fn forms(word: &Word, into: &mut Vec<u16>) -> u16 {
         attempts.push(text.chars().map(|c| leet(c, 'l')).collect());
         attempts.push(text.chars().filter(|c| !matches!(c, '*' | '#' | '!' | '+')).collect());
     }
-    for most in [2, 1] {
-        attempts.extend(squeeze(text, most));
+    let bytes = text.as_bytes();
+    if bytes.windows(3).any(|w| matches!(w, [a, b, c] if a == b && b == c)) || !text.is_ascii() {
+        attempts.extend([2, 1].into_iter().filter_map(|most| squeeze(text, most)));
     }
     if let Some(rest) = text.strip_prefix(['و', 'ف', 'ب', 'ل']) {
         attempts.push(rest.to_owned());
@@ -212,27 +217,38 @@ fn squeeze(text: &str, most: usize) -> Option<String> {
 
 /// Every match in a text. Work per word is bounded by the number of states.
 pub fn run(reading: &Reading) -> Vec<Hit> {
-    if !reading.keyed {
+    if !reading.keyed || !reading.promising() {
         return Vec::new();
     }
-    let mut machine =
-        Machine { marks: vec![0; tables::states()], now: Vec::new(), hits: Vec::new(), at: 0 };
-    let mut near = Near { counts: vec![0; tables::classes()], end: 0 };
+    let mut machine = Machine {
+        marks: vec![0; tables::states()],
+        seen: vec![0; tables::classes()],
+        now: Vec::new(),
+        hits: Vec::new(),
+        at: 0,
+    };
+    let mut wide = Near { counts: vec![0; tables::classes()], end: 0 };
+    let mut sentence = Near { counts: vec![0; tables::classes()], end: 0 };
+    let mut before = Vec::new();
     for (at, token) in reading.tokens.iter().enumerate() {
-        near.slide(reading, at);
-        let before = std::mem::take(&mut machine.now);
+        wide.slide(reading, at, |_| true);
+        sentence.slide(reading, at, |t| t.sentence == token.sentence);
+        let classes = reading.classes.get(token.from..token.to).unwrap_or_default();
+        machine.look(classes);
+        std::mem::swap(&mut before, &mut machine.now);
+        machine.now.clear();
         for (state, from) in &before {
-            if reading.has(token, tables::class(*state)) {
+            if machine.fits(token, tables::class(*state)) {
                 machine.advance(*state, *from);
             }
         }
-        let at = machine.at;
+        let from = machine.at;
         let edge = if token.edge { &[EDGE][..] } else { &[] };
-        let classes = reading.classes.get(token.from..token.to).unwrap_or_default();
         for class in classes.iter().chain(edge) {
-            for (state, keys) in tables::first(*class) {
+            for (state, keys, crosses) in tables::first(*class) {
+                let near = if *crosses { &wide } else { &sentence };
                 if keys.iter().all(|key| near.has(*key)) {
-                    machine.advance(*state, at);
+                    machine.advance(*state, from);
                 }
             }
         }
@@ -260,10 +276,11 @@ struct Near {
 
 impl Near {
     /// Moves the window so that it begins at token `at`.
-    fn slide(&mut self, reading: &Reading, at: usize) {
+    fn slide(&mut self, reading: &Reading, at: usize, reaches: impl Fn(&Token) -> bool) {
         let classes = |t: &Token| reading.classes.get(t.from..t.to).unwrap_or_default();
         while self.end < at + REACH
             && let Some(token) = reading.tokens.get(self.end)
+            && (reaches(token) || self.end <= at)
         {
             for class in classes(token) {
                 if let Some(count) = self.counts.get_mut(usize::from(*class)) {
@@ -289,12 +306,33 @@ impl Near {
 struct Machine {
     /// For each state, one more than the token at which it was last entered.
     marks: Vec<u32>,
+    /// For each class, one more than the token at which it was last seen.
+    seen: Vec<u32>,
     now: Vec<(u16, u32)>,
     hits: Vec<Hit>,
     at: u32,
 }
 
 impl Machine {
+    /// Notes the classes of the current token.
+    fn look(&mut self, classes: &[u16]) {
+        for class in classes {
+            if let Some(seen) = self.seen.get_mut(usize::from(*class)) {
+                *seen = self.at + 1;
+            }
+        }
+    }
+
+    /// Whether the current token is of a class.
+    fn fits(&self, token: &Token, class: u16) -> bool {
+        match class {
+            ANY => !token.edge,
+            ANY_ACROSS => true,
+            EDGE => token.edge,
+            _ => self.seen.get(usize::from(class)).is_some_and(|seen| *seen == self.at + 1),
+        }
+    }
+
     /// Enters every state after `state`, for a match that began at token `from`.
     fn advance(&mut self, state: u16, from: u32) {
         let mut stack: Vec<u16> = Vec::new();

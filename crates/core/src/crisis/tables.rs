@@ -114,8 +114,11 @@ pub fn next(state: u16) -> &'static [u16] {
     STATE_NEXT.get(from..to).unwrap_or_default()
 }
 
+/// A state a match may begin in, the classes it cannot do without, whether it crosses sentences.
+type First = (u16, [u16; 3], bool);
+
 /// The states a class may begin in, each with classes its pattern cannot do without.
-pub fn first(class: u16) -> &'static [(u16, [u16; 3])] {
+pub fn first(class: u16) -> &'static [First] {
     let class = usize::from(class);
     let from = FIRST_AT.get(class).map_or(0, |n| *n as usize);
     let to = FIRST_AT.get(class + 1).map_or(0, |n| *n as usize);
