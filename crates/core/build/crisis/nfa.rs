@@ -24,8 +24,8 @@ pub struct Automaton {
     class: Vec<u16>,
     next: Vec<Vec<u16>>,
     /// For every consuming state that may begin a match: its class, state and key
-    /// classes, and whether the match may cross the end of a sentence.
-    first: Vec<(u16, u16, [u16; 3], bool)>,
+    /// classes, whether the match may cross the end of a sentence, whether it is a sign.
+    first: Vec<(u16, u16, [u16; 3], [bool; 2])>,
     /// States already made, by class and what follows.
     known: BTreeMap<(u16, Vec<u16>), u16>,
 }
@@ -77,7 +77,12 @@ impl Automaton {
     }
 
     /// Adds a pattern of rule `rule`; it needs a word of each of `keys`.
-    pub fn add(&mut self, node: &Node, keys: &[BTreeSet<Atom>], rule: u16) -> Result<(), String> {
+    pub fn add(
+        &mut self,
+        node: &Node,
+        keys: &[BTreeSet<Atom>],
+        (rule, sign): (u16, bool),
+    ) -> Result<(), String> {
         let one = self.class_of(keys.first().ok_or("no key")?)?;
         let mut key = [one; 3];
         for (to, atoms) in key.iter_mut().zip(keys) {
@@ -97,7 +102,7 @@ impl Automaton {
                 }
                 Some(ACCEPT) | None => return Err("a pattern matches nothing at all".into()),
                 Some(ANY | ANY_ACROSS) => return Err("a pattern begins with a gap".into()),
-                Some(class) => self.first.push((class, state, key, crosses(node))),
+                Some(class) => self.first.push((class, state, key, [crosses(node), sign])),
             }
         }
         Ok(())
@@ -111,7 +116,9 @@ impl Automaton {
                 out.entry(atom.clone()).or_default().push(*class);
             }
         }
-        out.values_mut().for_each(|list| list.sort_unstable());
+        for list in out.values_mut() {
+            list.sort_unstable();
+        }
         out
     }
 
@@ -138,7 +145,7 @@ impl Automaton {
         }
         put(out, "FIRST_AT", "u32", &starts);
         let first: Vec<_> = self.first.iter().map(|(_, s, k, x)| (*s, *k, *x)).collect();
-        put(out, "FIRST", "(u16, [u16; 3], bool)", &first);
+        put(out, "FIRST", "First", &first);
         let mut keys: Vec<u16> = self.first.iter().map(|(_, _, k, _)| k[0]).collect();
         keys.sort_unstable();
         keys.dedup();

@@ -220,6 +220,7 @@ const EVERYDAY: &str = "end life want need know time going take work day back ou
     get got one out over now up go day find keep left like new off only first best way run is \
     last long made next note people still that them then today tonight tomorrow use very while \
     write written help tell thing things think some more most no than into before after anymore \
+    please just someone somebody already really would could should people always \
     live living alive here gone done better best message word words plan place point reason";
 
 fn cost(atoms: &BTreeSet<Atom>, common: &BTreeSet<String>) -> usize {

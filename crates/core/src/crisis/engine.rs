@@ -80,17 +80,14 @@ impl Reading {
         self.tokens.push(Token { start: at, end: at, sentence, edge: true, from, to });
     }
 
-    /// Whether some pattern has all its keys: spares most short texts the big tables.
+    /// Whether some sign has all its keys: spares most texts the big tables.
     fn promising(&self) -> bool {
-        if self.tokens.len() > REACH {
-            return true;
-        }
         let mut present = self.classes.clone();
         present.sort_unstable();
         present.dedup();
         let has = |key: &u16| present.binary_search(key).is_ok();
         let starts = present.iter().chain(&[EDGE]).flat_map(|class| tables::first(*class));
-        starts.into_iter().any(|(_, keys, _)| keys.iter().all(has))
+        starts.into_iter().any(|(_, keys, [_, sign])| *sign && keys.iter().all(has))
     }
 
     fn word(&mut self, word: &Word) {
@@ -245,7 +242,7 @@ pub fn run(reading: &Reading) -> Vec<Hit> {
         let from = machine.at;
         let edge = if token.edge { &[EDGE][..] } else { &[] };
         for class in classes.iter().chain(edge) {
-            for (state, keys, crosses) in tables::first(*class) {
+            for (state, keys, [crosses, _]) in tables::first(*class) {
                 let near = if *crosses { &wide } else { &sentence };
                 if keys.iter().all(|key| near.has(*key)) {
                     machine.advance(*state, from);
