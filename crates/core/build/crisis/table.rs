@@ -25,7 +25,11 @@ pub fn write(
         (0..=mask + 1).map(|b| list.partition_point(|(bucket, _, _)| *bucket < b)).collect();
     // Which lengths occur, so that most prefixes and suffixes are never looked up.
     let lengths = words.keys().fold(0_u64, |set, word| set | 1 << word.len().min(63));
-    let _ = writeln!(out, "static {name}: Table = Table {{ mask: {mask}, lengths: 0x{lengths:X}, ");
+    let lengths = lengths.to_be_bytes();
+    let _ = writeln!(
+        out,
+        "static {name}: Table = Table {{ mask: {mask}, lengths: u64::from_be_bytes({lengths:?}), "
+    );
     let _ = writeln!(out, "at: &{at:?}, entries: &[");
     for (_, word, (classes, langs)) in list {
         let _ = writeln!(out, "({word:?}, &{classes:?}, {langs}),");

@@ -50,7 +50,8 @@ const LATIN_MORE: &str = "\
     uuyyyyyyyy......";
 
 /// Small capitals and letter-like signs, each followed by its plain letter.
-const SIGNS: &str = "ᴀaɑaªaʙbɓbᴄcℂcᴅdɖdɗdᴇeɛeꜰfɡgɢgʜhℎhɪiℹiᴊjᴋkʟlℓlᴍmɴnⁿnᴏoºoᴘpʀrꜱsᴛtᴜuᴠvᴡwʏyᴢz";
+const SIGNS: &str = "ᴀaɑaªaʙbɓbᴄcℂcᴅdɖdɗdᴇeɛeꜰfɡgɢgʜhℎhɪiℹiᴊjᴋkʟlℓl\
+    ᴍmɴnⁿnᴏoºoᴘpʀrꜱsᴛtᴜuᴠvᴡwʏyᴢz";
 
 /// The base of an accented letter, a small capital or a letter-like sign.
 fn base(c: char) -> Option<char> {
