@@ -100,13 +100,13 @@ impl Tables {
                 spec_source(family, program).map_err(|e| format!("{:?}: {e}", program.names))?,
             );
         }
-        put(&mut s, "];\ntype Named = (&'static str, u16, &'static [&'static Rule]);\n".to_owned());
+        put(&mut s, "];\ntype Named = (&'static str, u16, &'static [&'static Rule]);\n");
         put(&mut s, format!("static PROGRAMS: [Named; {}] = [\n", self.names.len()));
         for (name, index) in &self.names {
             let rules = by_program.get(name.as_str()).map(Vec::as_slice).unwrap_or_default();
             put(&mut s, format!("({name:?}, {index}, &{}),\n", rule_refs(rules)));
         }
-        put(&mut s, "];\n".to_owned());
+        put(&mut s, "];\n");
         for (pattern, table) in [("*", "UNLISTED"), ("**", "EVERYWHERE"), ("*?", "LOOKING")] {
             let rules = by_program.get(pattern).map(Vec::as_slice).unwrap_or_default();
             put(
@@ -122,7 +122,10 @@ impl Tables {
     }
 
     fn write_assignments(&self, s: &mut String) -> Result<(), String> {
-        put(s, "/// What setting a variable costs.\n#[derive(Debug)]\npub struct Assignment {\n/// Stable id.\npub id: &'static str,\n/// Variable names (globs).\npub names: &'static [Glob],\n/// Values (globs); empty for any.\npub values: &'static [Glob],\n/// Cost.\npub tier: Tier,\n/// Sentence.\npub say: &'static str,\n/// Must match.\npub examples: &'static [&'static str],\n/// Must not.\npub counter_examples: &'static [&'static str],\n}\n/// Every assignment rule.\npub static ASSIGNMENTS: &[Assignment] = &[\n".to_owned());
+        put(
+            s,
+            "/// What setting a variable costs.\n#[derive(Debug)]\npub struct Assignment {\n/// Stable id.\npub id: &'static str,\n/// Variable names (globs).\npub names: &'static [Glob],\n/// Values (globs); empty for any.\npub values: &'static [Glob],\n/// Cost.\npub tier: Tier,\n/// Sentence.\npub say: &'static str,\n/// Must match.\npub examples: &'static [&'static str],\n/// Must not.\npub counter_examples: &'static [&'static str],\n}\n/// Every assignment rule.\npub static ASSIGNMENTS: &[Assignment] = &[\n",
+        );
         for a in &self.assignments {
             put(
                 s,
@@ -138,7 +141,7 @@ impl Tables {
                 ),
             );
         }
-        put(s, "];\n".to_owned());
+        put(s, "];\n");
         Ok(())
     }
 }

@@ -7,7 +7,10 @@ use super::source::{glob, put, tier};
 
 /// Path classes in file order: the first pattern that fits decides.
 pub fn write_paths(file: &PathFile, s: &mut String) -> Result<(), String> {
-    put(s, "/// Path classes, the order of `rules/paths.toml`.\npub static CLASSES: &[PathClass] = &[\n".to_owned());
+    put(
+        s,
+        "/// Path classes, the order of `rules/paths.toml`.\npub static CLASSES: &[PathClass] = &[\n",
+    );
     for c in &file.class {
         let wrap = |e: String| format!("path class `{}`: {e}", c.id);
         put(
@@ -25,7 +28,13 @@ pub fn write_paths(file: &PathFile, s: &mut String) -> Result<(), String> {
             ),
         );
     }
-    put(s, "];\n".to_owned());
+    put(s, "];\n");
+    write_patterns(file, s);
+    Ok(())
+}
+
+/// The patterns, by what of a path they look at.
+fn write_patterns(file: &PathFile, s: &mut String) {
     let mut names: BTreeMap<&str, usize> = BTreeMap::new();
     let mut dirs: BTreeMap<&str, usize> = BTreeMap::new();
     let mut name_globs = Vec::new();
@@ -83,9 +92,8 @@ pub fn write_paths(file: &PathFile, s: &mut String) -> Result<(), String> {
         for (first, patterns) in map {
             put(s, format!("({first:?}, &[{}]),\n", patterns.join(", ")));
         }
-        put(s, "];\n".to_owned());
+        put(s, "];\n");
     }
-    Ok(())
 }
 
 /// `/etc/x` → `etc`, `~/.ssh/x` → `.ssh`, `.git/x` → `.git`.
@@ -98,9 +106,7 @@ fn path_pattern(p: &str, class: usize) -> String {
     let (shape, text) = if let Some(folder) = p.strip_suffix("**") {
         let folder = folder.strip_suffix('/').unwrap_or(folder);
         (if folder.contains('*') { "PartsTree" } else { "Tree" }, folder)
-    } else if !p.contains('*') {
-        ("Exact", p)
-    } else if p == "*" || p == ".*" {
+    } else if !p.contains('*') || p == "*" || p == ".*" {
         ("Exact", p)
     } else if let Some(folder) = p.strip_suffix("/*").filter(|f| !f.contains('*')) {
         ("Star", folder)

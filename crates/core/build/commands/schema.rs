@@ -17,6 +17,7 @@ pub struct File {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a word of the rule files")]
 pub struct Program {
     pub names: Vec<String>,
     pub base: String,
@@ -59,6 +60,7 @@ pub struct Program {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a word of the rule files")]
 pub struct Wrapper {
     #[serde(default)]
     pub sub: String,
@@ -93,6 +95,7 @@ pub struct Interpreter {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a word of the rule files")]
 pub struct Rule {
     pub id: String,
     pub programs: Vec<String>,

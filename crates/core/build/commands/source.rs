@@ -1,7 +1,6 @@
 //! Small pieces of Rust source: tiers, effects, globs, flags.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 pub fn touch_pairs(map: &BTreeMap<String, String>) -> Result<String, String> {
     let mut s = String::new();
@@ -122,7 +121,7 @@ pub fn glob(pattern: &str) -> String {
     };
     let needs = text
         .bytes()
-        .filter(|b| !matches!(b, b'*' | b'?') && !(fold && b.is_ascii_alphabetic()))
+        .filter(|b| !(matches!(b, b'*' | b'?') || fold && b.is_ascii_alphabetic()))
         .fold(0u64, |set, b| set | 1 << (b & 63));
     format!("Glob {{ text: {text:?}, shape: Shape::{shape}, fold: {fold}, needs: {needs:#x} }}")
 }
@@ -147,7 +146,6 @@ pub fn list(items: &[String]) -> String {
     format!("&{items:?}")
 }
 
-pub fn put(s: &mut String, text: String) {
-    // Writing into a String cannot fail.
-    let _ = s.write_str(&text);
+pub fn put(s: &mut String, text: impl AsRef<str>) {
+    s.push_str(text.as_ref());
 }

@@ -36,7 +36,7 @@ impl<'a> Reader<'a> {
                 return self.here_document(number).map(Some);
             }
             [b'<', b'>', ..] => (2, Redirect::Both),
-            [b'<', b'&', ..] | [b'>', b'&', ..] => (2, Redirect::Duplicate),
+            [b'<' | b'>', b'&', ..] => (2, Redirect::Duplicate),
             [b'&', b'>', b'>', ..] if at == start => (3, Redirect::Append),
             [b'&', b'>', ..] if at == start => (2, Redirect::Write),
             [b'>', b'>', ..] => (2, Redirect::Append),

@@ -55,6 +55,7 @@ pub enum Inner {
 
 /// A program that runs another command named in its own words.
 #[derive(Debug, Clone, Copy)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a word of the rule files")]
 pub struct Wrapper {
     /// Which subcommand wraps (`docker exec`); empty for the program itself.
     pub sub: &'static str,
@@ -159,6 +160,7 @@ pub struct PathPattern {
 
 /// One rule about a program.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a word of the rule files")]
 pub struct Rule {
     /// Stable id, `family.what.which`.
     pub id: &'static str,
@@ -210,6 +212,7 @@ pub struct Rule {
 
 /// Everything known of one program.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a word of the rule files")]
 pub struct Spec {
     /// Its family: the rule file it stands in.
     pub family: &'static str,
