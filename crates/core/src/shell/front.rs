@@ -43,11 +43,13 @@ pub fn read(text: &str, ctx: &Context<'_>, out: &mut Findings) {
         shared.fixed = Some(Span::new(0, text.len()));
         shared.text(&clean, Flow::none());
     }
-    if let Some(ascii) = narrowed(&clean) {
+    if !clean.is_ascii()
+        && let Some(ascii) = narrowed(&clean)
+    {
         wide_letters(&ascii, ctx, out);
     }
     together(out);
-    if out.has_doubt(Doubt::UnknownProgram) && clean.contains(' ') {
+    if out.has_doubt(Doubt::UnknownProgram) && is_prose(&clean) {
         prose(&clean, out);
     }
 }
@@ -142,6 +144,15 @@ fn together(out: &mut Findings) {
     {
         add(out, &signs::REVERSE_SHELL, None);
     }
+}
+
+/// Several words, and nothing that only commands have: no option, path, variable or operator.
+fn is_prose(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let technical = |b: &u8| matches!(b, b'/' | b'=' | b'$' | b'|' | b'<' | b'>' | b'`' | b'{' | b'&' | b'*');
+    !bytes.iter().any(technical)
+        && text.split_whitespace().nth(2).is_some()
+        && !text.split_whitespace().any(|word| word.starts_with('-') && word.len() > 1)
 }
 
 /// Words of a person instead of a command: new orders for the agent, or a cry for help.

@@ -41,14 +41,15 @@ impl<'t> Walker<'t, '_, '_, '_> {
         if act == Act::DeleteTree && path.starts_with("\0/") && path.len() <= 3 {
             tier = tier.max(Tier::High);
         }
-        let shown = path.replace(UNKNOWN, "…");
         let out = &mut *self.shared.out;
+        if act == Act::Read && tier < Tier::Medium {
+            out.effect(Effect::Read);
+            return Taint::FILE;
+        }
+        let shown = path.replace(UNKNOWN, "…");
         let (code, verb) = match act {
             Act::Read => {
                 out.effect(Effect::Read);
-                if tier < Tier::Medium {
-                    return Taint::FILE;
-                }
                 out.effect(Effect::Secret);
                 out.impact.secrets.add(&shown);
                 ("path.read", "Reads")
