@@ -8,8 +8,12 @@ mod code;
 mod commands;
 #[path = "build/crisis.rs"]
 mod crisis;
+#[path = "build/injection.rs"]
+mod injection;
 #[path = "build/tools.rs"]
 mod tools;
+#[path = "build/words.rs"]
+mod words;
 
 fn main() -> Result<(), String> {
     println!("cargo::rerun-if-changed=rules");
@@ -17,7 +21,9 @@ fn main() -> Result<(), String> {
     let rules = PathBuf::from("rules");
     let out = PathBuf::from(std::env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?);
     commands::generate(&rules.join("commands"), &out)?;
+    words::generate(&rules.join("words.txt"), &out)?;
     tools::generate(&rules.join("tools"), &out)?;
     code::generate(&rules.join("code"), &out)?;
+    injection::generate(&rules.join("injection.toml"), &out)?;
     crisis::generate(&rules.join("crisis"), &out)
 }

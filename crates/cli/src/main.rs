@@ -1,3 +1,116 @@
 //! The binary `countersign`: parse, call, print, exit.
 
-fn main() {}
+mod args;
+mod assess;
+mod card;
+mod core_api;
+mod door;
+mod eval;
+mod excerpt;
+mod failure;
+mod lines;
+mod plan;
+mod rules;
+mod screen;
+mod stream;
+mod terminal;
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::Parser;
+use clap::error::ErrorKind;
+
+use failure::Failure;
+
+fn main() -> ExitCode {
+    match run(std::env::args_os().skip(1)) {
+        Ok(code) => code,
+        Err(failure) => {
+            if let Failure::Input(_) = failure {
+                // Nobody is left to tell if standard error is gone.
+                let _ = writeln!(io::stderr(), "countersign: {failure}");
+            }
+            failure.exit_code()
+        }
+    }
+}
+
+fn run(words: impl Iterator<Item = OsString>) -> Result<ExitCode, Failure> {
+    let mut texts = Vec::new();
+    for (at, word) in words.enumerate() {
+        let text = word
+            .into_string()
+            .map_err(|_| Failure::Input(format!("argument {} is not UTF-8", at + 1)))?;
+        texts.push(text);
+    }
+    // Only the command that was named is built: a gate in front of every call starts often.
+    match texts.first().map(String::as_str) {
+        Some("assess") if is_plain(&texts) => {
+            let command = texts.pop();
+            assess::run(&args::Assess { command, ..args::Assess::default() })
+        }
+        Some("assess") => with(&texts, |args| assess::run(&args)),
+        Some("screen") => with(&texts, |args| screen::run(&args)),
+        Some("plan") => with(&texts, |args| plan::run(&args)),
+        Some("rules") => with(&texts, |args| rules::run(&args)),
+        Some("eval") => with(&texts, |args| eval::run(&args)),
+        None => greet(),
+        Some(_) => anything_else(&texts),
+    }
+}
+
+/// Just `assess 'command'`: no flags, nothing to parse, so no parser is built either.
+fn is_plain(texts: &[String]) -> bool {
+    matches!(texts, [_, command] if !command.starts_with('-'))
+}
+
+fn with<A: Parser>(
+    texts: &[String],
+    command: impl FnOnce(A) -> Result<ExitCode, Failure>,
+) -> Result<ExitCode, Failure> {
+    match A::try_parse_from(texts) {
+        Ok(args) => command(args),
+        Err(error) => explain(&error),
+    }
+}
+
+/// Help, version, and what we do not know.
+fn anything_else(texts: &[String]) -> Result<ExitCode, Failure> {
+    let words = std::iter::once("countersign").chain(texts.iter().map(String::as_str));
+    match args::Top::try_parse_from(words) {
+        Ok(_) => greet(),
+        Err(error) => explain(&error),
+    }
+}
+
+/// Help goes to standard output whole; an error becomes one line.
+fn explain(error: &clap::Error) -> Result<ExitCode, Failure> {
+    let text = error.render().to_string();
+    if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+        io::stdout().lock().write_all(text.as_bytes())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let what = text.split("\n\nUsage:").next().unwrap_or_default();
+    let what = what.strip_prefix("error: ").unwrap_or(what).trim();
+    let parts =
+        what.split("\n\n").map(|part| part.lines().map(str::trim).collect::<Vec<_>>().join(" "));
+    let what = parts.collect::<Vec<_>>().join("; ");
+    Err(Failure::Input(format!("{what} (see --help)")))
+}
+
+fn greet() -> Result<ExitCode, Failure> {
+    io::stdout().lock().write_all(GREETING.as_bytes())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+const GREETING: &str = "\
+Countersign stands between an AI agent and its tools: the agent proposes, a person disposes.
+This version judges calls; it does not yet wait for a person's answer (the gate comes next).
+
+Try:
+  countersign assess 'rm -rf /tmp/build'    what would it do, how risky is it, and why
+  countersign rules list                    what is known to be dangerous
+  countersign --help                        everything else
+";

@@ -6,6 +6,13 @@ use crate::context::Context;
 use crate::json::Value;
 use crate::tier::Tier;
 
+mod read;
+
+#[cfg(test)]
+mod tests;
+
+pub use read::CallError;
+
 /// What an MCP server says about its tool. May raise a risk, never lower it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Annotations {

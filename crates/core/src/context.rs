@@ -59,6 +59,16 @@ impl Environment {
         }
     }
 
+    /// The one name under which it is written and hashed.
+    pub const fn label(self) -> &'static str {
+        match self {
+            Environment::Workstation => "workstation",
+            Environment::Production => "production",
+            Environment::Ci => "ci",
+            Environment::Container => "container",
+        }
+    }
+
     /// Whether the local file system can be thrown away.
     pub fn is_disposable(self) -> bool {
         matches!(self, Environment::Ci | Environment::Container)

@@ -6,6 +6,7 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 
+use crate::assess::HumanImpact;
 use crate::effect::{Effect, Effects};
 use crate::impact::Impact;
 use crate::tier::{Points, Tier};
@@ -118,6 +119,8 @@ pub struct Findings {
     doubts: u8,
     /// Whether everything seen can be undone with ordinary means.
     irreversible: bool,
+    /// How near what was seen comes to a person, where a reader knows.
+    human: Option<HumanImpact>,
 }
 
 impl Findings {
@@ -156,6 +159,16 @@ impl Findings {
     /// Whether something seen cannot be undone.
     pub fn is_irreversible(&self) -> bool {
         self.irreversible
+    }
+
+    /// Notes how near something comes to a person; the nearest stays.
+    pub fn human(&mut self, human: HumanImpact) {
+        self.human = self.human.max(Some(human));
+    }
+
+    /// How near it comes to a person, as far as a reader knew.
+    pub fn nearest_human(&self) -> Option<HumanImpact> {
+        self.human
     }
 
     /// The highest tier among the patterns so far.

@@ -1,5 +1,6 @@
 //! The pure judgement of Countersign: no I/O, no clock, no randomness; same input, same output.
 
+pub mod assess;
 pub mod batch;
 pub mod call;
 pub mod canon;
@@ -13,7 +14,12 @@ pub mod impact;
 pub mod json;
 pub mod paths;
 pub mod phrase;
+pub mod rules;
+pub mod score;
 pub mod shell;
+pub mod show;
 pub mod sql;
+pub mod text;
 pub mod tier;
+pub mod tools;
 pub mod verdict;

@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 use crate::glob;
 use crate::shell::tables::{
-    CLASSES, DIRS, HOME_PATHS, LOCAL_PATHS, NAME_GLOBS, NAMES, PathClass, ROOT_PATHS,
+    CLASSES, DIRS, HOME_PATHS, LOCAL_PATHS, NAME_GLOBS, NAMES, PathClass, PathPattern, PathShape,
+    ROOT_PATHS,
 };
 use crate::tier::Tier;
 
@@ -51,26 +52,33 @@ pub fn class_of(path: &str, cwd: Option<&str>) -> &'static PathClass {
     if let Ok(at) = NAMES.binary_search_by(|(n, _)| (*n).cmp(last)) {
         NAMES.get(at).into_iter().for_each(|(_, c)| offer(*c));
     }
+    let bytes = glob::bytes_of(last);
     for (pattern, class) in NAME_GLOBS {
-        if glob::matches(pattern, last) {
+        if pattern.fits(last, bytes) {
             offer(*class);
         }
     }
-    if path.contains("/.") || path.starts_with('.') || path.contains("gcloud") {
-        for part in path.split('/') {
-            if let Ok(at) = DIRS.binary_search_by(|(n, _)| (*n).cmp(part)) {
-                DIRS.get(at).into_iter().for_each(|(_, c)| offer(*c));
-            }
+    for part in path.split('/') {
+        if let Ok(at) = DIRS.binary_search_by(|(n, _)| (*n).cmp(part)) {
+            DIRS.get(at).into_iter().for_each(|(_, c)| offer(*c));
         }
     }
-    let patterns = match path.as_bytes().first() {
-        Some(b'/') => ROOT_PATHS,
-        Some(b'~') => HOME_PATHS,
-        _ => LOCAL_PATHS,
+    let (table, rest) = match path.as_bytes().first() {
+        Some(b'/') => (ROOT_PATHS, path.get(1..).unwrap_or_default()),
+        Some(b'~') => (HOME_PATHS, path.get(2..).unwrap_or_default()),
+        _ => (LOCAL_PATHS, path.as_ref()),
     };
-    // Patterns stand in class order, so the first that fits is the gravest of its kind.
-    if let Some((_, class)) = patterns.iter().find(|(pattern, _)| fits(pattern, &path)) {
-        offer(*class);
+    let first = rest.split('/').next().unwrap_or_default();
+    for key in ["", first] {
+        let Ok(at) = table.binary_search_by(|(k, _)| (*k).cmp(key)) else { continue };
+        let patterns = table.get(at).map(|(_, p)| *p).unwrap_or_default();
+        // Patterns stand in class order, so the first that fits is the gravest of its kind.
+        if let Some(pattern) = patterns.iter().find(|p| fits(p, &path)) {
+            offer(pattern.class);
+        }
+        if first.is_empty() {
+            break;
+        }
     }
     // INVARIANT: `best` is an index of CLASSES; the last class fits every path.
     CLASSES.get(best).unwrap_or(&LAST)
@@ -87,34 +95,23 @@ static LAST: PathClass = PathClass {
     change_tree: Tier::High,
 };
 
-/// `/etc/**` fits `/etc` and all below; otherwise parts must agree one by one.
-fn fits(pattern: &str, path: &str) -> bool {
-    if let Some(prefix) = pattern.strip_suffix("**") {
-        let folder = prefix.strip_suffix('/').unwrap_or(prefix);
-        if !folder.contains('*') {
-            return path
-                .strip_prefix(folder)
-                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || folder.is_empty());
+fn fits(pattern: &PathPattern, path: &str) -> bool {
+    let text = pattern.text;
+    match pattern.shape {
+        PathShape::Exact => path == text,
+        PathShape::Tree => path
+            .strip_prefix(text)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || text.is_empty()),
+        PathShape::Star => {
+            let rest = path.strip_prefix(text).and_then(|r| r.strip_prefix('/'));
+            rest.is_some_and(|r| r == "*" || r == "\0")
         }
-        let depth = folder.split('/').count();
-        let mut parts = path.split('/');
-        return folder.split('/').all(|p| parts.next().is_some_and(|q| glob::matches(p, q)))
-            && path.split('/').count() >= depth;
+        PathShape::Parts | PathShape::PartsTree => {
+            let mut parts = path.split('/');
+            text.split('/').all(|p| parts.next().is_some_and(|q| glob::matches(p, q)))
+                && (pattern.shape == PathShape::PartsTree || parts.next().is_none())
+        }
     }
-    if !pattern.contains('*') {
-        return pattern == path;
-    }
-    // A last part `*` stands for the shell's own star (everything here), not for any one name.
-    if pattern == "*" {
-        return path == "*";
-    }
-    if let Some(folder) = pattern.strip_suffix("/*").filter(|f| !f.contains('*')) {
-        let rest = path.strip_prefix(folder).and_then(|r| r.strip_prefix('/'));
-        return rest.is_some_and(|r| r == "*" || r == "\0");
-    }
-    let mut parts = path.split('/');
-    pattern.split('/').all(|p| parts.next().is_some_and(|q| glob::matches(p, q)))
-        && parts.next().is_none()
 }
 
 /// Folds a path: `//`, `.`, `..`, homes of named users to `~`, and joins it to a known folder.

@@ -1,7 +1,28 @@
 //! Code given as text: Python, JavaScript and the other interpreters, read for what it would do.
 
+mod act;
+mod expr;
+mod hand;
+mod lex;
+mod names;
+mod ops;
+mod paths;
+mod quote;
+mod reader;
+mod strings;
+mod table;
+#[cfg(test)]
+mod tests;
+mod text;
+mod url;
+mod value;
+
 use crate::context::Context;
-use crate::finding::Findings;
+use crate::finding::{Doubt, Finding, Findings};
+use crate::tier::Tier;
+
+/// Longest code that is read.
+const SIZE_LIMIT: usize = 1 << 20;
 
 /// A language code can be written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,4 +42,24 @@ pub enum Language {
 }
 
 /// Reads code and adds what it would do. `base` is where the code starts in its argument.
-pub fn read(_lang: Language, _text: &str, _base: usize, _ctx: &Context<'_>, _out: &mut Findings) {}
+pub fn read(lang: Language, text: &str, base: usize, ctx: &Context<'_>, out: &mut Findings) {
+    read_at(lang, text, base, ctx, 0, out);
+}
+
+/// The same for code found at some depth of shell in code in shell.
+pub(crate) fn read_at(
+    lang: Language,
+    text: &str,
+    base: usize,
+    ctx: &Context<'_>,
+    depth: u8,
+    out: &mut Findings,
+) {
+    if text.len() > SIZE_LIMIT {
+        out.doubt(Doubt::Unreadable);
+        out.add(Finding::pattern("code.too_long", Tier::High, "This code is too long to be read."));
+        return;
+    }
+    let ctx = *ctx;
+    reader::Reader::new(lang, text, base, &ctx, depth, out).run();
+}

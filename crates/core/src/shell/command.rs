@@ -6,7 +6,7 @@ use super::expand::Arg;
 use super::flow::{Flow, Taint};
 use super::invocation::Invocation;
 use super::signs;
-use super::tables::{self, EVERYWHERE, Inner, Rule, Spec, Touch, UNLISTED, Wrapper};
+use super::tables::{self, EVERYWHERE, LOOKING, Rule, Spec, Touch, UNLISTED};
 use super::walk::Walker;
 use crate::effect::Effect;
 use crate::finding::{Doubt, Factor, Finding, Span};
@@ -21,6 +21,13 @@ impl<'t> Walker<'t, '_, '_, '_> {
     pub(super) fn command(&mut self, args: &[Arg<'t>], stdin: Flow, span: Span) -> Flow {
         let Some(first) = args.first() else { return stdin };
         if first.is_unknown() || first.text.is_empty() {
+            // `$DIR/bin/python`: the folder is open, the program is not.
+            let known = first.text.rsplit_once('/').filter(|(_, name)| !name.contains(UNKNOWN));
+            if let Some(known) = known.and_then(|(_, name)| resolve(name)) {
+                self.shared.out.doubt(Doubt::DynamicArguments);
+                self.shared.sign(&signs::UNKNOWN_FOLDER, Some(first.span));
+                return self.known(known, args, stdin, span);
+            }
             return self.dynamic(args, &stdin, span);
         }
         if let Some(flow) = self.builtin(args, &stdin, span) {
@@ -61,7 +68,8 @@ impl<'t> Walker<'t, '_, '_, '_> {
         };
         self.shared.sign(sign, Some(span));
         let inv = Invocation::new(args, None);
-        let recursive = inv.has_any(&["-r", "-R", "--recursive"]) && inv.has_any(&["-f", "--force"]);
+        let recursive =
+            inv.has_one(&["-r", "-R", "--recursive"]) && inv.has_one(&["-f", "--force"]);
         if recursive {
             self.shared.sign(&signs::DYNAMIC_DELETE, Some(span));
             for index in &inv.operands {
@@ -133,7 +141,8 @@ impl<'t> Walker<'t, '_, '_, '_> {
         self.shared.out.doubt(Doubt::UnknownProgram);
         self.shared.out.impact.programs.add(&first.text);
         let odd = first.text.contains('/') && is_odd_place(&first.text);
-        let sign = match (self.shared.root, odd) {
+        let looks = LOOKING.iter().any(|rule| inv.fits(rule, stdin.present, true));
+        let sign = match (self.shared.root && !looks, odd) {
             (true, _) => &signs::UNKNOWN_AS_ROOT,
             (_, true) => &signs::ODD_PLACE,
             _ => &signs::UNKNOWN_PROGRAM,
@@ -156,18 +165,21 @@ impl<'t> Walker<'t, '_, '_, '_> {
         let inv = Invocation::new(args, Some(spec));
         spec.effects.iter().for_each(|e| self.shared.out.effect(*e));
         let describes = spec.wrappers.is_empty() && spec.interpreter.is_none();
-        if describes && inv.has_any(&["--help", "--version"]) {
+        if describes && inv.has_one(&["--help", "--version"]) {
             return Flow::unknown(Taint::default());
         }
         let dry = inv.has_any(spec.dry);
+        let secret_before = self.shared.out.effects.has(Effect::Secret);
         let matched = self.rules(rules, &inv, stdin.present, span);
+        let reveals = !secret_before && self.shared.out.effects.has(Effect::Secret);
         if !spec.inert {
             self.rules(EVERYWHERE, &inv, stdin.present, span);
         }
         if self.shared.root && spec.base >= Tier::Low {
             self.as_root(span);
         }
-        if let Some(wrapper) = spec.wrappers.iter().find(|w| w.sub.is_empty() || inv.sub(w.sub).is_some()) {
+        if let Some(wrapper) = spec.wrappers.iter().find(|w| w.sub.is_empty() || inv.begins(w.sub))
+        {
             if let Some(flow) = self.wrapped(wrapper, spec, &inv, &stdin, span) {
                 return flow;
             }
@@ -184,9 +196,13 @@ impl<'t> Walker<'t, '_, '_, '_> {
         if !matched && !dry && spec.base > Tier::Safe {
             self.base(spec, span);
         }
-        let taint = taint.and(stdin.taint);
+        let revealed = if reveals { Taint::SECRET } else { Taint::default() };
+        let taint = taint.and(stdin.taint).and(revealed);
         if spec.sends {
             self.sent(stdin.taint, taint, span);
+        }
+        if rules.iter().any(|r| r.settings && inv.fits(r, stdin.present, self.shared.root)) {
+            return Flow::text(String::new());
         }
         if let Some(flow) = self.output(&inv, &stdin) {
             return Flow { taint: flow.taint.and(taint), ..flow };
@@ -235,7 +251,13 @@ impl<'t> Walker<'t, '_, '_, '_> {
     }
 
     /// Holds rules against a call; whether any matched.
-    fn rules(&mut self, rules: &[&'static Rule], inv: &Invocation<'_, 't>, stdin: bool, span: Span) -> bool {
+    fn rules(
+        &mut self,
+        rules: &[&'static Rule],
+        inv: &Invocation<'_, 't>,
+        stdin: bool,
+        span: Span,
+    ) -> bool {
         let mut matched = false;
         for rule in rules {
             if !inv.fits(rule, stdin, self.shared.root) {
@@ -246,12 +268,11 @@ impl<'t> Walker<'t, '_, '_, '_> {
             if rule.irreversible {
                 self.shared.out.irreversible();
             }
-            if rule.tier > Tier::Safe {
-                let mut finding = Finding::pattern(rule.id, rule.tier, rule.say);
-                finding.safer = rule.safer.map(Into::into);
-                finding.span = Some(span);
-                self.shared.out.add(finding);
-            }
+            // A rule of SAFE weighs nothing but says why nobody is asked.
+            let mut finding = Finding::pattern(rule.id, rule.tier, rule.say);
+            finding.safer = rule.safer.map(Into::into);
+            finding.span = Some(span);
+            self.shared.out.add(finding);
         }
         matched
     }
@@ -272,7 +293,9 @@ impl<'t> Walker<'t, '_, '_, '_> {
         let tail_from = count.saturating_sub(operands.tail.len()).max(lead.len().min(count));
         let in_place = inv.has_any(spec.in_place);
         let skip_tail = spec.touches.iter().any(|(n, t)| {
-            matches!(t, Touch::Write) && !operands.tail.is_empty() && inv.values.iter().any(|(m, _)| m == n)
+            matches!(t, Touch::Write)
+                && !operands.tail.is_empty()
+                && inv.values.iter().any(|(m, _)| m == n)
         });
         for (i, index) in inv.operands.iter().enumerate() {
             let Some(arg) = inv.arg(*index) else { continue };
@@ -313,7 +336,9 @@ impl<'t> Walker<'t, '_, '_, '_> {
                 Taint::default()
             }
             Touch::Upload => {
-                if stdin.taint.has(Taint::SECRET) && arg.text.ends_with('-') {
+                let from_stdin = stdin.taint.has(Taint::SECRET) && arg.text.ends_with('-');
+                if from_stdin || arg.taint.has(Taint::SECRET) {
+                    self.shared.out.effect(Effect::NetOut);
                     self.shared.sign(&signs::EXFILTRATION, Some(arg.span));
                 }
                 self.touch(touch, arg, false)
@@ -329,94 +354,6 @@ impl<'t> Walker<'t, '_, '_, '_> {
             }
             _ => self.touch(touch, arg, false),
         }
-    }
-
-    /// `find … -exec COMMAND ;`
-    fn exec_options(&mut self, spec: &Spec, inv: &Invocation<'_, 't>, span: Span) {
-        let tests = inv.options.len() > 1;
-        let start = inv.operand(0).filter(|o| !o.starts_with(['(', '!'])).unwrap_or(".");
-        let place = if tests { format!("{}/{UNKNOWN}", start.trim_end_matches('/')) } else { start.to_owned() };
-        let mut at = 1;
-        while let Some(arg) = inv.args.get(at) {
-            at += 1;
-            if !spec.exec.contains(&arg.text.as_ref()) {
-                continue;
-            }
-            let mut inner: Vec<Arg<'t>> = Vec::new();
-            while let Some(word) = inv.args.get(at) {
-                at += 1;
-                if word.text == ";" || word.text == "+" {
-                    break;
-                }
-                let mut word = word.clone();
-                if word.text.contains("{}") {
-                    word.text = Cow::Owned(word.text.replace("{}", &place));
-                    word.glob = false;
-                }
-                inner.push(word);
-            }
-            self.command(&inner, Flow::unknown(Taint::FILE), span);
-        }
-    }
-
-    /// The command inside `sudo`, `env`, `ssh`, `docker exec` …; none if there is none.
-    fn wrapped(
-        &mut self,
-        wrapper: &Wrapper,
-        spec: &'static Spec,
-        inv: &Invocation<'_, 't>,
-        stdin: &Flow,
-        span: Span,
-    ) -> Option<Flow> {
-        let sub = if wrapper.sub.is_empty() { 0 } else { wrapper.sub.split(' ').count() };
-        let skip = sub + usize::from(wrapper.skip);
-        let mut from = match inv.dashes {
-            Some(dashes) if wrapper.after_dashes || !spec.posix => dashes + 1,
-            _ if wrapper.after_dashes => return None,
-            _ => usize::from(*inv.operands.get(skip).unwrap_or(&u16::MAX)),
-        };
-        while wrapper.assignments && inv.args.get(from).is_some_and(|a| is_assignment(&a.text)) {
-            if let Some((name, value)) = inv.args.get(from).and_then(|a| a.text.split_once('=')) {
-                self.assigned(name, value, span);
-            }
-            from += 1;
-        }
-        let mut inner: Vec<Arg<'t>> = inv.args.get(from..).unwrap_or_default().to_vec();
-        if inner.is_empty() {
-            if wrapper.shell_when_bare && inv.operands.len() >= skip && !stdin.present {
-                self.shared.sign(&signs::SHELL_SESSION, Some(span));
-                return Some(Flow::none());
-            }
-            if wrapper.shell_when_bare && stdin.present {
-                return Some(self.run_flow(stdin, span));
-            }
-            return None;
-        }
-        if wrapper.feeds {
-            feed(&mut inner, inv, stdin);
-        }
-        let keep = (self.shared.root, self.shared.elsewhere, self.shared.cwd.clone());
-        self.shared.root |= wrapper.root;
-        self.shared.elsewhere |= wrapper.elsewhere;
-        let stdin = if wrapper.feeds { Flow::none() } else { stdin.clone() };
-        let flow = match wrapper.inner {
-            Inner::Argv => self.command(&inner, stdin, span),
-            Inner::Shell => {
-                let mut text = String::new();
-                let mut taint = Taint::default();
-                for (i, arg) in inner.iter().enumerate() {
-                    if i > 0 {
-                        text.push(' ');
-                    }
-                    text.push_str(&arg.text);
-                    taint = taint.and(arg.taint);
-                }
-                let arg = Arg { text: Cow::Owned(text), span, taint, glob: false };
-                self.shell_text(&arg, &stdin)
-            }
-        };
-        (self.shared.root, self.shared.elsewhere, self.shared.cwd) = keep;
-        Some(flow)
     }
 
     /// Shell text in a word, known or not.
@@ -441,39 +378,11 @@ impl<'t> Walker<'t, '_, '_, '_> {
     }
 }
 
-/// Appends to `xargs`' command what standard input holds.
-fn feed<'t>(inner: &mut Vec<Arg<'t>>, inv: &Invocation<'_, 't>, stdin: &Flow) {
-    let span = inner.last().map_or(Span::new(0, 0), |a| a.span);
-    let words: Vec<String> = match &stdin.text {
-        Some(text) if text.len() < 4096 => {
-            text.split_whitespace().take(32).map(str::to_owned).collect()
-        }
-        _ => vec![UNKNOWN.to_string()],
-    };
-    let place = inv.values.iter().find(|(n, _)| matches!(*n, "-I" | "-i" | "--replace" | "-J"));
-    if let Some((_, mark)) = place {
-        let all = words.join(" ");
-        for arg in inner.iter_mut().filter(|a| a.text.contains(mark.text) && !mark.text.is_empty()) {
-            arg.text = Cow::Owned(arg.text.replace(mark.text, &all));
-            arg.taint = arg.taint.and(stdin.taint);
-        }
-        return;
-    }
-    for word in words {
-        inner.push(Arg { text: Cow::Owned(word), span, taint: stdin.taint, glob: false });
-    }
-}
-
-fn is_assignment(text: &str) -> bool {
-    text.split_once('=').is_some_and(|(name, _)| {
-        !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
-    })
-}
-
 /// `/tmp/x`, `/dev/shm/x`, `~/.hidden/x`, `./.x`: no place for a program.
 fn is_odd_place(path: &str) -> bool {
     let class = class_of(path, None);
-    let hidden = path.rsplit('/').next().is_some_and(|n| n.starts_with('.') && n.len() > 2 && n != "..");
+    let hidden =
+        path.rsplit('/').next().is_some_and(|n| n.starts_with('.') && n.len() > 2 && n != "..");
     class.id == "temporary" || path.starts_with("/var/tmp") || hidden
 }
 
@@ -489,7 +398,8 @@ fn resolve(word: &str) -> Option<Known> {
     if let Some(known) = tables::spec(folded) {
         return Some(known);
     }
-    let bare = folded.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.').trim_end_matches('-');
+    let bare =
+        folded.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.').trim_end_matches('-');
     if bare.len() < 2 || bare.len() == folded.len() {
         return None;
     }

@@ -101,8 +101,15 @@ pub fn base64(text: &str) -> Option<String> {
 
 /// Plain hexadecimal, as `xxd -r -p` reads it.
 pub fn hex(text: &str) -> Option<String> {
-    let digits: Vec<u32> = text.chars().filter(|c| !c.is_whitespace()).map(|c| c.to_digit(16)).collect::<Option<_>>()?;
-    let bytes = digits.chunks_exact(2).filter_map(|d| u8::try_from(d.first()? * 16 + d.get(1)?).ok()).collect();
+    let digits: Vec<u32> = text
+        .chars()
+        .filter(|c| !c.is_whitespace())
+        .map(|c| c.to_digit(16))
+        .collect::<Option<_>>()?;
+    let bytes = digits
+        .chunks_exact(2)
+        .filter_map(|d| u8::try_from(d.first()? * 16 + d.get(1)?).ok())
+        .collect();
     clean(bytes)
 }
 
@@ -148,9 +155,12 @@ pub fn printf(format: &str, args: &[Cow<'_, str>]) -> Option<String> {
                 }
                 continue;
             }
-            out.push_str(&super::word::decode_escapes(&literal, false));
+            out.push_str(&super::escape::decode(&literal, false));
             literal.clear();
-            while chars.peek().is_some_and(|(_, c)| matches!(c, '-' | '+' | '0'..='9' | '.' | ' ' | '#')) {
+            while chars
+                .peek()
+                .is_some_and(|(_, c)| matches!(c, '-' | '+' | '0'..='9' | '.' | ' ' | '#'))
+            {
                 chars.next();
             }
             match chars.next().map(|(_, c)| c) {
@@ -161,7 +171,7 @@ pub fn printf(format: &str, args: &[Cow<'_, str>]) -> Option<String> {
                 }
                 Some('b') => {
                     consumed = true;
-                    out.push_str(&super::word::decode_escapes(next.next().map_or("", |a| a), true));
+                    out.push_str(&super::escape::decode(next.next().map_or("", |a| a), true));
                 }
                 Some('c') => {
                     consumed = true;
@@ -170,7 +180,7 @@ pub fn printf(format: &str, args: &[Cow<'_, str>]) -> Option<String> {
                 _ => return None,
             }
         }
-        out.push_str(&super::word::decode_escapes(&literal, false));
+        out.push_str(&super::escape::decode(&literal, false));
         if !consumed || next.len() == 0 || out.len() > 64 * 1024 {
             break;
         }

@@ -26,13 +26,13 @@ impl<'t> Walker<'t, '_, '_, '_> {
         stdin: &Flow,
         span: Span,
     ) -> Option<Flow> {
-        if inv.has_any(&["--version", "--help", "-V"]) && inv.operands.is_empty() {
+        if inv.has_one(&["--version", "--help", "-V"]) && inv.operands.is_empty() {
             return Some(Flow::unknown(Taint::default()));
         }
         let mut ran = false;
         let mut flow = Flow::unknown(stdin.taint);
         // A shell takes its text from the first operand, however `-c` is clustered.
-        if interpreter.speech == Speech::Shell && inv.has_flag("-c") {
+        if interpreter.speech == Speech::Shell && inv.has("-c") {
             let arg = inv.operands.first().and_then(|i| inv.arg(*i))?;
             self.inline(interpreter, inv, arg);
             return Some(self.shell_text(arg, stdin));
@@ -49,10 +49,8 @@ impl<'t> Walker<'t, '_, '_, '_> {
         if first_code && !inv.has_any(spec.first_if) && !ran {
             if let Some(arg) = inv.operands.first().and_then(|i| inv.arg(*i)) {
                 self.inline(interpreter, inv, arg);
-                flow = self.speech(interpreter.speech, arg, stdin);
+                self.speech(interpreter.speech, arg, stdin);
                 // The rest are files it works on: the caller's business.
-                let taint = flow.taint;
-                let _ = taint;
                 return None;
             }
         }
@@ -67,7 +65,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
         if interpreter.stdin && stdin.present {
             return Some(self.run_speech(interpreter, stdin, span));
         }
-        if inv.operands.is_empty() && interpreter.bare > Tier::Safe && !is_flagged(inv) {
+        if inv.operands.is_empty() && interpreter.bare > Tier::Safe && is_session(inv) {
             let sign = Sign { tier: interpreter.bare, ..signs::SHELL_SESSION };
             self.shared.sign(&sign, Some(span));
             return Some(Flow::none());
@@ -81,8 +79,13 @@ impl<'t> Walker<'t, '_, '_, '_> {
             return;
         }
         // `perl -pe` and `-ne` work on text like sed does.
-        let filter = matches!(interpreter.speech, Speech::Perl | Speech::Ruby) && inv.has_any(&["-n", "-p"]);
-        let base = if interpreter.speech == Speech::Shell { signs::SHELL_TEXT } else { signs::INLINE_CODE };
+        let filter =
+            matches!(interpreter.speech, Speech::Perl | Speech::Ruby) && inv.has_one(&["-n", "-p"]);
+        let base = if interpreter.speech == Speech::Shell {
+            signs::SHELL_TEXT
+        } else {
+            signs::INLINE_CODE
+        };
         let tier = if filter { Tier::Low } else { interpreter.inline };
         self.shared.sign(&Sign { tier, ..base }, Some(arg.span));
     }
@@ -167,8 +170,16 @@ impl<'t> Walker<'t, '_, '_, '_> {
 
     /// Reads code in its language.
     fn speech(&mut self, speech: Speech, arg: &Arg<'t>, stdin: &Flow) -> Flow {
-        if arg.is_unknown() && arg.text.starts_with(UNKNOWN) && speech != Speech::Awk && speech != Speech::Sed {
-            let sign = if arg.taint.has(Taint::NET) { self.remote_sign(arg.taint) } else { &signs::UNSEEN_CODE };
+        if arg.is_unknown()
+            && arg.text.starts_with(UNKNOWN)
+            && speech != Speech::Awk
+            && speech != Speech::Sed
+        {
+            let sign = if arg.taint.has(Taint::NET) {
+                self.remote_sign(arg.taint)
+            } else {
+                &signs::UNSEEN_CODE
+            };
             self.shared.sign(sign, Some(arg.span));
             self.shared.out.doubt(Doubt::DynamicProgram);
         }
@@ -192,7 +203,11 @@ impl<'t> Walker<'t, '_, '_, '_> {
                 return Flow::unknown(Taint::default());
             }
             Speech::Mongo => {
-                self.foreign(arg.span, |ctx, out| sql::read_mongo(text, 0, ctx, out));
+                let depth = self.shared.texts.saturating_add(1);
+                self.foreign(arg.span, |ctx, out| {
+                    sql::read_mongo(text, 0, ctx, out);
+                    code::read_at(Language::JavaScript, text, 0, ctx, depth, out);
+                });
                 return Flow::unknown(Taint::default());
             }
             Speech::Python => Language::Python,
@@ -202,13 +217,21 @@ impl<'t> Walker<'t, '_, '_, '_> {
             Speech::Php => Language::Php,
             Speech::Other => Language::Other,
         };
-        self.foreign(arg.span, |ctx, out| code::read(language, text, 0, ctx, out));
+        let depth = self.shared.texts.saturating_add(1);
+        self.foreign(arg.span, |ctx, out| code::read_at(language, text, 0, ctx, depth, out));
         Flow::unknown(stdin.taint)
     }
 
-    /// SQL in a word.
+    /// SQL in a word. A client runs it against a real database, so loss of data is worse than
+    /// the bare statement.
     pub(super) fn sql_text(&mut self, text: &str, span: Span) {
+        let before = self.shared.out.list.len();
         self.foreign(span, |ctx, out| sql::read(text, 0, ctx, out));
+        for finding in self.shared.out.list.iter_mut().skip(before) {
+            if finding.weight.tier() == Tier::Medium {
+                finding.weight = Tier::High.points();
+            }
+        }
     }
 
     /// Runs another reader and puts its findings at this place.
@@ -225,7 +248,8 @@ impl<'t> Walker<'t, '_, '_, '_> {
     }
 }
 
-/// Whether options alone make it do something and end (`node --check`, `bash --norc`).
-fn is_flagged(inv: &Invocation<'_, '_>) -> bool {
-    inv.options.iter().filter_map(|i| inv.arg(*i)).any(|a| a.text.starts_with("--") && a.text.len() > 6)
+/// Whether it would wait for somebody to type: no option but those of a session.
+fn is_session(inv: &Invocation<'_, '_>) -> bool {
+    const SESSION: [&str; 9] = ["-i", "-l", "--login", "-s", "-p", "-il", "-li", "--", "-"];
+    inv.options.iter().filter_map(|i| inv.arg(*i)).all(|a| SESSION.contains(&a.text.as_ref()))
 }

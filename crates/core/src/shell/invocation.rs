@@ -1,8 +1,8 @@
 //! One program call taken apart: flags, option values, operands; and rules held against it.
 
 use super::expand::Arg;
-use super::tables::{Rule, Spec};
-use crate::glob;
+use super::tables::{Flag, Rule, Spec};
+use crate::glob::{self, Glob, bytes_of};
 
 /// The parts of a program call. Indices point into the words.
 pub(super) struct Invocation<'i, 't> {
@@ -17,6 +17,8 @@ pub(super) struct Invocation<'i, 't> {
     /// Where `--` stood.
     pub dashes: Option<usize>,
     spec: Option<&'static Spec>,
+    /// The set of bytes of each word, to rule patterns out.
+    bytes: Vec<u64>,
 }
 
 /// Where an option's value stands: a word of its own or the rest of the option's word.
@@ -37,6 +39,7 @@ impl<'i, 't> Invocation<'i, 't> {
             values: Vec::new(),
             dashes: None,
             spec,
+            bytes: args.iter().map(|a| bytes_of(&a.text)).collect(),
         };
         inv.sort();
         inv
@@ -50,13 +53,16 @@ impl<'i, 't> Invocation<'i, 't> {
             let index = u16::try_from(at).unwrap_or(u16::MAX);
             if text == "--" {
                 self.dashes = Some(at);
-                self.operands.extend((at + 1..self.args.len()).filter_map(|i| u16::try_from(i).ok()));
+                self.operands
+                    .extend((at + 1..self.args.len()).filter_map(|i| u16::try_from(i).ok()));
                 return;
             }
-            let option = text.len() > 1 && (text.starts_with('-') || (text.starts_with('+') && text.len() == 2));
+            let option = text.len() > 1
+                && (text.starts_with('-') || (text.starts_with('+') && text.len() == 2));
             if !option {
                 if posix {
-                    self.operands.extend((at..self.args.len()).filter_map(|i| u16::try_from(i).ok()));
+                    self.operands
+                        .extend((at..self.args.len()).filter_map(|i| u16::try_from(i).ok()));
                     return;
                 }
                 self.operands.push(index);
@@ -94,7 +100,8 @@ impl<'i, 't> Invocation<'i, 't> {
         for (i, c) in text.char_indices().skip(1) {
             let mut name = [b'-', 0, 0, 0, 0];
             let letter = c.encode_utf8(name.get_mut(1..).unwrap_or_default()).len();
-            let name = std::str::from_utf8(name.get(..=letter).unwrap_or_default()).unwrap_or_default();
+            let name =
+                std::str::from_utf8(name.get(..=letter).unwrap_or_default()).unwrap_or_default();
             let Some(known) = spec.values.iter().find(|v| **v == name) else { continue };
             let rest = text.get(i + c.len_utf8()..).unwrap_or_default();
             if !rest.is_empty() {
@@ -129,24 +136,41 @@ impl<'i, 't> Invocation<'i, 't> {
     }
 
     /// Whether a flag is given: `-f` (also inside `-rf`), `--force` (also `--force=x`), `--recur*`.
-    pub fn has_flag(&self, flag: &str) -> bool {
+    pub fn has_flag(&self, flag: &Flag) -> bool {
         let single = self.spec.is_some_and(|s| s.single_dash);
-        self.options.iter().filter_map(|i| self.arg(*i)).any(|arg| {
+        self.options.iter().any(|index| {
+            let Some(arg) = self.arg(*index) else { return false };
             let text: &str = &arg.text;
-            if flag.contains('*') {
-                return glob::matches(flag, text);
+            if let Some(glob) = &flag.glob {
+                return glob.fits(text, self.bytes_at(*index));
             }
-            if text == flag {
+            if text == flag.text {
                 return true;
             }
-            if flag.len() > 2 || single {
-                return text.strip_prefix(flag).is_some_and(|rest| rest.starts_with('='));
+            match flag.letter {
+                Some(letter) if !single => self.clustered(text, letter),
+                _ => text.strip_prefix(flag.text).is_some_and(|rest| rest.starts_with('=')),
             }
-            let Some(letter) = flag.strip_prefix('-').and_then(|f| f.chars().next()) else {
-                return false;
-            };
-            self.clustered(text, letter)
         })
+    }
+
+    /// The same for a flag that stands in no table.
+    pub fn has(&self, flag: &'static str) -> bool {
+        let mut chars = flag.chars().skip(1);
+        let letter = match (chars.next(), chars.next()) {
+            (Some(c), None) => Some(c),
+            _ => None,
+        };
+        self.has_flag(&Flag { text: flag, letter, glob: None })
+    }
+
+    fn bytes_at(&self, index: u16) -> u64 {
+        self.bytes.get(usize::from(index)).copied().unwrap_or_default()
+    }
+
+    /// Whether the word at an index fits any of the patterns.
+    fn fits_any(&self, globs: &[Glob], index: u16) -> bool {
+        self.arg(index).is_some_and(|a| glob::any(globs, &a.text, self.bytes_at(index)))
     }
 
     /// Whether `letter` is one of the flags in `-abc`, before any letter that takes the rest.
@@ -159,7 +183,9 @@ impl<'i, 't> Invocation<'i, 't> {
                 return true;
             }
             let takes_rest = self.spec.is_some_and(|s| {
-                s.values.iter().any(|v| v.len() == 1 + c.len_utf8() && v.ends_with(c) && !v.starts_with("--"))
+                s.values
+                    .iter()
+                    .any(|v| v.len() == 1 + c.len_utf8() && v.ends_with(c) && !v.starts_with("--"))
             });
             if takes_rest {
                 return false;
@@ -169,21 +195,30 @@ impl<'i, 't> Invocation<'i, 't> {
     }
 
     /// Whether any of the flags is given.
-    pub fn has_any(&self, flags: &[&str]) -> bool {
+    pub fn has_any(&self, flags: &[Flag]) -> bool {
         !self.options.is_empty() && flags.iter().any(|f| self.has_flag(f))
     }
 
+    /// The same for flags that stand in no table.
+    pub fn has_one(&self, flags: &[&'static str]) -> bool {
+        !self.options.is_empty() && flags.iter().any(|f| self.has(f))
+    }
+
     /// How many operands a subcommand path takes up, if it stands here.
-    pub fn sub(&self, path: &str) -> Option<usize> {
-        let mut count = 0;
-        for part in path.split(' ') {
-            let word = self.operand(count)?;
-            if part != "*" && !glob::matches(part, word) {
+    pub fn sub(&self, path: &[Glob]) -> Option<usize> {
+        for (at, part) in path.iter().enumerate() {
+            let index = *self.operands.get(at)?;
+            let word = self.arg(index)?;
+            if !part.fits(&word.text, self.bytes_at(index)) {
                 return None;
             }
-            count += 1;
         }
-        Some(count)
+        Some(path.len())
+    }
+
+    /// Whether these words are the first operands.
+    pub fn begins(&self, words: &str) -> bool {
+        words.split(' ').enumerate().all(|(at, word)| self.operand(at) == Some(word))
     }
 
     /// Whether a rule holds for this call.
@@ -195,12 +230,14 @@ impl<'i, 't> Invocation<'i, 't> {
         if !rule.flags.is_empty() && !self.has_any(rule.flags) {
             return false;
         }
-        let all = |alternatives: &&str| alternatives.split('|').any(|f| self.has_flag(f));
+        let all = |alternatives: &&[Flag]| self.has_any(alternatives);
         if !rule.all_flags.iter().all(all) || self.has_any(rule.not_flags) {
             return false;
         }
         let rest = self.operands.get(after..).unwrap_or_default();
-        if rest.len() < usize::from(rule.min_operands) || rest.len() > usize::from(rule.max_operands) {
+        if rest.len() < usize::from(rule.min_operands)
+            || rest.len() > usize::from(rule.max_operands)
+        {
             return false;
         }
         self.fits_words(rule, rest)
@@ -214,34 +251,31 @@ impl<'i, 't> Invocation<'i, 't> {
     }
 
     fn fits_words(&self, rule: &Rule, rest: &[u16]) -> bool {
-        let any = |globs: &[&str]| {
-            rest.iter().filter_map(|i| self.arg(*i)).any(|a| glob::any(globs, &a.text))
-        };
+        let any = |globs: &[Glob]| rest.iter().any(|i| self.fits_any(globs, *i));
         if !rule.operand.is_empty() && !any(rule.operand) {
             return false;
         }
         if !rule.not_operand.is_empty() && any(rule.not_operand) {
             return false;
         }
-        if !rule.first.is_empty() {
-            let first = rest.first().and_then(|i| self.arg(*i));
-            if !first.is_some_and(|a| glob::any(rule.first, &a.text)) {
-                return false;
-            }
+        if !rule.first.is_empty() && !rest.first().is_some_and(|i| self.fits_any(rule.first, *i)) {
+            return false;
         }
         if !rule.last.is_empty() {
-            let last = self.args.last().filter(|_| self.args.len() > 2);
-            if !last.is_some_and(|a| glob::any(rule.last, &a.text)) {
+            let last = u16::try_from(self.args.len().saturating_sub(1)).unwrap_or(u16::MAX);
+            if self.args.len() <= 2 || !self.fits_any(rule.last, last) {
                 return false;
             }
         }
-        let words = self.args.iter().skip(1);
-        if !rule.arg.is_empty() && !words.clone().any(|a| glob::any(rule.arg, &a.text)) {
-            return false;
+        if !rule.arg.is_empty() {
+            let count = u16::try_from(self.args.len()).unwrap_or(u16::MAX);
+            if !(1..count).any(|i| self.fits_any(rule.arg, i)) {
+                return false;
+            }
         }
         rule.option.iter().all(|(names, globs)| {
             self.values.iter().any(|(name, value)| {
-                names.split('|').any(|n| n == *name) && glob::any(globs, value.text)
+                names.contains(name) && glob::any(globs, value.text, bytes_of(value.text))
             })
         })
     }

@@ -14,7 +14,9 @@ impl<'t> Walker<'t, '_, '_, '_> {
         match name {
             "echo" => Some(echo(inv)),
             "printf" => Some(printf(inv)),
-            "cat" | "tac" | "head" | "tail" | "tee" | "pv" | "sort" | "uniq" if inv.operands.is_empty() => {
+            "cat" | "tac" | "head" | "tail" | "tee" | "pv" | "sort" | "uniq"
+                if inv.operands.is_empty() =>
+            {
                 Some(stdin.clone())
             }
             "tee" => Some(stdin.clone()),
@@ -22,38 +24,42 @@ impl<'t> Walker<'t, '_, '_, '_> {
                 let mut all = Flow::none();
                 for index in &inv.operands {
                     let path = &inv.arg(*index)?.text;
-                    let flow = match self.shared.process.take().filter(|_| path.starts_with("/dev/fd/")) {
-                        Some(flow) => flow,
-                        None if path == "-" || path == "/dev/stdin" => stdin.clone(),
-                        None => self.known_file(path).unwrap_or(Flow::unknown(Taint::FILE)),
-                    };
+                    let flow =
+                        match self.shared.process.take().filter(|_| path.starts_with("/dev/fd/")) {
+                            Some(flow) => flow,
+                            None if path == "-" || path == "/dev/stdin" => stdin.clone(),
+                            None => self.known_file(path).unwrap_or(Flow::unknown(Taint::FILE)),
+                        };
                     all = all.then(flow);
                 }
                 Some(all)
             }
-            "base64" | "gbase64" if inv.has_any(&["-d", "-D", "--decode"]) => {
+            "base64" | "gbase64" if inv.has_one(&["-d", "-D", "--decode"]) => {
                 Some(decode(stdin, flow::base64))
             }
-            "base32" if inv.has_any(&["-d", "--decode"]) => Some(decode(stdin, flow::base32)),
-            "openssl" if inv.has_any(&["-d"]) => {
-                let plain = inv.sub("base64").is_some() || inv.has_any(&["-base64", "-a"]);
+            "base32" if inv.has_one(&["-d", "--decode"]) => Some(decode(stdin, flow::base32)),
+            "openssl" if inv.has_one(&["-d"]) => {
+                let plain = inv.begins("base64") || inv.has_one(&["-base64", "-a"]);
                 Some(if plain { decode(stdin, flow::base64) } else { decoded(stdin) })
             }
-            "xxd" if inv.has_any(&["-r"]) => Some(decode(stdin, flow::hex)),
-            "rev" => Some(reshape(stdin, |t| Some(t.lines().map(|l| l.chars().rev().collect::<String>() + "\n").collect()))),
+            "xxd" if inv.has_one(&["-r"]) => Some(decode(stdin, flow::hex)),
+            "rev" => Some(reshape(stdin, |t| {
+                Some(t.lines().map(|l| l.chars().rev().collect::<String>() + "\n").collect())
+            })),
             "tr" => Some(reshape(stdin, |t| match (inv.operand(0), inv.operand(1)) {
                 (Some(a), Some(b)) => flow::translate(t, a, b),
-                (Some(a), None) if inv.has_any(&["-d"]) => {
+                (Some(a), None) if inv.has_one(&["-d"]) => {
                     Some(t.chars().filter(|c| !a.contains(*c)).collect())
                 }
                 _ => None,
             })),
             "sed" => Some(reshape(stdin, |t| substitute(t, inv.operand(0)?))),
-            "gunzip" | "zcat" | "gzcat" | "bzcat" | "xzcat" | "zstdcat" | "uudecode" | "unxz" | "bunzip2" | "lzcat" => {
+            "gunzip" | "zcat" | "gzcat" | "bzcat" | "xzcat" | "zstdcat" | "uudecode" | "unxz"
+            | "bunzip2" | "lzcat" => Some(decoded(stdin)),
+            "gzip" | "bzip2" | "xz" | "zstd" if inv.has_one(&["-d", "--decompress"]) => {
                 Some(decoded(stdin))
             }
-            "gzip" | "bzip2" | "xz" | "zstd" if inv.has_any(&["-d", "--decompress"]) => Some(decoded(stdin)),
-            "gpg" | "gpg2" if inv.has_any(&["-d", "--decrypt"]) => Some(decoded(stdin)),
+            "gpg" | "gpg2" if inv.has_one(&["-d", "--decrypt"]) => Some(decoded(stdin)),
             "env" | "printenv" if inv.operands.is_empty() => Some(Flow::unknown(Taint::SECRET)),
             _ => None,
         }
@@ -81,7 +87,7 @@ fn echo(inv: &Invocation<'_, '_>) -> Flow {
         text = text.replace(UNKNOWN, "$_");
     }
     if escapes {
-        text = super::word::decode_escapes(&text, true);
+        text = super::escape::decode(&text, true);
     }
     text.push('\n');
     Flow { present: true, text: Some(text), taint }
@@ -121,7 +127,10 @@ fn substitute(text: &str, script: &str) -> Option<String> {
     let close = rest.chars().next()?;
     let mut parts = rest.get(close.len_utf8()..)?.split(close);
     let (from, to, flags) = (parts.next()?, parts.next()?, parts.next()?);
-    if from.is_empty() || from.contains(['*', '[', '.', '\\', '^', '$', '(']) || to.contains(['\\', '&']) {
+    if from.is_empty()
+        || from.contains(['*', '[', '.', '\\', '^', '$', '('])
+        || to.contains(['\\', '&'])
+    {
         return None;
     }
     Some(if flags.contains('g') { text.replace(from, to) } else { text.replacen(from, to, 1) })

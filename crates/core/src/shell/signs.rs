@@ -29,8 +29,11 @@ pub const UNREADABLE: Sign = sign(
 pub const TOO_LONG: Sign =
     sign("shell.too-long", Tier::High, "Is longer than anything that can be checked.");
 /// Nested deeper than we follow.
-pub const TOO_DEEP: Sign =
-    sign("shell.too-deep", Tier::High, "Hides commands inside commands deeper than can be followed.");
+pub const TOO_DEEP: Sign = sign(
+    "shell.too-deep",
+    Tier::High,
+    "Hides commands inside commands deeper than can be followed.",
+);
 /// More commands than we follow.
 pub const TOO_MANY: Sign =
     sign("shell.too-many", Tier::High, "Holds more commands than can be followed.");
@@ -39,6 +42,12 @@ pub const DYNAMIC: Sign = sign(
     "shell.dynamic-program",
     Tier::Medium,
     "Which program runs is only decided while it runs.",
+);
+/// The folder of a program is only known when it runs.
+pub const UNKNOWN_FOLDER: Sign = sign(
+    "shell.program-in-open-folder",
+    Tier::Low,
+    "Runs a familiar program from a folder that is only decided while it runs.",
 );
 /// A program of unknown name, deleting recursively at a place that matters.
 pub const DYNAMIC_DELETE: Sign = sign(
@@ -61,20 +70,14 @@ pub const REMOTE_CODE_WORSE: Sign = Sign {
     safer: Some("Download it over https to a file, read it, then run the file."),
 };
 /// Decoded text, run at once.
-pub const DECODED_CODE: Sign = sign(
-    "shell.decoded-code",
-    Tier::High,
-    "Decodes hidden text and runs it.",
-);
+pub const DECODED_CODE: Sign =
+    sign("shell.decoded-code", Tier::High, "Decodes hidden text and runs it.");
 /// Unknown text, run as commands.
 pub const UNSEEN_CODE: Sign =
     sign("shell.unseen-code", Tier::Medium, "Runs commands whose text is not shown here.");
 /// An interactive shell.
-pub const SHELL_SESSION: Sign = sign(
-    "shell.session",
-    Tier::Medium,
-    "Opens a shell in which anything can be typed unseen.",
-);
+pub const SHELL_SESSION: Sign =
+    sign("shell.session", Tier::Medium, "Opens a shell in which anything can be typed unseen.");
 /// A shell given `-c`.
 pub const SHELL_TEXT: Sign =
     sign("shell.inline", Tier::Medium, "Runs commands handed to a shell as text.");
@@ -131,6 +134,15 @@ pub const HIDDEN: Sign = sign(
     "text.hidden-characters",
     Tier::Medium,
     "Holds invisible or look-alike characters, so it is not what it seems to be.",
+);
+/// Terminal code that fills the clipboard.
+pub const CLIPBOARD: Sign =
+    sign("text.clipboard-code", Tier::Medium, "Secretly puts text into the clipboard.");
+/// A host in letters that imitate others.
+pub const STRANGE_HOST: Sign = sign(
+    "network.strange-host",
+    Tier::Medium,
+    "The server's name holds letters that can imitate another name.",
 );
 /// Writes with more rights.
 pub const AS_ROOT: Sign = sign("context.root", Tier::Safe, "Runs with full rights.");

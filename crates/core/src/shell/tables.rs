@@ -1,6 +1,7 @@
 //! The shape of the command tables that the build makes from `rules/commands/*.toml`.
 
 use crate::effect::Effect;
+use crate::glob::{Glob, Shape};
 use crate::tier::Tier;
 
 /// What a program does with one of its words.
@@ -119,6 +120,43 @@ pub struct Interpreter {
     pub bare: Tier,
 }
 
+/// A flag as rules name it.
+#[derive(Debug, Clone, Copy)]
+pub struct Flag {
+    /// `-f`, `--force`, `-delete`.
+    pub text: &'static str,
+    /// Its letter if it has only one, so that it is found inside `-rf`.
+    pub letter: Option<char>,
+    /// Set where the name holds a star.
+    pub glob: Option<Glob>,
+}
+
+/// How a path pattern is compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PathShape {
+    /// This path only.
+    Exact,
+    /// This folder and everything below it.
+    Tree,
+    /// The shell's own star in this folder: everything here, not any one name.
+    Star,
+    /// Part by part, with globs.
+    Parts,
+    /// Part by part, and everything below.
+    PartsTree,
+}
+
+/// A path pattern with the index of its class.
+#[derive(Debug, Clone, Copy)]
+pub struct PathPattern {
+    /// Without the marks that its shape stands for.
+    pub text: &'static str,
+    /// Its shape.
+    pub shape: PathShape,
+    /// Index into `CLASSES`.
+    pub class: u8,
+}
+
 /// One rule about a program.
 #[derive(Debug)]
 pub struct Rule {
@@ -131,25 +169,25 @@ pub struct Rule {
     /// The safer way.
     pub safer: Option<&'static str>,
     /// Subcommand paths, any of them: `push`, `s3 rm`, `* delete-*`.
-    pub sub: &'static [&'static str],
+    pub sub: &'static [&'static [Glob]],
     /// Any of these flags.
-    pub flags: &'static [&'static str],
+    pub flags: &'static [Flag],
     /// All of these; alternatives with `|`.
-    pub all_flags: &'static [&'static str],
+    pub all_flags: &'static [&'static [Flag]],
     /// None of these.
-    pub not_flags: &'static [&'static str],
+    pub not_flags: &'static [Flag],
     /// Any operand after the subcommand matches any of these globs.
-    pub operand: &'static [&'static str],
+    pub operand: &'static [Glob],
     /// No operand matches any of these globs.
-    pub not_operand: &'static [&'static str],
+    pub not_operand: &'static [Glob],
     /// The first operand after the subcommand matches any of these globs.
-    pub first: &'static [&'static str],
+    pub first: &'static [Glob],
     /// The last word matches any of these globs (and is not the only one).
-    pub last: &'static [&'static str],
+    pub last: &'static [Glob],
     /// Any word at all matches any of these globs.
-    pub arg: &'static [&'static str],
+    pub arg: &'static [Glob],
     /// The value of an option (`-v|--volume`) matches any of the globs.
-    pub option: &'static [(&'static str, &'static [&'static str])],
+    pub option: &'static [(&'static [&'static str], &'static [Glob])],
     /// At least so many operands after the subcommand.
     pub min_operands: u8,
     /// At most so many.
@@ -158,6 +196,8 @@ pub struct Rule {
     pub stdin: bool,
     /// Only under `sudo` and its kin.
     pub root: bool,
+    /// Prints settings for the shell, made to be evaluated (`eval "$(ssh-agent)"`).
+    pub settings: bool,
     /// Effects it has.
     pub effects: &'static [Effect],
     /// Cannot be undone by ordinary means.
@@ -190,13 +230,13 @@ pub struct Spec {
     /// What operands are.
     pub operands: Operands,
     /// Flags that make the first operand ordinary (`grep -e`).
-    pub first_if: &'static [&'static str],
+    pub first_if: &'static [Flag],
     /// Flags that turn operand reads into writes (`sed -i`).
-    pub in_place: &'static [&'static str],
+    pub in_place: &'static [Flag],
     /// Flags that make deletes and changes recursive.
-    pub recursive: &'static [&'static str],
+    pub recursive: &'static [Flag],
     /// Flags under which nothing is changed (`--dry-run`).
-    pub dry: &'static [&'static str],
+    pub dry: &'static [Flag],
     /// Operands of the form `key=value` that are touches (`of=`).
     pub keys: &'static [(&'static str, Touch)],
     /// It runs other commands.

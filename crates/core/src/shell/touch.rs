@@ -5,6 +5,7 @@ use super::flow::Taint;
 use super::signs;
 use super::tables::Touch;
 use super::walk::Walker;
+use crate::context::Environment;
 use crate::effect::Effect;
 use crate::finding::Finding;
 use crate::paths::{Act, UNKNOWN, class_of};
@@ -30,9 +31,8 @@ impl<'t> Walker<'t, '_, '_, '_> {
         let path: &str = &arg.text;
         let class = class_of(path, self.shared.cwd.as_deref());
         let mut tier = class.cost(act);
-        let own = matches!(class.id, "project" | "project-whole" | "temporary" | "package-caches");
-        if act == Act::DeleteTree && own && self.shared.ctx.environment.is_disposable() {
-            tier = Tier::Low;
+        if disposable(self.shared.ctx.environment, class.id, act) {
+            tier = tier.min(Tier::Low);
         }
         if act == Act::Delete && arg.glob && tier < Tier::Medium {
             tier = Tier::Medium;
@@ -67,7 +67,11 @@ impl<'t> Walker<'t, '_, '_, '_> {
                 if tier >= Tier::Medium {
                     out.irreversible();
                 }
-                if act == Act::Delete { ("path.delete", "Deletes") } else { ("path.delete-tree", "Deletes everything in") }
+                if act == Act::Delete {
+                    ("path.delete", "Deletes")
+                } else {
+                    ("path.delete-tree", "Deletes everything in")
+                }
             }
             Act::Change | Act::ChangeTree => {
                 out.effect(Effect::Privilege);
@@ -78,10 +82,16 @@ impl<'t> Walker<'t, '_, '_, '_> {
         if matches!(class.id, "autostart" | "shell-startup" | "git-hooks") && act == Act::Write {
             out.effect(Effect::Persist);
         }
-        if matches!(class.id, "countersign" | "agent-control") && act != Act::Read {
+        if matches!(class.id, "countersign" | "agent-control" | "agent-instructions")
+            && act != Act::Read
+        {
             out.effect(Effect::SelfChange);
         }
-        let say = if class.id == "project" { format!("{verb} {shown}.") } else { format!("{verb} {shown} ({}).", class.name) };
+        let say = if class.id == "project" {
+            format!("{verb} {shown}.")
+        } else {
+            format!("{verb} {shown} ({}).", class.name)
+        };
         let mut finding = Finding::pattern(code, tier, say);
         finding.span = Some(arg.span);
         out.add(finding);
@@ -94,6 +104,9 @@ impl<'t> Walker<'t, '_, '_, '_> {
         self.shared.out.effect(Effect::NetIn);
         if host.is_empty() || host.contains(UNKNOWN) {
             return Taint::NET;
+        }
+        if !host.is_ascii() {
+            self.shared.sign(&signs::STRANGE_HOST, None);
         }
         if is_local(host) {
             return Taint::default();
@@ -128,6 +141,26 @@ impl<'t> Walker<'t, '_, '_, '_> {
     }
 }
 
+/// Whether a throw-away file system makes this act ordinary (mission 3.4): what belongs to the
+/// build may go, and in a container the system's own files are the build.
+fn disposable(environment: Environment, class: &str, act: Act) -> bool {
+    let own = matches!(
+        class,
+        "project" | "project-whole" | "temporary" | "package-caches" | "elsewhere" | "shared-data"
+    );
+    let changes = matches!(act, Act::Write | Act::Change | Act::ChangeTree | Act::Delete);
+    match environment {
+        Environment::Workstation | Environment::Production => false,
+        Environment::Ci => {
+            own || (changes && matches!(class, "system" | "system-whole" | "home-whole"))
+        }
+        Environment::Container => {
+            own || (changes
+                && !matches!(class, "countersign" | "device" | "memory" | "root" | "kernel"))
+        }
+    }
+}
+
 /// The host part of a URL or `user@host:path`.
 pub(super) fn host_of(target: &str) -> &str {
     let rest = target.split_once("://").map_or(target, |(_, rest)| rest);
@@ -141,6 +174,7 @@ pub(super) fn host_of(target: &str) -> &str {
 
 /// This machine itself.
 pub(super) fn is_local(host: &str) -> bool {
-    matches!(host, "localhost" | "::1" | "0.0.0.0" | "host.docker.internal") || host.starts_with("127.")
+    matches!(host, "localhost" | "::1" | "0.0.0.0" | "host.docker.internal")
+        || host.starts_with("127.")
         || host.ends_with(".localhost")
 }

@@ -1,0 +1,199 @@
+//! A person's answer: what would happen, how bad, why, and what to do instead.
+
+use std::io::{self, Write};
+
+use crate::core_api::{
+    self, Assessment, Call, Doubt, Environment, Impact, Platform, Reason, Tier, Touched, Verdict,
+};
+use crate::excerpt::{self, Fold, Pen};
+use crate::terminal::{self, Paint};
+
+/// How many reasons stand on a card before "all 7 reasons".
+const REASONS_SHOWN: usize = 3;
+/// How much of a sentence or a path is shown.
+const SENTENCE: usize = 400;
+
+/// How a card is drawn.
+#[derive(Debug, Clone, Copy)]
+pub struct Style {
+    /// Colour or not.
+    pub paint: Paint,
+    /// Every reason and the whole call.
+    pub all: bool,
+}
+
+/// Prints the card.
+pub fn print(
+    out: &mut dyn Write,
+    call: &Call<'_>,
+    record: &Assessment,
+    phrase: &str,
+    style: Style,
+) -> io::Result<()> {
+    let paint = style.paint;
+    let sentence = core_api::show(&sentence(record), SENTENCE);
+    writeln!(out, "{}", paint.strong(sentence))?;
+    writeln!(out)?;
+    writeln!(
+        out,
+        "{} {}  {} of 4 points, {} % sure{}",
+        record.tier.emoji(),
+        paint.badge(terminal::badge(record.tier), record.tier.label()),
+        record.points.value(),
+        percent(record.confidence),
+        paint.faint(doubts(record)),
+    )?;
+    writeln!(out)?;
+    let worst = record.reasons.iter().find(|r| r.span.is_some());
+    let fold = if style.all { Fold::OPEN } else { Fold::SHORT };
+    excerpt::print(out, call, worst, Pen { paint, tier: record.tier, fold })?;
+    print_reasons(out, record, style)?;
+    print_impact(out, &record.impact, style)?;
+    writeln!(out)?;
+    if let Some(place) = place(call) {
+        writeln!(out, "  {}  {place}", paint.faint("where   "))?;
+    }
+    writeln!(out, "  {}  {}", paint.faint("verdict "), outcome(record))?;
+    if let Some(safer) = record.reasons.iter().find_map(|r| r.safer.as_ref()) {
+        let safer = core_api::show(safer, SENTENCE);
+        writeln!(out, "  {}  {safer}", paint.faint("safer   "))?;
+    }
+    writeln!(out, "  {}  {}", paint.faint("words   "), paint.strong(phrase))
+}
+
+/// What would happen, in one sentence: the worst reason, or that there is none.
+pub fn sentence(record: &Assessment) -> String {
+    match record.reasons.first() {
+        Some(reason) => reason.say.to_string(),
+        None if record.effects.only_reads() => "Only looks; nothing changes.".to_owned(),
+        None => "Nothing risky was seen in it.".to_owned(),
+    }
+}
+
+/// Where it would happen, as far as that was said.
+fn place(call: &Call<'_>) -> Option<String> {
+    let context = &call.context;
+    let mut parts = Vec::new();
+    match context.environment {
+        Environment::Workstation => {}
+        Environment::Production => parts.push("production".to_owned()),
+        Environment::Ci => parts.push("a CI job".to_owned()),
+        Environment::Container => parts.push("a container".to_owned()),
+    }
+    parts.extend(context.cwd.map(|cwd| core_api::show(cwd, SENTENCE)));
+    match context.platform {
+        Platform::Cli => {}
+        Platform::Api => parts.push("asked through the API".to_owned()),
+        Platform::Telegram => parts.push("asked in Telegram".to_owned()),
+        Platform::Discord => parts.push("asked in Discord".to_owned()),
+        Platform::Other => parts.push("asked on a platform we do not know".to_owned()),
+    }
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+/// What keeps us from being sure.
+fn doubts(record: &Assessment) -> String {
+    let words = record.doubts.iter().map(|doubt| match doubt {
+        Doubt::UnknownProgram => "a program nobody described",
+        Doubt::DynamicProgram => "the program is only known when it runs",
+        Doubt::DynamicArguments => "arguments are only known when it runs",
+        Doubt::Unreadable => "not all of it can be read",
+        Doubt::GuessedTool => "the tool is known by its name only",
+        Doubt::VagueArguments => "the arguments are vague or very broad",
+        Doubt::CrisisSigns => "somebody may be in crisis",
+    });
+    let words: Vec<&str> = words.collect();
+    if words.is_empty() { String::new() } else { format!(" ({})", words.join(", ")) }
+}
+
+fn outcome(record: &Assessment) -> &'static str {
+    match (record.verdict, record.tier) {
+        (Verdict::Allow, _) => "allow: it runs, nobody is asked.",
+        (Verdict::Ask, Tier::Critical) => "ask: a person decides first and must say why.",
+        (Verdict::Ask, Tier::Low) => "ask: small, but we are not sure enough to pass it.",
+        (Verdict::Ask, _) => "ask: a person decides before it runs.",
+        (Verdict::Deny, _) => "deny: it does not run.",
+        (Verdict::Crisis, _) => "crisis: help is shown at once, nothing is sent without a person.",
+    }
+}
+
+fn print_reasons(out: &mut dyn Write, record: &Assessment, style: Style) -> io::Result<()> {
+    // What weighs nothing is only worth a line to those who ask for all.
+    let weighs = |r: &&Reason| style.all || r.weight.0 > 0;
+    let reasons: Vec<&Reason> = record.reasons.iter().filter(weighs).collect();
+    if reasons.is_empty() {
+        return Ok(());
+    }
+    let shown = if style.all { usize::MAX } else { REASONS_SHOWN };
+    writeln!(out)?;
+    for reason in reasons.iter().take(shown) {
+        let bar = terminal::weight_bar(reason.weight.0, 400, 8);
+        let bar = style.paint.with(terminal::accent(record.tier), bar);
+        let say = core_api::show(&reason.say, SENTENCE);
+        let code = core_api::show(&reason.code, SENTENCE);
+        let points = reason.weight.value();
+        writeln!(out, "  {bar} {points:<4} {say}  {}", style.paint.faint(code))?;
+    }
+    if reasons.len() > shown {
+        let more = format!("all {} reasons: --all", record.reasons.len());
+        writeln!(out, "  {}", style.paint.faint(more))?;
+    }
+    Ok(())
+}
+
+fn print_impact(out: &mut dyn Write, impact: &Impact, style: Style) -> io::Result<()> {
+    let money: Vec<String> = impact
+        .money
+        .iter()
+        .map(|m| format!("{} {}", m.amount, m.currency.as_deref().unwrap_or("(no currency)")))
+        .collect();
+    let mut rows: Vec<(&str, String)> = Vec::new();
+    if !money.is_empty() {
+        rows.push(("money", core_api::show(&money.join(", "), SENTENCE)));
+    }
+    let lists: [(&str, &Touched); 8] = [
+        ("tells", &impact.recipients),
+        ("deletes", &impact.deletes),
+        ("writes", &impact.writes),
+        ("rows", &impact.rows),
+        ("services", &impact.services),
+        ("secrets", &impact.secrets),
+        ("hosts", &impact.hosts),
+        ("runs", &impact.programs),
+    ];
+    for (name, touched) in lists.into_iter().filter(|(_, t)| !t.is_empty()) {
+        rows.push((name, listing(touched, style.all)));
+    }
+    if let Some(items) = impact.items {
+        rows.push(("items", items.to_string()));
+    }
+    if rows.is_empty() {
+        return Ok(());
+    }
+    writeln!(out)?;
+    for (name, text) in rows {
+        writeln!(out, "  {}  {text}", style.paint.faint(format!("{name:<8}")))?;
+    }
+    Ok(())
+}
+
+fn listing(touched: &Touched, all: bool) -> String {
+    let shown = if all { usize::MAX } else { 4 };
+    let listed = touched.listed.iter().take(shown).map(|entry| core_api::show(entry, 120));
+    let text = listed.collect::<Vec<_>>().join(", ");
+    let count = usize::try_from(touched.count).unwrap_or(usize::MAX);
+    let rest = count.saturating_sub(touched.listed.len().min(shown));
+    if rest > 0 {
+        return format!("{text} and {rest} more");
+    }
+    text
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "confidence is between 0 and 1"
+)]
+fn percent(share: f64) -> u8 {
+    (share.clamp(0.0, 1.0) * 100.0).round() as u8
+}

@@ -1,0 +1,250 @@
+//! The exact call on the screen, with its dangerous part marked.
+
+use std::io::{self, Write};
+
+use crate::core_api::{self, Call, Reason, Tier, Value};
+use crate::terminal::{Paint, columns, thousands, underline};
+
+/// How much is shown before it folds.
+#[derive(Debug, Clone, Copy)]
+pub struct Fold {
+    /// Lines of one argument.
+    pub lines: usize,
+    /// Bytes of one line.
+    pub bytes: usize,
+    /// Arguments of one call.
+    pub arguments: usize,
+}
+
+impl Fold {
+    /// What fits a screen.
+    pub const SHORT: Fold = Fold { lines: 8, bytes: 240, arguments: 12 };
+    /// Everything, within reason.
+    pub const OPEN: Fold = Fold { lines: usize::MAX, bytes: 64 * 1024, arguments: usize::MAX };
+}
+
+/// How the call is drawn.
+#[derive(Debug, Clone, Copy)]
+pub struct Pen {
+    /// Colour or not.
+    pub paint: Paint,
+    /// In whose colour the worst part is underlined.
+    pub tier: Tier,
+    /// How much is shown.
+    pub fold: Fold,
+}
+
+struct Leaf {
+    pointer: String,
+    text: String,
+    is_text: bool,
+}
+
+/// Prints the call, its worst part underlined (or marked with ^^^^ where colour is refused).
+pub fn print(
+    out: &mut dyn Write,
+    call: &Call<'_>,
+    worst: Option<&Reason>,
+    pen: Pen,
+) -> io::Result<()> {
+    let mut leaves = Vec::new();
+    collect(&call.arguments, "", &mut leaves);
+    let only_command = leaves.len() == 1 && leaves.iter().all(|l| l.pointer == "/command");
+    if !only_command {
+        writeln!(out, "  {}", pen.paint.strong(core_api::show(&call.tool, pen.fold.bytes)))?;
+    }
+    for leaf in leaves.iter().take(pen.fold.arguments) {
+        let label = if only_command { "$ ".to_owned() } else { label(leaf) };
+        let span = worst
+            .filter(|r| {
+                r.argument == leaf.pointer.as_str() || (only_command && r.argument.is_empty())
+            })
+            .and_then(|r| r.span)
+            .map(|s| (s.start as usize, s.end as usize));
+        print_leaf(out, &label, &leaf.text, span, pen)?;
+    }
+    let folded = leaves.len().saturating_sub(pen.fold.arguments);
+    if folded > 0 {
+        writeln!(
+            out,
+            "  {}",
+            pen.paint.faint(format!("… {folded} more arguments, show all: --all"))
+        )?;
+    }
+    Ok(())
+}
+
+/// `to.0: `, or the exact pointer where a dot in a name would mislead.
+fn label(leaf: &Leaf) -> String {
+    let path = match leaf.pointer.strip_prefix('/') {
+        Some(path) if !path.contains(['.', '~']) => path.replace('/', "."),
+        _ => leaf.pointer.clone(),
+    };
+    let kind = if leaf.is_text && looks_like_json(&leaf.text) { " (text)" } else { "" };
+    format!("  {}{kind}: ", core_api::show(&path, 80))
+}
+
+/// Whether a text would be taken for a number or another value that it is not.
+fn looks_like_json(text: &str) -> bool {
+    matches!(text, "null" | "true" | "false" | "{}" | "[]" | "\"\"") || text.parse::<f64>().is_ok()
+}
+
+fn collect(value: &Value<'_>, pointer: &str, leaves: &mut Vec<Leaf>) {
+    let mut leaf = |text: &str| {
+        let is_text = matches!(value, Value::String(_));
+        leaves.push(Leaf { pointer: pointer.to_owned(), text: text.to_owned(), is_text });
+    };
+    match value {
+        Value::Null => leaf("null"),
+        Value::Bool(true) => leaf("true"),
+        Value::Bool(false) => leaf("false"),
+        Value::Number(text) | Value::String(text) => leaf(text),
+        Value::Array(items) if items.is_empty() => leaf("[]"),
+        Value::Object(members) if members.is_empty() && !pointer.is_empty() => leaf("{}"),
+        Value::Array(items) => {
+            for (at, item) in items.iter().enumerate() {
+                collect(item, &format!("{pointer}/{at}"), leaves);
+            }
+        }
+        Value::Object(members) => {
+            for (key, member) in members {
+                let key = key.replace('~', "~0").replace('/', "~1");
+                collect(member, &format!("{pointer}/{key}"), leaves);
+            }
+        }
+    }
+}
+
+fn print_leaf(
+    out: &mut dyn Write,
+    label: &str,
+    text: &str,
+    span: Option<(usize, usize)>,
+    pen: Pen,
+) -> io::Result<()> {
+    if text.is_empty() {
+        return writeln!(out, "  {label}{}", pen.paint.faint("\"\""));
+    }
+    let mut start = 0;
+    let mut prefix = format!("  {label}");
+    let mut marked_lines = 0_usize;
+    let mut hidden = 0_usize;
+    for (number, line) in text.split_inclusive('\n').enumerate() {
+        let line = line.strip_suffix('\n').unwrap_or(line);
+        let end = start + line.len();
+        let mark = span.and_then(|(s, e)| {
+            let (s, e) = (s.clamp(start, end), e.clamp(start, end));
+            (s < e).then_some((s - start, e - start))
+        });
+        start = end + 1;
+        marked_lines += usize::from(mark.is_some());
+        // The first marked lines are never folded away: they are the ones to look at.
+        if number >= pen.fold.lines && (mark.is_none() || marked_lines > pen.fold.lines) {
+            hidden += line.len() + 1;
+            continue;
+        }
+        print_gap(out, hidden, pen)?;
+        hidden = 0;
+        write!(out, "{prefix}")?;
+        let marks = print_line(out, line, mark, pen)?;
+        // A broken line says so: what is shown can be told from every other text.
+        let broken =
+            if end < text.len() { core_api::LINE_BREAK.to_string() } else { String::new() };
+        writeln!(out, "{}", pen.paint.faint(broken))?;
+        if let (Paint::Plain, Some((indent, width))) = (pen.paint, marks) {
+            writeln!(out, "{}{}", " ".repeat(columns(&prefix) + indent), "^".repeat(width))?;
+        }
+        prefix = " ".repeat(columns(&prefix));
+    }
+    print_gap(out, hidden, pen)
+}
+
+fn print_gap(out: &mut dyn Write, hidden: usize, pen: Pen) -> io::Result<()> {
+    if hidden == 0 {
+        return Ok(());
+    }
+    let bytes = thousands(hidden as u64);
+    writeln!(out, "    {}", pen.paint.faint(format!("… {bytes} more bytes, show all: --all")))
+}
+
+/// Prints a line without its end; says where the mark came to stand and how wide it is.
+fn print_line(
+    out: &mut dyn Write,
+    line: &str,
+    mark: Option<(usize, usize)>,
+    pen: Pen,
+) -> io::Result<Option<(usize, usize)>> {
+    let (from, to) = mark.unwrap_or((line.len(), line.len()));
+    let (before, rest) = line.split_at(boundary(line, from));
+    let (marked, after) = rest.split_at(boundary(rest, to.saturating_sub(before.len())));
+    let bytes = pen.fold.bytes;
+    // Before the mark the end matters, after it the beginning.
+    let room = if marked.is_empty() { bytes } else { bytes / 3 };
+    let cut = boundary(before, before.len().saturating_sub(room));
+    let (skipped, before) = if marked.is_empty() { ("", before) } else { before.split_at(cut) };
+    let mut lead = String::new();
+    if !skipped.is_empty() {
+        lead = format!("… {} bytes … ", thousands(skipped.len() as u64));
+    }
+    let before = clip(before, room);
+    let marked = clip(marked, bytes);
+    let after = clip(after, room);
+    write!(out, "{}{before}", pen.paint.faint(&lead))?;
+    write!(out, "{}{after}", pen.paint.with(underline(pen.tier), &marked))?;
+    let place = (columns(&lead) + columns(&before), columns(&marked));
+    Ok((!marked.is_empty()).then_some(place))
+}
+
+/// Text made visible, folded after `limit` bytes with a count of what is left.
+fn clip(text: &str, limit: usize) -> String {
+    let (head, tail) = text.split_at(boundary(text, limit));
+    let shown = core_api::show(head, usize::MAX);
+    if tail.is_empty() {
+        return shown;
+    }
+    format!("{shown} … {} more bytes", thousands(tail.len() as u64))
+}
+
+fn boundary(text: &str, at: usize) -> usize {
+    text.floor_char_boundary(at.min(text.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn drawn(text: &str, span: (usize, usize), fold: Fold) -> String {
+        let mut out = Vec::new();
+        let pen = Pen { paint: Paint::Plain, tier: Tier::High, fold };
+        print_leaf(&mut out, "$ ", text, Some(span), pen).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn every_span_can_be_drawn() {
+        let text = "é字\nrm -rf 🚨 /\n\n\u{1b}x";
+        let tight = Fold { lines: 2, bytes: 3, arguments: 1 };
+        for start in 0..=text.len() + 2 {
+            for end in 0..=text.len() + 2 {
+                for fold in [Fold::SHORT, Fold::OPEN, tight] {
+                    assert!(!drawn(text, (start, end), fold).is_empty());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_mark_stands_below_its_part() {
+        assert_eq!(drawn("ls; rm x", (4, 8), Fold::SHORT), "  $ ls; rm x\n        ^^^^\n");
+    }
+
+    #[test]
+    fn a_long_line_keeps_its_mark() {
+        let text = format!("{}rm -rf /{}", "a".repeat(1000), "b".repeat(1000));
+        let drawn = drawn(&text, (1000, 1008), Fold::SHORT);
+        assert!(drawn.starts_with("  $ … 920 bytes … aaa"), "{drawn}");
+        assert!(drawn.contains("rm -rf /bbb") && drawn.contains("b … 920 more bytes"), "{drawn}");
+        let marks = drawn.lines().nth(1).unwrap();
+        assert_eq!(marks.trim(), "^^^^^^^^");
+    }
+}

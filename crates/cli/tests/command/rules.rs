@@ -1,0 +1,19 @@
+//! `rules`: listed, explained, checked.
+
+use super::binary::{run, stdout};
+
+#[test]
+fn rules_are_listed_explained_and_checked() {
+    let list = run(&["rules", "list", "--json"]);
+    assert!(list.status.success());
+    let text = stdout(&list);
+    let first: serde_json::Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+    let id = first["id"].as_str().unwrap();
+    let explained = stdout(&run(&["rules", "explain", id]));
+    assert!(explained.contains(id) && explained.contains("matches"), "{explained}");
+    let family = first["family"].as_str().unwrap();
+    assert!(stdout(&run(&["rules", "list", family])).contains(id));
+    let checked = run(&["rules", "check"]);
+    assert_eq!(checked.status.code(), Some(0), "{}", stdout(&checked));
+    assert!(stdout(&checked).trim_end().ends_with(" 0 failed"));
+}

@@ -1,0 +1,100 @@
+//! `rules/code/sql.toml` → static tables for SQL, Redis and the Mongo shell.
+
+use std::path::Path;
+
+use serde::Deserialize;
+
+use super::{effects, sentence, tier};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    shapes: Vec<String>,
+    statement: Vec<Statement>,
+    redis: Vec<Statement>,
+    mongo: Vec<Statement>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Statement {
+    id: String,
+    tier: String,
+    #[serde(default)]
+    production: String,
+    effects: Vec<String>,
+    say: String,
+    #[serde(default)]
+    safer: String,
+    starts: Vec<String>,
+    #[serde(default)]
+    has: Vec<String>,
+    #[serde(rename = "where", default)]
+    filter: String,
+    #[serde(default)]
+    many: bool,
+    #[serde(default)]
+    tables: bool,
+    examples: Vec<String>,
+    #[serde(default)]
+    counter_examples: Vec<String>,
+}
+
+/// Reads the rule file and writes the tables into `out`.
+pub fn generate(rules: &Path, out: &Path) -> Result<(), String> {
+    let name = rules.display();
+    let text = std::fs::read_to_string(rules).map_err(|e| format!("{name}: {e}"))?;
+    let file: File = toml::from_str(&text).map_err(|e| format!("{name}: {e}"))?;
+    let shapes: Vec<Vec<&str>> = file.shapes.iter().map(|s| s.split(' ').collect()).collect();
+    let mut table = format!("static SHAPES: &[&[&str]] = &{};\n", nested(&shapes));
+    for (label, list) in [("SQL", &file.statement), ("REDIS", &file.redis), ("MONGO", &file.mongo)]
+    {
+        table.push_str("static ");
+        table.push_str(label);
+        table.push_str(": &[Statement] = &[\n");
+        for statement in list {
+            let line = line(statement).map_err(|e| format!("{name}: {}: {e}", statement.id))?;
+            table.push_str(&line);
+        }
+        table.push_str("];\n");
+    }
+    std::fs::write(out.join("sql.rs"), table).map_err(|e| format!("sql.rs: {e}"))
+}
+
+fn nested(phrases: &[Vec<&str>]) -> String {
+    let inner: Vec<String> = phrases.iter().map(|p| format!("&{p:?}")).collect();
+    format!("[{}]", inner.join(", "))
+}
+
+fn line(statement: &Statement) -> Result<String, String> {
+    sentence(&statement.id, &statement.say)?;
+    if statement.examples.is_empty() || statement.starts.is_empty() {
+        return Err("a rule needs `starts` and `examples`".to_owned());
+    }
+    let production =
+        if statement.production.is_empty() { &statement.tier } else { &statement.production };
+    let filter = match statement.filter.as_str() {
+        "" => "Any",
+        "absent" => "Absent",
+        "present" => "Present",
+        other => return Err(format!("unknown where `{other}`")),
+    };
+    let starts: Vec<Vec<&str>> = statement.starts.iter().map(|s| s.split(' ').collect()).collect();
+    Ok(format!(
+        "  Statement {{ id: {:?}, tier: Tier::{}, production: Tier::{}, effects: {}, say: {:?}, \
+         safer: {:?}, starts: &{}, has: &{:?}, filter: Filter::{filter}, many: {}, tables: {}, \
+         examples: &{:?}, counter: &{:?} }},\n",
+        statement.id,
+        tier(&statement.tier)?,
+        tier(production)?,
+        effects(&statement.effects)?,
+        statement.say,
+        statement.safer,
+        nested(&starts),
+        statement.has,
+        statement.many,
+        statement.tables,
+        statement.examples,
+        statement.counter_examples,
+    ))
+}

@@ -1,0 +1,130 @@
+//! SHA-256 digests as a type of their own.
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::str::FromStr;
+
+use serde::{Serialize, Serializer};
+use sha2::{Digest as _, Sha256};
+
+/// A SHA-256 digest. Comparing takes the same time whatever is compared.
+#[derive(Clone, Copy, Eq)]
+pub struct Digest([u8; 32]);
+
+/// What identifies a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct CallDigest {
+    /// Of the tagged canonical call: blanks, key order and number forms do not matter.
+    pub canonical: Digest,
+    /// Of the argument bytes as received.
+    pub raw: Digest,
+    /// Whether both must match when the call is released, not the canonical one alone.
+    pub both_bind: bool,
+}
+
+impl CallDigest {
+    /// Whether `other` is the call that this one was decided for.
+    pub fn binds(&self, other: &CallDigest) -> bool {
+        let canonical = self.canonical == other.canonical;
+        let both = self.both_bind || other.both_bind;
+        canonical && (!both || self.raw == other.raw)
+    }
+}
+
+/// Why a text is no digest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DigestError {
+    /// Not 64 characters; how many bytes there are.
+    Length(usize),
+    /// Not a lower-case hexadecimal digit; at which byte.
+    Digit(usize),
+}
+
+impl Digest {
+    /// The digest of some bytes.
+    pub fn of(bytes: &[u8]) -> Digest {
+        Digest(Sha256::digest(bytes).into())
+    }
+
+    /// A digest that was stored as bytes.
+    pub const fn from_bytes(bytes: [u8; 32]) -> Digest {
+        Digest(bytes)
+    }
+
+    /// Its bytes.
+    pub const fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// Reads 64 lower-case hexadecimal digits: every digest has one text only.
+    pub fn parse(text: &str) -> Result<Digest, DigestError> {
+        if text.len() != 64 {
+            return Err(DigestError::Length(text.len()));
+        }
+        let mut bytes = [0; 32];
+        for (index, digit) in text.bytes().enumerate() {
+            let nibble = match digit {
+                b'0'..=b'9' => digit - b'0',
+                b'a'..=b'f' => digit - b'a' + 10,
+                _ => return Err(DigestError::Digit(index)),
+            };
+            if let Some(byte) = bytes.get_mut(index / 2) {
+                *byte = *byte << 4 | nibble;
+            }
+        }
+        Ok(Digest(bytes))
+    }
+}
+
+impl PartialEq for Digest {
+    fn eq(&self, other: &Digest) -> bool {
+        self.0.iter().zip(&other.0).fold(0, |differ, (a, b)| differ | (a ^ b)) == 0
+    }
+}
+
+impl Hash for Digest {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.hash(state);
+    }
+}
+
+impl FromStr for Digest {
+    type Err = DigestError;
+
+    fn from_str(text: &str) -> Result<Digest, DigestError> {
+        Digest::parse(text)
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Digest({self})")
+    }
+}
+
+impl Serialize for Digest {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        out.collect_str(self)
+    }
+}
+
+impl fmt::Display for DigestError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            DigestError::Length(bytes) => {
+                write!(f, "digest of {bytes} bytes, wanted 64 hexadecimal digits")
+            }
+            DigestError::Digit(at) => {
+                write!(f, "digest has no lower-case hexadecimal digit at byte {at}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for DigestError {}

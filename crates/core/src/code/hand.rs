@@ -1,0 +1,133 @@
+//! Handing text on: shell lines, code in code and SQL are read by their own readers.
+
+use crate::code::reader::Reader;
+use crate::code::table::Rule;
+use crate::code::value::{HOLE, Value};
+use crate::effect::Effect;
+use crate::finding::{Doubt, Findings, Span};
+use crate::tier::Tier;
+
+/// How deep code in code is followed.
+pub(crate) const DEPTH_LIMIT: u8 = 4;
+
+const DOUBTS: [Doubt; 7] = [
+    Doubt::UnknownProgram,
+    Doubt::DynamicProgram,
+    Doubt::DynamicArguments,
+    Doubt::Unreadable,
+    Doubt::GuessedTool,
+    Doubt::VagueArguments,
+    Doubt::CrisisSigns,
+];
+
+type At = (u32, u32);
+
+impl<'a> Reader<'a, '_> {
+    /// Where a value's text starts in the argument, if it stands there as it is.
+    fn place(&self, value: &Value<'a>) -> Option<usize> {
+        if self.fixed.is_some() {
+            return None;
+        }
+        value.exact.map(|at| self.base + at as usize)
+    }
+
+    pub(super) fn hand_line(&mut self, value: &Value<'a>, text: &str, at: At) {
+        if self.quiet {
+            return;
+        }
+        let place = self.place(value);
+        let fixed = self.span(at);
+        let mut inner = Findings::default();
+        let depth = self.depth.saturating_add(1);
+        if text.contains(HOLE) {
+            let known = text.replace(HOLE, "$_");
+            crate::shell::read_nested(&known, 0, self.ctx, depth, &mut inner);
+            absorb(self.out, inner, Some(fixed));
+        } else {
+            crate::shell::read_nested(text, place.unwrap_or(0), self.ctx, depth, &mut inner);
+            absorb(self.out, inner, if place.is_some() { None } else { Some(fixed) });
+        }
+    }
+
+    pub(super) fn hand_words(&mut self, argv: &[String], at: At) {
+        if self.quiet {
+            return;
+        }
+        let fixed = self.span(at);
+        let mut inner = Findings::default();
+        crate::shell::read_argv(argv, 0, self.ctx, self.depth.saturating_add(1), &mut inner);
+        absorb(self.out, inner, Some(fixed));
+    }
+
+    pub(super) fn hand_sql(&mut self, value: &Value<'a>, text: &str, at: At) {
+        let place = self.place(value).filter(|_| !text.contains(HOLE));
+        let fixed = self.span(at);
+        let mut inner = Findings::default();
+        crate::sql::read(text, place.unwrap_or(0), self.ctx, &mut inner);
+        absorb(self.out, inner, if place.is_some() { None } else { Some(fixed) });
+    }
+
+    /// Reads code in a text; code that acts has no business hiding in one.
+    pub(super) fn hand_code(&mut self, rule: &'static Rule, value: &Value<'a>, text: &str, at: At) {
+        if self.depth >= DEPTH_LIMIT || !self.pay(text.len()) {
+            self.out.doubt(Doubt::Unreadable);
+            self.note(rule, Tier::High, "it is wrapped too deep to be read", at);
+            return;
+        }
+        let place = self.place(value);
+        let fixed = self.span(at);
+        let mut inner = Findings::default();
+        let ctx = *self.ctx;
+        let signs = {
+            let mut reader =
+                Reader::new(self.lang, text, place.unwrap_or(0), &ctx, self.depth + 1, &mut inner);
+            reader.fuel = reader.fuel.min(self.fuel);
+            reader.fixed = if place.is_some() { None } else { Some(fixed) };
+            reader.run();
+            reader.signs
+        };
+        self.signs |= signs;
+        let acts = !inner.effects.only_reads() || inner.tier() >= Tier::Medium;
+        absorb(self.out, inner, None);
+        if acts {
+            self.out.effect(Effect::Exec);
+            self.note(rule, Tier::Medium, "and that code acts", at);
+        }
+    }
+}
+
+/// Adds everything one reader saw to what another saw.
+fn absorb(out: &mut Findings, inner: Findings, place: Option<Span>) {
+    out.effects.extend(inner.effects);
+    for doubt in DOUBTS {
+        if inner.has_doubt(doubt) {
+            out.doubt(doubt);
+        }
+    }
+    if inner.is_irreversible() {
+        out.irreversible();
+    }
+    let from = &inner.impact;
+    let to = &mut out.impact;
+    to.money.extend(from.money.iter().cloned());
+    for (list, more) in [
+        (&mut to.recipients, &from.recipients),
+        (&mut to.deletes, &from.deletes),
+        (&mut to.writes, &from.writes),
+        (&mut to.rows, &from.rows),
+        (&mut to.services, &from.services),
+        (&mut to.secrets, &from.secrets),
+        (&mut to.hosts, &from.hosts),
+        (&mut to.programs, &from.programs),
+    ] {
+        more.listed.iter().for_each(|entry| list.add(entry));
+        let unlisted = u32::try_from(more.listed.len()).unwrap_or(u32::MAX);
+        list.count = list.count.saturating_add(more.count.saturating_sub(unlisted));
+    }
+    for mut finding in inner.list {
+        if place.is_some() {
+            finding.span = place;
+        }
+        out.add(finding);
+    }
+}

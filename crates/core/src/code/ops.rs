@@ -1,0 +1,431 @@
+//! What operators, attributes, subscripts and calls make of values.
+
+use crate::code::Language;
+use crate::code::lex::K;
+use crate::code::reader::Reader;
+use crate::code::table::{Op, SIGN_BIG, SIGN_FOREVER, TAINT_DECODED, TAINT_ENV, TAINT_MANY, id};
+use crate::code::text;
+use crate::code::value::{HOLE, Shape, TEXT_LIMIT, Text, Value};
+
+impl<'a> Reader<'a, '_> {
+    /// Pays for work; false when there is nothing left.
+    pub(super) fn pay(&mut self, cost: usize) -> bool {
+        let enough = self.fuel >= cost;
+        self.fuel = self.fuel.saturating_sub(cost);
+        enough
+    }
+
+    /// Two texts one after the other; two lists likewise.
+    pub(super) fn concat(&mut self, left: &Value<'a>, right: &Value<'a>) -> Value<'a> {
+        let right = right.latest();
+        let taint = left.taint | right.taint;
+        if left.shape == Shape::List && right.shape == Shape::List {
+            let items = left.items().iter().chain(right.items()).cloned().collect();
+            return Value::of_items(items, Shape::List);
+        }
+        if left.text.is_none() && right.text.is_none() {
+            let num = left.num.zip(right.num).and_then(|(a, b)| a.checked_add(b));
+            return Value { num, ..Value::unknown(taint) };
+        }
+        let size = left.text().map_or(1, str::len) + right.text().map_or(1, str::len);
+        if size > TEXT_LIMIT || !self.pay(size) {
+            return Value::unknown(taint);
+        }
+        let mut out = String::with_capacity(size);
+        for side in [left, right] {
+            match side.text() {
+                Some(text) => out.push_str(text),
+                None => out.push(HOLE),
+            }
+        }
+        let at = (left.at.0, right.at.1.max(left.at.1));
+        Value { at, node: left.node, ..Value::of_text(out, taint) }
+    }
+
+    pub(super) fn formatted(&mut self, left: &Value<'a>, right: &Value<'a>) -> Value<'a> {
+        let taint = left.taint | right.taint;
+        let Some(text) = left.text() else { return Value::unknown(taint) };
+        let args =
+            if right.shape == Shape::List { right.items() } else { std::slice::from_ref(right) };
+        let new = text::fill(text, args);
+        if self.pay(new.len()) { Value::of_text(new, taint) } else { Value::unknown(taint) }
+    }
+
+    /// `path / "name"`.
+    pub(super) fn slashed(&mut self, left: &Value<'a>, right: &Value<'a>) -> Value<'a> {
+        if left.node == 0 {
+            return Value::unknown(left.taint | right.taint);
+        }
+        let joined = self.joined(&[left.clone(), right.clone()]);
+        Value { node: left.node, at: left.at, ..joined }
+    }
+
+    /// Path pieces; an absolute piece starts anew, and `..` is resolved by the path reader.
+    fn joined(&mut self, pieces: &[Value<'a>]) -> Value<'a> {
+        let (mut out, mut taint) = (String::new(), 0);
+        for piece in pieces {
+            taint |= piece.taint;
+            let text = piece.latest().text().unwrap_or("\u{1a}");
+            if text.starts_with('/') {
+                out.clear();
+            } else if !out.is_empty() && !out.ends_with('/') {
+                out.push('/');
+            }
+            if out.len() + text.len() > TEXT_LIMIT || !self.pay(text.len()) {
+                return Value::unknown(taint);
+            }
+            out.push_str(text);
+        }
+        Value::of_text(out, taint)
+    }
+
+    pub(super) fn times(&mut self, left: &Value<'a>, right: &Value<'a>, power: bool) -> Value<'a> {
+        let taint = left.taint | right.taint;
+        let num = left.num.zip(right.num).and_then(|(a, b)| {
+            if power {
+                u32::try_from(b).ok().and_then(|b| a.checked_pow(b))
+            } else {
+                a.checked_mul(b)
+            }
+        });
+        let sequence = left.text.is_some() || left.shape == Shape::List;
+        let huge = right.num.is_some_and(|n| n >= 1 << 30);
+        if sequence && huge {
+            self.signs |= SIGN_BIG;
+        }
+        let text = left.text.clone().filter(|_| right.num.is_some_and(|n| n < 1024));
+        Value { num, text: text.filter(|_| left.num.is_none()), ..Value::unknown(taint) }
+    }
+
+    /// `value.name`.
+    pub(super) fn attribute(&mut self, value: Value<'a>, name: &'a str, end: u32) -> Value<'a> {
+        if value.shape == Shape::AnyOf && value.node == 0 {
+            let all = value.items().to_vec();
+            let items = all.into_iter().map(|v| self.attribute(v, name, end)).collect();
+            let any = Value::of_items(items, Shape::AnyOf);
+            return Value { at: (value.at.0, end), name, taint: any.taint | value.taint, ..any };
+        }
+        let child = if value.node == 0 { None } else { self.table.child(value.node, name) };
+        if child.is_none()
+            && value.node == 0
+            && let Some(field) = self.attrs.get(&id(name))
+        {
+            return Value { name, at: (value.at.0, end), ..field.clone() };
+        }
+        let any = || self.table.child(0, "*").and_then(|star| self.table.child(star, name));
+        let node = child.or_else(any).unwrap_or(0);
+        let module = matches!(
+            name,
+            "__dict__"
+                | "__builtins__"
+                | "default"
+                | "prototype"
+                | "send"
+                | "public_send"
+                | "__send__"
+        );
+        let node = if module && node == 0 { value.node } else { node };
+        let at = if value.at.1 == 0 { (end, end) } else { (value.at.0, end) };
+        let new = Value { node, name, at, ..value };
+        self.read_of(&new);
+        let gives = self.table.node(node).map_or(0, |n| if node == 0 { 0 } else { n.gives });
+        let reading = self.table.node(node).is_some_and(|n| !n.reads.is_empty());
+        Value { taint: new.taint | if reading { gives } else { 0 }, ..new }
+    }
+
+    /// `value[...]`; the bracket is open.
+    pub(super) fn subscript(&mut self, value: &Value<'a>) -> Value<'a> {
+        let reversed = self.is(0, K::Dot) && self.tok(1).is_some_and(|t| t.mark == b'-');
+        let (keys, _) = self.list(b'[');
+        if reversed {
+            return Self::reversed(value);
+        }
+        let Some(key) = keys.first() else { return value.clone() };
+        if let Some(name) = key.latest().whole() {
+            if let Some(found) = self.named_part(value, name) {
+                return found;
+            }
+            let entry = value.items().iter().find(|v| v.key == name && !name.is_empty());
+            let taint = value.taint & !TAINT_ENV;
+            return entry.cloned().unwrap_or_else(|| Value::unknown(taint));
+        }
+        if let Some(n) = key.num.and_then(|n| usize::try_from(n).ok())
+            && let Some(item) = value.items().get(n)
+        {
+            return item.clone();
+        }
+        Value { node: value.node, at: value.at, ..value.element() }
+    }
+
+    fn reversed(value: &Value<'a>) -> Value<'a> {
+        match value.latest().text() {
+            Some(text) if text.len() <= TEXT_LIMIT => {
+                Value::of_text(text.chars().rev().collect(), value.taint)
+            }
+            _ => value.clone(),
+        }
+    }
+
+    /// A name given as text, on a module, on all names, or on nothing.
+    fn named_part(&self, value: &Value<'a>, name: &str) -> Option<Value<'a>> {
+        let globals = self.table.node(value.node).is_some_and(|n| n.op == Op::Globals);
+        if value.node != 0 && globals {
+            if let Some(bound) = self.env.get(&id(name)) {
+                return Some(bound.clone());
+            }
+            let node = self.table.dotted(name)?;
+            return Some(Value { node, at: value.at, ..Value::default() });
+        }
+        let node = if value.node == 0 { None } else { self.table.child(value.node, name) };
+        node.map(|node| Value { node, at: value.at, taint: value.taint, ..Value::default() })
+    }
+
+    /// A call; gives what is known of its result.
+    pub(super) fn call(
+        &mut self,
+        callee: &Value<'a>,
+        args: &[Value<'a>],
+        at: (u32, u32),
+    ) -> Value<'a> {
+        if callee.shape == Shape::AnyOf && callee.node == 0 && callee.name.is_empty() {
+            return self.call_any(callee, args, at);
+        }
+        if callee.shape == Shape::AnyOf && callee.items().iter().any(|v| v.node != 0) {
+            return self.call_any(callee, args, at);
+        }
+        // `(0, eval)(x)` calls the last of the list.
+        if callee.shape == Shape::List
+            && callee.node == 0
+            && self.lang == Language::JavaScript
+            && let Some(last) = callee.items().last().filter(|v| v.node != 0)
+        {
+            let last = last.clone();
+            return self.call(&last, args, at);
+        }
+        if self.lang == Language::Ruby && matches!(callee.name, "send" | "public_send" | "__send__")
+        {
+            return self.sent(callee, args, at);
+        }
+        let taint = args.iter().fold(callee.taint, |t, a| t | a.taint);
+        let mut node = callee.node;
+        if node == 0 && self.lang == Language::Php {
+            node = callee.whole().and_then(|name| self.table.dotted(name)).unwrap_or(0);
+        }
+        if node == 0 {
+            return self.call_unknown(callee, args, taint, at);
+        }
+        let Some(entry) = self.table.node(node) else { return Value::unknown(taint) };
+        for &rule in entry.calls {
+            if let Some(rule) = self.table.rule(rule) {
+                self.act(rule, callee, args, at);
+            }
+        }
+        let made = self.operate(entry.op, callee, args, at);
+        let is = if entry.is == 0 { self.table.child(node, "()").unwrap_or(0) } else { entry.is };
+        let mut result = made.unwrap_or_default();
+        let known = result.node != 0 || result.text.is_some() || result.items.is_some();
+        if !known && entry.op == Op::None {
+            if let Some(value) = text::method(callee.name, callee, args) {
+                result = value;
+            } else if is != 0 {
+                result.text = args.first().and_then(|a| a.latest().text.clone());
+            }
+        }
+        if result.node == 0 {
+            result.node = is;
+        }
+        result.taint |= taint | entry.gives;
+        result.at = at;
+        result.key = "";
+        result
+    }
+
+    fn call_any(&mut self, callee: &Value<'a>, args: &[Value<'a>], at: (u32, u32)) -> Value<'a> {
+        let mut result = Value::unknown(callee.taint);
+        for choice in callee.items().iter().take(8) {
+            let one = self.call(choice, args, at);
+            result = result.or(one);
+        }
+        result
+    }
+
+    /// Ruby's `object.send(:name, …)`.
+    fn sent(&mut self, callee: &Value<'a>, args: &[Value<'a>], at: (u32, u32)) -> Value<'a> {
+        let Some((name, rest)) = args.split_first() else { return Value::default() };
+        let word = name.latest().whole().unwrap_or(name.name);
+        let own = if callee.node == 0 { None } else { self.table.child(callee.node, word) };
+        let node = own.or_else(|| self.table.child(0, word)).unwrap_or(0);
+        let target = Value { node, name: "", ..callee.clone() };
+        self.call(&target, rest, at)
+    }
+
+    fn call_unknown(
+        &mut self,
+        callee: &Value<'a>,
+        args: &[Value<'a>],
+        taint: u32,
+        at: (u32, u32),
+    ) -> Value<'a> {
+        let cost = callee.text().map_or(0, str::len);
+        if (callee.text.is_some() || callee.items.is_some())
+            && self.pay(cost)
+            && let Some(value) = text::method(callee.name, callee, args)
+        {
+            return Value { at, taint: value.taint | taint, ..value };
+        }
+        if let Some(function) = self.funcs.get(&id(callee.name)) {
+            let returns = function.returns.clone();
+            if self.endless.is_some() && function.forks {
+                self.signs |= SIGN_FOREVER;
+            }
+            let names = function.params.clone();
+            for (name, arg) in names.iter().zip(args.iter().filter(|a| a.key.is_empty())) {
+                self.bind_more(name, Value { key: "", ..arg.clone() });
+            }
+            for arg in args.iter().filter(|a| !a.key.is_empty()) {
+                self.bind_more(arg.key, Value { key: "", ..arg.clone() });
+            }
+            return Value { taint: taint | returns.taint, key: "", ..returns };
+        }
+        // A function given to somebody who may call it.
+        if let Some((first, rest)) = args.split_first() {
+            let callable =
+                first.node != 0 && self.table.node(first.node).is_some_and(|n| !n.calls.is_empty());
+            if callable && !rest.is_empty() {
+                return self.call(first, rest, at);
+            }
+        }
+        Value::unknown(taint & !TAINT_MANY)
+    }
+
+    fn operate(
+        &mut self,
+        op: Op,
+        callee: &Value<'a>,
+        args: &[Value<'a>],
+        at: (u32, u32),
+    ) -> Option<Value<'a>> {
+        let first = args.first();
+        let text = first.and_then(|v| v.latest().text());
+        if !self.pay(text.map_or(0, str::len)) {
+            return None;
+        }
+        let decoded = |t: String| Value::of_text(t, TAINT_DECODED);
+        match op {
+            Op::None => None,
+            Op::Import => {
+                let name = text?.trim_start_matches("node:");
+                Some(Value { node: self.table.dotted(name)?, ..Value::default() })
+            }
+            Op::Getattr => self.named_part(first?, args.get(1)?.latest().whole()?),
+            Op::Globals => Some(Value { node: callee.node, ..Value::default() }),
+            Op::Chr => text::from_codes(args.iter()).map(decoded),
+            Op::Bytes => match first?.items() {
+                [] => first.cloned(),
+                items => text::from_codes(items.iter()).map(decoded).or_else(|| first.cloned()),
+            },
+            Op::Base64 => text::base64(text?).map(decoded),
+            Op::Hex => text::hex(text?).map(decoded),
+            Op::Unquote => text::unquote(text?).map(decoded),
+            Op::Rot13 => match args.get(1).and_then(|v| v.text()) {
+                Some("base64" | "base_64") => text::base64(text?).map(decoded),
+                Some("hex" | "hex_codec") => text::hex(text?).map(decoded),
+                _ => Some(decoded(text::rot13(text?))),
+            },
+            Op::Buffer => match args.get(1).and_then(|v| v.text()) {
+                Some("base64" | "base64url") => text::base64(text?).map(decoded),
+                Some("hex") => text::hex(text?).map(decoded),
+                _ => first.cloned(),
+            },
+            Op::Same => first.cloned().map(|v| Value { node: 0, name: "", ..v }),
+            Op::Join => {
+                let mut pieces = args.to_vec();
+                if callee.text.is_some() {
+                    pieces.insert(0, callee.clone());
+                }
+                Some(self.joined(&pieces))
+            }
+            Op::Map => Some(self.mapped(args, at)),
+            Op::Home => Some(Value::of_text("~".to_owned(), 0)),
+            Op::Parent => Some(Value { node: 0, name: "", ..callee.clone() }),
+            Op::Iter => {
+                let from = if callee.text.is_some() { Some(callee) } else { first };
+                from.map(|v| Value { node: 0, name: "", taint: TAINT_MANY, ..v.clone() })
+            }
+            Op::Call => {
+                let target = Value::keyed(args, "target").or(first)?.clone();
+                let keyed = Value::keyed(args, "args").map(|v| v.items().to_vec());
+                let rest = keyed.unwrap_or_else(|| args.get(1..).unwrap_or_default().to_vec());
+                Some(self.call(&target, &rest, at))
+            }
+            Op::Split => Some(Value::of_items(text::split(text?, None, 0), Shape::List)),
+        }
+    }
+
+    /// `map(f, list)`.
+    fn mapped(&mut self, args: &[Value<'a>], at: (u32, u32)) -> Value<'a> {
+        let (Some(function), Some(list)) = (args.first(), args.get(1)) else {
+            return Value::default();
+        };
+        let mut items = Vec::new();
+        for item in list.items() {
+            items.push(self.call(function, std::slice::from_ref(item), at));
+        }
+        if items.is_empty() {
+            return self.call(function, std::slice::from_ref(&list.element()), at);
+        }
+        Value::of_items(items, Shape::List)
+    }
+
+    /// A text that is a command between backticks.
+    pub(super) fn backticks(&mut self, value: &Value<'a>) {
+        let node = self.table.child(0, "`").unwrap_or(0);
+        let callee = Value { node, at: value.at, ..Value::default() };
+        if node != 0 {
+            drop(self.call(&callee, std::slice::from_ref(value), value.at));
+        }
+    }
+
+    /// Something is read just by naming it.
+    pub(super) fn read_of(&mut self, value: &Value<'a>) {
+        let Some(entry) = self.table.node(value.node) else { return };
+        if value.node == 0 || entry.reads.is_empty() || self.member {
+            return;
+        }
+        // One entry of the environment is ordinary; all of it is not.
+        let perl = self.lang == Language::Perl;
+        if self.is(0, K::Dot) || self.opens(0, b'[') || (perl && self.opens(0, b'{')) {
+            return;
+        }
+        for &rule in entry.reads {
+            if let Some(rule) = self.table.rule(rule) {
+                self.act(rule, value, &[], value.at);
+            }
+        }
+    }
+
+    /// `target[...] = value`, `a.b.c = value`.
+    pub(super) fn assigned(&mut self, target: &Value<'a>, value: &Value<'a>) {
+        let star = self.table.child(target.node, "=").unwrap_or(0);
+        if target.node != 0 && star != 0 {
+            let callee = Value { node: star, ..target.clone() };
+            drop(self.call(&callee, std::slice::from_ref(value), target.at));
+        } else if !target.name.is_empty() {
+            let old = self.attrs.remove(&id(target.name)).unwrap_or_default();
+            self.attrs.insert(id(target.name), old.or(Value { key: "", ..value.clone() }));
+        }
+    }
+}
+
+/// The words of a command line given as one value.
+pub(super) fn words(value: &Value<'_>, into: &mut Vec<String>) {
+    let push = |v: &Value<'_>, into: &mut Vec<String>| match v.latest().text.as_ref() {
+        Some(text) => into.push(Text::as_str(text).replace(HOLE, "$_")),
+        None => into.push("$_".to_owned()),
+    };
+    if value.shape == Shape::List {
+        value.items().iter().for_each(|v| push(v, into));
+    } else {
+        push(value, into);
+    }
+}

@@ -1,0 +1,260 @@
+//! Text without running it: escapes, base64, hex, percent escapes, and the usual string methods.
+
+use crate::code::lex::RAW;
+use crate::code::value::{HOLE, Shape, TEXT_LIMIT, Text, Value};
+
+/// The content of a string literal, its escapes resolved.
+pub(super) fn literal(raw: &str, flags: u8) -> Text<'_> {
+    if !raw.contains('\\') {
+        return Text::Src(raw);
+    }
+    if flags & RAW != 0 && !raw.contains("\\'") && !raw.contains("\\\\") {
+        return Text::Src(raw);
+    }
+    Text::Own(unescape(raw).into())
+}
+
+fn unescape(raw: &str) -> String {
+    let mut out = String::with_capacity(raw.len());
+    let mut chars = raw.chars();
+    while let Some(c) = chars.next() {
+        if c != '\\' {
+            out.push(c);
+            continue;
+        }
+        match chars.next() {
+            Some('n') => out.push('\n'),
+            Some('t') => out.push('\t'),
+            Some('r') => out.push('\r'),
+            Some('e') => out.push('\u{1b}'),
+            Some('x') => hex_escape(&mut chars, 2, &mut out),
+            Some('u') => hex_escape(&mut chars, 4, &mut out),
+            Some('U') => hex_escape(&mut chars, 8, &mut out),
+            Some('\n') | None => {}
+            Some(d @ '0'..='7') => octal(&mut chars, d, &mut out),
+            Some(other) => out.push(other),
+        }
+    }
+    out
+}
+
+fn hex_escape(chars: &mut std::str::Chars<'_>, width: usize, out: &mut String) {
+    let rest = chars.as_str();
+    let braced = rest.starts_with('{');
+    if braced {
+        chars.next();
+    }
+    let mut code = 0_u32;
+    for _ in 0..if braced { 6 } else { width } {
+        let Some(digit) = chars.as_str().chars().next().and_then(|c| c.to_digit(16)) else { break };
+        code = (code << 4) | digit;
+        chars.next();
+    }
+    if braced && chars.as_str().starts_with('}') {
+        chars.next();
+    }
+    out.push(char::from_u32(code).unwrap_or(HOLE));
+}
+
+fn octal(chars: &mut std::str::Chars<'_>, first: char, out: &mut String) {
+    let mut code = first.to_digit(8).unwrap_or(0);
+    for _ in 0..2 {
+        let Some(digit) = chars.as_str().chars().next().and_then(|c| c.to_digit(8)) else { break };
+        code = code * 8 + digit;
+        chars.next();
+    }
+    out.push(char::from_u32(code).unwrap_or(HOLE));
+}
+
+/// Base64 (either alphabet) to text; what is not UTF-8 becomes unknown.
+pub(super) fn base64(text: &str) -> Option<String> {
+    let (mut bits, mut count, mut bytes) = (0_u32, 0_u8, Vec::with_capacity(text.len()));
+    for b in text.bytes() {
+        let six = match b {
+            b'A'..=b'Z' => b - b'A',
+            b'a'..=b'z' => b - b'a' + 26,
+            b'0'..=b'9' => b - b'0' + 52,
+            b'+' | b'-' => 62,
+            b'/' | b'_' => 63,
+            b'=' => break,
+            b'\n' | b'\r' | b' ' => continue,
+            _ => return None,
+        };
+        bits = (bits << 6) | u32::from(six);
+        count += 6;
+        if count >= 8 {
+            count -= 8;
+            bytes.push(u8::try_from((bits >> count) & 0xff).unwrap_or(0));
+        }
+    }
+    readable(bytes)
+}
+
+/// Hex digits to text.
+pub(super) fn hex(text: &str) -> Option<String> {
+    let digits: Vec<u32> = text
+        .chars()
+        .filter(|c| !c.is_whitespace())
+        .map(|c| c.to_digit(16))
+        .collect::<Option<_>>()?;
+    let byte = |pair: &[u32]| {
+        let n = pair.iter().fold(0, |n, d| n * 16 + d);
+        u8::try_from(n).ok()
+    };
+    readable(digits.chunks(2).map(byte).collect::<Option<_>>()?)
+}
+
+fn readable(bytes: Vec<u8>) -> Option<String> {
+    String::from_utf8(bytes).ok()
+}
+
+/// Percent escapes to text.
+pub(super) fn unquote(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(b) = rest.next() {
+        if b != b'%' {
+            bytes.push(b);
+            continue;
+        }
+        let digit = |b: Option<u8>| char::from(b.unwrap_or(0)).to_digit(16);
+        let (high, low) = (digit(rest.next())?, digit(rest.next())?);
+        bytes.push(u8::try_from(high * 16 + low).ok()?);
+    }
+    readable(bytes)
+}
+
+/// Rot13.
+pub(super) fn rot13(text: &str) -> String {
+    let turn = |c: char, a: u8| {
+        let n = u8::try_from(c).unwrap_or(a);
+        char::from(a + (n - a + 13) % 26)
+    };
+    text.chars()
+        .map(|c| match c {
+            'a'..='z' => turn(c, b'a'),
+            'A'..='Z' => turn(c, b'A'),
+            _ => c,
+        })
+        .collect()
+}
+
+/// Character codes to text.
+pub(super) fn from_codes<'v, 'a: 'v>(codes: impl Iterator<Item = &'v Value<'a>>) -> Option<String> {
+    let mut out = String::new();
+    for code in codes.take(TEXT_LIMIT) {
+        for one in code.items.as_deref().unwrap_or(std::slice::from_ref(code)) {
+            out.push(char::from_u32(u32::try_from(one.num?).ok()?)?);
+        }
+    }
+    (!out.is_empty()).then_some(out)
+}
+
+/// Puts list entries together; entries that are not known become holes.
+pub(super) fn join(separator: &str, list: &Value<'_>) -> Option<String> {
+    let mut out = String::new();
+    if list.items().is_empty() {
+        return None;
+    }
+    for (n, item) in list.items().iter().enumerate() {
+        if n > 0 {
+            out.push_str(separator);
+        }
+        match item.text() {
+            Some(text) => out.push_str(text),
+            None => out.push(HOLE),
+        }
+        if out.len() > TEXT_LIMIT {
+            return None;
+        }
+    }
+    Some(out)
+}
+
+/// A string method applied to a known receiver; `None` when nothing is known of the result.
+pub(super) fn method<'a>(name: &str, recv: &Value<'a>, args: &[Value<'a>]) -> Option<Value<'a>> {
+    let first = args.first();
+    let arg = first.and_then(Value::text);
+    if recv.shape != Shape::One && name == "join" {
+        return join(arg.unwrap_or(","), recv).map(|t| Value::of_text(t, recv.taint));
+    }
+    if recv.shape == Shape::List && name == "reverse" {
+        let items = recv.items().iter().rev().cloned().collect();
+        return Some(Value::of_items(items, Shape::List));
+    }
+    let text = recv.text()?;
+    let new = match name {
+        "join" => join(text, first?)?,
+        "replace" | "gsub" | "replaceAll" | "sub" => {
+            let (from, to) = (arg?, args.get(1).and_then(Value::text).unwrap_or(""));
+            let small = !from.is_empty() && text.matches(from).count() * to.len() <= TEXT_LIMIT;
+            if !small {
+                return None;
+            }
+            text.replace(from, to)
+        }
+        "strip" | "trim" | "rstrip" | "lstrip" | "chomp" | "trimEnd" => text.trim().to_owned(),
+        "lower" | "toLowerCase" | "downcase" => text.to_lowercase(),
+        "upper" | "toUpperCase" | "upcase" => text.to_uppercase(),
+        "reverse" => text.chars().rev().collect(),
+        "swapcase" => text.chars().map(swap).collect(),
+        "concat" => format!("{text}{}", arg.unwrap_or("\u{1a}")),
+        "format" => fill(text, args),
+        "split" => {
+            let parts = split(text, arg, recv.taint);
+            return Some(Value::of_items(parts, Shape::List));
+        }
+        "decode" | "encode" | "toString" | "to_s" | "valueOf" | "read" | "expanduser"
+        | "resolve" | "absolute" | "copy" | "slice" | "freeze" | "tobytes" => {
+            return Some(Value { name: "", node: 0, ..recv.clone() });
+        }
+        _ => return None,
+    };
+    Some(Value::of_text(new, recv.taint))
+}
+
+fn swap(c: char) -> char {
+    if c.is_ascii_lowercase() { c.to_ascii_uppercase() } else { c.to_ascii_lowercase() }
+}
+
+/// The pieces of a text.
+pub(super) fn split<'a>(text: &str, by: Option<&str>, taint: u32) -> Vec<Value<'a>> {
+    let value = |t: &str| Value::of_text(t.to_owned(), taint);
+    match by {
+        None => text.split_whitespace().take(64).map(value).collect(),
+        Some("") => text.chars().take(64).map(|c| value(c.encode_utf8(&mut [0; 4]))).collect(),
+        Some(by) => text.split(by).take(64).map(value).collect(),
+    }
+}
+
+/// `{}`, `{0}`, `%s` filled in with what is known.
+pub(super) fn fill(text: &str, args: &[Value<'_>]) -> String {
+    let mut out = String::with_capacity(text.len() + 16);
+    let mut next = args.iter();
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        let hole = match c {
+            '{' => {
+                while chars.next().is_some_and(|c| c != '}') {}
+                true
+            }
+            '%' if chars.peek().is_some_and(char::is_ascii_alphabetic) => {
+                chars.next();
+                true
+            }
+            _ => false,
+        };
+        if hole {
+            match next.next().and_then(Value::text) {
+                Some(known) => out.push_str(known),
+                None => out.push(HOLE),
+            }
+        } else {
+            out.push(c);
+        }
+        if out.len() > TEXT_LIMIT {
+            break;
+        }
+    }
+    out
+}

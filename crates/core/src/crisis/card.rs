@@ -1,0 +1,220 @@
+//! The card: static words and dated numbers, no model text, no promises software cannot keep.
+
+use std::fmt::Write as _;
+
+use serde::Serialize;
+
+use super::{ScreenOptions, tables};
+
+/// Wording of the card.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Preset {
+    /// Plain and kind.
+    #[default]
+    Neutral,
+    /// The wording of the first system, with its religious line.
+    Soul,
+}
+
+/// How well a number is sourced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub enum Grade {
+    /// A page by the operator, a ministry or the press.
+    A,
+    /// At least two lists agree.
+    B,
+    /// One list or none.
+    C,
+}
+
+/// A helpline.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Line {
+    /// Who answers.
+    pub name: &'static str,
+    /// The number.
+    pub number: &'static str,
+    /// How: call, text, chat.
+    pub channel: &'static str,
+    /// When.
+    pub hours: &'static str,
+    /// For whom.
+    pub audience: &'static str,
+    /// How well sourced.
+    pub grade: Grade,
+}
+
+/// A country with its numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Country {
+    /// ISO 3166 code.
+    pub code: &'static str,
+    /// English name.
+    pub name: &'static str,
+    /// Emergency number.
+    pub emergency: &'static str,
+    /// Its helplines.
+    pub lines: &'static [Line],
+}
+
+/// The sentences of the card in one language.
+pub struct Words {
+    /// Asks whether the person is safe.
+    pub safe: &'static str,
+    /// The same to somebody who worries about another.
+    pub helper: &'static str,
+    /// What to do in danger; `{n}` is the number.
+    pub emergency: &'static str,
+    /// The local emergency number, where we do not know it.
+    pub local: &'static str,
+    /// Introduces the lines.
+    pub reach: &'static str,
+    /// Where to find lines elsewhere; `{d}` is the directory.
+    pub anywhere: &'static str,
+    /// Closes the card.
+    pub close: &'static str,
+}
+
+/// One line on a card.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CardLine {
+    /// Who answers.
+    pub name: &'static str,
+    /// The number.
+    pub number: &'static str,
+    /// How.
+    pub channel: &'static str,
+    /// When.
+    pub hours: &'static str,
+    /// Whether at least two sources agree on it.
+    pub verified: bool,
+}
+
+/// What the person sees, at once and without a gate.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Card {
+    /// The whole card as text.
+    pub text: String,
+    /// Wording.
+    pub preset: Preset,
+    /// Language of the words.
+    pub lang: &'static str,
+    /// Country whose numbers it shows, where we have them.
+    pub country: Option<&'static str>,
+    /// Emergency number of that country.
+    pub emergency: Option<&'static str>,
+    /// Helplines.
+    pub lines: Vec<CardLine>,
+    /// Leads with the emergency number.
+    pub imminent: bool,
+    /// Worded for somebody who worries about another.
+    pub helper: bool,
+}
+
+/// The numbers of a country, by its ISO 3166 code.
+pub fn country(code: &str) -> Option<&'static Country> {
+    tables::countries().iter().find(|c| c.code.eq_ignore_ascii_case(code))
+}
+
+const SOUL: &str = "Are you safe right now?\n\n\
+    I'm here. I'm not going anywhere. Please tell me you're safe.\n\n\
+    **Please reach out for help:**\n\
+    - **988 Suicide and Crisis Lifeline**: Call or text 988 (US)\n\
+    - Available 24/7, free and confidential\n\
+    - Chat at 988lifeline.org\n";
+
+const SOUL_END: &str = "\n**Jesus saves those who call on His name.**\n\n\
+    I'm still here. Talk to me. Or call 988. Just don't give up.";
+
+/// Renders the card.
+pub fn render(options: &ScreenOptions, guess: &'static str, imminent: bool, helper: bool) -> Card {
+    let known = options.country.and_then(country);
+    let wanted = options.lang.unwrap_or(guess);
+    let at = tables::langs().iter().position(|l| *l == wanted).unwrap_or(0);
+    let lang = tables::langs().get(at).copied().unwrap_or("en");
+    let lines = lines(known, options.unverified);
+    let text = match (options.preset, tables::card_words(at)) {
+        (Preset::Soul, _) => soul(known, &lines, imminent),
+        (Preset::Neutral, Some(words)) => neutral(words, known, &lines, imminent, helper),
+        (Preset::Neutral, None) => String::new(),
+    };
+    Card {
+        text,
+        preset: options.preset,
+        lang: if options.preset == Preset::Soul { "en" } else { lang },
+        country: known.map(|c| c.code),
+        emergency: known.map(|c| c.emergency),
+        lines,
+        imminent,
+        helper,
+    }
+}
+
+/// The lines of a country, those for everybody first.
+fn lines(known: Option<&'static Country>, unverified: bool) -> Vec<CardLine> {
+    let mut list: Vec<&Line> = known.map(|c| c.lines.iter().collect()).unwrap_or_default();
+    list.retain(|l| unverified || l.grade != Grade::C);
+    list.sort_by_key(|l| (l.grade == Grade::C, l.audience != "all"));
+    let line = |l: &Line| CardLine {
+        name: l.name,
+        number: l.number,
+        channel: l.channel,
+        hours: l.hours,
+        verified: l.grade != Grade::C,
+    };
+    list.into_iter().map(line).collect()
+}
+
+fn list(out: &mut String, lines: &[CardLine]) {
+    for line in lines {
+        let mark = if line.verified { "" } else { " (unverified)" };
+        let how = match (line.number, line.channel) {
+            ("741741", channel) => format!("{channel} to 741741"),
+            ("988", _) => "call or text 988".to_owned(),
+            (number, channel) => format!("{number} ({channel})"),
+        };
+        let _ = writeln!(out, "- {}: {how}, {}{mark}", line.name, line.hours);
+    }
+}
+
+fn neutral(
+    words: &Words,
+    known: Option<&Country>,
+    lines: &[CardLine],
+    imminent: bool,
+    helper: bool,
+) -> String {
+    let number = known.map_or(words.local, |c| c.emergency);
+    let emergency = words.emergency.replace("{n}", number);
+    let ask = if helper { words.helper } else { words.safe };
+    let (first, second) =
+        if imminent { (emergency.as_str(), ask) } else { (ask, emergency.as_str()) };
+    let mut out = format!("{first}\n\n{second}\n\n{}\n", words.reach);
+    list(&mut out, lines);
+    if known.is_none() {
+        out.push_str("- US: call or text 988, or text HOME to 741741, 24/7\n");
+    }
+    if known.is_none_or(|c| c.code != "US") {
+        let _ = writeln!(out, "- {}", words.anywhere.replace("{d}", tables::directory()));
+    }
+    out.push('\n');
+    out.push_str(words.close);
+    out
+}
+
+fn soul(known: Option<&Country>, lines: &[CardLine], imminent: bool) -> String {
+    let mut out = String::new();
+    if imminent {
+        let number = known.map_or("your local emergency number (911 in the US)", |c| c.emergency);
+        let _ = writeln!(out, "If you are in danger now, call {number}.\n");
+    }
+    out.push_str(SOUL);
+    if known.is_some_and(|c| c.code != "US") {
+        list(&mut out, lines);
+    } else {
+        out.push_str("- Crisis Text Line: text HOME to 741741\n- In danger now: call 911 (US)\n");
+    }
+    out.push_str(SOUL_END);
+    out
+}

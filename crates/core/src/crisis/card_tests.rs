@@ -1,0 +1,112 @@
+//! Tests of the card and the helplines.
+
+use super::*;
+
+const TEXT: &str = "I want to kill myself";
+
+fn card(options: &ScreenOptions) -> Card {
+    screen(TEXT, options).card.unwrap()
+}
+
+fn within(country: &str) -> ScreenOptions<'_> {
+    ScreenOptions { country: Some(country), ..ScreenOptions::default() }
+}
+
+#[test]
+fn crisis_card_of_the_us() {
+    let us = card(&within("us"));
+    for part in ["call or text 988", "text HOME to 741741", "911", "Are you safe right now?"] {
+        assert!(us.text.contains(part), "{part} in\n{}", us.text);
+    }
+    assert_eq!(us.country, Some("US"));
+}
+
+#[test]
+fn crisis_card_elsewhere_shows_no_american_numbers() {
+    for code in ["DE", "GB", "JP", "FR", "BR", "IN", "AU"] {
+        let card = card(&within(code));
+        let country = country(code).unwrap();
+        assert!(card.text.contains(country.emergency), "{code}");
+        assert!(!card.text.contains("988") && !card.text.contains("911"), "{}", card.text);
+        assert!(card.text.contains("findahelpline.com"));
+    }
+}
+
+#[test]
+fn crisis_card_without_a_country_names_the_directory_and_marks_the_us() {
+    for options in [ScreenOptions::default(), within("ZZ")] {
+        let card = card(&options);
+        assert!(card.text.contains("findahelpline.com"));
+        assert!(card.text.contains("112") && card.text.contains("999"));
+        assert!(card.text.contains("- US: call or text 988"));
+        assert_eq!(card.emergency, None);
+    }
+}
+
+#[test]
+fn crisis_card_leads_with_the_emergency_number_when_imminent() {
+    let now = screen("I'm going to kill myself tonight", &within("GB")).card.unwrap();
+    assert!(now.imminent);
+    assert!(now.text.starts_with("If somebody is in danger now, call 999"), "{}", now.text);
+    assert!(!card(&within("GB")).text.starts_with("If somebody is in danger"));
+}
+
+#[test]
+fn crisis_card_for_a_helper_is_worded_for_a_helper() {
+    let helper = screen("my friend says she wants to die", &within("GB")).card.unwrap();
+    assert!(helper.helper);
+    assert!(helper.text.contains("looking out for somebody"), "{}", helper.text);
+}
+
+#[test]
+fn crisis_card_soul_keeps_the_first_wording_and_neutral_has_no_promise() {
+    let soul = ScreenOptions { preset: Preset::Soul, ..ScreenOptions::default() };
+    let text = card(&soul).text;
+    for part in ["I'm not going anywhere", "Jesus saves", "Call or text 988 (US)"] {
+        assert!(text.contains(part), "{part}");
+    }
+    let neutral = card(&ScreenOptions::default()).text;
+    assert!(!neutral.contains("not going anywhere") && !neutral.contains("Jesus"));
+    assert!(!neutral.contains('!') && !neutral.contains("commit"), "{neutral}");
+}
+
+#[test]
+fn crisis_card_never_shows_a_retired_number() {
+    for known in tables::countries() {
+        for unverified in [false, true] {
+            let options = ScreenOptions { unverified, ..within(known.code) };
+            let card = card(&options);
+            for (country, number) in RETIRED {
+                let shown = card.lines.iter().any(|l| l.number == *number);
+                let said = *country == known.code && card.text.contains(number);
+                assert!(!shown && !said, "{} shows {number}", known.code);
+            }
+        }
+    }
+    assert!(RETIRED.contains(&("KR", "1393")));
+}
+
+#[test]
+fn crisis_card_hides_unverified_lines_unless_asked() {
+    let quiet = card(&within("SE"));
+    assert!(quiet.lines.is_empty() && quiet.text.contains("findahelpline.com"));
+    let asked = card(&ScreenOptions { unverified: true, ..within("SE") });
+    assert!(!asked.lines.is_empty() && asked.text.contains("(unverified)"));
+}
+
+#[test]
+fn crisis_card_has_words_in_every_language() {
+    for lang in tables::langs() {
+        let options = ScreenOptions { lang: Some(lang), ..within("DE") };
+        let card = card(&options);
+        assert_eq!(card.lang, *lang);
+        assert!(card.text.contains("112") && card.text.contains("0800 111 0 111"), "{lang}");
+        assert!(!card.text.contains('{'), "{lang}: {}", card.text);
+    }
+}
+
+#[test]
+fn crisis_helplines_are_dated() {
+    assert!(CHECKED < CHECK_BY);
+    assert!(HOW_CHECKED.contains("not verified live"));
+}

@@ -1,0 +1,74 @@
+//! The commands of a text by name, without judging them: for oracles and for people.
+
+use super::ast::{List, Node, Operation, Part, Parts, Redirect, Stage, Word};
+use super::reader;
+use super::word::unquoted;
+
+/// Every simple command of a text in reading order, by its first word where that is plain text.
+/// Commands inside backquotes are part of the list.
+pub fn commands(text: &str) -> Vec<Option<String>> {
+    let mut names = Vec::new();
+    in_list(&reader::read(text).list, 0, &mut names);
+    names
+}
+
+fn in_list(list: &List<'_>, depth: u8, names: &mut Vec<Option<String>>) {
+    for stage in list.iter().flat_map(|p| p.stages.iter()) {
+        in_stage(stage, depth, names);
+    }
+}
+
+fn in_stage(stage: &Stage<'_>, depth: u8, names: &mut Vec<Option<String>>) {
+    match &stage.node {
+        Node::Simple(simple) => {
+            if let Some(first) = simple.words.first() {
+                names.push(unquoted(first).map(std::borrow::Cow::into_owned));
+            }
+            let values = simple.assignments.iter().flat_map(|a| a.value.iter());
+            values.chain(&simple.words).for_each(|w| in_word(w, depth, names));
+        }
+        Node::Group(list) => in_list(list, depth, names),
+        Node::For { words, body, .. } => {
+            words.iter().for_each(|w| in_word(w, depth, names));
+            in_list(body, depth, names);
+        }
+        Node::Case { word, arms } => {
+            in_word(word, depth, names);
+            arms.iter().for_each(|list| in_list(list, depth, names));
+        }
+        Node::Function { body, .. } => in_stage(body, depth, names),
+        Node::Test(words) => words.iter().for_each(|w| in_word(w, depth, names)),
+    }
+    for redirection in &stage.redirections {
+        match &redirection.kind {
+            Redirect::Read(w)
+            | Redirect::Write(w)
+            | Redirect::Append(w)
+            | Redirect::Both(w)
+            | Redirect::Duplicate(w)
+            | Redirect::Text(w)
+            | Redirect::Here(w) => in_word(w, depth, names),
+        }
+    }
+}
+
+fn in_word(word: &Word<'_>, depth: u8, names: &mut Vec<Option<String>>) {
+    let Parts::Many(parts) = &word.parts else { return };
+    for part in parts {
+        match part {
+            Part::Command { list, .. } | Part::Process { list, .. } => in_list(list, depth, names),
+            Part::Arithmetic { lists } => lists.iter().for_each(|l| in_list(l, depth, names)),
+            // Each level of backquotes halves what is left to unescape; a few are plenty.
+            Part::Backquote { text, .. } if depth < 8 => {
+                in_list(&reader::read(text).list, depth + 1, names);
+            }
+            Part::Variable { operation, .. } => match operation {
+                Operation::Default(w) | Operation::Alternative(w) | Operation::Other(w) => {
+                    in_word(w, depth, names);
+                }
+                Operation::Plain | Operation::Slice(_) => {}
+            },
+            Part::Bare(_) | Part::Quoted(_) | Part::Backquote { .. } => {}
+        }
+    }
+}

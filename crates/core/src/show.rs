@@ -1,0 +1,247 @@
+//! Text made safe to put before a person: nothing in it hides, reorders or pretends.
+//!
+//! A character is shown as itself or as a marker such as `⟨U+202E⟩` or `⟨ESC⟩`; a line break is
+//! `⏎`, a tab `⇥`, and long repetitions of what cannot be seen are counted: `⟨40 × line break⟩`.
+//! Brackets and signs that the text itself contains become markers too, so every marker is ours
+//! and two different texts never look alike. The result is one line; a surface that wants lines
+//! may break them after each `⏎`.
+
+use std::borrow::Cow;
+
+mod chars;
+mod word;
+
+#[cfg(test)]
+mod tests;
+
+use chars::{Class, class, is_joiner, is_right_to_left, is_stray};
+use word::{Letters, Word};
+
+/// Stands for a line break.
+pub const LINE_BREAK: char = '\u{23CE}';
+
+/// Stands for a tab.
+pub const TAB: char = '\u{21E5}';
+
+/// Invisible repetitions of at least so many characters are counted instead of shown.
+const FOLD: usize = 17;
+
+/// Folded repetitions of at least so many characters look like an attempt to push text away.
+const PADDING: usize = 64;
+
+/// The longest unit whose repetition is folded, such as line break and space in turn.
+const UNIT: usize = 4;
+
+/// A text as it may be shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shown<'a> {
+    /// Safe to show; borrowed where nothing had to be changed.
+    pub text: Cow<'a, str>,
+    /// How many bytes of the source were cut off at the end; the text says so too.
+    pub hidden_bytes: usize,
+    /// The shown text is not the source letter for letter.
+    pub altered: bool,
+    /// The source holds something that would have misled a reader.
+    pub deceptive: bool,
+    /// The source holds letters that run right to left: isolate it from what stands around it.
+    pub right_to_left: bool,
+}
+
+/// The whole text, made safe. Injective: different texts are shown differently.
+pub fn show(text: &str) -> Shown<'_> {
+    show_within(text, usize::MAX)
+}
+
+/// The text made safe, cut where more than `limit` bytes would be shown, with a note of how much
+/// is missing. A cut text is not the whole: it must not be approved at one tap.
+pub fn show_within(text: &str, limit: usize) -> Shown<'_> {
+    if text.len() <= limit && is_plain(text) {
+        return Shown {
+            text: Cow::Borrowed(text),
+            hidden_bytes: 0,
+            altered: false,
+            deceptive: false,
+            right_to_left: false,
+        };
+    }
+    let mut painter = Painter::new(text, limit);
+    painter.paint(text);
+    painter.finish(text)
+}
+
+/// Printable ASCII without padding, as nearly every text is.
+fn is_plain(text: &str) -> bool {
+    let mut spaces = 0;
+    text.bytes().all(|byte| {
+        spaces = if byte == b' ' { spaces + 1 } else { 0 };
+        matches!(byte, 0x20..=0x7E) && spaces < FOLD
+    })
+}
+
+fn is_blank(c: char) -> bool {
+    matches!(c, ' ' | '\t' | '\n' | '\r')
+}
+
+struct Painter {
+    out: String,
+    limit: usize,
+    /// Bytes of the source that are in `out`.
+    shown: usize,
+    /// Set when a piece no longer fitted.
+    full: bool,
+    letters: Letters,
+    deceptive: bool,
+    right_to_left: bool,
+}
+
+impl Painter {
+    fn new(text: &str, limit: usize) -> Painter {
+        Painter {
+            out: String::with_capacity(text.len().min(limit)),
+            limit,
+            shown: 0,
+            full: false,
+            letters: Letters::of(text),
+            deceptive: false,
+            right_to_left: false,
+        }
+    }
+
+    fn paint(&mut self, text: &str) {
+        let mut rest = text;
+        // To the end even when no more fits: what is cut off may mislead too.
+        while !rest.is_empty() {
+            let blanks = rest.find(|c| !is_blank(c)).unwrap_or(rest.len());
+            let (blank, tail) = rest.split_at(blanks);
+            self.blanks(blank.as_bytes());
+            let (token, tail) = tail.split_at(tail.find(is_blank).unwrap_or(tail.len()));
+            self.token(token);
+            rest = tail;
+        }
+    }
+
+    fn finish(mut self, text: &str) -> Shown<'_> {
+        let hidden_bytes = text.len().saturating_sub(self.shown);
+        if hidden_bytes > 0 {
+            let note = format!("⟨{hidden_bytes} more bytes⟩");
+            self.out.push_str(&note);
+        }
+        Shown {
+            altered: self.out != text,
+            text: Cow::Owned(self.out),
+            hidden_bytes,
+            deceptive: self.deceptive,
+            right_to_left: self.right_to_left,
+        }
+    }
+
+    /// Adds what stands for `bytes` bytes of the source, whole or not at all.
+    fn put(&mut self, piece: &str, bytes: usize) {
+        if self.full || self.out.len().saturating_add(piece.len()) > self.limit {
+            self.full = true;
+        } else {
+            self.out.push_str(piece);
+            self.shown += bytes;
+        }
+    }
+
+    fn put_char(&mut self, c: char) {
+        self.put(c.encode_utf8(&mut [0; 4]), c.len_utf8());
+    }
+
+    /// A run of spaces, tabs and line ends.
+    fn blanks(&mut self, run: &[u8]) {
+        let mut rest = run;
+        while let [first, tail @ ..] = rest {
+            if let Some((unit, times)) = repetition(rest) {
+                let names: Vec<_> = unit.iter().map(|&b| name(char::from(b))).collect();
+                let bytes = unit.len() * times;
+                self.put(&format!("⟨{times} × {}⟩", names.join(" + ")), bytes);
+                self.deceptive |= bytes >= PADDING;
+                rest = rest.get(bytes..).unwrap_or_default();
+                continue;
+            }
+            match first {
+                b'\n' => self.put(LINE_BREAK.encode_utf8(&mut [0; 4]), 1),
+                b'\t' => self.put(TAB.encode_utf8(&mut [0; 4]), 1),
+                b'\r' => {
+                    // Alone it writes over the line in a terminal.
+                    self.deceptive |= tail.first() != Some(&b'\n');
+                    self.put("⟨CR⟩", 1);
+                }
+                other => self.put_char(char::from(*other)),
+            }
+            rest = tail;
+        }
+    }
+
+    /// A run without blanks.
+    fn token(&mut self, token: &str) {
+        let beside_ascii = token.bytes().any(|b| b.is_ascii_alphabetic());
+        let mut word = Word::none();
+        let mut rest = token;
+        // A long dash where an option starts is not the hyphen it looks like.
+        let mut chars = token.chars();
+        if let (Some(dash @ '\u{2013}'..='\u{2015}'), Some('a'..='z' | 'A'..='Z')) =
+            (chars.next(), chars.next())
+        {
+            self.mark(dash, 1);
+            self.deceptive = true;
+            rest = rest.get(dash.len_utf8()..).unwrap_or_default();
+        }
+        while let Some(c) = rest.chars().next() {
+            if word.is_over(rest) {
+                word = Word::at(rest, beside_ascii, self.letters);
+            }
+            self.right_to_left |= is_right_to_left(c);
+            let disguise = word.disguises(c) || (beside_ascii && is_stray(c));
+            let class = if disguise { Class::Deceptive } else { class(c) };
+            let mut bytes = c.len_utf8();
+            if class == Class::Plain {
+                self.put_char(c);
+            } else {
+                let same = rest.chars().take_while(|&next| next == c).count();
+                let times = if same >= FOLD { same } else { 1 };
+                self.mark(c, times);
+                self.deceptive |= class == Class::Deceptive || (is_joiner(c) && beside_ascii);
+                bytes *= times;
+            }
+            rest = rest.get(bytes..).unwrap_or_default();
+        }
+    }
+
+    fn mark(&mut self, c: char, times: usize) {
+        let name = name(c);
+        let bytes = c.len_utf8() * times;
+        if times == 1 {
+            self.put(&format!("⟨{name}⟩"), bytes);
+        } else {
+            self.put(&format!("⟨{times} × {name}⟩"), bytes);
+        }
+    }
+}
+
+/// The shortest unit whose repetition at the start of a blank run is long enough to fold.
+fn repetition(run: &[u8]) -> Option<(&[u8], usize)> {
+    (1..=UNIT).find_map(|length| {
+        let unit = run.get(..length)?;
+        let times = run.chunks_exact(length).take_while(|chunk| *chunk == unit).count();
+        (times > 1 && times * length >= FOLD).then_some((unit, times))
+    })
+}
+
+/// What a marker calls a character.
+fn name(c: char) -> Cow<'static, str> {
+    Cow::Borrowed(match c {
+        '\0' => "NUL",
+        '\u{7}' => "BEL",
+        '\u{8}' => "BS",
+        '\t' => "tab",
+        '\n' => "line break",
+        '\r' => "CR",
+        '\u{1B}' => "ESC",
+        ' ' => "space",
+        '\u{7F}' => "DEL",
+        other => return Cow::Owned(format!("U+{:04X}", u32::from(other))),
+    })
+}

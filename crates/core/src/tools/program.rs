@@ -1,0 +1,138 @@
+//! Shell and code given as arguments, in one text or in pieces.
+
+use super::arguments::{Place, Reader};
+use super::table::Role;
+use crate::code::Language;
+use crate::json::Value;
+
+impl Reader<'_, '_> {
+    /// One command: a text, or a program with its arguments.
+    pub(super) fn shell(&mut self, value: &Value<'_>) {
+        match value {
+            Value::String(text) => crate::shell::read(text, &self.ctx, self.out),
+            Value::Array(list) => {
+                let words: Option<Vec<&str>> = list.iter().map(Value::as_str).collect();
+                match words.as_deref() {
+                    None => self.unreadable(),
+                    Some([shell, flags, script])
+                        if is_shell(shell) && flags.starts_with('-') && flags.ends_with('c') =>
+                    {
+                        crate::shell::read(script, &self.ctx, self.out);
+                    }
+                    // No program has a blank in its name: these are lines.
+                    Some(lines @ [first, ..]) if first.contains(char::is_whitespace) => {
+                        self.made_shell(&lines.join("\n"));
+                    }
+                    Some(words) => self.made_shell(&joined(words)),
+                }
+            }
+            Value::Null => {}
+            _ => self.unreadable(),
+        }
+    }
+
+    /// Several commands, each a text or a program with its arguments.
+    pub(super) fn shell_lines(&mut self, value: &Value<'_>) {
+        let Value::Array(list) = value else {
+            self.shell(value);
+            return;
+        };
+        for line in list {
+            self.shell(line);
+        }
+    }
+
+    /// Reads shell that was put together here: its places mean nothing to the reader.
+    fn made_shell(&mut self, text: &str) {
+        let from = self.out.list.len();
+        crate::shell::read(text, &self.ctx, self.out);
+        for finding in self.out.list.iter_mut().skip(from) {
+            finding.span = None;
+        }
+    }
+
+    /// Code or SQL: a text, or a list of lines that belong together.
+    pub(super) fn matter(&mut self, role: Role, value: &Value<'_>, place: &Place<'_>) {
+        match value {
+            Value::String(text) => self.text(role, text),
+            Value::Array(list) => {
+                let lines: Option<Vec<&str>> = list.iter().map(Value::as_str).collect();
+                let Some(lines) = lines else {
+                    self.each(role, value, place);
+                    return;
+                };
+                let from = self.out.list.len();
+                self.text(role, &lines.join("\n"));
+                for finding in self.out.list.iter_mut().skip(from) {
+                    finding.span = None;
+                }
+            }
+            Value::Null => {}
+            _ => self.unreadable(),
+        }
+    }
+
+    /// Code in the language that another argument names.
+    pub(super) fn code(&mut self, text: &str) {
+        match self.language.unwrap_or(Tongue::Code(Language::Python)) {
+            Tongue::Shell => crate::shell::read(text, &self.ctx, self.out),
+            Tongue::Code(language) => crate::code::read(language, text, 0, &self.ctx, self.out),
+        }
+    }
+}
+
+fn is_shell(program: &str) -> bool {
+    let name = program.rsplit(['/', '\\']).next().unwrap_or(program);
+    matches!(name, "sh" | "bash" | "zsh" | "dash" | "ksh" | "ash" | "fish")
+}
+
+/// Words as one line of shell, quoted so that it means the same.
+fn joined(words: &[&str]) -> String {
+    let mut line = String::new();
+    for word in words {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
+        if !word.is_empty() && word.chars().all(plain) {
+            line.push_str(word);
+        } else {
+            line.push('\'');
+            line.push_str(&word.replace('\'', "'\\''"));
+            line.push('\'');
+        }
+    }
+    line
+}
+
+/// What a piece of code is written in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tongue {
+    Shell,
+    Code(Language),
+}
+
+/// The language a caller names.
+pub(super) fn tongue(name: &str) -> Tongue {
+    let name = name.to_ascii_lowercase();
+    Tongue::Code(match name.as_str() {
+        "python" | "python3" | "py" | "ipython" => Language::Python,
+        "javascript" | "js" | "node" | "typescript" | "ts" | "deno" | "bun" => Language::JavaScript,
+        "perl" => Language::Perl,
+        "ruby" | "rb" => Language::Ruby,
+        "php" => Language::Php,
+        "shell" => return Tongue::Shell,
+        name if is_shell(name) => return Tongue::Shell,
+        _ => Language::Other,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn joined_words_keep_their_meaning() {
+        assert_eq!(joined(&["rm", "-rf", "a b", "it's", ""]), "rm -rf 'a b' 'it'\\''s' ''");
+    }
+}

@@ -1,0 +1,209 @@
+//! The compiled rule tables and how they are searched.
+
+use crate::assess::HumanImpact;
+use crate::code::Language;
+use crate::effect::Effect;
+use crate::tier::Tier;
+
+/// One described tool.
+pub(super) struct Entry {
+    pub code: &'static str,
+    pub tier: Tier,
+    pub effects: &'static [Effect],
+    pub irreversible: bool,
+    pub human: HumanImpact,
+    pub say: &'static str,
+    pub safer: Option<&'static str>,
+    /// Sorted by name.
+    pub args: &'static [(&'static str, Role)],
+}
+
+/// What an argument means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    Shell,
+    ShellLines,
+    Code(Language),
+    AnyCode,
+    Language,
+    Sql,
+    MaybeSql,
+    Path,
+    PathRead,
+    PathWrite,
+    PathDelete,
+    PathTaken,
+    Cwd,
+    Url,
+    Recipient,
+    Amount,
+    Currency,
+    Body,
+    Patch,
+    Method,
+    Action,
+    Secret,
+    Items,
+    Sweep,
+    Escalate,
+    Tool,
+    ToolArguments,
+}
+
+impl Role {
+    /// Whether the argument itself says what the tool would do.
+    pub(super) fn is_the_matter(self) -> bool {
+        matches!(
+            self,
+            Role::Shell
+                | Role::ShellLines
+                | Role::Code(_)
+                | Role::AnyCode
+                | Role::Sql
+                | Role::Patch
+                | Role::Tool
+        )
+    }
+}
+
+/// What kind of thing a verb does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Class {
+    Read,
+    Find,
+    Take,
+    Write,
+    Manage,
+    Delete,
+    Send,
+    Money,
+    Commit,
+    Grant,
+    Exec,
+    Delegate,
+    Control,
+    End,
+}
+
+impl Class {
+    /// Whether it only looks.
+    pub(super) fn only_looks(self) -> bool {
+        matches!(self, Class::Read | Class::Find)
+    }
+}
+
+/// How surely a word is a verb.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Strength {
+    /// Often a noun.
+    Weak,
+    /// A verb or a noun: what that means depends on whether it looks.
+    Either,
+    /// Always a verb.
+    Strong,
+}
+
+/// A group of verbs with one meaning.
+pub(super) struct Verb {
+    pub class: Class,
+    pub code: &'static str,
+    pub tier: Tier,
+    pub effects: &'static [Effect],
+    pub irreversible: bool,
+    pub decides: bool,
+    pub say: &'static str,
+}
+
+/// A group of nouns with one meaning.
+pub(super) struct Noun {
+    pub code: &'static str,
+    pub say: &'static str,
+    pub mild: bool,
+    pub human: HumanImpact,
+    pub effects: &'static [Effect],
+    pub on: &'static [(Class, Tier)],
+}
+
+impl Noun {
+    pub(super) fn tier(&self, class: Class) -> Option<Tier> {
+        self.on.iter().find(|(c, _)| *c == class).map(|(_, tier)| *tier)
+    }
+}
+
+include!(concat!(env!("OUT_DIR"), "/tools.rs"));
+
+/// A sorted table of words. The number holds the first eight bytes of the word.
+type Words<T> = [(u64, &'static str, T)];
+
+fn first_bytes(word: &str) -> u64 {
+    let mut number = 0;
+    let mut shift = 64;
+    for byte in word.bytes().take(8) {
+        shift -= 8;
+        number |= u64::from(byte) << shift;
+    }
+    number
+}
+
+fn find<T: Copy>(table: &Words<T>, word: &str) -> Option<T> {
+    let first = first_bytes(word);
+    let at =
+        table.binary_search_by(|(key, name, _)| key.cmp(&first).then_with(|| (*name).cmp(word)));
+    table.get(at.ok()?).map(|(.., found)| *found)
+}
+
+/// The tool of a compact key, and whether the key names its server.
+pub(super) fn tool(key: &str) -> Option<(&'static Entry, bool)> {
+    if let Some(entry) = in_group(0, key) {
+        return Some((entry, false));
+    }
+    // Every server's name that begins the key stands before it; the longest comes first.
+    let first = key.as_bytes().first()?;
+    let before = SERVERS.get(..SERVERS.partition_point(|(name, _)| *name <= key))?;
+    before
+        .iter()
+        .rev()
+        .take_while(|(name, _)| name.as_bytes().first() == Some(first))
+        .find_map(|(name, group)| Some((in_group(*group, key.strip_prefix(name)?)?, true)))
+}
+
+fn in_group(group: u8, key: &str) -> Option<&'static Entry> {
+    TOOLS.get(usize::from(find(TOOL_NAMES.get(usize::from(group))?, key)?))
+}
+
+/// The verb of a word, and how surely the word is one.
+pub(super) fn verb(word: &str) -> Option<(&'static Verb, Strength)> {
+    let (index, strong) = find(VERB_WORDS, word)?;
+    Some((VERBS.get(usize::from(index))?, strong))
+}
+
+/// Whether a verb of two words begins with this one.
+pub(super) fn begins_a_pair(word: &str) -> bool {
+    let first = first_bytes(word);
+    let at = VERB_WORDS.partition_point(|(key, name, _)| (*key, *name) <= (first, word));
+    VERB_WORDS.get(at).is_some_and(|(_, name, _)| {
+        name.strip_prefix(word).is_some_and(|rest| rest.starts_with(' '))
+    })
+}
+
+/// The noun group of a word in singular or plural.
+pub(super) fn noun(word: &str) -> Option<&'static Noun> {
+    let index = find(NOUN_WORDS, word).or_else(|| find(NOUN_WORDS, singular(word)?))?;
+    NOUNS.get(usize::from(index))
+}
+
+/// The role of an argument's compact name.
+pub(super) fn argument(name: &str) -> Option<Role> {
+    find(ARGUMENT_NAMES, name)
+}
+
+/// The seed's tier of an action name.
+pub(super) fn action(name: &str) -> Option<Tier> {
+    find(ACTIONS, name)
+}
+
+/// A plural without its `s`; good enough for the words in the tables.
+pub(super) fn singular(word: &str) -> Option<&str> {
+    let one = word.strip_suffix("es").filter(|w| w.ends_with(['s', 'x', 'h']));
+    one.or_else(|| word.strip_suffix('s')).filter(|w| w.len() > 1)
+}
