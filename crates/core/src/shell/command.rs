@@ -164,14 +164,16 @@ impl<'t> Walker<'t, '_, '_, '_> {
         let (spec, rules) = known;
         let inv = Invocation::new(args, Some(spec));
         spec.effects.iter().for_each(|e| self.shared.out.effect(*e));
-        let describes = spec.wrappers.is_empty() && spec.interpreter.is_none();
-        if describes && inv.has_one(&["--help", "--version"]) {
-            return Flow::unknown(Taint::default());
-        }
         let dry = inv.has_any(spec.dry);
         let secret_before = self.shared.out.effects.has(Effect::Secret);
         let matched = self.rules(rules, &inv, stdin.present, span);
         let reveals = !secret_before && self.shared.out.effects.has(Effect::Secret);
+        if asks_for_help(spec, &inv) && !grave(rules, &inv, stdin.present) {
+            return Flow::unknown(Taint::default());
+        }
+        if args.first().is_some_and(|a| a.text.contains('/') && is_odd_place(&a.text)) {
+            self.shared.sign(&signs::ODD_PLACE, Some(span));
+        }
         if !spec.inert {
             self.rules(EVERYWHERE, &inv, stdin.present, span);
         }
@@ -180,7 +182,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
         }
         if let Some(wrapper) = spec.wrappers.iter().find(|w| w.sub.is_empty() || inv.begins(w.sub))
         {
-            if let Some(flow) = self.wrapped(wrapper, spec, &inv, &stdin, span) {
+            if let Some(flow) = self.wrapped(wrapper, &inv, &stdin, span) {
                 return flow;
             }
         }
@@ -378,6 +380,18 @@ impl<'t> Walker<'t, '_, '_, '_> {
     }
 }
 
+/// `--help` and `--version` of a program that only works by itself and takes no value there.
+fn asks_for_help(spec: &Spec, inv: &Invocation<'_, '_>) -> bool {
+    spec.wrappers.is_empty()
+        && spec.interpreter.is_none()
+        && ["--help", "--version"].iter().any(|f| inv.has(f) && !spec.values.contains(f))
+}
+
+/// Whether a rule that asks a person holds, whatever else is written.
+fn grave(rules: &[&'static Rule], inv: &Invocation<'_, '_>, stdin: bool) -> bool {
+    rules.iter().any(|r| r.tier >= Tier::Medium && inv.fits(r, stdin, true))
+}
+
 /// `/tmp/x`, `/dev/shm/x`, `~/.hidden/x`, `./.x`: no place for a program.
 fn is_odd_place(path: &str) -> bool {
     let class = class_of(path, None);
@@ -387,7 +401,7 @@ fn is_odd_place(path: &str) -> bool {
 }
 
 /// The description of a program by the word that names it.
-fn resolve(word: &str) -> Option<Known> {
+pub(super) fn resolve(word: &str) -> Option<Known> {
     let name = word.rsplit('/').next().unwrap_or(word);
     if let Some(known) = tables::spec(name) {
         return Some(known);

@@ -45,6 +45,9 @@ impl<'t> Walker<'t, '_, '_, '_> {
             flow = self.speech(interpreter.speech, &arg, stdin);
             ran = true;
         }
+        if let Some(flow) = self.module(interpreter, inv, stdin, span) {
+            return Some(flow);
+        }
         let first_code = spec.operands.lead.first() == Some(&Touch::Code);
         if first_code && !inv.has_any(spec.first_if) && !ran {
             if let Some(arg) = inv.operands.first().and_then(|i| inv.arg(*i)) {
@@ -63,14 +66,37 @@ impl<'t> Walker<'t, '_, '_, '_> {
             }
         }
         if interpreter.stdin && stdin.present {
-            return Some(self.run_speech(interpreter, stdin, span));
+            let flow = self.run_speech(interpreter, stdin, span);
+            // A database client may be given statements in its words as well.
+            let client = matches!(interpreter.speech, Speech::Sql | Speech::Redis | Speech::Mongo);
+            return if client { None } else { Some(flow) };
         }
         if inv.operands.is_empty() && interpreter.bare > Tier::Safe && is_session(inv) {
-            let sign = Sign { tier: interpreter.bare, ..signs::SHELL_SESSION };
+            // Inside a container nothing of this machine is in reach.
+            let tier = if self.shared.elsewhere { Tier::Low } else { interpreter.bare };
+            let sign = Sign { tier, ..signs::SHELL_SESSION };
             self.shared.sign(&sign, Some(span));
             return Some(Flow::none());
         }
         None
+    }
+
+    /// `python -m pip …` is `pip …`.
+    fn module(
+        &mut self,
+        interpreter: &Interpreter,
+        inv: &Invocation<'_, 't>,
+        stdin: &Flow,
+        span: Span,
+    ) -> Option<Flow> {
+        if interpreter.speech != Speech::Python {
+            return None;
+        }
+        let (_, module) = inv.values.iter().find(|(name, _)| *name == "-m")?;
+        super::command::resolve(module.text)?;
+        let mut inner: Vec<Arg<'t>> = inv.args.get(module.word..)?.to_vec();
+        inner.first_mut()?.text = Cow::Owned(module.text.to_owned());
+        Some(self.command(&inner, stdin.clone(), span))
     }
 
     fn inline(&mut self, interpreter: &Interpreter, inv: &Invocation<'_, 't>, arg: &Arg<'t>) {

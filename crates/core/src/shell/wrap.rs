@@ -16,17 +16,18 @@ impl<'t> Walker<'t, '_, '_, '_> {
     pub(super) fn wrapped(
         &mut self,
         wrapper: &Wrapper,
-        spec: &'static Spec,
         inv: &Invocation<'_, 't>,
         stdin: &Flow,
         span: Span,
     ) -> Option<Flow> {
         let sub = if wrapper.sub.is_empty() { 0 } else { wrapper.sub.split(' ').count() };
         let skip = sub + usize::from(wrapper.skip);
+        let first = usize::from(*inv.operands.get(skip).unwrap_or(&u16::MAX));
         let mut from = match inv.dashes {
-            Some(dashes) if wrapper.after_dashes || !spec.posix => dashes + 1,
+            // A `--` further on belongs to the inner command.
+            Some(dashes) if wrapper.after_dashes || dashes < first => dashes + 1,
             _ if wrapper.after_dashes => return None,
-            _ => usize::from(*inv.operands.get(skip).unwrap_or(&u16::MAX)),
+            _ => first,
         };
         while wrapper.assignments && inv.args.get(from).is_some_and(|a| is_assignment(&a.text)) {
             if let Some((name, value)) = inv.args.get(from).and_then(|a| a.text.split_once('=')) {
