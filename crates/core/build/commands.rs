@@ -169,7 +169,7 @@ fn rule_source(r: &Rule) -> Result<String, String> {
         .collect();
     let wrap = |e: String| format!("rule `{}`: {e}", r.id);
     Ok(format!(
-        "Rule {{ id: {:?}, tier: {}, say: {:?}, safer: {:?}, sub: &[{}], flags: {}, all_flags: &[{}], not_flags: {}, operand: {}, not_operand: {}, first: {}, last: {}, arg: {}, option: &[{options}], min_operands: {}, max_operands: {}, stdin: {}, root: {}, settings: {}, effects: {}, irreversible: {}, examples: {}, counter_examples: {} }},\n",
+        "Rule {{ id: {:?}, tier: {}, say: {:?}, safer: {:?}, sub: &[{}], flags: {}, all_flags: &[{}], not_flags: {}, operand: {}, not_operand: {}, first: {}, last: {}, arg: {}, option: &[{options}], min_operands: {}, max_operands: {}, stdin: {}, root: {}, computed: {}, settings: {}, effects: {}, irreversible: {}, examples: {}, counter_examples: {} }},\n",
         r.id,
         tier(&r.tier).map_err(wrap)?,
         r.say,
@@ -187,6 +187,7 @@ fn rule_source(r: &Rule) -> Result<String, String> {
         r.max_operands.unwrap_or(u8::MAX),
         r.stdin,
         r.root,
+        r.computed,
         r.settings,
         effects(&r.effects).map_err(wrap)?,
         r.irreversible,

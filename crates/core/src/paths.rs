@@ -62,7 +62,9 @@ pub fn class_of(path: &str, cwd: Option<&str>) -> &'static PathClass {
         }
     }
     // All but one of the folder names that matter begin with a dot.
-    for part in path.split('/').filter(|p| DIRS_BEGIN.contains(&p.as_bytes().first().copied().unwrap_or(0))) {
+    for part in
+        path.split('/').filter(|p| DIRS_BEGIN.contains(&p.as_bytes().first().copied().unwrap_or(0)))
+    {
         if let Ok(at) = DIRS.binary_search_by(|(n, _)| (*n).cmp(part)) {
             DIRS.get(at).into_iter().for_each(|(_, c)| offer(*c));
         }
@@ -216,7 +218,7 @@ mod tests {
         assert_eq!(id("./build/"), "project");
         assert_eq!(id("."), "project-whole");
         assert_eq!(id("*"), "project-whole");
-        assert_eq!(id("../x"), "elsewhere");
+        assert_eq!(id("../x"), "beside");
         assert_eq!(id(".git"), "git-store");
         assert_eq!(id(".git/hooks/pre-commit"), "git-hooks");
         assert_eq!(id("/dev/null"), "discard");
@@ -229,7 +231,9 @@ mod tests {
 
     #[test]
     fn every_folder_name_is_looked_for() {
-        assert!(DIRS.iter().all(|(n, _)| n.as_bytes().first().is_some_and(|b| DIRS_BEGIN.contains(b))));
+        assert!(
+            DIRS.iter().all(|(n, _)| n.as_bytes().first().is_some_and(|b| DIRS_BEGIN.contains(b)))
+        );
     }
 
     #[test]

@@ -130,6 +130,8 @@ pub struct Rule {
     #[serde(default)]
     pub root: bool,
     #[serde(default)]
+    pub computed: bool,
+    #[serde(default)]
     pub settings: bool,
     #[serde(default)]
     pub effects: Vec<String>,

@@ -20,6 +20,7 @@ pub fn touch(kind: &str) -> Result<&'static str, String> {
         "change" => "Touch::Change",
         "run" => "Touch::Run",
         "shell" => "Touch::Shell",
+        "bang" => "Touch::Bang",
         "code" => "Touch::Code",
         "sql" => "Touch::Sql",
         "net" => "Touch::Net",

@@ -39,7 +39,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
                 let text = args.get(1).filter(|a| !a.text.starts_with('-') && args.len() > 2)?;
                 let body = text.text.replace(UNKNOWN, "$_");
                 self.inside(&body, text.span, Flow::none());
-                Some(Flow::none())
+                None
             }
             "$0" => {
                 self.shared.sign(&signs::FORK_BOMB, Some(span));

@@ -45,7 +45,12 @@ impl<'t> Walker<'t, '_, '_, '_> {
             }
         }
         match resolve(&first.text) {
-            Some(known) => self.known(known, args, stdin, span),
+            Some(known) => {
+                if first.text.contains('/') && !is_standard_place(&first.text) {
+                    self.shared.sign(&signs::UNKNOWN_PROGRAM, Some(first.span));
+                }
+                self.known(known, args, stdin, span)
+            }
             None => self.unlisted(args, &stdin, span),
         }
     }
@@ -142,9 +147,13 @@ impl<'t> Walker<'t, '_, '_, '_> {
         self.shared.out.impact.programs.add(&first.text);
         let odd = first.text.contains('/') && is_odd_place(&first.text);
         let looks = LOOKING.iter().any(|rule| inv.fits(rule, stdin.present, true));
+        let away = first.text.starts_with('/')
+            && !is_standard_place(&first.text)
+            && matches!(class_of(&first.text, None).id, "elsewhere" | "shared-data");
         let sign = match (self.shared.root && !looks, odd) {
             (true, _) => &signs::UNKNOWN_AS_ROOT,
             (_, true) => &signs::ODD_PLACE,
+            _ if away => &signs::PROGRAM_AWAY,
             _ => &signs::UNKNOWN_PROGRAM,
         };
         self.shared.sign(sign, Some(first.span));
@@ -152,7 +161,8 @@ impl<'t> Walker<'t, '_, '_, '_> {
         self.rules(EVERYWHERE, &inv, stdin.present, span);
         for index in &inv.operands {
             if let Some(arg) = inv.arg(*index) {
-                if class_of(&arg.text, self.shared.cwd.as_deref()).read >= Tier::High {
+                let url = arg.text.contains("://");
+                if !url && class_of(&arg.text, self.shared.cwd.as_deref()).read >= Tier::High {
                     self.touch(Touch::Read, arg, false);
                 }
             }
@@ -193,6 +203,9 @@ impl<'t> Walker<'t, '_, '_, '_> {
             if let Some(flow) = self.interpret(interpreter, spec, &inv, &stdin, span) {
                 return flow;
             }
+        }
+        if spec.family == "packages" && self.shared.files.iter().any(|(p, _)| is_recipe(p)) {
+            self.shared.sign(&signs::WRITE_AND_RUN, Some(span));
         }
         let taint = if dry { Taint::default() } else { self.touches(spec, &inv, &stdin) };
         if !matched && !dry && spec.base > Tier::Safe {
@@ -244,10 +257,28 @@ impl<'t> Walker<'t, '_, '_, '_> {
     /// Where a download comes from, by its words.
     fn fetched(&mut self, inv: &Invocation<'_, 't>) -> Taint {
         let mut taint = Taint::NET;
-        for arg in inv.args.iter().skip(1) {
+        let mut remote = None;
+        for index in &inv.operands {
+            let Some(arg) = inv.arg(*index) else { continue };
             if arg.text.contains("://") || arg.text.contains('.') {
                 taint = taint.and(self.on_net(&arg.text));
+                let path = arg.text.split(['?', '#']).next().unwrap_or_default();
+                remote = path.rsplit('/').next().filter(|n| !n.is_empty() && n.len() < path.len());
             }
+        }
+        let named = inv
+            .values
+            .iter()
+            .find(|(n, _)| matches!(*n, "-o" | "--output" | "-O" | "--output-document" | "--out"));
+        // Without `-O`, wget keeps the remote name; curl does with it.
+        let file = match named {
+            Some((_, value)) => Some(value.text),
+            None if !inv.args.first().is_some_and(|a| a.text.ends_with("curl")) => remote,
+            None if inv.has_one(&["-O", "--remote-name", "--remote-name-all"]) => remote,
+            None => None,
+        };
+        if let Some(file) = file.filter(|f| *f != "-") {
+            self.written(file.to_owned(), false, Flow::unknown(taint));
         }
         taint
     }
@@ -309,7 +340,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
             }
             let mut touch = if let Some(touch) = lead.get(i) {
                 *touch
-            } else if i >= tail_from && !skip_tail {
+            } else if i >= tail_from && !skip_tail && count > 1 {
                 operands.tail.get(i - tail_from).copied().unwrap_or(operands.rest)
             } else {
                 operands.rest
@@ -331,6 +362,13 @@ impl<'t> Walker<'t, '_, '_, '_> {
         match touch {
             Touch::Shell => {
                 self.shell_text(arg, stdin);
+                Taint::default()
+            }
+            Touch::Bang => {
+                if let Some(text) = arg.text.trim_start_matches(':').strip_prefix('!') {
+                    let text = text.replace(UNKNOWN, "$_");
+                    self.inside(&text, arg.span, Flow::none());
+                }
                 Taint::default()
             }
             Touch::Sql => {
@@ -387,6 +425,29 @@ fn asks_for_help(spec: &Spec, inv: &Invocation<'_, '_>) -> bool {
         && ["--help", "--version"].iter().any(|f| inv.has(f) && !spec.values.contains(f))
 }
 
+/// Files that tell a build or package tool what to run.
+fn is_recipe(path: &str) -> bool {
+    const RECIPES: [&str; 16] = [
+        "package.json",
+        "Gemfile",
+        "composer.json",
+        "setup.py",
+        "Makefile",
+        "makefile",
+        "GNUmakefile",
+        "Rakefile",
+        "build.gradle",
+        "pom.xml",
+        "build.rs",
+        "justfile",
+        "Taskfile.yml",
+        "CMakeLists.txt",
+        "noxfile.py",
+        "gulpfile.js",
+    ];
+    path.rsplit('/').next().is_some_and(|name| RECIPES.contains(&name))
+}
+
 /// Whether a rule that asks a person holds, whatever else is written.
 fn grave(rules: &[&'static Rule], inv: &Invocation<'_, '_>, stdin: bool) -> bool {
     rules.iter().any(|r| r.tier >= Tier::Medium && inv.fits(r, stdin, true))
@@ -400,9 +461,32 @@ fn is_odd_place(path: &str) -> bool {
     class.id == "temporary" || path.starts_with("/var/tmp") || hidden
 }
 
+/// Folders in which a program is what its name says.
+fn is_standard_place(path: &str) -> bool {
+    const PLACES: [&str; 12] = [
+        "/bin/",
+        "/sbin/",
+        "/usr/bin/",
+        "/usr/sbin/",
+        "/usr/local/bin/",
+        "/usr/local/sbin/",
+        "/opt/homebrew/bin/",
+        "/snap/bin/",
+        "~/.cargo/bin/",
+        "~/.local/bin/",
+        "/usr/libexec/",
+        "/opt/local/bin/",
+    ];
+    PLACES.iter().any(|place| path.starts_with(place))
+}
+
 /// The description of a program by the word that names it.
 pub(super) fn resolve(word: &str) -> Option<Known> {
     let name = word.rsplit('/').next().unwrap_or(word);
+    // The shell's own words are not files.
+    if word.len() > name.len() && matches!(name, "command" | "builtin" | "exec" | "eval" | "time") {
+        return None;
+    }
     if let Some(known) = tables::spec(name) {
         return Some(known);
     }

@@ -222,7 +222,10 @@ fn substitute(fields: &mut Vec<Field>, flow: Flow, quoted: bool, taint: &mut Tai
     *taint = taint.and(flow.taint);
     match flow.text {
         Some(text) => splice(fields, text.trim_end_matches('\n'), quoted),
-        None => splice(fields, "\0", quoted),
+        None => {
+            *taint = taint.and(Taint::COMPUTED);
+            splice(fields, "\0", quoted);
+        }
     }
 }
 

@@ -17,6 +17,8 @@ impl Taint {
     pub const DECODED: Taint = Taint(8);
     /// A local file.
     pub const FILE: Taint = Taint(16);
+    /// Computed by another command.
+    pub const COMPUTED: Taint = Taint(32);
 
     /// Both.
     #[must_use]
@@ -39,6 +41,8 @@ pub struct Flow {
     pub text: Option<String>,
     /// Where it comes from.
     pub taint: Taint,
+    /// The folder whose files it names, as `find` lists them.
+    pub place: Option<String>,
 }
 
 impl Flow {
@@ -49,12 +53,12 @@ impl Flow {
 
     /// Known text.
     pub fn text(text: String) -> Flow {
-        Flow { present: true, text: Some(text), taint: Taint::default() }
+        Flow { present: true, text: Some(text), ..Flow::default() }
     }
 
     /// Something unknown of this origin.
     pub fn unknown(taint: Taint) -> Flow {
-        Flow { present: true, text: None, taint }
+        Flow { present: true, taint, ..Flow::default() }
     }
 
     /// What two commands write one after the other.

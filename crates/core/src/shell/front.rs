@@ -48,7 +48,7 @@ pub fn read(text: &str, ctx: &Context<'_>, out: &mut Findings) {
     {
         wide_letters(&ascii, ctx, out);
     }
-    together(out);
+    together(&clean, out);
     if out.has_doubt(Doubt::UnknownProgram) && is_prose(&clean) {
         prose(&clean, out);
     }
@@ -129,7 +129,11 @@ fn wide_letters(ascii: &str, ctx: &Context<'_>, out: &mut Findings) {
 }
 
 /// A shell or unknown text on one side and a raw connection on the other is a way in.
-fn together(out: &mut Findings) {
+fn together(text: &str, out: &mut Findings) {
+    if out.tier() >= Tier::Medium && names_shell_and_socket(text) {
+        add(out, &signs::REVERSE_SHELL, None);
+        return;
+    }
     let has = |codes: &[&str]| out.list.iter().any(|f| codes.contains(&f.code.as_ref()));
     let shell = [
         "shell.session",
@@ -137,19 +141,34 @@ fn together(out: &mut Findings) {
         "shell.dynamic-program",
         "shell.remote-code.unprotected",
     ];
-    if has(&["exfiltration.raw-socket", "network.ordinary"])
-        && has(&shell)
+    if has(&shell)
         && out.effects.has(Effect::NetOut)
-        && (has(&["exfiltration.raw-socket"]) || has(&["network.raw"]))
+        && has(&["exfiltration.raw-socket", "network.raw", "credentials.openssl.pipe"])
     {
         add(out, &signs::REVERSE_SHELL, None);
     }
 }
 
+/// Code of any language that opens a connection and starts a shell.
+fn names_shell_and_socket(text: &str) -> bool {
+    let shell = ["/bin/sh", "/bin/bash", "cmd.exe", "exec $c", "readline(sock)"];
+    let socket = [
+        "Socket(",
+        "socket.socket",
+        "[socket ",
+        "net.connect",
+        "connect(\"",
+        "syscall.Socket",
+        "new Socket",
+    ];
+    shell.iter().any(|s| text.contains(s)) && socket.iter().any(|s| text.contains(s))
+}
+
 /// Several words, and nothing that only commands have: no option, path, variable or operator.
 fn is_prose(text: &str) -> bool {
     let bytes = text.as_bytes();
-    let technical = |b: &u8| matches!(b, b'/' | b'=' | b'$' | b'|' | b'<' | b'>' | b'`' | b'{' | b'&' | b'*');
+    let technical =
+        |b: &u8| matches!(b, b'/' | b'=' | b'$' | b'|' | b'<' | b'>' | b'`' | b'{' | b'&' | b'*');
     !bytes.iter().any(technical)
         && text.split_whitespace().nth(2).is_some()
         && !text.split_whitespace().any(|word| word.starts_with('-') && word.len() > 1)

@@ -241,11 +241,22 @@ impl<'t> Walker<'t, '_, '_, '_> {
             Speech::Perl => Language::Perl,
             Speech::Ruby => Language::Ruby,
             Speech::Php => Language::Php,
-            Speech::Other => Language::Other,
+            Speech::Other => {
+                self.apple_shell(text, arg.span);
+                Language::Other
+            }
         };
         let depth = self.shared.texts.saturating_add(1);
         self.foreign(arg.span, |ctx, out| code::read_at(language, text, 0, ctx, depth, out));
         Flow::unknown(stdin.taint)
+    }
+
+    /// `do shell script "…"` of AppleScript.
+    fn apple_shell(&mut self, text: &str, span: Span) {
+        let Some((_, rest)) = text.split_once("do shell script \"") else { return };
+        let end = rest.rfind('"').unwrap_or(rest.len());
+        let inner = rest.get(..end).unwrap_or_default().replace("\\\"", "\"");
+        self.inside(&inner, span, Flow::none());
     }
 
     /// SQL in a word. A client runs it against a real database, so loss of data is worse than

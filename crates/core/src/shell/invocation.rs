@@ -1,6 +1,7 @@
 //! One program call taken apart: flags, option values, operands; and rules held against it.
 
 use super::expand::Arg;
+use super::flow::Taint;
 use super::tables::{Flag, Rule, Spec};
 use crate::glob::{self, Glob, bytes_of};
 
@@ -238,6 +239,10 @@ impl<'i, 't> Invocation<'i, 't> {
         if rest.len() < usize::from(rule.min_operands)
             || rest.len() > usize::from(rule.max_operands)
         {
+            return false;
+        }
+        let computed = |i: &u16| self.arg(*i).is_some_and(|a| a.taint.has(Taint::COMPUTED));
+        if rule.computed && !rest.iter().any(computed) {
             return false;
         }
         self.fits_words(rule, rest)

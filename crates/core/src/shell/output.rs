@@ -60,6 +60,10 @@ impl<'t> Walker<'t, '_, '_, '_> {
                 Some(decoded(stdin))
             }
             "gpg" | "gpg2" if inv.has_one(&["-d", "--decrypt"]) => Some(decoded(stdin)),
+            "find" | "gfind" | "fd" => {
+                let place = inv.operand(0).filter(|o| !o.starts_with(['(', '!'])).unwrap_or(".");
+                Some(Flow { place: Some(place.to_owned()), ..Flow::unknown(Taint::FILE) })
+            }
             "env" | "printenv" if inv.operands.is_empty() => Some(Flow::unknown(Taint::SECRET)),
             _ => None,
         }
@@ -90,7 +94,7 @@ fn echo(inv: &Invocation<'_, '_>) -> Flow {
         text = super::escape::decode(&text, true);
     }
     text.push('\n');
-    Flow { present: true, text: Some(text), taint }
+    Flow { present: true, text: Some(text), taint, place: None }
 }
 
 fn printf(inv: &Invocation<'_, '_>) -> Flow {
@@ -104,12 +108,12 @@ fn printf(inv: &Invocation<'_, '_>) -> Flow {
         words.remove(0);
     }
     let Some((format, args)) = words.split_first() else { return Flow::unknown(taint) };
-    Flow { present: true, text: flow::printf(format, args), taint }
+    Flow { present: true, text: flow::printf(format, args), taint, place: None }
 }
 
 fn decode(stdin: &Flow, decoder: impl Fn(&str) -> Option<String>) -> Flow {
     let text = stdin.text.as_deref().and_then(decoder);
-    Flow { present: true, text, taint: stdin.taint.and(Taint::DECODED) }
+    Flow { present: true, text, taint: stdin.taint.and(Taint::DECODED), place: None }
 }
 
 fn decoded(stdin: &Flow) -> Flow {
@@ -118,7 +122,7 @@ fn decoded(stdin: &Flow) -> Flow {
 
 fn reshape(stdin: &Flow, change: impl Fn(&str) -> Option<String>) -> Flow {
     let text = stdin.text.as_deref().and_then(change);
-    Flow { present: true, text, taint: stdin.taint }
+    Flow { present: true, text, taint: stdin.taint, place: None }
 }
 
 /// `s/a/b/g` with plain text.

@@ -111,6 +111,8 @@ pub const RAW_SOCKET: Sign = sign(
     Tier::Medium,
     "Talks to another machine through a raw connection of the shell.",
 );
+/// Adds to a file outside the project.
+pub const ADDS_ELSEWHERE: Sign = sign("path.add", Tier::Low, "Adds to files outside the project.");
 /// A file written here and run.
 pub const WRITE_AND_RUN: Sign =
     sign("shell.write-and-run", Tier::Medium, "Writes a program and runs it in one go.");
@@ -128,6 +130,12 @@ pub const ODD_PLACE: Sign = sign(
     "shell.program-in-odd-place",
     Tier::Medium,
     "Runs a program from a temporary or hidden folder.",
+);
+/// A program outside the project and the system's folders.
+pub const PROGRAM_AWAY: Sign = sign(
+    "shell.program-outside-project",
+    Tier::Medium,
+    "Runs a program from outside the project that Countersign has no description of.",
 );
 /// Hidden characters.
 pub const HIDDEN: Sign = sign(

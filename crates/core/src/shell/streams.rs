@@ -38,7 +38,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
         }
         // What is not known stands as a blank variable so that the rest can still be read.
         let text = text.replace(UNKNOWN, "$_");
-        Flow { present: true, text: Some(text), taint }
+        Flow { present: true, text: Some(text), taint, place: None }
     }
 
     pub(super) fn file_flow(&mut self, word: &'t Word<'t>) -> Flow {

@@ -23,6 +23,8 @@ pub enum Touch {
     Run,
     /// Shell text.
     Shell,
+    /// Shell text if it begins with `!` or `:!`, as editors write it.
+    Bang,
     /// Code in the program's own language.
     Code,
     /// SQL text.
@@ -198,6 +200,8 @@ pub struct Rule {
     pub stdin: bool,
     /// Only under `sudo` and its kin.
     pub root: bool,
+    /// Only when an operand is computed by another command.
+    pub computed: bool,
     /// Prints settings for the shell, made to be evaluated (`eval "$(ssh-agent)"`).
     pub settings: bool,
     /// Effects it has.

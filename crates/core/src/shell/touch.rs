@@ -16,19 +16,29 @@ impl<'t> Walker<'t, '_, '_, '_> {
     pub(super) fn touch(&mut self, touch: Touch, arg: &Arg<'t>, recursive: bool) -> Taint {
         match touch {
             Touch::Read => self.on_path(Act::Read, arg),
-            Touch::Write | Touch::Append => self.on_path(Act::Write, arg),
+            Touch::Write => self.on_path(Act::Write, arg),
+            // Adding to a file elsewhere loses nothing.
+            Touch::Append if class_of(&arg.text, self.shared.cwd.as_deref()).id == "elsewhere" => {
+                self.shared.out.effect(Effect::Write);
+                self.shared.out.impact.writes.add(&arg.text.replace(UNKNOWN, "…"));
+                self.shared.sign(&signs::ADDS_ELSEWHERE, Some(arg.span));
+                Taint::default()
+            }
+            Touch::Append => self.on_path(Act::Write, arg),
             Touch::Delete if recursive => self.on_path(Act::DeleteTree, arg),
             Touch::Delete => self.on_path(Act::Delete, arg),
             Touch::Change if recursive => self.on_path(Act::ChangeTree, arg),
             Touch::Change => self.on_path(Act::Change, arg),
             Touch::Net => self.on_net(&arg.text),
             Touch::Upload => self.on_upload(arg),
-            Touch::Skip | Touch::Run | Touch::Shell | Touch::Code | Touch::Sql => Taint::default(),
+            Touch::Skip | Touch::Run | Touch::Shell | Touch::Bang | Touch::Code | Touch::Sql => {
+                Taint::default()
+            }
         }
     }
 
     fn on_path(&mut self, act: Act, arg: &Arg<'t>) -> Taint {
-        let path: &str = &arg.text;
+        let path: &str = on_its_host(&arg.text);
         let class = class_of(path, self.shared.cwd.as_deref());
         let mut tier = class.cost(act);
         if disposable(self.shared.ctx.environment, class.id, act) {
@@ -142,12 +152,34 @@ impl<'t> Walker<'t, '_, '_, '_> {
     }
 }
 
+/// `user@host:/etc/x` is `/etc/x` there; `file:x?mode=ro` is `x`.
+fn on_its_host(text: &str) -> &str {
+    if let Some(path) = text.strip_prefix("file:") {
+        return path.split('?').next().unwrap_or(path);
+    }
+    match text.split_once(':') {
+        Some((host, path))
+            if host.len() > 1 && path.starts_with(['/', '~']) && !path.starts_with("//") =>
+        {
+            let named = host.bytes().all(|b| b.is_ascii_alphanumeric() || b"@._-".contains(&b));
+            if named { path } else { text }
+        }
+        _ => text,
+    }
+}
+
 /// Whether a throw-away file system makes this act ordinary (mission 3.4): what belongs to the
 /// build may go, and in a container the system's own files are the build.
 fn disposable(environment: Environment, class: &str, act: Act) -> bool {
     let own = matches!(
         class,
-        "project" | "project-whole" | "temporary" | "package-caches" | "elsewhere" | "shared-data"
+        "project"
+            | "project-whole"
+            | "temporary"
+            | "package-caches"
+            | "elsewhere"
+            | "shared-data"
+            | "beside"
     );
     let changes = matches!(act, Act::Write | Act::Change | Act::ChangeTree | Act::Delete);
     match environment {

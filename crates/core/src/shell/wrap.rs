@@ -113,7 +113,10 @@ fn feed<'t>(inner: &mut Vec<Arg<'t>>, inv: &Invocation<'_, 't>, stdin: &Flow) {
         Some(text) if text.len() < 4096 => {
             text.split_whitespace().take(32).map(str::to_owned).collect()
         }
-        _ => vec![UNKNOWN.to_string()],
+        _ => match &stdin.place {
+            Some(place) => vec![format!("{}/{UNKNOWN}", place.trim_end_matches('/'))],
+            None => vec![UNKNOWN.to_string()],
+        },
     };
     let place = inv.values.iter().find(|(n, _)| matches!(*n, "-I" | "-i" | "--replace" | "-J"));
     if let Some((_, mark)) = place {
