@@ -1,2 +1,3 @@
-//! Oracles and hostile input for the judgement. There is no code here: the proofs are `tests/`,
-//! and the texts they read are `corpus/`.
+//! Hostile input for the judgement, shared by the proofs in `tests/` and by the benches.
+
+pub mod families;

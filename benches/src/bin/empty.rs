@@ -1,2 +1,3 @@
-//! x
+//! The floor of every cold start: a program that does nothing.
+
 fn main() {}
