@@ -11,14 +11,15 @@ mod yardstick;
 use std::process::ExitCode;
 
 const USAGE: &str = "\
-benches [WHAT…] [--corpus FILE.jsonl] [--rounds N] [--repeat N]
+benches [WHAT…] [--corpus FILE.jsonl] [--rounds N] [--repeat N] [--family TEXT]
 
 WHAT       commands, calls, hostile, cold; all of them by default.
            For callgrind: `count` judges every command --repeat times and prints nothing,
            `size` prints how many commands there are.
 --corpus   JSONL with a field `command` instead of the rules' own examples
 --rounds   how often each command is measured (9), or processes are started (300)
---repeat   passes over the corpus of `count` (1)";
+--repeat   passes over the corpus of `count` (1)
+--family   only the hostile families whose names hold this text";
 
 /// What was asked for.
 struct Options {
@@ -26,6 +27,7 @@ struct Options {
     corpus: Option<String>,
     rounds: Option<usize>,
     repeat: usize,
+    family: String,
 }
 
 fn main() -> ExitCode {
@@ -59,7 +61,7 @@ fn run() -> Result<(), String> {
         call::bench(&corpus, options.rounds.unwrap_or(9));
     }
     if wanted("hostile") {
-        hostile::bench();
+        hostile::bench(&options.family);
     }
     if wanted("cold") {
         cold::bench(options.rounds.unwrap_or(300))?;
@@ -68,13 +70,15 @@ fn run() -> Result<(), String> {
 }
 
 fn options() -> Result<Options, String> {
-    let mut options = Options { what: Vec::new(), corpus: None, rounds: None, repeat: 1 };
+    let mut options =
+        Options { what: Vec::new(), corpus: None, rounds: None, repeat: 1, family: String::new() };
     let mut args = std::env::args().skip(1);
     while let Some(arg) = args.next() {
         let mut value = || args.next().ok_or(format!("{arg} needs a value\n\n{USAGE}"));
         match arg.as_str() {
             "--corpus" => options.corpus = Some(value()?),
             "--rounds" => options.rounds = Some(number(&value()?)?),
+            "--family" => options.family = value()?,
             "--repeat" => options.repeat = number(&value()?)?,
             "commands" | "calls" | "hostile" | "cold" | "count" | "size" => options.what.push(arg),
             _ => return Err(USAGE.to_owned()),
