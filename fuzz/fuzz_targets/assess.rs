@@ -1,0 +1,33 @@
+//! The whole judgement: any call gets an answer, the same twice, and what cannot be read is asked.
+#![no_main]
+
+use countersign_core::assess::{Assessment, assess};
+use countersign_core::call::Call;
+use countersign_core::json;
+use countersign_core::tier::Tier;
+use countersign_core::verdict::Policy;
+use libfuzzer_sys::fuzz_target;
+
+fn check(call: &Call<'_>) -> Assessment {
+    let found = assess(call, &Policy::default());
+    let text = serde_json::to_string(&found).expect("a record is JSON");
+    let again = assess(call, &Policy::default());
+    assert_eq!(Ok(text), serde_json::to_string(&again).map_err(|e| e.to_string()), "two answers");
+    assert!((0.0..=1.0).contains(&found.risk) && (0.0..=1.0).contains(&found.confidence));
+    assert_eq!(found.tier, found.points.tier());
+    found
+}
+
+fuzz_target!(|bytes: &[u8]| {
+    if let Ok(value) = json::parse_bytes(bytes) {
+        if let Ok(call) = Call::from_json(&value) {
+            check(&call);
+        }
+    }
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        let found = check(&Call::shell(text));
+        if countersign_core::shell::readable(text).is_err() {
+            assert!(found.tier >= Tier::Medium, "unreadable and {:?}", found.tier);
+        }
+    }
+});

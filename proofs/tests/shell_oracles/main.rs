@@ -1,0 +1,24 @@
+//! Our shell reader beside four others: `bash -n`, tree-sitter-bash, shuck and brush.
+
+#[cfg(test)]
+mod bash;
+#[cfg(test)]
+mod brush;
+#[cfg(test)]
+mod compare;
+#[cfg(test)]
+mod corpus;
+#[cfg(test)]
+mod exceptions;
+#[cfg(test)]
+mod generate;
+#[cfg(test)]
+mod mutate;
+#[cfg(test)]
+mod shuck;
+#[cfg(test)]
+mod sitter;
+
+/// Names of simple commands; none where a name is only known when it runs.
+#[cfg(test)]
+type Names = Vec<Option<String>>;
