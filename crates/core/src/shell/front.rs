@@ -94,7 +94,7 @@ fn look_alikes(text: &str, out: &mut Findings) {
         let before = text.get(..start).and_then(|t| t.chars().next_back());
         let sneaky = match found.kind {
             HiddenKind::Bidi | HiddenKind::Tag | HiddenKind::MixedScript => true,
-            // Emoji are put together with joiners; between plain letters there is no reason for one.
+            // Emoji are put together with joiners; plain letters have no reason for one.
             HiddenKind::ZeroWidth => before.is_none_or(|c| c.is_ascii()),
             HiddenKind::Control => !text.get(start..).is_some_and(|t| t.starts_with('\r')),
         };

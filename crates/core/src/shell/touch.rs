@@ -47,6 +47,10 @@ impl<'t> Walker<'t, '_, '_, '_> {
         if act == Act::Delete && arg.glob && tier < Tier::Medium {
             tier = Tier::Medium;
         }
+        let far = matches!(class.id, "home" | "home-whole" | "elsewhere");
+        if act == Act::Change && arg.glob && far {
+            tier = tier.max(Tier::Medium);
+        }
         // A variable that may be empty: `$DIR/*` can be `/*`.
         if act == Act::DeleteTree && path.starts_with("\0/") && path.len() <= 3 {
             tier = tier.max(Tier::High);
