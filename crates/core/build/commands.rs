@@ -13,7 +13,7 @@ mod source;
 
 use paths::write_paths;
 use schema::{Assignment, File, PathFile, Program, Rule};
-use source::{effects, flags, globs, list, operands, put, tier, touch_pairs};
+use source::{effects, flags, globs, list, operands, put, sequence, tier, touch_pairs};
 
 /// Reads the rule files of this kind and writes the table into `out`.
 pub fn generate(rules: &Path, out: &Path) -> Result<(), String> {
@@ -107,6 +107,11 @@ impl Tables {
             put(&mut s, format!("({name:?}, {index}, &{}),\n", rule_refs(rules)));
         }
         put(&mut s, "];\n");
+        let mut first = vec![0usize; 257];
+        for (byte, slot) in first.iter_mut().enumerate() {
+            *slot = self.names.keys().filter(|n| usize::from(n.as_bytes()[0]) < byte).count();
+        }
+        put(&mut s, format!("/// Where the names of each first byte begin.\nstatic FIRST: [u16; 257] = {first:?};\n"));
         for (pattern, table) in [("*", "UNLISTED"), ("**", "EVERYWHERE"), ("*?", "LOOKING")] {
             let rules = by_program.get(pattern).map(Vec::as_slice).unwrap_or_default();
             put(
@@ -124,7 +129,7 @@ impl Tables {
     fn write_assignments(&self, s: &mut String) -> Result<(), String> {
         put(
             s,
-            "/// What setting a variable costs.\n#[derive(Debug)]\npub struct Assignment {\n/// Stable id.\npub id: &'static str,\n/// Variable names (globs).\npub names: &'static [Glob],\n/// Values (globs); empty for any.\npub values: &'static [Glob],\n/// Cost.\npub tier: Tier,\n/// Sentence.\npub say: &'static str,\n/// Must match.\npub examples: &'static [&'static str],\n/// Must not.\npub counter_examples: &'static [&'static str],\n}\n/// Every assignment rule.\npub static ASSIGNMENTS: &[Assignment] = &[\n",
+            "/// What setting a variable costs.\n#[derive(Debug)]\npub struct Assignment {\n/// Stable id.\npub id: &'static str,\n/// Variable names (globs).\npub names: Globs,\n/// Values (globs); empty for any.\npub values: Globs,\n/// Cost.\npub tier: Tier,\n/// Sentence.\npub say: &'static str,\n/// Must match.\npub examples: &'static [&'static str],\n/// Must not.\npub counter_examples: &'static [&'static str],\n}\n/// Every assignment rule.\npub static ASSIGNMENTS: &[Assignment] = &[\n",
         );
         for a in &self.assignments {
             put(
@@ -160,7 +165,7 @@ fn rule_source(r: &Rule) -> Result<String, String> {
     let sub: Vec<String> = r
         .sub
         .iter()
-        .map(|path| globs(&path.split(' ').map(str::to_owned).collect::<Vec<_>>()))
+        .map(|path| sequence(&path.split(' ').map(str::to_owned).collect::<Vec<_>>()))
         .collect();
     let all: Vec<String> = r
         .all_flags

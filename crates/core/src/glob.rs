@@ -58,10 +58,28 @@ impl Glob {
     }
 }
 
-/// Whether any of the patterns fits.
-#[inline]
-pub fn any(patterns: &[Glob], text: &str, bytes: u64) -> bool {
-    patterns.iter().any(|p| p.fits(text, bytes))
+/// Several patterns, any of which may fit.
+#[derive(Debug, Clone, Copy)]
+pub struct Globs {
+    /// The rarest byte of each pattern: a text without any of them fits none.
+    pub marks: u64,
+    /// The patterns.
+    pub list: &'static [Glob],
+}
+
+impl Globs {
+    /// Whether there is no pattern at all.
+    pub const fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// Whether any of the patterns fits.
+    #[inline]
+    pub fn fit(&self, text: &str, bytes: u64) -> bool {
+        self.marks & bytes != 0 && self.list.iter().any(|p| p.fits(text, bytes))
+            // An empty text has no bytes, but `*` fits it.
+            || bytes == 0 && self.list.iter().any(|p| p.fits(text, bytes))
+    }
 }
 
 /// Whether `text` fits a pattern that is not from the tables.

@@ -93,7 +93,33 @@ pub fn tier(label: &str) -> Result<&'static str, String> {
 
 pub fn globs(items: &[String]) -> String {
     let parts: Vec<String> = items.iter().map(|i| glob(i)).collect();
+    let marks = items.iter().fold(0, |set, i| set | mark(i));
+    format!("Globs {{ marks: {marks:#x}, list: &[{}] }}", parts.join(", "))
+}
+
+/// A sequence of patterns, one after the other.
+pub fn sequence(items: &[String]) -> String {
+    let parts: Vec<String> = items.iter().map(|i| glob(i)).collect();
     format!("&[{}]", parts.join(", "))
+}
+
+/// The byte of a pattern that ordinary words hold least often; every byte if it has none.
+fn mark(pattern: &str) -> u64 {
+    let (text, fold) = match pattern.strip_prefix("(?i)") {
+        Some(rest) => (rest, true),
+        None => (pattern, false),
+    };
+    let rarity = |b: &u8| match b {
+        b'a'..=b'z' => 1,
+        b'-' | b'.' | b'/' | b' ' => 2,
+        b'0'..=b'9' | b'_' => 3,
+        b'A'..=b'Z' => 4,
+        _ => 5,
+    };
+    text.bytes()
+        .filter(|b| !(matches!(b, b'*' | b'?') || fold && b.is_ascii_alphabetic()))
+        .max_by_key(rarity)
+        .map_or(u64::MAX, |b| 1 << (b & 63))
 }
 
 /// Sorts a pattern by its shape and notes the bytes a text must hold to fit it.
@@ -135,7 +161,11 @@ pub fn flag(name: &str) -> String {
     };
     let pattern =
         if name.contains('*') { format!("Some({})", glob(name)) } else { "None".to_owned() };
-    format!("Flag {{ text: {name:?}, letter: {letter}, glob: {pattern} }}")
+    let needs = name
+        .bytes()
+        .filter(|b| !matches!(b, b'*' | b'?'))
+        .fold(0u64, |set, b| set | 1 << (b & 63));
+    format!("Flag {{ text: {name:?}, letter: {letter}, glob: {pattern}, needs: {needs:#x} }}")
 }
 
 pub fn flags(items: &[String]) -> String {

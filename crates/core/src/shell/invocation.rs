@@ -3,7 +3,7 @@
 use super::expand::Arg;
 use super::flow::Taint;
 use super::tables::{Flag, Rule, Spec};
-use crate::glob::{self, Glob, bytes_of};
+use crate::glob::{Glob, Globs, bytes_of};
 
 /// The parts of a program call. Indices point into the words.
 pub(super) struct Invocation<'i, 't> {
@@ -20,6 +20,10 @@ pub(super) struct Invocation<'i, 't> {
     spec: Option<&'static Spec>,
     /// The set of bytes of each word, to rule patterns out.
     bytes: Vec<u64>,
+    /// The single-letter flags given, alone or in a cluster, one bit each.
+    letters: u128,
+    /// The bytes of all options together.
+    option_bytes: u64,
 }
 
 /// Where an option's value stands: a word of its own or the rest of the option's word.
@@ -41,6 +45,8 @@ impl<'i, 't> Invocation<'i, 't> {
             dashes: None,
             spec,
             bytes: args.iter().map(|a| bytes_of(&a.text)).collect(),
+            letters: 0,
+            option_bytes: 0,
         };
         inv.sort();
         inv
@@ -71,6 +77,8 @@ impl<'i, 't> Invocation<'i, 't> {
                 continue;
             }
             self.options.push(index);
+            self.note_letters(text);
+            self.option_bytes |= self.bytes_at(index);
             at += 1 + usize::from(self.value_of(text, at));
         }
     }
@@ -138,20 +146,23 @@ impl<'i, 't> Invocation<'i, 't> {
 
     /// Whether a flag is given: `-f` (also inside `-rf`), `--force` (also `--force=x`), `--recur*`.
     pub fn has_flag(&self, flag: &Flag) -> bool {
-        let single = self.spec.is_some_and(|s| s.single_dash);
+        if let Some(letter) = flag.letter {
+            return self.letters & bit(letter) != 0;
+        }
+        if flag.needs & !self.option_bytes != 0 {
+            return false;
+        }
         self.options.iter().any(|index| {
             let Some(arg) = self.arg(*index) else { return false };
             let text: &str = &arg.text;
             if let Some(glob) = &flag.glob {
                 return glob.fits(text, self.bytes_at(*index));
             }
-            if text == flag.text {
-                return true;
+            // Most options differ in their third byte.
+            if text.as_bytes().get(2) != flag.text.as_bytes().get(2) {
+                return false;
             }
-            match flag.letter {
-                Some(letter) if !single => self.clustered(text, letter),
-                _ => text.strip_prefix(flag.text).is_some_and(|rest| rest.starts_with('=')),
-            }
+            text.strip_prefix(flag.text).is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
         })
     }
 
@@ -162,7 +173,7 @@ impl<'i, 't> Invocation<'i, 't> {
             (Some(c), None) => Some(c),
             _ => None,
         };
-        self.has_flag(&Flag { text: flag, letter, glob: None })
+        self.has_flag(&Flag { text: flag, letter, glob: None, needs: 0 })
     }
 
     fn bytes_at(&self, index: u16) -> u64 {
@@ -170,29 +181,35 @@ impl<'i, 't> Invocation<'i, 't> {
     }
 
     /// Whether the word at an index fits any of the patterns.
-    fn fits_any(&self, globs: &[Glob], index: u16) -> bool {
-        self.arg(index).is_some_and(|a| glob::any(globs, &a.text, self.bytes_at(index)))
+    fn fits_any(&self, globs: Globs, index: u16) -> bool {
+        self.arg(index).is_some_and(|a| globs.fit(&a.text, self.bytes_at(index)))
     }
 
-    /// Whether `letter` is one of the flags in `-abc`, before any letter that takes the rest.
-    fn clustered(&self, text: &str, letter: char) -> bool {
+    /// Notes the letters of `-abc`, up to one that takes the rest as its value.
+    fn note_letters(&mut self, text: &str) {
         let Some(cluster) = text.strip_prefix('-').filter(|c| !c.starts_with('-')) else {
-            return false;
-        };
-        for c in cluster.chars() {
-            if c == letter {
-                return true;
+            if let [b'+', letter] = text.as_bytes() {
+                self.letters |= bit(char::from(*letter));
             }
+            return;
+        };
+        // Programs with long options behind one dash have no clusters.
+        if self.spec.is_some_and(|s| s.single_dash) {
+            let name = cluster.split('=').next().unwrap_or(cluster);
+            if name.len() == 1 {
+                self.letters |= name.chars().next().map_or(0, bit);
+            }
+            return;
+        }
+        for c in cluster.chars() {
+            self.letters |= bit(c);
             let takes_rest = self.spec.is_some_and(|s| {
-                s.values
-                    .iter()
-                    .any(|v| v.len() == 1 + c.len_utf8() && v.ends_with(c) && !v.starts_with("--"))
+                s.values.iter().any(|v| matches!(v.as_bytes(), [b'-', b] if char::from(*b) == c))
             });
             if takes_rest {
-                return false;
+                return;
             }
         }
-        false
     }
 
     /// Whether any of the flags is given.
@@ -256,7 +273,7 @@ impl<'i, 't> Invocation<'i, 't> {
     }
 
     fn fits_words(&self, rule: &Rule, rest: &[u16]) -> bool {
-        let any = |globs: &[Glob]| rest.iter().any(|i| self.fits_any(globs, *i));
+        let any = |globs: Globs| rest.iter().any(|i| self.fits_any(globs, *i));
         if !rule.operand.is_empty() && !any(rule.operand) {
             return false;
         }
@@ -280,8 +297,13 @@ impl<'i, 't> Invocation<'i, 't> {
         }
         rule.option.iter().all(|(names, globs)| {
             self.values.iter().any(|(name, value)| {
-                names.contains(name) && glob::any(globs, value.text, bytes_of(value.text))
+                names.contains(name) && globs.fit(value.text, bytes_of(value.text))
             })
         })
     }
+}
+
+/// The bit of a flag's letter; letters outside ASCII have none.
+fn bit(letter: char) -> u128 {
+    if letter.is_ascii() { 1 << u32::from(letter) } else { 0 }
 }

@@ -83,8 +83,8 @@ impl<'t> Walker<'t, '_, '_, '_> {
     pub(super) fn assigned(&mut self, name: &str, value: &str, span: Span) {
         let (name_bytes, value_bytes) = (glob::bytes_of(name), glob::bytes_of(value));
         for rule in ASSIGNMENTS {
-            let named = glob::any(rule.names, name, name_bytes);
-            if named && (rule.values.is_empty() || glob::any(rule.values, value, value_bytes)) {
+            let named = rule.names.fit(name, name_bytes);
+            if named && (rule.values.is_empty() || rule.values.fit(value, value_bytes)) {
                 let mut finding = Finding::pattern(rule.id, rule.tier, rule.say);
                 finding.span = Some(span);
                 self.shared.out.add(finding);

@@ -1,7 +1,7 @@
 //! The shape of the command tables that the build makes from `rules/commands/*.toml`.
 
 use crate::effect::Effect;
-use crate::glob::{Glob, Shape};
+use crate::glob::{Glob, Globs, Shape};
 use crate::tier::Tier;
 
 /// What a program does with one of its words.
@@ -132,6 +132,8 @@ pub struct Flag {
     pub letter: Option<char>,
     /// Set where the name holds a star.
     pub glob: Option<Glob>,
+    /// The bytes an option must hold to be this flag.
+    pub needs: u64,
 }
 
 /// How a path pattern is compared.
@@ -181,17 +183,17 @@ pub struct Rule {
     /// None of these.
     pub not_flags: &'static [Flag],
     /// Any operand after the subcommand matches any of these globs.
-    pub operand: &'static [Glob],
+    pub operand: Globs,
     /// No operand matches any of these globs.
-    pub not_operand: &'static [Glob],
+    pub not_operand: Globs,
     /// The first operand after the subcommand matches any of these globs.
-    pub first: &'static [Glob],
+    pub first: Globs,
     /// The last word matches any of these globs (and is not the only one).
-    pub last: &'static [Glob],
+    pub last: Globs,
     /// Any word at all matches any of these globs.
-    pub arg: &'static [Glob],
+    pub arg: Globs,
     /// The value of an option (`-v|--volume`) matches any of the globs.
-    pub option: &'static [(&'static [&'static str], &'static [Glob])],
+    pub option: &'static [(&'static [&'static str], Globs)],
     /// At least so many operands after the subcommand.
     pub min_operands: u8,
     /// At most so many.
@@ -285,7 +287,11 @@ include!(concat!(env!("OUT_DIR"), "/commands.rs"));
 
 /// The specification of a program by its name.
 pub fn spec(name: &str) -> Option<(&'static Spec, &'static [&'static Rule])> {
-    let at = PROGRAMS.binary_search_by(|(n, _, _)| (*n).cmp(name)).ok()?;
+    // Names are sorted, and grouped by their first byte.
+    let first = usize::from(*name.as_bytes().first()?);
+    let from = usize::from(*FIRST.get(first)?);
+    let group = PROGRAMS.get(from..usize::from(*FIRST.get(first + 1)?))?;
+    let at = from + group.binary_search_by(|(n, _, _)| (*n).cmp(name)).ok()?;
     let (_, index, rules) = PROGRAMS.get(at)?;
     Some((SPECS.get(usize::from(*index))?, rules))
 }

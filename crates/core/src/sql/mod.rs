@@ -150,6 +150,11 @@ pub fn looks_like_sql(text: &str) -> bool {
     let head = text.trim_start();
     let first = head.bytes().take_while(u8::is_ascii_alphabetic).count();
     let verb = head.get(..first).unwrap_or_default();
+    // A statement goes on after its verb; most commands end the check here.
+    let goes_on = head.as_bytes().get(first).is_some_and(|b| b.is_ascii_whitespace() || *b == b'(');
+    if !goes_on && !head.starts_with("--") && !head.starts_with("/*") {
+        return false;
+    }
     if !SHAPES.iter().any(|s| s.first().is_some_and(|w| w.eq_ignore_ascii_case(verb)))
         && !head.starts_with("--")
         && !head.starts_with("/*")

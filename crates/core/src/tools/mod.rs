@@ -80,6 +80,12 @@ fn judge(subject: &Subject<'_>, out: &mut Findings) {
 
 /// The catalogue entry of a name, and whether it is surely that tool.
 fn lookup(name: &str) -> Option<(&'static Entry, bool)> {
+    // Most names are plain small words already.
+    if name.bytes().all(|b| b.is_ascii_lowercase())
+        && let Some((entry, _)) = table::tool(name)
+    {
+        return Some((entry, true));
+    }
     let whole = name::compact(name);
     let bare = whole.strip_prefix("mcp").unwrap_or(&whole);
     let parts = name::parts(name);
