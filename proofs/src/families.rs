@@ -68,6 +68,8 @@ pub const SHELL: &[Family] = &[
     ("many words", |n| fill("a ", n)),
     ("many options", |n| "rm".to_owned() + &fill(" -r", n)),
     ("globs", |n| "rm ".to_owned() + &fill("*?[a]", n)),
+    ("programs by pattern", |n| fill("f* ", n)),
+    ("programs by pattern and brace", |n| fill("{1..9}/f* ", n)),
     ("extglobs", |n| "rm ".to_owned() + &fill("!(", n)),
     ("extglobs closed", |n| "rm ".to_owned() + &nest("!(a|", ")", n)),
     ("path up", |n| "rm -rf /".to_owned() + &fill("a/../", n)),
