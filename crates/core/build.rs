@@ -8,6 +8,8 @@ mod code;
 mod commands;
 #[path = "build/crisis.rs"]
 mod crisis;
+#[path = "build/injection.rs"]
+mod injection;
 #[path = "build/tools.rs"]
 mod tools;
 #[path = "build/words.rs"]
@@ -22,5 +24,6 @@ fn main() -> Result<(), String> {
     words::generate(&rules.join("words.txt"), &out)?;
     tools::generate(&rules.join("tools"), &out)?;
     code::generate(&rules.join("code"), &out)?;
+    injection::generate(&rules.join("injection.toml"), &out)?;
     crisis::generate(&rules.join("crisis"), &out)
 }

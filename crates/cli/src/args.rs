@@ -234,9 +234,10 @@ pub struct Eval {
     /// Judge every row as if on this kind of machine.
     #[arg(long, value_name = "KIND", value_parser = read_environment)]
     pub env: Option<Environment>,
-    /// Judge rows of class container-build in a container and ci-step in CI.
+    /// Judge every row as on a workstation, even one whose class says it is a container build or a
+    /// CI step.
     #[arg(long, conflicts_with = "env")]
-    pub env_from_class: bool,
+    pub neutral: bool,
     /// End with 1 if a bar is missed.
     #[arg(long)]
     pub check: bool,
@@ -246,7 +247,7 @@ const EVAL_EXAMPLES: &str = "\
 Examples:
   countersign eval my-calls.jsonl
   countersign eval corpora/ --misses 10 --html report.html
-  countersign eval corpora/ --env-from-class --json rows.jsonl --check
+  countersign eval corpora/ --neutral --json rows.jsonl --check
 
 Progress is shown on standard error if that is a terminal.
 Exit codes: 0 measured, 1 a bar was missed (with --check), 2 bad input.";

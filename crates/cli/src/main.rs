@@ -12,7 +12,6 @@ mod lines;
 mod plan;
 mod rules;
 mod screen;
-mod stand_in;
 mod stream;
 mod terminal;
 

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use serde::Serialize;
 
 use crate::args::{self, RulesWhat};
-use crate::core_api::{self, Rule, Tier};
+use crate::core_api::{self, RuleInfo, Tier};
 use crate::failure::Failure;
 use crate::terminal::{Paint, accent, badge};
 
@@ -38,20 +38,20 @@ pub fn run(args: &args::Rules) -> Result<ExitCode, Failure> {
     Ok(code)
 }
 
-fn of_family(family: Option<&str>) -> Result<Vec<Rule>, Failure> {
+fn of_family(family: Option<&str>) -> Result<Vec<RuleInfo>, Failure> {
     let mut rules = core_api::rules();
     let Some(family) = family else { return Ok(rules) };
-    let mut families: Vec<&str> = rules.iter().map(|r| r.family).collect();
+    let mut families: Vec<&str> = rules.iter().map(RuleInfo::family).collect();
     families.dedup();
     let known = families.join(", ");
-    rules.retain(|r| r.family == family);
+    rules.retain(|r| r.family() == family);
     if rules.is_empty() {
         return Err(Failure::Input(format!("no family `{family}`; there are: {known}")));
     }
     Ok(rules)
 }
 
-fn named(id: &str) -> Result<Rule, Failure> {
+fn named(id: &str) -> Result<RuleInfo, Failure> {
     let rules = core_api::rules();
     let near: Vec<&str> = rules.iter().map(|r| r.id).filter(|r| r.contains(id)).take(5).collect();
     let near = near.join(", ");
@@ -65,23 +65,18 @@ fn named(id: &str) -> Result<Rule, Failure> {
     })
 }
 
-fn tier_word(tier: Option<Tier>) -> &'static str {
-    tier.map_or("adds", Tier::label)
-}
-
-fn list(out: &mut dyn Write, rules: &[Rule], paint: Paint) -> io::Result<()> {
+fn list(out: &mut dyn Write, rules: &[RuleInfo], paint: Paint) -> io::Result<()> {
     let width = rules.iter().map(|r| r.id.len()).max().unwrap_or(0);
     let mut family = "";
     for rule in rules {
-        if rule.family != family {
+        if rule.family() != family {
             let gap = if family.is_empty() { "" } else { "\n" };
-            family = rule.family;
-            let count = rules.iter().filter(|r| r.family == family).count();
+            family = rule.family();
+            let count = rules.iter().filter(|r| r.family() == family).count();
             let count = format!("{count} rules");
             writeln!(out, "{gap}{}  {}", paint.strong(family), paint.faint(count))?;
         }
-        let colour = rule.tier.map_or("2", accent);
-        let word = paint.with(colour, format!("{:<8}", tier_word(rule.tier)));
+        let word = paint.with(accent(rule.tier), format!("{:<8}", rule.tier.label()));
         writeln!(out, "  {word}  {:<width$}  {}", rule.id, rule.say)?;
     }
     Ok(())
@@ -91,18 +86,18 @@ fn list(out: &mut dyn Write, rules: &[Rule], paint: Paint) -> io::Result<()> {
 struct RuleRecord<'a> {
     id: &'a str,
     family: &'a str,
-    tier: Option<Tier>,
+    tier: Tier,
     say: &'a str,
     safer: Option<&'a str>,
     examples: &'a [&'a str],
     counter_examples: &'a [&'a str],
 }
 
-fn list_json(out: &mut dyn Write, rules: &[Rule]) -> Result<(), Failure> {
+fn list_json(out: &mut dyn Write, rules: &[RuleInfo]) -> Result<(), Failure> {
     for rule in rules {
         let record = RuleRecord {
             id: rule.id,
-            family: rule.family,
+            family: rule.family(),
             tier: rule.tier,
             say: rule.say,
             safer: rule.safer,
@@ -115,11 +110,11 @@ fn list_json(out: &mut dyn Write, rules: &[Rule]) -> Result<(), Failure> {
     Ok(())
 }
 
-fn explain(out: &mut dyn Write, rule: &Rule, paint: Paint) -> io::Result<()> {
+fn explain(out: &mut dyn Write, rule: &RuleInfo, paint: Paint) -> io::Result<()> {
     writeln!(out, "{}", paint.strong(rule.say))?;
     writeln!(out)?;
-    let word = paint.badge(rule.tier.map_or("1", badge), tier_word(rule.tier));
-    writeln!(out, "{word}  {}  {}", rule.id, paint.faint(format!("family {}", rule.family)))?;
+    let word = paint.badge(badge(rule.tier), rule.tier.label());
+    writeln!(out, "{word}  {}  {}", rule.id, paint.faint(format!("family {}", rule.family())))?;
     if let Some(safer) = rule.safer {
         writeln!(out, "\n{}  {safer}", paint.faint("safer"))?;
     }
@@ -140,18 +135,16 @@ fn check(out: &mut dyn Write, paint: Paint) -> io::Result<ExitCode> {
     let mut ran = 0_usize;
     let mut failed = 0_usize;
     for rule in &rules {
-        let wanted = rule.examples.iter().map(|t| (t, true));
-        let unwanted = rule.counter_examples.iter().map(|t| (t, false));
-        for (text, wants) in wanted.chain(unwanted) {
-            ran += 1;
-            if core_api::rule_matches(rule, text) == wants {
-                continue;
-            }
+        ran += rule.examples.len() + rule.counter_examples.len();
+        for wrong in core_api::check_rule(rule) {
             failed += 1;
-            let what =
-                if wants { "does not match its example" } else { "matches its counter-example" };
-            let shown = core_api::show(text, 400);
-            writeln!(out, "{}  {} {what}: {shown}", paint.strong("failed"), rule.id)?;
+            let what = if wrong.wanted {
+                "does not match its example"
+            } else {
+                "matches its counter-example"
+            };
+            let shown = core_api::show(wrong.line, 400);
+            writeln!(out, "{}  {} {what}: {shown}", paint.strong("failed"), wrong.id)?;
         }
     }
     writeln!(out, "{} rules, {ran} examples, {failed} failed", rules.len())?;

@@ -169,7 +169,7 @@ pub fn generate(rules: &Path, out: &Path) -> Result<(), String> {
         let name = taint.to_uppercase();
         put(&mut text, &format!("pub(crate) const TAINT_{name}: u32 = 1 << {bit};\n"));
     }
-    let common: File = load(&rules.join("common.toml"))?;
+    let common: File = load(&rules.join("every_language.toml"))?;
     for language in LANGUAGES {
         let path = rules.join(format!("{language}.toml"));
         let mut file: File = load(&path)?;
@@ -177,7 +177,7 @@ pub fn generate(rules: &Path, out: &Path) -> Result<(), String> {
         file.value.extend(common.value.iter().cloned());
         file.combo.extend(common.combo.iter().cloned());
         table(language, &file, &mut text)
-            .map_err(|e| format!("rules/code/{language}.toml (with common.toml): {e}"))?;
+            .map_err(|e| format!("rules/code/{language}.toml (with every_language.toml): {e}"))?;
     }
     std::fs::write(out.join("code.rs"), text).map_err(|e| format!("code.rs: {e}"))?;
     sql::generate(&rules.join("sql.toml"), out)

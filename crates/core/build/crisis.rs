@@ -115,11 +115,12 @@ fn compile(files: &[File], text: &mut String) -> Result<(), String> {
                 return Err(format!("{id}: twice, or not named after its language"));
             }
             let _ = writeln!(rules, "Rule {{ id: {id:?}, lang: {lang}, what: {what} }},");
+            let sign = what.starts_with("What::Signal");
             for text in patterns {
                 let say = |e: String| format!("{id}: {text}: {e}");
                 let node = pattern::parse(text, &file.sets).map_err(say)?;
-                let key = pattern::key(&node, &common).ok_or_else(|| say("no key".into()))?;
-                automaton.add(&node, &key, number).map_err(say)?;
+                let keys = pattern::keys(&node, &common);
+                automaton.add(&node, &keys, (number, sign)).map_err(say)?;
             }
         }
         for rule in &file.rule {

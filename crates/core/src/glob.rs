@@ -127,7 +127,11 @@ mod tests {
         for (shape, text, pattern) in shapes {
             let glob = Glob { text, shape, fold: false, needs: bytes_of(text) };
             for sample in ["", "a", "ab", "xab", "abx", "xabx", "ba", "aab"] {
-                assert_eq!(glob.fits(sample, bytes_of(sample)), matches(pattern, sample), "{pattern} {sample}");
+                assert_eq!(
+                    glob.fits(sample, bytes_of(sample)),
+                    matches(pattern, sample),
+                    "{pattern} {sample}"
+                );
             }
         }
     }

@@ -12,6 +12,9 @@ use crate::tier::Tier;
 /// Stands for the part of a word that is only known when the command runs.
 pub const UNKNOWN: char = '\0';
 
+/// First bytes of the names in `DIRS`; a test keeps them in step.
+const DIRS_BEGIN: [u8; 3] = [b'.', b'g', b'h'];
+
 /// What is done to a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Act {
@@ -58,7 +61,10 @@ pub fn class_of(path: &str, cwd: Option<&str>) -> &'static PathClass {
             offer(*class);
         }
     }
-    for part in path.split('/') {
+    // All but one of the folder names that matter begin with a dot.
+    for part in
+        path.split('/').filter(|p| DIRS_BEGIN.contains(&p.as_bytes().first().copied().unwrap_or(0)))
+    {
         if let Ok(at) = DIRS.binary_search_by(|(n, _)| (*n).cmp(part)) {
             DIRS.get(at).into_iter().for_each(|(_, c)| offer(*c));
         }
@@ -123,17 +129,7 @@ pub fn normal<'p>(path: &'p str, cwd: Option<&str>) -> Cow<'p, str> {
         }
         _ => Cow::Borrowed(path),
     };
-    let plain = !joined.contains("//")
-        && !joined.contains("/.")
-        && !joined.starts_with("./")
-        && !joined.starts_with("..")
-        && !(joined.len() > 1 && joined.ends_with('/'))
-        && !joined.starts_with("/home")
-        && !joined.starts_with("/Users")
-        && !joined.starts_with("/root")
-        && !joined.starts_with("/var/root")
-        && !joined.starts_with("~");
-    if plain {
+    if is_normal(&joined) {
         return joined;
     }
     let mut parts: Vec<&str> = Vec::new();
@@ -156,6 +152,18 @@ pub fn normal<'p>(path: &'p str, cwd: Option<&str>) -> Cow<'p, str> {
     let folded = parts.join("/");
     let folded = if absolute { format!("/{folded}") } else { folded };
     Cow::Owned(home(folded))
+}
+
+/// Whether nothing is left to fold.
+fn is_normal(path: &str) -> bool {
+    let homes = ["/home", "/Users", "/root", "/var/root", "~", "./", ".."];
+    let mut before = 0;
+    let odd = path.bytes().any(|b| {
+        let doubled = before == b'/' && matches!(b, b'/' | b'.');
+        before = b;
+        doubled
+    });
+    !odd && !(path.len() > 1 && path.ends_with('/')) && !homes.iter().any(|h| path.starts_with(h))
 }
 
 /// `/home/alice/x`, `/Users/alice/x` and `/root/x` are `~/x`.
@@ -210,7 +218,7 @@ mod tests {
         assert_eq!(id("./build/"), "project");
         assert_eq!(id("."), "project-whole");
         assert_eq!(id("*"), "project-whole");
-        assert_eq!(id("../x"), "elsewhere");
+        assert_eq!(id("../x"), "beside");
         assert_eq!(id(".git"), "git-store");
         assert_eq!(id(".git/hooks/pre-commit"), "git-hooks");
         assert_eq!(id("/dev/null"), "discard");
@@ -219,6 +227,13 @@ mod tests {
         assert_eq!(id("\0/x"), "project");
         assert_eq!(id(".env"), "env-file");
         assert_eq!(id("/proc/self/mem"), "memory");
+    }
+
+    #[test]
+    fn every_folder_name_is_looked_for() {
+        assert!(
+            DIRS.iter().all(|(n, _)| n.as_bytes().first().is_some_and(|b| DIRS_BEGIN.contains(b)))
+        );
     }
 
     #[test]

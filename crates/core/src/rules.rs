@@ -51,6 +51,13 @@ pub fn commands() -> impl Iterator<Item = RuleInfo> {
     rules.chain(assignments)
 }
 
+/// Every rule, by family.
+pub fn all() -> Vec<RuleInfo> {
+    let mut rules: Vec<RuleInfo> = commands().collect();
+    rules.sort_by_key(RuleInfo::family);
+    rules
+}
+
 /// An example that does not do what its rule says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mismatch {
@@ -79,7 +86,7 @@ pub fn check(rule: &RuleInfo) -> Vec<Mismatch> {
 
 fn matches(id: &str, line: &str) -> bool {
     let mut findings = Findings::default();
-    shell::read_nested(line, 0, &Context::default(), 0, &mut findings);
+    shell::read(line, &Context::default(), &mut findings);
     findings.list.iter().any(|f| f.code == id)
 }
 

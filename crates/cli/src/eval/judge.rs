@@ -69,7 +69,7 @@ pub fn judge(row: &Row<'_>, line: u64, args: &args::Eval) -> Result<JudgedRow, S
         Subject::Tool { name, arguments } => tool_call(name, arguments.clone()),
         Subject::Text(text) => return screened(text, line, owed(row)),
     };
-    let implied = if args.env_from_class { row.implied_environment() } else { None };
+    let implied = if args.neutral { None } else { row.implied_environment() };
     if let Some(environment) = args.env.or(implied) {
         call.context.environment = environment;
     }

@@ -115,10 +115,8 @@ fn context(args: &args::Eval) -> String {
         Some(environment) => {
             format!("Every row judged as in {}.", format!("{environment:?}").to_lowercase())
         }
-        None if args.env_from_class => {
-            "Rows of class container-build judged in a container, ci-step in CI.".to_owned()
-        }
-        None => "Neutral context: a workstation, no directory known.".to_owned(),
+        None if args.neutral => "Neutral context: a workstation, no directory known.".to_owned(),
+        None => "On a workstation; class container-build in a container, ci-step in CI.".to_owned(),
     }
 }
 

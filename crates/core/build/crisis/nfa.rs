@@ -23,8 +23,11 @@ pub struct Automaton {
     classes: BTreeMap<BTreeSet<Atom>, u16>,
     class: Vec<u16>,
     next: Vec<Vec<u16>>,
-    /// For every consuming state that may begin a match: its class, state and key class.
-    first: Vec<(u16, u16, u16)>,
+    /// For every consuming state that may begin a match: its class, state and key
+    /// classes, whether the match may cross the end of a sentence, whether it is a sign.
+    first: Vec<(u16, u16, [u16; 3], [bool; 2])>,
+    /// States already made, by class and what follows.
+    known: BTreeMap<(u16, Vec<u16>), u16>,
 }
 
 impl Automaton {
@@ -34,7 +37,11 @@ impl Automaton {
     }
 
     fn state(&mut self, class: u16, next: Vec<u16>) -> Result<u16, String> {
+        if let Some(known) = self.known.get(&(class, next.clone())) {
+            return Ok(*known);
+        }
         let id = u16::try_from(self.class.len()).map_err(|_| "too many states")?;
+        self.known.insert((class, next.clone()), id);
         self.class.push(class);
         self.next.push(next);
         Ok(id)
@@ -69,9 +76,18 @@ impl Automaton {
         }
     }
 
-    /// Adds a pattern of rule `rule`; `key` is the set of words one of which it needs.
-    pub fn add(&mut self, node: &Node, key: &BTreeSet<Atom>, rule: u16) -> Result<(), String> {
-        let key = self.class_of(key)?;
+    /// Adds a pattern of rule `rule`; it needs a word of each of `keys`.
+    pub fn add(
+        &mut self,
+        node: &Node,
+        keys: &[BTreeSet<Atom>],
+        (rule, sign): (u16, bool),
+    ) -> Result<(), String> {
+        let one = self.class_of(keys.first().ok_or("no key")?)?;
+        let mut key = [one; 3];
+        for (to, atoms) in key.iter_mut().zip(keys) {
+            *to = self.class_of(atoms)?;
+        }
         let accept = self.state(ACCEPT, vec![rule])?;
         let start = self.build(node, accept)?;
         let mut stack = vec![start];
@@ -86,7 +102,7 @@ impl Automaton {
                 }
                 Some(ACCEPT) | None => return Err("a pattern matches nothing at all".into()),
                 Some(ANY | ANY_ACROSS) => return Err("a pattern begins with a gap".into()),
-                Some(class) => self.first.push((class, state, key)),
+                Some(class) => self.first.push((class, state, key, [crosses(node), sign])),
             }
         }
         Ok(())
@@ -99,6 +115,9 @@ impl Automaton {
             for atom in atoms {
                 out.entry(atom.clone()).or_default().push(*class);
             }
+        }
+        for list in out.values_mut() {
+            list.sort_unstable();
         }
         out
     }
@@ -122,12 +141,12 @@ impl Automaton {
         let classes = self.classes.len() + 3;
         let mut starts = vec![0_usize; classes + 1];
         for (class, at) in starts.iter_mut().enumerate() {
-            *at = self.first.partition_point(|(c, _, _)| usize::from(*c) < class);
+            *at = self.first.partition_point(|(c, _, _, _)| usize::from(*c) < class);
         }
         put(out, "FIRST_AT", "u32", &starts);
-        let first: Vec<(u16, u16)> = self.first.iter().map(|(_, s, k)| (*s, *k)).collect();
-        put(out, "FIRST", "(u16, u16)", &first);
-        let mut keys: Vec<u16> = self.first.iter().map(|(_, _, k)| *k).collect();
+        let first: Vec<_> = self.first.iter().map(|(_, s, k, x)| (*s, *k, *x)).collect();
+        put(out, "FIRST", "First", &first);
+        let mut keys: Vec<u16> = self.first.iter().map(|(_, _, k, _)| k[0]).collect();
         keys.sort_unstable();
         keys.dedup();
         let is_key: Vec<bool> =
@@ -151,6 +170,16 @@ impl Automaton {
             table::write(name, &words, out)?;
         }
         Ok(())
+    }
+}
+
+/// Whether a pattern may cross the end of a sentence.
+fn crosses(node: &Node) -> bool {
+    match node {
+        Node::Gap(_, across) => *across,
+        Node::Class(_) | Node::Edge => false,
+        Node::Seq(list) | Node::Alt(list) => list.iter().any(crosses),
+        Node::Opt(inner) => crosses(inner),
     }
 }
 

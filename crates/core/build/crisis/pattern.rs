@@ -204,7 +204,31 @@ pub fn key(node: &Node, common: &BTreeSet<String>) -> Option<BTreeSet<Atom>> {
     }
 }
 
+/// Up to three such sets, the rarest words first; a match has a word of each.
+pub fn keys(node: &Node, common: &BTreeSet<String>) -> Vec<BTreeSet<Atom>> {
+    let mut all: Vec<BTreeSet<Atom>> = match node {
+        Node::Seq(list) => list.iter().filter_map(|n| key(n, common)).collect(),
+        other => key(other, common).into_iter().collect(),
+    };
+    all.sort_by_key(|atoms| cost(atoms, common));
+    all.truncate(3);
+    all
+}
+
+/// Words of everyday prose that say little about a text.
+const EVERYDAY: &str = "end life want need know time going take work day back out make never all \
+    get got one out over now up go day find keep left like new off only first best way run is \
+    last long made next note people still that them then today tonight tomorrow use very while \
+    write written help tell thing things think some more most no than into before after anymore \
+    please just someone somebody already really would could should people always \
+    live living alive here gone done better best message word words plan place point reason";
+
 fn cost(atoms: &BTreeSet<Atom>, common: &BTreeSet<String>) -> usize {
-    let of = |(_, word): &Atom| if common.contains(word) || word.len() < 3 { 50 } else { 1 };
+    let everyday = |word: &str| EVERYDAY.split_whitespace().any(|w| w == word);
+    let of = |(_, word): &Atom| match word.as_str() {
+        word if common.contains(word) || word.len() < 3 => 50,
+        word if everyday(word) => 20,
+        _ => 1,
+    };
     atoms.iter().map(of).sum()
 }

@@ -18,14 +18,18 @@ pub fn write(
             if name == "SUFFIX" { word.bytes().rev().collect() } else { word.into() };
         bytes.iter().fold(SEED, |h, b| step(h, *b))
     };
-    let mut list: Vec<(u32, &String, &(Vec<u16>, u16))> =
+    let mut list: Vec<_> =
         words.iter().map(|(word, value)| (hash(word) & mask, word, value)).collect();
     list.sort_unstable_by_key(|(bucket, word, _)| (*bucket, *word));
     let at: Vec<usize> =
         (0..=mask + 1).map(|b| list.partition_point(|(bucket, _, _)| *bucket < b)).collect();
     // Which lengths occur, so that most prefixes and suffixes are never looked up.
     let lengths = words.keys().fold(0_u64, |set, word| set | 1 << word.len().min(63));
-    let _ = writeln!(out, "static {name}: Table = Table {{ mask: {mask}, lengths: {lengths}, ");
+    let lengths = lengths.to_be_bytes();
+    let _ = writeln!(
+        out,
+        "static {name}: Table = Table {{ mask: {mask}, lengths: u64::from_be_bytes({lengths:?}), "
+    );
     let _ = writeln!(out, "at: &{at:?}, entries: &[");
     for (_, word, (classes, langs)) in list {
         let _ = writeln!(out, "({word:?}, &{classes:?}, {langs}),");

@@ -6,7 +6,7 @@ use crate::code::reader::Reader;
 use crate::code::table::{
     Kind, Rule, SIGN_DECODED, SIGN_DELETE, SIGN_ENV, SIGN_FETCH, SIGN_FOREVER, SIGN_FORK,
     SIGN_SECRET, SIGN_SEND, SIGN_SHELL, SIGN_START, SIGN_START_NET, SIGN_SYSTEM, SIGN_WRITE,
-    TAINT_BUILT, TAINT_DECODED, TAINT_ENV, TAINT_INPUT, TAINT_MANY, TAINT_NET,
+    TAINT_BUILT, TAINT_DECODED, TAINT_ENV, TAINT_INPUT, TAINT_MANY, TAINT_NET, id,
 };
 use crate::code::url;
 use crate::code::value::{HOLE, Shape, Value};
@@ -64,7 +64,7 @@ impl<'a> Reader<'a, '_> {
         if rule.signs & SIGN_FORK != 0 {
             self.signs |= if self.endless.is_some() { SIGN_FOREVER } else { 0 };
             let name = self.function;
-            if let Some(function) = self.funcs.get_mut(name) {
+            if let Some(function) = self.funcs.get_mut(&id(name)) {
                 function.forks = true;
             }
         }

@@ -4,11 +4,14 @@ use crate::code::reader::Reader;
 use crate::code::table::Rule;
 use crate::code::value::{HOLE, Value};
 use crate::effect::Effect;
-use crate::finding::{Doubt, Findings, Span};
+use crate::finding::{Doubt, Finding, Findings, Span};
 use crate::tier::Tier;
 
 /// How deep code in code is followed.
 pub(crate) const DEPTH_LIMIT: u8 = 4;
+
+/// A byte read by another reader costs as much as this many read here.
+const HAND_COST: usize = 8;
 
 const DOUBTS: [Doubt; 7] = [
     Doubt::UnknownProgram,
@@ -31,8 +34,19 @@ impl<'a> Reader<'a, '_> {
         value.exact.map(|at| self.base + at as usize)
     }
 
+    /// What another reader is given is paid for, so that a text named often costs no more.
+    fn afford(&mut self, bytes: usize) -> bool {
+        let enough = self.pay(bytes.saturating_mul(HAND_COST));
+        if !enough {
+            self.out.doubt(Doubt::Unreadable);
+            let say = "This code holds more commands than can be followed.";
+            self.out.add(Finding::pattern("code.too_many", Tier::High, say));
+        }
+        enough
+    }
+
     pub(super) fn hand_line(&mut self, value: &Value<'a>, text: &str, at: At) {
-        if self.quiet {
+        if self.quiet || !self.afford(text.len()) {
             return;
         }
         let place = self.place(value);
@@ -50,7 +64,8 @@ impl<'a> Reader<'a, '_> {
     }
 
     pub(super) fn hand_words(&mut self, argv: &[String], at: At) {
-        if self.quiet {
+        let bytes = argv.iter().map(String::len).sum();
+        if self.quiet || !self.afford(bytes) {
             return;
         }
         let fixed = self.span(at);
@@ -60,6 +75,9 @@ impl<'a> Reader<'a, '_> {
     }
 
     pub(super) fn hand_sql(&mut self, value: &Value<'a>, text: &str, at: At) {
+        if !self.afford(text.len()) {
+            return;
+        }
         let place = self.place(value).filter(|_| !text.contains(HOLE));
         let fixed = self.span(at);
         let mut inner = Findings::default();

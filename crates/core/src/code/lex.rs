@@ -343,5 +343,6 @@ fn is_keyword(word: &[u8]) -> bool {
         10 => &["instanceof"],
         _ => &[],
     };
-    list.iter().any(|w| w.as_bytes() == word)
+    let first = word.first();
+    list.iter().any(|w| w.as_bytes().first() == first && w.as_bytes() == word)
 }

@@ -3,12 +3,13 @@
 use crate::code::Language;
 use crate::code::lex::K;
 use crate::code::reader::Reader;
+use crate::code::table::id;
 use crate::code::value::{Shape, Value};
 
 impl<'a> Reader<'a, '_> {
     /// What a name stands for.
     pub(super) fn lookup(&self, name: &'a str) -> Value<'a> {
-        if let Some(value) = self.env.get(name) {
+        if let Some(value) = self.env.get(&id(name)) {
             return Value { name, ..value.clone() };
         }
         let node = self.table.child(0, name).unwrap_or(0);
@@ -97,7 +98,7 @@ impl<'a> Reader<'a, '_> {
                     self.pos += 1;
                     let children = self.table.node(module.node).map_or(&[][..], |n| n.children);
                     for (_, name, node) in children.iter().filter(|_| module.node != 0) {
-                        self.env.insert(name, Value { node: *node, ..Value::default() });
+                        self.env.insert(id(name), Value { node: *node, ..Value::default() });
                     }
                     return;
                 }
@@ -174,9 +175,9 @@ impl<'a> Reader<'a, '_> {
         self.function = name;
         if name == "__init__" || name == "constructor" || name == "initialize" {
             let class = self.class;
-            self.funcs.entry(class).or_default().params.clone_from(&params);
+            self.funcs.entry(id(class)).or_default().params.clone_from(&params);
         }
-        self.funcs.entry(name).or_default().params = params;
+        self.funcs.entry(id(name)).or_default().params = params;
         true
     }
 
@@ -252,7 +253,7 @@ impl<'a> Reader<'a, '_> {
             let value = self.expr();
             if !self.params.is_empty() {
                 let params = std::mem::take(&mut self.params);
-                self.funcs.entry(name).or_default().params = params;
+                self.funcs.entry(id(name)).or_default().params = params;
             }
             let value = self.tuple(value);
             self.bind(name, value);
@@ -261,9 +262,9 @@ impl<'a> Reader<'a, '_> {
         if self.is(1, K::Aug) {
             self.pos += 2;
             let value = self.expr();
-            let old = self.env.remove(name).unwrap_or_default();
+            let old = self.env.remove(&id(name)).unwrap_or_default();
             let new = self.concat(old.latest(), &value);
-            self.env.insert(name, if new.text.is_none() { old.or(new) } else { new });
+            self.env.insert(id(name), if new.text.is_none() { old.or(new) } else { new });
             return;
         }
         if self.is(1, K::Comma) && self.several() {
@@ -274,8 +275,8 @@ impl<'a> Reader<'a, '_> {
             let field = self.word(2);
             self.pos += 4;
             let value = self.expr();
-            let old = self.attrs.remove(field).unwrap_or_default();
-            self.attrs.insert(field, old.or(value));
+            let old = self.attrs.remove(&id(field)).unwrap_or_default();
+            self.attrs.insert(id(field), old.or(value));
             return;
         }
         let value = self.expr();

@@ -3,7 +3,7 @@
 use crate::code::Language;
 use crate::code::lex::K;
 use crate::code::reader::Reader;
-use crate::code::table::{Op, SIGN_BIG, SIGN_FOREVER, TAINT_DECODED, TAINT_ENV, TAINT_MANY};
+use crate::code::table::{Op, SIGN_BIG, SIGN_FOREVER, TAINT_DECODED, TAINT_ENV, TAINT_MANY, id};
 use crate::code::text;
 use crate::code::value::{HOLE, Shape, TEXT_LIMIT, Text, Value};
 
@@ -108,7 +108,7 @@ impl<'a> Reader<'a, '_> {
         let child = if value.node == 0 { None } else { self.table.child(value.node, name) };
         if child.is_none()
             && value.node == 0
-            && let Some(field) = self.attrs.get(name)
+            && let Some(field) = self.attrs.get(&id(name))
         {
             return Value { name, at: (value.at.0, end), ..field.clone() };
         }
@@ -170,7 +170,7 @@ impl<'a> Reader<'a, '_> {
     fn named_part(&self, value: &Value<'a>, name: &str) -> Option<Value<'a>> {
         let globals = self.table.node(value.node).is_some_and(|n| n.op == Op::Globals);
         if value.node != 0 && globals {
-            if let Some(bound) = self.env.get(name) {
+            if let Some(bound) = self.env.get(&id(name)) {
                 return Some(bound.clone());
             }
             let node = self.table.dotted(name)?;
@@ -273,7 +273,7 @@ impl<'a> Reader<'a, '_> {
         {
             return Value { at, taint: value.taint | taint, ..value };
         }
-        if let Some(function) = self.funcs.get(callee.name) {
+        if let Some(function) = self.funcs.get(&id(callee.name)) {
             let returns = function.returns.clone();
             if self.endless.is_some() && function.forks {
                 self.signs |= SIGN_FOREVER;
@@ -411,8 +411,8 @@ impl<'a> Reader<'a, '_> {
             let callee = Value { node: star, ..target.clone() };
             drop(self.call(&callee, std::slice::from_ref(value), target.at));
         } else if !target.name.is_empty() {
-            let old = self.attrs.remove(target.name).unwrap_or_default();
-            self.attrs.insert(target.name, old.or(Value { key: "", ..value.clone() }));
+            let old = self.attrs.remove(&id(target.name)).unwrap_or_default();
+            self.attrs.insert(id(target.name), old.or(Value { key: "", ..value.clone() }));
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::code::Language;
 use crate::code::lex::{K, KEYWORD, Tok, lex};
-use crate::code::table::{Table, of};
+use crate::code::table::{Id, Table, id, of};
 use crate::code::value::{Shape, Value};
 use crate::context::Context;
 use crate::finding::{Findings, Span};
@@ -25,9 +25,9 @@ pub(super) struct Reader<'a, 'o> {
     pub(super) base: usize,
     pub(super) toks: Vec<Tok>,
     pub(super) pos: usize,
-    pub(super) env: BTreeMap<&'a str, Value<'a>>,
-    pub(super) attrs: BTreeMap<&'a str, Value<'a>>,
-    pub(super) funcs: BTreeMap<&'a str, Function<'a>>,
+    pub(super) env: BTreeMap<Id<'a>, Value<'a>>,
+    pub(super) attrs: BTreeMap<Id<'a>, Value<'a>>,
+    pub(super) funcs: BTreeMap<Id<'a>, Function<'a>>,
     pub(super) modules: Vec<&'a str>,
     pub(super) out: &'o mut Findings,
     pub(super) ctx: &'o Context<'o>,
@@ -371,7 +371,7 @@ impl<'a, 'o> Reader<'a, 'o> {
             drop(self.call(&callee, &args, at));
         }
         let name = self.function;
-        if let Some(function) = self.funcs.get_mut(name) {
+        if let Some(function) = self.funcs.get_mut(&id(name)) {
             let old = std::mem::take(&mut function.returns);
             function.returns = old.or(value);
         }
@@ -382,7 +382,7 @@ impl<'a, 'o> Reader<'a, 'o> {
         if self.indent > 0 || self.block > 0 || self.nest > 0 {
             self.bind_more(name, value);
         } else if !name.is_empty() {
-            self.env.insert(name, value);
+            self.env.insert(id(name), value);
         }
     }
 
@@ -391,8 +391,8 @@ impl<'a, 'o> Reader<'a, 'o> {
         if name.is_empty() {
             return;
         }
-        let old = self.env.remove(name).unwrap_or_default();
-        self.env.insert(name, old.or(value));
+        let old = self.env.remove(&id(name)).unwrap_or_default();
+        self.env.insert(id(name), old.or(value));
     }
 
     /// Where something stands, in the caller's argument.

@@ -161,6 +161,14 @@ fn head(name: &str) -> u64 {
     filled << (8 * (8 - bytes.len().min(8)) % 64)
 }
 
+/// A name to look up by: numbers are compared before text.
+pub(crate) type Id<'a> = (u64, &'a str);
+
+/// The name to look up by.
+pub(crate) fn id(name: &str) -> Id<'_> {
+    (head(name), name)
+}
+
 /// The table of a language.
 pub(crate) fn of(language: Language) -> &'static Table {
     match language {

@@ -8,7 +8,7 @@ fn card(options: &ScreenOptions) -> Card {
     screen(TEXT, options).card.unwrap()
 }
 
-fn within<'a>(country: &'a str) -> ScreenOptions<'a> {
+fn within(country: &str) -> ScreenOptions<'_> {
     ScreenOptions { country: Some(country), ..ScreenOptions::default() }
 }
 

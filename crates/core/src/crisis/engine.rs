@@ -45,7 +45,6 @@ pub struct Reading {
     /// An edge, the words, an edge.
     pub tokens: Vec<Token>,
     classes: Vec<u16>,
-    present: Vec<bool>,
     keyed: bool,
     /// How often each language was hinted at.
     pub hints: [u32; 15],
@@ -57,7 +56,6 @@ pub fn read(text: &str) -> Reading {
     let mut reading = Reading {
         tokens: Vec::with_capacity(list.len() + 2),
         classes: Vec::with_capacity(list.len()),
-        present: vec![false; tables::classes()],
         keyed: false,
         hints: [0; 15],
     };
@@ -82,6 +80,16 @@ impl Reading {
         self.tokens.push(Token { start: at, end: at, sentence, edge: true, from, to });
     }
 
+    /// Whether some sign has all its keys: spares most texts the big tables.
+    fn promising(&self) -> bool {
+        let mut present = self.classes.clone();
+        present.sort_unstable();
+        present.dedup();
+        let has = |key: &u16| present.binary_search(key).is_ok();
+        let starts = present.iter().chain(&[EDGE]).flat_map(|class| tables::first(*class));
+        starts.into_iter().any(|(_, keys, [_, sign])| *sign && keys.iter().all(has))
+    }
+
     fn word(&mut self, word: &Word) {
         if word.spelled && self.spelled(word) {
             return;
@@ -93,9 +101,6 @@ impl Reading {
 
     fn push(&mut self, start: usize, end: usize, from: usize, hints: u16) {
         for class in self.classes.get(from..).unwrap_or_default() {
-            if let Some(seen) = self.present.get_mut(usize::from(*class)) {
-                *seen = true;
-            }
             self.keyed |= tables::is_key(*class);
         }
         for (bit, count) in self.hints.iter_mut().enumerate() {
@@ -148,15 +153,6 @@ impl Reading {
         self.push(before.start, word.end, from, hints);
         true
     }
-
-    fn has(&self, token: &Token, class: u16) -> bool {
-        match class {
-            ANY => !token.edge,
-            ANY_ACROSS => true,
-            EDGE => token.edge,
-            _ => self.classes.get(token.from..token.to).unwrap_or_default().contains(&class),
-        }
-    }
 }
 
 /// Adds the classes of a word as written, or else of the word it imitates.
@@ -182,8 +178,9 @@ fn forms(word: &Word, into: &mut Vec<u16>) -> u16 {
         attempts.push(text.chars().map(|c| leet(c, 'l')).collect());
         attempts.push(text.chars().filter(|c| !matches!(c, '*' | '#' | '!' | '+')).collect());
     }
-    for most in [2, 1] {
-        attempts.extend(squeeze(text, most));
+    let bytes = text.as_bytes();
+    if bytes.windows(3).any(|w| matches!(w, [a, b, c] if a == b && b == c)) || !text.is_ascii() {
+        attempts.extend([2, 1].into_iter().filter_map(|most| squeeze(text, most)));
     }
     if let Some(rest) = text.strip_prefix(['و', 'ف', 'ب', 'ل']) {
         attempts.push(rest.to_owned());
@@ -217,27 +214,38 @@ fn squeeze(text: &str, most: usize) -> Option<String> {
 
 /// Every match in a text. Work per word is bounded by the number of states.
 pub fn run(reading: &Reading) -> Vec<Hit> {
-    if !reading.keyed {
+    if !reading.keyed || !reading.promising() {
         return Vec::new();
     }
-    let mut machine =
-        Machine { marks: vec![0; tables::states()], now: Vec::new(), hits: Vec::new(), at: 0 };
-    for token in &reading.tokens {
-        let before = std::mem::take(&mut machine.now);
+    let mut machine = Machine {
+        marks: vec![0; tables::states()],
+        seen: vec![0; tables::classes()],
+        now: Vec::new(),
+        hits: Vec::new(),
+        at: 0,
+    };
+    let mut wide = Near { counts: vec![0; tables::classes()], end: 0 };
+    let mut sentence = Near { counts: vec![0; tables::classes()], end: 0 };
+    let mut before = Vec::new();
+    for (at, token) in reading.tokens.iter().enumerate() {
+        wide.slide(reading, at, |_| true);
+        sentence.slide(reading, at, |t| t.sentence == token.sentence);
+        let classes = reading.classes.get(token.from..token.to).unwrap_or_default();
+        machine.look(classes);
+        std::mem::swap(&mut before, &mut machine.now);
+        machine.now.clear();
         for (state, from) in &before {
-            if reading.has(token, tables::class(*state)) {
+            if machine.fits(token, tables::class(*state)) {
                 machine.advance(*state, *from);
             }
         }
-        let at = machine.at;
+        let from = machine.at;
         let edge = if token.edge { &[EDGE][..] } else { &[] };
-        let classes = reading.classes.get(token.from..token.to).unwrap_or_default();
         for class in classes.iter().chain(edge) {
-            for (state, key) in tables::first(*class) {
-                let needed = *key <= ANY_ACROSS
-                    || reading.present.get(usize::from(*key)).copied().unwrap_or(false);
-                if needed {
-                    machine.advance(*state, at);
+            for (state, keys, [crosses, _]) in tables::first(*class) {
+                let near = if *crosses { &wide } else { &sentence };
+                if keys.iter().all(|key| near.has(*key)) {
+                    machine.advance(*state, from);
                 }
             }
         }
@@ -254,15 +262,74 @@ pub fn run(reading: &Reading) -> Vec<Hit> {
     machine.hits
 }
 
+/// No pattern spans more words than this.
+const REACH: usize = 80;
+
+/// How often each class occurs in the words ahead, as far as a pattern reaches.
+struct Near {
+    counts: Vec<u32>,
+    end: usize,
+}
+
+impl Near {
+    /// Moves the window so that it begins at token `at`.
+    fn slide(&mut self, reading: &Reading, at: usize, reaches: impl Fn(&Token) -> bool) {
+        let classes = |t: &Token| reading.classes.get(t.from..t.to).unwrap_or_default();
+        while self.end < at + REACH
+            && let Some(token) = reading.tokens.get(self.end)
+            && (reaches(token) || self.end <= at)
+        {
+            for class in classes(token) {
+                if let Some(count) = self.counts.get_mut(usize::from(*class)) {
+                    *count += 1;
+                }
+            }
+            self.end += 1;
+        }
+        if let Some(past) = at.checked_sub(1).and_then(|p| reading.tokens.get(p)) {
+            for class in classes(past) {
+                if let Some(count) = self.counts.get_mut(usize::from(*class)) {
+                    *count = count.saturating_sub(1);
+                }
+            }
+        }
+    }
+
+    fn has(&self, class: u16) -> bool {
+        self.counts.get(usize::from(class)).is_some_and(|count| *count > 0)
+    }
+}
+
 struct Machine {
     /// For each state, one more than the token at which it was last entered.
     marks: Vec<u32>,
+    /// For each class, one more than the token at which it was last seen.
+    seen: Vec<u32>,
     now: Vec<(u16, u32)>,
     hits: Vec<Hit>,
     at: u32,
 }
 
 impl Machine {
+    /// Notes the classes of the current token.
+    fn look(&mut self, classes: &[u16]) {
+        for class in classes {
+            if let Some(seen) = self.seen.get_mut(usize::from(*class)) {
+                *seen = self.at + 1;
+            }
+        }
+    }
+
+    /// Whether the current token is of a class.
+    fn fits(&self, token: &Token, class: u16) -> bool {
+        match class {
+            ANY => !token.edge,
+            ANY_ACROSS => true,
+            EDGE => token.edge,
+            _ => self.seen.get(usize::from(class)).is_some_and(|seen| *seen == self.at + 1),
+        }
+    }
+
     /// Enters every state after `state`, for a match that began at token `from`.
     fn advance(&mut self, state: u16, from: u32) {
         let mut stack: Vec<u16> = Vec::new();

@@ -114,8 +114,12 @@ pub fn next(state: u16) -> &'static [u16] {
     STATE_NEXT.get(from..to).unwrap_or_default()
 }
 
-/// The states a class may begin in, each with the class its pattern cannot do without.
-pub fn first(class: u16) -> &'static [(u16, u16)] {
+/// A state a match may begin in, the classes it cannot do without, and whether it may cross the
+/// end of a sentence and is a sign (rather than a frame).
+type First = (u16, [u16; 3], [bool; 2]);
+
+/// The states a class may begin in, each with classes its pattern cannot do without.
+pub fn first(class: u16) -> &'static [First] {
     let class = usize::from(class);
     let from = FIRST_AT.get(class).map_or(0, |n| *n as usize);
     let to = FIRST_AT.get(class + 1).map_or(0, |n| *n as usize);

@@ -39,7 +39,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
                 let text = args.get(1).filter(|a| !a.text.starts_with('-') && args.len() > 2)?;
                 let body = text.text.replace(UNKNOWN, "$_");
                 self.inside(&body, text.span, Flow::none());
-                Some(Flow::none())
+                None
             }
             "$0" => {
                 self.shared.sign(&signs::FORK_BOMB, Some(span));
@@ -50,7 +50,8 @@ impl<'t> Walker<'t, '_, '_, '_> {
     }
 
     fn enter(&mut self, args: &[Arg<'t>]) {
-        let target = args.iter().skip(1).find(|a| !a.text.starts_with('-')).map_or("~", |a| &a.text);
+        let target =
+            args.iter().skip(1).find(|a| !a.text.starts_with('-')).map_or("~", |a| &a.text);
         let place = normal(target, self.shared.cwd.as_deref()).into_owned();
         self.shared.cwd = (!place.contains(UNKNOWN)).then_some(place);
     }

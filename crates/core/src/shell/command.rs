@@ -6,7 +6,7 @@ use super::expand::Arg;
 use super::flow::{Flow, Taint};
 use super::invocation::Invocation;
 use super::signs;
-use super::tables::{self, EVERYWHERE, Inner, LOOKING, Rule, Spec, Touch, UNLISTED, Wrapper};
+use super::tables::{self, EVERYWHERE, LOOKING, Rule, Spec, Touch, UNLISTED};
 use super::walk::Walker;
 use crate::effect::Effect;
 use crate::finding::{Doubt, Factor, Finding, Span};
@@ -45,7 +45,12 @@ impl<'t> Walker<'t, '_, '_, '_> {
             }
         }
         match resolve(&first.text) {
-            Some(known) => self.known(known, args, stdin, span),
+            Some(known) => {
+                if first.text.contains('/') && !is_standard_place(&first.text) {
+                    self.shared.sign(&signs::UNKNOWN_PROGRAM, Some(first.span));
+                }
+                self.known(known, args, stdin, span)
+            }
             None => self.unlisted(args, &stdin, span),
         }
     }
@@ -68,7 +73,8 @@ impl<'t> Walker<'t, '_, '_, '_> {
         };
         self.shared.sign(sign, Some(span));
         let inv = Invocation::new(args, None);
-        let recursive = inv.has_one(&["-r", "-R", "--recursive"]) && inv.has_one(&["-f", "--force"]);
+        let recursive =
+            inv.has_one(&["-r", "-R", "--recursive"]) && inv.has_one(&["-f", "--force"]);
         if recursive {
             self.shared.sign(&signs::DYNAMIC_DELETE, Some(span));
             for index in &inv.operands {
@@ -141,9 +147,13 @@ impl<'t> Walker<'t, '_, '_, '_> {
         self.shared.out.impact.programs.add(&first.text);
         let odd = first.text.contains('/') && is_odd_place(&first.text);
         let looks = LOOKING.iter().any(|rule| inv.fits(rule, stdin.present, true));
+        let away = first.text.starts_with('/')
+            && !is_standard_place(&first.text)
+            && matches!(class_of(&first.text, None).id, "elsewhere" | "shared-data");
         let sign = match (self.shared.root && !looks, odd) {
             (true, _) => &signs::UNKNOWN_AS_ROOT,
             (_, true) => &signs::ODD_PLACE,
+            _ if away => &signs::PROGRAM_AWAY,
             _ => &signs::UNKNOWN_PROGRAM,
         };
         self.shared.sign(sign, Some(first.span));
@@ -151,7 +161,8 @@ impl<'t> Walker<'t, '_, '_, '_> {
         self.rules(EVERYWHERE, &inv, stdin.present, span);
         for index in &inv.operands {
             if let Some(arg) = inv.arg(*index) {
-                if class_of(&arg.text, self.shared.cwd.as_deref()).read >= Tier::High {
+                let url = arg.text.contains("://");
+                if !url && class_of(&arg.text, self.shared.cwd.as_deref()).read >= Tier::High {
                     self.touch(Touch::Read, arg, false);
                 }
             }
@@ -163,22 +174,25 @@ impl<'t> Walker<'t, '_, '_, '_> {
         let (spec, rules) = known;
         let inv = Invocation::new(args, Some(spec));
         spec.effects.iter().for_each(|e| self.shared.out.effect(*e));
-        let describes = spec.wrappers.is_empty() && spec.interpreter.is_none();
-        if describes && inv.has_one(&["--help", "--version"]) {
-            return Flow::unknown(Taint::default());
-        }
         let dry = inv.has_any(spec.dry);
         let secret_before = self.shared.out.effects.has(Effect::Secret);
         let matched = self.rules(rules, &inv, stdin.present, span);
         let reveals = !secret_before && self.shared.out.effects.has(Effect::Secret);
+        if asks_for_help(spec, &inv) && !grave(rules, &inv, stdin.present) {
+            return Flow::unknown(Taint::default());
+        }
+        if args.first().is_some_and(|a| a.text.contains('/') && is_odd_place(&a.text)) {
+            self.shared.sign(&signs::ODD_PLACE, Some(span));
+        }
         if !spec.inert {
             self.rules(EVERYWHERE, &inv, stdin.present, span);
         }
         if self.shared.root && spec.base >= Tier::Low {
             self.as_root(span);
         }
-        if let Some(wrapper) = spec.wrappers.iter().find(|w| w.sub.is_empty() || inv.begins(w.sub)) {
-            if let Some(flow) = self.wrapped(wrapper, spec, &inv, &stdin, span) {
+        if let Some(wrapper) = spec.wrappers.iter().find(|w| w.sub.is_empty() || inv.begins(w.sub))
+        {
+            if let Some(flow) = self.wrapped(wrapper, &inv, &stdin, span) {
                 return flow;
             }
         }
@@ -189,6 +203,9 @@ impl<'t> Walker<'t, '_, '_, '_> {
             if let Some(flow) = self.interpret(interpreter, spec, &inv, &stdin, span) {
                 return flow;
             }
+        }
+        if spec.family == "packages" && self.shared.files.iter().any(|(p, _)| is_recipe(p)) {
+            self.shared.sign(&signs::WRITE_AND_RUN, Some(span));
         }
         let taint = if dry { Taint::default() } else { self.touches(spec, &inv, &stdin) };
         if !matched && !dry && spec.base > Tier::Safe {
@@ -240,16 +257,40 @@ impl<'t> Walker<'t, '_, '_, '_> {
     /// Where a download comes from, by its words.
     fn fetched(&mut self, inv: &Invocation<'_, 't>) -> Taint {
         let mut taint = Taint::NET;
-        for arg in inv.args.iter().skip(1) {
+        let mut remote = None;
+        for index in &inv.operands {
+            let Some(arg) = inv.arg(*index) else { continue };
             if arg.text.contains("://") || arg.text.contains('.') {
                 taint = taint.and(self.on_net(&arg.text));
+                let path = arg.text.split(['?', '#']).next().unwrap_or_default();
+                remote = path.rsplit('/').next().filter(|n| !n.is_empty() && n.len() < path.len());
             }
+        }
+        let named = inv
+            .values
+            .iter()
+            .find(|(n, _)| matches!(*n, "-o" | "--output" | "-O" | "--output-document" | "--out"));
+        // Without `-O`, wget keeps the remote name; curl does with it.
+        let file = match named {
+            Some((_, value)) => Some(value.text),
+            None if !inv.args.first().is_some_and(|a| a.text.ends_with("curl")) => remote,
+            None if inv.has_one(&["-O", "--remote-name", "--remote-name-all"]) => remote,
+            None => None,
+        };
+        if let Some(file) = file.filter(|f| *f != "-") {
+            self.written(file.to_owned(), false, Flow::unknown(taint));
         }
         taint
     }
 
     /// Holds rules against a call; whether any matched.
-    fn rules(&mut self, rules: &[&'static Rule], inv: &Invocation<'_, 't>, stdin: bool, span: Span) -> bool {
+    fn rules(
+        &mut self,
+        rules: &[&'static Rule],
+        inv: &Invocation<'_, 't>,
+        stdin: bool,
+        span: Span,
+    ) -> bool {
         let mut matched = false;
         for rule in rules {
             if !inv.fits(rule, stdin, self.shared.root) {
@@ -285,7 +326,9 @@ impl<'t> Walker<'t, '_, '_, '_> {
         let tail_from = count.saturating_sub(operands.tail.len()).max(lead.len().min(count));
         let in_place = inv.has_any(spec.in_place);
         let skip_tail = spec.touches.iter().any(|(n, t)| {
-            matches!(t, Touch::Write) && !operands.tail.is_empty() && inv.values.iter().any(|(m, _)| m == n)
+            matches!(t, Touch::Write)
+                && !operands.tail.is_empty()
+                && inv.values.iter().any(|(m, _)| m == n)
         });
         for (i, index) in inv.operands.iter().enumerate() {
             let Some(arg) = inv.arg(*index) else { continue };
@@ -297,7 +340,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
             }
             let mut touch = if let Some(touch) = lead.get(i) {
                 *touch
-            } else if i >= tail_from && !skip_tail {
+            } else if i >= tail_from && !skip_tail && count > 1 {
                 operands.tail.get(i - tail_from).copied().unwrap_or(operands.rest)
             } else {
                 operands.rest
@@ -319,6 +362,13 @@ impl<'t> Walker<'t, '_, '_, '_> {
         match touch {
             Touch::Shell => {
                 self.shell_text(arg, stdin);
+                Taint::default()
+            }
+            Touch::Bang => {
+                if let Some(text) = arg.text.trim_start_matches(':').strip_prefix('!') {
+                    let text = text.replace(UNKNOWN, "$_");
+                    self.inside(&text, arg.span, Flow::none());
+                }
                 Taint::default()
             }
             Touch::Sql => {
@@ -346,94 +396,6 @@ impl<'t> Walker<'t, '_, '_, '_> {
         }
     }
 
-    /// `find … -exec COMMAND ;`
-    fn exec_options(&mut self, spec: &Spec, inv: &Invocation<'_, 't>, span: Span) {
-        let tests = inv.options.len() > 1;
-        let start = inv.operand(0).filter(|o| !o.starts_with(['(', '!'])).unwrap_or(".");
-        let place = if tests { format!("{}/{UNKNOWN}", start.trim_end_matches('/')) } else { start.to_owned() };
-        let mut at = 1;
-        while let Some(arg) = inv.args.get(at) {
-            at += 1;
-            if !spec.exec.contains(&arg.text.as_ref()) {
-                continue;
-            }
-            let mut inner: Vec<Arg<'t>> = Vec::new();
-            while let Some(word) = inv.args.get(at) {
-                at += 1;
-                if word.text == ";" || word.text == "+" {
-                    break;
-                }
-                let mut word = word.clone();
-                if word.text.contains("{}") {
-                    word.text = Cow::Owned(word.text.replace("{}", &place));
-                    word.glob = true;
-                }
-                inner.push(word);
-            }
-            self.command(&inner, Flow::unknown(Taint::FILE), span);
-        }
-    }
-
-    /// The command inside `sudo`, `env`, `ssh`, `docker exec` …; none if there is none.
-    fn wrapped(
-        &mut self,
-        wrapper: &Wrapper,
-        spec: &'static Spec,
-        inv: &Invocation<'_, 't>,
-        stdin: &Flow,
-        span: Span,
-    ) -> Option<Flow> {
-        let sub = if wrapper.sub.is_empty() { 0 } else { wrapper.sub.split(' ').count() };
-        let skip = sub + usize::from(wrapper.skip);
-        let mut from = match inv.dashes {
-            Some(dashes) if wrapper.after_dashes || !spec.posix => dashes + 1,
-            _ if wrapper.after_dashes => return None,
-            _ => usize::from(*inv.operands.get(skip).unwrap_or(&u16::MAX)),
-        };
-        while wrapper.assignments && inv.args.get(from).is_some_and(|a| is_assignment(&a.text)) {
-            if let Some((name, value)) = inv.args.get(from).and_then(|a| a.text.split_once('=')) {
-                self.assigned(name, value, span);
-            }
-            from += 1;
-        }
-        let mut inner: Vec<Arg<'t>> = inv.args.get(from..).unwrap_or_default().to_vec();
-        if inner.is_empty() {
-            if wrapper.shell_when_bare && inv.operands.len() >= skip && !stdin.present {
-                self.shared.sign(&signs::SHELL_SESSION, Some(span));
-                return Some(Flow::none());
-            }
-            if wrapper.shell_when_bare && stdin.present {
-                return Some(self.run_flow(stdin, span));
-            }
-            return None;
-        }
-        if wrapper.feeds {
-            feed(&mut inner, inv, stdin);
-        }
-        let keep = (self.shared.root, self.shared.elsewhere, self.shared.cwd.clone());
-        self.shared.root |= wrapper.root;
-        self.shared.elsewhere |= wrapper.elsewhere;
-        let stdin = if wrapper.feeds { Flow::none() } else { stdin.clone() };
-        let flow = match wrapper.inner {
-            Inner::Argv => self.command(&inner, stdin, span),
-            Inner::Shell => {
-                let mut text = String::new();
-                let mut taint = Taint::default();
-                for (i, arg) in inner.iter().enumerate() {
-                    if i > 0 {
-                        text.push(' ');
-                    }
-                    text.push_str(&arg.text);
-                    taint = taint.and(arg.taint);
-                }
-                let arg = Arg { text: Cow::Owned(text), span, taint, glob: false };
-                self.shell_text(&arg, &stdin)
-            }
-        };
-        (self.shared.root, self.shared.elsewhere, self.shared.cwd) = keep;
-        Some(flow)
-    }
-
     /// Shell text in a word, known or not.
     pub(super) fn shell_text(&mut self, arg: &Arg<'t>, stdin: &Flow) -> Flow {
         if arg.is_unknown() {
@@ -456,47 +418,75 @@ impl<'t> Walker<'t, '_, '_, '_> {
     }
 }
 
-/// Appends to `xargs`' command what standard input holds.
-fn feed<'t>(inner: &mut Vec<Arg<'t>>, inv: &Invocation<'_, 't>, stdin: &Flow) {
-    let span = inner.last().map_or(Span::new(0, 0), |a| a.span);
-    let words: Vec<String> = match &stdin.text {
-        Some(text) if text.len() < 4096 => {
-            text.split_whitespace().take(32).map(str::to_owned).collect()
-        }
-        _ => vec![UNKNOWN.to_string()],
-    };
-    let place = inv.values.iter().find(|(n, _)| matches!(*n, "-I" | "-i" | "--replace" | "-J"));
-    if let Some((_, mark)) = place {
-        let all = words.join(" ");
-        for arg in inner.iter_mut().filter(|a| a.text.contains(mark.text) && !mark.text.is_empty()) {
-            arg.text = Cow::Owned(arg.text.replace(mark.text, &all));
-            arg.taint = arg.taint.and(stdin.taint);
-        }
-        return;
-    }
-    for word in words {
-        // An unknown list of files is as wide as a star.
-        let glob = word.contains(UNKNOWN);
-        inner.push(Arg { text: Cow::Owned(word), span, taint: stdin.taint, glob });
-    }
+/// `--help` and `--version` of a program that only works by itself and takes no value there.
+fn asks_for_help(spec: &Spec, inv: &Invocation<'_, '_>) -> bool {
+    spec.wrappers.is_empty()
+        && spec.interpreter.is_none()
+        && ["--help", "--version"].iter().any(|f| inv.has(f) && !spec.values.contains(f))
 }
 
-fn is_assignment(text: &str) -> bool {
-    text.split_once('=').is_some_and(|(name, _)| {
-        !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
-    })
+/// Files that tell a build or package tool what to run.
+fn is_recipe(path: &str) -> bool {
+    const RECIPES: [&str; 16] = [
+        "package.json",
+        "Gemfile",
+        "composer.json",
+        "setup.py",
+        "Makefile",
+        "makefile",
+        "GNUmakefile",
+        "Rakefile",
+        "build.gradle",
+        "pom.xml",
+        "build.rs",
+        "justfile",
+        "Taskfile.yml",
+        "CMakeLists.txt",
+        "noxfile.py",
+        "gulpfile.js",
+    ];
+    path.rsplit('/').next().is_some_and(|name| RECIPES.contains(&name))
+}
+
+/// Whether a rule that asks a person holds, whatever else is written.
+fn grave(rules: &[&'static Rule], inv: &Invocation<'_, '_>, stdin: bool) -> bool {
+    rules.iter().any(|r| r.tier >= Tier::Medium && inv.fits(r, stdin, true))
 }
 
 /// `/tmp/x`, `/dev/shm/x`, `~/.hidden/x`, `./.x`: no place for a program.
 fn is_odd_place(path: &str) -> bool {
     let class = class_of(path, None);
-    let hidden = path.rsplit('/').next().is_some_and(|n| n.starts_with('.') && n.len() > 2 && n != "..");
+    let hidden =
+        path.rsplit('/').next().is_some_and(|n| n.starts_with('.') && n.len() > 2 && n != "..");
     class.id == "temporary" || path.starts_with("/var/tmp") || hidden
 }
 
+/// Folders in which a program is what its name says.
+fn is_standard_place(path: &str) -> bool {
+    const PLACES: [&str; 12] = [
+        "/bin/",
+        "/sbin/",
+        "/usr/bin/",
+        "/usr/sbin/",
+        "/usr/local/bin/",
+        "/usr/local/sbin/",
+        "/opt/homebrew/bin/",
+        "/snap/bin/",
+        "~/.cargo/bin/",
+        "~/.local/bin/",
+        "/usr/libexec/",
+        "/opt/local/bin/",
+    ];
+    PLACES.iter().any(|place| path.starts_with(place))
+}
+
 /// The description of a program by the word that names it.
-fn resolve(word: &str) -> Option<Known> {
+pub(super) fn resolve(word: &str) -> Option<Known> {
     let name = word.rsplit('/').next().unwrap_or(word);
+    // The shell's own words are not files.
+    if word.len() > name.len() && matches!(name, "command" | "builtin" | "exec" | "eval" | "time") {
+        return None;
+    }
     if let Some(known) = tables::spec(name) {
         return Some(known);
     }
@@ -506,7 +496,8 @@ fn resolve(word: &str) -> Option<Known> {
     if let Some(known) = tables::spec(folded) {
         return Some(known);
     }
-    let bare = folded.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.').trim_end_matches('-');
+    let bare =
+        folded.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.').trim_end_matches('-');
     if bare.len() < 2 || bare.len() == folded.len() {
         return None;
     }

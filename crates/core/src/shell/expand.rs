@@ -51,7 +51,12 @@ impl<'t> Walker<'t, '_, '_, '_> {
         let span = self.span(word.start, word.end);
         match &word.parts {
             Parts::Plain(text) => {
-                out.push(Arg { text: Cow::Borrowed(text), span, taint: Taint::default(), glob: false });
+                out.push(Arg {
+                    text: Cow::Borrowed(text),
+                    span,
+                    taint: Taint::default(),
+                    glob: false,
+                });
             }
             Parts::Many(parts) => {
                 if let [Part::Quoted(text)] = parts.as_slice() {
@@ -91,12 +96,19 @@ impl<'t> Walker<'t, '_, '_, '_> {
         }
     }
 
-    fn part(&mut self, part: &'t Part<'t>, first: bool, fields: &mut Vec<Field>, taint: &mut Taint) {
+    fn part(
+        &mut self,
+        part: &'t Part<'t>,
+        first: bool,
+        fields: &mut Vec<Field>,
+        taint: &mut Taint,
+    ) {
         let Some(field) = fields.last_mut() else { return };
         match part {
             Part::Bare(text) => {
                 field.real = true;
-                field.glob |= text.contains(['*', '?']) || (text.contains('[') && text.contains(']'));
+                field.glob |=
+                    text.contains(['*', '?']) || (text.contains('[') && text.contains(']'));
                 field.text.push_str(text);
             }
             Part::Quoted(text) => {
@@ -210,7 +222,10 @@ fn substitute(fields: &mut Vec<Field>, flow: Flow, quoted: bool, taint: &mut Tai
     *taint = taint.and(flow.taint);
     match flow.text {
         Some(text) => splice(fields, text.trim_end_matches('\n'), quoted),
-        None => splice(fields, "\0", quoted),
+        None => {
+            *taint = taint.and(Taint::COMPUTED);
+            splice(fields, "\0", quoted);
+        }
     }
 }
 
@@ -254,10 +269,14 @@ fn edit(value: &str, pattern: &str) -> Option<String> {
     if let Some(p) = pattern.strip_prefix("#*").filter(|p| plain(p) && !p.is_empty()) {
         return Some(value.split_once(p).map_or(value, |(_, rest)| rest).to_owned());
     }
-    if let Some(p) = pattern.strip_prefix("%%").and_then(|p| p.strip_suffix('*')).filter(|p| plain(p)) {
+    if let Some(p) =
+        pattern.strip_prefix("%%").and_then(|p| p.strip_suffix('*')).filter(|p| plain(p))
+    {
         return Some(value.split_once(p).map_or(value, |(rest, _)| rest).to_owned());
     }
-    if let Some(p) = pattern.strip_prefix('%').and_then(|p| p.strip_suffix('*')).filter(|p| plain(p)) {
+    if let Some(p) =
+        pattern.strip_prefix('%').and_then(|p| p.strip_suffix('*')).filter(|p| plain(p))
+    {
         return Some(value.rsplit_once(p).map_or(value, |(rest, _)| rest).to_owned());
     }
     if let Some(p) = pattern.strip_prefix("##").or(pattern.strip_prefix('#')) {

@@ -17,6 +17,8 @@ impl Taint {
     pub const DECODED: Taint = Taint(8);
     /// A local file.
     pub const FILE: Taint = Taint(16);
+    /// Computed by another command.
+    pub const COMPUTED: Taint = Taint(32);
 
     /// Both.
     #[must_use]
@@ -39,6 +41,8 @@ pub struct Flow {
     pub text: Option<String>,
     /// Where it comes from.
     pub taint: Taint,
+    /// The folder whose files it names, as `find` lists them.
+    pub place: Option<String>,
 }
 
 impl Flow {
@@ -49,12 +53,12 @@ impl Flow {
 
     /// Known text.
     pub fn text(text: String) -> Flow {
-        Flow { present: true, text: Some(text), taint: Taint::default() }
+        Flow { present: true, text: Some(text), ..Flow::default() }
     }
 
     /// Something unknown of this origin.
     pub fn unknown(taint: Taint) -> Flow {
-        Flow { present: true, text: None, taint }
+        Flow { present: true, taint, ..Flow::default() }
     }
 
     /// What two commands write one after the other.
@@ -101,8 +105,15 @@ pub fn base64(text: &str) -> Option<String> {
 
 /// Plain hexadecimal, as `xxd -r -p` reads it.
 pub fn hex(text: &str) -> Option<String> {
-    let digits: Vec<u32> = text.chars().filter(|c| !c.is_whitespace()).map(|c| c.to_digit(16)).collect::<Option<_>>()?;
-    let bytes = digits.chunks_exact(2).filter_map(|d| u8::try_from(d.first()? * 16 + d.get(1)?).ok()).collect();
+    let digits: Vec<u32> = text
+        .chars()
+        .filter(|c| !c.is_whitespace())
+        .map(|c| c.to_digit(16))
+        .collect::<Option<_>>()?;
+    let bytes = digits
+        .chunks_exact(2)
+        .filter_map(|d| u8::try_from(d.first()? * 16 + d.get(1)?).ok())
+        .collect();
     clean(bytes)
 }
 
@@ -148,9 +159,12 @@ pub fn printf(format: &str, args: &[Cow<'_, str>]) -> Option<String> {
                 }
                 continue;
             }
-            out.push_str(&super::word::decode_escapes(&literal, false));
+            out.push_str(&super::escape::decode(&literal, false));
             literal.clear();
-            while chars.peek().is_some_and(|(_, c)| matches!(c, '-' | '+' | '0'..='9' | '.' | ' ' | '#')) {
+            while chars
+                .peek()
+                .is_some_and(|(_, c)| matches!(c, '-' | '+' | '0'..='9' | '.' | ' ' | '#'))
+            {
                 chars.next();
             }
             match chars.next().map(|(_, c)| c) {
@@ -161,7 +175,7 @@ pub fn printf(format: &str, args: &[Cow<'_, str>]) -> Option<String> {
                 }
                 Some('b') => {
                     consumed = true;
-                    out.push_str(&super::word::decode_escapes(next.next().map_or("", |a| a), true));
+                    out.push_str(&super::escape::decode(next.next().map_or("", |a| a), true));
                 }
                 Some('c') => {
                     consumed = true;
@@ -170,7 +184,7 @@ pub fn printf(format: &str, args: &[Cow<'_, str>]) -> Option<String> {
                 _ => return None,
             }
         }
-        out.push_str(&super::word::decode_escapes(&literal, false));
+        out.push_str(&super::escape::decode(&literal, false));
         if !consumed || next.len() == 0 || out.len() > 64 * 1024 {
             break;
         }

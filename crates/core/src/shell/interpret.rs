@@ -45,6 +45,9 @@ impl<'t> Walker<'t, '_, '_, '_> {
             flow = self.speech(interpreter.speech, &arg, stdin);
             ran = true;
         }
+        if let Some(flow) = self.module(interpreter, inv, stdin, span) {
+            return Some(flow);
+        }
         let first_code = spec.operands.lead.first() == Some(&Touch::Code);
         if first_code && !inv.has_any(spec.first_if) && !ran {
             if let Some(arg) = inv.operands.first().and_then(|i| inv.arg(*i)) {
@@ -63,14 +66,37 @@ impl<'t> Walker<'t, '_, '_, '_> {
             }
         }
         if interpreter.stdin && stdin.present {
-            return Some(self.run_speech(interpreter, stdin, span));
+            let flow = self.run_speech(interpreter, stdin, span);
+            // A database client may be given statements in its words as well.
+            let client = matches!(interpreter.speech, Speech::Sql | Speech::Redis | Speech::Mongo);
+            return if client { None } else { Some(flow) };
         }
         if inv.operands.is_empty() && interpreter.bare > Tier::Safe && is_session(inv) {
-            let sign = Sign { tier: interpreter.bare, ..signs::SHELL_SESSION };
+            // Inside a container nothing of this machine is in reach.
+            let tier = if self.shared.elsewhere { Tier::Low } else { interpreter.bare };
+            let sign = Sign { tier, ..signs::SHELL_SESSION };
             self.shared.sign(&sign, Some(span));
             return Some(Flow::none());
         }
         None
+    }
+
+    /// `python -m pip …` is `pip …`.
+    fn module(
+        &mut self,
+        interpreter: &Interpreter,
+        inv: &Invocation<'_, 't>,
+        stdin: &Flow,
+        span: Span,
+    ) -> Option<Flow> {
+        if interpreter.speech != Speech::Python {
+            return None;
+        }
+        let (_, module) = inv.values.iter().find(|(name, _)| *name == "-m")?;
+        super::command::resolve(module.text)?;
+        let mut inner: Vec<Arg<'t>> = inv.args.get(module.word..)?.to_vec();
+        inner.first_mut()?.text = Cow::Owned(module.text.to_owned());
+        Some(self.command(&inner, stdin.clone(), span))
     }
 
     fn inline(&mut self, interpreter: &Interpreter, inv: &Invocation<'_, 't>, arg: &Arg<'t>) {
@@ -79,8 +105,13 @@ impl<'t> Walker<'t, '_, '_, '_> {
             return;
         }
         // `perl -pe` and `-ne` work on text like sed does.
-        let filter = matches!(interpreter.speech, Speech::Perl | Speech::Ruby) && inv.has_one(&["-n", "-p"]);
-        let base = if interpreter.speech == Speech::Shell { signs::SHELL_TEXT } else { signs::INLINE_CODE };
+        let filter =
+            matches!(interpreter.speech, Speech::Perl | Speech::Ruby) && inv.has_one(&["-n", "-p"]);
+        let base = if interpreter.speech == Speech::Shell {
+            signs::SHELL_TEXT
+        } else {
+            signs::INLINE_CODE
+        };
         let tier = if filter { Tier::Low } else { interpreter.inline };
         self.shared.sign(&Sign { tier, ..base }, Some(arg.span));
     }
@@ -165,8 +196,16 @@ impl<'t> Walker<'t, '_, '_, '_> {
 
     /// Reads code in its language.
     fn speech(&mut self, speech: Speech, arg: &Arg<'t>, stdin: &Flow) -> Flow {
-        if arg.is_unknown() && arg.text.starts_with(UNKNOWN) && speech != Speech::Awk && speech != Speech::Sed {
-            let sign = if arg.taint.has(Taint::NET) { self.remote_sign(arg.taint) } else { &signs::UNSEEN_CODE };
+        if arg.is_unknown()
+            && arg.text.starts_with(UNKNOWN)
+            && speech != Speech::Awk
+            && speech != Speech::Sed
+        {
+            let sign = if arg.taint.has(Taint::NET) {
+                self.remote_sign(arg.taint)
+            } else {
+                &signs::UNSEEN_CODE
+            };
             self.shared.sign(sign, Some(arg.span));
             self.shared.out.doubt(Doubt::DynamicProgram);
         }
@@ -190,7 +229,11 @@ impl<'t> Walker<'t, '_, '_, '_> {
                 return Flow::unknown(Taint::default());
             }
             Speech::Mongo => {
-                self.foreign(arg.span, |ctx, out| sql::read_mongo(text, 0, ctx, out));
+                let depth = self.shared.texts.saturating_add(1);
+                self.foreign(arg.span, |ctx, out| {
+                    sql::read_mongo(text, 0, ctx, out);
+                    code::read_at(Language::JavaScript, text, 0, ctx, depth, out);
+                });
                 return Flow::unknown(Taint::default());
             }
             Speech::Python => Language::Python,
@@ -198,10 +241,22 @@ impl<'t> Walker<'t, '_, '_, '_> {
             Speech::Perl => Language::Perl,
             Speech::Ruby => Language::Ruby,
             Speech::Php => Language::Php,
-            Speech::Other => Language::Other,
+            Speech::Other => {
+                self.apple_shell(text, arg.span);
+                Language::Other
+            }
         };
-        self.foreign(arg.span, |ctx, out| code::read(language, text, 0, ctx, out));
+        let depth = self.shared.texts.saturating_add(1);
+        self.foreign(arg.span, |ctx, out| code::read_at(language, text, 0, ctx, depth, out));
         Flow::unknown(stdin.taint)
+    }
+
+    /// `do shell script "…"` of AppleScript.
+    fn apple_shell(&mut self, text: &str, span: Span) {
+        let Some((_, rest)) = text.split_once("do shell script \"") else { return };
+        let end = rest.rfind('"').unwrap_or(rest.len());
+        let inner = rest.get(..end).unwrap_or_default().replace("\\\"", "\"");
+        self.inside(&inner, span, Flow::none());
     }
 
     /// SQL in a word. A client runs it against a real database, so loss of data is worse than

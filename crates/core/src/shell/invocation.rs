@@ -1,6 +1,7 @@
 //! One program call taken apart: flags, option values, operands; and rules held against it.
 
 use super::expand::Arg;
+use super::flow::Taint;
 use super::tables::{Flag, Rule, Spec};
 use crate::glob::{self, Glob, bytes_of};
 
@@ -53,13 +54,16 @@ impl<'i, 't> Invocation<'i, 't> {
             let index = u16::try_from(at).unwrap_or(u16::MAX);
             if text == "--" {
                 self.dashes = Some(at);
-                self.operands.extend((at + 1..self.args.len()).filter_map(|i| u16::try_from(i).ok()));
+                self.operands
+                    .extend((at + 1..self.args.len()).filter_map(|i| u16::try_from(i).ok()));
                 return;
             }
-            let option = text.len() > 1 && (text.starts_with('-') || (text.starts_with('+') && text.len() == 2));
+            let option = text.len() > 1
+                && (text.starts_with('-') || (text.starts_with('+') && text.len() == 2));
             if !option {
                 if posix {
-                    self.operands.extend((at..self.args.len()).filter_map(|i| u16::try_from(i).ok()));
+                    self.operands
+                        .extend((at..self.args.len()).filter_map(|i| u16::try_from(i).ok()));
                     return;
                 }
                 self.operands.push(index);
@@ -97,7 +101,8 @@ impl<'i, 't> Invocation<'i, 't> {
         for (i, c) in text.char_indices().skip(1) {
             let mut name = [b'-', 0, 0, 0, 0];
             let letter = c.encode_utf8(name.get_mut(1..).unwrap_or_default()).len();
-            let name = std::str::from_utf8(name.get(..=letter).unwrap_or_default()).unwrap_or_default();
+            let name =
+                std::str::from_utf8(name.get(..=letter).unwrap_or_default()).unwrap_or_default();
             let Some(known) = spec.values.iter().find(|v| **v == name) else { continue };
             let rest = text.get(i + c.len_utf8()..).unwrap_or_default();
             if !rest.is_empty() {
@@ -179,7 +184,9 @@ impl<'i, 't> Invocation<'i, 't> {
                 return true;
             }
             let takes_rest = self.spec.is_some_and(|s| {
-                s.values.iter().any(|v| v.len() == 1 + c.len_utf8() && v.ends_with(c) && !v.starts_with("--"))
+                s.values
+                    .iter()
+                    .any(|v| v.len() == 1 + c.len_utf8() && v.ends_with(c) && !v.starts_with("--"))
             });
             if takes_rest {
                 return false;
@@ -229,7 +236,13 @@ impl<'i, 't> Invocation<'i, 't> {
             return false;
         }
         let rest = self.operands.get(after..).unwrap_or_default();
-        if rest.len() < usize::from(rule.min_operands) || rest.len() > usize::from(rule.max_operands) {
+        if rest.len() < usize::from(rule.min_operands)
+            || rest.len() > usize::from(rule.max_operands)
+        {
+            return false;
+        }
+        let computed = |i: &u16| self.arg(*i).is_some_and(|a| a.taint.has(Taint::COMPUTED));
+        if rule.computed && !rest.iter().any(computed) {
             return false;
         }
         self.fits_words(rule, rest)

@@ -3,19 +3,27 @@
 mod ast;
 mod builtins;
 mod command;
+mod compound;
+mod dollar;
+mod escape;
 mod expand;
 mod flow;
+mod front;
 mod interpret;
 mod invocation;
 mod outline;
 mod output;
 mod reader;
+mod redirect;
+mod scope;
 mod scripts;
 mod signs;
+mod streams;
 pub mod tables;
 mod touch;
 mod walk;
 mod word;
+mod wrap;
 
 use std::borrow::Cow;
 
@@ -25,6 +33,7 @@ use expand::Arg;
 use flow::{Flow, Taint};
 use walk::{Shared, Walker};
 
+pub use front::read;
 pub use outline::commands;
 pub use reader::{MAX_BYTES, MAX_DEPTH, Problem};
 

@@ -14,7 +14,9 @@ impl<'t> Walker<'t, '_, '_, '_> {
         match name {
             "echo" => Some(echo(inv)),
             "printf" => Some(printf(inv)),
-            "cat" | "tac" | "head" | "tail" | "tee" | "pv" | "sort" | "uniq" if inv.operands.is_empty() => {
+            "cat" | "tac" | "head" | "tail" | "tee" | "pv" | "sort" | "uniq"
+                if inv.operands.is_empty() =>
+            {
                 Some(stdin.clone())
             }
             "tee" => Some(stdin.clone()),
@@ -22,11 +24,12 @@ impl<'t> Walker<'t, '_, '_, '_> {
                 let mut all = Flow::none();
                 for index in &inv.operands {
                     let path = &inv.arg(*index)?.text;
-                    let flow = match self.shared.process.take().filter(|_| path.starts_with("/dev/fd/")) {
-                        Some(flow) => flow,
-                        None if path == "-" || path == "/dev/stdin" => stdin.clone(),
-                        None => self.known_file(path).unwrap_or(Flow::unknown(Taint::FILE)),
-                    };
+                    let flow =
+                        match self.shared.process.take().filter(|_| path.starts_with("/dev/fd/")) {
+                            Some(flow) => flow,
+                            None if path == "-" || path == "/dev/stdin" => stdin.clone(),
+                            None => self.known_file(path).unwrap_or(Flow::unknown(Taint::FILE)),
+                        };
                     all = all.then(flow);
                 }
                 Some(all)
@@ -40,7 +43,9 @@ impl<'t> Walker<'t, '_, '_, '_> {
                 Some(if plain { decode(stdin, flow::base64) } else { decoded(stdin) })
             }
             "xxd" if inv.has_one(&["-r"]) => Some(decode(stdin, flow::hex)),
-            "rev" => Some(reshape(stdin, |t| Some(t.lines().map(|l| l.chars().rev().collect::<String>() + "\n").collect()))),
+            "rev" => Some(reshape(stdin, |t| {
+                Some(t.lines().map(|l| l.chars().rev().collect::<String>() + "\n").collect())
+            })),
             "tr" => Some(reshape(stdin, |t| match (inv.operand(0), inv.operand(1)) {
                 (Some(a), Some(b)) => flow::translate(t, a, b),
                 (Some(a), None) if inv.has_one(&["-d"]) => {
@@ -49,11 +54,16 @@ impl<'t> Walker<'t, '_, '_, '_> {
                 _ => None,
             })),
             "sed" => Some(reshape(stdin, |t| substitute(t, inv.operand(0)?))),
-            "gunzip" | "zcat" | "gzcat" | "bzcat" | "xzcat" | "zstdcat" | "uudecode" | "unxz" | "bunzip2" | "lzcat" => {
+            "gunzip" | "zcat" | "gzcat" | "bzcat" | "xzcat" | "zstdcat" | "uudecode" | "unxz"
+            | "bunzip2" | "lzcat" => Some(decoded(stdin)),
+            "gzip" | "bzip2" | "xz" | "zstd" if inv.has_one(&["-d", "--decompress"]) => {
                 Some(decoded(stdin))
             }
-            "gzip" | "bzip2" | "xz" | "zstd" if inv.has_one(&["-d", "--decompress"]) => Some(decoded(stdin)),
             "gpg" | "gpg2" if inv.has_one(&["-d", "--decrypt"]) => Some(decoded(stdin)),
+            "find" | "gfind" | "fd" => {
+                let place = inv.operand(0).filter(|o| !o.starts_with(['(', '!'])).unwrap_or(".");
+                Some(Flow { place: Some(place.to_owned()), ..Flow::unknown(Taint::FILE) })
+            }
             "env" | "printenv" if inv.operands.is_empty() => Some(Flow::unknown(Taint::SECRET)),
             _ => None,
         }
@@ -81,10 +91,10 @@ fn echo(inv: &Invocation<'_, '_>) -> Flow {
         text = text.replace(UNKNOWN, "$_");
     }
     if escapes {
-        text = super::word::decode_escapes(&text, true);
+        text = super::escape::decode(&text, true);
     }
     text.push('\n');
-    Flow { present: true, text: Some(text), taint }
+    Flow { present: true, text: Some(text), taint, place: None }
 }
 
 fn printf(inv: &Invocation<'_, '_>) -> Flow {
@@ -98,12 +108,12 @@ fn printf(inv: &Invocation<'_, '_>) -> Flow {
         words.remove(0);
     }
     let Some((format, args)) = words.split_first() else { return Flow::unknown(taint) };
-    Flow { present: true, text: flow::printf(format, args), taint }
+    Flow { present: true, text: flow::printf(format, args), taint, place: None }
 }
 
 fn decode(stdin: &Flow, decoder: impl Fn(&str) -> Option<String>) -> Flow {
     let text = stdin.text.as_deref().and_then(decoder);
-    Flow { present: true, text, taint: stdin.taint.and(Taint::DECODED) }
+    Flow { present: true, text, taint: stdin.taint.and(Taint::DECODED), place: None }
 }
 
 fn decoded(stdin: &Flow) -> Flow {
@@ -112,7 +122,7 @@ fn decoded(stdin: &Flow) -> Flow {
 
 fn reshape(stdin: &Flow, change: impl Fn(&str) -> Option<String>) -> Flow {
     let text = stdin.text.as_deref().and_then(change);
-    Flow { present: true, text, taint: stdin.taint }
+    Flow { present: true, text, taint: stdin.taint, place: None }
 }
 
 /// `s/a/b/g` with plain text.
@@ -121,7 +131,10 @@ fn substitute(text: &str, script: &str) -> Option<String> {
     let close = rest.chars().next()?;
     let mut parts = rest.get(close.len_utf8()..)?.split(close);
     let (from, to, flags) = (parts.next()?, parts.next()?, parts.next()?);
-    if from.is_empty() || from.contains(['*', '[', '.', '\\', '^', '$', '(']) || to.contains(['\\', '&']) {
+    if from.is_empty()
+        || from.contains(['*', '[', '.', '\\', '^', '$', '('])
+        || to.contains(['\\', '&'])
+    {
         return None;
     }
     Some(if flags.contains('g') { text.replace(from, to) } else { text.replacen(from, to, 1) })

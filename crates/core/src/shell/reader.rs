@@ -2,9 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::ast::{
-    Assignment, List, Node, Parts, Pipeline, Redirect, Redirection, Simple, Stage, Word,
-};
+use super::ast::{Assignment, List, Node, Pipeline, Redirection, Simple, Stage, Word};
+use super::redirect::{fill_list, fill_word};
 
 /// How deep constructs may nest before the text counts as unreadable.
 pub const MAX_DEPTH: u8 = 40;
@@ -64,16 +63,16 @@ pub(super) struct Reader<'a> {
     pub(super) at: usize,
     pub(super) depth: u8,
     /// Here-documents whose bodies begin after the next newline.
-    pending: Vec<Pending<'a>>,
+    pub(super) pending: Vec<Pending<'a>>,
     /// Bodies read, by the number their redirection waits for.
-    bodies: Vec<Option<Word<'a>>>,
+    pub(super) bodies: Vec<Option<Word<'a>>>,
 }
 
-struct Pending<'a> {
-    mark: Cow<'a, str>,
-    quoted: bool,
-    strip_tabs: bool,
-    slot: usize,
+pub(super) struct Pending<'a> {
+    pub(super) mark: Cow<'a, str>,
+    pub(super) quoted: bool,
+    pub(super) strip_tabs: bool,
+    pub(super) slot: usize,
 }
 
 pub(super) type Outcome<T> = Result<T, Problem>;
@@ -105,7 +104,7 @@ impl<'a> Reader<'a> {
         self.text.get(from..to).unwrap_or_default()
     }
 
-    fn starts_with(&self, what: &str) -> bool {
+    pub(super) fn starts_with(&self, what: &str) -> bool {
         self.bytes.get(self.at..).is_some_and(|rest| rest.starts_with(what.as_bytes()))
     }
 
@@ -128,7 +127,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn skip_newlines(&mut self) -> Outcome<()> {
+    pub(super) fn skip_newlines(&mut self) -> Outcome<()> {
         loop {
             self.skip_blanks();
             if self.peek() != Some(b'\n') {
@@ -139,42 +138,12 @@ impl<'a> Reader<'a> {
     }
 
     /// Steps over a newline and reads the here-documents that begin behind it.
-    fn newline(&mut self) -> Outcome<()> {
+    pub(super) fn newline(&mut self) -> Outcome<()> {
         self.at += 1;
         if !self.pending.is_empty() {
             for pending in std::mem::take(&mut self.pending) {
                 self.here_body(&pending)?;
             }
-        }
-        Ok(())
-    }
-
-    fn here_body(&mut self, pending: &Pending<'a>) -> Outcome<()> {
-        let start = self.at;
-        let mut end = self.bytes.len();
-        while self.at < self.bytes.len() {
-            let line = self.at;
-            while self.peek().is_some_and(|b| b != b'\n') {
-                self.at += 1;
-            }
-            let written = self.slice(line, self.at);
-            self.at = (self.at + 1).min(self.bytes.len());
-            let seen = if pending.strip_tabs { written.trim_start_matches('\t') } else { written };
-            if seen.trim_end_matches('\r') == pending.mark {
-                end = line;
-                break;
-            }
-        }
-        let body = self.slice(start, end);
-        let after = self.at;
-        let word = if pending.quoted {
-            Word { parts: Parts::Many(vec![super::ast::Part::Quoted(body.into())]), start, end }
-        } else {
-            self.here_word(body, start)?
-        };
-        self.at = after;
-        if let Some(slot) = self.bodies.get_mut(pending.slot) {
-            *slot = Some(word);
         }
         Ok(())
     }
@@ -216,7 +185,7 @@ impl<'a> Reader<'a> {
         fill_word(word, &mut self.bodies);
     }
 
-    fn finish_bodies(&mut self) -> Outcome<()> {
+    pub(super) fn finish_bodies(&mut self) -> Outcome<()> {
         for pending in std::mem::take(&mut self.pending) {
             self.here_body(&pending)?;
         }
@@ -333,10 +302,13 @@ impl<'a> Reader<'a> {
     }
 
     /// The unquoted word at this place, without reading it.
-    fn raw_word(&self) -> &'a str {
+    pub(super) fn raw_word(&self) -> &'a str {
         let mut end = self.at;
         while let Some(&b) = self.bytes.get(end) {
-            if matches!(b, b' ' | b'\t' | b'\r' | b'\n' | b';' | b'&' | b'|' | b'<' | b'>' | b'(' | b')') {
+            if matches!(
+                b,
+                b' ' | b'\t' | b'\r' | b'\n' | b';' | b'&' | b'|' | b'<' | b'>' | b'(' | b')'
+            ) {
                 break;
             }
             end += 1;
@@ -345,7 +317,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Whether one of these words stands here, whole.
-    fn at_word(&self, words: &[&str]) -> bool {
+    pub(super) fn at_word(&self, words: &[&str]) -> bool {
         let Some(first) = self.peek() else { return false };
         if !words.iter().any(|w| w.as_bytes().first() == Some(&first)) {
             return false;
@@ -354,7 +326,7 @@ impl<'a> Reader<'a> {
         words.contains(&here)
     }
 
-    fn expect_word(&mut self, word: &'static str) -> Outcome<()> {
+    pub(super) fn expect_word(&mut self, word: &'static str) -> Outcome<()> {
         self.skip_newlines()?;
         if self.at_word(&[word]) {
             self.at += word.len();
@@ -366,7 +338,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn stage(&mut self) -> Outcome<Stage<'a>> {
+    pub(super) fn stage(&mut self) -> Outcome<Stage<'a>> {
         self.skip_blanks();
         let start = self.at;
         let mut redirections = Vec::new();
@@ -384,217 +356,7 @@ impl<'a> Reader<'a> {
         Ok(Stage { node, redirections, start, end: self.at })
     }
 
-    /// A compound command if one begins here.
-    fn compound(&mut self) -> Outcome<Option<Node<'a>>> {
-        let Some(first) = self.peek() else { return Err(Problem::Unclosed) };
-        match first {
-            b'(' if self.peek_at(1) == Some(b'(') => {
-                if let Some(node) = self.arithmetic_command()? {
-                    return Ok(Some(node));
-                }
-                self.subshell().map(Some)
-            }
-            b'(' => self.subshell().map(Some),
-            b'{' | b'[' | b'i' | b'w' | b'u' | b'f' | b'c' | b's' => {
-                let word = self.raw_word();
-                match word {
-                    "{" => self.block("{", &["}"]).map(Some),
-                    "[[" => self.test().map(Some),
-                    "if" => self.deeper(Self::if_command).map(Some),
-                    "while" | "until" => self.deeper(Self::loop_command).map(Some),
-                    "for" | "select" => self.deeper(Self::for_command).map(Some),
-                    "case" => self.deeper(Self::case_command).map(Some),
-                    "function" => self.deeper(Self::function_word).map(Some),
-                    _ => Ok(None),
-                }
-            }
-            _ => Ok(None),
-        }
-    }
-
-    fn subshell(&mut self) -> Outcome<Node<'a>> {
-        self.at += 1;
-        let list = self.deeper(|r| r.list(Until::Paren))?;
-        Ok(Node::Group(list))
-    }
-
-    fn block(&mut self, open: &'static str, close: &'static [&'static str]) -> Outcome<Node<'a>> {
-        self.at += open.len();
-        let list = self.deeper(|r| r.list(Until::Words(close)))?;
-        let word = self.raw_word();
-        if !close.contains(&word) {
-            return Err(Problem::Unexpected);
-        }
-        self.at += word.len();
-        Ok(Node::Group(list))
-    }
-
-    fn if_command(&mut self) -> Outcome<Node<'a>> {
-        self.at += 2;
-        let mut all = Vec::new();
-        loop {
-            all.extend(self.list(Until::Words(&["then"]))?);
-            self.expect_word("then")?;
-            all.extend(self.list(Until::Words(&["elif", "else", "fi"]))?);
-            match self.raw_word() {
-                "elif" => self.at += 4,
-                "else" => {
-                    self.at += 4;
-                    all.extend(self.list(Until::Words(&["fi"]))?);
-                    self.expect_word("fi")?;
-                    return Ok(Node::Group(all));
-                }
-                "fi" => {
-                    self.at += 2;
-                    return Ok(Node::Group(all));
-                }
-                _ => return Err(Problem::Unexpected),
-            }
-        }
-    }
-
-    fn loop_command(&mut self) -> Outcome<Node<'a>> {
-        self.at += 5;
-        let mut all = self.list(Until::Words(&["do"]))?;
-        self.expect_word("do")?;
-        all.extend(self.list(Until::Words(&["done"]))?);
-        self.expect_word("done")?;
-        Ok(Node::Group(all))
-    }
-
-    fn for_command(&mut self) -> Outcome<Node<'a>> {
-        self.at += self.raw_word().len();
-        self.skip_blanks();
-        let mut words = Vec::new();
-        let mut name = "";
-        if self.starts_with("((") {
-            let Some(node) = self.arithmetic_command()? else { return Err(Problem::Unexpected) };
-            if let Node::Test(inner) = node {
-                words = inner;
-            }
-        } else {
-            name = self.raw_word();
-            self.at += name.len();
-            self.skip_newlines()?;
-            if self.at_word(&["in"]) {
-                self.at += 2;
-                self.skip_blanks();
-                while !matches!(self.peek(), None | Some(b'\n' | b';')) {
-                    words.push(self.word()?.ok_or(Problem::Unexpected)?);
-                    self.skip_blanks();
-                }
-            }
-        }
-        self.skip_newlines()?;
-        if self.peek() == Some(b';') {
-            self.at += 1;
-        }
-        self.skip_newlines()?;
-        let body = if self.at_word(&["{"]) {
-            match self.block("{", &["}"])? {
-                Node::Group(list) => list,
-                _ => return Err(Problem::Unexpected),
-            }
-        } else {
-            self.expect_word("do")?;
-            let body = self.list(Until::Words(&["done"]))?;
-            self.expect_word("done")?;
-            body
-        };
-        Ok(Node::For { name, words, body })
-    }
-
-    fn case_command(&mut self) -> Outcome<Node<'a>> {
-        self.at += 4;
-        self.skip_blanks();
-        let word = self.word()?.ok_or(Problem::Unexpected)?;
-        self.expect_word("in")?;
-        let mut arms = Vec::new();
-        loop {
-            self.skip_newlines()?;
-            if self.at_word(&["esac"]) {
-                self.at += 4;
-                return Ok(Node::Case { word, arms });
-            }
-            if self.peek() == Some(b'(') {
-                self.at += 1;
-            }
-            loop {
-                self.skip_blanks();
-                match self.peek() {
-                    Some(b'|') => self.at += 1,
-                    Some(b')') => break,
-                    None => return Err(Problem::Unclosed),
-                    _ => {
-                        if self.word()?.is_none() {
-                            return Err(Problem::Unexpected);
-                        }
-                    }
-                }
-            }
-            self.at += 1;
-            arms.push(self.list(Until::Words(&["esac"]))?);
-            for end in [";;&", ";;", ";&"] {
-                if self.starts_with(end) {
-                    self.at += end.len();
-                    break;
-                }
-            }
-        }
-    }
-
-    fn function_word(&mut self) -> Outcome<Node<'a>> {
-        self.at += "function".len();
-        self.skip_blanks();
-        let name = self.raw_word();
-        if name.is_empty() {
-            return Err(Problem::Unexpected);
-        }
-        self.at += name.len();
-        self.skip_blanks();
-        if self.peek() == Some(b'(') {
-            self.at += 1;
-            self.skip_blanks();
-            if self.peek() != Some(b')') {
-                return Err(Problem::Unexpected);
-            }
-            self.at += 1;
-        }
-        self.function_body(Cow::Borrowed(name))
-    }
-
-    fn function_body(&mut self, name: Cow<'a, str>) -> Outcome<Node<'a>> {
-        self.skip_newlines()?;
-        let body = self.deeper(Self::stage)?;
-        Ok(Node::Function { name, body: Box::new(body) })
-    }
-
-    /// `[[ … ]]`: words between, operators passed over.
-    fn test(&mut self) -> Outcome<Node<'a>> {
-        self.at += 2;
-        let mut words = Vec::new();
-        loop {
-            self.skip_newlines()?;
-            match self.peek() {
-                None => return Err(Problem::Unclosed),
-                Some(b'&' | b'|' | b'<' | b'>' | b'(' | b')' | b';') => self.at += 1,
-                _ => {
-                    if self.at_word(&["]]"]) {
-                        self.at += 2;
-                        return Ok(Node::Test(words));
-                    }
-                    let regex = self.at_word(&["=~"]);
-                    words.push(self.word()?.ok_or(Problem::Unexpected)?);
-                    if regex {
-                        self.skip_blanks();
-                        words.push(self.regex_word()?);
-                    }
-                }
-            }
-        }
-    }
-
-    fn simple(&mut self, redirections: &mut Vec<Redirection<'a>>) -> Outcome<Node<'a>> {
+    pub(super) fn simple(&mut self, redirections: &mut Vec<Redirection<'a>>) -> Outcome<Node<'a>> {
         let mut simple = Simple::default();
         let start = self.at;
         loop {
@@ -657,7 +419,7 @@ impl<'a> Reader<'a> {
     }
 
     /// `NAME=`, `NAME+=`, `NAME[i]=` if one begins here.
-    fn assignment(&mut self) -> Outcome<Option<Assignment<'a>>> {
+    pub(super) fn assignment(&mut self) -> Outcome<Option<Assignment<'a>>> {
         let start = self.at;
         let mut end = start;
         while self.bytes.get(end).is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'_') {
@@ -705,131 +467,6 @@ impl<'a> Reader<'a> {
                 }
                 _ => value.push(self.word()?.ok_or(Problem::Unexpected)?),
             }
-        }
-    }
-
-    /// A redirection if one begins here.
-    fn redirection(&mut self) -> Outcome<Option<Redirection<'a>>> {
-        let start = self.at;
-        let mut at = start;
-        while self.bytes.get(at).is_some_and(u8::is_ascii_digit) {
-            at += 1;
-        }
-        if at == start && self.peek() == Some(b'{') {
-            // `{name}>file`
-            let mut end = at + 1;
-            while self.bytes.get(end).is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'_') {
-                end += 1;
-            }
-            if end > at + 1
-                && self.bytes.get(end) == Some(&b'}')
-                && matches!(self.bytes.get(end + 1), Some(b'<' | b'>'))
-            {
-                at = end + 1;
-            }
-        }
-        let number = self.slice(start, at).parse::<u32>().ok();
-        let rest = self.bytes.get(at..).unwrap_or_default();
-        let (length, make): (usize, fn(Word<'a>) -> Redirect<'a>) = match rest {
-            [b'<', b'(' | b')', ..] | [b'>', b'(', ..] => return Ok(None),
-            [b'<', b'<', b'<', ..] => (3, Redirect::Text),
-            [b'<', b'<', ..] => {
-                self.at = at + 2;
-                return self.here_document(number).map(Some);
-            }
-            [b'<', b'>', ..] => (2, Redirect::Both),
-            [b'<', b'&', ..] | [b'>', b'&', ..] => (2, Redirect::Duplicate),
-            [b'&', b'>', b'>', ..] if at == start => (3, Redirect::Append),
-            [b'&', b'>', ..] if at == start => (2, Redirect::Write),
-            [b'>', b'>', ..] => (2, Redirect::Append),
-            [b'>', b'|', ..] => (2, Redirect::Write),
-            [b'<', ..] => (1, Redirect::Read),
-            [b'>', ..] => (1, Redirect::Write),
-            _ => return Ok(None),
-        };
-        self.at = at + length;
-        self.skip_blanks();
-        let word = self.word()?.ok_or(Problem::Unexpected)?;
-        Ok(Some(Redirection { kind: make(word), number }))
-    }
-
-    fn here_document(&mut self, number: Option<u32>) -> Outcome<Redirection<'a>> {
-        let strip_tabs = self.peek() == Some(b'-');
-        if strip_tabs {
-            self.at += 1;
-        }
-        self.skip_blanks();
-        let start = self.at;
-        let word = self.word()?.ok_or(Problem::Unexpected)?;
-        let written = self.slice(start, self.at);
-        let quoted = written.contains(['\'', '"', '\\']);
-        let mark = super::word::unquoted(&word).unwrap_or(Cow::Borrowed(written));
-        let slot = self.bodies.len();
-        self.bodies.push(None);
-        self.pending.push(Pending { mark, quoted, strip_tabs, slot });
-        // The body is not known yet: the slot's number waits in `start` with no text.
-        let waiting = Word { parts: Parts::Plain(""), start: slot, end: usize::MAX };
-        Ok(Redirection { kind: Redirect::Here(waiting), number })
-    }
-}
-
-/// Puts here-document bodies where their redirections wait.
-fn fill_list<'a>(list: &mut List<'a>, bodies: &mut [Option<Word<'a>>]) {
-    if bodies.is_empty() {
-        return;
-    }
-    for stage in list.iter_mut().flat_map(|p| p.stages.iter_mut()) {
-        fill_stage(stage, bodies);
-    }
-}
-
-fn fill_stage<'a>(stage: &mut Stage<'a>, bodies: &mut [Option<Word<'a>>]) {
-    for redirection in &mut stage.redirections {
-        if let Redirect::Here(word) = &mut redirection.kind {
-            if word.end == usize::MAX {
-                let body = bodies.get_mut(word.start).and_then(Option::take);
-                *word = body.unwrap_or(Word { parts: Parts::Plain(""), start: 0, end: 0 });
-                // Bodies may hold commands with here-documents of their own.
-                fill_word(word, bodies);
-            }
-        }
-    }
-    match &mut stage.node {
-        Node::Simple(simple) => {
-            for word in simple.words.iter_mut().chain(
-                simple.assignments.iter_mut().flat_map(|a| a.value.iter_mut()),
-            ) {
-                fill_word(word, bodies);
-            }
-        }
-        Node::Group(list) => fill_list(list, bodies),
-        Node::For { words, body, .. } => {
-            words.iter_mut().for_each(|w| fill_word(w, bodies));
-            fill_list(body, bodies);
-        }
-        Node::Case { word, arms } => {
-            fill_word(word, bodies);
-            arms.iter_mut().for_each(|list| fill_list(list, bodies));
-        }
-        Node::Function { body, .. } => fill_stage(body, bodies),
-        Node::Test(words) => words.iter_mut().for_each(|w| fill_word(w, bodies)),
-    }
-}
-
-fn fill_word<'a>(word: &mut Word<'a>, bodies: &mut [Option<Word<'a>>]) {
-    use super::ast::{Operation, Part};
-    let Parts::Many(parts) = &mut word.parts else { return };
-    for part in parts {
-        match part {
-            Part::Command { list, .. } | Part::Process { list, .. } => fill_list(list, bodies),
-            Part::Arithmetic { lists } => lists.iter_mut().for_each(|l| fill_list(l, bodies)),
-            Part::Variable { operation, .. } => match operation {
-                Operation::Default(w) | Operation::Alternative(w) | Operation::Other(w) => {
-                    fill_word(w, bodies);
-                }
-                Operation::Plain | Operation::Slice(_) => {}
-            },
-            Part::Bare(_) | Part::Quoted(_) | Part::Backquote { .. } => {}
         }
     }
 }

@@ -5,8 +5,9 @@ use std::borrow::Cow;
 use super::expand::Arg;
 use super::flow::{Flow, Taint};
 use super::signs;
+use super::streams::is_socket;
 use super::tables::Touch;
-use super::walk::{Walker, is_socket};
+use super::walk::Walker;
 use crate::finding::Span;
 
 /// `system("…")`, `"…" | getline`, `print | "…"`, `print > "…"`, `/inet/`.
@@ -27,7 +28,7 @@ pub(super) fn awk(walker: &mut Walker<'_, '_, '_, '_>, text: &str, span: Span) {
                 let rest = text.get(at + 1..).unwrap_or_default().trim_start();
                 let piped = rest.starts_with('|') && !rest.starts_with("||");
                 if call || before == Some(b'|') || piped {
-                    let command = super::word::decode_escapes(literal, false);
+                    let command = super::escape::decode(literal, false);
                     walker.inside(&command, span, Flow::none());
                 } else if before == Some(b'>') {
                     write(walker, literal, span);
@@ -35,7 +36,11 @@ pub(super) fn awk(walker: &mut Walker<'_, '_, '_, '_>, text: &str, span: Span) {
                 call = false;
                 before = Some(b'"');
             }
-            b'/' if matches!(before, None | Some(b'(' | b'{' | b';' | b'!' | b'~' | b',' | b'&')) => {
+            b'/' if matches!(
+                before,
+                None | Some(b'(' | b'{' | b';' | b'!' | b'~' | b',' | b'&')
+            ) =>
+            {
                 at = regex_end(bytes, at + 1);
                 before = Some(b'/');
             }
@@ -172,9 +177,13 @@ fn skip_address(text: &str) -> &str {
     let mut rest = text.trim_start_matches([' ', '\t', ';', '{']);
     for _ in 0..4 {
         let start = rest;
-        rest = rest.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '$' | ',' | '~' | '+' | '!' | ' '));
+        rest = rest.trim_start_matches(|c: char| {
+            c.is_ascii_digit() || matches!(c, '$' | ',' | '~' | '+' | '!' | ' ')
+        });
         if let Some(regex) = rest.strip_prefix('/') {
-            let Some(after) = after_substitution(&format!("/{regex}"), 1).map(str::len) else { return "" };
+            let Some(after) = after_substitution(&format!("/{regex}"), 1).map(str::len) else {
+                return "";
+            };
             rest = rest.get(rest.len() - after..).unwrap_or_default();
             rest = rest.trim_start_matches(['I', 'M']);
         }

@@ -29,8 +29,11 @@ pub const UNREADABLE: Sign = sign(
 pub const TOO_LONG: Sign =
     sign("shell.too-long", Tier::High, "Is longer than anything that can be checked.");
 /// Nested deeper than we follow.
-pub const TOO_DEEP: Sign =
-    sign("shell.too-deep", Tier::High, "Hides commands inside commands deeper than can be followed.");
+pub const TOO_DEEP: Sign = sign(
+    "shell.too-deep",
+    Tier::High,
+    "Hides commands inside commands deeper than can be followed.",
+);
 /// More commands than we follow.
 pub const TOO_MANY: Sign =
     sign("shell.too-many", Tier::High, "Holds more commands than can be followed.");
@@ -67,20 +70,14 @@ pub const REMOTE_CODE_WORSE: Sign = Sign {
     safer: Some("Download it over https to a file, read it, then run the file."),
 };
 /// Decoded text, run at once.
-pub const DECODED_CODE: Sign = sign(
-    "shell.decoded-code",
-    Tier::High,
-    "Decodes hidden text and runs it.",
-);
+pub const DECODED_CODE: Sign =
+    sign("shell.decoded-code", Tier::High, "Decodes hidden text and runs it.");
 /// Unknown text, run as commands.
 pub const UNSEEN_CODE: Sign =
     sign("shell.unseen-code", Tier::Medium, "Runs commands whose text is not shown here.");
 /// An interactive shell.
-pub const SHELL_SESSION: Sign = sign(
-    "shell.session",
-    Tier::Medium,
-    "Opens a shell in which anything can be typed unseen.",
-);
+pub const SHELL_SESSION: Sign =
+    sign("shell.session", Tier::Medium, "Opens a shell in which anything can be typed unseen.");
 /// A shell given `-c`.
 pub const SHELL_TEXT: Sign =
     sign("shell.inline", Tier::Medium, "Runs commands handed to a shell as text.");
@@ -114,6 +111,8 @@ pub const RAW_SOCKET: Sign = sign(
     Tier::Medium,
     "Talks to another machine through a raw connection of the shell.",
 );
+/// Adds to a file outside the project.
+pub const ADDS_ELSEWHERE: Sign = sign("path.add", Tier::Low, "Adds to files outside the project.");
 /// A file written here and run.
 pub const WRITE_AND_RUN: Sign =
     sign("shell.write-and-run", Tier::Medium, "Writes a program and runs it in one go.");
@@ -132,11 +131,26 @@ pub const ODD_PLACE: Sign = sign(
     Tier::Medium,
     "Runs a program from a temporary or hidden folder.",
 );
+/// A program outside the project and the system's folders.
+pub const PROGRAM_AWAY: Sign = sign(
+    "shell.program-outside-project",
+    Tier::Medium,
+    "Runs a program from outside the project that Countersign has no description of.",
+);
 /// Hidden characters.
 pub const HIDDEN: Sign = sign(
     "text.hidden-characters",
     Tier::Medium,
     "Holds invisible or look-alike characters, so it is not what it seems to be.",
+);
+/// Terminal code that fills the clipboard.
+pub const CLIPBOARD: Sign =
+    sign("text.clipboard-code", Tier::Medium, "Secretly puts text into the clipboard.");
+/// A host in letters that imitate others.
+pub const STRANGE_HOST: Sign = sign(
+    "network.strange-host",
+    Tier::Medium,
+    "The server's name holds letters that can imitate another name.",
 );
 /// Writes with more rights.
 pub const AS_ROOT: Sign = sign("context.root", Tier::Safe, "Runs with full rights.");

@@ -23,6 +23,8 @@ pub enum Touch {
     Run,
     /// Shell text.
     Shell,
+    /// Shell text if it begins with `!` or `:!`, as editors write it.
+    Bang,
     /// Code in the program's own language.
     Code,
     /// SQL text.
@@ -55,6 +57,7 @@ pub enum Inner {
 
 /// A program that runs another command named in its own words.
 #[derive(Debug, Clone, Copy)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a word of the rule files")]
 pub struct Wrapper {
     /// Which subcommand wraps (`docker exec`); empty for the program itself.
     pub sub: &'static str,
@@ -159,6 +162,7 @@ pub struct PathPattern {
 
 /// One rule about a program.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a word of the rule files")]
 pub struct Rule {
     /// Stable id, `family.what.which`.
     pub id: &'static str,
@@ -196,6 +200,8 @@ pub struct Rule {
     pub stdin: bool,
     /// Only under `sudo` and its kin.
     pub root: bool,
+    /// Only when an operand is computed by another command.
+    pub computed: bool,
     /// Prints settings for the shell, made to be evaluated (`eval "$(ssh-agent)"`).
     pub settings: bool,
     /// Effects it has.
@@ -210,6 +216,7 @@ pub struct Rule {
 
 /// Everything known of one program.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a word of the rule files")]
 pub struct Spec {
     /// Its family: the rule file it stands in.
     pub family: &'static str,

@@ -16,19 +16,29 @@ impl<'t> Walker<'t, '_, '_, '_> {
     pub(super) fn touch(&mut self, touch: Touch, arg: &Arg<'t>, recursive: bool) -> Taint {
         match touch {
             Touch::Read => self.on_path(Act::Read, arg),
-            Touch::Write | Touch::Append => self.on_path(Act::Write, arg),
+            Touch::Write => self.on_path(Act::Write, arg),
+            // Adding to a file elsewhere loses nothing.
+            Touch::Append if class_of(&arg.text, self.shared.cwd.as_deref()).id == "elsewhere" => {
+                self.shared.out.effect(Effect::Write);
+                self.shared.out.impact.writes.add(&arg.text.replace(UNKNOWN, "…"));
+                self.shared.sign(&signs::ADDS_ELSEWHERE, Some(arg.span));
+                Taint::default()
+            }
+            Touch::Append => self.on_path(Act::Write, arg),
             Touch::Delete if recursive => self.on_path(Act::DeleteTree, arg),
             Touch::Delete => self.on_path(Act::Delete, arg),
             Touch::Change if recursive => self.on_path(Act::ChangeTree, arg),
             Touch::Change => self.on_path(Act::Change, arg),
             Touch::Net => self.on_net(&arg.text),
             Touch::Upload => self.on_upload(arg),
-            Touch::Skip | Touch::Run | Touch::Shell | Touch::Code | Touch::Sql => Taint::default(),
+            Touch::Skip | Touch::Run | Touch::Shell | Touch::Bang | Touch::Code | Touch::Sql => {
+                Taint::default()
+            }
         }
     }
 
     fn on_path(&mut self, act: Act, arg: &Arg<'t>) -> Taint {
-        let path: &str = &arg.text;
+        let path: &str = on_its_host(&arg.text);
         let class = class_of(path, self.shared.cwd.as_deref());
         let mut tier = class.cost(act);
         if disposable(self.shared.ctx.environment, class.id, act) {
@@ -37,18 +47,23 @@ impl<'t> Walker<'t, '_, '_, '_> {
         if act == Act::Delete && arg.glob && tier < Tier::Medium {
             tier = Tier::Medium;
         }
+        let far = matches!(class.id, "home" | "home-whole" | "elsewhere");
+        if act == Act::Change && arg.glob && far {
+            tier = tier.max(Tier::Medium);
+        }
         // A variable that may be empty: `$DIR/*` can be `/*`.
         if act == Act::DeleteTree && path.starts_with("\0/") && path.len() <= 3 {
             tier = tier.max(Tier::High);
         }
-        let shown = path.replace(UNKNOWN, "…");
         let out = &mut *self.shared.out;
+        if act == Act::Read && tier < Tier::Medium {
+            out.effect(Effect::Read);
+            return Taint::FILE;
+        }
+        let shown = path.replace(UNKNOWN, "…");
         let (code, verb) = match act {
             Act::Read => {
                 out.effect(Effect::Read);
-                if tier < Tier::Medium {
-                    return Taint::FILE;
-                }
                 out.effect(Effect::Secret);
                 out.impact.secrets.add(&shown);
                 ("path.read", "Reads")
@@ -67,7 +82,11 @@ impl<'t> Walker<'t, '_, '_, '_> {
                 if tier >= Tier::Medium {
                     out.irreversible();
                 }
-                if act == Act::Delete { ("path.delete", "Deletes") } else { ("path.delete-tree", "Deletes everything in") }
+                if act == Act::Delete {
+                    ("path.delete", "Deletes")
+                } else {
+                    ("path.delete-tree", "Deletes everything in")
+                }
             }
             Act::Change | Act::ChangeTree => {
                 out.effect(Effect::Privilege);
@@ -78,10 +97,16 @@ impl<'t> Walker<'t, '_, '_, '_> {
         if matches!(class.id, "autostart" | "shell-startup" | "git-hooks") && act == Act::Write {
             out.effect(Effect::Persist);
         }
-        if matches!(class.id, "countersign" | "agent-control") && act != Act::Read {
+        if matches!(class.id, "countersign" | "agent-control" | "agent-instructions")
+            && act != Act::Read
+        {
             out.effect(Effect::SelfChange);
         }
-        let say = if class.id == "project" { format!("{verb} {shown}.") } else { format!("{verb} {shown} ({}).", class.name) };
+        let say = if class.id == "project" {
+            format!("{verb} {shown}.")
+        } else {
+            format!("{verb} {shown} ({}).", class.name)
+        };
         let mut finding = Finding::pattern(code, tier, say);
         finding.span = Some(arg.span);
         out.add(finding);
@@ -94,6 +119,9 @@ impl<'t> Walker<'t, '_, '_, '_> {
         self.shared.out.effect(Effect::NetIn);
         if host.is_empty() || host.contains(UNKNOWN) {
             return Taint::NET;
+        }
+        if !host.is_ascii() {
+            self.shared.sign(&signs::STRANGE_HOST, None);
         }
         if is_local(host) {
             return Taint::default();
@@ -128,19 +156,44 @@ impl<'t> Walker<'t, '_, '_, '_> {
     }
 }
 
+/// `user@host:/etc/x` is `/etc/x` there; `file:x?mode=ro` is `x`.
+fn on_its_host(text: &str) -> &str {
+    if let Some(path) = text.strip_prefix("file:") {
+        return path.split('?').next().unwrap_or(path);
+    }
+    match text.split_once(':') {
+        Some((host, path))
+            if host.len() > 1 && path.starts_with(['/', '~']) && !path.starts_with("//") =>
+        {
+            let named = host.bytes().all(|b| b.is_ascii_alphanumeric() || b"@._-".contains(&b));
+            if named { path } else { text }
+        }
+        _ => text,
+    }
+}
+
 /// Whether a throw-away file system makes this act ordinary (mission 3.4): what belongs to the
 /// build may go, and in a container the system's own files are the build.
 fn disposable(environment: Environment, class: &str, act: Act) -> bool {
     let own = matches!(
         class,
-        "project" | "project-whole" | "temporary" | "package-caches" | "elsewhere" | "shared-data"
+        "project"
+            | "project-whole"
+            | "temporary"
+            | "package-caches"
+            | "elsewhere"
+            | "shared-data"
+            | "beside"
     );
     let changes = matches!(act, Act::Write | Act::Change | Act::ChangeTree | Act::Delete);
     match environment {
         Environment::Workstation | Environment::Production => false,
-        Environment::Ci => own || (changes && matches!(class, "system" | "system-whole" | "home-whole")),
+        Environment::Ci => {
+            own || (changes && matches!(class, "system" | "system-whole" | "home-whole"))
+        }
         Environment::Container => {
-            own || (changes && !matches!(class, "countersign" | "device" | "memory" | "root" | "kernel"))
+            own || (changes
+                && !matches!(class, "countersign" | "device" | "memory" | "root" | "kernel"))
         }
     }
 }
@@ -158,6 +211,7 @@ pub(super) fn host_of(target: &str) -> &str {
 
 /// This machine itself.
 pub(super) fn is_local(host: &str) -> bool {
-    matches!(host, "localhost" | "::1" | "0.0.0.0" | "host.docker.internal") || host.starts_with("127.")
+    matches!(host, "localhost" | "::1" | "0.0.0.0" | "host.docker.internal")
+        || host.starts_with("127.")
         || host.ends_with(".localhost")
 }

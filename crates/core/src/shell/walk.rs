@@ -1,15 +1,13 @@
 //! The walk through the IR: what runs, in what order, with which words, fed by what.
 
-use super::ast::{Assignment, List, Node, Part, Parts, Pipeline, Redirect, Stage, Word};
+use super::ast::{List, Node, Pipeline, Redirect, Stage, Word};
 use super::expand::Arg;
 use super::flow::{Flow, Taint};
 use super::reader::{self, Problem};
 use super::signs::{self, Sign};
-use super::tables::{ASSIGNMENTS, Touch};
+use super::streams::empties;
 use crate::context::Context;
-use crate::effect::Effect;
 use crate::finding::{Doubt, Finding, Findings, Span};
-use crate::glob;
 use crate::paths::UNKNOWN;
 
 /// How many texts may nest (`sh -c "sh -c …"`).
@@ -75,7 +73,8 @@ impl<'c, 'o> Shared<'c, 'o> {
                 Problem::TooDeep => signs::TOO_DEEP,
                 Problem::Unclosed | Problem::Unexpected => signs::UNREADABLE,
             };
-            let span = self.fixed.unwrap_or_else(|| Span::new(self.base + at, self.base + text.len()));
+            let span =
+                self.fixed.unwrap_or_else(|| Span::new(self.base + at, self.base + text.len()));
             self.sign(&sign, Some(span));
             self.out.doubt(Doubt::Unreadable);
         }
@@ -147,14 +146,18 @@ impl<'t> Walker<'t, '_, '_, '_> {
         self.shared.fixed = Some(self.span(start, start + text.len()));
         let flow = self.shared.text(text, Flow::none());
         self.shared.fixed = old;
-        if flow.present { flow } else { Flow { text: Some(String::new()), ..Flow::unknown(flow.taint) } }
+        if flow.present {
+            flow
+        } else {
+            Flow { text: Some(String::new()), ..Flow::unknown(flow.taint) }
+        }
     }
 
     pub(super) fn process_text(&mut self, flow: Flow) {
         self.shared.process = Some(flow);
     }
 
-    fn stage(&mut self, stage: &'t Stage<'t>, stdin: Flow) -> Flow {
+    pub(super) fn stage(&mut self, stage: &'t Stage<'t>, stdin: Flow) -> Flow {
         if self.shared.budget == 0 {
             self.shared.sign(&signs::TOO_MANY, None);
             self.shared.out.doubt(Doubt::Unreadable);
@@ -192,118 +195,6 @@ impl<'t> Walker<'t, '_, '_, '_> {
                 Flow::none()
             }
         }
-    }
-
-    /// `: > file`: what was in it is gone, as if it had been deleted.
-    fn emptied(&mut self, redirections: &'t [super::ast::Redirection<'t>]) {
-        for redirection in redirections {
-            if let Redirect::Write(word) = &redirection.kind {
-                let mut args = Vec::new();
-                self.expand(word, &mut args);
-                for arg in args.iter().filter(|a| !a.text.starts_with("/dev/")) {
-                    self.touch(Touch::Delete, arg, false);
-                }
-            }
-        }
-    }
-
-    fn word_flow(&mut self, word: &'t Word<'t>) -> Flow {
-        let mut taint = Taint::default();
-        let mut text = match &word.parts {
-            // A here-document is one text, never split.
-            Parts::Many(parts) if parts.iter().all(|p| matches!(p, Part::Quoted(_))) => {
-                parts.iter().map(|p| if let Part::Quoted(t) = p { t.as_ref() } else { "" }).collect()
-            }
-            _ => self.joined(word, &mut taint),
-        };
-        if !text.ends_with('\n') {
-            text.push('\n');
-        }
-        // What is not known stands as a blank variable so that the rest can still be read.
-        let text = text.replace(UNKNOWN, "$_");
-        Flow { present: true, text: Some(text), taint }
-    }
-
-    fn file_flow(&mut self, word: &'t Word<'t>) -> Flow {
-        let mut args = Vec::new();
-        self.expand(word, &mut args);
-        let Some(arg) = args.first() else { return Flow::unknown(Taint::default()) };
-        if let Some(flow) = self.shared.process.take().filter(|_| arg.text.starts_with("/dev/fd/")) {
-            return flow;
-        }
-        if is_socket(&arg.text) {
-            self.socket(arg);
-            return Flow::unknown(Taint::NET.and(Taint::NET_OPEN));
-        }
-        if let Some(flow) = self.known_file(&arg.text) {
-            return flow;
-        }
-        let taint = self.touch(Touch::Read, arg, false);
-        Flow::unknown(taint.and(Taint::FILE))
-    }
-
-    fn redirect_target(&mut self, word: &'t Word<'t>, append: bool, stdin: &Flow) -> Option<String> {
-        let mut args = Vec::new();
-        self.expand(word, &mut args);
-        let arg = args.into_iter().next()?;
-        if is_socket(&arg.text) {
-            self.socket(&arg);
-            if stdin.taint.has(Taint::SECRET) {
-                self.shared.sign(&signs::EXFILTRATION, Some(arg.span));
-            }
-            return Some(arg.text.into_owned());
-        }
-        self.touch(if append { Touch::Append } else { Touch::Write }, &arg, false);
-        Some(arg.text.into_owned())
-    }
-
-    /// `2>&1` names a number; `>& file` names a file.
-    fn duplicate(&mut self, word: &'t Word<'t>) -> Option<String> {
-        let mut args = Vec::new();
-        self.expand(word, &mut args);
-        let arg = args.into_iter().next()?;
-        let number = arg.text.trim_end_matches('-');
-        if number.is_empty() || number.bytes().all(|b| b.is_ascii_digit()) || arg.is_unknown() {
-            return None;
-        }
-        if is_socket(&arg.text) {
-            self.socket(&arg);
-        } else {
-            self.touch(Touch::Write, &arg, false);
-        }
-        Some(arg.text.into_owned())
-    }
-
-    fn socket(&mut self, arg: &Arg<'t>) {
-        self.shared.out.effect(Effect::NetOut);
-        self.shared.out.impact.hosts.add(arg.text.trim_start_matches("/dev/"));
-        self.shared.sign(&signs::RAW_SOCKET, Some(arg.span));
-    }
-
-    /// Remembers what a file now holds, and notes secrets or shells that meet a socket.
-    fn written(&mut self, path: String, append: bool, flow: Flow) {
-        if is_socket(&path) {
-            if flow.taint.has(Taint::SECRET) {
-                self.shared.sign(&signs::EXFILTRATION, None);
-            }
-            return;
-        }
-        if self.shared.files.len() >= 64 {
-            return;
-        }
-        let old = self.shared.files.iter_mut().find(|(p, _)| *p == path);
-        match old {
-            Some((_, content)) if append => *content = std::mem::take(content).then(flow),
-            Some((_, content)) => *content = flow,
-            None => self.shared.files.push((path, flow)),
-        }
-    }
-
-    /// What this text wrote into a file before.
-    pub(super) fn known_file(&self, path: &str) -> Option<Flow> {
-        let plain = path.trim_start_matches("./");
-        let found = self.shared.files.iter().find(|(p, _)| p.trim_start_matches("./") == plain);
-        found.map(|(_, flow)| flow.clone())
     }
 
     fn node(&mut self, stage: &'t Stage<'t>, stdin: Flow) -> Flow {
@@ -372,166 +263,5 @@ impl<'t> Walker<'t, '_, '_, '_> {
         // Values are not text order any more; only where they come from is kept.
         flow.text = None;
         flow
-    }
-
-    fn define(&mut self, name: &'t str, body: &'t Stage<'t>) {
-        if bombs(body, name, false) {
-            let span = self.span(body.start, body.end);
-            self.shared.sign(&signs::FORK_BOMB, Some(span));
-            self.shared.out.irreversible();
-        }
-        self.functions.push((name, body));
-        let outer = self.defining.replace(name);
-        self.shared.calls += 1;
-        if self.shared.calls < 8 {
-            self.stage(body, Flow::none());
-        }
-        self.shared.calls -= 1;
-        self.defining = outer;
-    }
-
-    /// Calls a function defined in this text, if there is one.
-    pub(super) fn call(&mut self, name: &str, args: &[Arg<'t>], stdin: &Flow) -> Option<Flow> {
-        let body = self.functions.iter().rev().find(|(n, _)| *n == name).map(|(_, b)| *b)?;
-        if self.defining == Some(name) || self.shared.calls >= 8 {
-            return Some(Flow::unknown(Taint::default()));
-        }
-        let keep = self.shared.variables.len();
-        let mut all = String::new();
-        for (i, arg) in args.iter().enumerate().skip(1) {
-            self.shared.variables.push((i.to_string(), arg.text.to_string(), arg.taint));
-            if i > 1 {
-                all.push(' ');
-            }
-            all.push_str(&arg.text);
-        }
-        self.shared.variables.push(("@".to_owned(), all.clone(), Taint::default()));
-        self.shared.variables.push(("*".to_owned(), all, Taint::default()));
-        self.shared.calls += 1;
-        let flow = self.stage(body, stdin.clone());
-        self.shared.calls -= 1;
-        let positional = |n: &str| n == "@" || n == "*" || n.bytes().all(|b| b.is_ascii_digit());
-        let mut at = 0;
-        self.shared.variables.retain(|(n, _, _)| {
-            at += 1;
-            at <= keep || !positional(n)
-        });
-        Some(flow)
-    }
-
-    fn assign(&mut self, assignment: &'t Assignment<'t>, lasting: bool) {
-        let mut taint = Taint::default();
-        let mut value = String::new();
-        for (i, word) in assignment.value.iter().enumerate() {
-            if i > 0 {
-                value.push(' ');
-            }
-            value.push_str(&self.joined(word, &mut taint));
-        }
-        let (start, end) = assignment.value.first().map_or((0, 0), |w| (w.start, w.end));
-        let span = self.span(start.saturating_sub(assignment.name.len() + 1), end);
-        self.assigned(assignment.name, &value, span);
-        if lasting {
-            if assignment.append {
-                if let Some((old, t)) = self.lookup(assignment.name) {
-                    value.insert_str(0, &old);
-                    taint = taint.and(t);
-                }
-            }
-            self.set(assignment.name, value, taint);
-        }
-    }
-
-    /// What setting this variable means, whoever sets it.
-    pub(super) fn assigned(&mut self, name: &str, value: &str, span: Span) {
-        let (name_bytes, value_bytes) = (glob::bytes_of(name), glob::bytes_of(value));
-        for rule in ASSIGNMENTS {
-            let named = glob::any(rule.names, name, name_bytes);
-            if named && (rule.values.is_empty() || glob::any(rule.values, value, value_bytes)) {
-                let mut finding = Finding::pattern(rule.id, rule.tier, rule.say);
-                finding.span = Some(span);
-                self.shared.out.add(finding);
-            }
-        }
-    }
-
-    pub(super) fn set(&mut self, name: &str, value: String, taint: Taint) {
-        let variables = &mut self.shared.variables;
-        if let Some(slot) = variables.iter_mut().rev().find(|(n, _, _)| n == name) {
-            (slot.1, slot.2) = (value, taint);
-        } else if variables.len() < 256 {
-            variables.push((name.to_owned(), value, taint));
-        }
-    }
-
-    pub(super) fn lookup(&self, name: &str) -> Option<(String, Taint)> {
-        let found = self.shared.variables.iter().rev().find(|(n, _, _)| n == name);
-        if let Some((_, value, taint)) = found {
-            return Some((value.clone(), *taint));
-        }
-        if self.shared.calls == 0 && matches!(name.as_bytes(), [b'1'..=b'9']) {
-            // A command line has no arguments of its own: `$9` is nothing.
-            return Some((String::new(), Taint::default()));
-        }
-        let value = match name {
-            "HOME" => "~",
-            "PWD" => ".",
-            "IFS" => " ",
-            "TMPDIR" | "TMP" | "TEMP" => "/tmp",
-            "0" => "$0",
-            "SHELL" => "/bin/sh",
-            "BASH" => "/bin/bash",
-            "HISTFILE" => "~/.bash_history",
-            "XDG_CONFIG_HOME" => "~/.config",
-            _ if is_secret_name(name) => return Some((UNKNOWN.to_string(), Taint::SECRET)),
-            _ => return None,
-        };
-        Some((value.to_owned(), Taint::default()))
-    }
-}
-
-/// Variables that by their name hold a password, key or token.
-fn is_secret_name(name: &str) -> bool {
-    const SIGNS: [&str; 7] =
-        ["SECRET", "PASSWORD", "PASSWD", "TOKEN", "API_KEY", "APIKEY", "PRIVATE_KEY"];
-    SIGNS.iter().any(|sign| name.contains(sign))
-}
-
-/// `/dev/tcp/host/port`
-pub(super) fn is_socket(path: &str) -> bool {
-    path.starts_with("/dev/tcp/") || path.starts_with("/dev/udp/")
-}
-
-/// Whether a command writes nothing, so that a redirection only empties its file.
-fn empties(node: &Node<'_>) -> bool {
-    let Node::Simple(simple) = node else { return false };
-    let words: Vec<_> = simple.words.iter().filter_map(super::word::unquoted).collect();
-    match words.as_slice() {
-        [] => simple.words.is_empty(),
-        [one] => matches!(one.as_ref(), ":" | "true" | "echo"),
-        [first, second] => {
-            (first == "cat" && second == "/dev/null")
-                || (matches!(first.as_ref(), "echo" | "printf") && (second.is_empty() || second == "-n"))
-        }
-        _ => false,
-    }
-}
-
-/// Whether a function's body starts itself again side by side.
-fn bombs(stage: &Stage<'_>, name: &str, beside: bool) -> bool {
-    let in_list = |list: &List<'_>, beside: bool| {
-        list.iter().any(|p| {
-            let beside = beside || p.background || p.stages.len() > 1;
-            p.stages.iter().any(|s| bombs(s, name, beside))
-        })
-    };
-    match &stage.node {
-        Node::Simple(simple) => {
-            let first = simple.words.first().and_then(super::word::unquoted);
-            beside && first.is_some_and(|w| w == name)
-        }
-        Node::Group(list) | Node::For { body: list, .. } => in_list(list, beside),
-        Node::Case { arms, .. } => arms.iter().any(|list| in_list(list, beside)),
-        Node::Function { .. } | Node::Test(_) => false,
     }
 }

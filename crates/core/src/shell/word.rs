@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 
-use super::ast::{Node, Operation, Part, Parts, Word};
+use super::ast::{Part, Parts, Word};
 use super::reader::{Outcome, Problem, Reader, Until};
 
 /// What closes a run of double-quote-like text.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Close {
+pub(super) enum Close {
     /// `"`
     Quote,
     /// `}` of `${…}`
@@ -106,7 +106,7 @@ impl<'a> Reader<'a> {
     }
 
     /// One part of an unquoted word.
-    fn part(&mut self, parts: &mut Vec<Part<'a>>) -> Outcome<()> {
+    pub(super) fn part(&mut self, parts: &mut Vec<Part<'a>>) -> Outcome<()> {
         let start = self.at;
         match self.peek() {
             Some(b'\'') => {
@@ -171,7 +171,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Text in which only `$`, backquotes and a few escapes are special.
-    fn double(&mut self, parts: &mut Vec<Part<'a>>, close: Close) -> Outcome<()> {
+    pub(super) fn double(&mut self, parts: &mut Vec<Part<'a>>, close: Close) -> Outcome<()> {
         let before = parts.len();
         let mut run = self.at;
         loop {
@@ -265,175 +265,7 @@ impl<'a> Reader<'a> {
         Ok(Word { parts: Parts::Many(parts), start, end: self.at })
     }
 
-    fn dollar(&mut self, parts: &mut Vec<Part<'a>>, quoted: bool) -> Outcome<()> {
-        let start = self.at;
-        match self.peek_at(1) {
-            Some(b'(') if self.peek_at(2) == Some(b'(') && self.is_arithmetic(self.at + 3) => {
-                self.at += 3;
-                let lists = self.deeper(Self::arithmetic)?;
-                parts.push(Part::Arithmetic { lists });
-            }
-            Some(b'(') => {
-                self.at += 2;
-                let list = self.deeper(|r| r.list(Until::Paren))?;
-                parts.push(Part::Command { list, quoted });
-            }
-            Some(b'{') => {
-                self.at += 2;
-                let part = self.deeper(|r| r.braced(quoted))?;
-                parts.push(part);
-            }
-            Some(b'[') => {
-                while self.peek().is_some_and(|b| b != b']') {
-                    self.at += 1;
-                }
-                self.at += 1;
-                parts.push(Part::Arithmetic { lists: Vec::new() });
-            }
-            Some(b) if b.is_ascii_alphabetic() || b == b'_' => {
-                let mut end = start + 1;
-                while self.bytes.get(end).is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'_') {
-                    end += 1;
-                }
-                self.at = end;
-                let name = self.slice(start + 1, end);
-                parts.push(Part::Variable { name, operation: Operation::Plain, quoted });
-            }
-            Some(b'0'..=b'9' | b'@' | b'*' | b'#' | b'?' | b'-' | b'$' | b'!') => {
-                self.at += 2;
-                let name = self.slice(start + 1, start + 2);
-                parts.push(Part::Variable { name, operation: Operation::Plain, quoted });
-            }
-            _ => {
-                self.at += 1;
-                parts.push(Part::Quoted(Cow::Borrowed("$")));
-            }
-        }
-        Ok(())
-    }
-
-    /// `${…}` after its opening.
-    fn braced(&mut self, quoted: bool) -> Outcome<Part<'a>> {
-        let indirect = matches!(self.peek(), Some(b'!' | b'#'))
-            && !matches!(self.peek_at(1), Some(b'}' | b':' | b'-' | b'+' | b'=' | b'%'));
-        if indirect {
-            self.at += 1;
-        }
-        let start = self.at;
-        while self.peek().is_some_and(|b| b.is_ascii_alphanumeric() || b == b'_') {
-            self.at += 1;
-        }
-        if self.at == start && matches!(self.peek(), Some(b'@' | b'*' | b'#' | b'?' | b'-' | b'$' | b'!')) {
-            self.at += 1;
-        }
-        let name = self.slice(start, self.at);
-        let subscript = self.at;
-        if self.peek() == Some(b'[') {
-            while self.peek().is_some_and(|b| b != b']' && b != b'}') {
-                self.at += 1;
-            }
-            if self.peek() == Some(b']') {
-                self.at += 1;
-            }
-        }
-        // "${list[@]}" is all elements as words of their own.
-        let quoted = quoted && self.slice(subscript, self.at) != "[@]";
-        let operation = match (self.peek(), self.peek_at(1)) {
-            (None, _) => return Err(Problem::Unclosed),
-            (Some(b'}'), _) if !indirect => {
-                self.at += 1;
-                Operation::Plain
-            }
-            (Some(b':'), Some(b'-' | b'=')) => Operation::Default(self.operand(2)?),
-            (Some(b'-' | b'='), _) => Operation::Default(self.operand(1)?),
-            (Some(b':'), Some(b'+')) => Operation::Alternative(self.operand(2)?),
-            (Some(b'+'), _) => Operation::Alternative(self.operand(1)?),
-            (Some(b':'), Some(b'?')) => Operation::Other(self.operand(2)?),
-            (Some(b':'), _) => {
-                let word = self.operand(1)?;
-                Operation::Slice(self.slice(word.start, word.end))
-            }
-            _ => Operation::Other(self.operand(0)?),
-        };
-        Ok(Part::Variable { name, operation, quoted })
-    }
-
-    fn operand(&mut self, skip: usize) -> Outcome<Box<Word<'a>>> {
-        self.at += skip;
-        let start = self.at;
-        let mut parts = Vec::new();
-        self.double(&mut parts, Close::Brace)?;
-        Ok(Box::new(Word { parts: Parts::Many(parts), start, end: self.at - 1 }))
-    }
-
-    /// Whether `((` closes with `))`: looked at once, without entering anything.
-    fn is_arithmetic(&self, from: usize) -> bool {
-        let mut at = from;
-        let mut open = 0usize;
-        while let Some(&b) = self.bytes.get(at) {
-            match b {
-                b'\\' => at += 1,
-                b'\'' | b'"' => {
-                    at += 1;
-                    while self.bytes.get(at).is_some_and(|&q| q != b) {
-                        at += 1;
-                    }
-                }
-                b'(' => open += 1,
-                b')' if open == 0 => return self.bytes.get(at + 1) == Some(&b')'),
-                b')' => open -= 1,
-                _ => {}
-            }
-            at += 1;
-        }
-        true
-    }
-
-    /// Up to `))`, collecting the commands inside.
-    fn arithmetic(&mut self) -> Outcome<Vec<super::ast::List<'a>>> {
-        let mut lists = Vec::new();
-        let mut open = 0usize;
-        while let Some(b) = self.peek() {
-            match b {
-                b'$' if self.peek_at(1) == Some(b'(') => {
-                    let mut parts = Vec::new();
-                    self.dollar(&mut parts, true)?;
-                    for part in parts {
-                        match part {
-                            Part::Command { list, .. } => lists.push(list),
-                            Part::Arithmetic { lists: inner } => lists.extend(inner),
-                            _ => {}
-                        }
-                    }
-                    continue;
-                }
-                b'\\' => self.at += 1,
-                b'(' => open += 1,
-                b')' if open == 0 => {
-                    self.at += 2;
-                    return Ok(lists);
-                }
-                b')' => open -= 1,
-                _ => {}
-            }
-            self.at += 1;
-        }
-        Err(Problem::Unclosed)
-    }
-
-    /// `(( … ))` as a command, if that is what it is.
-    pub(super) fn arithmetic_command(&mut self) -> Outcome<Option<Node<'a>>> {
-        if !self.is_arithmetic(self.at + 2) {
-            return Ok(None);
-        }
-        let start = self.at;
-        self.at += 2;
-        let lists = self.deeper(Self::arithmetic)?;
-        let parts = Parts::Many(vec![Part::Arithmetic { lists }]);
-        Ok(Some(Node::Test(vec![Word { parts, start, end: self.at }])))
-    }
-
-    fn backquote(&mut self, parts: &mut Vec<Part<'a>>, quoted: bool) -> Outcome<()> {
+    pub(super) fn backquote(&mut self, parts: &mut Vec<Part<'a>>, quoted: bool) -> Outcome<()> {
         self.at += 1;
         let start = self.at;
         let mut escaped = false;
@@ -468,7 +300,7 @@ impl<'a> Reader<'a> {
         }
         let raw = self.slice(start, self.at.min(self.bytes.len()));
         self.at += 1;
-        Ok(decode_escapes(raw, false))
+        Ok(super::escape::decode(raw, false))
     }
 }
 
@@ -476,7 +308,10 @@ impl<'a> Reader<'a> {
 fn is_plain(b: u8) -> bool {
     b.is_ascii_alphanumeric()
         || b >= 0x80
-        || matches!(b, b'-' | b'_' | b'.' | b'/' | b':' | b',' | b'=' | b'+' | b'@' | b'%' | b'^' | b']')
+        || matches!(
+            b,
+            b'-' | b'_' | b'.' | b'/' | b':' | b',' | b'=' | b'+' | b'@' | b'%' | b'^' | b']'
+        )
 }
 
 fn unescape_backquote(raw: &str, quoted: bool) -> String {
@@ -492,76 +327,6 @@ fn unescape_backquote(raw: &str, quoted: bool) -> String {
         }
     }
     out
-}
-
-/// Backslash escapes of `$'…'`, `echo -e` and `printf`. `octal_zero`: octal needs a leading `0`.
-pub fn decode_escapes(raw: &str, octal_zero: bool) -> String {
-    let mut bytes: Vec<u8> = Vec::with_capacity(raw.len());
-    let mut rest = raw.as_bytes().iter().copied().peekable();
-    while let Some(b) = rest.next() {
-        if b != b'\\' {
-            bytes.push(b);
-            continue;
-        }
-        let push_char = |bytes: &mut Vec<u8>, code: u32| {
-            let c = char::from_u32(code).unwrap_or('\u{fffd}');
-            bytes.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
-        };
-        // A NUL ends a shell word; it cannot be part of one.
-        let byte = |bytes: &mut Vec<u8>, v: u32| bytes.push(u8::try_from(v & 0xff).unwrap_or(b'?').max(1));
-        match rest.next() {
-            None => bytes.push(b'\\'),
-            Some(b'n') => bytes.push(b'\n'),
-            Some(b't') => bytes.push(b'\t'),
-            Some(b'r') => bytes.push(b'\r'),
-            Some(b'a') => bytes.push(7),
-            Some(b'b') => bytes.push(8),
-            Some(b'e' | b'E') => bytes.push(27),
-            Some(b'f') => bytes.push(12),
-            Some(b'v') => bytes.push(11),
-            Some(b'x') => {
-                let v = digits_of(&mut rest, 2, 16, 0);
-                byte(&mut bytes, v);
-            }
-            Some(b'u') => {
-                let v = digits_of(&mut rest, 4, 16, 0);
-                push_char(&mut bytes, v);
-            }
-            Some(b'U') => {
-                let v = digits_of(&mut rest, 8, 16, 0);
-                push_char(&mut bytes, v);
-            }
-            Some(b'0') if octal_zero => {
-                let v = digits_of(&mut rest, 3, 8, 0);
-                byte(&mut bytes, v);
-            }
-            Some(d @ b'0'..=b'7') => {
-                let v = digits_of(&mut rest, 2, 8, u32::from(d - b'0'));
-                byte(&mut bytes, v);
-            }
-            Some(c @ (b'\\' | b'\'' | b'"' | b'?' | b'$' | b'`')) => bytes.push(c),
-            Some(other) => {
-                bytes.push(b'\\');
-                bytes.push(other);
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
-}
-
-fn digits_of(
-    rest: &mut std::iter::Peekable<impl Iterator<Item = u8>>,
-    limit: u32,
-    radix: u32,
-    first: u32,
-) -> u32 {
-    let mut value = first;
-    for _ in 0..limit {
-        let Some(d) = rest.peek().and_then(|b| char::from(*b).to_digit(radix)) else { break };
-        value = value.wrapping_mul(radix).wrapping_add(d);
-        rest.next();
-    }
-    value
 }
 
 /// The text of a word that holds nothing but text.

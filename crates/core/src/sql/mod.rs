@@ -42,7 +42,14 @@ include!(concat!(env!("OUT_DIR"), "/sql.rs"));
 
 /// Reads SQL and adds what it would change. `base` is where the text starts in its argument.
 pub fn read(text: &str, base: usize, ctx: &Context<'_>, out: &mut Findings) {
-    let all = tokens(text);
+    read_dialect(text, true, base, ctx, out);
+    if text.contains("\\'") {
+        read_dialect(text, false, base, ctx, out);
+    }
+}
+
+fn read_dialect(text: &str, backslash: bool, base: usize, ctx: &Context<'_>, out: &mut Findings) {
+    let all = tokens(text, backslash);
     for statement in all.split(|t| t.t == T::Mark(b';')) {
         let statement = effective(statement);
         let Some(first) = statement.first() else { continue };
@@ -88,7 +95,7 @@ pub fn read(text: &str, base: usize, ctx: &Context<'_>, out: &mut Findings) {
 pub fn read_redis(text: &str, base: usize, ctx: &Context<'_>, out: &mut Findings) {
     let mut start = 0;
     for line in text.split_inclusive(['\n', ';']) {
-        let words = tokens(line);
+        let words = tokens(line, true);
         let known: Vec<&Statement> = REDIS
             .iter()
             .filter(|rule| rule.starts.iter().any(|phrase| begins(&words, phrase)))
@@ -108,7 +115,7 @@ pub fn read_redis(text: &str, base: usize, ctx: &Context<'_>, out: &mut Findings
 
 /// Reads a script of the Mongo shell.
 pub fn read_mongo(text: &str, base: usize, ctx: &Context<'_>, out: &mut Findings) {
-    let all = tokens(text);
+    let all = tokens(text, true);
     let mut rest = all.as_slice();
     while let Some((tok, after)) = rest.split_first() {
         rest = after;
@@ -149,7 +156,7 @@ pub fn looks_like_sql(text: &str) -> bool {
     {
         return false;
     }
-    let all = tokens(text);
+    let all = tokens(text, true);
     let Some(statement) = all.split(|t| t.t == T::Mark(b';')).find(|s| !s.is_empty()) else {
         return false;
     };

@@ -22,10 +22,18 @@ pub(super) struct Tok<'a> {
     pub(super) depth: u16,
 }
 
-/// Tokens of a whole text; `;` ends a statement, and so does the line of a client command.
-pub(super) fn tokens(text: &str) -> Vec<Tok<'_>> {
-    let mut lexer =
-        Lexer { text, at: 0, depth: 0, out: Vec::with_capacity(text.len() / 5 + 4), meta: false };
+/// Tokens of a whole text. Dialects differ on whether a backslash escapes a quote.
+///
+/// `;` ends a statement, and so does the line of a client command.
+pub(super) fn tokens(text: &str, backslash: bool) -> Vec<Tok<'_>> {
+    let mut lexer = Lexer {
+        text,
+        at: 0,
+        depth: 0,
+        out: Vec::with_capacity(text.len() / 5 + 4),
+        meta: false,
+        backslash,
+    };
     while lexer.at < text.len() {
         lexer.step();
     }
@@ -38,6 +46,7 @@ struct Lexer<'a> {
     depth: u16,
     out: Vec<Tok<'a>>,
     meta: bool,
+    backslash: bool,
 }
 
 impl Lexer<'_> {
@@ -57,6 +66,12 @@ impl Lexer<'_> {
         self.at = end.max(self.at + 1);
     }
 
+    fn line_start(&self) -> bool {
+        let before = self.text.as_bytes().get(..self.at).unwrap_or_default();
+        let gap = before.iter().rev().take(64).find(|b| !matches!(b, b' ' | b'\t'));
+        gap.is_none_or(|&b| b == b'\n')
+    }
+
     fn fresh(&self) -> bool {
         self.out.last().is_none_or(|t| t.t == T::Mark(b';'))
     }
@@ -68,10 +83,11 @@ impl Lexer<'_> {
                 self.meta = false;
                 self.push(T::Mark(b';'), self.at + 1);
             }
-            (b'-', b'-') => self.at = self.find(self.at, "\n"),
-            (b'#', _) if self.byte(self.at.wrapping_sub(1)) != b'>' => {
+            // Where dialects differ, what may be a statement is not taken for a comment.
+            (b'-', b'-') if self.byte(self.at + 2) <= b' ' || self.line_start() => {
                 self.at = self.find(self.at, "\n");
             }
+            (b'#', _) if self.line_start() => self.at = self.find(self.at, "\n"),
             // MySQL runs what stands in `/*! … */`.
             (b'/', b'*') if self.byte(self.at + 2) == b'!' => {
                 self.at += 3;
@@ -119,7 +135,7 @@ impl Lexer<'_> {
         let mut end = self.at + 1;
         while end < self.text.len() {
             let b = self.byte(end);
-            let escapes = b == b'\\' && quote == b'\'';
+            let escapes = b == b'\\' && quote == b'\'' && self.backslash;
             if escapes || (b == quote && self.byte(end + 1) == quote) {
                 end += 1;
             } else if b == quote {

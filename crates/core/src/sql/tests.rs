@@ -68,6 +68,11 @@ fn the_seed_and_the_table_of_the_mission() {
     assert_eq!(tier("DELETE FROM a USING (SELECT 1 WHERE 2=3) b"), Tier::Medium);
     assert_eq!(tier("DELETE FROM a WHERE id = 1 OR 1=1"), Tier::Medium);
     assert_eq!(tier("EXPLAIN ANALYZE DELETE FROM a"), Tier::Medium);
+    // What one dialect takes for a comment or a string another one runs.
+    assert_eq!(tier(r"SELECT '\'; DROP TABLE a; --'"), Tier::Medium);
+    assert_eq!(tier("SELECT 1 # 2; DROP TABLE a"), Tier::Medium);
+    assert_eq!(tier("SELECT 1--1; DROP TABLE a"), Tier::Medium);
+    assert_eq!(tier("# DROP TABLE a\nSELECT 1"), Tier::Safe);
     assert_eq!(tier("FROBNICATE x"), Tier::Low);
     assert_eq!(tier(""), Tier::Safe);
 }

@@ -34,195 +34,72 @@ const STYLED: &[(u32, u32, char)] = &[
     (0x1F1E6, 26, 'a'),
 ];
 
+/// The plain letters of U+00C0 to U+024F, in order; a dot where there is none.
+const LATIN: &str = "\
+    aaaaaa.ceeeeiiiidnooooo.ouuuuy..aaaaaa.ceeeeiiiidnooooo.ouuuuy.yaaaaaaccccccccdd\
+    ddeeeeeeeeeegggggggghhhhiiiiiiiiii..jjkkkllllllllllnnnnnnnnnoooooo..rrrrrrssssss\
+    ssttttttuuuuuuuuuuuuwwyyyzzzzzzsbb.....cc.....e..ff.............oo.............u\
+    u............................aaiioouuuuuuuuuueaaaa....ggkkoooo..j...gg..nnaa....\
+    aaaaeeeeiiiioooorrrruuuusstt..hh......aaeeooooooooyy...............b............";
+
+/// The plain letters of U+1E00 to U+1EFF, in order; a dot where there is none.
+const LATIN_MORE: &str = "\
+    aabbbbbbccddddddddddeeeeeeeeeeffgghhhhhhhhhhiiiikkkkkkllllllllmmmmmmnnnnnnnnoooo\
+    oooopppprrrrrrrrssssssssssttttttttuuuuuuuuuuvvvvwwwwwwwwwwxxxxyyzzzzzzhtwy......\
+    aaaaaaaaaaaaaaaaaaaaaaaaeeeeeeeeeeeeeeeeiiiioooooooooooooooooooooooouuuuuuuuuuuu\
+    uuyyyyyyyy......";
+
+/// Small capitals and letter-like signs, each followed by its plain letter.
+const SIGNS: &str = "ᴀaɑaªaʙbɓbᴄcℂcᴅdɖdɗdᴇeɛeꜰfɡgɢgʜhℎhɪiℹiᴊjᴋkʟlℓl\
+    ᴍmɴnⁿnᴏoºoᴘpʀrꜱsᴛtᴜuᴠvᴡwʏyᴢz";
+
 /// The base of an accented letter, a small capital or a letter-like sign.
 fn base(c: char) -> Option<char> {
+    let code = u32::from(c);
+    let plain = |table: &str, first: u32| {
+        let at = usize::try_from(code.checked_sub(first)?).ok()?;
+        table.as_bytes().get(at).map(|b| char::from(*b)).filter(|b| *b != '.')
+    };
+    match c {
+        '\u{C0}'..='\u{24F}' => plain(LATIN, 0xC0),
+        '\u{1E00}'..='\u{1EFF}' => plain(LATIN_MORE, 0x1E00),
+        'ª'
+        | 'º'
+        | '\u{250}'..='\u{2AF}'
+        | '\u{1D00}'..='\u{1D7F}'
+        | '\u{207F}'
+        | '\u{2100}'..='\u{214F}'
+        | '\u{A730}'
+        | '\u{A731}' => {
+            let mut signs = SIGNS.chars();
+            signs.find(|s| *s == c).and_then(|_| signs.next())
+        }
+        _ => other_base(c),
+    }
+}
+
+/// The base of a Greek, Cyrillic, Arabic or Devanagari letter.
+fn other_base(c: char) -> Option<char> {
     Some(match c {
-        '\u{AA}'
-        | '\u{E0}'..='\u{E5}'
-        | '\u{101}'
-        | '\u{103}'
-        | '\u{105}'
-        | '\u{1CE}'
-        | '\u{1DF}'
-        | '\u{1FB}'
-        | '\u{201}'
-        | '\u{203}'
-        | '\u{227}'
-        | '\u{251}'
-        | '\u{1D00}'
-        | '\u{1EA1}'
-        | '\u{1EA3}'
-        | '\u{1EA5}'
-        | '\u{1EA7}'
-        | '\u{1EA9}'
-        | '\u{1EAB}'
-        | '\u{1EAD}'
-        | '\u{1EAF}'
-        | '\u{1EB1}'
-        | '\u{1EB3}'
-        | '\u{1EB5}'
-        | '\u{1EB7}' => 'a',
-        '\u{180}' | '\u{253}' | '\u{299}' | '\u{1E03}' | '\u{1E05}' | '\u{1E07}' => 'b',
-        '\u{E7}' | '\u{107}' | '\u{109}' | '\u{10B}' | '\u{10D}' | '\u{188}' | '\u{1D04}'
-        | '\u{1E09}' | '\u{2102}' => 'c',
-        '\u{F0}'
-        | '\u{10F}'
-        | '\u{111}'
-        | '\u{256}'..='\u{257}'
-        | '\u{1D05}'
-        | '\u{1E0B}'
-        | '\u{1E0D}'
-        | '\u{1E0F}'
-        | '\u{1E11}'
-        | '\u{1E13}' => 'd',
-        '\u{E8}'..='\u{EB}'
-        | '\u{113}'
-        | '\u{115}'
-        | '\u{117}'
-        | '\u{119}'
-        | '\u{11B}'
-        | '\u{1DD}'
-        | '\u{205}'
-        | '\u{207}'
-        | '\u{25B}'
-        | '\u{1D07}'
-        | '\u{1EB9}'
-        | '\u{1EBB}'
-        | '\u{1EBD}'
-        | '\u{1EBF}'
-        | '\u{1EC1}'
-        | '\u{1EC3}'
-        | '\u{1EC5}'
-        | '\u{1EC7}' => 'e',
-        '\u{192}' | '\u{1E1F}' | '\u{A730}' => 'f',
-        '\u{11D}'
-        | '\u{11F}'
-        | '\u{121}'
-        | '\u{123}'
-        | '\u{1E7}'
-        | '\u{1F5}'
-        | '\u{261}'..='\u{262}'
-        | '\u{1E21}' => 'g',
-        '\u{125}' | '\u{127}' | '\u{29C}' | '\u{1E23}' | '\u{1E25}' | '\u{1E27}' | '\u{1E29}'
-        | '\u{1E2B}' | '\u{210E}' => 'h',
-        '\u{EC}'..='\u{EF}'
-        | '\u{129}'
-        | '\u{12B}'
-        | '\u{12D}'
-        | '\u{12F}'
-        | '\u{131}'
-        | '\u{1D0}'
-        | '\u{209}'
-        | '\u{20B}'
-        | '\u{26A}'
-        | '\u{1E2D}'
-        | '\u{1E2F}'
-        | '\u{1EC9}'
-        | '\u{1ECB}'
-        | '\u{2139}' => 'i',
-        '\u{135}' | '\u{1F0}' | '\u{1D0A}' => 'j',
-        '\u{137}'..='\u{138}' | '\u{1E9}' | '\u{1D0B}' | '\u{1E31}' | '\u{1E33}' | '\u{1E35}' => {
-            'k'
-        }
-        '\u{13A}' | '\u{13C}' | '\u{13E}' | '\u{140}' | '\u{142}' | '\u{29F}' | '\u{1E37}'
-        | '\u{1E39}' | '\u{1E3B}' | '\u{1E3D}' | '\u{2113}' => 'l',
-        '\u{1D0D}' | '\u{1E3F}' | '\u{1E41}' | '\u{1E43}' => 'm',
-        '\u{F1}'
-        | '\u{144}'
-        | '\u{146}'
-        | '\u{148}'..='\u{149}'
-        | '\u{14B}'
-        | '\u{1F9}'
-        | '\u{274}'
-        | '\u{1E45}'
-        | '\u{1E47}'
-        | '\u{1E49}'
-        | '\u{207F}' => 'n',
-        '\u{BA}'
-        | '\u{F2}'..='\u{F6}'
-        | '\u{F8}'
-        | '\u{14D}'
-        | '\u{14F}'
-        | '\u{151}'
-        | '\u{1A1}'
-        | '\u{1D2}'
-        | '\u{1EB}'
-        | '\u{20D}'
-        | '\u{20F}'
-        | '\u{22F}'
-        | '\u{1D0F}'
-        | '\u{1ECD}'
-        | '\u{1ECF}'
-        | '\u{1ED1}'
-        | '\u{1ED3}'
-        | '\u{1ED5}'
-        | '\u{1ED7}'
-        | '\u{1ED9}'
-        | '\u{1EDB}'
-        | '\u{1EDD}'
-        | '\u{1EDF}'
-        | '\u{1EE1}'
-        | '\u{1EE3}' => 'o',
-        '\u{1D18}' | '\u{1E55}' | '\u{1E57}' => 'p',
-        '\u{155}' | '\u{157}' | '\u{159}' | '\u{211}' | '\u{213}' | '\u{280}' | '\u{1E59}'
-        | '\u{1E5B}' | '\u{1E5D}' | '\u{1E5F}' => 'r',
-        '\u{15B}' | '\u{15D}' | '\u{15F}' | '\u{161}' | '\u{17F}' | '\u{219}' | '\u{1E61}'
-        | '\u{1E63}' | '\u{1E65}' | '\u{1E67}' | '\u{A731}' => 's',
-        '\u{163}' | '\u{165}' | '\u{167}' | '\u{21B}' | '\u{1D1B}' | '\u{1E6B}' | '\u{1E6D}'
-        | '\u{1E6F}' | '\u{1E71}' => 't',
-        '\u{F9}'..='\u{FC}'
-        | '\u{169}'
-        | '\u{16B}'
-        | '\u{16D}'
-        | '\u{16F}'
-        | '\u{171}'
-        | '\u{173}'
-        | '\u{1B0}'
-        | '\u{1D4}'
-        | '\u{1D6}'
-        | '\u{1D8}'
-        | '\u{1DA}'
-        | '\u{1DC}'
-        | '\u{215}'
-        | '\u{217}'
-        | '\u{1D1C}'
-        | '\u{1EE5}'
-        | '\u{1EE7}'
-        | '\u{1EE9}'
-        | '\u{1EEB}'
-        | '\u{1EED}'
-        | '\u{1EEF}'
-        | '\u{1EF1}' => 'u',
-        '\u{1D20}' | '\u{1E7D}' | '\u{1E7F}' => 'v',
-        '\u{175}' | '\u{1D21}' | '\u{1E81}' | '\u{1E83}' | '\u{1E85}' | '\u{1E87}' | '\u{1E89}' => {
-            'w'
-        }
-        '\u{1E8B}' | '\u{1E8D}' => 'x',
-        '\u{FD}' | '\u{FF}' | '\u{177}' | '\u{28F}' | '\u{1E8F}' | '\u{1EF3}' | '\u{1EF5}'
-        | '\u{1EF7}' | '\u{1EF9}' => 'y',
-        '\u{17A}' | '\u{17C}' | '\u{17E}' | '\u{1D22}' | '\u{1E91}' | '\u{1E93}' | '\u{1E95}' => {
-            'z'
-        }
-        '\u{450}'..='\u{451}' => 'е',
-        '\u{439}' | '\u{45D}' => 'и',
-        '\u{457}' => 'і',
-        '\u{453}' | '\u{491}' => 'г',
-        '\u{45C}' => 'к',
-        '\u{45E}' => 'у',
-        '\u{3AC}' | '\u{1F00}'..='\u{1F01}' => 'α',
-        '\u{3AD}' => 'ε',
-        '\u{3AE}' => 'η',
-        '\u{390}' | '\u{3AF}' | '\u{3CA}' => 'ι',
-        '\u{3CC}' => 'ο',
-        '\u{3B0}' | '\u{3CB}' | '\u{3CD}' => 'υ',
-        '\u{3CE}' => 'ω',
-        '\u{3C2}' => 'σ',
-        '\u{622}'..='\u{623}' | '\u{625}' | '\u{671}' => 'ا',
-        '\u{649}' => 'ي',
-        '\u{629}' => 'ه',
+        'ά' => 'α',
+        'έ' => 'ε',
+        'ή' => 'η',
+        'ί' | 'ϊ' | 'ΐ' => 'ι',
+        'ό' => 'ο',
+        'ύ' | 'ϋ' | 'ΰ' => 'υ',
+        'ώ' => 'ω',
+        'ς' => 'σ',
+        'ё' | 'ѐ' => 'е',
+        'й' | 'ѝ' => 'и',
+        'ї' => 'і',
+        'ґ' | 'ѓ' => 'г',
+        'ќ' => 'к',
+        'ў' => 'у',
+        'أ' | 'إ' | 'آ' | 'ٱ' => 'ا',
+        'ى' | '\u{6CC}' => 'ي',
+        'ة' => 'ه',
         '\u{6A9}' => 'ك',
-        '\u{6CC}' => 'ي',
-        '\u{901}' => 'ं',
+        '\u{901}' => '\u{902}',
         '\u{929}' => 'न',
         '\u{931}' => 'र',
         '\u{958}' => 'क',

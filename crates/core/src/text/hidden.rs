@@ -103,11 +103,10 @@ impl Escape {
     fn continues(&mut self, c: char) -> bool {
         let (state, part) = match (*self, c) {
             (Escape::Begun, '[') => (Escape::Csi, true),
-            (Escape::Begun, ']') => (Escape::Osc, true),
             (Escape::Begun, '(' | ')') | (Escape::Csi, '0'..='?' | ' '..='/') => (*self, true),
-            (Escape::Begun | Escape::Csi, '@'..='~') => (Escape::None, true),
             (Escape::Osc, '\u{7}') => (Escape::None, true),
-            (Escape::Osc, '\u{20}'..) => (Escape::Osc, true),
+            (Escape::Begun, ']') | (Escape::Osc, '\u{20}'..) => (Escape::Osc, true),
+            (Escape::Begun | Escape::Csi, _) => (Escape::None, matches!(c, '@'..='~')),
             _ => (Escape::None, false),
         };
         *self = state;

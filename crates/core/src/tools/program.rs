@@ -9,7 +9,7 @@ impl Reader<'_, '_> {
     /// One command: a text, or a program with its arguments.
     pub(super) fn shell(&mut self, value: &Value<'_>) {
         match value {
-            Value::String(text) => crate::shell::read_nested(text, 0, &self.ctx, 0, self.out),
+            Value::String(text) => crate::shell::read(text, &self.ctx, self.out),
             Value::Array(list) => {
                 let words: Option<Vec<&str>> = list.iter().map(Value::as_str).collect();
                 match words.as_deref() {
@@ -17,7 +17,7 @@ impl Reader<'_, '_> {
                     Some([shell, flags, script])
                         if is_shell(shell) && flags.starts_with('-') && flags.ends_with('c') =>
                     {
-                        crate::shell::read_nested(script, 0, &self.ctx, 0, self.out);
+                        crate::shell::read(script, &self.ctx, self.out);
                     }
                     // No program has a blank in its name: these are lines.
                     Some(lines @ [first, ..]) if first.contains(char::is_whitespace) => {
@@ -45,7 +45,7 @@ impl Reader<'_, '_> {
     /// Reads shell that was put together here: its places mean nothing to the reader.
     fn made_shell(&mut self, text: &str) {
         let from = self.out.list.len();
-        crate::shell::read_nested(text, 0, &self.ctx, 0, self.out);
+        crate::shell::read(text, &self.ctx, self.out);
         for finding in self.out.list.iter_mut().skip(from) {
             finding.span = None;
         }
@@ -75,7 +75,7 @@ impl Reader<'_, '_> {
     /// Code in the language that another argument names.
     pub(super) fn code(&mut self, text: &str) {
         match self.language.unwrap_or(Tongue::Code(Language::Python)) {
-            Tongue::Shell => crate::shell::read_nested(text, 0, &self.ctx, 0, self.out),
+            Tongue::Shell => crate::shell::read(text, &self.ctx, self.out),
             Tongue::Code(language) => crate::code::read(language, text, 0, &self.ctx, self.out),
         }
     }

@@ -44,11 +44,12 @@ pub(super) fn sensitive(path: &str, access: Access) -> Option<Sensitive> {
     if access == Access::Delete && clean.contains('*') {
         tier = tier.max(Tier::High);
     }
-    if tier < Tier::Medium {
+    let own = matches!(class.id, "countersign" | "agent-control" | "agent-instructions")
+        && access != Access::Read;
+    if tier < Tier::Medium && !own {
         return None;
     }
     let secret = class.cost(Act::Read) >= Tier::Medium;
-    let own = matches!(class.id, "countersign" | "agent-control") && access != Access::Read;
     let say = format!("{verb} {}.", class.name);
     Some(Sensitive { code, tier, say: Cow::Owned(say), secret, own })
 }

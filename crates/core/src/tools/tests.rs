@@ -188,7 +188,7 @@ fn crisis_decisions_wait_in_every_mode() {
 #[test]
 fn findings_say_which_argument_they_mean() {
     let seen = judged("read_multiple_files", r#"{"paths":["a","/etc/shadow"]}"#);
-    let found = seen.reasons.iter().find(|r| r.code == "path.credentials").expect("found");
+    let found = seen.reasons.iter().find(|r| r.code == "path.read").expect("found");
     assert_eq!(found.argument, "/paths/1");
     let seen =
         judged("post_note_to_web", r#"{"x":{"y~/":"ghp_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"}}"#);

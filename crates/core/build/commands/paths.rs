@@ -1,0 +1,117 @@
+//! `rules/paths.toml` → path classes and their patterns by first part.
+
+use std::collections::BTreeMap;
+
+use super::schema::PathFile;
+use super::source::{glob, put, tier};
+
+/// Path classes in file order: the first pattern that fits decides.
+pub fn write_paths(file: &PathFile, s: &mut String) -> Result<(), String> {
+    put(
+        s,
+        "/// Path classes, the order of `rules/paths.toml`.\npub static CLASSES: &[PathClass] = &[\n",
+    );
+    for c in &file.class {
+        let wrap = |e: String| format!("path class `{}`: {e}", c.id);
+        put(
+            s,
+            format!(
+                "PathClass {{ id: {:?}, name: {:?}, read: {}, write: {}, delete: {}, delete_tree: {}, change: {}, change_tree: {} }},\n",
+                c.id,
+                c.name,
+                tier(&c.read).map_err(wrap)?,
+                tier(&c.write).map_err(wrap)?,
+                tier(&c.delete).map_err(wrap)?,
+                tier(&c.delete_tree).map_err(wrap)?,
+                tier(&c.change).map_err(wrap)?,
+                tier(&c.change_tree).map_err(wrap)?
+            ),
+        );
+    }
+    put(s, "];\n");
+    write_patterns(file, s);
+    Ok(())
+}
+
+/// The patterns, by what of a path they look at.
+fn write_patterns(file: &PathFile, s: &mut String) {
+    let mut names: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut dirs: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut name_globs = Vec::new();
+    let mut kinds: [(&str, BTreeMap<String, Vec<String>>); 3] =
+        [("ROOT", BTreeMap::new()), ("HOME", BTreeMap::new()), ("LOCAL", BTreeMap::new())];
+    for (i, c) in file.class.iter().enumerate() {
+        for p in &c.paths {
+            if let Some(name) = p.strip_prefix("name:") {
+                if name.contains('*') {
+                    name_globs.push(format!("({}, {i})", glob(name)));
+                } else {
+                    names.entry(name).or_insert(i);
+                }
+                continue;
+            }
+            if let Some(name) = p.strip_prefix("dir:") {
+                dirs.entry(name).or_insert(i);
+                continue;
+            }
+            let kind = usize::from(!p.starts_with('/')) + usize::from(!p.starts_with(['/', '~']));
+            let first = first_part(p).filter(|f| !f.contains('*')).unwrap_or_default();
+            if let Some((_, map)) = kinds.get_mut(kind) {
+                map.entry(first.to_owned()).or_default().push(path_pattern(p, i));
+            }
+        }
+    }
+    put(
+        s,
+        format!(
+            "/// Last parts of paths with their class, sorted.\npub static NAMES: &[(&str, u8)] = &{:?};\n",
+            names.into_iter().collect::<Vec<_>>()
+        ),
+    );
+    put(
+        s,
+        format!(
+            "/// Any part of a path with its class, sorted.\npub static DIRS: &[(&str, u8)] = &{:?};\n",
+            dirs.into_iter().collect::<Vec<_>>()
+        ),
+    );
+    put(
+        s,
+        format!(
+            "/// Last parts with stars.\npub static NAME_GLOBS: &[(Glob, u8)] = &[{}];\n",
+            name_globs.join(", ")
+        ),
+    );
+    for (kind, map) in kinds {
+        put(
+            s,
+            format!(
+                "/// Patterns by their first part, sorted; those under `\"\"` hold for every path.\npub static {kind}_PATHS: &[(&str, &[PathPattern])] = &[\n"
+            ),
+        );
+        for (first, patterns) in map {
+            put(s, format!("({first:?}, &[{}]),\n", patterns.join(", ")));
+        }
+        put(s, "];\n");
+    }
+}
+
+/// `/etc/x` → `etc`, `~/.ssh/x` → `.ssh`, `.git/x` → `.git`.
+fn first_part(path: &str) -> Option<&str> {
+    let rest = path.strip_prefix("~/").or(path.strip_prefix('/')).unwrap_or(path);
+    rest.split('/').next().filter(|p| *p != "~")
+}
+
+fn path_pattern(p: &str, class: usize) -> String {
+    let (shape, text) = if let Some(folder) = p.strip_suffix("**") {
+        let folder = folder.strip_suffix('/').unwrap_or(folder);
+        (if folder.contains('*') { "PartsTree" } else { "Tree" }, folder)
+    } else if !p.contains('*') || p == "*" || p == ".*" {
+        ("Exact", p)
+    } else if let Some(folder) = p.strip_suffix("/*").filter(|f| !f.contains('*')) {
+        ("Star", folder)
+    } else {
+        ("Parts", p)
+    };
+    format!("PathPattern {{ text: {text:?}, shape: PathShape::{shape}, class: {class} }}")
+}

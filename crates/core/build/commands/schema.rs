@@ -1,0 +1,175 @@
+//! The rule files' shape.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct File {
+    #[serde(default)]
+    pub program: Vec<Program>,
+    #[serde(default)]
+    pub rule: Vec<Rule>,
+    #[serde(default)]
+    pub assignment: Vec<Assignment>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a word of the rule files")]
+pub struct Program {
+    pub names: Vec<String>,
+    pub base: String,
+    #[serde(default)]
+    pub say: String,
+    #[serde(default)]
+    pub single_dash: bool,
+    #[serde(default)]
+    pub posix: bool,
+    #[serde(default)]
+    pub values: Vec<String>,
+    #[serde(default)]
+    pub touches: BTreeMap<String, String>,
+    #[serde(default)]
+    pub exec: Vec<String>,
+    #[serde(default)]
+    pub operands: String,
+    #[serde(default)]
+    pub first_if: Vec<String>,
+    #[serde(default)]
+    pub in_place: Vec<String>,
+    #[serde(default)]
+    pub recursive: Vec<String>,
+    #[serde(default)]
+    pub dry: Vec<String>,
+    #[serde(default)]
+    pub keys: BTreeMap<String, String>,
+    #[serde(default)]
+    pub wrapper: Vec<Wrapper>,
+    pub interpreter: Option<Interpreter>,
+    #[serde(default)]
+    pub fetches: bool,
+    #[serde(default)]
+    pub sends: bool,
+    #[serde(default)]
+    pub inert: bool,
+    #[serde(default)]
+    pub effects: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a word of the rule files")]
+pub struct Wrapper {
+    #[serde(default)]
+    pub sub: String,
+    #[serde(default)]
+    pub skip: u8,
+    pub inner: String,
+    #[serde(default)]
+    pub assignments: bool,
+    #[serde(default)]
+    pub root: bool,
+    #[serde(default)]
+    pub shell_when_bare: bool,
+    #[serde(default)]
+    pub after_dashes: bool,
+    #[serde(default)]
+    pub feeds: bool,
+    #[serde(default)]
+    pub elsewhere: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Interpreter {
+    pub speech: String,
+    #[serde(default)]
+    pub stdin: bool,
+    #[serde(default)]
+    pub script: bool,
+    pub inline: String,
+    pub bare: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a word of the rule files")]
+pub struct Rule {
+    pub id: String,
+    pub programs: Vec<String>,
+    pub tier: String,
+    pub say: String,
+    pub safer: Option<String>,
+    #[serde(default)]
+    pub sub: Vec<String>,
+    #[serde(default)]
+    pub flags: Vec<String>,
+    #[serde(default)]
+    pub all_flags: Vec<String>,
+    #[serde(default)]
+    pub not_flags: Vec<String>,
+    #[serde(default)]
+    pub operand: Vec<String>,
+    #[serde(default)]
+    pub not_operand: Vec<String>,
+    #[serde(default)]
+    pub first: Vec<String>,
+    #[serde(default)]
+    pub last: Vec<String>,
+    #[serde(default)]
+    pub arg: Vec<String>,
+    #[serde(default)]
+    pub option: BTreeMap<String, Vec<String>>,
+    #[serde(default)]
+    pub min_operands: u8,
+    pub max_operands: Option<u8>,
+    #[serde(default)]
+    pub stdin: bool,
+    #[serde(default)]
+    pub root: bool,
+    #[serde(default)]
+    pub computed: bool,
+    #[serde(default)]
+    pub settings: bool,
+    #[serde(default)]
+    pub effects: Vec<String>,
+    #[serde(default)]
+    pub irreversible: bool,
+    pub examples: Vec<String>,
+    pub counter_examples: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Assignment {
+    pub id: String,
+    pub names: Vec<String>,
+    #[serde(default)]
+    pub values: Vec<String>,
+    pub tier: String,
+    pub say: String,
+    pub examples: Vec<String>,
+    pub counter_examples: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PathFile {
+    pub class: Vec<PathClass>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PathClass {
+    pub id: String,
+    pub name: String,
+    pub paths: Vec<String>,
+    pub read: String,
+    pub write: String,
+    pub delete: String,
+    pub delete_tree: String,
+    pub change: String,
+    pub change_tree: String,
+}

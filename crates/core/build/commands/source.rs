@@ -1,0 +1,152 @@
+//! Small pieces of Rust source: tiers, effects, globs, flags.
+
+use std::collections::BTreeMap;
+
+pub fn touch_pairs(map: &BTreeMap<String, String>) -> Result<String, String> {
+    let mut s = String::new();
+    for (name, kind) in map {
+        put(&mut s, format!("({name:?}, {}), ", touch(kind)?));
+    }
+    Ok(s)
+}
+
+pub fn touch(kind: &str) -> Result<&'static str, String> {
+    Ok(match kind {
+        "-" | "skip" => "Touch::Skip",
+        "read" => "Touch::Read",
+        "write" => "Touch::Write",
+        "append" => "Touch::Append",
+        "delete" => "Touch::Delete",
+        "change" => "Touch::Change",
+        "run" => "Touch::Run",
+        "shell" => "Touch::Shell",
+        "bang" => "Touch::Bang",
+        "code" => "Touch::Code",
+        "sql" => "Touch::Sql",
+        "net" => "Touch::Net",
+        "upload" => "Touch::Upload",
+        other => return Err(format!("no touch `{other}`")),
+    })
+}
+
+/// `- read* write` → lead, rest, tail.
+pub fn operands(text: &str) -> Result<String, String> {
+    let (mut lead, mut tail, mut rest) = (Vec::new(), Vec::new(), None);
+    for word in text.split_whitespace() {
+        if let Some(kind) = word.strip_suffix('*') {
+            if rest.replace(touch(kind)?).is_some() {
+                return Err(format!("operands `{text}` repeat twice"));
+            }
+        } else if rest.is_none() {
+            lead.push(touch(word)?);
+        } else {
+            tail.push(touch(word)?);
+        }
+    }
+    Ok(format!(
+        "Operands {{ lead: &[{}], rest: {}, tail: &[{}] }}",
+        lead.join(", "),
+        rest.unwrap_or("Touch::Skip"),
+        tail.join(", ")
+    ))
+}
+
+pub fn effects(names: &[String]) -> Result<String, String> {
+    const KNOWN: [(&str, &str); 17] = [
+        ("read", "Read"),
+        ("write", "Write"),
+        ("delete", "Delete"),
+        ("exec", "Exec"),
+        ("net_out", "NetOut"),
+        ("net_in", "NetIn"),
+        ("privilege", "Privilege"),
+        ("persist", "Persist"),
+        ("publish", "Publish"),
+        ("service", "Service"),
+        ("send", "Send"),
+        ("money", "Money"),
+        ("secret", "Secret"),
+        ("self_change", "SelfChange"),
+        ("delegate", "Delegate"),
+        ("remote", "Remote"),
+        ("crisis", "Crisis"),
+    ];
+    let mut parts = Vec::new();
+    for name in names {
+        let (_, variant) =
+            KNOWN.iter().find(|(n, _)| n == name).ok_or_else(|| format!("no effect `{name}`"))?;
+        parts.push(format!("Effect::{variant}"));
+    }
+    Ok(format!("&[{}]", parts.join(", ")))
+}
+
+pub fn tier(label: &str) -> Result<&'static str, String> {
+    Ok(match label {
+        "SAFE" => "Tier::Safe",
+        "LOW" => "Tier::Low",
+        "MEDIUM" => "Tier::Medium",
+        "HIGH" => "Tier::High",
+        "CRITICAL" => "Tier::Critical",
+        other => return Err(format!("no tier `{other}`")),
+    })
+}
+
+pub fn globs(items: &[String]) -> String {
+    let parts: Vec<String> = items.iter().map(|i| glob(i)).collect();
+    format!("&[{}]", parts.join(", "))
+}
+
+/// Sorts a pattern by its shape and notes the bytes a text must hold to fit it.
+pub fn glob(pattern: &str) -> String {
+    let (pattern, fold) = match pattern.strip_prefix("(?i)") {
+        Some(rest) => (rest, true),
+        None => (pattern, false),
+    };
+    let bare = |t: &str| !t.contains(['*', '?']);
+    let (shape, text) = if fold {
+        ("General", pattern)
+    } else if pattern == "*" {
+        ("Any", "")
+    } else if bare(pattern) {
+        ("Exact", pattern)
+    } else if let Some(t) = pattern.strip_suffix('*').filter(|t| bare(t)) {
+        ("Prefix", t)
+    } else if let Some(t) = pattern.strip_prefix('*').filter(|t| bare(t)) {
+        ("Suffix", t)
+    } else if let Some(t) =
+        pattern.strip_prefix('*').and_then(|t| t.strip_suffix('*')).filter(|t| bare(t))
+    {
+        ("Contains", t)
+    } else {
+        ("General", pattern)
+    };
+    let needs = text
+        .bytes()
+        .filter(|b| !(matches!(b, b'*' | b'?') || fold && b.is_ascii_alphabetic()))
+        .fold(0u64, |set, b| set | 1 << (b & 63));
+    format!("Glob {{ text: {text:?}, shape: Shape::{shape}, fold: {fold}, needs: {needs:#x} }}")
+}
+
+pub fn flag(name: &str) -> String {
+    let mut chars = name.chars();
+    let letter = match (chars.next(), chars.next(), chars.next()) {
+        (Some('-'), Some(c), None) if c != '*' => format!("Some({c:?})"),
+        _ => "None".to_owned(),
+    };
+    let pattern =
+        if name.contains('*') { format!("Some({})", glob(name)) } else { "None".to_owned() };
+    format!("Flag {{ text: {name:?}, letter: {letter}, glob: {pattern} }}")
+}
+
+pub fn flags(items: &[String]) -> String {
+    let parts: Vec<String> = items.iter().map(|i| flag(i)).collect();
+    format!("&[{}]", parts.join(", "))
+}
+
+pub fn list(items: &[String]) -> String {
+    format!("&{items:?}")
+}
+
+pub fn put(s: &mut String, text: impl AsRef<str>) {
+    s.push_str(text.as_ref());
+}

@@ -1,0 +1,179 @@
+//! What a `$` begins: variables, `${…}`, substitutions, arithmetic.
+
+use std::borrow::Cow;
+
+use super::ast::{List, Node, Operation, Part, Parts, Word};
+use super::reader::{Outcome, Problem, Reader, Until};
+use super::word::Close;
+
+impl<'a> Reader<'a> {
+    pub(super) fn dollar(&mut self, parts: &mut Vec<Part<'a>>, quoted: bool) -> Outcome<()> {
+        let start = self.at;
+        match self.peek_at(1) {
+            Some(b'(') if self.peek_at(2) == Some(b'(') && self.is_arithmetic(self.at + 3) => {
+                self.at += 3;
+                let lists = self.deeper(Self::arithmetic)?;
+                parts.push(Part::Arithmetic { lists });
+            }
+            Some(b'(') => {
+                self.at += 2;
+                let list = self.deeper(|r| r.list(Until::Paren))?;
+                parts.push(Part::Command { list, quoted });
+            }
+            Some(b'{') => {
+                self.at += 2;
+                let part = self.deeper(|r| r.braced(quoted))?;
+                parts.push(part);
+            }
+            Some(b'[') => {
+                while self.peek().is_some_and(|b| b != b']') {
+                    self.at += 1;
+                }
+                self.at += 1;
+                parts.push(Part::Arithmetic { lists: Vec::new() });
+            }
+            Some(b) if b.is_ascii_alphabetic() || b == b'_' => {
+                let mut end = start + 1;
+                while self.bytes.get(end).is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'_') {
+                    end += 1;
+                }
+                self.at = end;
+                let name = self.slice(start + 1, end);
+                parts.push(Part::Variable { name, operation: Operation::Plain, quoted });
+            }
+            Some(b'0'..=b'9' | b'@' | b'*' | b'#' | b'?' | b'-' | b'$' | b'!') => {
+                self.at += 2;
+                let name = self.slice(start + 1, start + 2);
+                parts.push(Part::Variable { name, operation: Operation::Plain, quoted });
+            }
+            _ => {
+                self.at += 1;
+                parts.push(Part::Quoted(Cow::Borrowed("$")));
+            }
+        }
+        Ok(())
+    }
+
+    /// `${…}` after its opening.
+    fn braced(&mut self, quoted: bool) -> Outcome<Part<'a>> {
+        let indirect = matches!(self.peek(), Some(b'!' | b'#'))
+            && !matches!(self.peek_at(1), Some(b'}' | b':' | b'-' | b'+' | b'=' | b'%'));
+        if indirect {
+            self.at += 1;
+        }
+        let start = self.at;
+        while self.peek().is_some_and(|b| b.is_ascii_alphanumeric() || b == b'_') {
+            self.at += 1;
+        }
+        if self.at == start
+            && matches!(self.peek(), Some(b'@' | b'*' | b'#' | b'?' | b'-' | b'$' | b'!'))
+        {
+            self.at += 1;
+        }
+        let name = self.slice(start, self.at);
+        let subscript = self.at;
+        if self.peek() == Some(b'[') {
+            while self.peek().is_some_and(|b| b != b']' && b != b'}') {
+                self.at += 1;
+            }
+            if self.peek() == Some(b']') {
+                self.at += 1;
+            }
+        }
+        // "${list[@]}" is all elements as words of their own.
+        let quoted = quoted && self.slice(subscript, self.at) != "[@]";
+        let operation = match (self.peek(), self.peek_at(1)) {
+            (None, _) => return Err(Problem::Unclosed),
+            (Some(b'}'), _) if !indirect => {
+                self.at += 1;
+                Operation::Plain
+            }
+            (Some(b':'), Some(b'-' | b'=')) => Operation::Default(self.operand(2)?),
+            (Some(b'-' | b'='), _) => Operation::Default(self.operand(1)?),
+            (Some(b':'), Some(b'+')) => Operation::Alternative(self.operand(2)?),
+            (Some(b'+'), _) => Operation::Alternative(self.operand(1)?),
+            (Some(b':'), Some(b'?')) => Operation::Other(self.operand(2)?),
+            (Some(b':'), _) => {
+                let word = self.operand(1)?;
+                Operation::Slice(self.slice(word.start, word.end))
+            }
+            _ => Operation::Other(self.operand(0)?),
+        };
+        Ok(Part::Variable { name, operation, quoted })
+    }
+
+    fn operand(&mut self, skip: usize) -> Outcome<Box<Word<'a>>> {
+        self.at += skip;
+        let start = self.at;
+        let mut parts = Vec::new();
+        self.double(&mut parts, Close::Brace)?;
+        Ok(Box::new(Word { parts: Parts::Many(parts), start, end: self.at - 1 }))
+    }
+
+    /// Whether `((` closes with `))`: looked at once, without entering anything.
+    fn is_arithmetic(&self, from: usize) -> bool {
+        let mut at = from;
+        let mut open = 0usize;
+        while let Some(&b) = self.bytes.get(at) {
+            match b {
+                b'\\' => at += 1,
+                b'\'' | b'"' => {
+                    at += 1;
+                    while self.bytes.get(at).is_some_and(|&q| q != b) {
+                        at += 1;
+                    }
+                }
+                b'(' => open += 1,
+                b')' if open == 0 => return self.bytes.get(at + 1) == Some(&b')'),
+                b')' => open -= 1,
+                _ => {}
+            }
+            at += 1;
+        }
+        true
+    }
+
+    /// Up to `))`, collecting the commands inside.
+    fn arithmetic(&mut self) -> Outcome<Vec<List<'a>>> {
+        let mut lists = Vec::new();
+        let mut open = 0usize;
+        while let Some(b) = self.peek() {
+            match b {
+                b'$' if self.peek_at(1) == Some(b'(') => {
+                    let mut parts = Vec::new();
+                    self.dollar(&mut parts, true)?;
+                    for part in parts {
+                        match part {
+                            Part::Command { list, .. } => lists.push(list),
+                            Part::Arithmetic { lists: inner } => lists.extend(inner),
+                            _ => {}
+                        }
+                    }
+                    continue;
+                }
+                b'\\' => self.at += 1,
+                b'(' => open += 1,
+                b')' if open == 0 => {
+                    self.at += 2;
+                    return Ok(lists);
+                }
+                b')' => open -= 1,
+                _ => {}
+            }
+            self.at += 1;
+        }
+        Err(Problem::Unclosed)
+    }
+
+    /// `(( … ))` as a command, if that is what it is.
+    pub(super) fn arithmetic_command(&mut self) -> Outcome<Option<Node<'a>>> {
+        if !self.is_arithmetic(self.at + 2) {
+            return Ok(None);
+        }
+        let start = self.at;
+        self.at += 2;
+        let lists = self.deeper(Self::arithmetic)?;
+        let parts = Parts::Many(vec![Part::Arithmetic { lists }]);
+        Ok(Some(Node::Test(vec![Word { parts, start, end: self.at }])))
+    }
+}

@@ -1,0 +1,256 @@
+//! The front door for a command as an agent wrote it: what hides in the text, what only looks like
+//! a command, and what several findings mean together.
+
+use std::borrow::Cow;
+
+use super::signs::{self, Sign};
+use super::{Flow, Shared, read_nested};
+use crate::context::Context;
+use crate::crisis::{self, ScreenOptions};
+use crate::effect::Effect;
+use crate::finding::{Doubt, Finding, Findings, Span};
+use crate::sql;
+use crate::text::words::words;
+use crate::text::{HiddenKind, hidden};
+use crate::tier::Tier;
+
+/// A group of sentences that try to give an agent new orders.
+struct Phrase {
+    id: &'static str,
+    say: &'static str,
+    phrases: &'static [&'static str],
+    #[cfg(test)]
+    examples: &'static [&'static str],
+    #[cfg(test)]
+    counter_examples: &'static [&'static str],
+}
+
+include!(concat!(env!("OUT_DIR"), "/injection.rs"));
+
+/// Reads a whole command: an argument that an agent wants a shell to run.
+pub fn read(text: &str, ctx: &Context<'_>, out: &mut Findings) {
+    let clean = without_terminal_codes(text, out);
+    look_alikes(&clean, out);
+    if sql::looks_like_sql(&clean) {
+        sql::read(&clean, 0, ctx, out);
+        return;
+    }
+    if matches!(clean, Cow::Borrowed(_)) {
+        read_nested(&clean, 0, ctx, 0, out);
+    } else {
+        // Places in the cleaned text mean nothing in the one that came.
+        let mut shared = Shared::new(ctx, 0, out);
+        shared.fixed = Some(Span::new(0, text.len()));
+        shared.text(&clean, Flow::none());
+    }
+    if !clean.is_ascii()
+        && let Some(ascii) = narrowed(&clean)
+    {
+        wide_letters(&ascii, ctx, out);
+    }
+    together(&clean, out);
+    if out.has_doubt(Doubt::UnknownProgram) && is_prose(&clean) {
+        prose(&clean, out);
+    }
+}
+
+fn add(out: &mut Findings, sign: &Sign, span: Option<Span>) {
+    let mut finding = Finding::pattern(sign.code, sign.tier, sign.say);
+    finding.span = span;
+    out.add(finding);
+}
+
+/// Takes colour and title codes of a terminal away, so that what they cover is read.
+fn without_terminal_codes<'t>(text: &'t str, out: &mut Findings) -> Cow<'t, str> {
+    if !text.contains('\u{1b}') {
+        return Cow::Borrowed(text);
+    }
+    let mut clean = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('\u{1b}') {
+        clean.push_str(before);
+        let end = if let Some(code) = after.strip_prefix('[') {
+            1 + code.find(|c: char| ('@'..='~').contains(&c)).map_or(code.len(), |i| i + 1)
+        } else if let Some(code) = after.strip_prefix(']') {
+            if code.starts_with("52;") {
+                add(out, &signs::CLIPBOARD, None);
+            }
+            let bell = code.find('\u{7}').map(|i| i + 2);
+            let string = code.find("\u{1b}\\").map(|i| i + 3);
+            bell.into_iter().chain(string).min().unwrap_or(1 + code.len())
+        } else {
+            after.chars().next().map_or(0, char::len_utf8)
+        };
+        rest = after.get(end..).unwrap_or_default();
+    }
+    clean.push_str(rest);
+    Cow::Owned(clean)
+}
+
+/// Characters nobody sees, or that look like others.
+fn look_alikes(text: &str, out: &mut Findings) {
+    for found in hidden(text) {
+        let start = usize::try_from(found.span.start).unwrap_or(0);
+        let before = text.get(..start).and_then(|t| t.chars().next_back());
+        let sneaky = match found.kind {
+            HiddenKind::Bidi | HiddenKind::Tag | HiddenKind::MixedScript => true,
+            // Emoji are put together with joiners; plain letters have no reason for one.
+            HiddenKind::ZeroWidth => before.is_none_or(|c| c.is_ascii()),
+            HiddenKind::Control => !text.get(start..).is_some_and(|t| t.starts_with('\r')),
+        };
+        if sneaky {
+            add(out, &signs::HIDDEN, Some(found.span));
+            return;
+        }
+    }
+}
+
+/// The text with full-width letters as plain ones, if it has any.
+fn narrowed(text: &str) -> Option<String> {
+    let wide = |c: char| ('\u{ff01}'..='\u{ff5e}').contains(&c);
+    text.contains(wide).then(|| {
+        text.chars()
+            .map(|c| if wide(c) { char::from_u32(u32::from(c) - 0xfee0).unwrap_or(c) } else { c })
+            .collect()
+    })
+}
+
+/// What the text would do if its full-width letters were plain: some tools fold them.
+fn wide_letters(ascii: &str, ctx: &Context<'_>, out: &mut Findings) {
+    let mut folded = Findings::default();
+    read_nested(ascii, 0, ctx, 0, &mut folded);
+    if folded.tier() > out.tier() && folded.tier() >= Tier::Medium {
+        add(out, &signs::HIDDEN, None);
+        for mut finding in folded.list {
+            finding.span = None;
+            out.add(finding);
+        }
+    }
+}
+
+/// A shell or unknown text on one side and a raw connection on the other is a way in.
+fn together(text: &str, out: &mut Findings) {
+    if out.tier() >= Tier::Medium && names_shell_and_socket(text) {
+        add(out, &signs::REVERSE_SHELL, None);
+        return;
+    }
+    let has = |codes: &[&str]| out.list.iter().any(|f| codes.contains(&f.code.as_ref()));
+    let shell = [
+        "shell.session",
+        "shell.unseen-code",
+        "shell.dynamic-program",
+        "shell.remote-code.unprotected",
+    ];
+    if has(&shell)
+        && out.effects.has(Effect::NetOut)
+        && has(&["exfiltration.raw-socket", "network.raw", "credentials.openssl.pipe"])
+    {
+        add(out, &signs::REVERSE_SHELL, None);
+    }
+}
+
+/// Code of any language that opens a connection and starts a shell.
+fn names_shell_and_socket(text: &str) -> bool {
+    let shell = ["/bin/sh", "/bin/bash", "cmd.exe", "exec $c", "readline(sock)"];
+    let socket = [
+        "Socket(",
+        "socket.socket",
+        "[socket ",
+        "net.connect",
+        "connect(\"",
+        "syscall.Socket",
+        "new Socket",
+    ];
+    shell.iter().any(|s| text.contains(s)) && socket.iter().any(|s| text.contains(s))
+}
+
+/// Several words, and nothing that only commands have: no option, path, variable or operator.
+fn is_prose(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let technical =
+        |b: &u8| matches!(b, b'/' | b'=' | b'$' | b'|' | b'<' | b'>' | b'`' | b'{' | b'&' | b'*');
+    !bytes.iter().any(technical)
+        && text.split_whitespace().nth(2).is_some()
+        && !text.split_whitespace().any(|word| word.starts_with('-') && word.len() > 1)
+}
+
+/// Words of a person instead of a command: new orders for the agent, or a cry for help.
+fn prose(text: &str, out: &mut Findings) {
+    if text.len() > 16 * 1024 {
+        return;
+    }
+    if let Some(found) = new_orders(text) {
+        out.add(Finding::pattern(found.id, Tier::Medium, found.say));
+    }
+    let screening = crisis::screen(text, &ScreenOptions::default());
+    if screening.crisis {
+        out.effect(Effect::Crisis);
+        out.doubt(Doubt::CrisisSigns);
+        out.irreversible();
+        let mut finding = Finding::pattern(
+            "crisis.text",
+            Tier::Critical,
+            "These are the words of a person who may be in danger, not a command.",
+        );
+        finding.span = screening.signals.first().map(|s| s.span);
+        out.add(finding);
+    }
+}
+
+fn new_orders(text: &str) -> Option<&'static Phrase> {
+    let mut folded = String::with_capacity(text.len());
+    for word in words(text) {
+        folded.push(' ');
+        folded.push_str(&word.text);
+    }
+    PHRASES.iter().find(|p| p.phrases.iter().any(|phrase| folded.contains(phrase)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tier(text: &str) -> Tier {
+        let mut out = Findings::default();
+        read(text, &Context::default(), &mut out);
+        out.tier()
+    }
+
+    #[test]
+    fn phrases_keep_their_examples() {
+        for group in PHRASES {
+            for text in group.examples {
+                assert_eq!(new_orders(text).map(|p| p.id), Some(group.id), "{text}");
+            }
+            for text in group.counter_examples {
+                assert!(new_orders(text).is_none(), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn terminal_codes_cover_nothing() {
+        assert_eq!(tier("\u{1b}]0;title\u{7}rm -rf /"), Tier::Critical);
+        assert_eq!(tier("\u{1b}[31mls\u{1b}[0m -la"), Tier::Safe);
+        assert_eq!(tier("\u{1b}]52;c;aGk=\u{7}"), Tier::Medium);
+    }
+
+    #[test]
+    fn hidden_letters_are_seen() {
+        assert_eq!(tier("echo \u{202e}dlrow"), Tier::Medium);
+        assert_eq!(tier("\u{ff52}\u{ff4d} -\u{ff52}\u{ff46} /"), Tier::Critical);
+        assert_eq!(tier("echo '\u{26a0}\u{fe0f} careful'"), Tier::Safe);
+        assert_eq!(tier("git commit -m '修复\u{ff1a}x'"), Tier::Low);
+    }
+
+    #[test]
+    fn a_person_in_danger_is_not_a_command() {
+        assert_eq!(tier("I want to kill myself"), Tier::Critical);
+        assert_eq!(tier("I want to die"), Tier::Critical);
+    }
+
+    #[test]
+    fn bare_sql_is_sql() {
+        assert_eq!(tier("DROP TABLE users"), Tier::Medium);
+    }
+}
