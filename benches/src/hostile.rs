@@ -4,9 +4,10 @@ use std::hint::black_box;
 
 use countersign_core::assess::assess;
 use countersign_core::call::Call;
+use countersign_core::crisis::{ScreenOptions, screen};
 use countersign_core::verdict::Policy;
 use countersign_core::{canon, json};
-use proofs::families::{Family, JSON, SHELL};
+use proofs::families::{Family, JSON, SHELL, TEXT};
 
 use crate::measure::{at, micros, ratio, time};
 
@@ -23,6 +24,9 @@ pub fn bench(part: &str) {
     let policy = Policy::default();
     families("hostile shell texts", part, SHELL, |text| {
         black_box(assess(&Call::shell(black_box(text)), &policy));
+    });
+    families("hostile texts, screened", part, TEXT, |text| {
+        black_box(screen(black_box(text), &ScreenOptions::default()));
     });
     families("hostile JSON texts, read and made canonical", part, JSON, |text| {
         if let Ok(value) = json::parse(black_box(text)) {

@@ -45,7 +45,9 @@ pub fn round_robin<I: ?Sized>(
             figures.push(at(runs, 500));
         }
     }
-    figures.iter_mut().for_each(|f| f.sort_unstable());
+    for figures in &mut figures {
+        figures.sort_unstable();
+    }
     figures
 }
 

@@ -4,7 +4,7 @@
 use countersign_core::show::{show, show_within};
 use libfuzzer_sys::fuzz_target;
 
-/// Two texts in one: cut at the first NUL byte.
+// Two texts in one: cut at the first NUL byte.
 fuzz_target!(|bytes: &[u8]| {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let (one, other) = text.split_once('\0').unwrap_or((text, ""));
@@ -15,7 +15,8 @@ fuzz_target!(|bytes: &[u8]| {
     for (source, shown) in [(one, &first), (other, &second), (text, &show(text))] {
         assert_eq!(shown.altered, shown.text != source);
         assert_eq!(shown.hidden_bytes, 0);
-        let bad = |c: char| c.is_control() || matches!(c, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}');
+        let turns = |c| matches!(c, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}');
+        let bad = |c: char| c.is_control() || turns(c);
         assert!(!shown.text.contains(bad), "{:?}", shown.text);
     }
     // A cut text says so, and what it shows is where the whole begins.

@@ -68,6 +68,8 @@ pub const SHELL: &[Family] = &[
     ("many words", |n| fill("a ", n)),
     ("many options", |n| "rm".to_owned() + &fill(" -r", n)),
     ("globs", |n| "rm ".to_owned() + &fill("*?[a]", n)),
+    ("programs by pattern", |n| fill("f* ", n)),
+    ("programs by pattern and brace", |n| fill("{1..9}/f* ", n)),
     ("extglobs", |n| "rm ".to_owned() + &fill("!(", n)),
     ("extglobs closed", |n| "rm ".to_owned() + &nest("!(a|", ")", n)),
     ("path up", |n| "rm -rf /".to_owned() + &fill("a/../", n)),
@@ -143,6 +145,26 @@ pub const SHELL: &[Family] = &[
     ("ssh chain", |n| fill("ssh h ", n) + "rm"),
     ("curl many", |n| "curl".to_owned() + &fill(" http://a.example", n)),
     ("curl -H", |n| "curl".to_owned() + &fill(" -H a:b", n)),
+];
+
+/// Texts a person may have written.
+pub const TEXT: &[Family] = &[
+    ("one letter", |n| fill("a", n)),
+    ("words", |n| fill("kill the process ", n)),
+    ("signs", |n| fill("I want to die. ", n)),
+    ("signs without stops", |n| fill("want to die kill myself ", n)),
+    ("half signs", |n| fill("I want to ", n)),
+    ("letters apart", |n| fill("s u i c i d e ", n)),
+    ("letters with dots", |n| fill("s.u.i.c.i.d.e ", n)),
+    ("zero-width", |n| fill("d\u{200B}i\u{200B}e ", n)),
+    ("combining marks", |n| fill("e\u{301}\u{302}\u{303}", n)),
+    ("quotes", |n| fill("\"I want to die\" ", n)),
+    ("quotes unclosed", |n| fill("\"die ", n)),
+    ("negations", |n| fill("not not I never ", n)),
+    ("CJK", |n| fill("死にたい", n)),
+    ("Arabic", |n| fill("أريد أن أموت ", n)),
+    ("four-byte letters", |n| fill("\u{1F600}", n)),
+    ("line breaks", |n| fill("die\n", n)),
 ];
 
 /// JSON texts.

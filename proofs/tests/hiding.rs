@@ -105,7 +105,9 @@ mod hiding {
                 seen.look(&place, probe, &harm);
             }
         }
-        BARE.iter().for_each(|place| seen.look(place, "probe", "rm -rf ~/"));
+        for place in BARE {
+            seen.look(place, "probe", "rm -rf ~/");
+        }
         println!("bash runs {} texts, {} are open", seen.ran, seen.open);
         let missed = seen.missed.join("\n");
         assert!(seen.missed.is_empty(), "{} not seen:\n{missed}", seen.missed.len());

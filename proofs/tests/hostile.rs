@@ -9,11 +9,12 @@ mod hostile {
     use countersign_core::assess::assess;
     use countersign_core::call::Call;
     use countersign_core::context::Context;
+    use countersign_core::crisis::{ScreenOptions, screen};
     use countersign_core::finding::Findings;
     use countersign_core::tier::Tier;
     use countersign_core::verdict::Policy;
     use countersign_core::{canon, json, shell, show};
-    use proofs::families::{JSON, SHELL};
+    use proofs::families::{JSON, SHELL, TEXT};
 
     const KIB: usize = 1024;
     /// Only a hang takes so long, even unoptimised on a busy machine.
@@ -21,7 +22,9 @@ mod hostile {
 
     /// Families that overflow the stack or grow without bound today, with the size at which they
     /// are still harmless. The list is to be emptied.
-    const OPEN: [(&str, usize); 9] = [
+    const OPEN: [(&str, usize); 11] = [
+        ("programs by pattern", 9),
+        ("programs by pattern and brace", 10),
         ("sudo chain", 500),
         ("wrappers", 500),
         ("xargs chain", 500),
@@ -97,6 +100,16 @@ mod hostile {
             if shell::readable(&text).is_err() {
                 assert!(found.tier >= Tier::Medium, "{name}: {:?}", found.tier);
             }
+        }
+    }
+
+    #[test]
+    fn screening_ends() {
+        for (name, make) in TEXT.iter().chain(JSON).chain(SHELL) {
+            let text = make(64 * KIB);
+            let start = Instant::now();
+            let _ = screen(&text, &ScreenOptions::default());
+            assert!(start.elapsed() < HANG, "{name}: {:?}", start.elapsed());
         }
     }
 

@@ -177,7 +177,9 @@ impl Walk<'_> {
                 self.arithmetic(right);
             }
             ArithmeticExpr::Conditional { condition, then_expr, else_expr } => {
-                [condition, then_expr, else_expr].into_iter().for_each(|e| self.arithmetic(e));
+                for e in [condition, then_expr, else_expr] {
+                    self.arithmetic(e);
+                }
             }
             ArithmeticExpr::Assignment { target, value, .. } => {
                 if let ArithmeticLvalue::Indexed { index, .. } = target {
@@ -189,7 +191,9 @@ impl Walk<'_> {
     }
 
     fn assignments(&mut self, assignments: &[Assignment]) {
-        assignments.iter().for_each(|a| self.assignment(a));
+        for assignment in assignments {
+            self.assignment(assignment);
+        }
     }
 
     fn assignment(&mut self, assignment: &Assignment) {
@@ -225,7 +229,9 @@ impl Walk<'_> {
         for part in &pattern.parts {
             match &part.kind {
                 PatternPart::Group { patterns, .. } => {
-                    patterns.iter().for_each(|p| self.pattern(p));
+                    for pattern in patterns {
+                        self.pattern(pattern);
+                    }
                 }
                 PatternPart::Word(word) => self.word(word),
                 _ => {}
@@ -250,16 +256,24 @@ impl Walk<'_> {
                 WordPart::ParameterExpansion { reference, operator, operand_word_ast, .. } => {
                     self.reference(reference);
                     self.operator(operator);
-                    operand_word_ast.iter().for_each(|w| self.word(w));
+                    if let Some(word) = operand_word_ast {
+                        self.word(word);
+                    }
                 }
                 WordPart::IndirectExpansion { operator, operand_word_ast, .. } => {
-                    operator.iter().for_each(|o| self.operator(o));
-                    operand_word_ast.iter().for_each(|w| self.word(w));
+                    if let Some(operator) = operator {
+                        self.operator(operator);
+                    }
+                    if let Some(word) = operand_word_ast {
+                        self.word(word);
+                    }
                 }
                 WordPart::Substring { offset_word_ast, length_word_ast, .. }
                 | WordPart::ArraySlice { offset_word_ast, length_word_ast, .. } => {
                     self.word(offset_word_ast);
-                    length_word_ast.iter().for_each(|w| self.word(w));
+                    if let Some(word) = length_word_ast {
+                        self.word(word);
+                    }
                 }
                 WordPart::Length(r) | WordPart::ArrayAccess(r) | WordPart::ArrayLength(r) => {
                     self.reference(r);

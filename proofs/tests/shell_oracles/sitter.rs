@@ -31,7 +31,9 @@ fn walk(node: Node<'_>, text: &str, names: &mut Names) {
     }
     let mut cursor = node.walk();
     let children: Vec<Node<'_>> = node.children(&mut cursor).collect();
-    children.into_iter().for_each(|child| walk(child, text, names));
+    for child in children {
+        walk(child, text, names);
+    }
 }
 
 /// The name without its quotes, where no expansion is part of it.
