@@ -109,9 +109,18 @@ impl Tables {
         put(&mut s, "];\n");
         let mut first = vec![0usize; 257];
         for (byte, slot) in first.iter_mut().enumerate() {
-            *slot = self.names.keys().filter(|n| usize::from(n.as_bytes()[0]) < byte).count();
+            *slot = self
+                .names
+                .keys()
+                .filter(|n| n.bytes().next().map_or(0, usize::from) < byte)
+                .count();
         }
-        put(&mut s, format!("/// Where the names of each first byte begin.\nstatic FIRST: [u16; 257] = {first:?};\n"));
+        put(
+            &mut s,
+            format!(
+                "/// Where the names of each first byte begin.\nstatic FIRST: [u16; 257] = {first:?};\n"
+            ),
+        );
         for (pattern, table) in [("*", "UNLISTED"), ("**", "EVERYWHERE"), ("*?", "LOOKING")] {
             let rules = by_program.get(pattern).map(Vec::as_slice).unwrap_or_default();
             put(

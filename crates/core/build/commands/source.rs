@@ -161,10 +161,8 @@ pub fn flag(name: &str) -> String {
     };
     let pattern =
         if name.contains('*') { format!("Some({})", glob(name)) } else { "None".to_owned() };
-    let needs = name
-        .bytes()
-        .filter(|b| !matches!(b, b'*' | b'?'))
-        .fold(0u64, |set, b| set | 1 << (b & 63));
+    let needs =
+        name.bytes().filter(|b| !matches!(b, b'*' | b'?')).fold(0u64, |set, b| set | 1 << (b & 63));
     format!("Flag {{ text: {name:?}, letter: {letter}, glob: {pattern}, needs: {needs:#x} }}")
 }
 

@@ -183,7 +183,8 @@ impl<'t> Walker<'t, '_, '_, '_> {
             return self.run_flow(flow, span);
         }
         let asks = interpreter.inline >= Tier::Medium;
-        if asks {
+        let language = !matches!(interpreter.speech, Speech::Sql | Speech::Redis | Speech::Mongo);
+        if asks || language && (flow.taint.has(Taint::NET) || flow.taint.has(Taint::DECODED)) {
             self.stream_sign(flow, span);
         }
         let Some(text) = &flow.text else { return Flow::unknown(flow.taint) };

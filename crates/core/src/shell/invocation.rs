@@ -162,7 +162,8 @@ impl<'i, 't> Invocation<'i, 't> {
             if text.as_bytes().get(2) != flag.text.as_bytes().get(2) {
                 return false;
             }
-            text.strip_prefix(flag.text).is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
+            text.strip_prefix(flag.text)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
         })
     }
 
