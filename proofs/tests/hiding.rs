@@ -12,46 +12,7 @@ mod hiding {
     use countersign_core::tier::Tier;
 
     /// Places where bash runs a command and we do not see it yet. The list is to be emptied.
-    const OPEN: &[&str] = &[
-        "x=abc; echo ${x:@@}",
-        "x=abc; echo ${x:@@:1}",
-        "x=abc; echo ${x:0:@@}",
-        "x=abc; echo \"${x:0:@@}\"",
-        "x=(1 2); echo ${x[@@]}",
-        "x=(1 2); echo \"${x[@@]}\"",
-        "x=(1 2); echo ${#x[@@]}",
-        "x=(1 2); echo ${x[@]:@@}",
-        "x=(1 2); echo ${x[@@]:-a}",
-        "x=y; echo ${!x[@@]}",
-        "set -- a; echo ${@:@@}",
-        "echo $((1 + @@))",
-        "echo $(( (2) * @@ ))",
-        "echo \"$((@@))\"",
-        "echo $[1 + @@]",
-        "echo \"$[@@]\"",
-        "((x = @@))",
-        "(( @@ ))",
-        "(( x[@@] = 1 ))",
-        "for ((i=@@; i<1; i++)); do :; done",
-        "for ((i=0; i<@@; i++)); do :; done",
-        "case a in @@) :;; esac",
-        "case a in b|@@) :;; esac",
-        "case a in \"@@\") :;; esac",
-        "x[@@]=1",
-        "[[ a =~ ^(@@)$ ]]",
-        "[[ a =~ (b|@@) ]]",
-        "echo !(@@)",
-        "echo ?(\"@@\")",
-        "echo \"${x:-'@@'}\"",
-        "echo $((x[@@]))",
-        "echo ${x:-$((@@))}",
-        "echo ${x:-$[@@]}",
-        "echo $((${x:-@@}))",
-        "echo $(( $(echo 1) + @@ ))",
-        "echo $(($((@@))))",
-        "cat <<E\n$((@@))\nE\n",
-        "echo a \\\r\n@@",
-    ];
+    const OPEN: &[&str] = &[];
 
     /// A substitution of the command, in both spellings.
     fn substitutions(command: &str) -> [String; 2] {
@@ -132,7 +93,7 @@ mod hiding {
             let readable = shell::readable(&text).is_ok();
             let mut findings = Findings::default();
             let harmful = place.replace("@@", harm);
-            shell::read_nested(&harmful, 0, &Context::default(), 0, &mut findings);
+            shell::read(&harmful, &Context::default(), &mut findings);
             let tier = findings.tier();
             let judged = tier >= if readable { Tier::High } else { Tier::Medium };
             if judged && (found || !readable) {

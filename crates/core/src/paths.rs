@@ -163,7 +163,8 @@ fn is_normal(path: &str) -> bool {
         before = b;
         doubled
     });
-    !odd && !(path.len() > 1 && path.ends_with('/')) && !homes.iter().any(|h| path.starts_with(h))
+    let slash = path.len() > 1 && path.ends_with('/');
+    !(odd || slash || homes.iter().any(|h| path.starts_with(h)))
 }
 
 /// `/home/alice/x`, `/Users/alice/x` and `/root/x` are `~/x`.

@@ -10,7 +10,7 @@ use crate::bash;
 const SCRIPTS: usize = 600;
 
 /// Signs of what our reader is known not to read yet, as `exceptions::OPEN` says.
-const OPEN: [&str; 3] = ["@(", "+(", "[[ -n <("];
+const OPEN: [&str; 1] = ["[[ -n <("];
 
 /// A word without expansions in it.
 fn plain() -> impl Strategy<Value = String> {

@@ -36,8 +36,8 @@ pub enum Node<'a> {
     Group(List<'a>),
     /// `for NAME in WORDS; do …; done`
     For { name: &'a str, words: Vec<Word<'a>>, body: List<'a> },
-    /// `case WORD in …) …;; esac`
-    Case { word: Word<'a>, arms: Vec<List<'a>> },
+    /// `case WORD in …) …;; esac`; the patterns stand among the words.
+    Case { words: Vec<Word<'a>>, arms: Vec<List<'a>> },
     /// `NAME () …`
     Function { name: Cow<'a, str>, body: Box<Stage<'a>> },
     /// `[[ … ]]` and `(( … ))`: words that are only looked at.
@@ -96,11 +96,14 @@ pub enum Part<'a> {
     /// `$( … )`.
     Command { list: List<'a>, quoted: bool },
     /// Backquotes: their text is unescaped first and read when it is walked.
-    Backquote { text: Cow<'a, str>, start: usize, quoted: bool },
+    Backquote { text: Cow<'a, str>, start: usize, end: usize, quoted: bool },
     /// `<( … )` or `>( … )`.
     Process { list: List<'a>, reads: bool },
-    /// `$(( … ))` with the commands inside it.
-    Arithmetic { lists: Vec<List<'a>> },
+    /// `$(( … ))` and `$[ … ]` with the commands inside.
+    Arithmetic { parts: Vec<Part<'a>> },
+    /// Parts that run while the word is made but add nothing to it: subscripts, slices, the insides
+    /// of patterns.
+    Aside(Vec<Part<'a>>),
 }
 
 /// What `${…}` does with its variable.
@@ -112,8 +115,8 @@ pub enum Operation<'a> {
     Default(Box<Word<'a>>),
     /// `:+word`, `+word`
     Alternative(Box<Word<'a>>),
-    /// `:offset:length`
-    Slice(&'a str),
+    /// `:offset:length` as written, and its parts.
+    Slice(&'a str, Box<Word<'a>>),
     /// Everything else: what comes out is not followed. The word may hold commands.
     Other(Box<Word<'a>>),
 }

@@ -30,7 +30,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
                 for arg in args.iter().skip(1) {
                     if let Some((_, text)) = arg.text.split_once('=') {
                         let text = text.replace(UNKNOWN, "$_");
-                        self.inside(&text, arg.span, Flow::none());
+                        self.inside(&text, arg.span, &Flow::none());
                     }
                 }
                 None
@@ -38,7 +38,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
             "trap" => {
                 let text = args.get(1).filter(|a| !a.text.starts_with('-') && args.len() > 2)?;
                 let body = text.text.replace(UNKNOWN, "$_");
-                self.inside(&body, text.span, Flow::none());
+                self.inside(&body, text.span, &Flow::none());
                 None
             }
             "$0" => {
@@ -53,7 +53,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
         let target =
             args.iter().skip(1).find(|a| !a.text.starts_with('-')).map_or("~", |a| &a.text);
         let place = normal(target, self.shared.cwd.as_deref()).into_owned();
-        self.shared.cwd = (!place.contains(UNKNOWN)).then_some(place);
+        self.shared.cwd = (!place.contains(UNKNOWN) && place.len() < 1024).then_some(place);
     }
 
     fn eval(&mut self, args: &[Arg<'t>], stdin: &Flow, span: Span) -> Flow {

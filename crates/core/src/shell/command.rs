@@ -14,11 +14,26 @@ use crate::glob;
 use crate::paths::{UNKNOWN, class_of};
 use crate::tier::{Points, Tier};
 
+/// How many commands may stand inside each other (`sudo env nice …`).
+const MAX_INNER: u8 = 24;
+
 type Known = (&'static Spec, &'static [&'static Rule]);
 
 impl<'t> Walker<'t, '_, '_, '_> {
     /// Judges one command; returns what it would write to its output.
     pub(super) fn command(&mut self, args: &[Arg<'t>], stdin: Flow, span: Span) -> Flow {
+        if self.shared.inner >= MAX_INNER {
+            self.shared.sign(&signs::TOO_DEEP, Some(span));
+            self.shared.out.doubt(Doubt::Unreadable);
+            return Flow::unknown(stdin.taint);
+        }
+        self.shared.inner += 1;
+        let flow = self.one_command(args, stdin, span);
+        self.shared.inner -= 1;
+        flow
+    }
+
+    fn one_command(&mut self, args: &[Arg<'t>], stdin: Flow, span: Span) -> Flow {
         let Some(first) = args.first() else { return stdin };
         if first.is_unknown() || first.text.is_empty() {
             // `$DIR/bin/python`: the folder is open, the program is not.
@@ -26,7 +41,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
             if let Some(known) = known.and_then(|(_, name)| resolve(name)) {
                 self.shared.out.doubt(Doubt::DynamicArguments);
                 self.shared.sign(&signs::UNKNOWN_FOLDER, Some(first.span));
-                return self.known(known, args, stdin, span);
+                return self.known(known, args, &stdin, span);
             }
             return self.dynamic(args, &stdin, span);
         }
@@ -39,17 +54,17 @@ impl<'t> Walker<'t, '_, '_, '_> {
         if first.glob {
             return self.globbed(args, &stdin, span);
         }
-        if first.text.contains('/') {
-            if let Some(content) = self.known_file(&first.text) {
-                return self.run_written(content, first, &stdin);
-            }
+        if first.text.contains('/')
+            && let Some(content) = self.known_file(&first.text)
+        {
+            return self.run_written(content, first, &stdin);
         }
         match resolve(&first.text) {
             Some(known) => {
                 if first.text.contains('/') && !is_standard_place(&first.text) {
                     self.shared.sign(&signs::UNKNOWN_PROGRAM, Some(first.span));
                 }
-                self.known(known, args, stdin, span)
+                self.known(known, args, &stdin, span)
             }
             None => self.unlisted(args, &stdin, span),
         }
@@ -92,6 +107,10 @@ impl<'t> Walker<'t, '_, '_, '_> {
         self.shared.sign(&signs::DYNAMIC, Some(span));
         self.shared.out.doubt(Doubt::DynamicProgram);
         let Some(first) = args.first() else { return Flow::none() };
+        if std::mem::replace(&mut self.shared.guessing, true) {
+            // A pattern inside a guess: known to be unknown, which is said already.
+            return Flow::unknown(stdin.taint);
+        }
         let pattern = first.text.rsplit('/').next().unwrap_or_default().replace(['[', ']'], "");
         let names = tables::names().filter(|n| glob::matches(&pattern, n)).take(12);
         for name in names {
@@ -101,9 +120,10 @@ impl<'t> Walker<'t, '_, '_, '_> {
                 slot.glob = false;
             }
             if let Some(known) = resolve(name) {
-                self.known(known, &guess, stdin.clone(), span);
+                self.known(known, &guess, stdin, span);
             }
         }
+        self.shared.guessing = false;
         Flow::unknown(stdin.taint)
     }
 
@@ -117,13 +137,13 @@ impl<'t> Walker<'t, '_, '_, '_> {
             self.shared.sign(&signs::WRITE_AND_RUN, Some(first.span));
         }
         match content.text {
-            Some(text) => self.inside(&text, first.span, stdin.clone()),
+            Some(text) => self.inside(&text, first.span, stdin),
             None => Flow::unknown(content.taint),
         }
     }
 
     /// Reads a text that stands inside a word.
-    pub(super) fn inside(&mut self, text: &str, span: Span, stdin: Flow) -> Flow {
+    pub(super) fn inside(&mut self, text: &str, span: Span, stdin: &Flow) -> Flow {
         let old = self.shared.fixed.replace(span);
         let flow = self.shared.text(text, stdin);
         self.shared.fixed = old;
@@ -170,7 +190,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
         Flow::unknown(stdin.taint)
     }
 
-    fn known(&mut self, known: Known, args: &[Arg<'t>], stdin: Flow, span: Span) -> Flow {
+    fn known(&mut self, known: Known, args: &[Arg<'t>], stdin: &Flow, span: Span) -> Flow {
         let (spec, rules) = known;
         let inv = Invocation::new(args, Some(spec));
         spec.effects.iter().for_each(|e| self.shared.out.effect(*e));
@@ -191,23 +211,22 @@ impl<'t> Walker<'t, '_, '_, '_> {
             self.as_root(span);
         }
         if let Some(wrapper) = spec.wrappers.iter().find(|w| w.sub.is_empty() || inv.begins(w.sub))
+            && let Some(flow) = self.wrapped(wrapper, &inv, stdin, span)
         {
-            if let Some(flow) = self.wrapped(wrapper, &inv, &stdin, span) {
-                return flow;
-            }
+            return flow;
         }
         if !spec.exec.is_empty() {
             self.exec_options(spec, &inv, span);
         }
-        if let Some(interpreter) = &spec.interpreter {
-            if let Some(flow) = self.interpret(interpreter, spec, &inv, &stdin, span) {
-                return flow;
-            }
+        if let Some(interpreter) = &spec.interpreter
+            && let Some(flow) = self.interpret(*interpreter, spec, &inv, stdin, span)
+        {
+            return flow;
         }
         if spec.family == "packages" && self.shared.files.iter().any(|(p, _)| is_recipe(p)) {
             self.shared.sign(&signs::WRITE_AND_RUN, Some(span));
         }
-        let taint = if dry { Taint::default() } else { self.touches(spec, &inv, &stdin) };
+        let taint = if dry { Taint::default() } else { self.touches(spec, &inv, stdin) };
         if !matched && !dry && spec.base > Tier::Safe {
             self.base(spec, span);
         }
@@ -219,7 +238,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
         if rules.iter().any(|r| r.settings && inv.fits(r, stdin.present, self.shared.root)) {
             return Flow::text(String::new());
         }
-        if let Some(flow) = self.output(&inv, &stdin) {
+        if let Some(flow) = self.output(&inv, stdin) {
             return Flow { taint: flow.taint.and(taint), ..flow };
         }
         let fetched = if spec.fetches { self.fetched(&inv) } else { Taint::default() };
@@ -367,7 +386,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
             Touch::Bang => {
                 if let Some(text) = arg.text.trim_start_matches(':').strip_prefix('!') {
                     let text = text.replace(UNKNOWN, "$_");
-                    self.inside(&text, arg.span, Flow::none());
+                    self.inside(&text, arg.span, &Flow::none());
                 }
                 Taint::default()
             }
@@ -414,7 +433,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
             }
         }
         let text = arg.text.replace(UNKNOWN, "$_");
-        self.inside(&text, arg.span, stdin.clone())
+        self.inside(&text, arg.span, stdin)
     }
 }
 

@@ -129,14 +129,14 @@ impl<'a> Reader<'a> {
     fn case_command(&mut self) -> Outcome<Node<'a>> {
         self.at += 4;
         self.skip_blanks();
-        let word = self.word()?.ok_or(Problem::Unexpected)?;
+        let mut words = vec![self.word()?.ok_or(Problem::Unexpected)?];
         self.expect_word("in")?;
         let mut arms = Vec::new();
         loop {
             self.skip_newlines()?;
             if self.at_word(&["esac"]) {
                 self.at += 4;
-                return Ok(Node::Case { word, arms });
+                return Ok(Node::Case { words, arms });
             }
             if self.peek() == Some(b'(') {
                 self.at += 1;
@@ -147,11 +147,7 @@ impl<'a> Reader<'a> {
                     Some(b'|') => self.at += 1,
                     Some(b')') => break,
                     None => return Err(Problem::Unclosed),
-                    _ => {
-                        if self.word()?.is_none() {
-                            return Err(Problem::Unexpected);
-                        }
-                    }
+                    _ => words.push(self.word()?.ok_or(Problem::Unexpected)?),
                 }
             }
             self.at += 1;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::ast::{List, Node, Operation, Part, Parts, Word};
+use super::ast::{Node, Operation, Part, Parts, Word};
 use super::reader::{Outcome, Problem, Reader, Until};
 use super::word::Close;
 
@@ -12,8 +12,8 @@ impl<'a> Reader<'a> {
         match self.peek_at(1) {
             Some(b'(') if self.peek_at(2) == Some(b'(') && self.is_arithmetic(self.at + 3) => {
                 self.at += 3;
-                let lists = self.deeper(Self::arithmetic)?;
-                parts.push(Part::Arithmetic { lists });
+                let inside = self.deeper(Self::arithmetic)?;
+                parts.push(Part::Arithmetic { parts: inside });
             }
             Some(b'(') => {
                 self.at += 2;
@@ -22,15 +22,13 @@ impl<'a> Reader<'a> {
             }
             Some(b'{') => {
                 self.at += 2;
-                let part = self.deeper(|r| r.braced(quoted))?;
-                parts.push(part);
+                let inside = self.deeper(|r| r.braced(quoted))?;
+                parts.extend(inside);
             }
             Some(b'[') => {
-                while self.peek().is_some_and(|b| b != b']') {
-                    self.at += 1;
-                }
-                self.at += 1;
-                parts.push(Part::Arithmetic { lists: Vec::new() });
+                self.at += 2;
+                let inside = self.deeper(|r| r.bracketed(false))?;
+                parts.push(Part::Arithmetic { parts: inside });
             }
             Some(b) if b.is_ascii_alphabetic() || b == b'_' => {
                 let mut end = start + 1;
@@ -55,7 +53,7 @@ impl<'a> Reader<'a> {
     }
 
     /// `${…}` after its opening.
-    fn braced(&mut self, quoted: bool) -> Outcome<Part<'a>> {
+    fn braced(&mut self, quoted: bool) -> Outcome<Vec<Part<'a>>> {
         let indirect = matches!(self.peek(), Some(b'!' | b'#'))
             && !matches!(self.peek_at(1), Some(b'}' | b':' | b'-' | b'+' | b'=' | b'%'));
         if indirect {
@@ -72,13 +70,10 @@ impl<'a> Reader<'a> {
         }
         let name = self.slice(start, self.at);
         let subscript = self.at;
+        let mut inside = Vec::new();
         if self.peek() == Some(b'[') {
-            while self.peek().is_some_and(|b| b != b']' && b != b'}') {
-                self.at += 1;
-            }
-            if self.peek() == Some(b']') {
-                self.at += 1;
-            }
+            self.at += 1;
+            inside = self.bracketed(true)?;
         }
         // "${list[@]}" is all elements as words of their own.
         let quoted = quoted && self.slice(subscript, self.at) != "[@]";
@@ -88,25 +83,30 @@ impl<'a> Reader<'a> {
                 self.at += 1;
                 Operation::Plain
             }
-            (Some(b':'), Some(b'-' | b'=')) => Operation::Default(self.operand(2)?),
-            (Some(b'-' | b'='), _) => Operation::Default(self.operand(1)?),
-            (Some(b':'), Some(b'+')) => Operation::Alternative(self.operand(2)?),
-            (Some(b'+'), _) => Operation::Alternative(self.operand(1)?),
-            (Some(b':'), Some(b'?')) => Operation::Other(self.operand(2)?),
+            (Some(b':'), Some(b'-' | b'=')) => Operation::Default(self.operand(2, quoted)?),
+            (Some(b'-' | b'='), _) => Operation::Default(self.operand(1, quoted)?),
+            (Some(b':'), Some(b'+')) => Operation::Alternative(self.operand(2, quoted)?),
+            (Some(b'+'), _) => Operation::Alternative(self.operand(1, quoted)?),
+            (Some(b':'), Some(b'?')) => Operation::Other(self.operand(2, quoted)?),
             (Some(b':'), _) => {
-                let word = self.operand(1)?;
-                Operation::Slice(self.slice(word.start, word.end))
+                let word = self.operand(1, quoted)?;
+                Operation::Slice(self.slice(word.start, word.end), word)
             }
-            _ => Operation::Other(self.operand(0)?),
+            _ => Operation::Other(self.operand(0, quoted)?),
         };
-        Ok(Part::Variable { name, operation, quoted })
+        let variable = Part::Variable { name, operation, quoted };
+        if inside.is_empty() {
+            return Ok(vec![variable]);
+        }
+        Ok(vec![Part::Aside(inside), variable])
     }
 
-    fn operand(&mut self, skip: usize) -> Outcome<Box<Word<'a>>> {
+    fn operand(&mut self, skip: usize, quoted: bool) -> Outcome<Box<Word<'a>>> {
         self.at += skip;
         let start = self.at;
         let mut parts = Vec::new();
-        self.double(&mut parts, Close::Brace)?;
+        let close = if quoted { Close::QuotedBrace } else { Close::Brace };
+        self.double(&mut parts, close)?;
         Ok(Box::new(Word { parts: Parts::Many(parts), start, end: self.at - 1 }))
     }
 
@@ -133,31 +133,56 @@ impl<'a> Reader<'a> {
         true
     }
 
-    /// Up to `))`, collecting the commands inside.
-    fn arithmetic(&mut self) -> Outcome<Vec<List<'a>>> {
-        let mut lists = Vec::new();
+    /// Up to `))`, collecting what runs inside.
+    fn arithmetic(&mut self) -> Outcome<Vec<Part<'a>>> {
+        let mut parts = Vec::new();
         let mut open = 0usize;
         while let Some(b) = self.peek() {
             match b {
-                b'$' if self.peek_at(1) == Some(b'(') => {
-                    let mut parts = Vec::new();
+                b'$' if matches!(self.peek_at(1), Some(b'(' | b'{' | b'[')) => {
                     self.dollar(&mut parts, true)?;
-                    for part in parts {
-                        match part {
-                            Part::Command { list, .. } => lists.push(list),
-                            Part::Arithmetic { lists: inner } => lists.extend(inner),
-                            _ => {}
-                        }
-                    }
+                    continue;
+                }
+                b'`' => {
+                    self.backquote(&mut parts, true)?;
                     continue;
                 }
                 b'\\' => self.at += 1,
                 b'(' => open += 1,
                 b')' if open == 0 => {
                     self.at += 2;
-                    return Ok(lists);
+                    return Ok(parts);
                 }
                 b')' => open -= 1,
+                _ => {}
+            }
+            self.at += 1;
+        }
+        Err(Problem::Unclosed)
+    }
+
+    /// Up to `]`, collecting what runs inside. A subscript of `${…}` also ends where that does.
+    pub(super) fn bracketed(&mut self, subscript: bool) -> Outcome<Vec<Part<'a>>> {
+        let mut parts = Vec::new();
+        let mut open = 0usize;
+        while let Some(b) = self.peek() {
+            match b {
+                b'$' if matches!(self.peek_at(1), Some(b'(' | b'{' | b'[')) => {
+                    self.dollar(&mut parts, true)?;
+                    continue;
+                }
+                b'`' => {
+                    self.backquote(&mut parts, true)?;
+                    continue;
+                }
+                b'\\' => self.at += 1,
+                b'[' => open += 1,
+                b']' if open == 0 => {
+                    self.at += 1;
+                    return Ok(parts);
+                }
+                b']' => open -= 1,
+                b'}' if subscript => return Ok(parts),
                 _ => {}
             }
             self.at += 1;
@@ -172,8 +197,8 @@ impl<'a> Reader<'a> {
         }
         let start = self.at;
         self.at += 2;
-        let lists = self.deeper(Self::arithmetic)?;
-        let parts = Parts::Many(vec![Part::Arithmetic { lists }]);
+        let inside = self.deeper(Self::arithmetic)?;
+        let parts = Parts::Many(vec![Part::Arithmetic { parts: inside }]);
         Ok(Some(Node::Test(vec![Word { parts, start, end: self.at }])))
     }
 }

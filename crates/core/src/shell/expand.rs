@@ -125,11 +125,11 @@ impl<'t> Walker<'t, '_, '_, '_> {
             }
             Part::Command { list, quoted } => {
                 let flow = self.nested_list(list);
-                substitute(fields, flow, *quoted, taint);
+                substitute(fields, &flow, *quoted, taint);
             }
-            Part::Backquote { text, start, quoted } => {
-                let flow = self.nested_text(text, *start);
-                substitute(fields, flow, *quoted, taint);
+            Part::Backquote { text, start, end, quoted } => {
+                let flow = self.nested_text(text, *start, *end);
+                substitute(fields, &flow, *quoted, taint);
             }
             Part::Process { list, reads } => {
                 let flow = if *reads { self.nested_list(list) } else { self.fed_list(list) };
@@ -140,13 +140,22 @@ impl<'t> Walker<'t, '_, '_, '_> {
                     self.process_text(flow);
                 }
             }
-            Part::Arithmetic { lists } => {
-                for list in lists {
-                    self.nested_list(list);
-                }
+            Part::Arithmetic { parts } => {
                 field.real = true;
                 field.text.push(UNKNOWN);
+                self.aside(parts);
             }
+            Part::Aside(parts) => self.aside(parts),
+        }
+    }
+
+    /// Runs what stands in parts whose text does not matter.
+    fn aside(&mut self, parts: &'t [Part<'t>]) {
+        let mut fields = vec![Field::new()];
+        let mut taint = Taint::default();
+        for part in parts {
+            self.part(part, false, &mut fields, &mut taint);
+            fields.truncate(1);
         }
     }
 
@@ -163,7 +172,8 @@ impl<'t> Walker<'t, '_, '_, '_> {
                 _ => self.joined(word, taint),
             },
             Operation::Alternative(word) => self.joined(word, taint),
-            Operation::Slice(range) => {
+            Operation::Slice(range, word) => {
+                self.joined(word, taint);
                 known.and_then(|v| slice(&v, range)).unwrap_or_else(|| UNKNOWN.to_string())
             }
             Operation::Other(word) => {
@@ -218,14 +228,13 @@ fn splice(fields: &mut Vec<Field>, value: &str, quoted: bool) {
     }
 }
 
-fn substitute(fields: &mut Vec<Field>, flow: Flow, quoted: bool, taint: &mut Taint) {
+fn substitute(fields: &mut Vec<Field>, flow: &Flow, quoted: bool, taint: &mut Taint) {
     *taint = taint.and(flow.taint);
-    match flow.text {
-        Some(text) => splice(fields, text.trim_end_matches('\n'), quoted),
-        None => {
-            *taint = taint.and(Taint::COMPUTED);
-            splice(fields, "\0", quoted);
-        }
+    if let Some(text) = &flow.text {
+        splice(fields, text.trim_end_matches('\n'), quoted);
+    } else {
+        *taint = taint.and(Taint::COMPUTED);
+        splice(fields, "\0", quoted);
     }
 }
 

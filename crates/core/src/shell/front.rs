@@ -35,13 +35,17 @@ pub fn read(text: &str, ctx: &Context<'_>, out: &mut Findings) {
         sql::read(&clean, 0, ctx, out);
         return;
     }
+    if clean.contains("\\\r\n") {
+        // Some shells join such lines, some do not: both readings count.
+        read_nested(&clean.replace("\\\r\n", "\n"), 0, ctx, 0, out);
+    }
     if matches!(clean, Cow::Borrowed(_)) {
         read_nested(&clean, 0, ctx, 0, out);
     } else {
         // Places in the cleaned text mean nothing in the one that came.
         let mut shared = Shared::new(ctx, 0, out);
         shared.fixed = Some(Span::new(0, text.len()));
-        shared.text(&clean, Flow::none());
+        shared.text(&clean, &Flow::none());
     }
     if !clean.is_ascii()
         && let Some(ascii) = narrowed(&clean)

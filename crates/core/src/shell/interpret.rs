@@ -20,7 +20,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
     /// What an interpreter is told to run; none if it runs nothing (`python --version`).
     pub(super) fn interpret(
         &mut self,
-        interpreter: &Interpreter,
+        interpreter: Interpreter,
         spec: &'static Spec,
         inv: &Invocation<'_, 't>,
         stdin: &Flow,
@@ -49,21 +49,23 @@ impl<'t> Walker<'t, '_, '_, '_> {
             return Some(flow);
         }
         let first_code = spec.operands.lead.first() == Some(&Touch::Code);
-        if first_code && !inv.has_any(spec.first_if) && !ran {
-            if let Some(arg) = inv.operands.first().and_then(|i| inv.arg(*i)) {
-                self.inline(interpreter, inv, arg);
-                self.speech(interpreter.speech, arg, stdin);
-                // The rest are files it works on: the caller's business.
-                return None;
-            }
+        if first_code
+            && !inv.has_any(spec.first_if)
+            && !ran
+            && let Some(arg) = inv.operands.first().and_then(|i| inv.arg(*i))
+        {
+            self.inline(interpreter, inv, arg);
+            self.speech(interpreter.speech, arg, stdin);
+            // The rest are files it works on: the caller's business.
+            return None;
         }
         if ran {
             return if first_code { None } else { Some(flow) };
         }
-        if interpreter.script {
-            if let Some(arg) = inv.operands.first().and_then(|i| inv.arg(*i)) {
-                return self.script(interpreter, arg, stdin, span);
-            }
+        if interpreter.script
+            && let Some(arg) = inv.operands.first().and_then(|i| inv.arg(*i))
+        {
+            return self.script(interpreter, arg, stdin, span);
         }
         if interpreter.stdin && stdin.present {
             let flow = self.run_speech(interpreter, stdin, span);
@@ -84,7 +86,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
     /// `python -m pip …` is `pip …`.
     fn module(
         &mut self,
-        interpreter: &Interpreter,
+        interpreter: Interpreter,
         inv: &Invocation<'_, 't>,
         stdin: &Flow,
         span: Span,
@@ -99,7 +101,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
         Some(self.command(&inner, stdin.clone(), span))
     }
 
-    fn inline(&mut self, interpreter: &Interpreter, inv: &Invocation<'_, 't>, arg: &Arg<'t>) {
+    fn inline(&mut self, interpreter: Interpreter, inv: &Invocation<'_, 't>, arg: &Arg<'t>) {
         self.shared.out.effect(Effect::Exec);
         if interpreter.inline == Tier::Safe {
             return;
@@ -119,7 +121,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
     /// The first operand of an interpreter that takes a script.
     fn script(
         &mut self,
-        interpreter: &Interpreter,
+        interpreter: Interpreter,
         arg: &Arg<'t>,
         stdin: &Flow,
         span: Span,
@@ -157,7 +159,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
         match &flow.text {
             Some(text) => {
                 let text = text.clone();
-                self.inside(&text, span, Flow::none())
+                self.inside(&text, span, &Flow::none())
             }
             None => Flow::unknown(flow.taint),
         }
@@ -178,7 +180,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
         self.shared.sign(sign, Some(span));
     }
 
-    fn run_speech(&mut self, interpreter: &Interpreter, flow: &Flow, span: Span) -> Flow {
+    fn run_speech(&mut self, interpreter: Interpreter, flow: &Flow, span: Span) -> Flow {
         if interpreter.speech == Speech::Shell {
             return self.run_flow(flow, span);
         }
@@ -252,12 +254,12 @@ impl<'t> Walker<'t, '_, '_, '_> {
         Flow::unknown(stdin.taint)
     }
 
-    /// `do shell script "…"` of AppleScript.
+    /// `do shell script "…"` of `AppleScript`.
     fn apple_shell(&mut self, text: &str, span: Span) {
         let Some((_, rest)) = text.split_once("do shell script \"") else { return };
         let end = rest.rfind('"').unwrap_or(rest.len());
         let inner = rest.get(..end).unwrap_or_default().replace("\\\"", "\"");
-        self.inside(&inner, span, Flow::none());
+        self.inside(&inner, span, &Flow::none());
     }
 
     /// SQL in a word. A client runs it against a real database, so loss of data is worse than

@@ -97,11 +97,11 @@ impl<'i, 't> Invocation<'i, 't> {
                 self.values.push((name, Value { text: value, word: at }));
                 return false;
             }
-            if spec.values.contains(&text) {
-                if let Some(value) = next {
-                    self.values.push((text, Value { text: value, word: at + 1 }));
-                    return true;
-                }
+            if spec.values.contains(&text)
+                && let Some(value) = next
+            {
+                self.values.push((text, Value { text: value, word: at + 1 }));
+                return true;
             }
             return false;
         }
@@ -125,11 +125,11 @@ impl<'i, 't> Invocation<'i, 't> {
             return false;
         }
         // `-name value` of programs that write long options with one dash.
-        if spec.values.contains(&text) {
-            if let Some(value) = next {
-                self.values.push((text, Value { text: value, word: at + 1 }));
-                return true;
-            }
+        if spec.values.contains(&text)
+            && let Some(value) = next
+        {
+            self.values.push((text, Value { text: value, word: at + 1 }));
+            return true;
         }
         false
     }

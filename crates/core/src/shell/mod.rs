@@ -50,7 +50,7 @@ pub fn read_nested(text: &str, base: usize, ctx: &Context<'_>, depth: u8, out: &
     let mut shared = Shared::new(ctx, base, out);
     shared.texts = depth;
     shared.cwd = None;
-    shared.text(text, Flow::none());
+    shared.text(text, &Flow::none());
 }
 
 /// The same for a command that is already in words.

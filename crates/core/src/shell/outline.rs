@@ -8,7 +8,12 @@ use super::word::unquoted;
 /// Commands inside backquotes are part of the list.
 pub fn commands(text: &str) -> Vec<Option<String>> {
     let mut names = Vec::new();
-    in_list(&reader::read(text).list, 0, &mut names);
+    // Some shells join lines at a backslash before CR LF, some do not, and bash is one of those.
+    if text.contains("\\\r\n") {
+        in_list(&reader::read(&text.replace("\\\r\n", "\n")).list, 0, &mut names);
+    } else {
+        in_list(&reader::read(text).list, 0, &mut names);
+    }
     names
 }
 
@@ -29,15 +34,25 @@ fn in_stage(stage: &Stage<'_>, depth: u8, names: &mut Vec<Option<String>>) {
         }
         Node::Group(list) => in_list(list, depth, names),
         Node::For { words, body, .. } => {
-            words.iter().for_each(|w| in_word(w, depth, names));
+            for w in words {
+                in_word(w, depth, names);
+            }
             in_list(body, depth, names);
         }
-        Node::Case { word, arms } => {
-            in_word(word, depth, names);
-            arms.iter().for_each(|list| in_list(list, depth, names));
+        Node::Case { words, arms } => {
+            for w in words {
+                in_word(w, depth, names);
+            }
+            for list in arms {
+                in_list(list, depth, names);
+            }
         }
         Node::Function { body, .. } => in_stage(body, depth, names),
-        Node::Test(words) => words.iter().for_each(|w| in_word(w, depth, names)),
+        Node::Test(words) => {
+            for w in words {
+                in_word(w, depth, names);
+            }
+        }
     }
     for redirection in &stage.redirections {
         match &redirection.kind {
@@ -53,20 +68,26 @@ fn in_stage(stage: &Stage<'_>, depth: u8, names: &mut Vec<Option<String>>) {
 }
 
 fn in_word(word: &Word<'_>, depth: u8, names: &mut Vec<Option<String>>) {
-    let Parts::Many(parts) = &word.parts else { return };
+    if let Parts::Many(parts) = &word.parts {
+        in_parts(parts, depth, names);
+    }
+}
+
+fn in_parts(parts: &[Part<'_>], depth: u8, names: &mut Vec<Option<String>>) {
     for part in parts {
         match part {
             Part::Command { list, .. } | Part::Process { list, .. } => in_list(list, depth, names),
-            Part::Arithmetic { lists } => lists.iter().for_each(|l| in_list(l, depth, names)),
+            Part::Arithmetic { parts } | Part::Aside(parts) => in_parts(parts, depth, names),
             // Each level of backquotes halves what is left to unescape; a few are plenty.
             Part::Backquote { text, .. } if depth < 8 => {
                 in_list(&reader::read(text).list, depth + 1, names);
             }
             Part::Variable { operation, .. } => match operation {
-                Operation::Default(w) | Operation::Alternative(w) | Operation::Other(w) => {
-                    in_word(w, depth, names);
-                }
-                Operation::Plain | Operation::Slice(_) => {}
+                Operation::Default(w)
+                | Operation::Alternative(w)
+                | Operation::Other(w)
+                | Operation::Slice(_, w) => in_word(w, depth, names),
+                Operation::Plain => {}
             },
             Part::Bare(_) | Part::Quoted(_) | Part::Backquote { .. } => {}
         }

@@ -2,13 +2,13 @@
 
 use std::borrow::Cow;
 
-use super::ast::{Assignment, List, Node, Pipeline, Redirection, Simple, Stage, Word};
+use super::ast::{Assignment, List, Node, Part, Parts, Pipeline, Redirection, Simple, Stage, Word};
 use super::redirect::{fill_list, fill_word};
 
 /// How deep constructs may nest before the text counts as unreadable.
 pub const MAX_DEPTH: u8 = 40;
 /// How long a text may be.
-pub const MAX_BYTES: usize = 256 * 1024;
+pub const MAX_BYTES: usize = 64 * 1024;
 
 /// Why a text could not be read to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -218,10 +218,10 @@ impl<'a> Reader<'a> {
                 }
                 _ => {}
             }
-            if let Until::Words(words) = until {
-                if self.at_word(words) {
-                    return Ok(());
-                }
+            if let Until::Words(words) = until
+                && self.at_word(words)
+            {
+                return Ok(());
             }
             if self.at_word(CLOSING) {
                 return Err(Problem::Unexpected);
@@ -278,6 +278,16 @@ impl<'a> Reader<'a> {
             if word == "time" && self.at_word(&["-p", "--"]) {
                 self.at += 2;
                 self.skip_blanks();
+            }
+            // `coproc NAME { … }`
+            if word == "coproc" {
+                let name = self.raw_word().len();
+                let rest = self.bytes.get(self.at + name..).unwrap_or_default();
+                let next = rest.iter().find(|b| !matches!(b, b' ' | b'\t'));
+                if name > 0 && !self.at_word(&["{"]) && matches!(next, Some(b'{' | b'(')) {
+                    self.at += name;
+                    self.skip_blanks();
+                }
             }
             // `time` or `!` alone is a whole pipeline.
             if matches!(self.peek(), None | Some(b'\n' | b';' | b'&' | b'|' | b')')) {
@@ -376,11 +386,11 @@ impl<'a> Reader<'a> {
                 Some(b'(') => return self.after_paren(simple),
                 _ => {}
             }
-            if simple.words.is_empty() {
-                if let Some(assignment) = self.assignment()? {
-                    simple.assignments.push(assignment);
-                    continue;
-                }
+            if simple.words.is_empty()
+                && let Some(assignment) = self.assignment()?
+            {
+                simple.assignments.push(assignment);
+                continue;
             }
             match self.word()? {
                 Some(word) => simple.words.push(word),
@@ -429,15 +439,17 @@ impl<'a> Reader<'a> {
             return Ok(None);
         }
         let name = self.slice(start, end);
+        let mut inside = Vec::new();
         if self.bytes.get(end) == Some(&b'[') {
-            let mut close = end + 1;
-            while self.bytes.get(close).is_some_and(|b| !matches!(b, b']' | b' ' | b'\n' | b'=')) {
-                close += 1;
-            }
-            if self.bytes.get(close) != Some(&b']') {
+            let back = self.at;
+            self.at = end + 1;
+            let Ok(parts) = self.deeper(|r| r.bracketed(false)) else {
+                self.at = back;
                 return Ok(None);
-            }
-            end = close + 1;
+            };
+            inside = parts;
+            end = self.at;
+            self.at = back;
         }
         let append = self.bytes.get(end) == Some(&b'+');
         let equals = end + usize::from(append);
@@ -446,6 +458,10 @@ impl<'a> Reader<'a> {
         }
         self.at = equals + 1;
         let mut value = Vec::new();
+        if !inside.is_empty() {
+            let parts = Parts::Many(vec![Part::Aside(inside)]);
+            value.push(Word { parts, start, end: equals });
+        }
         if self.peek() == Some(b'(') {
             self.at += 1;
             self.array(&mut value)?;

@@ -113,13 +113,13 @@ pub(super) fn fill_list<'a>(list: &mut List<'a>, bodies: &mut [Option<Word<'a>>]
 
 fn fill_stage<'a>(stage: &mut Stage<'a>, bodies: &mut [Option<Word<'a>>]) {
     for redirection in &mut stage.redirections {
-        if let Redirect::Here(word) = &mut redirection.kind {
-            if word.end == usize::MAX {
-                let body = bodies.get_mut(word.start).and_then(Option::take);
-                *word = body.unwrap_or(Word { parts: Parts::Plain(""), start: 0, end: 0 });
-                // Bodies may hold commands with here-documents of their own.
-                fill_word(word, bodies);
-            }
+        if let Redirect::Here(word) = &mut redirection.kind
+            && word.end == usize::MAX
+        {
+            let body = bodies.get_mut(word.start).and_then(Option::take);
+            *word = body.unwrap_or(Word { parts: Parts::Plain(""), start: 0, end: 0 });
+            // Bodies may hold commands with here-documents of their own.
+            fill_word(word, bodies);
         }
     }
     match &mut stage.node {
@@ -134,29 +134,45 @@ fn fill_stage<'a>(stage: &mut Stage<'a>, bodies: &mut [Option<Word<'a>>]) {
         }
         Node::Group(list) => fill_list(list, bodies),
         Node::For { words, body, .. } => {
-            words.iter_mut().for_each(|w| fill_word(w, bodies));
+            for w in words.iter_mut() {
+                fill_word(w, bodies);
+            }
             fill_list(body, bodies);
         }
-        Node::Case { word, arms } => {
-            fill_word(word, bodies);
-            arms.iter_mut().for_each(|list| fill_list(list, bodies));
+        Node::Case { words, arms } => {
+            for w in words.iter_mut() {
+                fill_word(w, bodies);
+            }
+            for list in arms.iter_mut() {
+                fill_list(list, bodies);
+            }
         }
         Node::Function { body, .. } => fill_stage(body, bodies),
-        Node::Test(words) => words.iter_mut().for_each(|w| fill_word(w, bodies)),
+        Node::Test(words) => {
+            for w in words {
+                fill_word(w, bodies);
+            }
+        }
     }
 }
 
 pub(super) fn fill_word<'a>(word: &mut Word<'a>, bodies: &mut [Option<Word<'a>>]) {
-    let Parts::Many(parts) = &mut word.parts else { return };
+    if let Parts::Many(parts) = &mut word.parts {
+        fill_parts(parts, bodies);
+    }
+}
+
+fn fill_parts<'a>(parts: &mut [Part<'a>], bodies: &mut [Option<Word<'a>>]) {
     for part in parts {
         match part {
             Part::Command { list, .. } | Part::Process { list, .. } => fill_list(list, bodies),
-            Part::Arithmetic { lists } => lists.iter_mut().for_each(|l| fill_list(l, bodies)),
+            Part::Arithmetic { parts } | Part::Aside(parts) => fill_parts(parts, bodies),
             Part::Variable { operation, .. } => match operation {
-                Operation::Default(w) | Operation::Alternative(w) | Operation::Other(w) => {
-                    fill_word(w, bodies);
-                }
-                Operation::Plain | Operation::Slice(_) => {}
+                Operation::Default(w)
+                | Operation::Alternative(w)
+                | Operation::Other(w)
+                | Operation::Slice(_, w) => fill_word(w, bodies),
+                Operation::Plain => {}
             },
             Part::Bare(_) | Part::Quoted(_) | Part::Backquote { .. } => {}
         }

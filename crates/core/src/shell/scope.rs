@@ -10,6 +10,9 @@ use crate::finding::{Finding, Span};
 use crate::glob;
 use crate::paths::UNKNOWN;
 
+/// How long a variable's value may be.
+const MAX_VALUE: usize = 8 * 1024;
+
 impl<'t> Walker<'t, '_, '_, '_> {
     pub(super) fn define(&mut self, name: &'t str, body: &'t Stage<'t>) {
         if bombs(body, name, false) {
@@ -69,11 +72,11 @@ impl<'t> Walker<'t, '_, '_, '_> {
         let span = self.span(start.saturating_sub(assignment.name.len() + 1), end);
         self.assigned(assignment.name, &value, span);
         if lasting {
-            if assignment.append {
-                if let Some((old, t)) = self.lookup(assignment.name) {
-                    value.insert_str(0, &old);
-                    taint = taint.and(t);
-                }
+            if assignment.append
+                && let Some((old, t)) = self.lookup(assignment.name)
+            {
+                value.insert_str(0, &old);
+                taint = taint.and(t);
             }
             self.set(assignment.name, value, taint);
         }
@@ -93,6 +96,8 @@ impl<'t> Walker<'t, '_, '_, '_> {
     }
 
     pub(super) fn set(&mut self, name: &str, value: String, taint: Taint) {
+        // What grows without end is not followed.
+        let value = if value.len() > MAX_VALUE { UNKNOWN.to_string() } else { value };
         let variables = &mut self.shared.variables;
         if let Some(slot) = variables.iter_mut().rev().find(|(n, _, _)| n == name) {
             (slot.1, slot.2) = (value, taint);
@@ -101,10 +106,16 @@ impl<'t> Walker<'t, '_, '_, '_> {
         }
     }
 
-    pub(super) fn lookup(&self, name: &str) -> Option<(String, Taint)> {
+    pub(super) fn lookup(&mut self, name: &str) -> Option<(String, Taint)> {
         let found = self.shared.variables.iter().rev().find(|(n, _, _)| n == name);
         if let Some((_, value, taint)) = found {
-            return Some((value.clone(), *taint));
+            let (value, taint) = (value.clone(), *taint);
+            if self.shared.expansion < value.len() {
+                self.shared.sign(&signs::TOO_MANY, None);
+                return None;
+            }
+            self.shared.expansion -= value.len();
+            return Some((value, taint));
         }
         if self.shared.calls == 0 && matches!(name.as_bytes(), [b'1'..=b'9']) {
             // A command line has no arguments of its own: `$9` is nothing.

@@ -29,7 +29,7 @@ pub(super) fn awk(walker: &mut Walker<'_, '_, '_, '_>, text: &str, span: Span) {
                 let piped = rest.starts_with('|') && !rest.starts_with("||");
                 if call || before == Some(b'|') || piped {
                     let command = super::escape::decode(literal, false);
-                    walker.inside(&command, span, Flow::none());
+                    walker.inside(&command, span, &Flow::none());
                 } else if before == Some(b'>') {
                     write(walker, literal, span);
                 }
@@ -120,7 +120,7 @@ fn sed_line(walker: &mut Walker<'_, '_, '_, '_>, line: &str, span: Span) {
                     walker.shared.sign(&signs::UNSEEN_CODE, Some(span));
                 } else {
                     walker.shared.sign(&signs::SHELL_TEXT, Some(span));
-                    walker.inside(text, span, Flow::none());
+                    walker.inside(text, span, &Flow::none());
                 }
                 return;
             }

@@ -3,7 +3,7 @@
 use super::expand::Arg;
 use super::flow::Taint;
 use super::signs;
-use super::tables::Touch;
+use super::tables::{PathClass, Touch};
 use super::walk::Walker;
 use crate::context::Environment;
 use crate::effect::Effect;
@@ -16,7 +16,6 @@ impl<'t> Walker<'t, '_, '_, '_> {
     pub(super) fn touch(&mut self, touch: Touch, arg: &Arg<'t>, recursive: bool) -> Taint {
         match touch {
             Touch::Read => self.on_path(Act::Read, arg),
-            Touch::Write => self.on_path(Act::Write, arg),
             // Adding to a file elsewhere loses nothing.
             Touch::Append if class_of(&arg.text, self.shared.cwd.as_deref()).id == "elsewhere" => {
                 self.shared.out.effect(Effect::Write);
@@ -24,7 +23,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
                 self.shared.sign(&signs::ADDS_ELSEWHERE, Some(arg.span));
                 Taint::default()
             }
-            Touch::Append => self.on_path(Act::Write, arg),
+            Touch::Write | Touch::Append => self.on_path(Act::Write, arg),
             Touch::Delete if recursive => self.on_path(Act::DeleteTree, arg),
             Touch::Delete => self.on_path(Act::Delete, arg),
             Touch::Change if recursive => self.on_path(Act::ChangeTree, arg),
@@ -37,24 +36,27 @@ impl<'t> Walker<'t, '_, '_, '_> {
         }
     }
 
-    fn on_path(&mut self, act: Act, arg: &Arg<'t>) -> Taint {
-        let path: &str = on_its_host(&arg.text);
-        let class = class_of(path, self.shared.cwd.as_deref());
+    /// What the act costs here: by class, by environment, by how wide the name reaches.
+    fn cost(&self, act: Act, class: &PathClass, path: &str, glob: bool) -> Tier {
         let mut tier = class.cost(act);
         if disposable(self.shared.ctx.environment, class.id, act) {
             tier = tier.min(Tier::Low);
         }
-        if act == Act::Delete && arg.glob && tier < Tier::Medium {
-            tier = Tier::Medium;
-        }
         let far = matches!(class.id, "home" | "home-whole" | "elsewhere");
-        if act == Act::Change && arg.glob && far {
+        if glob && (act == Act::Delete || act == Act::Change && far) {
             tier = tier.max(Tier::Medium);
         }
         // A variable that may be empty: `$DIR/*` can be `/*`.
         if act == Act::DeleteTree && path.starts_with("\0/") && path.len() <= 3 {
             tier = tier.max(Tier::High);
         }
+        tier
+    }
+
+    fn on_path(&mut self, act: Act, arg: &Arg<'t>) -> Taint {
+        let path: &str = on_its_host(&arg.text);
+        let class = class_of(path, self.shared.cwd.as_deref());
+        let tier = self.cost(act, class, path, arg.glob);
         let out = &mut *self.shared.out;
         if act == Act::Read && tier < Tier::Medium {
             out.effect(Effect::Read);
@@ -91,7 +93,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
             Act::Change | Act::ChangeTree => {
                 out.effect(Effect::Privilege);
                 out.impact.writes.add(&shown);
-                ("path.change", "Changes who may use")
+                ("path.change", "Changes")
             }
         };
         if matches!(class.id, "autostart" | "shell-startup" | "git-hooks") && act == Act::Write {

@@ -13,7 +13,9 @@ use crate::paths::UNKNOWN;
 /// How many texts may nest (`sh -c "sh -c …"`).
 const MAX_TEXTS: u8 = 12;
 /// How many commands are walked in one call.
-const MAX_COMMANDS: u32 = 4_000;
+const MAX_COMMANDS: u32 = 1_500;
+/// How many bytes of variables are put into words in one call.
+const MAX_EXPANSION: usize = 256 * 1024;
 /// How many values of a loop variable are tried.
 const MAX_VALUES: usize = 6;
 
@@ -37,6 +39,12 @@ pub(super) struct Shared<'c, 'o> {
     pub process: Option<Flow>,
     /// Function calls in progress.
     pub calls: u8,
+    /// Commands inside commands in progress.
+    pub inner: u8,
+    /// A program named by a pattern is being tried as each program it could be.
+    pub guessing: bool,
+    /// Bytes of variables that may still be put into words.
+    pub expansion: usize,
 }
 
 impl<'c, 'o> Shared<'c, 'o> {
@@ -55,11 +63,14 @@ impl<'c, 'o> Shared<'c, 'o> {
             base,
             process: None,
             calls: 0,
+            inner: 0,
+            guessing: false,
+            expansion: MAX_EXPANSION,
         }
     }
 
     /// Reads and walks a text; returns what it would write.
-    pub fn text(&mut self, text: &str, stdin: Flow) -> Flow {
+    pub fn text(&mut self, text: &str, stdin: &Flow) -> Flow {
         if self.texts >= MAX_TEXTS {
             self.sign(&signs::TOO_DEEP, self.fixed);
             self.out.doubt(Doubt::Unreadable);
@@ -68,6 +79,7 @@ impl<'c, 'o> Shared<'c, 'o> {
         self.texts += 1;
         let read = reader::read(text);
         if let Some((problem, at)) = read.problem {
+            let at = at.min(text.len());
             let sign = match problem {
                 Problem::TooLong => signs::TOO_LONG,
                 Problem::TooDeep => signs::TOO_DEEP,
@@ -107,7 +119,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
         self.shared.fixed.unwrap_or_else(|| Span::new(base + start, base + end))
     }
 
-    pub(super) fn list(&mut self, list: &'t List<'t>, stdin: Flow) -> Flow {
+    pub(super) fn list(&mut self, list: &'t List<'t>, stdin: &Flow) -> Flow {
         let mut flow = Flow::none();
         for pipeline in list {
             let next = self.pipeline(pipeline, stdin.clone());
@@ -126,7 +138,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
 
     /// A list inside a word: its output becomes the word.
     pub(super) fn nested_list(&mut self, list: &'t List<'t>) -> Flow {
-        let mut flow = self.list(list, Flow::none());
+        let mut flow = self.list(list, &Flow::none());
         // `$(< file)`
         if !flow.present {
             flow = Flow::unknown(flow.taint);
@@ -137,14 +149,14 @@ impl<'t> Walker<'t, '_, '_, '_> {
 
     /// `>( … )`: the list is fed from outside.
     pub(super) fn fed_list(&mut self, list: &'t List<'t>) -> Flow {
-        self.list(list, Flow::unknown(Taint::default()))
+        self.list(list, &Flow::unknown(Taint::default()))
     }
 
     /// Backquotes.
-    pub(super) fn nested_text(&mut self, text: &str, start: usize) -> Flow {
+    pub(super) fn nested_text(&mut self, text: &str, start: usize, end: usize) -> Flow {
         let old = self.shared.fixed;
-        self.shared.fixed = Some(self.span(start, start + text.len()));
-        let flow = self.shared.text(text, Flow::none());
+        self.shared.fixed = Some(self.span(start, end));
+        let flow = self.shared.text(text, &Flow::none());
         self.shared.fixed = old;
         if flow.present {
             flow
@@ -214,14 +226,16 @@ impl<'t> Walker<'t, '_, '_, '_> {
                 let span = self.span(stage.start, stage.end);
                 self.command(&args, stdin, span)
             }
-            Node::Group(list) => self.list(list, stdin),
-            Node::For { name, words, body } => self.for_loop(name, words, body, stdin),
-            Node::Case { word, arms } => {
+            Node::Group(list) => self.list(list, &stdin),
+            Node::For { name, words, body } => self.for_loop(name, words, body, &stdin),
+            Node::Case { words, arms } => {
                 let mut args = Vec::new();
-                self.expand(word, &mut args);
+                for word in words {
+                    self.expand(word, &mut args);
+                }
                 let mut flow = Flow::none();
                 for arm in arms {
-                    flow = flow.then(self.list(arm, stdin.clone()));
+                    flow = flow.then(self.list(arm, &stdin));
                 }
                 flow
             }
@@ -244,7 +258,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
         name: &str,
         words: &'t [Word<'t>],
         body: &'t List<'t>,
-        stdin: Flow,
+        stdin: &Flow,
     ) -> Flow {
         let mut args = Vec::new();
         for word in words {
@@ -258,7 +272,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
         let mut flow = Flow::none();
         for (value, taint) in values.into_iter().take(MAX_VALUES) {
             self.set(name, value, taint);
-            flow = self.list(body, stdin.clone());
+            flow = self.list(body, stdin);
         }
         // Values are not text order any more; only where they come from is kept.
         flow.text = None;

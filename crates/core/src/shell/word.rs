@@ -12,6 +12,8 @@ pub(super) enum Close {
     Quote,
     /// `}` of `${…}`
     Brace,
+    /// `}` of `"${…}"`: single quotes mean nothing there.
+    QuotedBrace,
     /// The end of a here-document.
     End,
 }
@@ -27,7 +29,9 @@ impl<'a> Reader<'a> {
                 break;
             }
         }
-        if self.ends_word() {
+        if self.ends_word()
+            && !(self.peek() == Some(b'(') && self.at > start && self.follows_extglob())
+        {
             if self.at == start {
                 return Ok(None);
             }
@@ -60,6 +64,7 @@ impl<'a> Reader<'a> {
                 let from = self.at;
                 self.balanced_parens()?;
                 parts.push(Part::Bare(Cow::Borrowed(self.slice(from, self.at))));
+                self.inside_pattern(parts, from)?;
                 continue;
             }
             if self.ends_word() {
@@ -73,6 +78,18 @@ impl<'a> Reader<'a> {
     fn follows_extglob(&self) -> bool {
         let before = self.at.checked_sub(1).and_then(|i| self.bytes.get(i));
         matches!(before, Some(b'?' | b'*' | b'+' | b'@' | b'!'))
+    }
+
+    /// The commands that a bracketed pattern from `from` to here would run.
+    fn inside_pattern(&mut self, parts: &mut Vec<Part<'a>>, from: usize) -> Outcome<()> {
+        let body = self.slice(from, self.at);
+        if body.contains(['$', '`']) {
+            let word = self.here_word(body, from)?;
+            if let Parts::Many(inside) = word.parts {
+                parts.push(Part::Aside(inside));
+            }
+        }
+        Ok(())
     }
 
     fn balanced_parens(&mut self) -> Outcome<()> {
@@ -188,10 +205,15 @@ impl<'a> Reader<'a> {
                     }
                     return Ok(());
                 }
-                b'}' if close == Close::Brace => {
+                b'}' if matches!(close, Close::Brace | Close::QuotedBrace) => {
                     self.quoted_run(parts, run, self.at);
                     self.at += 1;
                     return Ok(());
+                }
+                b'"' if close == Close::QuotedBrace => {
+                    self.quoted_run(parts, run, self.at);
+                    self.part(parts)?;
+                    run = self.at;
                 }
                 b'\'' | b'"' if close == Close::Brace => {
                     self.quoted_run(parts, run, self.at);
@@ -257,6 +279,7 @@ impl<'a> Reader<'a> {
                     let from = self.at;
                     self.balanced_parens()?;
                     parts.push(Part::Quoted(Cow::Borrowed(self.slice(from, self.at))));
+                    self.inside_pattern(&mut parts, from)?;
                 }
                 Some(b'|' | b'&' | b';' | b')' | b'<' | b'>') => self.at += 1,
                 Some(_) => self.part(&mut parts)?,
@@ -283,7 +306,7 @@ impl<'a> Reader<'a> {
         let raw = self.slice(start, self.at);
         self.at += 1;
         let text = if escaped { Cow::Owned(unescape_backquote(raw, quoted)) } else { raw.into() };
-        parts.push(Part::Backquote { text, start, quoted });
+        parts.push(Part::Backquote { text, start, end: self.at - 1, quoted });
         Ok(())
     }
 
