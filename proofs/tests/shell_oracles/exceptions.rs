@@ -48,6 +48,7 @@ pub const OURS_LAXER: &[Known] = &[
 
 /// Where tree-sitter-bash finds other commands.
 pub const TREE_SITTER: &[Known] = &[
+    ("tree-sitter joins at a backslash before CR LF; bash does not", &["echo a \\\r\n  b\r\n"]),
     (
         "tree-sitter reads `time`, `coproc` and a second `!` as commands",
         &[
@@ -85,6 +86,7 @@ pub const TREE_SITTER: &[Known] = &[
 
 /// Where shuck finds other commands.
 pub const SHUCK: &[Known] = &[
+    ("shuck keeps the CR in the name", &["echo a \\\r\n  b\r\n"]),
     ("shuck reads a second `!` as a command", &["! ! a"]),
     ("with extglob it is a pattern, without it a negated group: we read the latter", &["!(a)"]),
     (

@@ -59,7 +59,7 @@ fn damage(text: &str, random: &mut Random) -> String {
 
 #[test]
 fn damaged_texts_are_read_without_harm() {
-    // One in four from the grammar, the others from all texts, where the rules' plain lines are many.
+    // One in four from the grammar, the others from all texts: the rules' plain lines are many.
     let corpora = [corpus::grammar(), corpus::all()];
     let mut random = Random(0x5eed_1234_5678_9abc);
     let mut shown = Vec::new();
