@@ -40,7 +40,8 @@ impl<'t> Walker<'t, '_, '_, '_> {
         for (name, value) in &inv.values {
             let code = spec.touches.iter().any(|(n, t)| n == name && *t == Touch::Code);
             let Some(word) = inv.args.get(value.word).filter(|_| code) else { continue };
-            let arg = Arg { text: Cow::Owned(value.text.to_owned()), ..word.clone() };
+            let text = format!("{}{}", modules(interpreter, inv), value.text);
+            let arg = Arg { text: Cow::Owned(text), ..word.clone() };
             self.inline(interpreter, inv, &arg);
             flow = self.speech(interpreter.speech, &arg, stdin);
             ran = true;
@@ -286,6 +287,12 @@ impl<'t> Walker<'t, '_, '_, '_> {
             finding.span = Some(span);
         }
     }
+}
+
+/// `perl -MModule -e …` begins with `use Module;`.
+fn modules(interpreter: Interpreter, inv: &Invocation<'_, '_>) -> String {
+    let named = inv.values.iter().filter(|(n, _)| *n == "-M" && interpreter.speech == Speech::Perl);
+    named.map(|(_, v)| format!("use {};", v.text.split('=').next().unwrap_or_default())).collect()
 }
 
 /// Whether it would wait for somebody to type: no option but those of a session.
