@@ -291,8 +291,15 @@ impl<'t> Walker<'t, '_, '_, '_> {
 
 /// `perl -MModule -e …` begins with `use Module;`.
 fn modules(interpreter: Interpreter, inv: &Invocation<'_, '_>) -> String {
-    let named = inv.values.iter().filter(|(n, _)| *n == "-M" && interpreter.speech == Speech::Perl);
-    named.map(|(_, v)| format!("use {};", v.text.split('=').next().unwrap_or_default())).collect()
+    let mut uses = String::new();
+    for (name, value) in &inv.values {
+        if *name == "-M" && interpreter.speech == Speech::Perl {
+            uses.push_str("use ");
+            uses.push_str(value.text.split('=').next().unwrap_or_default());
+            uses.push(';');
+        }
+    }
+    uses
 }
 
 /// Whether it would wait for somebody to type: no option but those of a session.
