@@ -17,6 +17,9 @@ use crate::tier::{Points, Tier};
 /// How many commands may stand inside each other (`sudo env nice …`).
 const MAX_INNER: u8 = 24;
 
+/// How many programs named by patterns are tried.
+const MAX_GUESSES: u8 = 8;
+
 type Known = (&'static Spec, &'static [&'static Rule]);
 
 impl<'t> Walker<'t, '_, '_, '_> {
@@ -107,6 +110,11 @@ impl<'t> Walker<'t, '_, '_, '_> {
         self.shared.sign(&signs::DYNAMIC, Some(span));
         self.shared.out.doubt(Doubt::DynamicProgram);
         let Some(first) = args.first() else { return Flow::none() };
+        self.shared.guesses = self.shared.guesses.saturating_add(1);
+        if self.shared.guesses > MAX_GUESSES {
+            self.shared.sign(&signs::TOO_MANY, Some(span));
+            return Flow::unknown(stdin.taint);
+        }
         if std::mem::replace(&mut self.shared.guessing, true) {
             // A pattern inside a guess: known to be unknown, which is said already.
             return Flow::unknown(stdin.taint);

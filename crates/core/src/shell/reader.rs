@@ -10,6 +10,9 @@ pub const MAX_DEPTH: u8 = 40;
 /// How long a text may be.
 pub const MAX_BYTES: usize = 64 * 1024;
 
+/// How many commands a text may hold, and words or redirections a command.
+pub const MAX_PIECES: usize = 2_048;
+
 /// Why a text could not be read to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Problem {
@@ -21,6 +24,8 @@ pub enum Problem {
     Unclosed,
     /// Something stands where it cannot.
     Unexpected,
+    /// More commands, words or redirections than are followed.
+    TooMany,
 }
 
 /// What was read, and where reading stopped if it did.
@@ -62,6 +67,8 @@ pub(super) struct Reader<'a> {
     pub(super) bytes: &'a [u8],
     pub(super) at: usize,
     pub(super) depth: u8,
+    /// Stages read so far.
+    stages: usize,
     /// Here-documents whose bodies begin after the next newline.
     pub(super) pending: Vec<Pending<'a>>,
     /// Bodies read, by the number their redirection waits for.
@@ -84,6 +91,7 @@ impl<'a> Reader<'a> {
             bytes: text.as_bytes(),
             at: 0,
             depth: 0,
+            stages: 0,
             pending: Vec::new(),
             bodies: Vec::new(),
         }
@@ -350,6 +358,10 @@ impl<'a> Reader<'a> {
 
     pub(super) fn stage(&mut self) -> Outcome<Stage<'a>> {
         self.skip_blanks();
+        self.stages += 1;
+        if self.stages > MAX_PIECES {
+            return Err(Problem::TooMany);
+        }
         let start = self.at;
         let mut redirections = Vec::new();
         let node = match self.compound()? {
@@ -370,6 +382,9 @@ impl<'a> Reader<'a> {
         let mut simple = Simple::default();
         let start = self.at;
         loop {
+            if simple.words.len() + redirections.len() > MAX_PIECES {
+                return Err(Problem::TooMany);
+            }
             self.skip_blanks();
             if let Some(redirection) = self.redirection()? {
                 redirections.push(redirection);

@@ -14,6 +14,9 @@ use crate::paths::UNKNOWN;
 const MAX_TEXTS: u8 = 12;
 /// How many commands are walked in one call.
 const MAX_COMMANDS: u32 = 1_500;
+/// How many bytes are read in one call, texts inside texts included. A text over the reader's own
+/// limit is refused there, with its own words.
+const MAX_READING: usize = 4 * super::reader::MAX_BYTES;
 /// How many bytes of variables are put into words in one call.
 const MAX_EXPANSION: usize = 256 * 1024;
 /// How many values of a loop variable are tried.
@@ -45,6 +48,10 @@ pub(super) struct Shared<'c, 'o> {
     pub guessing: bool,
     /// Bytes of variables that may still be put into words.
     pub expansion: usize,
+    /// Bytes of text that may still be read, counting texts inside texts again.
+    pub reading: usize,
+    /// Programs named by patterns so far.
+    pub guesses: u8,
 }
 
 impl<'c, 'o> Shared<'c, 'o> {
@@ -66,23 +73,28 @@ impl<'c, 'o> Shared<'c, 'o> {
             inner: 0,
             guessing: false,
             expansion: MAX_EXPANSION,
+            reading: MAX_READING,
+            guesses: 0,
         }
     }
 
     /// Reads and walks a text; returns what it would write.
     pub fn text(&mut self, text: &str, stdin: &Flow) -> Flow {
-        if self.texts >= MAX_TEXTS {
+        let cost = text.len().min(reader::MAX_BYTES);
+        if self.texts >= MAX_TEXTS || self.reading < cost {
             self.sign(&signs::TOO_DEEP, self.fixed);
             self.out.doubt(Doubt::Unreadable);
             return Flow::unknown(Taint::default());
         }
         self.texts += 1;
+        self.reading -= cost;
         let read = reader::read(text);
         if let Some((problem, at)) = read.problem {
             let at = at.min(text.len());
             let sign = match problem {
                 Problem::TooLong => signs::TOO_LONG,
                 Problem::TooDeep => signs::TOO_DEEP,
+                Problem::TooMany => signs::TOO_MANY,
                 Problem::Unclosed | Problem::Unexpected => signs::UNREADABLE,
             };
             let span =
