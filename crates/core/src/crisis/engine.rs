@@ -1,19 +1,8 @@
-//! Runs the automaton over the words of a text: bounded work per word, whatever the text.
+//! Reads a text into words with their classes.
 
 use super::tables::{self, classify};
 use crate::text::fold::leet;
 use crate::text::words::{Word, words};
-
-/// The class of the end of a sentence.
-const EDGE: u16 = 0;
-/// Any word.
-const ANY: u16 = 1;
-/// Any word or end.
-const ANY_ACROSS: u16 = 2;
-/// A state that consumes nothing.
-pub const SPLIT: u16 = u16::MAX;
-/// A match.
-const ACCEPT: u16 = u16::MAX - 1;
 
 /// One word as the automaton sees it.
 #[derive(Debug, Clone, Copy)]
@@ -24,7 +13,8 @@ pub struct Token {
     pub end: usize,
     /// Which sentence it is in.
     pub sentence: u32,
-    edge: bool,
+    /// Whether it is the end of a sentence rather than a word.
+    pub edge: bool,
     from: usize,
     to: usize,
 }
@@ -45,7 +35,6 @@ pub struct Reading {
     /// An edge, the words, an edge.
     pub tokens: Vec<Token>,
     classes: Vec<u16>,
-    keyed: bool,
     /// How often each language was hinted at.
     pub hints: [u32; 15],
 }
@@ -56,7 +45,6 @@ pub fn read(text: &str) -> Reading {
     let mut reading = Reading {
         tokens: Vec::with_capacity(list.len() + 2),
         classes: Vec::with_capacity(list.len()),
-        keyed: false,
         hints: [0; 15],
     };
     reading.edge(0);
@@ -80,14 +68,14 @@ impl Reading {
         self.tokens.push(Token { start: at, end: at, sentence, edge: true, from, to });
     }
 
-    /// Whether some sign has all its keys: spares most texts the big tables.
-    fn promising(&self) -> bool {
-        let mut present = self.classes.clone();
-        present.sort_unstable();
-        present.dedup();
-        let has = |key: &u16| present.binary_search(key).is_ok();
-        let starts = present.iter().chain(&[EDGE]).flat_map(|class| tables::first(*class));
-        starts.into_iter().any(|(_, keys, [_, sign])| *sign && keys.iter().all(has))
+    /// The classes of a token; none for the end of a sentence.
+    pub fn classes(&self, token: &Token) -> &[u16] {
+        self.classes.get(token.from..token.to).unwrap_or_default()
+    }
+
+    /// The classes of all tokens, in order.
+    pub fn all_classes(&self) -> &[u16] {
+        &self.classes
     }
 
     fn word(&mut self, word: &Word) {
@@ -100,9 +88,6 @@ impl Reading {
     }
 
     fn push(&mut self, start: usize, end: usize, from: usize, hints: u16) {
-        for class in self.classes.get(from..).unwrap_or_default() {
-            self.keyed |= tables::is_key(*class);
-        }
         for (bit, count) in self.hints.iter_mut().enumerate() {
             *count += u32::from(hints >> bit & 1);
         }
@@ -210,153 +195,4 @@ fn squeeze(text: &str, most: usize) -> Option<String> {
         }
     }
     cut.then_some(out)
-}
-
-/// Every match in a text. Work per word is bounded by the number of states.
-pub fn run(reading: &Reading) -> Vec<Hit> {
-    if !reading.keyed || !reading.promising() {
-        return Vec::new();
-    }
-    let mut machine = Machine {
-        marks: vec![0; tables::states()],
-        seen: vec![0; tables::classes()],
-        now: Vec::new(),
-        hits: Vec::new(),
-        at: 0,
-    };
-    let mut wide = Near { counts: vec![0; tables::classes()], end: 0 };
-    let mut sentence = Near { counts: vec![0; tables::classes()], end: 0 };
-    let mut before = Vec::new();
-    for (at, token) in reading.tokens.iter().enumerate() {
-        wide.slide(reading, at, |_| true);
-        sentence.slide(reading, at, |t| t.sentence == token.sentence);
-        let classes = reading.classes.get(token.from..token.to).unwrap_or_default();
-        machine.look(classes);
-        std::mem::swap(&mut before, &mut machine.now);
-        machine.now.clear();
-        for (state, from) in &before {
-            if machine.fits(token, tables::class(*state)) {
-                machine.advance(*state, *from);
-            }
-        }
-        let from = machine.at;
-        let edge = if token.edge { &[EDGE][..] } else { &[] };
-        for class in classes.iter().chain(edge) {
-            for (state, keys, [crosses, _]) in tables::first(*class) {
-                let near = if *crosses { &wide } else { &sentence };
-                if keys.iter().all(|key| near.has(*key)) {
-                    machine.advance(*state, from);
-                }
-            }
-        }
-        machine.at += 1;
-    }
-    machine.hits.sort_unstable();
-    machine.hits.dedup_by(|b, a| {
-        let same = a.rule == b.rule && b.first <= a.last;
-        if same {
-            a.last = a.last.max(b.last);
-        }
-        same
-    });
-    machine.hits
-}
-
-/// No pattern spans more words than this.
-const REACH: usize = 80;
-
-/// How often each class occurs in the words ahead, as far as a pattern reaches.
-struct Near {
-    counts: Vec<u32>,
-    end: usize,
-}
-
-impl Near {
-    /// Moves the window so that it begins at token `at`.
-    fn slide(&mut self, reading: &Reading, at: usize, reaches: impl Fn(&Token) -> bool) {
-        let classes = |t: &Token| reading.classes.get(t.from..t.to).unwrap_or_default();
-        while self.end < at + REACH
-            && let Some(token) = reading.tokens.get(self.end)
-            && (reaches(token) || self.end <= at)
-        {
-            for class in classes(token) {
-                if let Some(count) = self.counts.get_mut(usize::from(*class)) {
-                    *count += 1;
-                }
-            }
-            self.end += 1;
-        }
-        if let Some(past) = at.checked_sub(1).and_then(|p| reading.tokens.get(p)) {
-            for class in classes(past) {
-                if let Some(count) = self.counts.get_mut(usize::from(*class)) {
-                    *count = count.saturating_sub(1);
-                }
-            }
-        }
-    }
-
-    fn has(&self, class: u16) -> bool {
-        self.counts.get(usize::from(class)).is_some_and(|count| *count > 0)
-    }
-}
-
-struct Machine {
-    /// For each state, one more than the token at which it was last entered.
-    marks: Vec<u32>,
-    /// For each class, one more than the token at which it was last seen.
-    seen: Vec<u32>,
-    now: Vec<(u16, u32)>,
-    hits: Vec<Hit>,
-    at: u32,
-}
-
-impl Machine {
-    /// Notes the classes of the current token.
-    fn look(&mut self, classes: &[u16]) {
-        for class in classes {
-            if let Some(seen) = self.seen.get_mut(usize::from(*class)) {
-                *seen = self.at + 1;
-            }
-        }
-    }
-
-    /// Whether the current token is of a class.
-    fn fits(&self, token: &Token, class: u16) -> bool {
-        match class {
-            ANY => !token.edge,
-            ANY_ACROSS => true,
-            EDGE => token.edge,
-            _ => self.seen.get(usize::from(class)).is_some_and(|seen| *seen == self.at + 1),
-        }
-    }
-
-    /// Enters every state after `state`, for a match that began at token `from`.
-    fn advance(&mut self, state: u16, from: u32) {
-        let mut stack: Vec<u16> = Vec::new();
-        for next in tables::next(state) {
-            self.enter(*next, from, &mut stack);
-        }
-        while let Some(state) = stack.pop() {
-            for next in tables::next(state) {
-                self.enter(*next, from, &mut stack);
-            }
-        }
-    }
-
-    fn enter(&mut self, state: u16, from: u32, stack: &mut Vec<u16>) {
-        let stamp = self.at + 1;
-        let Some(mark) = self.marks.get_mut(usize::from(state)) else { return };
-        if *mark == stamp {
-            return;
-        }
-        *mark = stamp;
-        match tables::class(state) {
-            SPLIT => stack.push(state),
-            ACCEPT => {
-                let rule = tables::next(state).first().copied().unwrap_or(0);
-                self.hits.push(Hit { rule, first: from, last: self.at });
-            }
-            _ => self.now.push((state, from)),
-        }
-    }
 }

@@ -9,6 +9,8 @@ mod card;
 mod card_tests;
 mod engine;
 mod hash;
+mod machine;
+mod near;
 mod quote;
 mod tables;
 #[cfg(test)]
@@ -117,7 +119,7 @@ pub struct Screening {
 /// Screens a text. Pure and linear in its length.
 pub fn screen(text: &str, options: &ScreenOptions) -> Screening {
     let reading = engine::read(text);
-    let hits = engine::run(&reading);
+    let hits = machine::run(&reading);
     let frames = Frames::collect(text, &reading, &hits);
     let mut judged: Vec<Judged> =
         hits.iter().filter_map(|hit| judge(hit, &reading, &frames)).collect();

@@ -1,0 +1,44 @@
+//! Combinations of marks: `12 self want death !tech` is all three within twelve words.
+
+use std::fmt::Write as _;
+
+/// Language, width, whether sentences may be crossed, marks needed, marks barred, rule.
+pub type Combo = (usize, u8, bool, u64, u64, u16);
+
+/// Parses a combination. A `~` before the width lets it cross sentences.
+pub fn parse(text: &str, marks: &[&String], lang: usize, rule: u16) -> Result<Combo, String> {
+    let mut words = text.split_whitespace();
+    let width = words.next().unwrap_or_default();
+    let (width, across) = match width.strip_prefix('~') {
+        Some(width) => (width, true),
+        None => (width, false),
+    };
+    let width: u8 = width.parse().map_err(|_| format!("{text}: begins with a width"))?;
+    let (mut all, mut none) = (0, 0);
+    for word in words {
+        let (name, into) = match word.strip_prefix('!') {
+            Some(name) => (name, &mut none),
+            None => (word, &mut all),
+        };
+        let at = marks.iter().position(|m| *m == name).ok_or(format!("{text}: no mark {name}"))?;
+        *into |= 1_u64 << at;
+    }
+    if all == 0 || all & none != 0 {
+        return Err(format!("{text}: needs marks it does not bar"));
+    }
+    Ok((lang, width, across, all, none, rule))
+}
+
+/// Writes the combinations, in the order of their languages.
+pub fn write(combos: &mut [Combo], out: &mut String) {
+    combos.sort_by_key(|c| c.0);
+    out.push_str("static COMBOS: &[Combo] = &[\n");
+    for (lang, width, across, all, none, rule) in combos {
+        let _ = writeln!(
+            out,
+            "Combo {{ lang: {lang}, width: {width}, across: {across}, all: {all}, none: {none}, \
+             rule: {rule} }},"
+        );
+    }
+    out.push_str("];\n");
+}

@@ -1,0 +1,97 @@
+//! Marks that stand close together, in whatever order, and make a sign together.
+
+use super::engine::{Hit, Reading};
+use super::tables::{self, Combo, What};
+
+/// Of the marks a text may have, by language, those that some combination could use.
+pub fn useful(marks: &[u64; 15]) -> [u64; 15] {
+    let mut out = [0; 15];
+    for combo in tables::combos() {
+        let has = marks.get(combo.lang).copied().unwrap_or(0);
+        if has & combo.all == combo.all
+            && let Some(set) = out.get_mut(combo.lang)
+        {
+            *set |= combo.all | combo.none;
+        }
+    }
+    out
+}
+
+/// Whether a rule is more than a mark nothing asks for.
+pub fn is_useful(rule: u16, useful: &[u64; 15]) -> bool {
+    let Some(rule) = tables::rules().get(usize::from(rule)) else { return false };
+    match rule.what {
+        What::Mark(bit) => useful.get(rule.lang).is_some_and(|set| set >> bit & 1 == 1),
+        _ => true,
+    }
+}
+
+/// Takes the marks out of the matches and adds the signs they make.
+pub fn combine(reading: &Reading, hits: &mut Vec<Hit>) {
+    let mut marks: Vec<(usize, Mark)> = Vec::new();
+    hits.retain(|hit| {
+        let rule = tables::rules().get(usize::from(hit.rule));
+        let Some((lang, What::Mark(bit))) = rule.map(|r| (r.lang, r.what)) else { return true };
+        let sentence = reading.tokens.get(hit.last as usize).map_or(0, |t| t.sentence);
+        marks.push((lang, Mark { bit, first: hit.first, last: hit.last, sentence }));
+        false
+    });
+    marks.sort_unstable_by_key(|(lang, m)| (*lang, m.last, m.first, m.bit));
+    marks.dedup();
+    for same in marks.chunk_by(|a, b| a.0 == b.0) {
+        let Some((lang, _)) = same.first() else { continue };
+        let combos = tables::combos();
+        let from = combos.partition_point(|c| c.lang < *lang);
+        let to = combos.partition_point(|c| c.lang <= *lang);
+        let list: Vec<Mark> = same.iter().map(|(_, mark)| *mark).collect();
+        pass(&list, combos.get(from..to).unwrap_or_default(), hits);
+    }
+}
+
+/// A mark found in the text.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Mark {
+    bit: u8,
+    first: u32,
+    last: u32,
+    sentence: u32,
+}
+
+fn pass(marks: &[Mark], combos: &[Combo], hits: &mut Vec<Hit>) {
+    let mut in_sentence: Vec<(u32, u64)> = Vec::new();
+    for mark in marks {
+        match in_sentence.last_mut() {
+            Some((sentence, set)) if *sentence == mark.sentence => *set |= 1 << mark.bit,
+            _ => in_sentence.push((mark.sentence, 1 << mark.bit)),
+        }
+    }
+    let mut latest = [Mark { bit: 0, first: 0, last: 0, sentence: 0 }; 64];
+    let mut seen = 0_u64;
+    for mark in marks {
+        if let Some(slot) = latest.get_mut(usize::from(mark.bit)) {
+            *slot = *mark;
+        }
+        seen |= 1 << mark.bit;
+        for combo in combos {
+            if combo.all >> mark.bit & 1 == 0 || seen & combo.all != combo.all {
+                continue;
+            }
+            let parts = latest.iter().enumerate().filter(|(bit, _)| combo.all >> bit & 1 == 1);
+            let Some(start) = parts.map(|(_, m)| *m).min_by_key(|m| m.last) else { continue };
+            let first = start.first.min(mark.first);
+            let wide = mark.last.saturating_sub(start.last) > u32::from(combo.width);
+            let apart = !combo.across && start.sentence != mark.sentence;
+            if !wide && !apart && !barred(combo, start.sentence, mark.sentence, &in_sentence) {
+                hits.push(Hit { rule: combo.rule, first, last: mark.last });
+            }
+        }
+    }
+}
+
+/// Whether a mark the combination does not bear stands in its sentences.
+fn barred(combo: &Combo, from: u32, to: u32, in_sentence: &[(u32, u64)]) -> bool {
+    let at = in_sentence.partition_point(|(sentence, _)| *sentence < from);
+    let here = in_sentence.get(at..).unwrap_or_default();
+    combo.none != 0
+        && here.iter().take_while(|(s, _)| *s <= to).any(|(_, set)| set & combo.none != 0)
+}
