@@ -56,6 +56,20 @@ struct File {
     card: BTreeMap<String, String>,
 }
 
+/// What a second file of a language may add.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct More {
+    #[serde(default)]
+    sets: BTreeMap<String, String>,
+    #[serde(default)]
+    marks: BTreeMap<String, String>,
+    #[serde(default)]
+    rule: Vec<Rule>,
+    #[serde(default)]
+    frame: Vec<Frame>,
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Rule {
@@ -64,6 +78,9 @@ struct Rule {
     level: u8,
     #[serde(default)]
     imminent: bool,
+    /// A denial in it is part of the sign, as in "hard not to hurt myself".
+    #[serde(default)]
+    firm: bool,
     #[serde(default)]
     patterns: Vec<String>,
     /// Marks that mean the same when they stand close together, in whatever order.
@@ -90,7 +107,9 @@ pub fn generate(rules: &Path, out: &Path) -> Result<(), String> {
         let path = rules.join(format!("{lang}.toml"));
         let text =
             std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
-        let file: File = toml::from_str(&text).map_err(|e| format!("{}: {e}", path.display()))?;
+        let mut file: File =
+            toml::from_str(&text).map_err(|e| format!("{}: {e}", path.display()))?;
+        more(&rules.join(format!("marks/{lang}.toml")), &mut file)?;
         if file.lang != lang || file.review.is_empty() {
             return Err(format!("{}: wrong lang, or no review note", path.display()));
         }
@@ -101,6 +120,17 @@ pub fn generate(rules: &Path, out: &Path) -> Result<(), String> {
     cards(&files, &mut text)?;
     helplines::generate(&rules.join("helplines.toml"), &mut text)?;
     std::fs::write(out.join("crisis.rs"), text).map_err(|e| e.to_string())
+}
+
+/// Adds the sets, marks, rules and frames of a second file to those of a language.
+fn more(path: &Path, file: &mut File) -> Result<(), String> {
+    let Ok(text) = std::fs::read_to_string(path) else { return Ok(()) };
+    let more: More = toml::from_str(&text).map_err(|e| format!("{}: {e}", path.display()))?;
+    file.sets.extend(more.sets);
+    file.marks.extend(more.marks);
+    file.rule.extend(more.rule);
+    file.frame.extend(more.frame);
+    Ok(())
 }
 
 fn compile(files: &[File], text: &mut String) -> Result<(), String> {
@@ -167,8 +197,9 @@ fn entries(file: &File) -> Result<Vec<Entry<'_>>, String> {
         if !known || rule.examples.is_empty() || (rule.patterns.is_empty() && rule.near.is_empty()) {
             return Err(format!("{}: unknown kind, bad level or no examples", rule.id));
         }
-        let (kind, level, imminent) = (camel(&rule.kind), rule.level, rule.imminent);
-        let what = format!("What::Signal(Kind::{kind}, {level}, {imminent})");
+        let (kind, level) = (camel(&rule.kind), rule.level);
+        let (imminent, firm) = (rule.imminent, rule.firm);
+        let what = format!("What::Signal(Kind::{kind}, {level}, {imminent}, {firm})");
         out.push((rule.id.clone(), &rule.patterns, what));
     }
     for frame in &file.frame {

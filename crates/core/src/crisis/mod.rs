@@ -150,7 +150,7 @@ struct Judged {
 
 fn judge(hit: &Hit, reading: &Reading, frames: &Frames) -> Option<Judged> {
     let rule: &Rule = tables::rules().get(usize::from(hit.rule))?;
-    let What::Signal(kind, level, imminent) = rule.what else { return None };
+    let What::Signal(kind, level, imminent, firm) = rule.what else { return None };
     let first = reading.tokens.get(hit.first as usize)?;
     let last = reading.tokens.get(hit.last as usize)?;
     let span = Span::new(first.start, last.end);
@@ -167,8 +167,9 @@ fn judge(hit: &Hit, reading: &Reading, frames: &Frames) -> Option<Judged> {
     }
     let hard = |f: &Frame| matches!(f, Frame::Quotation | Frame::Code | Frame::NonHuman);
     let soft = |f: &Frame| match f {
-        Frame::Negation => true,
-        Frame::Recovery | Frame::Fiction => !imminent,
+        Frame::Negation => !firm,
+        Frame::Recovery => !imminent && !firm,
+        Frame::Fiction => !imminent,
         Frame::Laughter => level < 4 && !matches!(kind, Kind::Plan | Kind::Means | Kind::Goodbye),
         _ => false,
     };

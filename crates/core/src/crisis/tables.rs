@@ -16,8 +16,8 @@ pub struct Rule {
 /// What a match of a rule means.
 #[derive(Clone, Copy)]
 pub enum What {
-    /// A sign: kind, level, whether it means danger now.
-    Signal(Kind, u8, bool),
+    /// A sign: kind, level, whether it means danger now, whether a denial is part of it.
+    Signal(Kind, u8, bool, bool),
     /// Something that changes how signs are read.
     Frame(Frame, Scope),
     /// An idea that rules combine; its number in its language.
