@@ -2,8 +2,19 @@
 
 use std::fmt::Write as _;
 
-/// Language, width, whether sentences may be crossed, marks needed, marks barred, rule.
-pub type Combo = (usize, u8, bool, u64, u64, u16);
+/// Marks that may lie inside another one: they only say who speaks.
+const LIGHT: [&str; 2] = ["self", "mine"];
+
+/// One combination as it stands in the table.
+pub struct Combo {
+    lang: usize,
+    width: u8,
+    across: bool,
+    all: u64,
+    none: u64,
+    light: u64,
+    rule: u16,
+}
 
 /// Parses a combination. A `~` before the width lets it cross sentences.
 pub fn parse(text: &str, marks: &[&String], lang: usize, rule: u16) -> Result<Combo, String> {
@@ -14,7 +25,7 @@ pub fn parse(text: &str, marks: &[&String], lang: usize, rule: u16) -> Result<Co
         None => (width, false),
     };
     let width: u8 = width.parse().map_err(|_| format!("{text}: begins with a width"))?;
-    let (mut all, mut none) = (0, 0);
+    let (mut all, mut none, mut light) = (0, 0, 0);
     for word in words {
         let (name, into) = match word.strip_prefix('!') {
             Some(name) => (name, &mut none),
@@ -22,22 +33,25 @@ pub fn parse(text: &str, marks: &[&String], lang: usize, rule: u16) -> Result<Co
         };
         let at = marks.iter().position(|m| *m == name).ok_or(format!("{text}: no mark {name}"))?;
         *into |= 1_u64 << at;
+        if LIGHT.contains(&name) {
+            light |= 1_u64 << at;
+        }
     }
     if all == 0 || all & none != 0 {
         return Err(format!("{text}: needs marks it does not bar"));
     }
-    Ok((lang, width, across, all, none, rule))
+    Ok(Combo { lang, width, across, all, none, light, rule })
 }
 
 /// Writes the combinations, in the order of their languages.
 pub fn write(combos: &mut [Combo], out: &mut String) {
-    combos.sort_by_key(|c| c.0);
+    combos.sort_by_key(|c| c.lang);
     out.push_str("static COMBOS: &[Combo] = &[\n");
-    for (lang, width, across, all, none, rule) in combos {
+    for Combo { lang, width, across, all, none, light, rule } in combos {
         let _ = writeln!(
             out,
             "Combo {{ lang: {lang}, width: {width}, across: {across}, all: {all}, none: {none}, \
-             rule: {rule} }},"
+             light: {light}, rule: {rule} }},"
         );
     }
     out.push_str("];\n");

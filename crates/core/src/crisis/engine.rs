@@ -102,15 +102,7 @@ impl Reading {
         if tables::knows(&text) || word.text.len() > 60 {
             return false;
         }
-        let mut parts = Vec::new();
-        let mut rest = text.as_str();
-        while !rest.is_empty() {
-            let ends = rest.char_indices().map(|(at, c)| at + c.len_utf8()).rev();
-            let known = ends.filter_map(|end| rest.get(..end)).find(|head| tables::knows(head));
-            let Some(head) = known else { return false };
-            parts.push(head);
-            rest = rest.get(head.len()..).unwrap_or_default();
-        }
+        let Some(parts) = cut(&text) else { return false };
         for part in parts {
             let from = self.classes.len();
             let hints = classify(part, &mut self.classes);
@@ -138,6 +130,32 @@ impl Reading {
         self.push(before.start, word.end, from, hints);
         true
     }
+}
+
+/// Cuts letters without gaps into as few known words as possible.
+fn cut(text: &str) -> Option<Vec<&str>> {
+    let ends: Vec<usize> = text.char_indices().map(|(at, c)| at + c.len_utf8()).collect();
+    // For every beginning of a rest: how many words it takes, and where the first one ends.
+    let mut best: Vec<(usize, usize, usize)> = vec![(text.len(), 0, text.len())];
+    for start in text.char_indices().rev().map(|(at, _)| at) {
+        let mut found: Option<(usize, usize)> = None;
+        for end in ends.iter().copied().filter(|end| *end > start) {
+            let Some((_, count, _)) = best.iter().find(|b| b.0 == end) else { continue };
+            let fewer = found.is_none_or(|(least, _)| count + 1 <= least);
+            if fewer && text.get(start..end).is_some_and(tables::knows) {
+                found = Some((count + 1, end));
+            }
+        }
+        best.extend(found.map(|(count, end)| (start, count, end)));
+    }
+    let mut parts = Vec::new();
+    let mut at = 0;
+    while at < text.len() {
+        let (_, _, end) = best.iter().find(|b| b.0 == at)?;
+        parts.push(text.get(at..*end)?);
+        at = *end;
+    }
+    Some(parts)
 }
 
 /// Adds the classes of a word as written, or else of the word it imitates.

@@ -81,11 +81,35 @@ fn pass(marks: &[Mark], combos: &[Combo], hits: &mut Vec<Hit>) {
             let first = start.first.min(mark.first);
             let wide = mark.last.saturating_sub(start.last) > u32::from(combo.width);
             let apart = !combo.across && start.sentence != mark.sentence;
-            if !wide && !apart && !barred(combo, start.sentence, mark.sentence, &in_sentence) {
+            if !wide
+                && !apart
+                && !doubled(combo, &latest)
+                && !barred(combo, start.sentence, mark.sentence, &in_sentence) {
                 hits.push(Hit { rule: combo.rule, first, last: mark.last });
             }
         }
     }
+}
+
+/// Whether one piece of text stands for two of the marks.
+fn doubled(combo: &Combo, latest: &[Mark; 64]) -> bool {
+    let heavy = combo.all & !combo.light;
+    let mut spans = [(0, 0); 6];
+    let mut count = 0;
+    for (bit, mark) in latest.iter().enumerate() {
+        if heavy >> bit & 1 == 0 {
+            continue;
+        }
+        let known = spans.get(..count).unwrap_or_default();
+        if known.iter().any(|(first, last)| mark.first <= *last && *first <= mark.last) {
+            return true;
+        }
+        if let Some(slot) = spans.get_mut(count) {
+            *slot = (mark.first, mark.last);
+            count += 1;
+        }
+    }
+    false
 }
 
 /// Whether a mark the combination does not bear stands in its sentences.

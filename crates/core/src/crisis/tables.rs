@@ -71,6 +71,8 @@ pub struct Combo {
     pub all: u64,
     /// Marks that must not be in the same sentences.
     pub none: u64,
+    /// Marks that may lie inside another one.
+    pub light: u64,
     /// The rule it belongs to.
     pub rule: u16,
 }
