@@ -1,5 +1,6 @@
 //! Reads a text into words with their classes.
 
+use super::hash::{SEED, step};
 use super::tables::{self, classify};
 use crate::text::fold::leet;
 use crate::text::words::{Word, words};
@@ -15,8 +16,9 @@ pub struct Token {
     pub sentence: u32,
     /// Whether it is the end of a sentence rather than a word.
     pub edge: bool,
-    from: usize,
-    to: usize,
+    /// Its classes among all; a word met before shares them.
+    pub classes: (u32, u32),
+    hints: u16,
 }
 
 /// One match: a rule and the tokens it covers (last one included).
@@ -42,6 +44,7 @@ pub struct Reading {
 /// Reads a text into tokens.
 pub fn read(text: &str) -> Reading {
     let list = words(text);
+    let mut met = Met::new(list.len());
     let mut reading = Reading {
         tokens: Vec::with_capacity(list.len() + 2),
         classes: Vec::with_capacity(list.len()),
@@ -52,7 +55,7 @@ pub fn read(text: &str) -> Reading {
         if word.text.is_empty() {
             reading.edge(word.end);
         } else if !reading.split_word(&list, at) {
-            reading.word(word);
+            reading.word(word, at, &list, &mut met);
         }
     }
     if reading.tokens.last().is_some_and(|t| !t.edge) {
@@ -64,36 +67,48 @@ pub fn read(text: &str) -> Reading {
 impl Reading {
     fn edge(&mut self, at: usize) {
         let sentence = self.tokens.last().map_or(0, |t| t.sentence + 1);
-        let (from, to) = (self.classes.len(), self.classes.len());
-        self.tokens.push(Token { start: at, end: at, sentence, edge: true, from, to });
+        let token = Token { start: at, end: at, sentence, edge: true, classes: (0, 0), hints: 0 };
+        self.tokens.push(token);
     }
 
-    /// The classes of a token; none for the end of a sentence.
-    pub fn classes(&self, token: &Token) -> &[u16] {
-        self.classes.get(token.from..token.to).unwrap_or_default()
-    }
-
-    /// The classes of all tokens, in order.
+    /// The classes of all different words, in order.
     pub fn all_classes(&self) -> &[u16] {
         &self.classes
     }
 
-    fn word(&mut self, word: &Word) {
+    fn word(&mut self, word: &Word, at: usize, list: &[Word], met: &mut Met) {
         if word.spelled && self.spelled(word) {
+            return;
+        }
+        let plain = !word.spelled && !word.apostrophe && !word.capital_i;
+        let slot = if plain { met.slot(&word.text, list) } else { None };
+        if let Some(Slot::Known(token)) = slot
+            && let Some(same) = self.tokens.get(token as usize).copied()
+        {
+            self.add(word.start, word.end, same.classes, same.hints);
             return;
         }
         let from = self.classes.len();
         let hints = forms(word, &mut self.classes);
+        if let Some(Slot::Free(slot)) = slot {
+            met.fill(slot, at, self.tokens.len());
+        }
         self.push(word.start, word.end, from, hints);
     }
 
     fn push(&mut self, start: usize, end: usize, from: usize, hints: u16) {
-        for (bit, count) in self.hints.iter_mut().enumerate() {
-            *count += u32::from(hints >> bit & 1);
+        let clip = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+        self.add(start, end, (clip(from), clip(self.classes.len())), hints);
+    }
+
+    fn add(&mut self, start: usize, end: usize, classes: (u32, u32), hints: u16) {
+        let mut rest = hints;
+        while let Some(count) = self.hints.get_mut(rest.trailing_zeros() as usize) {
+            *count += 1;
+            rest &= rest - 1;
         }
         let sentence = self.tokens.last().map_or(0, |t| t.sentence);
-        let to = self.classes.len();
-        self.tokens.push(Token { start, end, sentence, edge: false, from, to });
+        self.tokens.push(Token { start, end, sentence, edge: false, classes, hints });
     }
 
     /// Letters spelled out without word gaps: cut into the longest words we know.
@@ -129,6 +144,50 @@ impl Reading {
         }
         self.push(before.start, word.end, from, hints);
         true
+    }
+}
+
+/// The different words met so far, by hash: which word of the list, and its token.
+struct Met {
+    slots: Vec<(u32, u32)>,
+}
+
+/// What was found for a word.
+enum Slot {
+    /// It was met as this token.
+    Known(u32),
+    /// It was not; here is its place.
+    Free(usize),
+}
+
+impl Met {
+    fn new(words: usize) -> Met {
+        Met { slots: vec![(u32::MAX, 0); (words * 2).next_power_of_two().clamp(16, 1 << 20)] }
+    }
+
+    fn slot(&self, text: &str, list: &[Word]) -> Option<Slot> {
+        let mask = self.slots.len() - 1;
+        let start = text.bytes().fold(SEED, step) as usize;
+        // A few tries: a table too full only forgets.
+        for probe in 0..8 {
+            let at = start.wrapping_add(probe) & mask;
+            let (word, token) = *self.slots.get(at)?;
+            if word == u32::MAX {
+                return Some(Slot::Free(at));
+            }
+            if list.get(word as usize).is_some_and(|w| w.text == text) {
+                return Some(Slot::Known(token));
+            }
+        }
+        None
+    }
+
+    fn fill(&mut self, slot: usize, word: usize, token: usize) {
+        if let (Some(place), Ok(word), Ok(token)) =
+            (self.slots.get_mut(slot), u32::try_from(word), u32::try_from(token))
+        {
+            *place = (word, token);
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Runs the automaton: only patterns whose words occur, and only states that a word can advance.
 
-use super::engine::{Hit, Reading};
+use super::engine::{Hit, Reading, Token};
 use super::near;
 use super::tables::{self, Next, Pattern, What};
 
@@ -30,20 +30,33 @@ struct Plan {
     /// For every class its number in this text, 0 when it does not occur.
     local: Vec<u16>,
     count: usize,
+    /// The local classes of all different words, beside `Reading::all_classes`.
+    words: Vec<u16>,
+    /// By local class: whether some pattern here cannot do without it.
+    key: Vec<bool>,
     /// Where patterns may begin, sorted by local class: class, what follows, pattern.
     starts: Vec<(u16, u32, &'static Pattern)>,
 }
 
 impl Plan {
     fn make(reading: &Reading) -> Option<Plan> {
-        let mut plan = Plan { local: vec![0; tables::classes()], count: 1, starts: Vec::new() };
-        let mut present: Vec<u16> = Vec::with_capacity(256);
-        for class in reading.all_classes().iter().chain(&[EDGE]) {
-            if let Some(local @ 0) = plan.local.get_mut(usize::from(*class)) {
+        let classes = reading.all_classes();
+        let mut plan = Plan {
+            local: vec![0; tables::classes()],
+            count: 1,
+            words: Vec::with_capacity(classes.len()),
+            key: Vec::new(),
+            starts: Vec::new(),
+        };
+        let mut present: Vec<u16> = Vec::with_capacity(classes.len().min(4096) + 1);
+        for class in [EDGE].iter().chain(classes) {
+            let Some(local) = plan.local.get_mut(usize::from(*class)) else { continue };
+            if *local == 0 {
                 *local = u16::try_from(plan.count).unwrap_or(u16::MAX);
                 plan.count += 1;
                 present.push(*class);
             }
+            plan.words.push(*local);
         }
         let mut feasible: Vec<&'static Pattern> = Vec::new();
         let mut marks = [0_u64; 15];
@@ -71,6 +84,7 @@ impl Plan {
         if !sign && useful.iter().all(|set| *set == 0) {
             return None;
         }
+        plan.key = vec![false; plan.count];
         for pattern in feasible {
             if near::is_useful(pattern.2, &useful) {
                 plan.begin(pattern);
@@ -81,12 +95,24 @@ impl Plan {
     }
 
     fn begin(&mut self, pattern: &'static Pattern) {
+        for key in &pattern.0 {
+            let local = usize::from(self.local(*key));
+            if let Some(key) = self.key.get_mut(local) {
+                *key = true;
+            }
+        }
         for (class, next) in tables::starts(pattern) {
             let local = self.local(*class);
             if local != 0 {
                 self.starts.push((local, *next, pattern));
             }
         }
+    }
+
+    /// The local classes of a token. The first of all words is the end of a sentence.
+    fn classes(&self, token: &Token) -> &[u16] {
+        let (from, to) = if token.edge { (0, 1) } else { (token.classes.0 + 1, token.classes.1 + 1) };
+        self.words.get(from as usize..to as usize).unwrap_or_default()
     }
 
     fn local(&self, class: u16) -> u16 {
@@ -110,6 +136,11 @@ struct Machine<'a> {
     waiting: Vec<Vec<Wait>>,
     /// By local class: where its starts begin and end.
     starts: Vec<(u32, u32)>,
+    /// By local class: whether anything waits for it or starts with it.
+    active: Vec<bool>,
+    /// The key classes of the words met so far, and where those of a word are.
+    keys: Vec<u16>,
+    key_range: Vec<(u32, u32)>,
     /// By local class: one more than the last token, within reach, that has it.
     wide: Vec<u32>,
     /// The same, within the sentence.
@@ -123,6 +154,12 @@ struct Machine<'a> {
 impl<'a> Machine<'a> {
     fn new(reading: &'a Reading, plan: &'a Plan) -> Machine<'a> {
         let mut starts = vec![(0, 0); plan.count];
+        let mut active = vec![false; plan.count];
+        for (class, _, _) in &plan.starts {
+            if let Some(active) = active.get_mut(usize::from(*class)) {
+                *active = true;
+            }
+        }
         let mut at = 0;
         for same in plan.starts.chunk_by(|a, b| a.0 == b.0) {
             let end = at + u32::try_from(same.len()).unwrap_or(0);
@@ -144,6 +181,9 @@ impl<'a> Machine<'a> {
             plan,
             waiting: vec![Vec::new(); plan.count],
             starts,
+            active,
+            keys: Vec::with_capacity(64),
+            key_range: vec![(u32::MAX, 0); plan.words.len()],
             wide: vec![0; plan.count],
             sentence: vec![0; plan.count],
             edge_after,
@@ -153,27 +193,56 @@ impl<'a> Machine<'a> {
     }
 
     fn run(mut self) -> Vec<Hit> {
+        let (plan, tokens) = (self.plan, &self.reading.tokens);
         let (mut near, mut far) = (0, 0);
-        for (at, token) in self.reading.tokens.iter().enumerate() {
-            let end = at + REACH;
-            far = look(self.reading, self.plan, &mut self.wide, far..end);
+        for (at, token) in tokens.iter().enumerate() {
+            let end = (at + REACH).min(tokens.len());
             let edge = self.edge_after.get(at).map_or(end, |e| *e as usize);
-            near = look(self.reading, self.plan, &mut self.sentence, near.max(at)..end.min(edge));
-            let at = u32::try_from(at).unwrap_or(u32::MAX);
-            if token.edge {
-                self.read(EDGE, at);
+            while far < end {
+                self.look(far, true);
+                far += 1;
             }
-            for class in self.reading.classes(token) {
-                self.read(*class, at);
+            near = near.max(at);
+            while near < end.min(edge) {
+                self.look(near, false);
+                near += 1;
+            }
+            let at = u32::try_from(at).unwrap_or(u32::MAX);
+            for local in plan.classes(token) {
+                if self.active.get(usize::from(*local)).is_some_and(|active| *active) {
+                    self.read(usize::from(*local), at);
+                }
             }
             self.settle();
         }
         self.hits
     }
 
+    /// Notes the key classes of a token ahead.
+    fn look(&mut self, at: usize, wide: bool) {
+        let Some(token) = self.reading.tokens.get(at).filter(|t| t.classes.0 < t.classes.1) else {
+            return;
+        };
+        let word = token.classes.0 as usize;
+        let Some(range) = self.key_range.get_mut(word) else { return };
+        if range.0 == u32::MAX {
+            let from = self.keys.len();
+            let key = |local: &u16| self.plan.key.get(usize::from(*local)).is_some_and(|k| *k);
+            self.keys.extend(self.plan.classes(token).iter().copied().filter(key));
+            let clip = |n: usize| u32::try_from(n).unwrap_or(u32::MAX - 1);
+            *range = (clip(from), clip(self.keys.len()));
+        }
+        let mark = u32::try_from(at + 1).unwrap_or(u32::MAX);
+        let seen = if wide { &mut self.wide } else { &mut self.sentence };
+        for local in self.keys.get(range.0 as usize..range.1 as usize).unwrap_or_default() {
+            if let Some(last) = seen.get_mut(usize::from(*local)) {
+                *last = mark;
+            }
+        }
+    }
+
     /// Takes in one class of the token at `at`.
-    fn read(&mut self, class: u16, at: u32) {
-        let local = usize::from(self.plan.local(class));
+    fn read(&mut self, local: usize, at: u32) {
         if let Some(list) = self.waiting.get_mut(local)
             && !list.is_empty()
         {
@@ -225,6 +294,9 @@ impl<'a> Machine<'a> {
     fn settle(&mut self) {
         for (local, new) in self.entered.drain(..) {
             let Some(list) = self.waiting.get_mut(usize::from(local)) else { continue };
+            if let Some(active) = self.active.get_mut(usize::from(local)) {
+                *active = true;
+            }
             match list.iter_mut().find(|w| w.state == new.state) {
                 Some(old) => {
                     let close = old.until >= new.from && new.from.abs_diff(old.from) < 40;
@@ -235,20 +307,4 @@ impl<'a> Machine<'a> {
             }
         }
     }
-}
-
-/// Notes the classes of the tokens in `range`, and returns where it stopped.
-fn look(reading: &Reading, plan: &Plan, seen: &mut [u32], range: std::ops::Range<usize>) -> usize {
-    let end = range.end.min(reading.tokens.len());
-    let (mut index, start) = (range.start, range.start);
-    for token in reading.tokens.get(start..end).unwrap_or_default() {
-        index += 1;
-        let mark = u32::try_from(index).unwrap_or(u32::MAX);
-        for class in reading.classes(token) {
-            if let Some(last) = seen.get_mut(usize::from(plan.local(*class))) {
-                *last = mark;
-            }
-        }
-    }
-    index
 }

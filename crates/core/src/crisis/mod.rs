@@ -129,7 +129,7 @@ pub fn screen(text: &str, options: &ScreenOptions) -> Screening {
     let top = judged.first();
     let crisis = top.is_some_and(|t| t.counts);
     let level = top.map_or(0, |t| t.signal.level);
-    let soon = level >= 4 && frames.text.contains(&Frame::Timeframe);
+    let soon = level >= 4 && top.is_some_and(|t| t.signal.modifiers.contains(&Frame::Timeframe));
     let imminent = crisis && (soon || judged.iter().any(|j| j.counts && j.imminent));
     let guess = guess(text, &reading).or(top.map(|t| t.lang)).unwrap_or(0);
     let kind = top.filter(|_| crisis).map(|t| t.signal.kind);
@@ -188,7 +188,8 @@ fn judge(hit: &Hit, reading: &Reading, frames: &Frames) -> Option<Judged> {
 /// All frames of a text, arranged so that asking is cheap.
 struct Frames {
     regions: Vec<quote::Region>,
-    text: Vec<Frame>,
+    /// By frame, the tokens at which one that reaches far begins.
+    text: [Vec<u32>; 8],
     /// Sorted by sentence.
     sentence: Vec<(u32, Frame)>,
     /// Per token: a bit per frame that covers it.
@@ -199,7 +200,7 @@ impl Frames {
     fn collect(text: &str, reading: &Reading, hits: &[Hit]) -> Frames {
         let mut frames = Frames {
             regions: Vec::new(),
-            text: Vec::new(),
+            text: Default::default(),
             sentence: Vec::new(),
             cover: Vec::new(),
         };
@@ -213,8 +214,11 @@ impl Frames {
             let Some(What::Frame(frame, scope)) = rule.map(|r| r.what) else { continue };
             let Some(token) = reading.tokens.get(hit.first as usize) else { continue };
             match scope {
-                Scope::Text if frames.text.contains(&frame) => {}
-                Scope::Text => frames.text.push(frame),
+                Scope::Text => {
+                    if let Some(list) = frames.text.get_mut(frame as usize) {
+                        list.push(hit.first);
+                    }
+                }
                 Scope::Sentence => frames.sentence.push((token.sentence, frame)),
                 Scope::Overlap => {
                     let range = hit.first as usize..=hit.last as usize;
@@ -223,6 +227,9 @@ impl Frames {
                     }
                 }
             }
+        }
+        for list in &mut frames.text {
+            list.sort_unstable();
         }
         frames.sentence.sort_unstable_by_key(|(sentence, frame)| (*sentence, bit(*frame)));
         frames.sentence.dedup();
@@ -235,7 +242,12 @@ impl Frames {
     }
 
     fn over(&self, hit: &Hit, sentence: u32) -> Vec<Frame> {
-        let mut out = self.text.clone();
+        let far = |frame: &Frame| {
+            let list = self.text.get(*frame as usize).map_or(&[][..], Vec::as_slice);
+            let at = list.partition_point(|t| *t + FAR < hit.first);
+            list.get(at).is_some_and(|t| *t <= hit.last + FAR)
+        };
+        let mut out: Vec<Frame> = FRAMES.into_iter().filter(far).collect();
         let at = self.sentence.partition_point(|(s, _)| *s < sentence);
         let here = self.sentence.get(at..).unwrap_or_default();
         out.extend(here.iter().take_while(|(s, _)| *s == sentence).map(|(_, f)| *f));
@@ -245,6 +257,9 @@ impl Frames {
         out
     }
 }
+
+/// How many words a frame of the whole text reaches: a laugh does not soften the next page.
+const FAR: u32 = 80;
 
 const FRAMES: [Frame; 8] = [
     Frame::Quotation,

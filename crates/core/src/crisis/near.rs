@@ -57,38 +57,68 @@ struct Mark {
     sentence: u32,
 }
 
+/// No combination is wider than this.
+const WIDEST: u32 = 64;
+
 fn pass(marks: &[Mark], combos: &[Combo], hits: &mut Vec<Hit>) {
-    let mut in_sentence: Vec<(u32, u64)> = Vec::new();
-    for mark in marks {
-        match in_sentence.last_mut() {
-            Some((sentence, set)) if *sentence == mark.sentence => *set |= 1 << mark.bit,
-            _ => in_sentence.push((mark.sentence, 1 << mark.bit)),
-        }
-    }
+    let in_sentence = by_sentence(marks);
     let mut latest = [Mark { bit: 0, first: 0, last: 0, sentence: 0 }; 64];
-    let mut seen = 0_u64;
+    // The marks within reach: how often each occurs, and which occur at all.
+    let (mut counts, mut near, mut oldest) = ([0_u32; 64], 0_u64, marks.iter());
+    let mut old = oldest.next();
     for mark in marks {
-        if let Some(slot) = latest.get_mut(usize::from(mark.bit)) {
-            *slot = *mark;
+        let slot = usize::from(mark.bit);
+        if let (Some(latest), Some(count)) = (latest.get_mut(slot), counts.get_mut(slot)) {
+            *latest = *mark;
+            *count += 1;
         }
-        seen |= 1 << mark.bit;
-        for combo in combos {
-            if combo.all >> mark.bit & 1 == 0 || seen & combo.all != combo.all {
-                continue;
+        near |= 1 << mark.bit;
+        while let Some(gone) = old.filter(|o| o.last + WIDEST < mark.last) {
+            if let Some(count) = counts.get_mut(usize::from(gone.bit)) {
+                *count -= 1;
+                near &= !(u64::from(*count == 0) << gone.bit);
             }
-            let parts = latest.iter().enumerate().filter(|(bit, _)| combo.all >> bit & 1 == 1);
-            let Some(start) = parts.map(|(_, m)| *m).min_by_key(|m| m.last) else { continue };
-            let first = start.first.min(mark.first);
-            let wide = mark.last.saturating_sub(start.last) > u32::from(combo.width);
-            let apart = !combo.across && start.sentence != mark.sentence;
-            if !wide
-                && !apart
-                && !doubled(combo, &latest)
-                && !barred(combo, start.sentence, mark.sentence, &in_sentence) {
-                hits.push(Hit { rule: combo.rule, first, last: mark.last });
+            old = oldest.next();
+        }
+        for combo in combos {
+            if combo.all >> mark.bit & 1 == 1
+                && near & combo.all == combo.all
+                && let Some(first) = fits(combo, mark, &latest)
+                && !barred(combo, first.sentence, mark.sentence, &in_sentence)
+            {
+                let start = first.first.min(mark.first);
+                hits.push(Hit { rule: combo.rule, first: start, last: mark.last });
             }
         }
     }
+}
+
+/// Which marks each sentence has.
+fn by_sentence(marks: &[Mark]) -> Vec<(u32, u64)> {
+    let mut out: Vec<(u32, u64)> = Vec::new();
+    for mark in marks {
+        match out.last_mut() {
+            Some((sentence, set)) if *sentence == mark.sentence => *set |= 1 << mark.bit,
+            _ => out.push((mark.sentence, 1 << mark.bit)),
+        }
+    }
+    out
+}
+
+/// The first of the marks of a combination that ends with `mark`, if they are close enough.
+fn fits(combo: &Combo, mark: &Mark, latest: &[Mark; 64]) -> Option<Mark> {
+    let mut first = *mark;
+    let mut rest = combo.all;
+    while rest != 0 {
+        let part = latest.get(rest.trailing_zeros() as usize)?;
+        if part.last < first.last {
+            first = *part;
+        }
+        rest &= rest - 1;
+    }
+    let wide = mark.last - first.last > u32::from(combo.width);
+    let apart = !combo.across && first.sentence != mark.sentence;
+    (!wide && !apart && !doubled(combo, latest)).then_some(first)
 }
 
 /// Whether one piece of text stands for two of the marks.
@@ -96,10 +126,9 @@ fn doubled(combo: &Combo, latest: &[Mark; 64]) -> bool {
     let heavy = combo.all & !combo.light;
     let mut spans = [(0, 0); 6];
     let mut count = 0;
-    for (bit, mark) in latest.iter().enumerate() {
-        if heavy >> bit & 1 == 0 {
-            continue;
-        }
+    let mut rest = heavy;
+    while let Some(mark) = latest.get(rest.trailing_zeros() as usize) {
+        rest &= rest - 1;
         let known = spans.get(..count).unwrap_or_default();
         if known.iter().any(|(first, last)| mark.first <= *last && *first <= mark.last) {
             return true;

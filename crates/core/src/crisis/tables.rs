@@ -31,7 +31,7 @@ pub enum Scope {
     Overlap,
     /// Signs in the same sentence.
     Sentence,
-    /// The whole text.
+    /// The text around, some eighty words.
     Text,
 }
 
