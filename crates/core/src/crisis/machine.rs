@@ -34,8 +34,17 @@ struct Plan {
     words: Vec<u16>,
     /// By local class: whether some pattern here cannot do without it.
     key: Vec<bool>,
-    /// Where patterns may begin, sorted by local class: class, what follows, pattern.
-    starts: Vec<(u16, u32, &'static Pattern)>,
+    /// Where patterns may begin, sorted by local class.
+    starts: Vec<Start>,
+}
+
+/// A word a pattern may begin with.
+struct Start {
+    local: u16,
+    /// Local classes the pattern cannot do without.
+    keys: [u16; 3],
+    crosses: bool,
+    next: u32,
 }
 
 impl Plan {
@@ -90,21 +99,21 @@ impl Plan {
                 plan.begin(pattern);
             }
         }
-        plan.starts.sort_unstable_by_key(|s| s.0);
+        plan.starts.sort_unstable_by_key(|s| s.local);
         Some(plan)
     }
 
     fn begin(&mut self, pattern: &'static Pattern) {
-        for key in &pattern.0 {
-            let local = usize::from(self.local(*key));
-            if let Some(key) = self.key.get_mut(local) {
+        let keys = pattern.0.map(|key| self.local(key));
+        for local in keys {
+            if let Some(key) = self.key.get_mut(usize::from(local)) {
                 *key = true;
             }
         }
         for (class, next) in tables::starts(pattern) {
             let local = self.local(*class);
             if local != 0 {
-                self.starts.push((local, *next, pattern));
+                self.starts.push(Start { local, keys, crosses: pattern.1, next: *next });
             }
         }
     }
@@ -155,15 +164,15 @@ impl<'a> Machine<'a> {
     fn new(reading: &'a Reading, plan: &'a Plan) -> Machine<'a> {
         let mut starts = vec![(0, 0); plan.count];
         let mut active = vec![false; plan.count];
-        for (class, _, _) in &plan.starts {
-            if let Some(active) = active.get_mut(usize::from(*class)) {
+        for start in &plan.starts {
+            if let Some(active) = active.get_mut(usize::from(start.local)) {
                 *active = true;
             }
         }
         let mut at = 0;
-        for same in plan.starts.chunk_by(|a, b| a.0 == b.0) {
+        for same in plan.starts.chunk_by(|a, b| a.local == b.local) {
             let end = at + u32::try_from(same.len()).unwrap_or(0);
-            if let Some(range) = same.first().and_then(|s| starts.get_mut(usize::from(s.0))) {
+            if let Some(range) = same.first().and_then(|s| starts.get_mut(usize::from(s.local))) {
                 *range = (at, end);
             }
             at = end;
@@ -255,13 +264,11 @@ impl<'a> Machine<'a> {
         }
         let (from, to) = self.starts.get(local).copied().unwrap_or_default();
         let plan = self.plan;
-        for (_, next, pattern) in plan.starts.get(from as usize..to as usize).unwrap_or_default() {
-            let seen = if pattern.1 { &self.wide } else { &self.sentence };
-            let near = |key: &u16| {
-                seen.get(usize::from(plan.local(*key))).is_some_and(|last| *last > at)
-            };
-            if pattern.0.iter().all(near) {
-                self.advance(*next, at, at);
+        for start in plan.starts.get(from as usize..to as usize).unwrap_or_default() {
+            let seen = if start.crosses { &self.wide } else { &self.sentence };
+            let near = |key: &u16| seen.get(usize::from(*key)).is_some_and(|last| *last > at);
+            if start.keys.iter().all(near) {
+                self.advance(start.next, at, at);
             }
         }
     }
