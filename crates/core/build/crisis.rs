@@ -166,7 +166,9 @@ fn compile(files: &[File], text: &mut String) -> Result<(), String> {
             let near = file.rule.iter().find(|r| r.id == id).map(|r| r.near.as_slice());
             for text in near.unwrap_or_default() {
                 let marks: Vec<&String> = file.marks.keys().collect();
-                combos.push(near::parse(text, &marks, lang, number).map_err(|e| format!("{id}: {e}"))?);
+                combos.push(
+                    near::parse(text, &marks, lang, number).map_err(|e| format!("{id}: {e}"))?,
+                );
             }
         }
         for rule in &file.rule {
@@ -194,7 +196,8 @@ fn entries(file: &File) -> Result<Vec<Entry<'_>>, String> {
     let mut out: Vec<Entry> = Vec::new();
     for rule in &file.rule {
         let known = KINDS.contains(&rule.kind.as_str()) && (1..=6).contains(&rule.level);
-        if !known || rule.examples.is_empty() || (rule.patterns.is_empty() && rule.near.is_empty()) {
+        if !known || rule.examples.is_empty() || (rule.patterns.is_empty() && rule.near.is_empty())
+        {
             return Err(format!("{}: unknown kind, bad level or no examples", rule.id));
         }
         let (kind, level) = (camel(&rule.kind), rule.level);

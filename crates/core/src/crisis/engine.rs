@@ -200,7 +200,7 @@ fn cut(text: &str) -> Option<Vec<&str>> {
         let mut found: Option<(usize, usize)> = None;
         for end in ends.iter().copied().filter(|end| *end > start) {
             let Some((_, count, _)) = best.iter().find(|b| b.0 == end) else { continue };
-            let fewer = found.is_none_or(|(least, _)| count + 1 <= least);
+            let fewer = found.is_none_or(|(least, _)| *count < least);
             if fewer && text.get(start..end).is_some_and(tables::knows) {
                 found = Some((count + 1, end));
             }

@@ -120,7 +120,8 @@ impl Plan {
 
     /// The local classes of a token. The first of all words is the end of a sentence.
     fn classes(&self, token: &Token) -> &[u16] {
-        let (from, to) = if token.edge { (0, 1) } else { (token.classes.0 + 1, token.classes.1 + 1) };
+        let (from, to) =
+            if token.edge { (0, 1) } else { (token.classes.0 + 1, token.classes.1 + 1) };
         self.words.get(from as usize..to as usize).unwrap_or_default()
     }
 

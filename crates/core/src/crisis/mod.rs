@@ -25,6 +25,15 @@ use crate::finding::Span;
 use engine::{Hit, Reading};
 use tables::{Rule, Scope, What};
 
+/// Whether the helplines have to be checked again, given today as `YYYY-MM-DD`. What is not a
+/// date counts as too late.
+pub fn helplines_due(today: &str) -> bool {
+    let digit =
+        |(at, b): (usize, u8)| if matches!(at, 4 | 7) { b == b'-' } else { b.is_ascii_digit() };
+    let date = today.len() == 10 && today.bytes().enumerate().all(digit);
+    !date || today > CHECK_BY
+}
+
 /// What kind of sign it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]

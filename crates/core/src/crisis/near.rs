@@ -40,12 +40,23 @@ pub fn combine(reading: &Reading, hits: &mut Vec<Hit>) {
     marks.dedup();
     for same in marks.chunk_by(|a, b| a.0 == b.0) {
         let Some((lang, _)) = same.first() else { continue };
+        if foreign(*lang, &reading.hints) {
+            continue;
+        }
         let combos = tables::combos();
         let from = combos.partition_point(|c| c.lang < *lang);
         let to = combos.partition_point(|c| c.lang <= *lang);
         let list: Vec<Mark> = same.iter().map(|(_, mark)| *mark).collect();
         pass(&list, combos.get(from..to).unwrap_or_default(), hits);
     }
+}
+
+/// Whether a text is clearly in another language: words of one mean nothing in its neighbour.
+/// Asked only of those in Latin letters after English, whose words English shares.
+fn foreign(lang: usize, hints: &[u32; 15]) -> bool {
+    let own = hints.get(lang).copied().unwrap_or(0);
+    let most = hints.iter().copied().max().unwrap_or(0);
+    (1..=7).contains(&lang) && own * 2 < most
 }
 
 /// A mark found in the text.
