@@ -25,7 +25,7 @@ pub fn parse(text: &str, marks: &[&String], lang: usize, rule: u16) -> Result<Co
         None => (width, false),
     };
     let width: u8 = width.parse().map_err(|_| format!("{text}: begins with a width"))?;
-    let (mut all, mut none, mut light) = (0, 0, 0);
+    let (mut all, mut none, mut light) = (0_u64, 0, 0);
     for word in words {
         let (name, into) = match word.strip_prefix('!') {
             Some(name) => (name, &mut none),
@@ -37,8 +37,8 @@ pub fn parse(text: &str, marks: &[&String], lang: usize, rule: u16) -> Result<Co
             light |= 1_u64 << at;
         }
     }
-    if all == 0 || all & none != 0 {
-        return Err(format!("{text}: needs marks it does not bar"));
+    if all.count_ones() < 2 || all & none != 0 {
+        return Err(format!("{text}: needs two marks, none of them barred"));
     }
     Ok(Combo { lang, width, across, all, none, light, rule })
 }

@@ -160,8 +160,10 @@ struct Judged {
 fn judge(hit: &Hit, reading: &Reading, frames: &Frames) -> Option<Judged> {
     let rule: &Rule = tables::rules().get(usize::from(hit.rule))?;
     let What::Signal(kind, level, imminent, firm) = rule.what else { return None };
-    let first = reading.tokens.get(hit.first as usize)?;
-    let last = reading.tokens.get(hit.last as usize)?;
+    // The end of a sentence, where a pattern asks for one, may lie outside a quotation.
+    let said = reading.tokens.get(hit.first as usize..=hit.last as usize)?;
+    let first = said.iter().find(|t| !t.edge).or(said.first())?;
+    let last = said.iter().rfind(|t| !t.edge).or(said.last())?;
     let span = Span::new(first.start, last.end);
     let mut modifiers = Vec::new();
     // Somebody else's words are quoted because they were said; others' are judged by their end.

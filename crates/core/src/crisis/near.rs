@@ -6,15 +6,25 @@ use super::tables::{self, Combo, What};
 /// Of the marks a text may have, by language, those that some combination could use.
 pub fn useful(marks: &[u64; 15]) -> [u64; 15] {
     let mut out = [0; 15];
-    for combo in tables::combos() {
-        let has = marks.get(combo.lang).copied().unwrap_or(0);
-        if has & combo.all == combo.all
-            && let Some(set) = out.get_mut(combo.lang)
-        {
-            *set |= combo.all | combo.none;
+    for (lang, (has, set)) in marks.iter().zip(&mut out).enumerate() {
+        // One mark alone makes no sign.
+        if has.count_ones() < 2 {
+            continue;
+        }
+        for combo in of_lang(lang) {
+            if has & combo.all == combo.all {
+                *set |= combo.all | combo.none;
+            }
         }
     }
     out
+}
+
+fn of_lang(lang: usize) -> &'static [Combo] {
+    let combos = tables::combos();
+    let from = combos.partition_point(|c| c.lang < lang);
+    let to = combos.partition_point(|c| c.lang <= lang);
+    combos.get(from..to).unwrap_or_default()
 }
 
 /// Whether a rule is more than a mark nothing asks for.
@@ -43,11 +53,8 @@ pub fn combine(reading: &Reading, hits: &mut Vec<Hit>) {
         if foreign(*lang, &reading.hints) {
             continue;
         }
-        let combos = tables::combos();
-        let from = combos.partition_point(|c| c.lang < *lang);
-        let to = combos.partition_point(|c| c.lang <= *lang);
         let list: Vec<Mark> = same.iter().map(|(_, mark)| *mark).collect();
-        pass(&list, combos.get(from..to).unwrap_or_default(), hits);
+        pass(&list, of_lang(*lang), hits);
     }
 }
 
