@@ -13,6 +13,8 @@ mod fold;
 mod hash;
 #[path = "crisis/helplines.rs"]
 mod helplines;
+#[path = "crisis/near.rs"]
+mod near;
 #[path = "crisis/nfa.rs"]
 mod nfa;
 #[path = "crisis/pattern.rs"]
@@ -45,10 +47,27 @@ struct File {
     typos: String,
     #[serde(default)]
     sets: BTreeMap<String, String>,
+    /// Ideas that rules combine in any order.
+    #[serde(default)]
+    marks: BTreeMap<String, String>,
     rule: Vec<Rule>,
     #[serde(default)]
     frame: Vec<Frame>,
     card: BTreeMap<String, String>,
+}
+
+/// What a second file of a language may add.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct More {
+    #[serde(default)]
+    sets: BTreeMap<String, String>,
+    #[serde(default)]
+    marks: BTreeMap<String, String>,
+    #[serde(default)]
+    rule: Vec<Rule>,
+    #[serde(default)]
+    frame: Vec<Frame>,
 }
 
 #[derive(Deserialize)]
@@ -59,7 +78,14 @@ struct Rule {
     level: u8,
     #[serde(default)]
     imminent: bool,
+    /// A denial in it is part of the sign, as in "hard not to hurt myself".
+    #[serde(default)]
+    firm: bool,
+    #[serde(default)]
     patterns: Vec<String>,
+    /// Marks that mean the same when they stand close together, in whatever order.
+    #[serde(default)]
+    near: Vec<String>,
     examples: Vec<String>,
     #[serde(default)]
     counter_examples: Vec<String>,
@@ -81,7 +107,9 @@ pub fn generate(rules: &Path, out: &Path) -> Result<(), String> {
         let path = rules.join(format!("{lang}.toml"));
         let text =
             std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
-        let file: File = toml::from_str(&text).map_err(|e| format!("{}: {e}", path.display()))?;
+        let mut file: File =
+            toml::from_str(&text).map_err(|e| format!("{}: {e}", path.display()))?;
+        more(&rules.join(format!("marks/{lang}.toml")), &mut file)?;
         if file.lang != lang || file.review.is_empty() {
             return Err(format!("{}: wrong lang, or no review note", path.display()));
         }
@@ -92,6 +120,17 @@ pub fn generate(rules: &Path, out: &Path) -> Result<(), String> {
     cards(&files, &mut text)?;
     helplines::generate(&rules.join("helplines.toml"), &mut text)?;
     std::fs::write(out.join("crisis.rs"), text).map_err(|e| e.to_string())
+}
+
+/// Adds the sets, marks, rules and frames of a second file to those of a language.
+fn more(path: &Path, file: &mut File) -> Result<(), String> {
+    let Ok(text) = std::fs::read_to_string(path) else { return Ok(()) };
+    let more: More = toml::from_str(&text).map_err(|e| format!("{}: {e}", path.display()))?;
+    file.sets.extend(more.sets);
+    file.marks.extend(more.marks);
+    file.rule.extend(more.rule);
+    file.frame.extend(more.frame);
+    Ok(())
 }
 
 fn compile(files: &[File], text: &mut String) -> Result<(), String> {
@@ -107,6 +146,7 @@ fn compile(files: &[File], text: &mut String) -> Result<(), String> {
     let mut automaton = nfa::Automaton::default();
     let mut ids = BTreeSet::new();
     let mut rules = String::from("static RULES: &[Rule] = &[\n");
+    let mut combos = Vec::new();
     let mut examples = String::from("#[cfg(test)]\nstatic EXAMPLES: &[(&str, &str, bool)] = &[\n");
     for (lang, file) in files.iter().enumerate() {
         for (id, patterns, what) in entries(file)? {
@@ -115,12 +155,20 @@ fn compile(files: &[File], text: &mut String) -> Result<(), String> {
                 return Err(format!("{id}: twice, or not named after its language"));
             }
             let _ = writeln!(rules, "Rule {{ id: {id:?}, lang: {lang}, what: {what} }},");
-            let sign = what.starts_with("What::Signal");
             for text in patterns {
                 let say = |e: String| format!("{id}: {text}: {e}");
                 let node = pattern::parse(text, &file.sets).map_err(say)?;
-                let keys = pattern::keys(&node, &common);
-                automaton.add(&node, &keys, (number, sign)).map_err(say)?;
+                for part in pattern::parts(node, what.starts_with("What::Mark")) {
+                    let keys = pattern::keys(&part, &common);
+                    automaton.add(&part, &keys, number).map_err(say)?;
+                }
+            }
+            let near = file.rule.iter().find(|r| r.id == id).map(|r| r.near.as_slice());
+            for text in near.unwrap_or_default() {
+                let marks: Vec<&String> = file.marks.keys().collect();
+                combos.push(
+                    near::parse(text, &marks, lang, number).map_err(|e| format!("{id}: {e}"))?,
+                );
             }
         }
         for rule in &file.rule {
@@ -135,22 +183,26 @@ fn compile(files: &[File], text: &mut String) -> Result<(), String> {
     text.push_str("];\n");
     text.push_str(&examples);
     text.push_str("];\n");
+    near::write(&mut combos, text);
     let _ = writeln!(text, "static LANGS: [&str; 15] = {LANGS:?};");
     let typos: Vec<&str> = files.iter().flat_map(|f| f.typos.split_whitespace()).collect();
     automaton.write(&hints, &typos, text)
 }
 
+/// A rule, frame or mark: its id, its patterns and what a match means.
 type Entry<'a> = (String, &'a [String], String);
 
 fn entries(file: &File) -> Result<Vec<Entry<'_>>, String> {
     let mut out: Vec<Entry> = Vec::new();
     for rule in &file.rule {
         let known = KINDS.contains(&rule.kind.as_str()) && (1..=6).contains(&rule.level);
-        if !known || rule.examples.is_empty() || rule.patterns.is_empty() {
+        if !known || rule.examples.is_empty() || (rule.patterns.is_empty() && rule.near.is_empty())
+        {
             return Err(format!("{}: unknown kind, bad level or no examples", rule.id));
         }
-        let (kind, level, imminent) = (camel(&rule.kind), rule.level, rule.imminent);
-        let what = format!("What::Signal(Kind::{kind}, {level}, {imminent})");
+        let (kind, level) = (camel(&rule.kind), rule.level);
+        let (imminent, firm) = (rule.imminent, rule.firm);
+        let what = format!("What::Signal(Kind::{kind}, {level}, {imminent}, {firm})");
         out.push((rule.id.clone(), &rule.patterns, what));
     }
     for frame in &file.frame {
@@ -161,6 +213,13 @@ fn entries(file: &File) -> Result<Vec<Entry<'_>>, String> {
         let (kind, scope) = (camel(&frame.kind), camel(&frame.scope));
         let what = format!("What::Frame(Frame::{kind}, Scope::{scope})");
         out.push((frame.id.clone(), &frame.patterns, what));
+    }
+    for (number, (name, pattern)) in file.marks.iter().enumerate() {
+        if number >= 64 {
+            return Err(format!("{}: more than 64 marks", file.lang));
+        }
+        let id = format!("{}.mark-{name}", file.lang);
+        out.push((id, std::slice::from_ref(pattern), format!("What::Mark({number})")));
     }
     Ok(out)
 }

@@ -8,103 +8,126 @@ use super::table;
 
 /// The class of the end of a sentence.
 pub const EDGE: u16 = 0;
-/// Any word.
-pub const ANY: u16 = 1;
-/// Any word or end.
-pub const ANY_ACROSS: u16 = 2;
-/// Not a class: a state that consumes nothing.
-const SPLIT: u16 = u16::MAX;
-/// Not a class: a match.
-const ACCEPT: u16 = u16::MAX - 1;
+/// Marks a match among the states.
+const ACCEPT: u32 = 1 << 31;
+
+/// A state waits for a word of its class, past at most `gap` other words.
+type State = (u16, u8, bool, u32);
+/// A match of a rule, which may cover so many more words.
+type Accept = (u16, u8, bool);
+/// A pattern: key classes, whether it crosses sentences, its rule, first and last+1 of its starts.
+type Pattern = ([u16; 3], bool, u16, usize, usize);
 
 /// The automaton under construction.
 #[derive(Default)]
 pub struct Automaton {
     classes: BTreeMap<BTreeSet<Atom>, u16>,
-    class: Vec<u16>,
-    next: Vec<Vec<u16>>,
-    /// For every consuming state that may begin a match: its class, state and key
-    /// classes, whether the match may cross the end of a sentence, whether it is a sign.
-    first: Vec<(u16, u16, [u16; 3], [bool; 2])>,
-    /// States already made, by class and what follows.
-    known: BTreeMap<(u16, Vec<u16>), u16>,
+    states: Table<State>,
+    accepts: Table<Accept>,
+    /// What may follow a state: states and matches.
+    lists: Table<Vec<u32>>,
+    patterns: Vec<Pattern>,
+    /// Where patterns begin: class and the list that follows it.
+    starts: Vec<(u16, u32)>,
+}
+
+/// Things with numbers, each once.
+struct Table<T> {
+    list: Vec<T>,
+    known: BTreeMap<T, u32>,
+}
+
+impl<T> Default for Table<T> {
+    fn default() -> Self {
+        Table { list: Vec::new(), known: BTreeMap::new() }
+    }
+}
+
+impl<T: Ord + Clone> Table<T> {
+    fn add(&mut self, thing: T) -> Result<u32, String> {
+        if let Some(known) = self.known.get(&thing) {
+            return Ok(*known);
+        }
+        let id = u32::try_from(self.list.len()).map_err(|_| "too many states")?;
+        self.known.insert(thing.clone(), id);
+        self.list.push(thing);
+        Ok(id)
+    }
+
+    fn get(&self, id: u32) -> Result<&T, String> {
+        usize::try_from(id).ok().and_then(|i| self.list.get(i)).ok_or_else(|| "no state".into())
+    }
 }
 
 impl Automaton {
     fn class_of(&mut self, atoms: &BTreeSet<Atom>) -> Result<u16, String> {
-        let fresh = u16::try_from(self.classes.len() + 3).map_err(|_| "too many classes")?;
+        let fresh = u16::try_from(self.classes.len() + 1).map_err(|_| "too many classes")?;
         Ok(*self.classes.entry(atoms.clone()).or_insert(fresh))
     }
 
-    fn state(&mut self, class: u16, next: Vec<u16>) -> Result<u16, String> {
-        if let Some(known) = self.known.get(&(class, next.clone())) {
-            return Ok(*known);
-        }
-        let id = u16::try_from(self.class.len()).map_err(|_| "too many states")?;
-        self.known.insert((class, next.clone()), id);
-        self.class.push(class);
-        self.next.push(next);
-        Ok(id)
+    fn wait(&mut self, class: u16, mut next: Vec<u32>) -> Result<Vec<u32>, String> {
+        next.sort_unstable();
+        next.dedup();
+        let list = self.lists.add(next)?;
+        Ok(vec![self.states.add((class, 0, false, list))?])
     }
 
-    /// A state from which `node` and then `to` can be reached.
-    fn build(&mut self, node: &Node, to: u16) -> Result<u16, String> {
+    /// Where to go so that `node` and then one of `to` is matched.
+    fn build(&mut self, node: &Node, to: &[u32]) -> Result<Vec<u32>, String> {
         match node {
             Node::Class(atoms) => {
                 let class = self.class_of(atoms)?;
-                self.state(class, vec![to])
+                self.wait(class, to.to_vec())
             }
-            Node::Edge => self.state(EDGE, vec![to]),
-            Node::Gap(n, across) => {
-                let class = if *across { ANY_ACROSS } else { ANY };
-                let mut at = to;
-                for _ in 0..*n {
-                    let eat = self.state(class, vec![at])?;
-                    at = self.state(SPLIT, vec![eat, to])?;
-                }
-                Ok(at)
+            Node::Edge => self.wait(EDGE, to.to_vec()),
+            Node::Gap(n, across) => to.iter().map(|t| self.widen(*t, *n, *across)).collect(),
+            Node::Seq(list) => {
+                let last = to.to_vec();
+                list.iter().rev().try_fold(last, |to, node| self.build(node, &to))
             }
-            Node::Seq(list) => list.iter().rev().try_fold(to, |to, node| self.build(node, to)),
             Node::Alt(list) => {
-                let ways = list.iter().map(|n| self.build(n, to)).collect::<Result<Vec<_>, _>>()?;
-                self.state(SPLIT, ways)
+                let ways: Result<Vec<_>, _> = list.iter().map(|n| self.build(n, to)).collect();
+                Ok(ways?.concat())
             }
             Node::Opt(inner) => {
-                let way = self.build(inner, to)?;
-                self.state(SPLIT, vec![way, to])
+                let mut ways = self.build(inner, to)?;
+                ways.extend_from_slice(to);
+                Ok(ways)
             }
         }
     }
 
+    /// The same target, but up to `more` words later.
+    fn widen(&mut self, target: u32, more: u8, over: bool) -> Result<u32, String> {
+        if target & ACCEPT != 0 {
+            let (rule, gap, across) = *self.accepts.get(target & !ACCEPT)?;
+            let wider = (rule, gap.saturating_add(more), across || over);
+            return Ok(self.accepts.add(wider)? | ACCEPT);
+        }
+        let (class, gap, across, next) = *self.states.get(target)?;
+        self.states.add((class, gap.saturating_add(more), across || over, next))
+    }
+
     /// Adds a pattern of rule `rule`; it needs a word of each of `keys`.
-    pub fn add(
-        &mut self,
-        node: &Node,
-        keys: &[BTreeSet<Atom>],
-        (rule, sign): (u16, bool),
-    ) -> Result<(), String> {
+    pub fn add(&mut self, node: &Node, keys: &[BTreeSet<Atom>], rule: u16) -> Result<(), String> {
         let one = self.class_of(keys.first().ok_or("no key")?)?;
         let mut key = [one; 3];
         for (to, atoms) in key.iter_mut().zip(keys) {
             *to = self.class_of(atoms)?;
         }
-        let accept = self.state(ACCEPT, vec![rule])?;
-        let start = self.build(node, accept)?;
-        let mut stack = vec![start];
-        let mut seen = BTreeSet::new();
-        while let Some(state) = stack.pop() {
-            if !seen.insert(state) {
-                continue;
+        let accept = self.accepts.add((rule, 0, false))? | ACCEPT;
+        let from = self.starts.len();
+        for target in self.build(node, &[accept])? {
+            if target & ACCEPT != 0 {
+                return Err("a pattern matches nothing at all".into());
             }
-            match self.class.get(usize::from(state)).copied() {
-                Some(SPLIT) => {
-                    stack.extend(self.next.get(usize::from(state)).into_iter().flatten());
-                }
-                Some(ACCEPT) | None => return Err("a pattern matches nothing at all".into()),
-                Some(ANY | ANY_ACROSS) => return Err("a pattern begins with a gap".into()),
-                Some(class) => self.first.push((class, state, key, [crosses(node), sign])),
+            let (class, gap, _, next) = *self.states.get(target)?;
+            if gap > 0 {
+                return Err("a pattern begins with a gap".into());
             }
+            self.starts.push((class, next));
         }
+        self.patterns.push((key, crosses(node), rule, from, self.starts.len()));
         Ok(())
     }
 
@@ -130,28 +153,18 @@ impl Automaton {
         typos: &[&str],
         out: &mut String,
     ) -> Result<(), String> {
-        let mut offsets = vec![0_usize];
-        for next in &self.next {
-            offsets.push(offsets.last().unwrap_or(&0) + next.len());
-        }
-        put(out, "STATE_CLASS", "u16", &self.class);
-        put(out, "STATE_NEXT_AT", "u32", &offsets);
-        put(out, "STATE_NEXT", "u16", &self.next.concat());
-        self.first.sort_unstable();
-        let classes = self.classes.len() + 3;
-        let mut starts = vec![0_usize; classes + 1];
-        for (class, at) in starts.iter_mut().enumerate() {
-            *at = self.first.partition_point(|(c, _, _, _)| usize::from(*c) < class);
-        }
-        put(out, "FIRST_AT", "u32", &starts);
-        let first: Vec<_> = self.first.iter().map(|(_, s, k, x)| (*s, *k, *x)).collect();
-        put(out, "FIRST", "First", &first);
-        let mut keys: Vec<u16> = self.first.iter().map(|(_, _, k, _)| k[0]).collect();
-        keys.sort_unstable();
-        keys.dedup();
-        let is_key: Vec<bool> =
-            (0..classes).map(|c| keys.iter().any(|k| usize::from(*k) == c)).collect();
-        put(out, "IS_KEY", "bool", &is_key);
+        put(out, "STATES", "State", &self.states.list);
+        put(out, "ACCEPTS", "(u16, u8, bool)", &self.accepts.list);
+        put(out, "NEXT_AT", "u32", &offsets(self.lists.list.iter().map(Vec::len)));
+        put(out, "NEXT", "u32", &self.lists.list.concat());
+        put(out, "STARTS", "(u16, u32)", &self.starts);
+        let classes = self.classes.len() + 1;
+        self.patterns.sort_unstable();
+        let at: Vec<usize> = (0..=classes)
+            .map(|c| self.patterns.partition_point(|p| usize::from(p.0[0]) < c))
+            .collect();
+        put(out, "PATTERN_AT", "u32", &at);
+        put(out, "PATTERNS", "Pattern", &self.patterns);
         let atoms = self.atoms();
         for (fit, name) in [(Fit::Whole, "WHOLE"), (Fit::Prefix, "PREFIX"), (Fit::Suffix, "SUFFIX")]
         {
@@ -171,6 +184,14 @@ impl Automaton {
         }
         Ok(())
     }
+}
+
+fn offsets(lengths: impl Iterator<Item = usize>) -> Vec<usize> {
+    let mut out = vec![0];
+    for length in lengths {
+        out.push(out.last().unwrap_or(&0) + length);
+    }
+    out
 }
 
 /// Whether a pattern may cross the end of a sentence.

@@ -186,6 +186,14 @@ fn join(list: Vec<Node>) -> Node {
     }
 }
 
+/// The alternatives of a pattern one by one, if asked: each then has its own, rarer keys.
+pub fn parts(node: Node, apart: bool) -> Vec<Node> {
+    match node {
+        Node::Alt(list) if apart => list.into_iter().flat_map(|n| parts(n, true)).collect(),
+        other => vec![other],
+    }
+}
+
 /// The set of words of which at least one is in every match; none for what may match anything.
 pub fn key(node: &Node, common: &BTreeSet<String>) -> Option<BTreeSet<Atom>> {
     match node {

@@ -110,3 +110,15 @@ fn crisis_helplines_are_dated() {
     assert!(CHECKED < CHECK_BY);
     assert!(HOW_CHECKED.contains("not verified live"));
 }
+
+/// The day of the last release; whoever moves it past `check_by` checks the numbers first.
+const RELEASE: &str = "2026-11-15";
+
+#[test]
+fn crisis_helplines_are_checked_in_time() {
+    assert!(!helplines_due(RELEASE), "HELPLINES ARE PAST {CHECK_BY}: check every number again");
+    assert!(!helplines_due(CHECK_BY));
+    assert!(helplines_due("2099-01-01"));
+    assert!(helplines_due("soon"));
+    assert!(helplines_due(""));
+}

@@ -1,19 +1,9 @@
-//! Runs the automaton over the words of a text: bounded work per word, whatever the text.
+//! Reads a text into words with their classes.
 
+use super::hash::{SEED, step};
 use super::tables::{self, classify};
 use crate::text::fold::leet;
 use crate::text::words::{Word, words};
-
-/// The class of the end of a sentence.
-const EDGE: u16 = 0;
-/// Any word.
-const ANY: u16 = 1;
-/// Any word or end.
-const ANY_ACROSS: u16 = 2;
-/// A state that consumes nothing.
-pub const SPLIT: u16 = u16::MAX;
-/// A match.
-const ACCEPT: u16 = u16::MAX - 1;
 
 /// One word as the automaton sees it.
 #[derive(Debug, Clone, Copy)]
@@ -24,9 +14,11 @@ pub struct Token {
     pub end: usize,
     /// Which sentence it is in.
     pub sentence: u32,
-    edge: bool,
-    from: usize,
-    to: usize,
+    /// Whether it is the end of a sentence rather than a word.
+    pub edge: bool,
+    /// Its classes among all; a word met before shares them.
+    pub classes: (u32, u32),
+    hints: u16,
 }
 
 /// One match: a rule and the tokens it covers (last one included).
@@ -45,7 +37,6 @@ pub struct Reading {
     /// An edge, the words, an edge.
     pub tokens: Vec<Token>,
     classes: Vec<u16>,
-    keyed: bool,
     /// How often each language was hinted at.
     pub hints: [u32; 15],
 }
@@ -53,10 +44,10 @@ pub struct Reading {
 /// Reads a text into tokens.
 pub fn read(text: &str) -> Reading {
     let list = words(text);
+    let mut met = Met::new(list.len());
     let mut reading = Reading {
         tokens: Vec::with_capacity(list.len() + 2),
         classes: Vec::with_capacity(list.len()),
-        keyed: false,
         hints: [0; 15],
     };
     reading.edge(0);
@@ -64,7 +55,7 @@ pub fn read(text: &str) -> Reading {
         if word.text.is_empty() {
             reading.edge(word.end);
         } else if !reading.split_word(&list, at) {
-            reading.word(word);
+            reading.word(word, at, &list, &mut met);
         }
     }
     if reading.tokens.last().is_some_and(|t| !t.edge) {
@@ -76,39 +67,48 @@ pub fn read(text: &str) -> Reading {
 impl Reading {
     fn edge(&mut self, at: usize) {
         let sentence = self.tokens.last().map_or(0, |t| t.sentence + 1);
-        let (from, to) = (self.classes.len(), self.classes.len());
-        self.tokens.push(Token { start: at, end: at, sentence, edge: true, from, to });
+        let token = Token { start: at, end: at, sentence, edge: true, classes: (0, 0), hints: 0 };
+        self.tokens.push(token);
     }
 
-    /// Whether some sign has all its keys: spares most texts the big tables.
-    fn promising(&self) -> bool {
-        let mut present = self.classes.clone();
-        present.sort_unstable();
-        present.dedup();
-        let has = |key: &u16| present.binary_search(key).is_ok();
-        let starts = present.iter().chain(&[EDGE]).flat_map(|class| tables::first(*class));
-        starts.into_iter().any(|(_, keys, [_, sign])| *sign && keys.iter().all(has))
+    /// The classes of all different words, in order.
+    pub fn all_classes(&self) -> &[u16] {
+        &self.classes
     }
 
-    fn word(&mut self, word: &Word) {
+    fn word(&mut self, word: &Word, at: usize, list: &[Word], met: &mut Met) {
         if word.spelled && self.spelled(word) {
+            return;
+        }
+        let plain = !word.spelled && !word.apostrophe && !word.capital_i;
+        let slot = if plain { met.slot(&word.text, list) } else { None };
+        if let Some(Slot::Known(token)) = slot
+            && let Some(same) = self.tokens.get(token as usize).copied()
+        {
+            self.add(word.start, word.end, same.classes, same.hints);
             return;
         }
         let from = self.classes.len();
         let hints = forms(word, &mut self.classes);
+        if let Some(Slot::Free(slot)) = slot {
+            met.fill(slot, at, self.tokens.len());
+        }
         self.push(word.start, word.end, from, hints);
     }
 
     fn push(&mut self, start: usize, end: usize, from: usize, hints: u16) {
-        for class in self.classes.get(from..).unwrap_or_default() {
-            self.keyed |= tables::is_key(*class);
-        }
-        for (bit, count) in self.hints.iter_mut().enumerate() {
-            *count += u32::from(hints >> bit & 1);
+        let clip = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+        self.add(start, end, (clip(from), clip(self.classes.len())), hints);
+    }
+
+    fn add(&mut self, start: usize, end: usize, classes: (u32, u32), hints: u16) {
+        let mut rest = hints;
+        while let Some(count) = self.hints.get_mut(rest.trailing_zeros() as usize) {
+            *count += 1;
+            rest &= rest - 1;
         }
         let sentence = self.tokens.last().map_or(0, |t| t.sentence);
-        let to = self.classes.len();
-        self.tokens.push(Token { start, end, sentence, edge: false, from, to });
+        self.tokens.push(Token { start, end, sentence, edge: false, classes, hints });
     }
 
     /// Letters spelled out without word gaps: cut into the longest words we know.
@@ -117,15 +117,7 @@ impl Reading {
         if tables::knows(&text) || word.text.len() > 60 {
             return false;
         }
-        let mut parts = Vec::new();
-        let mut rest = text.as_str();
-        while !rest.is_empty() {
-            let ends = rest.char_indices().map(|(at, c)| at + c.len_utf8()).rev();
-            let known = ends.filter_map(|end| rest.get(..end)).find(|head| tables::knows(head));
-            let Some(head) = known else { return false };
-            parts.push(head);
-            rest = rest.get(head.len()..).unwrap_or_default();
-        }
+        let Some(parts) = cut(&text) else { return false };
         for part in parts {
             let from = self.classes.len();
             let hints = classify(part, &mut self.classes);
@@ -153,6 +145,76 @@ impl Reading {
         self.push(before.start, word.end, from, hints);
         true
     }
+}
+
+/// The different words met so far, by hash: which word of the list, and its token.
+struct Met {
+    slots: Vec<(u32, u32)>,
+}
+
+/// What was found for a word.
+enum Slot {
+    /// It was met as this token.
+    Known(u32),
+    /// It was not; here is its place.
+    Free(usize),
+}
+
+impl Met {
+    fn new(words: usize) -> Met {
+        Met { slots: vec![(u32::MAX, 0); (words * 2).next_power_of_two().clamp(16, 1 << 20)] }
+    }
+
+    fn slot(&self, text: &str, list: &[Word]) -> Option<Slot> {
+        let mask = self.slots.len() - 1;
+        let start = text.bytes().fold(SEED, step) as usize;
+        // A few tries: a table too full only forgets.
+        for probe in 0..8 {
+            let at = start.wrapping_add(probe) & mask;
+            let (word, token) = *self.slots.get(at)?;
+            if word == u32::MAX {
+                return Some(Slot::Free(at));
+            }
+            if list.get(word as usize).is_some_and(|w| w.text == text) {
+                return Some(Slot::Known(token));
+            }
+        }
+        None
+    }
+
+    fn fill(&mut self, slot: usize, word: usize, token: usize) {
+        if let (Some(place), Ok(word), Ok(token)) =
+            (self.slots.get_mut(slot), u32::try_from(word), u32::try_from(token))
+        {
+            *place = (word, token);
+        }
+    }
+}
+
+/// Cuts letters without gaps into as few known words as possible.
+fn cut(text: &str) -> Option<Vec<&str>> {
+    let ends: Vec<usize> = text.char_indices().map(|(at, c)| at + c.len_utf8()).collect();
+    // For every beginning of a rest: how many words it takes, and where the first one ends.
+    let mut best: Vec<(usize, usize, usize)> = vec![(text.len(), 0, text.len())];
+    for start in text.char_indices().rev().map(|(at, _)| at) {
+        let mut found: Option<(usize, usize)> = None;
+        for end in ends.iter().copied().filter(|end| *end > start) {
+            let Some((_, count, _)) = best.iter().find(|b| b.0 == end) else { continue };
+            let fewer = found.is_none_or(|(least, _)| *count < least);
+            if fewer && text.get(start..end).is_some_and(tables::knows) {
+                found = Some((count + 1, end));
+            }
+        }
+        best.extend(found.map(|(count, end)| (start, count, end)));
+    }
+    let mut parts = Vec::new();
+    let mut at = 0;
+    while at < text.len() {
+        let (_, _, end) = best.iter().find(|b| b.0 == at)?;
+        parts.push(text.get(at..*end)?);
+        at = *end;
+    }
+    Some(parts)
 }
 
 /// Adds the classes of a word as written, or else of the word it imitates.
@@ -210,153 +272,4 @@ fn squeeze(text: &str, most: usize) -> Option<String> {
         }
     }
     cut.then_some(out)
-}
-
-/// Every match in a text. Work per word is bounded by the number of states.
-pub fn run(reading: &Reading) -> Vec<Hit> {
-    if !reading.keyed || !reading.promising() {
-        return Vec::new();
-    }
-    let mut machine = Machine {
-        marks: vec![0; tables::states()],
-        seen: vec![0; tables::classes()],
-        now: Vec::new(),
-        hits: Vec::new(),
-        at: 0,
-    };
-    let mut wide = Near { counts: vec![0; tables::classes()], end: 0 };
-    let mut sentence = Near { counts: vec![0; tables::classes()], end: 0 };
-    let mut before = Vec::new();
-    for (at, token) in reading.tokens.iter().enumerate() {
-        wide.slide(reading, at, |_| true);
-        sentence.slide(reading, at, |t| t.sentence == token.sentence);
-        let classes = reading.classes.get(token.from..token.to).unwrap_or_default();
-        machine.look(classes);
-        std::mem::swap(&mut before, &mut machine.now);
-        machine.now.clear();
-        for (state, from) in &before {
-            if machine.fits(token, tables::class(*state)) {
-                machine.advance(*state, *from);
-            }
-        }
-        let from = machine.at;
-        let edge = if token.edge { &[EDGE][..] } else { &[] };
-        for class in classes.iter().chain(edge) {
-            for (state, keys, [crosses, _]) in tables::first(*class) {
-                let near = if *crosses { &wide } else { &sentence };
-                if keys.iter().all(|key| near.has(*key)) {
-                    machine.advance(*state, from);
-                }
-            }
-        }
-        machine.at += 1;
-    }
-    machine.hits.sort_unstable();
-    machine.hits.dedup_by(|b, a| {
-        let same = a.rule == b.rule && b.first <= a.last;
-        if same {
-            a.last = a.last.max(b.last);
-        }
-        same
-    });
-    machine.hits
-}
-
-/// No pattern spans more words than this.
-const REACH: usize = 80;
-
-/// How often each class occurs in the words ahead, as far as a pattern reaches.
-struct Near {
-    counts: Vec<u32>,
-    end: usize,
-}
-
-impl Near {
-    /// Moves the window so that it begins at token `at`.
-    fn slide(&mut self, reading: &Reading, at: usize, reaches: impl Fn(&Token) -> bool) {
-        let classes = |t: &Token| reading.classes.get(t.from..t.to).unwrap_or_default();
-        while self.end < at + REACH
-            && let Some(token) = reading.tokens.get(self.end)
-            && (reaches(token) || self.end <= at)
-        {
-            for class in classes(token) {
-                if let Some(count) = self.counts.get_mut(usize::from(*class)) {
-                    *count += 1;
-                }
-            }
-            self.end += 1;
-        }
-        if let Some(past) = at.checked_sub(1).and_then(|p| reading.tokens.get(p)) {
-            for class in classes(past) {
-                if let Some(count) = self.counts.get_mut(usize::from(*class)) {
-                    *count = count.saturating_sub(1);
-                }
-            }
-        }
-    }
-
-    fn has(&self, class: u16) -> bool {
-        self.counts.get(usize::from(class)).is_some_and(|count| *count > 0)
-    }
-}
-
-struct Machine {
-    /// For each state, one more than the token at which it was last entered.
-    marks: Vec<u32>,
-    /// For each class, one more than the token at which it was last seen.
-    seen: Vec<u32>,
-    now: Vec<(u16, u32)>,
-    hits: Vec<Hit>,
-    at: u32,
-}
-
-impl Machine {
-    /// Notes the classes of the current token.
-    fn look(&mut self, classes: &[u16]) {
-        for class in classes {
-            if let Some(seen) = self.seen.get_mut(usize::from(*class)) {
-                *seen = self.at + 1;
-            }
-        }
-    }
-
-    /// Whether the current token is of a class.
-    fn fits(&self, token: &Token, class: u16) -> bool {
-        match class {
-            ANY => !token.edge,
-            ANY_ACROSS => true,
-            EDGE => token.edge,
-            _ => self.seen.get(usize::from(class)).is_some_and(|seen| *seen == self.at + 1),
-        }
-    }
-
-    /// Enters every state after `state`, for a match that began at token `from`.
-    fn advance(&mut self, state: u16, from: u32) {
-        let mut stack: Vec<u16> = Vec::new();
-        for next in tables::next(state) {
-            self.enter(*next, from, &mut stack);
-        }
-        while let Some(state) = stack.pop() {
-            for next in tables::next(state) {
-                self.enter(*next, from, &mut stack);
-            }
-        }
-    }
-
-    fn enter(&mut self, state: u16, from: u32, stack: &mut Vec<u16>) {
-        let stamp = self.at + 1;
-        let Some(mark) = self.marks.get_mut(usize::from(state)) else { return };
-        if *mark == stamp {
-            return;
-        }
-        *mark = stamp;
-        match tables::class(state) {
-            SPLIT => stack.push(state),
-            ACCEPT => {
-                let rule = tables::next(state).first().copied().unwrap_or(0);
-                self.hits.push(Hit { rule, first: from, last: self.at });
-            }
-            _ => self.now.push((state, from)),
-        }
-    }
 }

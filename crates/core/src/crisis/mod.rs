@@ -9,6 +9,8 @@ mod card;
 mod card_tests;
 mod engine;
 mod hash;
+mod machine;
+mod near;
 mod quote;
 mod tables;
 #[cfg(test)]
@@ -22,6 +24,15 @@ pub use tables::{CHECK_BY, CHECKED, HOW_CHECKED, RETIRED};
 use crate::finding::Span;
 use engine::{Hit, Reading};
 use tables::{Rule, Scope, What};
+
+/// Whether the helplines have to be checked again, given today as `YYYY-MM-DD`. What is not a
+/// date counts as too late.
+pub fn helplines_due(today: &str) -> bool {
+    let digit =
+        |(at, b): (usize, u8)| if matches!(at, 4 | 7) { b == b'-' } else { b.is_ascii_digit() };
+    let date = today.len() == 10 && today.bytes().enumerate().all(digit);
+    !date || today > CHECK_BY
+}
 
 /// What kind of sign it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -117,7 +128,7 @@ pub struct Screening {
 /// Screens a text. Pure and linear in its length.
 pub fn screen(text: &str, options: &ScreenOptions) -> Screening {
     let reading = engine::read(text);
-    let hits = engine::run(&reading);
+    let hits = machine::run(&reading);
     let frames = Frames::collect(text, &reading, &hits);
     let mut judged: Vec<Judged> =
         hits.iter().filter_map(|hit| judge(hit, &reading, &frames)).collect();
@@ -127,7 +138,7 @@ pub fn screen(text: &str, options: &ScreenOptions) -> Screening {
     let top = judged.first();
     let crisis = top.is_some_and(|t| t.counts);
     let level = top.map_or(0, |t| t.signal.level);
-    let soon = level >= 4 && frames.text.contains(&Frame::Timeframe);
+    let soon = level >= 4 && top.is_some_and(|t| t.signal.modifiers.contains(&Frame::Timeframe));
     let imminent = crisis && (soon || judged.iter().any(|j| j.counts && j.imminent));
     let guess = guess(text, &reading).or(top.map(|t| t.lang)).unwrap_or(0);
     let kind = top.filter(|_| crisis).map(|t| t.signal.kind);
@@ -148,9 +159,11 @@ struct Judged {
 
 fn judge(hit: &Hit, reading: &Reading, frames: &Frames) -> Option<Judged> {
     let rule: &Rule = tables::rules().get(usize::from(hit.rule))?;
-    let What::Signal(kind, level, imminent) = rule.what else { return None };
-    let first = reading.tokens.get(hit.first as usize)?;
-    let last = reading.tokens.get(hit.last as usize)?;
+    let What::Signal(kind, level, imminent, firm) = rule.what else { return None };
+    // The end of a sentence, where a pattern asks for one, may lie outside a quotation.
+    let said = reading.tokens.get(hit.first as usize..=hit.last as usize)?;
+    let first = said.iter().find(|t| !t.edge).or(said.first())?;
+    let last = said.iter().rfind(|t| !t.edge).or(said.last())?;
     let span = Span::new(first.start, last.end);
     let mut modifiers = Vec::new();
     // Somebody else's words are quoted because they were said; others' are judged by their end.
@@ -165,8 +178,9 @@ fn judge(hit: &Hit, reading: &Reading, frames: &Frames) -> Option<Judged> {
     }
     let hard = |f: &Frame| matches!(f, Frame::Quotation | Frame::Code | Frame::NonHuman);
     let soft = |f: &Frame| match f {
-        Frame::Negation => true,
-        Frame::Recovery | Frame::Fiction => !imminent,
+        Frame::Negation => !firm,
+        Frame::Recovery => !imminent && !firm,
+        Frame::Fiction => !imminent,
         Frame::Laughter => level < 4 && !matches!(kind, Kind::Plan | Kind::Means | Kind::Goodbye),
         _ => false,
     };
@@ -185,7 +199,8 @@ fn judge(hit: &Hit, reading: &Reading, frames: &Frames) -> Option<Judged> {
 /// All frames of a text, arranged so that asking is cheap.
 struct Frames {
     regions: Vec<quote::Region>,
-    text: Vec<Frame>,
+    /// By frame, the tokens at which one that reaches far begins.
+    text: [Vec<u32>; 8],
     /// Sorted by sentence.
     sentence: Vec<(u32, Frame)>,
     /// Per token: a bit per frame that covers it.
@@ -196,7 +211,7 @@ impl Frames {
     fn collect(text: &str, reading: &Reading, hits: &[Hit]) -> Frames {
         let mut frames = Frames {
             regions: Vec::new(),
-            text: Vec::new(),
+            text: Default::default(),
             sentence: Vec::new(),
             cover: Vec::new(),
         };
@@ -210,8 +225,11 @@ impl Frames {
             let Some(What::Frame(frame, scope)) = rule.map(|r| r.what) else { continue };
             let Some(token) = reading.tokens.get(hit.first as usize) else { continue };
             match scope {
-                Scope::Text if frames.text.contains(&frame) => {}
-                Scope::Text => frames.text.push(frame),
+                Scope::Text => {
+                    if let Some(list) = frames.text.get_mut(frame as usize) {
+                        list.push(hit.first);
+                    }
+                }
                 Scope::Sentence => frames.sentence.push((token.sentence, frame)),
                 Scope::Overlap => {
                     let range = hit.first as usize..=hit.last as usize;
@@ -220,6 +238,9 @@ impl Frames {
                     }
                 }
             }
+        }
+        for list in &mut frames.text {
+            list.sort_unstable();
         }
         frames.sentence.sort_unstable_by_key(|(sentence, frame)| (*sentence, bit(*frame)));
         frames.sentence.dedup();
@@ -232,7 +253,12 @@ impl Frames {
     }
 
     fn over(&self, hit: &Hit, sentence: u32) -> Vec<Frame> {
-        let mut out = self.text.clone();
+        let far = |frame: &Frame| {
+            let list = self.text.get(*frame as usize).map_or(&[][..], Vec::as_slice);
+            let at = list.partition_point(|t| *t + FAR < hit.first);
+            list.get(at).is_some_and(|t| *t <= hit.last + FAR)
+        };
+        let mut out: Vec<Frame> = FRAMES.into_iter().filter(far).collect();
         let at = self.sentence.partition_point(|(s, _)| *s < sentence);
         let here = self.sentence.get(at..).unwrap_or_default();
         out.extend(here.iter().take_while(|(s, _)| *s == sentence).map(|(_, f)| *f));
@@ -242,6 +268,9 @@ impl Frames {
         out
     }
 }
+
+/// How many words a frame of the whole text reaches: a laugh does not soften the next page.
+const FAR: u32 = 80;
 
 const FRAMES: [Frame; 8] = [
     Frame::Quotation,

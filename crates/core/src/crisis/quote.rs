@@ -48,6 +48,10 @@ pub fn regions(text: &str) -> Vec<Region> {
 }
 
 fn opens(rest: &str, before: char) -> Option<(usize, &'static str, bool)> {
+    let first = rest.chars().next()?;
+    if first.is_ascii() && !matches!(first, '`' | '"' | '\'') {
+        return None;
+    }
     let free = !before.is_alphanumeric();
     let pairs: [(&str, &str, bool, bool); 12] = [
         ("```", "```", true, true),

@@ -16,10 +16,12 @@ pub struct Rule {
 /// What a match of a rule means.
 #[derive(Clone, Copy)]
 pub enum What {
-    /// A sign: kind, level, whether it means danger now.
-    Signal(Kind, u8, bool),
+    /// A sign: kind, level, whether it means danger now, whether a denial is part of it.
+    Signal(Kind, u8, bool, bool),
     /// Something that changes how signs are read.
     Frame(Frame, Scope),
+    /// An idea that rules combine; its number in its language.
+    Mark(u8),
 }
 
 /// How far a frame reaches.
@@ -29,7 +31,7 @@ pub enum Scope {
     Overlap,
     /// Signs in the same sentence.
     Sentence,
-    /// The whole text.
+    /// The text around, some eighty words.
     Text,
 }
 
@@ -56,6 +58,42 @@ impl Table {
         self.lengths >> bytes.min(63) & 1 != 0
     }
 }
+
+/// Marks that make a sign when they stand close together.
+pub struct Combo {
+    /// Which of the languages.
+    pub lang: usize,
+    /// Within how many words.
+    pub width: u8,
+    /// Whether the ends of sentences may lie between.
+    pub across: bool,
+    /// Marks needed, a bit each.
+    pub all: u64,
+    /// Marks that must not be in the same sentences.
+    pub none: u64,
+    /// Marks that may lie inside another one.
+    pub light: u64,
+    /// The rule it belongs to.
+    pub rule: u16,
+}
+
+/// A class waited for, past how many other words, whether across sentences, and what follows.
+pub type State = (u16, u8, bool, u32);
+
+/// Classes a pattern cannot do without, whether it crosses sentences, its rule, and its starts.
+pub type Pattern = ([u16; 3], bool, u16, u32, u32);
+
+/// What may follow a word: another word to wait for, or a match.
+#[derive(Clone, Copy)]
+pub enum Next {
+    /// A state, by its number.
+    Wait(u32, State),
+    /// A match of a rule, which may cover so many more words, also across sentences.
+    Match(u16, u8, bool),
+}
+
+/// The bit that tells a match from a state.
+const ACCEPT: u32 = 1 << 31;
 
 include!(concat!(env!("OUT_DIR"), "/crisis.rs"));
 
@@ -101,44 +139,42 @@ pub fn rules() -> &'static [Rule] {
     RULES
 }
 
-/// The class a state waits for.
-pub fn class(state: u16) -> u16 {
-    STATE_CLASS.get(usize::from(state)).copied().unwrap_or(SPLIT)
+/// What may follow, by the number of the list.
+pub fn next(list: u32) -> impl Iterator<Item = Next> {
+    let list = list as usize;
+    let from = NEXT_AT.get(list).map_or(0, |n| *n as usize);
+    let to = NEXT_AT.get(list + 1).map_or(0, |n| *n as usize);
+    let targets = NEXT.get(from..to).unwrap_or_default();
+    targets.iter().filter_map(|target| {
+        if target & ACCEPT == 0 {
+            return STATES.get(*target as usize).map(|s| Next::Wait(*target, *s));
+        }
+        let (rule, gap, across) = ACCEPTS.get((target & !ACCEPT) as usize)?;
+        Some(Next::Match(*rule, *gap, *across))
+    })
 }
 
-/// The states after a state; of a match, the rule.
-pub fn next(state: u16) -> &'static [u16] {
-    let state = usize::from(state);
-    let from = STATE_NEXT_AT.get(state).map_or(0, |n| *n as usize);
-    let to = STATE_NEXT_AT.get(state + 1).map_or(0, |n| *n as usize);
-    STATE_NEXT.get(from..to).unwrap_or_default()
-}
-
-/// A state a match may begin in, the classes it cannot do without, and whether it may cross the
-/// end of a sentence and is a sign (rather than a frame).
-type First = (u16, [u16; 3], [bool; 2]);
-
-/// The states a class may begin in, each with classes its pattern cannot do without.
-pub fn first(class: u16) -> &'static [First] {
+/// The patterns whose rarest key is this class.
+pub fn keyed(class: u16) -> &'static [Pattern] {
     let class = usize::from(class);
-    let from = FIRST_AT.get(class).map_or(0, |n| *n as usize);
-    let to = FIRST_AT.get(class + 1).map_or(0, |n| *n as usize);
-    FIRST.get(from..to).unwrap_or_default()
+    let from = PATTERN_AT.get(class).map_or(0, |n| *n as usize);
+    let to = PATTERN_AT.get(class + 1).map_or(0, |n| *n as usize);
+    PATTERNS.get(from..to).unwrap_or_default()
 }
 
-/// Whether some pattern cannot do without this class.
-pub fn is_key(class: u16) -> bool {
-    IS_KEY.get(usize::from(class)).copied().unwrap_or(false)
+/// Where a pattern begins: classes, and the list of what follows each.
+pub fn starts(pattern: &Pattern) -> &'static [(u16, u32)] {
+    STARTS.get(pattern.3 as usize..pattern.4 as usize).unwrap_or_default()
 }
 
-/// How many states there are.
-pub fn states() -> usize {
-    STATE_CLASS.len()
+/// The combinations of marks, by language.
+pub fn combos() -> &'static [Combo] {
+    COMBOS
 }
 
 /// How many classes there are.
 pub fn classes() -> usize {
-    IS_KEY.len()
+    PATTERN_AT.len()
 }
 
 /// The languages.
@@ -167,5 +203,4 @@ pub fn examples() -> &'static [(&'static str, &'static str, bool)] {
     EXAMPLES
 }
 
-use super::engine::SPLIT;
 use super::hash::{SEED, step};
