@@ -35,7 +35,7 @@ pub fn read(text: &str, ctx: &Context<'_>, out: &mut Findings) {
         sql::read(&clean, 0, ctx, out);
         return;
     }
-    if clean.contains("\\\r\n") {
+    if clean.contains('\r') && clean.contains("\\\r\n") {
         // Some shells join such lines, some do not: both readings count.
         read_nested(&clean.replace("\\\r\n", "\n"), 0, ctx, 0, out);
     }
@@ -134,7 +134,10 @@ fn wide_letters(ascii: &str, ctx: &Context<'_>, out: &mut Findings) {
 
 /// A shell or unknown text on one side and a raw connection on the other is a way in.
 fn together(text: &str, out: &mut Findings) {
-    if out.tier() >= Tier::Medium && names_shell_and_socket(text) {
+    if out.tier() < Tier::Medium {
+        return;
+    }
+    if names_shell_and_socket(text) {
         add(out, &signs::REVERSE_SHELL, None);
         return;
     }

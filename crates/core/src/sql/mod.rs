@@ -152,7 +152,11 @@ pub fn looks_like_sql(text: &str) -> bool {
     let verb = head.get(..first).unwrap_or_default();
     // A statement goes on after its verb; most commands end the check here.
     let goes_on = head.as_bytes().get(first).is_some_and(|b| b.is_ascii_whitespace() || *b == b'(');
-    if !goes_on && !head.starts_with("--") && !head.starts_with("/*") {
+    let next = head.get(first..).unwrap_or_default().trim_start().bytes().next();
+    let worded = next.is_some_and(|b| b.is_ascii_alphabetic() || b"*(\"'`@/-".contains(&b));
+    let option =
+        next == Some(b'-') && !head.get(first..).is_some_and(|r| r.trim_start().starts_with("--"));
+    if (!goes_on || !worded || option) && !head.starts_with("--") && !head.starts_with("/*") {
         return false;
     }
     if !SHAPES.iter().any(|s| s.first().is_some_and(|w| w.eq_ignore_ascii_case(verb)))
