@@ -138,16 +138,17 @@ impl Tables {
     fn write_assignments(&self, s: &mut String) -> Result<(), String> {
         put(
             s,
-            "/// What setting a variable costs.\n#[derive(Debug)]\npub struct Assignment {\n/// Stable id.\npub id: &'static str,\n/// Variable names (globs).\npub names: Globs,\n/// Values (globs); empty for any.\npub values: Globs,\n/// Cost.\npub tier: Tier,\n/// Sentence.\npub say: &'static str,\n/// Must match.\npub examples: &'static [&'static str],\n/// Must not.\npub counter_examples: &'static [&'static str],\n}\n/// Every assignment rule.\npub static ASSIGNMENTS: &[Assignment] = &[\n",
+            "/// What setting a variable costs.\n#[derive(Debug)]\npub struct Assignment {\n/// Stable id.\npub id: &'static str,\n/// Variable names (globs).\npub names: Globs,\n/// Values (globs); empty for any.\npub values: Globs,\n/// The value is shell text that other programs will run.\npub shell: bool,\n/// Cost.\npub tier: Tier,\n/// Sentence.\npub say: &'static str,\n/// Must match.\npub examples: &'static [&'static str],\n/// Must not.\npub counter_examples: &'static [&'static str],\n}\n/// Every assignment rule.\npub static ASSIGNMENTS: &[Assignment] = &[\n",
         );
         for a in &self.assignments {
             put(
                 s,
                 format!(
-                    "Assignment {{ id: {:?}, names: {}, values: {}, tier: {}, say: {:?}, examples: {}, counter_examples: {} }},\n",
+                    "Assignment {{ id: {:?}, names: {}, values: {}, shell: {}, tier: {}, say: {:?}, examples: {}, counter_examples: {} }},\n",
                     a.id,
                     globs(&a.names),
                     globs(&a.values),
+                    a.shell,
                     tier(&a.tier)?,
                     a.say,
                     list(&a.examples),

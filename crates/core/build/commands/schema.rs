@@ -148,6 +148,8 @@ pub struct Assignment {
     pub names: Vec<String>,
     #[serde(default)]
     pub values: Vec<String>,
+    #[serde(default)]
+    pub shell: bool,
     pub tier: String,
     pub say: String,
     pub examples: Vec<String>,

@@ -115,6 +115,8 @@ pub enum Operation<'a> {
     Default(Box<Word<'a>>),
     /// `:+word`, `+word`
     Alternative(Box<Word<'a>>),
+    /// `:?word`, `?word`: the value, or nothing runs.
+    Required(Box<Word<'a>>),
     /// `:offset:length` as written, and its parts.
     Slice(&'a str, Box<Word<'a>>),
     /// Everything else: what comes out is not followed. The word may hold commands.

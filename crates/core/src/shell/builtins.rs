@@ -22,8 +22,14 @@ impl<'t> Walker<'t, '_, '_, '_> {
             }
             "eval" => Some(self.eval(args, stdin, span)),
             "source" | "." => Some(self.source(args, stdin, span)),
-            "export" | "declare" | "typeset" | "local" | "readonly" | "set" | "setenv" => {
+            "export" | "declare" | "typeset" | "local" | "readonly" | "setenv" => {
                 self.export(args);
+                None
+            }
+            "set" => {
+                if let Some(at) = args.iter().position(|a| a.text == "--") {
+                    self.positional(args.get(at + 1..).unwrap_or_default(), 1);
+                }
                 None
             }
             "alias" => {

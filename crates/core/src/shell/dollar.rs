@@ -87,7 +87,8 @@ impl<'a> Reader<'a> {
             (Some(b'-' | b'='), _) => Operation::Default(self.operand(1, quoted)?),
             (Some(b':'), Some(b'+')) => Operation::Alternative(self.operand(2, quoted)?),
             (Some(b'+'), _) => Operation::Alternative(self.operand(1, quoted)?),
-            (Some(b':'), Some(b'?')) => Operation::Other(self.operand(2, quoted)?),
+            (Some(b':'), Some(b'?')) => Operation::Required(self.operand(2, quoted)?),
+            (Some(b'?'), _) => Operation::Required(self.operand(1, quoted)?),
             (Some(b':'), _) => {
                 let word = self.operand(1, quoted)?;
                 Operation::Slice(self.slice(word.start, word.end), word)

@@ -120,8 +120,12 @@ impl<'t> Walker<'t, '_, '_, '_> {
                 field.text.push_str(text);
             }
             Part::Variable { name, operation, quoted } => {
-                let value = self.variable(name, operation, taint);
-                splice(fields, &value, *quoted);
+                let mut value = self.variable(name, operation, taint);
+                if !quoted {
+                    self.split_at_ifs(&mut value);
+                }
+                // "$@" is all words, each by itself.
+                splice(fields, &value, *quoted && *name != "@");
             }
             Part::Command { list, quoted } => {
                 let flow = self.nested_list(list);
@@ -149,6 +153,14 @@ impl<'t> Walker<'t, '_, '_, '_> {
         }
     }
 
+    /// An `IFS` of one's own splits at other characters than blanks.
+    fn split_at_ifs(&self, value: &mut String) {
+        let own = self.shared.variables.iter().rev().find(|(n, _, _)| n == "IFS");
+        if let Some((_, marks, _)) = own.filter(|(_, m, _)| !m.is_empty() && !m.contains(UNKNOWN)) {
+            *value = value.replace(|c: char| marks.contains(c), " ");
+        }
+    }
+
     /// Runs what stands in parts whose text does not matter.
     fn aside(&mut self, parts: &'t [Part<'t>]) {
         let mut fields = vec![Field::new()];
@@ -172,6 +184,10 @@ impl<'t> Walker<'t, '_, '_, '_> {
                 _ => self.joined(word, taint),
             },
             Operation::Alternative(word) => self.joined(word, taint),
+            Operation::Required(word) => {
+                self.joined(word, taint);
+                known.unwrap_or_else(|| UNKNOWN.to_string())
+            }
             Operation::Slice(range, word) => {
                 self.joined(word, taint);
                 known.and_then(|v| slice(&v, range)).unwrap_or_else(|| UNKNOWN.to_string())

@@ -35,7 +35,15 @@ impl<'t> Walker<'t, '_, '_, '_> {
         if interpreter.speech == Speech::Shell && inv.has("-c") {
             let arg = inv.operands.first().and_then(|i| inv.arg(*i))?;
             self.inline(interpreter, inv, arg);
-            return Some(self.shell_text(arg, stdin));
+            let keep = self.shared.variables.len();
+            let words: Vec<Arg<'t>> =
+                inv.operands.iter().skip(1).filter_map(|i| inv.arg(*i)).cloned().collect();
+            if !words.is_empty() {
+                self.positional(&words, 0);
+            }
+            let flow = self.shell_text(arg, stdin);
+            self.shared.variables.truncate(keep);
+            return Some(flow);
         }
         for (name, value) in &inv.values {
             let code = spec.touches.iter().any(|(n, t)| n == name && *t == Touch::Code);

@@ -85,6 +85,7 @@ fn in_parts(parts: &[Part<'_>], depth: u8, names: &mut Vec<Option<String>>) {
             Part::Variable { operation, .. } => match operation {
                 Operation::Default(w)
                 | Operation::Alternative(w)
+                | Operation::Required(w)
                 | Operation::Other(w)
                 | Operation::Slice(_, w) => in_word(w, depth, names),
                 Operation::Plain => {}

@@ -170,6 +170,7 @@ fn fill_parts<'a>(parts: &mut [Part<'a>], bodies: &mut [Option<Word<'a>>]) {
             Part::Variable { operation, .. } => match operation {
                 Operation::Default(w)
                 | Operation::Alternative(w)
+                | Operation::Required(w)
                 | Operation::Other(w)
                 | Operation::Slice(_, w) => fill_word(w, bodies),
                 Operation::Plain => {}

@@ -30,6 +30,20 @@ impl<'t> Walker<'t, '_, '_, '_> {
         self.defining = outer;
     }
 
+    /// Sets `$1`, `$2` … and `$@` from these words.
+    pub(super) fn positional(&mut self, words: &[Arg<'t>], first: usize) {
+        let mut all = String::new();
+        for (i, arg) in words.iter().enumerate().take(32) {
+            self.set(&(i + first).to_string(), arg.text.to_string(), arg.taint);
+            if i + first > 0 {
+                all.push_str(if all.is_empty() { "" } else { " " });
+                all.push_str(&arg.text);
+            }
+        }
+        self.set("@", all.clone(), Taint::default());
+        self.set("*", all, Taint::default());
+    }
+
     /// Calls a function defined in this text, if there is one.
     pub(super) fn call(&mut self, name: &str, args: &[Arg<'t>], stdin: &Flow) -> Option<Flow> {
         let body = self.functions.iter().rev().find(|(n, _)| *n == name).map(|(_, b)| *b)?;
@@ -91,6 +105,10 @@ impl<'t> Walker<'t, '_, '_, '_> {
                 let mut finding = Finding::pattern(rule.id, rule.tier, rule.say);
                 finding.span = Some(span);
                 self.shared.out.add(finding);
+                if rule.shell {
+                    let text = value.replace(UNKNOWN, "$_");
+                    self.inside(&text, span, &Flow::none());
+                }
             }
         }
     }

@@ -35,6 +35,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
             }
             from += 1;
         }
+        self.swallowed(wrapper, inv, stdin, span);
         let mut inner: Vec<Arg<'t>> = inv.args.get(from..).unwrap_or_default().to_vec();
         if inner.is_empty() {
             if wrapper.shell_when_bare && inv.operands.len() >= skip && !stdin.present {
@@ -71,6 +72,27 @@ impl<'t> Walker<'t, '_, '_, '_> {
         };
         (self.shared.root, self.shared.elsewhere, self.shared.cwd) = keep;
         Some(flow)
+    }
+
+    /// An option we take to have a value may have none on this system: then that "value" is the
+    /// command (`command -p rm …`). Both readings count.
+    fn swallowed(&mut self, wrapper: &Wrapper, inv: &Invocation<'_, 't>, stdin: &Flow, span: Span) {
+        if wrapper.inner != Inner::Argv || !wrapper.sub.is_empty() {
+            return;
+        }
+        for (_, value) in &inv.values {
+            let Some(word) = inv.args.get(value.word).filter(|a| a.text == value.text) else {
+                continue;
+            };
+            if word.is_unknown() || super::command::resolve(&word.text).is_none() {
+                continue;
+            }
+            let other: Vec<Arg<'t>> = inv.args.get(value.word..).unwrap_or_default().to_vec();
+            let keep = self.shared.root;
+            self.shared.root |= wrapper.root;
+            self.command(&other, stdin.clone(), span);
+            self.shared.root = keep;
+        }
     }
 
     /// `find … -exec COMMAND ;`
