@@ -55,6 +55,13 @@ pub fn read_nested(text: &str, base: usize, ctx: &Context<'_>, depth: u8, out: &
 
 /// The same for a command that is already in words.
 pub fn read_argv(argv: &[String], base: usize, ctx: &Context<'_>, depth: u8, out: &mut Findings) {
+    // One word with blanks is a line for the shell, as `system("rm x")` takes it.
+    if let [line] = argv
+        && line.contains(char::is_whitespace)
+    {
+        read_nested(line, base, ctx, depth, out);
+        return;
+    }
     let mut shared = Shared::new(ctx, base, out);
     shared.texts = depth;
     let span = Span::new(base, base);
