@@ -20,6 +20,11 @@ mod attacks {
             "r=m; r$r -rf /; echo",
             "IFS=,; c=rm,-rf,/; $c",
             "set -- rm -rf /; \"$@\"",
+            "X=rm; (X=echo); $X -rf /",
+            "X=rm; f() { X=echo; }; $X -rf /",
+            "X=rm; if false; then X=echo; fi; $X -rf /",
+            "X=rm; false && X=echo; $X -rf /",
+            "X=/; echo $(X=a); rm -rf $X",
             "sh -c 'rm -rf \"$1\"' _ /etc",
             "bash <<'E'\nrm -rf ~\nE\n",
             "echo cm0gLXJmIC8K | base64 -d | sh",
@@ -58,6 +63,13 @@ mod attacks {
         for command in commands {
             assert_eq!(tier(command), Tier::Critical, "{command}");
         }
+    }
+
+    #[test]
+    fn many_values_hide_nothing() {
+        let noise: Vec<String> = (0..80).map(|i| format!("Y={i};")).collect();
+        let command = format!("{} X=rm; (X=echo); $X -rf /", noise.concat());
+        assert!(tier(&command) >= Tier::High, "{command}");
     }
 
     #[test]

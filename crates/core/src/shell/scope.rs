@@ -1,6 +1,6 @@
 //! Variables and functions of a text.
 
-use super::ast::{Assignment, List, Node, Stage};
+use super::ast::{Assignment, List, Node, Operation, Part, Parts, Stage, Word};
 use super::expand::Arg;
 use super::flow::{Flow, Taint};
 use super::signs;
@@ -12,6 +12,9 @@ use crate::paths::UNKNOWN;
 
 /// How long a variable's value may be.
 const MAX_VALUE: usize = 8 * 1024;
+
+/// How many former values are kept.
+const MAX_FORMER: usize = 32;
 
 impl<'t> Walker<'t, '_, '_, '_> {
     pub(super) fn define(&mut self, name: &'t str, body: &'t Stage<'t>) {
@@ -28,6 +31,32 @@ impl<'t> Walker<'t, '_, '_, '_> {
         }
         self.shared.calls -= 1;
         self.defining = outer;
+    }
+
+    /// Judges a command with each value that a variable in it had before.
+    pub(super) fn with_former_values(&mut self, words: &'t [Word<'t>], stdin: &Flow, span: Span) {
+        if self.shared.former.is_empty() {
+            return;
+        }
+        for (name, value, taint) in self.shared.former.clone() {
+            if self.shared.budget == 0 || !words.iter().any(|w| mentions(w, &name)) {
+                continue;
+            }
+            self.shared.budget -= 1;
+            let Some(at) = self.shared.variables.iter().rposition(|(n, _, _)| *n == name) else {
+                continue;
+            };
+            let Some(slot) = self.shared.variables.get_mut(at) else { continue };
+            let now = std::mem::replace(slot, (name, value, taint));
+            let mut args = Vec::new();
+            for word in words {
+                self.expand(word, &mut args);
+            }
+            self.command(&args, stdin.clone(), span);
+            if let Some(slot) = self.shared.variables.get_mut(at) {
+                *slot = now;
+            }
+        }
     }
 
     /// Sets `$1`, `$2` … and `$@` from these words.
@@ -118,6 +147,15 @@ impl<'t> Walker<'t, '_, '_, '_> {
         let value = if value.len() > MAX_VALUE { UNKNOWN.to_string() } else { value };
         let variables = &mut self.shared.variables;
         if let Some(slot) = variables.iter_mut().rev().find(|(n, _, _)| n == name) {
+            let former = &mut self.shared.former;
+            if slot.1 != value && former.len() >= MAX_FORMER {
+                // Too many to follow: which value holds is not known any more.
+                (slot.1, slot.2) = (UNKNOWN.to_string(), taint.and(slot.2));
+                return;
+            }
+            if slot.1 != value && !former.contains(slot) {
+                former.push(slot.clone());
+            }
             (slot.1, slot.2) = (value, taint);
         } else if variables.len() < 256 {
             variables.push((name.to_owned(), value, taint));
@@ -180,4 +218,23 @@ fn bombs(stage: &Stage<'_>, name: &str, beside: bool) -> bool {
         Node::Case { arms, .. } => arms.iter().any(|list| in_list(list, beside)),
         Node::Function { .. } | Node::Test(_) => false,
     }
+}
+
+/// Whether a word is made with this variable.
+fn mentions(word: &Word<'_>, variable: &str) -> bool {
+    let Parts::Many(parts) = &word.parts else { return false };
+    parts.iter().any(|part| match part {
+        Part::Variable { name, operation, .. } => {
+            *name == variable
+                || match operation {
+                    Operation::Default(w)
+                    | Operation::Alternative(w)
+                    | Operation::Required(w)
+                    | Operation::Other(w)
+                    | Operation::Slice(_, w) => mentions(w, variable),
+                    Operation::Plain => false,
+                }
+        }
+        _ => false,
+    })
 }

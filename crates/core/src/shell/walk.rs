@@ -52,6 +52,9 @@ pub(super) struct Shared<'c, 'o> {
     pub reading: usize,
     /// Programs named by patterns so far.
     pub guesses: u8,
+    /// Values that variables had before they were set anew. A branch, subshell or function may not
+    /// really have set them, so commands that use them are judged with these as well.
+    pub former: Vec<(String, String, Taint)>,
 }
 
 impl<'c, 'o> Shared<'c, 'o> {
@@ -75,6 +78,7 @@ impl<'c, 'o> Shared<'c, 'o> {
             expansion: MAX_EXPANSION,
             reading: MAX_READING,
             guesses: 0,
+            former: Vec::new(),
         }
     }
 
@@ -236,6 +240,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
                     return stdin;
                 }
                 let span = self.span(stage.start, stage.end);
+                self.with_former_values(&simple.words, &stdin, span);
                 self.command(&args, stdin, span)
             }
             Node::Group(list) => self.list(list, &stdin),
