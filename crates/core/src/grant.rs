@@ -1,0 +1,285 @@
+//! Grants: standing permissions that a person gave, and what they can never cover.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::assess::Assessment;
+use crate::canon::CallDigest;
+use crate::id::Id;
+use crate::tier::Tier;
+use crate::time::{Moment, Timestamp};
+
+/// What a grant speaks of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "shape", rename_all = "snake_case")]
+pub enum Shape {
+    /// This exact call.
+    Exact {
+        /// Its digests.
+        digest: CallDigest,
+    },
+    /// Every call of this tool below HIGH.
+    Action {
+        /// The tool's name.
+        tool: String,
+    },
+    /// Calls of this tool whose every recipient is named here (the seed's `targets`).
+    Targets {
+        /// The tool's name.
+        tool: String,
+        /// Whom it may reach.
+        targets: Vec<String>,
+    },
+    /// Calls of this tool that reach nobody but the agent's own, proven addresses (`self_only`).
+    ToSelf {
+        /// The tool's name.
+        tool: String,
+    },
+}
+
+/// A standing permission.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Grant {
+    /// Its name, said in every decision it makes.
+    pub id: Id,
+    /// What it speaks of.
+    #[serde(flatten)]
+    pub shape: Shape,
+    /// Only for this agent, if named.
+    pub agent: Option<String>,
+    /// Only in this session, if named.
+    pub session: Option<String>,
+    /// Who gave it.
+    pub made_by: String,
+    /// When.
+    pub made_at: Timestamp,
+    /// When it ends; the session grants end too.
+    pub expires: Option<Timestamp>,
+    /// How many calls it may still cover, if counted.
+    pub uses_left: Option<u32>,
+    /// When it was taken back.
+    pub revoked: Option<Timestamp>,
+}
+
+/// A call that might be covered.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked<'a> {
+    /// The agent as authenticated.
+    pub agent: &'a str,
+    /// Its session.
+    pub session: &'a str,
+    /// Addresses that people have confirmed to be the agent's own user's.
+    pub own_addresses: &'a [String],
+    /// Its digests.
+    pub digest: &'a CallDigest,
+    /// Its judgement.
+    pub assessment: &'a Assessment,
+    /// Whether its session is in a crisis.
+    pub crisis: bool,
+}
+
+/// Why a grant does not cover a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotCovered {
+    /// Nothing covers a crisis.
+    Crisis,
+    /// Nothing covers CRITICAL.
+    Critical,
+    /// A tool's name alone covers nothing from HIGH up.
+    TooGraveForItsName,
+    /// It speaks of something else.
+    SomethingElse,
+    /// It is for another agent or session.
+    SomebodyElse,
+    /// It was taken back, has ended, or is used up.
+    Over,
+    /// The machine's clock cannot be trusted to say whether it has ended.
+    ClockUnsettled,
+}
+
+impl Grant {
+    /// Whether it may be used at this moment at all.
+    pub fn is_live(&self, now: Timestamp) -> bool {
+        let over = self.expires.is_some_and(|end| now >= end);
+        self.revoked.is_none() && !over && self.uses_left != Some(0)
+    }
+
+    /// Whether it covers a call now. An error says why not.
+    pub fn covers(&self, asked: &Asked<'_>, now: Moment) -> Result<(), NotCovered> {
+        let seen = asked.assessment;
+        if asked.crisis || seen.crisis_sensitive {
+            return Err(NotCovered::Crisis);
+        }
+        if seen.tier == Tier::Critical {
+            return Err(NotCovered::Critical);
+        }
+        if !now.settled {
+            return Err(NotCovered::ClockUnsettled);
+        }
+        if !self.is_live(now.at) {
+            return Err(NotCovered::Over);
+        }
+        let same = |wanted: &Option<String>, found: &str| {
+            wanted.as_deref().is_none_or(|wanted| wanted == found)
+        };
+        if !same(&self.agent, asked.agent) || !same(&self.session, asked.session) {
+            return Err(NotCovered::SomebodyElse);
+        }
+        self.speaks_of(asked)
+    }
+
+    fn speaks_of(&self, asked: &Asked<'_>) -> Result<(), NotCovered> {
+        let seen = asked.assessment;
+        let fits = match &self.shape {
+            Shape::Exact { digest } => digest.binds(asked.digest),
+            Shape::Action { tool } => {
+                if *tool == seen.tool && seen.tier >= Tier::High {
+                    return Err(NotCovered::TooGraveForItsName);
+                }
+                *tool == seen.tool
+            }
+            Shape::Targets { tool, targets } => {
+                *tool == seen.tool && reaches_only(seen, targets, same_target)
+            }
+            Shape::ToSelf { tool } => {
+                *tool == seen.tool && reaches_only(seen, asked.own_addresses, same_address)
+            }
+        };
+        if fits { Ok(()) } else { Err(NotCovered::SomethingElse) }
+    }
+}
+
+/// Whether a call names recipients, all of them are known, and all are on the list.
+fn reaches_only(seen: &Assessment, list: &[String], same: fn(&str, &str) -> bool) -> bool {
+    let reached = &seen.impact.recipients;
+    // The preview lists only the first few: what is not listed is not covered.
+    let all_known = usize::try_from(reached.count) == Ok(reached.listed.len());
+    let on_list = |recipient: &String| list.iter().any(|known| same(known, recipient));
+    !reached.is_empty() && all_known && reached.listed.iter().all(on_list)
+}
+
+fn same_target(known: &str, found: &str) -> bool {
+    known == found
+}
+
+/// Addresses are compared as the seed did, without case.
+fn same_address(known: &str, found: &str) -> bool {
+    known.eq_ignore_ascii_case(found)
+}
+
+impl fmt::Display for NotCovered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            NotCovered::Crisis => "no grant covers a call in a crisis",
+            NotCovered::Critical => "no grant covers a CRITICAL call",
+            NotCovered::TooGraveForItsName => "a grant by name covers nothing from HIGH up",
+            NotCovered::SomethingElse => "it speaks of something else",
+            NotCovered::SomebodyElse => "it is for another agent or session",
+            NotCovered::Over => "it is over",
+            NotCovered::ClockUnsettled => "this machine's clock went back, so no grant is used",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::assess::assess;
+    use crate::call::Call;
+    use crate::canon::digest;
+    use crate::json;
+    use crate::verdict::Policy;
+
+    const NOW: Moment = Moment::settled(Timestamp(1_000_000));
+
+    fn grant(shape: Shape) -> Grant {
+        Grant {
+            id: Id::from_bytes([1; 16]),
+            shape,
+            agent: None,
+            session: None,
+            made_by: "ana".to_owned(),
+            made_at: Timestamp(0),
+            expires: Some(Timestamp(2_000_000)),
+            uses_left: None,
+            revoked: None,
+        }
+    }
+
+    fn covers(grant: &Grant, call: &str, crisis: bool) -> Result<(), NotCovered> {
+        let value = json::parse(call).unwrap();
+        let call = Call::from_json(&value).unwrap();
+        let assessment = assess(&call, &Policy::default());
+        let digest = digest(&call, b"");
+        let own_addresses = ["ana@example.org".to_owned()];
+        let asked = Asked {
+            agent: "claude",
+            session: "s1",
+            own_addresses: &own_addresses,
+            digest: &digest,
+            assessment: &assessment,
+            crisis,
+        };
+        grant.covers(&asked, NOW)
+    }
+
+    fn named(tool: &str) -> Grant {
+        grant(Shape::Action { tool: tool.to_owned() })
+    }
+
+    const MAIL: &str = r#"{"tool":"send_email","arguments":{"to":"ana@example.org","body":"hi"}}"#;
+
+    #[test]
+    fn a_name_covers_no_high_call_and_nothing_covers_critical() {
+        let medium = r#"{"tool":"send_message","arguments":{"to":"bo","text":"hi"}}"#;
+        assert_eq!(covers(&named("send_message"), medium, false), Ok(()));
+        assert_eq!(covers(&named("send_email"), MAIL, false), Err(NotCovered::TooGraveForItsName));
+        let grave = r#"{"tool":"crypto_tx","arguments":{"to":"0xabc","amount":"1"}}"#;
+        assert_eq!(covers(&named("crypto_tx"), grave, false), Err(NotCovered::Critical));
+        assert_eq!(covers(&named("send_message"), medium, true), Err(NotCovered::Crisis));
+    }
+
+    #[test]
+    fn targets_cover_only_when_every_recipient_is_named() {
+        let targets = Shape::Targets {
+            tool: "send_email".to_owned(),
+            targets: vec!["ana@example.org".to_owned()],
+        };
+        let given = grant(targets);
+        assert_eq!(covers(&given, MAIL, false), Ok(()));
+        for other in [
+            r#"{"tool":"send_email","arguments":{"to":"ana@example.org","cc":"eve@example.com"}}"#,
+            r#"{"tool":"send_email","arguments":{"to":["ana@example.org","eve@example.com"]}}"#,
+            r#"{"tool":"send_email","arguments":{"body":"to nobody"}}"#,
+            r#"{"tool":"send_message","arguments":{"to":"ana@example.org"}}"#,
+        ] {
+            assert!(covers(&given, other, false).is_err(), "{other}");
+        }
+    }
+
+    #[test]
+    fn to_self_asks_who_authenticated_not_what_the_payload_says() {
+        let given = grant(Shape::ToSelf { tool: "send_email".to_owned() });
+        assert_eq!(covers(&given, MAIL, false), Ok(()));
+        let claimed = r#"{"tool":"send_email","arguments":{"from":"eve@x.com","to":"eve@x.com"}}"#;
+        assert_eq!(covers(&given, claimed, false), Err(NotCovered::SomethingElse));
+    }
+
+    #[test]
+    fn a_grant_ends_by_time_use_and_revocation_and_keeps_to_its_agent() {
+        let medium = r#"{"tool":"send_message","arguments":{"to":"bo","text":"hi"}}"#;
+        let over = [
+            Grant { expires: Some(Timestamp(1_000_000)), ..named("send_message") },
+            Grant { uses_left: Some(0), ..named("send_message") },
+            Grant { revoked: Some(Timestamp(5)), ..named("send_message") },
+        ];
+        for grant in over {
+            assert_eq!(covers(&grant, medium, false), Err(NotCovered::Over));
+        }
+        let other = Grant { agent: Some("codex".to_owned()), ..named("send_message") };
+        assert_eq!(covers(&other, medium, false), Err(NotCovered::SomebodyElse));
+        let other = Grant { session: Some("s2".to_owned()), ..named("send_message") };
+        assert_eq!(covers(&other, medium, false), Err(NotCovered::SomebodyElse));
+    }
+}

@@ -1,0 +1,277 @@
+//! What can happen to a request, and what then follows: the only way a decision comes to be.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use super::{Decider, Decision, Request, Requester, Rung, State};
+use crate::canon::CallDigest;
+use crate::time::{Moment, Timestamp};
+
+/// Yes or no; there is no third and no default.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Choice {
+    /// Let it run.
+    Approve,
+    /// Do not.
+    Deny,
+}
+
+/// One person's answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Vote {
+    /// Who, by the name under which they authenticated.
+    pub person: String,
+    /// Yes or no.
+    pub choice: Choice,
+    /// Through which channel.
+    pub channel: String,
+    /// Why.
+    pub reason: String,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// What can happen to a request.
+#[derive(Debug, Clone)]
+pub enum Event {
+    /// A person answers.
+    Answer {
+        /// Who, as authenticated.
+        person: String,
+        /// Yes or no.
+        choice: Choice,
+        /// The digest of the call that this person was shown.
+        seen: CallDigest,
+        /// The call to run instead, if the person changed it.
+        edited: Option<CallDigest>,
+        /// Through which channel.
+        channel: String,
+        /// Why.
+        reason: String,
+    },
+    /// The requester takes it back.
+    Cancel {
+        /// Who, as authenticated.
+        by: Requester,
+    },
+    /// Time passes: it may climb or expire.
+    Time,
+}
+
+/// What followed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change {
+    /// Nothing was due.
+    Nothing,
+    /// It climbed to this rung; the people there are asked as well.
+    Climbed(Rung),
+    /// A yes was counted, more are needed.
+    Counted {
+        /// How many people said yes by now.
+        approvals: u8,
+        /// How many it takes.
+        needed: u8,
+    },
+    /// A no was counted, more are needed.
+    Objected {
+        /// How many people said no by now.
+        objections: u8,
+        /// How many it takes.
+        needed: u8,
+    },
+    /// It is over.
+    Ended(Decision),
+}
+
+/// Why an event changed nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refusal {
+    /// It is over already, this way.
+    Ended(State),
+    /// Its deadline has passed; it expires.
+    TooLate,
+    /// What the person was shown is not the call that was asked for.
+    NotThisCall,
+    /// Whoever asks cannot answer.
+    OwnRequest,
+    /// This person has answered already.
+    AnsweredAlready,
+    /// An approval of this needs a reason in words.
+    ReasonNeeded,
+    /// Only who asked can take it back.
+    NotYours,
+    /// The machine's clock stands behind times already written down.
+    ClockUnsettled,
+    /// A call that several people decide cannot be edited by one.
+    EditNeedsOnePerson,
+    /// A call in a crisis context is approved as it stands, or not at all.
+    EditInCrisis,
+}
+
+impl Request {
+    /// Lets an event happen. An error changes nothing.
+    pub fn apply(&mut self, event: Event, now: Moment) -> Result<Change, Refusal> {
+        if self.state.has_ended() {
+            return match event {
+                Event::Time => Ok(Change::Nothing),
+                Event::Answer { .. } | Event::Cancel { .. } => Err(Refusal::Ended(self.state)),
+            };
+        }
+        match event {
+            Event::Time => Ok(self.pass_time(now)),
+            Event::Cancel { by } => self.cancel(&by, now),
+            Event::Answer { person, choice, seen, edited, channel, reason } => {
+                let vote = Vote { person, choice, channel, reason, at: now.at };
+                self.answer(vote, &seen, edited, now)
+            }
+        }
+    }
+
+    fn pass_time(&mut self, now: Moment) -> Change {
+        if self.plan.is_over(now.at) {
+            return self.end(State::Expired, Decider::Deadline, "", "", now.at, self.digest);
+        }
+        let due = self.plan.rung_at(now.at);
+        if due > self.rung {
+            self.rung = due;
+            return Change::Climbed(due);
+        }
+        Change::Nothing
+    }
+
+    fn cancel(&mut self, by: &Requester, now: Moment) -> Result<Change, Refusal> {
+        if *by != self.requester {
+            return Err(Refusal::NotYours);
+        }
+        if self.plan.is_over(now.at) {
+            return Err(Refusal::TooLate);
+        }
+        Ok(self.end(State::Cancelled, Decider::Requester, "", "", now.at, self.digest))
+    }
+
+    fn answer(
+        &mut self,
+        vote: Vote,
+        seen: &CallDigest,
+        edited: Option<CallDigest>,
+        now: Moment,
+    ) -> Result<Change, Refusal> {
+        if self.plan.is_over(now.at) {
+            return Err(Refusal::TooLate);
+        }
+        if matches!(&self.requester, Requester::Person(name) if *name == vote.person) {
+            return Err(Refusal::OwnRequest);
+        }
+        if self.votes.iter().any(|earlier| earlier.person == vote.person) {
+            return Err(Refusal::AnsweredAlready);
+        }
+        match vote.choice {
+            // A no needs nothing: not the right card, not a reason, not even a good clock.
+            Choice::Deny => Ok(self.object(vote)),
+            Choice::Approve => {
+                self.may_approve(&vote, seen, edited, now)?;
+                Ok(self.count(vote, edited.unwrap_or(self.digest)))
+            }
+        }
+    }
+
+    fn may_approve(
+        &self,
+        vote: &Vote,
+        seen: &CallDigest,
+        edited: Option<CallDigest>,
+        now: Moment,
+    ) -> Result<(), Refusal> {
+        if !now.settled {
+            Err(Refusal::ClockUnsettled)
+        } else if *seen != self.digest {
+            Err(Refusal::NotThisCall)
+        } else if self.needs_reason() && vote.reason.trim().is_empty() {
+            Err(Refusal::ReasonNeeded)
+        } else if edited.is_some() && self.crisis {
+            Err(Refusal::EditInCrisis)
+        } else if edited.is_some() && self.quorum.approve > 1 {
+            Err(Refusal::EditNeedsOnePerson)
+        } else {
+            Ok(())
+        }
+    }
+
+    fn object(&mut self, vote: Vote) -> Change {
+        let (channel, reason, at) = (vote.channel.clone(), vote.reason.clone(), vote.at);
+        self.votes.push(vote);
+        let objections = self.tally(Choice::Deny);
+        let needed = self.quorum.deny.max(1);
+        if objections < needed {
+            return Change::Objected { objections, needed };
+        }
+        let by = self.people(Choice::Deny);
+        self.end(State::Denied, by, &channel, &reason, at, self.digest)
+    }
+
+    fn count(&mut self, vote: Vote, digest: CallDigest) -> Change {
+        let (channel, reason, at) = (vote.channel.clone(), vote.reason.clone(), vote.at);
+        self.votes.push(vote);
+        let approvals = self.tally(Choice::Approve);
+        let needed = self.quorum.approve.max(1);
+        if approvals < needed {
+            return Change::Counted { approvals, needed };
+        }
+        let by = self.people(Choice::Approve);
+        self.end(State::Approved, by, &channel, &reason, at, digest)
+    }
+
+    fn tally(&self, choice: Choice) -> u8 {
+        let count = self.votes.iter().filter(|vote| vote.choice == choice).count();
+        u8::try_from(count).unwrap_or(u8::MAX)
+    }
+
+    fn people(&self, choice: Choice) -> Decider {
+        let said = self.votes.iter().filter(|vote| vote.choice == choice);
+        Decider::People(said.map(|vote| vote.person.clone()).collect())
+    }
+
+    fn end(
+        &mut self,
+        state: State,
+        by: Decider,
+        channel: &str,
+        reason: &str,
+        at: Timestamp,
+        digest: CallDigest,
+    ) -> Change {
+        let (channel, reason) = (channel.to_owned(), reason.to_owned());
+        let decision = Decision { state, by, channel, reason, at, digest };
+        self.state = state;
+        self.decision = Some(decision.clone());
+        Change::Ended(decision)
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = match self {
+            Refusal::Ended(State::Approved) => "it was approved already",
+            Refusal::Ended(State::Denied) => "it was denied already",
+            Refusal::Ended(State::Cancelled) => "the agent took it back",
+            Refusal::Ended(State::Expired | State::Pending) | Refusal::TooLate => {
+                "its time is over: it was denied because nobody answered"
+            }
+            Refusal::NotThisCall => "what you were shown is not what the agent asks for",
+            Refusal::OwnRequest => "whoever asks cannot answer",
+            Refusal::AnsweredAlready => "you have answered this already",
+            Refusal::ReasonNeeded => "approving this needs a reason in words",
+            Refusal::NotYours => "only who asked can take it back",
+            Refusal::ClockUnsettled => {
+                "this machine's clock went back, so nothing is approved until it catches up"
+            }
+            Refusal::EditNeedsOnePerson => "several people decide this, so it cannot be edited",
+            Refusal::EditInCrisis => "a call in a crisis is approved as it stands, or denied",
+        };
+        f.write_str(text)
+    }
+}
+
+impl std::error::Error for Refusal {}

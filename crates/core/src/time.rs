@@ -1,0 +1,122 @@
+//! Points in time: given to core, never read by it.
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+/// Milliseconds since 1970, UTC.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timestamp(pub i64);
+
+impl Timestamp {
+    /// This much later; stays on the scale.
+    #[must_use]
+    pub const fn plus(self, span: Span) -> Timestamp {
+        Timestamp(self.0.saturating_add_unsigned(span.0))
+    }
+
+    /// How long until `later`; nothing if that is past.
+    pub const fn until(self, later: Timestamp) -> Span {
+        if later.0 <= self.0 { Span(0) } else { Span(later.0.abs_diff(self.0)) }
+    }
+
+    /// Whole seconds since 1970, rounded down.
+    pub const fn seconds(self) -> i64 {
+        self.0.div_euclid(1000)
+    }
+}
+
+/// A length of time in milliseconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Span(pub u64);
+
+impl Span {
+    /// Whole seconds.
+    pub const fn seconds(seconds: u32) -> Span {
+        Span(seconds as u64 * 1000)
+    }
+}
+
+/// Now, as the clock tells it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Moment {
+    /// The time; it never goes back.
+    pub at: Timestamp,
+    /// Whether the machine's clock agrees. While it stands behind times that were already
+    /// written down, nothing is approved: a deadline could be stretched.
+    pub settled: bool,
+}
+
+impl Moment {
+    /// A moment of a clock that agrees.
+    pub const fn settled(at: Timestamp) -> Moment {
+        Moment { at, settled: true }
+    }
+}
+
+/// Whoever can tell the time. Core only names it; the daemon has the one real clock.
+pub trait Clock: Send + Sync {
+    /// The time now.
+    fn now(&self) -> Moment;
+}
+
+impl fmt::Display for Timestamp {
+    /// RFC 3339 with milliseconds, UTC.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let days = self.0.div_euclid(86_400_000);
+        let rest = self.0.rem_euclid(86_400_000);
+        let (year, month, day) = civil(days);
+        let (seconds, millis) = (rest / 1000, rest % 1000);
+        let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+        write!(f, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z")
+    }
+}
+
+/// Year, month and day of a day number since 1970 (proleptic Gregorian calendar).
+const fn civil(days: i64) -> (i64, i64, i64) {
+    // Counted in eras of 400 years that begin on 1 March, so that leap days come last.
+    let shifted = days.saturating_add(719_468);
+    let era = shifted.div_euclid(146_097);
+    let day_of_era = shifted.rem_euclid(146_097);
+    let year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
+    let year = year_of_era + era * 400 + if month <= 2 { 1 } else { 0 };
+    (year, month, day)
+}
+
+impl Serialize for Timestamp {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        out.collect_str(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_written_as_the_calendar_has_them() {
+        for (millis, text) in [
+            (0, "1970-01-01T00:00:00.000Z"),
+            (951_782_400_123, "2000-02-29T00:00:00.123Z"),
+            (1_794_700_799_999, "2026-11-14T23:59:59.999Z"),
+            (4_107_542_400_000, "2100-03-01T00:00:00.000Z"),
+            (-1, "1969-12-31T23:59:59.999Z"),
+        ] {
+            assert_eq!(Timestamp(millis).to_string(), text);
+        }
+    }
+
+    #[test]
+    fn spans_stay_on_the_scale() {
+        assert_eq!(Timestamp(i64::MAX).plus(Span(5)), Timestamp(i64::MAX));
+        assert_eq!(Timestamp(5).until(Timestamp(3)), Span(0));
+        assert_eq!(Timestamp(-5).until(Timestamp(3)), Span(8));
+        let _ = Timestamp(i64::MAX).to_string();
+        let _ = Timestamp(i64::MIN).to_string();
+    }
+}
