@@ -256,7 +256,7 @@ fn spec_source(family: &str, p: &Program) -> Result<String, String> {
         list(&values),
         touch_pairs(&p.touches)?,
         list(&p.exec),
-        operands(&p.operands)?,
+        operands(&p.operands, p.inert)?,
         flags(&p.first_if),
         flags(&p.in_place),
         flags(&p.recursive),

@@ -11,6 +11,38 @@ mod attacks {
     }
 
     #[test]
+    fn a_secret_is_read_behind_any_flag_and_by_any_program() {
+        let commands = [
+            "cat -n ~/.ssh/id_rsa",
+            "cat -e /etc/shadow",
+            "wc -c /etc/shadow",
+            "hexdump -C ~/.ssh/id_ed25519",
+            "tail -f /etc/shadow",
+            "ps -o /etc/shadow",
+            "getent shadow",
+            "arp -v -f /etc/shadow",
+            "pax -w /etc/shadow",
+            "gcc @/etc/shadow",
+            "lwp-request file:///etc/shadow",
+            "uuencode ~/.ssh/id_rsa /dev/stdout",
+        ];
+        for command in commands {
+            assert!(tier(command) >= Tier::High, "{command}");
+        }
+        let harmless = [
+            "cat -n README.md",
+            "head -n 3 /etc/hosts",
+            "ssh-add ~/.ssh/id_ed25519",
+            "mkdir -p ~/.ssh",
+            "ls -l /etc/shadow",
+            "chmod 600 ~/.ssh/id_rsa",
+        ];
+        for command in harmless {
+            assert!(tier(command) <= Tier::Low, "{command}");
+        }
+    }
+
+    #[test]
     fn hidden_deletes_are_found() {
         let commands = [
             "cat <<< 'rm -rf /' | sh",

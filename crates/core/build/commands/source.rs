@@ -29,8 +29,8 @@ pub fn touch(kind: &str) -> Result<&'static str, String> {
     })
 }
 
-/// `- read* write` → lead, rest, tail.
-pub fn operands(text: &str) -> Result<String, String> {
+/// `- read* write` → lead, rest, tail; words nobody described are only `named`, where words can run.
+pub fn operands(text: &str, inert: bool) -> Result<String, String> {
     let (mut lead, mut tail, mut rest) = (Vec::new(), Vec::new(), None);
     for word in text.split_whitespace() {
         if let Some(kind) = word.strip_suffix('*') {
@@ -46,7 +46,7 @@ pub fn operands(text: &str) -> Result<String, String> {
     Ok(format!(
         "Operands {{ lead: &[{}], rest: {}, tail: &[{}] }}",
         lead.join(", "),
-        rest.unwrap_or("Touch::Skip"),
+        rest.unwrap_or(if inert { "Touch::Skip" } else { "Touch::Named" }),
         tail.join(", ")
     ))
 }

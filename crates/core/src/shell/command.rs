@@ -342,7 +342,13 @@ impl<'t> Walker<'t, '_, '_, '_> {
         let mut taint = Taint::default();
         let recursive = inv.has_any(spec.recursive);
         for (name, value) in &inv.values {
-            let Some((_, touch)) = spec.touches.iter().find(|(n, _)| n == name) else { continue };
+            let touch = match spec.touches.iter().find(|(n, _)| n == name) {
+                Some((_, touch)) => touch,
+                // The name of an option that takes no value in every program of the list: what
+                // stands behind it may be the file.
+                None if spec.inert && spec.operands.rest == Touch::Read => &Touch::Named,
+                None => continue,
+            };
             let Some(word) = inv.args.get(value.word) else { continue };
             let arg = Arg { text: Cow::Owned(value.text.to_owned()), ..word.clone() };
             taint = taint.and(self.value_touch(*touch, &arg, stdin));

@@ -9,6 +9,8 @@ use crate::tier::Tier;
 pub enum Touch {
     /// Nothing we care about.
     Skip,
+    /// Nobody said what happens to it: read, if it is where secrets are kept.
+    Named,
     /// Reads the path.
     Read,
     /// Creates or overwrites the path.

@@ -16,6 +16,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
     pub(super) fn touch(&mut self, touch: Touch, arg: &Arg<'t>, recursive: bool) -> Taint {
         match touch {
             Touch::Read => self.on_path(Act::Read, arg),
+            Touch::Named => self.on_named(arg),
             // Adding to a file elsewhere loses nothing.
             Touch::Append if class_of(&arg.text, self.shared.cwd.as_deref()).id == "elsewhere" => {
                 self.shared.out.effect(Effect::Write);
@@ -36,14 +37,28 @@ impl<'t> Walker<'t, '_, '_, '_> {
         }
     }
 
+    /// A word whose part in the command nobody described. A program that is handed the system's
+    /// passwords or somebody's keys reads them, whatever else it does.
+    fn on_named(&mut self, arg: &Arg<'t>) -> Taint {
+        if !arg.text.starts_with(['/', '~']) {
+            return Taint::default();
+        }
+        let class = class_of(on_its_host(&arg.text), self.shared.cwd.as_deref());
+        if class.read < Tier::High {
+            return Taint::default();
+        }
+        self.on_path(Act::Read, arg)
+    }
+
     /// What the act costs here: by class, by environment, by how wide the name reaches.
     fn cost(&self, act: Act, class: &PathClass, path: &str, glob: bool) -> Tier {
         let mut tier = class.cost(act);
-        if disposable(self.shared.ctx.environment, class.id, act) {
+        let disposable = disposable(self.shared.ctx.environment, class.id, act);
+        if disposable {
             tier = tier.min(Tier::Low);
         }
         let far = matches!(class.id, "home" | "home-whole" | "elsewhere");
-        if glob && (act == Act::Delete || act == Act::Change && far) {
+        if glob && !disposable && (act == Act::Delete || act == Act::Change && far) {
             tier = tier.max(Tier::Medium);
         }
         // A variable that may be empty: `$DIR/*` can be `/*`.
