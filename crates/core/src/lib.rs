@@ -1,6 +1,7 @@
 //! The pure judgement of Countersign: no I/O, no clock, no randomness; same input, same output.
 
 pub mod assess;
+pub mod base64;
 pub mod batch;
 pub mod call;
 pub mod canon;
@@ -12,7 +13,9 @@ pub mod finding;
 pub mod glob;
 pub mod impact;
 pub mod json;
+pub mod ledger;
 pub mod paths;
+pub mod permit;
 pub mod phrase;
 pub mod rules;
 pub mod score;
