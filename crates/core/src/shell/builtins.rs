@@ -4,20 +4,25 @@ use std::borrow::Cow;
 
 use super::expand::Arg;
 use super::flow::{Flow, Taint};
+use super::folders::Folders;
 use super::signs;
 use super::tables::Touch;
 use super::walk::Walker;
 use crate::effect::Effect;
 use crate::finding::Span;
-use crate::paths::{UNKNOWN, class_of, normal};
+use crate::paths::{Act, UNKNOWN};
 
 impl<'t> Walker<'t, '_, '_, '_> {
     /// The command if it is one of the shell's own that change how we read on.
     pub(super) fn builtin(&mut self, args: &[Arg<'t>], stdin: &Flow, span: Span) -> Option<Flow> {
         let first = args.first()?;
         match first.text.as_ref() {
-            "cd" | "pushd" | "chdir" => {
+            "cd" | "pushd" | "popd" | "chdir" => {
                 self.enter(args);
+                Some(Flow::none())
+            }
+            "exit" => {
+                self.shared.folders = Folders::nowhere();
                 Some(Flow::none())
             }
             "eval" => Some(self.eval(args, stdin, span)),
@@ -27,16 +32,27 @@ impl<'t> Walker<'t, '_, '_, '_> {
                 None
             }
             "set" => {
-                if let Some(at) = args.iter().position(|a| a.text == "--") {
-                    self.positional(args.get(at + 1..).unwrap_or_default(), 1);
+                let words = match args.iter().position(|a| a.text == "--" || a.text == "-") {
+                    Some(at) => args.get(at + 1..),
+                    None => args
+                        .get(1..)
+                        .filter(|w| w.first().is_some_and(|a| !a.text.starts_with(['-', '+']))),
+                };
+                if let Some(words) = words {
+                    self.positional(words, 1);
                 }
                 None
             }
+            "shift" => {
+                self.shift(args.get(1).and_then(|a| a.text.parse().ok()).unwrap_or(1));
+                Some(Flow::none())
+            }
             "alias" => {
                 for arg in args.iter().skip(1) {
-                    if let Some((_, text)) = arg.text.split_once('=') {
+                    if let Some((name, text)) = arg.text.split_once('=') {
                         let text = text.replace(UNKNOWN, "$_");
-                        self.inside(&text, arg.span, &Flow::none());
+                        self.apart(|w| w.inside(&text, arg.span, &Flow::none()));
+                        self.name(name, &text, true);
                     }
                 }
                 None
@@ -44,7 +60,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
             "trap" => {
                 let text = args.get(1).filter(|a| !a.text.starts_with('-') && args.len() > 2)?;
                 let body = text.text.replace(UNKNOWN, "$_");
-                self.inside(&body, text.span, &Flow::none());
+                self.apart(|w| w.inside(&body, text.span, &Flow::none()));
                 None
             }
             "$0" => {
@@ -53,13 +69,6 @@ impl<'t> Walker<'t, '_, '_, '_> {
             }
             _ => None,
         }
-    }
-
-    fn enter(&mut self, args: &[Arg<'t>]) {
-        let target =
-            args.iter().skip(1).find(|a| !a.text.starts_with('-')).map_or("~", |a| &a.text);
-        let place = normal(target, self.shared.cwd.as_deref()).into_owned();
-        self.shared.cwd = (!place.contains(UNKNOWN) && place.len() < 1024).then_some(place);
     }
 
     fn eval(&mut self, args: &[Arg<'t>], stdin: &Flow, span: Span) -> Flow {
@@ -90,7 +99,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
             return self.run_flow(&flow, span);
         }
         self.touch(Touch::Read, arg, false);
-        let class = class_of(&arg.text, self.shared.cwd.as_deref());
+        let class = self.shared.class_for(Act::Write, &arg.text);
         if class.id == "temporary" {
             self.shared.sign(&signs::ODD_PLACE, Some(span));
         }

@@ -11,7 +11,7 @@ use super::walk::Walker;
 use crate::effect::Effect;
 use crate::finding::{Doubt, Factor, Finding, Span};
 use crate::glob;
-use crate::paths::{UNKNOWN, class_of};
+use crate::paths::{Act, UNKNOWN, class_of};
 use crate::tier::{Points, Tier};
 
 /// How many commands may stand inside each other (`sudo env nice …`).
@@ -48,10 +48,13 @@ impl<'t> Walker<'t, '_, '_, '_> {
             }
             return self.dynamic(args, &stdin, span);
         }
-        if let Some(flow) = self.builtin(args, &stdin, span) {
-            return flow;
-        }
-        if let Some(flow) = self.call(&first.text, args, &stdin) {
+        // A function of the same name hides what the shell does itself: both count.
+        let called = self.call(&first.text, args, &stdin);
+        let own = match &called {
+            Some(_) => self.maybe(|w| w.builtin(args, &stdin, span)),
+            None => self.builtin(args, &stdin, span),
+        };
+        if let Some(flow) = called.or(own) {
             return flow;
         }
         if first.glob {
@@ -190,7 +193,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
         for index in &inv.operands {
             if let Some(arg) = inv.arg(*index) {
                 let url = arg.text.contains("://");
-                if !url && class_of(&arg.text, self.shared.cwd.as_deref()).read >= Tier::High {
+                if !url && self.shared.class_for(Act::Read, &arg.text).read >= Tier::High {
                     self.touch(Touch::Read, arg, false);
                 }
             }
@@ -235,6 +238,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
             self.shared.sign(&signs::WRITE_AND_RUN, Some(span));
         }
         let taint = if dry { Taint::default() } else { self.touches(spec, &inv, stdin) };
+        self.copied(&inv, stdin);
         if !matched && !dry && spec.base > Tier::Safe {
             self.base(spec, span);
         }

@@ -154,7 +154,8 @@ impl<'t> Walker<'t, '_, '_, '_> {
     }
 
     /// An `IFS` of one's own splits at other characters than blanks.
-    fn split_at_ifs(&self, value: &mut String) {
+    fn split_at_ifs(&mut self, value: &mut String) {
+        self.shared.ask_variable("IFS");
         let own = self.shared.variables.iter().rev().find(|(n, _, _)| n == "IFS");
         if let Some((_, marks, _)) = own.filter(|(_, m, _)| !m.is_empty() && !m.contains(UNKNOWN)) {
             *value = value.replace(|c: char| marks.contains(c), " ");

@@ -61,6 +61,17 @@ impl Flow {
         Flow { present: true, taint, ..Flow::default() }
     }
 
+    /// What one of two commands writes.
+    #[must_use]
+    pub fn or(mut self, other: Flow) -> Flow {
+        if self.text != other.text {
+            self.text = None;
+        }
+        self.taint = self.taint.and(other.taint);
+        self.present |= other.present;
+        self
+    }
+
     /// What two commands write one after the other.
     #[must_use]
     pub fn then(mut self, next: Flow) -> Flow {

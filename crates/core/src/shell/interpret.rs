@@ -12,7 +12,7 @@ use super::walk::Walker;
 use crate::code::{self, Language};
 use crate::effect::Effect;
 use crate::finding::{Doubt, Span};
-use crate::paths::{UNKNOWN, class_of};
+use crate::paths::{Act, UNKNOWN};
 use crate::sql;
 use crate::tier::Tier;
 
@@ -155,7 +155,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
             }
             return Some(self.run_speech(interpreter, &flow, span));
         }
-        let class = class_of(&arg.text, self.shared.cwd.as_deref());
+        let class = self.shared.class_for(Act::Write, &arg.text);
         if matches!(class.id, "temporary" | "shared-data") {
             self.shared.sign(&signs::ODD_PLACE, Some(arg.span));
         }

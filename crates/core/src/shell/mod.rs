@@ -4,10 +4,12 @@ mod ast;
 mod builtins;
 mod command;
 mod compound;
+mod copies;
 mod dollar;
 mod escape;
 mod expand;
 mod flow;
+mod folders;
 mod front;
 mod interpret;
 mod invocation;
@@ -23,6 +25,7 @@ pub mod tables;
 mod touch;
 mod walk;
 mod word;
+mod worlds;
 mod wrap;
 
 use std::borrow::Cow;
@@ -49,7 +52,6 @@ pub fn readable(text: &str) -> Result<(), (Problem, usize)> {
 pub fn read_nested(text: &str, base: usize, ctx: &Context<'_>, depth: u8, out: &mut Findings) {
     let mut shared = Shared::new(ctx, base, out);
     shared.texts = depth;
-    shared.cwd = None;
     shared.text(text, &Flow::none());
 }
 
@@ -69,6 +71,7 @@ pub fn read_argv(argv: &[String], base: usize, ctx: &Context<'_>, depth: u8, out
         .iter()
         .map(|word| Arg { text: Cow::Borrowed(word), span, taint: Taint::default(), glob: false })
         .collect();
-    let mut walker = Walker { shared: &mut shared, functions: Vec::new(), defining: None };
+    let mut walker =
+        Walker { shared: &mut shared, functions: Vec::new(), defining: None, text: "" };
     walker.command(&args, Flow::none(), span);
 }

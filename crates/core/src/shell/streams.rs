@@ -111,22 +111,19 @@ impl<'t> Walker<'t, '_, '_, '_> {
             }
             return;
         }
-        if self.shared.files.len() >= 64 {
-            return;
-        }
-        let old = self.shared.files.iter_mut().find(|(p, _)| *p == path);
-        match old {
-            Some((_, content)) if append => *content = std::mem::take(content).then(flow),
-            Some((_, content)) => *content = flow,
-            None => self.shared.files.push((path, flow)),
+        for name in self.shared.names_of(&path) {
+            let old = self.shared.files.iter().find(|(n, _)| *n == name && append);
+            let flow = match old {
+                Some((_, content)) => content.clone().then(flow.clone()),
+                None => flow.clone(),
+            };
+            self.shared.hold(name, flow);
         }
     }
 
     /// What this text wrote into a file before.
-    pub(super) fn known_file(&self, path: &str) -> Option<Flow> {
-        let plain = path.trim_start_matches("./");
-        let found = self.shared.files.iter().find(|(p, _)| p.trim_start_matches("./") == plain);
-        found.map(|(_, flow)| flow.clone())
+    pub(super) fn known_file(&mut self, path: &str) -> Option<Flow> {
+        self.shared.known_file(path)
     }
 }
 

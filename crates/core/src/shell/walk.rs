@@ -1,11 +1,14 @@
 //! The walk through the IR: what runs, in what order, with which words, fed by what.
 
-use super::ast::{List, Node, Pipeline, Redirect, Stage, Word};
+use super::ast::{List, Node, Redirect, Runs, Stage, Word};
 use super::expand::Arg;
 use super::flow::{Flow, Taint};
+use super::folders::{Folders, Link};
 use super::reader::{self, Problem};
+use super::scope::Named;
 use super::signs::{self, Sign};
 use super::streams::empties;
+use super::worlds::Asked;
 use crate::context::Context;
 use crate::finding::{Doubt, Finding, Findings, Span};
 use crate::paths::UNKNOWN;
@@ -29,7 +32,28 @@ pub(super) struct Shared<'c, 'o> {
     pub variables: Vec<(String, String, Taint)>,
     /// Files written by this text, and what is in them.
     pub files: Vec<(String, Flow)>,
-    pub cwd: Option<String>,
+    /// What they held before, with the same doubt as for variables.
+    pub former_files: Vec<(String, Flow)>,
+    /// More files were written than are followed.
+    pub files_lost: bool,
+    /// Where the next command may run.
+    pub folders: Folders,
+    /// Where it may run if the last command failed; none is the same folders.
+    pub failed: Option<Folders>,
+    /// Every folder there has been.
+    pub seen: Folders,
+    /// Names that stand for something else.
+    pub links: Vec<Link>,
+    /// Functions and aliases of this call, as text: they hold in texts inside texts as well.
+    pub named: Vec<Named>,
+    /// What the pipeline being walked looked at that had another value before.
+    pub asked: Vec<Asked>,
+    /// Pipelines being walked again with former values.
+    pub nesting: u8,
+    /// Loops being walked again.
+    pub loops: u8,
+    /// How often anything was set anew.
+    pub changes: u32,
     pub budget: u32,
     pub texts: u8,
     pub root: bool,
@@ -64,7 +88,17 @@ impl<'c, 'o> Shared<'c, 'o> {
             out,
             variables: Vec::new(),
             files: Vec::new(),
-            cwd: None,
+            former_files: Vec::new(),
+            files_lost: false,
+            folders: Folders::start(ctx),
+            failed: None,
+            seen: Folders::start(ctx),
+            links: Vec::new(),
+            named: Vec::new(),
+            asked: Vec::new(),
+            nesting: 0,
+            loops: 0,
+            changes: 0,
             budget: MAX_COMMANDS,
             texts: 0,
             root: false,
@@ -106,7 +140,7 @@ impl<'c, 'o> Shared<'c, 'o> {
             self.sign(&sign, Some(span));
             self.out.doubt(Doubt::Unreadable);
         }
-        let mut walker = Walker { shared: self, functions: Vec::new(), defining: None };
+        let mut walker = Walker { shared: self, functions: Vec::new(), defining: None, text };
         let flow = walker.list(&read.list, stdin);
         self.texts -= 1;
         flow
@@ -127,6 +161,7 @@ pub(super) struct Walker<'t, 's, 'c, 'o> {
     pub functions: Vec<(&'t str, &'t Stage<'t>)>,
     /// The function whose body is being walked as it is defined.
     pub defining: Option<&'t str>,
+    pub text: &'t str,
 }
 
 impl<'t> Walker<'t, '_, '_, '_> {
@@ -135,26 +170,9 @@ impl<'t> Walker<'t, '_, '_, '_> {
         self.shared.fixed.unwrap_or_else(|| Span::new(base + start, base + end))
     }
 
-    pub(super) fn list(&mut self, list: &'t List<'t>, stdin: &Flow) -> Flow {
-        let mut flow = Flow::none();
-        for pipeline in list {
-            let next = self.pipeline(pipeline, stdin.clone());
-            flow = flow.then(next);
-        }
-        flow
-    }
-
-    fn pipeline(&mut self, pipeline: &'t Pipeline<'t>, stdin: Flow) -> Flow {
-        let mut flow = stdin;
-        for stage in &pipeline.stages {
-            flow = self.stage(stage, flow);
-        }
-        flow
-    }
-
     /// A list inside a word: its output becomes the word.
     pub(super) fn nested_list(&mut self, list: &'t List<'t>) -> Flow {
-        let mut flow = self.list(list, &Flow::none());
+        let mut flow = self.apart(|w| w.list(list, &Flow::none()));
         // `$(< file)`
         if !flow.present {
             flow = Flow::unknown(flow.taint);
@@ -165,14 +183,14 @@ impl<'t> Walker<'t, '_, '_, '_> {
 
     /// `>( … )`: the list is fed from outside.
     pub(super) fn fed_list(&mut self, list: &'t List<'t>) -> Flow {
-        self.list(list, &Flow::unknown(Taint::default()))
+        self.apart(|w| w.list(list, &Flow::unknown(Taint::default())))
     }
 
     /// Backquotes.
     pub(super) fn nested_text(&mut self, text: &str, start: usize, end: usize) -> Flow {
         let old = self.shared.fixed;
         self.shared.fixed = Some(self.span(start, end));
-        let flow = self.shared.text(text, &Flow::none());
+        let flow = self.apart(|w| w.shared.text(text, &Flow::none()));
         self.shared.fixed = old;
         if flow.present {
             flow
@@ -215,6 +233,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
         if sink.as_ref().is_some_and(|(_, append)| !append) && empties(&stage.node) {
             self.emptied(&stage.redirections);
         }
+        self.shared.failed = None;
         let flow = self.node(stage, stdin);
         match sink {
             None => flow,
@@ -240,10 +259,12 @@ impl<'t> Walker<'t, '_, '_, '_> {
                     return stdin;
                 }
                 let span = self.span(stage.start, stage.end);
-                self.with_former_values(&simple.words, &stdin, span);
                 self.command(&args, stdin, span)
             }
-            Node::Group(list) => self.list(list, &stdin),
+            Node::Group(Runs::Here, list) => self.list(list, &stdin),
+            Node::Group(Runs::Apart, list) => self.apart(|w| w.list(list, &stdin)),
+            Node::Group(Runs::Maybe, list) => self.parts(list, &stdin),
+            Node::Group(Runs::Again, list) => self.turns(|w| w.parts(list, &stdin)),
             Node::For { name, words, body } => self.for_loop(name, words, body, &stdin),
             Node::Case { words, arms } => {
                 let mut args = Vec::new();
@@ -252,7 +273,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
                 }
                 let mut flow = Flow::none();
                 for arm in arms {
-                    flow = flow.then(self.list(arm, &stdin));
+                    flow = flow.then(self.maybe(|w| w.list(arm, &stdin)));
                 }
                 flow
             }
@@ -287,9 +308,17 @@ impl<'t> Walker<'t, '_, '_, '_> {
             values.push((UNKNOWN.to_string(), Taint::default()));
         }
         let mut flow = Flow::none();
-        for (value, taint) in values.into_iter().take(MAX_VALUES) {
-            self.set(name, value, taint);
-            flow = self.list(body, stdin);
+        let last = values.len().min(MAX_VALUES) - 1;
+        for (at, (value, taint)) in values.into_iter().take(MAX_VALUES).enumerate() {
+            if at < last {
+                self.set(name, value, taint);
+                flow = self.maybe(|w| w.list(body, stdin));
+            } else {
+                flow = self.turns(|w| {
+                    w.set(name, value.clone(), taint);
+                    w.list(body, stdin)
+                });
+            }
         }
         // Values are not text order any more; only where they come from is kept.
         flow.text = None;
