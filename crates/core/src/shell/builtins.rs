@@ -12,6 +12,9 @@ use crate::effect::Effect;
 use crate::finding::Span;
 use crate::paths::{Act, UNKNOWN};
 
+/// How many lines `read` is followed through.
+const MAX_LINES: usize = 6;
+
 impl<'t> Walker<'t, '_, '_, '_> {
     /// The command if it is one of the shell's own that change how we read on.
     pub(super) fn builtin(&mut self, args: &[Arg<'t>], stdin: &Flow, span: Span) -> Option<Flow> {
@@ -28,7 +31,22 @@ impl<'t> Walker<'t, '_, '_, '_> {
             "eval" => Some(self.eval(args, stdin, span)),
             "source" | "." => Some(self.source(args, stdin, span)),
             "export" | "declare" | "typeset" | "local" | "readonly" | "setenv" => {
+                self.subscripts_of(args);
                 self.export(args);
+                None
+            }
+            "read" | "mapfile" | "readarray" | "getopts" | "wait" | "unset" | "let" | "printf"
+            | "test" | "[" => {
+                self.subscripts_of(args);
+                self.fill(args, stdin);
+                None
+            }
+            "hash" => {
+                if let [_, flag, path, names @ ..] = args
+                    && flag.text == "-p"
+                {
+                    names.iter().for_each(|n| self.name(&n.text, &path.text, true));
+                }
                 None
             }
             "set" => {
@@ -106,11 +124,78 @@ impl<'t> Walker<'t, '_, '_, '_> {
         Flow::unknown(Taint::default())
     }
 
+    /// `read NAME`, `printf -v NAME` and their kin set variables.
+    fn fill(&mut self, args: &[Arg<'t>], stdin: &Flow) {
+        let Some(first) = args.first() else { return };
+        let is_name = |a: &&Arg<'t>| {
+            a.text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+                && a.text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        };
+        let mut names: Vec<&Arg<'t>> = match first.text.as_ref() {
+            "test" | "[" => return,
+            "printf" => {
+                let at = args.iter().position(|a| a.text == "-v");
+                at.and_then(|at| args.get(at + 1)).into_iter().filter(is_name).collect()
+            }
+            _ => args.iter().skip(1).filter(is_name).collect(),
+        };
+        if first.text == "read" {
+            let lines = stdin.text.as_deref().map(|t| t.lines().collect::<Vec<_>>());
+            if let (Some(lines), [name]) = (&lines, names.as_slice())
+                && (1..=MAX_LINES).contains(&lines.len())
+            {
+                for line in lines {
+                    self.set(&name.text, line.trim().to_owned(), stdin.taint);
+                }
+                return;
+            }
+        }
+        let empty = first.text == "unset";
+        for name in names.drain(..).take(16) {
+            let value = if empty { String::new() } else { UNKNOWN.to_string() };
+            if self.lookup(&name.text).is_some() {
+                self.set(&name.text, value, stdin.taint);
+            }
+        }
+    }
+
+    fn subscripts_of(&mut self, args: &[Arg<'t>]) {
+        for arg in args.iter().skip(1) {
+            self.subscripts(&arg.text, arg.span);
+        }
+    }
+
+    /// Where a name or number is wanted, the shell runs what stands in its `[ … ]`.
+    pub(super) fn subscripts(&mut self, text: &str, span: Span) {
+        if text.contains('[') && (text.contains("$(") || text.contains('`')) {
+            self.prompt(text, span);
+        }
+    }
+
+    /// Arithmetic takes the values of variables as names and numbers again.
+    pub(super) fn arithmetic_values(&mut self, span: Span) {
+        let held = |v: &&(String, String, Taint)| v.1.contains('[') && v.1.contains(['$', '`']);
+        let all = self.shared.variables.iter().chain(&self.shared.former);
+        let texts: Vec<String> = all.filter(held).map(|v| v.1.clone()).take(8).collect();
+        for text in texts {
+            self.subscripts(&text, span);
+        }
+    }
+
+    /// Text whose substitutions run though it is only shown: `${NAME@P}`.
+    pub(super) fn prompt(&mut self, text: &str, span: Span) {
+        let text = text.replace('"', "\\\"").replace(UNKNOWN, "$_");
+        self.apart(|w| w.inside(&format!(": \"{text}\""), span, &Flow::none()));
+    }
+
     fn export(&mut self, args: &[Arg<'t>]) {
+        let refers = args.iter().any(|a| a.text.starts_with('-') && a.text.contains('n'));
         for arg in args.iter().skip(1) {
             if let Some((name, value)) = arg.text.split_once('=') {
                 self.assigned(name, value, arg.span);
-                self.set(name, value.to_owned(), arg.taint);
+                // A name for another variable.
+                let value = if refers { UNKNOWN.to_string() } else { value.to_owned() };
+                self.set(name, value, arg.taint);
             }
         }
     }

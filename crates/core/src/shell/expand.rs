@@ -148,6 +148,8 @@ impl<'t> Walker<'t, '_, '_, '_> {
                 field.real = true;
                 field.text.push(UNKNOWN);
                 self.aside(parts);
+                let span = self.span(0, 0);
+                self.arithmetic_values(span);
             }
             Part::Aside(parts) => self.aside(parts),
         }
@@ -195,6 +197,10 @@ impl<'t> Walker<'t, '_, '_, '_> {
             }
             Operation::Other(word) => {
                 let pattern = self.joined(word, taint);
+                if pattern == "@P" {
+                    let span = self.span(word.start, word.end);
+                    self.prompt(known.as_deref().unwrap_or_default(), span);
+                }
                 let edited = known.and_then(|v| edit(&v, &pattern));
                 edited.unwrap_or_else(|| UNKNOWN.to_string())
             }

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::expand::Arg;
+use super::invocation::Invocation;
 use super::walk::{Shared, Walker};
 use crate::context::Context;
 use crate::paths::{Act, LOST, PathClass, UNKNOWN, class_of, normal};
@@ -198,6 +199,29 @@ impl<'t> Walker<'t, '_, '_, '_> {
         let sure = matches!(target.as_str(), "/" | "/tmp" | "." | "..");
         self.shared.folders = inside;
         self.shared.failed = (!sure).then_some(before);
+    }
+}
+
+impl<'t> Walker<'t, '_, '_, '_> {
+    /// `env -C /`, `git -C /`, `sudo --chdir=/`: there as well as here; returns where it was.
+    pub(super) fn elsewhere_by_option(&mut self, inv: &Invocation<'_, 't>) -> Option<Folders> {
+        const GOES: [&str; 6] = ["-C", "-D", "--chdir", "--directory", "--cwd", "--work-tree"];
+        let (_, value) = inv.values.iter().find(|(n, _)| GOES.contains(n))?;
+        let before = self.shared.folders.clone();
+        let mut inside = before.clone();
+        for place in before.each() {
+            inside.add(normal(value.text, place));
+        }
+        self.shared.folders = inside;
+        Some(before)
+    }
+}
+
+impl Shared<'_, '_> {
+    /// A file of this name that this text wrote.
+    pub fn program_file(&self, name: &str) -> Option<String> {
+        let named = |path: &str| path.strip_suffix(name).is_some_and(|p| p.ends_with('/'));
+        self.files.iter().find(|(path, _)| named(path)).map(|(path, _)| path.clone())
     }
 }
 

@@ -104,6 +104,11 @@ impl<'t> Walker<'t, '_, '_, '_> {
             return None;
         }
         let (_, module) = inv.values.iter().find(|(name, _)| *name == "-m")?;
+        let path = format!("{}.py", module.text.replace('.', "/"));
+        if let Some(flow) = self.known_file(&path) {
+            self.shared.sign(&signs::WRITE_AND_RUN, Some(span));
+            return Some(self.run_speech(interpreter, &flow, span));
+        }
         super::command::resolve(module.text)?;
         let mut inner: Vec<Arg<'t>> = inv.args.get(module.word..)?.to_vec();
         inner.first_mut()?.text = Cow::Owned(module.text.to_owned());

@@ -19,6 +19,12 @@ const MAX_FORMER: usize = 32;
 /// How many variables are followed.
 const MAX_VARIABLES: usize = 256;
 
+/// How many elements of a list are followed one by one.
+const MAX_ELEMENTS: usize = 8;
+
+/// How many former values of one variable are kept.
+const MAX_FORMER_EACH: usize = 6;
+
 /// How many functions and aliases are followed.
 const MAX_NAMED: usize = 128;
 
@@ -146,7 +152,11 @@ impl<'t> Walker<'t, '_, '_, '_> {
             if i > 0 {
                 value.push(' ');
             }
-            value.push_str(&self.joined(word, &mut taint));
+            let element = self.joined(word, &mut taint);
+            value.push_str(&element);
+            if lasting && assignment.value.len() > 1 && !assignment.append && i < MAX_ELEMENTS {
+                self.set(&format!("{}[{i}]", assignment.name), element, taint);
+            }
         }
         let (start, end) = assignment.value.first().map_or((0, 0), |w| (w.start, w.end));
         let span = self.span(start.saturating_sub(assignment.name.len() + 1), end);
@@ -159,6 +169,9 @@ impl<'t> Walker<'t, '_, '_, '_> {
                 taint = taint.and(t);
             }
             self.set(assignment.name, value, taint);
+        } else {
+            // Only for this one command.
+            self.shared.variables.push((assignment.name.to_owned(), value, taint));
         }
     }
 
@@ -220,11 +233,16 @@ impl Shared<'_, '_> {
     /// Sets a variable; the value it had before stays possible.
     pub fn assign(&mut self, name: &str, value: String, taint: Taint) {
         // What grows without end is not followed.
-        let value = if value.len() > MAX_VALUE { UNKNOWN.to_string() } else { value };
+        let mut value = if value.len() > MAX_VALUE { UNKNOWN.to_string() } else { value };
+        if let Some((_, open)) = self.open.iter().find(|(n, _)| n == name) {
+            let begins = value.starts_with(open.trim_end_matches(UNKNOWN));
+            value = if begins { open.clone() } else { UNKNOWN.to_string() };
+        }
+        let former = self.former.iter().filter(|(n, _, _)| n == name).count();
         if let Some(slot) = self.variables.iter_mut().rev().find(|(n, _, _)| n == name) {
             if slot.1 != value {
                 self.changes += 1;
-                if self.former.len() >= MAX_FORMER {
+                if self.former.len() >= MAX_FORMER || former >= MAX_FORMER_EACH {
                     // Too many to follow: which value holds is not known any more.
                     (slot.1, slot.2) = (UNKNOWN.to_string(), taint.and(slot.2));
                     return;

@@ -1,6 +1,6 @@
 //! Where data comes from and goes to: redirections, here-documents, files written on the way.
 
-use super::ast::{Node, Part, Parts, Redirect, Redirection, Word};
+use super::ast::{Node, Part, Parts, Redirect, Redirection, Simple, Word};
 use super::expand::Arg;
 use super::flow::{Flow, Taint};
 use super::signs;
@@ -125,6 +125,11 @@ impl<'t> Walker<'t, '_, '_, '_> {
     pub(super) fn known_file(&mut self, path: &str) -> Option<Flow> {
         self.shared.known_file(path)
     }
+}
+
+/// `exec > file`: from now on.
+pub(super) fn is_exec(simple: &Simple<'_>) -> bool {
+    matches!(simple.words.as_slice(), [word] if super::word::unquoted(word).is_some_and(|w| w == "exec"))
 }
 
 /// `/dev/tcp/host/port`

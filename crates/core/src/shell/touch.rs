@@ -151,7 +151,8 @@ impl<'t> Walker<'t, '_, '_, '_> {
         }
         self.shared.out.effect(Effect::NetOut);
         let class = self.shared.class_for(Act::Read, path);
-        let secret = class.read >= Tier::Medium || class.id == "access-control";
+        let held = self.shared.known_file(path).is_some_and(|f| f.taint.has(Taint::SECRET));
+        let secret = held || class.read >= Tier::Medium || class.id == "access-control";
         let sign = if secret { &signs::EXFILTRATION } else { &signs::UPLOAD };
         self.shared.sign(sign, Some(arg.span));
         Taint::FILE

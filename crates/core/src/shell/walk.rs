@@ -7,7 +7,7 @@ use super::folders::{Folders, Link};
 use super::reader::{self, Problem};
 use super::scope::Named;
 use super::signs::{self, Sign};
-use super::streams::empties;
+use super::streams::{empties, is_exec};
 use super::worlds::Asked;
 use crate::context::Context;
 use crate::finding::{Doubt, Finding, Findings, Span};
@@ -52,6 +52,8 @@ pub(super) struct Shared<'c, 'o> {
     pub nesting: u8,
     /// Loops being walked again.
     pub loops: u8,
+    /// Variables that loops change without end, and what is left of them.
+    pub open: Vec<(String, String)>,
     /// How often anything was set anew.
     pub changes: u32,
     pub budget: u32,
@@ -98,6 +100,7 @@ impl<'c, 'o> Shared<'c, 'o> {
             asked: Vec::new(),
             nesting: 0,
             loops: 0,
+            open: Vec::new(),
             changes: 0,
             budget: MAX_COMMANDS,
             texts: 0,
@@ -219,8 +222,12 @@ impl<'t> Walker<'t, '_, '_, '_> {
                 Redirect::Write(word) | Redirect::Append(word) | Redirect::Both(word) => {
                     let append = matches!(redirection.kind, Redirect::Append(_));
                     let target = self.redirect_target(word, append, &stdin);
-                    if redirection.number.is_none_or(|n| n == 1) {
+                    let execs = matches!(&stage.node, Node::Simple(s) if is_exec(s));
+                    if redirection.number.is_none_or(|n| n == 1) && !execs {
                         sink = target.map(|t| (t, append));
+                    } else if let Some(target) = target {
+                        // What goes there goes by its number, later.
+                        self.written(target, append, Flow::unknown(Taint::default()));
                     }
                 }
                 Redirect::Duplicate(word) => {
@@ -251,6 +258,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
                 for word in &simple.words {
                     self.expand(word, &mut args);
                 }
+                let keep = self.shared.variables.len();
                 for assignment in &simple.assignments {
                     self.assign(assignment, args.is_empty());
                 }
@@ -259,7 +267,12 @@ impl<'t> Walker<'t, '_, '_, '_> {
                     return stdin;
                 }
                 let span = self.span(stage.start, stage.end);
-                self.command(&args, stdin, span)
+                let flow = self.command(&args, stdin, span);
+                if !simple.assignments.is_empty() {
+                    let end = (keep + simple.assignments.len()).min(self.shared.variables.len());
+                    self.shared.variables.drain(keep.min(end)..end);
+                }
+                flow
             }
             Node::Group(Runs::Here, list) => self.list(list, &stdin),
             Node::Group(Runs::Apart, list) => self.apart(|w| w.list(list, &stdin)),
@@ -282,9 +295,11 @@ impl<'t> Walker<'t, '_, '_, '_> {
                 Flow::none()
             }
             Node::Test(words) => {
-                let mut args = Vec::new();
                 for word in words {
-                    self.expand(word, &mut args);
+                    // Never split.
+                    let text = self.joined(word, &mut Taint::default());
+                    let span = self.span(word.start, word.end);
+                    self.subscripts(&text, span);
                 }
                 Flow::none()
             }
@@ -308,17 +323,26 @@ impl<'t> Walker<'t, '_, '_, '_> {
             values.push((UNKNOWN.to_string(), Taint::default()));
         }
         let mut flow = Flow::none();
-        let last = values.len().min(MAX_VALUES) - 1;
-        for (at, (value, taint)) in values.into_iter().take(MAX_VALUES).enumerate() {
+        values.truncate(MAX_VALUES);
+        let last = values.len() - 1;
+        for (at, (value, taint)) in values.iter().enumerate() {
+            if at == 0 {
+                self.set(name, value.clone(), *taint);
+            } else {
+                self.shared.put(name, value, *taint);
+            }
             if at < last {
-                self.set(name, value, taint);
                 flow = self.maybe(|w| w.list(body, stdin));
             } else {
                 flow = self.turns(|w| {
-                    w.set(name, value.clone(), taint);
+                    w.shared.put(name, value, *taint);
                     w.list(body, stdin)
                 });
             }
+        }
+        // `break` may have left any of them.
+        for (value, taint) in values {
+            self.set(name, value, taint);
         }
         // Values are not text order any more; only where they come from is kept.
         flow.text = None;

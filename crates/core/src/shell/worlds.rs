@@ -3,17 +3,21 @@
 use super::ast::{Join, Pipeline};
 use super::flow::{Flow, Taint};
 use super::folders::Folders;
+use super::signs;
 use super::walk::{Shared, Walker};
 use crate::paths::UNKNOWN;
 
 /// How many ways to combine values are tried for one pipeline.
-const MAX_WAYS: usize = 24;
+const MAX_WAYS: usize = 16;
 /// How deep such trying may nest.
 const MAX_NESTING: u8 = 2;
 /// How many former contents of files are kept.
 const MAX_FORMER_FILES: usize = 24;
 /// How many files are followed.
 const MAX_FILES: usize = 64;
+
+/// How often a loop is walked until nothing changes any more.
+const MAX_TURNS: usize = 6;
 
 /// Something that had another value before.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,7 +52,9 @@ impl<'t> Walker<'t, '_, '_, '_> {
                     }
                     begun = self.shared.folders.clone();
                 }
-                Join::And => {}
+                Join::And => {
+                    failed.get_or_insert_with(|| self.shared.folders.clone());
+                }
                 Join::Or => {
                     let next = failed.take().unwrap_or_else(|| self.shared.folders.clone());
                     good = std::mem::replace(&mut self.shared.folders, next);
@@ -60,7 +66,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
             let next = self.pipeline(pipeline, stdin.clone());
             flow = flow.then(next);
             let mut bad = self.shared.failed.take();
-            if let Some(before) = failed {
+            if let Some(before) = failed.filter(|f| bad.is_some() || *f != self.shared.folders) {
                 bad.get_or_insert_with(|| self.shared.folders.clone()).join(before);
             }
             if !good.is_nowhere() {
@@ -90,6 +96,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
             return flow;
         }
         let (mut after, mut failed) = (self.shared.folders.clone(), self.shared.failed.take());
+        let newest = self.shared.variables.clone();
         self.shared.nesting += 1;
         for way in self.shared.ways(&asked) {
             if self.shared.budget == 0 {
@@ -116,6 +123,11 @@ impl<'t> Walker<'t, '_, '_, '_> {
             after.join(self.shared.folders.clone());
         }
         self.shared.nesting -= 1;
+        for (name, value, taint) in newest {
+            if self.shared.value(&name).is_some_and(|now| now != value) {
+                self.shared.assign(&name, value, taint);
+            }
+        }
         (self.shared.folders, self.shared.failed) = (after, failed);
         flow
     }
@@ -188,17 +200,38 @@ impl<'t> Walker<'t, '_, '_, '_> {
             return flow;
         }
         self.shared.loops += 1;
-        let before = self.shared.variables.clone();
-        let changes = self.shared.changes;
-        flow = flow.then(self.maybe(&mut turn));
-        if self.shared.changes != changes {
-            for (name, value, _) in before {
-                if self.shared.value(&name).is_some_and(|now| now != value) {
-                    self.set(&name, UNKNOWN.to_string(), Taint::COMPUTED);
-                }
-            }
+        let keep = self.shared.open.len();
+        for at in 0.. {
+            let (before, formers) = (self.shared.variables.clone(), self.shared.former.len());
             flow = flow.then(self.maybe(&mut turn));
+            let mut widened = false;
+            for (name, value, _) in before {
+                let more = self.shared.former.iter().skip(formers).find(|f| f.0 == name);
+                let now = self.shared.value(&name).filter(|now| *now != value);
+                let more = more.map(|f| f.1.as_str()).filter(|former| *former != value);
+                let Some(now) = now.or(more) else { continue };
+                if now == UNKNOWN.encode_utf8(&mut [0; 4]) {
+                    widened |= value != now;
+                    continue;
+                }
+                // A list that only grows still begins as it did.
+                let stem = value.split(UNKNOWN).next().unwrap_or_default();
+                let stem = if now.starts_with(stem) { stem } else { "" };
+                let open = format!("{stem}{UNKNOWN}");
+                self.shared.open.retain(|(n, _)| *n != name);
+                self.shared.open.push((name.clone(), open.clone()));
+                self.set(&name, open, Taint::COMPUTED);
+                widened = true;
+            }
+            if !widened {
+                break;
+            }
+            if at >= MAX_TURNS {
+                self.shared.sign(&signs::TOO_MANY, None);
+                break;
+            }
         }
+        self.shared.open.truncate(keep);
         self.shared.loops -= 1;
         flow.text = None;
         flow
@@ -209,6 +242,14 @@ impl Shared<'_, '_> {
     /// The newest value of a variable.
     fn value(&self, name: &str) -> Option<&str> {
         self.variables.iter().rev().find(|(n, _, _)| n == name).map(|(_, v, _)| v.as_str())
+    }
+
+    /// Sets a variable without a doubt.
+    pub fn put(&mut self, name: &str, value: &str, taint: Taint) {
+        match self.variables.iter_mut().rev().find(|(n, _, _)| n == name) {
+            Some(slot) => (slot.1, slot.2) = (value.to_owned(), taint),
+            None => self.assign(name, value.to_owned(), taint),
+        }
     }
 
     /// Notes that something was looked at that had another value before.
