@@ -45,7 +45,9 @@ impl<'t> Walker<'t, '_, '_, '_> {
                 if let [_, flag, path, names @ ..] = args
                     && flag.text == "-p"
                 {
-                    names.iter().for_each(|n| self.name(&n.text, &path.text, true));
+                    for name in names {
+                        self.name(&name.text, &path.text, true);
+                    }
                 }
                 None
             }

@@ -332,7 +332,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
             None => None,
         };
         if let Some(file) = file.filter(|f| *f != "-") {
-            self.written(file.to_owned(), false, Flow::unknown(taint));
+            self.written(file, false, &Flow::unknown(taint));
         }
         taint
     }

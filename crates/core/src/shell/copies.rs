@@ -14,8 +14,8 @@ impl<'t> Walker<'t, '_, '_, '_> {
             "mount" if inv.has_one(&["--bind", "--rbind", "-B", "-R"]) => self.copy(inv, false),
             "tee" => {
                 let append = inv.has_one(&["-a", "--append"]);
-                for path in self.operands(inv) {
-                    self.written(path, append, stdin.clone());
+                for path in operands(inv) {
+                    self.written(&path, append, stdin);
                 }
             }
             "dd" => {
@@ -28,20 +28,15 @@ impl<'t> Walker<'t, '_, '_, '_> {
                     None => Some(stdin.clone()),
                 };
                 if let Some(flow) = flow {
-                    self.written(to, false, flow);
+                    self.written(&to, false, &flow);
                 }
             }
             _ => {}
         }
     }
 
-    fn operands(&self, inv: &Invocation<'_, 't>) -> Vec<String> {
-        let paths = inv.operands.iter().filter_map(|i| inv.arg(*i));
-        paths.take(16).map(|a| a.text.to_string()).collect()
-    }
-
     fn copy(&mut self, inv: &Invocation<'_, 't>, copy: bool) {
-        let mut paths = self.operands(inv);
+        let mut paths = operands(inv);
         let folder = inv.values.iter().find(|(n, _)| matches!(*n, "-t" | "--target-directory"));
         let to = match folder {
             Some((_, folder)) => folder.text.to_owned(),
@@ -58,10 +53,15 @@ impl<'t> Walker<'t, '_, '_, '_> {
             let within = format!("{}/{last}", to.trim_end_matches('/'));
             for name in [to.as_str(), within.as_str()] {
                 if let Some(flow) = self.known_file(&from) {
-                    self.written(name.to_owned(), false, flow);
+                    self.written(name, false, &flow);
                 }
                 self.shared.link(name, &from, copy);
             }
         }
     }
+}
+
+fn operands(inv: &Invocation<'_, '_>) -> Vec<String> {
+    let paths = inv.operands.iter().filter_map(|i| inv.arg(*i));
+    paths.take(16).map(|a| a.text.to_string()).collect()
 }

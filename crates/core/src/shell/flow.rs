@@ -63,7 +63,7 @@ impl Flow {
 
     /// What one of two commands writes.
     #[must_use]
-    pub fn or(mut self, other: Flow) -> Flow {
+    pub fn or(mut self, other: &Flow) -> Flow {
         if self.text != other.text {
             self.text = None;
         }

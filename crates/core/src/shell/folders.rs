@@ -158,6 +158,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
         };
         let before = self.shared.folders.clone();
         self.shared.seen.join(before.clone());
+        self.shared.changes += 1;
         if back {
             // Where one came from: any folder there has been, or what `OLDPWD` says.
             let mut seen = self.shared.seen.clone();

@@ -109,14 +109,14 @@ impl<'t> Walker<'t, '_, '_, '_> {
         let many = bodies.len() + texts.len() > 1;
         for body in bodies {
             let next = self.either(many, |w| w.stage(body, stdin.clone()));
-            flow = Some(flow.map_or(next.clone(), |f| f.or(next)));
+            flow = Some(flow.map_or(next.clone(), |f| f.or(&next)));
         }
         for named in texts {
             let span = args.first().map_or(Span::new(0, 0), |a| a.span);
             let text = if named.alias { named.with(args) } else { named.text };
             let next = self.maybe(|w| w.inside(&text, span, stdin));
             if !named.alias {
-                flow = Some(flow.map_or(next.clone(), |f| f.or(next)));
+                flow = Some(flow.map_or(next.clone(), |f| f.or(&next)));
             }
         }
         self.shared.calls -= 1;

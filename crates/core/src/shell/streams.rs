@@ -104,14 +104,14 @@ impl<'t> Walker<'t, '_, '_, '_> {
     }
 
     /// Remembers what a file now holds, and notes secrets or shells that meet a socket.
-    pub(super) fn written(&mut self, path: String, append: bool, flow: Flow) {
-        if is_socket(&path) {
+    pub(super) fn written(&mut self, path: &str, append: bool, flow: &Flow) {
+        if is_socket(path) {
             if flow.taint.has(Taint::SECRET) {
                 self.shared.sign(&signs::EXFILTRATION, None);
             }
             return;
         }
-        for name in self.shared.names_of(&path) {
+        for name in self.shared.names_of(path) {
             let old = self.shared.files.iter().find(|(n, _)| *n == name && append);
             let flow = match old {
                 Some((_, content)) => content.clone().then(flow.clone()),

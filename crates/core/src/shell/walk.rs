@@ -26,6 +26,7 @@ const MAX_EXPANSION: usize = 256 * 1024;
 const MAX_VALUES: usize = 6;
 
 /// What all walkers of one call share.
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(super) struct Shared<'c, 'o> {
     pub ctx: &'c Context<'c>,
     pub out: &'o mut Findings,
@@ -227,7 +228,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
                         sink = target.map(|t| (t, append));
                     } else if let Some(target) = target {
                         // What goes there goes by its number, later.
-                        self.written(target, append, Flow::unknown(Taint::default()));
+                        self.written(&target, append, &Flow::unknown(Taint::default()));
                     }
                 }
                 Redirect::Duplicate(word) => {
@@ -245,7 +246,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
         match sink {
             None => flow,
             Some((path, append)) => {
-                self.written(path, append, flow);
+                self.written(&path, append, &flow);
                 Flow::none()
             }
         }

@@ -111,7 +111,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
                     self.shared.restore(asked, held);
                 }
             }
-            flow = flow.or(other);
+            flow = flow.or(&other);
             let mut bad = self.shared.failed.take();
             if let Some(bad) = bad.as_mut().filter(|_| failed.is_none()) {
                 bad.join(after.clone());
