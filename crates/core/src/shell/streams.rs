@@ -129,7 +129,8 @@ impl<'t> Walker<'t, '_, '_, '_> {
 
 /// `exec > file`: from now on.
 pub(super) fn is_exec(simple: &Simple<'_>) -> bool {
-    matches!(simple.words.as_slice(), [word] if super::word::unquoted(word).is_some_and(|w| w == "exec"))
+    let [word] = simple.words.as_slice() else { return false };
+    super::word::unquoted(word).is_some_and(|w| w == "exec")
 }
 
 /// `/dev/tcp/host/port`

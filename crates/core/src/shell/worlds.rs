@@ -1,4 +1,5 @@
-//! What may have happened before: a command is judged with every value, file and folder it may find.
+//! What may have happened before: a command is judged with every value, file and folder it may
+//! find.
 
 use super::ast::{Join, Pipeline};
 use super::flow::{Flow, Taint};
