@@ -8,6 +8,8 @@ mod code;
 mod commands;
 #[path = "build/crisis.rs"]
 mod crisis;
+#[path = "build/effects.rs"]
+mod effects;
 #[path = "build/injection.rs"]
 mod injection;
 #[path = "build/tools.rs"]

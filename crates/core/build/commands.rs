@@ -11,9 +11,10 @@ mod schema;
 #[path = "commands/source.rs"]
 mod source;
 
+use crate::effects::effects;
 use paths::write_paths;
 use schema::{Assignment, File, PathFile, Program, Rule};
-use source::{effects, flags, globs, list, operands, put, sequence, tier, touch_pairs};
+use source::{flags, globs, list, operands, put, sequence, tier, touch_pairs};
 
 /// Reads the rule files of this kind and writes the table into `out`.
 pub fn generate(rules: &Path, out: &Path) -> Result<(), String> {

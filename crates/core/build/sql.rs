@@ -4,7 +4,8 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use super::{effects, sentence, tier};
+use super::{sentence, tier};
+use crate::effects::effects;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

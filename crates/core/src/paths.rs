@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 
 use crate::glob;
+pub use crate::shell::tables::PathClass;
 use crate::shell::tables::{
-    CLASSES, DIRS, HOME_PATHS, LOCAL_PATHS, NAME_GLOBS, NAMES, PathClass, PathPattern, PathShape,
-    ROOT_PATHS,
+    CLASSES, DIRS, HOME_PATHS, LOCAL_PATHS, NAME_GLOBS, NAMES, PathPattern, PathShape, ROOT_PATHS,
 };
 use crate::tier::Tier;
 
@@ -87,10 +87,11 @@ pub fn class_of(path: &str, cwd: Option<&str>) -> &'static PathClass {
         }
     }
     // INVARIANT: `best` is an index of CLASSES; the last class fits every path.
-    CLASSES.get(best).unwrap_or(&LAST)
+    CLASSES.get(best).unwrap_or(&LOST)
 }
 
-static LAST: PathClass = PathClass {
+/// A place nobody can tell.
+pub static LOST: PathClass = PathClass {
     id: "unknown",
     name: "an unknown place",
     read: Tier::Low,

@@ -1,4 +1,4 @@
-//! Small pieces of Rust source: tiers, effects, globs, flags.
+//! Small pieces of Rust source: tiers, globs, flags.
 
 use std::collections::BTreeMap;
 
@@ -49,35 +49,6 @@ pub fn operands(text: &str, inert: bool) -> Result<String, String> {
         rest.unwrap_or(if inert { "Touch::Skip" } else { "Touch::Named" }),
         tail.join(", ")
     ))
-}
-
-pub fn effects(names: &[String]) -> Result<String, String> {
-    const KNOWN: [(&str, &str); 17] = [
-        ("read", "Read"),
-        ("write", "Write"),
-        ("delete", "Delete"),
-        ("exec", "Exec"),
-        ("net_out", "NetOut"),
-        ("net_in", "NetIn"),
-        ("privilege", "Privilege"),
-        ("persist", "Persist"),
-        ("publish", "Publish"),
-        ("service", "Service"),
-        ("send", "Send"),
-        ("money", "Money"),
-        ("secret", "Secret"),
-        ("self_change", "SelfChange"),
-        ("delegate", "Delegate"),
-        ("remote", "Remote"),
-        ("crisis", "Crisis"),
-    ];
-    let mut parts = Vec::new();
-    for name in names {
-        let (_, variant) =
-            KNOWN.iter().find(|(n, _)| n == name).ok_or_else(|| format!("no effect `{name}`"))?;
-        parts.push(format!("Effect::{variant}"));
-    }
-    Ok(format!("&[{}]", parts.join(", ")))
 }
 
 pub fn tier(label: &str) -> Result<&'static str, String> {

@@ -11,7 +11,7 @@ use super::walk::Walker;
 use crate::effect::Effect;
 use crate::finding::{Doubt, Factor, Finding, Span};
 use crate::glob;
-use crate::paths::{UNKNOWN, class_of};
+use crate::paths::{Act, UNKNOWN, class_of};
 use crate::tier::{Points, Tier};
 
 /// How many commands may stand inside each other (`sudo env nice …`).
@@ -48,19 +48,27 @@ impl<'t> Walker<'t, '_, '_, '_> {
             }
             return self.dynamic(args, &stdin, span);
         }
-        if let Some(flow) = self.builtin(args, &stdin, span) {
-            return flow;
-        }
-        if let Some(flow) = self.call(&first.text, args, &stdin) {
+        // A function of the same name hides what the shell does itself: both count.
+        let called = self.call(&first.text, args, &stdin);
+        let own = match &called {
+            Some(_) => self.maybe(|w| w.builtin(args, &stdin, span)),
+            None => self.builtin(args, &stdin, span),
+        };
+        if let Some(flow) = called.or(own) {
             return flow;
         }
         if first.glob {
             return self.globbed(args, &stdin, span);
         }
-        if first.text.contains('/')
-            && let Some(content) = self.known_file(&first.text)
-        {
-            return self.run_written(content, first, &stdin);
+        if first.text.contains('/') {
+            if let Some(content) = self.known_file(&first.text) {
+                return self.run_written(content, first, &stdin);
+            }
+        } else if let Some(path) = self.shared.program_file(&first.text) {
+            // `PATH` may lead there.
+            if let Some(content) = self.known_file(&path) {
+                self.run_written(content, first, &stdin);
+            }
         }
         match resolve(&first.text) {
             Some(known) => {
@@ -190,7 +198,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
         for index in &inv.operands {
             if let Some(arg) = inv.arg(*index) {
                 let url = arg.text.contains("://");
-                if !url && class_of(&arg.text, self.shared.cwd.as_deref()).read >= Tier::High {
+                if !url && self.shared.class_for(Act::Read, &arg.text).read >= Tier::High {
                     self.touch(Touch::Read, arg, false);
                 }
             }
@@ -199,42 +207,61 @@ impl<'t> Walker<'t, '_, '_, '_> {
     }
 
     fn known(&mut self, known: Known, args: &[Arg<'t>], stdin: &Flow, span: Span) -> Flow {
-        let (spec, rules) = known;
+        let (spec, _) = known;
         let inv = Invocation::new(args, Some(spec));
         spec.effects.iter().for_each(|e| self.shared.out.effect(*e));
         let dry = inv.has_any(spec.dry);
+        let before = self.elsewhere_by_option(&inv);
+        let flow = self.known_here(known, &inv, dry, stdin, span);
+        if let Some(before) = before {
+            self.shared.folders = before;
+        }
+        flow
+    }
+
+    /// The same where its options send it.
+    fn known_here(
+        &mut self,
+        known: Known,
+        inv: &Invocation<'_, 't>,
+        dry: bool,
+        stdin: &Flow,
+        span: Span,
+    ) -> Flow {
+        let ((spec, rules), args) = (known, inv.args);
         let secret_before = self.shared.out.effects.has(Effect::Secret);
-        let matched = self.rules(rules, &inv, stdin.present, span);
+        let matched = self.rules(rules, inv, stdin.present, span);
         let reveals = !secret_before && self.shared.out.effects.has(Effect::Secret);
-        if asks_for_help(spec, &inv) && !grave(rules, &inv, stdin.present) {
+        if asks_for_help(spec, inv) && !grave(rules, inv, stdin.present) {
             return Flow::unknown(Taint::default());
         }
         if args.first().is_some_and(|a| a.text.contains('/') && is_odd_place(&a.text)) {
             self.shared.sign(&signs::ODD_PLACE, Some(span));
         }
         if !spec.inert {
-            self.rules(EVERYWHERE, &inv, stdin.present, span);
+            self.rules(EVERYWHERE, inv, stdin.present, span);
         }
         if self.shared.root && spec.base >= Tier::Low {
             self.as_root(span);
         }
         if let Some(wrapper) = spec.wrappers.iter().find(|w| w.sub.is_empty() || inv.begins(w.sub))
-            && let Some(flow) = self.wrapped(wrapper, &inv, stdin, span)
+            && let Some(flow) = self.wrapped(wrapper, inv, stdin, span)
         {
             return flow;
         }
         if !spec.exec.is_empty() {
-            self.exec_options(spec, &inv, span);
+            self.exec_options(spec, inv, span);
         }
         if let Some(interpreter) = &spec.interpreter
-            && let Some(flow) = self.interpret(*interpreter, spec, &inv, stdin, span)
+            && let Some(flow) = self.interpret(*interpreter, spec, inv, stdin, span)
         {
             return flow;
         }
         if spec.family == "packages" && self.shared.files.iter().any(|(p, _)| is_recipe(p)) {
             self.shared.sign(&signs::WRITE_AND_RUN, Some(span));
         }
-        let taint = if dry { Taint::default() } else { self.touches(spec, &inv, stdin) };
+        let taint = if dry { Taint::default() } else { self.touches(spec, inv, stdin) };
+        self.copied(inv, stdin);
         if !matched && !dry && spec.base > Tier::Safe {
             self.base(spec, span);
         }
@@ -246,10 +273,10 @@ impl<'t> Walker<'t, '_, '_, '_> {
         if rules.iter().any(|r| r.settings && inv.fits(r, stdin.present, self.shared.root)) {
             return Flow::text(String::new());
         }
-        if let Some(flow) = self.output(&inv, stdin) {
+        if let Some(flow) = self.output(inv, stdin) {
             return Flow { taint: flow.taint.and(taint), ..flow };
         }
-        let fetched = if spec.fetches { self.fetched(&inv) } else { Taint::default() };
+        let fetched = if spec.fetches { self.fetched(inv) } else { Taint::default() };
         Flow::unknown(taint.and(fetched))
     }
 
@@ -305,7 +332,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
             None => None,
         };
         if let Some(file) = file.filter(|f| *f != "-") {
-            self.written(file.to_owned(), false, Flow::unknown(taint));
+            self.written(file, false, &Flow::unknown(taint));
         }
         taint
     }

@@ -148,13 +148,16 @@ impl<'t> Walker<'t, '_, '_, '_> {
                 field.real = true;
                 field.text.push(UNKNOWN);
                 self.aside(parts);
+                let span = self.span(0, 0);
+                self.arithmetic_values(span);
             }
             Part::Aside(parts) => self.aside(parts),
         }
     }
 
     /// An `IFS` of one's own splits at other characters than blanks.
-    fn split_at_ifs(&self, value: &mut String) {
+    fn split_at_ifs(&mut self, value: &mut String) {
+        self.shared.ask_variable("IFS");
         let own = self.shared.variables.iter().rev().find(|(n, _, _)| n == "IFS");
         if let Some((_, marks, _)) = own.filter(|(_, m, _)| !m.is_empty() && !m.contains(UNKNOWN)) {
             *value = value.replace(|c: char| marks.contains(c), " ");
@@ -194,6 +197,10 @@ impl<'t> Walker<'t, '_, '_, '_> {
             }
             Operation::Other(word) => {
                 let pattern = self.joined(word, taint);
+                if pattern == "@P" {
+                    let span = self.span(word.start, word.end);
+                    self.prompt(known.as_deref().unwrap_or_default(), span);
+                }
                 let edited = known.and_then(|v| edit(&v, &pattern));
                 edited.unwrap_or_else(|| UNKNOWN.to_string())
             }

@@ -15,7 +15,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
             "echo" => Some(echo(inv)),
             "printf" => Some(printf(inv)),
             "cat" | "tac" | "head" | "tail" | "tee" | "pv" | "sort" | "uniq"
-                if inv.operands.is_empty() =>
+                if inv.operands.is_empty() && stdin.present =>
             {
                 Some(stdin.clone())
             }

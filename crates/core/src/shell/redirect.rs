@@ -132,7 +132,7 @@ fn fill_stage<'a>(stage: &mut Stage<'a>, bodies: &mut [Option<Word<'a>>]) {
                 fill_word(word, bodies);
             }
         }
-        Node::Group(list) => fill_list(list, bodies),
+        Node::Group(_, list) => fill_list(list, bodies),
         Node::For { words, body, .. } => {
             for w in words.iter_mut() {
                 fill_word(w, bodies);

@@ -8,7 +8,7 @@ use super::walk::Walker;
 use crate::context::Environment;
 use crate::effect::Effect;
 use crate::finding::Finding;
-use crate::paths::{Act, UNKNOWN, class_of};
+use crate::paths::{Act, UNKNOWN};
 use crate::tier::Tier;
 
 impl<'t> Walker<'t, '_, '_, '_> {
@@ -18,7 +18,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
             Touch::Read => self.on_path(Act::Read, arg),
             Touch::Named => self.on_named(arg),
             // Adding to a file elsewhere loses nothing.
-            Touch::Append if class_of(&arg.text, self.shared.cwd.as_deref()).id == "elsewhere" => {
+            Touch::Append if self.shared.class_for(Act::Write, &arg.text).id == "elsewhere" => {
                 self.shared.out.effect(Effect::Write);
                 self.shared.out.impact.writes.add(&arg.text.replace(UNKNOWN, "…"));
                 self.shared.sign(&signs::ADDS_ELSEWHERE, Some(arg.span));
@@ -70,7 +70,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
 
     fn on_path(&mut self, act: Act, arg: &Arg<'t>) -> Taint {
         let path: &str = on_its_host(&arg.text);
-        let class = class_of(path, self.shared.cwd.as_deref());
+        let class = self.shared.class_for(act, path);
         let tier = self.cost(act, class, path, arg.glob);
         let out = &mut *self.shared.out;
         if act == Act::Read && tier < Tier::Medium {
@@ -165,8 +165,9 @@ impl<'t> Walker<'t, '_, '_, '_> {
             return Taint::default();
         }
         self.shared.out.effect(Effect::NetOut);
-        let class = class_of(path, self.shared.cwd.as_deref());
-        let secret = class.read >= Tier::Medium || class.id == "access-control";
+        let class = self.shared.class_for(Act::Read, path);
+        let held = self.shared.known_file(path).is_some_and(|f| f.taint.has(Taint::SECRET));
+        let secret = held || class.read >= Tier::Medium || class.id == "access-control";
         let sign = if secret { &signs::EXFILTRATION } else { &signs::UPLOAD };
         self.shared.sign(sign, Some(arg.span));
         Taint::FILE

@@ -20,25 +20,31 @@ enum Filter {
 
 /// A rule about statements.
 #[derive(Debug)]
-struct Statement {
-    id: &'static str,
-    tier: Tier,
+pub(crate) struct Statement {
+    pub(crate) id: &'static str,
+    pub(crate) tier: Tier,
     production: Tier,
     effects: &'static [Effect],
-    say: &'static str,
-    safer: &'static str,
+    pub(crate) say: &'static str,
+    pub(crate) safer: &'static str,
     starts: &'static [&'static [&'static str]],
     has: &'static [&'static str],
     filter: Filter,
     many: bool,
     tables: bool,
-    #[cfg_attr(not(test), expect(dead_code, reason = "checked by the tests"))]
-    examples: &'static [&'static str],
-    #[cfg_attr(not(test), expect(dead_code, reason = "checked by the tests"))]
-    counter: &'static [&'static str],
+    pub(crate) examples: &'static [&'static str],
+    pub(crate) counter: &'static [&'static str],
 }
 
 include!(concat!(env!("OUT_DIR"), "/sql.rs"));
+
+/// Reads a text in one of the languages here.
+pub(crate) type Reader = fn(&str, usize, &Context<'_>, &mut Findings);
+
+/// All rules with the reader that holds them.
+pub(crate) fn rules() -> [(&'static [Statement], Reader); 3] {
+    [(SQL, read), (REDIS, read_redis), (MONGO, read_mongo)]
+}
 
 /// Reads SQL and adds what it would change. `base` is where the text starts in its argument.
 pub fn read(text: &str, base: usize, ctx: &Context<'_>, out: &mut Findings) {

@@ -14,6 +14,7 @@ mod touch;
 use std::borrow::Cow;
 
 use arguments::{Place, Reader};
+pub(crate) use table::about;
 use table::{Entry, Role};
 
 use crate::call::{Annotations, Call};
