@@ -7,6 +7,7 @@ mod compound;
 mod dollar;
 mod escape;
 mod expand;
+mod few;
 mod flow;
 mod front;
 mod interpret;
