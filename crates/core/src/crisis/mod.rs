@@ -171,11 +171,11 @@ fn judge(hit: &Hit, reading: &Reading, frames: &Frames) -> Option<Judged> {
     if let Some(region) = frames.region(from, last.end) {
         modifiers.push(if region.code { Frame::Code } else { Frame::Quotation });
     }
-    frames.over(hit, first.sentence, |frame| {
+    for frame in frames.over(hit, first.sentence) {
         if !modifiers.contains(&frame) {
             modifiers.push(frame);
         }
-    });
+    }
     let hard = |f: &Frame| matches!(f, Frame::Quotation | Frame::Code | Frame::NonHuman);
     let soft = |f: &Frame| match f {
         Frame::Negation => !firm,
@@ -252,24 +252,20 @@ impl Frames {
         self.regions.get(at).filter(|r| r.start <= start && end <= r.end)
     }
 
-    fn over(&self, hit: &Hit, sentence: u32, mut note: impl FnMut(Frame)) {
+    fn over(&self, hit: &Hit, sentence: u32) -> Vec<Frame> {
         let far = |frame: &Frame| {
             let list = self.text.get(*frame as usize).map_or(&[][..], Vec::as_slice);
-            if list.is_empty() {
-                return false;
-            }
             let at = list.partition_point(|t| *t + FAR < hit.first);
             list.get(at).is_some_and(|t| *t <= hit.last + FAR)
         };
-        FRAMES.into_iter().filter(far).for_each(&mut note);
+        let mut out: Vec<Frame> = FRAMES.into_iter().filter(far).collect();
         let at = self.sentence.partition_point(|(s, _)| *s < sentence);
         let here = self.sentence.get(at..).unwrap_or_default();
-        here.iter().take_while(|(s, _)| *s == sentence).for_each(|(_, f)| note(*f));
+        out.extend(here.iter().take_while(|(s, _)| *s == sentence).map(|(_, f)| *f));
         let tokens = self.cover.get(hit.first as usize..=hit.last as usize).unwrap_or_default();
         let bits = tokens.iter().fold(0, |all, cell| all | cell);
-        if bits != 0 {
-            FRAMES.into_iter().filter(|f| bits & bit(*f) != 0).for_each(note);
-        }
+        out.extend(FRAMES.into_iter().filter(|f| bits & bit(*f) != 0));
+        out
     }
 }
 
