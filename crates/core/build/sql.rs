@@ -90,7 +90,8 @@ fn line(statement: &Statement) -> Result<String, String> {
     let starts: Vec<Vec<&str>> = statement.starts.iter().map(|s| s.split(' ').collect()).collect();
     Ok(format!(
         "  Statement {{ id: {:?}, tier: Tier::{}, production: Tier::{}, effects: {}, say: {:?}, \
-         safer: {:?}, starts: &{}, initials: {:#x}, has: &{:?}, filter: Filter::{filter}, many: {}, tables: {}, \
+         safer: {:?}, starts: &{}, initials: {:#x}, has: &{:?}, filter: Filter::{filter}, \
+         many: {}, tables: {}, \
          examples: &{:?}, counter: &{:?} }},\n",
         statement.id,
         tier(&statement.tier)?,

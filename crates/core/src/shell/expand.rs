@@ -356,7 +356,7 @@ fn edit(value: &str, pattern: &str) -> Option<String> {
     None
 }
 
-/// `{a,b}` and `{1..3}`, outermost first, bounded; false where words too long were left as they are.
+/// `{a,b}` and `{1..3}`, outermost first, bounded; false where a word too long was left as it is.
 fn brace(text: &str, out: &mut Vec<String>) -> bool {
     let mut work = vec![text.to_owned()];
     let (mut bytes, mut whole) = (MAX_BRACES, true);
