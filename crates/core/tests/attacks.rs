@@ -296,6 +296,16 @@ mod attacks {
     }
 
     #[test]
+    fn braces_that_grow_too_long_are_not_passed_over() {
+        let nested = |n: usize| "{a,".repeat(n) + &"}".repeat(n);
+        let quiet = format!("echo {}", nested(12_000));
+        assert!(tier(&quiet) >= Tier::Medium, "a word that was not expanded is not SAFE");
+        let hidden = format!("{{rm,-rf,/,{}}}", nested(12_000));
+        assert_eq!(tier(&hidden), Tier::Critical, "noise behind it hides nothing");
+        assert_eq!(tier("echo {a,b}{c,d}{1..9}"), Tier::Safe);
+    }
+
+    #[test]
     fn many_values_hide_nothing() {
         let noise: Vec<String> = (0..80).map(|i| format!("Y={i};")).collect();
         let command = format!("{} X=rm; (X=echo); $X -rf /", noise.concat());

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use super::gate::{flag_needs, shared};
+
 pub fn touch_pairs(map: &BTreeMap<String, String>) -> Result<String, String> {
     let mut s = String::new();
     for (name, kind) in map {
@@ -65,7 +67,8 @@ pub fn tier(label: &str) -> Result<&'static str, String> {
 pub fn globs(items: &[String]) -> String {
     let parts: Vec<String> = items.iter().map(|i| glob(i)).collect();
     let marks = items.iter().fold(0, |set, i| set | mark(i));
-    format!("Globs {{ marks: {marks:#x}, list: &[{}] }}", parts.join(", "))
+    let needs = shared(items.iter().map(|i| needs(i)));
+    format!("Globs {{ needs: {needs:#x}, marks: {marks:#x}, list: &[{}] }}", parts.join(", "))
 }
 
 /// A sequence of patterns, one after the other.
@@ -117,11 +120,23 @@ pub fn glob(pattern: &str) -> String {
     } else {
         ("General", pattern)
     };
-    let needs = text
+    let needs = sure_bytes(pattern, fold);
+    format!("Glob {{ text: {text:?}, shape: Shape::{shape}, fold: {fold}, needs: {needs:#x} }}")
+}
+
+/// The bytes a text must hold to fit a pattern.
+pub fn needs(pattern: &str) -> u64 {
+    match pattern.strip_prefix("(?i)") {
+        Some(rest) => sure_bytes(rest, true),
+        None => sure_bytes(pattern, false),
+    }
+}
+
+fn sure_bytes(pattern: &str, fold: bool) -> u64 {
+    pattern
         .bytes()
         .filter(|b| !(matches!(b, b'*' | b'?') || fold && b.is_ascii_alphabetic()))
-        .fold(0u64, |set, b| set | 1 << (b & 63));
-    format!("Glob {{ text: {text:?}, shape: Shape::{shape}, fold: {fold}, needs: {needs:#x} }}")
+        .fold(0u64, |set, b| set | 1 << (b & 63))
 }
 
 pub fn flag(name: &str) -> String {
@@ -132,8 +147,7 @@ pub fn flag(name: &str) -> String {
     };
     let pattern =
         if name.contains('*') { format!("Some({})", glob(name)) } else { "None".to_owned() };
-    let needs =
-        name.bytes().filter(|b| !matches!(b, b'*' | b'?')).fold(0u64, |set, b| set | 1 << (b & 63));
+    let needs = flag_needs(name);
     format!("Flag {{ text: {name:?}, letter: {letter}, glob: {pattern}, needs: {needs:#x} }}")
 }
 

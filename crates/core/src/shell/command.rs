@@ -11,7 +11,7 @@ use super::walk::Walker;
 use crate::effect::Effect;
 use crate::finding::{Doubt, Factor, Finding, Span};
 use crate::glob;
-use crate::paths::{Act, UNKNOWN, class_of};
+use crate::paths::{Act, UNKNOWN, class_of, last_part};
 use crate::tier::{Points, Tier};
 
 /// How many commands may stand inside each other (`sudo env nice …`).
@@ -19,6 +19,15 @@ const MAX_INNER: u8 = 24;
 
 /// How many programs named by patterns are tried.
 const MAX_GUESSES: u8 = 8;
+
+/// What holding rules against a call came to.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Matched {
+    Nothing,
+    Some,
+    /// Also a rule about settings for the shell.
+    Settings,
+}
 
 type Known = (&'static Spec, &'static [&'static Rule]);
 
@@ -262,7 +271,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
         }
         let taint = if dry { Taint::default() } else { self.touches(spec, inv, stdin) };
         self.copied(inv, stdin);
-        if !matched && !dry && spec.base > Tier::Safe {
+        if matched == Matched::Nothing && !dry && spec.base > Tier::Safe {
             self.base(spec, span);
         }
         let revealed = if reveals { Taint::SECRET } else { Taint::default() };
@@ -270,7 +279,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
         if spec.sends {
             self.sent(stdin.taint, taint, span);
         }
-        if rules.iter().any(|r| r.settings && inv.fits(r, stdin.present, self.shared.root)) {
+        if matched == Matched::Settings {
             return Flow::text(String::new());
         }
         if let Some(flow) = self.output(inv, stdin) {
@@ -282,8 +291,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
 
     fn base(&mut self, spec: &Spec, span: Span) {
         let say = if spec.say.is_empty() { "Changes something on this machine." } else { spec.say };
-        let code = Cow::Owned(format!("{}.ordinary", spec.family));
-        let mut finding = Finding::pattern(code, spec.base, say);
+        let mut finding = Finding::pattern(spec.ordinary, spec.base, say);
         finding.span = Some(span);
         self.shared.out.add(finding);
     }
@@ -337,20 +345,20 @@ impl<'t> Walker<'t, '_, '_, '_> {
         taint
     }
 
-    /// Holds rules against a call; whether any matched.
+    /// Holds rules against a call.
     fn rules(
         &mut self,
         rules: &[&'static Rule],
         inv: &Invocation<'_, 't>,
         stdin: bool,
         span: Span,
-    ) -> bool {
-        let mut matched = false;
+    ) -> Matched {
+        let mut matched = Matched::Nothing;
         for rule in rules {
             if !inv.fits(rule, stdin, self.shared.root) {
                 continue;
             }
-            matched = true;
+            matched = matched.max(if rule.settings { Matched::Settings } else { Matched::Some });
             rule.effects.iter().for_each(|e| self.shared.out.effect(*e));
             if rule.irreversible {
                 self.shared.out.irreversible();
@@ -385,11 +393,10 @@ impl<'t> Walker<'t, '_, '_, '_> {
         let count = inv.operands.len();
         let tail_from = count.saturating_sub(operands.tail.len()).max(lead.len().min(count));
         let in_place = inv.has_any(spec.in_place);
-        let skip_tail = spec.touches.iter().any(|(n, t)| {
-            matches!(t, Touch::Write)
-                && !operands.tail.is_empty()
-                && inv.values.iter().any(|(m, _)| m == n)
-        });
+        let skip_tail = !operands.tail.is_empty()
+            && inv.values.iter().any(|(name, _)| {
+                spec.touches.iter().any(|(n, t)| matches!(t, Touch::Write) && n == name)
+            });
         for (i, index) in inv.operands.iter().enumerate() {
             let Some(arg) = inv.arg(*index) else { continue };
             if let Some((_, touch)) = spec.keys.iter().find(|(k, _)| arg.text.starts_with(k)) {
@@ -482,6 +489,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
 fn asks_for_help(spec: &Spec, inv: &Invocation<'_, '_>) -> bool {
     spec.wrappers.is_empty()
         && spec.interpreter.is_none()
+        && !inv.options.is_empty()
         && ["--help", "--version"].iter().any(|f| inv.has(f) && !spec.values.contains(f))
 }
 
@@ -542,7 +550,7 @@ fn is_standard_place(path: &str) -> bool {
 
 /// The description of a program by the word that names it.
 pub(super) fn resolve(word: &str) -> Option<Known> {
-    let name = word.rsplit('/').next().unwrap_or(word);
+    let name = last_part(word);
     // The shell's own words are not files.
     if word.len() > name.len() && matches!(name, "command" | "builtin" | "exec" | "eval" | "time") {
         return None;

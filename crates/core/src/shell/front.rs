@@ -173,7 +173,10 @@ fn names_shell_and_socket(text: &str) -> bool {
         "syscall.Socket",
         "new Socket",
     ];
-    shell.iter().any(|s| text.contains(s)) && socket.iter().any(|s| text.contains(s))
+    // Every name of a socket holds one of these two.
+    (text.contains("ocket") || text.contains("onnect"))
+        && shell.iter().any(|s| text.contains(s))
+        && socket.iter().any(|s| text.contains(s))
 }
 
 /// Several words, and nothing that only commands have: no option, path, variable or operator.

@@ -8,6 +8,7 @@ mod copies;
 mod dollar;
 mod escape;
 mod expand;
+mod few;
 mod flow;
 mod folders;
 mod front;

@@ -45,7 +45,7 @@ pub fn read(text: &str) -> Read<'_> {
         return Read { list: Vec::new(), problem: Some((Problem::TooLong, MAX_BYTES)) };
     }
     let mut reader = Reader::new(text);
-    let mut list = Vec::new();
+    let mut list = Vec::with_capacity(1);
     let outcome = reader.list_into(&mut list, Until::End);
     let problem = outcome.err().map(|p| (p, reader.at));
     Read { list, problem }
@@ -385,7 +385,8 @@ impl<'a> Reader<'a> {
     }
 
     pub(super) fn simple(&mut self, redirections: &mut Vec<Redirection<'a>>) -> Outcome<Node<'a>> {
-        let mut simple = Simple::default();
+        // Most commands have no more words than this.
+        let mut simple = Simple { words: Vec::with_capacity(8), ..Simple::default() };
         let start = self.at;
         loop {
             if simple.words.len() + redirections.len() > MAX_PIECES {

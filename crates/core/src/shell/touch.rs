@@ -1,5 +1,7 @@
 //! What happens to a path, a host or a file that leaves: cost, effect, impact.
 
+use std::borrow::Cow;
+
 use super::expand::Arg;
 use super::flow::Taint;
 use super::signs;
@@ -43,7 +45,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
         if !arg.text.starts_with(['/', '~']) {
             return Taint::default();
         }
-        let class = class_of(on_its_host(&arg.text), self.shared.cwd.as_deref());
+        let class = self.shared.class_for(Act::Read, on_its_host(&arg.text));
         if class.read < Tier::High {
             return Taint::default();
         }
@@ -77,12 +79,17 @@ impl<'t> Walker<'t, '_, '_, '_> {
             out.effect(Effect::Read);
             return Taint::FILE;
         }
-        let shown = path.replace(UNKNOWN, "…");
+        let shown = if path.contains(UNKNOWN) {
+            Cow::Owned(path.replace(UNKNOWN, "…"))
+        } else {
+            Cow::Borrowed(path)
+        };
+        let shown: &str = &shown;
         let (code, verb) = match act {
             Act::Read => {
                 out.effect(Effect::Read);
                 out.effect(Effect::Secret);
-                out.impact.secrets.add(&shown);
+                out.impact.secrets.add(shown);
                 ("path.read", "Reads")
             }
             Act::Write => {
@@ -90,12 +97,12 @@ impl<'t> Walker<'t, '_, '_, '_> {
                     return Taint::default();
                 }
                 out.effect(Effect::Write);
-                out.impact.writes.add(&shown);
+                out.impact.writes.add(shown);
                 ("path.write", "Writes")
             }
             Act::Delete | Act::DeleteTree => {
                 out.effect(Effect::Delete);
-                out.impact.deletes.add(&shown);
+                out.impact.deletes.add(shown);
                 if tier >= Tier::Medium {
                     out.irreversible();
                 }
@@ -107,7 +114,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
             }
             Act::Change | Act::ChangeTree => {
                 out.effect(Effect::Privilege);
-                out.impact.writes.add(&shown);
+                out.impact.writes.add(shown);
                 ("path.change", "Changes")
             }
         };
@@ -120,9 +127,9 @@ impl<'t> Walker<'t, '_, '_, '_> {
             out.effect(Effect::SelfChange);
         }
         let say = if class.id == "project" {
-            format!("{verb} {shown}.")
+            [verb, " ", shown, "."].concat()
         } else {
-            format!("{verb} {shown} ({}).", class.name)
+            [verb, " ", shown, " (", class.name, ")."].concat()
         };
         let mut finding = Finding::pattern(code, tier, say);
         finding.span = Some(arg.span);
