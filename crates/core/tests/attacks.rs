@@ -144,7 +144,7 @@ mod attacks {
         );
         at_least(Tier::High, &["cd /etc; (cd /tmp); echo x > passwd"]);
         // What may be anywhere is nowhere safe.
-        let steps: String = (0..40).map(|i| format!("cd d{i}; ")).collect();
+        let steps = (0..40).map(|i| format!("cd d{i}")).collect::<Vec<_>>().join("; ") + "; ";
         at_least(Tier::Medium, &[&format!("cd /etc; {steps} rm hosts")]);
     }
 
@@ -194,7 +194,7 @@ mod attacks {
                 "echo 'rm -rf ~' > x; eval \"$(head -1 x)\"",
             ],
         );
-        let noise: String = (0..80).map(|i| format!("echo {i} > f{i}; ")).collect();
+        let noise = (0..80).map(|i| format!("echo {i} > f{i}; ")).collect::<Vec<_>>().concat();
         at_least(Tier::Medium, &[&format!("{noise} echo 'rm -rf ~' > x; sh x")]);
     }
 

@@ -31,7 +31,8 @@ pub fn touch(kind: &str) -> Result<&'static str, String> {
     })
 }
 
-/// `- read* write` → lead, rest, tail; words nobody described are only `named`, where words can run.
+/// `- read* write` → lead, rest, tail; words nobody described are only `named`, where words can
+/// run.
 pub fn operands(text: &str, inert: bool) -> Result<String, String> {
     let (mut lead, mut tail, mut rest) = (Vec::new(), Vec::new(), None);
     for word in text.split_whitespace() {

@@ -15,6 +15,15 @@ use crate::paths::{Act, UNKNOWN};
 /// How many lines `read` is followed through.
 const MAX_LINES: usize = 6;
 
+/// The words that `set` makes the positional ones.
+fn set_words<'a, 't>(args: &'a [Arg<'t>]) -> Option<&'a [Arg<'t>]> {
+    if let Some(at) = args.iter().position(|a| a.text == "--" || a.text == "-") {
+        return args.get(at + 1..);
+    }
+    let plain = |word: &Arg<'_>| !word.text.starts_with(['-', '+']);
+    args.get(1..).filter(|words| words.first().is_some_and(plain))
+}
+
 impl<'t> Walker<'t, '_, '_, '_> {
     /// The command if it is one of the shell's own that change how we read on.
     pub(super) fn builtin(&mut self, args: &[Arg<'t>], stdin: &Flow, span: Span) -> Option<Flow> {
@@ -52,13 +61,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
                 None
             }
             "set" => {
-                let words = match args.iter().position(|a| a.text == "--" || a.text == "-") {
-                    Some(at) => args.get(at + 1..),
-                    None => args
-                        .get(1..)
-                        .filter(|w| w.first().is_some_and(|a| !a.text.starts_with(['-', '+']))),
-                };
-                if let Some(words) = words {
+                if let Some(words) = set_words(args) {
                     self.positional(words, 1);
                 }
                 None

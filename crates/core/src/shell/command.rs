@@ -5,13 +5,14 @@ use std::borrow::Cow;
 use super::expand::Arg;
 use super::flow::{Flow, Taint};
 use super::invocation::Invocation;
+use super::program::{Known, is_odd_place, is_recipe, is_standard_place, resolve};
 use super::signs;
 use super::tables::{self, EVERYWHERE, LOOKING, Rule, Spec, Touch, UNLISTED};
 use super::walk::Walker;
 use crate::effect::Effect;
 use crate::finding::{Doubt, Factor, Finding, Span};
 use crate::glob;
-use crate::paths::{Act, UNKNOWN, class_of, last_part};
+use crate::paths::{Act, UNKNOWN, class_of};
 use crate::tier::{Points, Tier};
 
 /// How many commands may stand inside each other (`sudo env nice …`).
@@ -28,8 +29,6 @@ enum Matched {
     /// Also a rule about settings for the shell.
     Settings,
 }
-
-type Known = (&'static Spec, &'static [&'static Rule]);
 
 impl<'t> Walker<'t, '_, '_, '_> {
     /// Judges one command; returns what it would write to its output.
@@ -493,81 +492,7 @@ fn asks_for_help(spec: &Spec, inv: &Invocation<'_, '_>) -> bool {
         && ["--help", "--version"].iter().any(|f| inv.has(f) && !spec.values.contains(f))
 }
 
-/// Files that tell a build or package tool what to run.
-fn is_recipe(path: &str) -> bool {
-    const RECIPES: [&str; 16] = [
-        "package.json",
-        "Gemfile",
-        "composer.json",
-        "setup.py",
-        "Makefile",
-        "makefile",
-        "GNUmakefile",
-        "Rakefile",
-        "build.gradle",
-        "pom.xml",
-        "build.rs",
-        "justfile",
-        "Taskfile.yml",
-        "CMakeLists.txt",
-        "noxfile.py",
-        "gulpfile.js",
-    ];
-    path.rsplit('/').next().is_some_and(|name| RECIPES.contains(&name))
-}
-
 /// Whether a rule that asks a person holds, whatever else is written.
 fn grave(rules: &[&'static Rule], inv: &Invocation<'_, '_>, stdin: bool) -> bool {
     rules.iter().any(|r| r.tier >= Tier::Medium && inv.fits(r, stdin, true))
-}
-
-/// `/tmp/x`, `/dev/shm/x`, `~/.hidden/x`, `./.x`: no place for a program.
-fn is_odd_place(path: &str) -> bool {
-    let class = class_of(path, None);
-    let hidden =
-        path.rsplit('/').next().is_some_and(|n| n.starts_with('.') && n.len() > 2 && n != "..");
-    class.id == "temporary" || path.starts_with("/var/tmp") || hidden
-}
-
-/// Folders in which a program is what its name says.
-fn is_standard_place(path: &str) -> bool {
-    const PLACES: [&str; 12] = [
-        "/bin/",
-        "/sbin/",
-        "/usr/bin/",
-        "/usr/sbin/",
-        "/usr/local/bin/",
-        "/usr/local/sbin/",
-        "/opt/homebrew/bin/",
-        "/snap/bin/",
-        "~/.cargo/bin/",
-        "~/.local/bin/",
-        "/usr/libexec/",
-        "/opt/local/bin/",
-    ];
-    PLACES.iter().any(|place| path.starts_with(place))
-}
-
-/// The description of a program by the word that names it.
-pub(super) fn resolve(word: &str) -> Option<Known> {
-    let name = last_part(word);
-    // The shell's own words are not files.
-    if word.len() > name.len() && matches!(name, "command" | "builtin" | "exec" | "eval" | "time") {
-        return None;
-    }
-    if let Some(known) = tables::spec(name) {
-        return Some(known);
-    }
-    // `python3.11`, `gcc-12`, `Rscript.exe`, `BASH` on file systems that fold case.
-    let folded = name.to_ascii_lowercase();
-    let folded = folded.strip_suffix(".exe").unwrap_or(&folded);
-    if let Some(known) = tables::spec(folded) {
-        return Some(known);
-    }
-    let bare =
-        folded.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.').trim_end_matches('-');
-    if bare.len() < 2 || bare.len() == folded.len() {
-        return None;
-    }
-    tables::spec(bare)
 }

@@ -109,7 +109,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
             self.shared.sign(&signs::WRITE_AND_RUN, Some(span));
             return Some(self.run_speech(interpreter, &flow, span));
         }
-        super::command::resolve(module.text)?;
+        super::program::resolve(module.text)?;
         let mut inner: Vec<Arg<'t>> = inv.args.get(module.word..)?.to_vec();
         inner.first_mut()?.text = Cow::Owned(module.text.to_owned());
         Some(self.command(&inner, stdin.clone(), span))

@@ -202,7 +202,7 @@ impl<'i, 't> Invocation<'i, 't> {
     }
 
     /// Whether any of these words fits any of the patterns.
-    fn any_fits(&self, globs: &Globs, words: impl Iterator<Item = u16> + Clone) -> bool {
+    fn any_fits(&self, globs: &Globs, words: &(impl Iterator<Item = u16> + Clone)) -> bool {
         if globs.needs & !self.all_bytes != 0 {
             return false;
         }
@@ -312,7 +312,7 @@ impl<'i, 't> Invocation<'i, 't> {
     }
 
     fn fits_words(&self, rule: &Rule, rest: &[u16]) -> bool {
-        let any = |globs: &Globs| self.any_fits(globs, rest.iter().copied());
+        let any = |globs: &Globs| self.any_fits(globs, &rest.iter().copied());
         if !rule.operand.is_empty() && !any(&rule.operand) {
             return false;
         }
@@ -330,7 +330,7 @@ impl<'i, 't> Invocation<'i, 't> {
         }
         if !rule.arg.is_empty() {
             let count = u16::try_from(self.args.len()).unwrap_or(u16::MAX);
-            if !self.any_fits(&rule.arg, 1..count) {
+            if !self.any_fits(&rule.arg, &(1..count)) {
                 return false;
             }
         }

@@ -16,6 +16,7 @@ mod interpret;
 mod invocation;
 mod outline;
 mod output;
+mod program;
 mod reader;
 mod redirect;
 mod scope;

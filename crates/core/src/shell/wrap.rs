@@ -89,7 +89,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
             let Some(word) = inv.args.get(value.word).filter(|a| a.text == value.text) else {
                 continue;
             };
-            if word.is_unknown() || super::command::resolve(&word.text).is_none() {
+            if word.is_unknown() || super::program::resolve(&word.text).is_none() {
                 continue;
             }
             let other: Vec<Arg<'t>> = inv.args.get(value.word..).unwrap_or_default().to_vec();
