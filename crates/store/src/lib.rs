@@ -45,7 +45,8 @@ pub trait Store: Send + Sync + 'static {
 
     /// Lets an event happen to a request by core's state machine, with the store's own time.
     /// Durable, with votes, decision, ledger entries and announcements in one commit.
-    fn apply(&self, id: Id, event: Event, note: Note) -> impl Future<Output = Kept<Applied>> + Send;
+    fn apply(&self, id: Id, event: Event, note: Note)
+    -> impl Future<Output = Kept<Applied>> + Send;
 
     /// Waits until the request has ended, and reads it then. Ends with an error, never with a
     /// guess, when the store closes or breaks. Commits that fail for a while (a full disk) do not

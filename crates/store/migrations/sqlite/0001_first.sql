@@ -7,11 +7,12 @@ CREATE TABLE mark (
     recorded INTEGER NOT NULL,
     -- Passes that may have been answered by now: more than recorded only while a daemon runs, or
     -- after it died.
-    reserved INTEGER NOT NULL CHECK (reserved >= recorded),
-    -- Raised to see whether the disk takes anything.
-    probe INTEGER NOT NULL
+    reserved INTEGER NOT NULL CHECK (reserved >= recorded)
 ) STRICT;
-INSERT INTO mark VALUES (1, 0, 0, 0);
+INSERT INTO mark VALUES (1, 0, 0);
+
+-- Filled and emptied to see whether the disk takes anything.
+CREATE TABLE probe (bytes BLOB NOT NULL) STRICT;
 
 -- What the state machine reads and changes; small, because every change rewrites the row.
 CREATE TABLE request (

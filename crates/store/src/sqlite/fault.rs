@@ -8,12 +8,12 @@ impl From<Error> for StoreError {
     fn from(error: Error) -> StoreError {
         match error.sqlite_error_code() {
             // The schema refused: somebody tried what must not be. Only that job is lost.
-            Some(ErrorCode::ConstraintViolation) => StoreError::Corrupt(error.to_string()),
+            // Without a code it is a row that says what we never wrote.
+            Some(ErrorCode::ConstraintViolation) | None => StoreError::Corrupt(error.to_string()),
             Some(ErrorCode::TooBig | ErrorCode::TypeMismatch) => {
                 StoreError::Unfit(error.to_string())
             }
             Some(_) => StoreError::Unavailable(error.to_string()),
-            None => StoreError::Corrupt(error.to_string()),
         }
     }
 }

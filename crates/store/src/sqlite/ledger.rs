@@ -58,8 +58,11 @@ pub(super) fn write(conn: &Connection, draft: &Draft, tree: &mut Frontier) -> Ke
         return Err(corrupt("a draft lost entries"));
     }
     for (level, place, hash) in nodes {
-        conn.prepare_cached("INSERT INTO tree VALUES (?1, ?2, ?3)")?
-            .execute(params![level, signed(place)?, hash.as_bytes()])?;
+        conn.prepare_cached("INSERT INTO tree VALUES (?1, ?2, ?3)")?.execute(params![
+            level,
+            signed(place)?,
+            hash.as_bytes()
+        ])?;
     }
     for (request, place) in draft.named() {
         conn.prepare_cached("INSERT INTO story VALUES (?1, ?2)")?

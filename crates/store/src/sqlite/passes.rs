@@ -40,11 +40,11 @@ impl Passes {
     }
 
     /// Takes a pass along and says how many ride now; gives it back if there is no place.
-    pub fn board(&self, ride: Ride) -> Result<usize, Ride> {
+    pub fn board(&self, ride: Ride) -> Result<usize, Box<Ride>> {
         let mut state = self.lock();
         if state.accepted >= state.allowed {
             state.wanted = true;
-            return Err(ride);
+            return Err(Box::new(ride));
         }
         state.accepted += 1;
         state.rides.push(ride);

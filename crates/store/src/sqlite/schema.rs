@@ -15,8 +15,8 @@ pub(super) fn migrate(conn: &mut Connection) -> Result<(), OpenError> {
     let known = i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX);
     let found = number(conn, "user_version")?;
     let application = number(conn, "application_id")?;
-    let tables = conn.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
-    let fresh = application == 0 && found == 0 && 0_i64 == tables;
+    let tables: i64 = conn.query_row("SELECT count(*) FROM sqlite_schema", [], |r| r.get(0))?;
+    let fresh = (application, found, tables) == (0, 0, 0);
     if !fresh && application != APPLICATION {
         return Err(OpenError::NotOurs(format!("its mark is {application:#x}")));
     }
