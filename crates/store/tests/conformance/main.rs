@@ -1,11 +1,18 @@
 //! What every backend of the store must do; each test runs on each backend that is listed here.
 
+#[cfg(test)]
 mod durability;
+#[cfg(test)]
 mod ledger;
+#[cfg(test)]
 mod model;
+#[cfg(test)]
 mod races;
+#[cfg(test)]
 mod requests;
+#[cfg(test)]
 mod settings;
+#[cfg(test)]
 mod setup;
 
 /// Runs every named test on a backend.
@@ -19,6 +26,7 @@ macro_rules! conformance {
 }
 
 /// On SQLite.
+#[cfg(test)]
 mod sqlite {
     use super::*;
 

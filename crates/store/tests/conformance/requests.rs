@@ -142,7 +142,7 @@ pub async fn people_find_requests_page_by_page<P: Place>() {
     assert_eq!(count(Query { group: Some(group), ..Query::default() }).await, 4);
     let text = |text: &str| Query { text: Some(text.to_owned()), ..Query::default() };
     assert_eq!(count(text("NUMBER 3")).await, 1);
-    assert_eq!(count(text(&ids[0].to_string()[4..])).await, 1);
+    assert_eq!(count(text(ids[0].to_string().get(4..).unwrap())).await, 1);
     assert_eq!(count(text("%")).await, 0);
     assert_eq!(count(Query { agent: Some("x".to_owned()), ..Query::default() }).await, 0);
     assert_eq!(count(Query { state: Some(State::Denied), ..Query::default() }).await, 0);

@@ -92,7 +92,7 @@ impl Place for SqlitePlace {
 pub fn run(test: impl Future<Output = ()>) {
     let runtime = tokio::runtime::Builder::new_multi_thread();
     let runtime = { runtime }.worker_threads(4).enable_time().build().unwrap();
-    let limit = std::time::Duration::from_secs(120);
+    let limit = std::time::Duration::from_mins(2);
     runtime.block_on(async { tokio::time::timeout(limit, test).await }).expect("it hangs");
 }
 
