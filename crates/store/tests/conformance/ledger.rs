@@ -142,6 +142,10 @@ pub async fn an_entry_that_cannot_be_written_does_not_pass<P: Place>() {
         // The second time around there is room to ride.
         store.pass(pass_entry()).await.unwrap();
     }
+    let mut long = pass_entry();
+    long.facts = vec![("x".into(), Value::String("y".repeat(70_000).into()))];
+    // Wholly or not at all: the good one before it is not written either.
+    assert!(store.append(vec![pass_entry(), long]).await.is_err());
     let mut bad = note();
     bad.facts = Some("[1]".to_owned());
     let mut new = asked(1);
