@@ -8,6 +8,8 @@ mod code;
 mod commands;
 #[path = "build/crisis.rs"]
 mod crisis;
+#[path = "build/fingerprint.rs"]
+mod fingerprint;
 #[path = "build/injection.rs"]
 mod injection;
 #[path = "build/tools.rs"]
@@ -20,6 +22,7 @@ fn main() -> Result<(), String> {
     println!("cargo::rerun-if-changed=build");
     let rules = PathBuf::from("rules");
     let out = PathBuf::from(std::env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?);
+    fingerprint::generate(&rules, &out)?;
     commands::generate(&rules.join("commands"), &out)?;
     words::generate(&rules.join("words.txt"), &out)?;
     tools::generate(&rules.join("tools"), &out)?;

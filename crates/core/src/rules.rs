@@ -6,6 +6,13 @@ use crate::shell;
 use crate::shell::tables::{ASSIGNMENTS, RULES};
 use crate::tier::Tier;
 
+include!(concat!(env!("OUT_DIR"), "/fingerprint.rs"));
+
+/// One number for all rules of danger in this build: it changes when any of them does.
+pub fn fingerprint() -> &'static str {
+    FINGERPRINT
+}
+
 /// One rule with everything a person may want to know of it.
 #[derive(Debug, Clone, Copy)]
 pub struct RuleInfo {

@@ -1,0 +1,65 @@
+//! Who is who: people who answer, agents that ask, and the proofs of either.
+
+use countersign_core::canon::Digest;
+use countersign_core::time::Timestamp;
+
+/// What a person may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// Answers requests.
+    Approver,
+    /// Answers, and changes people, agents, grants.
+    Administrator,
+}
+
+/// A person who answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Person {
+    /// Unique name.
+    pub name: String,
+    /// What they may do.
+    pub role: Role,
+    /// argon2id, as a PHC string. The passphrase itself is nowhere.
+    pub passphrase: String,
+    /// Since when.
+    pub added: Timestamp,
+    /// Until when; everything they hold ends with it.
+    pub revoked: Option<Timestamp>,
+}
+
+/// An agent that asks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Agent {
+    /// Unique name.
+    pub name: String,
+    /// SHA-256 of its token, if it has one.
+    pub token: Option<Digest>,
+    /// The Unix user behind the socket, if it comes that way.
+    pub uid: Option<u32>,
+    /// Addresses that a person confirmed to be its own user's.
+    pub own_addresses: Vec<String>,
+    /// Since when.
+    pub added: Timestamp,
+    /// Until when its token is good.
+    pub expires: Option<Timestamp>,
+    /// Until when it was known at all.
+    pub revoked: Option<Timestamp>,
+}
+
+/// A person's browser session or token.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Login {
+    /// SHA-256 of the secret that is presented.
+    pub secret: Digest,
+    /// Whose.
+    pub person: String,
+    /// Through which channel it was made (`web`, `terminal`).
+    pub channel: String,
+    /// Since when.
+    pub made: Timestamp,
+    /// Until when.
+    pub expires: Timestamp,
+    /// Ended early.
+    pub ended: Option<Timestamp>,
+}
