@@ -5,6 +5,7 @@ mod cold;
 mod commands;
 mod corpus;
 mod hostile;
+mod ledger;
 mod measure;
 mod yardstick;
 
@@ -13,11 +14,12 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 benches [WHAT…] [--corpus FILE.jsonl] [--rounds N] [--repeat N] [--family TEXT]
 
-WHAT       commands, calls, hostile, cold; all of them by default.
+WHAT       commands, calls, hostile, ledger, cold; all of them by default.
            For callgrind: `count` judges every command --repeat times and prints nothing,
            `size` prints how many commands there are.
 --corpus   JSONL with a field `command` instead of the rules' own examples
---rounds   how often each command is measured (9), or processes are started (300)
+--rounds   how often each command is measured (9), rounds of ledger records are written (99), or
+           processes are started (300)
 --repeat   passes over the corpus of `count` (1)
 --family   only the hostile families whose names hold this text";
 
@@ -63,6 +65,9 @@ fn run() -> Result<(), String> {
     if wanted("hostile") {
         hostile::bench(&options.family);
     }
+    if wanted("ledger") {
+        ledger::bench(options.rounds.unwrap_or(99));
+    }
     if wanted("cold") {
         cold::bench(options.rounds.unwrap_or(300))?;
     }
@@ -80,7 +85,9 @@ fn options() -> Result<Options, String> {
             "--rounds" => options.rounds = Some(number(&value()?)?),
             "--family" => options.family = value()?,
             "--repeat" => options.repeat = number(&value()?)?,
-            "commands" | "calls" | "hostile" | "cold" | "count" | "size" => options.what.push(arg),
+            "commands" | "calls" | "hostile" | "ledger" | "cold" | "count" | "size" => {
+                options.what.push(arg);
+            }
             _ => return Err(USAGE.to_owned()),
         }
     }

@@ -1,5 +1,6 @@
 //! Canonical JSON (RFC 8785) and the digests a decision is bound to.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use crate::call::Call;
@@ -100,21 +101,36 @@ fn write(value: &Value<'_>, out: &mut Canonical) {
             }
             out.text.push(']');
         }
-        Value::Object(members) => {
-            let mut sorted: Vec<_> = members.iter().collect();
-            sorted.sort_unstable_by(|(a, _), (b, _)| utf16_order(a, b));
-            out.text.push('{');
-            for (index, (key, member)) in sorted.into_iter().enumerate() {
-                if index > 0 {
-                    out.text.push(',');
-                }
-                write_string(key, &mut out.text);
-                out.text.push(':');
-                write(member, out);
-            }
-            out.text.push('}');
-        }
+        Value::Object(members) => write_members(members, out),
     }
+}
+
+/// Adds the canonical form of an object, given by its members, to a text that has begun.
+pub(crate) fn write_members(members: &[(Cow<'_, str>, Value<'_>)], out: &mut Canonical) {
+    // What was canonical once is in order already, and needs no list of its own.
+    if members.is_sorted_by(|(a, _), (b, _)| utf16_order(a, b).is_le()) {
+        write_ordered(members.iter(), out);
+    } else {
+        let mut sorted: Vec<_> = members.iter().collect();
+        sorted.sort_unstable_by(|(a, _), (b, _)| utf16_order(a, b));
+        write_ordered(sorted.into_iter(), out);
+    }
+}
+
+fn write_ordered<'a, 'b: 'a>(
+    members: impl Iterator<Item = &'a (Cow<'b, str>, Value<'b>)>,
+    out: &mut Canonical,
+) {
+    out.text.push('{');
+    for (index, (key, member)) in members.enumerate() {
+        if index > 0 {
+            out.text.push(',');
+        }
+        write_string(key, &mut out.text);
+        out.text.push(':');
+        write(member, out);
+    }
+    out.text.push('}');
 }
 
 fn write_number(digits: &str, out: &mut Canonical) {

@@ -1,6 +1,7 @@
 //! The pure judgement of Countersign: no I/O, no clock, no randomness; same input, same output.
 
 pub mod assess;
+pub mod base64;
 pub mod batch;
 pub mod call;
 pub mod canon;
@@ -14,7 +15,9 @@ pub mod grant;
 pub mod id;
 pub mod impact;
 pub mod json;
+pub mod ledger;
 pub mod paths;
+pub mod permit;
 pub mod phrase;
 pub mod request;
 pub mod route;

@@ -56,6 +56,12 @@ impl Digest {
         &self.0
     }
 
+    /// Adds its 64 hexadecimal digits to a text: many times as fast as formatting it.
+    pub fn push_hex(&self, out: &mut String) {
+        let digit = |nibble: u8| char::from(nibble + if nibble < 10 { b'0' } else { b'a' - 10 });
+        out.extend(self.0.iter().flat_map(|&byte| [digit(byte >> 4), digit(byte & 0xF)]));
+    }
+
     /// Reads 64 lower-case hexadecimal digits: every digest has one text only.
     pub fn parse(text: &str) -> Result<Digest, DigestError> {
         if text.len() != 64 {
@@ -98,7 +104,9 @@ impl FromStr for Digest {
 
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        let mut text = String::with_capacity(64);
+        self.push_hex(&mut text);
+        f.write_str(&text)
     }
 }
 

@@ -1,0 +1,144 @@
+//! Proofs checked (RFC 9162, 2.1.3.2 and 2.1.4.2): every length and size exact.
+
+use std::fmt;
+
+use super::{Digest, MAX_SIZE, empty_root, node_hash};
+
+/// Why a proof proves nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProofError {
+    /// The tree has no such leaf, or the older tree is the larger one, or a size is absurd.
+    Size,
+    /// Too few or too many hashes for these sizes.
+    Length,
+    /// The hashes lead to another root than the older one.
+    OldRoot,
+    /// The hashes lead to another root than the one given.
+    Root,
+}
+
+/// Checks that a leaf stands at `index` of the tree with this size and root.
+pub fn verify_inclusion(
+    leaf: &Digest,
+    index: u64,
+    size: u64,
+    proof: &[Digest],
+    root: &Digest,
+) -> Result<(), ProofError> {
+    if index >= size || size > MAX_SIZE {
+        return Err(ProofError::Size);
+    }
+    let mut climb = Climb { node: index, last: size - 1 };
+    let mut hash = *leaf;
+    for sibling in proof {
+        hash = match climb.step()? {
+            Side::Left => node_hash(sibling, &hash),
+            Side::Right => node_hash(&hash, sibling),
+        };
+    }
+    if climb.last != 0 {
+        return Err(ProofError::Length);
+    }
+    if hash == *root { Ok(()) } else { Err(ProofError::Root) }
+}
+
+/// Checks that the tree of `old_size` is a prefix of the tree of `new_size`.
+///
+/// Every tree begins with the tree without leaves: from there the proof must be empty, and the
+/// older root the one that such a tree has. Trees of one size must have one root.
+pub fn verify_consistency(
+    old_size: u64,
+    old_root: &Digest,
+    new_size: u64,
+    new_root: &Digest,
+    proof: &[Digest],
+) -> Result<(), ProofError> {
+    if old_size > new_size || new_size > MAX_SIZE {
+        return Err(ProofError::Size);
+    }
+    if old_size == 0 && *old_root != empty_root() {
+        return Err(ProofError::OldRoot);
+    }
+    if old_size == new_size && old_root != new_root {
+        return Err(ProofError::Root);
+    }
+    if old_size == 0 || old_size == new_size {
+        return if proof.is_empty() { Ok(()) } else { Err(ProofError::Length) };
+    }
+    // A complete older tree is a subtree of the newer one: its root is not sent again.
+    let (first, rest) = if old_size.is_power_of_two() {
+        (old_root, proof)
+    } else {
+        proof.split_first().ok_or(ProofError::Length)?
+    };
+    let mut climb = Climb { node: old_size - 1, last: new_size - 1 };
+    climb.rise(climb.node.trailing_ones());
+    let (mut old, mut new) = (*first, *first);
+    for sibling in rest {
+        match climb.step()? {
+            Side::Left => {
+                old = node_hash(sibling, &old);
+                new = node_hash(sibling, &new);
+            }
+            Side::Right => new = node_hash(&new, sibling),
+        }
+    }
+    if climb.last != 0 {
+        return Err(ProofError::Length);
+    }
+    if old != *old_root {
+        return Err(ProofError::OldRoot);
+    }
+    if new == *new_root { Ok(()) } else { Err(ProofError::Root) }
+}
+
+/// On which side of the path its next sibling stands.
+enum Side {
+    Left,
+    Right,
+}
+
+/// The way from a node to the root; `last` is the last node on the same level.
+struct Climb {
+    node: u64,
+    last: u64,
+}
+
+impl Climb {
+    /// Takes one hash of the proof. Fails at the root: such a proof is too long.
+    fn step(&mut self) -> Result<Side, ProofError> {
+        if self.last == 0 {
+            return Err(ProofError::Length);
+        }
+        let side = if self.node & 1 == 1 || self.node == self.last {
+            // A last node without a sibling stands higher up as it is.
+            if self.node & 1 == 0 {
+                self.rise(self.node.trailing_zeros());
+            }
+            Side::Left
+        } else {
+            Side::Right
+        };
+        self.rise(1);
+        Ok(side)
+    }
+
+    /// Goes up. Zero has no set bit to stop at: then the root is reached.
+    fn rise(&mut self, levels: u32) {
+        self.node = self.node.checked_shr(levels).unwrap_or(0);
+        self.last = self.last.checked_shr(levels).unwrap_or(0);
+    }
+}
+
+impl fmt::Display for ProofError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            ProofError::Size => "the proof speaks of sizes that cannot be",
+            ProofError::Length => "the proof has too few or too many hashes for these sizes",
+            ProofError::OldRoot => "the proof does not lead to the older root",
+            ProofError::Root => "the proof does not lead to this root",
+        })
+    }
+}
+
+impl std::error::Error for ProofError {}
