@@ -10,6 +10,8 @@ mod commands;
 mod crisis;
 #[path = "build/injection.rs"]
 mod injection;
+#[path = "build/secrets.rs"]
+mod secrets;
 #[path = "build/tools.rs"]
 mod tools;
 #[path = "build/words.rs"]
@@ -25,5 +27,6 @@ fn main() -> Result<(), String> {
     tools::generate(&rules.join("tools"), &out)?;
     code::generate(&rules.join("code"), &out)?;
     injection::generate(&rules.join("injection.toml"), &out)?;
+    secrets::generate(&rules.join("secrets.toml"), &out)?;
     crisis::generate(&rules.join("crisis"), &out)
 }

@@ -14,6 +14,7 @@ pub mod impact;
 pub mod json;
 pub mod paths;
 pub mod phrase;
+pub mod redact;
 pub mod rules;
 pub mod score;
 pub mod shell;
