@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+#[path = "build/brief.rs"]
+mod brief;
 #[path = "build/code.rs"]
 mod code;
 #[path = "build/commands.rs"]
@@ -27,6 +29,7 @@ fn main() -> Result<(), String> {
     tools::generate(&rules.join("tools"), &out)?;
     code::generate(&rules.join("code"), &out)?;
     injection::generate(&rules.join("injection.toml"), &out)?;
+    brief::generate(&rules.join("brief.toml"), &out)?;
     secrets::generate(&rules.join("secrets.toml"), &out)?;
     crisis::generate(&rules.join("crisis"), &out)
 }

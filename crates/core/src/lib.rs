@@ -2,6 +2,7 @@
 
 pub mod assess;
 pub mod batch;
+pub mod brief;
 pub mod call;
 pub mod canon;
 pub mod code;
