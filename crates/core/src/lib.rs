@@ -5,6 +5,7 @@ pub mod batch;
 pub mod brief;
 pub mod call;
 pub mod canon;
+pub mod card;
 pub mod code;
 pub mod context;
 pub mod crisis;
