@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+#[path = "build/brief.rs"]
+mod brief;
 #[path = "build/code.rs"]
 mod code;
 #[path = "build/commands.rs"]
@@ -12,6 +14,8 @@ mod crisis;
 mod fingerprint;
 #[path = "build/injection.rs"]
 mod injection;
+#[path = "build/secrets.rs"]
+mod secrets;
 #[path = "build/tools.rs"]
 mod tools;
 #[path = "build/words.rs"]
@@ -28,5 +32,7 @@ fn main() -> Result<(), String> {
     tools::generate(&rules.join("tools"), &out)?;
     code::generate(&rules.join("code"), &out)?;
     injection::generate(&rules.join("injection.toml"), &out)?;
+    brief::generate(&rules.join("brief.toml"), &out)?;
+    secrets::generate(&rules.join("secrets.toml"), &out)?;
     crisis::generate(&rules.join("crisis"), &out)
 }
