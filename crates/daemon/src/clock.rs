@@ -18,10 +18,14 @@ pub struct DaemonClock {
 }
 
 impl DaemonClock {
-    /// A clock that starts no earlier than the newest time already written down.
-    pub fn starting_after(newest: Timestamp) -> DaemonClock {
-        let start = wall().max(newest.0);
-        DaemonClock { offset: AtomicI64::new(start.saturating_sub(since_boot())) }
+    /// A clock that starts with the machine's.
+    pub fn start() -> DaemonClock {
+        DaemonClock { offset: AtomicI64::new(wall().saturating_sub(since_boot())) }
+    }
+
+    /// From now on it shows no time before this one, which was written down already.
+    pub fn not_before(&self, newest: Timestamp) {
+        self.offset.fetch_max(newest.0.saturating_sub(since_boot()), Ordering::AcqRel);
     }
 
     /// How far the machine's clock stands behind, in milliseconds.
@@ -60,17 +64,19 @@ mod tests {
     #[test]
     fn it_starts_after_what_is_written_down_and_says_that_it_is_ahead() {
         let future = wall() + 3_600_000;
-        let clock = DaemonClock::starting_after(Timestamp(future));
+        let clock = DaemonClock::start();
+        clock.not_before(Timestamp(future));
         let now = clock.now();
         assert!(now.at.0 >= future && !now.settled);
         assert!(clock.behind() > 3_500_000);
-        let clock = DaemonClock::starting_after(Timestamp(0));
+        let clock = DaemonClock::start();
+        clock.not_before(Timestamp(0));
         assert!(clock.now().settled);
     }
 
     #[test]
     fn it_never_goes_back() {
-        let clock = DaemonClock::starting_after(Timestamp(0));
+        let clock = DaemonClock::start();
         let first = clock.now().at;
         clock.offset.fetch_add(10_000, Ordering::AcqRel);
         let jumped = clock.now();

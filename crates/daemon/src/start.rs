@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use countersign_core::ledger::{Entry, Kind};
+use countersign_core::ledger::entry::{Entry, Kind};
 use countersign_core::time::{Clock, Timestamp};
-use countersign_store::{Backend, Note, Person, Role, SqliteOptions, Store as _, StoreError};
+use countersign_store::{Backend, Note, OpenError, Options, Person, Role, Store as _, StoreError};
 use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -37,7 +37,10 @@ pub enum StartError {
     /// The configuration.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// The store.
+    /// The store cannot be opened.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// The store cannot be read or written.
     #[error("{0}: {1}")]
     Store(PathBuf, StoreError),
     /// The key.
@@ -83,12 +86,11 @@ impl Daemon {
     pub async fn open(config: Config, paths: Paths) -> Result<Daemon, StartError> {
         private_folder(&config.state)?;
         let store_failed = |error| StartError::Store(config.store.clone(), error);
-        let newest = Backend::newest_time(&config.store).map_err(store_failed)?;
-        let clock = Arc::new(DaemonClock::starting_after(newest));
-        let options = SqliteOptions { strict: config.strict };
+        let clock = Arc::new(DaemonClock::start());
+        let options = Options { strict: config.strict, ..Options::default() };
         let telling = Arc::clone(&clock) as Arc<dyn Clock>;
-        let store = Backend::open(&config.store, telling, options).map_err(store_failed)?;
-        let store = Arc::new(store);
+        let store = Arc::new(Backend::open(&config.store, telling, options)?);
+        clock.not_before(store.newest_time());
         let keys = Keys::open(&config.state.join("signing.key"), &config.rules.issuer)?;
         let start = Entry::new(0, Kind::Start, config.rules.hash);
         store.append(vec![start]).await.map_err(store_failed)?;

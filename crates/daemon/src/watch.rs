@@ -1,7 +1,7 @@
 //! The deadline watch: lets time pass for every open request, so that every wait ends.
 
-use std::collections::BinaryHeap;
 use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use countersign_core::time::{Clock as _, Timestamp};
 use countersign_store::{Happening, Store as _, StoreError};
 use tokio::sync::broadcast::error::RecvError;
 
-use crate::doors::Stop;
+use crate::doors::{self, Stop};
 use crate::gate::Gate;
 
 /// Everything is looked at again this often, whatever was heard.
@@ -24,9 +24,8 @@ pub async fn run(gate: Arc<Gate>, mut stop: Stop) {
     due.read_again(&gate).await;
     loop {
         let now = gate.clock().now().at;
-        let wait = due.next().map_or(SWEEP, |next| {
-            Duration::from_millis(now.until(next).0).min(SWEEP)
-        });
+        let wait =
+            due.next().map_or(SWEEP, |next| Duration::from_millis(now.until(next).0).min(SWEEP));
         tokio::select! {
             () = tokio::time::sleep(wait) => {}
             heard = happenings.recv() => match heard {
@@ -35,7 +34,7 @@ pub async fn run(gate: Arc<Gate>, mut stop: Stop) {
                 Err(RecvError::Lagged(_)) => due.read_again(&gate).await,
                 Err(RecvError::Closed) => return,
             },
-            _ = stop.wait_for(|stop| *stop) => return,
+            () = doors::stopped(&mut stop) => return,
         }
         due.let_time_pass(&gate).await;
     }
@@ -59,7 +58,9 @@ impl Due {
             Ok(pending) => {
                 self.heap = pending
                     .iter()
-                    .filter_map(|stored| Some(Reverse((stored.request.next_due()?, stored.request.id))))
+                    .filter_map(|stored| {
+                        Some(Reverse((stored.request.next_due()?, stored.request.id)))
+                    })
                     .collect();
                 self.stale = false;
             }

@@ -14,13 +14,15 @@ use std::future::Future;
 use countersign_core::canon::CallDigest;
 use countersign_core::grant::Grant;
 use countersign_core::id::Id;
-use countersign_core::ledger::Entry;
+use countersign_core::ledger::entry::Entry;
 use countersign_core::request::Event;
 
-pub use error::StoreError;
+pub use error::{OpenError, StoreError};
+pub use stub::{Backend, Options, Opened};
+pub mod stub;
 pub use people::{Agent, Login, Person, Role};
 pub use record::{
-    Applied, Attempt, Crisis, Delivery, Found, NewRequest, Note, Outgoing, Page, Query, Redeemed,
+    Applied, Attempt, AttemptResult, Crisis, Delivery, Found, NewRequest, News, Note, Outgoing, Page, Query, Redeemed,
     Slice, Stored, Submitted, TreeHead,
 };
 pub use wake::Happening;

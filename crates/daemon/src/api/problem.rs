@@ -123,9 +123,7 @@ impl From<Held> for Problem {
             )
             .with_outcome("denied"),
             Held::Unavailable(error) => Problem::from(error),
-            Held::ClockUnsettled | Held::NoChance | Held::Unwritable => {
-                unavailable(detail)
-            }
+            Held::ClockUnsettled | Held::NoChance | Held::Unwritable => unavailable(detail),
             Held::NoSuchRequest => Problem::not_found(detail),
         }
     }
@@ -147,7 +145,8 @@ impl From<StoreError> for Problem {
             StoreError::NotFound(what) => Problem::not_found(format!("there is no such {what}")),
             StoreError::Refused(refusal) => Problem::from(refusal),
             StoreError::KeyReused => Problem::conflict(error.to_string()).with_outcome("denied"),
-            StoreError::GrantOver => Problem::conflict(error.to_string()),
+            StoreError::GrantOver | StoreError::Exists(_) => Problem::conflict(error.to_string()),
+            StoreError::Unfit(_) => Problem::bad(error.to_string()).with_outcome("denied"),
             StoreError::Unavailable(_) | StoreError::Overloaded | StoreError::Closed => {
                 unavailable(format!("denied: {error}, so nothing can be recorded"))
             }

@@ -119,7 +119,8 @@ fn decided_by(by: Option<&Decider>) -> String {
 
 /// The seed's words for risk. A claim may only raise, so `low` changes nothing.
 fn claimed(word: &str) -> Result<Tier, Problem> {
-    Tier::parse(word).ok_or_else(|| Problem::bad("risk_level must be low, medium, high or critical"))
+    Tier::parse(word)
+        .ok_or_else(|| Problem::bad("risk_level must be low, medium, high or critical"))
 }
 
 /// The agent's own description: shown, but never believed, and without secrets.

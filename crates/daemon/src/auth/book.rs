@@ -131,8 +131,7 @@ impl Book {
 
 impl Pages {
     fn enter(&mut self, agent: Agent) {
-        let caller =
-            Caller { agent: agent.name, own_addresses: Arc::from(agent.own_addresses) };
+        let caller = Caller { agent: agent.name, own_addresses: Arc::from(agent.own_addresses) };
         let known = Arc::new(Known { caller, expires: agent.expires });
         if let Some(token) = agent.token {
             self.tokens.insert(token, Arc::clone(&known));

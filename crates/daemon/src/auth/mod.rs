@@ -6,7 +6,9 @@ mod passphrase;
 mod strikes;
 
 pub use book::{Book, Who};
-pub use passphrase::{check as check_passphrase, fresh as fresh_passphrase, hash as hash_passphrase};
+pub use passphrase::{
+    check as check_passphrase, fresh as fresh_passphrase, hash as hash_passphrase,
+};
 pub use strikes::Strikes;
 
 /// What agents' tokens begin with.

@@ -43,9 +43,9 @@ impl Names {
         let mut origins = headers.get_all(ORIGIN).iter();
         match (origins.next(), origins.next()) {
             (None, _) => true,
-            (Some(origin), None) => origin
-                .to_str()
-                .is_ok_and(|origin| self.origins.iter().any(|ours| ours == origin)),
+            (Some(origin), None) => {
+                origin.to_str().is_ok_and(|origin| self.origins.iter().any(|ours| ours == origin))
+            }
             (Some(_), Some(_)) => false,
         }
     }

@@ -1,6 +1,7 @@
 //! Passphrases: made of words, kept as argon2id only.
 
-use argon2::password_hash::{PasswordHash, PasswordHasher as _, PasswordVerifier as _};
+use argon2::password_hash::phc::PasswordHash;
+use argon2::password_hash::{PasswordHasher as _, PasswordVerifier as _};
 use argon2::{Algorithm, Argon2, Params, Version};
 use countersign_core::phrase;
 use zeroize::Zeroizing;

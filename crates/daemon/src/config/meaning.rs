@@ -141,17 +141,17 @@ fn judgement(written: &written::Judgement) -> Result<Policy, ConfigError> {
     let usual = Thresholds::default();
     let points = |field, value: Option<f64>, usual: Points| match value {
         None => Ok(usual),
-        Some(value) => hundredths(value, 400).map(Points).ok_or_else(|| {
-            wrong(field, format!("{value} is not between 0 and 4"))
-        }),
+        Some(value) => hundredths(value, 400)
+            .map(Points)
+            .ok_or_else(|| wrong(field, format!("{value} is not between 0 and 4"))),
     };
     let confidence = match written.low_confidence {
         None => Policy::default().low_confidence,
-        Some(value) => hundredths(value, 100)
-            .and_then(|value| u8::try_from(value).ok())
-            .ok_or_else(|| {
+        Some(value) => {
+            hundredths(value, 100).and_then(|value| u8::try_from(value).ok()).ok_or_else(|| {
                 wrong("judgement.low_confidence", format!("{value} is not between 0 and 1"))
-            })?,
+            })?
+        }
     };
     Ok(Policy {
         // What a mode lets pass is decided by the route, after the judgement.
@@ -218,7 +218,12 @@ fn times(written: &written::Times) -> Result<Times, ConfigError> {
     let longest = number("times.longest_seconds", written.longest_seconds, 600, 1..=DAY)?;
     Ok(Times {
         profile,
-        usual: seconds("times.usual_seconds", written.usual_seconds, 300.min(longest), 1..=longest)?,
+        usual: seconds(
+            "times.usual_seconds",
+            written.usual_seconds,
+            300.min(longest),
+            1..=longest,
+        )?,
         longest: Span::seconds(longest),
         medium: seconds("times.medium_climb_seconds", written.medium_climb_seconds, 60, 1..=DAY)?,
         high: seconds("times.high_climb_seconds", written.high_climb_seconds, 30, 1..=DAY)?,

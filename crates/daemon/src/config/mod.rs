@@ -1,7 +1,7 @@
 //! The configuration: what was written, turned into what it means, or refused with its place.
 
-pub mod paths;
 mod meaning;
+pub mod paths;
 mod written;
 
 #[cfg(test)]
@@ -198,9 +198,8 @@ impl Config {
 
     /// Reads the text of a file.
     pub fn read(text: &str, paths: &Paths) -> Result<Config, ConfigError> {
-        let written: written::Written = toml::from_str(text).map_err(|error| {
-            ConfigError::Written(error.to_string().trim_end().to_owned())
-        })?;
+        let written: written::Written = toml::from_str(text)
+            .map_err(|error| ConfigError::Written(error.to_string().trim_end().to_owned()))?;
         meaning::meaning(written, paths)
     }
 }

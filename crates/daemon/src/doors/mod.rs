@@ -118,7 +118,8 @@ pub async fn serve_unix(listener: UnixListener, router: Router, mut stop: Stop) 
     }
 }
 
-async fn stopped(stop: &mut Stop) {
+/// Waits until the daemon stops.
+pub async fn stopped(stop: &mut Stop) {
     // An error means that the daemon is gone: stopped as well.
     let _ = stop.wait_for(|stop| *stop).await;
 }

@@ -143,12 +143,7 @@ fn forget(times: &mut VecDeque<Timestamp>, now: Timestamp, span: Span) {
     }
 }
 
-fn full(
-    times: &VecDeque<Timestamp>,
-    most: u32,
-    now: Timestamp,
-    span: Span,
-) -> Result<(), Held> {
+fn full(times: &VecDeque<Timestamp>, most: u32, now: Timestamp, span: Span) -> Result<(), Held> {
     if times.len() < usize::try_from(most).unwrap_or(usize::MAX) {
         return Ok(());
     }

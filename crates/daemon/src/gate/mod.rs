@@ -21,7 +21,7 @@ use countersign_core::card::Card;
 use countersign_core::context::Environment;
 use countersign_core::grant::Asked;
 use countersign_core::id::Id;
-use countersign_core::ledger::{Entry, Kind};
+use countersign_core::ledger::entry::{Entry, Kind};
 use countersign_core::request::{Event, Request, Requester, Settled, State, Terms};
 use countersign_core::route::{Pass, Route, Standing, route};
 use countersign_core::time::{Clock, Span};

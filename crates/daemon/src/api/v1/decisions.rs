@@ -245,9 +245,8 @@ impl Wish {
         };
         said.finish()?;
         let minutes = minutes.filter(|minutes| (1..=LONGEST_GRANT).contains(minutes));
-        let minutes = minutes.ok_or_else(|| {
-            Problem::bad(format!("`grant.minutes` must be 1 to {LONGEST_GRANT}"))
-        })?;
+        let minutes = minutes
+            .ok_or_else(|| Problem::bad(format!("`grant.minutes` must be 1 to {LONGEST_GRANT}")))?;
         Ok(Wish { exact, session, minutes })
     }
 

@@ -177,8 +177,19 @@ pub async fn ask(
 /// The call among the members, and every other member that a call has.
 pub fn read_call<'v>(said: &Fields<'v, '_>, value: &'v Value<'_>) -> Result<Call<'v>, Problem> {
     const MEMBERS: [&str; 13] = [
-        "tool", "arguments", "command", "session", "platform", "cwd", "environment", "env",
-        "annotations", "risk_level", "claimed_risk", "claimed", "agent",
+        "tool",
+        "arguments",
+        "command",
+        "session",
+        "platform",
+        "cwd",
+        "environment",
+        "env",
+        "annotations",
+        "risk_level",
+        "claimed_risk",
+        "claimed",
+        "agent",
     ];
     for member in MEMBERS {
         said.get(member);
@@ -202,9 +213,8 @@ fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Problem> {
     let Some(key) = headers.get("idempotency-key") else { return Ok(None) };
     let key = key.to_str().ok().filter(|key| (1..=128).contains(&key.len()));
     let fits = key.filter(|key| key.bytes().all(|byte| byte.is_ascii_graphic()));
-    fits.map(|key| Some(key.to_owned())).ok_or_else(|| {
-        Problem::bad("Idempotency-Key must have 1 to 128 visible ASCII characters")
-    })
+    fits.map(|key| Some(key.to_owned()))
+        .ok_or_else(|| Problem::bad("Idempotency-Key must have 1 to 128 visible ASCII characters"))
 }
 
 fn located(api: &Api, status: StatusCode, stored: &Stored) -> Response {
