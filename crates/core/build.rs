@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+#[path = "build/brief.rs"]
+mod brief;
 #[path = "build/code.rs"]
 mod code;
 #[path = "build/commands.rs"]
@@ -10,8 +12,12 @@ mod commands;
 mod crisis;
 #[path = "build/effects.rs"]
 mod effects;
+#[path = "build/fingerprint.rs"]
+mod fingerprint;
 #[path = "build/injection.rs"]
 mod injection;
+#[path = "build/secrets.rs"]
+mod secrets;
 #[path = "build/tools.rs"]
 mod tools;
 #[path = "build/words.rs"]
@@ -22,10 +28,13 @@ fn main() -> Result<(), String> {
     println!("cargo::rerun-if-changed=build");
     let rules = PathBuf::from("rules");
     let out = PathBuf::from(std::env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?);
+    fingerprint::generate(&rules, &out)?;
     commands::generate(&rules.join("commands"), &out)?;
     words::generate(&rules.join("words.txt"), &out)?;
     tools::generate(&rules.join("tools"), &out)?;
     code::generate(&rules.join("code"), &out)?;
     injection::generate(&rules.join("injection.toml"), &out)?;
+    brief::generate(&rules.join("brief.toml"), &out)?;
+    secrets::generate(&rules.join("secrets.toml"), &out)?;
     crisis::generate(&rules.join("crisis"), &out)
 }

@@ -3,8 +3,10 @@
 pub mod assess;
 pub mod base64;
 pub mod batch;
+pub mod brief;
 pub mod call;
 pub mod canon;
+pub mod card;
 pub mod code;
 pub mod context;
 pub mod crisis;
@@ -19,6 +21,7 @@ pub mod ledger;
 pub mod paths;
 pub mod permit;
 pub mod phrase;
+pub mod redact;
 pub mod request;
 pub mod route;
 pub mod rules;

@@ -30,6 +30,13 @@ pub fn phrase(digest: &Digest) -> Phrase {
     }
 }
 
+/// One word for the last 11 bits of a number, from both lists: for passphrases, whose bits the
+/// caller draws.
+pub fn word(number: usize) -> &'static str {
+    let list = if number & 0x400 == 0 { &FIRST } else { &SECOND };
+    list.get(number & 0x3FF).copied().unwrap_or_default()
+}
+
 impl fmt::Display for Phrase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}-{}", self.first, self.second)

@@ -51,6 +51,13 @@ impl Subject {
     }
 }
 
+include!(concat!(env!("OUT_DIR"), "/fingerprint.rs"));
+
+/// One number for all rules of danger in this build: it changes when any of them does.
+pub fn fingerprint() -> &'static str {
+    FINGERPRINT
+}
+
 /// One rule with everything a person may want to know of it.
 #[derive(Debug, Clone, Copy)]
 pub struct RuleInfo {

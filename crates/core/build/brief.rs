@@ -1,0 +1,89 @@
+//! `rules/brief.toml` → the clauses of the one sentence about a call.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use serde::Deserialize;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    unknown: String,
+    clause: Vec<Clause>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Clause {
+    id: String,
+    #[serde(default)]
+    impact: String,
+    #[serde(default)]
+    effects: Vec<String>,
+    codes: Vec<String>,
+    #[serde(default)]
+    mail: bool,
+    #[serde(default)]
+    only_leads: bool,
+    say: String,
+    #[serde(default)]
+    call: String,
+    #[serde(default)]
+    says: String,
+}
+
+/// Reads the file and writes the table into `out`.
+pub fn generate(path: &Path, out: &Path) -> Result<(), String> {
+    let name = path.display();
+    let text = fs::read_to_string(path).map_err(|e| format!("{name}: {e}"))?;
+    let file: File = toml::from_str(&text).map_err(|e| format!("{name}: {e}"))?;
+    let mut source = format!("static UNKNOWN: &str = {:?};\n", file.unknown);
+    source.push_str("static CLAUSES: &[Clause] = &[\n");
+    for clause in &file.clause {
+        let said = clause.say.to_lowercase();
+        if ["safe", "harmless", "no risk"].iter().any(|word| said.contains(word)) {
+            return Err(format!("{name}: {}: no sentence may say that all is well", clause.id));
+        }
+        if clause.impact.is_empty() && clause.effects.is_empty() {
+            return Err(format!("{name}: {}: needs an impact or effects", clause.id));
+        }
+        let list = match clause.impact.as_str() {
+            "" => "Nothing",
+            "money" => "Money",
+            "recipients" => "Recipients",
+            "deletes" => "Deletes",
+            "writes" => "Writes",
+            "rows" => "Rows",
+            "services" => "Services",
+            "secrets" => "Secrets",
+            "hosts" => "Hosts",
+            "programs" => "Programs",
+            other => return Err(format!("{name}: {}: unknown impact `{other}`", clause.id)),
+        };
+        let mut effects = Vec::new();
+        for effect in &clause.effects {
+            effects.push(match effect.as_str() {
+                "crisis" => "Effect::Crisis",
+                "exec" => "Effect::Exec",
+                "net_in" => "Effect::NetIn",
+                "send" => "Effect::Send",
+                other => return Err(format!("{name}: {}: unknown effect `{other}`", clause.id)),
+            });
+        }
+        let _ = writeln!(
+            source,
+            "Clause {{ list: List::{list}, effects: &[{}], codes: &{:?}, mail: {}, \
+             only_leads: {}, say: {:?}, #[cfg(test)] call: {:?}, #[cfg(test)] says: {:?} }},",
+            effects.join(", "),
+            clause.codes,
+            clause.mail,
+            clause.only_leads,
+            clause.say,
+            clause.call,
+            clause.says
+        );
+    }
+    source.push_str("];\n");
+    fs::write(out.join("brief.rs"), source).map_err(|e| format!("brief.rs: {e}"))
+}

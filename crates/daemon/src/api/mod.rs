@@ -1,0 +1,141 @@
+//! HTTP in, the gate's words out: two routers for two doors.
+
+mod fields;
+mod health;
+mod problem;
+mod seed;
+mod v1;
+mod who;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::{get, post};
+
+use crate::auth::origin::{Names, is_a_page};
+use crate::auth::{Book, Strikes};
+use crate::gate::Gate;
+use crate::keys::Keys;
+
+pub use problem::Problem;
+
+/// What every handler needs.
+#[derive(Clone)]
+pub struct Api(Arc<Parts>);
+
+/// The parts behind the doors.
+pub struct Parts {
+    /// The gate.
+    pub gate: Arc<Gate>,
+    /// Who is who.
+    pub book: Arc<Book>,
+    /// Wrong guesses.
+    pub strikes: Strikes,
+    /// The signing key.
+    pub keys: Arc<Keys>,
+    /// The names of the agents' door.
+    pub agents_names: Names,
+    /// The names of the people's door.
+    pub people_names: Names,
+}
+
+impl Api {
+    /// Over these parts.
+    pub fn new(parts: Parts) -> Api {
+        Api(Arc::new(parts))
+    }
+}
+
+impl std::ops::Deref for Api {
+    type Target = Parts;
+
+    fn deref(&self) -> &Parts {
+        &self.0
+    }
+}
+
+/// What a handler answers.
+pub type Answered = Result<Response, Problem>;
+
+/// The agents' door: ask, read one's own, take back. Nothing in here can decide without a
+/// person's credential.
+pub fn agents(api: &Api) -> Router {
+    Router::new()
+        .route("/health", get(health::seed))
+        .route("/ready", get(health::ready))
+        .route("/confirm", post(seed::confirm))
+        .route("/pending", get(seed::pending))
+        .route("/respond", post(seed::respond))
+        .merge(v1::agents())
+        .fallback(nowhere)
+        .method_not_allowed_fallback(not_so)
+        .layer(middleware::from_fn_with_state(api.clone(), agents_check))
+        .with_state(api.clone())
+}
+
+/// The people's door.
+pub fn people(api: &Api) -> Router {
+    Router::new()
+        .route("/health", get(health::seed))
+        .route("/ready", get(health::ready))
+        .route("/pending", get(seed::pending))
+        .route("/respond", post(seed::respond))
+        .merge(v1::people())
+        .fallback(nowhere)
+        .method_not_allowed_fallback(not_so)
+        .layer(middleware::from_fn_with_state(api.clone(), people_check))
+        .with_state(api.clone())
+}
+
+async fn nowhere() -> Problem {
+    Problem::not_found("there is nothing at this address")
+}
+
+async fn not_so() -> Problem {
+    Problem::new(
+        StatusCode::METHOD_NOT_ALLOWED,
+        "method",
+        "This is not done so",
+        "this address does not take this method",
+    )
+}
+
+/// Agents are not browsers: whatever a page sends is refused before it is read.
+async fn agents_check(State(api): State<Api>, request: Request, next: Next) -> Response {
+    let unix = matches!(request.extensions().get(), Some(crate::doors::Peer::User(_)));
+    let ours = unix || api.agents_names.host_is_ours(request.headers(), request.uri());
+    if !ours || is_a_page(request.headers()) {
+        return misdirected().into_response();
+    }
+    guarded(next.run(request).await)
+}
+
+async fn people_check(State(api): State<Api>, request: Request, next: Next) -> Response {
+    let ours = api.people_names.host_is_ours(request.headers(), request.uri());
+    if !ours || !api.people_names.origin_is_ours(request.headers()) {
+        return misdirected().into_response();
+    }
+    guarded(next.run(request).await)
+}
+
+fn misdirected() -> Problem {
+    Problem::new(
+        StatusCode::MISDIRECTED_REQUEST,
+        "misdirected",
+        "This is not for you to ask here",
+        "the request was meant for another host, or comes from a web page that is not ours",
+    )
+}
+
+/// Headers that every answer has.
+fn guarded(mut response: Response) -> Response {
+    let headers = response.headers_mut();
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    response
+}

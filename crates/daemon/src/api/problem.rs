@@ -1,0 +1,200 @@
+//! Problem documents (RFC 9457): what happened to the call, why, and what to do.
+
+use axum::body::Body;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use countersign_core::request::Refusal;
+use countersign_store::StoreError;
+use serde::Serialize;
+
+use crate::auth::Stranger;
+use crate::gate::Held;
+
+/// What went wrong. Every one of these means that nothing was allowed by it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Problem {
+    /// A stable name, as a URN.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// The same for people.
+    pub title: &'static str,
+    /// The status code.
+    pub status: u16,
+    /// What happened this time.
+    pub detail: String,
+    /// What became of the call: `denied`, `unavailable`, or `none` where no call was asked about.
+    pub outcome: &'static str,
+    /// The seed's clients look here.
+    pub error: String,
+    /// When it is worth trying again, in seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retry_after: Option<u32>,
+}
+
+impl Problem {
+    /// A problem by name.
+    pub fn new(
+        status: StatusCode,
+        name: &'static str,
+        title: &'static str,
+        detail: impl Into<String>,
+    ) -> Problem {
+        let detail = detail.into();
+        Problem {
+            kind: format!("urn:countersign:problem:{name}"),
+            title,
+            status: status.as_u16(),
+            error: detail.clone(),
+            detail,
+            outcome: "none",
+            retry_after: None,
+        }
+    }
+
+    /// What the caller sent cannot be read.
+    pub fn bad(detail: impl Into<String>) -> Problem {
+        Problem::new(StatusCode::BAD_REQUEST, "bad-request", "This cannot be read", detail)
+    }
+
+    /// There is no such thing, or it is not the caller's.
+    pub fn not_found(detail: impl Into<String>) -> Problem {
+        Problem::new(StatusCode::NOT_FOUND, "not-found", "There is no such thing", detail)
+    }
+
+    /// It cannot be done as things stand.
+    pub fn conflict(detail: impl Into<String>) -> Problem {
+        Problem::new(StatusCode::CONFLICT, "conflict", "This cannot be done any more", detail)
+    }
+
+    /// Says what became of the call.
+    #[must_use]
+    pub fn with_outcome(mut self, outcome: &'static str) -> Problem {
+        self.outcome = outcome;
+        self
+    }
+}
+
+impl From<Stranger> for Problem {
+    fn from(stranger: Stranger) -> Problem {
+        let detail = stranger.to_string();
+        match stranger {
+            Stranger::Nobody | Stranger::Unknown => {
+                Problem::new(StatusCode::UNAUTHORIZED, "unauthorized", "Who are you?", detail)
+            }
+            Stranger::NotAPerson | Stranger::NotAnAdministrator => {
+                Problem::new(StatusCode::FORBIDDEN, "forbidden", "You may not do this", detail)
+            }
+            Stranger::LockedOut(seconds) => Problem {
+                retry_after: Some(seconds),
+                ..Problem::new(
+                    StatusCode::TOO_MANY_REQUESTS,
+                    "locked-out",
+                    "Too many wrong guesses",
+                    detail,
+                )
+            },
+        }
+    }
+}
+
+impl From<Held> for Problem {
+    fn from(held: Held) -> Problem {
+        let detail = held.to_string();
+        match held {
+            Held::Refused => {
+                Problem::new(StatusCode::FORBIDDEN, "refused", "The policy refuses this", detail)
+                    .with_outcome("denied")
+            }
+            Held::TooManyQuestions(seconds) => Problem {
+                retry_after: Some(seconds),
+                ..Problem::new(
+                    StatusCode::TOO_MANY_REQUESTS,
+                    "too-many-questions",
+                    "People are asked too often",
+                    detail,
+                )
+                .with_outcome("denied")
+            },
+            Held::Quarantined(_) => Problem::new(
+                StatusCode::TOO_MANY_REQUESTS,
+                "quarantined",
+                "This agent may not ask for a while",
+                detail,
+            )
+            .with_outcome("denied"),
+            Held::Unavailable(error) => Problem::from(error),
+            Held::ClockUnsettled | Held::NoChance | Held::Unwritable => unavailable(detail),
+            Held::NoSuchRequest => Problem::not_found(detail),
+        }
+    }
+}
+
+fn unavailable(detail: String) -> Problem {
+    Problem::new(
+        StatusCode::SERVICE_UNAVAILABLE,
+        "unavailable",
+        "Nothing can be approved at the moment",
+        detail,
+    )
+    .with_outcome("unavailable")
+}
+
+impl From<StoreError> for Problem {
+    fn from(error: StoreError) -> Problem {
+        match error {
+            StoreError::NotFound(what) => Problem::not_found(format!("there is no such {what}")),
+            StoreError::Refused(refusal) => Problem::from(refusal),
+            StoreError::KeyReused => Problem::conflict(error.to_string()).with_outcome("denied"),
+            StoreError::GrantOver | StoreError::Exists(_) => Problem::conflict(error.to_string()),
+            StoreError::Unfit(_) => Problem::bad(error.to_string()).with_outcome("denied"),
+            StoreError::Unavailable(_) | StoreError::Overloaded | StoreError::Closed => {
+                unavailable(format!("denied: {error}, so nothing can be recorded"))
+            }
+            // What the row really holds is for the log, not for the caller.
+            StoreError::Corrupt(_) => unavailable("denied: the store cannot be read".to_owned()),
+        }
+    }
+}
+
+impl From<Refusal> for Problem {
+    fn from(refusal: Refusal) -> Problem {
+        let detail = refusal.to_string();
+        match refusal {
+            Refusal::OwnRequest | Refusal::NotYours => {
+                Problem::new(StatusCode::FORBIDDEN, "forbidden", "You may not do this", detail)
+            }
+            Refusal::ReasonNeeded => Problem::new(
+                StatusCode::UNPROCESSABLE_ENTITY,
+                "reason-needed",
+                "A reason is needed",
+                detail,
+            ),
+            Refusal::ClockUnsettled => unavailable(detail),
+            Refusal::Ended(_)
+            | Refusal::TooLate
+            | Refusal::NotThisCall
+            | Refusal::AnsweredAlready
+            | Refusal::EditNeedsOnePerson
+            | Refusal::EditInCrisis => Problem::conflict(detail),
+        }
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let text = serde_json::to_string(&self).unwrap_or_default();
+        let mut response = Response::new(Body::from(text));
+        *response.status_mut() = status;
+        let kind = HeaderValue::from_static("application/problem+json");
+        response.headers_mut().insert(header::CONTENT_TYPE, kind);
+        if let Some(seconds) = self.retry_after {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        if status == StatusCode::UNAUTHORIZED {
+            let bearer = HeaderValue::from_static("Bearer");
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, bearer);
+        }
+        response
+    }
+}

@@ -1,0 +1,50 @@
+//! POST /v1/assess: what the gate would make of a call.
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::response::IntoResponse as _;
+use axum::routing::post;
+use countersign_core::canon::digest;
+use countersign_core::json;
+use countersign_core::phrase::phrase;
+use countersign_core::route::Route;
+use serde_json::Value;
+
+use super::requests;
+use crate::api::fields::{self, Fields};
+use crate::api::{Answered, Api, Problem, who};
+
+/// What agents may do.
+pub fn agents() -> Router<Api> {
+    Router::new().route("/v1/assess", post(assess))
+}
+
+async fn assess(State(api): State<Api>, request: Request) -> Answered {
+    let caller = who::agent(&api, &request)?;
+    let (parts, body) = request.into_parts();
+    let bytes = fields::body(&parts.headers, body).await?;
+    let value = fields::parse(&bytes)?;
+    let said = Fields::of(&value)?;
+    let mut call = requests::read_call(&said, &value)?;
+    said.finish()?;
+    let text = std::str::from_utf8(&bytes).unwrap_or_default();
+    let raw = json::member_text(text, "arguments").ok().flatten().unwrap_or(text);
+    let (seen, goes) = api.gate.assess(&mut call, &caller);
+    let digest = digest(&call, raw.as_bytes());
+    let (route, crisis) = match goes {
+        Route::Pass { .. } => ("pass", false),
+        Route::Ask { crisis } => ("ask", crisis),
+        Route::Refuse => ("refuse", false),
+    };
+    let mut record =
+        serde_json::to_value(&seen).map_err(|_| Problem::from(crate::gate::Held::Unwritable))?;
+    if let Some(members) = record.as_object_mut() {
+        members.insert("digest".to_owned(), Value::String(digest.canonical.to_string()));
+        members.insert("raw_digest".to_owned(), Value::String(digest.raw.to_string()));
+        members.insert("both_bind".to_owned(), Value::Bool(digest.both_bind));
+        members.insert("phrase".to_owned(), Value::String(phrase(&digest.canonical).to_string()));
+        members.insert("route".to_owned(), Value::String(route.to_owned()));
+        members.insert("crisis".to_owned(), Value::Bool(crisis));
+    }
+    Ok(axum::Json(record).into_response())
+}

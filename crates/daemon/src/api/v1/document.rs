@@ -1,0 +1,185 @@
+//! The request document: what agents and people read of a request.
+
+use countersign_core::assess::Assessment;
+use countersign_core::canon::CallDigest;
+use countersign_core::permit::Claims;
+use countersign_core::phrase::phrase;
+use countersign_core::request::{Choice, Decider, Decision, State};
+use countersign_core::route::Pass;
+use countersign_core::time::Timestamp;
+use countersign_store::{AttemptResult, Delivery, Stored};
+use serde_json::{Map, Value, json};
+
+use crate::gate::Passed;
+use crate::keys::Keys;
+
+/// What the agent that asked reads. The permit is only ever in this one.
+pub fn for_agent(stored: &Stored, keys: &Keys, issuer: &str, now: Timestamp) -> Value {
+    let mut document = plain(stored);
+    document.insert("permit".to_owned(), json!(permit(stored, keys, issuer, now)));
+    Value::Object(document)
+}
+
+/// What people read, with the card.
+pub fn for_people(stored: &Stored, deliveries: &[Delivery]) -> Value {
+    let mut document = for_the_list(stored);
+    let card: Value = serde_json::from_str(&stored.card).unwrap_or_default();
+    document.insert("card".to_owned(), card);
+    let deliveries: Vec<Value> = deliveries.iter().map(delivery).collect();
+    document.insert("deliveries".to_owned(), json!(deliveries));
+    Value::Object(document)
+}
+
+/// What people read in lists and events: everything but the card.
+pub fn for_the_list(stored: &Stored) -> Map<String, Value> {
+    let mut document = plain(stored);
+    let detail: Value = serde_json::from_str(&stored.detail).unwrap_or_default();
+    let description = detail.pointer("/description").or(detail.pointer("/seed/description"));
+    let votes: Vec<Value> = stored.request.votes.iter().map(|vote| json!(vote)).collect();
+    let reported: Option<Value> =
+        stored.outcome.as_deref().and_then(|text| serde_json::from_str(text).ok());
+    document.insert("description".to_owned(), json!(description));
+    document.insert("votes".to_owned(), json!(votes));
+    document.insert("policy".to_owned(), json!(stored.policy));
+    document.insert("redeemed".to_owned(), json!(stored.redeemed));
+    document.insert("reported".to_owned(), json!(reported));
+    document
+}
+
+/// A call that nobody was asked about and of which only a ledger line is kept.
+pub fn passed(passed: &Passed, agent: &str, session: Option<&str>, now: Timestamp) -> Value {
+    let seen = &passed.assessment;
+    let mut document = judged(seen, &passed.digest);
+    let decision = json!({
+        "result": "approved",
+        "by": { "kind": "policy" },
+        "channel": "",
+        "reason": "",
+        "at": now,
+    });
+    let rest = json!({
+        "id": null, "state": "approved", "decision": decision, "brief": null,
+        "agent": agent, "session": session.unwrap_or_default(), "group": null, "crisis": false,
+        "created": now, "deadline": now, "rung": "first",
+        "quorum": { "approve": 0, "deny": 0 }, "approvals": 0,
+        "permit": null, "permit_until": null, "edited_arguments": null,
+        "observed": passed.why == Pass::Watching,
+    });
+    if let Value::Object(rest) = rest {
+        document.extend(rest);
+    }
+    Value::Object(document)
+}
+
+/// The judgement's part of a document.
+fn judged(seen: &Assessment, digest: &CallDigest) -> Map<String, Value> {
+    let part = json!({
+        "tool": seen.tool, "tier": seen.tier, "points": seen.points, "risk": seen.risk,
+        "confidence": seen.confidence, "phrase": phrase(&digest.canonical),
+        "digest": digest.canonical, "raw_digest": digest.raw, "both_bind": digest.both_bind,
+    });
+    if let Value::Object(part) = part { part } else { Map::new() }
+}
+
+fn plain(stored: &Stored) -> Map<String, Value> {
+    let request = &stored.request;
+    let card: Value = serde_json::from_str(&stored.card).unwrap_or_default();
+    let edited: Option<Value> =
+        stored.edited.as_deref().and_then(|text| serde_json::from_str(text).ok());
+    let said_yes = |choice: &Choice| *choice == Choice::Approve;
+    let approvals = request.votes.iter().filter(|vote| said_yes(&vote.choice)).count();
+    let document = json!({
+        "id": request.id,
+        "state": request.state,
+        "decision": request.decision.as_ref().map(decision),
+        "tool": stored.tool,
+        "brief": stored.brief,
+        "tier": request.tier,
+        "points": card.get("points"),
+        "risk": card.get("risk"),
+        "confidence": card.get("confidence"),
+        "phrase": phrase(&request.digest.canonical),
+        "digest": request.digest.canonical,
+        "raw_digest": request.digest.raw,
+        "both_bind": request.digest.both_bind,
+        "agent": request.requester.name(),
+        "session": stored.session,
+        "group": stored.group,
+        "crisis": request.crisis,
+        "created": request.plan.created,
+        "deadline": request.plan.deadline,
+        "rung": request.rung,
+        "quorum": request.quorum,
+        "approvals": approvals,
+        "permit_until": stored.permit_until,
+        "edited_arguments": edited,
+        "observed": false,
+    });
+    if let Value::Object(document) = document { document } else { Map::new() }
+}
+
+fn decision(decision: &Decision) -> Value {
+    let by = match &decision.by {
+        Decider::People(people) => json!({ "kind": "people", "people": people }),
+        Decider::Deadline => json!({ "kind": "deadline" }),
+        Decider::Requester => json!({ "kind": "agent" }),
+        Decider::Policy => json!({ "kind": "policy" }),
+        Decider::Grant(id) => json!({ "kind": "grant", "grant": id }),
+    };
+    json!({
+        "result": decision.state,
+        "by": by,
+        "channel": decision.channel,
+        "reason": decision.reason,
+        "at": decision.at,
+    })
+}
+
+fn delivery(delivery: &Delivery) -> Value {
+    let (state, detail) = match &delivery.result {
+        AttemptResult::Arrived(name) => ("arrived", name.as_str()),
+        AttemptResult::Again(error, _) => ("trying", error.as_str()),
+        AttemptResult::Failed(error) => ("failed", error.as_str()),
+    };
+    json!({
+        "channel": delivery.channel, "state": state, "detail": detail,
+        "attempts": delivery.attempts, "at": delivery.at,
+    })
+}
+
+/// The permit of an approved request, while it can be used. It is made of what is kept, so it is
+/// the same each time, and there is never a second one.
+pub fn permit(stored: &Stored, keys: &Keys, issuer: &str, now: Timestamp) -> Option<String> {
+    let request = &stored.request;
+    let decision = request.decision.as_ref()?;
+    let until = stored.permit_until?;
+    if request.state != State::Approved || now >= until || stored.redeemed.is_some() {
+        return None;
+    }
+    let (decided_by, grant) = match &decision.by {
+        Decider::People(people) => (people.join(","), None),
+        Decider::Grant(id) => ("grant".to_owned(), Some(id.to_string())),
+        Decider::Policy => ("policy".to_owned(), None),
+        Decider::Deadline | Decider::Requester => return None,
+    };
+    let claims = Claims {
+        iss: issuer.to_owned(),
+        iat: decision.at.seconds(),
+        exp: until.seconds(),
+        jti: request.id.to_string(),
+        sub: request.requester.name().to_owned(),
+        aud: None,
+        request: request.id.to_string(),
+        tool: stored.tool.clone(),
+        digest: decision.digest.canonical,
+        raw_digest: decision.digest.raw,
+        both_bind: decision.digest.both_bind,
+        session: Some(stored.session.clone()).filter(|session| !session.is_empty()),
+        policy: stored.policy,
+        tier: request.tier,
+        decided_by,
+        channel: decision.channel.clone(),
+        grant,
+    };
+    keys.permit(&claims).ok()
+}

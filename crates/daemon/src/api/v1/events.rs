@@ -1,0 +1,15 @@
+//! What happens as it happens: server-sent events.
+
+use axum::Router;
+
+use crate::api::Api;
+
+/// What agents may do.
+pub fn agents() -> Router<Api> {
+    Router::new()
+}
+
+/// What people may do.
+pub fn people() -> Router<Api> {
+    Router::new()
+}

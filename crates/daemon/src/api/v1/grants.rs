@@ -1,0 +1,10 @@
+//! Grants: given, listed, taken back.
+
+use axum::Router;
+
+use crate::api::Api;
+
+/// What people may do.
+pub fn people() -> Router<Api> {
+    Router::new()
+}

@@ -1,0 +1,10 @@
+//! Logging in and out.
+
+use axum::Router;
+
+use crate::api::Api;
+
+/// What people may do.
+pub fn people() -> Router<Api> {
+    Router::new()
+}

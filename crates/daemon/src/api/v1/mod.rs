@@ -1,0 +1,54 @@
+//! The v1 API: one file for each thing that can be asked about.
+
+use axum::Router;
+
+use super::Api;
+
+mod agents;
+mod assess;
+mod authzen;
+mod batches;
+mod crises;
+mod decisions;
+mod document;
+mod events;
+mod grants;
+mod ledger;
+mod login;
+mod metrics;
+mod openapi;
+mod people;
+mod permits;
+mod requests;
+mod screen;
+mod stats;
+
+/// What agents may do.
+pub fn agents() -> Router<Api> {
+    Router::new()
+        .merge(assess::agents())
+        .merge(authzen::agents())
+        .merge(batches::agents())
+        .merge(events::agents())
+        .merge(openapi::agents())
+        .merge(permits::agents())
+        .merge(requests::agents())
+        .merge(screen::agents())
+}
+
+/// What people may do.
+pub fn people() -> Router<Api> {
+    Router::new()
+        .merge(agents::people())
+        .merge(crises::people())
+        .merge(decisions::people())
+        .merge(events::people())
+        .merge(grants::people())
+        .merge(ledger::people())
+        .merge(login::people())
+        .merge(metrics::people())
+        .merge(openapi::people())
+        .merge(people::people())
+        .merge(requests::people())
+        .merge(stats::people())
+}

@@ -1,0 +1,37 @@
+//! Who is who: agents by token or socket, people by passphrase and login. No claim counts.
+
+mod book;
+pub mod origin;
+mod passphrase;
+mod strikes;
+
+pub use book::{Book, Who};
+pub use passphrase::{
+    check as check_passphrase, fresh as fresh_passphrase, hash as hash_passphrase,
+};
+pub use strikes::Strikes;
+
+/// What agents' tokens begin with.
+pub const AGENT_TOKEN: &str = "csa_";
+/// What people's tokens begin with.
+pub const PERSON_TOKEN: &str = "csp_";
+
+/// Why somebody is not let in. Nothing more is said to who knocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Stranger {
+    /// No credential.
+    #[error("a credential is needed")]
+    Nobody,
+    /// One that is unknown, has ended or was revoked.
+    #[error("this credential is unknown or has ended")]
+    Unknown,
+    /// The right kind of door, the wrong kind of credential.
+    #[error("this needs a person's credential; agents cannot answer")]
+    NotAPerson,
+    /// A person, but without the right to this.
+    #[error("this needs an administrator")]
+    NotAnAdministrator,
+    /// Too many wrong guesses.
+    #[error("too many wrong guesses; try again in {0} s")]
+    LockedOut(u32),
+}

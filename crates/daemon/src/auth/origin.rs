@@ -1,0 +1,57 @@
+//! Whether a request comes from where it may: Host and Origin allow-lists against web pages.
+
+use axum::http::header::{HOST, ORIGIN};
+use axum::http::{HeaderMap, HeaderName, Uri};
+
+const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+
+/// The names under which a door is reached.
+#[derive(Debug, Clone)]
+pub struct Names {
+    hosts: Vec<String>,
+    origins: Vec<String>,
+}
+
+impl Names {
+    /// Loopback names with the port, and what the operator adds (`https://` names).
+    pub fn new(port: u16, further: &[String]) -> Names {
+        let local = ["127.0.0.1", "localhost", "[::1]"].map(|name| format!("{name}:{port}"));
+        let mut origins: Vec<String> = local.iter().map(|host| format!("http://{host}")).collect();
+        let mut hosts = local.to_vec();
+        for name in further {
+            hosts.push(name.to_ascii_lowercase());
+            origins.push(format!("https://{}", name.to_ascii_lowercase()));
+        }
+        Names { hosts, origins }
+    }
+
+    /// Whether the request was meant for us. Missing, doubled and foreign hosts are refused:
+    /// a web page can make its own name point at this machine.
+    pub fn host_is_ours(&self, headers: &HeaderMap, uri: &Uri) -> bool {
+        let mut hosts = headers.get_all(HOST).iter();
+        let (Some(host), None) = (hosts.next(), hosts.next()) else { return false };
+        let ours = |host: &str| self.hosts.iter().any(|name| name.eq_ignore_ascii_case(host));
+        host.to_str().is_ok_and(ours) && uri.authority().is_none_or(|named| ours(named.as_str()))
+    }
+
+    /// Whether the page that asks is ours, or no page asks at all.
+    pub fn origin_is_ours(&self, headers: &HeaderMap) -> bool {
+        let site = headers.get(FETCH_SITE).map(|site| site.to_str().unwrap_or("cross-site"));
+        if !matches!(site, None | Some("same-origin" | "none")) {
+            return false;
+        }
+        let mut origins = headers.get_all(ORIGIN).iter();
+        match (origins.next(), origins.next()) {
+            (None, _) => true,
+            (Some(origin), None) => {
+                origin.to_str().is_ok_and(|origin| self.origins.iter().any(|ours| ours == origin))
+            }
+            (Some(_), Some(_)) => false,
+        }
+    }
+}
+
+/// Whether a browser asks: agents are not browsers.
+pub fn is_a_page(headers: &HeaderMap) -> bool {
+    headers.contains_key(ORIGIN) || headers.contains_key(FETCH_SITE)
+}

@@ -1,0 +1,86 @@
+//! The one clock: time that never goes back, and knows when the machine's own clock does.
+
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use countersign_core::time::{Clock, Moment, Timestamp};
+use rustix::time::{ClockId, clock_gettime};
+
+/// How far the machine's clock may stand behind before nothing is approved any more.
+const TOLERATED: i64 = 5_000;
+
+/// Time for the whole daemon. It follows the machine's clock forwards (that can only end things
+/// sooner) and never backwards: from there on it counts by itself, and says that it does.
+#[derive(Debug)]
+pub struct DaemonClock {
+    /// What to add to the time since the machine started.
+    offset: AtomicI64,
+}
+
+impl DaemonClock {
+    /// A clock that starts with the machine's.
+    pub fn start() -> DaemonClock {
+        DaemonClock { offset: AtomicI64::new(wall().saturating_sub(since_boot())) }
+    }
+
+    /// From now on it shows no time before this one, which was written down already.
+    pub fn not_before(&self, newest: Timestamp) {
+        self.offset.fetch_max(newest.0.saturating_sub(since_boot()), Ordering::AcqRel);
+    }
+
+    /// How far the machine's clock stands behind, in milliseconds.
+    pub fn behind(&self) -> i64 {
+        self.now().at.0.saturating_sub(wall())
+    }
+}
+
+impl Clock for DaemonClock {
+    fn now(&self) -> Moment {
+        let (since, wall) = (since_boot(), wall());
+        let ahead = wall.saturating_sub(since);
+        let offset = self.offset.fetch_max(ahead, Ordering::AcqRel).max(ahead);
+        let at = since.saturating_add(offset);
+        Moment { at: Timestamp(at), settled: wall >= at.saturating_sub(TOLERATED) }
+    }
+}
+
+/// The machine's clock, which anybody with the rights may set.
+#[expect(clippy::disallowed_methods, reason = "this is the one clock that reads it")]
+fn wall() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// Milliseconds since the machine started, sleep included: nobody can set this.
+fn since_boot() -> i64 {
+    let time = clock_gettime(ClockId::Boottime);
+    time.tv_sec.saturating_mul(1000).saturating_add(time.tv_nsec / 1_000_000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_starts_after_what_is_written_down_and_says_that_it_is_ahead() {
+        let future = wall() + 3_600_000;
+        let clock = DaemonClock::start();
+        clock.not_before(Timestamp(future));
+        let now = clock.now();
+        assert!(now.at.0 >= future && !now.settled);
+        assert!(clock.behind() > 3_500_000);
+        let clock = DaemonClock::start();
+        clock.not_before(Timestamp(0));
+        assert!(clock.now().settled);
+    }
+
+    #[test]
+    fn it_never_goes_back() {
+        let clock = DaemonClock::start();
+        let first = clock.now().at;
+        clock.offset.fetch_add(10_000, Ordering::AcqRel);
+        let jumped = clock.now();
+        assert!(jumped.at.0 >= first.0 + 10_000 && !jumped.settled);
+        assert!(clock.now().at >= jumped.at);
+    }
+}

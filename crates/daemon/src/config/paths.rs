@@ -1,0 +1,47 @@
+//! Where things lie: the XDG folders, or what the operator names.
+
+use std::path::PathBuf;
+
+/// The folders of one installation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Paths {
+    /// The configuration file.
+    pub config: PathBuf,
+    /// The folder of the store and the keys.
+    pub state: PathBuf,
+    /// The folder of the socket.
+    pub runtime: PathBuf,
+}
+
+/// Variables of the environment, read once at the door.
+pub trait Variables {
+    /// One variable, if it is set and not empty.
+    fn get(&self, name: &str) -> Option<String>;
+}
+
+impl Paths {
+    /// By the XDG rules; `COUNTERSIGN_CONFIG` and `COUNTERSIGN_STATE` come first.
+    pub fn from_environment(variables: &impl Variables) -> Paths {
+        let folder = |name: &str, below_home: &str| {
+            variables.get(name).map(PathBuf::from).filter(|path| path.is_absolute()).unwrap_or_else(
+                || {
+                    let home = variables.get("HOME").map_or_else(|| "/".into(), PathBuf::from);
+                    home.join(below_home)
+                },
+            )
+        };
+        let named = |name: &str| variables.get(name).map(PathBuf::from);
+        let state = named("COUNTERSIGN_STATE")
+            .unwrap_or_else(|| folder("XDG_STATE_HOME", ".local/state").join("countersign"));
+        let config = named("COUNTERSIGN_CONFIG").unwrap_or_else(|| {
+            folder("XDG_CONFIG_HOME", ".config").join("countersign/countersign.toml")
+        });
+        // Without a runtime folder the socket lies with the state, which is ours alone.
+        let runtime = variables
+            .get("XDG_RUNTIME_DIR")
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute() && variables.get("COUNTERSIGN_STATE").is_none())
+            .map_or_else(|| state.clone(), |folder| folder.join("countersign"));
+        Paths { config, state, runtime }
+    }
+}

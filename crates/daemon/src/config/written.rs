@@ -1,0 +1,145 @@
+//! `countersign.toml` as it is written: every field optional, unknown ones refused.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+/// The whole file.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Written {
+    pub mode: Option<String>,
+    pub doors: Doors,
+    pub times: Times,
+    pub judgement: Judgement,
+    pub quorum: Quorum,
+    pub flood: Flood,
+    pub permits: Permits,
+    pub store: Store,
+    pub ledger: Ledger,
+    pub crisis: Crisis,
+    pub whitelist: Whitelist,
+    pub ladder: Ladder,
+    pub channels: BTreeMap<String, toml::Table>,
+    pub log: Log,
+}
+
+/// Where agents and people come in.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Doors {
+    pub agents: Option<String>,
+    pub people: Option<String>,
+    pub socket: Option<String>,
+    pub socket_mode: Option<String>,
+    pub hosts: Vec<String>,
+    pub seed_without_token: Option<bool>,
+    pub respond_at_agents_door: Option<bool>,
+}
+
+/// How long things wait.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Times {
+    pub profile: Option<String>,
+    pub usual_seconds: Option<u32>,
+    pub longest_seconds: Option<u32>,
+    pub medium_climb_seconds: Option<u32>,
+    pub high_climb_seconds: Option<u32>,
+    pub critical_climb_seconds: Option<u32>,
+}
+
+/// How calls are judged.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Judgement {
+    pub low_confidence: Option<f64>,
+    pub environment: Option<String>,
+    pub api_threshold: Option<f64>,
+    pub telegram_threshold: Option<f64>,
+    pub discord_threshold: Option<f64>,
+    pub cli_threshold: Option<f64>,
+}
+
+/// How many people it takes.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Quorum {
+    pub medium: Option<u8>,
+    pub high: Option<u8>,
+    pub critical: Option<u8>,
+    pub crisis: Option<u8>,
+    pub deny: Option<u8>,
+}
+
+/// How people are kept from being flooded.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Flood {
+    pub open_per_agent: Option<u32>,
+    pub asks_per_minute: Option<u32>,
+    pub asks_per_hour: Option<u32>,
+    pub denials: Option<u32>,
+    pub within_minutes: Option<u32>,
+    pub quarantine_minutes: Option<u32>,
+}
+
+/// Permits.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Permits {
+    pub seconds: Option<u32>,
+    pub issuer: Option<String>,
+}
+
+/// The store.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Store {
+    pub path: Option<String>,
+    pub strict: Option<bool>,
+}
+
+/// The ledger and its witnesses.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Ledger {
+    pub checkpoint_seconds: Option<u32>,
+    pub witness_file: Option<String>,
+    pub witness_webhook: Option<String>,
+    pub witness_git: Option<String>,
+}
+
+/// The crisis card.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Crisis {
+    pub country: Option<String>,
+    pub preset: Option<String>,
+}
+
+/// The seed's whitelist file.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Whitelist {
+    pub file: Option<String>,
+}
+
+/// Which channels stand on which rung.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Ladder {
+    pub first: Option<Vec<String>>,
+    pub next: Vec<String>,
+    pub administrators: Vec<String>,
+    pub emergency: Vec<String>,
+}
+
+/// What is logged.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Log {
+    pub level: Option<String>,
+    pub format: Option<String>,
+    pub otlp: Option<String>,
+}

@@ -1,0 +1,91 @@
+//! What the gate answers, and why a call is held.
+
+use std::borrow::Cow;
+
+use countersign_core::assess::Assessment;
+use countersign_core::canon::CallDigest;
+use countersign_core::json::Value;
+use countersign_core::route::Pass;
+use countersign_core::time::Timestamp;
+use countersign_store::{StoreError, Stored};
+
+/// What the gate answers.
+#[derive(Debug)]
+pub enum Answer {
+    /// It may run; nobody had to be asked.
+    Passed(Box<Passed>),
+    /// It is kept: pending, or decided already. Only `approved` means that it may run.
+    Kept(Box<Stored>),
+}
+
+/// A call that nobody had to be asked about.
+#[derive(Debug)]
+pub struct Passed {
+    /// Its judgement.
+    pub assessment: Assessment,
+    /// Its digests.
+    pub digest: CallDigest,
+    /// Why.
+    pub why: Pass,
+}
+
+/// Why a call is held: it does not run.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Held {
+    /// The policy refuses it.
+    #[error("denied: the policy refuses this call")]
+    Refused,
+    /// This agent has too many questions open, or asks too fast.
+    #[error("denied: too many questions at once; ask again in {0} s")]
+    TooManyQuestions(u32),
+    /// People said no too often; the agent may ask nothing for a while.
+    #[error("denied: after several denials this agent may not ask until {0}")]
+    Quarantined(Timestamp),
+    /// The store does not keep it.
+    #[error("denied: {0}, so nothing can be recorded")]
+    Unavailable(StoreError),
+    /// The machine's clock went back.
+    #[error("denied: this machine's clock went back, so nothing is approved until it catches up")]
+    ClockUnsettled,
+    /// The machine gives no randomness.
+    #[error("denied: this machine gives no randomness")]
+    NoChance,
+    /// The card could not be written.
+    #[error("denied: the call could not be written down")]
+    Unwritable,
+    /// There is no such request.
+    #[error("there is no such request")]
+    NoSuchRequest,
+}
+
+impl From<StoreError> for Held {
+    fn from(error: StoreError) -> Held {
+        Held::Unavailable(error)
+    }
+}
+
+/// What the ledger keeps of a pass: no text of the call, only how it was judged.
+pub fn pass_facts(seen: &Assessment, why: Pass) -> Vec<(Cow<'static, str>, Value<'static>)> {
+    let text = |text: &str| Value::String(Cow::Owned(text.to_owned()));
+    let mut facts = vec![
+        (Cow::Borrowed("tier"), text(seen.tier.label())),
+        (Cow::Borrowed("tool"), text(&seen.tool)),
+    ];
+    if why == Pass::Watching {
+        facts.push((Cow::Borrowed("would_ask"), Value::Bool(true)));
+    }
+    facts
+}
+
+/// What the ledger keeps of a judgement: tier, points and the codes of the reasons.
+pub fn facts(seen: &Assessment) -> String {
+    let codes: Vec<&str> = seen.reasons.iter().take(16).map(|reason| &*reason.code).collect();
+    let facts = serde_json::json!({
+        "tier": seen.tier.label(),
+        "points": seen.points,
+        "confidence": seen.confidence,
+        "tool": seen.tool,
+        "reasons": codes,
+    });
+    facts.to_string()
+}

@@ -1,0 +1,322 @@
+//! The gate: the one path a call takes, from the agent's question to what it may do.
+//!
+//! submit → assess → route → grants → flood → persist → (courier announces) → wait → decide →
+//! persist → permit → outcome. Whatever fails on the way ends in [`Held`]: the call does not run.
+
+mod answer;
+mod crisis;
+mod flood;
+mod grants;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use countersign_core::assess::{Assessment, assess};
+use countersign_core::call::Call;
+use countersign_core::canon::{CallDigest, digest};
+use countersign_core::card::Card;
+use countersign_core::context::Environment;
+use countersign_core::grant::Asked;
+use countersign_core::id::Id;
+use countersign_core::ledger::entry::{Entry, Kind};
+use countersign_core::request::{Event, Request, Requester, Settled, State, Terms};
+use countersign_core::route::{Pass, Route, Standing, route};
+use countersign_core::time::{Clock, Span};
+use countersign_store::{Applied, Backend, NewRequest, Note, Redeemed, Store, StoreError};
+use countersign_store::{Stored, Submitted};
+
+use crate::chance;
+use crate::clock::DaemonClock;
+use crate::config::Rules;
+
+pub use answer::{Answer, Held, Passed};
+pub use crisis::Crises;
+pub use flood::FloodGate;
+pub use grants::Grants;
+
+/// An agent, as it proved to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Caller {
+    /// Its name.
+    pub agent: String,
+    /// Addresses that people confirmed to be its own user's.
+    pub own_addresses: Arc<[String]>,
+}
+
+/// A question to the gate.
+#[derive(Debug)]
+pub struct Question<'a> {
+    /// The call, as the agent described it.
+    pub call: Call<'a>,
+    /// Its arguments as they came.
+    pub raw: &'a [u8],
+    /// How long the agent is ready to wait.
+    pub time: Option<Span>,
+    /// Its idempotency key.
+    pub key: Option<String>,
+    /// The batch it belongs to.
+    pub group: Option<Id>,
+    /// Whether it needs a permit even if nobody has to be asked.
+    pub permit: bool,
+    /// What the surface that asked needs again, as JSON; free of secrets.
+    pub detail: String,
+}
+
+/// The gate.
+pub struct Gate {
+    store: Arc<Backend>,
+    clock: Arc<DaemonClock>,
+    rules: RwLock<Arc<Rules>>,
+    crises: Crises,
+    grants: Grants,
+    flood: FloodGate,
+}
+
+impl Gate {
+    /// A gate over an open store, with what the store remembers.
+    pub async fn open(
+        store: Arc<Backend>,
+        clock: Arc<DaemonClock>,
+        rules: Rules,
+    ) -> Result<Gate, StoreError> {
+        let crises = Crises::new(store.crises().await?);
+        let grants = Grants::new(store.grants(false).await?, rules.whitelist.as_deref());
+        let flood = FloodGate::new(store.pending().await?);
+        let rules = RwLock::new(Arc::new(rules));
+        Ok(Gate { store, clock, rules, crises, grants, flood })
+    }
+
+    /// The rules in force.
+    pub fn rules(&self) -> Arc<Rules> {
+        Arc::clone(&self.rules.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Puts other rules in force, once that is written down.
+    pub async fn change_rules(&self, rules: Rules) -> Result<(), StoreError> {
+        let entry = Entry::new(0, Kind::Config, rules.hash);
+        self.store.append(vec![entry]).await?;
+        self.grants.read_whitelist(rules.whitelist.as_deref());
+        *self.rules.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(rules);
+        Ok(())
+    }
+
+    /// What the rules make of a call, without asking anybody.
+    pub fn assess(&self, call: &mut Call<'_>, caller: &Caller) -> (Assessment, Route) {
+        let rules = self.rules();
+        self.judge(&rules, call, caller)
+    }
+
+    fn judge(&self, rules: &Rules, call: &mut Call<'_>, caller: &Caller) -> (Assessment, Route) {
+        // Who asks is who proved it; where it runs may only be claimed for the worse.
+        call.agent = Some(caller.agent.clone().into());
+        if call.context.environment != Environment::Production {
+            call.context.environment = rules.environment;
+        }
+        let seen = assess(call, &rules.judgement);
+        let crisis = self.crises.holds(&caller.agent, call.session.as_deref());
+        let goes = route(&seen, Standing { mode: rules.mode, crisis });
+        (seen, goes)
+    }
+
+    /// The one path: from a question to an answer, or to a request that waits for one.
+    pub async fn submit(&self, mut asks: Question<'_>, caller: &Caller) -> Result<Answer, Held> {
+        let rules = self.rules();
+        let (seen, goes) = self.judge(&rules, &mut asks.call, caller);
+        let digest = digest(&asks.call, asks.raw);
+        let needs_row = asks.permit || asks.key.is_some();
+        match goes {
+            Route::Pass { why } if !needs_row => self.pass(&rules, &asks, seen, digest, why).await,
+            Route::Pass { .. } => {
+                let settled = Some(Settled::Policy);
+                self.keep(&rules, &asks, caller, (&seen, digest, false), settled).await
+            }
+            Route::Refuse => Err(Held::Refused),
+            Route::Ask { crisis } => self.ask(&rules, &asks, caller, (&seen, digest, crisis)).await,
+        }
+    }
+
+    /// Nobody has to be asked: written down with the next commit.
+    async fn pass(
+        &self,
+        rules: &Rules,
+        asks: &Question<'_>,
+        seen: Assessment,
+        digest: CallDigest,
+        why: Pass,
+    ) -> Result<Answer, Held> {
+        let mut entry = Entry::new(0, Kind::Pass, rules.hash);
+        entry.agent = asks.call.agent.clone().map(|agent| agent.into_owned().into());
+        entry.session = asks.call.session.clone().map(|session| session.into_owned().into());
+        entry.digest = Some(digest.canonical);
+        entry.facts = answer::pass_facts(&seen, why);
+        self.store.pass(entry).await?;
+        Ok(Answer::Passed(Box::new(Passed { assessment: seen, digest, why })))
+    }
+
+    async fn ask(
+        &self,
+        rules: &Rules,
+        asks: &Question<'_>,
+        caller: &Caller,
+        judged: (&Assessment, CallDigest, bool),
+    ) -> Result<Answer, Held> {
+        let (seen, digest, crisis) = judged;
+        let session = asks.call.session.as_deref().unwrap_or_default();
+        if !crisis {
+            let asked = Asked {
+                agent: &caller.agent,
+                session,
+                own_addresses: &caller.own_addresses,
+                digest: &digest,
+                assessment: seen,
+                crisis,
+            };
+            // A grant may be used up by another call in between: then the next one is tried.
+            for grant in self.grants.covering(&asked, self.clock.now()) {
+                let settled = Some(Settled::Grant(grant));
+                match self.keep(rules, asks, caller, judged, settled).await {
+                    Err(Held::Unavailable(StoreError::GrantOver)) => self.grants.drop(grant),
+                    kept => return kept,
+                }
+            }
+        }
+        // The same question that is open already is joined, not asked twice.
+        if let Some(open) = self.flood.same(&caller.agent, session, &digest)
+            && asks.key.is_none()
+            && let Some(stored) = self.store.request(open).await?
+            && !stored.request.state.has_ended()
+        {
+            return Ok(Answer::Kept(Box::new(stored)));
+        }
+        self.flood.may_ask(&rules.flood, &caller.agent, crisis, self.clock.now().at)?;
+        self.keep(rules, asks, caller, judged, None).await
+    }
+
+    /// Makes it durable: pending, or settled by the judgement or a grant.
+    async fn keep(
+        &self,
+        rules: &Rules,
+        asks: &Question<'_>,
+        caller: &Caller,
+        judged: (&Assessment, CallDigest, bool),
+        settled: Option<Settled>,
+    ) -> Result<Answer, Held> {
+        let (seen, digest, crisis) = judged;
+        let now = self.clock.now();
+        if settled.is_some() && !now.settled {
+            return Err(Held::ClockUnsettled);
+        }
+        let terms = Terms { tier: seen.tier, crisis, quorum: rules.quorum.of(seen.tier, crisis) };
+        let plan = rules.times.plan(now.at, seen.tier, crisis, asks.time);
+        let id = chance::id(now.at).map_err(|_| Held::NoChance)?;
+        let requester = Requester::Agent(caller.agent.clone());
+        let mut request = Request::new(id, requester, digest, terms, plan);
+        if let Some(settled) = settled {
+            request = request.settled(settled, now.at);
+        }
+        let card = if crisis {
+            Card::minimal(&asks.call, seen, &digest)
+        } else {
+            Card::new(&asks.call, seen, &digest)
+        };
+        let new = NewRequest {
+            request,
+            tool: seen.tool.clone(),
+            session: asks.call.session.as_deref().unwrap_or_default().to_owned(),
+            brief: card.brief.clone(),
+            card: serde_json::to_string(&card).map_err(|_| Held::Unwritable)?,
+            detail: asks.detail.clone(),
+            idempotency: asks.key.clone(),
+            group: asks.group,
+            permit_for: rules.permit_for,
+            note: Note { policy: rules.hash, facts: Some(answer::facts(seen)), edited: None },
+        };
+        match self.store.submit(new).await? {
+            Submitted::New(stored) => {
+                if !stored.request.state.has_ended() {
+                    self.flood.opened(&stored);
+                }
+                Ok(Answer::Kept(Box::new(stored)))
+            }
+            Submitted::Known(stored) => Ok(Answer::Kept(Box::new(stored))),
+        }
+    }
+
+    /// Waits for the end of a request, at most so long. The request as it then stands.
+    pub async fn wait(&self, id: Id, at_most: Duration) -> Result<Stored, Held> {
+        match tokio::time::timeout(at_most, self.store.ended(id)).await {
+            Ok(ended) => Ok(ended?),
+            Err(_) => self.store.request(id).await?.ok_or(Held::NoSuchRequest),
+        }
+    }
+
+    /// A person answers.
+    pub async fn decide(&self, id: Id, event: Event, note: Note) -> Result<Applied, StoreError> {
+        let applied = self.store.apply(id, event, note).await?;
+        self.ended(&applied.stored);
+        Ok(applied)
+    }
+
+    /// Time passes for a request: it may climb or expire.
+    pub async fn pass_time(&self, id: Id) -> Result<Applied, StoreError> {
+        let note = Note { policy: self.rules().hash, facts: None, edited: None };
+        self.decide(id, Event::Time, note).await
+    }
+
+    /// The agent takes its request back.
+    pub async fn cancel(&self, id: Id, caller: &Caller) -> Result<Applied, StoreError> {
+        let note = Note { policy: self.rules().hash, facts: None, edited: None };
+        let by = Requester::Agent(caller.agent.clone());
+        self.decide(id, Event::Cancel { by }, note).await
+    }
+
+    /// An executor uses a permit.
+    pub async fn redeem(
+        &self,
+        id: Id,
+        agent: String,
+        digest: CallDigest,
+    ) -> Result<Redeemed, StoreError> {
+        let note = Note { policy: self.rules().hash, facts: None, edited: None };
+        // A clock that went back could make a late permit look timely.
+        if !self.clock.now().settled {
+            return Ok(Redeemed::Late);
+        }
+        self.store.redeem(id, agent, digest, note).await
+    }
+
+    fn ended(&self, stored: &Stored) {
+        if stored.request.state.has_ended() {
+            let denied = stored.request.state == State::Denied;
+            self.flood.ended(&self.rules().flood, stored, denied, self.clock.now().at);
+        }
+    }
+
+    /// How many requests wait for a person.
+    pub fn open_requests(&self) -> usize {
+        self.flood.open()
+    }
+
+    /// The store.
+    pub fn store(&self) -> &Backend {
+        &self.store
+    }
+
+    /// The clock.
+    pub fn clock(&self) -> &DaemonClock {
+        &self.clock
+    }
+
+    /// Sessions in crisis.
+    pub fn crises(&self) -> &Crises {
+        &self.crises
+    }
+
+    /// Grants.
+    pub fn grants(&self) -> &Grants {
+        &self.grants
+    }
+}

@@ -1,0 +1,114 @@
+//! The daemon's one signing key: permits and checkpoints come from here and nowhere else.
+
+use std::fs::{self, OpenOptions};
+use std::io::{ErrorKind, Write as _};
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+use countersign_core::base64;
+use countersign_core::canon::Digest;
+use countersign_core::ledger::checkpoint::{Checkpoint, NoteError, VerifierKey};
+use countersign_core::permit::{self, Claims, PermitError};
+use ed25519_dalek::{Signer as _, SigningKey};
+use zeroize::Zeroizing;
+
+use crate::chance;
+
+/// What the file begins with.
+const HEAD: &str = "countersign-ed25519-1 ";
+
+/// Why there is no key.
+#[derive(Debug, thiserror::Error)]
+pub enum KeyError {
+    /// The file cannot be read or written.
+    #[error("{0}: {1}")]
+    File(PathBuf, std::io::Error),
+    /// It holds something else.
+    #[error("{0} holds no signing key of ours")]
+    Unreadable(PathBuf),
+    /// Others may read it.
+    #[error("{0} can be read by others: nothing signed with it proves anything (chmod 600)")]
+    Exposed(PathBuf),
+    /// The machine gives no randomness.
+    #[error(transparent)]
+    NoChance(#[from] chance::NoChance),
+}
+
+/// The key, and what it is called.
+pub struct Keys {
+    key: SigningKey,
+    kid: String,
+    origin: String,
+}
+
+impl Keys {
+    /// Reads the key, or makes one at the first start.
+    pub fn open(file: &Path, origin: &str) -> Result<Keys, KeyError> {
+        let seed = match fs::read_to_string(file) {
+            Ok(text) => read(file, &Zeroizing::new(text))?,
+            Err(error) if error.kind() == ErrorKind::NotFound => make(file)?,
+            Err(error) => return Err(KeyError::File(file.to_owned(), error)),
+        };
+        let key = SigningKey::from_bytes(&seed);
+        let kid = permit::thumbprint(key.verifying_key().as_bytes());
+        Ok(Keys { key, kid, origin: origin.to_owned() })
+    }
+
+    /// The key's name in permits.
+    pub fn kid(&self) -> &str {
+        &self.kid
+    }
+
+    /// The public key.
+    pub fn public(&self) -> [u8; 32] {
+        self.key.verifying_key().to_bytes()
+    }
+
+    /// The public key as others fetch it.
+    pub fn jwks(&self) -> String {
+        permit::jwks(&[self.public()])
+    }
+
+    /// The text by which checkpoints are verified.
+    pub fn vkey(&self) -> Result<String, NoteError> {
+        Ok(VerifierKey::new(&self.origin, self.public())?.to_string())
+    }
+
+    /// A signed permit.
+    pub fn permit(&self, claims: &Claims) -> Result<String, PermitError> {
+        let input = permit::signing_input(claims, &self.kid)?;
+        let signature = self.key.sign(input.as_bytes()).to_bytes();
+        Ok(permit::assemble(&input, &signature))
+    }
+
+    /// A signed checkpoint.
+    pub fn checkpoint(&self, size: u64, root: Digest) -> Result<String, NoteError> {
+        let checkpoint = Checkpoint { origin: self.origin.clone(), size, root };
+        checkpoint.sign(&self.origin, &self.public(), |body| self.key.sign(body).to_bytes())
+    }
+}
+
+fn read(file: &Path, text: &str) -> Result<Zeroizing<[u8; 32]>, KeyError> {
+    let mode = fs::metadata(file).map_err(|error| KeyError::File(file.to_owned(), error))?;
+    if mode.permissions().mode() & 0o077 != 0 {
+        return Err(KeyError::Exposed(file.to_owned()));
+    }
+    let bytes = text
+        .trim_end()
+        .strip_prefix(HEAD)
+        .and_then(|text| base64::decode(text).ok())
+        .map(Zeroizing::new);
+    let seed = bytes.and_then(|bytes| <[u8; 32]>::try_from(bytes.as_slice()).ok());
+    seed.map(Zeroizing::new).ok_or_else(|| KeyError::Unreadable(file.to_owned()))
+}
+
+fn make(file: &Path) -> Result<Zeroizing<[u8; 32]>, KeyError> {
+    let seed = Zeroizing::new(chance::bytes::<32>()?);
+    let text = Zeroizing::new(format!("{HEAD}{}\n", base64::encode(&*seed)));
+    let failed = |error| KeyError::File(file.to_owned(), error);
+    // `create_new`: whoever put a file there first does not get our key.
+    let mut out =
+        OpenOptions::new().write(true).create_new(true).mode(0o600).open(file).map_err(failed)?;
+    out.write_all(text.as_bytes()).and_then(|()| out.sync_all()).map_err(failed)?;
+    Ok(seed)
+}
