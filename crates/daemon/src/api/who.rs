@@ -1,8 +1,10 @@
 //! Who asks: an agent or a person, from the request alone.
 
 use axum::extract::Request;
-use axum::http::{HeaderMap, header};
+use axum::http::{HeaderMap, Method, header};
+use countersign_core::canon::Digest;
 use countersign_core::time::Clock as _;
+use subtle::ConstantTimeEq as _;
 
 use super::{Api, Problem};
 use crate::auth::{Stranger, Who};
@@ -12,15 +14,27 @@ use crate::gate::Caller;
 /// The cookie of a browser session.
 pub const COOKIE: &str = "countersign";
 
+/// The same where the door is reached with TLS: no other host, and no page without TLS, can set it.
+pub const HOST_COOKIE: &str = "__Host-countersign";
+
+/// The channel of browser sessions.
+pub const WEB: &str = "web";
+
+/// What goes with the cookie when something is changed. Browsers send cookies to every port of a
+/// machine, so a server that an agent runs on this machine may be handed one; the proof stays with
+/// our own page.
+pub const PROOF: &str = "x-countersign-proof";
+
 /// The name of callers of the seed's routes that come without a token.
 pub const ANONYMOUS: &str = "anonymous";
 
 /// The agent that asks: by token, or by the socket it came through.
 pub fn agent(api: &Api, request: &Request) -> Result<Caller, Problem> {
     let peer = request.extensions().get::<Peer>().copied();
+    let now = api.gate.clock().now().at;
     match (bearer(request.headers())?, peer) {
-        (Some(token), _) => Ok(api.book.agent(token, api.gate.clock().now().at)?),
-        (None, Some(Peer::User(uid))) => Ok(api.book.socket_peer(uid)),
+        (Some(token), _) => Ok(api.book.agent(token, now)?),
+        (None, Some(Peer::User(uid))) => Ok(api.book.socket_peer(uid, now)),
         (None, _) => Err(Stranger::Nobody.into()),
     }
 }
@@ -37,11 +51,41 @@ pub fn seed_agent(api: &Api, request: &Request) -> Result<Caller, Problem> {
 
 /// The person who asks: by token, or by the cookie of their browser session.
 pub fn person(api: &Api, headers: &HeaderMap) -> Result<Who, Problem> {
-    let secret = match bearer(headers)? {
-        Some(token) => token,
-        None => cookie(headers).ok_or(Stranger::Nobody)?,
+    let (secret, by_cookie) = match bearer(headers)? {
+        Some(token) => (token, false),
+        None => (cookie(api, headers)?.ok_or(Stranger::Nobody)?, true),
     };
-    Ok(api.book.person(secret, api.gate.clock().now().at)?)
+    let who = api.book.person(secret, api.gate.clock().now().at)?;
+    // A cookie that was stolen is no token, or it would not need its proof.
+    if by_cookie == (who.channel == WEB) { Ok(who) } else { Err(Stranger::Unknown.into()) }
+}
+
+/// The administrator who asks.
+pub fn administrator(api: &Api, headers: &HeaderMap) -> Result<Who, Problem> {
+    let who = person(api, headers)?;
+    who.administrator()?;
+    Ok(who)
+}
+
+/// The proof of a browser session. Only we can make it, and it is not in the cookie.
+pub fn proof(api: &Api, login: Digest) -> String {
+    api.keys.proof(login)
+}
+
+/// Refuses what would change something with a cookie alone.
+pub fn check_proof(api: &Api, method: &Method, headers: &HeaderMap) -> Result<(), Problem> {
+    if [Method::GET, Method::HEAD].contains(method) || bearer(headers)?.is_some() {
+        return Ok(());
+    }
+    if cookie(api, headers)?.is_none() {
+        return Ok(());
+    }
+    let owed = proof(api, person(api, headers)?.login);
+    let mut given = headers.get_all(PROOF).iter();
+    match (given.next(), given.next()) {
+        (Some(given), None) if bool::from(given.as_bytes().ct_eq(owed.as_bytes())) => Ok(()),
+        _ => Err(Stranger::NoProof.into()),
+    }
 }
 
 /// A bearer token; one that cannot be read is refused, not passed over.
@@ -55,8 +99,14 @@ fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
     }
 }
 
-fn cookie(headers: &HeaderMap) -> Option<&str> {
+/// The session's cookie. Two of them are none: a neighbour may have set one of them.
+fn cookie<'h>(api: &Api, headers: &'h HeaderMap) -> Result<Option<&'h str>, Problem> {
+    let wanted = if api.people_names.is_https(headers) { HOST_COOKIE } else { COOKIE };
     let texts = headers.get_all(header::COOKIE).iter().filter_map(|text| text.to_str().ok());
-    let mut pairs = texts.flat_map(|text| text.split(';')).filter_map(|pair| pair.split_once('='));
-    pairs.find(|(name, _)| name.trim() == COOKIE).map(|(_, value)| value.trim())
+    let pairs = texts.flat_map(|text| text.split(';')).filter_map(|pair| pair.split_once('='));
+    let mut ours = pairs.filter(|(name, _)| name.trim() == wanted).map(|(_, value)| value.trim());
+    match (ours.next(), ours.next()) {
+        (found, None) => Ok(found),
+        (_, Some(_)) => Err(Stranger::Unknown.into()),
+    }
 }
