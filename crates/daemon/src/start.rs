@@ -189,6 +189,12 @@ impl Daemon {
         Arc::clone(&self.gate)
     }
 
+    /// What is behind the doors.
+    #[cfg(test)]
+    pub(crate) fn api(&self) -> Api {
+        self.api.clone()
+    }
+
     /// Where things lie.
     pub fn paths(&self) -> &Paths {
         &self.paths

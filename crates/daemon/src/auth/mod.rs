@@ -7,6 +7,9 @@ pub mod origin;
 mod passphrase;
 mod strikes;
 
+#[cfg(test)]
+mod tests;
+
 pub use book::{Book, Who};
 pub use follow::follow;
 pub use names::{NameError, agent_name, person_name};

@@ -413,7 +413,7 @@ mod tests {
     fn agents_that_are_quiet_are_forgotten() {
         let gate = gate();
         for agent in 0..30_000_i64 {
-            let at = NOW.plus(Span(u64::try_from(agent).unwrap() * 60_000));
+            let at = NOW.plus(Span(u64::try_from(agent).unwrap() * 600_000));
             assert_eq!(ask(&gate, &format!("uid:{agent}"), at), Ok(()));
         }
         assert!(gate.lock().agents.len() <= MOST_AGENTS);

@@ -1,1 +1,1 @@
-//! The gate over a real store: what passes, what asks, what is held.
+//! The gate as a whole.
