@@ -139,6 +139,19 @@ impl House {
     /// A login of a person, good so long from now (in milliseconds).
     pub async fn login(&self, person: &str, channel: &str, good_for: i64) -> String {
         let token = crate::chance::secret("csp_").unwrap();
+        self.keep_login(&token, person, channel, good_for).await;
+        token
+    }
+
+    /// The owner's browser session: its cookie's value, and its proof.
+    pub async fn browser(&self) -> (String, String) {
+        let proof = crate::chance::secret("csw_").unwrap();
+        let cookie = api::cookie_of(&proof);
+        self.keep_login(&cookie, "owner", "web", 3_600_000).await;
+        (cookie, proof)
+    }
+
+    async fn keep_login(&self, token: &str, person: &str, channel: &str, good_for: i64) {
         let now = self.now();
         let login = Login {
             secret: Digest::of(token.as_bytes()),
@@ -150,7 +163,6 @@ impl House {
         };
         self.gate.store().keep_login(login, self.note()).await.unwrap();
         self.api.book.read(self.gate.store()).await.unwrap();
-        token
     }
 
     /// The owner's token for a terminal.

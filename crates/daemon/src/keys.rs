@@ -81,13 +81,6 @@ impl Keys {
         Ok(permit::assemble(&input, &signature))
     }
 
-    /// The proof that goes with a browser session: nobody without the key can make it, and it says
-    /// nothing about the session.
-    pub fn proof(&self, login: Digest) -> String {
-        let signed = self.key.sign(format!("countersign-proof-1 {login}").as_bytes());
-        Digest::of(&signed.to_bytes()).to_string()
-    }
-
     /// A signed checkpoint.
     pub fn checkpoint(&self, size: u64, root: Digest) -> Result<String, NoteError> {
         let checkpoint = Checkpoint { origin: self.origin.clone(), size, root };

@@ -22,6 +22,8 @@ use crate::gate::Gate;
 use crate::keys::Keys;
 
 pub use problem::Problem;
+#[cfg(test)]
+pub use who::cookie_of;
 
 /// What every handler needs.
 #[derive(Clone)]

@@ -2,12 +2,13 @@
 
 use axum::extract::Request;
 use axum::http::{HeaderMap, Method, header};
+use countersign_core::base64;
 use countersign_core::canon::Digest;
 use countersign_core::time::Clock as _;
 use subtle::ConstantTimeEq as _;
 
 use super::{Api, Problem};
-use crate::auth::{Stranger, Who};
+use crate::auth::{PERSON_TOKEN, Stranger, Who};
 use crate::doors::Peer;
 use crate::gate::Caller;
 
@@ -67,9 +68,11 @@ pub fn administrator(api: &Api, headers: &HeaderMap) -> Result<Who, Problem> {
     Ok(who)
 }
 
-/// The proof of a browser session. Only we can make it, and it is not in the cookie.
-pub fn proof(api: &Api, login: Digest) -> String {
-    api.keys.proof(login)
+/// The cookie that goes with a proof. It is made of the proof, so who has the cookie alone cannot
+/// find the proof, and nothing more has to be kept.
+pub fn cookie_of(proof: &str) -> String {
+    let digest = Digest::of(format!("countersign cookie 1\n{proof}").as_bytes());
+    format!("{PERSON_TOKEN}{}", base64::encode_url(digest.as_bytes()))
 }
 
 /// Refuses what would change something with a cookie alone.
@@ -77,15 +80,15 @@ pub fn check_proof(api: &Api, method: &Method, headers: &HeaderMap) -> Result<()
     if [Method::GET, Method::HEAD].contains(method) || bearer(headers)?.is_some() {
         return Ok(());
     }
-    if cookie(api, headers)?.is_none() {
-        return Ok(());
-    }
-    let owed = proof(api, person(api, headers)?.login);
+    let Some(secret) = cookie(api, headers)? else { return Ok(()) };
+    person(api, headers)?;
     let mut given = headers.get_all(PROOF).iter();
-    match (given.next(), given.next()) {
-        (Some(given), None) if bool::from(given.as_bytes().ct_eq(owed.as_bytes())) => Ok(()),
-        _ => Err(Stranger::NoProof.into()),
-    }
+    let (Some(given), None) = (given.next(), given.next()) else {
+        return Err(Stranger::NoProof.into());
+    };
+    let made = given.to_str().map(cookie_of).unwrap_or_default();
+    let proven = bool::from(made.as_bytes().ct_eq(secret.as_bytes()));
+    if proven { Ok(()) } else { Err(Stranger::NoProof.into()) }
 }
 
 /// A bearer token; one that cannot be read is refused, not passed over.

@@ -25,6 +25,8 @@ pub const LOGIN: &str = "/v1/login";
 /// How long a browser session is good, and how long a terminal's token.
 const WEB_TIME: Span = Span::seconds(30 * 86_400);
 const TERMINAL_TIME: Span = Span::seconds(12 * 3_600);
+/// What the proofs of browser sessions begin with.
+const WEB_PROOF: &str = "csw_";
 /// The longest passphrase that is looked at.
 const LONGEST: usize = 1024;
 
@@ -51,11 +53,11 @@ async fn log_in(State(api): State<Api>, request: Request) -> Answered {
     let guess = Guess { name, passphrase, channel: channel.clone() };
     // A task of its own: who breaks off has guessed all the same.
     let working = api.clone();
-    let (token, login) = tokio::spawn(async move { guess.check(&working).await })
+    let (secret, login) = tokio::spawn(async move { guess.check(&working).await })
         .await
         .map_err(|_| Problem::from(Crowded))??;
     let secure = api.people_names.is_https(&parts.headers);
-    Ok(welcome(&api, &token, &login, secure))
+    Ok(welcome(&api, &secret, &login, secure))
 }
 
 /// What somebody says about themselves.
@@ -93,15 +95,17 @@ impl Guess {
         person: &Person,
     ) -> Result<(Zeroizing<String>, Login), Problem> {
         let now = api.gate.clock().now().at;
-        let time = if self.channel == who::WEB { WEB_TIME } else { TERMINAL_TIME };
-        let token = chance::secret(PERSON_TOKEN).map_err(|_| Problem::from(Held::NoChance))?;
-        let token = Zeroizing::new(token);
+        let web = self.channel == who::WEB;
+        let prefix = if web { WEB_PROOF } else { PERSON_TOKEN };
+        let secret = chance::secret(prefix).map_err(|_| Problem::from(Held::NoChance))?;
+        let secret = Zeroizing::new(secret);
+        let shown = if web { Zeroizing::new(who::cookie_of(&secret)) } else { secret.clone() };
         let login = Login {
-            secret: Digest::of(token.as_bytes()),
+            secret: Digest::of(shown.as_bytes()),
             person: person.name.clone(),
             channel: self.channel.clone(),
             made: now,
-            expires: now.plus(time),
+            expires: now.plus(if web { WEB_TIME } else { TERMINAL_TIME }),
             ended: None,
         };
         api.gate.store().keep_login(login.clone(), api.note()).await.map_err(|error| {
@@ -119,7 +123,7 @@ impl Guess {
             end(api, login).await?;
             return Err(refused());
         }
-        Ok((token, login))
+        Ok((secret, login))
     }
 
     /// Written down before it is said. A name that nobody has is not: it may be a passphrase typed
@@ -175,19 +179,20 @@ impl From<Crowded> for Problem {
     }
 }
 
-fn welcome(api: &Api, token: &str, login: &Login, secure: bool) -> Response {
+/// A terminal gets its token; a browser its proof, and the cookie that is made of it.
+fn welcome(api: &Api, secret: &str, login: &Login, secure: bool) -> Response {
     let role = api.book.record(&login.person).map(|person| person.role);
     if login.channel != who::WEB {
         let body = json!({
-            "token": token, "person": login.person, "role": role, "expires": login.expires,
+            "token": secret, "person": login.person, "role": role, "expires": login.expires,
         });
         return axum::Json(body).into_response();
     }
     let body = json!({
         "person": login.person, "role": role, "expires": login.expires,
-        "proof": who::proof(api, login.secret),
+        "proof": secret,
     });
-    with_cookie(axum::Json(body).into_response(), token, WEB_TIME, secure)
+    with_cookie(axum::Json(body).into_response(), &who::cookie_of(secret), WEB_TIME, secure)
 }
 
 /// Sets the session's cookie, or takes it away with a time of nought.

@@ -115,12 +115,8 @@ async fn doubled_headers_are_nobody_s() {
 #[tokio::test]
 async fn a_stolen_cookie_reads_but_changes_nothing() {
     let house = House::usual().await;
-    let secret = house.login("owner", "web", 1_000_000).await;
+    let (secret, proof) = house.browser().await;
     let cookie = format!("countersign={secret}");
-    let proof = {
-        let digest = countersign_core::canon::Digest::of(secret.as_bytes());
-        house.api.keys.proof(digest)
-    };
     let me = house.ask(Door::People, "GET /v1/me", &[("cookie", &cookie)], None).await;
     assert_eq!((me.status.as_u16(), me.body["person"].as_str()), (200, Some("owner")));
     let line = "POST /v1/grants";
