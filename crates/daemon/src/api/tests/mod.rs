@@ -1,0 +1,1 @@
+//! The API through its routers, over a real store.
