@@ -91,9 +91,7 @@ impl Crises {
         let by_agent = self.read();
         let all = by_agent.values().flat_map(HashMap::values);
         let mut list: Vec<Crisis> = all.map(|known| known.crisis.clone()).collect();
-        list.sort_by(|a, b| {
-            (a.since, &a.agent, &a.session).cmp(&(b.since, &b.agent, &b.session))
-        });
+        list.sort_by(|a, b| (a.since, &a.agent, &a.session).cmp(&(b.since, &b.agent, &b.session)));
         list
     }
 

@@ -260,8 +260,7 @@ impl Gate {
         let written = |card: &Card| serde_json::to_string(card).map_err(|_| Held::Unwritable);
         // In a crisis a person must see what they approve, but nothing of it stays afterwards.
         let minimal = crisis.then(|| written(&Card::minimal(&asks.call, seen, &digest)));
-        let detail =
-            if crisis { answer::without_words(&asks.detail) } else { asks.detail.clone() };
+        let detail = if crisis { answer::without_words(&asks.detail) } else { asks.detail.clone() };
         let new = NewRequest {
             request,
             tool: seen.tool.clone(),

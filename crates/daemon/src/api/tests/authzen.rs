@@ -38,8 +38,7 @@ fn wanted(body: &Value, denied: &Value) -> Value {
 async fn approved(trial: &Trial, body: &Value) -> Value {
     let denied = evaluate(trial, body.clone()).await;
     assert_eq!(denied["context"]["reason"], "approval_required", "{denied}");
-    let (status, task) =
-        trial.agent("POST", "/access/v1/requests", wanted(body, &denied)).await;
+    let (status, task) = trial.agent("POST", "/access/v1/requests", wanted(body, &denied)).await;
     assert_eq!(status, StatusCode::ACCEPTED, "{task}");
     let id = task["task"]["id"].as_str().unwrap().to_owned();
     let (_, document) = trial.agent("GET", &format!("/v1/requests/{id}"), Value::Null).await;
@@ -72,7 +71,10 @@ async fn harmless_calls_are_permitted_and_grave_ones_offer_a_request() {
     granted["resource"] = json!({ "type": "tool", "id": "send_message",
         "properties": { "to": "bo", "text": "hi" } });
     let answer = evaluate(&trial, granted).await;
-    assert_eq!((&answer["decision"], &answer["context"]["reason"]), (&json!(true), &json!("grant")));
+    assert_eq!(
+        (&answer["decision"], &answer["context"]["reason"]),
+        (&json!(true), &json!("grant"))
+    );
     let used = trial.agent("GET", "/v1/requests", Value::Null).await.1["requests"][0].clone();
     assert_eq!(used["permit"], Value::Null, "the grant's one use was this evaluation");
 }
@@ -88,13 +90,18 @@ async fn nobody_asks_for_another_and_nothing_unknown_is_permitted() {
         let mut body = asks("ls");
         *body.pointer_mut(pointer).unwrap() = json!(value);
         let answer = evaluate(&trial, body).await;
-        assert_eq!((&answer["decision"], &answer["context"]["reason"]),
-                   (&json!(false), &json!(reason)));
+        assert_eq!(
+            (&answer["decision"], &answer["context"]["reason"]),
+            (&json!(false), &json!(reason))
+        );
     }
     for (pointer, value) in [
-        ("/subject", json!("coder")), ("/subject", json!({ "id": CODER })),
-        ("/action", json!({})), ("/resource", json!({ "type": "tool" })),
-        ("/resource/properties", json!([])), ("/resource/properties/arguments", json!("ls")),
+        ("/subject", json!("coder")),
+        ("/subject", json!({ "id": CODER })),
+        ("/action", json!({})),
+        ("/resource", json!({ "type": "tool" })),
+        ("/resource/properties", json!([])),
+        ("/resource/properties/arguments", json!("ls")),
         ("/resource/properties/arguments", json!(null)),
     ] {
         let mut body = asks("ls");
@@ -134,15 +141,16 @@ async fn an_approval_permits_the_same_call_once() {
     stranger["subject"]["id"] = json!("other");
     let sent = trial.agents("POST", EVALUATE, Some(OTHER_TOKEN), &[], stranger).await;
     let (_, stranger) = read(sent).await;
-    assert_eq!((&stranger["decision"], reason(&stranger)),
-               (&json!(false), "approval_unverifiable".to_owned()));
+    assert_eq!(
+        (&stranger["decision"], reason(&stranger)),
+        (&json!(false), "approval_unverifiable".to_owned())
+    );
     let both = with_approval(body.clone(), &approval);
     let (one, two) = tokio::join!(evaluate(&trial, both.clone()), evaluate(&trial, both.clone()));
     let yes = [&one, &two].iter().filter(|answer| answer["decision"] == true).count();
     assert_eq!(yes, 1, "exactly one use: {one} {two}");
     let late = evaluate(&trial, both).await;
-    assert_eq!((&late["decision"], reason(&late)),
-               (&json!(false), "approval_expired".to_owned()));
+    assert_eq!((&late["decision"], reason(&late)), (&json!(false), "approval_expired".to_owned()));
     for id in ["x", "00000000000000000000000000"] {
         let answer = evaluate(&trial, with_approval(body.clone(), &json!({ "id": id }))).await;
         assert_eq!(reason(&answer), "approval_unverifiable");
@@ -156,8 +164,10 @@ async fn an_approval_ends_with_its_time() {
     let approval = approved(&trial, &body).await;
     tokio::time::sleep(std::time::Duration::from_millis(1100)).await;
     let late = evaluate(&trial, with_approval(body, &approval)).await;
-    assert_eq!((&late["decision"], &late["context"]["reason"]),
-               (&json!(false), &json!("approval_expired")));
+    assert_eq!(
+        (&late["decision"], &late["context"]["reason"]),
+        (&json!(false), &json!("approval_expired"))
+    );
 }
 
 #[tokio::test]
@@ -169,8 +179,10 @@ async fn what_is_not_approved_is_not_permitted() {
     let id = task["task"]["id"].as_str().unwrap();
     let again = with_approval(body.clone(), &json!({ "id": id }));
     let answer = evaluate(&trial, again.clone()).await;
-    assert_eq!((&answer["decision"], &answer["context"]["reason"]),
-               (&json!(false), &json!("grant_pending")));
+    assert_eq!(
+        (&answer["decision"], &answer["context"]["reason"]),
+        (&json!(false), &json!("grant_pending"))
+    );
     let place = format!("/access/v1/requests/{id}");
     let sent = trial.agents("GET", &place, Some(OTHER_TOKEN), &[], Value::Null).await;
     assert_eq!(sent.status(), StatusCode::NOT_FOUND, "another agent's task");
@@ -181,8 +193,10 @@ async fn what_is_not_approved_is_not_permitted() {
     assert_eq!(status, StatusCode::CONFLICT);
     assert!(twice["type"].as_str().unwrap().ends_with(":invalid_task_state"), "{twice}");
     let answer = evaluate(&trial, again).await;
-    assert_eq!((&answer["decision"], &answer["context"]["reason"]),
-               (&json!(false), &json!("policy_denied")));
+    assert_eq!(
+        (&answer["decision"], &answer["context"]["reason"]),
+        (&json!(false), &json!("policy_denied"))
+    );
 }
 
 #[tokio::test]
@@ -266,8 +280,11 @@ async fn what_was_approved_before_a_crisis_was_not_approved_in_it() {
     let screen = json!({ "text": "I want to kill myself tonight", "session": "s" });
     trial.agent("POST", "/v1/screen", screen).await;
     let answer = evaluate(&trial, with_approval(body, &approval)).await;
-    assert_eq!((&answer["decision"], &answer["context"]["reason"]),
-               (&json!(false), &json!("out_of_scope")), "{answer}");
+    assert_eq!(
+        (&answer["decision"], &answer["context"]["reason"]),
+        (&json!(false), &json!("out_of_scope")),
+        "{answer}"
+    );
 }
 
 #[tokio::test]
@@ -328,6 +345,8 @@ async fn a_denied_request_stays_denied() {
     };
     trial.api.gate.decide(id, event, note()).await.unwrap();
     let answer = evaluate(&trial, with_approval(body, &json!({ "id": id }))).await;
-    assert_eq!((&answer["decision"], &answer["context"]["reason"]),
-               (&json!(false), &json!("policy_denied")));
+    assert_eq!(
+        (&answer["decision"], &answer["context"]["reason"]),
+        (&json!(false), &json!("policy_denied"))
+    );
 }

@@ -27,9 +27,7 @@ const MOST: usize = 100;
 
 /// What agents may do.
 pub fn agents() -> Router<Api> {
-    Router::new()
-        .route("/v1/batches", post(create))
-        .route("/v1/batches/{group}/wait", get(wait))
+    Router::new().route("/v1/batches", post(create)).route("/v1/batches/{group}/wait", get(wait))
 }
 
 async fn create(State(api): State<Api>, request: Request) -> Answered {
@@ -127,9 +125,8 @@ impl Batch<'_> {
             if let (false, Some(members)) = (kept, batch.as_object_mut()) {
                 members.insert("plan".to_owned(), self.plan.clone());
             }
-            let key = self.key.as_ref().map(|key| {
-                format!("batch:{at}:{}", Digest::of(key.as_bytes()))
-            });
+            let key =
+                self.key.as_ref().map(|key| format!("batch:{at}:{}", Digest::of(key.as_bytes())));
             let extra = Extra { key, group: Some(self.group), batch: Some(batch) };
             answers.push(match requests::ask(self.api, self.caller, wanted, extra).await {
                 Ok(Asking::Passed(document)) => document,

@@ -24,6 +24,8 @@ mod screen;
 mod stats;
 
 pub use authzen::Offers;
+#[cfg(test)]
+pub use openapi::DOCUMENT;
 
 /// What agents may do.
 pub fn agents() -> Router<Api> {

@@ -335,9 +335,7 @@ impl Filter {
         let place = |text: Option<String>| {
             text.map(|text| Id::parse(&text).ok_or_else(|| Problem::bad("no such id"))).transpose()
         };
-        for (field, text) in
-            [("agent", &self.agent), ("session", &self.session), ("q", &self.q)]
-        {
+        for (field, text) in [("agent", &self.agent), ("session", &self.session), ("q", &self.q)] {
             name(field, text.as_deref().unwrap_or_default())?;
         }
         let limit = self.limit.unwrap_or(50);

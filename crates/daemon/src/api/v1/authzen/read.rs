@@ -56,9 +56,8 @@ pub fn evaluation<'v>(
         let own = source.member(name).map(|part| (widen(part.value), part.text));
         own.or_else(|| defaults?.member(name).map(|part| (widen(part.value), part.text)))
     };
-    let needed = |name: &'static str| {
-        part(name).ok_or_else(|| Problem::bad(format!("`{name}` is needed")))
-    };
+    let needed =
+        |name: &'static str| part(name).ok_or_else(|| Problem::bad(format!("`{name}` is needed")));
     let (subject, _) = needed("subject")?;
     let (action, action_text) = needed("action")?;
     let (resource, resource_text) = needed("resource")?;
@@ -172,8 +171,8 @@ fn in_context<'v>(
         })?;
         call.claimed = Some(tier);
     }
-    let approval = said.get("approval").map(|value| {
-        Ok::<_, Problem>(Id::parse(Fields::of(value)?.needed_text("id")?))
-    });
+    let approval = said
+        .get("approval")
+        .map(|value| Ok::<_, Problem>(Id::parse(Fields::of(value)?.needed_text("id")?)));
     Ok((call, approval.transpose()?))
 }

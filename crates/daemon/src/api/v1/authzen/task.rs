@@ -47,10 +47,7 @@ pub async fn create(State(api): State<Api>, request: Request) -> Answered {
     let bytes = fields::body(&parts.headers, body).await?;
     let value = fields::parse(&bytes)?;
     let source = Source { value: &value, text: std::str::from_utf8(&bytes).unwrap_or_default() };
-    evaluate::only(
-        &value,
-        &["denial", "requested_access", "client", "callback", "items"],
-    )?;
+    evaluate::only(&value, &["denial", "requested_access", "client", "callback", "items"])?;
     let said = Fields::of(&value)?;
     if said.get("callback").is_some() {
         return Err(Problem::bad("callbacks are not served here; ask the status endpoint"));
@@ -160,22 +157,14 @@ impl<'v> Denial<'v> {
 }
 
 /// `GET /access/v1/requests/{id}`
-pub async fn read(
-    State(api): State<Api>,
-    Path(id): Path<String>,
-    request: Request,
-) -> Answered {
+pub async fn read(State(api): State<Api>, Path(id): Path<String>, request: Request) -> Answered {
     let caller = who::agent(&api, &request)?;
     let stored = own(&api, &caller, &id).await?;
     Ok(shown(request.headers(), &stored, StatusCode::OK))
 }
 
 /// `POST /access/v1/requests/{id}/cancel`, with an empty body or an empty object.
-pub async fn cancel(
-    State(api): State<Api>,
-    Path(id): Path<String>,
-    request: Request,
-) -> Answered {
+pub async fn cancel(State(api): State<Api>, Path(id): Path<String>, request: Request) -> Answered {
     let caller = who::agent(&api, &request)?;
     let (parts, body) = request.into_parts();
     let bytes = fields::body_or_none(&parts.headers, body).await?;
@@ -183,15 +172,16 @@ pub async fn cancel(
         Fields::of(&fields::parse(&bytes)?)?.finish()?;
     }
     let stored = own(&api, &caller, &id).await?;
-    let applied = api.gate.cancel(stored.request.id, &caller).await.map_err(|error| match error {
-        StoreError::Refused(refusal @ (Refusal::Ended(_) | Refusal::TooLate)) => problem(
-            StatusCode::CONFLICT,
-            "invalid_task_state",
-            "This cannot be done any more",
-            &refusal.to_string(),
-        ),
-        other => other.into(),
-    })?;
+    let applied =
+        api.gate.cancel(stored.request.id, &caller).await.map_err(|error| match error {
+            StoreError::Refused(refusal @ (Refusal::Ended(_) | Refusal::TooLate)) => problem(
+                StatusCode::CONFLICT,
+                "invalid_task_state",
+                "This cannot be done any more",
+                &refusal.to_string(),
+            ),
+            other => other.into(),
+        })?;
     Ok(shown(&parts.headers, &applied.stored, StatusCode::OK))
 }
 
