@@ -1,4 +1,4 @@
-//! AuthZEN: decisions, offers bound to one call, approvals used once.
+//! `AuthZEN`: decisions, offers bound to one call, approvals used once.
 
 use super::*;
 use countersign_core::request::{Choice, Event};

@@ -38,7 +38,7 @@ async fn the_card_comes_at_once_and_the_text_is_nowhere() {
     assert_eq!(list["crises"][0]["session"], "s");
     assert_eq!(list["crises"].as_array().unwrap().len(), 1);
     trial.api.gate.store().close().await.unwrap();
-    for file in std::fs::read_dir(trial._folder.path().join("state")).unwrap() {
+    for file in std::fs::read_dir(trial.folder.path().join("state")).unwrap() {
         let bytes = std::fs::read(file.unwrap().path()).unwrap();
         let text = String::from_utf8_lossy(&bytes);
         assert!(!text.contains("pills") && !text.contains("kill"), "the text was kept");

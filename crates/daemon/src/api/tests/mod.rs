@@ -41,7 +41,7 @@ const ANA_TOKEN: &str = "csp_ana";
 
 /// Both doors over a store in a folder of its own.
 struct Trial {
-    _folder: TempDir,
+    folder: TempDir,
     api: Api,
     agents: Router,
     people: Router,
@@ -82,7 +82,7 @@ impl Trial {
         })
         .until(stopping);
         let (agents, people) = (super::agents(&api), super::people(&api));
-        Trial { _folder: folder, api, agents, people, stop }
+        Trial { folder, api, agents, people, stop }
     }
 
     /// Asks as the coder.

@@ -63,7 +63,7 @@ async fn create(State(api): State<Api>, request: Request) -> Answered {
     let (answers, kept) = batch.ask(list).await;
     let status = if kept { StatusCode::CREATED } else { StatusCode::OK };
     let group = kept.then_some(group);
-    Ok((status, axum::Json(answer(group, &plan, answers))).into_response())
+    Ok((status, axum::Json(answer(group, &plan, &answers))).into_response())
 }
 
 fn placed(at: usize, mut problem: Problem) -> Problem {
@@ -95,7 +95,7 @@ fn group(api: &Api, caller: &Caller, key: Option<&str>) -> Result<Id, Problem> {
     Ok(Id::from_bytes(bytes))
 }
 
-fn answer(group: Option<Id>, plan: &Value, requests: Vec<Value>) -> Value {
+fn answer(group: Option<Id>, plan: &Value, requests: &[Value]) -> Value {
     json!({
         "group": group,
         "parallel": plan.get("parallel"),
@@ -188,5 +188,5 @@ fn gathered(api: &Api, group: Id, list: &[Stored]) -> Value {
         }
     }
     let plan = details.iter().find_map(|detail| detail.pointer("/batch/plan"));
-    answer(Some(group), plan.unwrap_or(&Value::Null), answers)
+    answer(Some(group), plan.unwrap_or(&Value::Null), &answers)
 }

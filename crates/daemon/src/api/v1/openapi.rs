@@ -1,4 +1,4 @@
-//! The OpenAPI document, as served and as kept.
+//! The `OpenAPI` document, as served and as kept.
 
 use axum::Router;
 use axum::http::header;

@@ -14,7 +14,7 @@ use countersign_store::{Redeemed, Store as _};
 use serde_json::{Value, json};
 
 use super::offer::Terms;
-use super::read::{self, Evaluation, Source};
+use super::read::{self, Evaluation, Presented, Source};
 use crate::api::fields::{self, Fields};
 use crate::api::{Answered, Api, Problem, who};
 use crate::chance;
@@ -135,8 +135,10 @@ impl Asking<'_> {
         if let Some(reason) = asked.foreign {
             return Ok(made.denied(reason, "none"));
         }
-        if let Some(approval) = asked.approval {
-            return self.again(asked, approval, made).await;
+        match asked.approval {
+            Presented::Nothing => {}
+            Presented::Unknown => return Ok(made.denied("approval_unverifiable", "none")),
+            Presented::Approval(id) => return self.again(asked, id, made).await,
         }
         let card = asked.call.clone();
         let question = Question {
@@ -156,7 +158,7 @@ impl Asking<'_> {
                 self.offer(&mut answer, made, &Card::new(&card, &seen, &digest), &digest);
                 Ok(answer)
             }
-            Ok(Settling::Answered(Answer::Passed(passed))) => Ok(made.permitted(json!({
+            Ok(Settling::Answered(Answer::Passed(passed))) => Ok(made.permitted(&json!({
                 "reason": match passed.why {
                     Pass::Harmless => "harmless",
                     Pass::Watching => "watching",
@@ -167,7 +169,7 @@ impl Asking<'_> {
                 let request = &stored.request;
                 let agent = self.caller.agent.clone();
                 match self.api.gate.redeem(request.id, agent, request.digest).await? {
-                    Redeemed::Now => Ok(made.permitted(json!({ "reason": "grant" }))),
+                    Redeemed::Now => Ok(made.permitted(&json!({ "reason": "grant" }))),
                     _ => Ok(made.denied("approval_expired", "none")),
                 }
             }
@@ -175,14 +177,8 @@ impl Asking<'_> {
     }
 
     /// Evaluates with an approval: the same call, in time, once, and under the rules of now.
-    async fn again(
-        &self,
-        mut asked: Evaluation<'_>,
-        approval: Option<Id>,
-        made: Made,
-    ) -> Result<Value, Problem> {
+    async fn again(&self, mut asked: Evaluation<'_>, id: Id, made: Made) -> Result<Value, Problem> {
         let unknown = || made.denied("approval_unverifiable", "none");
-        let Some(id) = approval else { return Ok(unknown()) };
         let Some(stored) = self.api.gate.store().request(id).await? else { return Ok(unknown()) };
         if stored.request.requester.name() != self.caller.agent {
             return Ok(unknown());
@@ -200,7 +196,7 @@ impl Asking<'_> {
         }
         let agent = self.caller.agent.clone();
         Ok(match self.api.gate.redeem(id, agent, digest).await? {
-            Redeemed::Now => made.permitted(json!({
+            Redeemed::Now => made.permitted(&json!({
                 "reason": "approved",
                 "approval": { "id": id, "approved_until": stored.permit_until },
             })),
@@ -256,7 +252,7 @@ impl Made {
         } })
     }
 
-    fn permitted(self, context: Value) -> Value {
+    fn permitted(self, context: &Value) -> Value {
         let mut answer = json!({ "decision": true, "context": context });
         insert(&mut answer, "evaluation_id", json!(self.id));
         insert(&mut answer, "evaluated_at", json!(self.at));

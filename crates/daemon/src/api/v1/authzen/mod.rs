@@ -1,4 +1,4 @@
-//! OpenID AuthZEN: evaluations, and its Access Request and Approval Profile over our own gate.
+//! The `AuthZEN` API: evaluations, and its Access Request and Approval Profile over our gate.
 //!
 //! An enforcement point asks whether a tool call may run. Where a person has to be asked, the
 //! denial offers an access request; that is a request of the gate like any other, and its approval

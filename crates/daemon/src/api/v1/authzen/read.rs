@@ -42,8 +42,19 @@ pub struct Evaluation<'v> {
     pub call: Call<'v>,
     /// Its arguments as they came.
     pub raw: &'v str,
-    /// The approval that is presented; the inner one is none where its id is no id of ours.
-    pub approval: Option<Option<Id>>,
+    /// The approval that is presented with it.
+    pub approval: Presented,
+}
+
+/// An approval that an enforcement point presents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Presented {
+    /// None.
+    Nothing,
+    /// One whose id is no id of ours.
+    Unknown,
+    /// The approval of this request, as the enforcement point says.
+    Approval(Id),
 }
 
 /// Reads an evaluation: each part from `source`, or from the defaults where it is not there.
@@ -138,14 +149,12 @@ fn arguments<'v>(
     })
 }
 
-type Placed<'v> = (Call<'v>, Option<Option<Id>>);
-
 /// Where it would happen. The context is open: members that mean nothing to us are passed over.
 fn in_context<'v>(
     context: Option<&'v Value<'v>>,
     tool: &'v str,
     arguments: Value<'v>,
-) -> Result<Placed<'v>, Problem> {
+) -> Result<(Call<'v>, Presented), Problem> {
     let mut call = Call {
         tool: Cow::Borrowed(tool),
         arguments,
@@ -155,7 +164,7 @@ fn in_context<'v>(
         annotations: Annotations::default(),
         claimed: None,
     };
-    let Some(context) = context else { return Ok((call, None)) };
+    let Some(context) = context else { return Ok((call, Presented::Nothing)) };
     let said = Fields::of(context)?;
     call.session = said.text("session")?.map(Cow::Borrowed);
     requests::name("session", call.session.as_deref().unwrap_or_default())?;
@@ -171,8 +180,10 @@ fn in_context<'v>(
         })?;
         call.claimed = Some(tier);
     }
-    let approval = said
-        .get("approval")
-        .map(|value| Ok::<_, Problem>(Id::parse(Fields::of(value)?.needed_text("id")?)));
-    Ok((call, approval.transpose()?))
+    let approval = match said.get("approval") {
+        None => Presented::Nothing,
+        Some(value) => Id::parse(Fields::of(value)?.needed_text("id")?)
+            .map_or(Presented::Unknown, Presented::Approval),
+    };
+    Ok((call, approval))
 }
