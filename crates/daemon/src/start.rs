@@ -146,7 +146,8 @@ impl Daemon {
     pub async fn serve(self, until: impl Future<Output = ()>) -> Result<(), StoreError> {
         let (stop, stopping) = watch::channel(false);
         let mut doors = JoinSet::new();
-        let (agents, people) = (api::agents(&self.api), api::people(&self.api));
+        let api = self.api.clone().until(stopping.clone());
+        let (agents, people) = (api::agents(&api), api::people(&api));
         if let Some(socket) = self.socket {
             doors.spawn(doors::serve_unix(socket, agents.clone(), stopping.clone()));
         }

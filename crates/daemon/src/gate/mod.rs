@@ -36,7 +36,7 @@ use crate::config::Rules;
 
 use flood::Place;
 
-pub use answer::{Answer, Held, Passed};
+pub use answer::{Answer, Held, Passed, Settling};
 pub use crisis::Crises;
 pub use flood::FloodGate;
 pub use grants::{Grants, WHITELIST};
@@ -145,6 +145,27 @@ impl Gate {
         }
     }
 
+    /// The same path as far as it goes without a person: nobody is asked.
+    pub async fn settle(&self, mut asks: Question<'_>, caller: &Caller) -> Result<Settling, Held> {
+        let rules = self.rules();
+        let (seen, goes) = self.judge(&rules, &mut asks.call, caller);
+        let digest = digest(&asks.call, asks.raw);
+        match goes {
+            Route::Pass { why } => {
+                self.pass(&rules, &asks, seen, digest, why).await.map(Settling::Answered)
+            }
+            Route::Refuse => Err(Held::Refused),
+            Route::Ask { crisis } => {
+                let judged = (&seen, digest, crisis);
+                let granted = self.by_grant(&rules, &asks, caller, judged).await?;
+                Ok(granted.map_or_else(
+                    || Settling::Asks(Box::new(seen.clone()), digest),
+                    Settling::Answered,
+                ))
+            }
+        }
+    }
+
     /// Nobody has to be asked: written down with the next commit.
     async fn pass(
         &self,
@@ -170,31 +191,18 @@ impl Gate {
         caller: &Caller,
         judged: (&Assessment, CallDigest, bool),
     ) -> Result<Answer, Held> {
-        let (seen, digest, crisis) = judged;
-        let session = asks.call.session.as_deref().unwrap_or_default();
-        if !crisis {
-            let asked = Asked {
-                agent: &caller.agent,
-                session,
-                own_addresses: &caller.own_addresses,
-                digest: &digest,
-                assessment: seen,
-                crisis,
-            };
-            // A grant may be used up by another call in between: then the next one is tried.
-            for grant in self.grants.covering(&asked, self.clock.now()) {
-                let settled = Some(Settled::Grant(grant));
-                match self.keep(rules, asks, caller, judged, settled, None).await {
-                    Err(Held::Unavailable(StoreError::GrantOver)) => self.grants.drop(grant),
-                    kept => return kept,
-                }
-            }
+        let (_, digest, crisis) = judged;
+        if let Some(answer) = self.by_grant(rules, asks, caller, judged).await? {
+            return Ok(answer);
         }
+        let session = asks.call.session.as_deref().unwrap_or_default();
         // Asked at the same moment, the second waits for the first and joins it.
         let _turn = self.flood.turn(&caller.agent, session, &digest).await;
-        // The same question that is open already is joined, not asked twice.
+        // The same question that is open already is joined, not asked twice; but a batch keeps
+        // its own, so that it can be waited for and answered as one.
         if let Some(open) = self.flood.same(&caller.agent, session, &digest)
             && asks.key.is_none()
+            && asks.group.is_none()
             && let Some(stored) = self.store.request(open).await?
             && !stored.request.state.has_ended()
         {
@@ -203,6 +211,37 @@ impl Gate {
         let now = self.clock.now().at;
         let place = self.flood.may_ask(&rules.flood, &caller.agent, crisis, now)?;
         self.keep(rules, asks, caller, judged, None, Some(place)).await
+    }
+
+    /// What a standing permission makes of it, if one covers it. In a crisis none does.
+    async fn by_grant(
+        &self,
+        rules: &Rules,
+        asks: &Question<'_>,
+        caller: &Caller,
+        judged: (&Assessment, CallDigest, bool),
+    ) -> Result<Option<Answer>, Held> {
+        let (seen, digest, crisis) = judged;
+        if crisis {
+            return Ok(None);
+        }
+        let asked = Asked {
+            agent: &caller.agent,
+            session: asks.call.session.as_deref().unwrap_or_default(),
+            own_addresses: &caller.own_addresses,
+            digest: &digest,
+            assessment: seen,
+            crisis,
+        };
+        // A grant may be used up by another call in between: then the next one is tried.
+        for grant in self.grants.covering(&asked, self.clock.now()) {
+            let settled = Some(Settled::Grant(grant));
+            match self.keep(rules, asks, caller, judged, settled, None).await {
+                Err(Held::Unavailable(StoreError::GrantOver)) => self.grants.drop(grant),
+                kept => return kept.map(Some),
+            }
+        }
+        Ok(None)
     }
 
     /// Makes it durable: pending, or settled by the judgement or a grant.
@@ -231,18 +270,19 @@ impl Gate {
                 decision.reason = self.grants.name(id).unwrap_or_default();
             }
         }
-        let card = if crisis {
-            Card::minimal(&asks.call, seen, &digest)
-        } else {
-            Card::new(&asks.call, seen, &digest)
-        };
+        let card = Card::new(&asks.call, seen, &digest);
+        let written = |card: &Card| serde_json::to_string(card).map_err(|_| Held::Unwritable);
+        // In a crisis a person must see what they approve, but nothing of it stays afterwards.
+        let minimal = crisis.then(|| written(&Card::minimal(&asks.call, seen, &digest)));
+        let detail = if crisis { answer::without_words(&asks.detail) } else { asks.detail.clone() };
         let new = NewRequest {
             request,
             tool: seen.tool.clone(),
             session: asks.call.session.as_deref().unwrap_or_default().to_owned(),
             brief: card.brief.clone(),
-            card: serde_json::to_string(&card).map_err(|_| Held::Unwritable)?,
-            detail: asks.detail.clone(),
+            card: written(&card)?,
+            card_after: minimal.transpose()?,
+            detail,
             idempotency: asks.key.clone(),
             group: asks.group,
             permit_for: rules.permit_for,
