@@ -152,12 +152,14 @@ impl Daemon {
         doors.spawn(doors::serve(self.agents, agents, stopping.clone()));
         doors.spawn(doors::serve(self.people, people, stopping.clone()));
         let watch = tokio::spawn(crate::watch::run(Arc::clone(&self.gate), stopping.clone()));
+        let courier = tokio::spawn(crate::courier::run(Arc::clone(&self.gate), stopping.clone()));
         until.await;
         // Nobody listens only if everything has ended already.
         let _ = stop.send(true);
         let _ = tokio::time::timeout(FAREWELL, async {
             while doors.join_next().await.is_some() {}
             let _ = watch.await;
+            let _ = courier.await;
         })
         .await;
         if let Some(socket) = &self.config.socket {
