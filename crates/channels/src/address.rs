@@ -26,21 +26,22 @@ fn public_v4(address: Ipv4Addr) -> bool {
 }
 
 fn public_v6(address: Ipv6Addr) -> bool {
-    let [a, b, c, d, e, f, g, h] = address.segments();
+    let [first, second, third, fourth, fifth, sixth, high, low] = address.segments();
     let inside = |high: u16, low: u16| {
         let [[a, b], [c, d]] = [high.to_be_bytes(), low.to_be_bytes()];
         public_v4(Ipv4Addr::new(a, b, c, d))
     };
     // Forms that stand for an IPv4 address are as public as that one.
-    match [a, b, c, d, e, f] {
-        [0, 0, 0, 0, 0, 0xFFFF] | [0x64, 0xFF9B, 0, 0, 0, 0] => return inside(g, h),
+    match [first, second, third, fourth, fifth, sixth] {
+        [0, 0, 0, 0, 0, 0xFFFF] | [0x64, 0xFF9B, 0, 0, 0, 0] => return inside(high, low),
         [0x2002, high, low, ..] => return inside(high, low),
         _ => {}
     }
     // Only 2000::/3 is given out to the internet; some of it is not.
-    a & 0xE000 == 0x2000
-        && !(a == 0x2001 && (b < 0x200 || b == 0xDB8))
-        && !(a == 0x3FFF && b < 0x1000)
+    let given_out = first & 0xE000 == 0x2000;
+    let special = first == 0x2001 && (second < 0x200 || second == 0xDB8);
+    let example = first == 0x3FFF && second < 0x1000;
+    given_out && !special && !example
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Webhooks: CloudEvents 1.0, signed as Standard Webhooks 1.0 demands.
+//! Webhooks: `CloudEvents` 1.0, signed as Standard Webhooks 1.0 demands.
 
 use std::path::PathBuf;
 use std::time::Duration;

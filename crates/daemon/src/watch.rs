@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use countersign_core::id::Id;
-use countersign_core::request::{Change, State};
+use countersign_core::request::Change;
 use countersign_core::time::{Clock as _, Span, Timestamp};
-use countersign_store::{Applied, Happening, Query, Store as _, StoreError};
+use countersign_store::{Applied, Happening, Store as _, StoreError, Stored};
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use tokio::task::JoinSet;
 
@@ -16,13 +16,13 @@ use crate::doors::{self, Stop};
 use crate::gate::Gate;
 
 /// The longest sleep: the machine may have slept as well, and its clock gone on.
-const LONGEST_SLEEP: Duration = Duration::from_secs(1);
+const LONGEST_SLEEP: Duration = Duration::from_millis(500);
 /// So many requests climb or end at once: they share commits, and leave room for those who ask.
-const AT_ONCE: usize = 64;
+const AT_ONCE: usize = 128;
 /// When a request whose time could not pass is tried again.
 const AGAIN: Span = Span(500);
-/// So many are read at once, because each brings its card along.
-const PAGE: u32 = 200;
+/// So much of what happened is heard before time passes again.
+const HEARD_AT_ONCE: u32 = 200;
 
 /// Watches until the daemon stops.
 pub async fn run(gate: Arc<Gate>, mut stop: Stop) {
@@ -47,7 +47,7 @@ pub async fn run(gate: Arc<Gate>, mut stop: Stop) {
             () = doors::stopped(&mut stop) => return,
         }
         // What else was said meanwhile; a bounded part, so that time passes in between.
-        for _ in 0..PAGE {
+        for _ in 0..HEARD_AT_ONCE {
             match happenings.try_recv() {
                 Ok(happening) => due.hear(&gate, happening).await,
                 Err(TryRecvError::Lagged(_)) => due.stale = true,
@@ -98,22 +98,11 @@ impl Due {
         }
     }
 
-    /// Reads all open requests. What was known before stays until all of them are read.
+    /// Reads all open requests. If that fails, what was known before stays.
     async fn read_again(&mut self, gate: &Gate) -> Result<(), StoreError> {
-        let mut open = HashMap::new();
-        let mut before = None;
-        loop {
-            let state = Some(State::Pending);
-            let query = Query { state, before, limit: PAGE, ..Query::default() };
-            let page = gate.store().find(query).await?;
-            for stored in &page.requests {
-                open.extend(stored.request.next_due().map(|at| (stored.request.id, at)));
-            }
-            before = page.next;
-            if before.is_none() {
-                break;
-            }
-        }
+        let pending = gate.store().pending().await?;
+        let due = |stored: &Stored| Some((stored.request.id, stored.request.next_due()?));
+        let open: HashMap<Id, Timestamp> = pending.iter().filter_map(due).collect();
         self.heap = open.iter().map(|(id, at)| Reverse((*at, *id))).collect();
         self.open = open;
         self.stale = false;

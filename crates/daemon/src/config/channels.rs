@@ -105,9 +105,10 @@ fn settings(kind: &str, table: Table) -> Meant<Settings> {
     match kind {
         "webhook" => {
             let written: Webhook = read(table)?;
+            let url = written.url.ok_or("url is missing")?;
             let file = written.secret_file.ok_or("secret_file is missing")?;
             let settings = webhook::Settings {
-                url: written.url.ok_or("url is missing")?,
+                url,
                 secret_file: absolute("secret_file", &file)?,
                 allow_private: written.allow_private,
                 timeout: timeout(written.timeout_seconds)?,

@@ -76,7 +76,7 @@ fn channels_are_refused_with_what_is_wrong() {
         (format!("kind = \"webhook\"\n{url}"), "secret_file"),
         (format!("kind = \"webhook\"\n{url}\n{exposed}"), "chmod 600"),
         (format!("kind = \"webhook\"\n{url}\nsecret_file = \"s\""), "absolute"),
-        (format!("kind = \"webhook\"\nurl = \"file:///etc\"\n{good}"), "https://"),
+        (format!("kind = \"webhook\"\nurl = \"ftp://x/\"\n{good}"), "https://"),
         (format!("kind = \"webhook\"\nurl = \"https://a:b@c/\"\n{good}"), "password"),
         (format!("kind = \"webhook\"\n{url}\n{good}\nsecert = 1"), "secert"),
         (format!("kind = \"webhook\"\n{url}\n{good}\ntimeout_seconds = 0"), "timeout_seconds"),

@@ -102,6 +102,12 @@ impl Rig {
         self.gate.decide(asked.request.id, event, note).await.unwrap();
     }
 
+    /// Lets time go by until so many seconds after a request was made.
+    pub fn reach(&self, asked: &Stored, seconds: u32) {
+        let at = asked.request.plan.created.plus(Span::seconds(seconds));
+        self.gate.clock().not_before(at);
+    }
+
     /// Lets time go by at once.
     pub fn jump(&self, seconds: u32) {
         let clock = self.gate.clock();
