@@ -5,6 +5,7 @@ pub mod auth;
 mod chance;
 pub mod clock;
 pub mod config;
+mod courier;
 pub mod doors;
 pub mod gate;
 #[cfg(test)]

@@ -156,6 +156,7 @@ impl Daemon {
         let watch = tokio::spawn(crate::watch::run(Arc::clone(&self.gate), stopping.clone()));
         let book = Arc::clone(&self.api.book);
         let follow = tokio::spawn(auth::follow(book, Arc::clone(&self.gate), stopping.clone()));
+        let courier = tokio::spawn(crate::courier::run(Arc::clone(&self.gate), stopping.clone()));
         until.await;
         // Nobody listens only if everything has ended already.
         let _ = stop.send(true);
@@ -163,6 +164,7 @@ impl Daemon {
             while doors.join_next().await.is_some() {}
             let _ = watch.await;
             let _ = follow.await;
+            let _ = courier.await;
         })
         .await;
         if let Some(socket) = &self.config.socket {
