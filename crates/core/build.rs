@@ -10,6 +10,8 @@ mod code;
 mod commands;
 #[path = "build/crisis.rs"]
 mod crisis;
+#[path = "build/effects.rs"]
+mod effects;
 #[path = "build/fingerprint.rs"]
 mod fingerprint;
 #[path = "build/injection.rs"]

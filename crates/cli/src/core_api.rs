@@ -117,4 +117,4 @@ pub fn plan(calls: &[Call<'_>]) -> Plan {
     batch::plan(calls, &Policy::default())
 }
 
-pub use countersign_core::rules::{RuleInfo, all as rules, check as check_rule};
+pub use countersign_core::rules::{RuleInfo, Subject, all as rules, check as check_rule};

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use serde::Serialize;
 
 use crate::args::{self, RulesWhat};
-use crate::core_api::{self, RuleInfo, Tier};
+use crate::core_api::{self, RuleInfo, Subject, Tier};
 use crate::failure::Failure;
 use crate::terminal::{Paint, accent, badge};
 
@@ -29,7 +29,12 @@ pub fn run(args: &args::Rules) -> Result<ExitCode, Failure> {
             ExitCode::SUCCESS
         }
         RulesWhat::Explain { id } => {
-            explain(&mut out, &named(id)?, paint)?;
+            for (at, rule) in named(id)?.iter().enumerate() {
+                if at > 0 {
+                    writeln!(out)?;
+                }
+                explain(&mut out, rule, paint)?;
+            }
             ExitCode::SUCCESS
         }
         RulesWhat::Check => check(&mut out, paint)?,
@@ -51,18 +56,21 @@ fn of_family(family: Option<&str>) -> Result<Vec<RuleInfo>, Failure> {
     Ok(rules)
 }
 
-fn named(id: &str) -> Result<RuleInfo, Failure> {
+/// The rule of this id; one about code may be written for several languages.
+fn named(id: &str) -> Result<Vec<RuleInfo>, Failure> {
     let rules = core_api::rules();
     let near: Vec<&str> = rules.iter().map(|r| r.id).filter(|r| r.contains(id)).take(5).collect();
     let near = near.join(", ");
-    rules.into_iter().find(|r| r.id == id).ok_or_else(|| {
+    let found: Vec<RuleInfo> = rules.into_iter().filter(|r| r.id == id).collect();
+    if found.is_empty() {
         let hint = if near.is_empty() {
             "see `countersign rules list`".to_owned()
         } else {
             format!("did you mean {near}?")
         };
-        Failure::Input(format!("no rule `{id}`; {hint}"))
-    })
+        return Err(Failure::Input(format!("no rule `{id}`; {hint}")));
+    }
+    Ok(found)
 }
 
 fn list(out: &mut dyn Write, rules: &[RuleInfo], paint: Paint) -> io::Result<()> {
@@ -86,6 +94,7 @@ fn list(out: &mut dyn Write, rules: &[RuleInfo], paint: Paint) -> io::Result<()>
 struct RuleRecord<'a> {
     id: &'a str,
     family: &'a str,
+    about: &'a str,
     tier: Tier,
     say: &'a str,
     safer: Option<&'a str>,
@@ -98,6 +107,7 @@ fn list_json(out: &mut dyn Write, rules: &[RuleInfo]) -> Result<(), Failure> {
         let record = RuleRecord {
             id: rule.id,
             family: rule.family(),
+            about: rule.subject.label(),
             tier: rule.tier,
             say: rule.say,
             safer: rule.safer,
@@ -114,17 +124,19 @@ fn explain(out: &mut dyn Write, rule: &RuleInfo, paint: Paint) -> io::Result<()>
     writeln!(out, "{}", paint.strong(rule.say))?;
     writeln!(out)?;
     let word = paint.badge(badge(rule.tier), rule.tier.label());
-    writeln!(out, "{word}  {}  {}", rule.id, paint.faint(format!("family {}", rule.family())))?;
+    let about = format!("family {}, about {}", rule.family(), rule.subject.label());
+    writeln!(out, "{word}  {}  {}", rule.id, paint.faint(about))?;
     if let Some(safer) = rule.safer {
         writeln!(out, "\n{}  {safer}", paint.faint("safer"))?;
     }
+    let mark = if rule.subject == Subject::Command { "$ " } else { "" };
     for (title, texts) in [("matches", rule.examples), ("does not match", rule.counter_examples)] {
         if texts.is_empty() {
             continue;
         }
         writeln!(out, "\n{}", paint.strong(title))?;
         for text in texts {
-            writeln!(out, "  $ {}", core_api::show(text, 400))?;
+            writeln!(out, "  {mark}{}", core_api::show(text, 400))?;
         }
     }
     Ok(())

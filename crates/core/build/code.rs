@@ -1,33 +1,16 @@
 //! `rules/code` → static tables: a trie of dotted names per language, rules, combinations.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::path::Path;
 
 use serde::Deserialize;
+
+use crate::effects::effects;
 
 #[path = "sql.rs"]
 mod sql;
 
 const TIERS: [&str; 5] = ["SAFE", "LOW", "MEDIUM", "HIGH", "CRITICAL"];
-const EFFECTS: [&str; 16] = [
-    "Read",
-    "Write",
-    "Delete",
-    "Exec",
-    "NetOut",
-    "NetIn",
-    "Privilege",
-    "Persist",
-    "Publish",
-    "Service",
-    "Send",
-    "Money",
-    "Secret",
-    "SelfChange",
-    "Delegate",
-    "Remote",
-];
 const KINDS: [&str; 16] = [
     "Plain", "Delete", "Tree", "Write", "Read", "Open", "Copy", "Shell", "Start", "Spread", "Eval",
     "Sql", "Fetch", "Request", "Kill", "Mode",
@@ -229,22 +212,6 @@ pub fn tier(word: &str) -> Result<&'static str, String> {
     let label = ["Safe", "Low", "Medium", "High", "Critical"];
     let at = TIERS.iter().position(|t| *t == word);
     at.and_then(|at| label.get(at).copied()).ok_or_else(|| format!("unknown tier `{word}`"))
-}
-
-pub fn effects(list: &[String]) -> Result<String, String> {
-    let mut text = String::from("&[");
-    for word in list {
-        let camel: String = word.split('_').map(capital).collect();
-        one(&camel, &EFFECTS, "effect")?;
-        write!(text, "Effect::{camel}, ").map_err(|e| e.to_string())?;
-    }
-    text.push(']');
-    Ok(text)
-}
-
-fn capital(word: &str) -> String {
-    let mut letters = word.chars();
-    letters.next().map(|c| c.to_ascii_uppercase()).into_iter().chain(letters).collect()
 }
 
 pub fn sentence(id: &str, say: &str) -> Result<(), String> {

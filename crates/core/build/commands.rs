@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+#[path = "commands/gate.rs"]
+mod gate;
 #[path = "commands/paths.rs"]
 mod paths;
 #[path = "commands/schema.rs"]
@@ -11,9 +13,10 @@ mod schema;
 #[path = "commands/source.rs"]
 mod source;
 
+use crate::effects::effects;
 use paths::write_paths;
 use schema::{Assignment, File, PathFile, Program, Rule};
-use source::{effects, flags, globs, list, operands, put, sequence, tier, touch_pairs};
+use source::{flags, globs, list, operands, put, sequence, tier, touch_pairs};
 
 /// Reads the rule files of this kind and writes the table into `out`.
 pub fn generate(rules: &Path, out: &Path) -> Result<(), String> {
@@ -100,27 +103,16 @@ impl Tables {
                 spec_source(family, program).map_err(|e| format!("{:?}: {e}", program.names))?,
             );
         }
-        put(&mut s, "];\ntype Named = (&'static str, u16, &'static [&'static Rule]);\n");
+        put(&mut s, "];\ntype Named = (u64, &'static str, u16, &'static [&'static Rule]);\n");
         put(&mut s, format!("static PROGRAMS: [Named; {}] = [\n", self.names.len()));
         for (name, index) in &self.names {
             let rules = by_program.get(name.as_str()).map(Vec::as_slice).unwrap_or_default();
-            put(&mut s, format!("({name:?}, {index}, &{}),\n", rule_refs(rules)));
+            put(
+                &mut s,
+                format!("({:#x}, {name:?}, {index}, &{}),\n", first_bytes(name), rule_refs(rules)),
+            );
         }
         put(&mut s, "];\n");
-        let mut first = vec![0usize; 257];
-        for (byte, slot) in first.iter_mut().enumerate() {
-            *slot = self
-                .names
-                .keys()
-                .filter(|n| n.bytes().next().map_or(0, usize::from) < byte)
-                .count();
-        }
-        put(
-            &mut s,
-            format!(
-                "/// Where the names of each first byte begin.\nstatic FIRST: [u16; 257] = {first:?};\n"
-            ),
-        );
         for (pattern, table) in [("*", "UNLISTED"), ("**", "EVERYWHERE"), ("*?", "LOOKING")] {
             let rules = by_program.get(pattern).map(Vec::as_slice).unwrap_or_default();
             put(
@@ -184,7 +176,8 @@ fn rule_source(r: &Rule) -> Result<String, String> {
         .collect();
     let wrap = |e: String| format!("rule `{}`: {e}", r.id);
     Ok(format!(
-        "Rule {{ id: {:?}, tier: {}, say: {:?}, safer: {:?}, sub: &[{}], flags: {}, all_flags: &[{}], not_flags: {}, operand: {}, not_operand: {}, first: {}, last: {}, arg: {}, option: &[{options}], min_operands: {}, max_operands: {}, stdin: {}, root: {}, computed: {}, settings: {}, effects: {}, irreversible: {}, examples: {}, counter_examples: {} }},\n",
+        "Rule {{ gate: {:#x}, id: {:?}, tier: {}, say: {:?}, safer: {:?}, sub: &[{}], flags: {}, all_flags: &[{}], not_flags: {}, operand: {}, not_operand: {}, first: {}, last: {}, arg: {}, option: &[{options}], min_operands: {}, max_operands: {}, stdin: {}, root: {}, computed: {}, settings: {}, effects: {}, irreversible: {}, examples: {}, counter_examples: {} }},\n",
+        gate::gate(r),
         r.id,
         tier(&r.tier).map_err(wrap)?,
         r.say,
@@ -209,6 +202,19 @@ fn rule_source(r: &Rule) -> Result<String, String> {
         list(&r.examples),
         list(&r.counter_examples)
     ))
+}
+
+/// The first eight bytes of a name as a number that sorts like the name.
+fn first_bytes(name: &str) -> u64 {
+    name.bytes().chain(std::iter::repeat(0)).take(8).fold(0, |n, b| n << 8 | u64::from(b))
+}
+
+/// The single ASCII letters among these options, one bit each.
+fn value_letters(values: &[String]) -> u128 {
+    values.iter().fold(0, |set, v| match v.as_bytes() {
+        [b'-', letter] if letter.is_ascii() => set | 1 << letter,
+        _ => set,
+    })
 }
 
 fn spec_source(family: &str, p: &Program) -> Result<String, String> {
@@ -248,15 +254,17 @@ fn spec_source(family: &str, p: &Program) -> Result<String, String> {
         ),
     };
     Ok(format!(
-        "Spec {{ family: {family:?}, base: {}, say: {:?}, single_dash: {}, posix: {}, values: {}, touches: &[{}], exec: {}, operands: {}, first_if: {}, in_place: {}, recursive: {}, dry: {}, keys: &[{}], wrappers: &[{wrappers}], interpreter: {interpreter}, fetches: {}, sends: {}, inert: {}, effects: {} }},\n",
+        "Spec {{ family: {family:?}, base: {}, say: {:?}, ordinary: {:?}, single_dash: {}, posix: {}, letters: {:#x}, values: {}, touches: &[{}], exec: {}, operands: {}, first_if: {}, in_place: {}, recursive: {}, dry: {}, keys: &[{}], wrappers: &[{wrappers}], interpreter: {interpreter}, fetches: {}, sends: {}, inert: {}, effects: {} }},\n",
         tier(&p.base)?,
         p.say,
+        format!("{family}.ordinary"),
         p.single_dash,
         p.posix,
+        value_letters(&values),
         list(&values),
         touch_pairs(&p.touches)?,
         list(&p.exec),
-        operands(&p.operands)?,
+        operands(&p.operands, p.inert)?,
         flags(&p.first_if),
         flags(&p.in_place),
         flags(&p.recursive),

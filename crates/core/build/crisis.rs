@@ -148,6 +148,7 @@ fn compile(files: &[File], text: &mut String) -> Result<(), String> {
     let mut rules = String::from("static RULES: &[Rule] = &[\n");
     let mut combos = Vec::new();
     let mut examples = String::from("#[cfg(test)]\nstatic EXAMPLES: &[(&str, &str, bool)] = &[\n");
+    let mut about = String::from("static ABOUT: &[About] = &[\n");
     for (lang, file) in files.iter().enumerate() {
         for (id, patterns, what) in entries(file)? {
             let number = u16::try_from(ids.len()).map_err(|_| "too many rules")?;
@@ -172,6 +173,14 @@ fn compile(files: &[File], text: &mut String) -> Result<(), String> {
             }
         }
         for rule in &file.rule {
+            let kind = rule.kind.replace('_', " ");
+            let now = if rule.imminent { ", danger now" } else { "" };
+            let say = format!("Signs of {kind}, step {} of 6{now} ({}).", rule.level, file.lang);
+            let _ = writeln!(
+                about,
+                "About {{ id: {:?}, say: {say:?}, examples: &{:?}, counter_examples: &{:?} }},",
+                rule.id, rule.examples, rule.counter_examples
+            );
             for (list, crisis) in [(&rule.examples, true), (&rule.counter_examples, false)] {
                 for text in list {
                     let _ = writeln!(examples, "({:?}, {text:?}, {crisis}),", rule.id);
@@ -182,6 +191,8 @@ fn compile(files: &[File], text: &mut String) -> Result<(), String> {
     text.push_str(&rules);
     text.push_str("];\n");
     text.push_str(&examples);
+    text.push_str("];\n");
+    text.push_str(&about);
     text.push_str("];\n");
     near::write(&mut combos, text);
     let _ = writeln!(text, "static LANGS: [&str; 15] = {LANGS:?};");

@@ -33,7 +33,7 @@ pub fn generate(path: &Path, out: &Path) -> Result<(), String> {
         let _ = writeln!(
             source,
             "Phrase {{ id: {:?}, say: {:?}, phrases: &{phrases:?},\n\
-             #[cfg(test)] examples: &{:?},\n#[cfg(test)] counter_examples: &{:?} }},",
+             examples: &{:?},\ncounter_examples: &{:?} }},",
             p.id, p.say, p.examples, p.counter_examples
         );
     }

@@ -1,10 +1,12 @@
 //! `rules/code/sql.toml` → static tables for SQL, Redis and the Mongo shell.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde::Deserialize;
 
-use super::{effects, sentence, tier};
+use super::{sentence, tier};
+use crate::effects::effects;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -47,6 +49,9 @@ pub fn generate(rules: &Path, out: &Path) -> Result<(), String> {
     let file: File = toml::from_str(&text).map_err(|e| format!("{name}: {e}"))?;
     let shapes: Vec<Vec<&str>> = file.shapes.iter().map(|s| s.split(' ').collect()).collect();
     let mut table = format!("static SHAPES: &[&[&str]] = &{};\n", nested(&shapes));
+    let verbs: BTreeSet<&str> = shapes.iter().filter_map(|s| s.first().copied()).collect();
+    table.push_str("/// The first words of `SHAPES`, each once.\nstatic VERBS: &[&str] = &");
+    table.push_str(&nested_words(&verbs));
     for (label, list) in [("SQL", &file.statement), ("REDIS", &file.redis), ("MONGO", &file.mongo)]
     {
         table.push_str("static ");
@@ -59,6 +64,10 @@ pub fn generate(rules: &Path, out: &Path) -> Result<(), String> {
         table.push_str("];\n");
     }
     std::fs::write(out.join("sql.rs"), table).map_err(|e| format!("sql.rs: {e}"))
+}
+
+fn nested_words(words: &BTreeSet<&str>) -> String {
+    format!("{:?};\n", words.iter().collect::<Vec<_>>())
 }
 
 fn nested(phrases: &[Vec<&str>]) -> String {
@@ -82,7 +91,8 @@ fn line(statement: &Statement) -> Result<String, String> {
     let starts: Vec<Vec<&str>> = statement.starts.iter().map(|s| s.split(' ').collect()).collect();
     Ok(format!(
         "  Statement {{ id: {:?}, tier: Tier::{}, production: Tier::{}, effects: {}, say: {:?}, \
-         safer: {:?}, starts: &{}, has: &{:?}, filter: Filter::{filter}, many: {}, tables: {}, \
+         safer: {:?}, starts: &{}, initials: {:#x}, has: &{:?}, filter: Filter::{filter}, \
+         many: {}, tables: {}, \
          examples: &{:?}, counter: &{:?} }},\n",
         statement.id,
         tier(&statement.tier)?,
@@ -91,10 +101,20 @@ fn line(statement: &Statement) -> Result<String, String> {
         statement.say,
         statement.safer,
         nested(&starts),
+        starts.iter().fold(0, |set, phrase| set | initial(phrase)),
         statement.has,
         statement.many,
         statement.tables,
         statement.examples,
         statement.counter_examples,
     ))
+}
+
+/// The bit of a phrase's first letter; a phrase that may begin with anything has all bits.
+fn initial(phrase: &[&str]) -> u32 {
+    match phrase.first().and_then(|word| word.bytes().next()) {
+        None | Some(b'*' | b'?') => u32::MAX,
+        Some(letter) if letter.is_ascii_alphabetic() => 1 << (letter & 31),
+        Some(_) => 1,
+    }
 }

@@ -7,6 +7,8 @@ use std::path::Path;
 
 use serde::Deserialize;
 
+use crate::effects::effects;
+
 #[path = "tools_words.rs"]
 mod words;
 
@@ -16,26 +18,6 @@ const TIERS: &[(&str, &str)] = &[
     ("MEDIUM", "Tier::Medium"),
     ("HIGH", "Tier::High"),
     ("CRITICAL", "Tier::Critical"),
-];
-
-const EFFECTS: &[(&str, &str)] = &[
-    ("read", "Read"),
-    ("write", "Write"),
-    ("delete", "Delete"),
-    ("exec", "Exec"),
-    ("net_out", "NetOut"),
-    ("net_in", "NetIn"),
-    ("privilege", "Privilege"),
-    ("persist", "Persist"),
-    ("publish", "Publish"),
-    ("service", "Service"),
-    ("send", "Send"),
-    ("money", "Money"),
-    ("secret", "Secret"),
-    ("self_change", "SelfChange"),
-    ("delegate", "Delegate"),
-    ("remote", "Remote"),
-    ("crisis", "Crisis"),
 ];
 
 const HUMAN: &[(&str, &str)] = &[
@@ -194,12 +176,14 @@ fn entry(out: &mut String, code: &str, tool: &Tool) -> Result<(), String> {
     let human = find(HUMAN, tool.human.as_deref().unwrap_or("none"))?;
     let _ = writeln!(
         out,
-        "Entry {{ code: {code:?}, tier: {}, effects: &{}, irreversible: {}, human: {human}, \
-         say: {:?}, safer: {safer}, args: &[{args}] }},",
+        "Entry {{ code: {code:?}, tier: {}, effects: {}, irreversible: {}, human: {human}, \
+         say: {:?}, safer: {safer}, args: &[{args}], examples: &{:?}, counter_examples: &{:?} }},",
         find(TIERS, &tool.tier)?,
         effects(&tool.effects)?,
         tool.irreversible,
         tool.say,
+        tool.examples,
+        tool.counter_examples,
     );
     Ok(())
 }
@@ -232,14 +216,6 @@ fn first_bytes(word: &str) -> String {
 /// The same key that the reader makes: letters and digits, lower case, nothing else.
 fn compact(name: &str) -> String {
     name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect()
-}
-
-fn effects(names: &[String]) -> Result<String, String> {
-    let mut list = String::from("[");
-    for name in names {
-        let _ = write!(list, "Effect::{}, ", find(EFFECTS, name)?);
-    }
-    Ok(list + "]")
 }
 
 fn find(table: &[(&str, &'static str)], word: &str) -> Result<&'static str, String> {

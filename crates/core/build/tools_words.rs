@@ -81,7 +81,7 @@ pub fn verbs(source: &str, out: &mut String) -> Result<(), String> {
         sentence(&verb.say)?;
         let _ = writeln!(
             out,
-            "Verb {{ class: {}, code: \"tool.verb.{}\", tier: {}, effects: &{}, \
+            "Verb {{ class: {}, code: \"tool.verb.{}\", tier: {}, effects: {}, \
              irreversible: {}, decides: {}, say: {:?} }},",
             find(CLASSES, &verb.class)?,
             verb.id,
@@ -123,7 +123,7 @@ pub fn nouns(source: &str, out: &mut String) -> Result<(), String> {
         }
         let _ = writeln!(
             out,
-            "Noun {{ code: \"tool.about.{}\", say: {:?}, mild: {}, human: {}, effects: &{}, \
+            "Noun {{ code: \"tool.about.{}\", say: {:?}, mild: {}, human: {}, effects: {}, \
              on: &[{on}] }},",
             noun.id,
             noun.say,

@@ -63,9 +63,24 @@ impl Effects {
         self.0 & (1 << (effect as u8)) != 0
     }
 
+    /// The set of these effects.
+    pub const fn of(effects: &[Effect]) -> Effects {
+        let (mut set, mut rest) = (0, effects);
+        while let [first, others @ ..] = rest {
+            set |= 1 << (*first as u8);
+            rest = others;
+        }
+        Effects(set)
+    }
+
     /// Whether any of these is in the set.
-    pub fn has_any(self, effects: &[Effect]) -> bool {
-        effects.iter().any(|&e| self.has(e))
+    pub const fn has_any(self, effects: &[Effect]) -> bool {
+        self.meets(Effects::of(effects))
+    }
+
+    /// Whether any effect of another set is in this one.
+    pub const fn meets(self, other: Effects) -> bool {
+        self.0 & other.0 != 0
     }
 
     /// Whether nothing but looking happens.

@@ -61,6 +61,8 @@ impl Glob {
 /// Several patterns, any of which may fit.
 #[derive(Debug, Clone, Copy)]
 pub struct Globs {
+    /// The bytes that every one of the patterns needs.
+    pub needs: u64,
     /// The rarest byte of each pattern: a text without any of them fits none.
     pub marks: u64,
     /// The patterns.
@@ -76,9 +78,10 @@ impl Globs {
     /// Whether any of the patterns fits.
     #[inline]
     pub fn fit(&self, text: &str, bytes: u64) -> bool {
-        self.marks & bytes != 0 && self.list.iter().any(|p| p.fits(text, bytes))
-            // An empty text has no bytes, but `*` fits it.
-            || bytes == 0 && self.list.iter().any(|p| p.fits(text, bytes))
+        // An empty text has no bytes, but `*` fits it.
+        self.needs & !bytes == 0
+            && (self.marks & bytes != 0 || bytes == 0)
+            && self.list.iter().any(|p| p.fits(text, bytes))
     }
 }
 

@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 
 use crate::glob;
+pub use crate::shell::tables::PathClass;
 use crate::shell::tables::{
-    CLASSES, DIRS, HOME_PATHS, LOCAL_PATHS, NAME_GLOBS, NAMES, PathClass, PathPattern, PathShape,
-    ROOT_PATHS,
+    CLASSES, DIRS, HOME_PATHS, LOCAL_PATHS, NAME_GLOBS, NAMES, PathPattern, PathShape, ROOT_PATHS,
+    first_bytes,
 };
 use crate::tier::Tier;
 
@@ -14,6 +15,12 @@ pub const UNKNOWN: char = '\0';
 
 /// First bytes of the names in `DIRS`; a test keeps them in step.
 const DIRS_BEGIN: [u8; 3] = [b'.', b'g', b'h'];
+
+/// The part of a path behind its last slash.
+pub fn last_part(path: &str) -> &str {
+    let slash = path.bytes().rposition(|b| b == b'/');
+    slash.map_or(path, |at| path.get(at + 1..).unwrap_or_default())
+}
 
 /// What is done to a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,9 +58,12 @@ pub fn class_of(path: &str, cwd: Option<&str>) -> &'static PathClass {
     let path = normal(path, cwd);
     let mut best = CLASSES.len().saturating_sub(1);
     let mut offer = |class: u8| best = best.min(usize::from(class));
-    let last = path.rsplit('/').next().unwrap_or_default();
-    if let Ok(at) = NAMES.binary_search_by(|(n, _)| (*n).cmp(last)) {
-        NAMES.get(at).into_iter().for_each(|(_, c)| offer(*c));
+    let last = last_part(&path);
+    let key = first_bytes(last);
+    let from = NAMES.partition_point(|(k, ..)| *k < key);
+    let mut same = NAMES.get(from..).unwrap_or_default().iter().take_while(|(k, ..)| *k == key);
+    if let Some((.., class)) = same.find(|(_, name, _)| *name == last) {
+        offer(*class);
     }
     let bytes = glob::bytes_of(last);
     for (pattern, class) in NAME_GLOBS {
@@ -87,10 +97,11 @@ pub fn class_of(path: &str, cwd: Option<&str>) -> &'static PathClass {
         }
     }
     // INVARIANT: `best` is an index of CLASSES; the last class fits every path.
-    CLASSES.get(best).unwrap_or(&LAST)
+    CLASSES.get(best).unwrap_or(&LOST)
 }
 
-static LAST: PathClass = PathClass {
+/// A place nobody can tell.
+pub static LOST: PathClass = PathClass {
     id: "unknown",
     name: "an unknown place",
     read: Tier::Low,
@@ -156,7 +167,11 @@ pub fn normal<'p>(path: &'p str, cwd: Option<&str>) -> Cow<'p, str> {
 
 /// Whether nothing is left to fold.
 fn is_normal(path: &str) -> bool {
-    let homes = ["/home", "/Users", "/root", "/var/root", "~", "./", ".."];
+    let homes: &[&str] = match path.as_bytes() {
+        [b'/', b'h' | b'U' | b'r' | b'v', ..] => &["/home", "/Users", "/root", "/var/root"],
+        [b'~' | b'.', ..] => &["~", "./", ".."],
+        _ => &[],
+    };
     let mut before = 0;
     let odd = path.bytes().any(|b| {
         let doubled = before == b'/' && matches!(b, b'/' | b'.');

@@ -35,7 +35,7 @@ const DOUBTS: [(Doubt, u8); 7] = [
 ];
 
 /// Effects that change something, somewhere.
-const CHANGES: [Effect; 13] = [
+const CHANGES: Effects = Effects::of(&[
     Effect::Write,
     Effect::Delete,
     Effect::NetOut,
@@ -49,10 +49,10 @@ const CHANGES: [Effect; 13] = [
     Effect::Delegate,
     Effect::Remote,
     Effect::Crisis,
-];
+]);
 
 /// Effects that leave this machine or outlive the call.
-const OUTWARD: [Effect; 8] = [
+const OUTWARD: Effects = Effects::of(&[
     Effect::NetOut,
     Effect::Publish,
     Effect::Send,
@@ -61,11 +61,11 @@ const OUTWARD: [Effect; 8] = [
     Effect::Remote,
     Effect::Service,
     Effect::Persist,
-];
+]);
 
 /// Whether these effects change anything.
 pub fn changes(effects: Effects) -> bool {
-    effects.has_any(&CHANGES)
+    effects.meets(CHANGES)
 }
 
 /// The whole record from what was seen.
@@ -84,7 +84,9 @@ pub fn conclude(call: &Call<'_>, policy: &Policy, mut findings: Findings) -> Ass
         points = claimed.points().0;
         reasons.push(context("context.claimed", lift, "The caller itself rates this higher."));
     }
-    reasons.sort_by_key(|r| std::cmp::Reverse(r.weight));
+    if !reasons.is_sorted_by_key(|r| std::cmp::Reverse(r.weight)) {
+        reasons.sort_by_key(|r| std::cmp::Reverse(r.weight));
+    }
     let points = Points(points.min(Points::MAX.0));
     let tier = points.tier();
     let (doubts, confidence) = confidence(&findings);
@@ -103,7 +105,7 @@ fn finish(call: &Call<'_>, policy: &Policy, findings: Findings, sum: Sum) -> Ass
     let effects = findings.effects;
     let crisis = effects.has(Effect::Crisis);
     let signs = findings.has_doubt(Doubt::CrisisSigns);
-    let outward = effects.has_any(&OUTWARD);
+    let outward = effects.meets(OUTWARD);
     let reversible = !findings.is_irreversible();
     let in_crisis = signs && (outward || !reversible);
     let unsure = sum.tier == Tier::Low && sum.confidence < policy.low_confidence;
@@ -168,7 +170,7 @@ fn behaviours(findings: &mut Findings) {
 }
 
 /// Patterns by max with crumbs, the rest added. Each reason keeps its true share.
-fn weigh(mut list: Vec<Finding>) -> (Vec<Reason>, u16) {
+fn weigh(list: Vec<Finding>) -> (Vec<Reason>, u16) {
     let heaviest = list
         .iter()
         .enumerate()
@@ -179,21 +181,21 @@ fn weigh(mut list: Vec<Finding>) -> (Vec<Reason>, u16) {
     // Crumbs never carry a call into the next tier.
     let room = (99 - base % 100).min(CRUMBS);
     let mut crumbs = if base >= Points::MAX.0 { 0 } else { room };
-    let mut codes: Vec<Cow<'static, str>> = Vec::new();
     let mut points = 0_u16;
-    let mut reasons = Vec::with_capacity(list.len());
-    for (index, finding) in list.drain(..).enumerate() {
+    // Room for what the context may add.
+    let mut reasons: Vec<Reason> = Vec::with_capacity(list.len() + 1);
+    for (index, finding) in list.into_iter().enumerate() {
         let share = match finding.factor {
             Factor::Pattern if index == first => base,
             Factor::Pattern => {
-                let counts = finding.weight.0 > 0 && !codes.contains(&finding.code);
+                let counts =
+                    finding.weight.0 > 0 && !reasons.iter().any(|r| r.code == finding.code);
                 let share = if counts { crumbs.min(CRUMB) } else { 0 };
                 crumbs -= share;
                 share
             }
             Factor::Behaviour | Factor::Context => finding.weight.0,
         };
-        codes.push(finding.code.clone());
         points = points.saturating_add(share);
         reasons.push(Reason {
             code: finding.code,
@@ -262,7 +264,7 @@ fn class(effects: Effects, tier: Tier) -> EffectClass {
     let grave = effects.has_any(&[Effect::Crisis, Effect::Money]);
     if grave || tier == Tier::Critical || tier >= Tier::High && !effects.only_reads() {
         EffectClass::D
-    } else if effects.has_any(&OUTWARD) || effects.has(Effect::Privilege) {
+    } else if effects.meets(OUTWARD) || effects.has(Effect::Privilege) {
         EffectClass::C
     } else if effects.only_reads() {
         EffectClass::A
@@ -277,7 +279,7 @@ fn human(findings: &Findings) -> HumanImpact {
         HumanImpact::Safety
     } else if effects.has(Effect::Send) {
         HumanImpact::Personal
-    } else if effects.has_any(&OUTWARD) || effects.has(Effect::Privilege) {
+    } else if effects.meets(OUTWARD) || effects.has(Effect::Privilege) {
         HumanImpact::Administrative
     } else {
         HumanImpact::None

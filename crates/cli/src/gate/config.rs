@@ -1,6 +1,5 @@
 //! `countersign config`: checked, shown, found.
 
-use std::io::Write as _;
 use std::process::ExitCode;
 
 use countersign_daemon::config::{Config, EXAMPLE};

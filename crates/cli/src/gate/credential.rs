@@ -110,7 +110,7 @@ impl Terminal {
         self.file.write_all(question.as_bytes())?;
         let silent = Silent::on(&self.file)?;
         let mut line = Vec::new();
-        let read = loop {
+        let read: io::Result<()> = loop {
             match self.byte()? {
                 // Ctrl-C and Ctrl-D: signals are off while nothing is echoed, so that the
                 // terminal is never left dumb.

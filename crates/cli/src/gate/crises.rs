@@ -1,6 +1,5 @@
 //! `countersign crises`: sessions in which somebody may be in crisis.
 
-use std::io::Write as _;
 use std::process::ExitCode;
 
 use super::args::CrisesWhat;

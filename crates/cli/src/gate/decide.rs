@@ -1,6 +1,5 @@
 //! `countersign approve` and `deny`: a person's answer, after they have seen the call.
 
-use std::io::Write as _;
 use std::process::ExitCode;
 
 use countersign_client::{Choice, Filter, GrantWish, People, Request, State};

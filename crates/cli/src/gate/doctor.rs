@@ -3,7 +3,6 @@
 mod level;
 mod ports;
 
-use std::io::Write as _;
 use std::process::ExitCode;
 
 use countersign_client::{Agent, Door};

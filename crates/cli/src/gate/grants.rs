@@ -1,6 +1,5 @@
 //! `countersign grants`: standing permissions, given, listed, taken back.
 
-use std::io::Write as _;
 use std::process::ExitCode;
 
 use countersign_client::{GrantRecord, NewGrant};

@@ -1,6 +1,5 @@
 //! `countersign ledger`: read, verified, proved, exported.
 
-use std::io::Write as _;
 use std::process::ExitCode;
 
 use countersign_client::export::{CSV_HEAD, Format};

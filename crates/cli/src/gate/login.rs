@@ -1,6 +1,5 @@
 //! `countersign login`: a token to export, and what that means.
 
-use std::io::Write as _;
 use std::process::ExitCode;
 
 use super::{args, credential, house, page};

@@ -23,4 +23,4 @@ pub mod status;
 pub mod watch;
 pub mod who;
 
-pub use reach::{Surroundings, paths};
+pub use reach::paths;

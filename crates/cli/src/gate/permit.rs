@@ -1,6 +1,5 @@
 //! `countersign permit verify`: signature, call, agent and time, without asking anybody.
 
-use std::io::Write as _;
 use std::process::ExitCode;
 
 use countersign_client::verify::{keys, permit_for};

@@ -1,6 +1,5 @@
 //! `countersign` alone: what is going on, and what to do next.
 
-use std::io::Write as _;
 use std::process::ExitCode;
 
 use countersign_client::{Agent, Door};

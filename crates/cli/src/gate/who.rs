@@ -1,6 +1,5 @@
 //! `countersign people` and `agents`: who may answer, and who may ask.
 
-use std::io::Write as _;
 use std::process::ExitCode;
 
 use countersign_client::{NewAgent, Time};

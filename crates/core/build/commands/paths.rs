@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::first_bytes;
 use super::schema::PathFile;
 use super::source::{glob, put, tier};
 
@@ -64,8 +65,8 @@ fn write_patterns(file: &PathFile, s: &mut String) {
     put(
         s,
         format!(
-            "/// Last parts of paths with their class, sorted.\npub static NAMES: &[(&str, u8)] = &{:?};\n",
-            names.into_iter().collect::<Vec<_>>()
+            "/// Last parts of paths with their class, sorted, each behind its first eight bytes.\npub static NAMES: &[(u64, &str, u8)] = &{:?};\n",
+            names.into_iter().map(|(n, c)| (first_bytes(n), n, c)).collect::<Vec<_>>()
         ),
     );
     put(

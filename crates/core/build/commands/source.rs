@@ -1,6 +1,8 @@
-//! Small pieces of Rust source: tiers, effects, globs, flags.
+//! Small pieces of Rust source: tiers, globs, flags.
 
 use std::collections::BTreeMap;
+
+use super::gate::{flag_needs, shared};
 
 pub fn touch_pairs(map: &BTreeMap<String, String>) -> Result<String, String> {
     let mut s = String::new();
@@ -29,8 +31,9 @@ pub fn touch(kind: &str) -> Result<&'static str, String> {
     })
 }
 
-/// `- read* write` → lead, rest, tail.
-pub fn operands(text: &str) -> Result<String, String> {
+/// `- read* write` → lead, rest, tail; words nobody described are only `named`, where words can
+/// run.
+pub fn operands(text: &str, inert: bool) -> Result<String, String> {
     let (mut lead, mut tail, mut rest) = (Vec::new(), Vec::new(), None);
     for word in text.split_whitespace() {
         if let Some(kind) = word.strip_suffix('*') {
@@ -46,38 +49,9 @@ pub fn operands(text: &str) -> Result<String, String> {
     Ok(format!(
         "Operands {{ lead: &[{}], rest: {}, tail: &[{}] }}",
         lead.join(", "),
-        rest.unwrap_or("Touch::Skip"),
+        rest.unwrap_or(if inert { "Touch::Skip" } else { "Touch::Named" }),
         tail.join(", ")
     ))
-}
-
-pub fn effects(names: &[String]) -> Result<String, String> {
-    const KNOWN: [(&str, &str); 17] = [
-        ("read", "Read"),
-        ("write", "Write"),
-        ("delete", "Delete"),
-        ("exec", "Exec"),
-        ("net_out", "NetOut"),
-        ("net_in", "NetIn"),
-        ("privilege", "Privilege"),
-        ("persist", "Persist"),
-        ("publish", "Publish"),
-        ("service", "Service"),
-        ("send", "Send"),
-        ("money", "Money"),
-        ("secret", "Secret"),
-        ("self_change", "SelfChange"),
-        ("delegate", "Delegate"),
-        ("remote", "Remote"),
-        ("crisis", "Crisis"),
-    ];
-    let mut parts = Vec::new();
-    for name in names {
-        let (_, variant) =
-            KNOWN.iter().find(|(n, _)| n == name).ok_or_else(|| format!("no effect `{name}`"))?;
-        parts.push(format!("Effect::{variant}"));
-    }
-    Ok(format!("&[{}]", parts.join(", ")))
 }
 
 pub fn tier(label: &str) -> Result<&'static str, String> {
@@ -94,7 +68,8 @@ pub fn tier(label: &str) -> Result<&'static str, String> {
 pub fn globs(items: &[String]) -> String {
     let parts: Vec<String> = items.iter().map(|i| glob(i)).collect();
     let marks = items.iter().fold(0, |set, i| set | mark(i));
-    format!("Globs {{ marks: {marks:#x}, list: &[{}] }}", parts.join(", "))
+    let needs = shared(items.iter().map(|i| needs(i)));
+    format!("Globs {{ needs: {needs:#x}, marks: {marks:#x}, list: &[{}] }}", parts.join(", "))
 }
 
 /// A sequence of patterns, one after the other.
@@ -146,11 +121,23 @@ pub fn glob(pattern: &str) -> String {
     } else {
         ("General", pattern)
     };
-    let needs = text
+    let needs = sure_bytes(pattern, fold);
+    format!("Glob {{ text: {text:?}, shape: Shape::{shape}, fold: {fold}, needs: {needs:#x} }}")
+}
+
+/// The bytes a text must hold to fit a pattern.
+pub fn needs(pattern: &str) -> u64 {
+    match pattern.strip_prefix("(?i)") {
+        Some(rest) => sure_bytes(rest, true),
+        None => sure_bytes(pattern, false),
+    }
+}
+
+fn sure_bytes(pattern: &str, fold: bool) -> u64 {
+    pattern
         .bytes()
         .filter(|b| !(matches!(b, b'*' | b'?') || fold && b.is_ascii_alphabetic()))
-        .fold(0u64, |set, b| set | 1 << (b & 63));
-    format!("Glob {{ text: {text:?}, shape: Shape::{shape}, fold: {fold}, needs: {needs:#x} }}")
+        .fold(0u64, |set, b| set | 1 << (b & 63))
 }
 
 pub fn flag(name: &str) -> String {
@@ -161,8 +148,7 @@ pub fn flag(name: &str) -> String {
     };
     let pattern =
         if name.contains('*') { format!("Some({})", glob(name)) } else { "None".to_owned() };
-    let needs =
-        name.bytes().filter(|b| !matches!(b, b'*' | b'?')).fold(0u64, |set, b| set | 1 << (b & 63));
+    let needs = flag_needs(name);
     format!("Flag {{ text: {name:?}, letter: {letter}, glob: {pattern}, needs: {needs:#x} }}")
 }
 

@@ -108,9 +108,7 @@ pub(crate) struct Rule {
     pub(crate) signs: u32,
     pub(crate) arg: u8,
     pub(crate) needs: &'static str,
-    #[cfg_attr(not(test), expect(dead_code, reason = "checked by the tests"))]
     pub(crate) examples: &'static [&'static str],
-    #[cfg_attr(not(test), expect(dead_code, reason = "checked by the tests"))]
     pub(crate) counter: &'static [&'static str],
 }
 

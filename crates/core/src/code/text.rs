@@ -2,6 +2,7 @@
 
 use crate::code::lex::RAW;
 use crate::code::value::{HOLE, Shape, TEXT_LIMIT, Text, Value};
+use crate::shell;
 
 /// The content of a string literal, its escapes resolved.
 pub(super) fn literal(raw: &str, flags: u8) -> Text<'_> {
@@ -66,46 +67,18 @@ fn octal(chars: &mut std::str::Chars<'_>, first: char, out: &mut String) {
     out.push(char::from_u32(code).unwrap_or(HOLE));
 }
 
+fn readable(bytes: Vec<u8>) -> Option<String> {
+    String::from_utf8(bytes).ok()
+}
+
 /// Base64 (either alphabet) to text; what is not UTF-8 becomes unknown.
 pub(super) fn base64(text: &str) -> Option<String> {
-    let (mut bits, mut count, mut bytes) = (0_u32, 0_u8, Vec::with_capacity(text.len()));
-    for b in text.bytes() {
-        let six = match b {
-            b'A'..=b'Z' => b - b'A',
-            b'a'..=b'z' => b - b'a' + 26,
-            b'0'..=b'9' => b - b'0' + 52,
-            b'+' | b'-' => 62,
-            b'/' | b'_' => 63,
-            b'=' => break,
-            b'\n' | b'\r' | b' ' => continue,
-            _ => return None,
-        };
-        bits = (bits << 6) | u32::from(six);
-        count += 6;
-        if count >= 8 {
-            count -= 8;
-            bytes.push(u8::try_from((bits >> count) & 0xff).unwrap_or(0));
-        }
-    }
-    readable(bytes)
+    shell::base64_bytes(text).and_then(readable)
 }
 
 /// Hex digits to text.
 pub(super) fn hex(text: &str) -> Option<String> {
-    let digits: Vec<u32> = text
-        .chars()
-        .filter(|c| !c.is_whitespace())
-        .map(|c| c.to_digit(16))
-        .collect::<Option<_>>()?;
-    let byte = |pair: &[u32]| {
-        let n = pair.iter().fold(0, |n, d| n * 16 + d);
-        u8::try_from(n).ok()
-    };
-    readable(digits.chunks(2).map(byte).collect::<Option<_>>()?)
-}
-
-fn readable(bytes: Vec<u8>) -> Option<String> {
-    String::from_utf8(bytes).ok()
+    shell::hex_bytes(text).and_then(readable)
 }
 
 /// Percent escapes to text.

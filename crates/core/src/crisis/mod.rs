@@ -19,6 +19,7 @@ mod tests;
 use serde::Serialize;
 
 pub use card::{Card, CardLine, Country, Grade, Line, Preset, country};
+pub(crate) use tables::about;
 pub use tables::{CHECK_BY, CHECKED, HOW_CHECKED, RETIRED};
 
 use crate::finding::Span;

@@ -197,6 +197,23 @@ pub fn directory() -> &'static str {
     DIRECTORY
 }
 
+/// A rule as people read it.
+pub struct About {
+    /// Stable id, `language.name`.
+    pub id: &'static str,
+    /// What it is a sign of.
+    pub say: &'static str,
+    /// Texts that are a crisis.
+    pub examples: &'static [&'static str],
+    /// Texts that are not.
+    pub counter_examples: &'static [&'static str],
+}
+
+/// All rules as people read them.
+pub fn about() -> &'static [About] {
+    ABOUT
+}
+
 /// The examples of all rules: rule, text, whether it is a crisis.
 #[cfg(test)]
 pub fn examples() -> &'static [(&'static str, &'static str, bool)] {

@@ -25,6 +25,17 @@ fn crisis_examples_of_every_rule_hold() {
 }
 
 #[test]
+fn crisis_dense_signs_hide_no_danger_at_the_end() {
+    let noise = "I want to die. ".repeat(4_000) + &"\"I want to die\" ".repeat(300);
+    let last = "I am going to kill myself tonight.";
+    assert!(!plain(&noise).imminent);
+    let seen = plain(&format!("{noise}{last}"));
+    assert!(seen.crisis && seen.imminent && seen.level >= 4, "level {}", seen.level);
+    let first = seen.signals.first().map(|s| s.span.start as usize);
+    assert!(first.is_some_and(|at| at >= noise.len()), "the gravest sign comes first");
+}
+
+#[test]
 fn crisis_every_rule_matches_an_example_of_its_own() {
     for rule in tables::rules() {
         if !matches!(rule.what, What::Signal(..)) {

@@ -12,6 +12,34 @@ pub struct Pipeline<'a> {
     pub stages: Vec<Stage<'a>>,
     /// Ended by `&`.
     pub background: bool,
+    /// How it hangs together with the one before.
+    pub join: Join,
+    /// `!` stands before it.
+    pub negated: bool,
+}
+
+/// What must have happened before a pipeline runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Join {
+    /// Nothing: `;`, `&` or a new line.
+    Then,
+    /// The one before succeeded: `&&`.
+    And,
+    /// The one before failed: `||`.
+    Or,
+}
+
+/// How the list inside a compound command runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Runs {
+    /// `{ …; }`: as if it stood alone.
+    Here,
+    /// `( … )`: in a shell of its own.
+    Apart,
+    /// The parts of `if`: each of them may run.
+    Maybe,
+    /// The parts of `while` and `until`: each may run, and again.
+    Again,
 }
 
 /// One stage of a pipeline with its redirections.
@@ -33,7 +61,7 @@ pub enum Node<'a> {
     /// Assignments and words.
     Simple(Simple<'a>),
     /// `{ …; }`, `( … )`, and the parts of `if` and `while`: all of them may run.
-    Group(List<'a>),
+    Group(Runs, List<'a>),
     /// `for NAME in WORDS; do …; done`
     For { name: &'a str, words: Vec<Word<'a>>, body: List<'a> },
     /// `case WORD in …) …;; esac`; the patterns stand among the words.

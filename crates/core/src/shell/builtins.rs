@@ -4,39 +4,78 @@ use std::borrow::Cow;
 
 use super::expand::Arg;
 use super::flow::{Flow, Taint};
+use super::folders::Folders;
 use super::signs;
 use super::tables::Touch;
 use super::walk::Walker;
 use crate::effect::Effect;
 use crate::finding::Span;
-use crate::paths::{UNKNOWN, class_of, normal};
+use crate::paths::{Act, UNKNOWN};
+
+/// How many lines `read` is followed through.
+const MAX_LINES: usize = 6;
+
+/// The words that `set` makes the positional ones.
+fn set_words<'a, 't>(args: &'a [Arg<'t>]) -> Option<&'a [Arg<'t>]> {
+    if let Some(at) = args.iter().position(|a| a.text == "--" || a.text == "-") {
+        return args.get(at + 1..);
+    }
+    let plain = |word: &Arg<'_>| !word.text.starts_with(['-', '+']);
+    args.get(1..).filter(|words| words.first().is_some_and(plain))
+}
 
 impl<'t> Walker<'t, '_, '_, '_> {
     /// The command if it is one of the shell's own that change how we read on.
     pub(super) fn builtin(&mut self, args: &[Arg<'t>], stdin: &Flow, span: Span) -> Option<Flow> {
         let first = args.first()?;
         match first.text.as_ref() {
-            "cd" | "pushd" | "chdir" => {
+            "cd" | "pushd" | "popd" | "chdir" => {
                 self.enter(args);
+                Some(Flow::none())
+            }
+            "exit" => {
+                self.shared.folders = Folders::nowhere();
                 Some(Flow::none())
             }
             "eval" => Some(self.eval(args, stdin, span)),
             "source" | "." => Some(self.source(args, stdin, span)),
             "export" | "declare" | "typeset" | "local" | "readonly" | "setenv" => {
+                self.subscripts_of(args);
                 self.export(args);
                 None
             }
-            "set" => {
-                if let Some(at) = args.iter().position(|a| a.text == "--") {
-                    self.positional(args.get(at + 1..).unwrap_or_default(), 1);
+            "read" | "mapfile" | "readarray" | "getopts" | "wait" | "unset" | "let" | "printf"
+            | "test" | "[" => {
+                self.subscripts_of(args);
+                self.fill(args, stdin);
+                None
+            }
+            "hash" => {
+                if let [_, flag, path, names @ ..] = args
+                    && flag.text == "-p"
+                {
+                    for name in names {
+                        self.name(&name.text, &path.text, true);
+                    }
                 }
                 None
             }
+            "set" => {
+                if let Some(words) = set_words(args) {
+                    self.positional(words, 1);
+                }
+                None
+            }
+            "shift" => {
+                self.shift(args.get(1).and_then(|a| a.text.parse().ok()).unwrap_or(1));
+                Some(Flow::none())
+            }
             "alias" => {
                 for arg in args.iter().skip(1) {
-                    if let Some((_, text)) = arg.text.split_once('=') {
+                    if let Some((name, text)) = arg.text.split_once('=') {
                         let text = text.replace(UNKNOWN, "$_");
-                        self.inside(&text, arg.span, &Flow::none());
+                        self.apart(|w| w.inside(&text, arg.span, &Flow::none()));
+                        self.name(name, &text, true);
                     }
                 }
                 None
@@ -44,7 +83,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
             "trap" => {
                 let text = args.get(1).filter(|a| !a.text.starts_with('-') && args.len() > 2)?;
                 let body = text.text.replace(UNKNOWN, "$_");
-                self.inside(&body, text.span, &Flow::none());
+                self.apart(|w| w.inside(&body, text.span, &Flow::none()));
                 None
             }
             "$0" => {
@@ -53,13 +92,6 @@ impl<'t> Walker<'t, '_, '_, '_> {
             }
             _ => None,
         }
-    }
-
-    fn enter(&mut self, args: &[Arg<'t>]) {
-        let target =
-            args.iter().skip(1).find(|a| !a.text.starts_with('-')).map_or("~", |a| &a.text);
-        let place = normal(target, self.shared.cwd.as_deref()).into_owned();
-        self.shared.cwd = (!place.contains(UNKNOWN) && place.len() < 1024).then_some(place);
     }
 
     fn eval(&mut self, args: &[Arg<'t>], stdin: &Flow, span: Span) -> Flow {
@@ -90,18 +122,85 @@ impl<'t> Walker<'t, '_, '_, '_> {
             return self.run_flow(&flow, span);
         }
         self.touch(Touch::Read, arg, false);
-        let class = class_of(&arg.text, self.shared.cwd.as_deref());
+        let class = self.shared.class_for(Act::Write, &arg.text);
         if class.id == "temporary" {
             self.shared.sign(&signs::ODD_PLACE, Some(span));
         }
         Flow::unknown(Taint::default())
     }
 
+    /// `read NAME`, `printf -v NAME` and their kin set variables.
+    fn fill(&mut self, args: &[Arg<'t>], stdin: &Flow) {
+        let Some(first) = args.first() else { return };
+        let is_name = |a: &&Arg<'t>| {
+            a.text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+                && a.text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        };
+        let mut names: Vec<&Arg<'t>> = match first.text.as_ref() {
+            "test" | "[" => return,
+            "printf" => {
+                let at = args.iter().position(|a| a.text == "-v");
+                at.and_then(|at| args.get(at + 1)).into_iter().filter(is_name).collect()
+            }
+            _ => args.iter().skip(1).filter(is_name).collect(),
+        };
+        if first.text == "read" {
+            let lines = stdin.text.as_deref().map(|t| t.lines().collect::<Vec<_>>());
+            if let (Some(lines), [name]) = (&lines, names.as_slice())
+                && (1..=MAX_LINES).contains(&lines.len())
+            {
+                for line in lines {
+                    self.set(&name.text, line.trim().to_owned(), stdin.taint);
+                }
+                return;
+            }
+        }
+        let empty = first.text == "unset";
+        for name in names.drain(..).take(16) {
+            let value = if empty { String::new() } else { UNKNOWN.to_string() };
+            if self.lookup(&name.text).is_some() {
+                self.set(&name.text, value, stdin.taint);
+            }
+        }
+    }
+
+    fn subscripts_of(&mut self, args: &[Arg<'t>]) {
+        for arg in args.iter().skip(1) {
+            self.subscripts(&arg.text, arg.span);
+        }
+    }
+
+    /// Where a name or number is wanted, the shell runs what stands in its `[ … ]`.
+    pub(super) fn subscripts(&mut self, text: &str, span: Span) {
+        if text.contains('[') && (text.contains("$(") || text.contains('`')) {
+            self.prompt(text, span);
+        }
+    }
+
+    /// Arithmetic takes the values of variables as names and numbers again.
+    pub(super) fn arithmetic_values(&mut self, span: Span) {
+        let held = |v: &&(String, String, Taint)| v.1.contains('[') && v.1.contains(['$', '`']);
+        let all = self.shared.variables.iter().chain(&self.shared.former);
+        let texts: Vec<String> = all.filter(held).map(|v| v.1.clone()).take(8).collect();
+        for text in texts {
+            self.subscripts(&text, span);
+        }
+    }
+
+    /// Text whose substitutions run though it is only shown: `${NAME@P}`.
+    pub(super) fn prompt(&mut self, text: &str, span: Span) {
+        let text = text.replace('"', "\\\"").replace(UNKNOWN, "$_");
+        self.apart(|w| w.inside(&format!(": \"{text}\""), span, &Flow::none()));
+    }
+
     fn export(&mut self, args: &[Arg<'t>]) {
+        let refers = args.iter().any(|a| a.text.starts_with('-') && a.text.contains('n'));
         for arg in args.iter().skip(1) {
             if let Some((name, value)) = arg.text.split_once('=') {
                 self.assigned(name, value, arg.span);
-                self.set(name, value.to_owned(), arg.taint);
+                // A name for another variable.
+                let value = if refers { UNKNOWN.to_string() } else { value.to_owned() };
+                self.set(name, value, arg.taint);
             }
         }
     }

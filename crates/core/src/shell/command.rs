@@ -5,13 +5,14 @@ use std::borrow::Cow;
 use super::expand::Arg;
 use super::flow::{Flow, Taint};
 use super::invocation::Invocation;
+use super::program::{Known, is_odd_place, is_recipe, is_standard_place, resolve};
 use super::signs;
 use super::tables::{self, EVERYWHERE, LOOKING, Rule, Spec, Touch, UNLISTED};
 use super::walk::Walker;
 use crate::effect::Effect;
 use crate::finding::{Doubt, Factor, Finding, Span};
 use crate::glob;
-use crate::paths::{UNKNOWN, class_of};
+use crate::paths::{Act, UNKNOWN, class_of};
 use crate::tier::{Points, Tier};
 
 /// How many commands may stand inside each other (`sudo env nice …`).
@@ -20,7 +21,14 @@ const MAX_INNER: u8 = 24;
 /// How many programs named by patterns are tried.
 const MAX_GUESSES: u8 = 8;
 
-type Known = (&'static Spec, &'static [&'static Rule]);
+/// What holding rules against a call came to.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Matched {
+    Nothing,
+    Some,
+    /// Also a rule about settings for the shell.
+    Settings,
+}
 
 impl<'t> Walker<'t, '_, '_, '_> {
     /// Judges one command; returns what it would write to its output.
@@ -48,19 +56,27 @@ impl<'t> Walker<'t, '_, '_, '_> {
             }
             return self.dynamic(args, &stdin, span);
         }
-        if let Some(flow) = self.builtin(args, &stdin, span) {
-            return flow;
-        }
-        if let Some(flow) = self.call(&first.text, args, &stdin) {
+        // A function of the same name hides what the shell does itself: both count.
+        let called = self.call(&first.text, args, &stdin);
+        let own = match &called {
+            Some(_) => self.maybe(|w| w.builtin(args, &stdin, span)),
+            None => self.builtin(args, &stdin, span),
+        };
+        if let Some(flow) = called.or(own) {
             return flow;
         }
         if first.glob {
             return self.globbed(args, &stdin, span);
         }
-        if first.text.contains('/')
-            && let Some(content) = self.known_file(&first.text)
-        {
-            return self.run_written(content, first, &stdin);
+        if first.text.contains('/') {
+            if let Some(content) = self.known_file(&first.text) {
+                return self.run_written(content, first, &stdin);
+            }
+        } else if let Some(path) = self.shared.program_file(&first.text) {
+            // `PATH` may lead there.
+            if let Some(content) = self.known_file(&path) {
+                self.run_written(content, first, &stdin);
+            }
         }
         match resolve(&first.text) {
             Some(known) => {
@@ -190,7 +206,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
         for index in &inv.operands {
             if let Some(arg) = inv.arg(*index) {
                 let url = arg.text.contains("://");
-                if !url && class_of(&arg.text, self.shared.cwd.as_deref()).read >= Tier::High {
+                if !url && self.shared.class_for(Act::Read, &arg.text).read >= Tier::High {
                     self.touch(Touch::Read, arg, false);
                 }
             }
@@ -199,43 +215,62 @@ impl<'t> Walker<'t, '_, '_, '_> {
     }
 
     fn known(&mut self, known: Known, args: &[Arg<'t>], stdin: &Flow, span: Span) -> Flow {
-        let (spec, rules) = known;
+        let (spec, _) = known;
         let inv = Invocation::new(args, Some(spec));
         spec.effects.iter().for_each(|e| self.shared.out.effect(*e));
         let dry = inv.has_any(spec.dry);
+        let before = self.elsewhere_by_option(&inv);
+        let flow = self.known_here(known, &inv, dry, stdin, span);
+        if let Some(before) = before {
+            self.shared.folders = before;
+        }
+        flow
+    }
+
+    /// The same where its options send it.
+    fn known_here(
+        &mut self,
+        known: Known,
+        inv: &Invocation<'_, 't>,
+        dry: bool,
+        stdin: &Flow,
+        span: Span,
+    ) -> Flow {
+        let ((spec, rules), args) = (known, inv.args);
         let secret_before = self.shared.out.effects.has(Effect::Secret);
-        let matched = self.rules(rules, &inv, stdin.present, span);
+        let matched = self.rules(rules, inv, stdin.present, span);
         let reveals = !secret_before && self.shared.out.effects.has(Effect::Secret);
-        if asks_for_help(spec, &inv) && !grave(rules, &inv, stdin.present) {
+        if asks_for_help(spec, inv) && !grave(rules, inv, stdin.present) {
             return Flow::unknown(Taint::default());
         }
         if args.first().is_some_and(|a| a.text.contains('/') && is_odd_place(&a.text)) {
             self.shared.sign(&signs::ODD_PLACE, Some(span));
         }
         if !spec.inert {
-            self.rules(EVERYWHERE, &inv, stdin.present, span);
+            self.rules(EVERYWHERE, inv, stdin.present, span);
         }
         if self.shared.root && spec.base >= Tier::Low {
             self.as_root(span);
         }
         if let Some(wrapper) = spec.wrappers.iter().find(|w| w.sub.is_empty() || inv.begins(w.sub))
-            && let Some(flow) = self.wrapped(wrapper, &inv, stdin, span)
+            && let Some(flow) = self.wrapped(wrapper, inv, stdin, span)
         {
             return flow;
         }
         if !spec.exec.is_empty() {
-            self.exec_options(spec, &inv, span);
+            self.exec_options(spec, inv, span);
         }
         if let Some(interpreter) = &spec.interpreter
-            && let Some(flow) = self.interpret(*interpreter, spec, &inv, stdin, span)
+            && let Some(flow) = self.interpret(*interpreter, spec, inv, stdin, span)
         {
             return flow;
         }
         if spec.family == "packages" && self.shared.files.iter().any(|(p, _)| is_recipe(p)) {
             self.shared.sign(&signs::WRITE_AND_RUN, Some(span));
         }
-        let taint = if dry { Taint::default() } else { self.touches(spec, &inv, stdin) };
-        if !matched && !dry && spec.base > Tier::Safe {
+        let taint = if dry { Taint::default() } else { self.touches(spec, inv, stdin) };
+        self.copied(inv, stdin);
+        if matched == Matched::Nothing && !dry && spec.base > Tier::Safe {
             self.base(spec, span);
         }
         let revealed = if reveals { Taint::SECRET } else { Taint::default() };
@@ -243,20 +278,19 @@ impl<'t> Walker<'t, '_, '_, '_> {
         if spec.sends {
             self.sent(stdin.taint, taint, span);
         }
-        if rules.iter().any(|r| r.settings && inv.fits(r, stdin.present, self.shared.root)) {
+        if matched == Matched::Settings {
             return Flow::text(String::new());
         }
-        if let Some(flow) = self.output(&inv, stdin) {
+        if let Some(flow) = self.output(inv, stdin) {
             return Flow { taint: flow.taint.and(taint), ..flow };
         }
-        let fetched = if spec.fetches { self.fetched(&inv) } else { Taint::default() };
+        let fetched = if spec.fetches { self.fetched(inv) } else { Taint::default() };
         Flow::unknown(taint.and(fetched))
     }
 
     fn base(&mut self, spec: &Spec, span: Span) {
         let say = if spec.say.is_empty() { "Changes something on this machine." } else { spec.say };
-        let code = Cow::Owned(format!("{}.ordinary", spec.family));
-        let mut finding = Finding::pattern(code, spec.base, say);
+        let mut finding = Finding::pattern(spec.ordinary, spec.base, say);
         finding.span = Some(span);
         self.shared.out.add(finding);
     }
@@ -305,25 +339,25 @@ impl<'t> Walker<'t, '_, '_, '_> {
             None => None,
         };
         if let Some(file) = file.filter(|f| *f != "-") {
-            self.written(file.to_owned(), false, Flow::unknown(taint));
+            self.written(file, false, &Flow::unknown(taint));
         }
         taint
     }
 
-    /// Holds rules against a call; whether any matched.
+    /// Holds rules against a call.
     fn rules(
         &mut self,
         rules: &[&'static Rule],
         inv: &Invocation<'_, 't>,
         stdin: bool,
         span: Span,
-    ) -> bool {
-        let mut matched = false;
+    ) -> Matched {
+        let mut matched = Matched::Nothing;
         for rule in rules {
             if !inv.fits(rule, stdin, self.shared.root) {
                 continue;
             }
-            matched = true;
+            matched = matched.max(if rule.settings { Matched::Settings } else { Matched::Some });
             rule.effects.iter().for_each(|e| self.shared.out.effect(*e));
             if rule.irreversible {
                 self.shared.out.irreversible();
@@ -342,7 +376,13 @@ impl<'t> Walker<'t, '_, '_, '_> {
         let mut taint = Taint::default();
         let recursive = inv.has_any(spec.recursive);
         for (name, value) in &inv.values {
-            let Some((_, touch)) = spec.touches.iter().find(|(n, _)| n == name) else { continue };
+            let touch = match spec.touches.iter().find(|(n, _)| n == name) {
+                Some((_, touch)) => touch,
+                // The name of an option that takes no value in every program of the list: what
+                // stands behind it may be the file.
+                None if spec.inert && spec.operands.rest == Touch::Read => &Touch::Named,
+                None => continue,
+            };
             let Some(word) = inv.args.get(value.word) else { continue };
             let arg = Arg { text: Cow::Owned(value.text.to_owned()), ..word.clone() };
             taint = taint.and(self.value_touch(*touch, &arg, stdin));
@@ -352,11 +392,10 @@ impl<'t> Walker<'t, '_, '_, '_> {
         let count = inv.operands.len();
         let tail_from = count.saturating_sub(operands.tail.len()).max(lead.len().min(count));
         let in_place = inv.has_any(spec.in_place);
-        let skip_tail = spec.touches.iter().any(|(n, t)| {
-            matches!(t, Touch::Write)
-                && !operands.tail.is_empty()
-                && inv.values.iter().any(|(m, _)| m == n)
-        });
+        let skip_tail = !operands.tail.is_empty()
+            && inv.values.iter().any(|(name, _)| {
+                spec.touches.iter().any(|(n, t)| matches!(t, Touch::Write) && n == name)
+            });
         for (i, index) in inv.operands.iter().enumerate() {
             let Some(arg) = inv.arg(*index) else { continue };
             if let Some((_, touch)) = spec.keys.iter().find(|(k, _)| arg.text.starts_with(k)) {
@@ -449,84 +488,11 @@ impl<'t> Walker<'t, '_, '_, '_> {
 fn asks_for_help(spec: &Spec, inv: &Invocation<'_, '_>) -> bool {
     spec.wrappers.is_empty()
         && spec.interpreter.is_none()
+        && !inv.options.is_empty()
         && ["--help", "--version"].iter().any(|f| inv.has(f) && !spec.values.contains(f))
-}
-
-/// Files that tell a build or package tool what to run.
-fn is_recipe(path: &str) -> bool {
-    const RECIPES: [&str; 16] = [
-        "package.json",
-        "Gemfile",
-        "composer.json",
-        "setup.py",
-        "Makefile",
-        "makefile",
-        "GNUmakefile",
-        "Rakefile",
-        "build.gradle",
-        "pom.xml",
-        "build.rs",
-        "justfile",
-        "Taskfile.yml",
-        "CMakeLists.txt",
-        "noxfile.py",
-        "gulpfile.js",
-    ];
-    path.rsplit('/').next().is_some_and(|name| RECIPES.contains(&name))
 }
 
 /// Whether a rule that asks a person holds, whatever else is written.
 fn grave(rules: &[&'static Rule], inv: &Invocation<'_, '_>, stdin: bool) -> bool {
     rules.iter().any(|r| r.tier >= Tier::Medium && inv.fits(r, stdin, true))
-}
-
-/// `/tmp/x`, `/dev/shm/x`, `~/.hidden/x`, `./.x`: no place for a program.
-fn is_odd_place(path: &str) -> bool {
-    let class = class_of(path, None);
-    let hidden =
-        path.rsplit('/').next().is_some_and(|n| n.starts_with('.') && n.len() > 2 && n != "..");
-    class.id == "temporary" || path.starts_with("/var/tmp") || hidden
-}
-
-/// Folders in which a program is what its name says.
-fn is_standard_place(path: &str) -> bool {
-    const PLACES: [&str; 12] = [
-        "/bin/",
-        "/sbin/",
-        "/usr/bin/",
-        "/usr/sbin/",
-        "/usr/local/bin/",
-        "/usr/local/sbin/",
-        "/opt/homebrew/bin/",
-        "/snap/bin/",
-        "~/.cargo/bin/",
-        "~/.local/bin/",
-        "/usr/libexec/",
-        "/opt/local/bin/",
-    ];
-    PLACES.iter().any(|place| path.starts_with(place))
-}
-
-/// The description of a program by the word that names it.
-pub(super) fn resolve(word: &str) -> Option<Known> {
-    let name = word.rsplit('/').next().unwrap_or(word);
-    // The shell's own words are not files.
-    if word.len() > name.len() && matches!(name, "command" | "builtin" | "exec" | "eval" | "time") {
-        return None;
-    }
-    if let Some(known) = tables::spec(name) {
-        return Some(known);
-    }
-    // `python3.11`, `gcc-12`, `Rscript.exe`, `BASH` on file systems that fold case.
-    let folded = name.to_ascii_lowercase();
-    let folded = folded.strip_suffix(".exe").unwrap_or(&folded);
-    if let Some(known) = tables::spec(folded) {
-        return Some(known);
-    }
-    let bare =
-        folded.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.').trim_end_matches('-');
-    if bare.len() < 2 || bare.len() == folded.len() {
-        return None;
-    }
-    tables::spec(bare)
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::ast::Node;
+use super::ast::{Node, Runs};
 use super::reader::{Outcome, Problem, Reader, Until};
 
 impl<'a> Reader<'a> {
@@ -37,7 +37,7 @@ impl<'a> Reader<'a> {
     fn subshell(&mut self) -> Outcome<Node<'a>> {
         self.at += 1;
         let list = self.deeper(|r| r.list(Until::Paren))?;
-        Ok(Node::Group(list))
+        Ok(Node::Group(Runs::Apart, list))
     }
 
     fn block(&mut self, open: &'static str, close: &'static [&'static str]) -> Outcome<Node<'a>> {
@@ -48,7 +48,7 @@ impl<'a> Reader<'a> {
             return Err(Problem::Unexpected);
         }
         self.at += word.len();
-        Ok(Node::Group(list))
+        Ok(Node::Group(Runs::Here, list))
     }
 
     fn if_command(&mut self) -> Outcome<Node<'a>> {
@@ -64,11 +64,11 @@ impl<'a> Reader<'a> {
                     self.at += 4;
                     all.extend(self.list(Until::Words(&["fi"]))?);
                     self.expect_word("fi")?;
-                    return Ok(Node::Group(all));
+                    return Ok(Node::Group(Runs::Maybe, all));
                 }
                 "fi" => {
                     self.at += 2;
-                    return Ok(Node::Group(all));
+                    return Ok(Node::Group(Runs::Maybe, all));
                 }
                 _ => return Err(Problem::Unexpected),
             }
@@ -81,7 +81,7 @@ impl<'a> Reader<'a> {
         self.expect_word("do")?;
         all.extend(self.list(Until::Words(&["done"]))?);
         self.expect_word("done")?;
-        Ok(Node::Group(all))
+        Ok(Node::Group(Runs::Again, all))
     }
 
     fn for_command(&mut self) -> Outcome<Node<'a>> {
@@ -114,7 +114,7 @@ impl<'a> Reader<'a> {
         self.skip_newlines()?;
         let body = if self.at_word(&["{"]) {
             match self.block("{", &["}"])? {
-                Node::Group(list) => list,
+                Node::Group(_, list) => list,
                 _ => return Err(Problem::Unexpected),
             }
         } else {

@@ -68,15 +68,19 @@ impl<'a> Reader<'a> {
         {
             self.at += 1;
         }
-        let name = self.slice(start, self.at);
+        let mut name = self.slice(start, self.at);
         let subscript = self.at;
         let mut inside = Vec::new();
         if self.peek() == Some(b'[') {
             self.at += 1;
             inside = self.bracketed(true)?;
         }
-        // "${list[@]}" is all elements as words of their own.
-        let quoted = quoted && self.slice(subscript, self.at) != "[@]";
+        // "${list[@]}" is all elements as words of their own; `${list[1]}` is one, not the list.
+        let which = self.slice(subscript, self.at);
+        let quoted = quoted && which != "[@]";
+        if !matches!(which, "" | "[@]" | "[*]") {
+            name = self.slice(start, self.at);
+        }
         let operation = match (self.peek(), self.peek_at(1)) {
             (None, _) => return Err(Problem::Unclosed),
             (Some(b'}'), _) if !indirect => {
@@ -136,34 +140,17 @@ impl<'a> Reader<'a> {
 
     /// Up to `))`, collecting what runs inside.
     fn arithmetic(&mut self) -> Outcome<Vec<Part<'a>>> {
-        let mut parts = Vec::new();
-        let mut open = 0usize;
-        while let Some(b) = self.peek() {
-            match b {
-                b'$' if matches!(self.peek_at(1), Some(b'(' | b'{' | b'[')) => {
-                    self.dollar(&mut parts, true)?;
-                    continue;
-                }
-                b'`' => {
-                    self.backquote(&mut parts, true)?;
-                    continue;
-                }
-                b'\\' => self.at += 1,
-                b'(' => open += 1,
-                b')' if open == 0 => {
-                    self.at += 2;
-                    return Ok(parts);
-                }
-                b')' => open -= 1,
-                _ => {}
-            }
-            self.at += 1;
-        }
-        Err(Problem::Unclosed)
+        let parts = self.enclosed(b'(', b')', false)?;
+        self.at += 1;
+        Ok(parts)
     }
 
     /// Up to `]`, collecting what runs inside. A subscript of `${…}` also ends where that does.
     pub(super) fn bracketed(&mut self, subscript: bool) -> Outcome<Vec<Part<'a>>> {
+        self.enclosed(b'[', b']', subscript)
+    }
+
+    fn enclosed(&mut self, opening: u8, closing: u8, brace_ends: bool) -> Outcome<Vec<Part<'a>>> {
         let mut parts = Vec::new();
         let mut open = 0usize;
         while let Some(b) = self.peek() {
@@ -177,13 +164,13 @@ impl<'a> Reader<'a> {
                     continue;
                 }
                 b'\\' => self.at += 1,
-                b'[' => open += 1,
-                b']' if open == 0 => {
+                b if b == opening => open += 1,
+                b if b == closing && open == 0 => {
                     self.at += 1;
                     return Ok(parts);
                 }
-                b']' => open -= 1,
-                b'}' if subscript => return Ok(parts),
+                b if b == closing => open -= 1,
+                b'}' if brace_ends => return Ok(parts),
                 _ => {}
             }
             self.at += 1;

@@ -4,8 +4,9 @@ use std::borrow::Cow;
 
 use super::ast::{Operation, Part, Parts, Word};
 use super::flow::{Flow, Taint};
+use super::signs;
 use super::walk::Walker;
-use crate::finding::Span;
+use crate::finding::{Doubt, Span};
 use crate::paths::UNKNOWN;
 
 /// A word after expansion. Parts that are only known at run time are `UNKNOWN` characters.
@@ -27,6 +28,9 @@ impl Arg<'_> {
         self.text.contains(UNKNOWN)
     }
 }
+
+/// How many bytes the braces of one word may become, with every step on the way.
+const MAX_BRACES: usize = 1024 * 1024;
 
 /// How many fields one word may become.
 const MAX_FIELDS: usize = 64;
@@ -70,6 +74,10 @@ impl<'t> Walker<'t, '_, '_, '_> {
     }
 
     fn expand_many(&mut self, parts: &'t [Part<'t>], span: Span, out: &mut Vec<Arg<'t>>) {
+        if let Some((text, glob)) = fixed(parts) {
+            out.push(Arg { text: Cow::Owned(text), span, taint: Taint::default(), glob });
+            return;
+        }
         let mut taint = Taint::default();
         let mut fields = vec![Field::new()];
         let braces = parts.iter().any(|p| matches!(p, Part::Bare(t) if t.contains('{')));
@@ -86,7 +94,10 @@ impl<'t> Walker<'t, '_, '_, '_> {
             let glob = field.glob;
             if braces && field.text.contains('{') {
                 let mut many = Vec::new();
-                brace(&field.text, &mut many);
+                if !brace(&field.text, &mut many) {
+                    self.shared.sign(&signs::TOO_MANY, Some(span));
+                    self.shared.out.doubt(Doubt::Unreadable);
+                }
                 for text in many {
                     out.push(Arg { text: Cow::Owned(text), span, taint, glob });
                 }
@@ -107,8 +118,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
         match part {
             Part::Bare(text) => {
                 field.real = true;
-                field.glob |=
-                    text.contains(['*', '?']) || (text.contains('[') && text.contains(']'));
+                field.glob |= is_pattern(text);
                 field.text.push_str(text);
             }
             Part::Quoted(text) => {
@@ -148,13 +158,16 @@ impl<'t> Walker<'t, '_, '_, '_> {
                 field.real = true;
                 field.text.push(UNKNOWN);
                 self.aside(parts);
+                let span = self.span(0, 0);
+                self.arithmetic_values(span);
             }
             Part::Aside(parts) => self.aside(parts),
         }
     }
 
     /// An `IFS` of one's own splits at other characters than blanks.
-    fn split_at_ifs(&self, value: &mut String) {
+    fn split_at_ifs(&mut self, value: &mut String) {
+        self.shared.ask_variable("IFS");
         let own = self.shared.variables.iter().rev().find(|(n, _, _)| n == "IFS");
         if let Some((_, marks, _)) = own.filter(|(_, m, _)| !m.is_empty() && !m.contains(UNKNOWN)) {
             *value = value.replace(|c: char| marks.contains(c), " ");
@@ -194,6 +207,10 @@ impl<'t> Walker<'t, '_, '_, '_> {
             }
             Operation::Other(word) => {
                 let pattern = self.joined(word, taint);
+                if pattern == "@P" {
+                    let span = self.span(word.start, word.end);
+                    self.prompt(known.as_deref().unwrap_or_default(), span);
+                }
                 let edited = known.and_then(|v| edit(&v, &pattern));
                 edited.unwrap_or_else(|| UNKNOWN.to_string())
             }
@@ -214,6 +231,39 @@ impl<'t> Walker<'t, '_, '_, '_> {
         }
         text
     }
+}
+
+/// A word of plain and quoted pieces without braces, and whether it holds a pattern.
+fn fixed(parts: &[Part<'_>]) -> Option<(String, bool)> {
+    let mut length = 2;
+    for part in parts {
+        match part {
+            Part::Bare(text) if !text.contains('{') => length += text.len(),
+            Part::Quoted(text) => length += text.len(),
+            _ => return None,
+        }
+    }
+    let mut text = String::with_capacity(length);
+    let mut glob = false;
+    for (i, part) in parts.iter().enumerate() {
+        match part {
+            Part::Bare(piece) => {
+                glob |= is_pattern(piece);
+                text.push_str(piece);
+            }
+            Part::Quoted(piece) => {
+                text.push_str(if i == 0 && piece.starts_with('~') { "./" } else { "" });
+                text.push_str(piece);
+            }
+            _ => {}
+        }
+    }
+    (!parts.is_empty()).then_some((text, glob))
+}
+
+/// Whether unquoted text holds a `*`, a `?` or brackets.
+fn is_pattern(text: &str) -> bool {
+    text.contains(['*', '?']) || (text.contains('[') && text.contains(']'))
 }
 
 /// A quoted `~` is a name, not a home.
@@ -313,9 +363,10 @@ fn edit(value: &str, pattern: &str) -> Option<String> {
     None
 }
 
-/// `{a,b}` and `{1..3}`, outermost first, bounded.
-fn brace(text: &str, out: &mut Vec<String>) {
+/// `{a,b}` and `{1..3}`, outermost first, bounded; false where a word too long was left as it is.
+fn brace(text: &str, out: &mut Vec<String>) -> bool {
     let mut work = vec![text.to_owned()];
+    let (mut bytes, mut whole) = (MAX_BRACES, true);
     while let Some(text) = work.pop() {
         if out.len() + work.len() >= MAX_FIELDS {
             out.push(text);
@@ -323,13 +374,19 @@ fn brace(text: &str, out: &mut Vec<String>) {
         }
         match split_brace(&text) {
             None => out.push(text),
+            Some((_, middle, _)) if middle.len() * text.len() > bytes => {
+                whole = false;
+                out.push(text);
+            }
             Some((before, middle, after)) => {
+                bytes -= middle.len() * text.len();
                 for choice in middle.into_iter().rev() {
                     work.push(format!("{before}{choice}{after}"));
                 }
             }
         }
     }
+    whole
 }
 
 fn split_brace(text: &str) -> Option<(&str, Vec<String>, &str)> {

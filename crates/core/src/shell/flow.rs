@@ -61,6 +61,17 @@ impl Flow {
         Flow { present: true, taint, ..Flow::default() }
     }
 
+    /// What one of two commands writes.
+    #[must_use]
+    pub fn or(mut self, other: &Flow) -> Flow {
+        if self.text != other.text {
+            self.text = None;
+        }
+        self.taint = self.taint.and(other.taint);
+        self.present |= other.present;
+        self
+    }
+
     /// What two commands write one after the other.
     #[must_use]
     pub fn then(mut self, next: Flow) -> Flow {
@@ -80,7 +91,7 @@ impl Flow {
 }
 
 /// Base64 (standard and URL alphabet, blanks passed over); none if it is not that.
-pub fn base64(text: &str) -> Option<String> {
+pub fn base64_bytes(text: &str) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
     let (mut bits, mut held) = (0u32, 0u32);
     for b in text.bytes() {
@@ -90,7 +101,12 @@ pub fn base64(text: &str) -> Option<String> {
             b'0'..=b'9' => b - b'0' + 52,
             b'+' | b'-' => 62,
             b'/' | b'_' => 63,
-            b'=' | b' ' | b'\n' | b'\r' | b'\t' => continue,
+            b'=' => {
+                // Whatever follows begins a new piece.
+                bits = 0;
+                continue;
+            }
+            b' ' | b'\n' | b'\r' | b'\t' => continue,
             _ => return None,
         };
         held = (held << 6) | u32::from(value);
@@ -100,21 +116,32 @@ pub fn base64(text: &str) -> Option<String> {
             bytes.push(u8::try_from((held >> bits) & 0xff).ok()?);
         }
     }
-    clean(bytes)
+    Some(bytes)
+}
+
+/// The same as text.
+pub fn base64(text: &str) -> Option<String> {
+    base64_bytes(text).and_then(clean)
 }
 
 /// Plain hexadecimal, as `xxd -r -p` reads it.
-pub fn hex(text: &str) -> Option<String> {
+pub fn hex_bytes(text: &str) -> Option<Vec<u8>> {
     let digits: Vec<u32> = text
         .chars()
         .filter(|c| !c.is_whitespace())
         .map(|c| c.to_digit(16))
         .collect::<Option<_>>()?;
-    let bytes = digits
-        .chunks_exact(2)
-        .filter_map(|d| u8::try_from(d.first()? * 16 + d.get(1)?).ok())
-        .collect();
-    clean(bytes)
+    Some(
+        digits
+            .chunks_exact(2)
+            .filter_map(|d| u8::try_from(d.first()? * 16 + d.get(1)?).ok())
+            .collect(),
+    )
+}
+
+/// The same as text.
+pub fn hex(text: &str) -> Option<String> {
+    hex_bytes(text).and_then(clean)
 }
 
 /// Base32 of RFC 4648.
@@ -236,6 +263,7 @@ mod tests {
         assert_eq!(base64("cm0gLXJmIC8K").as_deref(), Some("rm -rf /\n"));
         assert_eq!(hex("726d202d7266202f").as_deref(), Some("rm -rf /"));
         assert_eq!(base32("OJWSALLSMYQC6===").as_deref(), Some("rm -rf /"));
+        assert_eq!(base64("cm0=IC1yZiAv").as_deref(), Some("rm -rf /"));
         assert_eq!(base64("???"), None);
         assert_eq!(printf("%s %s\\n", &["a".into(), "b".into()]).as_deref(), Some("a b\n"));
         assert_eq!(printf("\\x72\\155", &[]).as_deref(), Some("rm"));

@@ -15,15 +15,20 @@ use crate::text::{HiddenKind, hidden};
 use crate::tier::Tier;
 
 /// A group of sentences that try to give an agent new orders.
-struct Phrase {
-    id: &'static str,
-    say: &'static str,
+pub struct Phrase {
+    /// Stable id.
+    pub id: &'static str,
+    /// The sentence for people.
+    pub say: &'static str,
     phrases: &'static [&'static str],
-    #[cfg(test)]
-    examples: &'static [&'static str],
-    #[cfg(test)]
-    counter_examples: &'static [&'static str],
+    /// Texts that are such orders.
+    pub examples: &'static [&'static str],
+    /// Texts that are not.
+    pub counter_examples: &'static [&'static str],
 }
+
+/// What a text that gives an agent new orders costs.
+pub const NEW_ORDERS: Tier = Tier::Medium;
 
 include!(concat!(env!("OUT_DIR"), "/injection.rs"));
 
@@ -168,7 +173,10 @@ fn names_shell_and_socket(text: &str) -> bool {
         "syscall.Socket",
         "new Socket",
     ];
-    shell.iter().any(|s| text.contains(s)) && socket.iter().any(|s| text.contains(s))
+    // Every name of a socket holds one of these two.
+    (text.contains("ocket") || text.contains("onnect"))
+        && shell.iter().any(|s| text.contains(s))
+        && socket.iter().any(|s| text.contains(s))
 }
 
 /// Several words, and nothing that only commands have: no option, path, variable or operator.
@@ -187,7 +195,7 @@ fn prose(text: &str, out: &mut Findings) {
         return;
     }
     if let Some(found) = new_orders(text) {
-        out.add(Finding::pattern(found.id, Tier::Medium, found.say));
+        out.add(Finding::pattern(found.id, NEW_ORDERS, found.say));
     }
     let screening = crisis::screen(text, &ScreenOptions::default());
     if screening.crisis {
@@ -204,7 +212,13 @@ fn prose(text: &str, out: &mut Findings) {
     }
 }
 
-fn new_orders(text: &str) -> Option<&'static Phrase> {
+/// All groups of such sentences.
+pub fn phrases() -> &'static [Phrase] {
+    PHRASES
+}
+
+/// The group whose words a text holds.
+pub fn new_orders(text: &str) -> Option<&'static Phrase> {
     let mut folded = String::with_capacity(text.len());
     for word in words(text) {
         folded.push(' ');

@@ -12,7 +12,7 @@ use super::walk::Walker;
 use crate::code::{self, Language};
 use crate::effect::Effect;
 use crate::finding::{Doubt, Span};
-use crate::paths::{UNKNOWN, class_of};
+use crate::paths::{Act, UNKNOWN};
 use crate::sql;
 use crate::tier::Tier;
 
@@ -104,7 +104,12 @@ impl<'t> Walker<'t, '_, '_, '_> {
             return None;
         }
         let (_, module) = inv.values.iter().find(|(name, _)| *name == "-m")?;
-        super::command::resolve(module.text)?;
+        let path = format!("{}.py", module.text.replace('.', "/"));
+        if let Some(flow) = self.known_file(&path) {
+            self.shared.sign(&signs::WRITE_AND_RUN, Some(span));
+            return Some(self.run_speech(interpreter, &flow, span));
+        }
+        super::program::resolve(module.text)?;
         let mut inner: Vec<Arg<'t>> = inv.args.get(module.word..)?.to_vec();
         inner.first_mut()?.text = Cow::Owned(module.text.to_owned());
         Some(self.command(&inner, stdin.clone(), span))
@@ -155,7 +160,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
             }
             return Some(self.run_speech(interpreter, &flow, span));
         }
-        let class = class_of(&arg.text, self.shared.cwd.as_deref());
+        let class = self.shared.class_for(Act::Write, &arg.text);
         if matches!(class.id, "temporary" | "shared-data") {
             self.shared.sign(&signs::ODD_PLACE, Some(arg.span));
         }

@@ -1,6 +1,7 @@
 //! One program call taken apart: flags, option values, operands; and rules held against it.
 
 use super::expand::Arg;
+use super::few::Few;
 use super::flow::Taint;
 use super::tables::{Flag, Rule, Spec};
 use crate::glob::{Glob, Globs, bytes_of};
@@ -10,16 +11,18 @@ pub(super) struct Invocation<'i, 't> {
     /// All words, the program first.
     pub args: &'i [Arg<'t>],
     /// Words that are options.
-    pub options: Vec<u16>,
+    pub options: Few<u16, 16>,
     /// Words that are operands.
-    pub operands: Vec<u16>,
+    pub operands: Few<u16, 16>,
     /// Option name and its value.
-    pub values: Vec<(&'i str, Value<'i>)>,
+    pub values: Few<(&'i str, Value<'i>), 4>,
     /// Where `--` stood.
     pub dashes: Option<usize>,
     spec: Option<&'static Spec>,
     /// The set of bytes of each word, to rule patterns out.
-    bytes: Vec<u64>,
+    bytes: Few<u64, 16>,
+    /// The bytes of all words but the program.
+    all_bytes: u64,
     /// The single-letter flags given, alone or in a cluster, one bit each.
     letters: u128,
     /// The bytes of all options together.
@@ -27,7 +30,7 @@ pub(super) struct Invocation<'i, 't> {
 }
 
 /// Where an option's value stands: a word of its own or the rest of the option's word.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(super) struct Value<'i> {
     /// The text.
     pub text: &'i str,
@@ -39,17 +42,30 @@ impl<'i, 't> Invocation<'i, 't> {
     pub fn new(args: &'i [Arg<'t>], spec: Option<&'static Spec>) -> Invocation<'i, 't> {
         let mut inv = Invocation {
             args,
-            options: Vec::new(),
-            operands: Vec::with_capacity(args.len()),
-            values: Vec::new(),
+            options: Few::new(),
+            operands: Few::new(),
+            values: Few::new(),
             dashes: None,
             spec,
-            bytes: args.iter().map(|a| bytes_of(&a.text)).collect(),
+            bytes: Few::new(),
+            all_bytes: 0,
             letters: 0,
             option_bytes: 0,
         };
+        for (at, arg) in args.iter().enumerate() {
+            let bytes = bytes_of(&arg.text);
+            inv.bytes.push(bytes);
+            inv.all_bytes |= if at > 0 { bytes } else { 0 };
+        }
         inv.sort();
         inv
+    }
+
+    /// Notes all words from here on as operands.
+    fn rest(&mut self, from: usize) {
+        (from..self.args.len())
+            .filter_map(|i| u16::try_from(i).ok())
+            .for_each(|i| self.operands.push(i));
     }
 
     fn sort(&mut self) {
@@ -60,16 +76,14 @@ impl<'i, 't> Invocation<'i, 't> {
             let index = u16::try_from(at).unwrap_or(u16::MAX);
             if text == "--" {
                 self.dashes = Some(at);
-                self.operands
-                    .extend((at + 1..self.args.len()).filter_map(|i| u16::try_from(i).ok()));
+                self.rest(at + 1);
                 return;
             }
             let option = text.len() > 1
                 && (text.starts_with('-') || (text.starts_with('+') && text.len() == 2));
             if !option {
                 if posix {
-                    self.operands
-                        .extend((at..self.args.len()).filter_map(|i| u16::try_from(i).ok()));
+                    self.rest(at);
                     return;
                 }
                 self.operands.push(index);
@@ -107,6 +121,9 @@ impl<'i, 't> Invocation<'i, 't> {
         }
         // A cluster: the first letter that takes a value takes the rest, or the next word.
         for (i, c) in text.char_indices().skip(1) {
+            if c.is_ascii() && spec.letters & bit(c) == 0 {
+                continue;
+            }
             let mut name = [b'-', 0, 0, 0, 0];
             let letter = c.encode_utf8(name.get_mut(1..).unwrap_or_default()).len();
             let name =
@@ -145,12 +162,15 @@ impl<'i, 't> Invocation<'i, 't> {
     }
 
     /// Whether a flag is given: `-f` (also inside `-rf`), `--force` (also `--force=x`), `--recur*`.
+    #[inline]
     pub fn has_flag(&self, flag: &Flag) -> bool {
+        flag.needs & !self.option_bytes == 0 && self.compare_flag(flag)
+    }
+
+    #[inline(never)]
+    fn compare_flag(&self, flag: &Flag) -> bool {
         if let Some(letter) = flag.letter {
             return self.letters & bit(letter) != 0;
-        }
-        if flag.needs & !self.option_bytes != 0 {
-            return false;
         }
         self.options.iter().any(|index| {
             let Some(arg) = self.arg(*index) else { return false };
@@ -181,6 +201,21 @@ impl<'i, 't> Invocation<'i, 't> {
         self.bytes.get(usize::from(index)).copied().unwrap_or_default()
     }
 
+    /// Whether any of these words fits any of the patterns.
+    fn any_fits(&self, globs: &Globs, words: &(impl Iterator<Item = u16> + Clone)) -> bool {
+        if globs.needs & !self.all_bytes != 0 {
+            return false;
+        }
+        // Most patterns need a byte that stands in none of the words.
+        let mut likely = globs.list.iter().filter(|p| p.needs & !self.all_bytes == 0);
+        likely.any(|pattern| {
+            words.clone().any(|index| {
+                let bytes = self.bytes_at(index);
+                self.arg(index).is_some_and(|a| pattern.fits(&a.text, bytes))
+            })
+        })
+    }
+
     /// Whether the word at an index fits any of the patterns.
     fn fits_any(&self, globs: Globs, index: u16) -> bool {
         self.arg(index).is_some_and(|a| globs.fit(&a.text, self.bytes_at(index)))
@@ -204,10 +239,7 @@ impl<'i, 't> Invocation<'i, 't> {
         }
         for c in cluster.chars() {
             self.letters |= bit(c);
-            let takes_rest = self.spec.is_some_and(|s| {
-                s.values.iter().any(|v| matches!(v.as_bytes(), [b'-', b] if char::from(*b) == c))
-            });
-            if takes_rest {
+            if self.spec.is_some_and(|s| s.letters & bit(c) != 0) {
                 return;
             }
         }
@@ -241,7 +273,13 @@ impl<'i, 't> Invocation<'i, 't> {
     }
 
     /// Whether a rule holds for this call.
+    #[inline]
     pub fn fits(&self, rule: &Rule, stdin: bool, root: bool) -> bool {
+        rule.gate & !self.all_bytes == 0 && self.compare_rule(rule, stdin, root)
+    }
+
+    #[inline(never)]
+    fn compare_rule(&self, rule: &Rule, stdin: bool, root: bool) -> bool {
         if (rule.stdin && !stdin) || (rule.root && !root) {
             return false;
         }
@@ -274,11 +312,11 @@ impl<'i, 't> Invocation<'i, 't> {
     }
 
     fn fits_words(&self, rule: &Rule, rest: &[u16]) -> bool {
-        let any = |globs: Globs| rest.iter().any(|i| self.fits_any(globs, *i));
-        if !rule.operand.is_empty() && !any(rule.operand) {
+        let any = |globs: &Globs| self.any_fits(globs, &rest.iter().copied());
+        if !rule.operand.is_empty() && !any(&rule.operand) {
             return false;
         }
-        if !rule.not_operand.is_empty() && any(rule.not_operand) {
+        if !rule.not_operand.is_empty() && any(&rule.not_operand) {
             return false;
         }
         if !rule.first.is_empty() && !rest.first().is_some_and(|i| self.fits_any(rule.first, *i)) {
@@ -292,7 +330,7 @@ impl<'i, 't> Invocation<'i, 't> {
         }
         if !rule.arg.is_empty() {
             let count = u16::try_from(self.args.len()).unwrap_or(u16::MAX);
-            if !(1..count).any(|i| self.fits_any(rule.arg, i)) {
+            if !self.any_fits(&rule.arg, &(1..count)) {
                 return false;
             }
         }

@@ -4,15 +4,19 @@ mod ast;
 mod builtins;
 mod command;
 mod compound;
+mod copies;
 mod dollar;
 mod escape;
 mod expand;
+mod few;
 mod flow;
+mod folders;
 mod front;
 mod interpret;
 mod invocation;
 mod outline;
 mod output;
+mod program;
 mod reader;
 mod redirect;
 mod scope;
@@ -23,6 +27,7 @@ pub mod tables;
 mod touch;
 mod walk;
 mod word;
+mod worlds;
 mod wrap;
 
 use std::borrow::Cow;
@@ -33,7 +38,9 @@ use expand::Arg;
 use flow::{Flow, Taint};
 use walk::{Shared, Walker};
 
+pub use flow::{base64_bytes, hex_bytes};
 pub use front::read;
+pub(crate) use front::{NEW_ORDERS, new_orders, phrases};
 pub use outline::commands;
 pub use reader::{MAX_BYTES, MAX_DEPTH, Problem};
 
@@ -49,7 +56,6 @@ pub fn readable(text: &str) -> Result<(), (Problem, usize)> {
 pub fn read_nested(text: &str, base: usize, ctx: &Context<'_>, depth: u8, out: &mut Findings) {
     let mut shared = Shared::new(ctx, base, out);
     shared.texts = depth;
-    shared.cwd = None;
     shared.text(text, &Flow::none());
 }
 
@@ -69,6 +75,19 @@ pub fn read_argv(argv: &[String], base: usize, ctx: &Context<'_>, depth: u8, out
         .iter()
         .map(|word| Arg { text: Cow::Borrowed(word), span, taint: Taint::default(), glob: false })
         .collect();
-    let mut walker = Walker { shared: &mut shared, functions: Vec::new(), defining: None };
+    let mut walker =
+        Walker { shared: &mut shared, functions: Vec::new(), defining: None, text: "" };
     walker.command(&args, Flow::none(), span);
+}
+
+/// Whether a rule that only says what a program without a description seems to do fits a line of
+/// plain words. Such rules leave no finding of their own.
+pub(crate) fn looks(id: &str, line: &str) -> bool {
+    let span = Span::new(0, 0);
+    let args: Vec<Arg<'_>> = line
+        .split_whitespace()
+        .map(|word| Arg { text: Cow::Borrowed(word), span, taint: Taint::default(), glob: false })
+        .collect();
+    let inv = invocation::Invocation::new(&args, None);
+    tables::LOOKING.iter().any(|rule| rule.id == id && inv.fits(rule, false, true))
 }

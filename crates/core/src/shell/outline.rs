@@ -32,7 +32,7 @@ fn in_stage(stage: &Stage<'_>, depth: u8, names: &mut Vec<Option<String>>) {
             let values = simple.assignments.iter().flat_map(|a| a.value.iter());
             values.chain(&simple.words).for_each(|w| in_word(w, depth, names));
         }
-        Node::Group(list) => in_list(list, depth, names),
+        Node::Group(_, list) => in_list(list, depth, names),
         Node::For { words, body, .. } => {
             for w in words {
                 in_word(w, depth, names);

@@ -5,17 +5,17 @@ use std::borrow::Cow;
 use super::flow::{self, Flow, Taint};
 use super::invocation::Invocation;
 use super::walk::Walker;
-use crate::paths::UNKNOWN;
+use crate::paths::{UNKNOWN, last_part};
 
 impl<'t> Walker<'t, '_, '_, '_> {
     /// The output of `echo`, `printf`, `cat`, decoders and the like.
     pub(super) fn output(&mut self, inv: &Invocation<'_, 't>, stdin: &Flow) -> Option<Flow> {
-        let name = inv.args.first()?.text.rsplit('/').next()?;
+        let name = last_part(&inv.args.first()?.text);
         match name {
             "echo" => Some(echo(inv)),
             "printf" => Some(printf(inv)),
             "cat" | "tac" | "head" | "tail" | "tee" | "pv" | "sort" | "uniq"
-                if inv.operands.is_empty() =>
+                if inv.operands.is_empty() && stdin.present =>
             {
                 Some(stdin.clone())
             }

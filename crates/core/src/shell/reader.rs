@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 
-use super::ast::{Assignment, List, Node, Part, Parts, Pipeline, Redirection, Simple, Stage, Word};
+use super::ast::{
+    Assignment, Join, List, Node, Part, Parts, Pipeline, Redirection, Simple, Stage, Word,
+};
 use super::redirect::{fill_list, fill_word};
 
 /// How deep constructs may nest before the text counts as unreadable.
@@ -43,7 +45,7 @@ pub fn read(text: &str) -> Read<'_> {
         return Read { list: Vec::new(), problem: Some((Problem::TooLong, MAX_BYTES)) };
     }
     let mut reader = Reader::new(text);
-    let mut list = Vec::new();
+    let mut list = Vec::with_capacity(1);
     let outcome = reader.list_into(&mut list, Until::End);
     let problem = outcome.err().map(|p| (p, reader.at));
     Read { list, problem }
@@ -250,8 +252,10 @@ impl<'a> Reader<'a> {
 
     /// Pipelines joined by `&&` and `||`, with their end.
     fn and_or(&mut self, list: &mut List<'a>) -> Outcome<()> {
+        let mut join = Join::Then;
         loop {
-            let mut pipeline = Pipeline { stages: Vec::with_capacity(1), background: false };
+            let mut pipeline =
+                Pipeline { stages: Vec::with_capacity(1), background: false, join, negated: false };
             let result = self.pipeline(&mut pipeline);
             let got = !pipeline.stages.is_empty();
             if result.is_err() {
@@ -261,7 +265,8 @@ impl<'a> Reader<'a> {
                 return result;
             }
             self.skip_blanks();
-            let joined = self.starts_with("&&") || self.starts_with("||");
+            join = if self.starts_with("&&") { Join::And } else { Join::Or };
+            let joined = join == Join::And || self.starts_with("||");
             if joined {
                 self.at += 2;
             } else if self.peek() == Some(b'&') {
@@ -280,6 +285,7 @@ impl<'a> Reader<'a> {
         self.skip_blanks();
         while self.at_word(&["!", "time", "coproc"]) {
             let word = self.raw_word();
+            pipeline.negated |= word == "!";
             self.at += word.len();
             self.skip_blanks();
             // `time -p`
@@ -379,7 +385,8 @@ impl<'a> Reader<'a> {
     }
 
     pub(super) fn simple(&mut self, redirections: &mut Vec<Redirection<'a>>) -> Outcome<Node<'a>> {
-        let mut simple = Simple::default();
+        // Most commands have no more words than this.
+        let mut simple = Simple { words: Vec::with_capacity(8), ..Simple::default() };
         let start = self.at;
         loop {
             if simple.words.len() + redirections.len() > MAX_PIECES {

@@ -8,6 +8,10 @@ use super::reader::{Outcome, Pending, Problem, Reader};
 impl<'a> Reader<'a> {
     /// A redirection if one begins here.
     pub(super) fn redirection(&mut self) -> Outcome<Option<Redirection<'a>>> {
+        // Most words end the question at their first byte.
+        if !matches!(self.peek(), Some(b'<' | b'>' | b'&' | b'{' | b'0'..=b'9')) {
+            return Ok(None);
+        }
         let start = self.at;
         let mut at = start;
         while self.bytes.get(at).is_some_and(u8::is_ascii_digit) {
@@ -132,7 +136,7 @@ fn fill_stage<'a>(stage: &mut Stage<'a>, bodies: &mut [Option<Word<'a>>]) {
                 fill_word(word, bodies);
             }
         }
-        Node::Group(list) => fill_list(list, bodies),
+        Node::Group(_, list) => fill_list(list, bodies),
         Node::For { words, body, .. } => {
             for w in words.iter_mut() {
                 fill_word(w, bodies);

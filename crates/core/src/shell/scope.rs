@@ -1,11 +1,11 @@
 //! Variables and functions of a text.
 
-use super::ast::{Assignment, List, Node, Operation, Part, Parts, Stage, Word};
+use super::ast::{Assignment, List, Node, Stage};
 use super::expand::Arg;
 use super::flow::{Flow, Taint};
 use super::signs;
 use super::tables::ASSIGNMENTS;
-use super::walk::Walker;
+use super::walk::{Shared, Walker};
 use crate::finding::{Finding, Span};
 use crate::glob;
 use crate::paths::UNKNOWN;
@@ -16,6 +16,26 @@ const MAX_VALUE: usize = 8 * 1024;
 /// How many former values are kept.
 const MAX_FORMER: usize = 32;
 
+/// How many variables are followed.
+const MAX_VARIABLES: usize = 256;
+
+/// How many elements of a list are followed one by one.
+const MAX_ELEMENTS: usize = 8;
+
+/// How many former values of one variable are kept.
+const MAX_FORMER_EACH: usize = 6;
+
+/// How many functions and aliases are followed.
+const MAX_NAMED: usize = 128;
+
+/// A function or alias.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Named {
+    name: String,
+    text: String,
+    alias: bool,
+}
+
 impl<'t> Walker<'t, '_, '_, '_> {
     pub(super) fn define(&mut self, name: &'t str, body: &'t Stage<'t>) {
         if bombs(body, name, false) {
@@ -24,82 +44,105 @@ impl<'t> Walker<'t, '_, '_, '_> {
             self.shared.out.irreversible();
         }
         self.functions.push((name, body));
+        let text = self.text.get(body.start..body.end).unwrap_or_default();
+        self.name(name, text, false);
         let outer = self.defining.replace(name);
         self.shared.calls += 1;
         if self.shared.calls < 8 {
-            self.stage(body, Flow::none());
+            self.apart(|w| w.stage(body, Flow::none()));
         }
         self.shared.calls -= 1;
         self.defining = outer;
     }
 
-    /// Judges a command with each value that a variable in it had before.
-    pub(super) fn with_former_values(&mut self, words: &'t [Word<'t>], stdin: &Flow, span: Span) {
-        if self.shared.former.is_empty() {
-            return;
-        }
-        for (name, value, taint) in self.shared.former.clone() {
-            if self.shared.budget == 0 || !words.iter().any(|w| mentions(w, &name)) {
-                continue;
-            }
-            self.shared.budget -= 1;
-            let Some(at) = self.shared.variables.iter().rposition(|(n, _, _)| *n == name) else {
-                continue;
-            };
-            let Some(slot) = self.shared.variables.get_mut(at) else { continue };
-            let now = std::mem::replace(slot, (name, value, taint));
-            let mut args = Vec::new();
-            for word in words {
-                self.expand(word, &mut args);
-            }
-            self.command(&args, stdin.clone(), span);
-            if let Some(slot) = self.shared.variables.get_mut(at) {
-                *slot = now;
-            }
+    /// Sets `$1`, `$2` … and `$@` from these words.
+    pub(super) fn positional(&mut self, words: &[Arg<'t>], first: usize) {
+        for (name, value, taint) in arguments(words, first) {
+            self.set(&name, value, taint);
         }
     }
 
-    /// Sets `$1`, `$2` … and `$@` from these words.
-    pub(super) fn positional(&mut self, words: &[Arg<'t>], first: usize) {
+    /// `shift`.
+    pub(super) fn shift(&mut self, by: usize) {
+        let Some(count) = self.lookup("#").and_then(|(n, _)| n.parse::<usize>().ok()) else {
+            return;
+        };
         let mut all = String::new();
-        for (i, arg) in words.iter().enumerate().take(32) {
-            self.set(&(i + first).to_string(), arg.text.to_string(), arg.taint);
-            if i + first > 0 {
+        for i in 1..=count.min(32) {
+            let next = if i + by <= count { self.lookup(&(i + by).to_string()) } else { None };
+            if let Some((value, _)) = &next {
                 all.push_str(if all.is_empty() { "" } else { " " });
-                all.push_str(&arg.text);
+                all.push_str(value);
             }
+            let (value, taint) = next.unwrap_or_default();
+            self.set(&i.to_string(), value, taint);
         }
+        self.set("#", count.saturating_sub(by).to_string(), Taint::default());
         self.set("@", all.clone(), Taint::default());
         self.set("*", all, Taint::default());
     }
 
-    /// Calls a function defined in this text, if there is one.
+    /// Calls a function or alias defined in this call, if there is one. A branch or subshell may
+    /// not have defined it anew, so everything it was ever defined as runs.
     pub(super) fn call(&mut self, name: &str, args: &[Arg<'t>], stdin: &Flow) -> Option<Flow> {
-        let body = self.functions.iter().rev().find(|(n, _)| *n == name).map(|(_, b)| *b)?;
+        if self.functions.is_empty() && self.shared.named.is_empty() {
+            return None;
+        }
+        let bodies: Vec<&'t Stage<'t>> =
+            self.functions.iter().rev().filter(|(n, _)| *n == name).map(|(_, b)| *b).collect();
+        let own = |n: &Named| {
+            !n.alias && bodies.iter().any(|b| self.text.get(b.start..b.end) == Some(&n.text))
+        };
+        let texts = self.shared.named.iter().rev().filter(|n| n.name == name && !own(n));
+        let texts: Vec<Named> = texts.cloned().collect();
+        if bodies.is_empty() && texts.is_empty() {
+            return None;
+        }
         if self.defining == Some(name) || self.shared.calls >= 8 {
-            return Some(Flow::unknown(Taint::default()));
+            return (!bodies.is_empty() || texts.iter().any(|t| !t.alias))
+                .then(|| Flow::unknown(Taint::default()));
         }
         let keep = self.shared.variables.len();
-        let mut all = String::new();
-        for (i, arg) in args.iter().enumerate().skip(1) {
-            self.shared.variables.push((i.to_string(), arg.text.to_string(), arg.taint));
-            if i > 1 {
-                all.push(' ');
-            }
-            all.push_str(&arg.text);
-        }
-        self.shared.variables.push(("@".to_owned(), all.clone(), Taint::default()));
-        self.shared.variables.push(("*".to_owned(), all, Taint::default()));
+        self.shared.variables.extend(arguments(args.get(1..).unwrap_or_default(), 1));
         self.shared.calls += 1;
-        let flow = self.stage(body, stdin.clone());
+        let mut flow: Option<Flow> = None;
+        let many = bodies.len() + texts.len() > 1;
+        for body in bodies {
+            let next = self.either(many, |w| w.stage(body, stdin.clone()));
+            flow = Some(flow.map_or(next.clone(), |f| f.or(&next)));
+        }
+        for named in texts {
+            let span = args.first().map_or(Span::new(0, 0), |a| a.span);
+            let text = if named.alias { named.with(args) } else { named.text };
+            let next = self.maybe(|w| w.inside(&text, span, stdin));
+            if !named.alias {
+                flow = Some(flow.map_or(next.clone(), |f| f.or(&next)));
+            }
+        }
         self.shared.calls -= 1;
-        let positional = |n: &str| n == "@" || n == "*" || n.bytes().all(|b| b.is_ascii_digit());
+        let positional =
+            |n: &str| matches!(n, "@" | "*" | "#") || n.bytes().all(|b| b.is_ascii_digit());
         let mut at = 0;
         self.shared.variables.retain(|(n, _, _)| {
             at += 1;
             at <= keep || !positional(n)
         });
-        Some(flow)
+        flow
+    }
+
+    fn either<T>(&mut self, many: bool, run: impl FnOnce(&mut Self) -> T) -> T {
+        if many { self.maybe(run) } else { run(self) }
+    }
+
+    /// Remembers a function or alias as text.
+    pub(super) fn name(&mut self, name: &str, text: &str, alias: bool) {
+        let named = Named { name: name.to_owned(), text: text.to_owned(), alias };
+        if self.shared.named.len() >= MAX_NAMED {
+            self.shared.sign(&signs::TOO_MANY, None);
+        } else if !self.shared.named.contains(&named) {
+            self.shared.named.push(named);
+            self.shared.changes += 1;
+        }
     }
 
     pub(super) fn assign(&mut self, assignment: &'t Assignment<'t>, lasting: bool) {
@@ -109,7 +152,11 @@ impl<'t> Walker<'t, '_, '_, '_> {
             if i > 0 {
                 value.push(' ');
             }
-            value.push_str(&self.joined(word, &mut taint));
+            let element = self.joined(word, &mut taint);
+            value.push_str(&element);
+            if lasting && assignment.value.len() > 1 && !assignment.append && i < MAX_ELEMENTS {
+                self.set(&format!("{}[{i}]", assignment.name), element, taint);
+            }
         }
         let (start, end) = assignment.value.first().map_or((0, 0), |w| (w.start, w.end));
         let span = self.span(start.saturating_sub(assignment.name.len() + 1), end);
@@ -122,6 +169,9 @@ impl<'t> Walker<'t, '_, '_, '_> {
                 taint = taint.and(t);
             }
             self.set(assignment.name, value, taint);
+        } else {
+            // Only for this one command.
+            self.shared.variables.push((assignment.name.to_owned(), value, taint));
         }
     }
 
@@ -143,26 +193,11 @@ impl<'t> Walker<'t, '_, '_, '_> {
     }
 
     pub(super) fn set(&mut self, name: &str, value: String, taint: Taint) {
-        // What grows without end is not followed.
-        let value = if value.len() > MAX_VALUE { UNKNOWN.to_string() } else { value };
-        let variables = &mut self.shared.variables;
-        if let Some(slot) = variables.iter_mut().rev().find(|(n, _, _)| n == name) {
-            let former = &mut self.shared.former;
-            if slot.1 != value && former.len() >= MAX_FORMER {
-                // Too many to follow: which value holds is not known any more.
-                (slot.1, slot.2) = (UNKNOWN.to_string(), taint.and(slot.2));
-                return;
-            }
-            if slot.1 != value && !former.contains(slot) {
-                former.push(slot.clone());
-            }
-            (slot.1, slot.2) = (value, taint);
-        } else if variables.len() < 256 {
-            variables.push((name.to_owned(), value, taint));
-        }
+        self.shared.assign(name, value, taint);
     }
 
     pub(super) fn lookup(&mut self, name: &str) -> Option<(String, Taint)> {
+        self.shared.ask_variable(name);
         let found = self.shared.variables.iter().rev().find(|(n, _, _)| n == name);
         if let Some((_, value, taint)) = found {
             let (value, taint) = (value.clone(), *taint);
@@ -194,6 +229,67 @@ impl<'t> Walker<'t, '_, '_, '_> {
     }
 }
 
+impl Shared<'_, '_> {
+    /// Sets a variable; the value it had before stays possible.
+    pub fn assign(&mut self, name: &str, value: String, taint: Taint) {
+        // What grows without end is not followed.
+        let mut value = if value.len() > MAX_VALUE { UNKNOWN.to_string() } else { value };
+        if let Some((_, open)) = self.open.iter().find(|(n, _)| n == name) {
+            let begins = value.starts_with(open.trim_end_matches(UNKNOWN));
+            value = if begins { open.clone() } else { UNKNOWN.to_string() };
+        }
+        let former = self.former.iter().filter(|(n, _, _)| n == name).count();
+        if let Some(slot) = self.variables.iter_mut().rev().find(|(n, _, _)| n == name) {
+            if slot.1 != value {
+                self.changes += 1;
+                if self.former.len() >= MAX_FORMER || former >= MAX_FORMER_EACH {
+                    // Too many to follow: which value holds is not known any more.
+                    (slot.1, slot.2) = (UNKNOWN.to_string(), taint.and(slot.2));
+                    return;
+                }
+                if !self.former.contains(slot) {
+                    self.former.push(slot.clone());
+                }
+            }
+            (slot.1, slot.2) = (value, taint);
+        } else if self.variables.len() < MAX_VARIABLES {
+            self.changes += 1;
+            self.variables.push((name.to_owned(), value, taint));
+        }
+    }
+}
+
+impl Named {
+    /// An alias with the words behind it.
+    fn with(&self, args: &[Arg<'_>]) -> String {
+        let mut text = self.text.clone();
+        for arg in args.iter().skip(1) {
+            text.push_str(" '");
+            text.push_str(&arg.text.replace('\'', "'\\''").replace(UNKNOWN, "'$_'"));
+            text.push('\'');
+        }
+        text
+    }
+}
+
+/// `$1`, `$2` …, `$@`, `$*` and `$#` for these words.
+fn arguments(words: &[Arg<'_>], first: usize) -> Vec<(String, String, Taint)> {
+    let mut all = String::new();
+    let mut variables = Vec::new();
+    for (i, arg) in words.iter().enumerate().take(32) {
+        variables.push(((i + first).to_string(), arg.text.to_string(), arg.taint));
+        if i + first > 0 {
+            all.push_str(if all.is_empty() { "" } else { " " });
+            all.push_str(&arg.text);
+        }
+    }
+    let count = words.len().saturating_sub(1 - first.min(1));
+    variables.push(("#".to_owned(), count.to_string(), Taint::default()));
+    variables.push(("@".to_owned(), all.clone(), Taint::default()));
+    variables.push(("*".to_owned(), all, Taint::default()));
+    variables
+}
+
 /// Variables that by their name hold a password, key or token.
 fn is_secret_name(name: &str) -> bool {
     const SIGNS: [&str; 7] =
@@ -214,27 +310,8 @@ fn bombs(stage: &Stage<'_>, name: &str, beside: bool) -> bool {
             let first = simple.words.first().and_then(super::word::unquoted);
             beside && first.is_some_and(|w| w == name)
         }
-        Node::Group(list) | Node::For { body: list, .. } => in_list(list, beside),
+        Node::Group(_, list) | Node::For { body: list, .. } => in_list(list, beside),
         Node::Case { arms, .. } => arms.iter().any(|list| in_list(list, beside)),
         Node::Function { .. } | Node::Test(_) => false,
     }
-}
-
-/// Whether a word is made with this variable.
-fn mentions(word: &Word<'_>, variable: &str) -> bool {
-    let Parts::Many(parts) = &word.parts else { return false };
-    parts.iter().any(|part| match part {
-        Part::Variable { name, operation, .. } => {
-            *name == variable
-                || match operation {
-                    Operation::Default(w)
-                    | Operation::Alternative(w)
-                    | Operation::Required(w)
-                    | Operation::Other(w)
-                    | Operation::Slice(_, w) => mentions(w, variable),
-                    Operation::Plain => false,
-                }
-        }
-        _ => false,
-    })
 }

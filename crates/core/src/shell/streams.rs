@@ -1,6 +1,6 @@
 //! Where data comes from and goes to: redirections, here-documents, files written on the way.
 
-use super::ast::{Node, Part, Parts, Redirect, Redirection, Word};
+use super::ast::{Node, Part, Parts, Redirect, Redirection, Simple, Word};
 use super::expand::Arg;
 use super::flow::{Flow, Taint};
 use super::signs;
@@ -104,30 +104,33 @@ impl<'t> Walker<'t, '_, '_, '_> {
     }
 
     /// Remembers what a file now holds, and notes secrets or shells that meet a socket.
-    pub(super) fn written(&mut self, path: String, append: bool, flow: Flow) {
-        if is_socket(&path) {
+    pub(super) fn written(&mut self, path: &str, append: bool, flow: &Flow) {
+        if is_socket(path) {
             if flow.taint.has(Taint::SECRET) {
                 self.shared.sign(&signs::EXFILTRATION, None);
             }
             return;
         }
-        if self.shared.files.len() >= 64 {
-            return;
-        }
-        let old = self.shared.files.iter_mut().find(|(p, _)| *p == path);
-        match old {
-            Some((_, content)) if append => *content = std::mem::take(content).then(flow),
-            Some((_, content)) => *content = flow,
-            None => self.shared.files.push((path, flow)),
+        for name in self.shared.names_of(path) {
+            let old = self.shared.files.iter().find(|(n, _)| *n == name && append);
+            let flow = match old {
+                Some((_, content)) => content.clone().then(flow.clone()),
+                None => flow.clone(),
+            };
+            self.shared.hold(name, flow);
         }
     }
 
     /// What this text wrote into a file before.
-    pub(super) fn known_file(&self, path: &str) -> Option<Flow> {
-        let plain = path.trim_start_matches("./");
-        let found = self.shared.files.iter().find(|(p, _)| p.trim_start_matches("./") == plain);
-        found.map(|(_, flow)| flow.clone())
+    pub(super) fn known_file(&mut self, path: &str) -> Option<Flow> {
+        self.shared.known_file(path)
     }
+}
+
+/// `exec > file`: from now on.
+pub(super) fn is_exec(simple: &Simple<'_>) -> bool {
+    let [word] = simple.words.as_slice() else { return false };
+    super::word::unquoted(word).is_some_and(|w| w == "exec")
 }
 
 /// `/dev/tcp/host/port`

@@ -9,6 +9,8 @@ use crate::tier::Tier;
 pub enum Touch {
     /// Nothing we care about.
     Skip,
+    /// Nobody said what happens to it: read, if it is where secrets are kept.
+    Named,
     /// Reads the path.
     Read,
     /// Creates or overwrites the path.
@@ -132,7 +134,7 @@ pub struct Flag {
     pub letter: Option<char>,
     /// Set where the name holds a star.
     pub glob: Option<Glob>,
-    /// The bytes an option must hold to be this flag.
+    /// The bytes the options together must hold for this flag to be one of them.
     pub needs: u64,
 }
 
@@ -166,6 +168,8 @@ pub struct PathPattern {
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a word of the rule files")]
 pub struct Rule {
+    /// The bytes that the words of every call it fits hold together.
+    pub gate: u64,
     /// Stable id, `family.what.which`.
     pub id: &'static str,
     /// What matching it costs.
@@ -226,10 +230,14 @@ pub struct Spec {
     pub base: Tier,
     /// Sentence for the base tier.
     pub say: &'static str,
+    /// Code of the base tier.
+    pub ordinary: &'static str,
     /// Long options begin with one dash (`-delete`), so letters never cluster.
     pub single_dash: bool,
     /// Options stop at the first operand.
     pub posix: bool,
+    /// The options of one letter among `values`, one bit each.
+    pub letters: u128,
     /// Options that take the next word as their value.
     pub values: &'static [&'static str],
     /// What an option's value is.
@@ -287,16 +295,24 @@ include!(concat!(env!("OUT_DIR"), "/commands.rs"));
 
 /// The specification of a program by its name.
 pub fn spec(name: &str) -> Option<(&'static Spec, &'static [&'static Rule])> {
-    // Names are sorted, and grouped by their first byte.
-    let first = usize::from(*name.as_bytes().first()?);
-    let from = usize::from(*FIRST.get(first)?);
-    let group = PROGRAMS.get(from..usize::from(*FIRST.get(first + 1)?))?;
-    let at = from + group.binary_search_by(|(n, _, _)| (*n).cmp(name)).ok()?;
-    let (_, index, rules) = PROGRAMS.get(at)?;
+    // Names are sorted, and most differ in their first eight bytes.
+    let key = first_bytes(name);
+    let from = PROGRAMS.partition_point(|(k, ..)| *k < key);
+    let same = PROGRAMS.get(from..)?.iter().take_while(|(k, ..)| *k == key);
+    let (_, _, index, rules) = same.into_iter().find(|(_, n, ..)| *n == name)?;
     Some((SPECS.get(usize::from(*index))?, rules))
+}
+
+/// The first eight bytes of a name as a number that sorts like the name.
+pub fn first_bytes(name: &str) -> u64 {
+    let mut bytes = [0; 8];
+    for (slot, byte) in bytes.iter_mut().zip(name.bytes()) {
+        *slot = byte;
+    }
+    u64::from_be_bytes(bytes)
 }
 
 /// The names of all described programs, sorted.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    PROGRAMS.iter().map(|(name, _, _)| *name)
+    PROGRAMS.iter().map(|(_, name, ..)| *name)
 }

@@ -1,5 +1,7 @@
 //! What happens to a path, a host or a file that leaves: cost, effect, impact.
 
+use std::borrow::Cow;
+
 use super::expand::Arg;
 use super::flow::Taint;
 use super::signs;
@@ -8,7 +10,7 @@ use super::walk::Walker;
 use crate::context::Environment;
 use crate::effect::Effect;
 use crate::finding::Finding;
-use crate::paths::{Act, UNKNOWN, class_of};
+use crate::paths::{Act, UNKNOWN};
 use crate::tier::Tier;
 
 impl<'t> Walker<'t, '_, '_, '_> {
@@ -16,8 +18,9 @@ impl<'t> Walker<'t, '_, '_, '_> {
     pub(super) fn touch(&mut self, touch: Touch, arg: &Arg<'t>, recursive: bool) -> Taint {
         match touch {
             Touch::Read => self.on_path(Act::Read, arg),
+            Touch::Named => self.on_named(arg),
             // Adding to a file elsewhere loses nothing.
-            Touch::Append if class_of(&arg.text, self.shared.cwd.as_deref()).id == "elsewhere" => {
+            Touch::Append if self.shared.class_for(Act::Write, &arg.text).id == "elsewhere" => {
                 self.shared.out.effect(Effect::Write);
                 self.shared.out.impact.writes.add(&arg.text.replace(UNKNOWN, "…"));
                 self.shared.sign(&signs::ADDS_ELSEWHERE, Some(arg.span));
@@ -36,14 +39,28 @@ impl<'t> Walker<'t, '_, '_, '_> {
         }
     }
 
+    /// A word whose part in the command nobody described. A program that is handed the system's
+    /// passwords or somebody's keys reads them, whatever else it does.
+    fn on_named(&mut self, arg: &Arg<'t>) -> Taint {
+        if !arg.text.starts_with(['/', '~']) {
+            return Taint::default();
+        }
+        let class = self.shared.class_for(Act::Read, on_its_host(&arg.text));
+        if class.read < Tier::High {
+            return Taint::default();
+        }
+        self.on_path(Act::Read, arg)
+    }
+
     /// What the act costs here: by class, by environment, by how wide the name reaches.
     fn cost(&self, act: Act, class: &PathClass, path: &str, glob: bool) -> Tier {
         let mut tier = class.cost(act);
-        if disposable(self.shared.ctx.environment, class.id, act) {
+        let disposable = disposable(self.shared.ctx.environment, class.id, act);
+        if disposable {
             tier = tier.min(Tier::Low);
         }
         let far = matches!(class.id, "home" | "home-whole" | "elsewhere");
-        if glob && (act == Act::Delete || act == Act::Change && far) {
+        if glob && !disposable && (act == Act::Delete || act == Act::Change && far) {
             tier = tier.max(Tier::Medium);
         }
         // A variable that may be empty: `$DIR/*` can be `/*`.
@@ -55,19 +72,24 @@ impl<'t> Walker<'t, '_, '_, '_> {
 
     fn on_path(&mut self, act: Act, arg: &Arg<'t>) -> Taint {
         let path: &str = on_its_host(&arg.text);
-        let class = class_of(path, self.shared.cwd.as_deref());
+        let class = self.shared.class_for(act, path);
         let tier = self.cost(act, class, path, arg.glob);
         let out = &mut *self.shared.out;
         if act == Act::Read && tier < Tier::Medium {
             out.effect(Effect::Read);
             return Taint::FILE;
         }
-        let shown = path.replace(UNKNOWN, "…");
+        let shown = if path.contains(UNKNOWN) {
+            Cow::Owned(path.replace(UNKNOWN, "…"))
+        } else {
+            Cow::Borrowed(path)
+        };
+        let shown: &str = &shown;
         let (code, verb) = match act {
             Act::Read => {
                 out.effect(Effect::Read);
                 out.effect(Effect::Secret);
-                out.impact.secrets.add(&shown);
+                out.impact.secrets.add(shown);
                 ("path.read", "Reads")
             }
             Act::Write => {
@@ -75,12 +97,12 @@ impl<'t> Walker<'t, '_, '_, '_> {
                     return Taint::default();
                 }
                 out.effect(Effect::Write);
-                out.impact.writes.add(&shown);
+                out.impact.writes.add(shown);
                 ("path.write", "Writes")
             }
             Act::Delete | Act::DeleteTree => {
                 out.effect(Effect::Delete);
-                out.impact.deletes.add(&shown);
+                out.impact.deletes.add(shown);
                 if tier >= Tier::Medium {
                     out.irreversible();
                 }
@@ -92,7 +114,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
             }
             Act::Change | Act::ChangeTree => {
                 out.effect(Effect::Privilege);
-                out.impact.writes.add(&shown);
+                out.impact.writes.add(shown);
                 ("path.change", "Changes")
             }
         };
@@ -105,9 +127,9 @@ impl<'t> Walker<'t, '_, '_, '_> {
             out.effect(Effect::SelfChange);
         }
         let say = if class.id == "project" {
-            format!("{verb} {shown}.")
+            [verb, " ", shown, "."].concat()
         } else {
-            format!("{verb} {shown} ({}).", class.name)
+            [verb, " ", shown, " (", class.name, ")."].concat()
         };
         let mut finding = Finding::pattern(code, tier, say);
         finding.span = Some(arg.span);
@@ -150,8 +172,9 @@ impl<'t> Walker<'t, '_, '_, '_> {
             return Taint::default();
         }
         self.shared.out.effect(Effect::NetOut);
-        let class = class_of(path, self.shared.cwd.as_deref());
-        let secret = class.read >= Tier::Medium || class.id == "access-control";
+        let class = self.shared.class_for(Act::Read, path);
+        let held = self.shared.known_file(path).is_some_and(|f| f.taint.has(Taint::SECRET));
+        let secret = held || class.read >= Tier::Medium || class.id == "access-control";
         let sign = if secret { &signs::EXFILTRATION } else { &signs::UPLOAD };
         self.shared.sign(sign, Some(arg.span));
         Taint::FILE

@@ -1,11 +1,14 @@
 //! The walk through the IR: what runs, in what order, with which words, fed by what.
 
-use super::ast::{List, Node, Pipeline, Redirect, Stage, Word};
+use super::ast::{List, Node, Redirect, Runs, Stage, Word};
 use super::expand::Arg;
 use super::flow::{Flow, Taint};
+use super::folders::{Folders, Link};
 use super::reader::{self, Problem};
+use super::scope::Named;
 use super::signs::{self, Sign};
-use super::streams::empties;
+use super::streams::{empties, is_exec};
+use super::worlds::Asked;
 use crate::context::Context;
 use crate::finding::{Doubt, Finding, Findings, Span};
 use crate::paths::UNKNOWN;
@@ -23,13 +26,37 @@ const MAX_EXPANSION: usize = 256 * 1024;
 const MAX_VALUES: usize = 6;
 
 /// What all walkers of one call share.
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(super) struct Shared<'c, 'o> {
     pub ctx: &'c Context<'c>,
     pub out: &'o mut Findings,
     pub variables: Vec<(String, String, Taint)>,
     /// Files written by this text, and what is in them.
     pub files: Vec<(String, Flow)>,
-    pub cwd: Option<String>,
+    /// What they held before, with the same doubt as for variables.
+    pub former_files: Vec<(String, Flow)>,
+    /// More files were written than are followed.
+    pub files_lost: bool,
+    /// Where the next command may run.
+    pub folders: Folders,
+    /// Where it may run if the last command failed; none is the same folders.
+    pub failed: Option<Folders>,
+    /// Every folder there has been.
+    pub seen: Folders,
+    /// Names that stand for something else.
+    pub links: Vec<Link>,
+    /// Functions and aliases of this call, as text: they hold in texts inside texts as well.
+    pub named: Vec<Named>,
+    /// What the pipeline being walked looked at that had another value before.
+    pub asked: Vec<Asked>,
+    /// Pipelines being walked again with former values.
+    pub nesting: u8,
+    /// Loops being walked again.
+    pub loops: u8,
+    /// Variables that loops change without end, and what is left of them.
+    pub open: Vec<(String, String)>,
+    /// How often anything was set anew.
+    pub changes: u32,
     pub budget: u32,
     pub texts: u8,
     pub root: bool,
@@ -64,7 +91,18 @@ impl<'c, 'o> Shared<'c, 'o> {
             out,
             variables: Vec::new(),
             files: Vec::new(),
-            cwd: None,
+            former_files: Vec::new(),
+            files_lost: false,
+            folders: Folders::start(ctx),
+            failed: None,
+            seen: Folders::start(ctx),
+            links: Vec::new(),
+            named: Vec::new(),
+            asked: Vec::new(),
+            nesting: 0,
+            loops: 0,
+            open: Vec::new(),
+            changes: 0,
             budget: MAX_COMMANDS,
             texts: 0,
             root: false,
@@ -106,7 +144,7 @@ impl<'c, 'o> Shared<'c, 'o> {
             self.sign(&sign, Some(span));
             self.out.doubt(Doubt::Unreadable);
         }
-        let mut walker = Walker { shared: self, functions: Vec::new(), defining: None };
+        let mut walker = Walker { shared: self, functions: Vec::new(), defining: None, text };
         let flow = walker.list(&read.list, stdin);
         self.texts -= 1;
         flow
@@ -127,6 +165,7 @@ pub(super) struct Walker<'t, 's, 'c, 'o> {
     pub functions: Vec<(&'t str, &'t Stage<'t>)>,
     /// The function whose body is being walked as it is defined.
     pub defining: Option<&'t str>,
+    pub text: &'t str,
 }
 
 impl<'t> Walker<'t, '_, '_, '_> {
@@ -135,26 +174,9 @@ impl<'t> Walker<'t, '_, '_, '_> {
         self.shared.fixed.unwrap_or_else(|| Span::new(base + start, base + end))
     }
 
-    pub(super) fn list(&mut self, list: &'t List<'t>, stdin: &Flow) -> Flow {
-        let mut flow = Flow::none();
-        for pipeline in list {
-            let next = self.pipeline(pipeline, stdin.clone());
-            flow = flow.then(next);
-        }
-        flow
-    }
-
-    fn pipeline(&mut self, pipeline: &'t Pipeline<'t>, stdin: Flow) -> Flow {
-        let mut flow = stdin;
-        for stage in &pipeline.stages {
-            flow = self.stage(stage, flow);
-        }
-        flow
-    }
-
     /// A list inside a word: its output becomes the word.
     pub(super) fn nested_list(&mut self, list: &'t List<'t>) -> Flow {
-        let mut flow = self.list(list, &Flow::none());
+        let mut flow = self.apart(|w| w.list(list, &Flow::none()));
         // `$(< file)`
         if !flow.present {
             flow = Flow::unknown(flow.taint);
@@ -165,14 +187,14 @@ impl<'t> Walker<'t, '_, '_, '_> {
 
     /// `>( … )`: the list is fed from outside.
     pub(super) fn fed_list(&mut self, list: &'t List<'t>) -> Flow {
-        self.list(list, &Flow::unknown(Taint::default()))
+        self.apart(|w| w.list(list, &Flow::unknown(Taint::default())))
     }
 
     /// Backquotes.
     pub(super) fn nested_text(&mut self, text: &str, start: usize, end: usize) -> Flow {
         let old = self.shared.fixed;
         self.shared.fixed = Some(self.span(start, end));
-        let flow = self.shared.text(text, &Flow::none());
+        let flow = self.apart(|w| w.shared.text(text, &Flow::none()));
         self.shared.fixed = old;
         if flow.present {
             flow
@@ -201,8 +223,12 @@ impl<'t> Walker<'t, '_, '_, '_> {
                 Redirect::Write(word) | Redirect::Append(word) | Redirect::Both(word) => {
                     let append = matches!(redirection.kind, Redirect::Append(_));
                     let target = self.redirect_target(word, append, &stdin);
-                    if redirection.number.is_none_or(|n| n == 1) {
+                    let execs = matches!(&stage.node, Node::Simple(s) if is_exec(s));
+                    if redirection.number.is_none_or(|n| n == 1) && !execs {
                         sink = target.map(|t| (t, append));
+                    } else if let Some(target) = target {
+                        // What goes there goes by its number, later.
+                        self.written(&target, append, &Flow::unknown(Taint::default()));
                     }
                 }
                 Redirect::Duplicate(word) => {
@@ -215,11 +241,12 @@ impl<'t> Walker<'t, '_, '_, '_> {
         if sink.as_ref().is_some_and(|(_, append)| !append) && empties(&stage.node) {
             self.emptied(&stage.redirections);
         }
+        self.shared.failed = None;
         let flow = self.node(stage, stdin);
         match sink {
             None => flow,
             Some((path, append)) => {
-                self.written(path, append, flow);
+                self.written(&path, append, &flow);
                 Flow::none()
             }
         }
@@ -232,6 +259,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
                 for word in &simple.words {
                     self.expand(word, &mut args);
                 }
+                let keep = self.shared.variables.len();
                 for assignment in &simple.assignments {
                     self.assign(assignment, args.is_empty());
                 }
@@ -240,10 +268,17 @@ impl<'t> Walker<'t, '_, '_, '_> {
                     return stdin;
                 }
                 let span = self.span(stage.start, stage.end);
-                self.with_former_values(&simple.words, &stdin, span);
-                self.command(&args, stdin, span)
+                let flow = self.command(&args, stdin, span);
+                if !simple.assignments.is_empty() {
+                    let end = (keep + simple.assignments.len()).min(self.shared.variables.len());
+                    self.shared.variables.drain(keep.min(end)..end);
+                }
+                flow
             }
-            Node::Group(list) => self.list(list, &stdin),
+            Node::Group(Runs::Here, list) => self.list(list, &stdin),
+            Node::Group(Runs::Apart, list) => self.apart(|w| w.list(list, &stdin)),
+            Node::Group(Runs::Maybe, list) => self.parts(list, &stdin),
+            Node::Group(Runs::Again, list) => self.turns(|w| w.parts(list, &stdin)),
             Node::For { name, words, body } => self.for_loop(name, words, body, &stdin),
             Node::Case { words, arms } => {
                 let mut args = Vec::new();
@@ -252,7 +287,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
                 }
                 let mut flow = Flow::none();
                 for arm in arms {
-                    flow = flow.then(self.list(arm, &stdin));
+                    flow = flow.then(self.maybe(|w| w.list(arm, &stdin)));
                 }
                 flow
             }
@@ -261,9 +296,11 @@ impl<'t> Walker<'t, '_, '_, '_> {
                 Flow::none()
             }
             Node::Test(words) => {
-                let mut args = Vec::new();
                 for word in words {
-                    self.expand(word, &mut args);
+                    // Never split.
+                    let text = self.joined(word, &mut Taint::default());
+                    let span = self.span(word.start, word.end);
+                    self.subscripts(&text, span);
                 }
                 Flow::none()
             }
@@ -287,9 +324,26 @@ impl<'t> Walker<'t, '_, '_, '_> {
             values.push((UNKNOWN.to_string(), Taint::default()));
         }
         let mut flow = Flow::none();
-        for (value, taint) in values.into_iter().take(MAX_VALUES) {
+        values.truncate(MAX_VALUES);
+        let last = values.len() - 1;
+        for (at, (value, taint)) in values.iter().enumerate() {
+            if at == 0 {
+                self.set(name, value.clone(), *taint);
+            } else {
+                self.shared.put(name, value, *taint);
+            }
+            if at < last {
+                flow = self.maybe(|w| w.list(body, stdin));
+            } else {
+                flow = self.turns(|w| {
+                    w.shared.put(name, value, *taint);
+                    w.list(body, stdin)
+                });
+            }
+        }
+        // `break` may have left any of them.
+        for (value, taint) in values {
             self.set(name, value, taint);
-            flow = self.list(body, stdin);
         }
         // Values are not text order any more; only where they come from is kept.
         flow.text = None;

@@ -329,13 +329,25 @@ impl<'a> Reader<'a> {
 
 /// Bytes that mean nothing special in a word.
 fn is_plain(b: u8) -> bool {
-    b.is_ascii_alphanumeric()
-        || b >= 0x80
-        || matches!(
-            b,
-            b'-' | b'_' | b'.' | b'/' | b':' | b',' | b'=' | b'+' | b'@' | b'%' | b'^' | b']'
-        )
+    PLAIN.get(usize::from(b)).is_some_and(|plain| *plain)
 }
+
+static PLAIN: [bool; 256] = {
+    let mut plain = [false; 256];
+    let mut rest: &mut [bool] = &mut plain;
+    let mut b = 0_u8;
+    while let [first, others @ ..] = rest {
+        *first = b.is_ascii_alphanumeric()
+            || b >= 0x80
+            || matches!(
+                b,
+                b'-' | b'_' | b'.' | b'/' | b':' | b',' | b'=' | b'+' | b'@' | b'%' | b'^' | b']'
+            );
+        rest = others;
+        b = b.wrapping_add(1);
+    }
+    plain
+};
 
 fn unescape_backquote(raw: &str, quoted: bool) -> String {
     let mut out = String::with_capacity(raw.len());

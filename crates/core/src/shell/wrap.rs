@@ -50,7 +50,8 @@ impl<'t> Walker<'t, '_, '_, '_> {
         if wrapper.feeds {
             feed(&mut inner, inv, stdin);
         }
-        let keep = (self.shared.root, self.shared.elsewhere, self.shared.cwd.clone());
+        let keep = (self.shared.root, self.shared.elsewhere);
+        let before = self.shared.folders.clone();
         self.shared.root |= wrapper.root;
         self.shared.elsewhere |= wrapper.elsewhere;
         let stdin = if wrapper.feeds { Flow::none() } else { stdin.clone() };
@@ -70,7 +71,11 @@ impl<'t> Walker<'t, '_, '_, '_> {
                 self.shell_text(&arg, &stdin)
             }
         };
-        (self.shared.root, self.shared.elsewhere, self.shared.cwd) = keep;
+        (self.shared.root, self.shared.elsewhere) = keep;
+        // `command cd` really goes; `sudo -D` does not.
+        if self.shared.folders != before {
+            self.shared.folders.join(before);
+        }
         Some(flow)
     }
 
@@ -84,7 +89,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
             let Some(word) = inv.args.get(value.word).filter(|a| a.text == value.text) else {
                 continue;
             };
-            if word.is_unknown() || super::command::resolve(&word.text).is_none() {
+            if word.is_unknown() || super::program::resolve(&word.text).is_none() {
                 continue;
             }
             let other: Vec<Arg<'t>> = inv.args.get(value.word..).unwrap_or_default().to_vec();

@@ -20,25 +20,33 @@ enum Filter {
 
 /// A rule about statements.
 #[derive(Debug)]
-struct Statement {
-    id: &'static str,
-    tier: Tier,
+pub(crate) struct Statement {
+    pub(crate) id: &'static str,
+    pub(crate) tier: Tier,
     production: Tier,
     effects: &'static [Effect],
-    say: &'static str,
-    safer: &'static str,
+    pub(crate) say: &'static str,
+    pub(crate) safer: &'static str,
     starts: &'static [&'static [&'static str]],
+    /// The first letters of `starts`, one bit each, as `initial` counts them.
+    initials: u32,
     has: &'static [&'static str],
     filter: Filter,
     many: bool,
     tables: bool,
-    #[cfg_attr(not(test), expect(dead_code, reason = "checked by the tests"))]
-    examples: &'static [&'static str],
-    #[cfg_attr(not(test), expect(dead_code, reason = "checked by the tests"))]
-    counter: &'static [&'static str],
+    pub(crate) examples: &'static [&'static str],
+    pub(crate) counter: &'static [&'static str],
 }
 
 include!(concat!(env!("OUT_DIR"), "/sql.rs"));
+
+/// Reads a text in one of the languages here.
+pub(crate) type Reader = fn(&str, usize, &Context<'_>, &mut Findings);
+
+/// All rules with the reader that holds them.
+pub(crate) fn rules() -> [(&'static [Statement], Reader); 3] {
+    [(SQL, read), (REDIS, read_redis), (MONGO, read_mongo)]
+}
 
 /// Reads SQL and adds what it would change. `base` is where the text starts in its argument.
 pub fn read(text: &str, base: usize, ctx: &Context<'_>, out: &mut Findings) {
@@ -56,6 +64,12 @@ fn read_dialect(text: &str, backslash: bool, base: usize, ctx: &Context<'_>, out
         let names = tables(statement);
         let narrowed = narrowed(statement);
         let mut known = false;
+        let initial = initial(first);
+        // Most statements call nothing.
+        let calls = statement.windows(2).any(|w| match w {
+            [a, b] => a.t == T::Word && matches!(b.t, T::Mark(b'(') | T::Text | T::Name),
+            _ => false,
+        });
         for rule in SQL {
             if rule.many && names.len() < 2 {
                 continue;
@@ -68,11 +82,14 @@ fn read_dialect(text: &str, backslash: bool, base: usize, ctx: &Context<'_>, out
             let named = |t: &Tok<'_>| {
                 t.t == T::Word && rule.has.iter().any(|h| last_part(t.text).eq_ignore_ascii_case(h))
             };
-            let called = statement.windows(2).any(|w| match w {
-                [a, b] => named(a) && matches!(b.t, T::Mark(b'(') | T::Text | T::Name),
-                _ => false,
-            });
-            if called || rule.starts.iter().any(|phrase| begins(statement, phrase)) {
+            let called = calls
+                && !rule.has.is_empty()
+                && statement.windows(2).any(|w| match w {
+                    [a, b] => matches!(b.t, T::Mark(b'(') | T::Text | T::Name) && named(a),
+                    _ => false,
+                });
+            let may_begin = rule.initials & initial != 0;
+            if called || may_begin && rule.starts.iter().any(|phrase| begins(statement, phrase)) {
                 known = true;
                 add(rule, first.start, text, base, ctx, out);
                 if rule.tables {
@@ -88,6 +105,14 @@ fn read_dialect(text: &str, backslash: bool, base: usize, ctx: &Context<'_>, out
             out.effect(Effect::Remote);
             out.add(Finding::pattern("sql.unknown", Tier::Low, say).at(span));
         }
+    }
+}
+
+/// The bit of a token's first letter, the same in small and capital; other bytes share one.
+fn initial(token: &Tok<'_>) -> u32 {
+    match token.text.bytes().next() {
+        Some(letter) if letter.is_ascii_alphabetic() => 1 << (letter & 31),
+        _ => 1,
     }
 }
 
@@ -124,9 +149,9 @@ pub fn read_mongo(text: &str, base: usize, ctx: &Context<'_>, out: &mut Findings
             continue;
         }
         let method = last_part(tok.text);
-        let marks: Vec<T> = after.iter().skip(1).take(2).map(|t| t.t).collect();
-        let empty =
-            matches!(marks.as_slice(), [T::Mark(b')'), ..] | [T::Mark(b'{'), T::Mark(b'}')]);
+        let mark = |at: usize| after.get(at).map(|t| t.t);
+        let empty = mark(1) == Some(T::Mark(b')'))
+            || mark(1) == Some(T::Mark(b'{')) && mark(2) == Some(T::Mark(b'}'));
         for rule in MONGO {
             let fits = match rule.filter {
                 Filter::Any => true,
@@ -159,7 +184,7 @@ pub fn looks_like_sql(text: &str) -> bool {
     if (!goes_on || !worded || option) && !head.starts_with("--") && !head.starts_with("/*") {
         return false;
     }
-    if !SHAPES.iter().any(|s| s.first().is_some_and(|w| w.eq_ignore_ascii_case(verb)))
+    if !VERBS.iter().any(|word| word.eq_ignore_ascii_case(verb))
         && !head.starts_with("--")
         && !head.starts_with("/*")
     {

@@ -25,6 +25,16 @@ pub(super) struct Place<'p> {
 }
 
 impl Place<'_> {
+    /// Its JSON pointer; the names that most calls use cost nothing.
+    fn shown(&self) -> Cow<'static, str> {
+        match (self.parent, self.index, self.key) {
+            (None, None, "command") => Cow::Borrowed("/command"),
+            (None, None, "cmd") => Cow::Borrowed("/cmd"),
+            (None, None, "path") => Cow::Borrowed("/path"),
+            _ => Cow::Owned(self.pointer()),
+        }
+    }
+
     pub(super) fn pointer(&self) -> String {
         let mut head = self.parent.map_or_else(String::new, Place::pointer);
         head.push('/');
@@ -77,7 +87,7 @@ impl Reader<'_, '_> {
         }
         let mut pointer: Option<Cow<'static, str>> = None;
         for finding in self.out.list.iter_mut().skip(from).filter(|f| f.argument.is_empty()) {
-            let pointer = pointer.get_or_insert_with(|| Cow::Owned(place.pointer()));
+            let pointer = pointer.get_or_insert_with(|| place.shown());
             finding.argument.clone_from(pointer);
         }
     }
@@ -284,6 +294,12 @@ mod tests {
         let a = Place { parent: None, key: "a/b~", index: None, depth: 0 };
         let b = Place { parent: Some(&a), key: "", index: Some(2), depth: 1 };
         assert_eq!(b.pointer(), "/a~1b~0/2");
+        for key in ["command", "cmd", "path", "a/b"] {
+            let top = Place { parent: None, key, index: None, depth: 0 };
+            assert_eq!(top.shown(), top.pointer());
+            let inner = Place { parent: Some(&a), ..top };
+            assert_eq!(inner.shown(), inner.pointer());
+        }
     }
 
     #[test]

@@ -14,6 +14,7 @@ mod touch;
 use std::borrow::Cow;
 
 use arguments::{Place, Reader};
+pub(crate) use table::about;
 use table::{Entry, Role};
 
 use crate::call::{Annotations, Call};
@@ -156,11 +157,13 @@ fn known(subject: &Subject<'_>, entry: &'static Entry, sure: bool, out: &mut Fin
         }
         _ => {}
     }
-    inner(
-        subject,
-        |key, wanted| entry.args.iter().any(|(name, role)| *role == wanted && same(key, name)),
-        out,
-    );
+    if entry.args.iter().any(|(_, role)| *role == Role::Tool) {
+        inner(
+            subject,
+            |key, wanted| entry.args.iter().any(|(name, role)| *role == wanted && same(key, name)),
+            out,
+        );
+    }
 }
 
 /// Reads every member whose role is known; what steers the others is looked at first.
@@ -252,8 +255,10 @@ fn annotated(subject: &Subject<'_>, out: &mut Findings) {
 
 /// Whether an argument's name is this compact name in some spelling.
 fn same(key: &str, compact: &str) -> bool {
-    key.chars()
-        .filter(char::is_ascii_alphanumeric)
-        .map(|c| c.to_ascii_lowercase())
-        .eq(compact.chars())
+    key == compact
+        || key
+            .bytes()
+            .filter(u8::is_ascii_alphanumeric)
+            .map(|b| b.to_ascii_lowercase())
+            .eq(compact.bytes())
 }

@@ -16,6 +16,43 @@ pub(super) struct Entry {
     pub safer: Option<&'static str>,
     /// Sorted by name.
     pub args: &'static [(&'static str, Role)],
+    pub examples: &'static [&'static str],
+    pub counter_examples: &'static [&'static str],
+}
+
+/// A rule about tools as people read it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct About {
+    pub code: &'static str,
+    pub tier: Tier,
+    pub say: &'static str,
+    pub safer: Option<&'static str>,
+    pub examples: &'static [&'static str],
+    pub counter_examples: &'static [&'static str],
+}
+
+/// Every described tool, then the words by which others are guessed; those have no examples.
+pub(crate) fn about() -> impl Iterator<Item = About> {
+    let bare = |code, tier, say| About {
+        code,
+        tier,
+        say,
+        safer: None,
+        examples: &[],
+        counter_examples: &[],
+    };
+    let tools = TOOLS.iter().map(move |t| About {
+        safer: t.safer,
+        examples: t.examples,
+        counter_examples: t.counter_examples,
+        ..bare(t.code, t.tier, t.say)
+    });
+    let verbs = VERBS.iter().map(move |v| bare(v.code, v.tier, v.say));
+    let nouns = NOUNS.iter().filter(|n| !n.say.is_empty()).map(move |n| {
+        let worst = n.on.iter().map(|(_, tier)| *tier).max();
+        bare(n.code, worst.unwrap_or(Tier::Safe), n.say)
+    });
+    tools.chain(verbs).chain(nouns)
 }
 
 /// What an argument means.

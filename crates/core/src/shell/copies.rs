@@ -1,0 +1,67 @@
+//! Files made from other files: `cp`, `mv`, `ln`, `tee`, `dd`.
+
+use super::flow::Flow;
+use super::invocation::Invocation;
+use super::walk::Walker;
+
+impl<'t> Walker<'t, '_, '_, '_> {
+    /// Remembers under its new name what a file holds or where a link leads.
+    pub(super) fn copied(&mut self, inv: &Invocation<'_, 't>, stdin: &Flow) {
+        let Some(name) = inv.args.first().and_then(|a| a.text.rsplit('/').next()) else { return };
+        match name {
+            "cp" | "gcp" | "mv" | "install" | "rsync" | "scp" => self.copy(inv, true),
+            "ln" | "gln" | "link" => self.copy(inv, false),
+            "mount" if inv.has_one(&["--bind", "--rbind", "-B", "-R"]) => self.copy(inv, false),
+            "tee" => {
+                let append = inv.has_one(&["-a", "--append"]);
+                for path in operands(inv) {
+                    self.written(&path, append, stdin);
+                }
+            }
+            "dd" => {
+                let value = |key: &str| {
+                    inv.args.iter().find_map(|a| a.text.strip_prefix(key)).map(str::to_owned)
+                };
+                let Some(to) = value("of=") else { return };
+                let flow = match value("if=") {
+                    Some(from) => self.known_file(&from),
+                    None => Some(stdin.clone()),
+                };
+                if let Some(flow) = flow {
+                    self.written(&to, false, &flow);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn copy(&mut self, inv: &Invocation<'_, 't>, copy: bool) {
+        let mut paths = operands(inv);
+        let folder = inv.values.iter().find(|(n, _)| matches!(*n, "-t" | "--target-directory"));
+        let to = match folder {
+            Some((_, folder)) => folder.text.to_owned(),
+            // `ln -s TARGET` makes a link of the same name here.
+            None if paths.len() == 1 && !copy => ".".to_owned(),
+            None => match paths.pop() {
+                Some(to) => to,
+                None => return,
+            },
+        };
+        for from in paths {
+            let last = from.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+            // Whether `to` is a folder is not known: it may get the name or hold it.
+            let within = format!("{}/{last}", to.trim_end_matches('/'));
+            for name in [to.as_str(), within.as_str()] {
+                if let Some(flow) = self.known_file(&from) {
+                    self.written(name, false, &flow);
+                }
+                self.shared.link(name, &from, copy);
+            }
+        }
+    }
+}
+
+fn operands(inv: &Invocation<'_, '_>) -> Vec<String> {
+    let paths = inv.operands.iter().filter_map(|i| inv.arg(*i));
+    paths.take(16).map(|a| a.text.to_string()).collect()
+}

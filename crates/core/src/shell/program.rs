@@ -1,0 +1,81 @@
+//! Which program a word names, and what the place it lies in says about it.
+
+use super::tables::{self, Rule, Spec};
+use crate::paths::{class_of, last_part};
+
+/// A program's description and the rules that may speak of it.
+pub(super) type Known = (&'static Spec, &'static [&'static Rule]);
+
+/// The description of a program by the word that names it.
+pub(super) fn resolve(word: &str) -> Option<Known> {
+    let name = last_part(word);
+    // The shell's own words are not files.
+    if word.len() > name.len() && matches!(name, "command" | "builtin" | "exec" | "eval" | "time") {
+        return None;
+    }
+    if let Some(known) = tables::spec(name) {
+        return Some(known);
+    }
+    // `python3.11`, `gcc-12`, `Rscript.exe`, `BASH` on file systems that fold case.
+    let folded = name.to_ascii_lowercase();
+    let folded = folded.strip_suffix(".exe").unwrap_or(&folded);
+    if let Some(known) = tables::spec(folded) {
+        return Some(known);
+    }
+    let bare =
+        folded.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.').trim_end_matches('-');
+    if bare.len() < 2 || bare.len() == folded.len() {
+        return None;
+    }
+    tables::spec(bare)
+}
+
+/// Files that tell a build or package tool what to run.
+pub(super) fn is_recipe(path: &str) -> bool {
+    const RECIPES: [&str; 16] = [
+        "package.json",
+        "Gemfile",
+        "composer.json",
+        "setup.py",
+        "Makefile",
+        "makefile",
+        "GNUmakefile",
+        "Rakefile",
+        "build.gradle",
+        "pom.xml",
+        "build.rs",
+        "justfile",
+        "Taskfile.yml",
+        "CMakeLists.txt",
+        "noxfile.py",
+        "gulpfile.js",
+    ];
+    path.rsplit('/').next().is_some_and(|name| RECIPES.contains(&name))
+}
+
+/// `/tmp/x`, `/dev/shm/x`, `~/.hidden/x`, `./.x`: no place for a program.
+pub(super) fn is_odd_place(path: &str) -> bool {
+    let class = class_of(path, None);
+    let hidden =
+        path.rsplit('/').next().is_some_and(|n| n.starts_with('.') && n.len() > 2 && n != "..");
+    class.id == "temporary" || path.starts_with("/var/tmp") || hidden
+}
+
+/// Folders in which a program is what its name says.
+pub(super) fn is_standard_place(path: &str) -> bool {
+    const PLACES: [&str; 12] = [
+        "/bin/",
+        "/sbin/",
+        "/usr/bin/",
+        "/usr/sbin/",
+        "/usr/local/bin/",
+        "/usr/local/sbin/",
+        "/opt/homebrew/bin/",
+        "/snap/bin/",
+        "~/.cargo/bin/",
+        "~/.local/bin/",
+        "/usr/libexec/",
+        "/opt/local/bin/",
+    ];
+    PLACES.iter().any(|place| path.starts_with(place))
+}

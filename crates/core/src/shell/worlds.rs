@@ -1,0 +1,421 @@
+//! What may have happened before: a command is judged with every value, file and folder it may
+//! find.
+
+use super::ast::{Join, Pipeline};
+use super::flow::{Flow, Taint};
+use super::folders::Folders;
+use super::signs;
+use super::walk::{Shared, Walker};
+use crate::paths::UNKNOWN;
+
+/// How many ways to combine values are tried for one pipeline.
+const MAX_WAYS: usize = 16;
+/// How deep such trying may nest.
+const MAX_NESTING: u8 = 2;
+/// How many former contents of files are kept.
+const MAX_FORMER_FILES: usize = 24;
+/// How many files are followed.
+const MAX_FILES: usize = 64;
+
+/// How often a loop is walked until nothing changes any more.
+const MAX_TURNS: usize = 6;
+
+/// Something that had another value before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Asked {
+    Variable(String),
+    File(String),
+}
+
+/// One value of it.
+#[derive(Debug, Clone)]
+enum Held {
+    Variable(String, Taint),
+    File(Flow),
+}
+
+impl<'t> Walker<'t, '_, '_, '_> {
+    /// Pipelines one after the other, with what `&&` and `||` say of the folder they run in.
+    pub(super) fn list(&mut self, list: &'t [Pipeline<'t>], stdin: &Flow) -> Flow {
+        let mut flow = Flow::none();
+        let mut begun = self.shared.folders.clone();
+        // Where a chain that has failed so far would be; none is where it would be otherwise.
+        let mut failed: Option<Folders> = None;
+        for pipeline in list {
+            let mut good = Folders::nowhere();
+            match pipeline.join {
+                Join::Then => {
+                    if let Some(failed) = failed.take() {
+                        self.shared.folders.join(failed);
+                    }
+                    if self.shared.folders.is_nowhere() {
+                        self.shared.folders = begun;
+                    }
+                    begun = self.shared.folders.clone();
+                }
+                Join::And => {
+                    failed.get_or_insert_with(|| self.shared.folders.clone());
+                }
+                Join::Or => {
+                    let next = failed.take().unwrap_or_else(|| self.shared.folders.clone());
+                    good = std::mem::replace(&mut self.shared.folders, next);
+                }
+            }
+            if self.shared.folders.is_nowhere() {
+                self.shared.folders = begun.clone();
+            }
+            let next = self.pipeline(pipeline, stdin.clone());
+            flow = flow.then(next);
+            let mut bad = self.shared.failed.take();
+            if let Some(before) = failed.filter(|f| bad.is_some() || *f != self.shared.folders) {
+                bad.get_or_insert_with(|| self.shared.folders.clone()).join(before);
+            }
+            if !good.is_nowhere() {
+                bad.get_or_insert_with(|| self.shared.folders.clone());
+                self.shared.folders.join(good);
+            }
+            failed = bad;
+            if pipeline.background {
+                self.shared.folders = begun.clone();
+                failed = None;
+            }
+        }
+        self.shared.failed = failed;
+        flow
+    }
+
+    /// A pipeline, and again with each former value of what it looked at.
+    fn pipeline(&mut self, pipeline: &'t Pipeline<'t>, stdin: Flow) -> Flow {
+        if self.shared.former.is_empty() && self.shared.former_files.is_empty() {
+            return self.once(pipeline, stdin);
+        }
+        let entry = self.shared.folders.clone();
+        let outer = std::mem::take(&mut self.shared.asked);
+        let mut flow = self.once(pipeline, stdin.clone());
+        let asked = std::mem::replace(&mut self.shared.asked, outer);
+        if asked.is_empty() || self.shared.nesting >= MAX_NESTING {
+            return flow;
+        }
+        let (mut after, mut failed) = (self.shared.folders.clone(), self.shared.failed.take());
+        let newest = self.shared.variables.clone();
+        self.shared.nesting += 1;
+        for way in self.shared.ways(&asked) {
+            if self.shared.budget == 0 {
+                break;
+            }
+            self.shared.folders = entry.clone();
+            let now: Vec<Option<Held>> =
+                asked.iter().zip(way).map(|(a, held)| self.shared.swap(a, held)).collect();
+            let other = self.once(pipeline, stdin.clone());
+            for (asked, held) in asked.iter().zip(now) {
+                if let Some(held) = held {
+                    self.shared.restore(asked, held);
+                }
+            }
+            flow = flow.or(&other);
+            let mut bad = self.shared.failed.take();
+            if let Some(bad) = bad.as_mut().filter(|_| failed.is_none()) {
+                bad.join(after.clone());
+            }
+            if let Some(failed) = failed.take() {
+                bad.get_or_insert_with(|| self.shared.folders.clone()).join(failed);
+            }
+            failed = bad;
+            after.join(self.shared.folders.clone());
+        }
+        self.shared.nesting -= 1;
+        for (name, value, taint) in newest {
+            if self.shared.value(&name).is_some_and(|now| now != value) {
+                self.shared.assign(&name, value, taint);
+            }
+        }
+        (self.shared.folders, self.shared.failed) = (after, failed);
+        flow
+    }
+
+    fn once(&mut self, pipeline: &'t Pipeline<'t>, stdin: Flow) -> Flow {
+        let mut flow = stdin;
+        if let [stage] = pipeline.stages.as_slice() {
+            flow = self.stage(stage, flow);
+            if pipeline.negated
+                && let Some(failed) = self.shared.failed.take()
+            {
+                self.shared.folders.join(failed);
+            }
+            return flow;
+        }
+        // Each stage is a shell of its own; in some shells the last is not.
+        let entry = self.shared.folders.clone();
+        let mut last = Folders::nowhere();
+        for stage in &pipeline.stages {
+            self.shared.folders = entry.clone();
+            flow = self.stage(stage, flow);
+            last = std::mem::replace(&mut self.shared.folders, entry.clone());
+            if let Some(failed) = self.shared.failed.take() {
+                last.join(failed);
+            }
+        }
+        self.shared.folders.join(last);
+        flow
+    }
+
+    /// Runs something that may not happen at all, or that happens in a shell of its own.
+    pub(super) fn apart<T>(&mut self, run: impl FnOnce(&mut Self) -> T) -> T {
+        let entry = self.shared.folders.clone();
+        let result = run(self);
+        self.shared.folders = entry;
+        self.shared.failed = None;
+        result
+    }
+
+    /// Runs something after which the folder may have changed or not.
+    pub(super) fn maybe<T>(&mut self, run: impl FnOnce(&mut Self) -> T) -> T {
+        let entry = self.shared.folders.clone();
+        let result = run(self);
+        if let Some(failed) = self.shared.failed.take() {
+            self.shared.folders.join(failed);
+        }
+        self.shared.folders.join(entry);
+        result
+    }
+
+    /// The parts of `if` and `while`, each of which may run after any other that stands before it.
+    pub(super) fn parts(&mut self, list: &'t [Pipeline<'t>], stdin: &Flow) -> Flow {
+        let mut flow = Flow::none();
+        let mut rest = list;
+        while !rest.is_empty() {
+            let chain = 1 + rest.iter().skip(1).take_while(|p| p.join != Join::Then).count();
+            let (now, later) = rest.split_at(chain.min(rest.len()));
+            let next = self.maybe(|w| w.list(now, stdin));
+            flow = flow.then(next);
+            rest = later;
+        }
+        flow
+    }
+
+    /// A loop runs again with what its first turn left behind; what still changes then is unknown.
+    pub(super) fn turns(&mut self, mut turn: impl FnMut(&mut Self) -> Flow) -> Flow {
+        let changes = self.shared.changes;
+        let mut flow = self.maybe(&mut turn);
+        if self.shared.changes == changes || self.shared.loops >= 2 {
+            return flow;
+        }
+        self.shared.loops += 1;
+        let keep = self.shared.open.len();
+        for at in 0.. {
+            let (before, formers) = (self.shared.variables.clone(), self.shared.former.len());
+            flow = flow.then(self.maybe(&mut turn));
+            let mut widened = false;
+            for (name, value, _) in before {
+                let more = self.shared.former.iter().skip(formers).find(|f| f.0 == name);
+                let now = self.shared.value(&name).filter(|now| *now != value);
+                let more = more.map(|f| f.1.as_str()).filter(|former| *former != value);
+                let Some(now) = now.or(more) else { continue };
+                if now == UNKNOWN.encode_utf8(&mut [0; 4]) {
+                    widened |= value != now;
+                    continue;
+                }
+                // A list that only grows still begins as it did.
+                let stem = value.split(UNKNOWN).next().unwrap_or_default();
+                let stem = if now.starts_with(stem) { stem } else { "" };
+                let open = format!("{stem}{UNKNOWN}");
+                self.shared.open.retain(|(n, _)| *n != name);
+                self.shared.open.push((name.clone(), open.clone()));
+                self.set(&name, open, Taint::COMPUTED);
+                widened = true;
+            }
+            if !widened {
+                break;
+            }
+            if at >= MAX_TURNS {
+                self.shared.sign(&signs::TOO_MANY, None);
+                break;
+            }
+        }
+        self.shared.open.truncate(keep);
+        self.shared.loops -= 1;
+        flow.text = None;
+        flow
+    }
+}
+
+impl Shared<'_, '_> {
+    /// The newest value of a variable.
+    fn value(&self, name: &str) -> Option<&str> {
+        self.variables.iter().rev().find(|(n, _, _)| n == name).map(|(_, v, _)| v.as_str())
+    }
+
+    /// Sets a variable without a doubt.
+    pub fn put(&mut self, name: &str, value: &str, taint: Taint) {
+        match self.variables.iter_mut().rev().find(|(n, _, _)| n == name) {
+            Some(slot) => (slot.1, slot.2) = (value.to_owned(), taint),
+            None => self.assign(name, value.to_owned(), taint),
+        }
+    }
+
+    /// Notes that something was looked at that had another value before.
+    pub fn ask_variable(&mut self, name: &str) {
+        if self.former.iter().any(|(n, _, _)| n == name) {
+            let asked = Asked::Variable(name.to_owned());
+            if !self.asked.contains(&asked) {
+                self.asked.push(asked);
+            }
+        }
+    }
+
+    fn ask_file(&mut self, name: &str) {
+        if self.former_files.iter().any(|(n, _)| n == name) {
+            let asked = Asked::File(name.to_owned());
+            if !self.asked.contains(&asked) {
+                self.asked.push(asked);
+            }
+        }
+    }
+
+    /// All combinations of former values; where they are too many, one former value at a time, and
+    /// once with nothing known.
+    fn ways(&self, asked: &[Asked]) -> Vec<Vec<Option<Held>>> {
+        let choices: Vec<Vec<Option<Held>>> = asked
+            .iter()
+            .map(|asked| {
+                let mut values = vec![None];
+                match asked {
+                    Asked::Variable(name) => {
+                        let former = self.former.iter().filter(|(n, _, _)| n == name);
+                        values.extend(former.map(|(_, v, t)| Some(Held::Variable(v.clone(), *t))));
+                    }
+                    Asked::File(name) => {
+                        let former = self.former_files.iter().filter(|(n, _)| n == name);
+                        values.extend(former.map(|(_, f)| Some(Held::File(f.clone()))));
+                    }
+                }
+                values
+            })
+            .collect();
+        let count = choices.iter().fold(1_usize, |n, c| n.saturating_mul(c.len()));
+        let mut ways: Vec<Vec<Option<Held>>> = Vec::new();
+        if count <= MAX_WAYS {
+            ways.push(Vec::new());
+            for values in &choices {
+                ways = ways
+                    .iter()
+                    .flat_map(|way| {
+                        values.iter().map(move |value| {
+                            let mut way = way.clone();
+                            way.push(value.clone());
+                            way
+                        })
+                    })
+                    .collect();
+            }
+            // The first is what is true now, which was judged already.
+            ways.remove(0);
+            return ways;
+        }
+        for (at, values) in choices.iter().enumerate() {
+            for value in values.iter().skip(1).take(MAX_WAYS) {
+                let mut way = vec![None; choices.len()];
+                if let Some(slot) = way.get_mut(at) {
+                    slot.clone_from(value);
+                }
+                ways.push(way);
+            }
+        }
+        ways.push(
+            asked
+                .iter()
+                .map(|asked| {
+                    Some(match asked {
+                        Asked::Variable(_) => Held::Variable(UNKNOWN.to_string(), Taint::COMPUTED),
+                        Asked::File(_) => Held::File(Flow::unknown(Taint::FILE)),
+                    })
+                })
+                .collect(),
+        );
+        ways
+    }
+
+    /// Puts a value in place, none leaves it; returns what was there.
+    fn swap(&mut self, asked: &Asked, held: Option<Held>) -> Option<Held> {
+        match asked {
+            Asked::Variable(name) => {
+                let slot = self.variables.iter_mut().rev().find(|(n, _, _)| n == name)?;
+                let now = Held::Variable(slot.1.clone(), slot.2);
+                if let Some(Held::Variable(value, taint)) = held {
+                    (slot.1, slot.2) = (value, taint);
+                }
+                Some(now)
+            }
+            Asked::File(name) => {
+                let slot = self.files.iter_mut().find(|(n, _)| n == name)?;
+                let now = Held::File(slot.1.clone());
+                if let Some(Held::File(flow)) = held {
+                    slot.1 = flow;
+                }
+                Some(now)
+            }
+        }
+    }
+
+    /// Puts back what was there; what came in between stays possible.
+    fn restore(&mut self, asked: &Asked, held: Held) {
+        match (asked, held) {
+            (Asked::Variable(name), Held::Variable(value, taint)) => {
+                self.assign(name, value, taint);
+            }
+            (Asked::File(name), Held::File(flow)) => self.hold(name.clone(), flow),
+            _ => {}
+        }
+    }
+
+    /// Remembers what a file now holds.
+    pub fn hold(&mut self, name: String, flow: Flow) {
+        let Some((_, content)) = self.files.iter_mut().find(|(n, _)| *n == name) else {
+            if self.files.len() < MAX_FILES {
+                self.files.push((name, flow));
+                self.changes += 1;
+            } else {
+                self.files_lost = true;
+            }
+            return;
+        };
+        if content.text == flow.text && content.taint == flow.taint {
+            return;
+        }
+        self.changes += 1;
+        let old = std::mem::replace(content, flow);
+        let known = |(n, f): &(String, Flow)| *n == name && f.text == old.text;
+        if self.former_files.iter().any(known) {
+            return;
+        }
+        if self.former_files.len() >= MAX_FORMER_FILES {
+            *content = Flow::unknown(old.taint.and(content.taint));
+            return;
+        }
+        self.former_files.push((name, old));
+    }
+
+    /// What this text wrote into a file before.
+    pub fn known_file(&mut self, path: &str) -> Option<Flow> {
+        if self.files.is_empty() {
+            return None;
+        }
+        let names = self.names_of(path);
+        let mut found = self.files.iter().filter(|(n, _)| names.contains(n));
+        let Some((name, flow)) = found.next().cloned() else {
+            return self.files_lost.then(|| Flow::unknown(Taint::FILE));
+        };
+        // Seen from another folder it is another file.
+        let others: Vec<Flow> = found.map(|(_, f)| f.clone()).collect();
+        for other in others {
+            if self.former_files.len() >= MAX_FORMER_FILES {
+                return Some(Flow::unknown(flow.taint.and(other.taint)));
+            }
+            if !self.former_files.iter().any(|(n, f)| *n == name && f.text == other.text) {
+                self.former_files.push((name.clone(), other));
+            }
+        }
+        self.ask_file(&name);
+        Some(flow)
+    }
+}
