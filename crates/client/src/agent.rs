@@ -348,6 +348,7 @@ impl Patience {
                 Err(error) if error.passes_by_itself() => error,
                 Err(error) => return Err(error),
             };
+            self.arrived |= matches!(error, Error::Unreachable { sent: true, .. });
             // Where nobody was ever heard, nobody may be there at all: that is said soon.
             let end = if self.arrived { self.end } else { self.knock.min(self.end) };
             if Instant::now() + self.pause >= end {

@@ -10,7 +10,7 @@ pub struct Person {
     pub people: Option<String>,
     /// Whose passphrase is asked for, where there is no token.
     #[arg(long = "as", value_name = "NAME", default_value = "owner")]
-    pub name: String,
+    pub whose: String,
     /// A file with a person's token, readable by nobody else; else `COUNTERSIGN_TOKEN`.
     #[arg(long, value_name = "FILE")]
     pub token_file: Option<String>,

@@ -64,9 +64,9 @@ pub fn login(person: &Person) -> Result<countersign_client::Login, Failure> {
                 .to_owned(),
         )
     })?;
-    let name = crate::core_api::show(&person.name, 64);
+    let name = crate::core_api::show(&person.whose, 64);
     let passphrase = terminal.secret(&format!("Passphrase of {name} for {door}: "))?;
-    Ok(People::login(&door, &person.name, passphrase.trim())?)
+    Ok(People::login(&door, &person.whose, passphrase.trim())?)
 }
 
 /// The person's own terminal, whatever standard input and output are.

@@ -27,16 +27,11 @@ pub fn run(args: &args_house::Ledger) -> Result<ExitCode, Failure> {
         LedgerWhat::Export { format, from, person } => export(format, *from, person),
         LedgerWhat::Prove { index, key, person } => prove(*index, key.as_deref(), person),
         LedgerWhat::Verify { file, store, checkpoint, key, person } => {
-            if store.is_some() {
-                return Err(Failure::Input(NO_STORE.to_owned()));
-            }
-            verify(file.as_deref(), checkpoint, key.as_deref(), person)
+            let mut source = Source::open(file.as_deref(), store.as_deref(), person)?;
+            verify(&mut source, checkpoint, key.as_deref(), person.json)
         }
     }
 }
-
-const NO_STORE: &str = "--store: the store's file cannot be read here yet; use a running daemon, or \
-                        `countersign ledger export` and --file";
 
 fn show(from: Option<u64>, limit: u32, person: &Person) -> Result<ExitCode, Failure> {
     let session = Session::open(person)?;
@@ -79,7 +74,7 @@ fn show(from: Option<u64>, limit: u32, person: &Person) -> Result<ExitCode, Fail
 fn export(format: &str, from: u64, person: &Person) -> Result<ExitCode, Failure> {
     let format =
         Format::parse(format).ok_or_else(|| Failure::at("--format", "use jsonl, csv or ocsf"))?;
-    let mut source = Source::open(None, person)?;
+    let mut source = Source::open(None, None, person)?;
     house::say(|out, _| {
         if format == Format::Csv {
             writeln!(out, "{CSV_HEAD}")?;
@@ -104,12 +99,11 @@ fn key_text(given: &str) -> Result<String, Failure> {
 }
 
 fn verify(
-    file: Option<&str>,
+    source: &mut Source,
     kept: &[String],
     key: Option<&str>,
-    person: &Person,
+    json: bool,
 ) -> Result<ExitCode, Failure> {
-    let mut source = Source::open(file, person)?;
     let mut checkpoints = Vec::new();
     if let Some(key) = key.map(key_text).transpose()? {
         for name in kept {
@@ -117,16 +111,14 @@ fn verify(
             match signed_checkpoint(&note, &key) {
                 Ok(checkpoint) => checkpoints.push(checkpoint),
                 Err(why) => {
-                    return broken(&format!("{}: {why}", page::safe(name, 400)), person.json);
+                    return broken(&format!("{}: {why}", page::safe(name, 400)), json);
                 }
             }
         }
-        if let Source::Daemon(session) = &source
-            && let Some(checkpoint) = own_checkpoint(session, &key)?
-        {
+        if let Some(checkpoint) = own_checkpoint(source, &key)? {
             match checkpoint {
                 Ok(checkpoint) => checkpoints.push(checkpoint),
-                Err(why) => return broken(&format!("the daemon's checkpoint: {why}"), person.json),
+                Err(why) => return broken(&format!("the ledger's own checkpoint: {why}"), json),
             }
         }
     }
@@ -140,10 +132,10 @@ fn verify(
         Ok(())
     })?;
     if let Some(fault) = fault.or_else(|| verifier.end().err()) {
-        return broken(&fault.to_string(), person.json);
+        return broken(&fault.to_string(), json);
     }
     let (size, root) = (verifier.size(), verifier.root().to_string());
-    if person.json {
+    if json {
         return house::json(&serde_json::json!({
             "holds": true, "entries": size, "root": root, "checkpoints": sizes,
         }));
@@ -174,20 +166,26 @@ fn verify(
     })
 }
 
-/// The daemon's newest checkpoint by this key; none if it has not signed one yet.
+/// The ledger's own newest checkpoint by this key; none if there is none.
 fn own_checkpoint(
-    session: &Session,
+    source: &Source,
     key: &str,
 ) -> Result<Option<Result<Checkpoint, String>>, Failure> {
-    match session.checkpoint() {
-        Ok(note) => Ok(Some(signed_checkpoint(&note, key))),
-        Err(countersign_client::Error::NotFound(_)) => Ok(None),
-        Err(error) => Err(error.into()),
-    }
+    let note = match source {
+        Source::Lines(..) => None,
+        Source::Store(store, name) => store.checkpoint().map_err(|e| Failure::at(name, e))?,
+        Source::Daemon(session) => match session.checkpoint() {
+            Ok(note) => Some(note),
+            Err(countersign_client::Error::NotFound(_)) => None,
+            Err(error) => return Err(error.into()),
+        },
+    };
+    Ok(note.map(|note| signed_checkpoint(&note, key)))
 }
 
 fn prove(index: u64, key: Option<&str>, person: &Person) -> Result<ExitCode, Failure> {
-    let session = Session::open(person)?;
+    let source = Source::Daemon(Box::new(Session::open(person)?));
+    let Source::Daemon(session) = &source else { return Ok(ExitCode::FAILURE) };
     let key = match key.map(key_text).transpose()? {
         Some(key) => key,
         None => {
@@ -195,7 +193,7 @@ fn prove(index: u64, key: Option<&str>, person: &Person) -> Result<ExitCode, Fai
             vkey
         }
     };
-    let checkpoint = match own_checkpoint(&session, &key)? {
+    let checkpoint = match own_checkpoint(&source, &key)? {
         Some(Ok(checkpoint)) => checkpoint,
         Some(Err(why)) => return broken(&why, person.json),
         None => return Err(Failure::Input("no checkpoint has been signed yet".to_owned())),

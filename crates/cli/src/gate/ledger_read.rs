@@ -2,6 +2,9 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
+use std::path::Path;
+
+use countersign_store::Offline;
 
 use super::args::Person;
 use super::credential::Session;
@@ -19,11 +22,21 @@ pub enum Source {
     Daemon(Box<Session>),
     /// JSON Lines.
     Lines(Box<dyn BufRead>, String),
+    /// The file of a store.
+    Store(Offline, String),
 }
 
 impl Source {
     /// By what the command line names.
-    pub fn open(file: Option<&str>, person: &Person) -> Result<Source, Failure> {
+    pub fn open(
+        file: Option<&str>,
+        store: Option<&str>,
+        person: &Person,
+    ) -> Result<Source, Failure> {
+        if let Some(name) = store {
+            let store = Offline::open(Path::new(name)).map_err(|error| Failure::at(name, error))?;
+            return Ok(Source::Store(store, name.to_owned()));
+        }
         Ok(match file {
             None => Source::Daemon(Box::new(Session::open(person)?)),
             Some("-") => Source::Lines(Box::new(io::stdin().lock()), "standard input".to_owned()),
@@ -51,6 +64,21 @@ impl Source {
                     }
                     if page.entries.is_empty() || next >= page.size {
                         return Ok(());
+                    }
+                }
+            }
+            Source::Store(store, name) => {
+                let mut next = from;
+                loop {
+                    let page = store.entries(next, PAGE).map_err(|e| Failure::at(name, e))?;
+                    if page.entries.is_empty() {
+                        return Ok(());
+                    }
+                    for bytes in &page.entries {
+                        let place = format!("{name}, entry {next}");
+                        let text = lines::as_text(bytes).map_err(|e| Failure::at(&place, e))?;
+                        take(next, text)?;
+                        next += 1;
                     }
                 }
             }

@@ -48,11 +48,10 @@ fn no_daemon_is_a_no() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
     drop(listener);
-    let output = alone(
-        countersign().args(["ask", "--action", "x"]).env("COUNTERSIGN_AGENTS", &address),
-    )
-    .output()
-    .unwrap();
+    let output =
+        alone(countersign().args(["ask", "--action", "x"]).env("COUNTERSIGN_AGENTS", &address))
+            .output()
+            .unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert_eq!(stdout(&output), "");
     assert!(stderr(&output).contains("does not answer"), "{}", stderr(&output));

@@ -137,7 +137,11 @@ fn secrets_are_shown_once_and_lists_are_lines() {
         ("POST /v1/agents", 201, r#"{"name":"bot","token":"csa_abc"}"#.to_owned()),
         ("GET /v1/grants", 200, r#"{"grants":[]}"#.to_owned()),
         ("GET /v1/crises", 200, r#"{"crises":[]}"#.to_owned()),
-        ("GET /v1/people", 200, r#"{"people":[{"name":"owner","role":"administrator"}]}"#.to_owned()),
+        (
+            "GET /v1/people",
+            200,
+            r#"{"people":[{"name":"owner","role":"administrator"}]}"#.to_owned(),
+        ),
         ("GET /v1/stats", 200, r#"{"last_24_h":{"asked":3}}"#.to_owned()),
     ]);
     let added = stdout(&daemon.run(&["people", "add", "ana"]));
