@@ -109,6 +109,7 @@ mod webhooks {
         let hook = channel(format!("http://{address}/hook?team=ops"), true);
         let receipt = hook.announce(&news()).await.unwrap();
         let text = heard.recv().unwrap();
+        // So that another implementation, such as the standard's own, can be held against it.
         if let Ok(path) = std::env::var("KEEP_WEBHOOK") {
             fs::write(path, &text).unwrap();
         }
