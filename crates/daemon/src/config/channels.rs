@@ -72,9 +72,8 @@ fn channel(name: &str, mut table: Table) -> Meant<SetUp> {
     if name.is_empty() || name.len() > LONGEST_NAME || !name.bytes().all(plain) {
         return Err(format!("a name has at most {LONGEST_NAME} of a-z, 0-9, - and _"));
     }
-    let kind = match table.remove("kind") {
-        Some(Value::String(kind)) => kind,
-        Some(_) | None => return Err(format!("kind must be {KINDS}")),
+    let Some(Value::String(kind)) = table.remove("kind") else {
+        return Err(format!("kind must be {KINDS}"));
     };
     if BUILT_IN.iter().any(|(known, own)| *known == name && *own != kind) {
         return Err(format!("this name is kept for the kind {name}; take another one"));

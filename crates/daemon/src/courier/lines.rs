@@ -79,7 +79,7 @@ struct Pace {
 
 impl Pace {
     fn new(per_minute: u32) -> Pace {
-        let between = Duration::from_secs(60) / per_minute.max(1);
+        let between = Duration::from_mins(1) / per_minute.max(1);
         let together = TOGETHER.min(per_minute.max(1));
         Pace { between, ahead: between * (together - 1), even: None }
     }

@@ -45,9 +45,8 @@ pub async fn run(gate: Arc<Gate>, mut stop: Stop) {
         let pause = if look { Duration::from_millis(250) } else { SWEEP };
         tokio::select! {
             heard = happenings.recv() => match heard {
-                Ok(Happening::Asked(_) | Happening::Climbed(..) | Happening::Ended(..)) => look = true,
                 Ok(Happening::Voted(_) | Happening::Settings) => {}
-                Err(RecvError::Lagged(_)) => look = true,
+                Ok(_) | Err(RecvError::Lagged(_)) => look = true,
                 Err(RecvError::Closed) => return,
             },
             Some(ended) = rounds.rows.join_next_with_id() => {

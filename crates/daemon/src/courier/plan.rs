@@ -13,7 +13,7 @@ pub const NOT_AGAIN: &str = "not sent again: there is newer news";
 /// The first pause after a failure.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 /// The longest pause.
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 
 /// A channel that is to be told.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,22 +63,33 @@ pub fn failed(tried: &[Delivery], channel: &str) -> bool {
     })
 }
 
+/// Whether a channel shows a prompt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Prompt {
+    /// It does not.
+    Nowhere,
+    /// It may, but nobody knows.
+    Perhaps,
+    /// It does, under this name.
+    Named(String),
+}
+
 /// Whether a channel may show a prompt, and under which name. `deliveries` are in the order of
 /// their announcements; `unknown` says what holds where nothing was written down.
-pub fn prompt(deliveries: &[Delivery], channel: &str, unknown: bool) -> Option<Option<String>> {
-    let mut seen = None;
+pub fn prompt(deliveries: &[Delivery], channel: &str, unknown: bool) -> Prompt {
+    let mut seen = Prompt::Nowhere;
     let mut any = false;
     for delivery in deliveries.iter().filter(|delivery| delivery.channel == channel) {
         any = true;
         match &delivery.result {
-            AttemptResult::Arrived(name) => seen = Some(Some(name.clone())),
-            AttemptResult::Again(why, _) if why != NEVER_SENT => {
-                seen = seen.or(Some(None));
+            AttemptResult::Arrived(name) => seen = Prompt::Named(name.clone()),
+            AttemptResult::Again(why, _) if why != NEVER_SENT && seen == Prompt::Nowhere => {
+                seen = Prompt::Perhaps;
             }
             AttemptResult::Again(..) | AttemptResult::Failed(_) => {}
         }
     }
-    if any { seen } else { unknown.then_some(None) }
+    if !any && unknown { Prompt::Perhaps } else { seen }
 }
 
 /// The pause after so many failures: 1, 2, 4 … 60 seconds, and up to a quarter more by chance, so
@@ -147,12 +158,12 @@ mod tests {
             delivery("never", again(NEVER_SENT)),
             delivery("arrived", again("no answer in time")),
         ];
-        assert_eq!(prompt(&kept, "arrived", false), Some(Some("7".to_owned())));
-        assert_eq!(prompt(&kept, "failed", true), None);
-        assert_eq!(prompt(&kept, "maybe", false), Some(None));
-        assert_eq!(prompt(&kept, "never", true), None);
-        assert_eq!(prompt(&kept, "unheard", true), Some(None));
-        assert_eq!(prompt(&kept, "unheard", false), None);
+        assert_eq!(prompt(&kept, "arrived", false), Prompt::Named("7".to_owned()));
+        assert_eq!(prompt(&kept, "failed", true), Prompt::Nowhere);
+        assert_eq!(prompt(&kept, "maybe", false), Prompt::Perhaps);
+        assert_eq!(prompt(&kept, "never", true), Prompt::Nowhere);
+        assert_eq!(prompt(&kept, "unheard", true), Prompt::Perhaps);
+        assert_eq!(prompt(&kept, "unheard", false), Prompt::Nowhere);
     }
 
     #[test]

@@ -231,7 +231,7 @@ async fn serve(
                 format!("HTTP/1.1 {status} X\r\nlocation: /x\r\ncontent-length: 0\r\n\r\n");
             let _ = stream.write_all(answer.as_bytes()).await;
         }
-        Manner::Hangs => tokio::time::sleep(Duration::from_secs(60)).await,
+        Manner::Hangs => tokio::time::sleep(Duration::from_mins(1)).await,
         Manner::BreaksOff => {}
     }
 }

@@ -12,7 +12,7 @@ use tokio::sync::{Mutex, OwnedRwLockReadGuard};
 use tokio::task::JoinSet;
 
 use super::deliver::deliver;
-use super::plan::{self, Target};
+use super::plan::{self, Prompt, Target};
 use super::{Courier, Story};
 
 /// Between two attempts to read or write, while the store fails.
@@ -123,9 +123,10 @@ async fn withdrawals(
     targets
         .into_iter()
         .filter(|target| !plan::finished(&outgoing.tried, &target.channel))
-        .filter_map(|target| {
-            let prompt = plan::prompt(&deliveries, &target.channel, unknown)?;
-            Some((target, prompt))
+        .filter_map(|target| match plan::prompt(&deliveries, &target.channel, unknown) {
+            Prompt::Nowhere => None,
+            Prompt::Perhaps => Some((target, None)),
+            Prompt::Named(name) => Some((target, Some(name))),
         })
         .collect()
 }
@@ -191,9 +192,8 @@ impl Row {
                 Attempt { seq, channel: channel.to_owned(), result: result.clone(), done };
             let note = Note { policy: gate.rules().hash, facts: facts.clone(), edited: None };
             match gate.store().attempted(attempt, note).await {
-                Ok(()) => return,
-                // Nothing is there to strike off.
-                Err(StoreError::NotFound(_) | StoreError::Closed) => return,
+                // An error of these kinds: nothing is there to strike off.
+                Ok(()) | Err(StoreError::NotFound(_) | StoreError::Closed) => return,
                 Err(error) => pause_after(&error).await,
             }
         }
