@@ -115,6 +115,8 @@ async fn only_a_person_lifts_it_and_it_outlives_a_restart() {
     assert_eq!(people.await.status(), StatusCode::FORBIDDEN);
     let kept = trial.api.gate.store().crises().await.unwrap();
     assert_eq!(kept.len(), 1, "on the disk");
+    let read_again = crate::gate::Crises::new(kept);
+    assert!(read_again.holds(CODER, Some("s")) && !read_again.holds(CODER, Some("t")));
     for body in [
         json!({ "agent": CODER, "session": "s" }),
         json!({ "agent": CODER, "session": "s", "reason": " " }),

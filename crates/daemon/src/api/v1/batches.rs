@@ -57,7 +57,7 @@ async fn create(State(api): State<Api>, request: Request) -> Answered {
         wanted.permit = wanted.permit.or(permit);
         list.push(wanted);
     }
-    let plan = plan(&api, &caller, &list)?;
+    let plan = plan(&api, &caller, &list).await?;
     let group = group(&api, &caller, key.as_deref())?;
     let batch = Batch { api: &api, caller: &caller, key, group, plan: &plan };
     let (answers, kept) = batch.ask(list).await;
@@ -73,10 +73,12 @@ fn placed(at: usize, mut problem: Problem) -> Problem {
 }
 
 /// Which calls may run together, judged as the gate judges them.
-fn plan(api: &Api, caller: &Caller, list: &[Wanted<'_>]) -> Result<Value, Problem> {
+async fn plan(api: &Api, caller: &Caller, list: &[Wanted<'_>]) -> Result<Value, Problem> {
     let mut calls: Vec<_> = list.iter().map(|wanted| wanted.call.clone()).collect();
     for call in &mut calls {
         api.gate.assess(call, caller);
+        // A long list must not keep a thread from who asks for less.
+        tokio::task::yield_now().await;
     }
     let plan = batch::plan(&calls, &api.gate.rules().judgement);
     serde_json::to_value(&plan).map_err(|_| Held::Unwritable.into())
@@ -120,6 +122,7 @@ impl Batch<'_> {
         let mut answers: Vec<Value> = Vec::with_capacity(of);
         let mut kept = false;
         for (at, wanted) in list.into_iter().enumerate() {
+            tokio::task::yield_now().await;
             let mut batch = json!({ "at": at, "of": of });
             // One of them holds the plan for all.
             if let (false, Some(members)) = (kept, batch.as_object_mut()) {
