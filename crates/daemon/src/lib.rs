@@ -5,8 +5,11 @@ pub mod auth;
 mod chance;
 pub mod clock;
 pub mod config;
+mod courier;
 pub mod doors;
 pub mod gate;
+#[cfg(test)]
+mod house;
 pub mod keys;
 mod start;
 mod watch;

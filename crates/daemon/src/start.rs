@@ -20,7 +20,7 @@ use zeroize::Zeroizing;
 
 use crate::api::{self, Api, Parts};
 use crate::auth::origin::Names;
-use crate::auth::{Book, Strikes, fresh_passphrase, hash_passphrase};
+use crate::auth::{self, Book, Checks, Strikes, fresh_passphrase, hash_passphrase};
 use crate::clock::DaemonClock;
 use crate::config::{Config, ConfigError, Paths};
 use crate::doors;
@@ -123,6 +123,7 @@ impl Daemon {
             gate: Arc::clone(&gate),
             book,
             strikes: Strikes::default(),
+            checks: Checks::default(),
             keys: Arc::new(keys),
             agents_names: Names::new(port(&agents, config.agents), &[]),
             people_names: Names::new(port(&people, config.people), &config.hosts),
@@ -145,19 +146,25 @@ impl Daemon {
     pub async fn serve(self, until: impl Future<Output = ()>) -> Result<(), StoreError> {
         let (stop, stopping) = watch::channel(false);
         let mut doors = JoinSet::new();
-        let (agents, people) = (api::agents(&self.api), api::people(&self.api));
+        let api = self.api.clone().until(stopping.clone());
+        let (agents, people) = (api::agents(&api), api::people(&api));
         if let Some(socket) = self.socket {
             doors.spawn(doors::serve_unix(socket, agents.clone(), stopping.clone()));
         }
         doors.spawn(doors::serve(self.agents, agents, stopping.clone()));
         doors.spawn(doors::serve(self.people, people, stopping.clone()));
         let watch = tokio::spawn(crate::watch::run(Arc::clone(&self.gate), stopping.clone()));
+        let book = Arc::clone(&self.api.book);
+        let follow = tokio::spawn(auth::follow(book, Arc::clone(&self.gate), stopping.clone()));
+        let courier = tokio::spawn(crate::courier::run(Arc::clone(&self.gate), stopping.clone()));
         until.await;
         // Nobody listens only if everything has ended already.
         let _ = stop.send(true);
         let _ = tokio::time::timeout(FAREWELL, async {
             while doors.join_next().await.is_some() {}
             let _ = watch.await;
+            let _ = follow.await;
+            let _ = courier.await;
         })
         .await;
         if let Some(socket) = &self.config.socket {
@@ -184,6 +191,12 @@ impl Daemon {
     /// The gate.
     pub fn gate(&self) -> Arc<Gate> {
         Arc::clone(&self.gate)
+    }
+
+    /// What is behind the doors.
+    #[cfg(test)]
+    pub(crate) fn api(&self) -> Api {
+        self.api.clone()
     }
 
     /// Where things lie.

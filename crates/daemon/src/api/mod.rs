@@ -7,6 +7,9 @@ mod seed;
 mod v1;
 mod who;
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 
 use axum::Router;
@@ -17,15 +20,25 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 
 use crate::auth::origin::{Names, is_a_page};
-use crate::auth::{Book, Strikes};
+use crate::auth::{Book, Checks, Strikes};
+use crate::doors::{self, Stop};
 use crate::gate::Gate;
 use crate::keys::Keys;
+use v1::Offers;
 
 pub use problem::Problem;
+#[cfg(test)]
+pub use who::cookie_of;
 
 /// What every handler needs.
 #[derive(Clone)]
-pub struct Api(Arc<Parts>);
+pub struct Api {
+    parts: Arc<Parts>,
+    /// Binds access requests to the evaluations that offered them; none without randomness.
+    offers: Option<Arc<Offers>>,
+    /// When the daemon stops; never, where nobody says so.
+    stop: Option<Stop>,
+}
 
 /// The parts behind the doors.
 pub struct Parts {
@@ -35,6 +48,8 @@ pub struct Parts {
     pub book: Arc<Book>,
     /// Wrong guesses.
     pub strikes: Strikes,
+    /// Passphrases that are looked at.
+    pub checks: Checks,
     /// The signing key.
     pub keys: Arc<Keys>,
     /// The names of the agents' door.
@@ -46,7 +61,23 @@ pub struct Parts {
 impl Api {
     /// Over these parts.
     pub fn new(parts: Parts) -> Api {
-        Api(Arc::new(parts))
+        let offers = Offers::new().ok().map(Arc::new);
+        Api { parts: Arc::new(parts), offers, stop: None }
+    }
+
+    /// The same, until the daemon stops: streams end then.
+    #[must_use]
+    pub fn until(mut self, stop: Stop) -> Api {
+        self.stop = Some(stop);
+        self
+    }
+
+    /// Waits until the daemon stops.
+    async fn stopped(&self) {
+        match self.stop.clone() {
+            Some(mut stop) => doors::stopped(&mut stop).await,
+            None => std::future::pending().await,
+        }
     }
 }
 
@@ -54,7 +85,7 @@ impl std::ops::Deref for Api {
     type Target = Parts;
 
     fn deref(&self) -> &Parts {
-        &self.0
+        &self.parts
     }
 }
 
@@ -69,7 +100,7 @@ pub fn agents(api: &Api) -> Router {
         .route("/ready", get(health::ready))
         .route("/confirm", post(seed::confirm))
         .route("/pending", get(seed::pending))
-        .route("/respond", post(seed::respond))
+        .route("/respond", post(respond_to_agents))
         .merge(v1::agents())
         .fallback(nowhere)
         .method_not_allowed_fallback(not_so)
@@ -95,6 +126,15 @@ async fn nowhere() -> Problem {
     Problem::not_found("there is nothing at this address")
 }
 
+/// The seed's clients answer at the agents' door; an operator may close that.
+async fn respond_to_agents(State(api): State<Api>, request: Request) -> Answered {
+    if api.gate.rules().respond_at_agents_door {
+        seed::respond(State(api), request).await
+    } else {
+        Err(nowhere().await)
+    }
+}
+
 async fn not_so() -> Problem {
     Problem::new(
         StatusCode::METHOD_NOT_ALLOWED,
@@ -105,12 +145,14 @@ async fn not_so() -> Problem {
 }
 
 /// Agents are not browsers: whatever a page sends is refused before it is read.
-async fn agents_check(State(api): State<Api>, request: Request, next: Next) -> Response {
+async fn agents_check(State(api): State<Api>, mut request: Request, next: Next) -> Response {
     let unix = matches!(request.extensions().get(), Some(crate::doors::Peer::User(_)));
     let ours = unix || api.agents_names.host_is_ours(request.headers(), request.uri());
     if !ours || is_a_page(request.headers()) {
         return misdirected().into_response();
     }
+    // Cookies are for people's browsers, and those have no business here.
+    request.headers_mut().remove(header::COOKIE);
     guarded(next.run(request).await)
 }
 
@@ -118,6 +160,12 @@ async fn people_check(State(api): State<Api>, request: Request, next: Next) -> R
     let ours = api.people_names.host_is_ours(request.headers(), request.uri());
     if !ours || !api.people_names.origin_is_ours(request.headers()) {
         return misdirected().into_response();
+    }
+    // Who logs in may have an old session's cookie still, and no proof of it.
+    if request.uri().path() != v1::LOGIN
+        && let Err(problem) = who::check_proof(&api, request.method(), request.headers())
+    {
+        return guarded(problem.into_response());
     }
     guarded(next.run(request).await)
 }

@@ -29,6 +29,15 @@ pub struct Passed {
     pub why: Pass,
 }
 
+/// What becomes of a call where nobody may be asked yet.
+#[derive(Debug)]
+pub enum Settling {
+    /// It is answered already: it passes, or a grant covers it.
+    Answered(Answer),
+    /// A person has to be asked about it.
+    Asks(Box<Assessment>, CallDigest),
+}
+
 /// Why a call is held: it does not run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Held {
@@ -88,4 +97,15 @@ pub fn facts(seen: &Assessment) -> String {
         "reasons": codes,
     });
     facts.to_string()
+}
+
+/// What a surface needs again, without the agent's own words: in a crisis they could be anybody's.
+pub fn without_words(detail: &str) -> String {
+    let mut detail: serde_json::Value = serde_json::from_str(detail).unwrap_or_default();
+    for part in ["", "/seed"] {
+        if let Some(members) = detail.pointer_mut(part).and_then(|part| part.as_object_mut()) {
+            members.remove("description");
+        }
+    }
+    detail.to_string()
 }

@@ -7,6 +7,8 @@ mod answer;
 mod crisis;
 mod flood;
 mod grants;
+mod refusals;
+mod whitelist;
 
 #[cfg(test)]
 mod tests;
@@ -22,7 +24,7 @@ use countersign_core::context::Environment;
 use countersign_core::grant::Asked;
 use countersign_core::id::Id;
 use countersign_core::ledger::entry::{Entry, Kind};
-use countersign_core::request::{Event, Request, Requester, Settled, State, Terms};
+use countersign_core::request::{Event, Request, Requester, Settled, Terms};
 use countersign_core::route::{Pass, Route, Standing, route};
 use countersign_core::time::{Clock, Span};
 use countersign_store::{Applied, Backend, NewRequest, Note, Redeemed, Store, StoreError};
@@ -32,10 +34,12 @@ use crate::chance;
 use crate::clock::DaemonClock;
 use crate::config::Rules;
 
-pub use answer::{Answer, Held, Passed};
+use flood::Place;
+
+pub use answer::{Answer, Held, Passed, Settling};
 pub use crisis::Crises;
 pub use flood::FloodGate;
-pub use grants::Grants;
+pub use grants::{Grants, WHITELIST};
 
 /// An agent, as it proved to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,8 +87,10 @@ impl Gate {
         rules: Rules,
     ) -> Result<Gate, StoreError> {
         let crises = Crises::new(store.crises().await?);
-        let grants = Grants::new(store.grants(false).await?, rules.whitelist.as_deref());
-        let flood = FloodGate::new(store.pending().await?);
+        let grants = Grants::default();
+        let (file, now) = (rules.whitelist.as_deref(), clock.now().at);
+        grants.read_whitelist(&store, file, rules.hash, now).await?;
+        let flood = FloodGate::new(&store.pending().await?);
         let rules = RwLock::new(Arc::new(rules));
         Ok(Gate { store, clock, rules, crises, grants, flood })
     }
@@ -98,7 +104,8 @@ impl Gate {
     pub async fn change_rules(&self, rules: Rules) -> Result<(), StoreError> {
         let entry = Entry::new(0, Kind::Config, rules.hash);
         self.store.append(vec![entry]).await?;
-        self.grants.read_whitelist(rules.whitelist.as_deref());
+        let (file, now) = (rules.whitelist.as_deref(), self.clock.now().at);
+        self.grants.read_whitelist(&self.store, file, rules.hash, now).await?;
         *self.rules.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(rules);
         Ok(())
     }
@@ -131,10 +138,31 @@ impl Gate {
             Route::Pass { why } if !needs_row => self.pass(&rules, &asks, seen, digest, why).await,
             Route::Pass { .. } => {
                 let settled = Some(Settled::Policy);
-                self.keep(&rules, &asks, caller, (&seen, digest, false), settled).await
+                self.keep(&rules, &asks, caller, (&seen, digest, false), settled, None).await
             }
             Route::Refuse => Err(Held::Refused),
             Route::Ask { crisis } => self.ask(&rules, &asks, caller, (&seen, digest, crisis)).await,
+        }
+    }
+
+    /// The same path as far as it goes without a person: nobody is asked.
+    pub async fn settle(&self, mut asks: Question<'_>, caller: &Caller) -> Result<Settling, Held> {
+        let rules = self.rules();
+        let (seen, goes) = self.judge(&rules, &mut asks.call, caller);
+        let digest = digest(&asks.call, asks.raw);
+        match goes {
+            Route::Pass { why } => {
+                self.pass(&rules, &asks, seen, digest, why).await.map(Settling::Answered)
+            }
+            Route::Refuse => Err(Held::Refused),
+            Route::Ask { crisis } => {
+                let judged = (&seen, digest, crisis);
+                let granted = self.by_grant(&rules, &asks, caller, judged).await?;
+                Ok(granted.map_or_else(
+                    || Settling::Asks(Box::new(seen.clone()), digest),
+                    Settling::Answered,
+                ))
+            }
         }
     }
 
@@ -163,36 +191,57 @@ impl Gate {
         caller: &Caller,
         judged: (&Assessment, CallDigest, bool),
     ) -> Result<Answer, Held> {
-        let (seen, digest, crisis) = judged;
-        let session = asks.call.session.as_deref().unwrap_or_default();
-        if !crisis {
-            let asked = Asked {
-                agent: &caller.agent,
-                session,
-                own_addresses: &caller.own_addresses,
-                digest: &digest,
-                assessment: seen,
-                crisis,
-            };
-            // A grant may be used up by another call in between: then the next one is tried.
-            for grant in self.grants.covering(&asked, self.clock.now()) {
-                let settled = Some(Settled::Grant(grant));
-                match self.keep(rules, asks, caller, judged, settled).await {
-                    Err(Held::Unavailable(StoreError::GrantOver)) => self.grants.drop(grant),
-                    kept => return kept,
-                }
-            }
+        let (_, digest, crisis) = judged;
+        if let Some(answer) = self.by_grant(rules, asks, caller, judged).await? {
+            return Ok(answer);
         }
-        // The same question that is open already is joined, not asked twice.
+        let session = asks.call.session.as_deref().unwrap_or_default();
+        // Asked at the same moment, the second waits for the first and joins it.
+        let _turn = self.flood.turn(&caller.agent, session, &digest).await;
+        // The same question that is open already is joined, not asked twice; but a batch keeps
+        // its own, so that it can be waited for and answered as one.
         if let Some(open) = self.flood.same(&caller.agent, session, &digest)
             && asks.key.is_none()
+            && asks.group.is_none()
             && let Some(stored) = self.store.request(open).await?
             && !stored.request.state.has_ended()
         {
             return Ok(Answer::Kept(Box::new(stored)));
         }
-        self.flood.may_ask(&rules.flood, &caller.agent, crisis, self.clock.now().at)?;
-        self.keep(rules, asks, caller, judged, None).await
+        let now = self.clock.now().at;
+        let place = self.flood.may_ask(&rules.flood, &caller.agent, crisis, now)?;
+        self.keep(rules, asks, caller, judged, None, Some(place)).await
+    }
+
+    /// What a standing permission makes of it, if one covers it. In a crisis none does.
+    async fn by_grant(
+        &self,
+        rules: &Rules,
+        asks: &Question<'_>,
+        caller: &Caller,
+        judged: (&Assessment, CallDigest, bool),
+    ) -> Result<Option<Answer>, Held> {
+        let (seen, digest, crisis) = judged;
+        if crisis {
+            return Ok(None);
+        }
+        let asked = Asked {
+            agent: &caller.agent,
+            session: asks.call.session.as_deref().unwrap_or_default(),
+            own_addresses: &caller.own_addresses,
+            digest: &digest,
+            assessment: seen,
+            crisis,
+        };
+        // A grant may be used up by another call in between: then the next one is tried.
+        for grant in self.grants.covering(&asked, self.clock.now()) {
+            let settled = Some(Settled::Grant(grant));
+            match self.keep(rules, asks, caller, judged, settled, None).await {
+                Err(Held::Unavailable(StoreError::GrantOver)) => self.grants.drop(grant),
+                kept => return kept.map(Some),
+            }
+        }
+        Ok(None)
     }
 
     /// Makes it durable: pending, or settled by the judgement or a grant.
@@ -203,6 +252,7 @@ impl Gate {
         caller: &Caller,
         judged: (&Assessment, CallDigest, bool),
         settled: Option<Settled>,
+        place: Option<Place<'_>>,
     ) -> Result<Answer, Held> {
         let (seen, digest, crisis) = judged;
         let now = self.clock.now();
@@ -216,32 +266,43 @@ impl Gate {
         let mut request = Request::new(id, requester, digest, terms, plan);
         if let Some(settled) = settled {
             request = request.settled(settled, now.at);
+            if let (Settled::Grant(id), Some(decision)) = (settled, &mut request.decision) {
+                decision.reason = self.grants.name(id).unwrap_or_default();
+            }
         }
-        let card = if crisis {
-            Card::minimal(&asks.call, seen, &digest)
-        } else {
-            Card::new(&asks.call, seen, &digest)
-        };
+        let card = Card::new(&asks.call, seen, &digest);
+        let written = |card: &Card| serde_json::to_string(card).map_err(|_| Held::Unwritable);
+        // In a crisis a person must see what they approve, but nothing of it stays afterwards.
+        let minimal = crisis.then(|| written(&Card::minimal(&asks.call, seen, &digest)));
+        let detail = if crisis { answer::without_words(&asks.detail) } else { asks.detail.clone() };
         let new = NewRequest {
             request,
             tool: seen.tool.clone(),
             session: asks.call.session.as_deref().unwrap_or_default().to_owned(),
             brief: card.brief.clone(),
-            card: serde_json::to_string(&card).map_err(|_| Held::Unwritable)?,
-            detail: asks.detail.clone(),
+            card: written(&card)?,
+            card_after: minimal.transpose()?,
+            detail,
             idempotency: asks.key.clone(),
             group: asks.group,
             permit_for: rules.permit_for,
             note: Note { policy: rules.hash, facts: Some(answer::facts(seen)), edited: None },
         };
-        match self.store.submit(new).await? {
-            Submitted::New(stored) => {
+        match self.store.submit(new).await {
+            Ok(Submitted::New(stored)) => {
                 if !stored.request.state.has_ended() {
-                    self.flood.opened(&stored);
+                    self.opened(&stored).await;
                 }
                 Ok(Answer::Kept(Box::new(stored)))
             }
-            Submitted::Known(stored) => Ok(Answer::Kept(Box::new(stored))),
+            known_or_failed => {
+                place.into_iter().for_each(Place::unused);
+                match known_or_failed? {
+                    Submitted::New(stored) | Submitted::Known(stored) => {
+                        Ok(Answer::Kept(Box::new(stored)))
+                    }
+                }
+            }
         }
     }
 
@@ -256,7 +317,10 @@ impl Gate {
     /// A person answers.
     pub async fn decide(&self, id: Id, event: Event, note: Note) -> Result<Applied, StoreError> {
         let applied = self.store.apply(id, event, note).await?;
-        self.ended(&applied.stored);
+        let state = applied.stored.request.state;
+        if state.has_ended() {
+            self.has_ended(id, state).await;
+        }
         Ok(applied)
     }
 
@@ -286,13 +350,6 @@ impl Gate {
             return Ok(Redeemed::Late);
         }
         self.store.redeem(id, agent, digest, note).await
-    }
-
-    fn ended(&self, stored: &Stored) {
-        if stored.request.state.has_ended() {
-            let denied = stored.request.state == State::Denied;
-            self.flood.ended(&self.rules().flood, stored, denied, self.clock.now().at);
-        }
     }
 
     /// How many requests wait for a person.
