@@ -247,7 +247,8 @@ mod fails_closed {
 
     #[test]
     fn events_are_read_one_by_one() {
-        let events = ": hello\r\n\r\nevent: asked\nid: 1\ndata: {\"a\":\ndata: 1}\n\nevent: ended\ndata: {}\n\n";
+        let events = ": hello\r\n\r\nevent: asked\nid: 1\ndata: {\"a\":\ndata: 1}\n\n\
+                      event: ended\ndata: {}\n\n";
         let stream = format!(
             "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n\
              {:x}\r\n{events}\r\n0\r\n\r\n",

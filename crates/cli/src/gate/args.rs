@@ -11,7 +11,7 @@ pub struct Person {
     /// Whose passphrase is asked for, where there is no token.
     #[arg(long = "as", value_name = "NAME", default_value = "owner")]
     pub whose: String,
-    /// A file with a person's token, readable by nobody else; else `COUNTERSIGN_TOKEN`.
+    /// A file with your token, readable by you alone; else `COUNTERSIGN_TOKEN`.
     #[arg(long, value_name = "FILE")]
     pub token_file: Option<String>,
     /// As JSON.
@@ -22,10 +22,10 @@ pub struct Person {
 /// How to reach the agents' door.
 #[derive(Args, Clone, Default)]
 pub struct Asker {
-    /// The agents' door; else `COUNTERSIGN_AGENTS`, else the configuration's socket or address.
+    /// The agents' door; else `COUNTERSIGN_AGENTS`, else the configuration's.
     #[arg(long, value_name = "ADDR")]
     pub agents: Option<String>,
-    /// A file with the agent's token; else `COUNTERSIGN_AGENT_TOKEN`, else the socket says who asks.
+    /// A file with the agent's token; else `COUNTERSIGN_AGENT_TOKEN`, else none.
     #[arg(long, value_name = "FILE")]
     pub token_file: Option<String>,
     /// As JSON.

@@ -47,11 +47,14 @@ mod tests {
 
     #[test]
     fn the_kernel_s_table_is_read() {
-        let table = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n\
-            0: 0100007F:1770 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 1 1\n\
-            1: 0100007F:1771 00000000:0000 01 00000000:00000000 00:00000000 00000000  1001        0 1 1\n";
-        assert_eq!(listener(table, 6000), Some(1000));
-        assert_eq!(listener(table, 6001), None);
+        let line = |port: &str, state: &str, uid: u32| {
+            let rest = "00000000:00000000 00:00000000 00000000";
+            format!("0: 0100007F:{port} 00000000:0000 {state} {rest} {uid} 0 1 1\n")
+        };
+        let head = "sl local_address rem_address st tx_queue rx_queue tr tm->when retrnsmt uid\n";
+        let table = format!("{head}{}{}", line("1770", "0A", 1000), line("1771", "01", 1001));
+        assert_eq!(listener(&table, 6000), Some(1000));
+        assert_eq!(listener(&table, 6001), None);
         assert_eq!(listener("", 6000), None);
     }
 
