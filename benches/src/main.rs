@@ -7,6 +7,7 @@ mod corpus;
 mod hostile;
 mod ledger;
 mod measure;
+mod store;
 mod yardstick;
 
 use std::process::ExitCode;
@@ -14,7 +15,7 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 benches [WHAT…] [--corpus FILE.jsonl] [--rounds N] [--repeat N] [--family TEXT]
 
-WHAT       commands, calls, hostile, ledger, cold; all of them by default.
+WHAT       commands, calls, hostile, ledger, store, cold; all of them by default.
            For callgrind: `count` judges every command --repeat times and prints nothing,
            `size` prints how many commands there are.
 --corpus   JSONL with a field `command` instead of the rules' own examples
@@ -68,6 +69,9 @@ fn run() -> Result<(), String> {
     if wanted("ledger") {
         ledger::bench(options.rounds.unwrap_or(99));
     }
+    if wanted("store") {
+        store::bench(options.rounds.unwrap_or(3))?;
+    }
     if wanted("cold") {
         cold::bench(options.rounds.unwrap_or(300))?;
     }
@@ -85,7 +89,7 @@ fn options() -> Result<Options, String> {
             "--rounds" => options.rounds = Some(number(&value()?)?),
             "--family" => options.family = value()?,
             "--repeat" => options.repeat = number(&value()?)?,
-            "commands" | "calls" | "hostile" | "ledger" | "cold" | "count" | "size" => {
+            "commands" | "calls" | "hostile" | "ledger" | "store" | "cold" | "count" | "size" => {
                 options.what.push(arg);
             }
             _ => return Err(USAGE.to_owned()),

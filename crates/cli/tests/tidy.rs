@@ -133,6 +133,22 @@ mod tidy {
     }
 
     #[test]
+    fn only_the_store_speaks_to_a_database() {
+        for path in files("toml") {
+            let (file, text) = (shown(&path), read(&path));
+            if file == "Cargo.toml" || file == "crates/store/Cargo.toml" {
+                continue;
+            }
+            for name in ["rusqlite", "tokio-postgres", "sqlx"] {
+                assert!(
+                    !text.contains(&format!("\n{name}")),
+                    "{file}: {name} belongs to the store"
+                );
+            }
+        }
+    }
+
+    #[test]
     fn the_code_map_names_every_crate_and_every_room_of_core() {
         let map = read(&root().join("ARCHITECTURE.md"));
         for entry in fs::read_dir(root().join("crates")).unwrap() {

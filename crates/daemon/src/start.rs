@@ -10,7 +10,9 @@ use std::time::Duration;
 
 use countersign_core::ledger::entry::{Entry, Kind};
 use countersign_core::time::{Clock, Timestamp};
-use countersign_store::{Backend, Note, OpenError, Options, Person, Role, Store as _, StoreError};
+use countersign_store::{
+    Backend, Note, OpenError, Options, Person, Role, SqliteStore, Store as _, StoreError,
+};
 use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -89,8 +91,11 @@ impl Daemon {
         let clock = Arc::new(DaemonClock::start());
         let options = Options { strict: config.strict, ..Options::default() };
         let telling = Arc::clone(&clock) as Arc<dyn Clock>;
-        let store = Arc::new(Backend::open(&config.store, telling, options)?);
-        clock.not_before(store.newest_time());
+        let store = SqliteStore::open(&config.store, telling, options)?;
+        if let Some(newest) = store.newest_time() {
+            clock.not_before(newest);
+        }
+        let store = Arc::new(Backend::Sqlite(store));
         let keys = Keys::open(&config.state.join("signing.key"), &config.rules.issuer)?;
         let start = Entry::new(0, Kind::Start, config.rules.hash);
         store.append(vec![start]).await.map_err(store_failed)?;

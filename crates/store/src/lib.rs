@@ -4,9 +4,11 @@
 //! back: whatever races, one of them wins and the other is told. *Durable* means that the answer
 //! comes after the commit has reached the disk; *rides* means that it will be in the next commit.
 
+pub mod backend;
 pub mod error;
 pub mod people;
 pub mod record;
+pub mod sqlite;
 pub mod wake;
 
 use std::future::Future;
@@ -17,14 +19,14 @@ use countersign_core::id::Id;
 use countersign_core::ledger::entry::Entry;
 use countersign_core::request::Event;
 
+pub use backend::Backend;
 pub use error::{OpenError, StoreError};
-pub use stub::{Backend, Options, Opened};
-pub mod stub;
 pub use people::{Agent, Login, Person, Role};
 pub use record::{
-    Applied, Attempt, AttemptResult, Crisis, Delivery, Found, NewRequest, News, Note, Outgoing, Page, Query, Redeemed,
-    Slice, Stored, Submitted, TreeHead,
+    Applied, Attempt, AttemptResult, Crisis, Delivery, Found, NewRequest, News, Note, Outgoing,
+    Page, Query, Redeemed, Slice, Stored, Submitted, Told, TreeHead,
 };
+pub use sqlite::{Options, SqliteStore};
 pub use wake::Happening;
 
 /// What the store answers.
@@ -37,15 +39,19 @@ pub trait Store: Send + Sync + 'static {
 
     /// Keeps a new request with its ledger entry and announcement. Durable. The same agent with
     /// the same idempotency key gets the request that is there already. A request settled by a
-    /// grant uses the grant up in the same commit, or fails with [`StoreError::GrantOver`].
+    /// grant uses the grant up in the same commit, or fails with [`StoreError::GrantOver`]. No
+    /// other end than by policy or grant can be brought along.
     fn submit(&self, new: NewRequest) -> impl Future<Output = Kept<Submitted>> + Send;
 
     /// Lets an event happen to a request by core's state machine, with the store's own time.
     /// Durable, with votes, decision, ledger entries and announcements in one commit.
-    fn apply(&self, id: Id, event: Event, note: Note) -> impl Future<Output = Kept<Applied>> + Send;
+    fn apply(&self, id: Id, event: Event, note: Note)
+    -> impl Future<Output = Kept<Applied>> + Send;
 
     /// Waits until the request has ended, and reads it then. Ends with an error, never with a
-    /// guess, when the store fails. Dropping the future takes the waiter away.
+    /// guess, when the store closes or breaks. Commits that fail for a while (a full disk) do not
+    /// end it, as they end no request: the caller bounds its wait by the deadline. Dropping the
+    /// future takes the waiter away.
     fn ended(&self, id: Id) -> impl Future<Output = Kept<Stored>> + Send;
 
     /// One request.
@@ -58,6 +64,7 @@ pub trait Store: Send + Sync + 'static {
     fn find(&self, query: Query) -> impl Future<Output = Kept<Page>> + Send;
 
     /// Uses a permit: the approved call of this request, this agent, once, and in time. Durable.
+    /// While the clock is unsettled nobody can say what is in time: refused.
     fn redeem(
         &self,
         id: Id,
@@ -66,7 +73,7 @@ pub trait Store: Send + Sync + 'static {
         note: Note,
     ) -> impl Future<Output = Kept<Redeemed>> + Send;
 
-    /// Keeps what the agent says came of it; the first word counts. Durable.
+    /// Keeps what the agent says came of a request that has ended; the first word counts. Durable.
     fn outcome(
         &self,
         id: Id,
@@ -77,8 +84,9 @@ pub trait Store: Send + Sync + 'static {
 
     // Passes and other entries.
 
-    /// Writes down a call that nobody was asked about. *Rides* the next commit; waits only when
-    /// more passes are on their way than a crash may lose.
+    /// Writes down a call that nobody was asked about. *Rides* the next commit; waits for it when
+    /// more passes are on their way than a crash may lose, or when the newest commit failed. Its
+    /// time is set by the store.
     fn pass(&self, entry: Entry<'static>) -> impl Future<Output = Kept<()>> + Send;
 
     /// Writes any other entry. Durable. Its time is set by the store.
@@ -150,8 +158,11 @@ pub trait Store: Send + Sync + 'static {
 
     // The ledger.
 
-    /// Entries from a place on, with their leaf hashes.
+    /// Entries from a place on, with their leaf hashes; at most 4,096 or some MiB at once.
     fn entries(&self, from: u64, limit: u32) -> impl Future<Output = Kept<Slice>> + Send;
+
+    /// The entries that speak of a request, in order.
+    fn story(&self, request: Id) -> impl Future<Output = Kept<Vec<Told>>> + Send;
 
     /// Size and root of the tree, as committed.
     fn tree_head(&self) -> impl Future<Output = Kept<TreeHead>> + Send;
@@ -162,7 +173,8 @@ pub trait Store: Send + Sync + 'static {
     /// The RFC 6962 consistency proof between two sizes.
     fn consistency(&self, old: u64, new: u64) -> impl Future<Output = Kept<Found>> + Send;
 
-    /// Keeps a signed checkpoint, unless one of the same or a greater size is there. Durable.
+    /// Keeps a signed checkpoint, unless one of the same or a greater size is there. Durable. One
+    /// of more entries than there are is refused.
     fn keep_checkpoint(&self, size: u64, note: String) -> impl Future<Output = Kept<()>> + Send;
 
     /// The newest signed checkpoint.

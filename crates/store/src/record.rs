@@ -218,6 +218,17 @@ pub struct Slice {
     pub from: u64,
     /// Their canonical bytes.
     pub entries: Vec<Vec<u8>>,
+    /// Their leaf hashes.
+    pub leaves: Vec<Digest>,
+}
+
+/// One entry of the ledger and its place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Told {
+    /// Its place.
+    pub seq: u64,
+    /// Its canonical bytes.
+    pub entry: Vec<u8>,
 }
 
 /// The tree as committed.

@@ -1,11 +1,13 @@
 //! Who is waiting for which request, and what happens as it happens.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use countersign_core::id::Id;
 use countersign_core::request::{Rung, State};
 use tokio::sync::oneshot;
+
+use crate::record::Stored;
 
 /// What happened, told after its commit. A hint, not a truth: read the row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,30 +27,80 @@ pub enum Happening {
 /// Everybody who waits for the end of a request.
 #[derive(Debug, Default)]
 pub struct Waiting {
-    waiters: Mutex<HashMap<Id, Vec<oneshot::Sender<()>>>>,
+    queue: Mutex<Queue>,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    newest: u64,
+    over: bool,
+    waiters: HashMap<Id, Vec<(u64, oneshot::Sender<Stored>)>>,
+}
+
+/// One who waits. Going away takes the place in the queue away as well.
+#[derive(Debug)]
+pub struct Waiter<'a> {
+    waiting: &'a Waiting,
+    id: Id,
+    number: u64,
+    woken: oneshot::Receiver<Stored>,
 }
 
 impl Waiting {
     /// Joins those who wait. Join first and read the row then: an end in between is not missed.
-    pub fn join(&self, id: Id) -> oneshot::Receiver<()> {
+    pub fn join(&self, id: Id) -> Waiter<'_> {
         let (wake, woken) = oneshot::channel();
-        let mut waiters = self.waiters.lock().unwrap_or_else(PoisonError::into_inner);
-        let list = waiters.entry(id).or_default();
-        // Whoever went away makes room for who comes.
-        list.retain(|earlier| !earlier.is_closed());
-        list.push(wake);
-        woken
+        let mut queue = self.lock();
+        queue.newest += 1;
+        let number = queue.newest;
+        // After the end of the store nobody is woken: the sender is dropped at once instead.
+        if !queue.over {
+            queue.waiters.entry(id).or_default().push((number, wake));
+        }
+        Waiter { waiting: self, id, number, woken }
     }
 
-    /// Wakes everybody who waits for this request.
-    pub fn wake(&self, id: Id) {
-        let list = {
-            let mut waiters = self.waiters.lock().unwrap_or_else(PoisonError::into_inner);
-            waiters.remove(&id)
-        };
-        for waiter in list.into_iter().flatten() {
+    /// Wakes everybody who waits for this request with how it ended.
+    pub fn wake(&self, ended: &Stored) {
+        let list = self.lock().waiters.remove(&ended.request.id);
+        for (_, waiter) in list.into_iter().flatten() {
             // Who went away needs no waking.
-            let _ = waiter.send(());
+            let _ = waiter.send(ended.clone());
+        }
+    }
+
+    /// The store is over: whoever waits, now or later, is told that nothing will come.
+    pub fn give_up(&self) {
+        let mut queue = self.lock();
+        queue.over = true;
+        queue.waiters.clear();
+    }
+
+    /// How many wait.
+    pub fn count(&self) -> usize {
+        self.lock().waiters.values().map(Vec::len).sum()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Waiter<'_> {
+    /// How the request ended; nothing if the store is over.
+    pub async fn woken(mut self) -> Option<Stored> {
+        (&mut self.woken).await.ok()
+    }
+}
+
+impl Drop for Waiter<'_> {
+    fn drop(&mut self) {
+        let mut queue = self.waiting.lock();
+        if let Some(list) = queue.waiters.get_mut(&self.id) {
+            list.retain(|(number, _)| *number != self.number);
+            if list.is_empty() {
+                queue.waiters.remove(&self.id);
+            }
         }
     }
 }

@@ -71,10 +71,18 @@ fn with(header: &str, payload: &str) -> String {
 
 #[test]
 fn golden() {
-    let (call, raw, policy) = (Digest::of(b"call"), Digest::of(b"raw"), Digest::of(b"policy"));
-    let payload = format!(
-        r#"{{"both_bind":false,"channel":"web","decided_by":"ana","digest":"{call}","exp":1763190060,"iat":1763190000,"iss":"countersign.example","jti":"p-1","policy":"{policy}","raw_digest":"{raw}","request":"r-42","session":"s-1","sub":"coder","tier":"HIGH","tool":"Bash"}}"#
-    );
+    let digest = |bytes: &[u8]| Digest::of(bytes).to_string();
+    let parts = [
+        r#"{"both_bind":false,"channel":"web","decided_by":"ana","digest":""#,
+        &digest(b"call"),
+        r#"","exp":1763190060,"iat":1763190000,"iss":"countersign.example","#,
+        r#""jti":"p-1","policy":""#,
+        &digest(b"policy"),
+        r#"","raw_digest":""#,
+        &digest(b"raw"),
+        r#"","request":"r-42","session":"s-1","sub":"coder","tier":"HIGH","tool":"Bash"}"#,
+    ];
+    let payload = parts.concat();
     assert_eq!(claims().to_json(), payload);
     let header = format!(r#"{{"alg":"EdDSA","kid":"{}","typ":"countersign-permit+jwt"}}"#, kid());
     let text = permit(&claims());
@@ -304,10 +312,11 @@ fn keys_are_published_as_rfc_8037_shows() {
     let x = base64::decode_url("11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo").unwrap();
     let key: [u8; 32] = x.try_into().unwrap();
     assert_eq!(thumbprint(&key), "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k");
-    assert_eq!(
-        jwk(&key),
-        r#"{"alg":"EdDSA","crv":"Ed25519","kid":"kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k","kty":"OKP","use":"sig","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}"#
-    );
+    let parts = [
+        r#"{"alg":"EdDSA","crv":"Ed25519","kid":"kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k","#,
+        r#""kty":"OKP","use":"sig","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}"#,
+    ];
+    assert_eq!(jwk(&key), parts.concat());
     assert_eq!(jwks(&[]), r#"{"keys":[]}"#);
     let two: serde_json::Value = serde_json::from_str(&jwks(&[key, [1; 32]])).unwrap();
     assert_eq!(two["keys"].as_array().unwrap().len(), 2);

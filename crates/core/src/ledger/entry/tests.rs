@@ -30,13 +30,15 @@ fn golden_forms() {
     let least = Entry::new(0, Kind::Start, policy()).encode().unwrap();
     assert_eq!(least, format!(r#"{{"at":0,"kind":"start","policy":"{POLICY}","v":1}}"#));
     let text = full().encode().unwrap();
-    let call = Digest::of(b"call");
-    assert_eq!(
-        text,
-        format!(
-            r#"{{"agent":"coder","at":1763190000123,"digest":"{call}","facts":{{"points":3.5,"tier":"HIGH","tool":"Bash"}},"kind":"approve","person":"Ana \"A\" é\n","policy":"{POLICY}","request":"r-42","session":"s-1","v":1}}"#
-        )
-    );
+    let parts = [
+        r#"{"agent":"coder","at":1763190000123,"digest":""#,
+        &Digest::of(b"call").to_string(),
+        r#"","facts":{"points":3.5,"tier":"HIGH","tool":"Bash"},"kind":"approve","#,
+        r#""person":"Ana \"A\" é\n","policy":""#,
+        POLICY,
+        r#"","request":"r-42","session":"s-1","v":1}"#,
+    ];
+    assert_eq!(text, parts.concat());
     let value: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!(serde_json_canonicalizer::to_string(&value).unwrap(), text);
 }

@@ -1,0 +1,413 @@
+//! The store on SQLite: one thread writes with group commit, a few read.
+
+mod apply;
+mod batch;
+mod draft;
+mod fault;
+mod grants;
+mod ledger;
+mod open;
+mod options;
+mod outbox;
+mod passes;
+mod people;
+mod read;
+mod requests;
+mod row;
+mod schema;
+mod shared;
+mod writer;
+
+use std::fmt;
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+use countersign_core::canon::{CallDigest, Digest};
+use countersign_core::grant::Grant;
+use countersign_core::id::Id;
+use countersign_core::ledger::entry::{Entry, Kind, MAX_ENTRY};
+use countersign_core::request::Event;
+use countersign_core::time::{Clock, Timestamp};
+use rusqlite::Connection;
+use tokio::sync::{broadcast, oneshot};
+
+use crate::{
+    Agent, Applied, Attempt, Crisis, Delivery, Found, Happening, Kept, Login, NewRequest, Note,
+    OpenError, Outgoing, Page, Person, Query, Redeemed, Slice, Store, StoreError, Stored,
+    Submitted, Told, TreeHead,
+};
+use batch::{Batch, number};
+use draft::Draft;
+use passes::{Passes, Ride};
+use read::Readers;
+use shared::Shared;
+use writer::{Answer, Job, Work, Writer};
+
+pub use options::Options;
+
+/// Room that an entry leaves for a later time than its own.
+const ROOM_FOR_TIME: usize = 32;
+
+/// A store in a file of this machine. Only `close` is a clean end: dropping it leaves what a crash
+/// leaves.
+pub struct SqliteStore {
+    shared: Arc<Shared>,
+    clock: Arc<dyn Clock>,
+    jobs: Option<SyncSender<Job>>,
+    readers: Readers,
+    writer: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl SqliteStore {
+    /// Opens or makes a store. After a stop that was not clean, the ledger is told so first.
+    pub fn open(
+        path: &Path,
+        clock: Arc<dyn Clock>,
+        options: Options,
+    ) -> Result<SqliteStore, OpenError> {
+        let (mut conn, lock) = open::writer(path, &options)?;
+        let recorded = tell_gap(&mut conn, &*clock)?;
+        let (tree, newest, _) = ledger::load(&conn)?;
+        let head = TreeHead { size: tree.size(), root: tree.root() };
+        let (jobs, queue) = sync_channel(options.queue);
+        let readers = Readers::start(path, &options)?;
+        let passes = Passes::starting_at(recorded);
+        let shared = Arc::new(Shared::new(options, passes, newest, head));
+        let writer = Writer {
+            conn,
+            clock: Arc::clone(&clock),
+            shared: Arc::clone(&shared),
+            queue,
+            tree,
+            newest,
+            recorded,
+            reserved: recorded,
+            draft: Draft::default(),
+            lock,
+        };
+        let thread = std::thread::Builder::new().name("store-write".to_owned());
+        let thread = thread.spawn(move || writer.run());
+        let thread = thread.map_err(|e| OpenError::Failed(e.to_string()))?;
+        let writer = Mutex::new(Some(thread));
+        Ok(SqliteStore { shared, clock, jobs: Some(jobs), readers, writer })
+    }
+
+    /// The time of the newest entry, from which a clock must go on; none in an empty ledger.
+    pub fn newest_time(&self) -> Option<Timestamp> {
+        let newest = self.shared.newest.load(Ordering::Acquire);
+        (newest != i64::MIN).then_some(Timestamp(newest))
+    }
+
+    /// How many callers wait for the end of a request.
+    pub fn waiting(&self) -> usize {
+        self.shared.waiting.count()
+    }
+
+    /// Has work done in the next commit and tells its answer after it.
+    async fn write<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Batch<'_>) -> Kept<T> + Send + 'static,
+    ) -> Kept<T> {
+        self.open_still()?;
+        let (answer, answered) = oneshot::channel();
+        let work: Work = Box::new(move |within| {
+            let done = within.map(|(batch, clock)| batch.job(clock, work));
+            let tell: Answer = Box::new(move |failed| {
+                let lost = || Err(StoreError::Unavailable("it was not tried".to_owned()));
+                // Who went away needs no answer.
+                let _ = answer.send(match failed {
+                    Some(error) => Err(error),
+                    None => done.unwrap_or_else(lost),
+                });
+            });
+            tell
+        });
+        self.send(Job::Work(work))?;
+        let broken = |_| Err(StoreError::Unavailable("the writer broke off".to_owned()));
+        answered.await.unwrap_or_else(broken)
+    }
+
+    fn send(&self, job: Job) -> Kept<()> {
+        match self.jobs.as_ref().map(|jobs| jobs.try_send(job)) {
+            Some(Ok(())) => Ok(()),
+            Some(Err(TrySendError::Full(_))) => Err(StoreError::Overloaded),
+            Some(Err(TrySendError::Disconnected(_))) | None => Err(StoreError::Closed),
+        }
+    }
+
+    async fn look<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Connection) -> Kept<T> + Send + 'static,
+    ) -> Kept<T> {
+        self.open_still()?;
+        self.readers.look(work).await
+    }
+
+    fn open_still(&self) -> Kept<()> {
+        if self.shared.closed.load(Ordering::Acquire) { Err(StoreError::Closed) } else { Ok(()) }
+    }
+
+    /// Whether a pass may be answered before its commit.
+    fn may_ride(&self) -> bool {
+        !self.shared.options.strict && !self.shared.failing.load(Ordering::Acquire)
+    }
+}
+
+/// If passes may have been answered and not written, says how many at most, and after which entry.
+fn tell_gap(conn: &mut Connection, clock: &dyn Clock) -> Result<u64, OpenError> {
+    let marks = conn.query_row("SELECT recorded, reserved FROM mark", [], |row| {
+        Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?))
+    })?;
+    let (recorded, reserved) = (fault::unsigned(marks.0)?, fault::unsigned(marks.1)?);
+    if reserved <= recorded {
+        return Ok(recorded);
+    }
+    let (mut tree, newest, last) = ledger::load(conn)?;
+    let policy = match &last {
+        Some(last) => Entry::decode(last).map_err(|e| fault::corrupt(e.to_string()))?.policy,
+        None => Digest::from_bytes([0; 32]),
+    };
+    let mut draft = Draft::default();
+    draft.restart(newest);
+    let mut entry = Entry::new(clock.now().at.0, Kind::Gap, policy);
+    entry.facts =
+        vec![number("after_entries", tree.size()), number("passes_at_most", reserved - recorded)];
+    draft.push(&mut entry)?;
+    let step = conn.transaction()?;
+    ledger::write(&step, &draft, &mut tree)?;
+    step.execute("UPDATE mark SET recorded = reserved", [])?;
+    step.commit()?;
+    Ok(reserved)
+}
+
+impl Store for SqliteStore {
+    async fn submit(&self, new: NewRequest) -> Kept<Submitted> {
+        self.write(move |batch| requests::submit(batch, new)).await
+    }
+
+    async fn apply(&self, id: Id, event: Event, note: Note) -> Kept<Applied> {
+        self.write(move |batch| apply::apply(batch, id, event, &note)).await
+    }
+
+    async fn ended(&self, id: Id) -> Kept<Stored> {
+        let waiter = self.shared.waiting.join(id);
+        let stored = self.request(id).await?.ok_or(StoreError::NotFound("request"))?;
+        if stored.request.state.has_ended() {
+            return Ok(stored);
+        }
+        waiter.woken().await.ok_or(StoreError::Closed)
+    }
+
+    async fn request(&self, id: Id) -> Kept<Option<Stored>> {
+        self.look(move |conn| Ok(row::load(conn, id)?.map(|(stored, _)| stored))).await
+    }
+
+    async fn pending(&self) -> Kept<Vec<Stored>> {
+        self.look(row::pending).await
+    }
+
+    async fn find(&self, query: Query) -> Kept<Page> {
+        self.look(move |conn| requests::find(conn, &query)).await
+    }
+
+    async fn redeem(
+        &self,
+        id: Id,
+        agent: String,
+        digest: CallDigest,
+        note: Note,
+    ) -> Kept<Redeemed> {
+        self.write(move |batch| apply::redeem(batch, id, &agent, &digest, &note)).await
+    }
+
+    async fn outcome(&self, id: Id, agent: String, outcome: String, note: Note) -> Kept<Stored> {
+        self.write(move |batch| apply::outcome(batch, id, &agent, outcome, &note)).await
+    }
+
+    async fn pass(&self, mut entry: Entry<'static>) -> Kept<()> {
+        self.open_still()?;
+        if self.may_ride() {
+            entry.at = self.clock.now().at.0;
+            // Before it is answered, so that what cannot be written does not pass.
+            let text = entry.encode().map_err(|e| StoreError::Unfit(e.to_string()))?;
+            if text.len() > MAX_ENTRY - ROOM_FOR_TIME {
+                return Err(StoreError::Unfit("an entry is too long".to_owned()));
+            }
+            match self.shared.passes.board(Ride { text, entry }) {
+                Ok(riding) => {
+                    if riding == 1 || riding == self.shared.options.riders {
+                        // If the queue is full, the writer comes by anyway.
+                        let _ = self.send(Job::Nudge);
+                    }
+                    return Ok(());
+                }
+                Err(ride) => entry = ride.entry,
+            }
+        }
+        self.write(move |batch| batch.write(entry)).await
+    }
+
+    async fn append(&self, entries: Vec<Entry<'static>>) -> Kept<()> {
+        self.write(move |batch| entries.into_iter().try_for_each(|entry| batch.write(entry))).await
+    }
+
+    async fn give(&self, grant: Grant, note: Note) -> Kept<()> {
+        self.write(move |batch| grants::give(batch, &grant, &note)).await
+    }
+
+    async fn revoke_grant(&self, id: Id, person: String, note: Note) -> Kept<bool> {
+        self.write(move |batch| grants::revoke(batch, id, &person, &note)).await
+    }
+
+    async fn grants(&self, all: bool) -> Kept<Vec<Grant>> {
+        let now = self.clock.now().at;
+        self.look(move |conn| grants::grants(conn, now, all)).await
+    }
+
+    async fn begin_crisis(&self, crisis: Crisis, note: Note) -> Kept<()> {
+        self.write(move |batch| grants::begin_crisis(batch, &crisis, &note)).await
+    }
+
+    async fn lift_crisis(
+        &self,
+        agent: String,
+        session: String,
+        person: String,
+        note: Note,
+    ) -> Kept<bool> {
+        self.write(move |batch| grants::lift_crisis(batch, &agent, &session, &person, &note)).await
+    }
+
+    async fn crises(&self) -> Kept<Vec<Crisis>> {
+        self.look(grants::crises).await
+    }
+
+    async fn keep_person(&self, person: Person, note: Note) -> Kept<()> {
+        self.write(move |batch| people::keep_person(batch, &person, &note)).await
+    }
+
+    async fn people(&self) -> Kept<Vec<Person>> {
+        self.look(people::people).await
+    }
+
+    async fn keep_agent(&self, agent: Agent, note: Note) -> Kept<()> {
+        self.write(move |batch| people::keep_agent(batch, &agent, &note)).await
+    }
+
+    async fn agents(&self) -> Kept<Vec<Agent>> {
+        self.look(people::agents).await
+    }
+
+    async fn keep_login(&self, login: Login, note: Note) -> Kept<()> {
+        self.write(move |batch| people::keep_login(batch, &login, &note)).await
+    }
+
+    async fn logins(&self) -> Kept<Vec<Login>> {
+        let now = self.clock.now().at;
+        self.look(move |conn| people::logins(conn, now)).await
+    }
+
+    async fn outbox(&self, limit: u32) -> Kept<Vec<Outgoing>> {
+        self.look(move |conn| outbox::outbox(conn, limit)).await
+    }
+
+    async fn attempted(&self, attempt: Attempt, note: Note) -> Kept<()> {
+        self.write(move |batch| outbox::attempted(batch, &attempt, &note)).await
+    }
+
+    async fn deliveries(&self, request: Id) -> Kept<Vec<Delivery>> {
+        self.look(move |conn| outbox::deliveries(conn, request)).await
+    }
+
+    async fn entries(&self, from: u64, limit: u32) -> Kept<Slice> {
+        self.look(move |conn| ledger::entries(conn, from, limit)).await
+    }
+
+    async fn story(&self, request: Id) -> Kept<Vec<Told>> {
+        self.look(move |conn| ledger::story(conn, request)).await
+    }
+
+    async fn tree_head(&self) -> Kept<TreeHead> {
+        self.open_still()?;
+        Ok(self.shared.head())
+    }
+
+    async fn inclusion(&self, index: u64, size: u64) -> Kept<Found> {
+        let committed = self.shared.head().size;
+        self.look(move |conn| ledger::inclusion(conn, committed, index, size)).await
+    }
+
+    async fn consistency(&self, old: u64, new: u64) -> Kept<Found> {
+        let committed = self.shared.head().size;
+        self.look(move |conn| ledger::consistency(conn, committed, old, new)).await
+    }
+
+    async fn keep_checkpoint(&self, size: u64, note: String) -> Kept<()> {
+        if size > self.shared.head().size {
+            return Err(StoreError::Unfit(format!("there are no {size} entries")));
+        }
+        self.write(move |batch| ledger::keep_checkpoint(batch.conn, size, &note)).await
+    }
+
+    async fn checkpoint(&self) -> Kept<Option<String>> {
+        self.look(ledger::checkpoint).await
+    }
+
+    fn watch(&self) -> broadcast::Receiver<Happening> {
+        self.shared.news.subscribe()
+    }
+
+    async fn healthy(&self) -> bool {
+        if self.open_still().is_err() {
+            return false;
+        }
+        if !self.shared.failing.load(Ordering::Acquire) {
+            return true;
+        }
+        let probe = self.write(|batch| {
+            // As much as a large request needs; the pages are free for the next one then.
+            batch.conn.execute("INSERT INTO probe VALUES (zeroblob(65536))", [])?;
+            batch.conn.execute("DELETE FROM probe", [])?;
+            Ok(())
+        });
+        probe.await.is_ok()
+    }
+
+    async fn close(&self) -> Kept<()> {
+        if self.shared.closed.swap(true, Ordering::AcqRel) {
+            return Err(StoreError::Closed);
+        }
+        let (answer, answered) = oneshot::channel();
+        self.shared.close(answer);
+        // If the queue is full, the writer looks after its next commit anyway.
+        let _ = self.send(Job::Nudge);
+        let broken = |_| Err(StoreError::Unavailable("the writer broke off".to_owned()));
+        let closed = answered.await.unwrap_or_else(broken);
+        self.join();
+        closed
+    }
+}
+
+impl SqliteStore {
+    fn join(&self) {
+        let thread = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
+        // A panic in there was told to its callers.
+        let _ = thread.map(JoinHandle::join);
+    }
+}
+
+impl Drop for SqliteStore {
+    fn drop(&mut self) {
+        self.jobs = None;
+        self.join();
+    }
+}
+
+impl fmt::Debug for SqliteStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SqliteStore").field("head", &self.shared.head()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,221 @@
+//! What happens to a request: core's state machine inside the transaction, and what it leaves.
+
+use std::borrow::Cow;
+
+use countersign_core::canon::CallDigest;
+use countersign_core::id::Id;
+use countersign_core::ledger::entry::{Entry, Kind};
+use countersign_core::request::{Change, Choice, Event, Refusal, Request, Requester, State};
+use countersign_core::time::Timestamp;
+use rusqlite::params;
+
+use super::batch::{Batch, entry, number, words};
+use super::fault::signed;
+use super::requests::{announce, insert_decision};
+use super::row::load;
+use crate::Kept;
+use crate::error::StoreError;
+use crate::record::{Applied, News, Note, Redeemed, Stored};
+use crate::wake::Happening;
+
+/// Lets an event happen.
+pub(super) fn apply(batch: &mut Batch<'_>, id: Id, event: Event, note: &Note) -> Kept<Applied> {
+    let (mut stored, permit_for) = load(batch.conn, id)?.ok_or(StoreError::NotFound("request"))?;
+    let edits = matches!(event, Event::Answer { edited: Some(_), choice: Choice::Approve, .. });
+    if edits && note.edited.is_none() {
+        return Err(StoreError::Unfit("an edited call comes without its arguments".to_owned()));
+    }
+    let votes = stored.request.votes.len();
+    let change = stored.request.apply(event, batch.now)?;
+    if change == Change::Nothing {
+        return Ok(Applied { stored, change });
+    }
+    if let Change::Ended(decision) = &change {
+        if decision.state == State::Approved {
+            stored.permit_until = Some(decision.at.plus(permit_for));
+            stored.edited = note.edited.clone().filter(|_| edits);
+        }
+        insert_decision(batch.conn, id, decision)?;
+    }
+    save(batch, &stored, votes)?;
+    write_down(batch, &stored, &change, note)?;
+    match &change {
+        Change::Nothing => {}
+        Change::Climbed(rung) => {
+            announce(batch, id, News::Climbed(*rung))?;
+            batch.tell(Happening::Climbed(id, *rung));
+        }
+        Change::Counted { .. } | Change::Objected { .. } => batch.tell(Happening::Voted(id)),
+        Change::Ended(decision) => {
+            announce(batch, id, News::Ended(decision.state))?;
+            batch.end(stored.clone());
+        }
+    }
+    Ok(Applied { stored, change })
+}
+
+/// Writes back what may change, if it is still pending, and the votes that are new.
+fn save(batch: &Batch<'_>, stored: &Stored, votes: usize) -> Kept<()> {
+    let request = &stored.request;
+    let sql = "UPDATE request SET state = ?2, rung = ?3, permit_until = ?4, edited = ?5 \
+               WHERE id = ?1 AND state = 'pending'";
+    let changed = batch.conn.prepare_cached(sql)?.execute(params![
+        request.id.as_bytes(),
+        request.state.label(),
+        request.rung.climbs(),
+        stored.permit_until.map(|at| at.0),
+        stored.edited,
+    ])?;
+    if changed != 1 {
+        return Err(StoreError::Corrupt(format!("request {} was not pending", request.id)));
+    }
+    for (place, vote) in request.votes.iter().enumerate().skip(votes) {
+        let choice = match vote.choice {
+            Choice::Approve => "approve",
+            Choice::Deny => "deny",
+        };
+        let place = signed(u64::try_from(place).unwrap_or(u64::MAX))?;
+        batch
+            .conn
+            .prepare_cached("INSERT INTO vote VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")?
+            .execute(params![
+                request.id.as_bytes(),
+                place,
+                vote.person,
+                choice,
+                vote.channel,
+                vote.reason,
+                vote.at.0
+            ])?;
+    }
+    Ok(())
+}
+
+fn write_down(batch: &mut Batch<'_>, stored: &Stored, change: &Change, note: &Note) -> Kept<()> {
+    let request = &stored.request;
+    let id = request.id.to_string();
+    let vote = request.votes.last();
+    let mut facts = Vec::new();
+    let kind = match change {
+        Change::Nothing => return Ok(()),
+        Change::Climbed(rung) => {
+            facts.push(words("rung", rung.label()));
+            Kind::Climb
+        }
+        Change::Counted { approvals: count, needed } => {
+            facts.extend([words("choice", "approve"), number("count", *count)]);
+            facts.push(number("needed", *needed));
+            Kind::Vote
+        }
+        Change::Objected { objections: count, needed } => {
+            facts.extend([words("choice", "deny"), number("count", *count)]);
+            facts.push(number("needed", *needed));
+            Kind::Vote
+        }
+        Change::Ended(decision) => match decision.state {
+            State::Approved => Kind::Approve,
+            State::Denied => Kind::Deny,
+            State::Cancelled => Kind::Cancel,
+            State::Expired | State::Pending => Kind::Expire,
+        },
+    };
+    if let Some(vote) = vote.filter(|_| matches!(kind, Kind::Vote | Kind::Approve | Kind::Deny)) {
+        facts.extend([words("channel", &vote.channel), words("reason", &vote.reason)]);
+    }
+    let mut entry = entry(kind, note, facts)?;
+    name(&mut entry, request, &stored.session, &id);
+    if matches!(kind, Kind::Vote | Kind::Approve | Kind::Deny) {
+        entry.person = vote.map(|vote| Cow::Borrowed(vote.person.as_str()));
+    }
+    if let (Change::Ended(decision), Some(_)) = (change, &stored.edited) {
+        // First what became of the call, then that this was approved.
+        entry.digest = Some(decision.digest.canonical);
+        batch.write(Entry { kind: Kind::Edit, ..entry.clone() })?;
+    }
+    batch.write(entry)
+}
+
+/// Says of whom and of what an entry speaks.
+pub(super) fn name<'a>(entry: &mut Entry<'a>, request: &'a Request, session: &'a str, id: &'a str) {
+    match &request.requester {
+        Requester::Agent(name) => entry.agent = Some(Cow::Borrowed(name)),
+        Requester::Person(name) => entry.person = Some(Cow::Borrowed(name)),
+    }
+    entry.session = Some(Cow::Borrowed(session));
+    entry.request = Some(Cow::Borrowed(id));
+    entry.digest = Some(request.digest.canonical);
+}
+
+/// Uses a permit, or says why not.
+pub(super) fn redeem(
+    batch: &mut Batch<'_>,
+    id: Id,
+    agent: &str,
+    digest: &CallDigest,
+    note: &Note,
+) -> Kept<Redeemed> {
+    let (stored, _) = load(batch.conn, id)?.ok_or(StoreError::NotFound("request"))?;
+    let request = &stored.request;
+    if request.requester != Requester::Agent(agent.to_owned()) {
+        return Ok(Redeemed::AnotherAgent);
+    }
+    let (Some(decision), State::Approved) = (&request.decision, request.state) else {
+        return Ok(Redeemed::NotApproved(request.state));
+    };
+    if !decision.digest.binds(digest) {
+        return Ok(Redeemed::AnotherCall);
+    }
+    if let Some(then) = stored.redeemed {
+        return Ok(Redeemed::Before(then));
+    }
+    if !batch.now.settled {
+        return Err(StoreError::Refused(Refusal::ClockUnsettled));
+    }
+    let until = stored.permit_until.unwrap_or(Timestamp(i64::MIN));
+    if batch.now.at >= until {
+        return Ok(Redeemed::Late);
+    }
+    let sql = "UPDATE request SET redeemed = ?2 WHERE id = ?1 AND state = 'approved' \
+               AND redeemed IS NULL AND permit_until > ?2";
+    let used = batch.conn.prepare_cached(sql)?.execute(params![id.as_bytes(), batch.now.at.0])?;
+    if used != 1 {
+        return Err(StoreError::Corrupt(format!("the permit of {id} changed meanwhile")));
+    }
+    let text = id.to_string();
+    let mut entry = entry(Kind::Redeem, note, Vec::new())?;
+    name(&mut entry, request, &stored.session, &text);
+    entry.digest = Some(decision.digest.canonical);
+    batch.write(entry)?;
+    Ok(Redeemed::Now)
+}
+
+/// Keeps the first word about what came of it.
+pub(super) fn outcome(
+    batch: &mut Batch<'_>,
+    id: Id,
+    agent: &str,
+    outcome: String,
+    note: &Note,
+) -> Kept<Stored> {
+    let (mut stored, _) = load(batch.conn, id)?.ok_or(StoreError::NotFound("request"))?;
+    // Somebody else's request is none that this agent could know of.
+    if stored.request.requester != Requester::Agent(agent.to_owned()) {
+        return Err(StoreError::NotFound("request"));
+    }
+    if !stored.request.state.has_ended() {
+        return Err(StoreError::Unfit("nothing can have come of a request that waits".to_owned()));
+    }
+    if stored.outcome.is_some() {
+        return Ok(stored);
+    }
+    batch
+        .conn
+        .prepare_cached("UPDATE request SET outcome = ?2 WHERE id = ?1 AND outcome IS NULL")?
+        .execute(params![id.as_bytes(), outcome])?;
+    let text = id.to_string();
+    let mut entry = entry(Kind::Outcome, note, Vec::new())?;
+    name(&mut entry, &stored.request, &stored.session, &text);
+    batch.write(entry)?;
+    stored.outcome = Some(outcome);
+    Ok(stored)
+}

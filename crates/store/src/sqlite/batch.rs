@@ -1,0 +1,132 @@
+//! One commit as its jobs see it: the connection, the time, the entries and what to tell later.
+
+use std::borrow::Cow;
+
+use countersign_core::json::{self, Value};
+use countersign_core::ledger::entry::{Entry, Kind};
+use countersign_core::time::{Clock, Moment, Timestamp};
+use rusqlite::Connection;
+
+use super::draft::Draft;
+use crate::Kept;
+use crate::error::StoreError;
+use crate::record::{Note, Stored};
+use crate::wake::Happening;
+
+/// A fact of an entry.
+pub(super) type Fact<'a> = (Cow<'a, str>, Value<'a>);
+
+/// The longest text of a person that stands in an entry.
+const MAX_WORDS: usize = 4_096;
+
+/// One commit.
+pub(super) struct Batch<'c> {
+    /// The writing connection, inside the transaction.
+    pub conn: &'c Connection,
+    /// The time of the job that runs.
+    pub now: Moment,
+    draft: &'c mut Draft,
+    news: Vec<Happening>,
+    ended: Vec<Stored>,
+    lost: bool,
+}
+
+/// What is told once the commit is durable.
+#[derive(Default)]
+pub(super) struct After {
+    /// To whoever watches.
+    pub news: Vec<Happening>,
+    /// To whoever waits.
+    pub ended: Vec<Stored>,
+    /// Some job could not be written although the commit went through: the disk is nearly full.
+    pub lost: bool,
+}
+
+impl<'c> Batch<'c> {
+    /// A commit that has begun.
+    pub fn new(conn: &'c Connection, draft: &'c mut Draft) -> Batch<'c> {
+        let now = Moment::settled(Timestamp(draft.newest()));
+        Batch { conn, now, draft, news: Vec::new(), ended: Vec::new(), lost: false }
+    }
+
+    /// Lets a job happen wholly or not at all.
+    pub fn job<T>(
+        &mut self,
+        clock: &dyn Clock,
+        work: impl FnOnce(&mut Batch<'_>) -> Kept<T>,
+    ) -> Kept<T> {
+        self.now = stamp(clock.now(), self.draft.newest());
+        let (place, news, ended) = (self.draft.place(), self.news.len(), self.ended.len());
+        self.conn.prepare_cached("SAVEPOINT job")?.execute([])?;
+        let done = work(self);
+        if let Err(error) = &done {
+            self.lost |= matches!(error, StoreError::Unavailable(_));
+            self.draft.rewind(place);
+            self.news.truncate(news);
+            self.ended.truncate(ended);
+            // SQLite gives the whole transaction up by itself when the disk is full.
+            if self.conn.is_autocommit() {
+                return Err(StoreError::Unavailable(error.to_string()));
+            }
+            self.conn.prepare_cached("ROLLBACK TO job")?.execute([])?;
+        }
+        self.conn.prepare_cached("RELEASE job")?.execute([])?;
+        done
+    }
+
+    /// Adds an entry with the time of this job.
+    pub fn write(&mut self, mut entry: Entry<'_>) -> Kept<()> {
+        entry.at = self.now.at.0;
+        self.draft.push(&mut entry)
+    }
+
+    /// Tells it after the commit.
+    pub fn tell(&mut self, news: Happening) {
+        self.news.push(news);
+    }
+
+    /// Wakes those who wait for this end, after the commit.
+    pub fn end(&mut self, stored: Stored) {
+        self.tell(Happening::Ended(stored.request.id, stored.request.state));
+        self.ended.push(stored);
+    }
+
+    /// What is to be told, and the entries.
+    pub fn finish(self) -> After {
+        After { news: self.news, ended: self.ended, lost: self.lost }
+    }
+}
+
+/// A clock that stands behind what is written is not to be trusted with an approval.
+fn stamp(now: Moment, newest: i64) -> Moment {
+    if now.at.0 >= newest { now } else { Moment { at: Timestamp(newest), settled: false } }
+}
+
+/// An entry under a note's policy with our facts and the note's; ours count where both speak.
+pub(super) fn entry<'a>(kind: Kind, note: &'a Note, ours: Vec<Fact<'a>>) -> Kept<Entry<'a>> {
+    let mut entry = Entry::new(0, kind, note.policy);
+    entry.facts = ours;
+    if let Some(text) = &note.facts {
+        let facts = json::parse(text).map_err(|e| StoreError::Unfit(format!("facts: {e}")))?;
+        let Value::Object(facts) = facts else {
+            return Err(StoreError::Unfit("facts must be an object".to_owned()));
+        };
+        for (name, value) in facts {
+            if !entry.facts.iter().any(|(ours, _)| *ours == name) {
+                entry.facts.push((name, value));
+            }
+        }
+    }
+    Ok(entry)
+}
+
+/// A fact that is a text. What people wrote is cut where an entry would get too long.
+pub(super) fn words<'a>(name: &'static str, text: &'a str) -> Fact<'a> {
+    let end = text.floor_char_boundary(MAX_WORDS);
+    (Cow::Borrowed(name), Value::String(Cow::Borrowed(text.get(..end).unwrap_or_default())))
+}
+
+/// A fact that is a number.
+pub(super) fn number<'a>(name: &'static str, number: impl Into<u64>) -> Fact<'a> {
+    (Cow::Borrowed(name), Value::Number(Cow::Owned(number.into().to_string())))
+}

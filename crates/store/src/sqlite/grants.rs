@@ -1,0 +1,184 @@
+//! Standing permissions and sessions in crisis.
+
+use std::borrow::Cow;
+
+use countersign_core::canon::{CallDigest, Digest};
+use countersign_core::grant::{Grant, Shape};
+use countersign_core::id::Id;
+use countersign_core::ledger::entry::Kind;
+use countersign_core::time::Timestamp;
+use rusqlite::{Connection, params};
+
+use super::batch::{Batch, entry, number, words};
+use super::fault::corrupt;
+use super::row::{Cells, texts, texts_json};
+use crate::Kept;
+use crate::error::StoreError;
+use crate::record::{Crisis, Note};
+use crate::wake::Happening;
+
+/// Keeps a grant. One that is there is never overwritten: it may have been taken back.
+pub(super) fn give(batch: &mut Batch<'_>, grant: &Grant, note: &Note) -> Kept<()> {
+    let (shape, tool, targets, digest) = match &grant.shape {
+        Shape::Exact { digest } => ("exact", None, None, Some(digest)),
+        Shape::Action { tool } => ("action", Some(tool), None, None),
+        Shape::Targets { tool, targets } => {
+            ("targets", Some(tool), Some(texts_json(targets)?), None)
+        }
+        Shape::ToSelf { tool } => ("to_self", Some(tool), None, None),
+    };
+    let sql = "INSERT INTO given VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, \
+               ?14) ON CONFLICT (id) DO NOTHING";
+    let kept = batch.conn.prepare_cached(sql)?.execute(params![
+        grant.id.as_bytes(),
+        shape,
+        tool,
+        targets,
+        digest.map(|digest| digest.canonical.as_bytes()),
+        digest.map(|digest| digest.raw.as_bytes()),
+        digest.map(|digest| digest.both_bind),
+        grant.agent,
+        grant.session,
+        grant.made_by,
+        grant.made_at.0,
+        grant.expires.map(|at| at.0),
+        grant.uses_left,
+        grant.revoked.map(|at| at.0),
+    ])?;
+    if kept == 0 {
+        return Err(StoreError::Exists("grant"));
+    }
+    let id = grant.id.to_string();
+    let mut facts = vec![words("grant", &id), words("shape", shape)];
+    facts.extend(tool.map(|tool| words("tool", tool)));
+    let mut entry = entry(Kind::Grant, note, facts)?;
+    entry.person = Some(Cow::Borrowed(&grant.made_by));
+    entry.agent = grant.agent.as_deref().map(Cow::Borrowed);
+    entry.session = grant.session.as_deref().map(Cow::Borrowed);
+    entry.digest = digest.map(|digest| digest.canonical);
+    batch.write(entry)?;
+    batch.tell(Happening::Settings);
+    Ok(())
+}
+
+/// Takes a grant back, once.
+pub(super) fn revoke(batch: &mut Batch<'_>, id: Id, person: &str, note: &Note) -> Kept<bool> {
+    let revoked = batch
+        .conn
+        .prepare_cached("UPDATE given SET revoked = ?2 WHERE id = ?1 AND revoked IS NULL")?
+        .execute(params![id.as_bytes(), batch.now.at.0])?;
+    if revoked == 0 {
+        return Ok(false);
+    }
+    let id = id.to_string();
+    let mut entry = entry(Kind::Revoke, note, vec![words("grant", &id)])?;
+    entry.person = Some(Cow::Borrowed(person));
+    batch.write(entry)?;
+    batch.tell(Happening::Settings);
+    Ok(true)
+}
+
+/// All grants, newest first; only those that live now unless `all`.
+pub(super) fn grants(conn: &Connection, now: Timestamp, all: bool) -> Kept<Vec<Grant>> {
+    let sql = "SELECT id, shape, tool, targets, digest, raw, both_bind, agent, session, made_by, \
+               made_at, expires, uses_left, revoked FROM given ORDER BY id DESC";
+    let mut statement = conn.prepare_cached(sql)?;
+    let mut rows = statement.query([])?;
+    let mut grants = Vec::new();
+    while let Some(row) = rows.next()? {
+        let mut cells = Cells::of(row);
+        let id = Id::from_bytes(cells.next()?);
+        let shape = shape(&mut cells)?;
+        let (agent, session, made_by) = (cells.next()?, cells.next()?, cells.next()?);
+        let (made_at, expires) = (cells.time()?, cells.maybe_time()?);
+        let (uses_left, revoked) = (cells.next()?, cells.maybe_time()?);
+        let grant =
+            Grant { id, shape, agent, session, made_by, made_at, expires, uses_left, revoked };
+        if all || grant.is_live(now) {
+            grants.push(grant);
+        }
+    }
+    Ok(grants)
+}
+
+fn shape(cells: &mut Cells<'_, '_>) -> Kept<Shape> {
+    let word: String = cells.next()?;
+    let (tool, targets) = (cells.next::<Option<String>>()?, cells.next::<Option<String>>()?);
+    let canonical = cells.next::<Option<[u8; 32]>>()?;
+    let raw = cells.next::<Option<[u8; 32]>>()?;
+    let both_bind = cells.next::<Option<bool>>()?;
+    Ok(match (word.as_str(), tool, targets, canonical, raw, both_bind) {
+        ("exact", _, _, Some(canonical), Some(raw), Some(both_bind)) => {
+            let (canonical, raw) = (Digest::from_bytes(canonical), Digest::from_bytes(raw));
+            Shape::Exact { digest: CallDigest { canonical, raw, both_bind } }
+        }
+        ("action", Some(tool), ..) => Shape::Action { tool },
+        ("targets", Some(tool), Some(targets), ..) => {
+            Shape::Targets { tool, targets: texts(&targets)? }
+        }
+        ("to_self", Some(tool), ..) => Shape::ToSelf { tool },
+        _ => return Err(corrupt(format!("a grant of the shape `{word}`"))),
+    })
+}
+
+/// Puts a session into crisis. What is known of it only gets graver.
+pub(super) fn begin_crisis(batch: &mut Batch<'_>, crisis: &Crisis, note: &Note) -> Kept<()> {
+    if !(1..=6).contains(&crisis.level) {
+        return Err(StoreError::Unfit(format!("a crisis of level {}", crisis.level)));
+    }
+    let sql = "INSERT INTO crisis VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (agent, session) \
+               DO UPDATE SET level = max(level, excluded.level), \
+               imminent = max(imminent, excluded.imminent), since = min(since, excluded.since)";
+    batch.conn.prepare_cached(sql)?.execute(params![
+        crisis.agent,
+        crisis.session,
+        crisis.level,
+        crisis.imminent,
+        crisis.since.0
+    ])?;
+    let mut entry = entry(Kind::CrisisBegin, note, vec![number("level", crisis.level)])?;
+    entry.agent = Some(Cow::Borrowed(&crisis.agent));
+    entry.session = Some(Cow::Borrowed(&crisis.session));
+    batch.write(entry)?;
+    batch.tell(Happening::Settings);
+    Ok(())
+}
+
+/// A person lifts a crisis.
+pub(super) fn lift_crisis(
+    batch: &mut Batch<'_>,
+    agent: &str,
+    session: &str,
+    person: &str,
+    note: &Note,
+) -> Kept<bool> {
+    let lifted = batch
+        .conn
+        .prepare_cached("DELETE FROM crisis WHERE agent = ?1 AND session = ?2")?
+        .execute([agent, session])?;
+    if lifted == 0 {
+        return Ok(false);
+    }
+    let mut entry = entry(Kind::CrisisLift, note, Vec::new())?;
+    entry.agent = Some(Cow::Borrowed(agent));
+    entry.session = Some(Cow::Borrowed(session));
+    entry.person = Some(Cow::Borrowed(person));
+    batch.write(entry)?;
+    batch.tell(Happening::Settings);
+    Ok(true)
+}
+
+/// Every session in crisis.
+pub(super) fn crises(conn: &Connection) -> Kept<Vec<Crisis>> {
+    let sql = "SELECT agent, session, level, imminent, since FROM crisis ORDER BY since";
+    let mut statement = conn.prepare_cached(sql)?;
+    let mut rows = statement.query([])?;
+    let mut crises = Vec::new();
+    while let Some(row) = rows.next()? {
+        let mut cells = Cells::of(row);
+        let (agent, session) = (cells.next()?, cells.next()?);
+        let (level, imminent) = (cells.next()?, cells.next()?);
+        crises.push(Crisis { agent, session, level, imminent, since: cells.time()? });
+    }
+    Ok(crises)
+}

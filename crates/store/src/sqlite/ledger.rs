@@ -1,0 +1,246 @@
+//! The ledger in the database: segments of entries, kept nodes of the tree, proofs.
+
+use countersign_core::canon::Digest;
+use countersign_core::id::Id;
+use countersign_core::ledger::merkle::{
+    Frontier, Nodes, ProveError, STORED_LEVELS, Tiled, consistency_proof, inclusion_proof,
+    leaf_hash,
+};
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::draft::{Draft, Entries};
+use super::fault::{corrupt, signed, unsigned};
+use crate::Kept;
+use crate::record::{Found, Slice, Told};
+
+/// A row holds at most so many entries, and not many more bytes than this: what reads one entry
+/// reads its whole row.
+const SEGMENT_ENTRIES: u64 = 256;
+const SEGMENT_BYTES: usize = 64 << 10;
+
+/// A page of entries ends after so many of them, or so many bytes.
+const PAGE_ENTRIES: u32 = 4_096;
+const PAGE_BYTES: usize = 4 << 20;
+
+/// One row being filled.
+#[derive(Default)]
+struct Segment {
+    first: u64,
+    count: u64,
+    leaves: Vec<u8>,
+    entries: Vec<u8>,
+}
+
+/// Writes a draft behind the tree and lets the tree grow by it.
+pub(super) fn write(conn: &Connection, draft: &Draft, tree: &mut Frontier) -> Kept<()> {
+    let base = tree.size();
+    let mut segment = Segment { first: base, ..Segment::default() };
+    let mut nodes: Vec<(u8, u64, Digest)> = Vec::new();
+    for entry in Entries(draft.bytes()) {
+        let leaf = leaf_hash(entry);
+        tree.append_and(leaf, |level, place, hash| {
+            if STORED_LEVELS.contains(&level) {
+                nodes.push((level, place, *hash));
+            }
+        });
+        let length = u32::try_from(entry.len()).map_err(|_| corrupt("an endless entry"))?;
+        segment.entries.extend_from_slice(&length.to_be_bytes());
+        segment.entries.extend_from_slice(entry);
+        segment.leaves.extend_from_slice(leaf.as_bytes());
+        segment.count += 1;
+        if segment.count >= SEGMENT_ENTRIES || segment.entries.len() >= SEGMENT_BYTES {
+            write_segment(conn, &segment, draft.newest())?;
+            segment = Segment { first: tree.size(), ..Segment::default() };
+        }
+    }
+    write_segment(conn, &segment, draft.newest())?;
+    if tree.size() - base != draft.count() {
+        return Err(corrupt("a draft lost entries"));
+    }
+    for (level, place, hash) in nodes {
+        conn.prepare_cached("INSERT INTO tree VALUES (?1, ?2, ?3)")?.execute(params![
+            level,
+            signed(place)?,
+            hash.as_bytes()
+        ])?;
+    }
+    for (request, place) in draft.named() {
+        conn.prepare_cached("INSERT INTO story VALUES (?1, ?2)")?
+            .execute(params![request.as_bytes(), signed(base + place)?])?;
+    }
+    Ok(())
+}
+
+fn write_segment(conn: &Connection, segment: &Segment, newest: i64) -> Kept<()> {
+    if segment.count == 0 {
+        return Ok(());
+    }
+    conn.prepare_cached("INSERT INTO segment VALUES (?1, ?2, ?3, ?4, ?5)")?.execute(params![
+        signed(segment.first)?,
+        signed(segment.count)?,
+        newest,
+        segment.leaves,
+        segment.entries
+    ])?;
+    Ok(())
+}
+
+/// The tree, the newest time and the newest entry, as they stand in the database.
+pub(super) fn load(conn: &Connection) -> Kept<(Frontier, i64, Option<Vec<u8>>)> {
+    let newest = conn
+        .prepare_cached("SELECT first + count, newest, entries FROM segment ORDER BY first DESC")?
+        .query_row([], |row| Ok((row.get::<_, i64>(0)?, row.get(1)?, row.get::<_, Vec<u8>>(2)?)))
+        .optional()?;
+    let Some((size, newest, entries)) = newest else {
+        return Ok((Frontier::new(), i64::MIN, None));
+    };
+    let size = unsigned(size)?;
+    let counted: i64 = conn.query_row("SELECT sum(count) FROM segment", [], |row| row.get(0))?;
+    if unsigned(counted)? != size {
+        return Err(corrupt(format!("{counted} ledger entries, where {size} should be")));
+    }
+    let tree = Frontier::read(&mut Tiled::new(KeptNodes::new(conn)), size).map_err(unproven)?;
+    Ok((tree, newest, Entries(&entries).last().map(<[u8]>::to_vec)))
+}
+
+/// Nodes as they are kept; the newest row of leaf hashes is remembered, as proofs read in order.
+struct KeptNodes<'c> {
+    conn: &'c Connection,
+    first: u64,
+    leaves: Vec<u8>,
+}
+
+impl<'c> KeptNodes<'c> {
+    fn new(conn: &'c Connection) -> KeptNodes<'c> {
+        KeptNodes { conn, first: 0, leaves: Vec::new() }
+    }
+
+    fn remembered(&self, index: u64) -> Option<Digest> {
+        let place = usize::try_from(index.checked_sub(self.first)?).ok()?.checked_mul(32)?;
+        let leaf = self.leaves.get(place..place.checked_add(32)?)?;
+        Some(Digest::from_bytes(leaf.try_into().ok()?))
+    }
+
+    fn leaf(&mut self, index: u64) -> Kept<Digest> {
+        if let Some(leaf) = self.remembered(index) {
+            return Ok(leaf);
+        }
+        let sql = "SELECT first, leaves FROM segment WHERE first <= ?1 ORDER BY first DESC LIMIT 1";
+        let found = self
+            .conn
+            .prepare_cached(sql)?
+            .query_row([signed(index)?], |row| Ok((row.get::<_, i64>(0)?, row.get(1)?)))
+            .optional()?;
+        if let Some((first, leaves)) = found {
+            (self.first, self.leaves) = (unsigned(first)?, leaves);
+        }
+        self.remembered(index).ok_or_else(|| corrupt(format!("ledger entry {index} is missing")))
+    }
+}
+
+impl Nodes for KeptNodes<'_> {
+    type Error = crate::StoreError;
+
+    fn node(&mut self, level: u8, index: u64) -> Kept<Digest> {
+        if level == 0 {
+            return self.leaf(index);
+        }
+        let hash = self
+            .conn
+            .prepare_cached("SELECT hash FROM tree WHERE level = ?1 AND place = ?2")?
+            .query_row(params![level, signed(index)?], |row| row.get(0))
+            .optional()?;
+        hash.map(Digest::from_bytes)
+            .ok_or_else(|| corrupt(format!("node {index} of level {level} is missing")))
+    }
+}
+
+fn unproven(error: ProveError<crate::StoreError>) -> crate::StoreError {
+    match error {
+        ProveError::Unread(error) => error,
+        other => corrupt(other.to_string()),
+    }
+}
+
+/// A proof, or none where the tree has no such place.
+fn found(proof: Result<Vec<Digest>, ProveError<crate::StoreError>>) -> Kept<Found> {
+    match proof {
+        Ok(proof) => Ok(Some(proof)),
+        Err(ProveError::Unread(error)) => Err(error),
+        Err(_) => Ok(None),
+    }
+}
+
+/// The inclusion proof of an entry in the tree of `size`, which is at most `committed`.
+pub(super) fn inclusion(conn: &Connection, committed: u64, index: u64, size: u64) -> Kept<Found> {
+    if size > committed {
+        return Ok(None);
+    }
+    found(inclusion_proof(&mut Tiled::new(KeptNodes::new(conn)), index, size))
+}
+
+/// The consistency proof between two sizes, of which the newer is at most `committed`.
+pub(super) fn consistency(conn: &Connection, committed: u64, old: u64, new: u64) -> Kept<Found> {
+    if new > committed {
+        return Ok(None);
+    }
+    found(consistency_proof(&mut Tiled::new(KeptNodes::new(conn)), old, new))
+}
+
+/// A page of entries.
+pub(super) fn entries(conn: &Connection, from: u64, limit: u32) -> Kept<Slice> {
+    let most = usize::try_from(limit.min(PAGE_ENTRIES)).unwrap_or(0);
+    let mut slice = Slice { from, ..Slice::default() };
+    let mut bytes = 0;
+    let sql = "SELECT first, leaves, entries FROM segment WHERE first >= coalesce(\
+               (SELECT max(first) FROM segment WHERE first <= ?1), 0) ORDER BY first";
+    let mut statement = conn.prepare_cached(sql)?;
+    let mut rows = statement.query([signed(from)?])?;
+    while let Some(row) = rows.next()? {
+        let first = unsigned(row.get(0)?)?;
+        let leaves: Vec<u8> = row.get(1)?;
+        let entries: Vec<u8> = row.get(2)?;
+        let skip = usize::try_from(from.saturating_sub(first)).unwrap_or(usize::MAX);
+        let (leaves, _) = leaves.as_chunks::<32>();
+        for (entry, leaf) in Entries(&entries).zip(leaves).skip(skip) {
+            if slice.entries.len() >= most || bytes >= PAGE_BYTES {
+                return Ok(slice);
+            }
+            bytes += entry.len();
+            slice.entries.push(entry.to_vec());
+            slice.leaves.push(Digest::from_bytes(*leaf));
+        }
+    }
+    Ok(slice)
+}
+
+/// The entries that name a request.
+pub(super) fn story(conn: &Connection, request: Id) -> Kept<Vec<Told>> {
+    let mut statement =
+        conn.prepare_cached("SELECT seq FROM story WHERE request = ?1 ORDER BY seq")?;
+    let mut rows = statement.query([request.as_bytes()])?;
+    let mut told = Vec::new();
+    while let Some(row) = rows.next()? {
+        let seq = unsigned(row.get(0)?)?;
+        let entry = entries(conn, seq, 1)?.entries.pop();
+        told.push(Told { seq, entry: entry.ok_or_else(|| corrupt("a told entry is missing"))? });
+    }
+    Ok(told)
+}
+
+/// Keeps the newest checkpoint.
+pub(super) fn keep_checkpoint(conn: &Connection, size: u64, note: &str) -> Kept<()> {
+    let sql = "INSERT INTO checkpoint VALUES (1, ?1, ?2) ON CONFLICT (one) DO UPDATE \
+               SET size = excluded.size, note = excluded.note WHERE excluded.size > size";
+    conn.prepare_cached(sql)?.execute(params![signed(size)?, note])?;
+    Ok(())
+}
+
+/// The newest checkpoint.
+pub(super) fn checkpoint(conn: &Connection) -> Kept<Option<String>> {
+    let note = conn
+        .prepare_cached("SELECT note FROM checkpoint")?
+        .query_row([], |row| row.get(0))
+        .optional()?;
+    Ok(note)
+}

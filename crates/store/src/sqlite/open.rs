@@ -1,0 +1,101 @@
+//! The files: who may reach them, who holds them, and what SQLite must promise about them.
+
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, OpenFlags};
+
+use super::options::Options;
+use super::schema;
+use crate::error::OpenError;
+
+/// Statements kept ready on each connection; more than there are.
+const STATEMENTS: usize = 128;
+
+/// The writing connection, and the lock that keeps other daemons away while it lives.
+pub(super) fn writer(path: &Path, options: &Options) -> Result<(Connection, File), OpenError> {
+    prepare_folder(path)?;
+    let lock = lock(path)?;
+    private(path)?;
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut conn = Connection::open_with_flags(path, flags)?;
+    conn.busy_timeout(options.busy)?;
+    conn.set_prepared_statement_cache_capacity(STATEMENTS);
+    set(&conn, "journal_mode", "WAL", "wal")?;
+    set(&conn, "synchronous", "FULL", "2")?;
+    set(&conn, "foreign_keys", "ON", "1")?;
+    set(&conn, "trusted_schema", "OFF", "0")?;
+    set(&conn, "temp_store", "MEMORY", "2")?;
+    set(&conn, "wal_autocheckpoint", "4096", "4096")?;
+    set(&conn, "cache_size", "-16384", "-16384")?;
+    schema::migrate(&mut conn)?;
+    if let Some(pages) = options.pages {
+        let _: i64 = conn.pragma_update_and_check(None, "max_page_count", pages, |r| r.get(0))?;
+    }
+    Ok((conn, lock))
+}
+
+/// A connection that cannot write.
+pub(super) fn reader(path: &Path, options: &Options) -> Result<Connection, OpenError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let conn = Connection::open_with_flags(path, flags)?;
+    conn.busy_timeout(options.busy)?;
+    conn.set_prepared_statement_cache_capacity(STATEMENTS);
+    set(&conn, "query_only", "ON", "1")?;
+    set(&conn, "trusted_schema", "OFF", "0")?;
+    Ok(conn)
+}
+
+/// Sets a pragma and reads it back: SQLite says nothing when it does not obey.
+fn set(conn: &Connection, pragma: &str, value: &str, wanted: &str) -> Result<(), OpenError> {
+    // `journal_mode` answers when it is set, others do not.
+    conn.pragma_update(None, pragma, value)?;
+    let found = conn.pragma_query_value(None, pragma, |row| {
+        Ok(match row.get_ref(0)? {
+            rusqlite::types::ValueRef::Integer(number) => number.to_string(),
+            other => other.as_str().unwrap_or_default().to_owned(),
+        })
+    })?;
+    if found == wanted {
+        return Ok(());
+    }
+    Err(OpenError::NotDurable(format!("{pragma} is {found}, not {wanted}")))
+}
+
+/// Our own folder is made for us alone. One that is there is never changed: it may be anybody's.
+fn prepare_folder(path: &Path) -> Result<(), OpenError> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
+    DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(|e| failed(folder, &e))?;
+    let mode = fs::metadata(folder).map_err(|e| failed(folder, &e))?.permissions().mode();
+    if mode & 0o077 != 0 {
+        return Err(OpenError::Exposed(folder.display().to_string()));
+    }
+    Ok(())
+}
+
+fn lock(path: &Path) -> Result<File, OpenError> {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".lock");
+    let name = PathBuf::from(name);
+    let file = private(&name)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(OpenError::InUse(path.display().to_string())),
+        Err(TryLockError::Error(error)) => Err(failed(&name, &error)),
+    }
+}
+
+/// A file that only we can read. SQLite gives its neighbours (`-wal`, `-shm`) the same mode.
+fn private(path: &Path) -> Result<File, OpenError> {
+    let mut how = OpenOptions::new();
+    how.read(true).write(true).create(true).truncate(false).mode(0o600);
+    let file = how.open(path).map_err(|e| failed(path, &e))?;
+    file.set_permissions(fs::Permissions::from_mode(0o600)).map_err(|e| failed(path, &e))?;
+    Ok(file)
+}
+
+fn failed(path: &Path, error: &std::io::Error) -> OpenError {
+    OpenError::Failed(format!("{}: {error}", path.display()))
+}

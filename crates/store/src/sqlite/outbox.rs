@@ -1,0 +1,109 @@
+//! Announcements and how they went.
+
+use std::borrow::Cow;
+
+use countersign_core::id::Id;
+use countersign_core::ledger::entry::Kind;
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::batch::{Batch, entry, words};
+use super::fault::{corrupt, signed, unsigned};
+use super::row::{Cells, rung};
+use crate::Kept;
+use crate::error::StoreError;
+use crate::record::{Attempt, AttemptResult, Delivery, News, Note, Outgoing};
+
+/// What is to be announced, oldest first.
+pub(super) fn outbox(conn: &Connection, limit: u32) -> Kept<Vec<Outgoing>> {
+    let sql = "SELECT seq, request, at, news, rung, state FROM outbox WHERE done = 0 \
+               ORDER BY seq LIMIT ?1";
+    let mut statement = conn.prepare_cached(sql)?;
+    let mut rows = statement.query([limit])?;
+    let mut list = Vec::new();
+    while let Some(row) = rows.next()? {
+        let mut cells = Cells::of(row);
+        let seq: i64 = cells.next()?;
+        let (request, at) = (Id::from_bytes(cells.next()?), cells.time()?);
+        let word: String = cells.next()?;
+        let climbs: Option<u32> = cells.next()?;
+        let news = match (word.as_str(), climbs) {
+            ("asked", _) => News::Asked,
+            ("climbed", Some(climbs)) => News::Climbed(rung(climbs)?),
+            ("ended", _) => News::Ended(cells.state()?),
+            _ => return Err(corrupt(format!("the news `{word}`"))),
+        };
+        let tried = tried(conn, "WHERE outbox = ?1", seq)?;
+        list.push(Outgoing { seq: unsigned(seq)?, request, news, at, tried });
+    }
+    Ok(list)
+}
+
+/// How announcements of a request went.
+pub(super) fn deliveries(conn: &Connection, request: Id) -> Kept<Vec<Delivery>> {
+    let which = "WHERE outbox IN (SELECT seq FROM outbox WHERE request = ?1)";
+    tried(conn, which, request.as_bytes())
+}
+
+fn tried(conn: &Connection, which: &str, key: impl rusqlite::ToSql) -> Kept<Vec<Delivery>> {
+    let sql = format!(
+        "SELECT channel, attempts, at, result, detail, again FROM delivery {which} \
+         ORDER BY outbox, channel"
+    );
+    let mut statement = conn.prepare_cached(&sql)?;
+    let mut rows = statement.query([key])?;
+    let mut list = Vec::new();
+    while let Some(row) = rows.next()? {
+        let mut cells = Cells::of(row);
+        let (channel, attempts, at) = (cells.next()?, cells.next()?, cells.time()?);
+        let (word, detail): (String, String) = (cells.next()?, cells.next()?);
+        let result = match (word.as_str(), cells.maybe_time()?) {
+            ("arrived", _) => AttemptResult::Arrived(detail),
+            ("again", Some(at)) => AttemptResult::Again(detail, at),
+            ("failed", _) => AttemptResult::Failed(detail),
+            _ => return Err(corrupt(format!("a delivery that `{word}`"))),
+        };
+        list.push(Delivery { channel, attempts, result, at });
+    }
+    Ok(list)
+}
+
+/// Writes down one attempt. Arrival and final failure stand in the ledger as well.
+pub(super) fn attempted(batch: &mut Batch<'_>, attempt: &Attempt, note: &Note) -> Kept<()> {
+    let seq = signed(attempt.seq)?;
+    let request = batch
+        .conn
+        .prepare_cached("SELECT request FROM outbox WHERE seq = ?1")?
+        .query_row([seq], |row| row.get(0))
+        .optional()?;
+    let request = request.map(Id::from_bytes).ok_or(StoreError::NotFound("announcement"))?;
+    let (word, detail, again, kind) = match &attempt.result {
+        AttemptResult::Arrived(name) => ("arrived", name, None, Some(Kind::Notified)),
+        AttemptResult::Again(why, at) => ("again", why, Some(at.0), None),
+        AttemptResult::Failed(why) => ("failed", why, None, Some(Kind::NotifyFailed)),
+    };
+    let sql = "INSERT INTO delivery VALUES (?1, ?2, 1, ?3, ?4, ?5, ?6) ON CONFLICT \
+               (outbox, channel) DO UPDATE SET attempts = attempts + 1, result = excluded.result, \
+               detail = excluded.detail, again = excluded.again, at = excluded.at";
+    batch.conn.prepare_cached(sql)?.execute(params![
+        seq,
+        attempt.channel,
+        word,
+        detail,
+        again,
+        batch.now.at.0
+    ])?;
+    if attempt.done {
+        batch.conn.prepare_cached("UPDATE outbox SET done = 1 WHERE seq = ?1")?.execute([seq])?;
+    }
+    if let Some(kind) = kind {
+        let id = request.to_string();
+        let mut facts = vec![words("channel", &attempt.channel)];
+        if kind == Kind::NotifyFailed {
+            facts.push(words("reason", detail));
+        }
+        let mut entry = entry(kind, note, facts)?;
+        entry.request = Some(Cow::Owned(id));
+        batch.write(entry)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,210 @@
+//! Requests as rows, and back. What no version of us wrote is an error, never a guess.
+
+use countersign_core::canon::{CallDigest, Digest};
+use countersign_core::id::Id;
+use countersign_core::request::{
+    Choice, Decider, Decision, Plan, Quorum, Request, Requester, Rung, State, Vote,
+};
+use countersign_core::tier::Tier;
+use countersign_core::time::{Span, Timestamp};
+use rusqlite::types::FromSql;
+use rusqlite::{Connection, Row};
+
+use super::fault::{corrupt, unsigned};
+use crate::Kept;
+use crate::record::Stored;
+
+/// The columns of a request in the order in which [`stored`] reads them.
+const COLUMNS: &str = "r.id, r.requester_kind, r.requester, r.digest, r.raw, r.both_bind, r.tier, \
+    r.crisis, r.quorum_approve, r.quorum_deny, r.created, r.deadline, r.climb, r.state, r.rung, \
+    r.session, r.batch, r.policy, r.permit_until, r.redeemed, r.edited, r.outcome, r.permit_for, \
+    t.tool, t.brief, t.card, t.detail, d.state, d.decider, d.people, d.given, d.channel, \
+    d.reason, d.at, d.digest, d.raw, d.both_bind";
+const TABLES: &str = "request r JOIN request_text t ON t.request = r.id \
+    LEFT JOIN decision d ON d.request = r.id";
+
+/// Cells from left to right.
+pub(super) struct Cells<'r, 's> {
+    row: &'r Row<'s>,
+    at: usize,
+}
+
+impl<'r, 's> Cells<'r, 's> {
+    pub fn of(row: &'r Row<'s>) -> Cells<'r, 's> {
+        Cells { row, at: 0 }
+    }
+
+    pub fn next<T: FromSql>(&mut self) -> Kept<T> {
+        let cell = self.row.get(self.at)?;
+        self.at += 1;
+        Ok(cell)
+    }
+
+    pub fn time(&mut self) -> Kept<Timestamp> {
+        self.next().map(Timestamp)
+    }
+
+    pub fn maybe_time(&mut self) -> Kept<Option<Timestamp>> {
+        Ok(self.next::<Option<i64>>()?.map(Timestamp))
+    }
+
+    pub fn digest(&mut self) -> Kept<Digest> {
+        self.next().map(Digest::from_bytes)
+    }
+
+    pub fn call(&mut self) -> Kept<CallDigest> {
+        Ok(CallDigest { canonical: self.digest()?, raw: self.digest()?, both_bind: self.next()? })
+    }
+
+    pub fn maybe_id(&mut self) -> Kept<Option<Id>> {
+        Ok(self.next::<Option<[u8; 16]>>()?.map(Id::from_bytes))
+    }
+
+    pub fn state(&mut self) -> Kept<State> {
+        let word: String = self.next()?;
+        State::parse(&word).ok_or_else(|| corrupt(format!("the state `{word}`")))
+    }
+}
+
+/// One request and how long its permit is good.
+pub(super) fn load(conn: &Connection, id: Id) -> Kept<Option<(Stored, Span)>> {
+    let sql = format!("SELECT {COLUMNS} FROM {TABLES} WHERE r.id = ?1");
+    let mut statement = conn.prepare_cached(&sql)?;
+    let mut rows = statement.query([id.as_bytes()])?;
+    rows.next()?.map(|row| stored(conn, row)).transpose()
+}
+
+/// Every request that waits, oldest first.
+pub(super) fn pending(conn: &Connection) -> Kept<Vec<Stored>> {
+    let sql = format!("SELECT {COLUMNS} FROM {TABLES} WHERE r.state = 'pending' ORDER BY r.id");
+    let mut statement = conn.prepare_cached(&sql)?;
+    let mut rows = statement.query([])?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        found.push(stored(conn, row)?.0);
+    }
+    Ok(found)
+}
+
+fn stored(conn: &Connection, row: &Row<'_>) -> Kept<(Stored, Span)> {
+    let mut cells = Cells::of(row);
+    let id = Id::from_bytes(cells.next()?);
+    let kind: String = cells.next()?;
+    let requester = requester(&kind, cells.next()?)?;
+    let digest = cells.call()?;
+    let tier = tier(&cells.next::<String>()?)?;
+    let crisis = cells.next()?;
+    let quorum = Quorum { approve: cells.next()?, deny: cells.next()? };
+    let created = cells.time()?;
+    let deadline = cells.time()?;
+    let plan = Plan { created, deadline, climb: Span(unsigned(cells.next()?)?) };
+    let state = cells.state()?;
+    let rung = rung(cells.next()?)?;
+    let session = cells.next()?;
+    let group = cells.maybe_id()?;
+    let policy = cells.digest()?;
+    let permit_until = cells.maybe_time()?;
+    let redeemed = cells.maybe_time()?;
+    let edited = cells.next()?;
+    let outcome = cells.next()?;
+    let permit_for = Span(unsigned(cells.next()?)?);
+    let (tool, brief) = (cells.next()?, cells.next()?);
+    let (card, detail) = (cells.next()?, cells.next()?);
+    let decision = decision(&mut cells)?;
+    if decision.as_ref().map_or(State::Pending, |decision| decision.state) != state {
+        return Err(corrupt(format!("request {id} is {} without such a decision", state.label())));
+    }
+    let votes = votes(conn, id)?;
+    let request =
+        Request { id, requester, digest, tier, crisis, quorum, plan, state, rung, votes, decision };
+    let stored = Stored {
+        request,
+        tool,
+        session,
+        brief,
+        card,
+        detail,
+        group,
+        policy,
+        permit_until,
+        redeemed,
+        edited,
+        outcome,
+    };
+    Ok((stored, permit_for))
+}
+
+fn decision(cells: &mut Cells<'_, '_>) -> Kept<Option<Decision>> {
+    let Some(state) = cells.next::<Option<String>>()? else { return Ok(None) };
+    let state = State::parse(&state).ok_or_else(|| corrupt(format!("the state `{state}`")))?;
+    let word: String = cells.next()?;
+    let people: Option<String> = cells.next()?;
+    let given = cells.maybe_id()?;
+    let by = match (word.as_str(), people, given) {
+        ("people", Some(people), _) => Decider::People(texts(&people)?),
+        ("deadline", ..) => Decider::Deadline,
+        ("requester", ..) => Decider::Requester,
+        ("policy", ..) => Decider::Policy,
+        ("grant", _, Some(id)) => Decider::Grant(id),
+        _ => return Err(corrupt(format!("a decision by `{word}`"))),
+    };
+    let (channel, reason) = (cells.next()?, cells.next()?);
+    let at = cells.time()?;
+    Ok(Some(Decision { state, by, channel, reason, at, digest: cells.call()? }))
+}
+
+fn votes(conn: &Connection, id: Id) -> Kept<Vec<Vote>> {
+    let sql = "SELECT person, choice, channel, reason, at FROM vote WHERE request = ?1 \
+               ORDER BY place";
+    let mut statement = conn.prepare_cached(sql)?;
+    let mut rows = statement.query([id.as_bytes()])?;
+    let mut votes = Vec::new();
+    while let Some(row) = rows.next()? {
+        let mut cells = Cells::of(row);
+        let person = cells.next()?;
+        let choice = match cells.next::<String>()?.as_str() {
+            "approve" => Choice::Approve,
+            "deny" => Choice::Deny,
+            other => return Err(corrupt(format!("the vote `{other}`"))),
+        };
+        let (channel, reason) = (cells.next()?, cells.next()?);
+        votes.push(Vote { person, choice, channel, reason, at: cells.time()? });
+    }
+    Ok(votes)
+}
+
+/// How who asks is kept.
+pub(super) fn requester_kind(requester: &Requester) -> &'static str {
+    match requester {
+        Requester::Agent(_) => "agent",
+        Requester::Person(_) => "person",
+    }
+}
+
+fn requester(kind: &str, name: String) -> Kept<Requester> {
+    match kind {
+        "agent" => Ok(Requester::Agent(name)),
+        "person" => Ok(Requester::Person(name)),
+        other => Err(corrupt(format!("the requester `{other}`"))),
+    }
+}
+
+fn tier(word: &str) -> Kept<Tier> {
+    let tier = Tier::ALL.into_iter().find(|tier| tier.label() == word);
+    tier.ok_or_else(|| corrupt(format!("the tier `{word}`")))
+}
+
+/// A rung as it was kept.
+pub(super) fn rung(climbs: u32) -> Kept<Rung> {
+    Rung::after(climbs).ok_or_else(|| corrupt(format!("rung {climbs}")))
+}
+
+/// Texts that were kept as JSON.
+pub(super) fn texts(json: &str) -> Kept<Vec<String>> {
+    serde_json::from_str(json).map_err(|e| corrupt(format!("a list of texts: {e}")))
+}
+
+/// Texts to be kept as JSON.
+pub(super) fn texts_json(texts: &[String]) -> Kept<String> {
+    serde_json::to_string(texts).map_err(|e| crate::StoreError::Unfit(e.to_string()))
+}

@@ -1,0 +1,38 @@
+//! Migrations: each once, in order, in a transaction of its own.
+
+use rusqlite::{Connection, TransactionBehavior};
+
+use crate::error::OpenError;
+
+/// Marks the file as ours: `CSGN`.
+const APPLICATION: i64 = 0x4353_474E;
+
+/// Each takes the store from the form of its number to the next. None is ever changed.
+const MIGRATIONS: [&str; 1] = [include_str!("../../migrations/sqlite/0001_first.sql")];
+
+/// Brings the store to the newest form. A form newer than ours is left alone.
+pub(super) fn migrate(conn: &mut Connection) -> Result<(), OpenError> {
+    let known = i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX);
+    let found = number(conn, "user_version")?;
+    let application = number(conn, "application_id")?;
+    let tables: i64 = conn.query_row("SELECT count(*) FROM sqlite_schema", [], |r| r.get(0))?;
+    let fresh = (application, found, tables) == (0, 0, 0);
+    if !fresh && application != APPLICATION {
+        return Err(OpenError::NotOurs(format!("its mark is {application:#x}")));
+    }
+    if found > known {
+        return Err(OpenError::Newer { found, known });
+    }
+    for (form, sql) in (0..known).zip(MIGRATIONS).filter(|(form, _)| *form >= found) {
+        let step = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        step.execute_batch(sql)?;
+        step.pragma_update(None, "application_id", APPLICATION)?;
+        step.pragma_update(None, "user_version", form + 1)?;
+        step.commit()?;
+    }
+    Ok(())
+}
+
+fn number(conn: &Connection, pragma: &str) -> Result<i64, OpenError> {
+    Ok(conn.pragma_query_value(None, pragma, |row| row.get(0))?)
+}

@@ -1,0 +1,63 @@
+//! What the writer, the readers and the callers have in common.
+
+use std::sync::atomic::{AtomicBool, AtomicI64};
+use std::sync::{Mutex, PoisonError};
+
+use tokio::sync::{broadcast, oneshot};
+
+use super::options::Options;
+use super::passes::Passes;
+use crate::Kept;
+use crate::record::TreeHead;
+use crate::wake::{Happening, Waiting};
+
+/// Shared by all threads of a store.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub options: Options,
+    pub passes: Passes,
+    pub waiting: Waiting,
+    pub news: broadcast::Sender<Happening>,
+    pub newest: AtomicI64,
+    /// The newest commit failed.
+    pub failing: AtomicBool,
+    /// Nothing is taken any more.
+    pub closed: AtomicBool,
+    closing: Mutex<Option<oneshot::Sender<Kept<()>>>>,
+    head: Mutex<TreeHead>,
+}
+
+impl Shared {
+    pub fn new(options: Options, passes: Passes, newest: i64, head: TreeHead) -> Shared {
+        Shared {
+            options,
+            passes,
+            waiting: Waiting::default(),
+            news: broadcast::channel(4_096).0,
+            newest: AtomicI64::new(newest),
+            failing: AtomicBool::new(false),
+            closed: AtomicBool::new(false),
+            closing: Mutex::new(None),
+            head: Mutex::new(head),
+        }
+    }
+
+    /// Asks the writer to close.
+    pub fn close(&self, answer: oneshot::Sender<Kept<()>>) {
+        *self.closing.lock().unwrap_or_else(PoisonError::into_inner) = Some(answer);
+    }
+
+    /// Whether somebody wants it closed, and whom to tell.
+    pub fn closing(&self) -> Option<oneshot::Sender<Kept<()>>> {
+        self.closing.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// The tree as committed.
+    pub fn head(&self) -> TreeHead {
+        *self.head.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn set_head(&self, head: TreeHead) {
+        *self.head.lock().unwrap_or_else(PoisonError::into_inner) = head;
+    }
+}

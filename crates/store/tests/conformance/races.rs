@@ -1,0 +1,146 @@
+//! Whatever races, one wins and the others are told.
+
+use std::sync::Arc;
+
+use countersign_core::grant::{Grant, Shape};
+use countersign_core::ledger::entry::Kind;
+use countersign_core::request::{Change, Choice, Event, Requester, State};
+use countersign_core::time::Timestamp;
+use countersign_store::{Redeemed, Store, StoreError, Submitted};
+
+use crate::setup::*;
+
+pub async fn one_decision_whatever_races<P: Place>() {
+    let place = P::new();
+    let store = Arc::new(place.open());
+    let mut ids = Vec::new();
+    for _ in 0..60 {
+        ids.push(submit(&*store, asked(1)).await.request.id);
+    }
+    // Half of them race with their deadline as well.
+    place.clock().forward(299_999);
+    let mut tasks = Vec::new();
+    for racer in 0..16_usize {
+        let (store, ids) = (store.clone(), ids.clone());
+        tasks.push(tokio::spawn(async move {
+            let mut ends = Vec::new();
+            for id in ids {
+                let event = match racer % 4 {
+                    0 => says(&format!("p{racer}"), Choice::Approve),
+                    1 => says(&format!("p{racer}"), Choice::Deny),
+                    2 => Event::Cancel { by: Requester::Agent("coder".to_owned()) },
+                    _ => Event::Time,
+                };
+                match store.apply(id, event, note()).await {
+                    Ok(applied) => {
+                        if let Change::Ended(decision) = applied.change {
+                            ends.push((id, decision));
+                        }
+                    }
+                    Err(StoreError::Refused(_)) => {}
+                    Err(error) => panic!("{error}"),
+                }
+            }
+            ends
+        }));
+    }
+    place.clock().forward(1);
+    let mut ends = Vec::new();
+    for task in tasks {
+        ends.extend(task.await.unwrap());
+    }
+    ends.sort_by_key(|(id, _)| *id);
+    assert_eq!(ends.iter().map(|(id, _)| *id).collect::<Vec<_>>(), ids);
+    for (id, decision) in ends {
+        assert_eq!(store.ended(id).await.unwrap().request.decision, Some(decision));
+    }
+    let last = [Kind::Approve, Kind::Deny, Kind::Cancel, Kind::Expire];
+    let told = kinds(&*store).await.into_iter().filter(|kind| last.contains(kind));
+    assert_eq!(told.count(), 60);
+}
+
+pub async fn a_counted_grant_covers_as_often_as_it_says<P: Place>() {
+    let place = P::new();
+    let store = Arc::new(place.open());
+    let grant = Grant {
+        id: fresh_id(),
+        shape: Shape::Action { tool: "send_message".to_owned() },
+        agent: Some("coder".to_owned()),
+        session: None,
+        made_by: "ana".to_owned(),
+        made_at: Timestamp(START),
+        expires: None,
+        uses_left: Some(7),
+        revoked: None,
+    };
+    store.give(grant.clone(), note()).await.unwrap();
+    let tasks: Vec<_> = (0..40)
+        .map(|_| {
+            let (store, new) = (store.clone(), granted(grant.id));
+            tokio::spawn(async move { store.submit(new).await })
+        })
+        .collect();
+    let mut covered = 0;
+    for task in tasks {
+        match task.await.unwrap() {
+            Ok(Submitted::New(stored)) => {
+                assert_eq!(stored.request.state, State::Approved);
+                covered += 1;
+            }
+            Err(StoreError::GrantOver) => {}
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(covered, 7);
+    assert_eq!(store.grants(true).await.unwrap()[0].uses_left, Some(0));
+    assert!(store.grants(false).await.unwrap().is_empty());
+    assert_eq!(kinds(&*store).await.len(), 8);
+}
+
+pub async fn a_permit_is_used_once_whatever_races<P: Place>() {
+    let place = P::new();
+    let store = Arc::new(place.open());
+    for _ in 0..10 {
+        let id = approved(&*store, asked(1)).await.request.id;
+        let tasks: Vec<_> = (0..16)
+            .map(|_| {
+                let store = store.clone();
+                tokio::spawn(async move {
+                    store.redeem(id, "coder".to_owned(), call(1), note()).await.unwrap()
+                })
+            })
+            .collect();
+        let mut used = 0;
+        for task in tasks {
+            match task.await.unwrap() {
+                Redeemed::Now => used += 1,
+                Redeemed::Before(_) => {}
+                other => panic!("{other:?}"),
+            }
+        }
+        assert_eq!(used, 1);
+    }
+}
+
+pub async fn one_key_makes_one_request_whatever_races<P: Place>() {
+    let place = P::new();
+    let store = Arc::new(place.open());
+    let tasks: Vec<_> = (0..32)
+        .map(|_| {
+            let (store, mut new) = (store.clone(), asked(1));
+            new.idempotency = Some("k".to_owned());
+            tokio::spawn(async move {
+                match store.submit(new).await.unwrap() {
+                    Submitted::New(stored) | Submitted::Known(stored) => stored.request.id,
+                }
+            })
+        })
+        .collect();
+    let mut ids = Vec::new();
+    for task in tasks {
+        ids.push(task.await.unwrap());
+    }
+    ids.dedup();
+    assert_eq!(ids.len(), 1);
+    assert_eq!(kinds(&*store).await, [Kind::Ask]);
+}

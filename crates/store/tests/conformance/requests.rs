@@ -1,0 +1,239 @@
+//! The life of a request, seen from outside.
+
+use countersign_core::ledger::entry::Kind;
+use countersign_core::request::{
+    Change, Choice, Decider, Decision, Event, Refusal, Requester, Rung, Settled, State,
+};
+use countersign_core::time::Timestamp;
+use countersign_store::{Happening, News, Note, Query, Redeemed, Store, StoreError, Submitted};
+
+use crate::setup::*;
+
+pub async fn a_request_is_kept_with_entry_and_announcement<P: Place>() {
+    let place = P::new();
+    let store = place.open();
+    let mut watch = store.watch();
+    let new = asked(2);
+    let stored = submit(&store, new.clone()).await;
+    let id = stored.request.id;
+    assert_eq!(stored.request, new.request);
+    assert_eq!(store.request(id).await.unwrap().as_ref(), Some(&stored));
+    assert_eq!(store.pending().await.unwrap(), [stored]);
+    assert_eq!(watch.recv().await.unwrap(), Happening::Asked(id));
+    let first = store.apply(id, says("ana", Choice::Approve), note()).await.unwrap();
+    assert_eq!(first.change, Change::Counted { approvals: 1, needed: 2 });
+    assert_eq!(watch.recv().await.unwrap(), Happening::Voted(id));
+    let again = store.apply(id, says("ana", Choice::Approve), note()).await;
+    assert_eq!(again.unwrap_err(), StoreError::Refused(Refusal::AnsweredAlready));
+    place.clock().forward(60_000);
+    let climbed = store.apply(id, Event::Time, note()).await.unwrap();
+    assert_eq!(climbed.change, Change::Climbed(Rung::Next));
+    assert_eq!(store.apply(id, Event::Time, note()).await.unwrap().change, Change::Nothing);
+    let ended = store.apply(id, says("bob", Choice::Approve), note()).await.unwrap().stored;
+    assert_eq!(ended.permit_until, Some(Timestamp(START + 120_000)));
+    assert_eq!(store.request(id).await.unwrap(), Some(ended));
+    assert!(store.pending().await.unwrap().is_empty());
+    let outbox = store.outbox(9).await.unwrap();
+    let news: Vec<_> = outbox.iter().map(|out| out.news).collect();
+    assert_eq!(news, [News::Asked, News::Climbed(Rung::Next), News::Ended(State::Approved)]);
+    let told = [Kind::Ask, Kind::Vote, Kind::Climb, Kind::Approve];
+    assert_eq!(kinds(&store).await, told);
+    assert_eq!(store.story(id).await.unwrap().len(), 4);
+    let entries = verified(&store).await;
+    assert_eq!(entries[3].person.as_deref(), Some("bob"));
+    assert!(entries.iter().all(|entry| entry.facts.iter().any(|(name, _)| name == "points")));
+    let missing = store.apply(fresh_id(), Event::Time, note()).await;
+    assert_eq!(missing.unwrap_err(), StoreError::NotFound("request"));
+}
+
+pub async fn the_same_key_finds_the_same_request<P: Place>() {
+    let place = P::new();
+    let store = place.open();
+    let keyed = || {
+        let mut new = asked(1);
+        new.idempotency = Some("k-1".to_owned());
+        new
+    };
+    let first = submit(&store, keyed()).await;
+    match store.submit(keyed()).await.unwrap() {
+        Submitted::Known(known) => assert_eq!(known, first),
+        Submitted::New(new) => panic!("{new:?}"),
+    }
+    let mut other = keyed();
+    other.request.digest = call(2);
+    assert_eq!(store.submit(other).await.unwrap_err(), StoreError::KeyReused);
+    let mut foreign = keyed();
+    foreign.request.requester = Requester::Agent("other".to_owned());
+    submit(&store, foreign).await;
+    let mut twice = asked(1);
+    twice.request.id = first.request.id;
+    assert_eq!(store.submit(twice).await.unwrap_err(), StoreError::Exists("request"));
+    assert_eq!(kinds(&store).await, [Kind::Ask, Kind::Ask]);
+}
+
+pub async fn nobody_brings_an_answer_along<P: Place>() {
+    let place = P::new();
+    let store = place.open();
+    let settled = |by: Decider, state: State| {
+        let mut new = asked(1);
+        new.request = new.request.settled(Settled::Policy, Timestamp(START));
+        new.request.state = state;
+        let decision = new.request.decision.take().unwrap();
+        new.request.decision = Some(Decision { by, state, ..decision });
+        new
+    };
+    let people = Decider::People(vec!["eve".to_owned()]);
+    let mut forged = vec![
+        settled(people, State::Approved),
+        settled(Decider::Requester, State::Approved),
+        settled(Decider::Deadline, State::Expired),
+    ];
+    let mut bare = asked(1);
+    bare.request.state = State::Approved;
+    forged.push(bare);
+    for new in forged {
+        let answer = store.submit(new).await;
+        assert!(matches!(answer, Err(StoreError::Unfit(_))), "{answer:?}");
+    }
+    assert!(store.find(Query::default()).await.unwrap().requests.is_empty());
+    submit(&store, settled(Decider::Policy, State::Approved)).await;
+    assert_eq!(kinds(&store).await, [Kind::Pass]);
+}
+
+pub async fn an_edited_approval_keeps_its_arguments<P: Place>() {
+    let place = P::new();
+    let store = place.open();
+    let id = submit(&store, asked(1)).await.request.id;
+    let mut event = says("ana", Choice::Approve);
+    if let Event::Answer { edited, .. } = &mut event {
+        *edited = Some(call(9));
+    }
+    let without = store.apply(id, event.clone(), note()).await;
+    assert!(matches!(without, Err(StoreError::Unfit(_))), "{without:?}");
+    let with = Note { edited: Some(r#"{"to":"bo"}"#.to_owned()), ..note() };
+    let stored = store.apply(id, event, with).await.unwrap().stored;
+    assert_eq!(stored.edited.as_deref(), Some(r#"{"to":"bo"}"#));
+    assert_eq!(kinds(&store).await, [Kind::Ask, Kind::Edit, Kind::Approve]);
+    let old = store.redeem(id, "coder".to_owned(), call(1), note()).await.unwrap();
+    assert_eq!(old, Redeemed::AnotherCall);
+    let new = store.redeem(id, "coder".to_owned(), call(9), note()).await.unwrap();
+    assert_eq!(new, Redeemed::Now);
+}
+
+pub async fn people_find_requests_page_by_page<P: Place>() {
+    let place = P::new();
+    let store = place.open();
+    let group = fresh_id();
+    let mut ids = Vec::new();
+    for number in 0..7 {
+        let mut new = asked(1);
+        new.brief = format!("Message number {number}");
+        new.group = (number % 2 == 0).then_some(group);
+        ids.push(submit(&store, new).await.request.id);
+    }
+    ids.reverse();
+    let first = store.find(Query { limit: 4, ..Query::default() }).await.unwrap();
+    let second = Query { limit: 4, before: first.next, ..Query::default() };
+    let second = store.find(second).await.unwrap();
+    assert_eq!(second.next, None);
+    let pages = first.requests.iter().chain(&second.requests);
+    assert_eq!(pages.map(|stored| stored.request.id).collect::<Vec<_>>(), ids);
+    let count = async |query: Query| store.find(query).await.unwrap().requests.len();
+    assert_eq!(count(Query { group: Some(group), ..Query::default() }).await, 4);
+    let text = |text: &str| Query { text: Some(text.to_owned()), ..Query::default() };
+    assert_eq!(count(text("NUMBER 3")).await, 1);
+    assert_eq!(count(text(ids[0].to_string().get(4..).unwrap())).await, 1);
+    assert_eq!(count(text("%")).await, 0);
+    assert_eq!(count(Query { agent: Some("x".to_owned()), ..Query::default() }).await, 0);
+    assert_eq!(count(Query { state: Some(State::Denied), ..Query::default() }).await, 0);
+}
+
+pub async fn a_permit_is_used_once_in_time_by_its_agent_for_its_call<P: Place>() {
+    let place = P::new();
+    let store = place.open();
+    let use_it = async |id, agent: &str, byte| {
+        store.redeem(id, agent.to_owned(), call(byte), note()).await.unwrap()
+    };
+    let waits = submit(&store, asked(1)).await.request.id;
+    assert_eq!(use_it(waits, "coder", 1).await, Redeemed::NotApproved(State::Pending));
+    let id = approved(&store, asked(1)).await.request.id;
+    assert_eq!(use_it(id, "other", 1).await, Redeemed::AnotherAgent);
+    assert_eq!(use_it(id, "coder", 2).await, Redeemed::AnotherCall);
+    place.clock().settle(false);
+    let unsettled = store.redeem(id, "coder".to_owned(), call(1), note()).await;
+    assert_eq!(unsettled.unwrap_err(), StoreError::Refused(Refusal::ClockUnsettled));
+    place.clock().settle(true);
+    place.clock().forward(59_999);
+    assert_eq!(use_it(id, "coder", 1).await, Redeemed::Now);
+    assert_eq!(use_it(id, "coder", 1).await, Redeemed::Before(Timestamp(START + 59_999)));
+    let late = approved(&store, asked(1)).await.request.id;
+    place.clock().forward(60_000);
+    assert_eq!(use_it(late, "coder", 1).await, Redeemed::Late);
+}
+
+pub async fn the_first_word_about_an_outcome_counts<P: Place>() {
+    let place = P::new();
+    let store = place.open();
+    let waits = submit(&store, asked(1)).await.request.id;
+    let report = async |id, agent: &str, word: &str| {
+        store.outcome(id, agent.to_owned(), word.to_owned(), note()).await
+    };
+    assert!(matches!(report(waits, "coder", "1").await, Err(StoreError::Unfit(_))));
+    let id = approved(&store, asked(1)).await.request.id;
+    let foreign = report(id, "other", "1").await;
+    assert_eq!(foreign.unwrap_err(), StoreError::NotFound("request"));
+    for word in ["1", "2"] {
+        assert_eq!(report(id, "coder", word).await.unwrap().outcome.as_deref(), Some("1"));
+    }
+    let outcomes = kinds(&store).await.into_iter().filter(|kind| *kind == Kind::Outcome);
+    assert_eq!(outcomes.count(), 1);
+}
+
+pub async fn a_wait_ends_with_the_request_and_leaves_nothing<P: Place>() {
+    let place = P::new();
+    let store = std::sync::Arc::new(place.open());
+    let id = submit(&*store, asked(1)).await.request.id;
+    let waits = tokio::spawn({
+        let store = store.clone();
+        async move { store.ended(id).await }
+    });
+    // Somebody who goes away does not hold the others up.
+    let gone = tokio::time::timeout(std::time::Duration::from_millis(20), store.ended(id)).await;
+    assert!(gone.is_err());
+    let ended = store.apply(id, says("ana", Choice::Deny), note()).await.unwrap().stored;
+    assert_eq!(waits.await.unwrap().unwrap(), ended);
+    assert_eq!(store.ended(id).await.unwrap(), ended);
+    assert_eq!(store.ended(fresh_id()).await.unwrap_err(), StoreError::NotFound("request"));
+    let other = submit(&*store, asked(1)).await.request.id;
+    let waits = tokio::spawn({
+        let store = store.clone();
+        async move { store.ended(other).await }
+    });
+    tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    store.close().await.unwrap();
+    assert_eq!(waits.await.unwrap().unwrap_err(), StoreError::Closed);
+    assert_eq!(store.ended(other).await.unwrap_err(), StoreError::Closed);
+    assert_eq!(store.submit(asked(1)).await.unwrap_err(), StoreError::Closed);
+    assert_eq!(store.pass(pass_entry()).await.unwrap_err(), StoreError::Closed);
+    assert_eq!(store.close().await.unwrap_err(), StoreError::Closed);
+}
+
+pub async fn everything_is_there_after_opening_again<P: Place>() {
+    let place = P::new();
+    let store = place.open();
+    let id = submit(&store, asked(3)).await.request.id;
+    store.apply(id, says("ana", Choice::Approve), note()).await.unwrap();
+    place.clock().forward(61_000);
+    store.apply(id, Event::Time, note()).await.unwrap();
+    let over = approved(&store, asked(1)).await;
+    let before = (store.pending().await.unwrap(), store.outbox(99).await.unwrap());
+    let head = store.tree_head().await.unwrap();
+    drop(store);
+    let store = place.open();
+    let after = (store.pending().await.unwrap(), store.outbox(99).await.unwrap());
+    assert_eq!(before, after);
+    assert_eq!((after.0[0].request.rung, after.0[0].request.votes.len()), (Rung::Next, 1));
+    assert_eq!(store.request(over.request.id).await.unwrap(), Some(over));
+    assert_eq!(store.tree_head().await.unwrap(), head);
+    verified(&store).await;
+}

@@ -1,0 +1,172 @@
+//! Grants, crises, people, agents, logins, announcements.
+
+use countersign_core::canon::Digest;
+use countersign_core::grant::{Grant, Shape};
+use countersign_core::ledger::entry::Kind;
+use countersign_core::request::Refusal;
+use countersign_core::tier::Tier;
+use countersign_core::time::Timestamp;
+use countersign_store::{
+    Agent, Attempt, AttemptResult, Crisis, Login, Person, Role, Store, StoreError,
+};
+
+use crate::setup::*;
+
+fn grant(shape: Shape) -> Grant {
+    Grant {
+        id: fresh_id(),
+        shape,
+        agent: None,
+        session: Some("s-1".to_owned()),
+        made_by: "ana".to_owned(),
+        made_at: Timestamp(START),
+        expires: Some(Timestamp(START + 1_000)),
+        uses_left: None,
+        revoked: None,
+    }
+}
+
+pub async fn grants_live_until_they_are_over<P: Place>() {
+    let place = P::new();
+    let store = place.open();
+    let tool = || "send_email".to_owned();
+    let shapes = [
+        Shape::Exact { digest: call(3) },
+        Shape::Action { tool: tool() },
+        Shape::Targets { tool: tool(), targets: vec!["a@x".to_owned(), "b\"y".to_owned()] },
+        Shape::ToSelf { tool: tool() },
+    ];
+    let mut given: Vec<Grant> = shapes.into_iter().map(grant).collect();
+    for grant in &given {
+        store.give(grant.clone(), note()).await.unwrap();
+    }
+    given.reverse();
+    assert_eq!(store.grants(false).await.unwrap(), given);
+    let again = store.give(given[0].clone(), note()).await;
+    assert_eq!(again.unwrap_err(), StoreError::Exists("grant"));
+    submit(&store, granted(given[0].id)).await;
+    let mut critical = granted(given[0].id);
+    critical.request.tier = Tier::Critical;
+    let mut crisis = granted(given[0].id);
+    crisis.request.crisis = true;
+    let mut elsewhere = granted(given[0].id);
+    elsewhere.session = "s-2".to_owned();
+    for new in [critical, crisis, elsewhere, granted(fresh_id())] {
+        assert_eq!(store.submit(new).await.unwrap_err(), StoreError::GrantOver);
+    }
+    place.clock().settle(false);
+    let unsettled = store.submit(granted(given[0].id)).await.unwrap_err();
+    assert_eq!(unsettled, StoreError::Refused(Refusal::ClockUnsettled));
+    place.clock().settle(true);
+    let ana = || "ana".to_owned();
+    assert!(store.revoke_grant(given[1].id, ana(), note()).await.unwrap());
+    assert!(!store.revoke_grant(given[1].id, ana(), note()).await.unwrap());
+    let revoked = store.submit(granted(given[1].id)).await;
+    assert_eq!(revoked.unwrap_err(), StoreError::GrantOver);
+    place.clock().forward(1_000);
+    let expired = store.submit(granted(given[0].id)).await;
+    assert_eq!(expired.unwrap_err(), StoreError::GrantOver);
+    assert!(store.grants(false).await.unwrap().is_empty());
+    assert_eq!(store.grants(true).await.unwrap().len(), 4);
+}
+
+pub async fn a_crisis_only_gets_graver_until_a_person_lifts_it<P: Place>() {
+    let place = P::new();
+    let store = place.open();
+    let crisis = |level, imminent, since| Crisis {
+        agent: "coder".to_owned(),
+        session: "s-1".to_owned(),
+        level,
+        imminent,
+        since: Timestamp(since),
+    };
+    assert!(store.begin_crisis(crisis(7, false, 1), note()).await.is_err());
+    for (level, imminent, since) in [(3, true, 50), (2, false, 60)] {
+        store.begin_crisis(crisis(level, imminent, since), note()).await.unwrap();
+    }
+    assert_eq!(store.crises().await.unwrap(), [crisis(3, true, 50)]);
+    let lift = async || {
+        let (agent, session) = ("coder".to_owned(), "s-1".to_owned());
+        store.lift_crisis(agent, session, "ana".to_owned(), note()).await.unwrap()
+    };
+    assert!(lift().await);
+    assert!(!lift().await);
+    assert!(store.crises().await.unwrap().is_empty());
+    let told = [Kind::CrisisBegin, Kind::CrisisBegin, Kind::CrisisLift];
+    assert_eq!(kinds(&store).await, told);
+}
+
+pub async fn people_agents_and_logins<P: Place>() {
+    let place = P::new();
+    let store = place.open();
+    let mut ana = Person {
+        name: "ana".to_owned(),
+        role: Role::Administrator,
+        passphrase: "$argon2id$x".to_owned(),
+        added: Timestamp(START),
+        revoked: None,
+    };
+    let login = |byte| Login {
+        secret: Digest::from_bytes([byte; 32]),
+        person: "ana".to_owned(),
+        channel: "web".to_owned(),
+        made: Timestamp(START),
+        expires: Timestamp(START + 1_000),
+        ended: None,
+    };
+    let early = store.keep_login(login(1), note()).await;
+    assert_eq!(early.unwrap_err(), StoreError::NotFound("person"));
+    store.keep_person(ana.clone(), note()).await.unwrap();
+    for byte in [1, 2, 3] {
+        store.keep_login(login(byte), note()).await.unwrap();
+    }
+    let ended = Login { ended: Some(Timestamp(START)), ..login(2) };
+    store.keep_login(ended, note()).await.unwrap();
+    // An end is an end: keeping it again does not open it.
+    store.keep_login(login(2), note()).await.unwrap();
+    assert_eq!(store.logins().await.unwrap(), [login(1), login(3)]);
+    ana.revoked = Some(Timestamp(START));
+    store.keep_person(ana.clone(), note()).await.unwrap();
+    assert!(store.logins().await.unwrap().is_empty());
+    assert!(store.keep_login(login(4), note()).await.is_err());
+    assert_eq!(store.people().await.unwrap(), [ana]);
+    let agent = Agent {
+        name: "coder".to_owned(),
+        token: Some(Digest::of(b"token")),
+        uid: Some(1_000),
+        own_addresses: vec!["ana@example.org".to_owned()],
+        added: Timestamp(START),
+        expires: Some(Timestamp(START + 5)),
+        revoked: None,
+    };
+    store.keep_agent(agent.clone(), note()).await.unwrap();
+    let thief = Agent { name: "thief".to_owned(), ..agent.clone() };
+    assert!(store.keep_agent(thief, note()).await.is_err(), "one token, two agents");
+    assert_eq!(store.agents().await.unwrap(), [agent]);
+    verified(&store).await;
+}
+
+pub async fn announcements_are_tried_until_done<P: Place>() {
+    let place = P::new();
+    let store = place.open();
+    let id = submit(&store, asked(1)).await.request.id;
+    let seq = store.outbox(5).await.unwrap()[0].seq;
+    let tried = async |seq, channel: &str, result, done| {
+        let attempt = Attempt { seq, channel: channel.to_owned(), result, done };
+        store.attempted(attempt, note()).await
+    };
+    let again = AttemptResult::Again("429".to_owned(), Timestamp(START + 9));
+    for _ in 0..2 {
+        tried(seq, "telegram", again.clone(), false).await.unwrap();
+    }
+    let open = store.outbox(5).await.unwrap();
+    assert_eq!((open[0].tried[0].attempts, &open[0].tried[0].result), (2, &again));
+    tried(seq, "telegram", AttemptResult::Failed("gone".to_owned()), false).await.unwrap();
+    tried(seq, "web", AttemptResult::Arrived("m-1".to_owned()), true).await.unwrap();
+    assert!(store.outbox(5).await.unwrap().is_empty());
+    let went = store.deliveries(id).await.unwrap();
+    assert_eq!(went.iter().map(|d| d.attempts).collect::<Vec<_>>(), [3, 1]);
+    assert_eq!(kinds(&store).await, [Kind::Ask, Kind::NotifyFailed, Kind::Notified]);
+    let unknown = tried(99, "web", again, true).await;
+    assert_eq!(unknown.unwrap_err(), StoreError::NotFound("announcement"));
+}
