@@ -111,7 +111,7 @@ async fn agents_check(State(api): State<Api>, request: Request, next: Next) -> R
     if !ours || is_a_page(request.headers()) {
         return misdirected().into_response();
     }
-    guarded(next.run(request).await)
+    answered(&api, "agents", request, next).await
 }
 
 async fn people_check(State(api): State<Api>, request: Request, next: Next) -> Response {
@@ -119,7 +119,14 @@ async fn people_check(State(api): State<Api>, request: Request, next: Next) -> R
     if !ours || !api.people_names.origin_is_ours(request.headers()) {
         return misdirected().into_response();
     }
-    guarded(next.run(request).await)
+    answered(&api, "people", request, next).await
+}
+
+async fn answered(api: &Api, door: &'static str, request: Request, next: Next) -> Response {
+    let path = request.uri().path().to_owned();
+    let response = next.run(request).await;
+    api.gate.metrics().answered(door, &path, response.status().as_u16());
+    guarded(response)
 }
 
 fn misdirected() -> Problem {

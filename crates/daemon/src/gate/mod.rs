@@ -31,6 +31,7 @@ use countersign_store::{Stored, Submitted};
 use crate::chance;
 use crate::clock::DaemonClock;
 use crate::config::Rules;
+use crate::metrics::Metrics;
 
 pub use answer::{Answer, Held, Passed};
 pub use crisis::Crises;
@@ -73,6 +74,7 @@ pub struct Gate {
     crises: Crises,
     grants: Grants,
     flood: FloodGate,
+    metrics: Metrics,
 }
 
 impl Gate {
@@ -86,7 +88,7 @@ impl Gate {
         let grants = Grants::new(store.grants(false).await?, rules.whitelist.as_deref());
         let flood = FloodGate::new(store.pending().await?);
         let rules = RwLock::new(Arc::new(rules));
-        Ok(Gate { store, clock, rules, crises, grants, flood })
+        Ok(Gate { store, clock, rules, crises, grants, flood, metrics: Metrics::default() })
     }
 
     /// The rules in force.
@@ -122,9 +124,26 @@ impl Gate {
     }
 
     /// The one path: from a question to an answer, or to a request that waits for one.
-    pub async fn submit(&self, mut asks: Question<'_>, caller: &Caller) -> Result<Answer, Held> {
+    pub async fn submit(&self, asks: Question<'_>, caller: &Caller) -> Result<Answer, Held> {
+        let answer = self.answer(asks, caller).await;
+        match &answer {
+            Err(held) => {
+                self.metrics.held(held);
+                tracing::debug!(agent = caller.agent, %held, "a call is held");
+            }
+            Ok(Answer::Kept(stored)) => {
+                let (request, state) = (stored.request.id, stored.request.state.label());
+                tracing::debug!(agent = caller.agent, %request, state, "a call is kept");
+            }
+            Ok(Answer::Passed(_)) => tracing::trace!(agent = caller.agent, "a call passed"),
+        }
+        answer
+    }
+
+    async fn answer(&self, mut asks: Question<'_>, caller: &Caller) -> Result<Answer, Held> {
         let rules = self.rules();
         let (seen, goes) = self.judge(&rules, &mut asks.call, caller);
+        self.metrics.call(&goes, seen.tier, &caller.agent, self.clock.now().at);
         let digest = digest(&asks.call, asks.raw);
         let needs_row = asks.permit || asks.key.is_some();
         match goes {
@@ -152,7 +171,10 @@ impl Gate {
         entry.session = asks.call.session.clone().map(|session| session.into_owned().into());
         entry.digest = Some(digest.canonical);
         entry.facts = answer::pass_facts(&seen, why);
+        let from = self.clock.now().at;
         self.store.pass(entry).await?;
+        let agent = asks.call.agent.as_deref().unwrap_or_default();
+        self.metrics.passed(&seen.tool, agent, seen.tier, from, self.clock.now().at);
         Ok(Answer::Passed(Box::new(Passed { assessment: seen, digest, why })))
     }
 
@@ -224,7 +246,8 @@ impl Gate {
         };
         let new = NewRequest {
             request,
-            tool: seen.tool.clone(),
+            // As on the card: a tool's name can hold a secret, too.
+            tool: card.tool.clone(),
             session: asks.call.session.as_deref().unwrap_or_default().to_owned(),
             brief: card.brief.clone(),
             card: serde_json::to_string(&card).map_err(|_| Held::Unwritable)?,
@@ -234,8 +257,14 @@ impl Gate {
             permit_for: rules.permit_for,
             note: Note { policy: rules.hash, facts: Some(answer::facts(seen)), edited: None },
         };
-        match self.store.submit(new).await? {
+        let started = std::time::Instant::now();
+        let submitted = self.store.submit(new).await?;
+        self.metrics.wrote(started.elapsed());
+        match submitted {
             Submitted::New(stored) => {
+                if stored.request.state.has_ended() {
+                    self.metrics.ended(&stored);
+                }
                 if !stored.request.state.has_ended() {
                     self.flood.opened(&stored);
                 }
@@ -290,6 +319,7 @@ impl Gate {
 
     fn ended(&self, stored: &Stored) {
         if stored.request.state.has_ended() {
+            self.metrics.ended(stored);
             let denied = stored.request.state == State::Denied;
             self.flood.ended(&self.rules().flood, stored, denied, self.clock.now().at);
         }
@@ -298,6 +328,11 @@ impl Gate {
     /// How many requests wait for a person.
     pub fn open_requests(&self) -> usize {
         self.flood.open()
+    }
+
+    /// What is counted.
+    pub fn metrics(&self) -> &Metrics {
+        &self.metrics
     }
 
     /// The store.
