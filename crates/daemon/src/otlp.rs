@@ -154,8 +154,11 @@ mod tests {
         let work = tokio::spawn(work);
         let collecting = tokio::task::spawn_blocking(move || {
             let (mut stream, _) = collector.accept().unwrap();
-            let mut got = vec![0; 4096];
-            let n = stream.read(&mut got).unwrap();
+            let mut got = vec![0; 8192];
+            let mut n = 0;
+            while n < got.len() {
+                n += stream.read(&mut got[n..]).unwrap();
+            }
             stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n").unwrap();
             String::from_utf8_lossy(&got[..n]).into_owned()
         });
@@ -163,7 +166,7 @@ mod tests {
         work.await.unwrap();
         assert!(got.starts_with("POST /v1/traces HTTP/1.1\r\n"), "{got}");
         assert!(got.contains("gen_ai.tool.name") && got.contains("execute_tool run"), "{got}");
-        assert!(got.contains("1700000001500000000"), "{got}");
+        assert!(got.contains("\"1700000001500000000\""), "{got}");
         assert!(!got.contains(&secret));
     }
 }

@@ -53,6 +53,8 @@ pub(crate) async fn trial() -> Trial {
 
 pub(crate) async fn trial_on(text: &str, options: Options) -> Trial {
     let folder = tempfile::tempdir().unwrap();
+    let private = std::os::unix::fs::PermissionsExt::from_mode(0o700);
+    std::fs::set_permissions(folder.path(), private).unwrap();
     let at = |name: &str| folder.path().join(name);
     let paths = Paths { config: at("c"), state: folder.path().into(), runtime: at("r") };
     let config = Config::read(text, &paths).unwrap();
