@@ -153,7 +153,7 @@ async fn agents_check(State(api): State<Api>, mut request: Request, next: Next) 
     }
     // Cookies are for people's browsers, and those have no business here.
     request.headers_mut().remove(header::COOKIE);
-    guarded(next.run(request).await)
+    answered(&api, "agents", request, next).await
 }
 
 async fn people_check(State(api): State<Api>, request: Request, next: Next) -> Response {
@@ -167,7 +167,14 @@ async fn people_check(State(api): State<Api>, request: Request, next: Next) -> R
     {
         return guarded(problem.into_response());
     }
-    guarded(next.run(request).await)
+    answered(&api, "people", request, next).await
+}
+
+async fn answered(api: &Api, door: &'static str, request: Request, next: Next) -> Response {
+    let path = request.uri().path().to_owned();
+    let response = next.run(request).await;
+    api.gate.metrics().answered(door, &path, response.status().as_u16());
+    guarded(response)
 }
 
 fn misdirected() -> Problem {

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use countersign_core::assess::Assessment;
 use countersign_core::canon::CallDigest;
 use countersign_core::json::Value;
+use countersign_core::redact::redact_text;
 use countersign_core::route::Pass;
 use countersign_core::time::Timestamp;
 use countersign_store::{StoreError, Stored};
@@ -78,7 +79,7 @@ pub fn pass_facts(seen: &Assessment, why: Pass) -> Vec<(Cow<'static, str>, Value
     let text = |text: &str| Value::String(Cow::Owned(text.to_owned()));
     let mut facts = vec![
         (Cow::Borrowed("tier"), text(seen.tier.label())),
-        (Cow::Borrowed("tool"), text(&seen.tool)),
+        (Cow::Borrowed("tool"), text(&redact_text(&seen.tool).text)),
     ];
     if why == Pass::Watching {
         facts.push((Cow::Borrowed("would_ask"), Value::Bool(true)));
@@ -93,7 +94,7 @@ pub fn facts(seen: &Assessment) -> String {
         "tier": seen.tier.label(),
         "points": seen.points,
         "confidence": seen.confidence,
-        "tool": seen.tool,
+        "tool": redact_text(&seen.tool).text,
         "reasons": codes,
     });
     facts.to_string()

@@ -24,7 +24,7 @@ use countersign_core::context::Environment;
 use countersign_core::grant::Asked;
 use countersign_core::id::Id;
 use countersign_core::ledger::entry::{Entry, Kind};
-use countersign_core::request::{Event, Request, Requester, Settled, Terms};
+use countersign_core::request::{Change, Event, Request, Requester, Settled, Terms};
 use countersign_core::route::{Pass, Route, Standing, route};
 use countersign_core::time::{Clock, Span};
 use countersign_store::{Applied, Backend, NewRequest, Note, Redeemed, Store, StoreError};
@@ -33,6 +33,7 @@ use countersign_store::{Stored, Submitted};
 use crate::chance;
 use crate::clock::DaemonClock;
 use crate::config::Rules;
+use crate::metrics::Metrics;
 
 use flood::Place;
 
@@ -77,6 +78,7 @@ pub struct Gate {
     crises: Crises,
     grants: Grants,
     flood: FloodGate,
+    metrics: Metrics,
 }
 
 impl Gate {
@@ -92,7 +94,7 @@ impl Gate {
         grants.read_whitelist(&store, file, rules.hash, now).await?;
         let flood = FloodGate::new(&store.pending().await?);
         let rules = RwLock::new(Arc::new(rules));
-        Ok(Gate { store, clock, rules, crises, grants, flood })
+        Ok(Gate { store, clock, rules, crises, grants, flood, metrics: Metrics::default() })
     }
 
     /// The rules in force.
@@ -129,9 +131,26 @@ impl Gate {
     }
 
     /// The one path: from a question to an answer, or to a request that waits for one.
-    pub async fn submit(&self, mut asks: Question<'_>, caller: &Caller) -> Result<Answer, Held> {
+    pub async fn submit(&self, asks: Question<'_>, caller: &Caller) -> Result<Answer, Held> {
+        let answer = self.answer(asks, caller).await;
+        match &answer {
+            Err(held) => {
+                self.metrics.held(held);
+                tracing::debug!(agent = caller.agent, %held, "a call is held");
+            }
+            Ok(Answer::Kept(stored)) => {
+                let (request, state) = (stored.request.id, stored.request.state.label());
+                tracing::debug!(agent = caller.agent, %request, state, "a call is kept");
+            }
+            Ok(Answer::Passed(_)) => tracing::trace!(agent = caller.agent, "a call passed"),
+        }
+        answer
+    }
+
+    async fn answer(&self, mut asks: Question<'_>, caller: &Caller) -> Result<Answer, Held> {
         let rules = self.rules();
         let (seen, goes) = self.judge(&rules, &mut asks.call, caller);
+        self.metrics.call(&goes, seen.tier, &caller.agent, self.clock.now().at);
         let digest = digest(&asks.call, asks.raw);
         let needs_row = asks.permit || asks.key.is_some();
         match goes {
@@ -180,7 +199,10 @@ impl Gate {
         entry.session = asks.call.session.clone().map(|session| session.into_owned().into());
         entry.digest = Some(digest.canonical);
         entry.facts = answer::pass_facts(&seen, why);
+        let from = self.clock.now().at;
         self.store.pass(entry).await?;
+        let agent = asks.call.agent.as_deref().unwrap_or_default();
+        self.metrics.passed(&seen.tool, agent, seen.tier, from, self.clock.now().at);
         Ok(Answer::Passed(Box::new(Passed { assessment: seen, digest, why })))
     }
 
@@ -277,7 +299,8 @@ impl Gate {
         let detail = if crisis { answer::without_words(&asks.detail) } else { asks.detail.clone() };
         let new = NewRequest {
             request,
-            tool: seen.tool.clone(),
+            // As on the card: a tool's name can hold a secret, too.
+            tool: card.tool.clone(),
             session: asks.call.session.as_deref().unwrap_or_default().to_owned(),
             brief: card.brief.clone(),
             card: written(&card)?,
@@ -288,9 +311,14 @@ impl Gate {
             permit_for: rules.permit_for,
             note: Note { policy: rules.hash, facts: Some(answer::facts(seen)), edited: None },
         };
-        match self.store.submit(new).await {
+        let started = std::time::Instant::now();
+        let submitted = self.store.submit(new).await;
+        self.metrics.wrote(started.elapsed());
+        match submitted {
             Ok(Submitted::New(stored)) => {
-                if !stored.request.state.has_ended() {
+                if stored.request.state.has_ended() {
+                    self.metrics.ended(&stored);
+                } else {
                     self.opened(&stored).await;
                 }
                 Ok(Answer::Kept(Box::new(stored)))
@@ -319,6 +347,9 @@ impl Gate {
         let applied = self.store.apply(id, event, note).await?;
         let state = applied.stored.request.state;
         if state.has_ended() {
+            if matches!(applied.change, Change::Ended(_)) {
+                self.metrics.ended(&applied.stored);
+            }
             self.has_ended(id, state).await;
         }
         Ok(applied)
@@ -355,6 +386,11 @@ impl Gate {
     /// How many requests wait for a person.
     pub fn open_requests(&self) -> usize {
         self.flood.open()
+    }
+
+    /// What is counted.
+    pub fn metrics(&self) -> &Metrics {
+        &self.metrics
     }
 
     /// The store.
