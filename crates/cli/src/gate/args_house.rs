@@ -136,7 +136,7 @@ pub enum LedgerWhat {
     },
     /// All entries for other programs: jsonl, csv or ocsf.
     Export {
-        /// jsonl (can be verified), csv (spreadsheets) or ocsf (security tools).
+        /// jsonl (can be verified), csv or ocsf (for security tools).
         #[arg(long, default_value = "jsonl")]
         format: String,
         /// From this one on.

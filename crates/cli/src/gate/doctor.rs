@@ -176,7 +176,7 @@ fn keeping(config: &Config, paths: &Paths, checks: &mut Vec<Check>) {
     {
         checks.push(Check::bad(
             "The clock stands behind what is written down: nothing is approved.",
-            "set the clock right, or start with --accept-clock if it is right",
+            "set the clock right; what was written with a wrong one must pass first",
         ));
     }
 }

@@ -29,7 +29,7 @@ pub fn run(args: &args::Serve) -> Result<ExitCode, Failure> {
     log::start(&config.log, args.log.as_deref())?;
     keep_memory_private();
     if args.accept_clock {
-        tracing::warn!("--accept-clock: this version goes by the store's times all the same");
+        tracing::warn!("--accept-clock has no effect yet: the store's times hold");
     }
     let runtime = runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {

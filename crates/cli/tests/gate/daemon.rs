@@ -5,6 +5,8 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use countersign_client::{Door, People};
+
 use super::stand_in::{countersign, stderr, stdout};
 
 /// A daemon in a folder of its own.
@@ -38,6 +40,36 @@ impl Daemon {
 
     fn run(&self, args: &[&str]) -> Output {
         self.command(args).output().unwrap()
+    }
+
+    /// The owner's token, by the passphrase of the first start.
+    fn token(&self) -> String {
+        let door = Door::parse(&self.address("people")).unwrap();
+        let passphrase = self.line["passphrase"].as_str().unwrap();
+        People::login(&door, "owner", passphrase).unwrap().token
+    }
+
+    /// Starts to ask about a command.
+    fn ask(&self, command: &str) -> Child {
+        let mut asker = self.command(&["ask", "--command", command, "--timeout", "60"]);
+        asker.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    }
+
+    /// The two words of the only request that waits.
+    fn words(&self, token: &str) -> String {
+        let end = Instant::now() + Duration::from_secs(20);
+        while Instant::now() < end {
+            let output =
+                self.command(&["pending", "--json"]).env("COUNTERSIGN_TOKEN", token).output();
+            let output = output.unwrap();
+            let page: serde_json::Value = serde_json::from_slice(&output.stdout)
+                .unwrap_or_else(|e| panic!("{e}: {}", stderr(&output)));
+            if let Some(words) = page["requests"][0]["phrase"].as_str() {
+                return words.to_owned();
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        panic!("nothing waits");
     }
 
     fn signal(&self, name: &str) {
@@ -168,4 +200,90 @@ fn the_store_s_own_file_can_be_verified() {
     let output = countersign().args(["ledger", "verify", "--store", &store]).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}{}", stdout(&output), stderr(&output));
     assert!(stdout(&output).contains("entries, each whole"), "{}", stdout(&output));
+}
+
+#[test]
+fn a_person_answers_and_the_agent_hears_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let daemon = Daemon::start(&folder.path().join("state"));
+    let token = daemon.token();
+    let person =
+        |args: &[&str]| daemon.command(args).env("COUNTERSIGN_TOKEN", &token).output().unwrap();
+    let asker = daemon.ask("rm -rf /srv/build");
+    let words = daemon.words(&token);
+    let shown = stdout(&person(&["show", &words]));
+    assert!(shown.contains("rm -rf /srv/build") && shown.contains("waits; denied in"), "{shown}");
+    let output = person(&["approve", &words, "--yes"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let heard = asker.wait_with_output().unwrap();
+    assert_eq!(stdout(&heard), "approved by owner\n", "{}", stderr(&heard));
+    assert_eq!(heard.status.code(), Some(0));
+    let asker = daemon.ask("rm -rf /srv/other");
+    let words = daemon.words(&token);
+    let output = person(&["deny", &words, "--reason", "not today"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let heard = asker.wait_with_output().unwrap();
+    assert_eq!(stdout(&heard), "denied by owner: not today\n", "{}", stderr(&heard));
+    assert_eq!(heard.status.code(), Some(1));
+    let history = stdout(&person(&["history"]));
+    assert_eq!(history.lines().count(), 2, "{history}");
+    let late = person(&["approve", &words, "--yes"]);
+    assert_eq!(late.status.code(), Some(2), "{}", stdout(&late));
+}
+
+#[test]
+fn house_is_kept_with_a_person_s_token() {
+    let folder = tempfile::tempdir().unwrap();
+    let daemon = Daemon::start(&folder.path().join("state"));
+    let token = daemon.token();
+    let person = |args: &[&str]| {
+        let output = daemon.command(args).env("COUNTERSIGN_TOKEN", &token).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{args:?}: {}", stderr(&output));
+        stdout(&output)
+    };
+    assert!(person(&["people", "add", "ana"]).lines().next().unwrap().len() > 20);
+    assert!(person(&["people", "list"]).contains("ana"));
+    person(&["people", "revoke", "ana"]);
+    assert!(person(&["agents", "add", "bot", "--days", "9"]).starts_with("csa_"));
+    assert!(person(&["agents", "list"]).contains("bot"));
+    person(&["agents", "revoke", "bot"]);
+    let given = person(&["grants", "give", "write_file", "--minutes", "5"]);
+    let id = given.trim().trim_start_matches("Given: ").to_owned();
+    assert!(person(&["grants", "list"]).contains("write_file below HIGH"));
+    person(&["grants", "revoke", &id]);
+    assert!(person(&["crises", "list"]).contains("No session"));
+}
+
+#[test]
+fn the_passphrase_is_typed_unseen_and_a_bare_enter_is_no() {
+    let folder = tempfile::tempdir().unwrap();
+    let daemon = Daemon::start(&folder.path().join("state"));
+    let asker = daemon.ask("rm -rf /srv/build");
+    let token = daemon.token();
+    let words = daemon.words(&token);
+    let passphrase = daemon.line["passphrase"].as_str().unwrap();
+    let typed = |answer: &str| {
+        let binary = env!("CARGO_BIN_EXE_countersign");
+        // A terminal of its own; what is typed waits until it is asked for.
+        let script = format!(
+            "(sleep 2; echo '{passphrase}'; sleep 4; echo '{answer}'; sleep 3) | \
+             script -qec '{binary} approve {words}' /dev/null"
+        );
+        let output = Command::new("sh")
+            .args(["-c", &script])
+            .env("COUNTERSIGN_PEOPLE", daemon.address("people"))
+            .env("NO_COLOR", "1")
+            .env_remove("COUNTERSIGN_TOKEN")
+            .output()
+            .unwrap();
+        stdout(&output)
+    };
+    let screen = typed("");
+    assert!(screen.contains("Passphrase of owner") && screen.contains("[y/N]"), "{screen}");
+    assert!(screen.contains("Nothing was approved."), "{screen}");
+    let after = screen.split("Passphrase of owner").nth(1).unwrap();
+    assert!(!after.contains(passphrase), "the passphrase was echoed: {screen}");
+    let screen = typed("y");
+    assert!(screen.contains("approved by owner"), "{screen}");
+    assert_eq!(asker.wait_with_output().unwrap().status.code(), Some(0));
 }
