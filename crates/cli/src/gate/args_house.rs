@@ -175,7 +175,7 @@ pub enum PermitWhat {
     Verify {
         /// The permit's file; `-` is standard input.
         file: String,
-        /// The signer's keys: a file, or http://ADDR/.well-known/jwks.json.
+        /// The signer's keys: a file, or `http://ADDR/.well-known/jwks.json`.
         #[arg(long, value_name = "FILE|URL")]
         jwks: String,
         /// The call that is about to run: JSON or `@file`.

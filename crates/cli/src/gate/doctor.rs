@@ -66,9 +66,10 @@ pub fn run(args: &args_house::Doctor) -> Result<ExitCode, Failure> {
             return tell(None, &checks, args.json);
         }
     };
-    checks.push(Check::ok(match paths.config.exists() {
-        true => format!("The configuration {} is fine.", paths.config.display()),
-        false => "There is no configuration: the defaults hold.".to_owned(),
+    checks.push(Check::ok(if paths.config.exists() {
+        format!("The configuration {} is fine.", paths.config.display())
+    } else {
+        "There is no configuration: the defaults hold.".to_owned()
     }));
     let named = |given: &Option<String>, address| match given {
         Some(text) => Ok(Door::parse(text)?),

@@ -2,9 +2,9 @@
 
 use std::process::ExitCode;
 
+use countersign_client::Time;
 use countersign_client::export::{CSV_HEAD, Format};
 use countersign_client::verify::signed_checkpoint;
-use countersign_client::{LedgerKey, Time};
 use countersign_core::ledger::checkpoint::Checkpoint;
 use countersign_core::ledger::entry::Entry;
 use countersign_core::ledger::merkle::{leaf_hash, verify_inclusion};
@@ -186,13 +186,8 @@ fn own_checkpoint(
 fn prove(index: u64, key: Option<&str>, person: &Person) -> Result<ExitCode, Failure> {
     let source = Source::Daemon(Box::new(Session::open(person)?));
     let Source::Daemon(session) = &source else { return Ok(ExitCode::FAILURE) };
-    let key = match key.map(key_text).transpose()? {
-        Some(key) => key,
-        None => {
-            let LedgerKey { vkey, .. } = session.ledger_key()?;
-            vkey
-        }
-    };
+    let key = key.map(key_text).transpose()?;
+    let key = key.map_or_else(|| session.ledger_key().map(|own| own.vkey), Ok)?;
     let checkpoint = match own_checkpoint(&source, &key)? {
         Some(Ok(checkpoint)) => checkpoint,
         Some(Err(why)) => return broken(&why, person.json),

@@ -115,13 +115,12 @@ pub fn card_of(request: &Request) -> Option<Card> {
 pub fn print(out: &mut dyn Write, request: &Request, style: Style) -> io::Result<()> {
     let paint = style.paint;
     writeln!(out, "{}\n", paint.strong(page::brief(request)))?;
-    match card_of(request) {
-        Some(card) => card::print_stored(out, &card, style)?,
-        None => {
-            let tier = page::safe(&request.tier, 12);
-            writeln!(out, "{tier}  {}\n", page::safe(&request.tool, 80))?;
-            writeln!(out, "  The call itself cannot be shown here.")?;
-        }
+    if let Some(card) = card_of(request) {
+        card::print_stored(out, &card, style)?;
+    } else {
+        let tier = page::safe(&request.tier, 12);
+        writeln!(out, "{tier}  {}\n", page::safe(&request.tool, 80))?;
+        writeln!(out, "  The call itself cannot be shown here.")?;
     }
     writeln!(out)?;
     let mut fact =
