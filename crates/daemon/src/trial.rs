@@ -85,7 +85,7 @@ pub(crate) async fn trial_on(text: &str, options: Options) -> Trial {
     let login = Login {
         secret: Digest::of(PERSON.as_bytes()),
         person: "ana".to_owned(),
-        channel: "web".to_owned(),
+        channel: "terminal".to_owned(),
         made: now,
         expires: Timestamp(now.0 + 86_400_000),
         ended: None,
@@ -98,6 +98,7 @@ pub(crate) async fn trial_on(text: &str, options: Options) -> Trial {
         gate: Arc::clone(&gate),
         book,
         strikes: Strikes::default(),
+        checks: crate::auth::Checks::default(),
         keys: Arc::clone(&keys),
         agents_names: Names::new(PORT, &[]),
         people_names: Names::new(PORT, &[]),

@@ -76,6 +76,7 @@ impl Trial {
             gate: Arc::new(gate),
             book,
             strikes: Strikes::default(),
+            checks: crate::auth::Checks::default(),
             keys: Arc::new(Keys::open(&place.join("key"), "countersign").unwrap()),
             agents_names: Names::new(6000, &[]),
             people_names: Names::new(6001, &[]),
@@ -163,7 +164,7 @@ async fn enter_everybody(store: &Backend, clock: &DaemonClock) {
     let login = Login {
         secret: Digest::of(ANA_TOKEN.as_bytes()),
         person: "ana".to_owned(),
-        channel: "web".to_owned(),
+        channel: "terminal".to_owned(),
         made: now,
         expires: now.plus(Span::seconds(3600)),
         ended: None,
