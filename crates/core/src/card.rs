@@ -178,6 +178,7 @@ impl Card {
     }
 
     /// The same for a sentence. Those of the rules are ours: short, and safe to show.
+    #[expect(clippy::ptr_arg, reason = "whether it is ours or was made is what matters")]
     fn sentence(&mut self, say: &Cow<'static, str>) -> Cow<'static, str> {
         match say {
             Cow::Borrowed(fixed) if fixed.len() <= REASON_TEXT => Cow::Borrowed(fixed),

@@ -95,7 +95,8 @@ fn message(batch: &[Call]) -> Value {
 }
 
 fn span(call: &Call) -> Option<Value> {
-    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let hex =
+        |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat();
     let nanos = |at: Timestamp| format!("{}000000", at.0.max(0));
     let tool = redact_text(&call.tool).text.into_owned();
     let wait = call.from.until(call.to).0;

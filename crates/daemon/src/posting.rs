@@ -72,7 +72,7 @@ fn exchange(address: &str, path: &str, kind: &str, body: &str) -> Result<u16, Po
     );
     stream.write_all(head.as_bytes())?;
     stream.write_all(body.as_bytes())?;
-    let mut answer = Vec::with_capacity(ANSWER as usize);
+    let mut answer = Vec::new();
     // The first line is enough; whoever sends it byte by byte is cut off by `PATIENCE` above.
     BufReader::new(stream.take(ANSWER)).read_until(b'\n', &mut answer)?;
     let line = String::from_utf8_lossy(&answer);

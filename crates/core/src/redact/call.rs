@@ -88,6 +88,7 @@ impl Told<'_> {
         (Cow::Owned(again.into_owned()), false)
     }
 
+    #[expect(clippy::ptr_arg, reason = "whether it is ours or was made is what matters")]
     fn sentence(&self, text: &Cow<'static, str>) -> Cow<'static, str> {
         match text {
             // Sentences of ours hold nothing of the call.

@@ -4,7 +4,7 @@ use super::tests::{Dice, fill};
 use super::*;
 use crate::assess::assess;
 use crate::call::Call;
-use crate::json::{Value, parse};
+use crate::json::Value;
 use crate::verdict::Policy;
 
 /// Secrets that are known by their form, wherever they stand.
@@ -161,29 +161,4 @@ fn no_planted_secret_survives_in_the_record_of_a_call() {
         }
     }
     assert!(seen.is_empty(), "{} survive:\n{}", seen.len(), seen.join("\n"));
-}
-
-/// Measures how often harmless commands lose something. `COMMANDS` names files of JSON lines
-/// with `command` and `label`; without it there is nothing to measure.
-#[test]
-#[ignore = "measures a corpus that is not part of the repository"]
-fn harmless_commands_keep_their_words() {
-    let files = std::env::var("COMMANDS").unwrap_or_default();
-    let (mut all, mut changed) = (0_u32, 0_u32);
-    for file in files.split(':').filter(|file| !file.is_empty()) {
-        for line in std::fs::read_to_string(file).unwrap().lines() {
-            let row = parse(line).unwrap();
-            let text = |name: &str| row.get(name).and_then(Value::as_str).unwrap_or_default();
-            if !["benign", "SAFE"].contains(&text("label")) {
-                continue;
-            }
-            all += 1;
-            let found = redact_text(text("command"));
-            if !found.hidden.is_empty() {
-                changed += 1;
-                println!("{}\n   {}", text("command"), found.text);
-            }
-        }
-    }
-    println!("{changed} of {all} harmless commands changed");
 }

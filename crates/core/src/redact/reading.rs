@@ -101,7 +101,6 @@ fn nested(scan: &Scan<'_>, start: usize, kind: &'static str) -> Option<Value> {
             _ if escaped => escaped = false,
             (_, b'\\') => escaped = true,
             (Some(open), _) if open == byte => quote = None,
-            (Some(_), _) => {}
             (None, b'"' | b'\'') => quote = Some(byte),
             (None, b'{' | b'[') => depth += 1,
             (None, b'}' | b']') => {

@@ -92,18 +92,17 @@ pub(super) struct Scan<'t> {
 #[derive(Default)]
 struct Sought {
     from: usize,
-    found: Option<Option<usize>>,
+    looked: bool,
+    found: Option<usize>,
 }
 
 impl Sought {
     fn next(&mut self, at: usize, seek: impl FnOnce() -> Option<usize>) -> Option<usize> {
-        let known = self.found.filter(|found| self.from <= at && found.is_none_or(|f| f >= at));
-        let found = known.unwrap_or_else(|| {
-            self.from = at;
-            seek()
-        });
-        self.found = Some(found);
-        found
+        let known = self.looked && self.from <= at && self.found.is_none_or(|f| f >= at);
+        if !known {
+            (self.from, self.looked, self.found) = (at, true, seek());
+        }
+        self.found
     }
 }
 

@@ -173,10 +173,7 @@ fn secret(member: &Value<'_>, kind: &'static str, found: &mut Found<'_>) -> Valu
 
 /// `$NAME` or `${NAME}`, nothing else.
 fn is_variable(text: &[u8]) -> bool {
-    let name = match text {
-        [b'$', b'{', name @ .., b'}'] | [b'$', name @ ..] => name,
-        _ => return false,
-    };
+    let ([b'$', b'{', name @ .., b'}'] | [b'$', name @ ..]) = text else { return false };
     let part = |b: &u8| b.is_ascii_uppercase() || b.is_ascii_digit() || *b == b'_';
     name.first().is_some_and(u8::is_ascii_uppercase) && name.iter().all(part)
 }

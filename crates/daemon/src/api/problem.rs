@@ -5,17 +5,19 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use countersign_core::request::Refusal;
 use countersign_store::StoreError;
-use serde::Serialize;
+use serde::ser::SerializeMap as _;
+use serde::{Serialize, Serializer};
 
 use crate::auth::Stranger;
 use crate::gate::Held;
 
 /// What went wrong. Every one of these means that nothing was allowed by it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// A stable name, as a URN.
-    #[serde(rename = "type")]
-    pub kind: String,
+    /// The family of names that `name` belongs to.
+    pub family: &'static str,
+    /// A stable name; family and name together are a URN.
+    pub name: &'static str,
     /// The same for people.
     pub title: &'static str,
     /// The status code.
@@ -24,14 +26,33 @@ pub struct Problem {
     pub detail: String,
     /// What became of the call: `denied`, `unavailable`, or `none` where no call was asked about.
     pub outcome: &'static str,
-    /// The seed's clients look here.
-    pub error: String,
     /// One word for programs, where there are several reasons for the same problem.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<&'static str>,
     /// When it is worth trying again, in seconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_after: Option<u32>,
+}
+
+/// Our own problems.
+const OURS: &str = "urn:countersign:problem:";
+
+impl Serialize for Problem {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        let mut members = out.serialize_map(None)?;
+        members.serialize_entry("type", &format_args!("{}{}", self.family, self.name))?;
+        members.serialize_entry("title", self.title)?;
+        members.serialize_entry("status", &self.status)?;
+        members.serialize_entry("detail", &self.detail)?;
+        members.serialize_entry("outcome", self.outcome)?;
+        // The seed's clients look here.
+        members.serialize_entry("error", &self.detail)?;
+        if let Some(why) = self.why {
+            members.serialize_entry("why", why)?;
+        }
+        if let Some(seconds) = self.retry_after {
+            members.serialize_entry("retry_after", &seconds)?;
+        }
+        members.end()
+    }
 }
 
 impl Problem {
@@ -42,13 +63,12 @@ impl Problem {
         title: &'static str,
         detail: impl Into<String>,
     ) -> Problem {
-        let detail = detail.into();
         Problem {
-            kind: format!("urn:countersign:problem:{name}"),
+            family: OURS,
+            name,
             title,
             status: status.as_u16(),
-            error: detail.clone(),
-            detail,
+            detail: detail.into(),
             outcome: "none",
             why: None,
             retry_after: None,

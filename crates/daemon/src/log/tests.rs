@@ -94,7 +94,7 @@ fn a_secret_stays_where_it_came_from() {
     assert!(String::from_utf8_lossy(&log).contains("a call is kept"), "nothing was logged");
     seen.extend(log);
     // One walk over everything: all secrets begin alike.
-    let all: std::collections::HashSet<&[u8]> = secrets.iter().map(|s| s.as_bytes()).collect();
+    let all: std::collections::HashSet<&[u8]> = secrets.iter().map(String::as_bytes).collect();
     let found =
         seen.windows(20).filter(|window| window.starts_with(b"Zq7") && all.contains(window));
     let found: Vec<_> = found.map(|secret| String::from_utf8_lossy(secret).into_owned()).collect();

@@ -68,7 +68,6 @@ async fn create(State(api): State<Api>, request: Request) -> Answered {
 
 fn placed(at: usize, mut problem: Problem) -> Problem {
     problem.detail = format!("calls[{at}]: {}", problem.detail);
-    problem.error.clone_from(&problem.detail);
     problem
 }
 

@@ -19,9 +19,9 @@ use crate::api::{Answered, Api, Problem, who};
 use crate::gate::{Answer, Caller, Held, Question};
 
 /// The profile's own names for what can go wrong.
-fn problem(status: StatusCode, name: &str, title: &'static str, detail: &str) -> Problem {
-    let mut problem = Problem::new(status, "access-request", title, detail);
-    problem.kind = format!("urn:openid:authzen:access-request:error:{name}");
+fn problem(status: StatusCode, name: &'static str, title: &'static str, detail: &str) -> Problem {
+    let mut problem = Problem::new(status, name, title, detail);
+    problem.family = "urn:openid:authzen:access-request:error:";
     problem
 }
 
