@@ -29,6 +29,9 @@ pub struct NewRequest {
     pub brief: String,
     /// The card people see, as JSON; free of secrets.
     pub card: String,
+    /// The card that is kept instead from its end on, however it ends, if people should see more
+    /// than is kept.
+    pub card_after: Option<String>,
     /// What the surface that asked needs again, as JSON; free of secrets.
     pub detail: String,
     /// The agent's idempotency key.

@@ -228,6 +228,7 @@ impl Gate {
             session: asks.call.session.as_deref().unwrap_or_default().to_owned(),
             brief: card.brief.clone(),
             card: serde_json::to_string(&card).map_err(|_| Held::Unwritable)?,
+            card_after: None,
             detail: asks.detail.clone(),
             idempotency: asks.key.clone(),
             group: asks.group,

@@ -12,7 +12,7 @@ use rusqlite::params;
 use super::batch::{Batch, entry, number, words};
 use super::fault::signed;
 use super::requests::{announce, insert_decision};
-use super::row::load;
+use super::row::{Loaded, load};
 use crate::Kept;
 use crate::error::StoreError;
 use crate::record::{Applied, News, Note, Redeemed, Stored};
@@ -20,7 +20,8 @@ use crate::wake::Happening;
 
 /// Lets an event happen.
 pub(super) fn apply(batch: &mut Batch<'_>, id: Id, event: Event, note: &Note) -> Kept<Applied> {
-    let (mut stored, permit_for) = load(batch.conn, id)?.ok_or(StoreError::NotFound("request"))?;
+    let found = load(batch.conn, id)?.ok_or(StoreError::NotFound("request"))?;
+    let Loaded { mut stored, permit_for, card_after } = found;
     let edits = matches!(event, Event::Answer { edited: Some(_), choice: Choice::Approve, .. });
     if edits && note.edited.is_none() {
         return Err(StoreError::Unfit("an edited call comes without its arguments".to_owned()));
@@ -36,6 +37,12 @@ pub(super) fn apply(batch: &mut Batch<'_>, id: Id, event: Event, note: &Note) ->
             stored.edited = note.edited.clone().filter(|_| edits);
         }
         insert_decision(batch.conn, id, decision)?;
+        if let Some(card) = card_after {
+            let sql = "UPDATE request_text SET card = card_after, card_after = NULL \
+                       WHERE request = ?1";
+            batch.conn.prepare_cached(sql)?.execute([id.as_bytes()])?;
+            stored.card = card;
+        }
     }
     save(batch, &stored, votes)?;
     write_down(batch, &stored, &change, note)?;
@@ -154,7 +161,7 @@ pub(super) fn redeem(
     digest: &CallDigest,
     note: &Note,
 ) -> Kept<Redeemed> {
-    let (stored, _) = load(batch.conn, id)?.ok_or(StoreError::NotFound("request"))?;
+    let stored = load(batch.conn, id)?.ok_or(StoreError::NotFound("request"))?.stored;
     let request = &stored.request;
     if request.requester != Requester::Agent(agent.to_owned()) {
         return Ok(Redeemed::AnotherAgent);
@@ -197,7 +204,7 @@ pub(super) fn outcome(
     outcome: String,
     note: &Note,
 ) -> Kept<Stored> {
-    let (mut stored, _) = load(batch.conn, id)?.ok_or(StoreError::NotFound("request"))?;
+    let mut stored = load(batch.conn, id)?.ok_or(StoreError::NotFound("request"))?.stored;
     // Somebody else's request is none that this agent could know of.
     if stored.request.requester != Requester::Agent(agent.to_owned()) {
         return Err(StoreError::NotFound("request"));

@@ -8,7 +8,10 @@ use crate::error::OpenError;
 const APPLICATION: i64 = 0x4353_474E;
 
 /// Each takes the store from the form of its number to the next. None is ever changed.
-const MIGRATIONS: [&str; 1] = [include_str!("../../migrations/sqlite/0001_first.sql")];
+const MIGRATIONS: [&str; 2] = [
+    include_str!("../../migrations/sqlite/0001_first.sql"),
+    include_str!("../../migrations/sqlite/0002_card_after.sql"),
+];
 
 /// Brings the store to the newest form. A form newer than ours is left alone.
 pub(super) fn migrate(conn: &mut Connection) -> Result<(), OpenError> {

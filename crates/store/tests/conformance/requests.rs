@@ -120,6 +120,55 @@ pub async fn an_edited_approval_keeps_its_arguments<P: Place>() {
     assert_eq!(new, Redeemed::Now);
 }
 
+pub async fn the_card_for_afterwards_takes_its_place_at_any_end<P: Place>() {
+    let place = P::new();
+    let store = place.open();
+    let full = || {
+        let mut new = asked(2);
+        new.card = "all of it".to_owned();
+        new.card_after = Some("little".to_owned());
+        new
+    };
+    let late = submit(&store, full()).await.request.id;
+    let mut ends =
+        vec![(submit(&store, asked(1)).await.request.id, r#"{"title":"Sends a message"}"#)];
+    store.apply(ends[0].0, says("ana", Choice::Deny), note()).await.unwrap();
+    let cancel = Event::Cancel { by: Requester::Agent("coder".to_owned()) };
+    for events in [
+        vec![says("ana", Choice::Approve), says("bob", Choice::Approve)],
+        vec![says("ana", Choice::Approve), says("bob", Choice::Deny)],
+        vec![cancel],
+    ] {
+        let id = submit(&store, full()).await.request.id;
+        let waits = store.ended(id);
+        let last = events.len() - 1;
+        let answers = async {
+            for (place, event) in events.into_iter().enumerate() {
+                assert_eq!(store.request(id).await.unwrap().unwrap().card, "all of it");
+                let stored = store.apply(id, event, note()).await.unwrap().stored;
+                assert_eq!(stored.card, if place == last { "little" } else { "all of it" });
+            }
+        };
+        let (woken, ()) = tokio::join!(waits, answers);
+        assert_eq!(woken.unwrap().card, "little");
+        ends.push((id, "little"));
+    }
+    let mut settled = full();
+    settled.request = settled.request.settled(Settled::Policy, Timestamp(START));
+    let settled = submit(&store, settled).await;
+    assert_eq!(settled.card, "little");
+    ends.push((settled.request.id, "little"));
+    place.clock().forward(3_600_000);
+    let expired = store.apply(late, Event::Time, note()).await.unwrap().stored;
+    assert_eq!((expired.request.state, expired.card.as_str()), (State::Expired, "little"));
+    ends.push((late, "little"));
+    drop(store);
+    let store = place.open();
+    for (id, card) in ends {
+        assert_eq!(store.request(id).await.unwrap().unwrap().card, card);
+    }
+}
+
 pub async fn people_find_requests_page_by_page<P: Place>() {
     let place = P::new();
     let store = place.open();
