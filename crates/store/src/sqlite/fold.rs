@@ -13,6 +13,10 @@ use crate::error::OpenError;
 /// Folding begins when so many pages wait in the log: 8 MiB.
 const PAGES: i64 = 2_048;
 
+/// From so many pages on, 64 MiB, SQLite folds the rest within a commit and begins the log anew. The
+/// thread then stays away: whoever folds keeps the other out.
+pub(super) const LOG_PAGES: i64 = 16_384;
+
 /// The thread, told by the writer when there is enough to fold.
 pub(super) struct Fold {
     told: Option<SyncSender<()>>,
@@ -38,7 +42,8 @@ impl Fold {
             .and_then(|mut look| look.query_row([], |row| Ok((row.get(1)?, row.get(2)?))));
         // If it cannot be known, SQLite's own limit still holds.
         let Ok::<(i64, i64), _>((log, folded)) = waiting else { return };
-        if let Some(told) = self.told.as_ref().filter(|_| log.saturating_sub(folded) >= PAGES) {
+        let time = log < LOG_PAGES && log.saturating_sub(folded) >= PAGES;
+        if let Some(told) = self.told.as_ref().filter(|_| time) {
             // A word that waits already says the same.
             let _ = told.try_send(());
         }

@@ -7,16 +7,13 @@ use std::path::{Path, PathBuf};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
+use super::fold::LOG_PAGES;
 use super::options::Options;
 use super::schema;
 use crate::error::OpenError;
 
 /// Statements kept ready on each connection; more than there are.
 const STATEMENTS: usize = 128;
-
-/// SQLite folds the log into the file within a commit only when it has grown to so many pages,
-/// 64 MiB: before that it is done beside the commits.
-const LOG_PAGES: &str = "16384";
 
 /// The writing connection, and the lock that keeps other daemons away while it lives.
 pub(super) fn writer(path: &Path, options: &Options) -> Result<(Connection, File), OpenError> {
@@ -32,7 +29,8 @@ pub(super) fn writer(path: &Path, options: &Options) -> Result<(Connection, File
     set(&conn, "foreign_keys", "ON", "1")?;
     set(&conn, "trusted_schema", "OFF", "0")?;
     set(&conn, "temp_store", "MEMORY", "2")?;
-    set(&conn, "wal_autocheckpoint", LOG_PAGES, LOG_PAGES)?;
+    let pages = LOG_PAGES.to_string();
+    set(&conn, "wal_autocheckpoint", &pages, &pages)?;
     set(&conn, "cache_size", "-16384", "-16384")?;
     schema::migrate(&mut conn)?;
     if let Some(pages) = options.pages {
