@@ -5,6 +5,7 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::{Duration, Instant};
 
 use countersign_core::canon::{CallDigest, Digest};
@@ -14,7 +15,7 @@ use countersign_core::request::{Choice, Event, Quorum, Request, Requester, Terms
 use countersign_core::tier::Tier;
 use countersign_core::time::{Clock, Moment, Span, Timestamp};
 use countersign_store::{NewRequest, Note, Options, SqliteStore, Store};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 
 const SECONDS: u64 = 2;
 
@@ -26,7 +27,7 @@ impl Clock for Ticks {
     }
 }
 
-/// Decisions a second for each number of waiters, floor and store in turn.
+/// Decisions a second for each number of waiters: store and floors in turn, as load comes and goes.
 pub fn bench(rounds: usize) -> Result<(), String> {
     let folder = std::env::current_dir().map_err(|e| e.to_string())?.join("target/bench-store");
     let _ = std::fs::remove_dir_all(&folder);
@@ -36,22 +37,31 @@ pub fn bench(rounds: usize) -> Result<(), String> {
         .build()
         .map_err(|e| e.to_string())?;
     println!("\nstore: durable answers a second, medians of {rounds} rounds in turn");
-    println!("{:>8} {:>12} {:>8} {:>12} {:>8}", "waiters", "floor", "batch", "decisions", "ratio");
+    println!("`floor` takes what waits; `same` commits as many at once as the store did");
+    println!(
+        "{:>8} {:>10} {:>6} {:>10} {:>10} {:>6} {:>13} {:>13}",
+        "waiters", "decisions", "batch", "same", "floor", "batch", "of the same", "of the floor"
+    );
     for waiters in [1, 16, 64, 256] {
-        let (mut floors, mut stores, mut batches) = (Vec::new(), Vec::new(), Vec::new());
+        let mut rows: [Vec<u64>; 7] = Default::default();
         for round in 0..rounds.max(1) {
             let place = folder.join(format!("{waiters}-{round}"));
             let store = runtime.block_on(Opened::new(&place, waiters))?;
-            let (floor, batch) = runtime.block_on(floor(&place, waiters))?;
-            floors.push(floor);
-            batches.push(batch);
-            stores.push(runtime.block_on(store.decisions(waiters))?);
+            let (floor, taken) = runtime.block_on(floor(&place, waiters, None))?;
+            let (decisions, batch) = runtime.block_on(store.decisions(waiters))?;
+            let (same, _) = runtime.block_on(self::floor(&place, waiters, Some(batch)))?;
+            let _ = std::fs::remove_dir_all(&place);
+            let part = |of: u64| decisions.saturating_mul(1_000) / of.max(1);
+            let row = [decisions, batch, same, floor, taken, part(same), part(floor)];
+            rows.iter_mut().zip(row).for_each(|(figures, figure)| figures.push(figure));
         }
-        let (floor, decisions) = (median(&mut floors), median(&mut stores));
-        let ratio = crate::measure::ratio(decisions, floor);
+        let [decisions, batch, same, floor, taken, of_same, of_floor] =
+            rows.map(|mut figures| median(&mut figures));
+        let (of_same, of_floor) =
+            (crate::measure::ratio(of_same, 1_000), crate::measure::ratio(of_floor, 1_000));
         println!(
-            "{waiters:>8} {floor:>12} {:>8} {decisions:>12} {ratio:>8.2}",
-            median(&mut batches)
+            "{waiters:>8} {decisions:>10} {batch:>6} {same:>10} {floor:>10} {taken:>6} \
+             {of_same:>13.2} {of_floor:>13.2}"
         );
     }
     runtime.block_on(passes(&folder))?;
@@ -64,40 +74,54 @@ fn median(figures: &mut [u64]) -> u64 {
     crate::measure::at(figures, 500)
 }
 
-/// The same waiters, queue and wake-ups over a file that is only appended to.
-async fn floor(place: &Path, waiters: u64) -> Result<(u64, u64), String> {
+/// The same waiters, queue and wake-ups over a file that is only appended to; in commits of what
+/// waits, or of exactly so many.
+async fn floor(place: &Path, waiters: u64, exactly: Option<u64>) -> Result<(u64, u64), String> {
     let file = place.join("floor");
     let file = OpenOptions::new().create(true).append(true).open(file).map_err(text)?;
-    let (jobs, queue) = mpsc::channel::<oneshot::Sender<()>>(4_096);
-    let writer = std::thread::spawn(move || append(file, queue));
-    let (until, done) =
-        (Instant::now() + Duration::from_secs(SECONDS), Arc::new(AtomicU64::new(0)));
+    let (jobs, queue) = sync_channel::<oneshot::Sender<()>>(4_096);
+    let until = Instant::now() + Duration::from_secs(SECONDS);
+    let exactly = exactly.and_then(|many| usize::try_from(many.min(waiters)).ok());
+    let writer = std::thread::spawn(move || append(file, &queue, exactly, until));
+    let done = Arc::new(AtomicU64::new(0));
     let mut tasks = Vec::new();
     for _ in 0..waiters {
         let (jobs, done) = (jobs.clone(), Arc::clone(&done));
         tasks.push(tokio::spawn(async move {
             while Instant::now() < until {
                 let (answer, answered) = oneshot::channel();
-                if jobs.send(answer).await.is_err() || answered.await.is_err() {
+                if jobs.try_send(answer).is_err() || answered.await.is_err() {
                     return;
                 }
                 done.fetch_add(1, Ordering::Relaxed);
             }
         }));
     }
+    drop(jobs);
     for task in tasks {
         task.await.map_err(text)?;
     }
-    drop(jobs);
     let commits = writer.join().map_err(|_| "the floor broke")?.max(1);
     let done = done.load(Ordering::Relaxed);
     Ok((done / SECONDS, done / commits))
 }
 
-fn append(mut file: File, mut queue: mpsc::Receiver<oneshot::Sender<()>>) -> u64 {
+fn append(
+    mut file: File,
+    queue: &Receiver<oneshot::Sender<()>>,
+    exactly: Option<usize>,
+    until: Instant,
+) -> u64 {
     let mut commits = 0;
     let mut batch = Vec::new();
-    while queue.blocking_recv_many(&mut batch, 256) > 0 {
+    while let Ok(first) = queue.recv() {
+        batch.push(first);
+        batch.extend(queue.try_iter().take(exactly.unwrap_or(256).saturating_sub(1)));
+        while exactly.is_some_and(|many| batch.len() < many) {
+            let left = until.saturating_duration_since(Instant::now());
+            let Ok(next) = queue.recv_timeout(left) else { break };
+            batch.push(next);
+        }
         let bytes = vec![b'x'; 600 * batch.len()];
         if file.write_all(&bytes).and_then(|()| file.sync_data()).is_err() {
             return commits;
@@ -142,7 +166,9 @@ impl Opened {
         Ok(Opened { store, ids })
     }
 
-    async fn decisions(self, waiters: u64) -> Result<u64, String> {
+    /// Decisions a second, and how many shared a commit.
+    async fn decisions(self, waiters: u64) -> Result<(u64, u64), String> {
+        let before = self.store.commits();
         let ids = Arc::new(self.ids);
         let (next, start) = (Arc::new(AtomicU64::new(0)), Instant::now());
         let until = start + Duration::from_secs(SECONDS);
@@ -169,8 +195,9 @@ impl Opened {
         }
         // Nanoseconds, as all requests may be decided before the time is over.
         let nanos = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX).max(1);
+        let commits = (self.store.commits() - before).max(1);
         self.store.close().await.map_err(text)?;
-        Ok(done.saturating_mul(1_000_000_000) / nanos)
+        Ok((done.saturating_mul(1_000_000_000) / nanos, (done + commits / 2) / commits))
     }
 }
 

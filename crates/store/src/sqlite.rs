@@ -4,6 +4,7 @@ mod apply;
 mod batch;
 mod draft;
 mod fault;
+mod fold;
 mod grants;
 mod ledger;
 mod offline;
@@ -42,6 +43,7 @@ use crate::{
 };
 use batch::{Batch, number};
 use draft::Draft;
+use fold::Fold;
 use passes::{Passes, Ride};
 use read::Readers;
 use shared::Shared;
@@ -76,6 +78,7 @@ impl SqliteStore {
         let head = TreeHead { size: tree.size(), root: tree.root() };
         let (jobs, queue) = sync_channel(options.queue);
         let readers = Readers::start(path, &options)?;
+        let fold = Fold::start(path, &options)?;
         let passes = Passes::starting_at(recorded);
         let shared = Arc::new(Shared::new(options, passes, newest, head));
         let writer = Writer {
@@ -88,6 +91,7 @@ impl SqliteStore {
             recorded,
             reserved: recorded,
             draft: Draft::default(),
+            fold,
             lock,
         };
         let thread = std::thread::Builder::new().name("store-write".to_owned());
@@ -101,6 +105,11 @@ impl SqliteStore {
     pub fn newest_time(&self) -> Option<Timestamp> {
         let newest = self.shared.newest.load(Ordering::Acquire);
         (newest != i64::MIN).then_some(Timestamp(newest))
+    }
+
+    /// How many commits there were since it was opened.
+    pub fn commits(&self) -> u64 {
+        self.shared.commits.load(Ordering::Relaxed)
     }
 
     /// How many callers wait for the end of a request.
@@ -204,7 +213,7 @@ impl Store for SqliteStore {
     }
 
     async fn request(&self, id: Id) -> Kept<Option<Stored>> {
-        self.look(move |conn| Ok(row::load(conn, id)?.map(|(stored, _)| stored))).await
+        self.look(move |conn| Ok(row::load(conn, id)?.map(|found| found.stored))).await
     }
 
     async fn pending(&self) -> Kept<Vec<Stored>> {

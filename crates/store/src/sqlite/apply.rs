@@ -12,7 +12,7 @@ use rusqlite::{OptionalExtension as _, params};
 use super::batch::{Batch, entry, number, words};
 use super::fault::signed;
 use super::requests::{announce, insert_decision};
-use super::row::load;
+use super::row::{Loaded, load};
 use crate::Kept;
 use crate::error::StoreError;
 use crate::record::{Applied, News, Note, Redeemed, Stored};
@@ -20,7 +20,8 @@ use crate::wake::Happening;
 
 /// Lets an event happen.
 pub(super) fn apply(batch: &mut Batch<'_>, id: Id, event: Event, note: &Note) -> Kept<Applied> {
-    let (mut stored, permit_for) = load(batch.conn, id)?.ok_or(StoreError::NotFound("request"))?;
+    let found = load(batch.conn, id)?.ok_or(StoreError::NotFound("request"))?;
+    let Loaded { mut stored, permit_for, card_after } = found;
     let edits = matches!(event, Event::Answer { edited: Some(_), choice: Choice::Approve, .. });
     if edits && note.edited.is_none() {
         return Err(StoreError::Unfit("an edited call comes without its arguments".to_owned()));
@@ -36,7 +37,9 @@ pub(super) fn apply(batch: &mut Batch<'_>, id: Id, event: Event, note: &Note) ->
             stored.edited = note.edited.clone().filter(|_| edits);
         }
         insert_decision(batch.conn, id, decision)?;
-        forget(batch, &mut stored)?;
+        if card_after.is_some() {
+            forget(batch, &mut stored)?;
+        }
     }
     save(batch, &stored, votes)?;
     write_down(batch, &stored, &change, note)?;
@@ -171,7 +174,7 @@ pub(super) fn redeem(
     digest: &CallDigest,
     note: &Note,
 ) -> Kept<Redeemed> {
-    let (stored, _) = load(batch.conn, id)?.ok_or(StoreError::NotFound("request"))?;
+    let stored = load(batch.conn, id)?.ok_or(StoreError::NotFound("request"))?.stored;
     let request = &stored.request;
     if request.requester != Requester::Agent(agent.to_owned()) {
         return Ok(Redeemed::AnotherAgent);
@@ -214,7 +217,7 @@ pub(super) fn outcome(
     outcome: String,
     note: &Note,
 ) -> Kept<Stored> {
-    let (mut stored, _) = load(batch.conn, id)?.ok_or(StoreError::NotFound("request"))?;
+    let mut stored = load(batch.conn, id)?.ok_or(StoreError::NotFound("request"))?.stored;
     // Somebody else's request is none that this agent could know of.
     if stored.request.requester != Requester::Agent(agent.to_owned()) {
         return Err(StoreError::NotFound("request"));

@@ -22,38 +22,37 @@ const SEGMENT_BYTES: usize = 64 << 10;
 const PAGE_ENTRIES: u32 = 4_096;
 const PAGE_BYTES: usize = 4 << 20;
 
-/// One row being filled.
-#[derive(Default)]
-struct Segment {
-    first: u64,
-    count: u64,
-    leaves: Vec<u8>,
-    entries: Vec<u8>,
-}
-
 /// Writes a draft behind the tree and lets the tree grow by it.
 pub(super) fn write(conn: &Connection, draft: &Draft, tree: &mut Frontier) -> Kept<()> {
     let base = tree.size();
-    let mut segment = Segment { first: base, ..Segment::default() };
     let mut nodes: Vec<(u8, u64, Digest)> = Vec::new();
-    for entry in Entries(draft.bytes()) {
-        let leaf = leaf_hash(entry);
-        tree.append_and(leaf, |level, place, hash| {
-            if STORED_LEVELS.contains(&level) {
-                nodes.push((level, place, *hash));
-            }
-        });
-        let length = u32::try_from(entry.len()).map_err(|_| corrupt("an endless entry"))?;
-        segment.entries.extend_from_slice(&length.to_be_bytes());
-        segment.entries.extend_from_slice(entry);
-        segment.leaves.extend_from_slice(leaf.as_bytes());
-        segment.count += 1;
-        if segment.count >= SEGMENT_ENTRIES || segment.entries.len() >= SEGMENT_BYTES {
-            write_segment(conn, &segment, draft.newest())?;
-            segment = Segment { first: tree.size(), ..Segment::default() };
+    let mut leaves = Vec::new();
+    // A row is a part of the draft as it stands: only leaves are gathered.
+    let mut rest = draft.bytes();
+    while !rest.is_empty() {
+        let first = tree.size();
+        leaves.clear();
+        let mut entries = Entries(rest);
+        while tree.size() - first < SEGMENT_ENTRIES && rest.len() - entries.0.len() < SEGMENT_BYTES
+        {
+            let Some(entry) = entries.next() else { break };
+            let leaf = leaf_hash(entry);
+            tree.append_and(leaf, |level, place, hash| {
+                if STORED_LEVELS.contains(&level) {
+                    nodes.push((level, place, *hash));
+                }
+            });
+            leaves.extend_from_slice(leaf.as_bytes());
         }
+        let count = tree.size() - first;
+        let (segment, left) = rest
+            .split_at_checked(rest.len() - entries.0.len())
+            .filter(|_| count > 0)
+            .ok_or_else(|| corrupt("a draft broke off"))?;
+        conn.prepare_cached("INSERT INTO segment VALUES (?1, ?2, ?3, ?4, ?5)")?
+            .execute(params![signed(first)?, signed(count)?, draft.newest(), leaves, segment])?;
+        rest = left;
     }
-    write_segment(conn, &segment, draft.newest())?;
     if tree.size() - base != draft.count() {
         return Err(corrupt("a draft lost entries"));
     }
@@ -64,24 +63,13 @@ pub(super) fn write(conn: &Connection, draft: &Draft, tree: &mut Frontier) -> Ke
             hash.as_bytes()
         ])?;
     }
-    for (request, place) in draft.named() {
-        conn.prepare_cached("INSERT INTO story VALUES (?1, ?2)")?
-            .execute(params![request.as_bytes(), signed(base + place)?])?;
-    }
-    Ok(())
-}
-
-fn write_segment(conn: &Connection, segment: &Segment, newest: i64) -> Kept<()> {
-    if segment.count == 0 {
+    if draft.named().is_empty() {
         return Ok(());
     }
-    conn.prepare_cached("INSERT INTO segment VALUES (?1, ?2, ?3, ?4, ?5)")?.execute(params![
-        signed(segment.first)?,
-        signed(segment.count)?,
-        newest,
-        segment.leaves,
-        segment.entries
-    ])?;
+    let mut story = conn.prepare_cached("INSERT INTO story VALUES (?1, ?2)")?;
+    for (request, place) in draft.named() {
+        story.execute(params![request.as_bytes(), signed(base + place)?])?;
+    }
     Ok(())
 }
 

@@ -4,8 +4,10 @@ use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
+use super::fold::LOG_PAGES;
 use super::options::Options;
 use super::schema;
 use crate::error::OpenError;
@@ -21,13 +23,14 @@ pub(super) fn writer(path: &Path, options: &Options) -> Result<(Connection, File
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut conn = Connection::open_with_flags(path, flags)?;
     conn.busy_timeout(options.busy)?;
-    conn.set_prepared_statement_cache_capacity(STATEMENTS);
+    keep_statements(&conn)?;
     set(&conn, "journal_mode", "WAL", "wal")?;
     set(&conn, "synchronous", "FULL", "2")?;
     set(&conn, "foreign_keys", "ON", "1")?;
     set(&conn, "trusted_schema", "OFF", "0")?;
     set(&conn, "temp_store", "MEMORY", "2")?;
-    set(&conn, "wal_autocheckpoint", "4096", "4096")?;
+    let pages = LOG_PAGES.to_string();
+    set(&conn, "wal_autocheckpoint", &pages, &pages)?;
     set(&conn, "cache_size", "-16384", "-16384")?;
     schema::migrate(&mut conn)?;
     if let Some(pages) = options.pages {
@@ -36,12 +39,30 @@ pub(super) fn writer(path: &Path, options: &Options) -> Result<(Connection, File
     Ok((conn, lock))
 }
 
+/// A connection that folds the log into the file.
+pub(super) fn folder(path: &Path, options: &Options) -> Result<Connection, OpenError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let conn = Connection::open_with_flags(path, flags)?;
+    conn.busy_timeout(options.busy)?;
+    set(&conn, "synchronous", "FULL", "2")?;
+    set(&conn, "trusted_schema", "OFF", "0")?;
+    Ok(conn)
+}
+
+/// Statements are compiled once. Without the guarantee of stable plans SQLite compiles those that
+/// compare with a parameter again each time, as another value might deserve another plan.
+fn keep_statements(conn: &Connection) -> Result<(), OpenError> {
+    conn.set_prepared_statement_cache_capacity(STATEMENTS);
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    Ok(())
+}
+
 /// A connection that cannot write.
 pub(super) fn reader(path: &Path, options: &Options) -> Result<Connection, OpenError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let conn = Connection::open_with_flags(path, flags)?;
     conn.busy_timeout(options.busy)?;
-    conn.set_prepared_statement_cache_capacity(STATEMENTS);
+    keep_statements(&conn)?;
     set(&conn, "query_only", "ON", "1")?;
     set(&conn, "trusted_schema", "OFF", "0")?;
     Ok(conn)

@@ -30,7 +30,7 @@ impl Default for Options {
         Options {
             strict: false,
             queue: 4_096,
-            batch: 256,
+            batch: 1_024,
             ride: Duration::from_millis(25),
             riders: 256,
             reserve: 4_096,

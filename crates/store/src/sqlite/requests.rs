@@ -40,7 +40,7 @@ pub(super) fn submit(batch: &mut Batch<'_>, mut new: NewRequest) -> Kept<Submitt
         announce(batch, id, News::Asked)?;
         batch.tell(Happening::Asked(id));
     }
-    let (stored, _) = load(batch.conn, id)?.ok_or(StoreError::NotFound("request"))?;
+    let stored = load(batch.conn, id)?.ok_or(StoreError::NotFound("request"))?.stored;
     if stored.request.state.has_ended() {
         batch.end(stored.clone());
     }
@@ -60,7 +60,7 @@ fn known(conn: &Connection, new: &NewRequest) -> Kept<Option<Stored>> {
         .query_row(params![requester_kind(requester), requester.name(), key], |row| row.get(0))
         .optional()?;
     let found = id.map(|id| load(conn, Id::from_bytes(id))).transpose()?;
-    Ok(found.flatten().map(|(stored, _)| stored))
+    Ok(found.flatten().map(|found| found.stored))
 }
 
 /// A request comes in fresh, or settled by the judgement or a grant: nobody brings an answer along.
@@ -137,8 +137,13 @@ fn insert(conn: &Connection, new: &NewRequest) -> Kept<()> {
     if inserted == 0 {
         return Err(StoreError::Exists("request"));
     }
+    // What has ended already was never before anybody: only the card that stays is written.
+    let (card, card_after) = match &new.card_after {
+        Some(after) if request.state.has_ended() => (after, None),
+        after => (&new.card, after.as_ref()),
+    };
     conn.prepare_cached("INSERT INTO request_text VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?.execute(
-        params![request.id.as_bytes(), new.tool, new.brief, new.card, new.detail, new.card_after],
+        params![request.id.as_bytes(), new.tool, new.brief, card, new.detail, card_after],
     )?;
     request.decision.as_ref().map_or(Ok(()), |decision| insert_decision(conn, request.id, decision))
 }
@@ -255,7 +260,7 @@ pub(super) fn find(conn: &Connection, query: &Query) -> Kept<Page> {
             page.next = page.requests.last().map(|last: &Stored| last.request.id);
             break;
         }
-        page.requests.extend(load(conn, id)?.map(|(stored, _)| stored));
+        page.requests.extend(load(conn, id)?.map(|found| found.stored));
     }
     Ok(page)
 }

@@ -15,13 +15,21 @@ use crate::Kept;
 use crate::record::Stored;
 
 /// The columns of a request in the order in which [`stored`] reads them.
-const COLUMNS: &str = "r.id, r.requester_kind, r.requester, r.digest, r.raw, r.both_bind, r.tier, \
-    r.crisis, r.quorum_approve, r.quorum_deny, r.created, r.deadline, r.climb, r.state, r.rung, \
-    r.session, r.batch, r.policy, r.permit_until, r.redeemed, r.edited, r.outcome, r.permit_for, \
-    t.tool, t.brief, t.card, t.detail, d.state, d.decider, d.people, d.given, d.channel, \
-    d.reason, d.at, d.digest, d.raw, d.both_bind";
-const TABLES: &str = "request r JOIN request_text t ON t.request = r.id \
-    LEFT JOIN decision d ON d.request = r.id";
+macro_rules! select {
+    ($which:literal) => {
+        concat!(
+            "SELECT r.id, r.requester_kind, r.requester, r.digest, r.raw, r.both_bind, r.tier, ",
+            "r.crisis, r.quorum_approve, r.quorum_deny, r.created, r.deadline, r.climb, ",
+            "r.state, r.rung, r.session, r.batch, r.policy, r.permit_until, r.redeemed, ",
+            "r.edited, r.outcome, r.permit_for, t.tool, t.brief, t.card, t.card_after, ",
+            "t.detail, d.state, d.decider, d.people, d.given, d.channel, d.reason, d.at, ",
+            "d.digest, d.raw, d.both_bind ",
+            "FROM request r JOIN request_text t ON t.request = r.id ",
+            "LEFT JOIN decision d ON d.request = r.id WHERE ",
+            $which
+        )
+    };
+}
 
 /// Cells from left to right.
 pub(super) struct Cells<'r, 's> {
@@ -66,27 +74,35 @@ impl<'r, 's> Cells<'r, 's> {
     }
 }
 
-/// One request and how long its permit is good.
-pub(super) fn load(conn: &Connection, id: Id) -> Kept<Option<(Stored, Span)>> {
-    let sql = format!("SELECT {COLUMNS} FROM {TABLES} WHERE r.id = ?1");
-    let mut statement = conn.prepare_cached(&sql)?;
+/// One request, and what only the store needs of it.
+pub(super) struct Loaded {
+    pub stored: Stored,
+    /// How long its permit is good.
+    pub permit_for: Span,
+    /// The card that is kept instead from its end on.
+    pub card_after: Option<String>,
+}
+
+/// One request.
+pub(super) fn load(conn: &Connection, id: Id) -> Kept<Option<Loaded>> {
+    let mut statement = conn.prepare_cached(select!("r.id = ?1"))?;
     let mut rows = statement.query([id.as_bytes()])?;
     rows.next()?.map(|row| stored(conn, row)).transpose()
 }
 
 /// Every request that waits, oldest first.
 pub(super) fn pending(conn: &Connection) -> Kept<Vec<Stored>> {
-    let sql = format!("SELECT {COLUMNS} FROM {TABLES} WHERE r.state = 'pending' ORDER BY r.id");
-    let mut statement = conn.prepare_cached(&sql)?;
+    let sql = select!("r.state = 'pending' ORDER BY r.id");
+    let mut statement = conn.prepare_cached(sql)?;
     let mut rows = statement.query([])?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
-        found.push(stored(conn, row)?.0);
+        found.push(stored(conn, row)?.stored);
     }
     Ok(found)
 }
 
-fn stored(conn: &Connection, row: &Row<'_>) -> Kept<(Stored, Span)> {
+fn stored(conn: &Connection, row: &Row<'_>) -> Kept<Loaded> {
     let mut cells = Cells::of(row);
     let id = Id::from_bytes(cells.next()?);
     let kind: String = cells.next()?;
@@ -109,7 +125,8 @@ fn stored(conn: &Connection, row: &Row<'_>) -> Kept<(Stored, Span)> {
     let outcome = cells.next()?;
     let permit_for = Span(unsigned(cells.next()?)?);
     let (tool, brief) = (cells.next()?, cells.next()?);
-    let (card, detail) = (cells.next()?, cells.next()?);
+    let (card, card_after) = (cells.next()?, cells.next()?);
+    let detail = cells.next()?;
     let decision = decision(&mut cells)?;
     if decision.as_ref().map_or(State::Pending, |decision| decision.state) != state {
         return Err(corrupt(format!("request {id} is {} without such a decision", state.label())));
@@ -131,7 +148,7 @@ fn stored(conn: &Connection, row: &Row<'_>) -> Kept<(Stored, Span)> {
         edited,
         outcome,
     };
-    Ok((stored, permit_for))
+    Ok(Loaded { stored, permit_for, card_after })
 }
 
 fn decision(cells: &mut Cells<'_, '_>) -> Kept<Option<Decision>> {
@@ -153,10 +170,11 @@ fn decision(cells: &mut Cells<'_, '_>) -> Kept<Option<Decision>> {
     Ok(Some(Decision { state, by, channel, reason, at, digest: cells.call()? }))
 }
 
+const VOTES: &str =
+    "SELECT person, choice, channel, reason, at FROM vote WHERE request = ?1 ORDER BY place";
+
 fn votes(conn: &Connection, id: Id) -> Kept<Vec<Vote>> {
-    let sql = "SELECT person, choice, channel, reason, at FROM vote WHERE request = ?1 \
-               ORDER BY place";
-    let mut statement = conn.prepare_cached(sql)?;
+    let mut statement = conn.prepare_cached(VOTES)?;
     let mut rows = statement.query([id.as_bytes()])?;
     let mut votes = Vec::new();
     while let Some(row) = rows.next()? {
@@ -207,4 +225,33 @@ pub(super) fn texts(json: &str) -> Kept<Vec<String>> {
 /// Texts to be kept as JSON.
 pub(super) fn texts_json(texts: &[String]) -> Kept<String> {
     serde_json::to_string(texts).map_err(|e| crate::StoreError::Unfit(e.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::StatementStatus;
+
+    use super::*;
+
+    /// SQLite would do so silently, and most of a decision's time would go into it.
+    #[test]
+    fn reading_a_request_compiles_nothing_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("store/x.db");
+        let options = crate::Options::default();
+        let (writer, _lock) = super::super::open::writer(&path, &options).unwrap();
+        let reader = super::super::open::reader(&path, &options).unwrap();
+        for conn in [writer, reader] {
+            let id = Id::from_bytes([7; 16]);
+            for _ in 0..3 {
+                assert!(load(&conn, id).unwrap().is_none());
+                assert!(votes(&conn, id).unwrap().is_empty());
+            }
+            for sql in [select!("r.id = ?1"), VOTES] {
+                let statement = conn.prepare_cached(sql).unwrap();
+                assert_eq!(statement.get_status(StatementStatus::Run), 3, "{sql}");
+                assert_eq!(statement.get_status(StatementStatus::RePrepare), 0, "{sql}");
+            }
+        }
+    }
 }

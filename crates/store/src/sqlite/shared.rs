@@ -1,6 +1,6 @@
 //! What the writer, the readers and the callers have in common.
 
-use std::sync::atomic::{AtomicBool, AtomicI64};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64};
 use std::sync::{Mutex, PoisonError};
 
 use tokio::sync::{broadcast, oneshot};
@@ -19,6 +19,8 @@ pub(super) struct Shared {
     pub waiting: Waiting,
     pub news: broadcast::Sender<Happening>,
     pub newest: AtomicI64,
+    /// Commits since it was opened.
+    pub commits: AtomicU64,
     /// The newest commit failed.
     pub failing: AtomicBool,
     /// Nothing is taken any more.
@@ -35,6 +37,7 @@ impl Shared {
             waiting: Waiting::default(),
             news: broadcast::channel(4_096).0,
             newest: AtomicI64::new(newest),
+            commits: AtomicU64::new(0),
             failing: AtomicBool::new(false),
             closed: AtomicBool::new(false),
             closing: Mutex::new(None),

@@ -14,6 +14,7 @@ use rusqlite::{Connection, params};
 use super::batch::{After, Batch};
 use super::draft::Draft;
 use super::fault::signed;
+use super::fold::Fold;
 use super::ledger;
 use super::passes::Ride;
 use super::shared::Shared;
@@ -50,6 +51,7 @@ pub(super) struct Writer {
     pub recorded: u64,
     pub reserved: u64,
     pub draft: Draft,
+    pub fold: Fold,
     #[expect(dead_code, reason = "held as long as the thread lives")]
     pub lock: File,
 }
@@ -133,6 +135,7 @@ impl Writer {
         if !self.commit(Vec::new(), true) {
             return Err(StoreError::Unavailable("the last commit failed".to_owned()));
         }
+        self.fold.end();
         // The log is folded into the file; if that fails, the next start does it.
         let _ = self.conn.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)");
         Ok(())
@@ -157,6 +160,7 @@ impl Writer {
         match tried {
             Ok(reached) => {
                 self.publish(reached, answers);
+                self.fold.look(&self.conn);
                 true
             }
             Err(error) => {
@@ -227,6 +231,7 @@ impl Writer {
         self.tree = tree;
         self.newest = newest;
         self.shared.newest.store(newest, Ordering::Release);
+        self.shared.commits.fetch_add(1, Ordering::Relaxed);
         if reserved != self.reserved {
             self.shared.passes.allow(reserved);
         }

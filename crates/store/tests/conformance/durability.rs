@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use countersign_core::json::Value;
 use countersign_core::request::Choice;
 use countersign_store::{OpenError, Options, SqliteStore, Store, StoreError};
 use rusqlite::Connection;
@@ -247,5 +248,35 @@ fn a_full_queue_is_refused_and_strict_passes_wait() {
         }
         drop(store);
         assert_eq!(kinds(&place.open()).await.len(), 5);
+    });
+}
+
+/// The log is folded beside the commits; and under load that never pauses it stays bounded.
+#[test]
+fn the_log_is_folded_and_stays_bounded() {
+    run(async {
+        let place = SqlitePlace::new();
+        let store = place.open();
+        let write = async || {
+            let entries = (0..100).map(|_| {
+                let mut entry = pass_entry();
+                entry.facts = vec![("x".into(), Value::String("y".repeat(60_000).into()))];
+                entry
+            });
+            store.append(entries.collect()).await.unwrap();
+        };
+        write().await;
+        write().await;
+        // Commits alone would leave these 12 MB in the log.
+        while std::fs::metadata(place.file()).unwrap().len() < 8 << 20 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        let log = place.file().with_extension("db-wal");
+        for _ in 0..40 {
+            write().await;
+            let length = std::fs::metadata(&log).unwrap().len();
+            assert!(length < 128 << 20, "{length} bytes");
+        }
+        verified(&store).await;
     });
 }
