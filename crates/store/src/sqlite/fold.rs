@@ -13,8 +13,8 @@ use crate::error::OpenError;
 /// Folding begins when so many pages wait in the log: 8 MiB.
 const PAGES: i64 = 2_048;
 
-/// From so many pages on, 64 MiB, SQLite folds the rest within a commit and begins the log anew. The
-/// thread then stays away: whoever folds keeps the other out.
+/// From so many pages on, 64 MiB, SQLite folds the rest within a commit and begins the log anew.
+/// The thread then stays away: whoever folds keeps the other out.
 pub(super) const LOG_PAGES: i64 = 16_384;
 
 /// The thread, told by the writer when there is enough to fold.
