@@ -7,6 +7,8 @@ pub mod clock;
 pub mod config;
 pub mod doors;
 pub mod gate;
+#[cfg(test)]
+mod house;
 pub mod keys;
 mod start;
 mod watch;

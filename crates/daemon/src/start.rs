@@ -10,9 +10,8 @@ use std::time::Duration;
 
 use countersign_core::ledger::entry::{Entry, Kind};
 use countersign_core::time::{Clock, Timestamp};
-use countersign_store::{
-    Backend, Note, OpenError, Options, Person, Role, SqliteStore, Store as _, StoreError,
-};
+use countersign_store::{Backend, Note, OpenError, Options, Person, Role, SqliteStore};
+use countersign_store::{Store as _, StoreError};
 use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -20,7 +19,7 @@ use zeroize::Zeroizing;
 
 use crate::api::{self, Api, Parts};
 use crate::auth::origin::Names;
-use crate::auth::{Book, Strikes, fresh_passphrase, hash_passphrase};
+use crate::auth::{self, Book, Checks, Strikes, fresh_passphrase, hash_passphrase};
 use crate::clock::DaemonClock;
 use crate::config::{Config, ConfigError, Paths};
 use crate::doors;
@@ -123,6 +122,7 @@ impl Daemon {
             gate: Arc::clone(&gate),
             book,
             strikes: Strikes::default(),
+            checks: Checks::default(),
             keys: Arc::new(keys),
             agents_names: Names::new(port(&agents, config.agents), &[]),
             people_names: Names::new(port(&people, config.people), &config.hosts),
@@ -152,12 +152,15 @@ impl Daemon {
         doors.spawn(doors::serve(self.agents, agents, stopping.clone()));
         doors.spawn(doors::serve(self.people, people, stopping.clone()));
         let watch = tokio::spawn(crate::watch::run(Arc::clone(&self.gate), stopping.clone()));
+        let book = Arc::clone(&self.api.book);
+        let follow = tokio::spawn(auth::follow(book, Arc::clone(&self.gate), stopping.clone()));
         until.await;
         // Nobody listens only if everything has ended already.
         let _ = stop.send(true);
         let _ = tokio::time::timeout(FAREWELL, async {
             while doors.join_next().await.is_some() {}
             let _ = watch.await;
+            let _ = follow.await;
         })
         .await;
         if let Some(socket) = &self.config.socket {
@@ -184,6 +187,12 @@ impl Daemon {
     /// The gate.
     pub fn gate(&self) -> Arc<Gate> {
         Arc::clone(&self.gate)
+    }
+
+    /// What is behind the doors.
+    #[cfg(test)]
+    pub(crate) fn api(&self) -> Api {
+        self.api.clone()
     }
 
     /// Where things lie.

@@ -17,11 +17,13 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 
 use crate::auth::origin::{Names, is_a_page};
-use crate::auth::{Book, Strikes};
+use crate::auth::{Book, Checks, Strikes};
 use crate::gate::Gate;
 use crate::keys::Keys;
 
 pub use problem::Problem;
+#[cfg(test)]
+pub use who::cookie_of;
 
 /// What every handler needs.
 #[derive(Clone)]
@@ -35,6 +37,8 @@ pub struct Parts {
     pub book: Arc<Book>,
     /// Wrong guesses.
     pub strikes: Strikes,
+    /// Passphrases that are looked at.
+    pub checks: Checks,
     /// The signing key.
     pub keys: Arc<Keys>,
     /// The names of the agents' door.
@@ -69,7 +73,7 @@ pub fn agents(api: &Api) -> Router {
         .route("/ready", get(health::ready))
         .route("/confirm", post(seed::confirm))
         .route("/pending", get(seed::pending))
-        .route("/respond", post(seed::respond))
+        .route("/respond", post(respond_to_agents))
         .merge(v1::agents())
         .fallback(nowhere)
         .method_not_allowed_fallback(not_so)
@@ -95,6 +99,15 @@ async fn nowhere() -> Problem {
     Problem::not_found("there is nothing at this address")
 }
 
+/// The seed's clients answer at the agents' door; an operator may close that.
+async fn respond_to_agents(State(api): State<Api>, request: Request) -> Answered {
+    if api.gate.rules().respond_at_agents_door {
+        seed::respond(State(api), request).await
+    } else {
+        Err(nowhere().await)
+    }
+}
+
 async fn not_so() -> Problem {
     Problem::new(
         StatusCode::METHOD_NOT_ALLOWED,
@@ -105,12 +118,14 @@ async fn not_so() -> Problem {
 }
 
 /// Agents are not browsers: whatever a page sends is refused before it is read.
-async fn agents_check(State(api): State<Api>, request: Request, next: Next) -> Response {
+async fn agents_check(State(api): State<Api>, mut request: Request, next: Next) -> Response {
     let unix = matches!(request.extensions().get(), Some(crate::doors::Peer::User(_)));
     let ours = unix || api.agents_names.host_is_ours(request.headers(), request.uri());
     if !ours || is_a_page(request.headers()) {
         return misdirected().into_response();
     }
+    // Cookies are for people's browsers, and those have no business here.
+    request.headers_mut().remove(header::COOKIE);
     guarded(next.run(request).await)
 }
 
@@ -118,6 +133,12 @@ async fn people_check(State(api): State<Api>, request: Request, next: Next) -> R
     let ours = api.people_names.host_is_ours(request.headers(), request.uri());
     if !ours || !api.people_names.origin_is_ours(request.headers()) {
         return misdirected().into_response();
+    }
+    // Who logs in may have an old session's cookie still, and no proof of it.
+    if request.uri().path() != v1::LOGIN
+        && let Err(problem) = who::check_proof(&api, request.method(), request.headers())
+    {
+        return guarded(problem.into_response());
     }
     guarded(next.run(request).await)
 }

@@ -81,7 +81,7 @@ impl From<Stranger> for Problem {
             Stranger::Nobody | Stranger::Unknown => {
                 Problem::new(StatusCode::UNAUTHORIZED, "unauthorized", "Who are you?", detail)
             }
-            Stranger::NotAPerson | Stranger::NotAnAdministrator => {
+            Stranger::NotAPerson | Stranger::NotAnAdministrator | Stranger::NoProof => {
                 Problem::new(StatusCode::FORBIDDEN, "forbidden", "You may not do this", detail)
             }
             Stranger::LockedOut(seconds) => Problem {

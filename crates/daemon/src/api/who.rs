@@ -1,16 +1,30 @@
 //! Who asks: an agent or a person, from the request alone.
 
 use axum::extract::Request;
-use axum::http::{HeaderMap, header};
+use axum::http::{HeaderMap, Method, header};
+use countersign_core::base64;
+use countersign_core::canon::Digest;
 use countersign_core::time::Clock as _;
+use subtle::ConstantTimeEq as _;
 
 use super::{Api, Problem};
-use crate::auth::{Stranger, Who};
+use crate::auth::{PERSON_TOKEN, Stranger, Who};
 use crate::doors::Peer;
 use crate::gate::Caller;
 
 /// The cookie of a browser session.
 pub const COOKIE: &str = "countersign";
+
+/// The same where the door is reached with TLS: no other host, and no page without TLS, can set it.
+pub const HOST_COOKIE: &str = "__Host-countersign";
+
+/// The channel of browser sessions.
+pub const WEB: &str = "web";
+
+/// What goes with the cookie when something is changed. Browsers send cookies to every port of a
+/// machine, so a server that an agent runs on this machine may be handed one; the proof stays with
+/// our own page.
+pub const PROOF: &str = "x-countersign-proof";
 
 /// The name of callers of the seed's routes that come without a token.
 pub const ANONYMOUS: &str = "anonymous";
@@ -18,9 +32,10 @@ pub const ANONYMOUS: &str = "anonymous";
 /// The agent that asks: by token, or by the socket it came through.
 pub fn agent(api: &Api, request: &Request) -> Result<Caller, Problem> {
     let peer = request.extensions().get::<Peer>().copied();
+    let now = api.gate.clock().now().at;
     match (bearer(request.headers())?, peer) {
-        (Some(token), _) => Ok(api.book.agent(token, api.gate.clock().now().at)?),
-        (None, Some(Peer::User(uid))) => Ok(api.book.socket_peer(uid)),
+        (Some(token), _) => Ok(api.book.agent(token, now)?),
+        (None, Some(Peer::User(uid))) => Ok(api.book.socket_peer(uid, now)),
         (None, _) => Err(Stranger::Nobody.into()),
     }
 }
@@ -37,11 +52,43 @@ pub fn seed_agent(api: &Api, request: &Request) -> Result<Caller, Problem> {
 
 /// The person who asks: by token, or by the cookie of their browser session.
 pub fn person(api: &Api, headers: &HeaderMap) -> Result<Who, Problem> {
-    let secret = match bearer(headers)? {
-        Some(token) => token,
-        None => cookie(headers).ok_or(Stranger::Nobody)?,
+    let (secret, by_cookie) = match bearer(headers)? {
+        Some(token) => (token, false),
+        None => (cookie(api, headers)?.ok_or(Stranger::Nobody)?, true),
     };
-    Ok(api.book.person(secret, api.gate.clock().now().at)?)
+    let who = api.book.person(secret, api.gate.clock().now().at)?;
+    // A cookie that was stolen is no token, or it would not need its proof.
+    if by_cookie == (who.channel == WEB) { Ok(who) } else { Err(Stranger::Unknown.into()) }
+}
+
+/// The administrator who asks.
+pub fn administrator(api: &Api, headers: &HeaderMap) -> Result<Who, Problem> {
+    let who = person(api, headers)?;
+    who.administrator()?;
+    Ok(who)
+}
+
+/// The cookie that goes with a proof. It is made of the proof, so who has the cookie alone cannot
+/// find the proof, and nothing more has to be kept.
+pub fn cookie_of(proof: &str) -> String {
+    let digest = Digest::of(format!("countersign cookie 1\n{proof}").as_bytes());
+    format!("{PERSON_TOKEN}{}", base64::encode_url(digest.as_bytes()))
+}
+
+/// Refuses what would change something with a cookie alone.
+pub fn check_proof(api: &Api, method: &Method, headers: &HeaderMap) -> Result<(), Problem> {
+    if [Method::GET, Method::HEAD].contains(method) || bearer(headers)?.is_some() {
+        return Ok(());
+    }
+    let Some(secret) = cookie(api, headers)? else { return Ok(()) };
+    person(api, headers)?;
+    let mut given = headers.get_all(PROOF).iter();
+    let (Some(given), None) = (given.next(), given.next()) else {
+        return Err(Stranger::NoProof.into());
+    };
+    let made = given.to_str().map(cookie_of).unwrap_or_default();
+    let proven = bool::from(made.as_bytes().ct_eq(secret.as_bytes()));
+    if proven { Ok(()) } else { Err(Stranger::NoProof.into()) }
 }
 
 /// A bearer token; one that cannot be read is refused, not passed over.
@@ -55,8 +102,14 @@ fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
     }
 }
 
-fn cookie(headers: &HeaderMap) -> Option<&str> {
+/// The session's cookie. Two of them are none: a neighbour may have set one of them.
+fn cookie<'h>(api: &Api, headers: &'h HeaderMap) -> Result<Option<&'h str>, Problem> {
+    let wanted = if api.people_names.is_https(headers) { HOST_COOKIE } else { COOKIE };
     let texts = headers.get_all(header::COOKIE).iter().filter_map(|text| text.to_str().ok());
-    let mut pairs = texts.flat_map(|text| text.split(';')).filter_map(|pair| pair.split_once('='));
-    pairs.find(|(name, _)| name.trim() == COOKIE).map(|(_, value)| value.trim())
+    let pairs = texts.flat_map(|text| text.split(';')).filter_map(|pair| pair.split_once('='));
+    let mut ours = pairs.filter(|(name, _)| name.trim() == wanted).map(|(_, value)| value.trim());
+    match (ours.next(), ours.next()) {
+        (found, None) => Ok(found),
+        (_, Some(_)) => Err(Stranger::Unknown.into()),
+    }
 }

@@ -1,11 +1,12 @@
 //! The book of everybody who is known, at hand in memory; the store has the pages.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use countersign_core::canon::Digest;
 use countersign_core::time::Timestamp;
 use countersign_store::{Agent, Backend, Login, Person, Role, Store, StoreError};
+use tokio::sync::{Mutex, MutexGuard};
 
 use super::{AGENT_TOKEN, PERSON_TOKEN, Stranger};
 use crate::gate::Caller;
@@ -21,6 +22,8 @@ pub struct Who {
     pub channel: String,
     /// Their login, to end it.
     pub login: Digest,
+    /// Until when it is good.
+    pub expires: Timestamp,
 }
 
 impl Who {
@@ -37,12 +40,17 @@ impl Who {
 #[derive(Debug, Default)]
 pub struct Book {
     pages: RwLock<Pages>,
+    /// Held while the pages are read: an older reading never replaces a newer one.
+    reading: Mutex<()>,
+    /// Held while somebody is added or taken out, so that what was checked still holds.
+    changing: Mutex<()>,
 }
 
 #[derive(Debug, Default)]
 struct Pages {
     tokens: HashMap<Digest, Arc<Known>>,
     uids: HashMap<u32, Arc<Known>>,
+    agents: HashSet<String>,
     people: HashMap<String, Person>,
     logins: HashMap<Digest, Login>,
 }
@@ -56,6 +64,7 @@ struct Known {
 impl Book {
     /// Reads everybody again.
     pub async fn read(&self, store: &Backend) -> Result<(), StoreError> {
+        let _reading = self.reading.lock().await;
         let (agents, people) = (store.agents().await?, store.people().await?);
         let logins = store.logins().await?;
         let mut pages = Pages::default();
@@ -86,9 +95,11 @@ impl Book {
     }
 
     /// The agent behind a socket, by its Unix user: a known one, or one named after the user.
-    pub fn socket_peer(&self, uid: u32) -> Caller {
+    pub fn socket_peer(&self, uid: u32, now: Timestamp) -> Caller {
         let pages = self.pages.read().unwrap_or_else(PoisonError::into_inner);
-        pages.uids.get(&uid).map_or_else(
+        let known = pages.uids.get(&uid);
+        let known = known.filter(|known| known.expires.is_none_or(|end| now < end));
+        known.map_or_else(
             || Caller { agent: format!("uid:{uid}"), own_addresses: Arc::from([]) },
             |known| known.caller.clone(),
         )
@@ -114,7 +125,39 @@ impl Book {
             role: person.role,
             channel: login.channel.clone(),
             login: digest,
+            expires: login.expires,
         })
+    }
+
+    /// Waits until nobody else changes who is known. What is checked then still holds when it is
+    /// written.
+    pub async fn changing(&self) -> MutexGuard<'_, ()> {
+        self.changing.lock().await
+    }
+
+    /// Takes a person out at once, whatever the store answers next.
+    pub fn strike_person(&self, name: &str) {
+        let mut pages = self.pages.write().unwrap_or_else(PoisonError::into_inner);
+        pages.people.remove(name);
+        pages.logins.retain(|_, login| login.person != name);
+    }
+
+    /// Takes an agent out at once, whatever the store answers next.
+    pub fn strike_agent(&self, name: &str) {
+        let mut pages = self.pages.write().unwrap_or_else(PoisonError::into_inner);
+        pages.tokens.retain(|_, known| known.caller.agent != name);
+        pages.uids.retain(|_, known| known.caller.agent != name);
+        pages.agents.remove(name);
+    }
+
+    /// Ends a login at once, whatever the store answers next.
+    pub fn strike_login(&self, login: Digest) {
+        self.pages.write().unwrap_or_else(PoisonError::into_inner).logins.remove(&login);
+    }
+
+    /// Whether there is an agent of this name.
+    pub fn knows_agent(&self, name: &str) -> bool {
+        self.pages.read().unwrap_or_else(PoisonError::into_inner).agents.contains(name)
     }
 
     /// The record of a person by name.
@@ -131,6 +174,7 @@ impl Book {
 
 impl Pages {
     fn enter(&mut self, agent: Agent) {
+        self.agents.insert(agent.name.clone());
         let caller = Caller { agent: agent.name, own_addresses: Arc::from(agent.own_addresses) };
         let known = Arc::new(Known { caller, expires: agent.expires });
         if let Some(token) = agent.token {

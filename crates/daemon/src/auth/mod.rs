@@ -1,14 +1,19 @@
 //! Who is who: agents by token or socket, people by passphrase and login. No claim counts.
 
 mod book;
+mod follow;
+mod names;
 pub mod origin;
 mod passphrase;
 mod strikes;
 
+#[cfg(test)]
+mod tests;
+
 pub use book::{Book, Who};
-pub use passphrase::{
-    check as check_passphrase, fresh as fresh_passphrase, hash as hash_passphrase,
-};
+pub use follow::follow;
+pub use names::{NameError, agent_name, person_name};
+pub use passphrase::{Checks, Crowded, fresh as fresh_passphrase, hash as hash_passphrase};
 pub use strikes::Strikes;
 
 /// What agents' tokens begin with.
@@ -28,6 +33,9 @@ pub enum Stranger {
     /// The right kind of door, the wrong kind of credential.
     #[error("this needs a person's credential; agents cannot answer")]
     NotAPerson,
+    /// A browser session without its proof: somebody else may have got hold of the cookie.
+    #[error("a browser session changes something only with its proof (X-Countersign-Proof)")]
+    NoProof,
     /// A person, but without the right to this.
     #[error("this needs an administrator")]
     NotAnAdministrator,

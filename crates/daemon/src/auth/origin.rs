@@ -1,7 +1,7 @@
 //! Whether a request comes from where it may: Host and Origin allow-lists against web pages.
 
 use axum::http::header::{HOST, ORIGIN};
-use axum::http::{HeaderMap, HeaderName, Uri};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Uri};
 
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
@@ -9,6 +9,7 @@ const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 #[derive(Debug, Clone)]
 pub struct Names {
     hosts: Vec<String>,
+    https: Vec<String>,
     origins: Vec<String>,
 }
 
@@ -18,11 +19,10 @@ impl Names {
         let local = ["127.0.0.1", "localhost", "[::1]"].map(|name| format!("{name}:{port}"));
         let mut origins: Vec<String> = local.iter().map(|host| format!("http://{host}")).collect();
         let mut hosts = local.to_vec();
-        for name in further {
-            hosts.push(name.to_ascii_lowercase());
-            origins.push(format!("https://{}", name.to_ascii_lowercase()));
-        }
-        Names { hosts, origins }
+        let https: Vec<String> = further.iter().map(|name| name.to_ascii_lowercase()).collect();
+        hosts.extend_from_slice(&https);
+        origins.extend(https.iter().map(|name| format!("https://{name}")));
+        Names { hosts, https, origins }
     }
 
     /// Whether the request was meant for us. Missing, doubled and foreign hosts are refused:
@@ -34,10 +34,19 @@ impl Names {
         host.to_str().is_ok_and(ours) && uri.authority().is_none_or(|named| ours(named.as_str()))
     }
 
+    /// Whether it is reached under one of the operator's names, which are served with TLS.
+    pub fn is_https(&self, headers: &HeaderMap) -> bool {
+        let mut hosts = headers.get_all(HOST).iter();
+        let (Some(host), None) = (hosts.next(), hosts.next()) else { return false };
+        let named = |host: &str| self.https.iter().any(|name| name.eq_ignore_ascii_case(host));
+        host.to_str().is_ok_and(named)
+    }
+
     /// Whether the page that asks is ours, or no page asks at all.
     pub fn origin_is_ours(&self, headers: &HeaderMap) -> bool {
-        let site = headers.get(FETCH_SITE).map(|site| site.to_str().unwrap_or("cross-site"));
-        if !matches!(site, None | Some("same-origin" | "none")) {
+        // Another port of this machine is another origin, but the same site: refused as well.
+        let ours = |site: &HeaderValue| matches!(site.to_str(), Ok("same-origin" | "none"));
+        if !headers.get_all(FETCH_SITE).iter().all(ours) {
             return false;
         }
         let mut origins = headers.get_all(ORIGIN).iter();

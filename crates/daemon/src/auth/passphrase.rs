@@ -1,15 +1,27 @@
-//! Passphrases: made of words, kept as argon2id only.
+//! Passphrases: made of words, kept as argon2id only, and looked at a few at a time.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use argon2::password_hash::phc::PasswordHash;
 use argon2::password_hash::{PasswordHasher as _, PasswordVerifier as _};
 use argon2::{Algorithm, Argon2, Params, Version};
 use countersign_core::phrase;
+use tokio::sync::Semaphore;
 use zeroize::Zeroizing;
 
 use crate::chance::{self, NoChance};
 
 /// Words in a passphrase: 10 bits each.
 const WORDS: usize = 7;
+/// Passphrases that are worked on at the same time: each takes 19 MiB and a whole core.
+const AT_ONCE: usize = 2;
+/// So many more may wait for their turn.
+const QUEUE: usize = 16;
+
+/// A hash of nobody's passphrase: who names nobody waits as long as who guesses wrong.
+const NOBODY: &str = "$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$\
+                      AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
 
 /// 19 MiB, two passes: what OWASP asks of argon2id at the least.
 fn argon() -> Option<Argon2<'static>> {
@@ -34,7 +46,125 @@ pub fn hash(passphrase: &str) -> Option<String> {
 }
 
 /// Whether this is the passphrase. Anything unreadable is a no.
-pub fn check(passphrase: &str, kept: &str) -> bool {
+fn check(passphrase: &str, kept: &str) -> bool {
     let (Some(argon), Ok(kept)) = (argon(), PasswordHash::new(kept)) else { return false };
     argon.verify_password(passphrase.as_bytes(), &kept).is_ok()
+}
+
+/// Too many passphrases are being looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("too many logins at once")]
+pub struct Crowded;
+
+/// Works on passphrases away from the threads that serve, a few at a time.
+#[derive(Debug)]
+pub struct Checks {
+    turns: Arc<Semaphore>,
+    here: Arc<AtomicUsize>,
+}
+
+impl Default for Checks {
+    fn default() -> Checks {
+        Checks { turns: Arc::new(Semaphore::new(AT_ONCE)), here: Arc::default() }
+    }
+}
+
+/// A place in the queue, given back when dropped.
+struct Place(Arc<AtomicUsize>);
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+impl Checks {
+    /// Whether this is the passphrase of which that was kept; of nobody's it never is.
+    pub async fn check(
+        &self,
+        passphrase: Zeroizing<String>,
+        kept: Option<String>,
+    ) -> Result<bool, Crowded> {
+        self.work(move || {
+            let right = check(&passphrase, kept.as_deref().unwrap_or(NOBODY));
+            right && kept.is_some()
+        })
+        .await
+    }
+
+    /// What is kept of a passphrase.
+    pub async fn hash(&self, passphrase: Zeroizing<String>) -> Result<Option<String>, Crowded> {
+        self.work(move || hash(&passphrase)).await
+    }
+
+    async fn work<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Crowded> {
+        let before = self.here.fetch_add(1, Ordering::AcqRel);
+        let place = Place(Arc::clone(&self.here));
+        if before >= AT_ONCE + QUEUE {
+            return Err(Crowded);
+        }
+        let turn = Arc::clone(&self.turns).acquire_owned().await.map_err(|_| Crowded)?;
+        // Turn and place go along: who breaks off makes no room before the work is done.
+        let done = tokio::task::spawn_blocking(move || {
+            let done = work();
+            drop((turn, place));
+            done
+        });
+        done.await.map_err(|_| Crowded)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(text: &str) -> Zeroizing<String> {
+        Zeroizing::new(text.to_owned())
+    }
+
+    #[tokio::test]
+    async fn only_the_passphrase_is_the_passphrase() {
+        let checks = Checks::default();
+        let kept = checks.hash(text("olive")).await.unwrap();
+        assert_eq!(checks.check(text("olive"), kept.clone()).await, Ok(true));
+        for wrong in ["Olive", "olive ", "", "\0"] {
+            assert_eq!(checks.check(text(wrong), kept.clone()).await, Ok(false), "{wrong:?}");
+        }
+        assert_eq!(checks.check(text("olive"), Some("olive".to_owned())).await, Ok(false));
+        assert_eq!(checks.check(text("olive"), None).await, Ok(false));
+    }
+
+    #[test]
+    fn nobody_s_hash_costs_what_a_real_one_costs() {
+        let real = hash("olive").unwrap();
+        let cost = |hash: &str| {
+            let hash = PasswordHash::new(hash).unwrap();
+            (hash.algorithm.to_string(), hash.version, hash.params.to_string())
+        };
+        assert_eq!(cost(&real), cost(NOBODY));
+        let nobody = PasswordHash::new(NOBODY).unwrap();
+        let real = PasswordHash::new(&real).unwrap();
+        assert_eq!(nobody.hash.map(|hash| hash.len()), real.hash.map(|hash| hash.len()));
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_crowd_is_turned_away_and_does_not_stay() {
+        let checks = Arc::new(Checks::default());
+        let tries: Vec<_> = (0..40)
+            .map(|_| {
+                let checks = Arc::clone(&checks);
+                tokio::spawn(async move { checks.check(text("x"), None).await })
+            })
+            .collect();
+        let mut crowded = 0;
+        for tried in tries {
+            crowded += usize::from(tried.await.unwrap().is_err());
+        }
+        assert!(crowded >= 1 && crowded <= 40 - AT_ONCE - QUEUE, "{crowded}");
+        assert_eq!(checks.here.load(Ordering::Acquire), 0);
+        assert_eq!(checks.check(text("x"), None).await, Ok(false));
+    }
 }

@@ -1,6 +1,7 @@
 //! Keeps people from being flooded: open questions, questions per minute, quarantine.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{Mutex, PoisonError};
 
 use countersign_core::canon::{CallDigest, Digest};
@@ -13,11 +14,22 @@ use crate::config::Flood;
 
 const MINUTE: Span = Span::seconds(60);
 const HOUR: Span = Span::seconds(3600);
+/// A crisis is let through, but not without end: so many of one agent, and so many of all.
+const MOST_OPEN_IN_CRISIS: u32 = 200;
+const MOST_OPEN: usize = 20_000;
+/// Agents remembered. Names are proven, but sockets of many users may come.
+const MOST_AGENTS: usize = 10_000;
+/// Ends that were heard before their beginning.
+const MOST_EARLY: usize = 1_024;
+/// Questions that are asked side by side; the same question always gets the same one.
+const TURNS: usize = 64;
 
 /// Counts what is asked and what was denied.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct FloodGate {
     counts: Mutex<Counts>,
+    turns: Vec<tokio::sync::Mutex<()>>,
+    spread: RandomState,
 }
 
 #[derive(Debug, Default)]
@@ -26,9 +38,10 @@ struct Counts {
     asked: VecDeque<Timestamp>,
     open: HashMap<Id, Key>,
     same: HashMap<Key, Id>,
+    early: VecDeque<(Id, bool)>,
 }
 
-/// What makes two questions the same one.
+/// What makes two questions the same one: agent, session, both digests.
 type Key = (String, String, Digest, Digest);
 
 #[derive(Debug, Default)]
@@ -37,16 +50,80 @@ struct Agent {
     asked: VecDeque<Timestamp>,
     denied: VecDeque<Timestamp>,
     quarantined: Option<Timestamp>,
+    refused: u32,
+    why: &'static str,
+}
+
+/// What an agent was refused since it was last written down.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusals {
+    /// Which agent.
+    pub agent: String,
+    /// How many questions.
+    pub count: u32,
+    /// Why the last one was.
+    pub why: &'static str,
+}
+
+/// An agent that people said no to too often.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Quarantine {
+    /// Which agent.
+    pub agent: String,
+    /// Until when.
+    pub until: Timestamp,
+}
+
+/// Room for one more question, kept until it is open or came to nothing. Dropping it gives the
+/// room back, but the question counts as asked: who breaks off may have been heard.
+#[derive(Debug)]
+pub struct Place<'g> {
+    gate: &'g FloodGate,
+    agent: String,
+    at: Timestamp,
+}
+
+impl Place<'_> {
+    /// Nobody was asked: it was known already, or could not be kept.
+    pub fn unused(self) {
+        let mut counts = self.gate.lock();
+        take_out(&mut counts.asked, self.at);
+        if let Some(count) = counts.agents.get_mut(&self.agent) {
+            take_out(&mut count.asked, self.at);
+        }
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        let mut counts = self.gate.lock();
+        if let Some(count) = counts.agents.get_mut(&self.agent) {
+            count.open = count.open.saturating_sub(1);
+        }
+    }
 }
 
 impl FloodGate {
     /// With the requests that are open already.
-    pub fn new(pending: Vec<Stored>) -> FloodGate {
-        let gate = FloodGate::default();
-        for stored in &pending {
-            gate.opened(stored);
+    pub fn new(pending: &[Stored]) -> FloodGate {
+        let turns = (0..TURNS).map(|_| tokio::sync::Mutex::default()).collect();
+        let gate = FloodGate { counts: Mutex::default(), turns, spread: RandomState::new() };
+        for stored in pending {
+            gate.opened(&Flood::BOUNDLESS, stored, Timestamp(0));
         }
         gate
+    }
+
+    /// Waits until the same question is not being asked by somebody else at this moment.
+    pub async fn turn(
+        &self,
+        agent: &str,
+        session: &str,
+        digest: &CallDigest,
+    ) -> Option<tokio::sync::MutexGuard<'_, ()>> {
+        let hash = self.spread.hash_one((agent, session, digest.canonical, digest.raw));
+        let at = usize::try_from(hash % (TURNS as u64)).unwrap_or_default();
+        Some(self.turns.get(at)?.lock().await)
     }
 
     /// The open request that asks the very same thing, if there is one.
@@ -56,37 +133,39 @@ impl FloodGate {
         counts.same.get(&key).copied()
     }
 
-    /// Whether a person may be asked once more. A crisis is always let through.
+    /// Whether a person may be asked once more. A crisis is let through as far as memory goes.
     pub fn may_ask(
         &self,
         limits: &Flood,
         agent: &str,
         crisis: bool,
         now: Timestamp,
-    ) -> Result<(), Held> {
+    ) -> Result<Place<'_>, Held> {
         let mut counts = self.lock();
-        let Counts { agents, asked, .. } = &mut *counts;
-        let count = agents.entry(agent.to_owned()).or_default();
-        if !crisis {
-            if let Some(until) = count.quarantined.filter(|&until| until > now) {
-                return Err(Held::Quarantined(until));
+        let Counts { agents, asked, open, .. } = &mut *counts;
+        if agents.len() >= MOST_AGENTS && !agents.contains_key(agent) {
+            agents.retain(|_, count| !count.is_idle(limits, now));
+            if agents.len() >= MOST_AGENTS {
+                return Err(Held::TooManyQuestions(60));
             }
-            count.quarantined = None;
-            forget(&mut count.asked, now, MINUTE);
-            forget(asked, now, HOUR);
-            if count.open >= limits.open_per_agent {
-                return Err(Held::TooManyQuestions(5));
-            }
-            full(&count.asked, limits.asks_per_minute, now, MINUTE)?;
-            full(asked, limits.asks_per_hour, now, HOUR)?;
         }
-        count.asked.push_back(now);
-        asked.push_back(now);
-        Ok(())
+        let count = agents.entry(agent.to_owned()).or_default();
+        forget(&mut count.asked, now, MINUTE);
+        forget(asked, now, HOUR);
+        let full = open.len() >= MOST_OPEN;
+        if let Err((held, why)) = count.may_ask(limits, asked, (crisis, full), now) {
+            count.refused = count.refused.saturating_add(1);
+            count.why = why;
+            return Err(held);
+        }
+        count.open = count.open.saturating_add(1);
+        remember(&mut count.asked, now, limits.asks_per_minute);
+        remember(asked, now, limits.asks_per_hour);
+        Ok(Place { gate: self, agent: agent.to_owned(), at: now })
     }
 
-    /// A question is open now.
-    pub fn opened(&self, stored: &Stored) {
+    /// A question is open now. Its end may have been heard before.
+    pub fn opened(&self, limits: &Flood, stored: &Stored, now: Timestamp) -> Option<Quarantine> {
         let mut counts = self.lock();
         let request = &stored.request;
         let agent = request.requester.name().to_owned();
@@ -97,27 +176,38 @@ impl FloodGate {
             count.open = count.open.saturating_add(1);
         }
         counts.same.insert(key, request.id);
+        let early = counts.early.iter().position(|(id, _)| *id == request.id);
+        let (id, denied) = early.and_then(|early| counts.early.remove(early))?;
+        counts.end(limits, id, denied, now)
     }
 
-    /// A question is over.
-    pub fn ended(&self, limits: &Flood, stored: &Stored, denied: bool, now: Timestamp) {
+    /// Whether this question is counted as open.
+    pub fn knows(&self, id: Id) -> bool {
+        self.lock().open.contains_key(&id)
+    }
+
+    /// A question is over. Says so if that puts its agent in quarantine.
+    pub fn ended(
+        &self,
+        limits: &Flood,
+        id: Id,
+        denied: bool,
+        now: Timestamp,
+    ) -> Option<Quarantine> {
         let mut counts = self.lock();
-        let id = stored.request.id;
-        // Told once for each end, however many say so.
-        let Some(key) = counts.open.remove(&id) else { return };
-        if counts.same.get(&key) == Some(&id) {
-            counts.same.remove(&key);
-        }
-        let Some(count) = counts.agents.get_mut(&key.0) else { return };
-        count.open = count.open.saturating_sub(1);
-        if denied {
-            forget(&mut count.denied, now, limits.within);
-            count.denied.push_back(now);
-            if count.denied.len() >= usize::try_from(limits.denials).unwrap_or(usize::MAX) {
-                count.denied.clear();
-                count.quarantined = Some(now.plus(limits.quarantine));
+        if !counts.open.contains_key(&id) {
+            if counts.early.len() >= MOST_EARLY {
+                counts.early.pop_front();
             }
+            counts.early.push_back((id, denied));
+            return None;
         }
+        counts.end(limits, id, denied, now)
+    }
+
+    /// Every question that is counted as open.
+    pub fn all_open(&self) -> HashSet<Id> {
+        self.lock().open.keys().copied().collect()
     }
 
     /// How many questions are open.
@@ -131,8 +221,82 @@ impl FloodGate {
         counts.agents.get(agent)?.quarantined.filter(|&until| until > now)
     }
 
+    /// What was refused since the last time, each agent once.
+    pub fn take_refusals(&self) -> Vec<Refusals> {
+        let mut counts = self.lock();
+        let refused = counts.agents.iter_mut().filter(|(_, count)| count.refused > 0);
+        refused
+            .map(|(agent, count)| {
+                let refused = std::mem::take(&mut count.refused);
+                Refusals { agent: agent.clone(), count: refused, why: count.why }
+            })
+            .collect()
+    }
+
     fn lock(&self) -> std::sync::MutexGuard<'_, Counts> {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Counts {
+    /// Told once for each end, however many say so.
+    fn end(&mut self, limits: &Flood, id: Id, denied: bool, now: Timestamp) -> Option<Quarantine> {
+        let key = self.open.remove(&id)?;
+        if self.same.get(&key) == Some(&id) {
+            self.same.remove(&key);
+        }
+        let count = self.agents.get_mut(&key.0)?;
+        count.open = count.open.saturating_sub(1);
+        if !denied {
+            return None;
+        }
+        forget(&mut count.denied, now, limits.within);
+        count.denied.push_back(now);
+        if count.denied.len() < usize::try_from(limits.denials).unwrap_or(usize::MAX) {
+            return None;
+        }
+        count.denied.clear();
+        let until = now.plus(limits.quarantine);
+        count.quarantined = Some(until);
+        Some(Quarantine { agent: key.0, until })
+    }
+}
+
+impl Agent {
+    fn may_ask(
+        &mut self,
+        limits: &Flood,
+        asked: &VecDeque<Timestamp>,
+        (crisis, full): (bool, bool),
+        now: Timestamp,
+    ) -> Result<(), (Held, &'static str)> {
+        if full || crisis && self.open >= MOST_OPEN_IN_CRISIS {
+            return Err((Held::TooManyQuestions(5), "open"));
+        }
+        if crisis {
+            return Ok(());
+        }
+        if let Some(until) = self.quarantined.filter(|&until| until > now) {
+            return Err((Held::Quarantined(until), "quarantine"));
+        }
+        self.quarantined = None;
+        if self.open >= limits.open_per_agent {
+            return Err((Held::TooManyQuestions(5), "open"));
+        }
+        room(&self.asked, limits.asks_per_minute, now, MINUTE).map_err(|held| (held, "minute"))?;
+        room(asked, limits.asks_per_hour, now, HOUR).map_err(|held| (held, "hour"))
+    }
+
+    /// Whether nothing would be lost by forgetting it.
+    fn is_idle(&mut self, limits: &Flood, now: Timestamp) -> bool {
+        forget(&mut self.asked, now, MINUTE);
+        forget(&mut self.denied, now, limits.within);
+        let free = self.quarantined.is_none_or(|until| until <= now);
+        self.open == 0
+            && self.refused == 0
+            && free
+            && self.asked.is_empty()
+            && self.denied.is_empty()
     }
 }
 
@@ -143,11 +307,127 @@ fn forget(times: &mut VecDeque<Timestamp>, now: Timestamp, span: Span) {
     }
 }
 
-fn full(times: &VecDeque<Timestamp>, most: u32, now: Timestamp, span: Span) -> Result<(), Held> {
+/// Adds a time; of more than `most` only the newest matter.
+fn remember(times: &mut VecDeque<Timestamp>, now: Timestamp, most: u32) {
+    if times.len() >= usize::try_from(most).unwrap_or(usize::MAX) {
+        times.pop_front();
+    }
+    times.push_back(now);
+}
+
+fn take_out(times: &mut VecDeque<Timestamp>, at: Timestamp) {
+    if let Some(place) = times.iter().rposition(|&time| time == at) {
+        times.remove(place);
+    }
+}
+
+fn room(times: &VecDeque<Timestamp>, most: u32, now: Timestamp, span: Span) -> Result<(), Held> {
     if times.len() < usize::try_from(most).unwrap_or(usize::MAX) {
         return Ok(());
     }
     let free = times.front().map_or(now, |&oldest| oldest.plus(span));
     let seconds = now.until(free).0.div_ceil(1000);
     Err(Held::TooManyQuestions(u32::try_from(seconds).unwrap_or(u32::MAX)))
+}
+
+impl Flood {
+    /// No limits: for what was let in before.
+    const BOUNDLESS: Flood = Flood {
+        open_per_agent: u32::MAX,
+        asks_per_minute: u32::MAX,
+        asks_per_hour: u32::MAX,
+        denials: u32::MAX,
+        within: Span(0),
+        quarantine: Span(0),
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMITS: Flood = Flood {
+        open_per_agent: 3,
+        asks_per_minute: 5,
+        asks_per_hour: 8,
+        denials: 3,
+        within: Span::seconds(600),
+        quarantine: Span::seconds(300),
+    };
+    const NOW: Timestamp = Timestamp(1_000_000_000);
+
+    fn gate() -> FloodGate {
+        FloodGate::new(&[])
+    }
+
+    fn ask(gate: &FloodGate, agent: &str, now: Timestamp) -> Result<(), Held> {
+        gate.may_ask(&LIMITS, agent, false, now).map(drop)
+    }
+
+    #[test]
+    fn places_bound_what_is_open_even_before_it_is_kept() {
+        let gate = gate();
+        let places: Vec<_> =
+            (0..9).filter_map(|_| gate.may_ask(&LIMITS, "a", false, NOW).ok()).collect();
+        assert_eq!(places.len(), 3);
+        drop(places);
+        assert_eq!(ask(&gate, "a", NOW), Ok(()));
+    }
+
+    #[test]
+    fn a_minute_and_an_hour_have_their_bounds_and_pass() {
+        let gate = gate();
+        for _ in 0..5 {
+            assert_eq!(ask(&gate, "a", NOW), Ok(()));
+        }
+        assert_eq!(ask(&gate, "a", NOW), Err(Held::TooManyQuestions(60)));
+        for _ in 0..3 {
+            assert_eq!(ask(&gate, "b", NOW.plus(Span(1_000))), Ok(()));
+        }
+        assert_eq!(ask(&gate, "c", NOW.plus(Span(1_000))), Err(Held::TooManyQuestions(3_599)));
+        assert_eq!(ask(&gate, "c", NOW.plus(HOUR)), Ok(()));
+    }
+
+    #[test]
+    fn what_came_to_nothing_does_not_count_but_breaking_off_does() {
+        let gate = gate();
+        for _ in 0..50 {
+            gate.may_ask(&LIMITS, "a", false, NOW).unwrap().unused();
+        }
+        let asked = (0..50).filter(|_| ask(&gate, "a", NOW).is_ok()).count();
+        assert_eq!(asked, 5);
+    }
+
+    #[test]
+    fn a_crisis_is_let_through_but_memory_is_bounded() {
+        let gate = gate();
+        let places: Vec<_> =
+            (0..1_000).filter_map(|_| gate.may_ask(&LIMITS, "a", true, NOW).ok()).collect();
+        assert_eq!(places.len(), usize::try_from(MOST_OPEN_IN_CRISIS).unwrap());
+        let counts = gate.lock();
+        assert!(counts.asked.len() <= 8 && counts.agents["a"].asked.len() <= 5);
+        drop(counts);
+    }
+
+    #[test]
+    fn agents_that_are_quiet_are_forgotten() {
+        let gate = gate();
+        for agent in 0..30_000_i64 {
+            let at = NOW.plus(Span(u64::try_from(agent).unwrap() * 600_000));
+            assert_eq!(ask(&gate, &format!("uid:{agent}"), at), Ok(()));
+        }
+        assert!(gate.lock().agents.len() <= MOST_AGENTS);
+    }
+
+    #[test]
+    fn refusals_are_summed_up() {
+        let gate = gate();
+        for _ in 0..100 {
+            let _ = ask(&gate, "a", NOW);
+        }
+        let told = gate.take_refusals();
+        let expected = Refusals { agent: "a".to_owned(), count: 95, why: "minute" };
+        assert_eq!(told, [expected]);
+        assert_eq!(gate.take_refusals(), []);
+    }
 }

@@ -7,6 +7,8 @@ mod answer;
 mod crisis;
 mod flood;
 mod grants;
+mod refusals;
+mod whitelist;
 
 #[cfg(test)]
 mod tests;
@@ -22,7 +24,7 @@ use countersign_core::context::Environment;
 use countersign_core::grant::Asked;
 use countersign_core::id::Id;
 use countersign_core::ledger::entry::{Entry, Kind};
-use countersign_core::request::{Event, Request, Requester, Settled, State, Terms};
+use countersign_core::request::{Event, Request, Requester, Settled, Terms};
 use countersign_core::route::{Pass, Route, Standing, route};
 use countersign_core::time::{Clock, Span};
 use countersign_store::{Applied, Backend, NewRequest, Note, Redeemed, Store, StoreError};
@@ -32,10 +34,12 @@ use crate::chance;
 use crate::clock::DaemonClock;
 use crate::config::Rules;
 
+use flood::Place;
+
 pub use answer::{Answer, Held, Passed};
 pub use crisis::Crises;
 pub use flood::FloodGate;
-pub use grants::Grants;
+pub use grants::{Grants, WHITELIST};
 
 /// An agent, as it proved to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,8 +87,10 @@ impl Gate {
         rules: Rules,
     ) -> Result<Gate, StoreError> {
         let crises = Crises::new(store.crises().await?);
-        let grants = Grants::new(store.grants(false).await?, rules.whitelist.as_deref());
-        let flood = FloodGate::new(store.pending().await?);
+        let grants = Grants::default();
+        let (file, now) = (rules.whitelist.as_deref(), clock.now().at);
+        grants.read_whitelist(&store, file, rules.hash, now).await?;
+        let flood = FloodGate::new(&store.pending().await?);
         let rules = RwLock::new(Arc::new(rules));
         Ok(Gate { store, clock, rules, crises, grants, flood })
     }
@@ -98,7 +104,8 @@ impl Gate {
     pub async fn change_rules(&self, rules: Rules) -> Result<(), StoreError> {
         let entry = Entry::new(0, Kind::Config, rules.hash);
         self.store.append(vec![entry]).await?;
-        self.grants.read_whitelist(rules.whitelist.as_deref());
+        let (file, now) = (rules.whitelist.as_deref(), self.clock.now().at);
+        self.grants.read_whitelist(&self.store, file, rules.hash, now).await?;
         *self.rules.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(rules);
         Ok(())
     }
@@ -131,7 +138,7 @@ impl Gate {
             Route::Pass { why } if !needs_row => self.pass(&rules, &asks, seen, digest, why).await,
             Route::Pass { .. } => {
                 let settled = Some(Settled::Policy);
-                self.keep(&rules, &asks, caller, (&seen, digest, false), settled).await
+                self.keep(&rules, &asks, caller, (&seen, digest, false), settled, None).await
             }
             Route::Refuse => Err(Held::Refused),
             Route::Ask { crisis } => self.ask(&rules, &asks, caller, (&seen, digest, crisis)).await,
@@ -177,12 +184,14 @@ impl Gate {
             // A grant may be used up by another call in between: then the next one is tried.
             for grant in self.grants.covering(&asked, self.clock.now()) {
                 let settled = Some(Settled::Grant(grant));
-                match self.keep(rules, asks, caller, judged, settled).await {
+                match self.keep(rules, asks, caller, judged, settled, None).await {
                     Err(Held::Unavailable(StoreError::GrantOver)) => self.grants.drop(grant),
                     kept => return kept,
                 }
             }
         }
+        // Asked at the same moment, the second waits for the first and joins it.
+        let _turn = self.flood.turn(&caller.agent, session, &digest).await;
         // The same question that is open already is joined, not asked twice.
         if let Some(open) = self.flood.same(&caller.agent, session, &digest)
             && asks.key.is_none()
@@ -191,8 +200,9 @@ impl Gate {
         {
             return Ok(Answer::Kept(Box::new(stored)));
         }
-        self.flood.may_ask(&rules.flood, &caller.agent, crisis, self.clock.now().at)?;
-        self.keep(rules, asks, caller, judged, None).await
+        let now = self.clock.now().at;
+        let place = self.flood.may_ask(&rules.flood, &caller.agent, crisis, now)?;
+        self.keep(rules, asks, caller, judged, None, Some(place)).await
     }
 
     /// Makes it durable: pending, or settled by the judgement or a grant.
@@ -203,6 +213,7 @@ impl Gate {
         caller: &Caller,
         judged: (&Assessment, CallDigest, bool),
         settled: Option<Settled>,
+        place: Option<Place<'_>>,
     ) -> Result<Answer, Held> {
         let (seen, digest, crisis) = judged;
         let now = self.clock.now();
@@ -216,6 +227,9 @@ impl Gate {
         let mut request = Request::new(id, requester, digest, terms, plan);
         if let Some(settled) = settled {
             request = request.settled(settled, now.at);
+            if let (Settled::Grant(id), Some(decision)) = (settled, &mut request.decision) {
+                decision.reason = self.grants.name(id).unwrap_or_default();
+            }
         }
         let card = if crisis {
             Card::minimal(&asks.call, seen, &digest)
@@ -234,14 +248,21 @@ impl Gate {
             permit_for: rules.permit_for,
             note: Note { policy: rules.hash, facts: Some(answer::facts(seen)), edited: None },
         };
-        match self.store.submit(new).await? {
-            Submitted::New(stored) => {
+        match self.store.submit(new).await {
+            Ok(Submitted::New(stored)) => {
                 if !stored.request.state.has_ended() {
-                    self.flood.opened(&stored);
+                    self.opened(&stored).await;
                 }
                 Ok(Answer::Kept(Box::new(stored)))
             }
-            Submitted::Known(stored) => Ok(Answer::Kept(Box::new(stored))),
+            known_or_failed => {
+                place.into_iter().for_each(Place::unused);
+                match known_or_failed? {
+                    Submitted::New(stored) | Submitted::Known(stored) => {
+                        Ok(Answer::Kept(Box::new(stored)))
+                    }
+                }
+            }
         }
     }
 
@@ -256,7 +277,10 @@ impl Gate {
     /// A person answers.
     pub async fn decide(&self, id: Id, event: Event, note: Note) -> Result<Applied, StoreError> {
         let applied = self.store.apply(id, event, note).await?;
-        self.ended(&applied.stored);
+        let state = applied.stored.request.state;
+        if state.has_ended() {
+            self.has_ended(id, state).await;
+        }
         Ok(applied)
     }
 
@@ -286,13 +310,6 @@ impl Gate {
             return Ok(Redeemed::Late);
         }
         self.store.redeem(id, agent, digest, note).await
-    }
-
-    fn ended(&self, stored: &Stored) {
-        if stored.request.state.has_ended() {
-            let denied = stored.request.state == State::Denied;
-            self.flood.ended(&self.rules().flood, stored, denied, self.clock.now().at);
-        }
     }
 
     /// How many requests wait for a person.

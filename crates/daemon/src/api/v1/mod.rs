@@ -23,6 +23,8 @@ mod requests;
 mod screen;
 mod stats;
 
+pub use login::LOGIN;
+
 /// What agents may do.
 pub fn agents() -> Router<Api> {
     Router::new()

@@ -1,0 +1,61 @@
+//! Which names people and agents may have: names that cannot be taken for anything else.
+
+/// Why a name is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NameError {
+    /// Not 1 to 64 of the letters that names are made of.
+    #[error("a name has 1 to 64 characters of A-Z, a-z, 0-9, `.`, `_` and `-`")]
+    Letters,
+    /// It means something else already.
+    #[error("this name is reserved")]
+    Reserved,
+}
+
+/// Words that stand where a person's name may stand.
+const NOT_PEOPLE: [&str; 7] =
+    ["agent", "anonymous", "deadline", "grant", "policy", "requester", "whitelist"];
+
+/// A name for a person.
+pub fn person_name(name: &str) -> Result<(), NameError> {
+    plain(name)?;
+    let reserved = NOT_PEOPLE.iter().any(|word| word.eq_ignore_ascii_case(name));
+    if reserved { Err(NameError::Reserved) } else { Ok(()) }
+}
+
+/// A name for an agent. `uid:1000` is the name of who comes through the socket and is not known.
+pub fn agent_name(name: &str) -> Result<(), NameError> {
+    let socket = name.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("uid:"));
+    if socket || name.eq_ignore_ascii_case("anonymous") {
+        return Err(NameError::Reserved);
+    }
+    plain(name)
+}
+
+fn plain(name: &str) -> Result<(), NameError> {
+    let letter = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+    let fits = (1..=64).contains(&name.len()) && name.bytes().all(letter);
+    if fits { Ok(()) } else { Err(NameError::Letters) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_plain_and_mean_nothing_else() {
+        for name in ["ana", "A.b_c-9", &"x".repeat(64)] {
+            assert_eq!((person_name(name), agent_name(name)), (Ok(()), Ok(())), "{name}");
+        }
+        let long = "x".repeat(65);
+        for name in ["", "a b", "a/b", "a:b", "\u{430}na", "ana\n", "a,b", &long] {
+            assert_eq!(person_name(name), Err(NameError::Letters), "{name:?}");
+            assert_eq!(agent_name(name), Err(NameError::Letters), "{name:?}");
+        }
+        for name in ["anonymous", "Anonymous", "uid:0", "UID:1000"] {
+            assert_eq!(agent_name(name), Err(NameError::Reserved), "{name}");
+        }
+        for name in ["policy", "Grant", "whitelist"] {
+            assert_eq!(person_name(name), Err(NameError::Reserved), "{name}");
+        }
+    }
+}

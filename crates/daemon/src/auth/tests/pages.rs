@@ -1,0 +1,163 @@
+//! Web pages of others: rebinding, cross-site requests, stolen and tossed cookies.
+
+use axum::body::Body;
+use axum::extract::Request;
+use serde_json::json;
+
+use crate::house::{Door, House};
+
+const METHODS: [&str; 5] = ["GET", "POST", "PUT", "DELETE", "OPTIONS"];
+
+/// Hosts for a door, and whether they are its own.
+fn hosts(door: Door, port: u16) -> Vec<(Vec<String>, bool)> {
+    let one = |host: String, ours: bool| (vec![host], ours);
+    vec![
+        one(format!("127.0.0.1:{port}"), true),
+        one(format!("LOCALHOST:{port}"), true),
+        one(format!("[::1]:{port}"), true),
+        one("approve.example.org".to_owned(), door == Door::People),
+        one("127.0.0.1".to_owned(), false),
+        one("localhost:1".to_owned(), false),
+        one(format!("evil.example.com:{port}"), false),
+        one(format!("127.0.0.1.nip.io:{port}"), false),
+        one(format!("localhost.:{port}"), false),
+        one(format!("x@127.0.0.1:{port}"), false),
+        (vec![], false),
+        (vec![format!("127.0.0.1:{port}"), format!("127.0.0.1:{port}")], false),
+    ]
+}
+
+fn origins(port: u16) -> [(Option<String>, bool); 10] {
+    [
+        (None, true),
+        (Some(format!("http://127.0.0.1:{port}")), true),
+        (Some(format!("http://localhost:{port}")), true),
+        (Some("https://approve.example.org".to_owned()), true),
+        (Some("null".to_owned()), false),
+        (Some("http://localhost:3000".to_owned()), false),
+        (Some("https://evil.example.com".to_owned()), false),
+        (Some(format!("https://127.0.0.1:{port}")), false),
+        (Some("http://approve.example.org".to_owned()), false),
+        (Some(format!("http://127.0.0.1:{port}.evil.example.com")), false),
+    ]
+}
+
+const SITES: [(Option<&str>, bool); 5] = [
+    (None, true),
+    (Some("same-origin"), true),
+    (Some("none"), true),
+    (Some("same-site"), false),
+    (Some("cross-site"), false),
+];
+
+#[tokio::test]
+async fn only_our_own_pages_and_programs_get_through_either_door() {
+    let house = House::usual().await;
+    let (mut seen, mut through) = (0, 0);
+    for door in [Door::Agents, Door::People] {
+        let port = house.port(door);
+        for (host, host_ours) in hosts(door, port) {
+            for (origin, origin_ours) in origins(port) {
+                for (site, site_ours) in SITES {
+                    for method in METHODS {
+                        let mut request = Request::builder().method(method).uri("/health");
+                        for host in &host {
+                            request = request.header("host", host);
+                        }
+                        if let Some(origin) = &origin {
+                            request = request.header("origin", origin);
+                        }
+                        if let Some(site) = site {
+                            request = request.header("sec-fetch-site", site);
+                        }
+                        let request = request.body(Body::empty()).unwrap();
+                        let reply = house.send(door, request).await;
+                        // No page at all is ours at the agents' door.
+                        let page = origin.is_some() || site.is_some();
+                        let allowed = match door {
+                            Door::Agents => host_ours && !page,
+                            Door::People => host_ours && origin_ours && site_ours,
+                        };
+                        let case = format!("{door:?} {method} {host:?} {origin:?} {site:?}");
+                        assert_eq!(reply.status.as_u16() != 421, allowed, "{case}");
+                        assert_eq!(reply.status.is_success(), allowed && method == "GET", "{case}");
+                        assert!(!reply.headers.contains_key("access-control-allow-origin"));
+                        seen += 1;
+                        through += i32::from(allowed);
+                    }
+                }
+            }
+        }
+    }
+    assert_eq!((seen, through), (6_000, 15 + 4 * 4 * 3 * 5));
+}
+
+#[tokio::test]
+async fn doubled_headers_are_nobody_s() {
+    let house = House::usual().await;
+    let owner = format!("Bearer {}", house.owner().await);
+    let line = "GET /v1/me";
+    let once = house.ask(Door::People, line, &[("authorization", &owner)], None).await;
+    assert_eq!(once.status, 200);
+    let twice = [("authorization", owner.as_str()), ("authorization", owner.as_str())];
+    assert_eq!(house.ask(Door::People, line, &twice, None).await.status, 401);
+    let site = [("sec-fetch-site", "same-origin"), ("sec-fetch-site", "cross-site")];
+    assert_eq!(house.ask(Door::People, line, &site, None).await.status, 421);
+    let port = house.port(Door::People);
+    let ours = format!("http://127.0.0.1:{port}");
+    let origin = [("origin", ours.as_str()), ("origin", ours.as_str())];
+    assert_eq!(house.ask(Door::People, line, &origin, None).await.status, 421);
+    let absolute = format!("http://evil.example.com:{port}/v1/me");
+    let named = house.ask(Door::People, &format!("GET {absolute}"), &[], None).await;
+    assert_eq!(named.status, 421);
+}
+
+#[tokio::test]
+async fn a_stolen_cookie_reads_but_changes_nothing() {
+    let house = House::usual().await;
+    let (secret, proof) = house.browser().await;
+    let cookie = format!("countersign={secret}");
+    let me = house.ask(Door::People, "GET /v1/me", &[("cookie", &cookie)], None).await;
+    assert_eq!((me.status.as_u16(), me.body["person"].as_str()), (200, Some("owner")));
+    let line = "POST /v1/grants";
+    let body = json!({"shape": "action", "tool": "send_message", "minutes": 5});
+    let give = async |headers: &[(&str, &str)]| {
+        house.ask(Door::People, line, headers, Some(body.clone())).await.status.as_u16()
+    };
+    let wrong = "0".repeat(64);
+    let bearer = format!("Bearer {secret}");
+    let twice = format!("{cookie}; {cookie}");
+    let proof = ("x-countersign-proof", proof.as_str());
+    assert_eq!(give(&[("cookie", &cookie)]).await, 403);
+    assert_eq!(give(&[("cookie", &cookie), ("x-countersign-proof", &wrong)]).await, 403);
+    assert_eq!(give(&[("cookie", &cookie), proof, proof]).await, 403);
+    // As a token it would need no proof.
+    assert_eq!(give(&[("authorization", &bearer)]).await, 401);
+    // A neighbour tossed a second one.
+    assert_eq!(give(&[("cookie", &twice), proof]).await, 401);
+    // With TLS only the cookie that no neighbour can set counts.
+    let host = ("host", "approve.example.org");
+    assert_eq!(give(&[host, ("cookie", &cookie), proof]).await, 401);
+    let prefixed = format!("__Host-{cookie}");
+    assert_eq!(give(&[host, ("cookie", &prefixed), proof]).await, 201);
+    assert_eq!(give(&[("cookie", &cookie), proof]).await, 201);
+    let no_token = format!("countersign={}", house.owner().await);
+    assert_eq!(give(&[("cookie", &no_token), proof]).await, 401);
+}
+
+#[tokio::test]
+async fn cookies_do_not_count_at_the_agents_door() {
+    let house = House::usual().await;
+    let cookie = format!("countersign={}", house.login("owner", "web", 1_000_000).await);
+    let body = json!({"request_id": "0".repeat(26), "approved": true});
+    let headers = [("cookie", cookie.as_str())];
+    let reply = house.ask(Door::Agents, "POST /respond", &headers, Some(body.clone())).await;
+    assert_eq!(reply.status, 401);
+    let closed = House::with("respond_at_agents_door = false", "").await;
+    let owner = closed.owner().await;
+    let reply = closed.by(&owner, Door::Agents, "POST /respond", Some(body.clone())).await;
+    assert_eq!((reply.status.as_u16(), reply.body["status"].as_u64()), (404, Some(404)));
+    assert_eq!(reply.headers["content-type"], "application/problem+json");
+    let reply = closed.by(&owner, Door::People, "POST /respond", Some(body)).await;
+    assert_eq!(reply.body["detail"], "unknown request");
+}

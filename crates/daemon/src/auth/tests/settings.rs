@@ -1,0 +1,171 @@
+//! People, agents and grants: changed by administrators, in force at once.
+
+use countersign_store::Role;
+use serde_json::{Value, json};
+
+use crate::house::{Door, House};
+
+#[tokio::test]
+async fn a_person_comes_and_goes() {
+    let house = House::usual().await;
+    let owner = house.owner().await;
+    let add = async |name: &str, role: &str| {
+        let body = json!({"name": name, "role": role});
+        house.by(&owner, Door::People, "POST /v1/people", Some(body)).await
+    };
+    let added = add("ana", "approver").await;
+    assert_eq!(added.status, 201, "{:?}", added.body);
+    let passphrase = added.body["passphrase"].as_str().unwrap().to_owned();
+    assert_eq!(passphrase.split('-').count(), 7);
+    for (name, role, status) in [
+        ("ana", "approver", 409),
+        ("ANA", "approver", 409),
+        ("", "approver", 400),
+        ("a b", "approver", 400),
+        ("policy", "approver", 400),
+        ("bob", "root", 400),
+    ] {
+        assert_eq!(add(name, role).await.status, status, "{name}");
+    }
+    let body = json!({"name": "ana", "passphrase": passphrase, "channel": "terminal"});
+    let login = house.ask(Door::People, "POST /v1/login", &[], Some(body.clone())).await;
+    let ana = login.body["token"].as_str().unwrap().to_owned();
+    let list = house.by(&owner, Door::People, "GET /v1/people", None).await;
+    assert!(!list.body.to_string().contains("argon2"));
+
+    // A new passphrase ends the old one and every login with it, but the one that asked for it.
+    let second = house.login("ana", "web", 1_000_000).await;
+    let line = "POST /v1/people/ana/passphrase";
+    let changed = house.by(&ana, Door::People, line, Some(json!({}))).await;
+    assert_eq!(changed.status, 200, "{:?}", changed.body);
+    let cookie = format!("countersign={second}");
+    let web = house.ask(Door::People, "GET /v1/me", &[("cookie", &cookie)], None).await;
+    assert_eq!(web.status, 401);
+    assert_eq!(house.by(&ana, Door::People, "GET /v1/me", None).await.status, 200);
+    let old = house.ask(Door::People, "POST /v1/login", &[], Some(body)).await;
+    assert_eq!(old.status, 401);
+    let line = "POST /v1/people/owner/passphrase";
+    assert_eq!(house.by(&ana, Door::People, line, Some(json!({}))).await.status, 403);
+    assert_eq!(house.by(&owner, Door::People, line, Some(json!({}))).await.status, 200);
+
+    let line = "DELETE /v1/people/ana";
+    assert_eq!(house.by(&owner, Door::People, line, None).await.status, 200);
+    assert_eq!(house.by(&ana, Door::People, "GET /v1/me", None).await.status, 401);
+    assert_eq!(house.by(&owner, Door::People, line, None).await.status, 404);
+    assert_eq!(add("ana", "approver").await.status, 409);
+}
+
+#[tokio::test]
+async fn the_last_administrator_stays_even_when_two_revoke_each_other() {
+    let house = House::usual().await;
+    let owner = house.owner().await;
+    let line = "DELETE /v1/people/owner";
+    assert_eq!(house.by(&owner, Door::People, line, None).await.status, 409);
+    house.person("bob", Role::Administrator).await;
+    house.person("ana", Role::Approver).await;
+    let bob = house.login("bob", "terminal", 1_000_000).await;
+    let (one, other) = tokio::join!(
+        house.by(&bob, Door::People, "DELETE /v1/people/owner", None),
+        house.by(&owner, Door::People, "DELETE /v1/people/bob", None),
+    );
+    let mut statuses = [one.status.as_u16(), other.status.as_u16()];
+    statuses.sort_unstable();
+    assert_eq!(statuses, [200, 401]);
+    let left = if one.status == 200 { (bob, "bob") } else { (owner, "owner") };
+    let line = format!("DELETE /v1/people/{}", left.1);
+    assert_eq!(house.by(&left.0, Door::People, &line, None).await.status, 409);
+}
+
+#[tokio::test]
+async fn an_agent_comes_and_goes() {
+    let house = House::usual().await;
+    let owner = house.owner().await;
+    let add =
+        async |body: Value| house.by(&owner, Door::People, "POST /v1/agents", Some(body)).await;
+    let added = add(json!({"name": "claude", "uid": 4242, "own_addresses": ["a@x.org"]})).await;
+    assert_eq!(added.status, 201, "{:?}", added.body);
+    let token = added.body["token"].as_str().unwrap().to_owned();
+    assert!(token.starts_with("csa_") && token.len() == 47);
+    for (body, status) in [
+        (json!({"name": "claude"}), 409),
+        (json!({"name": "Claude"}), 409),
+        (json!({"name": "other", "uid": 4242}), 409),
+        (json!({"name": "anonymous"}), 400),
+        (json!({"name": "uid:0"}), 400),
+        (json!({"name": "x", "days": 0}), 400),
+        (json!({"name": "x", "uid": -1}), 400),
+        (json!({"name": "x", "uid": "0"}), 400),
+        (json!({"name": "x", "own_addresses": "a@x.org"}), 400),
+        (json!({"name": "x", "tokens": 1}), 400),
+    ] {
+        assert_eq!(add(body.clone()).await.status, status, "{body}");
+    }
+    let asks = async |token: &str| {
+        house.by(token, Door::Agents, "GET /v1/requests", None).await.status.as_u16()
+    };
+    assert_eq!(asks(&token).await, 200);
+    let (book, now) = (&house.api.book, house.now());
+    assert_eq!(book.socket_peer(4242, now).agent, "claude");
+    let later = countersign_core::time::Timestamp(now.0 + 366 * 86_400_000);
+    assert_eq!(book.socket_peer(4242, later).agent, "uid:4242");
+    let line = "POST /v1/agents/claude/token";
+    let changed = house.by(&owner, Door::People, line, Some(json!({}))).await;
+    let fresh = changed.body["token"].as_str().unwrap().to_owned();
+    assert_eq!((asks(&token).await, asks(&fresh).await), (401, 200));
+    let line = "DELETE /v1/agents/claude";
+    assert_eq!(house.by(&owner, Door::People, line, None).await.status, 200);
+    assert_eq!(asks(&fresh).await, 401);
+    assert_eq!(house.api.book.socket_peer(4242, now).agent, "uid:4242");
+    assert_eq!(add(json!({"name": "claude"})).await.status, 409);
+    let ledger = Value::from(house.ledger().await).to_string();
+    assert!(!ledger.contains("csa_"));
+}
+
+#[tokio::test]
+async fn a_grant_is_given_used_and_taken_back() {
+    let house = House::usual().await;
+    let owner = house.owner().await;
+    let agent = house.agent("claude", 1_000_000).await;
+    let give =
+        async |body: Value| house.by(&owner, Door::People, "POST /v1/grants", Some(body)).await;
+    for (body, status) in [
+        (json!({"shape": "action", "tool": "send_email"}), 409),
+        (json!({"shape": "action", "tool": "crypto_tx"}), 409),
+        (json!({"shape": "to_self", "tool": "contact_emergency_services"}), 409),
+        (json!({"shape": "everything"}), 400),
+        (json!({"shape": "action"}), 400),
+        (json!({"shape": "targets", "tool": "send_message", "targets": []}), 400),
+        (json!({"shape": "action", "tool": "send_message", "minutes": 0}), 400),
+        (json!({"shape": "action", "tool": "send_message", "minutes": 99_999}), 400),
+        (json!({"shape": "action", "tool": "send_message", "uses": 0}), 400),
+        (json!({"shape": "action", "tool": "send_message", "session": "s"}), 400),
+        (json!({"shape": "action", "tool": "send_message", "agent": "nobody"}), 400),
+        (json!({"shape": "action", "tool": "send_message", "made_by": "ana"}), 400),
+        (json!({"shape": "exact", "digest": "0".repeat(64)}), 400),
+    ] {
+        assert_eq!(give(body.clone()).await.status, status, "{body}");
+    }
+    let body = json!({"shape": "action", "tool": "send_message", "agent": "claude", "uses": 1});
+    let given = give(body).await;
+    assert_eq!(given.status, 201, "{:?}", given.body);
+    let ask = async || {
+        let call = json!({"tool": "send_message", "arguments": {"to": "bo", "text": "hi"}});
+        house.by(&agent, Door::Agents, "POST /v1/requests", Some(call)).await.body
+    };
+    let first = ask().await;
+    assert_eq!(first["decision"]["by"]["grant"], given.body["id"], "{first}");
+    assert_eq!(ask().await["state"], "pending");
+    let body = json!({"shape": "action", "tool": "send_message", "minutes": 5});
+    let id = give(body).await.body["id"].as_str().unwrap().to_owned();
+    assert_eq!(ask().await["state"], "approved");
+    let line = format!("DELETE /v1/grants/{id}");
+    assert_eq!(house.by(&owner, Door::People, &line, None).await.status, 200);
+    assert_eq!(house.by(&owner, Door::People, &line, None).await.status, 404);
+    assert_eq!(ask().await["state"], "pending");
+    let all = house.by(&owner, Door::People, "GET /v1/grants?all=true", None).await;
+    let live = house.by(&owner, Door::People, "GET /v1/grants", None).await;
+    let count = |reply: &Value| reply["grants"].as_array().map_or(0, Vec::len);
+    // The seed's own: mail to oneself.
+    assert_eq!((count(&all.body), count(&live.body)), (3, 1), "{:?}", live.body);
+    assert_eq!(live.body["grants"][0]["name"], "whitelist:send_email");
+}

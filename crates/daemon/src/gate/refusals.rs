@@ -1,0 +1,99 @@
+//! What the gate counts to keep people from being flooded, and what it writes down of that.
+
+use countersign_core::id::Id;
+use countersign_core::json::Value;
+use countersign_core::ledger::entry::{Entry, Kind};
+use countersign_core::request::State;
+use countersign_core::time::Clock as _;
+use countersign_store::{Happening, Store as _, StoreError, Stored};
+
+use super::Gate;
+use super::flood::Quarantine;
+
+impl Gate {
+    /// A question is open.
+    pub(super) async fn opened(&self, stored: &Stored) {
+        let now = self.clock.now().at;
+        let quarantine = self.flood.opened(&self.rules().flood, stored, now);
+        self.tell_quarantine(quarantine).await;
+    }
+
+    /// A question is over, however it was heard of.
+    pub(super) async fn has_ended(&self, id: Id, state: State) {
+        let (denied, now) = (state == State::Denied, self.clock.now().at);
+        let quarantine = self.flood.ended(&self.rules().flood, id, denied, now);
+        self.tell_quarantine(quarantine).await;
+    }
+
+    /// Counts what happened while nobody waited for it: who asks and breaks off has asked.
+    pub async fn heard(&self, happening: Happening) -> Result<(), StoreError> {
+        match happening {
+            Happening::Asked(id) if !self.flood.knows(id) => {
+                let stored = self.store.request(id).await?;
+                if let Some(stored) = stored.filter(|stored| !stored.request.state.has_ended()) {
+                    self.opened(&stored).await;
+                }
+            }
+            Happening::Ended(id, state) if self.flood.knows(id) => self.has_ended(id, state).await,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Counts again from the rows, when something was not heard.
+    pub async fn count_again(&self) -> Result<(), StoreError> {
+        let counted = self.flood.all_open();
+        let pending = self.store.pending().await?;
+        for stored in &pending {
+            self.opened(stored).await;
+        }
+        let open = |id: &Id| pending.iter().any(|stored| stored.request.id == *id);
+        for id in counted.into_iter().filter(|id| !open(id)) {
+            let ended = self.store.request(id).await?;
+            let state = ended.map_or(State::Expired, |stored| stored.request.state);
+            if state.has_ended() {
+                self.has_ended(id, state).await;
+            }
+        }
+        Ok(())
+    }
+
+    async fn tell_quarantine(&self, quarantine: Option<Quarantine>) {
+        let Some(Quarantine { agent, until }) = quarantine else { return };
+        tracing::warn!(agent, %until, "denied too often: this agent may not ask for a while");
+        let mut entry = Entry::new(0, Kind::Quarantine, self.rules().hash);
+        entry.agent = Some(agent.into());
+        entry.facts = vec![("until".into(), Value::String(until.to_string().into()))];
+        if let Err(error) = self.store.append(vec![entry]).await {
+            tracing::error!(%error, "a quarantine could not be written down");
+        }
+    }
+
+    /// Writes down what was refused since the last time: one entry for each agent, however much
+    /// it asked.
+    pub async fn tell_refusals(&self) {
+        let refused = self.flood.take_refusals();
+        if refused.is_empty() {
+            return;
+        }
+        let policy = self.rules().hash;
+        let entries = refused.into_iter().map(|refused| {
+            tracing::warn!(
+                agent = refused.agent,
+                count = refused.count,
+                why = refused.why,
+                "questions were refused"
+            );
+            let mut entry = Entry::new(0, Kind::Deny, policy);
+            entry.agent = Some(refused.agent.into());
+            entry.facts = vec![
+                ("refused".into(), Value::Number(refused.count.to_string().into())),
+                ("why".into(), Value::String(refused.why.into())),
+            ];
+            entry
+        });
+        if let Err(error) = self.store.append(entries.collect()).await {
+            tracing::error!(%error, "refused questions could not be written down");
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! The seed's whitelist file: read strictly or not at all.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::path::Path;
+
+use countersign_core::canon::Digest;
+use countersign_core::grant::Shape;
+use countersign_core::id::Id;
+use countersign_core::json::{self, Value};
+use countersign_core::time::Timestamp;
+
+/// The longest file, and the most that it may say.
+const LONGEST: u64 = 1 << 20;
+const ENTRIES: usize = 1_000;
+const TARGETS: usize = 1_000;
+const LONGEST_NAME: usize = 200;
+const LONGEST_TARGET: usize = 320;
+
+/// Why nothing in the file counts.
+#[derive(Debug, thiserror::Error)]
+pub enum WhitelistError {
+    /// It is not there, or cannot be read.
+    #[error("it cannot be read: {0}")]
+    Unreadable(#[from] io::Error),
+    /// It is something else.
+    #[error("it is no file")]
+    NoFile,
+    /// Somebody else could have written it.
+    #[error("others can change it (chmod go-w), or it belongs to somebody else (chown)")]
+    Exposed,
+    /// It is too long.
+    #[error("it is longer than {LONGEST} bytes")]
+    TooLong,
+    /// It does not say what a whitelist says.
+    #[error("{0}")]
+    Shape(String),
+}
+
+/// One standing permission of the file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    /// The seed's action, which is the tool's name.
+    pub action: String,
+    /// What it permits.
+    pub shape: Shape,
+}
+
+impl Listed {
+    /// The same words always give the same id, so that a permission which a person took back does
+    /// not return with the next start.
+    pub fn id(&self) -> Id {
+        let digest = Digest::of(format!("whitelist\n{:?}", self.shape).as_bytes());
+        let mut bytes = [0; 10];
+        for (place, byte) in bytes.iter_mut().zip(digest.as_bytes()) {
+            *place = *byte;
+        }
+        Id::new(Timestamp(0), bytes)
+    }
+}
+
+/// What holds where no file is named: mail to oneself, by proven addresses.
+pub fn usual() -> Vec<Listed> {
+    let action = "send_email".to_owned();
+    vec![Listed { shape: Shape::ToSelf { tool: action.clone() }, action }]
+}
+
+/// Reads the file.
+pub fn read(path: &Path) -> Result<Vec<Listed>, WhitelistError> {
+    // Nothing waits for a pipe that somebody put there.
+    let flags = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or_default();
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    trusted(&file)?;
+    let mut text = String::new();
+    let read = file.take(LONGEST + 1).read_to_string(&mut text)?;
+    if u64::try_from(read).is_ok_and(|read| read > LONGEST) {
+        return Err(WhitelistError::TooLong);
+    }
+    parse(&text).map_err(WhitelistError::Shape)
+}
+
+/// Asked of the open file, not of its name: that may mean another one by now.
+fn trusted(file: &File) -> Result<(), WhitelistError> {
+    let facts = file.metadata()?;
+    if !facts.is_file() {
+        return Err(WhitelistError::NoFile);
+    }
+    let ours = [0, rustix::process::geteuid().as_raw()].contains(&facts.uid());
+    if !ours || facts.mode() & 0o022 != 0 {
+        return Err(WhitelistError::Exposed);
+    }
+    Ok(())
+}
+
+fn parse(text: &str) -> Result<Vec<Listed>, String> {
+    let value = json::parse(text).map_err(|error| error.to_string())?;
+    let actions = value.as_object().ok_or("it must be an object")?;
+    if actions.len() > ENTRIES {
+        return Err(format!("it names more than {ENTRIES} actions"));
+    }
+    let mut listed = Vec::new();
+    for (action, says) in actions {
+        let wrong = |what: &str| format!("`{}`: {what}", shown(action));
+        if action.is_empty() || action.len() > LONGEST_NAME {
+            return Err(wrong("an action has 1 to 200 bytes"));
+        }
+        let members = says.as_object().ok_or_else(|| wrong("it must be an object"))?;
+        for (member, value) in members {
+            let tool = action.to_string();
+            let shape = match &**member {
+                "targets" => targets(value)
+                    .ok_or_else(|| wrong("`targets` must be a list of texts"))
+                    .map(|targets| Some(Shape::Targets { tool, targets }))?
+                    .filter(|shape| !matches!(shape, Shape::Targets { targets, .. } if targets.is_empty())),
+                "self_only" => value
+                    .as_bool()
+                    .ok_or_else(|| wrong("`self_only` must be true or false"))?
+                    .then_some(Shape::ToSelf { tool }),
+                other => return Err(wrong(&format!("there is no `{}`", shown(other)))),
+            };
+            listed.extend(shape.map(|shape| Listed { action: action.to_string(), shape }));
+        }
+    }
+    Ok(listed)
+}
+
+fn targets(value: &Value<'_>) -> Option<Vec<String>> {
+    let list = value.as_array().filter(|list| list.len() <= TARGETS)?;
+    let fits = |text: &&str| (1..=LONGEST_TARGET).contains(&text.len());
+    list.iter().map(|text| text.as_str().filter(fits).map(ToOwned::to_owned)).collect()
+}
+
+fn shown(text: &str) -> String {
+    countersign_core::show::show_within(text, 60).text.into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    #[test]
+    fn the_seed_s_shape_is_read() {
+        let text = r#"{"send_email":{"targets":["a@x.org"],"self_only":true},
+                       "send_message":{"targets":[]},"post":{"self_only":false}}"#;
+        let listed = parse(text).unwrap();
+        let tool = "send_email".to_owned();
+        let targets = vec!["a@x.org".to_owned()];
+        assert_eq!(listed[0].shape, Shape::Targets { tool: tool.clone(), targets });
+        assert_eq!(listed[1].shape, Shape::ToSelf { tool });
+        assert_eq!(listed.len(), 2);
+        assert_ne!(listed[0].id(), listed[1].id());
+        assert_eq!(listed[0].id(), parse(text).unwrap()[0].id());
+    }
+
+    #[test]
+    fn anything_else_is_refused_whole() {
+        for text in [
+            "",
+            "[]",
+            "null",
+            r#"{"a":[]}"#,
+            r#"{"a":{"target":["x"]}}"#,
+            r#"{"a":{"targets":"x"}}"#,
+            r#"{"a":{"targets":[1]}}"#,
+            r#"{"a":{"targets":[""]}}"#,
+            r#"{"a":{"targets":null}}"#,
+            r#"{"a":{"self_only":"true"}}"#,
+            r#"{"a":{"self_only":1}}"#,
+            r#"{"a":{},"a":{"self_only":true}}"#,
+            r#"{"":{"self_only":true}}"#,
+            r#"{"a":{"self_only":true}} x"#,
+            r#"{"good":{"self_only":true},"bad":{"always":true}}"#,
+        ] {
+            assert!(parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_others_can_change_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("w.json");
+        assert!(matches!(read(&path), Err(WhitelistError::Unreadable(_))));
+        fs::write(&path, r#"{"a":{"self_only":true}}"#).unwrap();
+        for (mode, good) in [(0o600, true), (0o644, true), (0o664, false), (0o602, false)] {
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            assert_eq!(read(&path).is_ok(), good, "{mode:o}");
+        }
+        assert!(matches!(read(folder.path()), Err(WhitelistError::NoFile)));
+    }
+}

@@ -1,0 +1,201 @@
+//! For tests: a whole daemon in a temporary folder, and requests to its doors.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::{HeaderMap, StatusCode};
+use countersign_core::canon::Digest;
+use countersign_core::time::{Clock as _, Timestamp};
+use countersign_store::{Agent, Login, Note, Person, Role, Store as _};
+use serde_json::Value;
+use tower_service::Service as _;
+
+use crate::api::{self, Api};
+use crate::config::{Config, Paths};
+use crate::doors::Peer;
+use crate::gate::Gate;
+use crate::start::Daemon;
+
+/// Which door.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Door {
+    Agents,
+    People,
+}
+
+/// What came back.
+#[derive(Debug)]
+pub struct Reply {
+    pub status: StatusCode,
+    pub headers: HeaderMap,
+    pub body: Value,
+}
+
+pub struct House {
+    _folder: tempfile::TempDir,
+    _daemon: Daemon,
+    pub api: Api,
+    pub gate: Arc<Gate>,
+    pub passphrase: String,
+    agents: (Router, u16),
+    people: (Router, u16),
+}
+
+const DOORS: &str = "agents = \"127.0.0.1:0\"\npeople = \"127.0.0.1:0\"\nsocket = \"\"\n\
+                     hosts = [\"approve.example.org\"]\n";
+
+impl House {
+    /// With the usual rules.
+    pub async fn usual() -> House {
+        House::with("", "").await
+    }
+
+    /// With further lines for the doors, and further sections.
+    pub async fn with(doors: &str, sections: &str) -> House {
+        let folder = tempfile::tempdir().unwrap();
+        let place = |name: &str| folder.path().join(name);
+        let paths = Paths { config: place("c.toml"), state: place("s"), runtime: place("r") };
+        let (first, rest) = sections.split_once("\n\n").unwrap_or(("", sections));
+        let text = format!("{first}\n[doors]\n{DOORS}{doors}\n{rest}");
+        let config = Config::read(&text, &paths).unwrap();
+        let mut daemon = Daemon::open(config, paths).await.unwrap();
+        let notice = daemon.notice();
+        let api = daemon.api();
+        House {
+            _folder: folder,
+            gate: daemon.gate(),
+            passphrase: notice.passphrase.map(|text| text.to_string()).unwrap(),
+            agents: (api::agents(&api), notice.agents.port()),
+            people: (api::people(&api), notice.people.port()),
+            api,
+            _daemon: daemon,
+        }
+    }
+
+    pub fn port(&self, door: Door) -> u16 {
+        if door == Door::Agents { self.agents.1 } else { self.people.1 }
+    }
+
+    /// A request exactly as it is given.
+    pub async fn send(&self, door: Door, request: Request) -> Reply {
+        let (router, _) = if door == Door::Agents { &self.agents } else { &self.people };
+        let mut request = request;
+        request.extensions_mut().insert(Peer::Network { local: true });
+        let response = router.clone().call(request).await.unwrap();
+        let (parts, body) = response.into_parts();
+        let bytes = axum::body::to_bytes(body, 1 << 22).await.unwrap();
+        let body = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
+        Reply { status: parts.status, headers: parts.headers, body }
+    }
+
+    /// A request for the right host, with further headers and a JSON body.
+    pub async fn ask(
+        &self,
+        door: Door,
+        line: &str,
+        headers: &[(&str, &str)],
+        body: Option<Value>,
+    ) -> Reply {
+        let (method, path) = line.split_once(' ').unwrap();
+        let mut request = Request::builder().method(method).uri(path);
+        if !headers.iter().any(|(name, _)| *name == "host") {
+            request = request.header("host", format!("127.0.0.1:{}", self.port(door)));
+        }
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        if body.is_some() {
+            request = request.header("content-type", "application/json");
+        }
+        let body = body.map_or_else(Body::empty, |body| Body::from(body.to_string()));
+        self.send(door, request.body(body).unwrap()).await
+    }
+
+    /// The same with a token.
+    pub async fn by(&self, token: &str, door: Door, line: &str, body: Option<Value>) -> Reply {
+        let bearer = format!("Bearer {token}");
+        self.ask(door, line, &[("authorization", &bearer)], body).await
+    }
+
+    pub fn now(&self) -> Timestamp {
+        self.gate.clock().now().at
+    }
+
+    pub fn note(&self) -> Note {
+        self.api.note()
+    }
+
+    /// A person whose passphrase nobody knows.
+    pub async fn person(&self, name: &str, role: Role) {
+        let passphrase = "none".to_owned();
+        let name = name.to_owned();
+        let person = Person { name, role, passphrase, added: self.now(), revoked: None };
+        self.gate.store().keep_person(person, self.note()).await.unwrap();
+        self.api.book.read(self.gate.store()).await.unwrap();
+    }
+
+    /// A login of a person, good so long from now (in milliseconds).
+    pub async fn login(&self, person: &str, channel: &str, good_for: i64) -> String {
+        let token = crate::chance::secret("csp_").unwrap();
+        self.keep_login(&token, person, channel, good_for).await;
+        token
+    }
+
+    /// The owner's browser session: its cookie's value, and its proof.
+    pub async fn browser(&self) -> (String, String) {
+        let proof = crate::chance::secret("csw_").unwrap();
+        let cookie = api::cookie_of(&proof);
+        self.keep_login(&cookie, "owner", "web", 3_600_000).await;
+        (cookie, proof)
+    }
+
+    async fn keep_login(&self, token: &str, person: &str, channel: &str, good_for: i64) {
+        let now = self.now();
+        let login = Login {
+            secret: Digest::of(token.as_bytes()),
+            person: person.to_owned(),
+            channel: channel.to_owned(),
+            made: Timestamp(now.0 - 1_000_000),
+            expires: Timestamp(now.0 + good_for),
+            ended: None,
+        };
+        self.gate.store().keep_login(login, self.note()).await.unwrap();
+        self.api.book.read(self.gate.store()).await.unwrap();
+    }
+
+    /// The owner's token for a terminal.
+    pub async fn owner(&self) -> String {
+        self.login("owner", "terminal", 3_600_000).await
+    }
+
+    /// An agent's token, good so long from now (in milliseconds).
+    pub async fn agent(&self, name: &str, good_for: i64) -> String {
+        let token = crate::chance::secret("csa_").unwrap();
+        let now = self.now();
+        let agent = Agent {
+            name: name.to_owned(),
+            token: Some(Digest::of(token.as_bytes())),
+            uid: None,
+            own_addresses: vec!["ana@example.org".to_owned()],
+            added: now,
+            expires: Some(Timestamp(now.0 + good_for)),
+            revoked: None,
+        };
+        self.gate.store().keep_agent(agent, self.note()).await.unwrap();
+        self.api.book.read(self.gate.store()).await.unwrap();
+        token
+    }
+
+    /// Every entry of the ledger.
+    pub async fn ledger(&self) -> Vec<Value> {
+        let slice = self.gate.store().entries(0, 4_096).await.unwrap();
+        slice.entries.iter().map(|bytes| serde_json::from_slice(bytes).unwrap()).collect()
+    }
+
+    /// How many entries of a kind there are.
+    pub async fn count(&self, kind: &str) -> usize {
+        self.ledger().await.iter().filter(|entry| entry["kind"] == kind).count()
+    }
+}
