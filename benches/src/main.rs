@@ -8,6 +8,7 @@ mod gate;
 mod hostile;
 mod ledger;
 mod measure;
+mod redact;
 mod store;
 mod yardstick;
 
@@ -16,7 +17,7 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 benches [WHAT…] [--corpus FILE.jsonl] [--rounds N] [--repeat N] [--family TEXT]
 
-WHAT       commands, calls, hostile, ledger, store, gate, cold; all of them by default.
+WHAT       commands, calls, redact, hostile, ledger, store, gate, cold; all by default.
            For callgrind: `count` judges every command --repeat times and prints nothing,
            `size` prints how many commands there are.
 --corpus   JSONL with a field `command` instead of the rules' own examples
@@ -64,6 +65,9 @@ fn run() -> Result<(), String> {
     if wanted("calls") {
         call::bench(&corpus, options.rounds.unwrap_or(9));
     }
+    if wanted("redact") {
+        redact::bench(&corpus, options.rounds.unwrap_or(9));
+    }
     if wanted("hostile") {
         hostile::bench(&options.family);
     }
@@ -93,8 +97,8 @@ fn options() -> Result<Options, String> {
             "--rounds" => options.rounds = Some(number(&value()?)?),
             "--family" => options.family = value()?,
             "--repeat" => options.repeat = number(&value()?)?,
-            "commands" | "calls" | "hostile" | "ledger" | "store" | "gate" | "cold" | "count"
-            | "size" => options.what.push(arg),
+            "commands" | "calls" | "redact" | "hostile" | "ledger" | "store" | "gate" | "cold"
+            | "count" | "size" => options.what.push(arg),
             _ => return Err(USAGE.to_owned()),
         }
     }

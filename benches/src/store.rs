@@ -242,6 +242,7 @@ fn asked(number: u64) -> NewRequest {
         session: "s-1".to_owned(),
         brief: "Sends a message to Bo.".to_owned(),
         card: "x".repeat(300),
+        card_after: None,
         detail: "{}".to_owned(),
         idempotency: None,
         group: None,

@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 use crate::core_api::{Environment, Platform, Tier};
+use crate::gate::{args as gate, args_house as house};
 
 /// A human-confirmation firewall for AI agents.
 ///
-/// Says what a tool call would do, how risky that is and why, before it runs.
+/// Every tool call is judged before it runs; a risky one waits until a person answers.
 #[derive(Parser)]
 #[command(name = "countersign", version, after_help = TOP_EXAMPLES)]
 pub struct Top {
@@ -20,6 +21,44 @@ pub struct Top {
 /// The commands.
 #[derive(Subcommand)]
 pub enum Command {
+    /// Start the daemon: the gate, the agents' door and the people's door.
+    Serve(gate::Serve),
+    /// Ask a person whether something may be done, and wait for the answer.
+    Ask(gate::Ask),
+    /// List what waits for an answer.
+    Pending(gate::Pending),
+    /// Show one request with everything there is to know.
+    Show(gate::Show),
+    /// Say yes: the call may run, once.
+    Approve(gate::Approve),
+    /// Say no: the call does not run.
+    Deny(gate::Deny),
+    /// Take back a request that waits.
+    Cancel(gate::Cancel),
+    /// Follow what happens, as it happens.
+    Watch(gate::Watch),
+    /// List requests of the past, newest first.
+    History(gate::History),
+    /// Counts and times.
+    Stats(gate::Stats),
+    /// Get a token, so that your passphrase is not asked for each time.
+    Login(gate::Login),
+    /// Who may answer.
+    People(gate::People),
+    /// Who may ask.
+    Agents(gate::Agents),
+    /// Standing permissions.
+    Grants(gate::Grants),
+    /// Sessions in which somebody may be in crisis.
+    Crises(gate::Crises),
+    /// The ledger: read it, verify it, prove an entry, export it.
+    Ledger(house::Ledger),
+    /// Permits: check one without asking anybody.
+    Permit(house::Permit),
+    /// The configuration: check it, or see an example.
+    Config(house::Config),
+    /// Say how well this installation protects you, and how to do better.
+    Doctor(house::Doctor),
     /// Say what a call would do, how risky that is, and why.
     Assess(Assess),
     /// Look for signs of a person in crisis in a text.
@@ -34,13 +73,18 @@ pub enum Command {
 
 const TOP_EXAMPLES: &str = "\
 Examples:
+  countersign serve
+  countersign ask --action send_email --payload '{\"to\": \"team@example.com\"}'
+  countersign pending
+  countersign approve olive-tractor
   countersign assess 'rm -rf /tmp/build'
   countersign assess --tool send_email --args '{\"to\": \"all@example.com\"}'
   countersign screen 'some message'
   countersign rules list
   countersign eval my-calls.jsonl --html report.html
 
-Exit codes: 0 done, 1 a check failed, 2 bad input (one line on standard error says what).";
+Exit codes: 0 done, 1 no (denied, expired, a check failed), 2 bad input, no daemon or another error
+(one line on standard error says what).";
 
 /// Say what a call would do, how risky that is, and why.
 #[derive(Parser, Default)]

@@ -3,7 +3,8 @@
 use std::io::{self, Write};
 
 use crate::core_api::{
-    self, Assessment, Call, Doubt, Environment, Impact, Platform, Reason, Tier, Touched, Verdict,
+    self, Assessment, Call, Card, Doubt, Environment, Impact, Platform, Reason, Tier, Touched,
+    Value, Verdict,
 };
 use crate::excerpt::{self, Fold, Pen};
 use crate::terminal::{self, Paint};
@@ -41,13 +42,13 @@ pub fn print(
         paint.badge(terminal::badge(record.tier), record.tier.label()),
         record.points.value(),
         percent(record.confidence),
-        paint.faint(doubts(record)),
+        paint.faint(doubts(&record.doubts)),
     )?;
     writeln!(out)?;
     let worst = record.reasons.iter().find(|r| r.span.is_some());
     let fold = if style.all { Fold::OPEN } else { Fold::SHORT };
     excerpt::print(out, call, worst, Pen { paint, tier: record.tier, fold })?;
-    print_reasons(out, record, style)?;
+    print_reasons(out, &record.reasons, record.tier, style)?;
     print_impact(out, &record.impact, style)?;
     writeln!(out)?;
     if let Some(place) = place(call) {
@@ -59,6 +60,46 @@ pub fn print(
         writeln!(out, "  {}  {safer}", paint.faint("safer   "))?;
     }
     writeln!(out, "  {}  {}", paint.faint("words   "), paint.strong(phrase))
+}
+
+/// Prints the card that was stored with a request, without its sentence.
+pub fn print_stored(out: &mut dyn Write, card: &Card, style: Style) -> io::Result<()> {
+    let paint = style.paint;
+    writeln!(
+        out,
+        "{} {}  {} of 4 points, {} % sure{}",
+        card.tier.emoji(),
+        paint.badge(terminal::badge(card.tier), card.tier.label()),
+        card.points.value(),
+        percent(card.confidence),
+        paint.faint(doubts(&card.doubts)),
+    )?;
+    writeln!(out)?;
+    let arguments = core_api::read_json(&card.arguments).unwrap_or(Value::Null);
+    match &card.command {
+        // Where secrets were taken out, the command is the text that core wrote without them.
+        Some(command) if !card.hidden.is_empty() => writeln!(out, "  $ {}", command.as_str())?,
+        _ => {
+            let call = crate::assess::tool_call(&card.tool, arguments);
+            let worst = card.reasons.iter().find(|r| r.span.is_some());
+            let fold = if style.all { Fold::OPEN } else { Fold::SHORT };
+            excerpt::print(out, &call, worst, Pen { paint, tier: card.tier, fold })?;
+        }
+    }
+    if card.folded > 0 {
+        let more = format!("… {} more bytes that no card holds", card.folded);
+        writeln!(out, "  {}", paint.strong(more))?;
+    }
+    print_reasons(out, &card.reasons, card.tier, style)?;
+    print_impact(out, &card.impact, style)?;
+    if let Some(cwd) = &card.cwd {
+        writeln!(out, "\n  {}  {cwd}", paint.faint("where   "))?;
+    }
+    if let Some(safer) = card.reasons.iter().find_map(|r| r.safer.as_ref()) {
+        let safer = core_api::show(safer, SENTENCE);
+        writeln!(out, "\n  {}  {safer}", paint.faint("safer   "))?;
+    }
+    Ok(())
 }
 
 /// What would happen, in one sentence: the worst reason, or that there is none.
@@ -92,8 +133,8 @@ fn place(call: &Call<'_>) -> Option<String> {
 }
 
 /// What keeps us from being sure.
-fn doubts(record: &Assessment) -> String {
-    let words = record.doubts.iter().map(|doubt| match doubt {
+fn doubts(doubts: &[Doubt]) -> String {
+    let words = doubts.iter().map(|doubt| match doubt {
         Doubt::UnknownProgram => "a program nobody described",
         Doubt::DynamicProgram => "the program is only known when it runs",
         Doubt::DynamicArguments => "arguments are only known when it runs",
@@ -117,10 +158,10 @@ fn outcome(record: &Assessment) -> &'static str {
     }
 }
 
-fn print_reasons(out: &mut dyn Write, record: &Assessment, style: Style) -> io::Result<()> {
+fn print_reasons(out: &mut dyn Write, all: &[Reason], tier: Tier, style: Style) -> io::Result<()> {
     // What weighs nothing is only worth a line to those who ask for all.
     let weighs = |r: &&Reason| style.all || r.weight.0 > 0;
-    let reasons: Vec<&Reason> = record.reasons.iter().filter(weighs).collect();
+    let reasons: Vec<&Reason> = all.iter().filter(weighs).collect();
     if reasons.is_empty() {
         return Ok(());
     }
@@ -128,14 +169,14 @@ fn print_reasons(out: &mut dyn Write, record: &Assessment, style: Style) -> io::
     writeln!(out)?;
     for reason in reasons.iter().take(shown) {
         let bar = terminal::weight_bar(reason.weight.0, 400, 8);
-        let bar = style.paint.with(terminal::accent(record.tier), bar);
+        let bar = style.paint.with(terminal::accent(tier), bar);
         let say = core_api::show(&reason.say, SENTENCE);
         let code = core_api::show(&reason.code, SENTENCE);
         let points = reason.weight.value();
         writeln!(out, "  {bar} {points:<4} {say}  {}", style.paint.faint(code))?;
     }
     if reasons.len() > shown {
-        let more = format!("all {} reasons: --all", record.reasons.len());
+        let more = format!("all {} reasons: --all", all.len());
         writeln!(out, "  {}", style.paint.faint(more))?;
     }
     Ok(())

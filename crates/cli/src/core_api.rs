@@ -1,6 +1,8 @@
 //! The one place that asks core: every judgement the command line prints comes through here.
 
 pub use countersign_core::call::{Annotations, Call};
+use countersign_core::canon::CallDigest;
+pub use countersign_core::card::Card;
 pub use countersign_core::context::{Context, Environment, Platform};
 pub use countersign_core::finding::Doubt;
 pub use countersign_core::impact::{Impact, Touched};
@@ -51,6 +53,16 @@ pub fn identify(call: &Call<'_>, raw: &str) -> Identity {
         both_bind: found.both_bind,
         phrase: phrase::phrase(&found.canonical).to_string(),
     }
+}
+
+/// What a permit for a call is bound to. `raw` is its arguments as they came.
+pub fn call_digest(call: &Call<'_>, raw: &str) -> CallDigest {
+    canon::digest(call, raw.as_bytes())
+}
+
+/// A card as it is stored, from its JSON.
+pub fn read_card(text: &str) -> Result<Card, String> {
+    Card::from_json(&read_json(text)?).map_err(|e| e.to_string())
 }
 
 /// The arguments of a call within its JSON text, exactly as they came.

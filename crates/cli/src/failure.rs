@@ -43,6 +43,13 @@ impl From<serde_json::Error> for Failure {
     }
 }
 
+impl From<countersign_client::Error> for Failure {
+    fn from(error: countersign_client::Error) -> Failure {
+        // What a daemon says may repeat what an agent wrote.
+        Failure::Input(crate::core_api::show(&error.to_string(), 2000))
+    }
+}
+
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

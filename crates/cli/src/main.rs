@@ -8,10 +8,12 @@ mod door;
 mod eval;
 mod excerpt;
 mod failure;
+mod gate;
 mod lines;
 mod plan;
 mod rules;
 mod screen;
+mod serve;
 mod stream;
 mod terminal;
 
@@ -56,8 +58,34 @@ fn run(words: impl Iterator<Item = OsString>) -> Result<ExitCode, Failure> {
         Some("plan") => with(&texts, |args| plan::run(&args)),
         Some("rules") => with(&texts, |args| rules::run(&args)),
         Some("eval") => with(&texts, |args| eval::run(&args)),
-        None => greet(),
-        Some(_) => anything_else(&texts),
+        None => gate::status::run(),
+        Some(name) => with_the_gate(name, &texts),
+    }
+}
+
+/// The commands that speak with the daemon, or are it.
+fn with_the_gate(name: &str, texts: &[String]) -> Result<ExitCode, Failure> {
+    match name {
+        "serve" => with(texts, |args| serve::run(&args)),
+        "ask" => with(texts, |args| gate::ask::run(&args)),
+        "cancel" => with(texts, |args| gate::ask::cancel(&args)),
+        "pending" => with(texts, |args| gate::show::pending(&args)),
+        "show" => with(texts, |args| gate::show::show(&args)),
+        "approve" => with(texts, |args| gate::decide::approve(&args)),
+        "deny" => with(texts, |args| gate::decide::deny(&args)),
+        "watch" => with(texts, |args| gate::watch::run(&args)),
+        "history" => with(texts, |args| gate::show::history(&args)),
+        "stats" => with(texts, |args| gate::show::stats(&args)),
+        "login" => with(texts, |args| gate::login::run(&args)),
+        "people" => with(texts, |args| gate::who::people(&args)),
+        "agents" => with(texts, |args| gate::who::agents(&args)),
+        "grants" => with(texts, |args| gate::grants::run(&args)),
+        "crises" => with(texts, |args| gate::crises::run(&args)),
+        "ledger" => with(texts, |args| gate::ledger::run(&args)),
+        "permit" => with(texts, |args| gate::permit::run(&args)),
+        "config" => with(texts, |args| gate::config::run(&args)),
+        "doctor" => with(texts, |args| gate::doctor::run(&args)),
+        _ => anything_else(texts),
     }
 }
 
@@ -80,7 +108,7 @@ fn with<A: Parser>(
 fn anything_else(texts: &[String]) -> Result<ExitCode, Failure> {
     let words = std::iter::once("countersign").chain(texts.iter().map(String::as_str));
     match args::Top::try_parse_from(words) {
-        Ok(_) => greet(),
+        Ok(_) => gate::status::run(),
         Err(error) => explain(&error),
     }
 }
@@ -99,18 +127,3 @@ fn explain(error: &clap::Error) -> Result<ExitCode, Failure> {
     let what = parts.collect::<Vec<_>>().join("; ");
     Err(Failure::Input(format!("{what} (see --help)")))
 }
-
-fn greet() -> Result<ExitCode, Failure> {
-    io::stdout().lock().write_all(GREETING.as_bytes())?;
-    Ok(ExitCode::SUCCESS)
-}
-
-const GREETING: &str = "\
-Countersign stands between an AI agent and its tools: the agent proposes, a person disposes.
-This version judges calls; it does not yet wait for a person's answer (the gate comes next).
-
-Try:
-  countersign assess 'rm -rf /tmp/build'    what would it do, how risky is it, and why
-  countersign rules list                    what is known to be dangerous
-  countersign --help                        everything else
-";

@@ -10,6 +10,8 @@ use serde::Deserialize;
 #[serde(deny_unknown_fields)]
 struct File {
     unknown: String,
+    neutral_unknown: String,
+    neutral: Vec<Neutral>,
     clause: Vec<Clause>,
 }
 
@@ -31,6 +33,50 @@ struct Clause {
     call: String,
     #[serde(default)]
     says: String,
+}
+
+/// What an effect is called where nothing of the call may be said.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Neutral {
+    effect: String,
+    say: String,
+}
+
+const EFFECTS: [(&str, &str); 17] = [
+    ("read", "Read"),
+    ("write", "Write"),
+    ("delete", "Delete"),
+    ("exec", "Exec"),
+    ("net_out", "NetOut"),
+    ("net_in", "NetIn"),
+    ("privilege", "Privilege"),
+    ("persist", "Persist"),
+    ("publish", "Publish"),
+    ("service", "Service"),
+    ("send", "Send"),
+    ("money", "Money"),
+    ("secret", "Secret"),
+    ("self_change", "SelfChange"),
+    ("delegate", "Delegate"),
+    ("remote", "Remote"),
+    ("crisis", "Crisis"),
+];
+
+fn neutral(file: &File, source: &mut String) -> Result<(), String> {
+    let _ = writeln!(source, "static NEUTRAL_UNKNOWN: &str = {:?};", file.neutral_unknown);
+    source.push_str("static NEUTRAL: &[(Effect, &str)] = &[\n");
+    for one in &file.neutral {
+        let known = EFFECTS.iter().find(|(name, _)| *name == one.effect);
+        let (_, variant) = known.ok_or_else(|| format!("unknown effect `{}`", one.effect))?;
+        let _ = writeln!(source, "(Effect::{variant}, {:?}),", one.say);
+    }
+    source.push_str("];\n");
+    let listed = |name: &str| file.neutral.iter().filter(|one| one.effect == name).count();
+    match EFFECTS.iter().find(|(name, _)| listed(name) != 1) {
+        Some((name, _)) => Err(format!("the effect `{name}` needs one neutral sentence")),
+        None => Ok(()),
+    }
 }
 
 /// Reads the file and writes the table into `out`.
@@ -63,13 +109,10 @@ pub fn generate(path: &Path, out: &Path) -> Result<(), String> {
         };
         let mut effects = Vec::new();
         for effect in &clause.effects {
-            effects.push(match effect.as_str() {
-                "crisis" => "Effect::Crisis",
-                "exec" => "Effect::Exec",
-                "net_in" => "Effect::NetIn",
-                "send" => "Effect::Send",
-                other => return Err(format!("{name}: {}: unknown effect `{other}`", clause.id)),
-            });
+            let known = EFFECTS.iter().find(|(listed, _)| listed == effect);
+            let (_, variant) =
+                known.ok_or_else(|| format!("{name}: {}: unknown effect `{effect}`", clause.id))?;
+            effects.push(format!("Effect::{variant}"));
         }
         let _ = writeln!(
             source,
@@ -85,5 +128,6 @@ pub fn generate(path: &Path, out: &Path) -> Result<(), String> {
         );
     }
     source.push_str("];\n");
+    neutral(&file, &mut source).map_err(|e| format!("{name}: {e}"))?;
     fs::write(out.join("brief.rs"), source).map_err(|e| format!("brief.rs: {e}"))
 }

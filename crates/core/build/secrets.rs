@@ -16,6 +16,7 @@ struct File {
     name: Vec<Name>,
     option: Vec<ProgramOption>,
     card: Vec<Card>,
+    pair: Pair,
     cards: Cards,
     plain: Plain,
     innocent: Innocent,
@@ -87,6 +88,13 @@ struct Card {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+struct Pair {
+    of: String,
+    kind: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Cards {
     kind: String,
     examples: Vec<String>,
@@ -114,7 +122,7 @@ struct Class {
 /// One run or text of a shape, and its source in Rust.
 enum Part {
     Text(String),
-    Run { class: usize, min: usize, max: usize, bytes: [bool; 256] },
+    Run { class: usize, min: usize, max: usize, bytes: Box<[bool; 256]> },
 }
 
 type Classes<'f> = BTreeMap<&'f str, Class>;
@@ -155,6 +163,18 @@ fn tables(file: &File) -> Result<String, String> {
         }
     }
     let _ = writeln!(source, "static CARDS: &[(&str, &[usize])] = &[{cards}];");
+    if !file.shape.iter().any(|shape| shape.kind == file.pair.of) {
+        return Err(format!("pair: there is no kind `{}`", file.pair.of));
+    }
+    let _ = writeln!(source, "pub(super) static PAIR_OF: &str = {:?};", file.pair.of);
+    let _ = writeln!(source, "pub(super) static PAIR_KIND: &str = {:?};", file.pair.kind);
+    let kinds = [&file.cards.kind, &file.pair.kind];
+    let kinds = kinds.into_iter().chain(file.shape.iter().map(|one| &one.kind));
+    let kinds = kinds.chain(file.block.iter().map(|one| &one.kind));
+    let kinds = kinds.chain(file.name.iter().map(|one| &one.kind));
+    let kinds = kinds.chain(file.option.iter().map(|one| &one.kind));
+    let longest = kinds.map(String::len).max().unwrap_or_default();
+    let _ = writeln!(source, "pub(super) const LONGEST_KIND: usize = {longest};");
     let _ = writeln!(source, "static CARD_KIND: &str = {:?};", file.cards.kind);
     let _ = writeln!(source, "static PLAIN: &[&str] = &{:?};", file.plain.values);
     let _ = writeln!(source, "static SCHEMES: &[&str] = &{:?};", file.plain.schemes);
@@ -203,7 +223,7 @@ fn run(text: &str, classes: &Classes<'_>) -> Result<Part, String> {
         Some((min, max)) => (number(min)?, number(max)?),
         None => (number(size)?, number(size)?),
     };
-    Ok(Part::Run { class: class.bit, min, max, bytes: class.bytes })
+    Ok(Part::Run { class: class.bit, min, max, bytes: Box::new(class.bytes) })
 }
 
 /// The parts of a shape and which of them are hidden.
@@ -309,12 +329,17 @@ fn written(part: &Part) -> String {
 fn names(file: &File, source: &mut String) -> Result<(), String> {
     let mut table = String::new();
     let mut not = Vec::new();
+    let mut last = [false; 256];
     for name in &file.name {
         let lists = [("Ends", &name.ends), ("Word", &name.word), ("Whole", &name.whole)];
         for (fit, list) in lists {
             for text in list {
                 if text.is_empty() || !text.bytes().all(|b| b.is_ascii_alphanumeric()) {
                     return Err(format!("name `{text}`: small letters and digits only"));
+                }
+                let end = text.bytes().last().and_then(|b| last.get_mut(usize::from(b)));
+                if let Some(end) = end {
+                    *end = true;
                 }
                 let _ = writeln!(
                     table,
@@ -326,6 +351,7 @@ fn names(file: &File, source: &mut String) -> Result<(), String> {
         not.extend(name.not.iter().map(String::as_str));
     }
     let _ = writeln!(source, "static NAMES: &[Name] = &[\n{table}];");
+    let _ = writeln!(source, "static LAST: [bool; 256] = {last:?};");
     let _ = writeln!(source, "static NOT: &[&str] = &{not:?};");
     Ok(())
 }

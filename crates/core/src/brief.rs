@@ -1,15 +1,12 @@
 //! The one plain sentence: what a call would do, worst first, within 160 characters.
 
-use std::borrow::Cow;
-
 use crate::assess::{Assessment, Reason};
 use crate::call::Call;
 use crate::effect::{Effect, Effects};
 use crate::finding::{Doubt, Factor};
 use crate::glob;
 use crate::impact::{Impact, Touched};
-use crate::redact::{RedactedCall, redact_call};
-use crate::show::show_within;
+use crate::redact::{RedactedCall, before_marker, redact_call, show_marked};
 use crate::tier::Tier;
 
 /// The longest sentence, in characters.
@@ -55,7 +52,7 @@ pub fn brief(call: &Call<'_>, assessment: &Assessment) -> String {
 
 /// The same, where the secrets are out already.
 pub(crate) fn of(clean: &RedactedCall, assessment: &Assessment) -> String {
-    let tool = show_within(&clean.tool, ENTRY).text;
+    let tool = shown(&clean.tool);
     let top = clean.reasons.iter().find(|reason| reason.factor == Factor::Pattern);
     let fits = |clause: &&Clause| clause.fits(&clean.impact, assessment.effects);
     let speaks = |clause: &&Clause| {
@@ -69,7 +66,7 @@ pub(crate) fn of(clean: &RedactedCall, assessment: &Assessment) -> String {
     let mut sentence = match (lead, top) {
         (Some(lead), _) => lead.say(&clean.impact),
         (None, Some(top)) if !unknown && !top.say.is_empty() && has_weight(top, assessment) => {
-            without_stop(&show_within(&top.say, LONGEST).text).to_owned()
+            without_stop(&show_marked(&top.say, LONGEST).text).to_owned()
         }
         _ => String::new(),
     };
@@ -98,6 +95,16 @@ pub(crate) fn of(clean: &RedactedCall, assessment: &Assessment) -> String {
     finish(&sentence)
 }
 
+/// What kinds of things would happen, from the effects alone: no word of the call is in it.
+pub(crate) fn neutral(effects: Effects) -> String {
+    let mut says = NEUTRAL.iter().filter(|(effect, _)| effects.has(*effect)).map(|(_, say)| *say);
+    match (says.next(), says.next()) {
+        (Some(first), Some(second)) => finish(&format!("{first}; {second}")),
+        (Some(only), None) => finish(only),
+        (None, _) => finish(NEUTRAL_UNKNOWN),
+    }
+}
+
 fn has_weight(top: &Reason, assessment: &Assessment) -> bool {
     top.weight.tier() > Tier::Safe || assessment.tier == Tier::Safe
 }
@@ -110,7 +117,9 @@ fn finish(sentence: &str) -> String {
     let rest = chars.as_str();
     let room = LONGEST.saturating_sub(out.chars().count() + 1);
     if rest.chars().count() > room {
-        out.extend(rest.chars().take(room.saturating_sub(1)));
+        let place =
+            rest.char_indices().nth(room.saturating_sub(1)).map_or(rest.len(), |(at, _)| at);
+        out.push_str(rest.get(..before_marker(rest, place)).unwrap_or_default().trim_end());
         out.push('…');
     } else {
         out.push_str(rest);
@@ -173,15 +182,15 @@ fn touched(impact: &Impact, list: List) -> Option<&Touched> {
     }
 }
 
-fn shown(entry: &str) -> Cow<'_, str> {
-    show_within(entry, ENTRY).text
+fn shown(entry: &str) -> String {
+    show_marked(entry, ENTRY).text
 }
 
 /// `a`, `a and b`, `a and 2 others`.
 fn entries(list: &Touched) -> String {
     let first = list.listed.first().map(|first| shown(first)).unwrap_or_default();
     match (list.count, list.listed.get(1)) {
-        (0 | 1, _) => first.into_owned(),
+        (0 | 1, _) => first,
         (2, Some(second)) if first.len() + second.len() < ENTRY => {
             format!("{first} and {}", shown(second))
         }

@@ -1,5 +1,7 @@
 //! The card: the record that is stored with a request and shown on every surface.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 
 use crate::assess::{Assessment, Reason};
@@ -9,10 +11,9 @@ use crate::canon::{CallDigest, Digest, canonical};
 use crate::context::{Environment, Platform};
 use crate::effect::{EffectClass, Effects};
 use crate::finding::Doubt;
-use crate::impact::{Impact, Touched};
+use crate::impact::{Impact, Money, Touched};
 use crate::phrase::phrase;
-use crate::redact::{RedactedCall, redact_call, shown_command};
-use crate::show::show_within;
+use crate::redact::{RedactedCall, foreign, redact_call, redact_text, show_marked, shown_command};
 use crate::tier::{Points, Tier};
 
 mod fold;
@@ -102,14 +103,16 @@ impl Card {
     pub fn new(call: &Call<'_>, assessment: &Assessment, digest: &CallDigest) -> Card {
         let clean = redact_call(call, assessment);
         let mut card = Card::bare(call, assessment, digest);
+        card.folded = 0;
+        card.tool = card.cut(&clean.tool, NAME);
         card.brief = brief::of(&clean, assessment);
         card.cwd = clean.cwd.as_deref().map(|cwd| card.cut(cwd, NAME));
         let folded = fold::fold(&clean.arguments, ARGUMENTS);
         card.folded += folded.bytes;
         card.arguments = canonical(&folded.value).text;
-        if let Some((command, cut)) = shown_command(&call.arguments, COMMAND) {
-            card.command = Some(command);
-            card.folded += cut as u64;
+        if let Some(command) = shown_command(&clean, COMMAND) {
+            card.command = Some(command.text);
+            card.folded += command.cut as u64;
         }
         card.reasons(&clean, &folded);
         card.impact = card.impact_of(&clean.impact);
@@ -122,9 +125,11 @@ impl Card {
         card
     }
 
-    /// The card where a person may be in crisis: no free text, only tool, effects and digests.
+    /// The card where a person may be in crisis: no free text, only tool, effects and digests. Its
+    /// sentence is made of the kinds of effects alone.
     pub fn minimal(call: &Call<'_>, assessment: &Assessment, digest: &CallDigest) -> Card {
         let mut card = Card::bare(call, assessment, digest);
+        card.brief = brief::neutral(assessment.effects);
         // Nothing of the call is on the card.
         card.folded = (call.arguments.to_json().len() as u64).max(1);
         card
@@ -136,12 +141,12 @@ impl Card {
     }
 
     fn bare(call: &Call<'_>, assessment: &Assessment, digest: &CallDigest) -> Card {
-        let tool = crate::redact::redact_text(&call.tool);
-        let tool = show_within(&tool.text, NAME);
+        let tool = foreign(&call.tool);
+        let tool = show_marked(&redact_text(&tool).text, NAME);
         Card {
             brief: String::new(),
-            folded: tool.hidden_bytes as u64,
-            tool: tool.text.into_owned(),
+            folded: tool.cut as u64,
+            tool: tool.text,
             arguments: "{}".to_owned(),
             command: None,
             tier: assessment.tier,
@@ -167,17 +172,24 @@ impl Card {
 
     /// A text safe to show; what is cut off is counted.
     fn cut(&mut self, text: &str, limit: usize) -> String {
-        let shown = show_within(text, limit);
-        self.folded += shown.hidden_bytes as u64;
-        shown.text.into_owned()
+        let shown = show_marked(text, limit);
+        self.folded += shown.cut as u64;
+        shown.text
+    }
+
+    /// The same for a sentence. Those of the rules are ours: short, and safe to show.
+    fn sentence(&mut self, say: &Cow<'static, str>) -> Cow<'static, str> {
+        match say {
+            Cow::Borrowed(fixed) if fixed.len() <= REASON_TEXT => Cow::Borrowed(fixed),
+            other => Cow::Owned(self.cut(other, REASON_TEXT)),
+        }
     }
 
     fn reasons(&mut self, clean: &RedactedCall, folded: &fold::Folded) {
         for reason in clean.reasons.iter().take(REASONS) {
             let mut reason = reason.clone();
-            if reason.say.len() > REASON_TEXT || matches!(reason.say, std::borrow::Cow::Owned(_)) {
-                reason.say = show_within(&reason.say, REASON_TEXT).text.into_owned().into();
-            }
+            reason.say = self.sentence(&reason.say);
+            reason.safer = reason.safer.as_ref().map(|safer| self.sentence(safer));
             if reason.code.len() > NAME || reason.argument.len() > NAME {
                 reason.argument = "".into();
                 reason.span = None;
@@ -187,32 +199,31 @@ impl Card {
             reason.span = reason.span.filter(|_| whole);
             self.reasons.push(reason);
         }
+        let dropped = clean.reasons.iter().skip(REASONS).map(|reason| reason.say.len() as u64);
+        self.folded += dropped.sum::<u64>();
     }
 
     fn impact_of(&mut self, impact: &Impact) -> Impact {
         let mut room = IMPACT;
+        let mut missing = 0;
         let mut list = |touched: &Touched| {
             let mut listed = Vec::with_capacity(touched.listed.len());
             for entry in &touched.listed {
-                let shown = show_within(entry, ENTRY).text.into_owned();
+                let shown = show_marked(entry, ENTRY);
                 // Quotes and slashes take two bytes in JSON.
-                let cost = shown.len() * 2 + 4;
+                let cost = shown.text.len() * 2 + 4;
                 if cost > room {
-                    break;
+                    missing += entry.len() as u64;
+                    continue;
                 }
                 room -= cost;
-                listed.push(shown);
+                missing += shown.cut as u64;
+                listed.push(shown.text);
             }
             Touched { listed, count: touched.count }
         };
-        let mut money = impact.money.clone();
-        money.truncate(REASONS);
-        for one in &mut money {
-            one.amount = show_within(&one.amount, 48).text.into_owned();
-            one.currency = one.currency.as_ref().map(|c| show_within(c, 48).text.into_owned());
-        }
-        Impact {
-            money,
+        let mut shown = Impact {
+            money: Vec::new(),
             recipients: list(&impact.recipients),
             deletes: list(&impact.deletes),
             writes: list(&impact.writes),
@@ -222,6 +233,15 @@ impl Card {
             hosts: list(&impact.hosts),
             programs: list(&impact.programs),
             items: impact.items,
+        };
+        self.folded += missing;
+        for one in impact.money.iter().take(REASONS) {
+            let amount = self.cut(&one.amount, 48);
+            let currency = one.currency.as_ref().map(|currency| self.cut(currency, 48));
+            shown.money.push(Money { amount, currency });
         }
+        let dropped = impact.money.iter().skip(REASONS).map(|one| one.amount.len() as u64);
+        self.folded += dropped.sum::<u64>();
+        shown
     }
 }

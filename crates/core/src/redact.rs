@@ -13,10 +13,13 @@ use crate::finding::Span;
 
 mod call;
 mod cards;
+mod known;
+mod leaves;
 mod names;
 mod options;
 mod reading;
 mod scan;
+mod shown;
 mod tables;
 mod value;
 
@@ -29,6 +32,7 @@ pub use call::{RedactedCall, redact_call};
 pub use value::redact_value;
 
 pub(crate) use call::shown_command;
+pub(crate) use shown::{before_marker, foreign, show_marked};
 
 /// How a marker begins; `show` lets no text of a caller look like it.
 const OPEN: &str = "⟨hidden: ";
@@ -110,9 +114,12 @@ fn marker(kind: &str, secret: &str) -> String {
 /// that nothing can be carried past the search inside one.
 fn marker_length(text: &str) -> usize {
     let Some(rest) = text.strip_prefix(OPEN) else { return 0 };
-    let Some((kind, rest)) = rest.split_once(", ").filter(|(kind, _)| tables::is_kind(kind)) else {
+    // Never further than the longest kind: many openings without an end must not cost a search each.
+    let Some(length) = rest.bytes().take(tables::LONGEST_KIND + 1).position(|b| b == b',') else {
         return 0;
     };
+    let Some((kind, rest)) = rest.split_at_checked(length) else { return 0 };
+    let Some(rest) = rest.strip_prefix(", ").filter(|_| tables::is_kind(kind)) else { return 0 };
     let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
     let closed = rest.get(digits..).is_some_and(|rest| rest.starts_with(CLOSE));
     if !closed || !(1..=7).contains(&digits) {

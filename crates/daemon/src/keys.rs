@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use countersign_core::base64;
 use countersign_core::canon::Digest;
-use countersign_core::ledger::checkpoint::{Checkpoint, NoteError, VerifierKey};
+use countersign_core::ledger::checkpoint::{self, Checkpoint, NoteError, VerifierKey};
 use countersign_core::permit::{self, Claims, PermitError};
-use ed25519_dalek::{Signer as _, SigningKey};
+use ed25519_dalek::{Signature, Signer as _, SigningKey};
 use zeroize::Zeroizing;
 
 use crate::chance;
@@ -67,6 +67,26 @@ impl Keys {
     /// The public key as others fetch it.
     pub fn jwks(&self) -> String {
         permit::jwks(&[self.public()])
+    }
+
+    /// The same key alone.
+    pub fn jwk(&self) -> String {
+        permit::jwk(&self.public())
+    }
+
+    /// Whether this is a strict signature of our key. Any other key, an older one of ours as well,
+    /// signs nothing here.
+    pub fn holds(&self, kid: &str, message: &[u8], signature: &[u8; 64]) -> bool {
+        let signature = Signature::from_bytes(signature);
+        kid == self.kid && self.key.verifying_key().verify_strict(message, &signature).is_ok()
+    }
+
+    /// Reads a checkpoint and believes it if this key signed it.
+    pub fn signed_checkpoint(&self, note: &str) -> Result<Checkpoint, NoteError> {
+        let key = VerifierKey::new(&self.origin, self.public())?;
+        checkpoint::verify(note, &key, |_, message, signature| {
+            self.holds(&self.kid, message, signature)
+        })
     }
 
     /// The text by which checkpoints are verified.

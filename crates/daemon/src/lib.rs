@@ -3,14 +3,23 @@
 pub mod api;
 pub mod auth;
 mod chance;
+pub mod checkpoints;
 pub mod clock;
 pub mod config;
+mod courier;
 pub mod doors;
 pub mod gate;
 #[cfg(test)]
 mod house;
 pub mod keys;
+pub mod log;
+pub mod metrics;
+pub mod otlp;
+mod posting;
 mod start;
+#[cfg(test)]
+mod trial;
 mod watch;
+mod witness;
 
 pub use start::{Daemon, Notice, StartError};

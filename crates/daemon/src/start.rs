@@ -10,8 +10,9 @@ use std::time::Duration;
 
 use countersign_core::ledger::entry::{Entry, Kind};
 use countersign_core::time::{Clock, Timestamp};
-use countersign_store::{Backend, Note, OpenError, Options, Person, Role, SqliteStore};
-use countersign_store::{Store as _, StoreError};
+use countersign_store::{
+    Backend, Note, OpenError, Options, Person, Role, SqliteStore, Store as _, StoreError,
+};
 use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -20,6 +21,7 @@ use zeroize::Zeroizing;
 use crate::api::{self, Api, Parts};
 use crate::auth::origin::Names;
 use crate::auth::{self, Book, Checks, Strikes, fresh_passphrase, hash_passphrase};
+use crate::checkpoints::{Checkpoints, SignError};
 use crate::clock::DaemonClock;
 use crate::config::{Config, ConfigError, Paths};
 use crate::doors;
@@ -47,6 +49,9 @@ pub enum StartError {
     /// The key.
     #[error(transparent)]
     Key(#[from] KeyError),
+    /// The signed heads of the ledger.
+    #[error(transparent)]
+    Signed(#[from] SignError),
     /// A folder.
     #[error("{0}: {1}")]
     Folder(PathBuf, io::Error),
@@ -80,6 +85,7 @@ pub struct Daemon {
     people: TcpListener,
     socket: Option<UnixListener>,
     passphrase: Option<Zeroizing<String>>,
+    checkpoints: Arc<Checkpoints>,
 }
 
 impl Daemon {
@@ -103,6 +109,11 @@ impl Daemon {
         book.read(&store).await.map_err(store_failed)?;
         let gate = Gate::open(store, clock, config.rules.clone()).await.map_err(store_failed)?;
         let gate = Arc::new(gate);
+        let keys = Arc::new(keys);
+        let opened = (Arc::clone(&gate), Arc::clone(&keys));
+        let checkpoints =
+            Checkpoints::open(opened.0, opened.1, &config.state, &config.ledger).await?;
+        let checkpoints = Arc::new(checkpoints);
         let door = |address: SocketAddr| {
             doors::listen(address).map_err(|error| StartError::Door(address.to_string(), error))
         };
@@ -123,11 +134,11 @@ impl Daemon {
             book,
             strikes: Strikes::default(),
             checks: Checks::default(),
-            keys: Arc::new(keys),
+            keys,
             agents_names: Names::new(port(&agents, config.agents), &[]),
             people_names: Names::new(port(&people, config.people), &config.hosts),
         });
-        Ok(Daemon { config, paths, gate, api, agents, people, socket, passphrase })
+        Ok(Daemon { config, paths, gate, api, agents, people, socket, passphrase, checkpoints })
     }
 
     /// What to tell whoever started it.
@@ -145,15 +156,25 @@ impl Daemon {
     pub async fn serve(self, until: impl Future<Output = ()>) -> Result<(), StoreError> {
         let (stop, stopping) = watch::channel(false);
         let mut doors = JoinSet::new();
-        let (agents, people) = (api::agents(&self.api), api::people(&self.api));
+        let api = self.api.clone().until(stopping.clone());
+        let (agents, people) = (api::agents(&api), api::people(&api));
         if let Some(socket) = self.socket {
             doors.spawn(doors::serve_unix(socket, agents.clone(), stopping.clone()));
         }
         doors.spawn(doors::serve(self.agents, agents, stopping.clone()));
         doors.spawn(doors::serve(self.people, people, stopping.clone()));
+        let checkpoints = Arc::clone(&self.checkpoints);
+        let signing = stopping.clone();
+        let signing = tokio::spawn(async move { checkpoints.run(signing).await });
+        if let Some(collector) = &self.config.log.otlp {
+            let (spans, work) = crate::otlp::exporter(collector, stopping.clone());
+            self.gate.metrics().export(spans);
+            doors.spawn(work);
+        }
         let watch = tokio::spawn(crate::watch::run(Arc::clone(&self.gate), stopping.clone()));
         let book = Arc::clone(&self.api.book);
         let follow = tokio::spawn(auth::follow(book, Arc::clone(&self.gate), stopping.clone()));
+        let courier = tokio::spawn(crate::courier::run(Arc::clone(&self.gate), stopping.clone()));
         until.await;
         // Nobody listens only if everything has ended already.
         let _ = stop.send(true);
@@ -161,6 +182,8 @@ impl Daemon {
             while doors.join_next().await.is_some() {}
             let _ = watch.await;
             let _ = follow.await;
+            let _ = courier.await;
+            let _ = signing.await;
         })
         .await;
         if let Some(socket) = &self.config.socket {
@@ -170,6 +193,10 @@ impl Daemon {
         let rules = self.gate.rules();
         let farewell = Entry::new(0, Kind::Stop, rules.hash);
         self.gate.store().append(vec![farewell]).await?;
+        // The last entry is signed as well: what is cut off afterwards is missed.
+        if let Err(error) = self.checkpoints.sign(false).await {
+            tracing::error!(%error, "the last head of the ledger was not signed");
+        }
         self.gate.store().close().await
     }
 

@@ -26,7 +26,7 @@ pub use record::{
     Applied, Attempt, AttemptResult, Crisis, Delivery, Found, NewRequest, News, Note, Outgoing,
     Page, Query, Redeemed, Slice, Stored, Submitted, Told, TreeHead,
 };
-pub use sqlite::{Options, SqliteStore};
+pub use sqlite::{Offline, Options, SqliteStore};
 pub use wake::Happening;
 
 /// What the store answers.

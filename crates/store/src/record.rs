@@ -29,6 +29,9 @@ pub struct NewRequest {
     pub brief: String,
     /// The card people see, as JSON; free of secrets.
     pub card: String,
+    /// The card that replaces it when the request ends, with its own brief, where less may be kept
+    /// than a person must see to answer.
+    pub card_after: Option<String>,
     /// What the surface that asked needs again, as JSON; free of secrets.
     pub detail: String,
     /// The agent's idempotency key.

@@ -6,6 +6,7 @@ mod draft;
 mod fault;
 mod grants;
 mod ledger;
+mod offline;
 mod open;
 mod options;
 mod outbox;
@@ -46,6 +47,7 @@ use read::Readers;
 use shared::Shared;
 use writer::{Answer, Job, Work, Writer};
 
+pub use offline::Offline;
 pub use options::Options;
 
 /// Room that an entry leaves for a later time than its own.

@@ -7,6 +7,12 @@ use std::process::{Command, Output, Stdio};
 pub fn countersign() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_countersign"));
     command.env_remove("NO_COLOR").env("TERM", "xterm-256color");
+    // Away from any daemon and configuration of whoever runs the tests: nobody listens on port 1.
+    for name in ["TOKEN", "AGENT_TOKEN", "CONFIG", "STATE"] {
+        command.env_remove(format!("COUNTERSIGN_{name}"));
+    }
+    command.env("COUNTERSIGN_AGENTS", "127.0.0.1:1").env("COUNTERSIGN_PEOPLE", "127.0.0.1:1");
+    command.env("HOME", "/nonexistent");
     command
 }
 

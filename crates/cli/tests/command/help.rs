@@ -9,21 +9,32 @@ use super::binary::{run, stdout};
 #[test]
 fn help_is_what_it_was() {
     let mut text = String::new();
-    let commands: [&[&str]; 11] = [
-        &[],
-        &["--help"],
-        &["assess", "--help"],
-        &["screen", "--help"],
-        &["plan", "--help"],
-        &["rules", "--help"],
-        &["rules", "list", "--help"],
-        &["rules", "explain", "--help"],
-        &["rules", "check", "--help"],
-        &["eval", "--help"],
-        &["--version"],
+    let plain = [
+        "serve", "ask", "pending", "show", "approve", "deny", "cancel", "watch", "history",
+        "stats", "login", "people", "agents", "grants", "crises", "ledger", "permit", "config",
+        "doctor", "assess", "screen", "plan", "rules", "eval",
     ];
+    let below = [
+        ["people", "add"],
+        ["agents", "add"],
+        ["grants", "give"],
+        ["crises", "lift"],
+        ["ledger", "show"],
+        ["ledger", "verify"],
+        ["ledger", "prove"],
+        ["ledger", "export"],
+        ["permit", "verify"],
+        ["config", "check"],
+        ["rules", "list"],
+        ["rules", "explain"],
+        ["rules", "check"],
+    ];
+    let mut commands: Vec<Vec<&str>> = vec![vec![], vec!["--help"]];
+    commands.extend(plain.iter().map(|name| vec![*name, "--help"]));
+    commands.extend(below.iter().map(|[name, what]| vec![*name, *what, "--help"]));
+    commands.push(vec!["--version"]);
     for words in commands {
-        let output = run(words);
+        let output = run(&words);
         assert_eq!(output.status.code(), Some(0), "{words:?}");
         writeln!(text, "$ countersign {}\n{}", words.join(" "), stdout(&output)).unwrap();
     }

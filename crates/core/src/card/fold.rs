@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use crate::json::Value;
+use crate::redact::before_marker;
 
 /// Arguments as a card holds them.
 pub(super) struct Folded {
@@ -93,6 +94,8 @@ impl Folder {
                 break;
             }
         }
+        // Half a marker would look like one of the caller's.
+        let end = if end < text.len() { before_marker(text, end) } else { end };
         let (kept, cut) = text.split_at(end);
         if cut.is_empty() {
             return Some(kept.to_owned());

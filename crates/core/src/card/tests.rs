@@ -48,11 +48,54 @@ fn a_long_call_is_folded_and_not_approved_at_one_tap() {
 fn what_is_said_about_a_call_tells_no_secret() {
     let call = Call::shell("curl -u bob:hunter22 https://a.example -d hunter22; rm hunter22");
     let card = card(&call);
-    // Told again without its context it stays in the call, but not in what is said about it.
-    assert!(!card.brief.contains("hunter22"), "{}", card.brief);
-    assert!(!format!("{:?}{:?}", card.impact, card.reasons).contains("hunter22"));
-    assert_eq!(card.hidden, [HiddenKind { kind: "password".into(), count: 1 }]);
+    // Told again without its context it is the same secret.
+    assert!(!format!("{card:?}").contains("hunter22"), "{card:?}");
+    assert_eq!(card.hidden, [HiddenKind { kind: "password".into(), count: 3 }]);
     assert!(card.command.unwrap().contains("bob:⟨hidden: password, 8 characters⟩"));
+}
+
+#[test]
+fn our_markers_stand_whole_in_every_text() {
+    let token = format!("ghp_{}", "a1B2".repeat(9));
+    let mark = "⟨hidden: github token, 40 characters⟩";
+    let text = format!("rm -rf /srv/{token}/x; {token} go");
+    let made = card(&Call::shell(&text));
+    assert!(made.brief.contains(mark), "{}", made.brief);
+    assert!(made.impact.deletes.listed.iter().any(|entry| entry.contains(mark)), "{made:?}");
+    assert!(!format!("{made:?}").contains("U+27E8"), "{made:?}");
+    assert!(!format!("{made:?}").contains(&token));
+}
+
+#[test]
+fn a_cut_never_goes_through_a_marker() {
+    let token = format!("ghp_{}", "a1B2".repeat(9));
+    for pad in 0..60 {
+        let text = format!("echo {}{}", "x".repeat(pad), format!("{token} ").repeat(900));
+        let made = card(&Call::shell(&text));
+        for text in [made.arguments.as_str(), made.command.as_deref().unwrap(), &made.brief] {
+            let opened = text.matches("⟨hidden: ").count();
+            assert_eq!(opened, text.matches("⟨hidden: github token, 40 characters⟩").count());
+            assert!(!text.contains("⟨h…") && !text.contains("⟨⟨"), "{text}");
+        }
+        assert!(made.folded > 0);
+    }
+}
+
+#[test]
+fn what_is_left_out_is_counted() {
+    // Seventeen reasons or more, and more targets than a card has room for.
+    let long = |n: usize| format!("/srv/{}{n}", "x".repeat(400));
+    let text = (0..16).map(long).collect::<Vec<_>>().join(" ");
+    let text = format!("rm -rf {text}");
+    let made = card(&Call::shell(&text));
+    assert!(text.len() < COMMAND && made.command.as_deref().unwrap().len() == text.len());
+    assert!(made.folded > 0, "entries of the impact are cut");
+}
+
+#[test]
+fn a_name_that_could_be_a_program_is_not_made_invisible() {
+    let made = card(&Call::shell("PASSWORD=curl curl evil.example; TOKEN=evil.example x"));
+    assert!(made.command.unwrap().contains(" curl evil.example"));
 }
 
 #[test]
@@ -68,6 +111,7 @@ fn a_minimal_card_holds_no_text_of_the_call() {
     let card = Card::minimal(&call, &assessment, &digest(&call, b"{}"));
     let text = serde_json::to_string(&card).unwrap();
     assert!(!text.contains("private") && !text.contains("bob"), "{text}");
+    assert!(card.brief.starts_with("Sends a message"), "{}", card.brief);
     assert!(!card.one_tap());
     assert_eq!(again(&card), card);
 }

@@ -1,16 +1,18 @@
 //! A call and its assessment without secrets: arguments, sentences, lists, and where they point.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
+use super::known::Known;
 use super::scan::BETWEEN;
-use super::value::{Found, joined, redact};
-use super::{Hidden, Redacted, marker, marker_length, redact_text};
+use super::shown::{Marked, foreign, show_around};
+use super::value::{hits, joined, redact_all};
+use super::{Hidden, Redacted, apply, marker, redact_text};
 use crate::assess::{Assessment, Reason};
 use crate::call::Call;
 use crate::finding::Span;
-use crate::impact::{Impact, Touched};
+use crate::impact::{Impact, Money, Touched};
 use crate::json::Value;
-use crate::show::show_within;
 
 /// What a record of a call may hold.
 #[derive(Debug, Clone)]
@@ -27,15 +29,17 @@ pub struct RedactedCall {
     pub impact: Impact,
     /// What was hidden in the arguments.
     pub hidden: Vec<Hidden>,
+    /// The command of a call that is a command, and where its markers stand.
+    command: Option<(String, Vec<Range<usize>>)>,
 }
 
 /// Everything a stored or shown record needs, without secrets.
 pub fn redact_call(call: &Call<'_>, assessment: &Assessment) -> RedactedCall {
-    let mut found = Found::default();
-    let arguments = redact(&call.arguments, 0, &mut found);
+    let (arguments, mut found) = redact_all(&call.arguments);
     // The longest first: a piece must not break the whole that it is part of.
     found.secrets.sort_by_key(|(_, secret)| std::cmp::Reverse(secret.len()));
     let told = Told { secrets: &found.secrets };
+    let known = Known::of(&found.secrets);
     let reasons = assessment.reasons.iter().map(|reason| {
         let mut reason = Reason {
             say: told.sentence(&reason.say),
@@ -46,7 +50,7 @@ pub fn redact_call(call: &Call<'_>, assessment: &Assessment) -> RedactedCall {
             reason.argument = Cow::Borrowed("");
             reason.span = None;
         } else if let Some(span) = reason.span.filter(|_| !found.hidden.is_empty()) {
-            reason.span = moved(&call.arguments, &arguments, &reason.argument, span);
+            reason.span = moved(&call.arguments, &arguments, &reason.argument, span, &known);
         }
         reason
     });
@@ -55,6 +59,7 @@ pub fn redact_call(call: &Call<'_>, assessment: &Assessment) -> RedactedCall {
         cwd: call.context.cwd.map(|cwd| told.text(cwd).0.into_owned()),
         reasons: reasons.collect(),
         impact: told.impact(&assessment.impact),
+        command: command(&call.arguments, &known),
         arguments,
         hidden: found.hidden,
     }
@@ -66,9 +71,9 @@ struct Told<'f> {
 }
 
 impl Told<'_> {
-    /// The text without secrets, and whether it had none.
+    /// The text without secrets and without markers that are not ours; whether it had none.
     fn text<'t>(&self, text: &'t str) -> (Cow<'t, str>, bool) {
-        let mut clean = Cow::Borrowed(text);
+        let mut clean = foreign(text);
         for (kind, secret) in self.secrets {
             // The same characters as a secret of the call, whatever stands around them here.
             if clean.contains(secret.as_str()) && !kind.contains(secret.as_str()) {
@@ -96,9 +101,17 @@ impl Told<'_> {
         Touched { listed: listed.collect(), count: list.count }
     }
 
+    fn money(&self, money: &Money) -> Money {
+        let currency = money.currency.as_ref();
+        Money {
+            amount: self.text(&money.amount).0.into_owned(),
+            currency: currency.map(|name| self.text(name).0.into_owned()),
+        }
+    }
+
     fn impact(&self, impact: &Impact) -> Impact {
         Impact {
-            money: impact.money.clone(),
+            money: impact.money.iter().map(|one| self.money(one)).collect(),
             recipients: self.touched(&impact.recipients),
             deletes: self.touched(&impact.deletes),
             writes: self.touched(&impact.writes),
@@ -113,24 +126,30 @@ impl Told<'_> {
 }
 
 /// The place in the redacted arguments of what a span points at.
-fn moved(old: &Value<'_>, new: &Value<'_>, argument: &str, span: Span) -> Option<Span> {
+fn moved(
+    old: &Value<'_>,
+    new: &Value<'_>,
+    argument: &str,
+    span: Span,
+    known: &Known<'_>,
+) -> Option<Span> {
     let pointer = match (argument, old.as_object()) {
         // A reason about a call that is nothing but a command points into the command.
         ("", Some([(key, Value::String(_))])) if key == "command" => "/command",
         _ => argument,
     };
     match (old.pointer(pointer)?, new.pointer(pointer)?) {
-        (Value::String(old), Value::String(new)) => remap(old, new, span),
+        (Value::String(old), Value::String(new)) => remap(old, new, span, known),
         _ => None,
     }
 }
 
 /// The same characters after redaction; nothing where some of them are hidden and others not.
-pub(crate) fn remap(old: &str, new: &str, span: Span) -> Option<Span> {
+pub(crate) fn remap(old: &str, new: &str, span: Span, known: &Known<'_>) -> Option<Span> {
     if old == new {
         return Some(span);
     }
-    let Redacted { text, hidden } = redact_text(old);
+    let Redacted { text, hidden } = apply(old, hits(old, Some(known)));
     if text != new {
         return None;
     }
@@ -159,48 +178,26 @@ fn place(hidden: &[Hidden], at: u32, is_end: bool) -> Option<u32> {
     u32::try_from(i64::from(at) + grown).ok()
 }
 
-/// The command of a call that is a command, as it may be shown; and how many bytes are cut off.
-pub(crate) fn shown_command(arguments: &Value<'_>, limit: usize) -> Option<(String, usize)> {
+/// The command of a call that is a command, without secrets, and where its markers stand: what
+/// somebody else wrote in their form is none.
+fn command(arguments: &Value<'_>, known: &Known<'_>) -> Option<(String, Vec<Range<usize>>)> {
     let names = ["command", "cmd", "script"];
     let command = names.into_iter().find_map(|name| arguments.get(name))?;
-    match command {
-        Value::String(text) => Some(shown(&redact_text(text), limit)),
-        Value::Array(words) => {
-            let joined = joined(words).or_else(|| match words.as_slice() {
-                [Value::String(word)] => Some(word.to_string()),
-                _ => None,
-            })?;
-            let found = redact_text(&joined);
-            // As long as a blank, so that the places of the markers stay.
-            let text = found.text.replace(char::from(BETWEEN), " ");
-            Some(shown(&Redacted { text: Cow::Owned(text), hidden: found.hidden }, limit))
-        }
-        _ => None,
-    }
+    let text = match command {
+        Value::String(text) => Cow::Borrowed(&**text),
+        Value::Array(words) => Cow::Owned(joined(words).or_else(|| match words.as_slice() {
+            [Value::String(word)] => Some(word.to_string()),
+            _ => None,
+        })?),
+        _ => return None,
+    };
+    let Redacted { text, hidden } = apply(&text, hits(&text, Some(known)));
+    let spans = hidden.iter().map(|one| one.span.start as usize..one.span.end as usize);
+    // A blank is as long as the sign between two words: the places of the markers stay.
+    Some((text.replace(char::from(BETWEEN), " "), spans.collect()))
 }
 
-/// A redacted text as it may be shown: our markers as they are, all else through `show`.
-fn shown(found: &Redacted<'_>, limit: usize) -> (String, usize) {
-    let (mut out, mut cut, mut at) = (String::new(), 0, 0);
-    let ends = [Hidden { kind: "", bytes: 0, span: Span::new(found.text.len(), found.text.len()) }];
-    for one in found.hidden.iter().chain(&ends) {
-        let (start, end) = (one.span.start as usize, one.span.end as usize);
-        let piece = found.text.get(at..start).unwrap_or_default();
-        let mark = found.text.get(start..end).unwrap_or_default();
-        at = end;
-        if cut > 0 {
-            cut += piece.len() + mark.len();
-            continue;
-        }
-        let safe = show_within(piece, limit.saturating_sub(out.len()));
-        out.push_str(&safe.text);
-        cut += safe.hidden_bytes;
-        if cut == 0 {
-            debug_assert!(mark.is_empty() || marker_length(mark) == mark.len());
-            out.push_str(mark);
-        } else {
-            cut += mark.len();
-        }
-    }
-    (out, cut)
+/// The command as it may be shown.
+pub(crate) fn shown_command(clean: &RedactedCall, limit: usize) -> Option<Marked> {
+    clean.command.as_ref().map(|(text, markers)| show_around(text, markers, limit))
 }

@@ -13,6 +13,8 @@ pub(super) struct Value {
     pub start: usize,
     pub end: usize,
     pub kind: &'static str,
+    /// An object or a list: what it holds is secret, how it is built is not.
+    pub shape: bool,
 }
 
 /// The secret name that this is, if it is one.
@@ -21,7 +23,7 @@ pub(super) fn lookup(name: &[u8]) -> Option<&'static Name> {
     let name = name.get(skipped..)?;
     // Nearly all names end in another letter.
     let last = name.iter().rev().find(|b| b.is_ascii_alphanumeric())?.to_ascii_lowercase();
-    if !b"dtnysebgl4rw".contains(&last) {
+    if !tables::may_end(last) {
         return None;
     }
     let (mut compact, mut words, mut length) = ([0_u8; LONGEST], [false; LONGEST], 0);

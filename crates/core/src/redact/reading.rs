@@ -85,14 +85,14 @@ fn within(
     let end = if quote == b'\'' { end } else { before_command(scan, start, end) };
     let (start, end) = after_scheme(scan, start, end);
     let text = scan.text.get(start..end)?;
-    if marker_length(scan.text.get(start..)?) > 0 {
+    if is_hidden(text) {
         return None;
     }
     let said = quote != b'\'' && is_reference(text.as_bytes()) || is_worthless(text);
-    (!said).then_some(Value { start, end, kind })
+    (!said).then_some(Value { start, end, kind, shape: false })
 }
 
-/// An object or a list under a secret name: all of it, to the bracket that closes.
+/// An object or a list under a secret name, to the bracket that closes: its values, not its names.
 fn nested(scan: &Scan<'_>, start: usize, kind: &'static str) -> Option<Value> {
     let (mut depth, mut quote, mut escaped) = (0_u32, None, false);
     for (offset, &byte) in scan.bytes.get(start..)?.iter().enumerate().take(4096) {
@@ -111,7 +111,7 @@ fn nested(scan: &Scan<'_>, start: usize, kind: &'static str) -> Option<Value> {
                     let text = scan.text.get(start..end)?;
                     let empty = text.bytes().all(|b| !b.is_ascii_alphanumeric());
                     let command = before_command(scan, start, end) < end;
-                    return (!empty && !command).then_some(Value { start, end, kind });
+                    return (!empty && !command).then_some(Value { start, end, kind, shape: true });
                 }
             }
             _ => {}
@@ -129,7 +129,7 @@ fn bare(
 ) -> Option<Value> {
     let tail = scan.bytes.get(start..)?;
     let length = match stop {
-        Stop::Word => tail.iter().take_while(|b| !ends_word(**b)).count(),
+        Stop::Word => word_length(scan, start),
         Stop::Line => {
             let ends = |b: u8| matches!(b, b'\n' | b'\r' | b'"' | b'\'' | BETWEEN);
             tail.iter().take_while(|b| !ends(**b)).count()
@@ -144,10 +144,10 @@ fn bare(
         Stop::Word => scheme_then_word(scan, start, end),
         _ => after_scheme(scan, start, end),
     };
-    if marker_length(scan.text.get(start..)?) > 0 {
+    let text = scan.text.get(start..end)?;
+    if is_hidden(text) {
         return None;
     }
-    let text = scan.text.get(start..end)?;
     let text = match stop {
         // The backslash belongs to the quote behind it.
         Stop::Word => text.trim_end_matches([',', ')', '}', ']', '\\']),
@@ -160,7 +160,7 @@ fn bare(
     if stop == Stop::Word && is_code(text, scan.bytes.get(end).copied(), code) {
         return None;
     }
-    Some(Value { start, end, kind })
+    (!is_hidden(text)).then_some(Value { start, end, kind, shape: false })
 }
 
 /// A call of a function or a member of something: `get()`, `config.token`.
@@ -201,9 +201,29 @@ fn scheme_then_word(scan: &Scan<'_>, start: usize, end: usize) -> (usize, usize)
         return (start, end);
     }
     let from = end + 1;
-    let rest = scan.text.get(from..).unwrap_or_default();
-    let length = rest.bytes().take_while(|b| !ends_word(*b)).count();
-    (from, before_command(scan, from, from + length))
+    (from, before_command(scan, from, from + word_length(scan, from)))
+}
+
+/// Whether nothing is left but markers. One that somebody wrote before a secret hides nothing.
+fn is_hidden(text: &str) -> bool {
+    let mut rest = text;
+    while let Some(tail) = rest.get(marker_length(rest)..).filter(|tail| tail.len() < rest.len()) {
+        rest = tail;
+    }
+    rest.is_empty() && !text.is_empty()
+}
+
+/// How long a word is. A marker holds blanks, but is one piece of the word that it stands in.
+fn word_length(scan: &Scan<'_>, start: usize) -> usize {
+    let mut at = start;
+    while let Some(&byte) = scan.bytes.get(at) {
+        let marker = if byte == 0xE2 { scan.text.get(at..).map_or(0, marker_length) } else { 0 };
+        if marker == 0 && ends_word(byte) {
+            break;
+        }
+        at += marker.max(1);
+    }
+    at - start
 }
 
 /// Nothing that could be a secret: a word that says nothing, or a mask.

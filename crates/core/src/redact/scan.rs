@@ -2,7 +2,7 @@
 
 use super::names::{self, Value};
 use super::tables::{self, Check, Part, Shape};
-use super::{Hidden, Hit, apply, cards, marker_length, options};
+use super::{Hidden, Hit, apply, cards, leaves, marker_length, options};
 
 /// Between the words of a list that was joined: no value goes across it.
 pub(super) const BETWEEN: u8 = 0x1F;
@@ -13,6 +13,9 @@ const NEAR: usize = 160;
 /// How long the secret half of a pair of keys is.
 const PAIRED: usize = 40;
 const PAIRED_AND_SLASH: usize = PAIRED + 1;
+
+/// The longest title of a block, and its five hyphens.
+const TITLE: usize = 69;
 
 /// How often a text in which something was found is looked at again.
 const AGAIN: usize = 8;
@@ -64,7 +67,8 @@ fn pass(text: &str) -> Vec<Hit> {
         hits: Vec::new(),
         ends: [(0, 0); 32],
         program: None,
-        searched: None,
+        block_end: Sought::default(),
+        block_break: Sought::default(),
     };
     scan.run();
     scan.hits
@@ -79,8 +83,28 @@ pub(super) struct Scan<'t> {
     ends: [(usize, usize); 32],
     /// Flags of the program whose command this is.
     pub program: Option<&'static [usize]>,
-    /// From where on no end of a block is left.
-    searched: Option<usize>,
+    /// The next end of a block, and the next sign that no key holds.
+    block_end: Sought,
+    block_break: Sought,
+}
+
+/// Where something stands next, from a place on: sought once, however often it is asked for.
+#[derive(Default)]
+struct Sought {
+    from: usize,
+    found: Option<Option<usize>>,
+}
+
+impl Sought {
+    fn next(&mut self, at: usize, seek: impl FnOnce() -> Option<usize>) -> Option<usize> {
+        let known = self.found.filter(|found| self.from <= at && found.is_none_or(|f| f >= at));
+        let found = known.unwrap_or_else(|| {
+            self.from = at;
+            seek()
+        });
+        self.found = Some(found);
+        found
+    }
 }
 
 impl Scan<'_> {
@@ -104,7 +128,7 @@ impl Scan<'_> {
             b'0'..=b'9' if self.is_edge(at) => {
                 options::word(self, at);
                 let end = cards::number(self.bytes, at)?;
-                Some(self.hide(Value { start: at, end, kind: tables::card_kind() }))
+                Some(self.hide(Value { start: at, end, kind: tables::card_kind(), shape: false }))
             }
             b';' | b'|' | b'&' | b'\n' => {
                 options::next_command(self, at);
@@ -121,11 +145,18 @@ impl Scan<'_> {
 
     /// Notes a hit; where to go on.
     pub fn hide(&mut self, value: Value) -> usize {
-        let Value { start, end, kind } = value;
+        let Value { start, end, kind, shape } = value;
+        if shape {
+            for leaf in leaves::of(self.text, start, end) {
+                self.hide(Value { start: leaf.start, end: leaf.end, kind, shape: false });
+            }
+            // Its names are searched like any text.
+            return start + 1;
+        }
         let text = self.text.get(start..end).unwrap_or_default();
         if end > start && marker_length(text) != text.len() {
             self.hits.push(Hit { start, end, kind });
-            if kind == tables::BESIDE_OF {
+            if kind == tables::PAIR_OF {
                 self.pair(start, end);
             }
         }
@@ -195,7 +226,7 @@ impl Scan<'_> {
             }
             Check::NotPort => !is_port(hidden) && !names::is_reference(hidden),
         };
-        fits.then_some(Value { start: from, end, kind: shape.kind })
+        fits.then_some(Value { start: from, end, kind: shape.kind, shape: false })
     }
 
     fn literal(&self, at: usize, text: &str, any_case: bool) -> Option<usize> {
@@ -232,28 +263,26 @@ impl Scan<'_> {
     fn block(&mut self, at: usize) -> Option<usize> {
         let block = tables::block();
         let rest = self.text.get(at..)?.strip_prefix(block.begin)?;
-        let title = rest.get(..rest.find("-----")?)?;
-        if title.len() > 64 || !title.contains(block.needs) {
+        let window = rest.as_bytes().get(..rest.len().min(TITLE))?;
+        let title = rest.get(..window.windows(5).position(|five| five == b"-----")?)?;
+        if !title.contains(block.needs) {
             return None;
         }
         let body = at + block.begin.len() + title.len() + 5;
         let tail = self.text.get(body..)?;
-        let found = match self.searched {
-            Some(place) if place <= body => None,
-            _ => tail.find(block.end),
-        };
-        if found.is_none() {
-            self.searched = Some(self.searched.map_or(body, |place| place.min(body)));
-        }
+        let end = self.block_end.next(body, || tail.find(block.end).map(|found| body + found));
         // Only what a key is made of: other text between the two lines stays visible.
-        let is_key = |b: &u8| b.is_ascii_alphanumeric() || b" \t\r\n+/=\\:,-\"'".contains(b);
-        let length = match found {
-            Some(length) if tail.as_bytes().get(..length)?.iter().all(is_key) => length,
-            _ => tail.bytes().take_while(|b| *b != b'-' && is_key(b)).count(),
+        let is_key = |b: u8| b.is_ascii_alphanumeric() || b" \t\r\n+/=\\:,-\"'".contains(&b);
+        let broken = self
+            .block_break
+            .next(body, || tail.bytes().position(|b| !is_key(b)).map(|found| body + found));
+        let length = match end {
+            Some(end) if broken.is_none_or(|broken| broken >= end) => end - body,
+            _ => tail.bytes().take_while(|&b| b != b'-' && is_key(b)).count(),
         };
         let end = body + length;
         let blank = tail.get(..length)?.trim().is_empty();
-        (!blank).then(|| self.hide(Value { start: body, end, kind: block.kind }))
+        (!blank).then(|| self.hide(Value { start: body, end, kind: block.kind, shape: false }))
     }
 
     /// The secret half of a pair of keys: forty characters of base64 near the id of the key.
@@ -283,7 +312,7 @@ impl Scan<'_> {
             if run.len() == PAIRED && mixed {
                 // Found twice does no harm: what overlaps is joined.
                 let end = place + PAIRED;
-                self.hits.push(Hit { start: place, end, kind: tables::BESIDE });
+                self.hits.push(Hit { start: place, end, kind: tables::PAIR_KIND });
             }
             at += length.max(1);
         }

@@ -139,17 +139,17 @@ pub(super) fn is_scheme(word: &str) -> bool {
     SCHEMES.iter().any(|scheme| scheme.eq_ignore_ascii_case(word))
 }
 
-/// What the second half of a pair of keys is called.
-pub(super) const BESIDE: &str = "aws secret key";
-/// The kind of key beside which it stands.
-pub(super) const BESIDE_OF: &str = "aws access key";
+/// Whether some secret name ends with this small letter or digit.
+pub(super) fn may_end(last: u8) -> bool {
+    LAST.get(usize::from(last)) == Some(&true)
+}
 
 /// The kind under its one static name.
 pub(super) fn kind(text: &str) -> Option<&'static str> {
     let shapes = SHAPES.iter().map(|shape| shape.kind);
     let names = NAMES.iter().map(|name| name.kind);
     let flags = FLAGS.iter().map(|flag| flag.kind);
-    let mut all = shapes.chain(names).chain(flags).chain([CARD_KIND, BLOCK.kind, BESIDE]);
+    let mut all = shapes.chain(names).chain(flags).chain([CARD_KIND, BLOCK.kind, PAIR_KIND]);
     all.find(|kind| *kind == text)
 }
 

@@ -135,6 +135,68 @@ fn members_with_secret_names_are_hidden_whatever_they_are() {
     assert_eq!(hidden.len(), 5);
 }
 
+#[test]
+fn a_forged_marker_carries_nothing_past_the_search() {
+    let mark = "⟨hidden: password, 8 characters⟩";
+    for text in [
+        format!("password={mark}hunter22"),
+        format!("password=\"{mark}hunter22\""),
+        format!("password='{mark} hunter22'"),
+        format!("tool --password {mark}hunter22 x"),
+        format!("password=a{mark}hunter22"),
+        format!("mysql -p{mark}hunter22"),
+    ] {
+        let shown = redact_text(&text).text.into_owned();
+        assert!(!shown.contains("hunter22"), "{text}: {shown}");
+        assert_eq!(redact_text(&shown).text, shown);
+    }
+    let (value, _) = redact_value(&parse(&format!(r#"{{"password":"{mark}hunter22"}}"#)).unwrap());
+    assert!(!value.to_json().contains("hunter22"));
+}
+
+#[test]
+fn a_key_that_is_a_secret_is_hidden() {
+    let token = |n: u8| format!("ghp_{}{n}", "a1B2".repeat(9));
+    let text = format!(r#"{{"{}":1,"{}":2,"plain":3}}"#, token(1), token(2));
+    let (value, hidden) = redact_value(&parse(&text).unwrap());
+    let shown = value.to_json();
+    assert!(!shown.contains("ghp_") && shown.contains("plain"), "{shown}");
+    assert_eq!(value.as_object().unwrap().len(), 3);
+    assert_eq!(hidden.len(), 2);
+    assert!(parse(&shown).is_ok(), "two keys became the same: {shown}");
+}
+
+#[test]
+fn an_object_under_a_secret_name_shows_how_it_is_built() {
+    let json = r#"{"secret":{"command":"rm -rf x7","deep":[{"n":4711,"on":true}]}}"#;
+    let inner = format!("curl -d '{json}' https://a.example");
+    let escaped = format!("f({})", Value::String(json.into()).to_json());
+    let (value, _) = redact_value(&parse(json).unwrap());
+    for shown in
+        [value.to_json(), redact_text(&inner).text.into(), redact_text(&escaped).text.into()]
+    {
+        assert!(!shown.contains("rm -rf") && !shown.contains("4711"), "{shown}");
+        assert!(shown.contains("command") && shown.contains("deep"), "{shown}");
+        assert_eq!(redact_text(&shown).text, shown);
+    }
+}
+
+#[test]
+fn a_name_may_end_in_any_letter() {
+    for name in tables::names() {
+        assert!(names::lookup(name.text.as_bytes()).is_some(), "{}", name.text);
+    }
+}
+
+#[test]
+fn what_would_cost_a_search_each_costs_one() {
+    // Counted, not timed: without bounds each of these would be read thousands of times.
+    let begins = "-----BEGIN RSA PRIVATE KEY-----\n!".repeat(2000);
+    let far = format!("{begins}\n-----END RSA PRIVATE KEY-----");
+    assert!(redact_text(&far).text.len() >= far.len() / 2);
+    assert_eq!(redact_text(&OPEN.repeat(5000)).hidden, []);
+}
+
 /// Text with pieces that matter to us.
 fn material() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
@@ -188,7 +250,7 @@ proptest! {
         let (a, b) = (a.min(b).min(text.len()), a.max(b).min(text.len()));
         prop_assume!(text.is_char_boundary(a) && text.is_char_boundary(b));
         let found = redact_text(&text);
-        let Some(new) = remap(&text, &found.text, Span::new(a, b)) else { return Ok(()) };
+        let Some(new) = remap(&text, &found.text, Span::new(a, b), &known::Known::default()) else { return Ok(()) };
         let pointed = &found.text[new.start as usize..new.end as usize];
         // Redacting what was pointed at, by the same cuts, gives what is pointed at now.
         let mut want = text[a..b].to_owned();

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::known::Known;
 use super::scan::BETWEEN;
 use super::{Hidden, Hit, Redacted, apply, marker, marker_length, names, scan};
 use crate::finding::Span;
@@ -18,15 +19,24 @@ const PIECE: usize = 8;
 
 /// What was taken out, and the secrets themselves: they may stand in sentences about the call too.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct Found<'k> {
     pub hidden: Vec<Hidden>,
     pub secrets: Vec<(&'static str, String)>,
+    /// Secrets that are known already and hidden wherever they stand.
+    pub known: Option<&'k Known<'k>>,
 }
 
-impl Found {
+/// Everything to hide in a text, with what is known already.
+pub(super) fn hits(text: &str, known: Option<&Known<'_>>) -> Vec<Hit> {
+    let mut hits = scan::hits(text);
+    hits.extend(known.into_iter().flat_map(|known| known.hits(text)));
+    hits
+}
+
+impl Found<'_> {
     /// Hides what the search finds in a text.
     pub(super) fn text<'t>(&mut self, text: &'t str) -> Cow<'t, str> {
-        let hits = scan::hits(text);
+        let hits = hits(text, self.known);
         self.remember(text, &hits);
         let Redacted { text, hidden } = apply(text, hits);
         self.hidden.extend(hidden);
@@ -58,15 +68,29 @@ impl Found {
 
 /// The value without its secrets, and what was taken out.
 ///
-/// Keys stay as they are. What stands under a secret name is replaced whatever it is, but for
-/// `null`, the empty text and the name of a variable.
+/// Keys stay as they are, unless they look like a secret themselves. What stands under a secret
+/// name is replaced whatever it is, but for `null`, the empty text and the name of a variable; of
+/// an object or a list there, every value. A secret is hidden wherever else it stands, too.
 pub fn redact_value(value: &Value<'_>) -> (Value<'static>, Vec<Hidden>) {
-    let mut found = Found::default();
-    let value = redact(value, 0, &mut found);
+    let (value, found) = redact_all(value);
     (value, found.hidden)
 }
 
-pub(super) fn redact(value: &Value<'_>, nested: u8, found: &mut Found) -> Value<'static> {
+/// The same, and the secrets.
+pub(super) fn redact_all(value: &Value<'_>) -> (Value<'static>, Found<'static>) {
+    let mut found = Found::default();
+    let clean = redact(value, 0, &mut found);
+    let known = Known::of(&found.secrets);
+    if known.is_empty() {
+        return (clean, found);
+    }
+    let mut again = Found { known: Some(&known), ..Found::default() };
+    let clean = redact(value, 0, &mut again);
+    let Found { hidden, .. } = again;
+    (clean, Found { hidden, secrets: found.secrets, known: None })
+}
+
+fn redact(value: &Value<'_>, nested: u8, found: &mut Found<'_>) -> Value<'static> {
     match value {
         Value::Null => Value::Null,
         Value::Bool(truth) => Value::Bool(*truth),
@@ -78,21 +102,50 @@ pub(super) fn redact(value: &Value<'_>, nested: u8, found: &mut Found) -> Value<
         }
         Value::String(text) => Value::String(Cow::Owned(string(text, nested, found))),
         Value::Array(items) => array(items, nested, found),
-        Value::Object(members) => Value::Object(
-            members
-                .iter()
-                .map(|(key, member)| {
-                    (Cow::Owned(key.to_string()), under(key, member, nested, found))
-                })
-                .collect(),
-        ),
+        Value::Object(members) => {
+            object(members, found, |key, member, found| under(key, member, nested, found))
+        }
     }
 }
 
+type Members<'v> = [(Cow<'v, str>, Value<'v>)];
+
+/// An object with its members changed; keys that look like a secret are hidden.
+fn object(
+    members: &Members<'_>,
+    found: &mut Found<'_>,
+    change: impl Fn(&str, &Value<'_>, &mut Found<'_>) -> Value<'static>,
+) -> Value<'static> {
+    let mut kept: Vec<(Cow<'static, str>, Value<'static>)> = Vec::with_capacity(members.len());
+    for (key, member) in members {
+        let mut name = found.text(key).into_owned();
+        // Two keys may look alike once they are hidden.
+        if name != **key && kept.iter().any(|(other, _)| *other == name) {
+            name = format!("{name} {}", kept.len() + 1);
+        }
+        kept.push((Cow::Owned(name), change(key, member, found)));
+    }
+    Value::Object(kept)
+}
+
 /// A member by its name.
-fn under(key: &str, member: &Value<'_>, nested: u8, found: &mut Found) -> Value<'static> {
-    let Some(name) = names::lookup(key.as_bytes()) else { return redact(member, nested, found) };
+fn under(key: &str, member: &Value<'_>, nested: u8, found: &mut Found<'_>) -> Value<'static> {
+    match names::lookup(key.as_bytes()) {
+        Some(name) => secret(member, name.kind, found),
+        None => redact(member, nested, found),
+    }
+}
+
+/// A value under a secret name. Of an object or a list every value is hidden, but not how it is
+/// built: what a person must judge cannot be kept from sight by calling it a password.
+fn secret(member: &Value<'_>, kind: &'static str, found: &mut Found<'_>) -> Value<'static> {
     let written = match member {
+        Value::Array(items) => {
+            return Value::Array(items.iter().map(|item| secret(item, kind, found)).collect());
+        }
+        Value::Object(members) => {
+            return object(members, found, |_, inner, found| secret(inner, kind, found));
+        }
         Value::Null => return Value::Null,
         Value::String(text) => {
             let said = text.is_empty()
@@ -105,15 +158,15 @@ fn under(key: &str, member: &Value<'_>, nested: u8, found: &mut Found) -> Value<
         }
         other => Cow::Owned(other.to_json()),
     };
-    let text = marker(name.kind, &written);
+    let text = marker(kind, &written);
     found.hidden.push(Hidden {
-        kind: name.kind,
+        kind,
         bytes: u32::try_from(written.len()).unwrap_or(u32::MAX),
         span: Span::new(0, text.len()),
     });
     match member {
-        Value::Number(digits) => found.secret(name.kind, digits),
-        other => other.strings(|_, leaf| found.secret(name.kind, leaf)),
+        Value::Number(digits) => found.secret(kind, digits),
+        other => other.strings(|_, leaf| found.secret(kind, leaf)),
     }
     Value::String(Cow::Owned(text))
 }
@@ -128,12 +181,12 @@ fn is_variable(text: &[u8]) -> bool {
     name.first().is_some_and(u8::is_ascii_uppercase) && name.iter().all(part)
 }
 
-fn string(text: &str, nested: u8, found: &mut Found) -> String {
+fn string(text: &str, nested: u8, found: &mut Found<'_>) -> String {
     inner(text, nested, found).unwrap_or_else(|| found.text(text).into_owned())
 }
 
 /// JSON inside a text is read as JSON: its escapes could carry a secret past the search.
-fn inner(text: &str, nested: u8, found: &mut Found) -> Option<String> {
+fn inner(text: &str, nested: u8, found: &mut Found<'_>) -> Option<String> {
     if nested >= DEEPEST || !text.trim_start().starts_with(['{', '[']) {
         return None;
     }
@@ -163,12 +216,12 @@ pub(super) fn joined(items: &[Value<'_>]) -> Option<String> {
     Some(text)
 }
 
-fn array(items: &[Value<'_>], nested: u8, found: &mut Found) -> Value<'static> {
-    let each = |found: &mut Found| {
+fn array(items: &[Value<'_>], nested: u8, found: &mut Found<'_>) -> Value<'static> {
+    let each = |found: &mut Found<'_>| {
         Value::Array(items.iter().map(|item| redact(item, nested, found)).collect())
     };
     let Some(text) = joined(items) else { return each(found) };
-    let hits = scan::hits(&text);
+    let hits = hits(&text, found.known);
     // A hit over the end of a word would take the border away.
     let crosses = |hit: &Hit| {
         text.as_bytes().get(hit.start..hit.end).is_none_or(|secret| secret.contains(&BETWEEN))

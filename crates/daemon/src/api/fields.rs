@@ -34,9 +34,49 @@ pub async fn body(headers: &HeaderMap, body: Body) -> Result<Bytes, Problem> {
     })
 }
 
+/// The same where there need not be one: an empty body needs no content type.
+pub async fn body_or_none(headers: &HeaderMap, content: Body) -> Result<Option<Bytes>, Problem> {
+    let empty = hyper::body::Body::is_end_stream(&content);
+    if empty && !headers.contains_key(header::CONTENT_TYPE) {
+        return Ok(None);
+    }
+    let bytes = body(headers, content).await?;
+    Ok(Some(bytes).filter(|bytes| !bytes.is_empty()))
+}
+
 /// The JSON of a body.
 pub fn parse(bytes: &[u8]) -> Result<Value<'_>, Problem> {
     json::parse_bytes(bytes).map_err(|error| Problem::bad(format!("invalid JSON: {error}")))
+}
+
+/// The text of a member exactly as it came, for raw digests. The text must have been parsed.
+pub fn member<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    json::member_text(text, name).ok().flatten()
+}
+
+/// The texts of a list's items exactly as they came. The text must have been parsed.
+pub fn items(list: &str) -> Vec<&str> {
+    let inner = list.trim().strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    let Some(inner) = inner.filter(|inner| !inner.trim().is_empty()) else { return Vec::new() };
+    let (mut found, mut start) = (Vec::new(), 0);
+    let (mut depth, mut quoted, mut escaped) = (0_u32, false, false);
+    for (at, byte) in inner.bytes().enumerate() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if quoted => escaped = true,
+            b'"' => quoted = !quoted,
+            _ if quoted => {}
+            b'[' | b'{' => depth = depth.saturating_add(1),
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            b',' if depth == 0 => {
+                found.push(inner.get(start..at).unwrap_or_default().trim());
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    found.push(inner.get(start..).unwrap_or_default().trim());
+    found
 }
 
 /// The members of an object, each asked for by name.
@@ -117,4 +157,17 @@ pub fn span(seconds: f64) -> Span {
 
 fn wrong(name: &str, wanted: &str) -> Problem {
     Problem::bad(format!("`{name}` must be {wanted}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn items_are_given_as_they_came() {
+        let list = r#" [ {"a": "],[\\"} , [1,[2, 3]],"\"," , 1e3 ] "#;
+        assert!(json::parse(list).is_ok());
+        assert_eq!(items(list), [r#"{"a": "],[\\"}"#, "[1,[2, 3]]", r#""\",""#, "1e3"]);
+        assert!(items("[ ]").is_empty());
+    }
 }

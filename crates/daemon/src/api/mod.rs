@@ -7,6 +7,9 @@ mod seed;
 mod v1;
 mod who;
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 
 use axum::Router;
@@ -18,8 +21,10 @@ use axum::routing::{get, post};
 
 use crate::auth::origin::{Names, is_a_page};
 use crate::auth::{Book, Checks, Strikes};
+use crate::doors::{self, Stop};
 use crate::gate::Gate;
 use crate::keys::Keys;
+use v1::Offers;
 
 pub use problem::Problem;
 #[cfg(test)]
@@ -27,7 +32,13 @@ pub use who::cookie_of;
 
 /// What every handler needs.
 #[derive(Clone)]
-pub struct Api(Arc<Parts>);
+pub struct Api {
+    parts: Arc<Parts>,
+    /// Binds access requests to the evaluations that offered them; none without randomness.
+    offers: Option<Arc<Offers>>,
+    /// When the daemon stops; never, where nobody says so.
+    stop: Option<Stop>,
+}
 
 /// The parts behind the doors.
 pub struct Parts {
@@ -50,7 +61,23 @@ pub struct Parts {
 impl Api {
     /// Over these parts.
     pub fn new(parts: Parts) -> Api {
-        Api(Arc::new(parts))
+        let offers = Offers::new().ok().map(Arc::new);
+        Api { parts: Arc::new(parts), offers, stop: None }
+    }
+
+    /// The same, until the daemon stops: streams end then.
+    #[must_use]
+    pub fn until(mut self, stop: Stop) -> Api {
+        self.stop = Some(stop);
+        self
+    }
+
+    /// Waits until the daemon stops.
+    async fn stopped(&self) {
+        match self.stop.clone() {
+            Some(mut stop) => doors::stopped(&mut stop).await,
+            None => std::future::pending().await,
+        }
     }
 }
 
@@ -58,7 +85,7 @@ impl std::ops::Deref for Api {
     type Target = Parts;
 
     fn deref(&self) -> &Parts {
-        &self.0
+        &self.parts
     }
 }
 
@@ -126,7 +153,7 @@ async fn agents_check(State(api): State<Api>, mut request: Request, next: Next) 
     }
     // Cookies are for people's browsers, and those have no business here.
     request.headers_mut().remove(header::COOKIE);
-    guarded(next.run(request).await)
+    answered(&api, "agents", request, next).await
 }
 
 async fn people_check(State(api): State<Api>, request: Request, next: Next) -> Response {
@@ -140,7 +167,14 @@ async fn people_check(State(api): State<Api>, request: Request, next: Next) -> R
     {
         return guarded(problem.into_response());
     }
-    guarded(next.run(request).await)
+    answered(&api, "people", request, next).await
+}
+
+async fn answered(api: &Api, door: &'static str, request: Request, next: Next) -> Response {
+    let path = request.uri().path().to_owned();
+    let response = next.run(request).await;
+    api.gate.metrics().answered(door, &path, response.status().as_u16());
+    guarded(response)
 }
 
 fn misdirected() -> Problem {

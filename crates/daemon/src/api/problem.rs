@@ -26,6 +26,9 @@ pub struct Problem {
     pub outcome: &'static str,
     /// The seed's clients look here.
     pub error: String,
+    /// One word for programs, where there are several reasons for the same problem.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<&'static str>,
     /// When it is worth trying again, in seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_after: Option<u32>,
@@ -47,6 +50,7 @@ impl Problem {
             error: detail.clone(),
             detail,
             outcome: "none",
+            why: None,
             retry_after: None,
         }
     }

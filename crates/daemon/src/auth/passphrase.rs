@@ -163,7 +163,7 @@ mod tests {
         for tried in tries {
             crowded += usize::from(tried.await.unwrap().is_err());
         }
-        assert!(crowded >= 1 && crowded <= 40 - AT_ONCE - QUEUE, "{crowded}");
+        assert!((1..=40 - AT_ONCE - QUEUE).contains(&crowded), "{crowded}");
         assert_eq!(checks.here.load(Ordering::Acquire), 0);
         assert_eq!(checks.check(text("x"), None).await, Ok(false));
     }

@@ -12,6 +12,7 @@ use countersign_core::tier::Points;
 use countersign_core::time::Span;
 use countersign_core::verdict::{Mode, Policy, Thresholds};
 
+use super::channels::channels;
 use super::paths::Paths;
 use super::written::{self, Written};
 use super::{Config, ConfigError, Flood, Ledger, Log, QuorumByTier, Rules, Socket};
@@ -40,6 +41,7 @@ pub fn meaning(written: Written, paths: &Paths) -> Result<Config, ConfigError> {
 
 fn rules(written: Written) -> Result<Rules, ConfigError> {
     let crisis = crisis(&written.crisis)?;
+    let inbox = inbox(&written.doors)?;
     let mut rules = Rules {
         mode: mode(written.mode.as_deref())?,
         judgement: judgement(&written.judgement)?,
@@ -65,7 +67,8 @@ fn rules(written: Written) -> Result<Rules, ConfigError> {
             written.ladder.administrators,
             written.ladder.emergency,
         ],
-        channels: written.channels,
+        channels: channels(&written.channels)?,
+        inbox,
         hash: Digest::from_bytes([0; 32]),
     };
     known_channels(&rules)?;
@@ -306,11 +309,24 @@ fn log(written: &written::Log) -> Result<Log, ConfigError> {
     Ok(Log { level, json, otlp: written.otlp.clone() })
 }
 
+/// How links begin: as the operator says, or the people's door itself.
+fn inbox(doors: &written::Doors) -> Result<String, ConfigError> {
+    let Some(url) = doors.url.as_deref() else {
+        let people = door("doors.people", doors.people.as_deref(), "127.0.0.1:6001")?;
+        return Ok(format!("http://{people}"));
+    };
+    let good = url.starts_with("https://") || url.starts_with("http://");
+    if good && url.bytes().all(|byte| byte.is_ascii_graphic()) {
+        Ok(url.trim_end_matches('/').to_owned())
+    } else {
+        Err(wrong("doors.url", format!("`{url}` is no URL such as https://approve.example.org")))
+    }
+}
+
 /// A rung that names a channel nobody set up would ask nobody.
 fn known_channels(rules: &Rules) -> Result<(), ConfigError> {
-    const BUILT_IN: [&str; 2] = ["terminal", "desktop"];
     for name in rules.ladder.iter().flatten() {
-        if !BUILT_IN.contains(&name.as_str()) && !rules.channels.contains_key(name) {
+        if !rules.channels.contains_key(name) {
             return Err(wrong("ladder", format!("there is no [channels.{name}]")));
         }
     }

@@ -1,5 +1,6 @@
 //! The configuration: what was written, turned into what it means, or refused with its place.
 
+mod channels;
 mod meaning;
 pub mod paths;
 mod written;
@@ -11,6 +12,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use countersign_channels::{Limits, Settings};
 use countersign_core::canon::Digest;
 use countersign_core::context::Environment;
 use countersign_core::crisis::Preset;
@@ -38,6 +40,14 @@ pub enum ConfigError {
     Meaning {
         /// Which field.
         field: &'static str,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// A channel cannot be set up like this.
+    #[error("channels.{name}: {problem}")]
+    Channel {
+        /// Which channel.
+        name: String,
         /// What is wrong with it.
         problem: String,
     },
@@ -108,10 +118,21 @@ pub struct Rules {
     pub whitelist: Option<PathBuf>,
     /// Which channels stand on which rung, lowest first.
     pub ladder: [Vec<String>; 4],
-    /// The channels' own settings.
-    pub channels: BTreeMap<String, toml::Table>,
+    /// The channels that are set up; `terminal` and `desktop` always are.
+    pub channels: BTreeMap<String, SetUp>,
+    /// How links to the people's door begin.
+    pub inbox: String,
     /// The hash of all of this and of the rules of danger: in every ledger entry.
     pub hash: Digest,
+}
+
+/// A channel as it is set up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SetUp {
+    /// What it is.
+    pub settings: Settings,
+    /// What it keeps to.
+    pub limits: Limits,
 }
 
 /// How many people it takes, by tier.

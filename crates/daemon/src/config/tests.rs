@@ -54,3 +54,59 @@ fn the_hash_follows_what_decides() {
     assert_ne!(hash(""), hash("mode = \"observe\""));
     assert_ne!(hash(""), hash("[quorum]\nhigh = 2"));
 }
+
+/// A secret file of this mode, and the line that names it.
+fn secret(folder: &std::path::Path, mode: u32) -> String {
+    use std::os::unix::fs::PermissionsExt as _;
+    let path = folder.join(format!("secret-{mode:o}"));
+    std::fs::write(&path, "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\n").unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+    format!("secret_file = \"{}\"", path.display())
+}
+
+#[test]
+fn channels_are_refused_with_what_is_wrong() {
+    let folder = tempfile::tempdir().unwrap();
+    let (good, exposed) = (secret(folder.path(), 0o600), secret(folder.path(), 0o644));
+    let url = "url = \"https://example.org/\"";
+    for (text, problem) in [
+        ("url = \"x\"".to_owned(), "kind"),
+        ("kind = \"pigeon\"".to_owned(), "`pigeon`"),
+        ("kind = \"webhook\"".to_owned(), "url"),
+        (format!("kind = \"webhook\"\n{url}"), "secret_file"),
+        (format!("kind = \"webhook\"\n{url}\n{exposed}"), "chmod 600"),
+        (format!("kind = \"webhook\"\n{url}\nsecret_file = \"s\""), "absolute"),
+        (format!("kind = \"webhook\"\nurl = \"ftp://x/\"\n{good}"), "https://"),
+        (format!("kind = \"webhook\"\nurl = \"https://a:b@c/\"\n{good}"), "password"),
+        (format!("kind = \"webhook\"\n{url}\n{good}\nsecert = 1"), "secert"),
+        (format!("kind = \"webhook\"\n{url}\n{good}\ntimeout_seconds = 0"), "timeout_seconds"),
+        (format!("kind = \"webhook\"\n{url}\n{good}\nmost = \"huge\""), "most"),
+        ("kind = \"command\"".to_owned(), "program"),
+        ("kind = \"command\"\nprogram = []".to_owned(), "program"),
+        ("kind = \"command\"\nprogram = [\"ls\"]".to_owned(), "absolute"),
+        ("kind = \"terminal\"\nper_minute = 0".to_owned(), "per_minute"),
+        ("kind = \"terminal\"\nurl = \"x\"".to_owned(), "url"),
+    ] {
+        let said = refused(&format!("[channels.ops]\n{text}"));
+        assert!(said.contains("channels.ops") && said.contains(problem), "{text}: {said}");
+    }
+    assert!(refused("[channels.terminal]\nkind = \"desktop\"").contains("channels.terminal"));
+    assert!(refused("[channels.Ops]\nkind = \"desktop\"").contains("channels.Ops"));
+    assert!(refused("[doors]\nurl = \"approve.example.org\"").contains("doors.url"));
+}
+
+#[test]
+fn a_channel_that_is_set_up_can_stand_on_the_ladder() {
+    let folder = tempfile::tempdir().unwrap();
+    let secret = secret(folder.path(), 0o600);
+    let text = format!(
+        "[ladder]\nfirst = [\"ops\", \"desktop\"]\n[channels.ops]\nkind = \"webhook\"\n\
+         url = \"https://example.org/\"\n{secret}\nmost = \"HIGH\"\nper_minute = 5\n"
+    );
+    let rules = Config::read(&text, &paths()).unwrap().rules;
+    let ops = rules.channels.get("ops").unwrap();
+    assert_eq!((ops.settings.kind(), ops.limits.per_minute), ("webhook", 5));
+    assert_eq!(ops.limits.most, Tier::High);
+    assert_eq!(rules.inbox, "http://127.0.0.1:6001");
+    assert!(!format!("{rules:?}").contains("MfKQ9r8GKYqr"), "a secret is in the rules");
+}

@@ -33,6 +33,7 @@ pub struct Doors {
     pub socket: Option<String>,
     pub socket_mode: Option<String>,
     pub hosts: Vec<String>,
+    pub url: Option<String>,
     pub seed_without_token: Option<bool>,
     pub respond_at_agents_door: Option<bool>,
 }

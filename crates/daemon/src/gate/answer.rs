@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use countersign_core::assess::Assessment;
 use countersign_core::canon::CallDigest;
 use countersign_core::json::Value;
+use countersign_core::redact::redact_text;
 use countersign_core::route::Pass;
 use countersign_core::time::Timestamp;
 use countersign_store::{StoreError, Stored};
@@ -27,6 +28,15 @@ pub struct Passed {
     pub digest: CallDigest,
     /// Why.
     pub why: Pass,
+}
+
+/// What becomes of a call where nobody may be asked yet.
+#[derive(Debug)]
+pub enum Settling {
+    /// It is answered already: it passes, or a grant covers it.
+    Answered(Answer),
+    /// A person has to be asked about it.
+    Asks(Box<Assessment>, CallDigest),
 }
 
 /// Why a call is held: it does not run.
@@ -69,7 +79,7 @@ pub fn pass_facts(seen: &Assessment, why: Pass) -> Vec<(Cow<'static, str>, Value
     let text = |text: &str| Value::String(Cow::Owned(text.to_owned()));
     let mut facts = vec![
         (Cow::Borrowed("tier"), text(seen.tier.label())),
-        (Cow::Borrowed("tool"), text(&seen.tool)),
+        (Cow::Borrowed("tool"), text(&redact_text(&seen.tool).text)),
     ];
     if why == Pass::Watching {
         facts.push((Cow::Borrowed("would_ask"), Value::Bool(true)));
@@ -84,8 +94,19 @@ pub fn facts(seen: &Assessment) -> String {
         "tier": seen.tier.label(),
         "points": seen.points,
         "confidence": seen.confidence,
-        "tool": seen.tool,
+        "tool": redact_text(&seen.tool).text,
         "reasons": codes,
     });
     facts.to_string()
+}
+
+/// What a surface needs again, without the agent's own words: in a crisis they could be anybody's.
+pub fn without_words(detail: &str) -> String {
+    let mut detail: serde_json::Value = serde_json::from_str(detail).unwrap_or_default();
+    for part in ["", "/seed"] {
+        if let Some(members) = detail.pointer_mut(part).and_then(|part| part.as_object_mut()) {
+            members.remove("description");
+        }
+    }
+    detail.to_string()
 }

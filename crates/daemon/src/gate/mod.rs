@@ -24,7 +24,7 @@ use countersign_core::context::Environment;
 use countersign_core::grant::Asked;
 use countersign_core::id::Id;
 use countersign_core::ledger::entry::{Entry, Kind};
-use countersign_core::request::{Event, Request, Requester, Settled, Terms};
+use countersign_core::request::{Change, Event, Request, Requester, Settled, Terms};
 use countersign_core::route::{Pass, Route, Standing, route};
 use countersign_core::time::{Clock, Span};
 use countersign_store::{Applied, Backend, NewRequest, Note, Redeemed, Store, StoreError};
@@ -33,10 +33,11 @@ use countersign_store::{Stored, Submitted};
 use crate::chance;
 use crate::clock::DaemonClock;
 use crate::config::Rules;
+use crate::metrics::Metrics;
 
 use flood::Place;
 
-pub use answer::{Answer, Held, Passed};
+pub use answer::{Answer, Held, Passed, Settling};
 pub use crisis::Crises;
 pub use flood::FloodGate;
 pub use grants::{Grants, WHITELIST};
@@ -77,6 +78,7 @@ pub struct Gate {
     crises: Crises,
     grants: Grants,
     flood: FloodGate,
+    metrics: Metrics,
 }
 
 impl Gate {
@@ -92,7 +94,7 @@ impl Gate {
         grants.read_whitelist(&store, file, rules.hash, now).await?;
         let flood = FloodGate::new(&store.pending().await?);
         let rules = RwLock::new(Arc::new(rules));
-        Ok(Gate { store, clock, rules, crises, grants, flood })
+        Ok(Gate { store, clock, rules, crises, grants, flood, metrics: Metrics::default() })
     }
 
     /// The rules in force.
@@ -129,9 +131,26 @@ impl Gate {
     }
 
     /// The one path: from a question to an answer, or to a request that waits for one.
-    pub async fn submit(&self, mut asks: Question<'_>, caller: &Caller) -> Result<Answer, Held> {
+    pub async fn submit(&self, asks: Question<'_>, caller: &Caller) -> Result<Answer, Held> {
+        let answer = self.answer(asks, caller).await;
+        match &answer {
+            Err(held) => {
+                self.metrics.held(held);
+                tracing::debug!(agent = caller.agent, %held, "a call is held");
+            }
+            Ok(Answer::Kept(stored)) => {
+                let (request, state) = (stored.request.id, stored.request.state.label());
+                tracing::debug!(agent = caller.agent, %request, state, "a call is kept");
+            }
+            Ok(Answer::Passed(_)) => tracing::trace!(agent = caller.agent, "a call passed"),
+        }
+        answer
+    }
+
+    async fn answer(&self, mut asks: Question<'_>, caller: &Caller) -> Result<Answer, Held> {
         let rules = self.rules();
         let (seen, goes) = self.judge(&rules, &mut asks.call, caller);
+        self.metrics.call(&goes, seen.tier, &caller.agent, self.clock.now().at);
         let digest = digest(&asks.call, asks.raw);
         let needs_row = asks.permit || asks.key.is_some();
         match goes {
@@ -142,6 +161,27 @@ impl Gate {
             }
             Route::Refuse => Err(Held::Refused),
             Route::Ask { crisis } => self.ask(&rules, &asks, caller, (&seen, digest, crisis)).await,
+        }
+    }
+
+    /// The same path as far as it goes without a person: nobody is asked.
+    pub async fn settle(&self, mut asks: Question<'_>, caller: &Caller) -> Result<Settling, Held> {
+        let rules = self.rules();
+        let (seen, goes) = self.judge(&rules, &mut asks.call, caller);
+        let digest = digest(&asks.call, asks.raw);
+        match goes {
+            Route::Pass { why } => {
+                self.pass(&rules, &asks, seen, digest, why).await.map(Settling::Answered)
+            }
+            Route::Refuse => Err(Held::Refused),
+            Route::Ask { crisis } => {
+                let judged = (&seen, digest, crisis);
+                let granted = self.by_grant(&rules, &asks, caller, judged).await?;
+                Ok(granted.map_or_else(
+                    || Settling::Asks(Box::new(seen.clone()), digest),
+                    Settling::Answered,
+                ))
+            }
         }
     }
 
@@ -159,7 +199,10 @@ impl Gate {
         entry.session = asks.call.session.clone().map(|session| session.into_owned().into());
         entry.digest = Some(digest.canonical);
         entry.facts = answer::pass_facts(&seen, why);
+        let from = self.clock.now().at;
         self.store.pass(entry).await?;
+        let agent = asks.call.agent.as_deref().unwrap_or_default();
+        self.metrics.passed(&seen.tool, agent, seen.tier, from, self.clock.now().at);
         Ok(Answer::Passed(Box::new(Passed { assessment: seen, digest, why })))
     }
 
@@ -170,31 +213,18 @@ impl Gate {
         caller: &Caller,
         judged: (&Assessment, CallDigest, bool),
     ) -> Result<Answer, Held> {
-        let (seen, digest, crisis) = judged;
-        let session = asks.call.session.as_deref().unwrap_or_default();
-        if !crisis {
-            let asked = Asked {
-                agent: &caller.agent,
-                session,
-                own_addresses: &caller.own_addresses,
-                digest: &digest,
-                assessment: seen,
-                crisis,
-            };
-            // A grant may be used up by another call in between: then the next one is tried.
-            for grant in self.grants.covering(&asked, self.clock.now()) {
-                let settled = Some(Settled::Grant(grant));
-                match self.keep(rules, asks, caller, judged, settled, None).await {
-                    Err(Held::Unavailable(StoreError::GrantOver)) => self.grants.drop(grant),
-                    kept => return kept,
-                }
-            }
+        let (_, digest, crisis) = judged;
+        if let Some(answer) = self.by_grant(rules, asks, caller, judged).await? {
+            return Ok(answer);
         }
+        let session = asks.call.session.as_deref().unwrap_or_default();
         // Asked at the same moment, the second waits for the first and joins it.
         let _turn = self.flood.turn(&caller.agent, session, &digest).await;
-        // The same question that is open already is joined, not asked twice.
+        // The same question that is open already is joined, not asked twice; but a batch keeps
+        // its own, so that it can be waited for and answered as one.
         if let Some(open) = self.flood.same(&caller.agent, session, &digest)
             && asks.key.is_none()
+            && asks.group.is_none()
             && let Some(stored) = self.store.request(open).await?
             && !stored.request.state.has_ended()
         {
@@ -203,6 +233,37 @@ impl Gate {
         let now = self.clock.now().at;
         let place = self.flood.may_ask(&rules.flood, &caller.agent, crisis, now)?;
         self.keep(rules, asks, caller, judged, None, Some(place)).await
+    }
+
+    /// What a standing permission makes of it, if one covers it. In a crisis none does.
+    async fn by_grant(
+        &self,
+        rules: &Rules,
+        asks: &Question<'_>,
+        caller: &Caller,
+        judged: (&Assessment, CallDigest, bool),
+    ) -> Result<Option<Answer>, Held> {
+        let (seen, digest, crisis) = judged;
+        if crisis {
+            return Ok(None);
+        }
+        let asked = Asked {
+            agent: &caller.agent,
+            session: asks.call.session.as_deref().unwrap_or_default(),
+            own_addresses: &caller.own_addresses,
+            digest: &digest,
+            assessment: seen,
+            crisis,
+        };
+        // A grant may be used up by another call in between: then the next one is tried.
+        for grant in self.grants.covering(&asked, self.clock.now()) {
+            let settled = Some(Settled::Grant(grant));
+            match self.keep(rules, asks, caller, judged, settled, None).await {
+                Err(Held::Unavailable(StoreError::GrantOver)) => self.grants.drop(grant),
+                kept => return kept.map(Some),
+            }
+        }
+        Ok(None)
     }
 
     /// Makes it durable: pending, or settled by the judgement or a grant.
@@ -231,26 +292,33 @@ impl Gate {
                 decision.reason = self.grants.name(id).unwrap_or_default();
             }
         }
-        let card = if crisis {
-            Card::minimal(&asks.call, seen, &digest)
-        } else {
-            Card::new(&asks.call, seen, &digest)
-        };
+        let card = Card::new(&asks.call, seen, &digest);
+        let written = |card: &Card| serde_json::to_string(card).map_err(|_| Held::Unwritable);
+        // In a crisis a person must see what they approve, but nothing of it stays afterwards.
+        let minimal = crisis.then(|| written(&Card::minimal(&asks.call, seen, &digest)));
+        let detail = if crisis { answer::without_words(&asks.detail) } else { asks.detail.clone() };
         let new = NewRequest {
             request,
-            tool: seen.tool.clone(),
+            // As on the card: a tool's name can hold a secret, too.
+            tool: card.tool.clone(),
             session: asks.call.session.as_deref().unwrap_or_default().to_owned(),
             brief: card.brief.clone(),
-            card: serde_json::to_string(&card).map_err(|_| Held::Unwritable)?,
-            detail: asks.detail.clone(),
+            card: written(&card)?,
+            card_after: minimal.transpose()?,
+            detail,
             idempotency: asks.key.clone(),
             group: asks.group,
             permit_for: rules.permit_for,
             note: Note { policy: rules.hash, facts: Some(answer::facts(seen)), edited: None },
         };
-        match self.store.submit(new).await {
+        let started = std::time::Instant::now();
+        let submitted = self.store.submit(new).await;
+        self.metrics.wrote(started.elapsed());
+        match submitted {
             Ok(Submitted::New(stored)) => {
-                if !stored.request.state.has_ended() {
+                if stored.request.state.has_ended() {
+                    self.metrics.ended(&stored);
+                } else {
                     self.opened(&stored).await;
                 }
                 Ok(Answer::Kept(Box::new(stored)))
@@ -279,6 +347,9 @@ impl Gate {
         let applied = self.store.apply(id, event, note).await?;
         let state = applied.stored.request.state;
         if state.has_ended() {
+            if matches!(applied.change, Change::Ended(_)) {
+                self.metrics.ended(&applied.stored);
+            }
             self.has_ended(id, state).await;
         }
         Ok(applied)
@@ -315,6 +386,11 @@ impl Gate {
     /// How many requests wait for a person.
     pub fn open_requests(&self) -> usize {
         self.flood.open()
+    }
+
+    /// What is counted.
+    pub fn metrics(&self) -> &Metrics {
+        &self.metrics
     }
 
     /// The store.

@@ -254,6 +254,8 @@ async fn the_whitelist_file_counts_while_it_can_be_trusted() {
         house.gate.change_rules(rules()).await.unwrap();
         let stored = kept(&house.gate, MESSAGE).await;
         assert_eq!(stored.request.state, State::Pending, "{bad}");
+        // A bad file does not fall back to the defaults either.
+        assert_eq!(kept(&house.gate, MAIL).await.request.state, State::Pending, "{bad}");
         decide(&house, &stored, Choice::Approve).await.unwrap();
         write(listed);
         house.gate.change_rules(rules()).await.unwrap();

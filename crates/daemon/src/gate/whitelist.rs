@@ -109,10 +109,11 @@ fn parse(text: &str) -> Result<Vec<Listed>, String> {
         for (member, value) in members {
             let tool = action.to_string();
             let shape = match &**member {
-                "targets" => targets(value)
-                    .ok_or_else(|| wrong("`targets` must be a list of texts"))
-                    .map(|targets| Some(Shape::Targets { tool, targets }))?
-                    .filter(|shape| !matches!(shape, Shape::Targets { targets, .. } if targets.is_empty())),
+                "targets" => {
+                    let listed = targets(value);
+                    let targets = listed.ok_or_else(|| wrong("`targets` is no list of texts"))?;
+                    (!targets.is_empty()).then_some(Shape::Targets { tool, targets })
+                }
                 "self_only" => value
                     .as_bool()
                     .ok_or_else(|| wrong("`self_only` must be true or false"))?

@@ -58,13 +58,15 @@ CREATE TRIGGER request_redeemed_once BEFORE UPDATE OF redeemed ON request
 WHEN OLD.redeemed IS NOT NULL
 BEGIN SELECT RAISE(ABORT, 'a permit is used once'); END;
 
--- What is shown: written once, and large.
+-- What is shown: written once, and large. `card_after` takes the card's place at the end, where
+-- less may be kept than a person must see.
 CREATE TABLE request_text (
     request BLOB PRIMARY KEY REFERENCES request (id),
     tool TEXT NOT NULL,
     brief TEXT NOT NULL,
     card TEXT NOT NULL,
-    detail TEXT NOT NULL
+    detail TEXT NOT NULL,
+    card_after TEXT
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE vote (

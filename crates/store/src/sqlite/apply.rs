@@ -7,7 +7,7 @@ use countersign_core::id::Id;
 use countersign_core::ledger::entry::{Entry, Kind};
 use countersign_core::request::{Change, Choice, Event, Refusal, Request, Requester, State};
 use countersign_core::time::Timestamp;
-use rusqlite::params;
+use rusqlite::{OptionalExtension as _, params};
 
 use super::batch::{Batch, entry, number, words};
 use super::fault::signed;
@@ -36,6 +36,7 @@ pub(super) fn apply(batch: &mut Batch<'_>, id: Id, event: Event, note: &Note) ->
             stored.edited = note.edited.clone().filter(|_| edits);
         }
         insert_decision(batch.conn, id, decision)?;
+        forget(batch, &mut stored)?;
     }
     save(batch, &stored, votes)?;
     write_down(batch, &stored, &change, note)?;
@@ -52,6 +53,22 @@ pub(super) fn apply(batch: &mut Batch<'_>, id: Id, event: Event, note: &Note) ->
         }
     }
     Ok(Applied { stored, change })
+}
+
+/// Puts the card in place that may be kept after the end, where there is one.
+fn forget(batch: &Batch<'_>, stored: &mut Stored) -> Kept<()> {
+    let sql = "UPDATE request_text SET card = card_after, card_after = NULL, \
+               brief = coalesce(json_extract(card_after, '$.brief'), '') \
+               WHERE request = ?1 AND card_after IS NOT NULL RETURNING card, brief";
+    let left = batch
+        .conn
+        .prepare_cached(sql)?
+        .query_row([stored.request.id.as_bytes()], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    if let Some((card, brief)) = left {
+        (stored.card, stored.brief) = (card, brief);
+    }
+    Ok(())
 }
 
 /// Writes back what may change, if it is still pending, and the votes that are new.

@@ -137,8 +137,9 @@ fn insert(conn: &Connection, new: &NewRequest) -> Kept<()> {
     if inserted == 0 {
         return Err(StoreError::Exists("request"));
     }
-    conn.prepare_cached("INSERT INTO request_text VALUES (?1, ?2, ?3, ?4, ?5)")?
-        .execute(params![request.id.as_bytes(), new.tool, new.brief, new.card, new.detail])?;
+    conn.prepare_cached("INSERT INTO request_text VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?.execute(
+        params![request.id.as_bytes(), new.tool, new.brief, new.card, new.detail, new.card_after],
+    )?;
     request.decision.as_ref().map_or(Ok(()), |decision| insert_decision(conn, request.id, decision))
 }
 

@@ -36,6 +36,7 @@ mod sqlite {
         requests::the_same_key_finds_the_same_request,
         requests::nobody_brings_an_answer_along,
         requests::an_edited_approval_keeps_its_arguments,
+        requests::what_may_not_stay_goes_with_the_end,
         requests::people_find_requests_page_by_page,
         requests::a_permit_is_used_once_in_time_by_its_agent_for_its_call,
         requests::the_first_word_about_an_outcome_counts,

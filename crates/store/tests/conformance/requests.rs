@@ -120,6 +120,24 @@ pub async fn an_edited_approval_keeps_its_arguments<P: Place>() {
     assert_eq!(new, Redeemed::Now);
 }
 
+pub async fn what_may_not_stay_goes_with_the_end<P: Place>() {
+    let place = P::new();
+    let store = place.open();
+    for event in [says("ana", Choice::Approve), says("ana", Choice::Deny), Event::Time] {
+        let mut new = asked(1);
+        new.card_after = Some(r#"{"brief":"Sends a message."}"#.to_owned());
+        let stored = submit(&store, new.clone()).await;
+        assert_eq!((&stored.card, &stored.brief), (&new.card, &new.brief));
+        if matches!(event, Event::Time) {
+            place.clock().forward(600_000);
+        }
+        let ended = store.apply(stored.request.id, event, note()).await.unwrap().stored;
+        let left = Some(ended.card.clone());
+        assert_eq!((left, ended.brief.as_str()), (new.card_after, "Sends a message."));
+        assert_eq!(store.request(ended.request.id).await.unwrap(), Some(ended));
+    }
+}
+
 pub async fn people_find_requests_page_by_page<P: Place>() {
     let place = P::new();
     let store = place.open();

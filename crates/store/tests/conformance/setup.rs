@@ -129,6 +129,7 @@ pub fn asked(approve: u8) -> NewRequest {
         session: "s-1".to_owned(),
         brief: "Sends a message to Bo.".to_owned(),
         card: r#"{"title":"Sends a message"}"#.to_owned(),
+        card_after: None,
         detail: "{}".to_owned(),
         idempotency: None,
         group: None,

@@ -1,10 +1,195 @@
 //! Batches: a list of calls in, verdicts in order, one group to answer.
 
-use axum::Router;
+use std::borrow::Cow;
+use std::time::Duration;
 
-use crate::api::Api;
+use axum::Router;
+use axum::extract::{Path, Request, State};
+use axum::http::StatusCode;
+use axum::response::IntoResponse as _;
+use axum::routing::{get, post};
+use countersign_core::batch;
+use countersign_core::canon::Digest;
+use countersign_core::id::Id;
+use countersign_core::time::Clock as _;
+use countersign_store::{Query, Store as _, Stored};
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::requests::{self, Asked, Asking, Extra, Seconds, Wanted};
+use crate::api::fields::{self, Fields};
+use crate::api::{Answered, Api, Problem, who};
+use crate::chance;
+use crate::gate::{Caller, Held};
+
+/// Calls in one batch.
+const MOST: usize = 100;
 
 /// What agents may do.
 pub fn agents() -> Router<Api> {
-    Router::new()
+    Router::new().route("/v1/batches", post(create)).route("/v1/batches/{group}/wait", get(wait))
+}
+
+async fn create(State(api): State<Api>, request: Request) -> Answered {
+    let caller = who::agent(&api, &request)?;
+    let key = requests::idempotency_key(request.headers())?;
+    let (parts, body) = request.into_parts();
+    let bytes = fields::body(&parts.headers, body).await?;
+    let value = fields::parse(&bytes)?;
+    let text = std::str::from_utf8(&bytes).unwrap_or_default();
+    let said = Fields::of(&value)?;
+    let calls = said.list("calls")?.ok_or_else(|| Problem::bad("`calls` is needed"))?;
+    let session = said.text("session")?;
+    let time = said.seconds("timeout_seconds")?.map(fields::span);
+    let permit = said.flag("permit")?;
+    said.finish()?;
+    requests::name("session", session.unwrap_or_default())?;
+    if calls.is_empty() || calls.len() > MOST {
+        return Err(Problem::bad(format!("`calls` must hold 1 to {MOST} calls")));
+    }
+    // Every call is read before any is asked about: a bad one leaves nothing behind.
+    let texts = fields::items(fields::member(text, "calls").unwrap_or_default());
+    let mut list = Vec::with_capacity(calls.len());
+    for (at, (call, &text)) in calls.iter().zip(&texts).enumerate() {
+        let mut wanted = requests::read(call, text).map_err(|problem| placed(at, problem))?;
+        wanted.call.session = wanted.call.session.or(session.map(Cow::Borrowed));
+        wanted.time = wanted.time.or(time);
+        wanted.permit = wanted.permit.or(permit);
+        list.push(wanted);
+    }
+    let plan = plan(&api, &caller, &list).await?;
+    let group = group(&api, &caller, key.as_deref())?;
+    let batch = Batch { api: &api, caller: &caller, key, group, plan: &plan };
+    let (answers, kept) = batch.ask(list).await;
+    let status = if kept { StatusCode::CREATED } else { StatusCode::OK };
+    let group = kept.then_some(group);
+    Ok((status, axum::Json(answer(group, &plan, &answers))).into_response())
+}
+
+fn placed(at: usize, mut problem: Problem) -> Problem {
+    problem.detail = format!("calls[{at}]: {}", problem.detail);
+    problem.error.clone_from(&problem.detail);
+    problem
+}
+
+/// Which calls may run together, judged as the gate judges them.
+async fn plan(api: &Api, caller: &Caller, list: &[Wanted<'_>]) -> Result<Value, Problem> {
+    let mut calls: Vec<_> = list.iter().map(|wanted| wanted.call.clone()).collect();
+    for call in &mut calls {
+        api.gate.assess(call, caller);
+        // A long list must not keep a thread from who asks for less.
+        tokio::task::yield_now().await;
+    }
+    let plan = batch::plan(&calls, &api.gate.rules().judgement);
+    serde_json::to_value(&plan).map_err(|_| Held::Unwritable.into())
+}
+
+/// The name of the group; with an idempotency key always the same one.
+fn group(api: &Api, caller: &Caller, key: Option<&str>) -> Result<Id, Problem> {
+    let Some(key) = key else {
+        return chance::id(api.gate.clock().now().at).map_err(|_| Held::NoChance.into());
+    };
+    let digest = Digest::of(format!("countersign/batch/1\0{}\0{key}", caller.agent).as_bytes());
+    let mut bytes = [0; 16];
+    for (place, byte) in bytes.iter_mut().zip(digest.as_bytes()) {
+        *place = *byte;
+    }
+    Ok(Id::from_bytes(bytes))
+}
+
+fn answer(group: Option<Id>, plan: &Value, requests: &[Value]) -> Value {
+    json!({
+        "group": group,
+        "parallel": plan.get("parallel"),
+        "stages": plan.get("stages"),
+        "reasons": plan.get("reasons"),
+        "requests": requests,
+    })
+}
+
+struct Batch<'a> {
+    api: &'a Api,
+    caller: &'a Caller,
+    key: Option<String>,
+    group: Id,
+    plan: &'a Value,
+}
+
+impl Batch<'_> {
+    /// Asks about each call in its order. The answers, and whether anything was kept.
+    async fn ask(&self, list: Vec<Wanted<'_>>) -> (Vec<Value>, bool) {
+        let of = list.len();
+        let mut answers: Vec<Value> = Vec::with_capacity(of);
+        let mut kept = false;
+        for (at, wanted) in list.into_iter().enumerate() {
+            tokio::task::yield_now().await;
+            let mut batch = json!({ "at": at, "of": of });
+            // One of them holds the plan for all.
+            if let (false, Some(members)) = (kept, batch.as_object_mut()) {
+                members.insert("plan".to_owned(), self.plan.clone());
+            }
+            let key =
+                self.key.as_ref().map(|key| format!("batch:{at}:{}", Digest::of(key.as_bytes())));
+            let extra = Extra { key, group: Some(self.group), batch: Some(batch) };
+            answers.push(match requests::ask(self.api, self.caller, wanted, extra).await {
+                Ok(Asking::Passed(document)) => document,
+                Ok(Asking::New(stored) | Asking::Known(stored)) => {
+                    kept = true;
+                    requests::for_agent(self.api, &stored)
+                }
+                Err(problem) => json!({ "problem": problem }),
+            });
+        }
+        (answers, kept)
+    }
+}
+
+/// Waits until nothing of the group is pending. What was answered for good at once, because it
+/// passed or was refused, is not kept and stands as `null`.
+async fn wait(
+    State(api): State<Api>,
+    Path(group): Path<String>,
+    asked: Asked<Seconds>,
+    request: Request,
+) -> Answered {
+    let caller = who::agent(&api, &request)?;
+    let patience = requests::patience(requests::query(asked)?.seconds, requests::USUAL_WAIT)?;
+    let group = Id::parse(&group).ok_or_else(no_such)?;
+    let query =
+        Query { agent: Some(caller.agent), group: Some(group), limit: 500, ..Query::default() };
+    let mut list = api.gate.store().find(query).await?.requests;
+    if list.is_empty() {
+        return Err(no_such());
+    }
+    let until = Instant::now() + patience;
+    for stored in list.iter_mut().filter(|stored| !stored.request.state.has_ended()) {
+        let left = until.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
+        *stored = api.gate.wait(stored.request.id, left).await?;
+    }
+    Ok(axum::Json(gathered(&api, group, &list)).into_response())
+}
+
+fn no_such() -> Problem {
+    Problem::not_found("there is no such batch")
+}
+
+/// The answer from what is kept.
+fn gathered(api: &Api, group: Id, list: &[Stored]) -> Value {
+    let details: Vec<Value> = list
+        .iter()
+        .map(|stored| serde_json::from_str(&stored.detail).unwrap_or_default())
+        .collect();
+    let number = |value: Option<&Value>| {
+        value.and_then(Value::as_u64).and_then(|number| usize::try_from(number).ok())
+    };
+    let of = details.iter().find_map(|detail| number(detail.pointer("/batch/of")));
+    let mut answers = vec![Value::Null; of.unwrap_or_default().min(MOST)];
+    for (stored, detail) in list.iter().zip(&details) {
+        let at = number(detail.pointer("/batch/at"));
+        if let Some(answer) = at.and_then(|at| answers.get_mut(at)) {
+            *answer = requests::for_agent(api, stored);
+        }
+    }
+    let plan = details.iter().find_map(|detail| detail.pointer("/batch/plan"));
+    answer(Some(group), plan.unwrap_or(&Value::Null), &answers)
 }

@@ -1,10 +1,62 @@
-//! Sessions in crisis: listed, and lifted by a person.
+//! Sessions in crisis context: seen and lifted by people, never by agents.
 
 use axum::Router;
+use axum::extract::{Request, State};
+use axum::http::HeaderMap;
+use axum::response::IntoResponse as _;
+use axum::routing::{get, post};
+use countersign_core::redact::redact_text;
+use countersign_store::{Crisis, Note, Store as _};
+use serde_json::{Value, json};
 
-use crate::api::Api;
+use super::{requests, screen};
+use crate::api::fields::{self, Fields};
+use crate::api::{Answered, Api, Problem, who};
 
 /// What people may do.
 pub fn people() -> Router<Api> {
-    Router::new()
+    Router::new().route("/v1/crises", get(list)).route("/v1/crises/lift", post(lift))
+}
+
+async fn list(State(api): State<Api>, headers: HeaderMap) -> Answered {
+    who::person(&api, &headers)?;
+    let list: Vec<Value> = api.gate.crises().list().iter().map(document).collect();
+    Ok(axum::Json(json!({ "crises": list })).into_response())
+}
+
+fn document(crisis: &Crisis) -> Value {
+    json!({
+        "agent": crisis.agent, "session": crisis.session, "level": crisis.level,
+        "imminent": crisis.imminent, "since": crisis.since,
+    })
+}
+
+/// On the disk first, then in memory: if the write fails, the crisis holds.
+async fn lift(State(api): State<Api>, request: Request) -> Answered {
+    let who = who::person(&api, request.headers())?;
+    let (parts, body) = request.into_parts();
+    let bytes = fields::body(&parts.headers, body).await?;
+    let value = fields::parse(&bytes)?;
+    let said = Fields::of(&value)?;
+    let agent = said.needed_text("agent")?;
+    let session = said.text("session")?.unwrap_or_default();
+    let reason = said.needed_text("reason")?;
+    said.finish()?;
+    requests::name("agent", agent)?;
+    requests::name("session", session)?;
+    if reason.trim().is_empty() || reason.chars().count() > 2000 {
+        return Err(Problem::bad("`reason` must have 1 to 2000 characters"));
+    }
+    let known = api.gate.crises().signs(agent, session);
+    let signs = known.ok_or_else(|| Problem::not_found("there is no such crisis"))?;
+    let facts = json!({ "reason": redact_text(reason).text }).to_string();
+    let note = Note { policy: api.gate.rules().hash, facts: Some(facts), edited: None };
+    let (name, place) = (agent.to_owned(), session.to_owned());
+    // None there is one whose write is still on its way.
+    api.gate.store().lift_crisis(name, place, who.person, note).await?;
+    if let Err(crisis) = api.gate.crises().lift(agent, session, signs) {
+        screen::write_down(&api, crisis);
+        return Err(Problem::conflict("a new sign came in while it was lifted; it holds"));
+    }
+    Ok(axum::Json(json!({ "agent": agent, "session": session, "lifted": true })).into_response())
 }

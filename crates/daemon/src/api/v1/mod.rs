@@ -23,7 +23,10 @@ mod requests;
 mod screen;
 mod stats;
 
+pub use authzen::Offers;
 pub use login::LOGIN;
+#[cfg(test)]
+pub use openapi::DOCUMENT;
 
 /// What agents may do.
 pub fn agents() -> Router<Api> {

@@ -1,10 +1,173 @@
 //! Permits: verified and used once; the public key.
 
 use axum::Router;
+use axum::extract::{Request, State};
+use axum::http::{StatusCode, header};
+use axum::response::IntoResponse as _;
+use axum::routing::{get, post};
+use countersign_core::canon::{CallDigest, digest};
+use countersign_core::id::Id;
+use countersign_core::json::{self, Value};
+use countersign_core::permit::{self, Claims, Expected, Parsed, PermitError};
+use countersign_core::time::Clock as _;
+use countersign_store::{Redeemed, Store as _};
+use serde_json::json;
 
-use crate::api::Api;
+use super::requests;
+use crate::api::fields::{self, Fields};
+use crate::api::{Answered, Api, Problem, who};
+use crate::gate::Caller;
 
 /// What agents may do.
 pub fn agents() -> Router<Api> {
     Router::new()
+        .route("/v1/permits/redeem", post(redeem))
+        .route("/v1/permits/verify", post(verify))
+        .route("/.well-known/jwks.json", get(keys))
 }
+
+async fn keys(State(api): State<Api>) -> Answered {
+    Ok(([(header::CONTENT_TYPE, "application/jwk-set+json")], api.keys.jwks()).into_response())
+}
+
+/// Uses a permit: the very call it was made out for, by the very agent, once and in time. The
+/// last word is the store's, in one commit: whatever races, one of them is told `redeemed`.
+async fn redeem(State(api): State<Api>, request: Request) -> Answered {
+    let caller = who::agent(&api, &request)?;
+    let (parts, body) = request.into_parts();
+    let bytes = fields::body(&parts.headers, body).await?;
+    let value = fields::parse(&bytes)?;
+    let said = Fields::of(&value)?;
+    let text = said.needed_text("permit")?;
+    let call = presented(&api, &caller, &said, &value, &bytes)?
+        .ok_or_else(|| Problem::bad("the call itself is needed: `tool` or `command`"))?;
+    let parsed = permit::parse(text).map_err(|error| Problem::bad(error.to_string()))?;
+    let claims = check(&api, &parsed, &caller, call).map_err(|error| refused(&error))?;
+    let id = Id::parse(&claims.request).ok_or_else(|| refused(&PermitError::Claim("request")))?;
+    let at = api.gate.clock().now().at;
+    match api.gate.redeem(id, caller.agent, call).await? {
+        Redeemed::Now => {
+            Ok(axum::Json(json!({ "redeemed": true, "request": id, "at": at })).into_response())
+        }
+        Redeemed::Before(then) => {
+            let then = serde_json::to_value(then).unwrap_or_default();
+            let then = then.as_str().unwrap_or("earlier").to_owned();
+            Err(held("used", format!("this permit was used before, at {then}")))
+        }
+        Redeemed::Late => Err(held("late", "this permit came too late".to_owned())),
+        Redeemed::NotApproved(state) => {
+            let detail = format!("the request is not approved: it is {}", state.label());
+            Err(held("not-approved", detail))
+        }
+        Redeemed::AnotherCall => Err(refused(&PermitError::OtherCall)),
+        Redeemed::AnotherAgent => Err(refused(&PermitError::OtherAgent)),
+    }
+}
+
+/// Says what a permit is worth now, and uses nothing up.
+async fn verify(State(api): State<Api>, request: Request) -> Answered {
+    let caller = who::agent(&api, &request)?;
+    let (parts, body) = request.into_parts();
+    let bytes = fields::body(&parts.headers, body).await?;
+    let value = fields::parse(&bytes)?;
+    let said = Fields::of(&value)?;
+    let text = said.needed_text("permit")?;
+    let call = presented(&api, &caller, &said, &value, &bytes)?;
+    let parsed = match permit::parse(text) {
+        Ok(parsed) => parsed,
+        Err(error) => return Ok(worth(Some(&error.to_string()), None)),
+    };
+    let call = call.unwrap_or(parsed.claims.call());
+    if let Err(error) = check(&api, &parsed, &caller, call) {
+        // What nobody of us signed is not repeated as if it were a claim.
+        let claims = (error != PermitError::Signature).then_some(&parsed.claims);
+        return Ok(worth(Some(&error.to_string()), claims));
+    }
+    let id = Id::parse(&parsed.claims.request);
+    let stored = match id {
+        Some(id) => api.gate.store().request(id).await?,
+        None => None,
+    };
+    let now = api.gate.clock().now();
+    let why = match stored {
+        None => Some("there is no such request"),
+        Some(stored) if stored.redeemed.is_some() => Some("this permit was used before"),
+        Some(stored) if stored.permit_until.is_none_or(|until| now.at >= until) => {
+            Some("this permit came too late")
+        }
+        Some(_) if !now.settled => Some("this machine's clock went back"),
+        Some(_) => None,
+    };
+    Ok(worth(why, Some(&parsed.claims)))
+}
+
+fn worth(why: Option<&str>, claims: Option<&Claims>) -> axum::response::Response {
+    let claims = claims.and_then(|claims| serde_json::from_str(&claims.to_json()).ok());
+    let claims: serde_json::Value = claims.unwrap_or_default();
+    let body = json!({ "valid": why.is_none(), "why": why, "claims": claims });
+    axum::Json(body).into_response()
+}
+
+/// The digests of the call that the executor holds in its hands, if it shows one.
+fn presented(
+    api: &Api,
+    caller: &Caller,
+    said: &Fields<'_, '_>,
+    value: &Value<'_>,
+    bytes: &[u8],
+) -> Result<Option<CallDigest>, Problem> {
+    if said.get("tool").is_none() && said.get("command").is_none() {
+        said.finish()?;
+        return Ok(None);
+    }
+    // The call is read as it was when it was asked about, from a value without the permit.
+    let members = value.as_object().unwrap_or_default();
+    let rest = members.iter().filter(|(key, _)| key != "permit");
+    let rest = Value::Object(rest.map(|(key, member)| (key.clone(), member.clone())).collect());
+    let mut call = requests::read_call(said, &rest)?;
+    said.finish()?;
+    let text = std::str::from_utf8(bytes).unwrap_or_default();
+    let raw = json::member_text(text, "arguments").ok().flatten().unwrap_or(text);
+    // Who asks and where it runs are set as they were then.
+    api.gate.assess(&mut call, caller);
+    Ok(Some(digest(&call, raw.as_bytes())))
+}
+
+fn check<'p>(
+    api: &Api,
+    parsed: &'p Parsed<'_>,
+    caller: &Caller,
+    digest: CallDigest,
+) -> Result<&'p Claims, PermitError> {
+    let holds =
+        |kid: &str, message: &[u8], signature: &[u8; 64]| api.keys.holds(kid, message, signature);
+    let input = parsed.signing_input.as_bytes();
+    // The agent is part of the digest: said first, so that the answer names what is wrong.
+    if holds(&parsed.kid, input, &parsed.signature) && parsed.claims.sub != caller.agent {
+        return Err(PermitError::OtherAgent);
+    }
+    let now_s = api.gate.clock().now().at.seconds();
+    let agent = &caller.agent;
+    permit::check(parsed, &Expected { digest, agent, audience: None, now_s, leeway_s: 0 }, holds)
+}
+
+fn refused(error: &PermitError) -> Problem {
+    let why = match error {
+        PermitError::OtherCall => "another-call",
+        PermitError::OtherAgent | PermitError::OtherAudience => "another-agent",
+        PermitError::Expired => "late",
+        PermitError::Signature => "not-ours",
+        _ => "not-approved",
+    };
+    held(why, error.to_string())
+}
+
+fn held(why: &'static str, detail: String) -> Problem {
+    let title = "This permit permits nothing";
+    let mut problem = Problem::new(StatusCode::CONFLICT, "permit", title, detail);
+    problem.why = Some(why);
+    problem.with_outcome("denied")
+}
+
+#[cfg(test)]
+mod tests;

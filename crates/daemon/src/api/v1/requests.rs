@@ -9,11 +9,11 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 use countersign_core::call::Call;
 use countersign_core::id::Id;
-use countersign_core::json::{self, Value};
+use countersign_core::json::Value;
 use countersign_core::redact::redact_text;
 use countersign_core::request::State as Stands;
 use countersign_core::show::show_within;
-use countersign_core::time::Clock as _;
+use countersign_core::time::{Clock as _, Span};
 use countersign_store::{Note, Store as _, Stored};
 use serde::Deserialize;
 use serde_json::json;
@@ -25,7 +25,8 @@ use crate::gate::{Answer, Caller, Question};
 
 /// The longest wait in one request; who waits longer asks again.
 const LONGEST_WAIT: u64 = 600;
-const USUAL_WAIT: u64 = 30;
+/// The usual wait.
+pub const USUAL_WAIT: u64 = 30;
 /// Names of sessions, and other texts that are kept as they come.
 const LONGEST_NAME: usize = 200;
 
@@ -55,8 +56,10 @@ struct Wait {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Seconds {
-    seconds: Option<u64>,
+/// How long a caller waits.
+pub struct Seconds {
+    /// So long.
+    pub seconds: Option<u64>,
 }
 
 /// What is looked for.
@@ -73,13 +76,15 @@ struct Filter {
 }
 
 /// A query that cannot be read is refused like a body that cannot.
-type Asked<T> = Result<Query<T>, axum::extract::rejection::QueryRejection>;
+pub type Asked<T> = Result<Query<T>, axum::extract::rejection::QueryRejection>;
 
-fn query<T>(asked: Asked<T>) -> Result<T, Problem> {
+/// What a query asks for.
+pub fn query<T>(asked: Asked<T>) -> Result<T, Problem> {
     asked.map(|Query(asked)| asked).map_err(|error| Problem::bad(error.body_text()))
 }
 
-fn patience(seconds: Option<u64>, usual: u64) -> Result<Duration, Problem> {
+/// How long to wait, within bounds.
+pub fn patience(seconds: Option<u64>, usual: u64) -> Result<Duration, Problem> {
     let seconds = seconds.unwrap_or(usual);
     if seconds > LONGEST_WAIT {
         return Err(Problem::bad(format!("a wait may be at most {LONGEST_WAIT} seconds")));
@@ -92,7 +97,8 @@ pub fn id(text: &str) -> Result<Id, Problem> {
     Id::parse(text).ok_or_else(no_such)
 }
 
-fn no_such() -> Problem {
+/// The same answer for what is not there and what is another agent's.
+pub fn no_such() -> Problem {
     Problem::not_found("there is no such request")
 }
 
@@ -103,7 +109,8 @@ async fn create(State(api): State<Api>, asked: Asked<Wait>, request: Request) ->
     let (parts, body) = request.into_parts();
     let bytes = fields::body(&parts.headers, body).await?;
     let value = fields::parse(&bytes)?;
-    let answer = ask(&api, &caller, &value, &bytes, Extra { key, group: None }).await?;
+    let wanted = read(&value, std::str::from_utf8(&bytes).unwrap_or_default())?;
+    let answer = ask(&api, &caller, wanted, Extra { key, ..Extra::default() }).await?;
     let (status, stored) = match answer {
         Asking::Passed(document) => return Ok(axum::Json(document).into_response()),
         Asking::New(stored) => (StatusCode::CREATED, stored),
@@ -134,34 +141,57 @@ pub struct Extra {
     pub key: Option<String>,
     /// The batch.
     pub group: Option<Id>,
+    /// What the batch needs again.
+    pub batch: Option<serde_json::Value>,
+}
+
+/// A question that can be read; nothing has been done about it yet.
+pub struct Wanted<'v> {
+    /// The call.
+    pub call: Call<'v>,
+    /// Its arguments as they came.
+    pub raw: &'v str,
+    /// The agent's own words, safe to show.
+    pub description: Option<String>,
+    /// How long the agent is ready to wait.
+    pub time: Option<Span>,
+    /// Whether it needs a permit in any case.
+    pub permit: Option<bool>,
+}
+
+/// Reads a question from its object and the text of that object.
+pub fn read<'v>(value: &'v Value<'_>, text: &'v str) -> Result<Wanted<'v>, Problem> {
+    let said = Fields::of(value)?;
+    let call = read_call(&said, value)?;
+    let description = said.text("description")?.map(plain_words);
+    let time = said.seconds("timeout_seconds")?.map(fields::span);
+    let permit = said.flag("permit")?;
+    said.finish()?;
+    let raw = fields::member(text, "arguments").unwrap_or(text);
+    Ok(Wanted { call, raw, description, time, permit })
 }
 
 /// Asks the gate about one call, as a batch and a single request do.
 pub async fn ask(
     api: &Api,
     caller: &Caller,
-    value: &Value<'_>,
-    bytes: &[u8],
+    wanted: Wanted<'_>,
     extra: Extra,
 ) -> Result<Asking, Problem> {
-    let said = Fields::of(value)?;
-    let call = read_call(&said, value)?;
-    let description = said.text("description")?.map(plain_words);
-    let time = said.seconds("timeout_seconds")?.map(fields::span);
-    let permit = said.flag("permit")?.unwrap_or(false);
-    said.finish()?;
-    let session = call.session.as_deref().map(ToOwned::to_owned);
-    let text = std::str::from_utf8(bytes).unwrap_or_default();
-    let raw = json::member_text(text, "arguments").ok().flatten().unwrap_or(text);
+    let session = wanted.call.session.as_deref().map(ToOwned::to_owned);
+    let mut detail = json!({ "description": wanted.description });
+    if let (Some(batch), Some(members)) = (extra.batch, detail.as_object_mut()) {
+        members.insert("batch".to_owned(), batch);
+    }
     let before = api.gate.clock().now().at;
     let question = Question {
-        call,
-        raw: raw.as_bytes(),
-        time,
+        call: wanted.call,
+        raw: wanted.raw.as_bytes(),
+        time: wanted.time,
         key: extra.key,
         group: extra.group,
-        permit,
-        detail: json!({ "description": description }).to_string(),
+        permit: wanted.permit.unwrap_or(false),
+        detail: detail.to_string(),
     };
     Ok(match api.gate.submit(question, caller).await? {
         Answer::Passed(passed) => {
@@ -195,21 +225,26 @@ pub fn read_call<'v>(said: &Fields<'v, '_>, value: &'v Value<'_>) -> Result<Call
         said.get(member);
     }
     let call = Call::from_json(value).map_err(|error| Problem::bad(error.to_string()))?;
-    let long = |text: Option<&str>| text.is_some_and(|text| text.len() > LONGEST_NAME);
-    if long(call.session.as_deref()) || long(Some(&call.tool)) {
-        return Err(Problem::bad(format!(
-            "`tool` and `session` may have at most {LONGEST_NAME} bytes"
-        )));
-    }
+    name("session", call.session.as_deref().unwrap_or_default())?;
+    name("tool", &call.tool)?;
     Ok(call)
 }
 
+/// Refuses names that are too long to be kept as they come.
+pub fn name(field: &str, text: &str) -> Result<(), Problem> {
+    if text.chars().count() > LONGEST_NAME {
+        let detail = format!("`{field}` may have at most {LONGEST_NAME} characters");
+        return Err(Problem::bad(detail));
+    }
+    Ok(())
+}
+
 /// The agent's own words: shown as such, without secrets and tricks.
-fn plain_words(text: &str) -> String {
+pub fn plain_words(text: &str) -> String {
     show_within(&redact_text(text).text, 2000).text.into_owned()
 }
 
-fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Problem> {
+pub fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Problem> {
     let Some(key) = headers.get("idempotency-key") else { return Ok(None) };
     let key = key.to_str().ok().filter(|key| (1..=128).contains(&key.len()));
     let fits = key.filter(|key| key.bytes().all(|byte| byte.is_ascii_graphic()));
@@ -233,7 +268,7 @@ pub fn for_agent(api: &Api, stored: &Stored) -> serde_json::Value {
 }
 
 /// A request of this agent; another's does not exist for it.
-async fn own(api: &Api, caller: &Caller, text: &str) -> Result<Stored, Problem> {
+pub async fn own(api: &Api, caller: &Caller, text: &str) -> Result<Stored, Problem> {
     let stored = api.gate.store().request(id(text)?).await?.ok_or_else(no_such)?;
     if stored.request.requester.name() == caller.agent { Ok(stored) } else { Err(no_such()) }
 }
@@ -283,6 +318,8 @@ async fn outcome(State(api): State<Api>, Path(id): Path<String>, request: Reques
     let summary = said.text("summary")?.map(plain_words);
     said.finish()?;
     let stored = own(&api, &caller, &id).await?;
+    // Of a call in a crisis no words stay behind.
+    let summary = summary.filter(|_| !stored.request.crisis);
     let report = json!({ "status": status, "summary": summary }).to_string();
     let note = Note { policy: api.gate.rules().hash, facts: None, edited: None };
     let kept = api.gate.store().outcome(stored.request.id, caller.agent, report, note).await?;
@@ -298,6 +335,13 @@ impl Filter {
         let place = |text: Option<String>| {
             text.map(|text| Id::parse(&text).ok_or_else(|| Problem::bad("no such id"))).transpose()
         };
+        for (field, text) in [("agent", &self.agent), ("session", &self.session), ("q", &self.q)] {
+            name(field, text.as_deref().unwrap_or_default())?;
+        }
+        let limit = self.limit.unwrap_or(50);
+        if !(1..=500).contains(&limit) {
+            return Err(Problem::bad("`limit` must be 1 to 500"));
+        }
         Ok(countersign_store::Query {
             state,
             agent: self.agent,
@@ -305,7 +349,7 @@ impl Filter {
             group: place(self.group)?,
             text: self.q,
             before: place(self.before)?,
-            limit: self.limit.unwrap_or(50),
+            limit,
         })
     }
 }

@@ -82,6 +82,14 @@ async fn who_breaks_off_has_guessed_all_the_same() {
     let passphrase = house.passphrase.clone();
     let locked = log_in(&house, "owner", &passphrase, "terminal").await;
     assert_eq!(locked.status, 429);
+    // Each of them was looked at to its end and written down.
+    for _ in 0..100 {
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        if house.count("login_failed").await == 5 {
+            break;
+        }
+    }
+    assert_eq!((house.count("login_failed").await, house.count("locked_out").await), (5, 1));
 }
 
 #[tokio::test]

@@ -158,6 +158,8 @@ async fn cookies_do_not_count_at_the_agents_door() {
     let reply = closed.by(&owner, Door::Agents, "POST /respond", Some(body.clone())).await;
     assert_eq!((reply.status.as_u16(), reply.body["status"].as_u64()), (404, Some(404)));
     assert_eq!(reply.headers["content-type"], "application/problem+json");
+    // Not the request is unknown, but the address.
+    assert_eq!(reply.body["detail"], "there is nothing at this address");
     let reply = closed.by(&owner, Door::People, "POST /respond", Some(body)).await;
     assert_eq!(reply.body["detail"], "unknown request");
 }

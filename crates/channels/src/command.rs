@@ -1,0 +1,152 @@
+//! A program of the operator's: gets the announcement as JSON, tells whoever it tells.
+
+use std::time::Duration;
+
+use countersign_core::tier::Tier;
+
+use crate::announcement::safe;
+use crate::program::run;
+use crate::{Announcement, Channel, ChannelError, Receipt, Sending};
+
+/// The longest name a program may give its message.
+const NAME: usize = 200;
+
+/// What an operator sets up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// The program, by its absolute path.
+    pub program: String,
+    /// Its arguments. Nothing of an announcement is ever among them.
+    pub arguments: Vec<String>,
+    /// How long it may take.
+    pub timeout: Duration,
+}
+
+/// A program of the operator's.
+#[derive(Debug)]
+pub struct Command {
+    name: String,
+    most: Tier,
+    settings: Settings,
+}
+
+impl Command {
+    /// The channel.
+    pub const fn new(name: String, most: Tier, settings: Settings) -> Command {
+        Command { name, most, settings }
+    }
+
+    async fn tell(
+        &self,
+        news: &Announcement,
+        prompt: Option<&Receipt>,
+    ) -> Result<Receipt, ChannelError> {
+        let mut data = news.data();
+        if let Some(members) = data.as_object_mut() {
+            members.insert("key".to_owned(), news.key.as_str().into());
+            members.insert("prompt".to_owned(), prompt.map(|prompt| prompt.0.as_str()).into());
+        }
+        let settings = &self.settings;
+        let line = format!("{data}\n");
+        let said = run(&settings.program, &settings.arguments, &line, settings.timeout).await?;
+        Ok(Receipt(safe(said.lines().next().unwrap_or_default().trim(), NAME)))
+    }
+}
+
+impl Channel for Command {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn most(&self) -> Tier {
+        self.most
+    }
+
+    fn announce<'a>(&'a self, news: &'a Announcement) -> Sending<'a, Receipt> {
+        Box::pin(self.tell(news, None))
+    }
+
+    fn withdraw<'a>(
+        &'a self,
+        prompt: Option<&'a Receipt>,
+        end: &'a Announcement,
+    ) -> Sending<'a, ()> {
+        Box::pin(async move { self.tell(end, prompt).await.map(|_| ()) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+    use crate::announcement::tests::asked;
+
+    fn shell(script: &str, timeout: Duration) -> Command {
+        let arguments = vec!["-c".to_owned(), script.to_owned()];
+        let settings = Settings { program: "/bin/sh".to_owned(), arguments, timeout };
+        Command::new("test".to_owned(), Tier::Critical, settings)
+    }
+
+    #[tokio::test]
+    async fn it_gets_the_announcement_and_gives_it_a_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("got");
+        let channel =
+            shell(&format!("cat > {}; echo msg-1", path.display()), Duration::from_secs(5));
+        let mut news = asked();
+        news.brief = "$(touch /tmp/never) `id` '; exit 1".to_owned();
+        assert_eq!(channel.announce(&news).await.unwrap(), Receipt("msg-1".to_owned()));
+        let got: serde_json::Value =
+            serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+        assert_eq!(got["brief"], news.brief);
+        assert_eq!(got["key"], news.key);
+        assert_eq!(got["prompt"], serde_json::Value::Null);
+        channel.withdraw(Some(&Receipt("msg-1".to_owned())), &news).await.unwrap();
+        let got: serde_json::Value =
+            serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+        assert_eq!(got["prompt"], "msg-1");
+    }
+
+    #[tokio::test]
+    async fn one_that_hangs_is_ended_with_its_children() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("alive");
+        let script = format!("(sleep 1; touch {}) & sleep 60", path.display());
+        let channel = shell(&script, Duration::from_millis(300));
+        let since = Instant::now();
+        let error = channel.announce(&asked()).await.unwrap_err();
+        assert!(!error.permanent && since.elapsed() < Duration::from_secs(2), "{error}");
+        tokio::time::sleep(Duration::from_millis(1200)).await;
+        assert!(!path.exists(), "a child lived on");
+    }
+
+    #[tokio::test]
+    async fn one_that_leaves_something_running_has_still_ended() {
+        let channel = shell("sleep 5 & echo done", Duration::from_secs(4));
+        let since = Instant::now();
+        assert_eq!(channel.announce(&asked()).await.unwrap().0, "done");
+        assert!(since.elapsed() < Duration::from_secs(2));
+    }
+
+    #[tokio::test]
+    async fn endings_other_than_well_are_failures() {
+        let wait = Duration::from_secs(5);
+        assert!(!shell("exit 3", wait).announce(&asked()).await.unwrap_err().permanent);
+        assert!(!shell("kill -9 $$", wait).announce(&asked()).await.unwrap_err().permanent);
+        let (program, arguments) = ("/nowhere/at/all".to_owned(), Vec::new());
+        let settings = Settings { program, arguments, timeout: wait };
+        let gone = Command::new("test".to_owned(), Tier::Critical, settings);
+        assert!(gone.announce(&asked()).await.unwrap_err().permanent);
+        // More output than anybody reads does not hang it.
+        assert!(shell("yes | head -c 1000000; exit 0", wait).announce(&asked()).await.is_ok());
+    }
+
+    #[tokio::test]
+    async fn our_environment_stays_ours() {
+        // Cargo sets this for tests; a program must not see it.
+        assert!(std::env::var_os("CARGO_MANIFEST_DIR").is_some());
+        let channel = shell("echo x$CARGO_MANIFEST_DIR", Duration::from_secs(5));
+        assert_eq!(channel.announce(&asked()).await.unwrap().0, "x");
+    }
+}

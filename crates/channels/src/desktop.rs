@@ -1,0 +1,132 @@
+//! Notifications on the desktop of the daemon's own user, through notify-send.
+
+use std::time::Duration;
+
+use countersign_core::tier::Tier;
+
+use crate::program::run;
+use crate::{Announcement, Channel, ChannelError, News, Receipt, Sending};
+
+const TIMEOUT: Duration = Duration::from_secs(5);
+
+/// What an operator sets up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// The program.
+    pub program: String,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings { program: "notify-send".to_owned() }
+    }
+}
+
+/// The desktop.
+#[derive(Debug)]
+pub struct Desktop {
+    name: String,
+    most: Tier,
+    settings: Settings,
+}
+
+impl Desktop {
+    /// The channel.
+    pub const fn new(name: String, most: Tier, settings: Settings) -> Desktop {
+        Desktop { name, most, settings }
+    }
+
+    async fn show(
+        &self,
+        news: &Announcement,
+        prompt: Option<&Receipt>,
+    ) -> Result<Receipt, ChannelError> {
+        let said = run(&self.settings.program, &arguments(news, prompt), "", TIMEOUT).await?;
+        // The number under which the notification can be replaced; older versions print none.
+        let number = said.trim();
+        let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+        Ok(Receipt(if is_number { number.to_owned() } else { String::new() }))
+    }
+}
+
+fn arguments(news: &Announcement, prompt: Option<&Receipt>) -> Vec<String> {
+    let over = matches!(news.news, News::Ended(_));
+    let urgency = if over {
+        "low"
+    } else if news.tier >= Tier::High {
+        "critical"
+    } else {
+        "normal"
+    };
+    let mut arguments: Vec<String> =
+        ["--app-name=Countersign", "--print-id", "--urgency", urgency].map(str::to_owned).into();
+    if over {
+        arguments.push("--expire-time=5000".to_owned());
+    }
+    if let Some(Receipt(number)) = prompt.filter(|prompt| !prompt.0.is_empty()) {
+        arguments.push(format!("--replace-id={number}"));
+    }
+    // Whatever a call is named, it is no option.
+    arguments.push("--".to_owned());
+    arguments.push(news.title());
+    arguments.push(escaped(&format!("{}\n{}", news.sentence(), news.advice())));
+    arguments
+}
+
+/// Desktops read a little HTML in the body: none of it may come from a call.
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+impl Channel for Desktop {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn most(&self) -> Tier {
+        self.most
+    }
+
+    fn announce<'a>(&'a self, news: &'a Announcement) -> Sending<'a, Receipt> {
+        Box::pin(self.show(news, None))
+    }
+
+    fn withdraw<'a>(
+        &'a self,
+        prompt: Option<&'a Receipt>,
+        end: &'a Announcement,
+    ) -> Sending<'a, ()> {
+        Box::pin(async move {
+            match prompt {
+                Some(_) => self.show(end, prompt).await.map(|_| ()),
+                // What may never have been there needs no second notification.
+                None => Ok(()),
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::announcement::tests::asked;
+
+    #[test]
+    fn a_call_is_neither_an_option_nor_markup() {
+        let mut news = asked();
+        news.brief = "--help <b>all is well</b> & more".to_owned();
+        news.agent = "--urgency=low".to_owned();
+        let arguments = arguments(&news, None);
+        let end = arguments.iter().position(|argument| argument == "--").unwrap();
+        assert_eq!(arguments.len(), end + 3);
+        assert!(arguments[end + 2].starts_with("--help &lt;b&gt;all is well&lt;/b&gt; &amp; more"));
+        assert_eq!(arguments[3], "critical");
+    }
+
+    #[tokio::test]
+    async fn without_the_program_it_fails_for_good() {
+        let settings = Settings { program: "notify-send-that-is-not-there".to_owned() };
+        let desktop = Desktop::new("desktop".to_owned(), Tier::Critical, settings);
+        assert!(desktop.announce(&asked()).await.unwrap_err().permanent);
+    }
+}

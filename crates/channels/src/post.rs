@@ -1,0 +1,211 @@
+//! One HTTP POST: to the address that was looked at, without redirects and without proxies.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use http_body_util::Full;
+use hyper::body::Bytes;
+use hyper::client::conn::http1;
+use hyper::header::{HOST, RETRY_AFTER};
+use hyper::{Request, Uri};
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio::task::JoinSet;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::ServerName;
+use tokio_rustls::rustls::{ClientConfig, RootCertStore};
+
+use crate::ChannelError;
+use crate::address::is_public;
+
+/// The longest time another side may ask us to wait.
+const LONGEST_PAUSE: u64 = 3600;
+
+/// A place on the network.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Target {
+    host: String,
+    port: u16,
+    secure: bool,
+    authority: String,
+    path: String,
+}
+
+/// What came back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Answer {
+    pub status: u16,
+    pub retry_after: Option<Duration>,
+}
+
+impl Target {
+    /// Reads a URL; the error says what is wrong with it.
+    pub fn parse(url: &str) -> Result<Target, &'static str> {
+        let uri: Uri = url.parse().map_err(|_| "this is no URL")?;
+        let secure = match uri.scheme_str() {
+            Some("https") => true,
+            Some("http") => false,
+            _ => return Err("the URL must begin with https:// or http://"),
+        };
+        let authority = uri.authority().ok_or("the URL names no host")?;
+        if authority.as_str().contains('@') {
+            return Err("a name or password in the URL would be shown: use the secret file");
+        }
+        let host = authority.host().trim_start_matches('[').trim_end_matches(']');
+        if host.is_empty() {
+            return Err("the URL names no host");
+        }
+        Ok(Target {
+            host: host.to_owned(),
+            port: authority.port_u16().unwrap_or(if secure { 443 } else { 80 }),
+            secure,
+            authority: authority.to_string(),
+            path: uri.path_and_query().map_or("/", |path| path.as_str()).to_owned(),
+        })
+    }
+
+    /// The addresses behind the name, as they are now. The one that was checked is the one that
+    /// is used: a name that changes its answer in between gains nothing.
+    async fn addresses(&self, allow_private: bool) -> Result<Vec<SocketAddr>, ChannelError> {
+        let found = tokio::net::lookup_host((self.host.as_str(), self.port))
+            .await
+            .map_err(|_| ChannelError::again("the host's name is not known"))?;
+        let mut addresses: Vec<SocketAddr> = found.collect();
+        if !allow_private {
+            addresses.retain(|address| is_public(address.ip()));
+            if addresses.is_empty() {
+                return Err(ChannelError::permanent(
+                    "the host is this machine or in a private network; \
+                     `allow_private = true` would allow that",
+                ));
+            }
+        }
+        Ok(addresses)
+    }
+}
+
+/// Posts a body; the whole must be over in time.
+pub async fn post(
+    target: &Target,
+    allow_private: bool,
+    headers: &[(&str, &str)],
+    body: String,
+    time: Duration,
+) -> Result<Answer, ChannelError> {
+    let sending = async {
+        let stream = connect(target, allow_private).await?;
+        let mut request = Request::post(&target.path).header(HOST, &target.authority);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let request = request
+            .body(Full::new(Bytes::from(body)))
+            .map_err(|_| ChannelError::permanent("the message cannot be written as HTTP"))?;
+        if target.secure {
+            let name = ServerName::try_from(target.host.clone())
+                .map_err(|_| ChannelError::permanent("no certificate can be for this host"))?;
+            let tls = tls().await?.connect(name, stream).await.map_err(broken)?;
+            speak(tls, request).await
+        } else {
+            speak(stream, request).await
+        }
+    };
+    match tokio::time::timeout(time, sending).await {
+        Ok(answer) => answer,
+        Err(_) => Err(ChannelError::again("no answer in time")),
+    }
+}
+
+async fn connect(target: &Target, allow_private: bool) -> Result<TcpStream, ChannelError> {
+    let mut newest = ChannelError::again("the host has no address");
+    for address in target.addresses(allow_private).await? {
+        match TcpStream::connect(address).await {
+            Ok(stream) => {
+                let _ = stream.set_nodelay(true);
+                return Ok(stream);
+            }
+            Err(error) => newest = broken(error),
+        }
+    }
+    Err(newest)
+}
+
+async fn speak<S>(stream: S, request: Request<Full<Bytes>>) -> Result<Answer, ChannelError>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let lost = |_: hyper::Error| ChannelError::again("the connection broke");
+    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(lost)?;
+    // Ends with this function, whatever the other side still wants to say.
+    let mut driven = JoinSet::new();
+    driven.spawn(connection);
+    let response = sender.send_request(request).await.map_err(lost)?;
+    let retry_after = response
+        .headers()
+        .get(RETRY_AFTER)
+        .and_then(|value| value.to_str().ok()?.trim().parse::<u64>().ok())
+        .map(|seconds| Duration::from_secs(seconds.min(LONGEST_PAUSE)));
+    Ok(Answer { status: response.status().as_u16(), retry_after })
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "stands in map_err")]
+fn broken(error: io::Error) -> ChannelError {
+    let problem = match error.kind() {
+        io::ErrorKind::ConnectionRefused => "nobody listens there",
+        io::ErrorKind::InvalidData => "the certificate is not good, or this is no TLS",
+        _ => "the connection broke",
+    };
+    ChannelError::again(problem)
+}
+
+/// The certificates that this machine trusts, read once.
+async fn tls() -> Result<TlsConnector, ChannelError> {
+    static CONFIG: OnceLock<Arc<ClientConfig>> = OnceLock::new();
+    if let Some(config) = CONFIG.get() {
+        return Ok(TlsConnector::from(Arc::clone(config)));
+    }
+    let failed = || ChannelError::again("this machine's certificates cannot be read");
+    let loaded = tokio::task::spawn_blocking(rustls_native_certs::load_native_certs);
+    let loaded = loaded.await.map_err(|_| failed())?;
+    let mut roots = RootCertStore::empty();
+    if roots.add_parsable_certificates(loaded.certs).0 == 0 {
+        return Err(failed());
+    }
+    let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .map_err(|_| failed())?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    Ok(TlsConnector::from(Arc::clone(CONFIG.get_or_init(|| Arc::new(config)))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_http_urls_without_passwords_are_targets() {
+        let good = Target::parse("https://example.org:8443/a?b=c").unwrap();
+        assert_eq!((good.host.as_str(), good.port, good.secure), ("example.org", 8443, true));
+        assert_eq!(good.path, "/a?b=c");
+        assert_eq!(Target::parse("http://[::1]").unwrap().host, "::1");
+        for bad in [
+            "",
+            "example.org",
+            "/path",
+            "file:///etc/passwd",
+            "ftp://example.org",
+            "gopher://x/",
+            "http://",
+            "https://u:p@example.org/",
+            "http://exa mple.org/",
+            "unix:/run/x",
+        ] {
+            assert!(Target::parse(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! Secrets of webhooks: read from a file that nobody else can read, and used to sign.
+
+use std::fmt;
+use std::fs::File;
+use std::io::Read as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+
+use countersign_core::base64;
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use sha2::Sha256;
+use zeroize::Zeroizing;
+
+/// The longest file.
+const LARGEST: u64 = 4096;
+/// How many bytes a secret has (Standard Webhooks).
+const LENGTHS: std::ops::RangeInclusive<usize> = 24..=64;
+
+/// Why a secret cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SecretError {
+    /// It cannot be read.
+    #[error("{0}: {1}")]
+    Unreadable(String, String),
+    /// Others could read it.
+    #[error("other users can read {0}: run `chmod 600 {0}`")]
+    Exposed(String),
+    /// It is no secret in the form we know.
+    #[error("{0}: a line must be `whsec_` and 24 to 64 bytes in base64")]
+    Form(String),
+}
+
+/// One secret, or the new and the old one while the receiver changes over.
+pub struct Secrets(Vec<Zeroizing<Vec<u8>>>);
+
+impl Secrets {
+    /// Reads a file: one secret a line, the newest first.
+    pub fn read(path: &Path) -> Result<Secrets, SecretError> {
+        let name = path.display().to_string();
+        let unreadable =
+            |error: std::io::Error| SecretError::Unreadable(name.clone(), error.kind().to_string());
+        // What is looked at is what is read: the open file, not its name.
+        let file = File::open(path).map_err(unreadable)?;
+        let about = file.metadata().map_err(unreadable)?;
+        if !about.is_file() {
+            return Err(SecretError::Unreadable(name, "not a file".to_owned()));
+        }
+        if about.mode() & 0o077 != 0 {
+            return Err(SecretError::Exposed(name));
+        }
+        let mut text = Zeroizing::new(String::new());
+        file.take(LARGEST).read_to_string(&mut text).map_err(unreadable)?;
+        Secrets::parse(&text).ok_or(SecretError::Form(name))
+    }
+
+    fn parse(text: &str) -> Option<Secrets> {
+        let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+        let secrets: Option<Vec<_>> = lines
+            .map(|line| {
+                let bytes = base64::decode(line.strip_prefix("whsec_")?).ok()?;
+                LENGTHS.contains(&bytes.len()).then(|| Zeroizing::new(bytes))
+            })
+            .collect();
+        secrets.filter(|secrets| !secrets.is_empty()).map(Secrets)
+    }
+
+    /// The header `webhook-signature`: one signature for each secret.
+    pub fn sign(&self, id: &str, seconds: i64, body: &str) -> String {
+        let signatures: Vec<String> = self
+            .0
+            .iter()
+            .filter_map(|secret| {
+                // A key of any length is fine for HMAC; nothing is sent unsigned in its place.
+                let mut mac = Hmac::<Sha256>::new_from_slice(secret).ok()?;
+                mac.update(format!("{id}.{seconds}.").as_bytes());
+                mac.update(body.as_bytes());
+                Some(format!("v1,{}", base64::encode(&mac.finalize().into_bytes())))
+            })
+            .collect();
+        signatures.join(" ")
+    }
+}
+
+impl fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Secrets({})", self.0.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    /// The example of the Standard Webhooks specification's own libraries.
+    const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+
+    #[test]
+    fn it_signs_as_the_standard_s_own_libraries_do() {
+        let secrets = Secrets::parse(SECRET).unwrap();
+        let signature =
+            secrets.sign("msg_p5jXN8AQM9LWM0D4loKWxJek", 1_614_265_330, "{\"test\": 2432232314}");
+        assert_eq!(signature, "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
+    }
+
+    #[test]
+    fn two_secrets_give_two_signatures() {
+        let other = base64::encode(&[7; 32]);
+        let secrets = Secrets::parse(&format!("whsec_{other}\n{SECRET}\n")).unwrap();
+        let signature =
+            secrets.sign("msg_p5jXN8AQM9LWM0D4loKWxJek", 1_614_265_330, "{\"test\": 2432232314}");
+        assert_eq!(signature.split(' ').count(), 2);
+        assert!(signature.ends_with(" v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="));
+    }
+
+    #[test]
+    fn a_secret_that_others_can_read_is_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("secret");
+        fs::write(&path, SECRET).unwrap();
+        for mode in [0o644, 0o640, 0o604, 0o620] {
+            fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
+            assert!(matches!(Secrets::read(&path), Err(SecretError::Exposed(_))), "{mode:o}");
+        }
+        fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
+        let secrets = Secrets::read(&path).unwrap();
+        assert_eq!(format!("{secrets:?}"), "Secrets(1)");
+    }
+
+    #[test]
+    fn what_is_no_secret_is_refused_without_being_shown() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("secret");
+        let short = format!("whsec_{}", base64::encode(&[1; 23]));
+        for text in ["", "hunter2hunter2hunter2hunter2", "whsec_", "whsec_!!", short.as_str()] {
+            fs::write(&path, text).unwrap();
+            fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
+            let problem = Secrets::read(&path).unwrap_err().to_string();
+            assert!(problem.contains("whsec_") && !problem.contains("hunter2"), "{problem}");
+        }
+        assert!(Secrets::read(&folder.path().join("none")).is_err());
+        assert!(Secrets::read(folder.path()).is_err());
+    }
+}

@@ -1,0 +1,62 @@
+//! What an operator sets up for a channel, and the channel made of it.
+
+use std::sync::Arc;
+
+use countersign_core::tier::Tier;
+
+use crate::command::{self, Command};
+use crate::desktop::{self, Desktop};
+use crate::terminal::Terminal;
+use crate::webhook::{self, Webhook};
+use crate::{Channel, ChannelError};
+
+/// What every channel keeps to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// The gravest tier it may carry.
+    pub most: Tier,
+    /// So many messages in a minute.
+    pub per_minute: u32,
+}
+
+/// One kind of channel with its settings. Holds names of files with secrets, never a secret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Settings {
+    /// Signed messages to a URL.
+    Webhook(webhook::Settings),
+    /// Notifications on this desktop.
+    Desktop(desktop::Settings),
+    /// A line on the daemon's own terminal.
+    Terminal,
+    /// A program of the operator's.
+    Command(command::Settings),
+}
+
+impl Settings {
+    /// The word for the kind.
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Settings::Webhook(_) => "webhook",
+            Settings::Desktop(_) => "desktop",
+            Settings::Terminal => "terminal",
+            Settings::Command(_) => "command",
+        }
+    }
+
+    /// What a channel of this kind keeps to unless the operator says otherwise.
+    pub const fn usual(kind: &str) -> Limits {
+        let per_minute = if matches!(kind.as_bytes(), b"desktop") { 30 } else { 120 };
+        Limits { most: Tier::Critical, per_minute }
+    }
+
+    /// The channel, or why there can be none: a secret that is missing or open to others, say.
+    pub fn open(&self, name: &str, limits: Limits) -> Result<Arc<dyn Channel>, ChannelError> {
+        let (name, most) = (name.to_owned(), limits.most);
+        Ok(match self {
+            Settings::Webhook(settings) => Arc::new(Webhook::open(name, most, settings)?),
+            Settings::Desktop(settings) => Arc::new(Desktop::new(name, most, settings.clone())),
+            Settings::Terminal => Arc::new(Terminal::new(name, most)),
+            Settings::Command(settings) => Arc::new(Command::new(name, most, settings.clone())),
+        })
+    }
+}

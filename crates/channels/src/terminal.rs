@@ -1,0 +1,73 @@
+//! One plain line and a bell on the daemon's own terminal, if it has one.
+
+use std::io::{self, IsTerminal as _, Write as _};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use countersign_core::tier::Tier;
+
+use crate::{Announcement, Channel, ChannelError, Receipt, Sending};
+
+/// A terminal that somebody stopped (Ctrl-S) takes nothing.
+const TIMEOUT: Duration = Duration::from_secs(2);
+
+/// The terminal.
+#[derive(Debug)]
+pub struct Terminal {
+    name: String,
+    most: Tier,
+    /// Held while a line is written: a terminal that is stuck must not collect threads.
+    writing: Arc<Mutex<()>>,
+}
+
+impl Terminal {
+    /// The channel.
+    pub fn new(name: String, most: Tier) -> Terminal {
+        Terminal { name, most, writing: Arc::default() }
+    }
+
+    async fn write(&self, text: String) -> Result<(), ChannelError> {
+        if !io::stderr().is_terminal() {
+            return Err(ChannelError::permanent("the daemon has no terminal"));
+        }
+        let writing = Arc::clone(&self.writing);
+        let stuck = || ChannelError::again("the terminal takes nothing");
+        let written = tokio::task::spawn_blocking(move || {
+            let _one_at_a_time = writing.try_lock().map_err(|_| stuck())?;
+            io::stderr().write_all(text.as_bytes()).map_err(|_| stuck())
+        });
+        match tokio::time::timeout(TIMEOUT, written).await {
+            Ok(Ok(written)) => written,
+            Ok(Err(_)) | Err(_) => Err(stuck()),
+        }
+    }
+}
+
+impl Channel for Terminal {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn most(&self) -> Tier {
+        self.most
+    }
+
+    fn announce<'a>(&'a self, news: &'a Announcement) -> Sending<'a, Receipt> {
+        Box::pin(async {
+            self.write(format!("\x07{}\n", news.line())).await.map(|()| Receipt::default())
+        })
+    }
+
+    fn withdraw<'a>(
+        &'a self,
+        prompt: Option<&'a Receipt>,
+        end: &'a Announcement,
+    ) -> Sending<'a, ()> {
+        Box::pin(async move {
+            match prompt {
+                Some(_) => self.write(format!("{}\n", end.line())).await,
+                None => Ok(()),
+            }
+        })
+    }
+}

@@ -1,0 +1,86 @@
+//! `countersign grants`: standing permissions, given, listed, taken back.
+
+use std::process::ExitCode;
+
+use countersign_client::{GrantRecord, NewGrant};
+
+use super::args::GrantsWhat;
+use super::credential::Session;
+use super::now::{apart, now};
+use super::{args, house, page};
+use crate::failure::Failure;
+
+/// Runs the command.
+pub fn run(args: &args::Grants) -> Result<ExitCode, Failure> {
+    match &args.what {
+        GrantsWhat::List { all, person } => {
+            let grants = Session::open(person)?.grants(*all)?;
+            if person.json {
+                return house::json(&grants);
+            }
+            house::say(|out, _| {
+                if grants.is_empty() {
+                    return Ok(writeln!(
+                        out,
+                        "There are no grants: every risky call is asked about."
+                    )?);
+                }
+                Ok(page::table(out, &grants.iter().map(row).collect::<Vec<_>>())?)
+            })
+        }
+        GrantsWhat::Give { tool, targets, to_self, agent, session, minutes, uses, person } => {
+            let shape = match (to_self, targets.as_slice()) {
+                (true, _) => "to_self",
+                (false, []) => "action",
+                (false, _) => "targets",
+            };
+            let grant = NewGrant {
+                shape: shape.to_owned(),
+                tool: tool.clone(),
+                targets: targets.clone(),
+                agent: agent.clone(),
+                session: session.clone(),
+                minutes: *minutes,
+                uses: *uses,
+            };
+            let given = Session::open(person)?.give(&grant)?;
+            if person.json {
+                return house::json(&given);
+            }
+            let id = given.get("id").and_then(serde_json::Value::as_str).unwrap_or("?");
+            house::line(&format!("Given: {}", page::safe(id, 60)))
+        }
+        GrantsWhat::Revoke(args) => {
+            Session::open(&args.person)?.revoke_grant(&args.name)?;
+            if args.person.json {
+                return house::json(&serde_json::json!({ "id": args.name, "revoked": true }));
+            }
+            house::line("Taken back.")
+        }
+    }
+}
+
+fn row(grant: &GrantRecord) -> Vec<String> {
+    let tool = page::safe(grant.tool.as_deref().unwrap_or("?"), 60);
+    let what = match grant.shape.as_str() {
+        "exact" => "one exact call".to_owned(),
+        "action" => format!("{tool} below HIGH"),
+        "targets" => format!("{tool} to {}", page::safe(&grant.targets.join(", "), 120)),
+        "to_self" => format!("{tool} to oneself"),
+        other => page::safe(other, 40),
+    };
+    let agent = grant.agent.as_deref().map_or("any agent".to_owned(), |name| page::safe(name, 60));
+    let session = grant.session.as_deref();
+    let session =
+        session.map_or(String::new(), |name| format!(", session {}", page::safe(name, 60)));
+    let mut ends = match (grant.revoked, grant.expires) {
+        (Some(time), _) => format!("taken back {}", apart(time, now())),
+        (None, Some(time)) => format!("ends {}", apart(time, now())),
+        (None, None) => "no end".to_owned(),
+    };
+    if let Some(uses) = grant.uses_left {
+        ends = format!("{ends}, {uses} uses left");
+    }
+    let by = format!("by {}", page::safe(&grant.made_by, 60));
+    vec![page::safe(&grant.id, 60), what, format!("{agent}{session}"), ends, by]
+}

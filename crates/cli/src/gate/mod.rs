@@ -1,0 +1,26 @@
+//! The commands that speak with the daemon: ask it, answer it, look after it.
+
+pub mod args;
+pub mod args_house;
+pub mod ask;
+mod choose;
+pub mod config;
+mod credential;
+pub mod crises;
+pub mod decide;
+pub mod doctor;
+pub mod grants;
+mod house;
+pub mod ledger;
+mod ledger_read;
+pub mod login;
+mod now;
+mod page;
+pub mod permit;
+mod reach;
+pub mod show;
+pub mod status;
+pub mod watch;
+pub mod who;
+
+pub use reach::paths;

@@ -1,0 +1,112 @@
+//! Lists on the screen: aligned columns, one line each.
+
+use std::io::{self, Write};
+
+use countersign_client::{Request, State, Time};
+
+use super::now::apart;
+use crate::core_api::{self, Tier};
+use crate::terminal::{Paint, accent, columns};
+
+/// How much of an id stands in lists: its time and a little more.
+const SHORT_ID: usize = 12;
+
+/// Text that core made safe already stays as it is; any other is made safe now.
+pub fn safe(text: &str, limit: usize) -> String {
+    let ours = |c: char| matches!(c, '\u{27e8}' | '\u{27e9}' | '\u{23ce}' | '\u{21e5}');
+    let probe: String = text.chars().filter(|&c| !ours(c)).collect();
+    let plain = core_api::show(&probe, usize::MAX) == probe;
+    if plain && text.len() <= limit { text.to_owned() } else { core_api::show(text, limit) }
+}
+
+/// The first part of an id.
+pub fn short(id: Option<&str>) -> &str {
+    id.and_then(|id| id.get(..SHORT_ID)).unwrap_or("-")
+}
+
+/// What would happen, in one sentence.
+pub fn brief(request: &Request) -> String {
+    let brief = request.brief.as_deref().unwrap_or_default();
+    if brief.is_empty() { safe(&request.tool, 80) } else { safe(brief, 160) }
+}
+
+/// Rows with their columns aligned; the last column may be as long as it likes.
+pub fn table(out: &mut dyn Write, rows: &[Vec<String>]) -> io::Result<()> {
+    let count = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |at: usize| {
+        rows.iter().filter_map(|row| row.get(at)).map(|cell| columns(cell)).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..count.saturating_sub(1)).map(width).collect();
+    for row in rows {
+        let mut line = String::new();
+        for (at, cell) in row.iter().enumerate() {
+            line.push_str(cell);
+            if let Some(width) = widths.get(at) {
+                let gap = width.saturating_sub(columns(cell)) + 2;
+                line.extend(std::iter::repeat_n(' ', gap));
+            }
+        }
+        writeln!(out, "{}", line.trim_end())?;
+    }
+    Ok(())
+}
+
+/// Requests as lines: words, tier, agent, when, what.
+pub fn requests(out: &mut dyn Write, list: &[Request], now: Time, paint: Paint) -> io::Result<()> {
+    let rows: Vec<Vec<String>> = list
+        .iter()
+        .map(|request| {
+            let tier = Tier::parse(&request.tier);
+            let emoji = tier.map_or("?", Tier::emoji);
+            let when = match request.state {
+                State::Pending => apart(request.deadline, now),
+                _ => format!("{}, {}", request.state.word(), apart(request.created, now)),
+            };
+            vec![
+                short(request.id.as_deref()).to_owned(),
+                safe(&request.phrase, 60),
+                format!("{emoji} {}", safe(&request.tier, 12)),
+                safe(&request.agent, 24),
+                when,
+                brief(request),
+            ]
+        })
+        .collect();
+    let mut plain = Vec::new();
+    table(&mut plain, &rows)?;
+    // Coloured after they are aligned: escapes have no width.
+    let text = String::from_utf8_lossy(&plain);
+    for (line, request) in text.lines().zip(list) {
+        let tier = Tier::parse(&request.tier);
+        match tier {
+            Some(tier) if request.state == State::Pending => {
+                let style = if request.crisis { crate::terminal::CRISIS } else { accent(tier) };
+                writeln!(out, "{}", paint.with(style, line))?;
+            }
+            _ => writeln!(out, "{line}")?,
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_core_hid_stays_readable_and_nothing_else_gets_through() {
+        let hidden = "Sends ⟨hidden: github token, 40 characters⟩.";
+        assert_eq!(safe(hidden, 200), hidden);
+        assert!(!safe("a\u{1b}[2Jb", 200).contains('\u{1b}'));
+        assert!(!safe("a\u{202e}b", 200).contains('\u{202e}'));
+        assert!(!safe("a\nb", 200).contains('\n'));
+    }
+
+    #[test]
+    fn columns_stand_below_each_other() {
+        let mut out = Vec::new();
+        let row = |cells: [&str; 3]| cells.map(str::to_owned).to_vec();
+        table(&mut out, &[row(["a", "字", "x"]), row(["bbb", "c", "y"])]).unwrap();
+        assert_eq!(String::from_utf8(out).unwrap(), "a    字  x\nbbb  c   y\n");
+    }
+}

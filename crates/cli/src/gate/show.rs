@@ -1,0 +1,169 @@
+//! `countersign show`, `pending`, `history`, `stats`: what there is to see.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use countersign_client::{Filter, Request, State};
+
+use super::args;
+use super::choose::{self, Among};
+use super::credential::Session;
+use super::now::{apart, now};
+use super::{house, page};
+use crate::card::{self, Style};
+use crate::core_api::{self, Card};
+use crate::failure::Failure;
+use crate::terminal::{self, Paint};
+
+/// Runs `countersign pending`.
+pub fn pending(args: &args::Pending) -> Result<ExitCode, Failure> {
+    let filter = Filter { state: Some(State::Pending), limit: Some(500), ..Filter::default() };
+    let page = Session::open(&args.person)?.list(&filter)?;
+    if args.person.json {
+        return house::json(&page);
+    }
+    house::say(|out, paint| {
+        if page.requests.is_empty() {
+            return Ok(writeln!(out, "Nothing waits for you.")?);
+        }
+        page::requests(out, &page.requests, now(), paint)?;
+        let hint = "\nSee one: countersign show WORDS   answer: countersign approve|deny WORDS";
+        Ok(writeln!(out, "{}", paint.faint(hint))?)
+    })
+}
+
+/// Runs `countersign history`.
+pub fn history(args: &args::History) -> Result<ExitCode, Failure> {
+    let filter = Filter {
+        state: args.state.as_deref().map(state).transpose()?,
+        agent: args.agent.clone(),
+        q: args.q.clone(),
+        limit: Some(args.limit),
+        ..Filter::default()
+    };
+    let page = Session::open(&args.person)?.list(&filter)?;
+    if args.person.json {
+        return house::json(&page);
+    }
+    house::say(|out, paint| {
+        if page.requests.is_empty() {
+            return Ok(writeln!(out, "Nothing of the kind was asked.")?);
+        }
+        page::requests(out, &page.requests, now(), paint)?;
+        if page.next.is_some() {
+            writeln!(out, "{}", paint.faint("older ones: --limit"))?;
+        }
+        Ok(())
+    })
+}
+
+fn state(word: &str) -> Result<State, Failure> {
+    let all = [State::Pending, State::Approved, State::Denied, State::Expired, State::Cancelled];
+    all.into_iter().find(|state| state.word() == word).ok_or_else(|| {
+        Failure::at("--state", "use pending, approved, denied, expired or cancelled")
+    })
+}
+
+/// Runs `countersign show`.
+pub fn show(args: &args::Show) -> Result<ExitCode, Failure> {
+    let session = Session::open(&args.person)?;
+    let request = choose::find(&session, &args.request, Among::All)?;
+    if args.person.json {
+        return house::json(&request);
+    }
+    house::say(|out, paint| Ok(print(out, &request, Style { paint, all: args.all })?))
+}
+
+/// Runs `countersign stats`.
+pub fn stats(args: &args::Stats) -> Result<ExitCode, Failure> {
+    let stats = Session::open(&args.person)?.stats()?;
+    if args.person.json {
+        return house::json(&stats);
+    }
+    let mut rows = Vec::new();
+    flatten(&stats, "", &mut rows);
+    house::say(|out, _| Ok(page::table(out, &rows)?))
+}
+
+/// Nested numbers as lines: `last_24_h.asked  12`.
+fn flatten(value: &serde_json::Value, name: &str, rows: &mut Vec<Vec<String>>) {
+    let below = |key: &str| if name.is_empty() { key.to_owned() } else { format!("{name}.{key}") };
+    match value {
+        serde_json::Value::Object(members) => {
+            for (key, member) in members {
+                flatten(member, &below(&page::safe(key, 60)), rows);
+            }
+        }
+        serde_json::Value::Array(items) => {
+            for (at, item) in items.iter().enumerate() {
+                flatten(item, &below(&at.to_string()), rows);
+            }
+        }
+        serde_json::Value::String(text) => rows.push(vec![name.to_owned(), page::safe(text, 200)]),
+        other => rows.push(vec![name.to_owned(), other.to_string()]),
+    }
+}
+
+/// The card of a request, if there is one that can be believed: it must be of this very call.
+pub fn card_of(request: &Request) -> Option<Card> {
+    let text = request.card.as_ref()?.to_string();
+    let card = core_api::read_card(&text).ok()?;
+    (card.digest.to_string() == request.digest).then_some(card)
+}
+
+/// The whole request: the sentence first, then the call, why, who, until when.
+pub fn print(out: &mut dyn Write, request: &Request, style: Style) -> io::Result<()> {
+    let paint = style.paint;
+    writeln!(out, "{}\n", paint.strong(page::brief(request)))?;
+    if let Some(card) = card_of(request) {
+        card::print_stored(out, &card, style)?;
+    } else {
+        let tier = page::safe(&request.tier, 12);
+        writeln!(out, "{tier}  {}\n", page::safe(&request.tool, 80))?;
+        writeln!(out, "  The call itself cannot be shown here.")?;
+    }
+    writeln!(out)?;
+    let mut fact =
+        |name: &str, text: String| writeln!(out, "  {}  {text}", paint.faint(format!("{name:<8}")));
+    if request.crisis {
+        let words = "somebody may be in crisis; no grant and no mode lets this pass";
+        fact("crisis", paint.with(terminal::CRISIS, words).to_string())?;
+    }
+    if let Some(words) = request.description.as_deref().filter(|words| !words.is_empty()) {
+        fact("it says", page::safe(words, 2000))?;
+    }
+    let session = request.session.as_deref().filter(|session| !session.is_empty());
+    let session =
+        session.map_or(String::new(), |name| format!(", session {}", page::safe(name, 80)));
+    let now = now();
+    let since = apart(request.created, now);
+    fact("asks", format!("{}{session}, {since}", page::safe(&request.agent, 80)))?;
+    fact("state", standing(request, paint))?;
+    for vote in request.votes.iter().flatten() {
+        let reason = quoted(&vote.reason);
+        let person = page::safe(&vote.person, 80);
+        fact("vote", format!("{person}: {}{reason}", page::safe(&vote.choice, 12)))?;
+    }
+    fact("id", page::safe(request.id.as_deref().unwrap_or("-"), 60))?;
+    fact("words", paint.strong(page::safe(&request.phrase, 60)).to_string())
+}
+
+/// How it stands, in words.
+pub fn standing(request: &Request, paint: Paint) -> String {
+    let now = now();
+    let Some(decision) = &request.decision else {
+        let needed = request.quorum.approve;
+        let votes = match needed {
+            0 | 1 => String::new(),
+            _ => format!(", {} of {needed} have said yes", request.approvals),
+        };
+        return format!("waits; denied {} without an answer{votes}", apart(request.deadline, now));
+    };
+    let by = page::safe(&decision.by.words(), 200);
+    let word = paint.strong(decision.result.word());
+    format!("{word} by {by}, {}{}", apart(decision.at, now), quoted(&decision.reason))
+}
+
+fn quoted(reason: &str) -> String {
+    if reason.is_empty() { String::new() } else { format!(": {}", page::safe(reason, 2000)) }
+}

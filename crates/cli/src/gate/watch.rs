@@ -1,0 +1,116 @@
+//! `countersign watch`: what happens, as it happens.
+
+use std::io::{self, Write as _};
+use std::process::ExitCode;
+use std::thread;
+use std::time::Duration;
+
+use countersign_client::{Error, Event, Filter, People, Request, State};
+
+use super::credential::Session;
+use super::now::now;
+use super::{args, house, page, show};
+use crate::failure::Failure;
+use crate::terminal::Paint;
+
+/// Between two tries to reach the daemon again.
+const PAUSE: Duration = Duration::from_secs(2);
+
+/// Runs the command, until it is interrupted.
+pub fn run(args: &args::Watch) -> Result<ExitCode, Failure> {
+    let session = Session::open(&args.person)?;
+    let mut first = true;
+    loop {
+        match follow(&session, args.person.json, first) {
+            // A daemon that restarts is waited for; whoever may not look is told so.
+            Ok(()) | Err(Ended::Lost(Error::Unreachable { .. } | Error::Unavailable { .. })) => {}
+            Err(Ended::Lost(error)) => return Err(error.into()),
+            Err(Ended::Here(failure)) => return Err(failure),
+        }
+        if first {
+            first = false;
+        }
+        let _ = writeln!(io::stderr(), "the connection ended; trying again");
+        thread::sleep(PAUSE);
+    }
+}
+
+enum Ended {
+    Lost(Error),
+    Here(Failure),
+}
+
+impl From<Error> for Ended {
+    fn from(error: Error) -> Ended {
+        Ended::Lost(error)
+    }
+}
+
+impl From<Failure> for Ended {
+    fn from(failure: Failure) -> Ended {
+        Ended::Here(failure)
+    }
+}
+
+fn follow(people: &People, json: bool, first: bool) -> Result<(), Ended> {
+    // The stream first, then the list: nothing falls in between.
+    let mut events = people.events()?;
+    if !json {
+        waiting(people, first)?;
+    }
+    while let Some(event) = events.next_event()? {
+        if json {
+            let data: serde_json::Value = serde_json::from_str(&event.data).unwrap_or_default();
+            let line = serde_json::json!({ "event": event.name, "data": data });
+            house::line(&line.to_string())?;
+        } else if event.name == "again" {
+            waiting(people, false)?;
+        } else {
+            tell(&event)?;
+        }
+    }
+    Ok(())
+}
+
+fn waiting(people: &People, first: bool) -> Result<(), Ended> {
+    let filter = Filter { state: Some(State::Pending), limit: Some(500), ..Filter::default() };
+    let list = people.list(&filter)?.requests;
+    house::say(|out, paint| {
+        if list.is_empty() && first {
+            writeln!(out, "Nothing waits. Watching; Ctrl-C ends it.")?;
+        }
+        Ok(page::requests(out, &list, now(), paint)?)
+    })?;
+    Ok(())
+}
+
+fn tell(event: &Event) -> Result<(), Failure> {
+    let request: Option<Request> = serde_json::from_str(&event.data).ok();
+    let name = page::safe(&event.name, 20);
+    house::say(|out, paint| {
+        match request {
+            Some(request) if event.name == "asked" => {
+                page::requests(out, std::slice::from_ref(&request), now(), paint)?;
+            }
+            Some(request) => {
+                let words = page::safe(&request.phrase, 60);
+                let how = match event.name.as_str() {
+                    "climbed" => format!("nobody answered; {} are asked too", rung(&request)),
+                    _ => show::standing(&request, Paint::Plain),
+                };
+                writeln!(out, "{words}  {how}")?;
+            }
+            None => writeln!(out, "{name}")?,
+        }
+        Ok(())
+    })?;
+    Ok(())
+}
+
+fn rung(request: &Request) -> &'static str {
+    match request.rung.as_str() {
+        "administrators" => "administrators",
+        "emergency" => "emergency contacts",
+        _ => "more people",
+    }
+}

@@ -1,0 +1,97 @@
+//! `countersign serve`: the daemon, started, told about, and stopped in order.
+
+mod log;
+mod notice;
+
+use std::process::ExitCode;
+
+use countersign_daemon::Daemon;
+use countersign_daemon::config::Config;
+use tokio::runtime;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use crate::failure::Failure;
+use crate::gate::{self, args};
+
+/// Runs the daemon until it is told to stop.
+pub fn run(args: &args::Serve) -> Result<ExitCode, Failure> {
+    let paths = gate::paths(args.config.as_deref(), args.state.as_deref())?;
+    let mut config = Config::load(&paths).map_err(|error| Failure::Input(error.to_string()))?;
+    let address = |name: &str, given: &str| {
+        given.parse().map_err(|_| Failure::at(name, "give an address such as 127.0.0.1:6000"))
+    };
+    if let Some(given) = &args.agents {
+        config.agents = address("--agents", given)?;
+    }
+    if let Some(given) = &args.people {
+        config.people = address("--people", given)?;
+    }
+    log::start(&config.log, args.log.as_deref())?;
+    keep_memory_private();
+    if args.accept_clock {
+        tracing::warn!("--accept-clock has no effect yet: the store's times hold");
+    }
+    let runtime = runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let facts = notice::Facts::of(&config);
+        // Before the doors open: a signal that comes early must not be lost.
+        let mut stop = Stop::listen()?;
+        let mut daemon =
+            Daemon::open(config, paths).await.map_err(|error| Failure::Input(error.to_string()))?;
+        notice::tell(&daemon.notice(), &facts, args.json)?;
+        let (gate, paths) = (daemon.gate(), daemon.paths().clone());
+        let mut again = signal(SignalKind::hangup())?;
+        let reloads = tokio::spawn(async move {
+            while again.recv().await.is_some() {
+                Daemon::reload(&gate, &paths).await;
+            }
+        });
+        let stopped = daemon
+            .serve(async move {
+                stop.first().await;
+                tracing::info!("stopping; a second signal stops at once");
+                tokio::spawn(async move {
+                    stop.first().await;
+                    std::process::exit(1);
+                });
+            })
+            .await;
+        reloads.abort();
+        stopped.map_err(|error| Failure::Input(format!("stopped, but {error}")))
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// SIGTERM and Ctrl-C.
+struct Stop {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Stop {
+    fn listen() -> Result<Stop, Failure> {
+        Ok(Stop {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+        })
+    }
+
+    async fn first(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
+}
+
+/// Keys and passphrases must not end in a core file, nor be read by a debugger of the same user.
+fn keep_memory_private() {
+    use rustix::process::{DumpableBehavior, Resource, Rlimit, set_dumpable_behavior, setrlimit};
+    let none = Rlimit { current: Some(0), maximum: Some(0) };
+    if setrlimit(Resource::Core, none).is_err() {
+        tracing::warn!("core dumps could not be turned off");
+    }
+    if set_dumpable_behavior(DumpableBehavior::NotDumpable).is_err() {
+        tracing::warn!("the memory could not be closed to debuggers");
+    }
+}

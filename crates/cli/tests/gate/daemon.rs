@@ -1,0 +1,289 @@
+//! The real daemon: `serve`, asked and answered by the real commands.
+
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use countersign_client::{Door, People};
+
+use super::stand_in::{countersign, stderr, stdout};
+
+/// A daemon in a folder of its own.
+struct Daemon {
+    child: Child,
+    line: serde_json::Value,
+}
+
+impl Daemon {
+    fn start(state: &Path) -> Daemon {
+        let mut child = serve(state).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let line = serde_json::from_str(&line).unwrap_or_else(|e| panic!("{e}: {line:?}"));
+        Daemon { child, line }
+    }
+
+    fn address(&self, door: &str) -> String {
+        self.line[door].as_str().unwrap().to_owned()
+    }
+
+    /// A command at this daemon; the agent comes through the socket.
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = countersign();
+        command
+            .args(args)
+            .env("COUNTERSIGN_PEOPLE", self.address("people"))
+            .env("COUNTERSIGN_AGENTS", format!("unix:{}", self.address("socket")));
+        command
+    }
+
+    fn run(&self, args: &[&str]) -> Output {
+        self.command(args).output().unwrap()
+    }
+
+    /// The owner's token, by the passphrase of the first start.
+    fn token(&self) -> String {
+        let door = Door::parse(&self.address("people")).unwrap();
+        let passphrase = self.line["passphrase"].as_str().unwrap();
+        People::login(&door, "owner", passphrase).unwrap().token
+    }
+
+    /// Starts to ask about a command.
+    fn ask(&self, command: &str) -> Child {
+        let mut asker = self.command(&["ask", "--command", command, "--timeout", "60"]);
+        asker.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    }
+
+    /// The two words of the only request that waits.
+    fn words(&self, token: &str) -> String {
+        let end = Instant::now() + Duration::from_secs(20);
+        while Instant::now() < end {
+            let output =
+                self.command(&["pending", "--json"]).env("COUNTERSIGN_TOKEN", token).output();
+            let output = output.unwrap();
+            let page: serde_json::Value = serde_json::from_slice(&output.stdout)
+                .unwrap_or_else(|e| panic!("{e}: {}", stderr(&output)));
+            if let Some(words) = page["requests"][0]["phrase"].as_str() {
+                return words.to_owned();
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        panic!("nothing waits");
+    }
+
+    fn signal(&self, name: &str) {
+        let id = self.child.id().to_string();
+        assert!(Command::new("kill").args([name, &id]).status().unwrap().success());
+    }
+
+    /// Waits for its end, and says how it ended.
+    fn ended(&mut self) -> Option<i32> {
+        let end = Instant::now() + Duration::from_secs(20);
+        while Instant::now() < end {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status.code();
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        panic!("it does not stop");
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn serve(state: &Path) -> Command {
+    let mut command = countersign();
+    command.args(["serve", "--json", "--agents", "127.0.0.1:0", "--people", "127.0.0.1:0"]);
+    command.arg("--state").arg(state).stdin(Stdio::null());
+    command
+}
+
+#[test]
+fn it_starts_tells_its_places_and_stops_in_order() {
+    let folder = tempfile::tempdir().unwrap();
+    let state = folder.path().join("state");
+    let mut daemon = Daemon::start(&state);
+    let passphrase = daemon.line["passphrase"].as_str().unwrap();
+    assert!(passphrase.len() > 20, "{passphrase}");
+    assert_eq!(daemon.line["mode"], "enforce");
+    assert_eq!(daemon.line["protection"], "R0");
+    let text = stdout(&daemon.run(&[]));
+    assert!(text.contains("The daemon runs; nothing waits."), "{text}");
+    // What it holds in memory is nobody's business.
+    let proc = format!("/proc/{}/limits", daemon.child.id());
+    let limits = std::fs::read_to_string(proc).unwrap();
+    let core = limits.lines().find(|line| line.starts_with("Max core file size")).unwrap();
+    assert!(core.split_whitespace().nth(4) == Some("0"), "{core}");
+    daemon.signal("-HUP");
+    std::thread::sleep(Duration::from_millis(200));
+    daemon.signal("-TERM");
+    assert_eq!(daemon.ended(), Some(0));
+    // The second start has nothing to tell any more.
+    let again = Daemon::start(&state);
+    assert!(again.line["passphrase"].is_null());
+}
+
+#[test]
+fn a_harmless_call_passes_and_silence_is_a_no() {
+    let folder = tempfile::tempdir().unwrap();
+    let daemon = Daemon::start(&folder.path().join("state"));
+    let output = daemon.run(&["ask", "--command", "git status"]);
+    assert_eq!(stdout(&output), "approved by the rules\n", "{}", stderr(&output));
+    assert_eq!(output.status.code(), Some(0));
+    let output = daemon.run(&["ask", "--command", "rm -rf /srv", "--timeout", "1"]);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(stdout(&output).starts_with("expired: "), "{}", stdout(&output));
+    let text = stdout(&daemon.run(&[]));
+    assert!(text.contains("nothing waits"), "{text}");
+}
+
+#[test]
+fn the_agent_cannot_answer_itself() {
+    let folder = tempfile::tempdir().unwrap();
+    let daemon = Daemon::start(&folder.path().join("state"));
+    for token in ["csa_guess", "csp_guess", "x"] {
+        let output = daemon.command(&["pending"]).env("COUNTERSIGN_TOKEN", token).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{}", stdout(&output));
+    }
+}
+
+#[test]
+fn a_daemon_that_is_killed_is_survived_by_whoever_waits() {
+    let folder = tempfile::tempdir().unwrap();
+    let state = folder.path().join("state");
+    let mut daemon = Daemon::start(&state);
+    let socket = format!("unix:{}", daemon.address("socket"));
+    let asker = countersign()
+        .args(["ask", "--command", "rm -rf /srv", "--timeout", "6"])
+        .env("COUNTERSIGN_AGENTS", socket)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_millis(1500));
+    daemon.signal("-KILL");
+    daemon.ended();
+    let _again = Daemon::start(&state);
+    let output = asker.wait_with_output().unwrap();
+    assert!(stdout(&output).starts_with("expired: "), "{}{}", stdout(&output), stderr(&output));
+    assert_eq!(output.status.code(), Some(1));
+}
+
+#[test]
+fn what_cannot_start_says_why() {
+    let folder = tempfile::tempdir().unwrap();
+    let state = folder.path().join("state");
+    let _daemon = Daemon::start(&state);
+    let second = serve(&state).output().unwrap();
+    assert_eq!(second.status.code(), Some(2));
+    assert!(stderr(&second).contains("another daemon"), "{}", stderr(&second));
+    let bad = countersign().args(["serve", "--agents", "nowhere"]).output().unwrap();
+    assert_eq!(bad.status.code(), Some(2));
+    assert!(stderr(&bad).contains("--agents"), "{}", stderr(&bad));
+}
+
+#[test]
+fn the_store_s_own_file_can_be_verified() {
+    let folder = tempfile::tempdir().unwrap();
+    let state = folder.path().join("state");
+    let mut daemon = Daemon::start(&state);
+    daemon.run(&["ask", "--command", "git status"]);
+    let store = daemon.address("store");
+    daemon.signal("-TERM");
+    assert_eq!(daemon.ended(), Some(0));
+    let output = countersign().args(["ledger", "verify", "--store", &store]).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}{}", stdout(&output), stderr(&output));
+    assert!(stdout(&output).contains("entries, each whole"), "{}", stdout(&output));
+}
+
+#[test]
+fn a_person_answers_and_the_agent_hears_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let daemon = Daemon::start(&folder.path().join("state"));
+    let token = daemon.token();
+    let person =
+        |args: &[&str]| daemon.command(args).env("COUNTERSIGN_TOKEN", &token).output().unwrap();
+    let asker = daemon.ask("rm -rf /srv/build");
+    let words = daemon.words(&token);
+    let shown = stdout(&person(&["show", &words]));
+    assert!(shown.contains("rm -rf /srv/build") && shown.contains("waits; denied in"), "{shown}");
+    let output = person(&["approve", &words, "--yes"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let heard = asker.wait_with_output().unwrap();
+    assert_eq!(stdout(&heard), "approved by owner\n", "{}", stderr(&heard));
+    assert_eq!(heard.status.code(), Some(0));
+    let asker = daemon.ask("rm -rf /srv/other");
+    let words = daemon.words(&token);
+    let output = person(&["deny", &words, "--reason", "not today"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let heard = asker.wait_with_output().unwrap();
+    assert_eq!(stdout(&heard), "denied by owner: not today\n", "{}", stderr(&heard));
+    assert_eq!(heard.status.code(), Some(1));
+    let history = stdout(&person(&["history"]));
+    assert_eq!(history.lines().count(), 2, "{history}");
+    let late = person(&["approve", &words, "--yes"]);
+    assert_eq!(late.status.code(), Some(2), "{}", stdout(&late));
+}
+
+#[test]
+fn house_is_kept_with_a_person_s_token() {
+    let folder = tempfile::tempdir().unwrap();
+    let daemon = Daemon::start(&folder.path().join("state"));
+    let token = daemon.token();
+    let person = |args: &[&str]| {
+        let output = daemon.command(args).env("COUNTERSIGN_TOKEN", &token).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{args:?}: {}", stderr(&output));
+        stdout(&output)
+    };
+    assert!(person(&["people", "add", "ana"]).lines().next().unwrap().len() > 20);
+    assert!(person(&["people", "list"]).contains("ana"));
+    person(&["people", "revoke", "ana"]);
+    assert!(person(&["agents", "add", "bot", "--days", "9"]).starts_with("csa_"));
+    assert!(person(&["agents", "list"]).contains("bot"));
+    person(&["agents", "revoke", "bot"]);
+    let given = person(&["grants", "give", "write_file", "--minutes", "5"]);
+    let id = given.trim().trim_start_matches("Given: ").to_owned();
+    assert!(person(&["grants", "list"]).contains("write_file below HIGH"));
+    person(&["grants", "revoke", &id]);
+    assert!(person(&["crises", "list"]).contains("No session"));
+}
+
+#[test]
+fn the_passphrase_is_typed_unseen_and_a_bare_enter_is_no() {
+    let folder = tempfile::tempdir().unwrap();
+    let daemon = Daemon::start(&folder.path().join("state"));
+    let asker = daemon.ask("rm -rf /srv/build");
+    let token = daemon.token();
+    let words = daemon.words(&token);
+    let passphrase = daemon.line["passphrase"].as_str().unwrap();
+    let typed = |answer: &str| {
+        let binary = env!("CARGO_BIN_EXE_countersign");
+        // A terminal of its own; what is typed waits until it is asked for.
+        let script = format!(
+            "(sleep 2; echo '{passphrase}'; sleep 4; echo '{answer}'; sleep 3) | \
+             script -qec '{binary} approve {words}' /dev/null"
+        );
+        let output = Command::new("sh")
+            .args(["-c", &script])
+            .env("COUNTERSIGN_PEOPLE", daemon.address("people"))
+            .env("NO_COLOR", "1")
+            .env_remove("COUNTERSIGN_TOKEN")
+            .output()
+            .unwrap();
+        stdout(&output)
+    };
+    let screen = typed("");
+    assert!(screen.contains("Passphrase of owner") && screen.contains("[y/N]"), "{screen}");
+    assert!(screen.contains("Nothing was approved."), "{screen}");
+    let after = screen.split("Passphrase of owner").nth(1).unwrap();
+    assert!(!after.contains(passphrase), "the passphrase was echoed: {screen}");
+    let screen = typed("y");
+    assert!(screen.contains("approved by owner"), "{screen}");
+    assert_eq!(asker.wait_with_output().unwrap().status.code(), Some(0));
+}

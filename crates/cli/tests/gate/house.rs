@@ -1,0 +1,72 @@
+//! `countersign` alone, `config` and `doctor`.
+
+use super::stand_in::{StandIn, countersign, stderr, stdout};
+
+fn health() -> StandIn {
+    let health = r#"{"status":"ok","service":"countersign","pending":2}"#.to_owned();
+    StandIn::new(&[
+        ("GET /health", 200, health),
+        ("GET /ready", 200, r#"{"ready":true}"#.to_owned()),
+    ])
+}
+
+#[test]
+fn alone_it_says_what_is_going_on() {
+    let daemon = health();
+    let text = stdout(&daemon.run(&[]));
+    assert!(text.contains("The daemon runs; 2 requests wait for a person."), "{text}");
+    assert!(text.contains("countersign pending"), "{text}");
+    let output = countersign()
+        .env("COUNTERSIGN_AGENTS", "127.0.0.1:1")
+        .env("COUNTERSIGN_PEOPLE", "127.0.0.1:1")
+        .output()
+        .unwrap();
+    let text = stdout(&output);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(text.contains("No daemon answers") && text.contains("countersign serve"), "{text}");
+}
+
+#[test]
+fn the_configuration_is_checked_with_its_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("countersign.toml");
+    let name = file.to_str().unwrap();
+    std::fs::write(&file, "mode = \"enforce\"\n").unwrap();
+    let output = countersign().args(["config", "check", name]).output().unwrap();
+    assert!(stdout(&output).contains("is fine"), "{}", stderr(&output));
+    std::fs::write(&file, "[quorum]\nhihg = 2\n").unwrap();
+    let output = countersign().args(["config", "check", name]).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stdout(&output).contains("hihg"), "{}", stdout(&output));
+    let output = countersign().args(["config", "check", name, "--json"]).output().unwrap();
+    let said: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(said["ok"], false);
+    let output = countersign().args(["config", "check", "/nonexistent/x.toml"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let example = countersign().args(["config", "example"]).output().unwrap();
+    std::fs::write(&file, example.stdout).unwrap();
+    let output = countersign().args(["config", "check", name]).output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+}
+
+#[test]
+fn the_doctor_is_honest() {
+    let folder = tempfile::tempdir().unwrap();
+    let state = folder.path().to_str().unwrap();
+    let daemon = health();
+    let args =
+        ["doctor", "--state", state, "--agents", &daemon.address, "--people", &daemon.address];
+    let output = countersign().args(args).output().unwrap();
+    let text = stdout(&output);
+    // Whoever runs the tests runs the stand-in too.
+    assert!(text.starts_with("R0, same user: "), "{text}\n{}", stderr(&output));
+    assert!(text.contains("The daemon answers; 2 wait."), "{text}");
+    assert!(text.contains("Checkpoints stay on this machine"), "{text}");
+    let output = countersign().args(args).arg("--json").output().unwrap();
+    let said: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(said["level"], "R0");
+    let args = ["doctor", "--state", state, "--agents", "127.0.0.1:1", "--people", "127.0.0.1:1"];
+    let output = countersign().args(args).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stdout(&output).contains("No daemon"), "{}", stdout(&output));
+}

@@ -1,0 +1,14 @@
+//! The commands that speak with the daemon, driven as people and scripts drive them.
+
+#[cfg(test)]
+mod asking;
+#[cfg(test)]
+mod daemon;
+#[cfg(test)]
+mod house;
+#[cfg(test)]
+mod paper;
+#[cfg(test)]
+mod people;
+#[cfg(test)]
+mod stand_in;

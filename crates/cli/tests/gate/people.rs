@@ -1,0 +1,156 @@
+//! The person's commands: what is shown is safe, and nothing is approved by accident.
+
+use std::os::unix::fs::PermissionsExt as _;
+
+use super::stand_in::{ID, StandIn, alone, countersign, document, list, problem, stderr, stdout};
+
+fn daemon(tier: &str) -> (StandIn, String) {
+    let pending = document("pending", tier);
+    let words = pending["phrase"].as_str().unwrap().to_owned();
+    let one = format!("GET /v1/requests/{ID}");
+    let decision = format!("POST /v1/requests/{ID}/decision");
+    let daemon = StandIn::new(&[
+        ("GET /v1/requests", 200, list(std::slice::from_ref(&pending))),
+        (&one, 200, pending.to_string()),
+        (&decision, 200, document("approved", tier).to_string()),
+    ]);
+    (daemon, words)
+}
+
+#[test]
+fn what_waits_is_listed_without_the_agent_s_tricks() {
+    let (daemon, words) = daemon("HIGH");
+    let output = daemon.run(&["pending"]);
+    let text = stdout(&output);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(text.contains(&words) && text.contains("Deletes everything in /srv."), "{text}");
+    assert!(!text.contains('\u{1b}'), "{text:?}");
+    let shown = stdout(&daemon.run(&["show", &words]));
+    assert!(shown.contains(ID) && !shown.contains(['\u{1b}', '\u{202e}']), "{shown:?}");
+    let json: serde_json::Value =
+        serde_json::from_slice(&daemon.run(&["pending", "--json"]).stdout).unwrap();
+    assert_eq!(json["requests"][0]["id"], ID);
+}
+
+#[test]
+fn a_yes_needs_a_terminal_or_a_flag_and_carries_the_digest_that_was_seen() {
+    let (daemon, words) = daemon("HIGH");
+    let output = daemon.run(&["approve", &words]);
+    assert_eq!(output.status.code(), Some(2), "{}", stdout(&output));
+    assert!(daemon.heard(&format!("POST /v1/requests/{ID}/decision")).is_none());
+    let output = daemon.run(&["approve", &words, "--yes", "--for", "30"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let sent = daemon.heard(&format!("POST /v1/requests/{ID}/decision")).unwrap();
+    let body: serde_json::Value =
+        serde_json::from_str(sent.split_once("decision ").unwrap().1).unwrap();
+    assert_eq!(body["digest"], document("pending", "HIGH")["digest"]);
+    assert_eq!(body["choice"], "approve");
+    let grant = serde_json::json!({ "shape": "exact", "scope": "until", "minutes": 30 });
+    assert_eq!(body["grant"], grant);
+}
+
+#[test]
+fn critical_needs_a_reason_even_with_yes() {
+    for tier in ["CRITICAL", "SOMETHING NEW"] {
+        let (daemon, _) = daemon(tier);
+        let output = daemon.run(&["approve", ID, "--yes"]);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(stderr(&output).contains("--reason"), "{}", stderr(&output));
+        assert!(daemon.heard(&format!("POST /v1/requests/{ID}/decision")).is_none());
+        let output = daemon.run(&["approve", ID, "--yes", "--reason", "agreed"]);
+        assert_eq!(output.status.code(), Some(0));
+    }
+}
+
+#[test]
+fn all_is_never_approved_without_a_person_at_a_terminal() {
+    let (daemon, _) = daemon("MEDIUM");
+    let output = daemon.run(&["approve", "--all", "--reason", "x"]);
+    assert_eq!(output.status.code(), Some(2), "{}", stdout(&output));
+    assert!(daemon.heard("POST").is_none());
+    let output = daemon.run(&["approve", "--all", "--yes"]);
+    assert_eq!(output.status.code(), Some(2), "{}", stdout(&output));
+    assert!(daemon.heard("POST").is_none());
+}
+
+#[test]
+fn what_is_meant_must_be_one_request() {
+    let mut other = document("pending", "HIGH");
+    other["id"] = "01hf3zq9x8y7w6v5t4s3r2q1p1".into();
+    let daemon =
+        StandIn::new(&[("GET /v1/requests", 200, list(&[document("pending", "HIGH"), other]))]);
+    for (text, why) in [
+        ("01hf3z", "several fit"),
+        ("01h", "at least 4 letters"),
+        ("0000000", "no request has"),
+        ("no-words", "no request has"),
+    ] {
+        let output = daemon.run(&["deny", text]);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(stderr(&output).contains(why), "{text}: {}", stderr(&output));
+    }
+    assert!(daemon.heard("POST").is_none());
+}
+
+#[test]
+fn without_a_credential_nothing_is_asked_of_the_daemon() {
+    let daemon = StandIn::new(&[]);
+    let output =
+        alone(countersign().args(["pending"]).env("COUNTERSIGN_PEOPLE", &daemon.address)).output();
+    let output = output.unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("this needs a person"), "{}", stderr(&output));
+    assert!(daemon.heard.lock().unwrap().is_empty());
+}
+
+#[test]
+fn a_token_file_that_others_can_read_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("token");
+    std::fs::write(&file, "csp_test\n").unwrap();
+    let (daemon, _) = daemon("HIGH");
+    let name = file.to_str().unwrap();
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).unwrap();
+    let output = daemon.run(&["pending", "--token-file", name]);
+    assert!(stderr(&output).contains("others can read"), "{}", stderr(&output));
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
+    assert_eq!(daemon.run(&["pending", "--token-file", name]).status.code(), Some(0));
+}
+
+#[test]
+fn a_refusal_is_said_in_one_line() {
+    let one = format!("GET /v1/requests/{ID}");
+    let decision = format!("POST /v1/requests/{ID}/decision");
+    let daemon = StandIn::new(&[
+        (&one, 200, document("pending", "HIGH").to_string()),
+        (&decision, 409, problem(409, "conflict", "the request has ended: expired")),
+    ]);
+    let output = daemon.run(&["approve", ID, "--yes"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(stderr(&output), "countersign: the request has ended: expired\n");
+}
+
+#[test]
+fn secrets_are_shown_once_and_lists_are_lines() {
+    let daemon = StandIn::new(&[
+        ("POST /v1/people", 201, r#"{"name":"ana","passphrase":"seven plain words"}"#.to_owned()),
+        ("POST /v1/agents", 201, r#"{"name":"bot","token":"csa_abc"}"#.to_owned()),
+        ("GET /v1/grants", 200, r#"{"grants":[]}"#.to_owned()),
+        ("GET /v1/crises", 200, r#"{"crises":[]}"#.to_owned()),
+        (
+            "GET /v1/people",
+            200,
+            r#"{"people":[{"name":"owner","role":"administrator"}]}"#.to_owned(),
+        ),
+        ("GET /v1/stats", 200, r#"{"last_24_h":{"asked":3}}"#.to_owned()),
+    ]);
+    let added = stdout(&daemon.run(&["people", "add", "ana"]));
+    assert!(added.starts_with("seven plain words\n"), "{added}");
+    let added = stdout(&daemon.run(&["agents", "add", "bot", "--days", "9"]));
+    assert!(added.starts_with("csa_abc\n"), "{added}");
+    assert!(daemon.heard("POST /v1/agents").unwrap().contains("\"days\":9"));
+    assert!(stdout(&daemon.run(&["grants", "list"])).contains("no grants"));
+    assert!(stdout(&daemon.run(&["crises", "list"])).contains("No session"));
+    assert_eq!(stdout(&daemon.run(&["people", "list"])), "owner  administrator\n");
+    assert_eq!(stdout(&daemon.run(&["stats"])), "last_24_h.asked  3\n");
+}

@@ -1,0 +1,266 @@
+//! A stand-in daemon with canned answers: whatever it says, only "approved" approves.
+
+#[cfg(test)]
+mod fails_closed {
+    use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+    use std::net::TcpListener;
+    use std::sync::{Arc, Mutex};
+    use std::thread;
+    use std::time::{Duration, Instant};
+
+    use countersign_client::{Agent, Door, Error, Outcome, People, Question, State};
+
+    const ID: &str = "01hf3zq9x8y7w6v5t4s3r2q1p0";
+
+    /// What the stand-in heard: request line, headers and body.
+    type Heard = Arc<Mutex<Vec<String>>>;
+
+    /// Serves these answers, one a connection; an empty one hangs up.
+    fn serve(listener: TcpListener, answers: Vec<String>) -> Heard {
+        let heard = Heard::default();
+        let log = Arc::clone(&heard);
+        thread::spawn(move || {
+            for answer in answers {
+                let Ok((stream, _)) = listener.accept() else { return };
+                let mut input = BufReader::new(stream);
+                let (mut text, mut length) = (String::new(), 0);
+                loop {
+                    let mut line = String::new();
+                    if input.read_line(&mut line).unwrap_or(0) == 0 || line == "\r\n" {
+                        break;
+                    }
+                    if let Some(value) = line.to_lowercase().strip_prefix("content-length: ") {
+                        length = value.trim().parse().unwrap();
+                    }
+                    text.push_str(&line);
+                }
+                let mut body = vec![0; length];
+                input.read_exact(&mut body).unwrap();
+                text.push_str(std::str::from_utf8(&body).unwrap());
+                log.lock().unwrap().push(text);
+                let _ = input.get_mut().write_all(answer.as_bytes());
+            }
+        });
+        heard
+    }
+
+    fn stand_in(answers: Vec<String>) -> (Agent, Heard) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let door = Door::Tcp(listener.local_addr().unwrap().to_string());
+        (Agent::new(door, Some("csa_x".to_owned())), serve(listener, answers))
+    }
+
+    fn answer(status: &str, kind: &str, body: &str) -> String {
+        format!(
+            "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        )
+    }
+
+    fn json(body: &str) -> String {
+        answer("200 OK", "application/json", body)
+    }
+
+    fn document(id: Option<&str>, state: &str, result: Option<&str>, digest: &str) -> String {
+        let time = "2026-11-14T23:59:59.999Z";
+        let decision = result.map(|result| {
+            serde_json::json!({
+                "result": result, "by": { "kind": "people", "people": ["ana"] },
+                "channel": "web", "reason": "fine", "at": time,
+            })
+        });
+        serde_json::json!({
+            "id": id, "state": state, "decision": decision, "tool": "pay", "brief": "Pays.",
+            "tier": "HIGH", "points": 3.2, "risk": 0.8, "confidence": 0.9,
+            "phrase": "olive-tractor", "digest": digest, "raw_digest": "b", "both_bind": false,
+            "agent": "bot", "session": "", "group": null, "crisis": false, "created": time,
+            "deadline": time, "rung": "first", "quorum": { "approve": 1, "deny": 1 },
+            "approvals": 0, "permit": null, "permit_until": null, "edited_arguments": null,
+            "observed": false,
+        })
+        .to_string()
+    }
+
+    fn pending() -> String {
+        json(&document(Some(ID), "pending", None, "a"))
+    }
+
+    fn ended(state: &str) -> String {
+        json(&document(Some(ID), state, Some(state), "a"))
+    }
+
+    fn question() -> Question {
+        let mut question = Question::tool("pay", "{\"amount\": 5}").unwrap();
+        question.timeout_seconds = Some(20);
+        question
+    }
+
+    #[test]
+    fn an_approval_arrives_whole() {
+        let (agent, heard) = stand_in(vec![pending(), pending(), ended("approved")]);
+        let Outcome::Approved(approval) = agent.ask(&question()).unwrap() else { panic!() };
+        assert_eq!(approval.request().decided_by(), "ana");
+        let heard = heard.lock().unwrap();
+        assert!(heard[0].starts_with("POST /v1/requests?wait=0 HTTP/1.1\r\n"), "{}", heard[0]);
+        assert!(heard[0].contains("Authorization: Bearer csa_x\r\n"));
+        assert!(heard[0].ends_with("\"arguments\":{\"amount\": 5},\"timeout_seconds\":20}"));
+        assert!(heard[1].starts_with(&format!("GET /v1/requests/{ID}/wait?seconds=")));
+    }
+
+    #[test]
+    fn every_other_end_is_a_no() {
+        for (word, state) in [
+            ("denied", State::Denied),
+            ("expired", State::Expired),
+            ("cancelled", State::Cancelled),
+        ] {
+            let (agent, _) = stand_in(vec![pending(), ended(word)]);
+            let outcome = agent.ask(&question()).unwrap();
+            assert!(!outcome.is_approved());
+            assert_eq!(outcome.request().state, state);
+        }
+    }
+
+    #[test]
+    fn what_passes_at_once_was_approved_by_the_rules() {
+        let (agent, _) = stand_in(vec![json(&document(None, "approved", Some("approved"), "a"))]);
+        assert!(agent.ask(&question()).unwrap().is_approved());
+    }
+
+    #[test]
+    fn what_is_not_understood_is_an_error() {
+        let good = document(Some(ID), "approved", Some("approved"), "a");
+        let cut = json(&good);
+        let doubled = good.replacen("{\"", "{\"state\":\"approved\",\"", 1);
+        for (name, bad) in [
+            ("another word", json(&document(Some(ID), "allowed", None, "a"))),
+            ("no decision", json(&document(Some(ID), "approved", None, "a"))),
+            ("two minds", json(&document(Some(ID), "approved", Some("denied"), "a"))),
+            ("still open but decided", json(&document(Some(ID), "pending", Some("approved"), "a"))),
+            ("another request", json(&document(Some("0"), "approved", Some("approved"), "a"))),
+            ("another call", json(&document(Some(ID), "approved", Some("approved"), "z"))),
+            ("a doubled key", json(&doubled)),
+            ("the seed's word", json("{\"status\":\"approved\"}")),
+            ("true", json("true")),
+            ("nothing", json("")),
+            ("a redirect", answer("302 Found\r\nLocation: /", "text/html", "")),
+            ("an error with good news", answer("500 Oops", "application/json", &good)),
+            ("no length", format!("HTTP/1.1 200 OK\r\n\r\n{good}")),
+            ("not HTTP", "approved".repeat(10_000)),
+            ("two answers", format!("{}{cut}", answer("100 Continue", "", ""))),
+        ] {
+            let (agent, _) = stand_in(vec![pending(), bad]);
+            let found = agent.ask(&question());
+            assert!(matches!(found, Err(Error::Unexpected(_))), "{name}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn a_cut_answer_is_asked_for_again() {
+        let whole = ended("approved");
+        let cut = whole.split_at(whole.len() - 20).0.to_owned();
+        let (agent, _) = stand_in(vec![pending(), cut, String::new(), ended("denied")]);
+        assert!(!agent.ask(&question()).unwrap().is_approved());
+    }
+
+    #[test]
+    fn chunks_are_put_together_and_never_guessed() {
+        let body = document(Some(ID), "approved", Some("approved"), "a");
+        let (one, two) = body.split_at(50);
+        let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+        let good = format!("{head}32\r\n{one}\r\n{:x};x=y\r\n{two}\r\n0\r\n\r\n", two.len());
+        let (agent, _) = stand_in(vec![pending(), good]);
+        assert!(agent.ask(&question()).unwrap().is_approved());
+        let longer = format!("{head}31\r\n{one}\r\n{:x}\r\n{two}\r\n0\r\n\r\n", two.len());
+        let (agent, _) = stand_in(vec![pending(), longer]);
+        assert!(matches!(agent.ask(&question()), Err(Error::Unexpected(_))));
+    }
+
+    #[test]
+    fn a_daemon_that_restarts_is_waited_for_and_asked_only_once() {
+        let problem = r#"{"type":"urn:countersign:problem:unavailable","title":"t","status":503,
+            "detail":"the store cannot write","outcome":"unavailable","error":"e"}"#;
+        let busy = answer("503 X", "application/problem+json", problem);
+        // The first answer is lost: nobody knows whether the question arrived.
+        let answers = vec![String::new(), busy.clone(), pending(), String::new(), busy];
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let agent = Agent::new(Door::Tcp(address.to_string()), None);
+        let heard = serve(listener, answers);
+        let later = thread::spawn(move || {
+            // The stand-in goes away after its last answer; another one comes to the same place.
+            let end = Instant::now() + Duration::from_secs(10);
+            loop {
+                thread::sleep(Duration::from_millis(300));
+                match TcpListener::bind(address) {
+                    Ok(listener) => break serve(listener, vec![ended("approved")]),
+                    Err(error) => assert!(Instant::now() < end, "{error}"),
+                }
+            }
+        });
+        assert!(agent.ask(&question()).unwrap().is_approved());
+        later.join().unwrap();
+        let heard = heard.lock().unwrap();
+        let key = |text: &str| {
+            let line = text.lines().find(|line| line.starts_with("Idempotency-Key: "));
+            line.map(str::to_owned)
+        };
+        let keys: Vec<_> = heard.iter().filter_map(|text| key(text)).collect();
+        assert!(keys.len() >= 3 && keys.iter().all(|one| *one == keys[0]), "{keys:?}");
+    }
+
+    #[test]
+    fn no_daemon_is_said_soon() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let door = Door::Tcp(listener.local_addr().unwrap().to_string());
+        drop(listener);
+        let start = Instant::now();
+        let found = Agent::new(door, None).ask(&question());
+        assert!(matches!(found, Err(Error::Unreachable { sent: false, .. })), "{found:?}");
+        assert!(start.elapsed() < Duration::from_secs(5));
+    }
+
+    #[test]
+    fn problems_are_typed() {
+        let problem = |status: u16, name: &str, outcome: &str| {
+            let body = serde_json::json!({
+                "type": format!("urn:countersign:problem:{name}"), "title": "t",
+                "status": status, "detail": "d", "outcome": outcome, "error": "d",
+            });
+            answer(&format!("{status} X"), "application/problem+json", &body.to_string())
+        };
+        let ask = |answer| stand_in(vec![answer]).0.ask(&question()).unwrap_err();
+        assert!(matches!(ask(problem(403, "refused", "denied")), Error::Denied(_)));
+        assert!(matches!(ask(problem(429, "quarantined", "denied")), Error::Denied(_)));
+        assert!(matches!(ask(problem(401, "unauthorized", "none")), Error::Unauthorized(_)));
+        assert!(matches!(ask(problem(403, "forbidden", "none")), Error::Forbidden(_)));
+        assert!(matches!(ask(problem(404, "not-found", "none")), Error::NotFound(_)));
+        assert!(matches!(ask(problem(409, "conflict", "none")), Error::Conflict(_)));
+        let misnamed = problem(200, "ok", "none").replace("200 X", "403 X");
+        assert!(matches!(ask(misnamed), Error::Unexpected(_)));
+        let reason = problem(422, "reason-needed", "none");
+        assert_eq!(
+            ask(reason).problem().map(|one| one.name().to_owned()).unwrap(),
+            "reason-needed"
+        );
+    }
+
+    #[test]
+    fn events_are_read_one_by_one() {
+        let events = ": hello\r\n\r\nevent: asked\nid: 1\ndata: {\"a\":\ndata: 1}\n\n\
+                      event: ended\ndata: {}\n\n";
+        let stream = format!(
+            "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n\
+             {:x}\r\n{events}\r\n0\r\n\r\n",
+            events.len()
+        );
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let door = Door::Tcp(listener.local_addr().unwrap().to_string());
+        let _heard = serve(listener, vec![stream]);
+        let mut events = People::new(door, "csp_x".to_owned()).events().unwrap();
+        let first = events.next_event().unwrap().unwrap();
+        assert_eq!((first.name.as_str(), first.data.as_str()), ("asked", "{\"a\":\n1}"));
+        assert_eq!(events.next_event().unwrap().unwrap().name, "ended");
+        assert_eq!(events.next_event().unwrap(), None);
+    }
+}

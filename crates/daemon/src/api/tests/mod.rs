@@ -1,0 +1,213 @@
+//! The API through its routers, over a real store.
+
+mod authzen;
+mod batches;
+mod crises;
+mod events;
+mod openapi;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::Response;
+use countersign_core::canon::Digest;
+use countersign_core::grant::{Grant, Shape};
+use countersign_core::time::{Clock, Span};
+use countersign_store::{Agent, Backend, Login, Note, Options, Person, Role, SqliteStore, Store};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::sync::watch;
+use tower_service::Service as _;
+
+use super::{Api, Parts};
+use crate::auth::origin::Names;
+use crate::auth::{Book, Strikes};
+use crate::clock::DaemonClock;
+use crate::config::{Config, Paths};
+use crate::doors::Peer;
+use crate::gate::Gate;
+use crate::keys::Keys;
+
+/// The agent of most tests, and its token.
+const CODER: &str = "coder";
+const CODER_TOKEN: &str = "csa_coder";
+/// Another agent.
+const OTHER_TOKEN: &str = "csa_other";
+/// A person.
+const ANA_TOKEN: &str = "csp_ana";
+
+/// Both doors over a store in a folder of its own.
+struct Trial {
+    folder: TempDir,
+    api: Api,
+    agents: Router,
+    people: Router,
+    stop: watch::Sender<bool>,
+}
+
+impl Trial {
+    async fn new() -> Trial {
+        Trial::with("").await
+    }
+
+    async fn with(config: &str) -> Trial {
+        let folder = tempfile::tempdir().unwrap();
+        // A folder in the folder: the store wants one that it made, closed to others.
+        let place = folder.path().join("state");
+        let paths = Paths {
+            config: place.join("countersign.toml"),
+            state: place.clone(),
+            runtime: place.clone(),
+        };
+        let config = Config::read(config, &paths).unwrap();
+        let clock = Arc::new(DaemonClock::start());
+        let telling = Arc::clone(&clock) as Arc<dyn Clock>;
+        let store = SqliteStore::open(&place.join("s.db"), telling, Options::default()).unwrap();
+        let store = Arc::new(Backend::Sqlite(store));
+        let book = Arc::new(Book::default());
+        enter_everybody(&store, &clock).await;
+        book.read(&store).await.unwrap();
+        let gate = Gate::open(store, clock, config.rules).await.unwrap();
+        let (stop, stopping) = watch::channel(false);
+        let api = Api::new(Parts {
+            gate: Arc::new(gate),
+            book,
+            strikes: Strikes::default(),
+            checks: crate::auth::Checks::default(),
+            keys: Arc::new(Keys::open(&place.join("key"), "countersign").unwrap()),
+            agents_names: Names::new(6000, &[]),
+            people_names: Names::new(6001, &[]),
+        })
+        .until(stopping);
+        let (agents, people) = (super::agents(&api), super::people(&api));
+        Trial { folder, api, agents, people, stop }
+    }
+
+    /// Asks as the coder.
+    async fn agent(&self, method: &str, path: &str, body: Value) -> (StatusCode, Value) {
+        read(self.agents(method, path, Some(CODER_TOKEN), &[], body).await).await
+    }
+
+    /// Asks as Ana.
+    async fn person(&self, method: &str, path: &str, body: Value) -> (StatusCode, Value) {
+        read(send(&self.people, 6001, method, path, Some(ANA_TOKEN), &[], body).await).await
+    }
+
+    async fn agents(
+        &self,
+        method: &str,
+        path: &str,
+        token: Option<&str>,
+        headers: &[(&str, &str)],
+        body: Value,
+    ) -> Response {
+        send(&self.agents, 6000, method, path, token, headers, body).await
+    }
+
+    /// Ana approves what an agent was told about.
+    async fn approve(&self, document: &Value) -> (StatusCode, Value) {
+        let id = document["id"].as_str().unwrap();
+        let body = json!({
+            "choice": "approve", "digest": document["digest"], "reason": "I looked at it",
+        });
+        self.person("POST", &format!("/v1/requests/{id}/decision"), body).await
+    }
+
+    /// Ana gives a grant for every use of a tool.
+    async fn grant(&self, tool: &str) {
+        let now = self.api.gate.clock().now().at;
+        let grant = Grant {
+            id: crate::chance::id(now).unwrap(),
+            shape: Shape::Action { tool: tool.to_owned() },
+            agent: None,
+            session: None,
+            made_by: "ana".to_owned(),
+            made_at: now,
+            expires: Some(now.plus(Span::seconds(600))),
+            uses_left: None,
+            revoked: None,
+        };
+        self.api.gate.store().give(grant.clone(), note()).await.unwrap();
+        self.api.gate.grants().add(grant);
+    }
+}
+
+fn note() -> Note {
+    Note { policy: Digest::of(b"policy"), facts: None, edited: None }
+}
+
+async fn enter_everybody(store: &Backend, clock: &DaemonClock) {
+    let now = clock.now().at;
+    for (name, token) in [(CODER, CODER_TOKEN), ("other", OTHER_TOKEN)] {
+        let agent = Agent {
+            name: name.to_owned(),
+            token: Some(Digest::of(token.as_bytes())),
+            uid: None,
+            own_addresses: Vec::new(),
+            added: now,
+            expires: None,
+            revoked: None,
+        };
+        store.keep_agent(agent, note()).await.unwrap();
+    }
+    let ana = Person {
+        name: "ana".to_owned(),
+        role: Role::Approver,
+        passphrase: "none".to_owned(),
+        added: now,
+        revoked: None,
+    };
+    store.keep_person(ana, note()).await.unwrap();
+    let login = Login {
+        secret: Digest::of(ANA_TOKEN.as_bytes()),
+        person: "ana".to_owned(),
+        channel: "terminal".to_owned(),
+        made: now,
+        expires: now.plus(Span::seconds(3600)),
+        ended: None,
+    };
+    store.keep_login(login, note()).await.unwrap();
+}
+
+async fn send(
+    router: &Router,
+    port: u16,
+    method: &str,
+    path: &str,
+    token: Option<&str>,
+    headers: &[(&str, &str)],
+    body: Value,
+) -> Response {
+    let mut request = Request::builder()
+        .method(method)
+        .uri(path)
+        .header(header::HOST, format!("127.0.0.1:{port}"))
+        .extension(Peer::Network { local: true });
+    if let Some(token) = token {
+        request = request.header(header::AUTHORIZATION, format!("Bearer {token}"));
+    }
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let body = if body.is_null() {
+        Body::empty()
+    } else {
+        request = request.header(header::CONTENT_TYPE, "application/json");
+        // A text is sent as it stands: some tests are about how JSON is written.
+        Body::from(body.as_str().map_or_else(|| body.to_string(), ToOwned::to_owned))
+    };
+    router.clone().call(request.body(body).unwrap()).await.unwrap()
+}
+
+async fn read(response: Response) -> (StatusCode, Value) {
+    let status = response.status();
+    let bytes = axum::body::to_bytes(response.into_body(), 4 << 20).await.unwrap();
+    (status, serde_json::from_slice(&bytes).unwrap_or_default())
+}
+
+fn header_of(headers: &HeaderMap, name: &str) -> String {
+    headers.get(name).map(|value| value.to_str().unwrap().to_owned()).unwrap_or_default()
+}

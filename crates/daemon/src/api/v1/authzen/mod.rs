@@ -1,0 +1,64 @@
+//! The `AuthZEN` API: evaluations, and its Access Request and Approval Profile over our gate.
+//!
+//! An enforcement point asks whether a tool call may run. Where a person has to be asked, the
+//! denial offers an access request; that is a request of the gate like any other, and its approval
+//! is used up by one evaluation of the very same call.
+
+mod evaluate;
+mod offer;
+mod read;
+mod task;
+
+use axum::Router;
+use axum::extract::Request;
+use axum::http::{HeaderMap, HeaderName, header};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::{get, post};
+use serde_json::json;
+
+use crate::api::Api;
+
+pub use offer::Offers;
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// What agents may do.
+pub fn agents() -> Router<Api> {
+    Router::new()
+        .route("/access/v1/evaluation", post(evaluate::one))
+        .route("/access/v1/evaluations", post(evaluate::several))
+        .route("/access/v1/requests", post(task::create))
+        .route("/access/v1/requests/{id}", get(task::read))
+        .route("/access/v1/requests/{id}/cancel", post(task::cancel))
+        .route("/.well-known/authzen-configuration", get(configuration))
+        .route_layer(middleware::from_fn(echo))
+}
+
+/// Gives the caller's own name for its request back, on errors as well.
+async fn echo(request: Request, next: Next) -> Response {
+    let named = request.headers().get(REQUEST_ID).filter(|name| name.len() <= 256).cloned();
+    let mut response = next.run(request).await;
+    if let Some(named) = named {
+        response.headers_mut().insert(REQUEST_ID, named);
+    }
+    response
+}
+
+/// Where we are reached, as the caller reached us; the door has checked the name.
+fn base(headers: &HeaderMap) -> String {
+    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
+    format!("http://{}", host.unwrap_or("127.0.0.1:6000"))
+}
+
+async fn configuration(headers: HeaderMap) -> Response {
+    let base = base(&headers);
+    let body = json!({
+        "policy_decision_point": base,
+        "access_evaluation_endpoint": format!("{base}/access/v1/evaluation"),
+        "access_evaluations_endpoint": format!("{base}/access/v1/evaluations"),
+        "access_request_endpoint": format!("{base}/access/v1/requests"),
+        "capabilities": ["urn:openid:authzen:capability:access-request"],
+    });
+    axum::Json(body).into_response()
+}

@@ -1,0 +1,189 @@
+//! An evaluation from its JSON: subject, action, resource and context become a call.
+
+use std::borrow::Cow;
+
+use countersign_core::call::{Annotations, Call};
+use countersign_core::context::{Context, Environment, Platform};
+use countersign_core::id::Id;
+use countersign_core::json::Value;
+use countersign_core::tier::Tier;
+
+use crate::api::Problem;
+use crate::api::fields::{self, Fields};
+use crate::api::v1::requests;
+
+/// Action names that mean: this tool is to be called.
+const ACTIONS: [&str; 2] = ["tools/call", "execute"];
+
+/// A JSON object and the text it was read from.
+#[derive(Clone, Copy)]
+pub struct Source<'v, 'a> {
+    /// The object.
+    pub value: &'v Value<'a>,
+    /// Its text, exactly as it came.
+    pub text: &'v str,
+}
+
+impl<'v, 'a> Source<'v, 'a> {
+    /// A member that is there and not null.
+    pub fn member(self, name: &str) -> Option<Source<'v, 'a>> {
+        let value = self.value.get(name).filter(|value| !value.is_null())?;
+        Some(Source { value, text: fields::member(self.text, name)? })
+    }
+}
+
+/// What is asked, as far as it can be read.
+pub struct Evaluation<'v> {
+    /// Who would do it, as the caller says.
+    pub subject: &'v str,
+    /// What would be done, in short: why it is nothing that we decide about, if so.
+    pub foreign: Option<&'static str>,
+    /// The call.
+    pub call: Call<'v>,
+    /// Its arguments as they came.
+    pub raw: &'v str,
+    /// The approval that is presented with it.
+    pub approval: Presented,
+}
+
+/// An approval that an enforcement point presents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Presented {
+    /// None.
+    Nothing,
+    /// One whose id is no id of ours.
+    Unknown,
+    /// The approval of this request, as the enforcement point says.
+    Approval(Id),
+}
+
+/// Reads an evaluation: each part from `source`, or from the defaults where it is not there.
+pub fn evaluation<'v>(
+    source: Source<'v, '_>,
+    defaults: Option<Source<'v, '_>>,
+) -> Result<Evaluation<'v>, Problem> {
+    // One type for both, so that parts may come from either.
+    let part = |name: &'static str| -> Option<(&'v Value<'v>, &'v str)> {
+        let own = source.member(name).map(|part| (widen(part.value), part.text));
+        own.or_else(|| defaults?.member(name).map(|part| (widen(part.value), part.text)))
+    };
+    let needed =
+        |name: &'static str| part(name).ok_or_else(|| Problem::bad(format!("`{name}` is needed")));
+    let (subject, _) = needed("subject")?;
+    let (action, action_text) = needed("action")?;
+    let (resource, resource_text) = needed("resource")?;
+    let empty = ("{}", None);
+    let (context_text, context) =
+        part("context").map_or(empty, |(value, text)| (text, Some(value)));
+
+    let said = Fields::of(subject)?;
+    said.needed_text("type")?;
+    let subject = said.needed_text("id")?;
+    properties(&said)?;
+    said.finish()?;
+
+    let said = Fields::of(action)?;
+    let name = said.needed_text("name")?;
+    let action_properties = properties(&said)?;
+    said.finish()?;
+
+    let said = Fields::of(resource)?;
+    let (kind, tool) = (said.needed_text("type")?, said.needed_text("id")?);
+    let resource_properties = properties(&said)?;
+    said.finish()?;
+    requests::name("resource.id", tool)?;
+
+    let foreign = match (ACTIONS.contains(&name), kind) {
+        (true, "tool") => None,
+        (true, _) => Some("unsupported_resource"),
+        (false, _) => Some("unsupported_action"),
+    };
+    let inside = |text: &'v str| fields::member(text, "properties").unwrap_or("{}");
+    let (arguments, raw) = arguments(&[
+        (resource_properties, inside(resource_text)),
+        (context, context_text),
+        (action_properties, inside(action_text)),
+    ])?;
+    let (call, approval) = in_context(context, tool, arguments)?;
+    Ok(Evaluation { subject, foreign, call, raw, approval })
+}
+
+/// The same value; it borrows from nothing that lives shorter.
+fn widen<'v>(value: &'v Value<'_>) -> &'v Value<'v> {
+    value
+}
+
+fn properties<'v, 'a>(said: &Fields<'v, 'a>) -> Result<Option<&'v Value<'a>>, Problem> {
+    let found = said.get("properties");
+    match found {
+        Some(value) if value.as_object().is_none() => {
+            Err(Problem::bad("`properties` must be an object"))
+        }
+        _ => Ok(found),
+    }
+}
+
+/// The arguments, wherever profiles put them. Two that differ are refused, and properties without
+/// `arguments` are the arguments: a call must never be judged without them.
+fn arguments<'v>(
+    places: &[(Option<&'v Value<'v>>, &'v str)],
+) -> Result<(Value<'v>, &'v str), Problem> {
+    let mut found: Option<(&'v Value<'v>, &'v str)> = None;
+    for &(place, text) in places {
+        let Some(value) = place.and_then(|place| place.get("arguments")) else { continue };
+        if value.as_object().is_none() {
+            return Err(Problem::bad("`arguments` must be an object"));
+        }
+        match found {
+            Some((earlier, _)) if earlier != value => {
+                return Err(Problem::bad("`arguments` are given twice and differ"));
+            }
+            Some(_) => {}
+            None => found = Some((value, fields::member(text, "arguments").unwrap_or("{}"))),
+        }
+    }
+    let whole = places.first().and_then(|&(place, text)| Some((place?, text)));
+    Ok(match found.or(whole) {
+        Some((value, text)) => (value.reborrow(), text),
+        None => (Value::Object(Vec::new()), "{}"),
+    })
+}
+
+/// Where it would happen. The context is open: members that mean nothing to us are passed over.
+fn in_context<'v>(
+    context: Option<&'v Value<'v>>,
+    tool: &'v str,
+    arguments: Value<'v>,
+) -> Result<(Call<'v>, Presented), Problem> {
+    let mut call = Call {
+        tool: Cow::Borrowed(tool),
+        arguments,
+        agent: None,
+        session: None,
+        context: Context { platform: Platform::Api, ..Context::default() },
+        annotations: Annotations::default(),
+        claimed: None,
+    };
+    let Some(context) = context else { return Ok((call, Presented::Nothing)) };
+    let said = Fields::of(context)?;
+    call.session = said.text("session")?.map(Cow::Borrowed);
+    requests::name("session", call.session.as_deref().unwrap_or_default())?;
+    call.context.cwd = said.text("cwd")?;
+    if let Some(word) = said.text("environment")? {
+        call.context.environment = Environment::parse(word).ok_or_else(|| {
+            Problem::bad("`environment` must be workstation, production, ci or container")
+        })?;
+    }
+    if let Some(word) = said.text("risk_level")? {
+        let tier = Tier::parse(word).ok_or_else(|| {
+            Problem::bad("`risk_level` must be safe, low, medium, high or critical")
+        })?;
+        call.claimed = Some(tier);
+    }
+    let approval = match said.get("approval") {
+        None => Presented::Nothing,
+        Some(value) => Id::parse(Fields::of(value)?.needed_text("id")?)
+            .map_or(Presented::Unknown, Presented::Approval),
+    };
+    Ok((call, approval))
+}

@@ -1,0 +1,205 @@
+//! Signed heads of the ledger: made when it grew, kept, and sent to witnesses.
+//!
+//! A head is signed only if it continues the newest one that was ever signed. That one is kept in
+//! the store and beside the key, so that a store which was put back to an older copy is found out.
+
+use std::fs;
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use countersign_core::json::Value;
+use countersign_core::ledger::checkpoint::{self, Checkpoint, NoteError};
+use countersign_core::ledger::entry::{Entry, Kind};
+use countersign_core::ledger::merkle::verify_consistency;
+use countersign_store::{Store as _, StoreError, TreeHead};
+use tokio::sync::Mutex;
+
+use crate::config::Ledger;
+use crate::doors::{self, Stop};
+use crate::gate::Gate;
+use crate::keys::Keys;
+use crate::witness::Witness;
+
+/// The file beside the key.
+pub const NEWEST: &str = "newest.checkpoint";
+
+/// Why no head is signed.
+#[derive(Debug, thiserror::Error)]
+pub enum SignError {
+    /// The past is not what it was.
+    #[error(
+        "THE LEDGER WENT BACK OR WAS CHANGED: it does not continue the head of {0} entries that \
+         was signed before. Nothing is signed any more. Compare it with your witnesses"
+    )]
+    RolledBack(u64),
+    /// A checkpoint with our name on it that we did not make.
+    #[error("the newest checkpoint was not made by this key ({0}); nothing is signed any more")]
+    Forged(NoteError),
+    /// The store.
+    #[error("{0}")]
+    Store(#[from] StoreError),
+    /// The note cannot be made.
+    #[error("{0}")]
+    Note(#[from] NoteError),
+    /// The file beside the key.
+    #[error("{0}: {1}")]
+    File(PathBuf, std::io::Error),
+}
+
+/// Signs heads.
+pub struct Checkpoints {
+    gate: Arc<Gate>,
+    keys: Arc<Keys>,
+    file: PathBuf,
+    witnesses: Vec<Witness>,
+    every: Duration,
+    state: Mutex<Signing>,
+}
+
+/// What was signed last.
+#[derive(Default)]
+struct Signing {
+    newest: Option<Checkpoint>,
+    /// Entries that only say where the newest went: they alone are no reason to sign again.
+    about_it: u64,
+    /// Found once, nothing is signed until the daemon is started again.
+    broken: bool,
+}
+
+impl Checkpoints {
+    /// Reads what was signed before. What is wrong with it is found at the first signature.
+    pub async fn open(
+        gate: Arc<Gate>,
+        keys: Arc<Keys>,
+        folder: &Path,
+        ledger: &Ledger,
+    ) -> Result<Checkpoints, SignError> {
+        let file = folder.join(NEWEST);
+        let mut signing = Signing::default();
+        let beside = match fs::read_to_string(&file) {
+            Ok(note) => Some(note),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+            Err(error) => return Err(SignError::File(file, error)),
+        };
+        for note in [gate.store().checkpoint().await?, beside].into_iter().flatten() {
+            let known = match keys.signed_checkpoint(&note) {
+                Ok(known) => known,
+                // Another key of ours signed it: its word about the past still counts.
+                Err(NoteError::NotSigned) => checkpoint::parse(&note)?.checkpoint,
+                Err(error) => {
+                    tracing::error!(%error, "the newest checkpoint is not what this key signed");
+                    signing.broken = true;
+                    continue;
+                }
+            };
+            if signing.newest.as_ref().is_none_or(|newest| newest.size < known.size) {
+                signing.newest = Some(known);
+            }
+        }
+        Ok(Checkpoints {
+            gate,
+            keys,
+            file,
+            witnesses: Witness::all(ledger),
+            every: Duration::from_millis(ledger.every.0),
+            state: Mutex::new(signing),
+        })
+    }
+
+    /// Signs again and again until the daemon stops.
+    pub async fn run(&self, mut stop: Stop) {
+        loop {
+            if let Err(error) = self.sign(true).await {
+                tracing::error!(%error, "the head of the ledger was not signed");
+            }
+            tokio::select! {
+                () = tokio::time::sleep(self.every) => {}
+                () = doors::stopped(&mut stop) => return,
+            }
+        }
+    }
+
+    /// Signs the head if the ledger grew; says whether it did. `told`: where it was sent is
+    /// written into the ledger, which the last signature before the end does not do.
+    pub async fn sign(&self, told: bool) -> Result<bool, SignError> {
+        let mut signing = self.state.lock().await;
+        let head = self.gate.store().tree_head().await?;
+        if signing.broken {
+            return Err(SignError::Forged(NoteError::Forged));
+        }
+        self.continues(&mut signing, head).await?;
+        let signed = signing.newest.as_ref().map_or(0, |newest| newest.size);
+        let grown = head.size - signed;
+        if grown == 0 || (told && grown <= signing.about_it) {
+            return Ok(false);
+        }
+        let note = self.keys.checkpoint(head.size, head.root)?;
+        self.gate.store().keep_checkpoint(head.size, note.clone()).await?;
+        signing.newest = Some(checkpoint::parse(&note)?.checkpoint);
+        signing.about_it = 0;
+        replace(&self.file, &note).map_err(|error| SignError::File(self.file.clone(), error))?;
+        for witness in &self.witnesses {
+            let sent = witness.send(head.size, &note).await;
+            let why = sent.as_ref().err().map(ToString::to_string);
+            self.gate.metrics().witnessed(witness.name(), sent.is_ok());
+            if let Some(why) = &why {
+                tracing::warn!(witness = witness.name(), error = %why, "a checkpoint was not sent");
+            }
+            if told {
+                self.tell(head.size, witness, why).await?;
+                signing.about_it += 1;
+            }
+        }
+        Ok(true)
+    }
+
+    /// Holds the head against the newest that was signed.
+    async fn continues(&self, signing: &mut Signing, head: TreeHead) -> Result<(), SignError> {
+        let Some(newest) = &signing.newest else { return Ok(()) };
+        let proof = if newest.size <= head.size {
+            self.gate.store().consistency(newest.size, head.size).await?
+        } else {
+            None
+        };
+        let holds = proof.is_some_and(|proof| {
+            verify_consistency(newest.size, &newest.root, head.size, &head.root, &proof).is_ok()
+        });
+        if holds {
+            return Ok(());
+        }
+        Err(SignError::RolledBack(newest.size))
+    }
+
+    async fn tell(
+        &self,
+        size: u64,
+        witness: &Witness,
+        why: Option<String>,
+    ) -> Result<(), StoreError> {
+        let mut entry = Entry::new(0, Kind::CheckpointSent, self.gate.rules().hash);
+        let text = |text: String| Value::String(text.into());
+        entry.facts = vec![
+            ("arrived".into(), Value::Bool(why.is_none())),
+            ("size".into(), Value::Number(size.to_string().into())),
+            ("witness".into(), text(witness.name().to_owned())),
+        ];
+        entry.facts.extend(why.map(|why| ("why".into(), text(why))));
+        self.gate.store().append(vec![entry]).await
+    }
+}
+
+/// Puts the note in place of the older one, whole or not at all.
+fn replace(file: &Path, note: &str) -> std::io::Result<()> {
+    let draft = file.with_extension("draft");
+    let mut out =
+        fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&draft)?;
+    out.write_all(note.as_bytes())?;
+    out.sync_all()?;
+    fs::rename(&draft, file)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,207 @@
+//! One announcement: to whom it goes, and when it is done with.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use countersign_core::request::{Request, Rung};
+use countersign_core::time::Clock as _;
+use countersign_store::{Attempt, AttemptResult, Delivery, News, Note, Outgoing, Store as _};
+use countersign_store::{StoreError, Stored};
+use serde_json::json;
+use tokio::sync::{Mutex, OwnedRwLockReadGuard};
+use tokio::task::JoinSet;
+
+use super::deliver::deliver;
+use super::plan::{self, Prompt, Target};
+use super::{Courier, Story};
+
+/// Between two attempts to read or write, while the store fails.
+const STORE_PAUSE: Duration = Duration::from_secs(1);
+/// In whose name it is recorded that nobody had to be told.
+const NOBODY: &str = "courier";
+
+/// How a row ended here.
+pub struct Ended {
+    /// Whether it is struck off the outbox.
+    pub done: bool,
+}
+
+/// One announcement on its way to all its channels.
+pub struct Row {
+    pub courier: Arc<Courier>,
+    pub story: Arc<Story>,
+    pub outgoing: Outgoing,
+    pub stored: Stored,
+    closing: Mutex<Closing>,
+}
+
+struct Closing {
+    open: usize,
+    results: Vec<(String, bool)>,
+    done: bool,
+}
+
+/// Takes one announcement to everybody it is for.
+pub async fn announce(
+    courier: Arc<Courier>,
+    story: Arc<Story>,
+    outgoing: Outgoing,
+    turn: Option<OwnedRwLockReadGuard<()>>,
+) -> Ended {
+    let over = matches!(outgoing.news, News::Ended(_));
+    // Who withdraws waits until nobody asks any more.
+    let alone = if over { Some(Arc::clone(&story.turn).write_owned().await) } else { None };
+    let stored = loop {
+        match courier.gate.store().request(outgoing.request).await {
+            Ok(Some(stored)) => break stored,
+            // A row about nothing: left to the next sweep, not tried at once for ever.
+            Ok(None) => return Ended { done: true },
+            Err(error) => pause_after(&error).await,
+        }
+    };
+    let targets = if over {
+        withdrawals(&courier, &outgoing, &stored).await
+    } else {
+        askings(&courier, &outgoing)
+    };
+    let tried = &outgoing.tried;
+    let results = tried
+        .iter()
+        .filter(|delivery| plan::finished(tried, &delivery.channel))
+        .map(|delivery| (delivery.channel.clone(), plan::failed(tried, &delivery.channel)))
+        .collect();
+    let closing = Mutex::new(Closing { open: targets.len(), results, done: false });
+    let row = Arc::new(Row { courier, story, outgoing, stored, closing });
+    if targets.is_empty() {
+        let now = row.courier.gate.clock().now().at;
+        let result = AttemptResult::Again("there is nobody to tell".to_owned(), now);
+        row.write(NOBODY, result, true, None).await;
+        return Ended { done: true };
+    }
+    let mut channels = JoinSet::new();
+    for (target, prompt) in targets {
+        channels.spawn(deliver(Arc::clone(&row), target, prompt));
+    }
+    while channels.join_next().await.is_some() {}
+    drop((turn, alone));
+    Ended { done: row.closing.lock().await.done }
+}
+
+/// Which channels are asked, of those that are not finished.
+fn askings(courier: &Courier, outgoing: &Outgoing) -> Vec<(Target, Option<String>)> {
+    let (rules, tried) = (courier.gate.rules(), &outgoing.tried);
+    plan::targets(&rules.ladder, rung(outgoing), |channel| plan::failed(tried, channel))
+        .into_iter()
+        .filter(|target| !plan::finished(tried, &target.channel))
+        .map(|target| (target, None))
+        .collect()
+}
+
+/// Which channels may show a prompt that is over now.
+async fn withdrawals(
+    courier: &Courier,
+    outgoing: &Outgoing,
+    stored: &Stored,
+) -> Vec<(Target, Option<String>)> {
+    let deliveries: Vec<Delivery> = loop {
+        match courier.gate.store().deliveries(outgoing.request).await {
+            Ok(deliveries) => break deliveries,
+            Err(error) => pause_after(&error).await,
+        }
+    };
+    let rung = stored.request.rung;
+    let ladder = &courier.gate.rules().ladder;
+    let mut targets = plan::targets(ladder, rung, |_| false);
+    for delivery in &deliveries {
+        let channel = &delivery.channel;
+        if channel != NOBODY && !targets.iter().any(|target| target.channel == *channel) {
+            targets.push(Target { channel: channel.clone(), rung, early: false });
+        }
+    }
+    // What an earlier life of the daemon sent may never have been written down.
+    let unknown = stored.request.plan.created < courier.started;
+    targets
+        .into_iter()
+        .filter(|target| !plan::finished(&outgoing.tried, &target.channel))
+        .filter_map(|target| match plan::prompt(&deliveries, &target.channel, unknown) {
+            Prompt::Nowhere => None,
+            Prompt::Perhaps => Some((target, None)),
+            Prompt::Named(name) => Some((target, Some(name))),
+        })
+        .collect()
+}
+
+fn rung(outgoing: &Outgoing) -> Rung {
+    match outgoing.news {
+        News::Climbed(rung) => rung,
+        News::Asked | News::Ended(_) => Rung::First,
+    }
+}
+
+impl Row {
+    /// The request as it was when this was taken from the outbox.
+    pub fn request(&self) -> &Request {
+        &self.stored.request
+    }
+
+    /// The last word about one channel. The row is struck off with the last of these, unless the
+    /// next rung has to be asked early.
+    pub async fn close(&self, target: &Target, result: AttemptResult) {
+        let mut closing = self.closing.lock().await;
+        let bad = matches!(result, AttemptResult::Failed(_));
+        closing.results.push((target.channel.clone(), bad));
+        closing.open = closing.open.saturating_sub(1);
+        let done = closing.open == 0 && !self.asks_further(&closing.results);
+        self.write(&target.channel, result, done, Some(target)).await;
+        closing.done = done;
+    }
+
+    fn asks_further(&self, results: &[(String, bool)]) -> bool {
+        if matches!(self.outgoing.news, News::Ended(_)) {
+            return false;
+        }
+        let known = |channel: &str| results.iter().any(|(name, _)| name == channel);
+        let failed = |channel: &str| results.iter().any(|(name, bad)| *bad && name == channel);
+        plan::targets(&self.courier.gate.rules().ladder, rung(&self.outgoing), failed)
+            .iter()
+            .any(|target| !known(&target.channel))
+    }
+
+    /// Writes an attempt down; tries until the store takes it.
+    pub async fn write(
+        &self,
+        channel: &str,
+        result: AttemptResult,
+        done: bool,
+        target: Option<&Target>,
+    ) {
+        let gate = &self.courier.gate;
+        let facts = target.map(|target| {
+            if target.early {
+                json!({ "rung": target.rung, "early": true }).to_string()
+            } else {
+                json!({ "rung": target.rung }).to_string()
+            }
+        });
+        let seq = self.outgoing.seq;
+        if let AttemptResult::Failed(why) = &result {
+            tracing::warn!(request = %self.outgoing.request, channel, why, "nobody was told");
+        }
+        loop {
+            let attempt =
+                Attempt { seq, channel: channel.to_owned(), result: result.clone(), done };
+            let note = Note { policy: gate.rules().hash, facts: facts.clone(), edited: None };
+            match gate.store().attempted(attempt, note).await {
+                // An error of these kinds: nothing is there to strike off.
+                Ok(()) | Err(StoreError::NotFound(_) | StoreError::Closed) => return,
+                Err(error) => pause_after(&error).await,
+            }
+        }
+    }
+}
+
+/// The store fails: nothing is lost, but there is no hurry either.
+pub async fn pause_after(error: &StoreError) {
+    tracing::error!(%error, "the courier waits for the store");
+    tokio::time::sleep(STORE_PAUSE).await;
+}

@@ -1,0 +1,31 @@
+//! The log: as text for people or JSON for machines, to standard error.
+
+use tracing::Dispatch;
+use tracing_subscriber::filter::EnvFilter;
+use tracing_subscriber::fmt::MakeWriter;
+
+use crate::config::Log;
+
+/// Logs from now on. A second call changes nothing and says so.
+pub fn start(log: &Log) -> bool {
+    tracing::dispatcher::set_global_default(to(log, std::io::stderr)).is_ok()
+}
+
+/// A log that is written there.
+pub fn to<W>(log: &Log, writer: W) -> Dispatch
+where
+    W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
+{
+    // Only our own words are told at the finer levels: libraries may print what passes through.
+    let ours = format!("warn,countersign_daemon={0},countersign_store={0}", log.level);
+    let filter = EnvFilter::new(if log.level == "error" { "error".to_owned() } else { ours });
+    let writing = tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer);
+    if log.json {
+        writing.json().with_ansi(false).finish().into()
+    } else {
+        writing.with_ansi(false).with_target(false).finish().into()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,172 @@
+//! Spans for an OpenTelemetry collector: OTLP over HTTP as JSON, in batches, never in the way.
+
+use std::time::Duration;
+
+use countersign_core::redact::redact_text;
+use countersign_core::time::Timestamp;
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+
+use crate::chance;
+use crate::doors::{self, Stop};
+use crate::posting::post_text;
+
+/// Spans that wait at most; what comes beyond them is dropped.
+const WAITING: usize = 2048;
+/// Spans in one message.
+const BATCH: usize = 512;
+const EVERY: Duration = Duration::from_secs(5);
+
+/// A call, as a span tells it. No argument of the call is in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Call {
+    /// The tool.
+    pub tool: String,
+    /// Its request, if one was kept.
+    pub request: Option<String>,
+    /// The agent.
+    pub agent: String,
+    /// How it was judged.
+    pub tier: &'static str,
+    /// How it ended.
+    pub end: &'static str,
+    /// When it was asked about.
+    pub from: Timestamp,
+    /// When it ended.
+    pub to: Timestamp,
+}
+
+/// Where spans are put.
+#[derive(Debug, Clone)]
+pub struct Spans(mpsc::Sender<Call>);
+
+impl Spans {
+    /// Takes a span, or drops it: whoever judges calls does not wait for whoever watches.
+    pub fn send(&self, call: Call) {
+        let _ = self.0.try_send(call);
+    }
+}
+
+/// A way for spans, and the work that carries them to the collector until the daemon stops.
+pub fn exporter(collector: &str, stop: Stop) -> (Spans, impl Future<Output = ()> + use<>) {
+    let (put, take) = mpsc::channel(WAITING);
+    let url = format!("{}/v1/traces", collector.trim_end_matches('/'));
+    (Spans(put), carry(url, take, stop))
+}
+
+async fn carry(url: String, mut take: mpsc::Receiver<Call>, mut stop: Stop) {
+    let mut batch = Vec::new();
+    loop {
+        let over = tokio::select! {
+            () = tokio::time::sleep(EVERY) => false,
+            () = doors::stopped(&mut stop) => true,
+        };
+        while let Ok(call) = take.try_recv() {
+            batch.push(call);
+            if batch.len() >= BATCH {
+                send(&url, &mut batch).await;
+            }
+        }
+        send(&url, &mut batch).await;
+        if over {
+            return;
+        }
+    }
+}
+
+/// Sends what there is. What does not arrive is gone: the ledger is the record, not this.
+async fn send(url: &str, batch: &mut Vec<Call>) {
+    if batch.is_empty() {
+        return;
+    }
+    let body = message(batch);
+    batch.clear();
+    if let Err(error) = post_text(url, "application/json", body.to_string()).await {
+        tracing::debug!(%error, "spans were not taken");
+    }
+}
+
+fn message(batch: &[Call]) -> Value {
+    let spans: Vec<Value> = batch.iter().filter_map(span).collect();
+    json!({ "resourceSpans": [{
+        "resource": { "attributes": [text("service.name", "countersign")] },
+        "scopeSpans": [{ "scope": { "name": "countersign" }, "spans": spans }],
+    }] })
+}
+
+fn span(call: &Call) -> Option<Value> {
+    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let nanos = |at: Timestamp| format!("{}000000", at.0.max(0));
+    let tool = redact_text(&call.tool).text.into_owned();
+    let wait = call.from.until(call.to).0;
+    let mut attributes = vec![
+        text("gen_ai.operation.name", "execute_tool"),
+        text("gen_ai.tool.name", &tool),
+        text("gen_ai.agent.name", &call.agent),
+        text("countersign.tier", call.tier),
+        text("countersign.end", call.end),
+        json!({ "key": "countersign.wait_ms", "value": { "intValue": wait.to_string() } }),
+    ];
+    if let Some(request) = &call.request {
+        attributes.push(text("gen_ai.tool.call.id", request));
+    }
+    Some(json!({
+        "traceId": hex(&chance::bytes::<16>().ok()?),
+        "spanId": hex(&chance::bytes::<8>().ok()?),
+        "name": format!("execute_tool {tool}"),
+        "kind": 1,
+        "startTimeUnixNano": nanos(call.from),
+        "endTimeUnixNano": nanos(call.to),
+        "attributes": attributes,
+    }))
+}
+
+fn text(key: &str, value: &str) -> Value {
+    json!({ "key": key, "value": { "stringValue": value } })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read as _, Write as _};
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn spans_reach_a_collector_without_secrets() {
+        let collector = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", collector.local_addr().unwrap());
+        let (end, stop) = tokio::sync::watch::channel(false);
+        let (spans, work) = exporter(&url, stop);
+        let secret = format!("ghp_{}", "a1B2".repeat(9));
+        let at = Timestamp(1_700_000_000_000);
+        for _ in 0..WAITING + 10 {
+            // More than may wait: dropped, and nobody is held up.
+            spans.send(Call {
+                tool: format!("run {secret}"),
+                request: Some("r1".into()),
+                agent: "coder".into(),
+                tier: "HIGH",
+                end: "denied",
+                from: at,
+                to: Timestamp(at.0 + 1500),
+            });
+        }
+        end.send(true).unwrap();
+        let work = tokio::spawn(work);
+        let collecting = tokio::task::spawn_blocking(move || {
+            let (mut stream, _) = collector.accept().unwrap();
+            let mut got = vec![0; 8192];
+            let mut n = 0;
+            while n < got.len() {
+                n += stream.read(&mut got[n..]).unwrap();
+            }
+            stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n").unwrap();
+            String::from_utf8_lossy(&got[..n]).into_owned()
+        });
+        let got = collecting.await.unwrap();
+        work.await.unwrap();
+        assert!(got.starts_with("POST /v1/traces HTTP/1.1\r\n"), "{got}");
+        assert!(got.contains("gen_ai.tool.name") && got.contains("execute_tool run"), "{got}");
+        assert!(got.contains("\"1700000001500000000\""), "{got}");
+        assert!(!got.contains(&secret));
+    }
+}
