@@ -4,6 +4,7 @@ mod call;
 mod cold;
 mod commands;
 mod corpus;
+mod gate;
 mod hostile;
 mod ledger;
 mod measure;
@@ -16,7 +17,7 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 benches [WHAT…] [--corpus FILE.jsonl] [--rounds N] [--repeat N] [--family TEXT]
 
-WHAT       commands, calls, redact, hostile, ledger, store, cold; all of them by default.
+WHAT       commands, calls, redact, hostile, ledger, store, gate, cold; all by default.
            For callgrind: `count` judges every command --repeat times and prints nothing,
            `size` prints how many commands there are.
 --corpus   JSONL with a field `command` instead of the rules' own examples
@@ -76,6 +77,9 @@ fn run() -> Result<(), String> {
     if wanted("store") {
         store::bench(options.rounds.unwrap_or(3))?;
     }
+    if wanted("gate") {
+        gate::bench(options.rounds.unwrap_or(5))?;
+    }
     if wanted("cold") {
         cold::bench(options.rounds.unwrap_or(300))?;
     }
@@ -93,10 +97,8 @@ fn options() -> Result<Options, String> {
             "--rounds" => options.rounds = Some(number(&value()?)?),
             "--family" => options.family = value()?,
             "--repeat" => options.repeat = number(&value()?)?,
-            "commands" | "calls" | "redact" | "hostile" | "ledger" | "store" | "cold" | "count"
-            | "size" => {
-                options.what.push(arg);
-            }
+            "commands" | "calls" | "redact" | "hostile" | "ledger" | "store" | "gate" | "cold"
+            | "count" | "size" => options.what.push(arg),
             _ => return Err(USAGE.to_owned()),
         }
     }

@@ -1,0 +1,46 @@
+//! The gate beside its yardsticks: the first daemon's shape, a bare axum handler; then who waits.
+
+mod count;
+mod speed;
+mod wake;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use proofs::house::{House, OPEN_HOUSE};
+
+/// A call that nobody has to be asked about, in the first daemon's words.
+const HARMLESS: &str = r#"{"action":"terminal","description":"Shows what changed.","payload":{"command":"git status"},"risk_level":"low","session_key":"s-1"}"#;
+
+/// Requests a second, instructions a request, and how fast those who wait are woken.
+pub fn bench(rounds: usize) -> Result<(), String> {
+    let folder = place().map_err(|error| error.to_string())?;
+    let done = run(&folder, rounds).map_err(|error| error.to_string());
+    let _ = std::fs::remove_dir_all(&folder);
+    done
+}
+
+fn run(folder: &Path, rounds: usize) -> io::Result<()> {
+    if proofs::house::binary().is_err() {
+        println!("\nthe gate is not built: cargo build --release -p proofs --bin gate");
+        return Ok(());
+    }
+    speed::bench(&folder.join("speed"), rounds)?;
+    count::bench(&folder.join("count"))?;
+    for (number, callers) in [1_000, 10_000].into_iter().enumerate() {
+        wake::bench(&folder.join(format!("wake-{number}")), callers)?;
+    }
+    Ok(())
+}
+
+fn place() -> io::Result<PathBuf> {
+    let folder = std::env::current_dir()?.join("target/bench-gate");
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder)?;
+    Ok(folder)
+}
+
+/// A house in which nobody is kept from asking.
+fn house(folder: &Path) -> io::Result<House> {
+    House::new(folder, OPEN_HOUSE)
+}

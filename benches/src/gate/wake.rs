@@ -1,0 +1,97 @@
+//! Thousands wait: how fast each hears its answer, and what each costs in memory.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use proofs::http::Client;
+use serde_json::json;
+
+use super::house;
+use crate::measure::{at, micros};
+
+/// How many of those who wait are answered, one after the other.
+const ANSWERED: usize = 400;
+
+/// Lets so many callers wait, answers some, prints.
+pub fn bench(folder: &Path, callers: usize) -> io::Result<()> {
+    let gate = house(folder)?.start()?;
+    let owner = gate.owner()?;
+    // What a daemon needs that has been asked already, but has nobody waiting.
+    for _ in 0..200 {
+        Client::new(gate.agents).send("POST", "/confirm", &[], Some(super::HARMLESS))?;
+    }
+    let before = gate.memory()?;
+    let start = Instant::now();
+    let mut waiting = Vec::with_capacity(callers);
+    for number in 0..callers {
+        waiting.push(Some(ask(gate.agents, number)?));
+    }
+    while pending(gate.agents)? < callers {
+        std::thread::sleep(Duration::from_millis(20));
+        if start.elapsed() > Duration::from_secs(240) {
+            return Err(io::Error::other("they do not come to wait"));
+        }
+    }
+    let came = start.elapsed();
+    let after = gate.memory()?;
+    let mut person = Client::with(gate.people, &owner);
+    let mut times = Vec::new();
+    for number in (0..callers).step_by((callers / ANSWERED).max(1)).take(ANSWERED) {
+        let place = waiting.get_mut(number).and_then(Option::take);
+        let Some(mut caller) = place else { continue };
+        times.push(answer(&mut person, &mut caller, number)?);
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    times.sort_unstable();
+    let kept = u64::try_from(callers).unwrap_or(1).max(1);
+    println!(
+        "\ngate: {callers} wait (after {came:.1?}), {} answered: decision to the caller's reply \
+         µs p50 {} p90 {} p99 {}; {:.1} KiB a caller",
+        times.len(),
+        micros(at(&times, 500)),
+        micros(at(&times, 900)),
+        micros(at(&times, 990)),
+        crate::measure::ratio(after.saturating_sub(before), kept)
+    );
+    Ok(())
+}
+
+/// Asks what only a person can answer, and leaves the answer for later.
+fn ask(door: SocketAddr, number: usize) -> io::Result<Client> {
+    let said = json!({
+        "action": "send_email",
+        "description": "Sends the report to Bo.",
+        "payload": { "to": "bo@example.org", "subject": "Report", "body": format!("No. {number}") },
+        "session_key": format!("n-{number}"),
+        "timeout": 600,
+    });
+    let mut client = Client::new(door).patience(Duration::from_secs(120));
+    client.write("POST", "/confirm", &[], Some(&said.to_string()))?;
+    Ok(client)
+}
+
+fn pending(door: SocketAddr) -> io::Result<usize> {
+    let reply = Client::new(door).get("/health")?;
+    let pending = reply.body.get("pending").and_then(serde_json::Value::as_u64);
+    Ok(pending.and_then(|pending| usize::try_from(pending).ok()).unwrap_or(0))
+}
+
+/// Nanoseconds from sending a yes to the caller's reply.
+fn answer(person: &mut Client, caller: &mut Client, number: usize) -> io::Result<u64> {
+    let list = person.get(&format!("/v1/requests?session=n-{number}"))?;
+    let one = list.body.pointer("/requests/0");
+    let text = |name: &str| one.and_then(|one| one.get(name)?.as_str()).unwrap_or_default();
+    let said = json!({ "choice": "approve", "digest": text("digest"), "reason": "as planned" });
+    let path = format!("/v1/requests/{}/decision", text("id"));
+    let start = Instant::now();
+    person.write("POST", &path, &[], Some(&said.to_string()))?;
+    let heard = caller.read()?;
+    let took = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
+    let decided = person.read()?;
+    if heard.text("status") != "approved" || decided.text("state") != "approved" {
+        return Err(io::Error::other(format!("{} {}", heard.body, decided.body)));
+    }
+    Ok(took)
+}

@@ -1,0 +1,179 @@
+//! A gate in a folder of its own: started, asked, killed, started again.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::{self, BufRead as _, BufReader};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::http::Client;
+
+/// Settings under which nobody is kept from asking: for proofs about something else.
+pub const OPEN_HOUSE: &str = "[flood]\nopen_per_agent = 10000000\nasks_per_minute = 10000000\n\
+                              asks_per_hour = 10000000\ndenials = 10000000\n";
+
+const DOORS: &str = "[doors]\nagents = \"127.0.0.1:0\"\npeople = \"127.0.0.1:0\"\n";
+
+/// The daemon's program. `COUNTERSIGN_GATE` names another one that speaks as ours does.
+pub fn binary() -> io::Result<PathBuf> {
+    if let Some(named) = std::env::var_os("COUNTERSIGN_GATE") {
+        return Ok(named.into());
+    }
+    // Tests lie in target/…/deps, programs beside that folder.
+    let here = std::env::current_exe()?;
+    let folders = here.ancestors().skip(1).take(2);
+    let mut found = folders.map(|folder| folder.join("gate")).filter(|path| path.is_file());
+    found.next().ok_or_else(|| failed("no `gate`: cargo build -p proofs --bin gate"))
+}
+
+fn failed(what: impl Into<String>) -> io::Error {
+    io::Error::other(what.into())
+}
+
+/// A folder with a configuration, in which a daemon can live.
+#[derive(Debug)]
+pub struct House {
+    folder: PathBuf,
+    wrapper: Vec<OsString>,
+    environment: Vec<(OsString, OsString)>,
+}
+
+/// A running daemon. Dropping it kills it.
+#[derive(Debug)]
+pub struct Gate {
+    child: Child,
+    /// The agents' door.
+    pub agents: SocketAddr,
+    /// The people's door.
+    pub people: SocketAddr,
+    /// The owner's passphrase, at the first start.
+    pub passphrase: Option<String>,
+}
+
+impl House {
+    /// In this folder, with further settings.
+    pub fn new(folder: &Path, settings: &str) -> io::Result<House> {
+        fs::create_dir_all(folder)?;
+        fs::write(folder.join("countersign.toml"), format!("{DOORS}{settings}"))?;
+        Ok(House { folder: folder.to_owned(), wrapper: Vec::new(), environment: Vec::new() })
+    }
+
+    /// Started through another program, such as strace.
+    #[must_use]
+    pub fn wrapped(mut self, words: &[&str]) -> House {
+        self.wrapper = words.iter().map(OsString::from).collect();
+        self
+    }
+
+    /// With a variable in its environment.
+    #[must_use]
+    pub fn variable(mut self, name: &str, value: &str) -> House {
+        self.environment.push((name.into(), value.into()));
+        self
+    }
+
+    /// The database.
+    pub fn store(&self) -> PathBuf {
+        self.folder.join("state/countersign.db")
+    }
+
+    /// Starts the daemon and waits until its doors are open.
+    pub fn start(&self) -> io::Result<Gate> {
+        let program = binary()?;
+        let mut words = self.wrapper.iter().cloned().chain([program.into_os_string()]);
+        let first = words.next().ok_or_else(|| failed("no program"))?;
+        let mut command = Command::new(first);
+        command.args(words).arg(&self.folder).stdin(Stdio::null()).stdout(Stdio::piped());
+        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
+        let mut child = command.spawn()?;
+        let out = child.stdout.take().ok_or_else(|| failed("no output"))?;
+        let mut line = String::new();
+        BufReader::new(out).read_line(&mut line)?;
+        let told: Value = serde_json::from_str(&line).map_err(|_| {
+            let _ = child.kill();
+            failed(format!("the daemon did not start: {line}"))
+        })?;
+        let text = |name: &str| told.get(name).and_then(Value::as_str);
+        let door = |name: &str| text(name).and_then(|text| text.parse().ok());
+        let doors = door("agents").zip(door("people"));
+        let (agents, people) = doors.ok_or_else(|| failed(format!("no doors: {line}")))?;
+        let passphrase = text("passphrase").map(ToOwned::to_owned);
+        Ok(Gate { child, agents, people, passphrase })
+    }
+}
+
+impl Gate {
+    /// Its process, or the wrapper's.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// The owner logs in: a token.
+    pub fn owner(&self) -> io::Result<String> {
+        let passphrase = self.passphrase.as_deref().ok_or_else(|| failed("no passphrase"))?;
+        let said = json!({ "name": "owner", "passphrase": passphrase, "channel": "terminal" });
+        self.made(None, "/v1/login", &said)
+    }
+
+    /// An administrator adds an agent: its token.
+    pub fn agent(&self, owner: &str, name: &str) -> io::Result<String> {
+        self.made(Some(owner), "/v1/agents", &json!({ "name": name }))
+    }
+
+    fn made(&self, token: Option<&str>, path: &str, said: &Value) -> io::Result<String> {
+        let mut client = Client::new(self.people);
+        if let Some(token) = token {
+            client = Client::with(self.people, token);
+        }
+        let reply = client.post(path, said)?;
+        match reply.text("token") {
+            "" => Err(failed(format!("{path}: {} {}", reply.status, reply.body))),
+            token => Ok(token.to_owned()),
+        }
+    }
+
+    /// Kills it without a word (SIGKILL).
+    pub fn kill(mut self) -> io::Result<()> {
+        self.child.kill()?;
+        self.child.wait()?;
+        Ok(())
+    }
+
+    /// Asks it to stop (SIGTERM) and waits. Whether it ended well.
+    pub fn stop(mut self) -> io::Result<bool> {
+        let id = self.child.id().to_string();
+        Command::new("kill").args(["-TERM", &id]).status()?;
+        let until = Instant::now() + Duration::from_secs(20);
+        while Instant::now() < until {
+            if let Some(status) = self.child.try_wait()? {
+                return Ok(status.success());
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Err(failed("the daemon does not stop"))
+    }
+
+    /// Whether it still runs.
+    pub fn is_alive(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(None))
+    }
+
+    /// Its memory, in KiB.
+    pub fn memory(&self) -> io::Result<u64> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let figure = line.and_then(|line| line.split_whitespace().next());
+        figure.and_then(|figure| figure.parse().ok()).ok_or_else(|| failed("no VmRSS"))
+    }
+}
+
+impl Drop for Gate {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

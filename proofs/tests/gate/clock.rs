@@ -1,0 +1,154 @@
+//! A clock that jumps: nothing is approved after its deadline, nothing at all while it stands back.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use proofs::house::{House, OPEN_HOUSE};
+
+use crate::setting::{Setting, alone, decide, has, risky, run, say, size, within};
+
+/// By how much the machine's clock is moved, in seconds.
+struct Hands(PathBuf);
+
+impl Hands {
+    fn set(&self, seconds: i64) {
+        // Renamed into place, so that nobody reads half a number.
+        let fresh = self.0.with_extension("new");
+        std::fs::write(&fresh, format!("{seconds:+}\n")).unwrap();
+        std::fs::rename(&fresh, &self.0).unwrap();
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn library() -> Option<String> {
+    let (_, found) = run(&["find", "/usr/lib", "-name", "libfaketime.so.1"]);
+    found.lines().next().filter(|line| Path::new(line).exists()).map(ToOwned::to_owned)
+}
+
+fn with_a_clock_to_set(folder: &Path) -> Option<(Setting, Hands)> {
+    let library = has("faketime").then(library).flatten()?;
+    let hands = Hands(folder.join("clock"));
+    hands.set(0);
+    let house = House::new(&folder.join("house"), OPEN_HOUSE).unwrap();
+    let house = house
+        .variable("LD_PRELOAD", &library)
+        .variable("FAKETIME_TIMESTAMP_FILE", hands.0.to_str().unwrap())
+        .variable("FAKETIME_NO_CACHE", "1")
+        .variable("FAKETIME_DONT_FAKE_MONOTONIC", "1")
+        .variable("DONT_FAKE_MONOTONIC", "1");
+    Some((Setting::new(house), hands))
+}
+
+/// After years all credentials are over: new ones, as an operator would.
+fn anew(mut setting: Setting, jump: i64) -> Setting {
+    if jump > 86_400 {
+        setting.owner = setting.gate.owner().unwrap();
+        setting.agent = setting.gate.agent(&setting.owner, "later").unwrap();
+    }
+    setting
+}
+
+/// A request, as it was shown.
+struct Shown(String, String);
+
+fn ask(setting: &Setting, number: &mut usize, seconds: f64) -> Shown {
+    *number += 1;
+    let call = within(risky(*number), seconds);
+    let reply = setting.asks().post("/v1/requests", &call).unwrap();
+    assert_eq!(reply.status, 201, "{}", reply.body);
+    Shown(reply.text("id").to_owned(), reply.text("digest").to_owned())
+}
+
+/// What comes of an answer.
+fn says(setting: &Setting, Shown(id, digest): &Shown, yes: bool) -> (u16, String) {
+    let reply = decide(&mut setting.decides(), id, digest, yes).unwrap();
+    (reply.status, reply.text("state").to_owned())
+}
+
+#[derive(Default, Debug)]
+struct Tally {
+    late: usize,
+    held: usize,
+    denied: usize,
+    approved: usize,
+}
+
+#[test]
+fn no_jump_of_the_clock_approves_anything_late() {
+    let _alone = alone();
+    let each = size(10, 800);
+    let (start, mut tally) = (Instant::now(), Tally::default());
+    let years = 10 * 365 * 86_400;
+    for jump in [1, -1, 3_600, -3_600, years, -years] {
+        let folder = tempfile::tempdir().unwrap();
+        let Some((setting, hands)) = with_a_clock_to_set(folder.path()) else {
+            say("clock: skipped, faketime is not installed");
+            return;
+        };
+        let mut number = 0;
+        let long: Vec<_> = (0..each).map(|_| ask(&setting, &mut number, 300.0)).collect();
+        let short: Vec<_> = (0..each).map(|_| ask(&setting, &mut number, 1.0)).collect();
+        hands.set(jump);
+        // Whatever the clock shows, a second is over by now.
+        std::thread::sleep(Duration::from_millis(1_200));
+        for shown in &short {
+            let (status, state) = says(&setting, shown, true);
+            assert!(matches!(status, 401 | 409 | 503), "{jump} s: late, and {status} {state}");
+            tally.late += 1;
+        }
+        for shown in &long {
+            let said = says(&setting, shown, true);
+            match jump {
+                -1..=1 => assert_eq!(said, (200, "approved".to_owned())),
+                // Five minutes are over, by the clock; in ten years the login is over as well.
+                2..=3_600 => assert_eq!(said.0, 409, "{jump} s: {said:?}"),
+                3_601.. => assert_eq!(said.0, 401, "{jump} s: {said:?}"),
+                _ => assert_eq!(said.0, 503, "{jump} s: {said:?}"),
+            }
+        }
+        let setting = anew(setting, jump);
+        if jump > 1 {
+            there_and_back(&setting, &hands, jump, &mut number, &mut tally);
+        }
+        if jump < -1 {
+            stands_back(&setting, &mut number, each, &mut tally);
+            hands.set(0);
+            for shown in &long {
+                assert_eq!(says(&setting, shown, true).1, "approved", "{jump} s: recovers");
+                tally.approved += 1;
+            }
+        }
+    }
+    say(&format!("clock: 6 jumps, {tally:?}, {:.1?}", start.elapsed()));
+}
+
+/// From a clock that went forwards: approvals go on there, stop when it is set right again, and
+/// come back when it has caught up.
+fn there_and_back(
+    setting: &Setting,
+    hands: &Hands,
+    forwards: i64,
+    number: &mut usize,
+    tally: &mut Tally,
+) {
+    let shown = ask(setting, number, 300.0);
+    assert_eq!(says(setting, &shown, true).1, "approved", "after a jump forwards");
+    hands.set(0);
+    stands_back(setting, number, 10, tally);
+    hands.set(forwards);
+    let shown = ask(setting, number, 300.0);
+    assert_eq!(says(setting, &shown, true).1, "approved", "caught up");
+    tally.approved += 2;
+}
+
+/// The clock stands behind what is written: no yes counts, every no does.
+fn stands_back(setting: &Setting, number: &mut usize, each: usize, tally: &mut Tally) {
+    for _ in 0..each {
+        let shown = ask(setting, number, 300.0);
+        let said = says(setting, &shown, true);
+        assert_eq!(said.0, 503, "approved while the clock stands back: {said:?}");
+        tally.held += 1;
+        assert_eq!(says(setting, &shown, false), (200, "denied".to_owned()));
+        tally.denied += 1;
+    }
+}

@@ -1,0 +1,148 @@
+//! A disk without room: nothing is approved that could not be kept, the gate lives, and recovers.
+
+use std::collections::HashMap;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use proofs::house::{House, OPEN_HOUSE};
+use proofs::http::Client;
+
+use crate::records;
+use crate::setting::{Setting, alone, decide, harmless, risky, run, say};
+
+const REQUESTS: usize = 500;
+/// Passes that may be answered before their commit (`reserve` in the store's options).
+const RESERVE: usize = 4_096;
+
+/// A small file system of its own; gone with the proof.
+struct SmallDisk(PathBuf);
+
+impl SmallDisk {
+    fn mount(place: &Path) -> Option<SmallDisk> {
+        std::fs::create_dir_all(place).unwrap();
+        let name = place.to_str().unwrap();
+        let (done, _) = run(&["mount", "-t", "tmpfs", "-o", "size=8m", "none", name]);
+        done.then(|| SmallDisk(place.to_owned()))
+    }
+
+    /// Fills it to the last byte.
+    fn fill(&self) {
+        let mut file = std::fs::File::create(self.0.join("filler")).unwrap();
+        for block in [65_536, 4_096, 1] {
+            while file.write(&vec![b'x'; block]).is_ok_and(|written| written > 0) {}
+        }
+    }
+
+    fn empty(&self) {
+        std::fs::remove_file(self.0.join("filler")).unwrap();
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        run(&["umount", "-l", self.0.to_str().unwrap()]);
+    }
+}
+
+#[derive(Default, Debug)]
+struct Tally {
+    unavailable: usize,
+    /// Kept although the disk is nearly full: there was room for these.
+    kept: usize,
+    passed: usize,
+    passed_after_a_refusal: usize,
+}
+
+#[test]
+fn nothing_is_approved_on_a_full_disk_and_it_recovers() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    let Some(disk) = SmallDisk::mount(&folder.path().join("disk")) else {
+        say("disk full: skipped, no file system can be mounted here");
+        return;
+    };
+    let mut setting = Setting::new(House::new(&disk.0.join("house"), OPEN_HOUSE).unwrap());
+    let open: Vec<_> = (0..50).map(|number| asked(&mut setting.asks(), number).unwrap()).collect();
+    assert_eq!(Client::new(setting.gate.agents).get("/ready").unwrap().status, 200);
+    disk.fill();
+    let mut answered = HashMap::new();
+    let tally = starve(&setting, &open, &mut answered);
+    let ready = Client::new(setting.gate.agents).get("/ready").unwrap();
+    assert_eq!(ready.status, 503, "ready on a full disk");
+    assert!(setting.gate.is_alive());
+    assert!(tally.unavailable > REQUESTS / 2, "the disk was not full: {tally:?}");
+    assert!(tally.passed <= RESERVE);
+    disk.empty();
+    let start = Instant::now();
+    while Client::new(setting.gate.agents).get("/ready").unwrap().status != 200 {
+        assert!(start.elapsed() < Duration::from_secs(10), "does not recover");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let recovered = start.elapsed();
+    let (id, digest) = asked(&mut setting.asks(), 1_000_000).unwrap();
+    let reply = decide(&mut setting.decides(), &id, &digest, true).unwrap();
+    assert_eq!(reply.text("state"), "approved");
+    answered.insert(id, "approved".to_owned());
+    assert!(setting.gate.stop().unwrap());
+    let ids = answered.keys().map(String::as_str);
+    let records = records::read(&setting.house.store(), ids);
+    assert_eq!(records.states, answered, "answered, but not kept");
+    assert_eq!(records::integrity(&setting.house.store()), "ok");
+    say(&format!("disk full: {REQUESTS} requests, {tally:?}, ready again after {recovered:.1?}"));
+}
+
+fn asked(client: &mut Client, number: usize) -> Option<(String, String)> {
+    let reply = client.post("/v1/requests", &risky(number)).unwrap();
+    match reply.status {
+        200 | 201 => Some((reply.text("id").to_owned(), reply.text("digest").to_owned())),
+        _ => {
+            assert_eq!((reply.status, reply.text("outcome")), (503, "unavailable"));
+            None
+        }
+    }
+}
+
+/// New questions, yes to what is open, and harmless calls, in turn.
+fn starve(
+    setting: &Setting,
+    open: &[(String, String)],
+    answered: &mut HashMap<String, String>,
+) -> Tally {
+    let (mut asks, mut decides) = (setting.asks(), setting.decides());
+    let (mut tally, mut open) = (Tally::default(), open.iter().cycle());
+    for number in 0..REQUESTS {
+        match number % 3 {
+            0 => match asked(&mut asks, 10_000 + number) {
+                Some((id, _)) => {
+                    answered.insert(id, "pending".to_owned());
+                    tally.kept += 1;
+                }
+                None => tally.unavailable += 1,
+            },
+            1 => {
+                let (id, digest) = open.next().unwrap();
+                let reply = decide(&mut decides, id, digest, true).unwrap();
+                match reply.status {
+                    200 => {
+                        answered.insert(id.clone(), reply.text("state").to_owned());
+                        tally.kept += 1;
+                    }
+                    409 => tally.kept += 1,
+                    _ => {
+                        assert_eq!(reply.status, 503, "{}", reply.body);
+                        tally.unavailable += 1;
+                    }
+                }
+            }
+            _ => match asks.post("/v1/requests", &harmless()).unwrap().status {
+                200 => {
+                    tally.passed += 1;
+                    tally.passed_after_a_refusal += usize::from(tally.unavailable > 0);
+                }
+                _ => tally.unavailable += 1,
+            },
+        }
+    }
+    tally
+}

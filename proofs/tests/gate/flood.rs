@@ -1,0 +1,158 @@
+//! A flood of questions: people are asked no more often than the settings say, and harmless calls
+//! and memory do not suffer.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use proofs::house::House;
+use proofs::http::Client;
+
+use crate::setting::{Setting, alone, harmless, risky, say, size};
+
+const CONNECTIONS: usize = 200;
+/// `flood.open_per_agent` and `flood.asks_per_minute`, as they are by default.
+const OPEN: usize = 20;
+const PER_MINUTE: usize = 30;
+/// What a flood may cost in memory, beside what its connections need.
+const MEMORY_KIB: u64 = 64 * 1024;
+
+/// A flood: so many questions, so many a second if that is limited.
+struct Flood<'a> {
+    setting: &'a Setting,
+    /// Numbers that no flood before this one used.
+    from: usize,
+    many: usize,
+    per_second: Option<f64>,
+    next: AtomicUsize,
+    asked: AtomicUsize,
+    refused: AtomicUsize,
+}
+
+/// What it did to the others.
+struct Suffered {
+    took: Duration,
+    median: Duration,
+    p99: Duration,
+    memory: u64,
+}
+
+#[test]
+fn a_flood_neither_bothers_people_nor_slows_harmless_calls() {
+    let _alone = alone();
+    let many = size(20_000, 1_000_000);
+    let folder = tempfile::tempdir().unwrap();
+    let setting = Setting::new(House::new(folder.path(), "").unwrap());
+    let other = setting.gate.agent(&setting.owner, "other").unwrap();
+    let (before, start) = (setting.gate.memory().unwrap(), Instant::now());
+    let idle = measure(&setting, &other, |elapsed, _| elapsed < Duration::from_secs(3));
+    let flood = |from, many, per_second| Flood {
+        setting: &setting,
+        from,
+        many,
+        per_second,
+        next: AtomicUsize::new(0),
+        asked: AtomicUsize::new(0),
+        refused: AtomicUsize::new(0),
+    };
+    // As fast as it goes, then half as fast: the machine has room for the others.
+    let full = flood(0, many, None);
+    let all = full.run(&other);
+    let rate = many as f64 / all.took.as_secs_f64();
+    let paced = flood(many, many / 2, Some(rate / 2.0));
+    let half = paced.run(&other);
+    let asked = full.asked.into_inner() + paced.asked.into_inner();
+    let refused = full.refused.into_inner() + paced.refused.into_inner();
+    let minutes = usize::try_from(start.elapsed().as_secs() / 60 + 1).unwrap();
+    assert_eq!(asked + refused, many + many / 2);
+    assert!(asked <= OPEN.min(PER_MINUTE * minutes), "{asked} people's questions");
+    let list = setting.decides().get("/v1/requests?state=pending&limit=500").unwrap();
+    assert_eq!(list.body["requests"].as_array().unwrap().len(), asked, "open at people's door");
+    let most = all.memory.max(half.memory);
+    assert!(most.saturating_sub(before) < MEMORY_KIB, "{before} -> {most} KiB");
+    say(&format!(
+        "flood: {many} submissions from {CONNECTIONS} connections at {rate:.0}/s, then half as \
+         fast: {asked} asked, {refused} refused; memory {before} -> {most} KiB"
+    ));
+    let times = |p99: Duration| p99.as_secs_f64() / idle.1.as_secs_f64();
+    say(&format!(
+        "flood: harmless calls p50 / p99: idle {:.1?} / {:.1?}; half speed {:.1?} / {:.1?} ({:.1} \
+         x); full speed {:.1?} / {:.1?} ({:.1} x)",
+        idle.0,
+        idle.1,
+        half.median,
+        half.p99,
+        times(half.p99),
+        all.median,
+        all.p99,
+        times(all.p99)
+    ));
+}
+
+impl Flood<'_> {
+    fn run(&self, other: &str) -> Suffered {
+        let (start, over) = (Instant::now(), AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            let flooding: Vec<_> =
+                (0..CONNECTIONS).map(|_| scope.spawn(move || self.submit(start))).collect();
+            let measuring = scope.spawn(|| {
+                let mut memory = 0;
+                let (median, p99) = measure(self.setting, other, |_, count| {
+                    if count % 50 == 0 {
+                        memory = memory.max(self.setting.gate.memory().unwrap());
+                    }
+                    !over.load(Ordering::Acquire)
+                });
+                (median, p99, memory)
+            });
+            for thread in flooding {
+                thread.join().unwrap();
+            }
+            let took = start.elapsed();
+            over.store(true, Ordering::Release);
+            let (median, p99, memory) = measuring.join().unwrap();
+            Suffered { took, median, p99, memory }
+        })
+    }
+
+    fn submit(&self, start: Instant) {
+        let mut client = self.setting.asks();
+        loop {
+            let number = self.next.fetch_add(1, Ordering::AcqRel);
+            if number >= self.many {
+                return;
+            }
+            if let Some(rate) = self.per_second {
+                let due = Duration::from_secs_f64(number as f64 / rate);
+                std::thread::sleep(due.saturating_sub(start.elapsed()));
+            }
+            let reply = client.post("/v1/requests", &risky(self.from + number)).unwrap();
+            match reply.status {
+                201 => self.asked.fetch_add(1, Ordering::AcqRel),
+                429 => {
+                    assert_eq!(reply.text("outcome"), "denied");
+                    self.refused.fetch_add(1, Ordering::AcqRel)
+                }
+                _ => panic!("{} {}", reply.status, reply.body),
+            };
+        }
+    }
+}
+
+/// Median and p99 of harmless calls by another agent, one every few milliseconds.
+fn measure(
+    setting: &Setting,
+    token: &str,
+    mut goes_on: impl FnMut(Duration, usize) -> bool,
+) -> (Duration, Duration) {
+    let mut client = Client::with(setting.gate.agents, token);
+    let (start, mut times) = (Instant::now(), Vec::new());
+    while goes_on(start.elapsed(), times.len()) {
+        let asked = Instant::now();
+        let reply = client.post("/v1/requests", &harmless()).unwrap();
+        times.push(asked.elapsed());
+        assert_eq!((reply.status, reply.text("state")), (200, "approved"), "{}", reply.body);
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    times.sort_unstable();
+    (times[times.len() / 2], times[times.len() * 99 / 100])
+}

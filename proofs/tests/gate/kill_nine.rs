@@ -1,0 +1,206 @@
+//! `kill -9` at any moment under many callers: what was answered stands, and who waited is answered.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, RwLock};
+use std::time::{Duration, Instant};
+
+use proofs::house::{House, OPEN_HOUSE};
+use proofs::http::Client;
+
+use crate::records::{self, word};
+use crate::setting::{Dice, Setting, alone, decide, risky, say, size};
+
+const ASKING: usize = 56;
+const DECIDING: usize = 8;
+
+/// Where the daemon is now, and what it has said so far.
+struct Board {
+    doors: RwLock<(SocketAddr, SocketAddr)>,
+    over: AtomicBool,
+    /// Ends that somebody was told, by request.
+    answered: Mutex<HashMap<String, String>>,
+    /// Requests that somebody was told of.
+    seen: Mutex<HashMap<String, String>>,
+    /// Waits that were cut off, and those that were answered after a restart.
+    cut: AtomicUsize,
+    resumed: AtomicUsize,
+    /// Two answers that contradict each other.
+    contradictions: Mutex<Vec<String>>,
+}
+
+impl Board {
+    fn doors(&self) -> (SocketAddr, SocketAddr) {
+        *self.doors.read().unwrap()
+    }
+
+    fn told(&self, id: &str, state: &str) {
+        let before = self.answered.lock().unwrap().insert(id.to_owned(), state.to_owned());
+        if before.as_deref().is_some_and(|before| before != state) {
+            self.contradictions.lock().unwrap().push(format!("{id}: {before:?}, then {state}"));
+        }
+    }
+
+    fn saw(&self, key: &str, id: &str) {
+        let before = self.seen.lock().unwrap().insert(key.to_owned(), id.to_owned());
+        if before.as_deref().is_some_and(|before| before != id) {
+            self.contradictions.lock().unwrap().push(format!("{key}: {before:?}, then {id}"));
+        }
+    }
+}
+
+#[test]
+fn what_was_answered_stands_and_who_waited_is_answered() {
+    let _alone = alone();
+    let kills = size(15, 200);
+    let folder = tempfile::tempdir().unwrap();
+    let setting = Setting::new(House::new(folder.path(), OPEN_HOUSE).unwrap());
+    let Setting { house, gate, owner, agent } = setting;
+    let board = Board {
+        doors: RwLock::new((gate.agents, gate.people)),
+        over: AtomicBool::new(false),
+        answered: Mutex::default(),
+        seen: Mutex::default(),
+        cut: AtomicUsize::new(0),
+        resumed: AtomicUsize::new(0),
+        contradictions: Mutex::default(),
+    };
+    let start = Instant::now();
+    let gate = std::thread::scope(|scope| {
+        for number in 0..ASKING {
+            let (board, agent) = (&board, &agent);
+            scope.spawn(move || asking(board, agent, number));
+        }
+        for number in 0..DECIDING {
+            let (board, owner) = (&board, &owner);
+            scope.spawn(move || deciding(board, owner, number as u64));
+        }
+        let mut gate = gate;
+        let mut dice = Dice(0x5eed_0001);
+        for kill in 0..kills {
+            std::thread::sleep(Duration::from_millis(30 + dice.below(600)));
+            gate.kill().unwrap();
+            if kill % 5 == 0 {
+                assert_eq!(copy_is_whole(&house.store()), "ok");
+            }
+            gate = house.start().unwrap();
+            *board.doors.write().unwrap() = (gate.agents, gate.people);
+        }
+        board.over.store(true, Ordering::Release);
+        gate
+    });
+    let took = start.elapsed();
+    gate.kill().unwrap();
+    assert_eq!(records::integrity(&house.store()), "ok");
+    judge(&board, &house.store());
+    let (seen, answered) = (board.seen.lock().unwrap(), board.answered.lock().unwrap());
+    say(&format!(
+        "kill -9: {kills} kills, {} requests, {} answers, {} waits were cut off, {} of them \
+         answered after a restart, {took:.1?}",
+        seen.len(),
+        answered.len(),
+        board.cut.load(Ordering::Acquire),
+        board.resumed.load(Ordering::Acquire)
+    ));
+}
+
+fn judge(board: &Board, store: &Path) {
+    let (seen, answered) = (board.seen.lock().unwrap(), board.answered.lock().unwrap());
+    let contradictions = board.contradictions.lock().unwrap();
+    assert!(contradictions.is_empty(), "{contradictions:?}");
+    let ids = seen.values().chain(answered.keys()).map(String::as_str);
+    let records = records::read(store, ids);
+    for id in seen.values() {
+        assert!(records.states.contains_key(id), "{id} was told and is lost");
+    }
+    for (id, state) in answered.iter() {
+        assert_eq!(records.states.get(id), Some(state), "{id}: answered but not kept");
+        assert_eq!(records.ends[id], [word(state)], "{id}: the ledger disagrees");
+    }
+    assert!(answered.len() > 50, "too little happened: {}", answered.len());
+    assert!(board.resumed.load(Ordering::Acquire) > 0, "no wait was cut off");
+}
+
+/// Asks, waits, and asks again with the same key until there is an answer.
+fn asking(board: &Board, token: &str, number: usize) {
+    let mut turn = 0_usize;
+    while !board.over.load(Ordering::Acquire) {
+        turn += 1;
+        let key = format!("k-{number}-{turn}");
+        let body = risky(number * 1_000_000 + turn).to_string();
+        let (mut door, mut was_cut) = (board.doors().0, false);
+        let mut client = Client::with(door, token).patience(Duration::from_secs(20));
+        // Its answer is fetched even after the last kill: nobody is left without one.
+        loop {
+            let headers = [("idempotency-key", key.as_str())];
+            match client.send("POST", "/v1/requests?wait=10", &headers, Some(&body)) {
+                Ok(reply) if reply.status == 200 || reply.status == 201 => {
+                    let (id, state) = (reply.text("id"), reply.text("state"));
+                    board.saw(&key, id);
+                    if state != "pending" {
+                        board.told(id, state);
+                        board.resumed.fetch_add(usize::from(was_cut), Ordering::AcqRel);
+                        break;
+                    }
+                }
+                Ok(reply) => assert_eq!(reply.status, 503, "{}", reply.body),
+                Err(_) => {
+                    board.cut.fetch_add(usize::from(!was_cut), Ordering::AcqRel);
+                    was_cut = true;
+                    std::thread::sleep(Duration::from_millis(20));
+                }
+            }
+            if door != board.doors().0 {
+                door = board.doors().0;
+                client = Client::with(door, token).patience(Duration::from_secs(20));
+            }
+        }
+    }
+}
+
+/// Looks at what is open and decides one after the other, until everybody has an answer.
+fn deciding(board: &Board, token: &str, number: u64) {
+    let mut dice = Dice(number + 77);
+    let mut quiet = 0;
+    while quiet < 5 {
+        let door = board.doors().1;
+        let mut client = Client::with(door, token).patience(Duration::from_secs(5));
+        let Ok(list) = client.get("/v1/requests?state=pending&limit=60") else {
+            std::thread::sleep(Duration::from_millis(20));
+            continue;
+        };
+        let none = Vec::new();
+        let open = list.body["requests"].as_array().unwrap_or(&none);
+        if open.is_empty() {
+            std::thread::sleep(Duration::from_millis(20));
+            quiet += i32::from(board.over.load(Ordering::Acquire));
+            continue;
+        }
+        quiet = 0;
+        // Slower than the agents ask, so that many wait at every kill.
+        for _ in 0..6 {
+            let one = &open[usize::try_from(dice.below(open.len() as u64)).unwrap()];
+            let (id, digest) = (one["id"].as_str().unwrap(), one["digest"].as_str().unwrap());
+            match decide(&mut client, id, digest, dice.below(2) == 0) {
+                Ok(reply) if reply.status == 200 => board.told(id, reply.text("state")),
+                Ok(_) => {}
+                Err(_) => break,
+            }
+            std::thread::sleep(Duration::from_millis(dice.below(4)));
+        }
+    }
+}
+
+/// The files as the kill left them, checked in another place.
+fn copy_is_whole(store: &Path) -> String {
+    let place = tempfile::tempdir().unwrap();
+    for ending in ["", "-wal"] {
+        let name = format!("{}{ending}", store.display());
+        if Path::new(&name).exists() {
+            std::fs::copy(&name, place.path().join(format!("copy.db{ending}"))).unwrap();
+        }
+    }
+    records::integrity(&place.path().join("copy.db"))
+}

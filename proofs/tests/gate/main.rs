@@ -1,0 +1,26 @@
+//! The gate from outside: a real process, real sockets, raced, killed, starved and lied to.
+//!
+//! `PROOF=full` runs the whole sizes; the usual ones are for every change. Figures are printed.
+
+#[cfg(test)]
+mod agent_cannot_decide;
+#[cfg(test)]
+mod clock;
+#[cfg(test)]
+mod disk_full;
+#[cfg(test)]
+mod flood;
+#[cfg(test)]
+mod kill_nine;
+#[cfg(test)]
+mod order;
+#[cfg(test)]
+mod permits;
+#[cfg(test)]
+mod races;
+#[cfg(test)]
+mod records;
+#[cfg(test)]
+mod seed_client;
+#[cfg(test)]
+mod setting;

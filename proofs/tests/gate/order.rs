@@ -1,0 +1,120 @@
+//! Under strace: no decided answer leaves before its commit was synced to the disk.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use proofs::house::{House, OPEN_HOUSE};
+
+use crate::setting::{Setting, alone, decide, has, risky, say, size};
+
+#[test]
+fn a_decided_answer_leaves_after_its_commit_reached_the_disk() {
+    let _alone = alone();
+    if !has("strace") {
+        say("order: skipped, strace is not installed");
+        return;
+    }
+    let many = size(100, 1_000);
+    let folder = tempfile::tempdir().unwrap();
+    let trace = folder.path().join("trace");
+    let house = House::new(&folder.path().join("house"), OPEN_HOUSE).unwrap();
+    let calls = "trace=fsync,fdatasync,pwrite64,sendto,sendmsg,write,writev,recvfrom,read";
+    let house = house.wrapped(&[
+        "strace",
+        "-f",
+        "-y",
+        "-s",
+        "16384",
+        "-e",
+        calls,
+        "-o",
+        trace.to_str().unwrap(),
+    ]);
+    let setting = Setting::new(house);
+    let mut ends = HashMap::new();
+    for number in 0..many {
+        let (mut asks, mut waits, mut decides) =
+            (setting.asks(), setting.asks(), setting.decides());
+        let reply = asks.post("/v1/requests", &risky(number)).unwrap();
+        let (id, digest) = (reply.text("id").to_owned(), reply.text("digest").to_owned());
+        waits.write("GET", &format!("/v1/requests/{id}/wait?seconds=60"), &[], None).unwrap();
+        let decided = decide(&mut decides, &id, &digest, number % 3 != 0).unwrap();
+        let waited = waits.read().unwrap();
+        assert_eq!((decided.status, waited.status), (200, 200), "{}", decided.body);
+        assert_eq!(decided.text("state"), waited.text("state"));
+        ends.insert(id, decided.text("state").to_owned());
+    }
+    // Dropping kills strace only; asked to stop, it lets the daemon end.
+    stop(&setting);
+    let answers = read(&trace, &ends);
+    assert_eq!(answers, 2 * many, "answers found in the trace");
+    say(&format!("order: {answers} of {} decided answers left after fdatasync", 2 * many));
+}
+
+/// The daemon is strace's child: SIGTERM goes to it.
+fn stop(setting: &Setting) {
+    let children = format!("/proc/{0}/task/{0}/children", setting.gate.id());
+    let child = std::fs::read_to_string(children).unwrap();
+    for id in child.split_whitespace() {
+        crate::setting::run(&["kill", "-TERM", id]);
+    }
+    let gone = || !std::path::Path::new(&format!("/proc/{}", child.trim())).exists();
+    for _ in 0..2_000 {
+        if gone() {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    panic!("the daemon does not stop");
+}
+
+/// Where a request stands in the trace.
+#[derive(Default)]
+struct Steps {
+    asked: bool,
+    written: bool,
+    synced: bool,
+}
+
+/// Reads the trace in order; counts the answers that say how a request ended. Requests are decided
+/// one after the other, so what is written between the question and its answer is its commit.
+fn read(trace: &Path, ends: &HashMap<String, String>) -> usize {
+    let text = String::from_utf8_lossy(&std::fs::read(trace).unwrap()).into_owned();
+    let (mut now, mut steps, mut answers) = (String::new(), Steps::default(), 0);
+    // A call that is interrupted by another thread's line is finished later, by thread.
+    let mut syncing: HashMap<&str, bool> = HashMap::new();
+    for line in text.lines() {
+        let Some((thread, call)) = line.split_once(' ') else { continue };
+        let call = call.trim_start();
+        let is = |names: &[&str]| names.iter().any(|name| call.starts_with(name));
+        if let Some(place) = call.find("/decision HTTP") {
+            let id = call[..place].rsplit('/').next().unwrap_or_default();
+            (now, steps) = (id.to_owned(), Steps { asked: true, ..Steps::default() });
+        } else if is(&["pwrite64(", "write("]) && call.contains("countersign.db-wal>") {
+            steps = Steps { written: steps.asked, synced: false, ..steps };
+        } else if is(&["fdatasync(", "fsync("]) && call.contains("countersign.db-wal>") {
+            if call.contains("<unfinished") {
+                syncing.insert(thread, steps.written);
+            } else {
+                steps.synced |= steps.written && call.ends_with("= 0");
+            }
+        } else if is(&["<... fdatasync resumed>", "<... fsync resumed>"]) {
+            let ours = syncing.remove(thread).unwrap_or(false);
+            steps.synced |= ours && call.ends_with("= 0");
+        } else if is(&["sendto(", "sendmsg(", "write(", "writev("]) && call.contains("HTTP/1.1 ") {
+            answers += usize::from(leaves(call, &now, &steps, ends));
+        }
+    }
+    answers
+}
+
+/// Whether this line is an answer that says how the request ended; it must not leave too early.
+fn leaves(call: &str, now: &str, steps: &Steps, ends: &HashMap<String, String>) -> bool {
+    let Some(state) = ends.get(now) else { return false };
+    let says = format!("\\\"state\\\":\\\"{state}\\\"");
+    if !call.contains(now) || !call.contains(&says) {
+        return false;
+    }
+    assert!(steps.written && steps.synced, "{now} was answered before it was kept:\n{call}");
+    true
+}

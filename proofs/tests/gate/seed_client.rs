@@ -1,0 +1,22 @@
+//! Clients of the first daemon work unchanged, but can no longer talk their way through.
+
+use proofs::house::{House, OPEN_HOUSE};
+
+use crate::setting::{Setting, alone, has, run, say};
+
+const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/gate/seed_client.py");
+
+#[test]
+fn a_client_of_the_first_daemon_works_unchanged() {
+    let _alone = alone();
+    if !has("python3") {
+        say("seed client: skipped, Python is not installed");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let setting = Setting::new(House::new(folder.path(), OPEN_HOUSE).unwrap());
+    let door = setting.gate.agents.to_string();
+    let (well, out) = run(&["python3", SCRIPT, &door, &setting.owner]);
+    assert!(well, "{out}");
+    say(&format!("seed client: {} things hold", out.lines().count()));
+}

@@ -1,0 +1,110 @@
+//! What the proofs share: sizes, one at a time, who is there, calls that ask and calls that pass.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::process::Command;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use proofs::house::{Gate, House};
+use proofs::http::{Client, Reply};
+use serde_json::{Value, json};
+
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+/// One proof at a time: each measures, and each needs the machine.
+pub fn alone() -> MutexGuard<'static, ()> {
+    ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The usual size, or the whole one with `PROOF=full`; `PROOF=` and a number means that number.
+pub fn size(usual: usize, full: usize) -> usize {
+    match std::env::var("PROOF").ok().as_deref() {
+        Some("full") => full,
+        Some(number) => number.parse().unwrap_or(usual),
+        None => usual,
+    }
+}
+
+/// Figures are said even when the test passes.
+pub fn say(text: &str) {
+    let _ = writeln!(std::io::stderr(), "    proof: {text}");
+}
+
+/// A gate, its owner and one agent.
+pub struct Setting {
+    pub house: House,
+    pub gate: Gate,
+    pub owner: String,
+    pub agent: String,
+}
+
+impl Setting {
+    pub fn new(house: House) -> Setting {
+        let gate = house.start().unwrap();
+        let owner = gate.owner().unwrap();
+        let agent = gate.agent(&owner, "coder").unwrap();
+        Setting { house, gate, owner, agent }
+    }
+
+    /// The agent at its door.
+    pub fn asks(&self) -> Client {
+        Client::with(self.gate.agents, &self.agent)
+    }
+
+    /// The owner at the people's door.
+    pub fn decides(&self) -> Client {
+        Client::with(self.gate.people, &self.owner)
+    }
+}
+
+/// A call that a person has to be asked about; each number is another call.
+pub fn risky(number: usize) -> Value {
+    json!({
+        "tool": "send_message",
+        "arguments": { "to": "bo@example.org", "text": format!("The report number {number}.") },
+    })
+}
+
+/// A call that passes.
+pub fn harmless() -> Value {
+    json!({ "tool": "terminal", "command": "git status" })
+}
+
+/// The same with a deadline.
+pub fn within(mut call: Value, seconds: f64) -> Value {
+    call["timeout_seconds"] = json!(seconds);
+    call
+}
+
+/// Says yes or no to a request that was shown.
+pub fn decide(client: &mut Client, id: &str, digest: &str, yes: bool) -> std::io::Result<Reply> {
+    let choice = if yes { "approve" } else { "deny" };
+    let said = json!({ "choice": choice, "digest": digest, "reason": "as planned" });
+    client.post(&format!("/v1/requests/{id}/decision"), &said)
+}
+
+/// Small random numbers that need no quality.
+pub struct Dice(pub u64);
+
+impl Dice {
+    pub fn below(&mut self, end: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) % end
+    }
+}
+
+/// Whether a program is there.
+pub fn has(program: &str) -> bool {
+    std::env::var_os("PATH").is_some_and(|path| {
+        std::env::split_paths(&path).any(|folder| Path::new(&folder).join(program).is_file())
+    })
+}
+
+/// Runs a program to its end.
+pub fn run(words: &[&str]) -> (bool, String) {
+    let out = Command::new(words[0]).args(&words[1..]).output().unwrap();
+    let text = String::from_utf8_lossy(&out.stdout).into_owned();
+    (out.status.success(), text + &String::from_utf8_lossy(&out.stderr))
+}
