@@ -4,7 +4,7 @@ use countersign_core::canon::CallDigest;
 use countersign_core::grant::Grant;
 use countersign_core::id::Id;
 use countersign_core::ledger::entry::Entry;
-use countersign_core::request::Event;
+use countersign_core::request::{Event, Requester};
 
 use crate::sqlite::SqliteStore;
 use crate::{
@@ -42,6 +42,7 @@ forward! {
     apply(id: Id, event: Event, note: Note) -> Kept<Applied>;
     ended(id: Id) -> Kept<Stored>;
     request(id: Id) -> Kept<Option<Stored>>;
+    known(requester: Requester, key: String) -> Kept<Option<Stored>>;
     pending() -> Kept<Vec<Stored>>;
     find(query: Query) -> Kept<Page>;
     redeem(id: Id, agent: String, digest: CallDigest, note: Note) -> Kept<Redeemed>;

@@ -17,7 +17,7 @@ use countersign_core::canon::CallDigest;
 use countersign_core::grant::Grant;
 use countersign_core::id::Id;
 use countersign_core::ledger::entry::Entry;
-use countersign_core::request::Event;
+use countersign_core::request::{Event, Requester};
 
 pub use backend::Backend;
 pub use error::{OpenError, StoreError};
@@ -56,6 +56,13 @@ pub trait Store: Send + Sync + 'static {
 
     /// One request.
     fn request(&self, id: Id) -> impl Future<Output = Kept<Option<Stored>>> + Send;
+
+    /// The request that somebody asked with this idempotency key.
+    fn known(
+        &self,
+        requester: Requester,
+        key: String,
+    ) -> impl Future<Output = Kept<Option<Stored>>> + Send;
 
     /// Every request that has not ended, oldest first.
     fn pending(&self) -> impl Future<Output = Kept<Vec<Stored>>> + Send;

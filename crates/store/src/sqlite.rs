@@ -31,7 +31,7 @@ use countersign_core::canon::{CallDigest, Digest};
 use countersign_core::grant::Grant;
 use countersign_core::id::Id;
 use countersign_core::ledger::entry::{Entry, Kind, MAX_ENTRY};
-use countersign_core::request::Event;
+use countersign_core::request::{Event, Requester};
 use countersign_core::time::{Clock, Timestamp};
 use rusqlite::Connection;
 use tokio::sync::{broadcast, oneshot};
@@ -214,6 +214,10 @@ impl Store for SqliteStore {
 
     async fn request(&self, id: Id) -> Kept<Option<Stored>> {
         self.look(move |conn| Ok(row::load(conn, id)?.map(|found| found.stored))).await
+    }
+
+    async fn known(&self, requester: Requester, key: String) -> Kept<Option<Stored>> {
+        self.look(move |conn| requests::by_key(conn, &requester, &key)).await
     }
 
     async fn pending(&self) -> Kept<Vec<Stored>> {

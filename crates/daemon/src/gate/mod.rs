@@ -230,9 +230,26 @@ impl Gate {
         {
             return Ok(Answer::Kept(Box::new(stored)));
         }
+        // What was asked already is not asked once more, so no limit holds for it.
+        if let Some(stored) = self.known(asks, caller, &digest).await? {
+            return Ok(Answer::Kept(Box::new(stored)));
+        }
         let now = self.clock.now().at;
         let place = self.flood.may_ask(&rules.flood, &caller.agent, crisis, now)?;
         self.keep(rules, asks, caller, judged, None, Some(place)).await
+    }
+
+    /// The request that this agent asked with the same key for the same call.
+    async fn known(
+        &self,
+        asks: &Question<'_>,
+        caller: &Caller,
+        digest: &CallDigest,
+    ) -> Result<Option<Stored>, Held> {
+        let Some(key) = asks.key.clone() else { return Ok(None) };
+        let requester = Requester::Agent(caller.agent.clone());
+        let found = self.store.known(requester, key).await?;
+        Ok(found.filter(|stored| stored.request.digest.binds(digest)))
     }
 
     /// What a standing permission makes of it, if one covers it. In a crisis none does.
@@ -378,6 +395,13 @@ impl Gate {
         let note = Note { policy: self.rules().hash, facts: None, edited: None };
         // A clock that went back could make a late permit look timely.
         if !self.clock.now().settled {
+            return Ok(Redeemed::Late);
+        }
+        // What was approved before a crisis was not approved in it.
+        if let Some(stored) = self.store.request(id).await?
+            && !stored.request.crisis
+            && self.crises.holds(&agent, Some(&stored.session))
+        {
             return Ok(Redeemed::Late);
         }
         self.store.redeem(id, agent, digest, note).await

@@ -2,7 +2,7 @@
 
 use countersign_core::id::Id;
 use countersign_core::ledger::entry::Kind;
-use countersign_core::request::{Decider, Decision, Refusal, State};
+use countersign_core::request::{Decider, Decision, Refusal, Requester, State};
 use countersign_core::tier::Tier;
 use rusqlite::{Connection, OptionalExtension, ToSql, params};
 
@@ -48,10 +48,14 @@ pub(super) fn submit(batch: &mut Batch<'_>, mut new: NewRequest) -> Kept<Submitt
 }
 
 fn known(conn: &Connection, new: &NewRequest) -> Kept<Option<Stored>> {
-    let requester = &new.request.requester;
     let Some(key) = &new.idempotency else {
         return Ok(None);
     };
+    by_key(conn, &new.request.requester, key)
+}
+
+/// The request that somebody asked with this key.
+pub(super) fn by_key(conn: &Connection, requester: &Requester, key: &str) -> Kept<Option<Stored>> {
     let id = conn
         .prepare_cached(
             "SELECT id FROM request WHERE requester_kind = ?1 AND requester = ?2 \

@@ -59,6 +59,12 @@ pub async fn the_same_key_finds_the_same_request<P: Place>() {
         Submitted::Known(known) => assert_eq!(known, first),
         Submitted::New(new) => panic!("{new:?}"),
     }
+    let coder = first.request.requester.clone();
+    let found = store.known(coder.clone(), "k-1".to_owned()).await.unwrap();
+    assert_eq!(found.as_ref(), Some(&first));
+    assert_eq!(store.known(coder, "k-2".to_owned()).await.unwrap(), None);
+    let eve = Requester::Agent("eve".to_owned());
+    assert_eq!(store.known(eve, "k-1".to_owned()).await.unwrap(), None);
     let mut other = keyed();
     other.request.digest = call(2);
     assert_eq!(store.submit(other).await.unwrap_err(), StoreError::KeyReused);
