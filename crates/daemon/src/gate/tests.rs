@@ -148,6 +148,7 @@ async fn the_same_key_is_the_same_request() {
     assert_eq!(other, Held::Unavailable(StoreError::KeyReused));
     assert_ne!(id(keyed(DELETE, "l").await), first);
     assert!(keyed(DELETE, "m").await.is_err());
+    assert_eq!(id(keyed(DELETE, "k").await), first, "no limit holds for a retry");
     // A pass with a key is kept, so that it can be told again.
     assert_eq!(id(keyed(READ, "r").await), id(keyed(READ, "r").await));
 }
