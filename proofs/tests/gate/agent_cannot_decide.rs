@@ -74,7 +74,8 @@ fn no_route_lets_an_agent_decide() {
     let (id, digest) = (asked.text("id").to_owned(), asked.text("digest").to_owned());
     let other = setting.gate.agent(&setting.owner, "other").unwrap();
     let made_up = format!("csp_{}", "a".repeat(43));
-    let tokens = [None, Some(&*setting.agent), Some(&*other), Some(&*made_up), Some("csp_"), Some("")];
+    let tokens =
+        [None, Some(&*setting.agent), Some(&*other), Some(&*made_up), Some("csp_"), Some("")];
     let routes = routes(&setting);
     let (mut tried, mut absent) = (0, 0);
     for route in &routes {

@@ -50,8 +50,11 @@ fn a_permit_is_used_once_and_for_its_own_call() {
     }
     let (used, refused) = (used.into_inner(), refused.into_inner());
     assert_eq!((used, refused), (many, many));
-    say(&format!("permits: {many} x 2 racing: {used} used, {refused} refused, {many} swaps and \
-                  {many} strangers refused, {:.1?}", start.elapsed()));
+    say(&format!(
+        "permits: {many} x 2 racing: {used} used, {refused} refused, {many} swaps and \
+                  {many} strangers refused, {:.1?}",
+        start.elapsed()
+    ));
 }
 
 fn approved(setting: &Setting, call: &Value) -> String {
