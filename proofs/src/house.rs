@@ -18,7 +18,7 @@ pub const OPEN_HOUSE: &str = "[flood]\nopen_per_agent = 10000000\nasks_per_minut
 
 const DOORS: &str = "[doors]\nagents = \"127.0.0.1:0\"\npeople = \"127.0.0.1:0\"\n";
 
-/// The daemon's program. `COUNTERSIGN_GATE` names another one that speaks as ours does.
+/// The daemon's program: `gate`, or what `COUNTERSIGN_GATE` names, such as a built `countersign`.
 pub fn binary() -> io::Result<PathBuf> {
     if let Some(named) = std::env::var_os("COUNTERSIGN_GATE") {
         return Ok(named.into());
@@ -58,7 +58,9 @@ impl House {
     /// In this folder, with further settings.
     pub fn new(folder: &Path, settings: &str) -> io::Result<House> {
         fs::create_dir_all(folder)?;
-        fs::write(folder.join("countersign.toml"), format!("{DOORS}{settings}"))?;
+        let socket = folder.join("run/agents.sock");
+        let doors = format!("{DOORS}socket = {:?}\n", socket.display().to_string());
+        fs::write(folder.join("countersign.toml"), format!("{doors}{settings}"))?;
         Ok(House { folder: folder.to_owned(), wrapper: Vec::new(), environment: Vec::new() })
     }
 
@@ -81,13 +83,26 @@ impl House {
         self.folder.join("state/countersign.db")
     }
 
+    /// What the program is told: `countersign` itself needs more words than our small one.
+    fn arguments(&self, program: &Path) -> Vec<OsString> {
+        let whole = program.file_name().is_some_and(|name| name == "countersign");
+        if !whole {
+            return vec![self.folder.clone().into_os_string()];
+        }
+        let mut words: Vec<OsString> = ["serve", "--json", "--config"].map(Into::into).to_vec();
+        words.push(self.folder.join("countersign.toml").into_os_string());
+        words.extend(["--state".into(), self.folder.join("state").into_os_string()]);
+        words
+    }
+
     /// Starts the daemon and waits until its doors are open.
     pub fn start(&self) -> io::Result<Gate> {
         let program = binary()?;
+        let arguments = self.arguments(&program);
         let mut words = self.wrapper.iter().cloned().chain([program.into_os_string()]);
         let first = words.next().ok_or_else(|| failed("no program"))?;
         let mut command = Command::new(first);
-        command.args(words).arg(&self.folder).stdin(Stdio::null()).stdout(Stdio::piped());
+        command.args(words).args(arguments).stdin(Stdio::null()).stdout(Stdio::piped());
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         let mut child = command.spawn()?;
         let out = child.stdout.take().ok_or_else(|| failed("no output"))?;

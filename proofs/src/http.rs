@@ -35,7 +35,7 @@ pub struct Client {
 impl Client {
     /// A caller without credentials.
     pub fn new(door: SocketAddr) -> Client {
-        Client { door, token: None, patience: Duration::from_secs(60), stream: None }
+        Client { door, token: None, patience: Duration::from_mins(1), stream: None }
     }
 
     /// A caller with a token.
@@ -114,7 +114,11 @@ pub fn request(
     body: Option<&str>,
 ) -> String {
     let mut text = format!("{method} {path} HTTP/1.1\r\nhost: {door}\r\n");
-    let mut header = |name: &str, value: &str| text.push_str(&format!("{name}: {value}\r\n"));
+    let mut header = |name: &str, value: &str| {
+        for part in [name, ": ", value, "\r\n"] {
+            text.push_str(part);
+        }
+    };
     if let Some(token) = token {
         header("authorization", &format!("Bearer {token}"));
     }

@@ -1,5 +1,7 @@
 //! Randomness: the only place that draws it, and what is made of it.
 
+use std::cell::RefCell;
+
 use countersign_core::base64;
 use countersign_core::id::Id;
 use countersign_core::time::Timestamp;
@@ -16,9 +18,29 @@ pub fn bytes<const N: usize>() -> Result<[u8; N], NoChance> {
     Ok(bytes)
 }
 
+/// Random bytes for ids, drawn by the hundred: ids are no secrets, and every call gets one.
+#[derive(Default)]
+struct Pool {
+    bytes: Vec<[u8; 10]>,
+}
+
+thread_local! {
+    static POOL: RefCell<Pool> = RefCell::default();
+}
+
+impl Pool {
+    fn draw(&mut self) -> Result<[u8; 10], NoChance> {
+        if self.bytes.is_empty() {
+            let many = bytes::<1000>()?;
+            self.bytes.extend(many.as_chunks::<10>().0);
+        }
+        self.bytes.pop().ok_or(NoChance)
+    }
+}
+
 /// A new id.
 pub fn id(at: Timestamp) -> Result<Id, NoChance> {
-    Ok(Id::new(at, bytes()?))
+    Ok(Id::new(at, POOL.with_borrow_mut(Pool::draw)?))
 }
 
 /// A new secret of 256 bits with a prefix that says what it is for.

@@ -57,7 +57,7 @@ fn a_flood_neither_bothers_people_nor_slows_harmless_calls() {
     // As fast as it goes, then half as fast: the machine has room for the others.
     let full = flood(0, many, None);
     let all = full.run(&other);
-    let rate = many as f64 / all.took.as_secs_f64();
+    let rate = exact(many) / all.took.as_secs_f64();
     let paced = flood(many, many / 2, Some(rate / 2.0));
     let half = paced.run(&other);
     let asked = full.asked.into_inner() + paced.asked.into_inner();
@@ -122,7 +122,7 @@ impl Flood<'_> {
                 return;
             }
             if let Some(rate) = self.per_second {
-                let due = Duration::from_secs_f64(number as f64 / rate);
+                let due = Duration::from_secs_f64(exact(number) / rate);
                 std::thread::sleep(due.saturating_sub(start.elapsed()));
             }
             let reply = client.post("/v1/requests", &risky(self.from + number)).unwrap();
@@ -136,6 +136,10 @@ impl Flood<'_> {
             };
         }
     }
+}
+
+fn exact(number: usize) -> f64 {
+    f64::from(u32::try_from(number).unwrap())
 }
 
 /// Median and p99 of harmless calls by another agent, one every few milliseconds.

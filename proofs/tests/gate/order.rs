@@ -87,8 +87,8 @@ fn read(trace: &Path, ends: &HashMap<String, String>) -> usize {
         let Some((thread, call)) = line.split_once(' ') else { continue };
         let call = call.trim_start();
         let is = |names: &[&str]| names.iter().any(|name| call.starts_with(name));
-        if let Some(place) = call.find("/decision HTTP") {
-            let id = call[..place].rsplit('/').next().unwrap_or_default();
+        if let Some((before, _)) = call.split_once("/decision HTTP") {
+            let id = before.rsplit('/').next().unwrap_or_default();
             (now, steps) = (id.to_owned(), Steps { asked: true, ..Steps::default() });
         } else if is(&["pwrite64(", "write("]) && call.contains("countersign.db-wal>") {
             steps = Steps { written: steps.asked, synced: false, ..steps };

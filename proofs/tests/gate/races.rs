@@ -70,7 +70,7 @@ fn ask(setting: &Setting, wave: usize) -> Vec<Open> {
     let asked = (0..WAVE).map(|number| {
         let call = risky(wave * WAVE + number);
         // A third of them runs out of time while the others decide.
-        let seconds = if number % 3 == 0 { 0.001 * (20 + dice.below(300)) as f64 } else { 60.0 };
+        let seconds = if number % 3 == 0 { 0.001 * f64::from(20 + dice.small(300)) } else { 60.0 };
         let reply = client.post("/v1/requests", &within(call, seconds)).unwrap();
         assert_eq!(reply.status, 201, "{}", reply.body);
         Open { id: reply.text("id").to_owned(), digest: reply.text("digest").to_owned() }

@@ -93,6 +93,10 @@ impl Dice {
         self.0 ^= self.0 << 17;
         (self.0 >> 11) % end
     }
+
+    pub fn small(&mut self, end: u16) -> u16 {
+        u16::try_from(self.below(end.into())).unwrap()
+    }
 }
 
 /// Whether a program is there.

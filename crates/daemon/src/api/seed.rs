@@ -23,6 +23,14 @@ use crate::gate::{Answer, Question};
 /// The seed's word for what nobody had to be asked about.
 const AUTO: &str = "auto_approved";
 
+/// What the seed says about a call that passes.
+#[derive(serde::Serialize)]
+struct Passed {
+    request_id: Id,
+    status: &'static str,
+    decided_by: &'static str,
+}
+
 /// `POST /confirm`: asks, and answers when it is decided.
 pub async fn confirm(State(api): State<Api>, request: Request) -> Answered {
     let caller = who::seed_agent(&api, &request)?;
@@ -46,6 +54,9 @@ pub async fn confirm(State(api): State<Api>, request: Request) -> Answered {
     let time = said.seconds("timeout")?.map(fields::span);
     let raw = json::member_text(std::str::from_utf8(&bytes).unwrap_or_default(), "payload");
     let raw = raw.ok().flatten().unwrap_or("{}");
+    let detail = || {
+        json!({ "seed": { "action": action, "description": described(description) } }).to_string()
+    };
     let question = Question {
         call: Call {
             tool: Cow::Borrowed(action),
@@ -65,14 +76,13 @@ pub async fn confirm(State(api): State<Api>, request: Request) -> Answered {
         key: None,
         group: None,
         permit: false,
-        detail: json!({ "seed": { "action": action, "description": described(description) } })
-            .to_string(),
+        detail: &detail,
     };
     let stored = match api.gate.submit(question, &caller).await? {
         Answer::Passed(_) => {
             let id = crate::chance::id(api.gate.clock().now().at)
                 .map_err(|_| Problem::from(crate::gate::Held::NoChance))?;
-            let body = json!({ "request_id": id, "status": AUTO, "decided_by": "whitelist" });
+            let body = Passed { request_id: id, status: AUTO, decided_by: "whitelist" };
             return Ok(axum::Json(body).into_response());
         }
         Answer::Kept(stored) => stored,

@@ -52,7 +52,6 @@ pub struct Caller {
 }
 
 /// A question to the gate.
-#[derive(Debug)]
 pub struct Question<'a> {
     /// The call, as the agent described it.
     pub call: Call<'a>,
@@ -66,8 +65,9 @@ pub struct Question<'a> {
     pub group: Option<Id>,
     /// Whether it needs a permit even if nobody has to be asked.
     pub permit: bool,
-    /// What the surface that asked needs again, as JSON; free of secrets.
-    pub detail: String,
+    /// What the surface that asked needs again, as JSON; free of secrets. Made only if it is kept:
+    /// most calls pass, and nothing of them is.
+    pub detail: &'a (dyn Fn() -> String + Sync),
 }
 
 /// The gate.
@@ -313,7 +313,8 @@ impl Gate {
         let written = |card: &Card| serde_json::to_string(card).map_err(|_| Held::Unwritable);
         // In a crisis a person must see what they approve, but nothing of it stays afterwards.
         let minimal = crisis.then(|| written(&Card::minimal(&asks.call, seen, &digest)));
-        let detail = if crisis { answer::without_words(&asks.detail) } else { asks.detail.clone() };
+        let detail = (asks.detail)();
+        let detail = if crisis { answer::without_words(&detail) } else { detail };
         let new = NewRequest {
             request,
             // As on the card: a tool's name can hold a secret, too.

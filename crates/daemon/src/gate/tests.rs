@@ -31,7 +31,7 @@ fn question(text: &'static str) -> Question<'static> {
         key: None,
         group: None,
         permit: false,
-        detail: "{}".to_owned(),
+        detail: &|| "{}".to_owned(),
     }
 }
 

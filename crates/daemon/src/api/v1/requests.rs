@@ -183,6 +183,7 @@ pub async fn ask(
     if let (Some(batch), Some(members)) = (extra.batch, detail.as_object_mut()) {
         members.insert("batch".to_owned(), batch);
     }
+    let detail = || detail.to_string();
     let before = api.gate.clock().now().at;
     let question = Question {
         call: wanted.call,
@@ -191,7 +192,7 @@ pub async fn ask(
         key: extra.key,
         group: extra.group,
         permit: wanted.permit.unwrap_or(false),
-        detail: detail.to_string(),
+        detail: &detail,
     };
     Ok(match api.gate.submit(question, caller).await? {
         Answer::Passed(passed) => {

@@ -141,6 +141,7 @@ impl Asking<'_> {
             Presented::Approval(id) => return self.again(asked, id, made).await,
         }
         let card = asked.call.clone();
+        let detail = || json!({ "evaluation": made.id }).to_string();
         let question = Question {
             call: asked.call,
             raw: asked.raw.as_bytes(),
@@ -148,7 +149,7 @@ impl Asking<'_> {
             key: None,
             group: None,
             permit: false,
-            detail: json!({ "evaluation": made.id }).to_string(),
+            detail: &detail,
         };
         match self.api.gate.settle(question, self.caller).await {
             Err(Held::Refused) => Ok(made.denied("policy_denied", "none")),

@@ -70,6 +70,7 @@ pub async fn create(State(api): State<Api>, request: Request) -> Answered {
         return Err(not_requestable("only calls of tools can be asked for"));
     }
     let evaluation = denial.check(&api, &caller, &mut asked)?;
+    let detail = || json!({ "evaluation": evaluation }).to_string();
     let question = Question {
         call: asked.call,
         raw: asked.raw.as_bytes(),
@@ -77,7 +78,7 @@ pub async fn create(State(api): State<Api>, request: Request) -> Answered {
         key,
         group: None,
         permit: true,
-        detail: json!({ "evaluation": evaluation }).to_string(),
+        detail: &detail,
     };
     let stored = match api.gate.submit(question, &caller).await {
         Ok(Answer::Kept(stored)) => stored,
