@@ -79,7 +79,7 @@ impl Rig {
             key: None,
             group: None,
             permit: false,
-            detail: "{}".to_owned(),
+            detail: &|| "{}".to_owned(),
         };
         let caller = Caller { agent: "hermes".to_owned(), own_addresses: [].into() };
         match self.gate.submit(asks, &caller).await {
