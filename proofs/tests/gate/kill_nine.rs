@@ -1,4 +1,4 @@
-//! `kill -9` at any moment under many callers: what was answered stands, and who waited is answered.
+//! `kill -9` at any moment under many callers: what was answered stands, who waited is answered.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;

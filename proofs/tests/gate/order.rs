@@ -68,53 +68,72 @@ fn stop(setting: &Setting) {
     panic!("the daemon does not stop");
 }
 
-/// Where a request stands in the trace.
+/// Where the request that is being decided stands in the trace.
 #[derive(Default)]
-struct Steps {
-    asked: bool,
-    written: bool,
+struct Steps<'t> {
+    id: &'t str,
+    /// The thread that wrote its end into the log, once it has.
+    written: Option<&'t str>,
     synced: bool,
 }
 
-/// Reads the trace in order; counts the answers that say how a request ended. Requests are decided
-/// one after the other, so what is written between the question and its answer is its commit.
+/// Reads the trace in order; counts the answers that say how a request ended. Its own commit is
+/// known by the page that holds its end in the ledger; other commits go on beside it.
 fn read(trace: &Path, ends: &HashMap<String, String>) -> usize {
     let text = String::from_utf8_lossy(&std::fs::read(trace).unwrap()).into_owned();
-    let (mut now, mut steps, mut answers) = (String::new(), Steps::default(), 0);
-    // A call that is interrupted by another thread's line is finished later, by thread.
-    let mut syncing: HashMap<&str, bool> = HashMap::new();
+    let (mut steps, mut answers) = (Steps::default(), 0);
+    // A call that another thread's line interrupts is finished later: whose commit it was.
+    let mut syncing: HashMap<&str, &str> = HashMap::new();
     for line in text.lines() {
         let Some((thread, call)) = line.split_once(' ') else { continue };
         let call = call.trim_start();
         let is = |names: &[&str]| names.iter().any(|name| call.starts_with(name));
         if let Some((before, _)) = call.split_once("/decision HTTP") {
             let id = before.rsplit('/').next().unwrap_or_default();
-            (now, steps) = (id.to_owned(), Steps { asked: true, ..Steps::default() });
-        } else if is(&["pwrite64(", "write("]) && call.contains("countersign.db-wal>") {
-            steps = Steps { written: steps.asked, synced: false, ..steps };
+            steps = Steps { id, ..Steps::default() };
+        } else if is(&["pwrite64("]) && call.contains("countersign.db-wal>") {
+            if steps.written.is_none() && holds_the_end(call, steps.id) {
+                steps.written = Some(thread);
+            }
         } else if is(&["fdatasync(", "fsync("]) && call.contains("countersign.db-wal>") {
+            if steps.written != Some(thread) {
+                continue;
+            }
             if call.contains("<unfinished") {
-                syncing.insert(thread, steps.written);
+                syncing.insert(thread, steps.id);
             } else {
-                steps.synced |= steps.written && call.ends_with("= 0");
+                steps.synced |= call.ends_with("= 0");
             }
         } else if is(&["<... fdatasync resumed>", "<... fsync resumed>"]) {
-            let ours = syncing.remove(thread).unwrap_or(false);
+            let ours = syncing.remove(thread) == Some(steps.id);
             steps.synced |= ours && call.ends_with("= 0");
         } else if is(&["sendto(", "sendmsg(", "write(", "writev("]) && call.contains("HTTP/1.1 ") {
-            answers += usize::from(leaves(call, &now, &steps, ends));
+            answers += usize::from(leaves(call, &steps, ends));
         }
     }
     answers
 }
 
+/// Whether a page holds the ledger's entry of this request's end.
+fn holds_the_end(call: &str, id: &str) -> bool {
+    let mention = format!("\\\"request\\\":\\\"{id}\\\"");
+    let mut before = call.split(&mention).collect::<Vec<_>>();
+    // What follows the last mention says nothing about this request.
+    before.pop();
+    before.iter().any(|text| {
+        let kind = text.rsplit("\\\"kind\\\":").next().unwrap_or_default();
+        kind.starts_with("\\\"approve\\\"") || kind.starts_with("\\\"deny\\\"")
+    })
+}
+
 /// Whether this line is an answer that says how the request ended; it must not leave too early.
-fn leaves(call: &str, now: &str, steps: &Steps, ends: &HashMap<String, String>) -> bool {
-    let Some(state) = ends.get(now) else { return false };
+fn leaves(call: &str, steps: &Steps<'_>, ends: &HashMap<String, String>) -> bool {
+    let Some(state) = ends.get(steps.id) else { return false };
     let says = format!("\\\"state\\\":\\\"{state}\\\"");
-    if !call.contains(now) || !call.contains(&says) {
+    if !call.contains(steps.id) || !call.contains(&says) {
         return false;
     }
-    assert!(steps.written && steps.synced, "{now} was answered before it was kept:\n{call}");
+    let kept = steps.written.is_some() && steps.synced;
+    assert!(kept, "{} was answered before it was kept:\n{call}", steps.id);
     true
 }
