@@ -114,7 +114,8 @@ fn marker(kind: &str, secret: &str) -> String {
 /// that nothing can be carried past the search inside one.
 fn marker_length(text: &str) -> usize {
     let Some(rest) = text.strip_prefix(OPEN) else { return 0 };
-    // Never further than the longest kind: many openings without an end must not cost a search each.
+    // Never further than the longest kind: many openings without an end must not cost a search
+    // each.
     let Some(length) = rest.bytes().take(tables::LONGEST_KIND + 1).position(|b| b == b',') else {
         return 0;
     };

@@ -1,4 +1,4 @@
-//! A thousand planted secrets go through the whole gate: none is in the log, the files or an answer.
+//! A thousand planted secrets go through the whole gate: none in the log, the files or an answer.
 
 use std::io::Write;
 use std::sync::{Arc, Mutex};
