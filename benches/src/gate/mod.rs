@@ -10,7 +10,10 @@ use std::path::{Path, PathBuf};
 use proofs::house::{House, OPEN_HOUSE};
 
 /// A call that nobody has to be asked about, in the first daemon's words.
-const HARMLESS: &str = r#"{"action":"terminal","description":"Shows what changed.","payload":{"command":"git status"},"risk_level":"low","session_key":"s-1"}"#;
+const HARMLESS: &str = concat!(
+    r#"{"action":"terminal","description":"Shows what changed.","#,
+    r#""payload":{"command":"git status"},"risk_level":"low","session_key":"s-1"}"#
+);
 
 /// Requests a second, instructions a request, and how fast those who wait are woken.
 pub fn bench(rounds: usize) -> Result<(), String> {
