@@ -161,7 +161,7 @@ async fn a_channel_that_hangs_keeps_no_other_waiting() {
     }
     let since = Instant::now();
     until("all five", async || quick.got().len() == 5).await;
-    assert!(since.elapsed().as_secs() < 5, "{:?}", since.elapsed());
+    assert!(since.elapsed().as_millis() < 900, "{:?}", since.elapsed());
 }
 
 #[tokio::test]

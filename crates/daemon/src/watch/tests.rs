@@ -108,7 +108,6 @@ async fn many_end_together_within_two_seconds_and_keep_nobody_waiting() {
     let kept_waiting = asked.elapsed();
     until("the end of all", async || rig.gate.open_requests() <= 1).await;
     println!("{MANY} ended after {:?}; one more asked in {kept_waiting:?}", since.elapsed());
-    // Whether it works at all, with room for a busy machine; how fast is for the benches to say.
-    assert!(since.elapsed().as_secs() < 20, "{:?}", since.elapsed());
-    assert!(kept_waiting.as_secs() < 5, "{kept_waiting:?}");
+    assert!(since.elapsed().as_millis() < 2_000, "{:?}", since.elapsed());
+    assert!(kept_waiting.as_millis() < 500, "{kept_waiting:?}");
 }
