@@ -6,6 +6,8 @@ use std::path::Path;
 
 use serde::Deserialize;
 
+use crate::effects::NAMES;
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
@@ -43,37 +45,17 @@ struct Neutral {
     say: String,
 }
 
-const EFFECTS: [(&str, &str); 17] = [
-    ("read", "Read"),
-    ("write", "Write"),
-    ("delete", "Delete"),
-    ("exec", "Exec"),
-    ("net_out", "NetOut"),
-    ("net_in", "NetIn"),
-    ("privilege", "Privilege"),
-    ("persist", "Persist"),
-    ("publish", "Publish"),
-    ("service", "Service"),
-    ("send", "Send"),
-    ("money", "Money"),
-    ("secret", "Secret"),
-    ("self_change", "SelfChange"),
-    ("delegate", "Delegate"),
-    ("remote", "Remote"),
-    ("crisis", "Crisis"),
-];
-
 fn neutral(file: &File, source: &mut String) -> Result<(), String> {
     let _ = writeln!(source, "static NEUTRAL_UNKNOWN: &str = {:?};", file.neutral_unknown);
     source.push_str("static NEUTRAL: &[(Effect, &str)] = &[\n");
     for one in &file.neutral {
-        let known = EFFECTS.iter().find(|(name, _)| *name == one.effect);
+        let known = NAMES.iter().find(|(name, _)| *name == one.effect);
         let (_, variant) = known.ok_or_else(|| format!("unknown effect `{}`", one.effect))?;
         let _ = writeln!(source, "(Effect::{variant}, {:?}),", one.say);
     }
     source.push_str("];\n");
     let listed = |name: &str| file.neutral.iter().filter(|one| one.effect == name).count();
-    match EFFECTS.iter().find(|(name, _)| listed(name) != 1) {
+    match NAMES.iter().find(|(name, _)| listed(name) != 1) {
         Some((name, _)) => Err(format!("the effect `{name}` needs one neutral sentence")),
         None => Ok(()),
     }
@@ -109,7 +91,7 @@ pub fn generate(path: &Path, out: &Path) -> Result<(), String> {
         };
         let mut effects = Vec::new();
         for effect in &clause.effects {
-            let known = EFFECTS.iter().find(|(listed, _)| listed == effect);
+            let known = NAMES.iter().find(|(listed, _)| listed == effect);
             let (_, variant) =
                 known.ok_or_else(|| format!("{name}: {}: unknown effect `{effect}`", clause.id))?;
             effects.push(format!("Effect::{variant}"));

@@ -1,6 +1,7 @@
 //! The effects by the names the rule files use.
 
-const NAMES: [(&str, &str); 17] = [
+/// As the rule files write them, and as the code does.
+pub const NAMES: [(&str, &str); 17] = [
     ("read", "Read"),
     ("write", "Write"),
     ("delete", "Delete"),

@@ -4,19 +4,8 @@ use serde::Serialize;
 
 use crate::assess::Assessment;
 use crate::effect::Effect;
+use crate::score;
 use crate::verdict::{Mode, Verdict};
-
-/// Effects that reach other people or systems.
-const OUTWARD: [Effect; 8] = [
-    Effect::NetOut,
-    Effect::Publish,
-    Effect::Send,
-    Effect::Money,
-    Effect::Delegate,
-    Effect::Remote,
-    Effect::Service,
-    Effect::Persist,
-];
 
 /// Where a call goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -76,7 +65,7 @@ pub fn route(seen: &Assessment, standing: Standing) -> Route {
 /// actions always do. Showing help is never among them: it is answered by the screen itself.
 fn waits_in_crisis(seen: &Assessment, crisis: bool) -> bool {
     let decides = seen.effects.has(Effect::Crisis);
-    let out = seen.effects.has_any(&OUTWARD) || !seen.reversible;
+    let out = score::goes_out(seen.effects) || !seen.reversible;
     decides || crisis && out
 }
 

@@ -68,6 +68,11 @@ pub fn changes(effects: Effects) -> bool {
     effects.meets(CHANGES)
 }
 
+/// Whether these effects leave this machine or outlive the call.
+pub fn goes_out(effects: Effects) -> bool {
+    effects.meets(OUTWARD)
+}
+
 /// The whole record from what was seen.
 pub fn conclude(call: &Call<'_>, policy: &Policy, mut findings: Findings) -> Assessment {
     behaviours(&mut findings);
@@ -105,7 +110,7 @@ fn finish(call: &Call<'_>, policy: &Policy, findings: Findings, sum: Sum) -> Ass
     let effects = findings.effects;
     let crisis = effects.has(Effect::Crisis);
     let signs = findings.has_doubt(Doubt::CrisisSigns);
-    let outward = effects.meets(OUTWARD);
+    let outward = goes_out(effects);
     let reversible = !findings.is_irreversible();
     let in_crisis = signs && (outward || !reversible);
     let unsure = sum.tier == Tier::Low && sum.confidence < policy.low_confidence;
@@ -264,7 +269,7 @@ fn class(effects: Effects, tier: Tier) -> EffectClass {
     let grave = effects.has_any(&[Effect::Crisis, Effect::Money]);
     if grave || tier == Tier::Critical || tier >= Tier::High && !effects.only_reads() {
         EffectClass::D
-    } else if effects.meets(OUTWARD) || effects.has(Effect::Privilege) {
+    } else if goes_out(effects) || effects.has(Effect::Privilege) {
         EffectClass::C
     } else if effects.only_reads() {
         EffectClass::A
@@ -279,7 +284,7 @@ fn human(findings: &Findings) -> HumanImpact {
         HumanImpact::Safety
     } else if effects.has(Effect::Send) {
         HumanImpact::Personal
-    } else if effects.meets(OUTWARD) || effects.has(Effect::Privilege) {
+    } else if goes_out(effects) || effects.has(Effect::Privilege) {
         HumanImpact::Administrative
     } else {
         HumanImpact::None

@@ -17,7 +17,8 @@ where
     W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
 {
     // Only our own words are told at the finer levels: libraries may print what passes through.
-    let ours = format!("warn,countersign_daemon={0},countersign_store={0}", log.level);
+    // (The name is a prefix: it speaks of all our crates.)
+    let ours = format!("warn,countersign={}", log.level);
     let filter = EnvFilter::new(if log.level == "error" { "error".to_owned() } else { ours });
     let writing = tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer);
     if log.json {

@@ -53,9 +53,6 @@ pub struct Serve {
     /// What is logged: error, warn, info, debug or trace.
     #[arg(long, value_name = "LEVEL")]
     pub log: Option<String>,
-    /// Reserved for a clock that was set back on purpose; has no effect yet.
-    #[arg(long)]
-    pub accept_clock: bool,
     /// One line of JSON with the addresses, for programs.
     #[arg(long)]
     pub json: bool,

@@ -1,6 +1,5 @@
 //! `countersign serve`: the daemon, started, told about, and stopped in order.
 
-mod log;
 mod notice;
 
 use std::process::ExitCode;
@@ -26,11 +25,13 @@ pub fn run(args: &args::Serve) -> Result<ExitCode, Failure> {
     if let Some(given) = &args.people {
         config.people = address("--people", given)?;
     }
-    log::start(&config.log, args.log.as_deref())?;
-    keep_memory_private();
-    if args.accept_clock {
-        tracing::warn!("--accept-clock has no effect yet: the store's times hold");
+    if let Some(level) = &args.log {
+        config.log = config.log.at(level).map_err(|error| Failure::at("--log", error))?;
     }
+    if !countersign_daemon::log::start(&config.log) {
+        return Err(Failure::at("log", "something logs already"));
+    }
+    keep_memory_private();
     let runtime = runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         let facts = notice::Facts::of(&config);

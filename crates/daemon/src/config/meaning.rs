@@ -297,16 +297,14 @@ fn crisis(written: &written::Crisis) -> Result<(Option<String>, Preset), ConfigE
 }
 
 fn log(written: &written::Log) -> Result<Log, ConfigError> {
-    let level = written.level.clone().unwrap_or_else(|| "info".to_owned());
-    if !["error", "warn", "info", "debug", "trace"].contains(&level.as_str()) {
-        return Err(wrong("log.level", format!("`{level}` is no level such as info")));
-    }
     let json = match written.format.as_deref() {
         None | Some("text") => false,
         Some("json") => true,
         Some(other) => return Err(wrong("log.format", format!("`{other}` is not text or json"))),
     };
-    Ok(Log { level, json, otlp: written.otlp.clone() })
+    let usual = Log { level: "info".to_owned(), json, otlp: written.otlp.clone() };
+    let level = written.level.as_deref().unwrap_or(&usual.level);
+    usual.at(level).map_err(|problem| wrong("log.level", problem))
 }
 
 /// How links begin: as the operator says, or the people's door itself.

@@ -204,6 +204,17 @@ pub struct Log {
     pub otlp: Option<String>,
 }
 
+impl Log {
+    /// The same at another level, or why there is no such level.
+    pub fn at(&self, level: &str) -> Result<Log, String> {
+        if ["error", "warn", "info", "debug", "trace"].contains(&level) {
+            Ok(Log { level: level.to_owned(), ..self.clone() })
+        } else {
+            Err(format!("`{level}` is not error, warn, info, debug or trace"))
+        }
+    }
+}
+
 impl Config {
     /// Reads the file; a file that is not there means the defaults.
     pub fn load(paths: &Paths) -> Result<Config, ConfigError> {
