@@ -4,7 +4,7 @@ pub mod address;
 pub mod announcement;
 pub mod command;
 pub mod desktop;
-mod post;
+pub mod post;
 mod program;
 pub mod secret;
 pub mod settings;

@@ -38,7 +38,9 @@ pub struct Target {
 /// What came back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Answer {
+    /// The status code.
     pub status: u16,
+    /// When it is worth trying again, if it says so.
     pub retry_after: Option<Duration>,
 }
 

@@ -159,7 +159,7 @@ impl Gate {
                 let settled = Some(Settled::Policy);
                 self.keep(&rules, &asks, caller, (&seen, digest, false), settled, None).await
             }
-            Route::Refuse => Err(Held::Refused),
+            Route::Refuse => Err(self.refuse(&rules, &asks, &seen, digest).await),
             Route::Ask { crisis } => self.ask(&rules, &asks, caller, (&seen, digest, crisis)).await,
         }
     }
@@ -173,7 +173,7 @@ impl Gate {
             Route::Pass { why } => {
                 self.pass(&rules, &asks, seen, digest, why).await.map(Settling::Answered)
             }
-            Route::Refuse => Err(Held::Refused),
+            Route::Refuse => Err(self.refuse(&rules, &asks, &seen, digest).await),
             Route::Ask { crisis } => {
                 let judged = (&seen, digest, crisis);
                 let granted = self.by_grant(&rules, &asks, caller, judged).await?;
@@ -185,6 +185,19 @@ impl Gate {
         }
     }
 
+    /// The policy says no: written down before it is said.
+    async fn refuse(
+        &self,
+        rules: &Rules,
+        asks: &Question<'_>,
+        seen: &Assessment,
+        digest: CallDigest,
+    ) -> Held {
+        let mut entry = entry_of(Kind::Deny, rules, asks, &digest);
+        entry.facts = answer::pass_facts(seen, Pass::Harmless);
+        self.store.append(vec![entry]).await.map_or_else(Held::from, |()| Held::Refused)
+    }
+
     /// Nobody has to be asked: written down with the next commit.
     async fn pass(
         &self,
@@ -194,10 +207,7 @@ impl Gate {
         digest: CallDigest,
         why: Pass,
     ) -> Result<Answer, Held> {
-        let mut entry = Entry::new(0, Kind::Pass, rules.hash);
-        entry.agent = asks.call.agent.clone().map(|agent| agent.into_owned().into());
-        entry.session = asks.call.session.clone().map(|session| session.into_owned().into());
-        entry.digest = Some(digest.canonical);
+        let mut entry = entry_of(Kind::Pass, rules, asks, &digest);
         entry.facts = answer::pass_facts(&seen, why);
         let from = self.clock.now().at;
         self.store.pass(entry).await?;
@@ -437,4 +447,13 @@ impl Gate {
     pub fn grants(&self) -> &Grants {
         &self.grants
     }
+}
+
+/// A line about a call that is not kept as a request: who, where and which, no words of it.
+fn entry_of(kind: Kind, rules: &Rules, asks: &Question<'_>, digest: &CallDigest) -> Entry<'static> {
+    let mut entry = Entry::new(0, kind, rules.hash);
+    entry.agent = asks.call.agent.clone().map(|agent| agent.into_owned().into());
+    entry.session = asks.call.session.clone().map(|session| session.into_owned().into());
+    entry.digest = Some(digest.canonical);
+    entry
 }
