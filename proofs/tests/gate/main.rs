@@ -13,6 +13,8 @@ mod flood;
 #[cfg(test)]
 mod kill_nine;
 #[cfg(test)]
+mod nonsense;
+#[cfg(test)]
 mod order;
 #[cfg(test)]
 mod permits;

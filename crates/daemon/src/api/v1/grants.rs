@@ -152,7 +152,7 @@ fn whose(api: &Api, said: &Fields<'_, '_>) -> Result<(Option<String>, Option<Str
     if let Some(agent) = &agent {
         let uid = agent.strip_prefix("uid:").is_some_and(|uid| uid.parse::<u32>().is_ok());
         if agent != who::ANONYMOUS && !uid && !api.book.knows_agent(agent) {
-            return Err(Problem::bad("there is no such agent"));
+            return Err(Problem::not_found("there is no such agent"));
         }
     }
     if session.as_ref().is_some_and(|text| text.is_empty() || text.len() > LONGEST_NAME) {

@@ -56,7 +56,10 @@ fn query<T>(asked: Asked<T>) -> Result<T, Problem> {
 async fn entries(State(api): State<Api>, headers: HeaderMap, asked: Asked<Place>) -> Answered {
     who::person(&api, &headers)?;
     let place = query(asked)?;
-    let limit = place.limit.unwrap_or(USUAL).clamp(1, MOST);
+    let limit = place.limit.unwrap_or(USUAL);
+    if !(1..=MOST).contains(&limit) {
+        return Err(Problem::bad(format!("`limit` must be 1 to {MOST}")));
+    }
     let slice = api.gate.store().entries(place.from.unwrap_or(0), limit).await?;
     let head = api.gate.store().tree_head().await?;
     let entries: Vec<_> = slice.entries.iter().map(|e| String::from_utf8_lossy(e)).collect();

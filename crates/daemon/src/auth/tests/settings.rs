@@ -139,7 +139,7 @@ async fn a_grant_is_given_used_and_taken_back() {
         (json!({"shape": "action", "tool": "send_message", "minutes": 99_999}), 400),
         (json!({"shape": "action", "tool": "send_message", "uses": 0}), 400),
         (json!({"shape": "action", "tool": "send_message", "session": "s"}), 400),
-        (json!({"shape": "action", "tool": "send_message", "agent": "nobody"}), 400),
+        (json!({"shape": "action", "tool": "send_message", "agent": "nobody"}), 404),
         (json!({"shape": "action", "tool": "send_message", "made_by": "ana"}), 400),
         (json!({"shape": "exact", "digest": "0".repeat(64)}), 400),
     ] {

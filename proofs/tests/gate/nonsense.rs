@@ -1,0 +1,104 @@
+//! schemathesis reads the API's own document and sends what it promises to take, and what it does
+//! not: no answer is a server error, none is undocumented.
+
+use std::fs;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use proofs::house::{House, OPEN_HOUSE};
+use serde_json::{Value, json};
+
+use crate::setting::{Setting, alone, run, say, size};
+
+const DOCUMENT: &str =
+    include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/daemon/openapi.json"));
+/// Installed by `./test`.
+const TOOLS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/schemathesis-venv/bin");
+/// Two checks are left out: a schema cannot say all that the gate asks for, so what it allows may
+/// still be refused; and a body that is too large is refused by a number that one check does not know.
+const LEFT_OUT: &str = "positive_data_acceptance,negative_data_rejection";
+/// Whoever waits is answered soon.
+const SOON: &str = "[times]\nusual_seconds = 1\nlongest_seconds = 1\n";
+/// An endless stream; the others end the credential that the rest of the run needs.
+const APART: [&str; 2] = ["/v1/events", "/v1/login"];
+
+/// The operations of one door, as a document of their own.
+fn served_at(door: &str, apart: bool) -> Value {
+    let mut document: Value = serde_json::from_str(DOCUMENT).unwrap();
+    let here = |operation: &Value| {
+        [json!(door), json!("both")].contains(&operation["x-door"]) || operation.is_array()
+    };
+    let paths = document["paths"].as_object_mut().unwrap();
+    paths.retain(|path, _| APART.contains(&path.as_str()) == apart && path != "/v1/events");
+    for operations in paths.values_mut() {
+        operations.as_object_mut().unwrap().retain(|_, operation| here(operation));
+    }
+    paths.retain(|_, operations| operations.as_object().unwrap().values().any(Value::is_object));
+    document
+}
+
+struct Visit<'a> {
+    folder: &'a Path,
+    program: PathBuf,
+    examples: usize,
+}
+
+impl Visit<'_> {
+    /// Sends nonsense to a door and asserts that every answer keeps to the document.
+    fn sends(&self, name: &str, door: SocketAddr, token: &str, document: &Value) {
+        let file = self.folder.join(format!("{name}.json"));
+        fs::write(&file, document.to_string()).unwrap();
+        let url = format!("http://{door}");
+        let who = format!("Authorization: Bearer {token}");
+        let examples = self.examples.to_string();
+        let (program, file) = (self.program.to_str().unwrap(), file.to_str().unwrap());
+        let (well, out) = run(&[
+            program,
+            "run",
+            file,
+            "--url",
+            &url,
+            "-H",
+            &who,
+            "--max-examples",
+            &examples,
+            "--phases",
+            "examples,coverage,fuzzing",
+            "--exclude-checks",
+            LEFT_OUT,
+            "--request-timeout",
+            "20",
+            "--suppress-health-check",
+            "all",
+            "--warnings",
+            "off",
+            "--generation-database",
+            "none",
+            "--no-color",
+            "--seed",
+            "7",
+        ]);
+        assert!(well, "{name}: {}", out.chars().take(20_000).collect::<String>());
+        let count = out.lines().find(|line| line.contains("generated")).unwrap_or_default();
+        say(&format!("nonsense, {name}: {}", count.trim()));
+    }
+}
+
+#[test]
+fn nonsense_is_answered_as_the_document_says() {
+    let _alone = alone();
+    let program = Path::new(TOOLS).join("schemathesis");
+    if !program.is_file() {
+        say("nonsense: skipped, schemathesis is not installed");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let settings = format!("{OPEN_HOUSE}{SOON}");
+    let setting = Setting::new(House::new(folder.path(), &settings).unwrap());
+    let visit = Visit { folder: folder.path(), program, examples: size(10, 1000) };
+    let (agents, people) = (setting.gate.agents, setting.gate.people);
+    visit.sends("agents", agents, &setting.agent, &served_at("agents", false));
+    visit.sends("people", people, &setting.owner, &served_at("people", false));
+    visit.sends("stranger", people, "csp_nobody", &served_at("people", false));
+    visit.sends("login", people, &setting.owner, &served_at("people", true));
+}
