@@ -75,7 +75,7 @@ fn with_the_gate(name: &str, texts: &[String]) -> Result<ExitCode, Failure> {
         "deny" => with(texts, |args| gate::decide::deny(&args)),
         "watch" => with(texts, |args| gate::watch::run(&args)),
         "history" => with(texts, |args| gate::show::history(&args)),
-        "stats" => with(texts, |args| gate::show::stats(&args)),
+        "stats" => with(texts, |args| gate::stats::stats(&args)),
         "login" => with(texts, |args| gate::login::run(&args)),
         "people" => with(texts, |args| gate::who::people(&args)),
         "agents" => with(texts, |args| gate::who::agents(&args)),

@@ -19,6 +19,7 @@ mod page;
 pub mod permit;
 mod reach;
 pub mod show;
+pub mod stats;
 pub mod status;
 pub mod watch;
 pub mod who;

@@ -22,7 +22,8 @@ pub fn apart(time: Time, now: Time) -> String {
     }
 }
 
-fn length(seconds: u64) -> String {
+/// "40 s", "3 min".
+pub fn length(seconds: u64) -> String {
     match seconds {
         0..120 => format!("{seconds} s"),
         120..7200 => format!("{} min", seconds / 60),

@@ -1,4 +1,4 @@
-//! `countersign show`, `pending`, `history`, `stats`: what there is to see.
+//! `countersign show`, `pending`, `history`: what there is to see.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -72,36 +72,6 @@ pub fn show(args: &args::Show) -> Result<ExitCode, Failure> {
         return house::json(&request);
     }
     house::say(|out, paint| Ok(print(out, &request, Style { paint, all: args.all })?))
-}
-
-/// Runs `countersign stats`.
-pub fn stats(args: &args::Stats) -> Result<ExitCode, Failure> {
-    let stats = Session::open(&args.person)?.stats()?;
-    if args.person.json {
-        return house::json(&stats);
-    }
-    let mut rows = Vec::new();
-    flatten(&stats, "", &mut rows);
-    house::say(|out, _| Ok(page::table(out, &rows)?))
-}
-
-/// Nested numbers as lines: `last_24_h.asked  12`.
-fn flatten(value: &serde_json::Value, name: &str, rows: &mut Vec<Vec<String>>) {
-    let below = |key: &str| if name.is_empty() { key.to_owned() } else { format!("{name}.{key}") };
-    match value {
-        serde_json::Value::Object(members) => {
-            for (key, member) in members {
-                flatten(member, &below(&page::safe(key, 60)), rows);
-            }
-        }
-        serde_json::Value::Array(items) => {
-            for (at, item) in items.iter().enumerate() {
-                flatten(item, &below(&at.to_string()), rows);
-            }
-        }
-        serde_json::Value::String(text) => rows.push(vec![name.to_owned(), page::safe(text, 200)]),
-        other => rows.push(vec![name.to_owned(), other.to_string()]),
-    }
 }
 
 /// The card of a request, if there is one that can be believed: it must be of this very call.
