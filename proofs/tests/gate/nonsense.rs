@@ -15,7 +15,7 @@ const DOCUMENT: &str =
 /// Installed by `./test`.
 const TOOLS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/schemathesis-venv/bin");
 /// Two checks are left out: a schema cannot say all that the gate asks for, so what it allows may
-/// still be refused; and a body that is too large is refused by a number that one check does not know.
+/// still be refused; and 413 for a body that is too large is not among the refusals they know.
 const LEFT_OUT: &str = "positive_data_acceptance,negative_data_rejection";
 /// Whoever waits is answered soon.
 const SOON: &str = "[times]\nusual_seconds = 1\nlongest_seconds = 1\n";
