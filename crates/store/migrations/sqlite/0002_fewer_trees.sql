@@ -1,5 +1,6 @@
 -- A decision changes few pages: it stands in its request's row, votes have one tree, and the outbox
--- holds only what is still to be told.
+-- holds only what is still to be told. Lists of words are spelled out with OR, for SQLite would
+-- build a table for each IN of more than two, at every write.
 
 CREATE TABLE request_new (
     id BLOB PRIMARY KEY CHECK (length(id) = 16),
@@ -8,7 +9,8 @@ CREATE TABLE request_new (
     digest BLOB NOT NULL CHECK (length(digest) = 32),
     raw BLOB NOT NULL CHECK (length(raw) = 32),
     both_bind INTEGER NOT NULL CHECK (both_bind IN (0, 1)),
-    tier TEXT NOT NULL CHECK (tier IN ('SAFE', 'LOW', 'MEDIUM', 'HIGH', 'CRITICAL')),
+    tier TEXT NOT NULL CHECK (tier = 'SAFE' OR tier = 'LOW' OR tier = 'MEDIUM' OR tier = 'HIGH'
+        OR tier = 'CRITICAL'),
     crisis INTEGER NOT NULL CHECK (crisis IN (0, 1)),
     quorum_approve INTEGER NOT NULL,
     quorum_deny INTEGER NOT NULL,
@@ -16,7 +18,8 @@ CREATE TABLE request_new (
     deadline INTEGER NOT NULL,
     climb INTEGER NOT NULL,
     state TEXT NOT NULL
-        CHECK (state IN ('pending', 'approved', 'denied', 'expired', 'cancelled')),
+        CHECK (state = 'pending' OR state = 'approved' OR state = 'denied' OR state = 'expired'
+        OR state = 'cancelled'),
     rung INTEGER NOT NULL CHECK (rung BETWEEN 0 AND 3),
     session TEXT NOT NULL,
     batch BLOB CHECK (batch IS NULL OR length(batch) = 16),
@@ -30,7 +33,8 @@ CREATE TABLE request_new (
     -- How many rows of `vote` belong to it.
     votes INTEGER NOT NULL CHECK (votes >= 0),
     -- The one decision. It is there exactly when the request has ended.
-    decider TEXT CHECK (decider IN ('people', 'deadline', 'requester', 'policy', 'grant')),
+    decider TEXT CHECK (decider = 'people' OR decider = 'deadline' OR decider = 'requester'
+        OR decider = 'policy' OR decider = 'grant'),
     people TEXT,
     given BLOB CHECK (given IS NULL OR length(given) = 16),
     channel TEXT,
@@ -92,7 +96,7 @@ CREATE TABLE delivery_new (
     outbox INTEGER NOT NULL,
     channel TEXT NOT NULL,
     attempts INTEGER NOT NULL,
-    result TEXT NOT NULL CHECK (result IN ('arrived', 'again', 'failed')),
+    result TEXT NOT NULL CHECK (result = 'arrived' OR result = 'again' OR result = 'failed'),
     detail TEXT NOT NULL,
     again INTEGER,
     at INTEGER NOT NULL,
@@ -109,7 +113,7 @@ ALTER TABLE delivery_new RENAME TO delivery;
 CREATE TABLE outbox_new (
     seq INTEGER PRIMARY KEY,
     request BLOB NOT NULL REFERENCES request (id),
-    news TEXT NOT NULL CHECK (news IN ('asked', 'climbed', 'ended')),
+    news TEXT NOT NULL CHECK (news = 'asked' OR news = 'climbed' OR news = 'ended'),
     rung INTEGER,
     state TEXT,
     at INTEGER NOT NULL
