@@ -45,7 +45,8 @@ pub trait Store: Send + Sync + 'static {
     fn submit(&self, new: NewRequest) -> impl Future<Output = Kept<Submitted>> + Send;
 
     /// Lets an event happen to a request by core's state machine, with the store's own time.
-    /// Durable, with votes, decision, ledger entries and announcements in one commit.
+    /// Durable, with votes, decision, ledger entries and announcements in one commit. What time
+    /// alone does lets others go first.
     fn apply(&self, id: Id, event: Event, note: Note)
     -> impl Future<Output = Kept<Applied>> + Send;
 

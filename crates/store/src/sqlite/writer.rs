@@ -39,9 +39,9 @@ pub(super) enum Job {
 /// After a failed commit, passes that were answered are tried again after so long.
 const AGAIN: Duration = Duration::from_millis(250);
 
-/// So many jobs that let others go first are taken into one commit: who is not among them waits for
-/// a commit that is short.
-const LATER_AT_ONCE: usize = 16;
+/// So many jobs that let others go first are taken into one commit: few enough that somebody who
+/// comes meanwhile waits for a short one, and enough that thousands expire within a second.
+const LATER_AT_ONCE: usize = 64;
 
 /// Words that were taken out of the store are gone from the log as well after so long.
 const FORGET: Duration = Duration::from_secs(1);
@@ -272,15 +272,17 @@ impl Writer {
         if after.forgot {
             self.forget.get_or_insert(Instant::now() + FORGET);
         }
-        for answer in answers {
-            answer(None);
-        }
+        // First who waits for an end. Then the news, so that whoever has its answer and watches
+        // from then on hears nothing older than that.
         for ended in &after.ended {
             self.shared.waiting.wake(ended);
         }
         for news in after.news {
             // Nobody may be watching.
             let _ = self.shared.news.send(news);
+        }
+        for answer in answers {
+            answer(None);
         }
     }
 }
