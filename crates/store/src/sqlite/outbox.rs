@@ -111,8 +111,9 @@ pub(super) fn attempted(batch: &mut Batch<'_>, attempt: &Attempt, note: &Note) -
         batch.write(entry)?;
     }
     let sql = "INSERT INTO delivery VALUES (?1, ?2, ?3, 1, ?4, ?5, ?6, ?7) ON CONFLICT \
-               (request, outbox, channel) DO UPDATE SET attempts = attempts + 1, result = excluded.result, \
-               detail = excluded.detail, again = excluded.again, at = excluded.at";
+               (request, outbox, channel) DO UPDATE SET attempts = attempts + 1, \
+               result = excluded.result, detail = excluded.detail, again = excluded.again, \
+               at = excluded.at";
     batch.conn.prepare_cached(sql)?.execute(params![
         request.as_bytes(),
         seq,
