@@ -8,7 +8,7 @@ use std::time::Duration;
 use countersign_core::id::Id;
 use countersign_core::request::Change;
 use countersign_core::time::{Clock as _, Span, Timestamp};
-use countersign_store::{Applied, Happening, Store as _, StoreError, Stored};
+use countersign_store::{Applied, Happening, Store as _, StoreError};
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use tokio::task::JoinSet;
 
@@ -100,9 +100,7 @@ impl Due {
 
     /// Reads all open requests. If that fails, what was known before stays.
     async fn read_again(&mut self, gate: &Gate) -> Result<(), StoreError> {
-        let pending = gate.store().pending().await?;
-        let due = |stored: &Stored| Some((stored.request.id, stored.request.next_due()?));
-        let open: HashMap<Id, Timestamp> = pending.iter().filter_map(due).collect();
+        let open: HashMap<Id, Timestamp> = gate.store().due().await?.into_iter().collect();
         self.heap = open.iter().map(|(id, at)| Reverse((*at, *id))).collect();
         self.open = open;
         self.stale = false;

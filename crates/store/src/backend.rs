@@ -5,6 +5,7 @@ use countersign_core::grant::Grant;
 use countersign_core::id::Id;
 use countersign_core::ledger::entry::Entry;
 use countersign_core::request::{Event, Requester};
+use countersign_core::time::Timestamp;
 
 use crate::sqlite::SqliteStore;
 use crate::{
@@ -44,6 +45,7 @@ forward! {
     request(id: Id) -> Kept<Option<Stored>>;
     known(requester: Requester, key: String) -> Kept<Option<Stored>>;
     pending() -> Kept<Vec<Stored>>;
+    due() -> Kept<Vec<(Id, Timestamp)>>;
     find(query: Query) -> Kept<Page>;
     redeem(id: Id, agent: String, digest: CallDigest, note: Note) -> Kept<Redeemed>;
     outcome(id: Id, agent: String, outcome: String, note: Note) -> Kept<Stored>;
@@ -61,7 +63,7 @@ forward! {
     agents() -> Kept<Vec<Agent>>;
     keep_login(login: Login, note: Note) -> Kept<()>;
     logins() -> Kept<Vec<Login>>;
-    outbox(limit: u32) -> Kept<Vec<Outgoing>>;
+    outbox(after: u64, limit: u32) -> Kept<Vec<Outgoing>>;
     attempted(attempt: Attempt, note: Note) -> Kept<()>;
     deliveries(request: Id) -> Kept<Vec<Delivery>>;
     entries(from: u64, limit: u32) -> Kept<Slice>;

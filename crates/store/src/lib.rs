@@ -18,6 +18,7 @@ use countersign_core::grant::Grant;
 use countersign_core::id::Id;
 use countersign_core::ledger::entry::Entry;
 use countersign_core::request::{Event, Requester};
+use countersign_core::time::Timestamp;
 
 pub use backend::Backend;
 pub use error::{OpenError, StoreError};
@@ -44,7 +45,8 @@ pub trait Store: Send + Sync + 'static {
     fn submit(&self, new: NewRequest) -> impl Future<Output = Kept<Submitted>> + Send;
 
     /// Lets an event happen to a request by core's state machine, with the store's own time.
-    /// Durable, with votes, decision, ledger entries and announcements in one commit.
+    /// Durable, with votes, decision, ledger entries and announcements in one commit. What time
+    /// alone does lets others go first.
     fn apply(&self, id: Id, event: Event, note: Note)
     -> impl Future<Output = Kept<Applied>> + Send;
 
@@ -66,6 +68,9 @@ pub trait Store: Send + Sync + 'static {
 
     /// Every request that has not ended, oldest first.
     fn pending(&self) -> impl Future<Output = Kept<Vec<Stored>>> + Send;
+
+    /// When time next changes something for each request that has not ended.
+    fn due(&self) -> impl Future<Output = Kept<Vec<(Id, Timestamp)>>> + Send;
 
     /// Requests by what a person looks for, newest first.
     fn find(&self, query: Query) -> impl Future<Output = Kept<Page>> + Send;
@@ -154,10 +159,12 @@ pub trait Store: Send + Sync + 'static {
 
     // Announcements.
 
-    /// What has to be announced and is not done, oldest first.
-    fn outbox(&self, limit: u32) -> impl Future<Output = Kept<Vec<Outgoing>>> + Send;
+    /// What has to be announced and is not done, oldest first, from behind a place on: what comes
+    /// later has a greater one.
+    fn outbox(&self, after: u64, limit: u32) -> impl Future<Output = Kept<Vec<Outgoing>>> + Send;
 
-    /// Writes down one attempt to announce. Durable; a final failure is a ledger entry.
+    /// Writes down one attempt to announce. Durable, but lets others go first: it may wait a moment
+    /// for a commit that is made anyway. A final failure is a ledger entry.
     fn attempted(&self, attempt: Attempt, note: Note) -> impl Future<Output = Kept<()>> + Send;
 
     /// How announcements of a request went.

@@ -154,7 +154,7 @@ pub struct Crisis {
 /// What has to be announced.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outgoing {
-    /// Its place in the outbox.
+    /// Its place in the outbox: the number of the ledger's entry that it speaks of.
     pub seq: u64,
     /// About which request.
     pub request: Id,

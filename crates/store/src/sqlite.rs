@@ -4,8 +4,10 @@ mod apply;
 mod batch;
 mod draft;
 mod fault;
+mod find;
 mod fold;
 mod grants;
+mod later;
 mod ledger;
 mod offline;
 mod open;
@@ -26,6 +28,7 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use countersign_core::canon::{CallDigest, Digest};
 use countersign_core::grant::Grant;
@@ -41,7 +44,7 @@ use crate::{
     OpenError, Outgoing, Page, Person, Query, Redeemed, Slice, Store, StoreError, Stored,
     Submitted, Told, TreeHead,
 };
-use batch::{Batch, number};
+use batch::{Batch, Care, number};
 use draft::Draft;
 use fold::Fold;
 use passes::{Passes, Ride};
@@ -92,6 +95,7 @@ impl SqliteStore {
             reserved: recorded,
             draft: Draft::default(),
             fold,
+            forget: None,
             lock,
         };
         let thread = std::thread::Builder::new().name("store-write".to_owned());
@@ -117,15 +121,41 @@ impl SqliteStore {
         self.shared.waiting.count()
     }
 
-    /// Has work done in the next commit and tells its answer after it.
+    /// Has work done in the next commit and tells its answer after it. It may be refused halfway.
     async fn write<T: Send + 'static>(
         &self,
+        work: impl FnOnce(&mut Batch<'_>) -> Kept<T> + Send + 'static,
+    ) -> Kept<T> {
+        self.asked(Care::Savepoint, None, work).await
+    }
+
+    /// The same for work that changes nothing before all that can be refused was refused.
+    async fn write_light<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Batch<'_>) -> Kept<T> + Send + 'static,
+    ) -> Kept<T> {
+        self.asked(Care::RefusesFirst, None, work).await
+    }
+
+    /// The same for work that nobody waits for as long as this: it lets others go first.
+    async fn write_later<T: Send + 'static>(
+        &self,
+        patience: Duration,
+        work: impl FnOnce(&mut Batch<'_>) -> Kept<T> + Send + 'static,
+    ) -> Kept<T> {
+        self.asked(Care::RefusesFirst, Some(patience), work).await
+    }
+
+    async fn asked<T: Send + 'static>(
+        &self,
+        care: Care,
+        patience: Option<Duration>,
         work: impl FnOnce(&mut Batch<'_>) -> Kept<T> + Send + 'static,
     ) -> Kept<T> {
         self.open_still()?;
         let (answer, answered) = oneshot::channel();
         let work: Work = Box::new(move |within| {
-            let done = within.map(|(batch, clock)| batch.job(clock, work));
+            let done = within.map(|(batch, clock)| batch.job(clock, care, work));
             let tell: Answer = Box::new(move |failed| {
                 let lost = || Err(StoreError::Unavailable("it was not tried".to_owned()));
                 // Who went away needs no answer.
@@ -136,7 +166,14 @@ impl SqliteStore {
             });
             tell
         });
-        self.send(Job::Work(work))?;
+        match patience {
+            None => self.send(Job::Work(work))?,
+            Some(patience) => {
+                self.shared.later.push(work, patience, self.shared.options.queue)?;
+                // If the queue is full, the writer comes by anyway.
+                let _ = self.send(Job::Nudge);
+            }
+        }
         let broken = |_| Err(StoreError::Unavailable("the writer broke off".to_owned()));
         answered.await.unwrap_or_else(broken)
     }
@@ -196,11 +233,21 @@ fn tell_gap(conn: &mut Connection, clock: &dyn Clock) -> Result<u64, OpenError> 
 
 impl Store for SqliteStore {
     async fn submit(&self, new: NewRequest) -> Kept<Submitted> {
-        self.write(move |batch| requests::submit(batch, new)).await
+        // Whether a grant still covers it is seen only when it is used.
+        if new.request.decision.is_some() {
+            return self.write(move |batch| requests::submit(batch, new)).await;
+        }
+        self.write_light(move |batch| requests::submit(batch, new)).await
     }
 
     async fn apply(&self, id: Id, event: Event, note: Note) -> Kept<Applied> {
-        self.write(move |batch| apply::apply(batch, id, event, &note)).await
+        let time = matches!(event, Event::Time);
+        let work = move |batch: &mut Batch<'_>| apply::apply(batch, id, event, &note);
+        // When time passes for many at once, nobody who asks or answers stands behind them.
+        if time {
+            return self.write_later(Duration::ZERO, work).await;
+        }
+        self.write_light(work).await
     }
 
     async fn ended(&self, id: Id) -> Kept<Stored> {
@@ -224,8 +271,12 @@ impl Store for SqliteStore {
         self.look(row::pending).await
     }
 
+    async fn due(&self) -> Kept<Vec<(Id, Timestamp)>> {
+        self.look(row::due).await
+    }
+
     async fn find(&self, query: Query) -> Kept<Page> {
-        self.look(move |conn| requests::find(conn, &query)).await
+        self.look(move |conn| find::find(conn, &query)).await
     }
 
     async fn redeem(
@@ -235,11 +286,11 @@ impl Store for SqliteStore {
         digest: CallDigest,
         note: Note,
     ) -> Kept<Redeemed> {
-        self.write(move |batch| apply::redeem(batch, id, &agent, &digest, &note)).await
+        self.write_light(move |batch| apply::redeem(batch, id, &agent, &digest, &note)).await
     }
 
     async fn outcome(&self, id: Id, agent: String, outcome: String, note: Note) -> Kept<Stored> {
-        self.write(move |batch| apply::outcome(batch, id, &agent, outcome, &note)).await
+        self.write_light(move |batch| apply::outcome(batch, id, &agent, outcome, &note)).await
     }
 
     async fn pass(&self, mut entry: Entry<'static>) -> Kept<()> {
@@ -262,11 +313,14 @@ impl Store for SqliteStore {
                 Err(ride) => entry = ride.entry,
             }
         }
-        self.write(move |batch| batch.write(entry)).await
+        self.write_light(move |batch| batch.write(entry)).await
     }
 
     async fn append(&self, entries: Vec<Entry<'static>>) -> Kept<()> {
-        self.write(move |batch| entries.into_iter().try_for_each(|entry| batch.write(entry))).await
+        let work = move |batch: &mut Batch<'_>| {
+            entries.into_iter().try_for_each(|entry| batch.write(entry))
+        };
+        self.write_light(work).await
     }
 
     async fn give(&self, grant: Grant, note: Note) -> Kept<()> {
@@ -325,12 +379,13 @@ impl Store for SqliteStore {
         self.look(move |conn| people::logins(conn, now)).await
     }
 
-    async fn outbox(&self, limit: u32) -> Kept<Vec<Outgoing>> {
-        self.look(move |conn| outbox::outbox(conn, limit)).await
+    async fn outbox(&self, after: u64, limit: u32) -> Kept<Vec<Outgoing>> {
+        self.look(move |conn| outbox::outbox(conn, after, limit)).await
     }
 
     async fn attempted(&self, attempt: Attempt, note: Note) -> Kept<()> {
-        self.write(move |batch| outbox::attempted(batch, &attempt, &note)).await
+        let work = move |batch: &mut Batch<'_>| outbox::attempted(batch, &attempt, &note);
+        self.write_later(self.shared.options.ride, work).await
     }
 
     async fn deliveries(&self, request: Id) -> Kept<Vec<Delivery>> {

@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use countersign_core::id::Id;
 use countersign_core::time::{Clock as _, Timestamp};
-use countersign_store::{Happening, News, Store as _};
+use countersign_store::{Happening, News, Outgoing, Store as _};
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use tokio::sync::{RwLock, watch};
 use tokio::task::JoinSet;
@@ -30,18 +30,18 @@ use lines::Lines;
 
 /// The outbox is read this often, whatever was heard.
 const SWEEP: Duration = Duration::from_secs(5);
-/// So many new announcements are taken at once.
-const AT_ONCE: usize = 256;
+/// So many announcements are read at once.
+const AT_ONCE: u32 = 256;
 
 /// Carries announcements until the daemon stops.
 pub async fn run(gate: Arc<Gate>, mut stop: Stop) {
     let mut happenings = gate.store().watch();
     let mut rounds = Rounds::new(gate);
+    let mut sweep = tokio::time::interval(SWEEP);
+    sweep.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let mut look = true;
     loop {
-        if look {
-            look = rounds.take().await;
-        }
+        look = look && rounds.take().await;
         let pause = if look { Duration::from_millis(250) } else { SWEEP };
         tokio::select! {
             heard = happenings.recv() => match heard {
@@ -56,8 +56,12 @@ pub async fn run(gate: Arc<Gate>, mut stop: Stop) {
                     // A row that broke is read again with the next sweep.
                     Err(error) => (error.id(), false),
                 };
-                rounds.over(task);
+                rounds.over(task, again);
                 look |= again;
+            },
+            _ = sweep.tick() => {
+                rounds.read = 0;
+                look = true;
             },
             () = tokio::time::sleep(pause) => look = true,
             () = doors::stopped(&mut stop) => return,
@@ -86,69 +90,106 @@ struct Story {
     channels: std::sync::Mutex<HashMap<String, Arc<tokio::sync::Mutex<()>>>>,
 }
 
+/// What is on its way about one request.
+struct About {
+    story: Arc<Story>,
+    rows: usize,
+}
+
 /// Everything on its way.
 struct Rounds {
     courier: Arc<Courier>,
     rows: JoinSet<row::Ended>,
     taken: HashMap<tokio::task::Id, (u64, Id)>,
-    stories: HashMap<Id, Arc<Story>>,
+    on_their_way: HashSet<u64>,
+    about: HashMap<Id, About>,
+    /// Behind which place the outbox is read next. A sweep begins at its beginning.
+    read: u64,
 }
 
 impl Rounds {
     fn new(gate: Arc<Gate>) -> Rounds {
         let started = gate.clock().now().at;
         let courier = Arc::new(Courier { gate, lines: Lines::default(), started });
-        Rounds { courier, rows: JoinSet::new(), taken: HashMap::new(), stories: HashMap::new() }
+        Rounds {
+            courier,
+            rows: JoinSet::new(),
+            taken: HashMap::new(),
+            on_their_way: HashSet::new(),
+            about: HashMap::new(),
+            read: 0,
+        }
     }
 
     /// Takes what is new in the outbox. Whether to look again soon.
     async fn take(&mut self) -> bool {
-        let limit = u32::try_from(self.taken.len() + AT_ONCE).unwrap_or(u32::MAX);
-        let listed = match self.courier.gate.store().outbox(limit).await {
-            Ok(listed) => listed,
-            Err(error) => {
-                tracing::error!(%error, "announcements cannot be read; they are tried again");
-                return true;
-            }
-        };
-        let more = listed.len() >= usize::try_from(limit).unwrap_or(usize::MAX);
-        let known: HashSet<u64> = self.taken.values().map(|(seq, _)| *seq).collect();
+        let (listed, failed) = self.list().await;
         // First what is newest, so that nothing old is sent beside it.
         for outgoing in &listed {
-            let story = self.stories.entry(outgoing.request).or_insert_with(|| {
-                Arc::new(Story {
+            let about = self.about.entry(outgoing.request).or_insert_with(|| About {
+                rows: 0,
+                story: Arc::new(Story {
                     newest: watch::Sender::new(outgoing.seq),
                     turn: Arc::default(),
                     channels: std::sync::Mutex::default(),
-                })
+                }),
             });
-            story.newest.send_if_modified(|newest| {
+            about.story.newest.send_if_modified(|newest| {
                 let newer = outgoing.seq > *newest;
                 *newest = outgoing.seq.max(*newest);
                 newer
             });
         }
         for outgoing in listed {
-            let Some(story) = self.stories.get(&outgoing.request) else { continue };
-            if known.contains(&outgoing.seq) {
-                continue;
-            }
-            let (courier, story) = (Arc::clone(&self.courier), Arc::clone(story));
+            let Some(about) = self.about.get_mut(&outgoing.request) else { continue };
+            about.rows += 1;
+            let (courier, story) = (Arc::clone(&self.courier), Arc::clone(&about.story));
             let turn = match outgoing.news {
                 News::Asked | News::Climbed(_) => Arc::clone(&story.turn).try_read_owned().ok(),
                 News::Ended(_) => None,
             };
-            let about = (outgoing.seq, outgoing.request);
+            let place = (outgoing.seq, outgoing.request);
             let task = self.rows.spawn(row::announce(courier, story, outgoing, turn)).id();
-            self.taken.insert(task, about);
+            self.taken.insert(task, place);
+            self.on_their_way.insert(place.0);
         }
-        more
+        failed
     }
 
-    fn over(&mut self, task: tokio::task::Id) {
-        let Some((_, request)) = self.taken.remove(&task) else { return };
-        if !self.taken.values().any(|(_, other)| *other == request) {
-            self.stories.remove(&request);
+    /// Reads the outbox on, a part at a time, as others want to read as well. Gives what is not on
+    /// its way, and whether some could not be read.
+    async fn list(&mut self) -> (Vec<Outgoing>, bool) {
+        let mut listed = Vec::new();
+        loop {
+            let part = match self.courier.gate.store().outbox(self.read, AT_ONCE).await {
+                Ok(part) => part,
+                Err(error) => {
+                    tracing::error!(%error, "announcements cannot be read; they are tried again");
+                    return (listed, true);
+                }
+            };
+            let more = part.len() >= usize::try_from(AT_ONCE).unwrap_or(usize::MAX);
+            self.read = part.last().map_or(self.read, |last| last.seq);
+            let new = |outgoing: &Outgoing| !self.on_their_way.contains(&outgoing.seq);
+            listed.extend(part.into_iter().filter(new));
+            if !more {
+                return (listed, false);
+            }
+        }
+    }
+
+    /// A row came to its end here. With `again` it is read once more.
+    fn over(&mut self, task: tokio::task::Id, again: bool) {
+        let Some((seq, request)) = self.taken.remove(&task) else { return };
+        self.on_their_way.remove(&seq);
+        if again {
+            self.read = self.read.min(seq.saturating_sub(1));
+        }
+        if let Some(about) = self.about.get_mut(&request) {
+            about.rows = about.rows.saturating_sub(1);
+            if about.rows == 0 {
+                self.about.remove(&request);
+            }
         }
     }
 }

@@ -127,8 +127,10 @@ impl Rig {
     }
 
     pub async fn outbox_is_empty(&self) {
-        until("an empty outbox", async || self.gate.store().outbox(10).await.unwrap().is_empty())
-            .await;
+        until("an empty outbox", async || {
+            self.gate.store().outbox(0, 10).await.unwrap().is_empty()
+        })
+        .await;
     }
 }
 

@@ -51,6 +51,18 @@ pub async fn announce(
     let over = matches!(outgoing.news, News::Ended(_));
     // Who withdraws waits until nobody asks any more.
     let alone = if over { Some(Arc::clone(&story.turn).write_owned().await) } else { None };
+    // To whom an asking goes is known without the request; often there is nobody.
+    let asked = if over { None } else { Some(askings(&courier, &outgoing)) };
+    let nobody = match &asked {
+        Some(targets) => targets.is_empty(),
+        None => nobody_was_told(&courier, &outgoing).await,
+    };
+    if nobody {
+        let now = courier.gate.clock().now().at;
+        let result = AttemptResult::Again("there is nobody to tell".to_owned(), now);
+        write(&courier, &outgoing, NOBODY, result, true, None).await;
+        return Ended { done: true };
+    }
     let stored = loop {
         match courier.gate.store().request(outgoing.request).await {
             Ok(Some(stored)) => break stored,
@@ -59,10 +71,9 @@ pub async fn announce(
             Err(error) => pause_after(&error).await,
         }
     };
-    let targets = if over {
-        withdrawals(&courier, &outgoing, &stored).await
-    } else {
-        askings(&courier, &outgoing)
+    let targets = match asked {
+        Some(targets) => targets,
+        None => withdrawals(&courier, &outgoing, &stored).await,
     };
     let tried = &outgoing.tried;
     let results = tried
@@ -87,6 +98,21 @@ pub async fn announce(
     Ended { done: row.closing.lock().await.done }
 }
 
+/// Whether no channel can show a prompt of this request: none is set up, and none was tried.
+async fn nobody_was_told(courier: &Courier, outgoing: &Outgoing) -> bool {
+    courier.gate.rules().ladder.iter().all(Vec::is_empty)
+        && deliveries(courier, outgoing).await.iter().all(|delivery| delivery.channel == NOBODY)
+}
+
+async fn deliveries(courier: &Courier, outgoing: &Outgoing) -> Vec<Delivery> {
+    loop {
+        match courier.gate.store().deliveries(outgoing.request).await {
+            Ok(deliveries) => return deliveries,
+            Err(error) => pause_after(&error).await,
+        }
+    }
+}
+
 /// Which channels are asked, of those that are not finished.
 fn askings(courier: &Courier, outgoing: &Outgoing) -> Vec<(Target, Option<String>)> {
     let (rules, tried) = (courier.gate.rules(), &outgoing.tried);
@@ -103,12 +129,7 @@ async fn withdrawals(
     outgoing: &Outgoing,
     stored: &Stored,
 ) -> Vec<(Target, Option<String>)> {
-    let deliveries: Vec<Delivery> = loop {
-        match courier.gate.store().deliveries(outgoing.request).await {
-            Ok(deliveries) => break deliveries,
-            Err(error) => pause_after(&error).await,
-        }
-    };
+    let deliveries = deliveries(courier, outgoing).await;
     let rung = stored.request.rung;
     let ladder = &courier.gate.rules().ladder;
     let mut targets = plan::targets(ladder, rung, |_| false);
@@ -175,27 +196,37 @@ impl Row {
         done: bool,
         target: Option<&Target>,
     ) {
-        let gate = &self.courier.gate;
-        let facts = target.map(|target| {
-            if target.early {
-                json!({ "rung": target.rung, "early": true }).to_string()
-            } else {
-                json!({ "rung": target.rung }).to_string()
-            }
-        });
-        let seq = self.outgoing.seq;
-        if let AttemptResult::Failed(why) = &result {
-            tracing::warn!(request = %self.outgoing.request, channel, why, "nobody was told");
+        write(&self.courier, &self.outgoing, channel, result, done, target).await;
+    }
+}
+
+async fn write(
+    courier: &Courier,
+    outgoing: &Outgoing,
+    channel: &str,
+    result: AttemptResult,
+    done: bool,
+    target: Option<&Target>,
+) {
+    let gate = &courier.gate;
+    let facts = target.map(|target| {
+        if target.early {
+            json!({ "rung": target.rung, "early": true }).to_string()
+        } else {
+            json!({ "rung": target.rung }).to_string()
         }
-        loop {
-            let attempt =
-                Attempt { seq, channel: channel.to_owned(), result: result.clone(), done };
-            let note = Note { policy: gate.rules().hash, facts: facts.clone(), edited: None };
-            match gate.store().attempted(attempt, note).await {
-                // An error of these kinds: nothing is there to strike off.
-                Ok(()) | Err(StoreError::NotFound(_) | StoreError::Closed) => return,
-                Err(error) => pause_after(&error).await,
-            }
+    });
+    if let AttemptResult::Failed(why) = &result {
+        tracing::warn!(request = %outgoing.request, channel, why, "nobody was told");
+    }
+    loop {
+        let (seq, channel) = (outgoing.seq, channel.to_owned());
+        let attempt = Attempt { seq, channel, result: result.clone(), done };
+        let note = Note { policy: gate.rules().hash, facts: facts.clone(), edited: None };
+        match gate.store().attempted(attempt, note).await {
+            // An error of these kinds: nothing is there to strike off.
+            Ok(()) | Err(StoreError::NotFound(_) | StoreError::Closed) => return,
+            Err(error) => pause_after(&error).await,
         }
     }
 }

@@ -136,9 +136,9 @@ async fn what_is_over_before_it_was_sent_is_never_shown() {
     until("an empty outbox", async || {
         courier.take().await;
         while let Some(ended) = courier.rows.join_next_with_id().await {
-            courier.over(ended.unwrap().0);
+            courier.over(ended.unwrap().0, false);
         }
-        rig.gate.store().outbox(10).await.unwrap().is_empty()
+        rig.gate.store().outbox(0, 10).await.unwrap().is_empty()
     })
     .await;
     assert!(hook.got().is_empty());

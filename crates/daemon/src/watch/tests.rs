@@ -28,7 +28,7 @@ async fn it_climbs_by_tier_and_each_climb_is_announced_and_logged() {
             until("the climb", async || rig.stored(&asked).await.request.rung == *rung).await;
             assert_eq!(rig.lines(&asked, "climb").await.len(), climbs + 1);
         }
-        let outbox = rig.gate.store().outbox(10).await.unwrap();
+        let outbox = rig.gate.store().outbox(0, 10).await.unwrap();
         let news: Vec<News> = outbox.iter().map(|outgoing| outgoing.news).collect();
         let climbs = [Rung::Next, Rung::Administrators, Rung::Emergency].map(News::Climbed);
         assert_eq!(news, [&[News::Asked][..], &climbs].concat());

@@ -11,7 +11,8 @@ use rusqlite::{OptionalExtension as _, params};
 
 use super::batch::{Batch, entry, number, words};
 use super::fault::signed;
-use super::requests::{announce, insert_decision};
+use super::outbox::announce;
+use super::requests::End;
 use super::row::{Loaded, load};
 use crate::Kept;
 use crate::error::StoreError;
@@ -31,18 +32,18 @@ pub(super) fn apply(batch: &mut Batch<'_>, id: Id, event: Event, note: &Note) ->
     if change == Change::Nothing {
         return Ok(Applied { stored, change });
     }
-    if let Change::Ended(decision) = &change {
-        if decision.state == State::Approved {
-            stored.permit_until = Some(decision.at.plus(permit_for));
-            stored.edited = note.edited.clone().filter(|_| edits);
-        }
-        insert_decision(batch.conn, id, decision)?;
-        if card_after.is_some() {
-            forget(batch, &mut stored)?;
-        }
+    if let Change::Ended(decision) = &change
+        && decision.state == State::Approved
+    {
+        stored.permit_until = Some(decision.at.plus(permit_for));
+        stored.edited = note.edited.clone().filter(|_| edits);
     }
-    save(batch, &stored, votes)?;
+    // First what can be refused for its words; behind this line nothing is refused any more.
     write_down(batch, &stored, &change, note)?;
+    save(batch, &stored, votes)?;
+    if card_after.is_some() && matches!(change, Change::Ended(_)) {
+        forget(batch, &mut stored)?;
+    }
     match &change {
         Change::Nothing => {}
         Change::Climbed(rung) => {
@@ -59,7 +60,7 @@ pub(super) fn apply(batch: &mut Batch<'_>, id: Id, event: Event, note: &Note) ->
 }
 
 /// Puts the card in place that may be kept after the end, where there is one.
-fn forget(batch: &Batch<'_>, stored: &mut Stored) -> Kept<()> {
+fn forget(batch: &mut Batch<'_>, stored: &mut Stored) -> Kept<()> {
     let sql = "UPDATE request_text SET card = card_after, card_after = NULL, \
                brief = coalesce(json_extract(card_after, '$.brief'), '') \
                WHERE request = ?1 AND card_after IS NOT NULL RETURNING card, brief";
@@ -70,6 +71,7 @@ fn forget(batch: &Batch<'_>, stored: &mut Stored) -> Kept<()> {
         .optional()?;
     if let Some((card, brief)) = left {
         (stored.card, stored.brief) = (card, brief);
+        batch.forgot();
     }
     Ok(())
 }
@@ -77,7 +79,10 @@ fn forget(batch: &Batch<'_>, stored: &mut Stored) -> Kept<()> {
 /// Writes back what may change, if it is still pending, and the votes that are new.
 fn save(batch: &Batch<'_>, stored: &Stored, votes: usize) -> Kept<()> {
     let request = &stored.request;
-    let sql = "UPDATE request SET state = ?2, rung = ?3, permit_until = ?4, edited = ?5 \
+    let end = request.decision.as_ref().map(End::of).transpose()?.unwrap_or_default();
+    let sql = "UPDATE request SET state = ?2, rung = ?3, permit_until = ?4, edited = ?5, \
+               votes = ?6, decider = ?7, people = ?8, given = ?9, channel = ?10, reason = ?11, \
+               decided = ?12, decided_digest = ?13, decided_raw = ?14, decided_both_bind = ?15 \
                WHERE id = ?1 AND state = 'pending'";
     let changed = batch.conn.prepare_cached(sql)?.execute(params![
         request.id.as_bytes(),
@@ -85,6 +90,16 @@ fn save(batch: &Batch<'_>, stored: &Stored, votes: usize) -> Kept<()> {
         request.rung.climbs(),
         stored.permit_until.map(|at| at.0),
         stored.edited,
+        count(request.votes.len())?,
+        end.decider,
+        end.people,
+        end.given,
+        end.channel,
+        end.reason,
+        end.at,
+        end.digest,
+        end.raw,
+        end.both_bind,
     ])?;
     if changed != 1 {
         return Err(StoreError::Corrupt(format!("request {} was not pending", request.id)));
@@ -94,14 +109,14 @@ fn save(batch: &Batch<'_>, stored: &Stored, votes: usize) -> Kept<()> {
             Choice::Approve => "approve",
             Choice::Deny => "deny",
         };
-        let place = signed(u64::try_from(place).unwrap_or(u64::MAX))?;
+        let place = count(place)?;
         batch
             .conn
             .prepare_cached("INSERT INTO vote VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")?
             .execute(params![
                 request.id.as_bytes(),
-                place,
                 vote.person,
+                place,
                 choice,
                 vote.channel,
                 vote.reason,
@@ -109,6 +124,10 @@ fn save(batch: &Batch<'_>, stored: &Stored, votes: usize) -> Kept<()> {
             ])?;
     }
     Ok(())
+}
+
+fn count(many: usize) -> Kept<i64> {
+    signed(u64::try_from(many).unwrap_or(u64::MAX))
 }
 
 fn write_down(batch: &mut Batch<'_>, stored: &Stored, change: &Change, note: &Note) -> Kept<()> {
@@ -195,17 +214,17 @@ pub(super) fn redeem(
     if batch.now.at >= until {
         return Ok(Redeemed::Late);
     }
+    let text = id.to_string();
+    let mut entry = entry(Kind::Redeem, note, Vec::new())?;
+    name(&mut entry, request, &stored.session, &text);
+    entry.digest = Some(decision.digest.canonical);
+    batch.write(entry)?;
     let sql = "UPDATE request SET redeemed = ?2 WHERE id = ?1 AND state = 'approved' \
                AND redeemed IS NULL AND permit_until > ?2";
     let used = batch.conn.prepare_cached(sql)?.execute(params![id.as_bytes(), batch.now.at.0])?;
     if used != 1 {
         return Err(StoreError::Corrupt(format!("the permit of {id} changed meanwhile")));
     }
-    let text = id.to_string();
-    let mut entry = entry(Kind::Redeem, note, Vec::new())?;
-    name(&mut entry, request, &stored.session, &text);
-    entry.digest = Some(decision.digest.canonical);
-    batch.write(entry)?;
     Ok(Redeemed::Now)
 }
 
@@ -228,14 +247,14 @@ pub(super) fn outcome(
     if stored.outcome.is_some() {
         return Ok(stored);
     }
-    batch
-        .conn
-        .prepare_cached("UPDATE request SET outcome = ?2 WHERE id = ?1 AND outcome IS NULL")?
-        .execute(params![id.as_bytes(), outcome])?;
     let text = id.to_string();
     let mut entry = entry(Kind::Outcome, note, Vec::new())?;
     name(&mut entry, &stored.request, &stored.session, &text);
     batch.write(entry)?;
+    batch
+        .conn
+        .prepare_cached("UPDATE request SET outcome = ?2 WHERE id = ?1 AND outcome IS NULL")?
+        .execute(params![id.as_bytes(), outcome])?;
     stored.outcome = Some(outcome);
     Ok(stored)
 }

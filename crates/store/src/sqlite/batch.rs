@@ -26,9 +26,18 @@ pub(super) struct Batch<'c> {
     /// The time of the job that runs.
     pub now: Moment,
     draft: &'c mut Draft,
-    news: Vec<Happening>,
-    ended: Vec<Stored>,
-    lost: bool,
+    base: u64,
+    after: After,
+}
+
+/// How much a job may have done when it fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Care {
+    /// It refuses whatever it refuses before it changes a row. If it breaks off behind that after
+    /// all, nothing of the whole commit is kept.
+    RefusesFirst,
+    /// It may be refused halfway, so it gets a savepoint, which costs a copy of every page.
+    Savepoint,
 }
 
 /// What is told once the commit is durable.
@@ -40,38 +49,68 @@ pub(super) struct After {
     pub ended: Vec<Stored>,
     /// Some job could not be written although the commit went through: the disk is nearly full.
     pub lost: bool,
+    /// Some job broke off halfway: nothing of this commit may be kept.
+    pub broken: bool,
+    /// Words were taken out of the store, which the log still holds.
+    pub forgot: bool,
 }
 
 impl<'c> Batch<'c> {
-    /// A commit that has begun.
-    pub fn new(conn: &'c Connection, draft: &'c mut Draft) -> Batch<'c> {
+    /// A commit that has begun, behind so many entries of the ledger.
+    pub fn new(conn: &'c Connection, draft: &'c mut Draft, base: u64) -> Batch<'c> {
         let now = Moment::settled(Timestamp(draft.newest()));
-        Batch { conn, now, draft, news: Vec::new(), ended: Vec::new(), lost: false }
+        Batch { conn, now, draft, base, after: After::default() }
     }
 
     /// Lets a job happen wholly or not at all.
     pub fn job<T>(
         &mut self,
         clock: &dyn Clock,
+        care: Care,
         work: impl FnOnce(&mut Batch<'_>) -> Kept<T>,
     ) -> Kept<T> {
         self.now = stamp(clock.now(), self.draft.newest());
-        let (place, news, ended) = (self.draft.place(), self.news.len(), self.ended.len());
-        self.conn.prepare_cached("SAVEPOINT job")?.execute([])?;
+        let (news, ended) = (self.after.news.len(), self.after.ended.len());
+        let (place, changes) = (self.draft.place(), self.conn.total_changes());
+        let savepoint = care == Care::Savepoint;
+        if savepoint {
+            self.conn.prepare_cached("SAVEPOINT job")?.execute([])?;
+        }
         let done = work(self);
         if let Err(error) = &done {
-            self.lost |= matches!(error, StoreError::Unavailable(_));
+            self.after.lost |= matches!(error, StoreError::Unavailable(_));
             self.draft.rewind(place);
-            self.news.truncate(news);
-            self.ended.truncate(ended);
+            self.after.news.truncate(news);
+            self.after.ended.truncate(ended);
             // SQLite gives the whole transaction up by itself when the disk is full.
             if self.conn.is_autocommit() {
                 return Err(StoreError::Unavailable(error.to_string()));
             }
-            self.conn.prepare_cached("ROLLBACK TO job")?.execute([])?;
+            if savepoint {
+                self.conn.prepare_cached("ROLLBACK TO job")?.execute([])?;
+            } else if self.conn.total_changes() != changes {
+                self.after.broken = true;
+            }
         }
-        self.conn.prepare_cached("RELEASE job")?.execute([])?;
+        if savepoint {
+            self.conn.prepare_cached("RELEASE job")?.execute([])?;
+        }
         done
+    }
+
+    /// Whether nothing of this commit can be kept.
+    pub fn is_broken(&self) -> bool {
+        self.after.broken || self.conn.is_autocommit()
+    }
+
+    /// How many entries the ledger has with what was written so far.
+    pub fn entries(&self) -> u64 {
+        self.base + self.draft.count()
+    }
+
+    /// Words were taken out of the store.
+    pub fn forgot(&mut self) {
+        self.after.forgot = true;
     }
 
     /// Adds an entry with the time of this job.
@@ -82,18 +121,18 @@ impl<'c> Batch<'c> {
 
     /// Tells it after the commit.
     pub fn tell(&mut self, news: Happening) {
-        self.news.push(news);
+        self.after.news.push(news);
     }
 
     /// Wakes those who wait for this end, after the commit.
     pub fn end(&mut self, stored: Stored) {
         self.tell(Happening::Ended(stored.request.id, stored.request.state));
-        self.ended.push(stored);
+        self.after.ended.push(stored);
     }
 
     /// What is to be told, and the entries.
     pub fn finish(self) -> After {
-        After { news: self.news, ended: self.ended, lost: self.lost }
+        self.after
     }
 }
 

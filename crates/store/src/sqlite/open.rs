@@ -26,13 +26,19 @@ pub(super) fn writer(path: &Path, options: &Options) -> Result<(Connection, File
     keep_statements(&conn)?;
     set(&conn, "journal_mode", "WAL", "wal")?;
     set(&conn, "synchronous", "FULL", "2")?;
-    set(&conn, "foreign_keys", "ON", "1")?;
     set(&conn, "trusted_schema", "OFF", "0")?;
     set(&conn, "temp_store", "MEMORY", "2")?;
     let pages = LOG_PAGES.to_string();
     set(&conn, "wal_autocheckpoint", &pages, &pages)?;
     set(&conn, "cache_size", "-16384", "-16384")?;
+    // What is replaced or deleted is overwritten in its page.
+    set(&conn, "secure_delete", "ON", "1")?;
+    set(&conn, "foreign_keys", "OFF", "0")?;
     schema::migrate(&mut conn)?;
+    set(&conn, "foreign_keys", "ON", "1")?;
+    // An earlier life may have died before words that were to be forgotten left the log. If this
+    // fails, the log is folded later like any other.
+    let _ = conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
     if let Some(pages) = options.pages {
         let _: i64 = conn.pragma_update_and_check(None, "max_page_count", pages, |r| r.get(0))?;
     }

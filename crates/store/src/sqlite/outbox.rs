@@ -13,12 +13,32 @@ use crate::Kept;
 use crate::error::StoreError;
 use crate::record::{Attempt, AttemptResult, Delivery, News, Note, Outgoing};
 
-/// What is to be announced, oldest first.
-pub(super) fn outbox(conn: &Connection, limit: u32) -> Kept<Vec<Outgoing>> {
-    let sql = "SELECT seq, request, at, news, rung, state FROM outbox WHERE done = 0 \
-               ORDER BY seq LIMIT ?1";
+/// An announcement for the courier, in the same commit as what it announces and named by the entry
+/// that was just written about it.
+pub(super) fn announce(batch: &Batch<'_>, request: Id, news: News) -> Kept<()> {
+    let (word, rung, state) = match news {
+        News::Asked => ("asked", None, None),
+        News::Climbed(rung) => ("climbed", Some(rung.climbs()), None),
+        News::Ended(state) => ("ended", None, Some(state.label())),
+    };
+    let sql = "INSERT INTO outbox VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+    batch.conn.prepare_cached(sql)?.execute(params![
+        signed(batch.entries())?,
+        request.as_bytes(),
+        word,
+        rung,
+        state,
+        batch.now.at.0
+    ])?;
+    Ok(())
+}
+
+/// What is to be announced, oldest first, from behind a place on.
+pub(super) fn outbox(conn: &Connection, after: u64, limit: u32) -> Kept<Vec<Outgoing>> {
+    let sql = "SELECT seq, request, at, news, rung, state FROM outbox WHERE seq > ?1 \
+               ORDER BY seq LIMIT ?2";
     let mut statement = conn.prepare_cached(sql)?;
-    let mut rows = statement.query([limit])?;
+    let mut rows = statement.query(params![signed(after)?, limit])?;
     let mut list = Vec::new();
     while let Some(row) = rows.next()? {
         let mut cells = Cells::of(row);
@@ -32,7 +52,7 @@ pub(super) fn outbox(conn: &Connection, limit: u32) -> Kept<Vec<Outgoing>> {
             ("ended", _) => News::Ended(cells.state()?),
             _ => return Err(corrupt(format!("the news `{word}`"))),
         };
-        let tried = tried(conn, "WHERE outbox = ?1", seq)?;
+        let tried = tried(conn, request, Some(seq))?;
         list.push(Outgoing { seq: unsigned(seq)?, request, news, at, tried });
     }
     Ok(list)
@@ -40,17 +60,16 @@ pub(super) fn outbox(conn: &Connection, limit: u32) -> Kept<Vec<Outgoing>> {
 
 /// How announcements of a request went.
 pub(super) fn deliveries(conn: &Connection, request: Id) -> Kept<Vec<Delivery>> {
-    let which = "WHERE outbox IN (SELECT seq FROM outbox WHERE request = ?1)";
-    tried(conn, which, request.as_bytes())
+    tried(conn, request, None)
 }
 
-fn tried(conn: &Connection, which: &str, key: impl rusqlite::ToSql) -> Kept<Vec<Delivery>> {
-    let sql = format!(
-        "SELECT channel, attempts, at, result, detail, again FROM delivery {which} \
-         ORDER BY outbox, channel"
-    );
-    let mut statement = conn.prepare_cached(&sql)?;
-    let mut rows = statement.query([key])?;
+/// How one announcement of a request went, or all of them.
+fn tried(conn: &Connection, request: Id, one: Option<i64>) -> Kept<Vec<Delivery>> {
+    let sql = "SELECT channel, attempts, at, result, detail, again FROM delivery \
+               WHERE request = ?1 AND outbox BETWEEN ?2 AND ?3 ORDER BY outbox, channel";
+    let mut statement = conn.prepare_cached(sql)?;
+    let (from, to) = (one.unwrap_or(i64::MIN), one.unwrap_or(i64::MAX));
+    let mut rows = statement.query(params![request.as_bytes(), from, to])?;
     let mut list = Vec::new();
     while let Some(row) = rows.next()? {
         let mut cells = Cells::of(row);
@@ -81,20 +100,6 @@ pub(super) fn attempted(batch: &mut Batch<'_>, attempt: &Attempt, note: &Note) -
         AttemptResult::Again(why, at) => ("again", why, Some(at.0), None),
         AttemptResult::Failed(why) => ("failed", why, None, Some(Kind::NotifyFailed)),
     };
-    let sql = "INSERT INTO delivery VALUES (?1, ?2, 1, ?3, ?4, ?5, ?6) ON CONFLICT \
-               (outbox, channel) DO UPDATE SET attempts = attempts + 1, result = excluded.result, \
-               detail = excluded.detail, again = excluded.again, at = excluded.at";
-    batch.conn.prepare_cached(sql)?.execute(params![
-        seq,
-        attempt.channel,
-        word,
-        detail,
-        again,
-        batch.now.at.0
-    ])?;
-    if attempt.done {
-        batch.conn.prepare_cached("UPDATE outbox SET done = 1 WHERE seq = ?1")?.execute([seq])?;
-    }
     if let Some(kind) = kind {
         let id = request.to_string();
         let mut facts = vec![words("channel", &attempt.channel)];
@@ -104,6 +109,22 @@ pub(super) fn attempted(batch: &mut Batch<'_>, attempt: &Attempt, note: &Note) -
         let mut entry = entry(kind, note, facts)?;
         entry.request = Some(Cow::Owned(id));
         batch.write(entry)?;
+    }
+    let sql = "INSERT INTO delivery VALUES (?1, ?2, ?3, 1, ?4, ?5, ?6, ?7) ON CONFLICT \
+               (request, outbox, channel) DO UPDATE SET attempts = attempts + 1, \
+               result = excluded.result, detail = excluded.detail, again = excluded.again, \
+               at = excluded.at";
+    batch.conn.prepare_cached(sql)?.execute(params![
+        request.as_bytes(),
+        seq,
+        attempt.channel,
+        word,
+        detail,
+        again,
+        batch.now.at.0
+    ])?;
+    if attempt.done {
+        batch.conn.prepare_cached("DELETE FROM outbox WHERE seq = ?1")?.execute([seq])?;
     }
     Ok(())
 }

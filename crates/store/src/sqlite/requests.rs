@@ -1,17 +1,19 @@
-//! New requests, and what a person looks for among the old ones.
+//! New requests.
 
 use countersign_core::id::Id;
 use countersign_core::ledger::entry::Kind;
 use countersign_core::request::{Decider, Decision, Refusal, Requester, State};
 use countersign_core::tier::Tier;
-use rusqlite::{Connection, OptionalExtension, ToSql, params};
+use countersign_core::time::Timestamp;
+use rusqlite::{Connection, OptionalExtension, params};
 
 use super::batch::{Batch, entry, words};
 use super::fault::signed;
+use super::outbox::announce;
 use super::row::{load, requester_kind, texts_json};
 use crate::Kept;
 use crate::error::StoreError;
-use crate::record::{NewRequest, News, Page, Query, Stored, Submitted};
+use crate::record::{NewRequest, News, Stored, Submitted};
 use crate::wake::Happening;
 
 /// Keeps a new request, or finds the one that its key names.
@@ -30,21 +32,50 @@ pub(super) fn submit(batch: &mut Batch<'_>, mut new: NewRequest) -> Kept<Submitt
         Some(Decider::Grant(id)) => Some(*id),
         _ => None,
     };
+    // First what can be refused for its words, then the one row that may be there already.
+    write_down(batch, &new, given)?;
     if let Some(id) = given {
         use_grant(batch, id, &new)?;
     }
     insert(batch.conn, &new)?;
-    write_down(batch, &new, given)?;
     let id = new.request.id;
     if new.request.state == State::Pending {
         announce(batch, id, News::Asked)?;
         batch.tell(Happening::Asked(id));
     }
-    let stored = load(batch.conn, id)?.ok_or(StoreError::NotFound("request"))?.stored;
+    let stored = kept(new);
     if stored.request.state.has_ended() {
         batch.end(stored.clone());
     }
     Ok(Submitted::New(stored))
+}
+
+/// A new request as it stands in the store now.
+fn kept(new: NewRequest) -> Stored {
+    let permit_until = permit_until(&new);
+    let card = match new.card_after {
+        Some(after) if new.request.state.has_ended() => after,
+        _ => new.card,
+    };
+    Stored {
+        request: new.request,
+        tool: new.tool,
+        session: new.session,
+        brief: new.brief,
+        card,
+        detail: new.detail,
+        group: new.group,
+        policy: new.note.policy,
+        permit_until,
+        redeemed: None,
+        edited: None,
+        outcome: None,
+    }
+}
+
+fn permit_until(new: &NewRequest) -> Option<Timestamp> {
+    let approved = new.request.decision.as_ref().filter(|d| d.state == State::Approved);
+    approved.map(|decision| decision.at.plus(new.permit_for))
 }
 
 fn known(conn: &Connection, new: &NewRequest) -> Kept<Option<Stored>> {
@@ -110,11 +141,10 @@ fn use_grant(batch: &Batch<'_>, id: Id, new: &NewRequest) -> Kept<()> {
 
 fn insert(conn: &Connection, new: &NewRequest) -> Kept<()> {
     let request = &new.request;
-    let approved = request.decision.as_ref().filter(|d| d.state == State::Approved);
-    let permit_until = approved.map(|decision| decision.at.plus(new.permit_for).0);
+    let end = request.decision.as_ref().map(End::of).transpose()?.unwrap_or_default();
     let sql = "INSERT INTO request VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, \
-               ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, NULL, NULL, NULL) \
-               ON CONFLICT (id) DO NOTHING";
+               ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, NULL, NULL, NULL, 0, ?22, ?23, ?24, \
+               ?25, ?26, ?27, ?28, ?29, ?30) ON CONFLICT (id) DO NOTHING";
     let inserted = conn.prepare_cached(sql)?.execute(params![
         request.id.as_bytes(),
         requester_kind(&request.requester),
@@ -136,7 +166,16 @@ fn insert(conn: &Connection, new: &NewRequest) -> Kept<()> {
         new.idempotency,
         new.note.policy.as_bytes(),
         signed(new.permit_for.0)?,
-        permit_until,
+        permit_until(new).map(|at| at.0),
+        end.decider,
+        end.people,
+        end.given,
+        end.channel,
+        end.reason,
+        end.at,
+        end.digest,
+        end.raw,
+        end.both_bind,
     ])?;
     if inserted == 0 {
         return Err(StoreError::Exists("request"));
@@ -149,33 +188,44 @@ fn insert(conn: &Connection, new: &NewRequest) -> Kept<()> {
     conn.prepare_cached("INSERT INTO request_text VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?.execute(
         params![request.id.as_bytes(), new.tool, new.brief, card, new.detail, card_after],
     )?;
-    request.decision.as_ref().map_or(Ok(()), |decision| insert_decision(conn, request.id, decision))
+    Ok(())
 }
 
-/// The one decision of a request; the schema refuses a second.
-pub(super) fn insert_decision(conn: &Connection, id: Id, decision: &Decision) -> Kept<()> {
-    let (word, people, given) = match &decision.by {
-        Decider::People(people) => ("people", Some(texts_json(people)?), None),
-        Decider::Deadline => ("deadline", None, None),
-        Decider::Requester => ("requester", None, None),
-        Decider::Policy => ("policy", None, None),
-        Decider::Grant(given) => ("grant", None, Some(given.as_bytes())),
-    };
-    let sql = "INSERT INTO decision VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
-    conn.prepare_cached(sql)?.execute(params![
-        id.as_bytes(),
-        decision.state.label(),
-        word,
-        people,
-        given,
-        decision.channel,
-        decision.reason,
-        decision.at.0,
-        decision.digest.canonical.as_bytes(),
-        decision.digest.raw.as_bytes(),
-        decision.digest.both_bind,
-    ])?;
-    Ok(())
+/// A decision as its request's row holds it; nothing but NULLs where there is none.
+#[derive(Default)]
+pub(super) struct End<'d> {
+    pub decider: Option<&'static str>,
+    pub people: Option<String>,
+    pub given: Option<&'d [u8; 16]>,
+    pub channel: Option<&'d str>,
+    pub reason: Option<&'d str>,
+    pub at: Option<i64>,
+    pub digest: Option<&'d [u8; 32]>,
+    pub raw: Option<&'d [u8; 32]>,
+    pub both_bind: Option<bool>,
+}
+
+impl<'d> End<'d> {
+    pub fn of(decision: &'d Decision) -> Kept<End<'d>> {
+        let (decider, people, given) = match &decision.by {
+            Decider::People(people) => ("people", Some(texts_json(people)?), None),
+            Decider::Deadline => ("deadline", None, None),
+            Decider::Requester => ("requester", None, None),
+            Decider::Policy => ("policy", None, None),
+            Decider::Grant(given) => ("grant", None, Some(given.as_bytes())),
+        };
+        Ok(End {
+            decider: Some(decider),
+            people,
+            given,
+            channel: Some(&decision.channel),
+            reason: Some(&decision.reason),
+            at: Some(decision.at.0),
+            digest: Some(decision.digest.canonical.as_bytes()),
+            raw: Some(decision.digest.raw.as_bytes()),
+            both_bind: Some(decision.digest.both_bind),
+        })
+    }
 }
 
 fn write_down(batch: &mut Batch<'_>, new: &NewRequest, given: Option<Id>) -> Kept<()> {
@@ -192,79 +242,4 @@ fn write_down(batch: &mut Batch<'_>, new: &NewRequest, given: Option<Id>) -> Kep
     let mut entry = entry(kind, &new.note, facts)?;
     super::apply::name(&mut entry, request, &new.session, &id);
     batch.write(entry)
-}
-
-/// An announcement for the courier, in the same commit as what it announces.
-pub(super) fn announce(batch: &Batch<'_>, request: Id, news: News) -> Kept<()> {
-    let (word, rung, state) = match news {
-        News::Asked => ("asked", None, None),
-        News::Climbed(rung) => ("climbed", Some(rung.climbs()), None),
-        News::Ended(state) => ("ended", None, Some(state.label())),
-    };
-    let sql = "INSERT INTO outbox (request, news, rung, state, at, done) \
-               VALUES (?1, ?2, ?3, ?4, ?5, 0)";
-    batch.conn.prepare_cached(sql)?.execute(params![
-        request.as_bytes(),
-        word,
-        rung,
-        state,
-        batch.now.at.0
-    ])?;
-    Ok(())
-}
-
-/// A page of requests, newest first.
-pub(super) fn find(conn: &Connection, query: &Query) -> Kept<Page> {
-    let most = match query.limit {
-        0 => 50,
-        limit => usize::try_from(limit.min(500)).unwrap_or(500),
-    };
-    let mut sql = "SELECT r.id, t.tool, t.brief FROM request r JOIN request_text t \
-                   ON t.request = r.id WHERE 1"
-        .to_owned();
-    let state = query.state.map(State::label);
-    let mut values: Vec<&dyn ToSql> = Vec::new();
-    if let Some(state) = &state {
-        sql.push_str(" AND r.state = ?");
-        values.push(state);
-    }
-    if let Some(agent) = &query.agent {
-        sql.push_str(" AND r.requester_kind = 'agent' AND r.requester = ?");
-        values.push(agent);
-    }
-    if let Some(session) = &query.session {
-        sql.push_str(" AND r.session = ?");
-        values.push(session);
-    }
-    let group = query.group.as_ref().map(Id::as_bytes);
-    if let Some(group) = &group {
-        sql.push_str(" AND r.batch = ?");
-        values.push(group);
-    }
-    let before = query.before.as_ref().map(Id::as_bytes);
-    if let Some(before) = &before {
-        sql.push_str(" AND r.id < ?");
-        values.push(before);
-    }
-    sql.push_str(" ORDER BY r.id DESC");
-    let wanted = query.text.as_ref().map(|text| text.to_lowercase());
-    let mut statement = conn.prepare_cached(&sql)?;
-    let mut rows = statement.query(values.as_slice())?;
-    let mut page = Page::default();
-    while let Some(row) = rows.next()? {
-        let id = Id::from_bytes(row.get(0)?);
-        if let Some(wanted) = &wanted {
-            let (tool, brief): (String, String) = (row.get(1)?, row.get(2)?);
-            let texts = [tool.to_lowercase(), brief.to_lowercase(), id.to_string()];
-            if !texts.iter().any(|text| text.contains(wanted)) {
-                continue;
-            }
-        }
-        if page.requests.len() >= most {
-            page.next = page.requests.last().map(|last: &Stored| last.request.id);
-            break;
-        }
-        page.requests.extend(load(conn, id)?.map(|found| found.stored));
-    }
-    Ok(page)
 }

@@ -14,18 +14,27 @@ use super::fault::{corrupt, unsigned};
 use crate::Kept;
 use crate::record::Stored;
 
-/// The columns of a request in the order in which [`stored`] reads them.
+/// The columns of a request in the order in which [`bare`] reads them.
+macro_rules! columns {
+    () => {
+        concat!(
+            "r.id, r.requester_kind, r.requester, r.digest, r.raw, r.both_bind, r.tier, ",
+            "r.crisis, r.quorum_approve, r.quorum_deny, r.created, r.deadline, r.climb, ",
+            "r.state, r.rung, r.votes, r.decider, r.people, r.given, r.channel, r.reason, ",
+            "r.decided, r.decided_digest, r.decided_raw, r.decided_both_bind"
+        )
+    };
+}
+
+/// All of a request in the order in which [`stored`] reads it.
 macro_rules! select {
     ($which:literal) => {
         concat!(
-            "SELECT r.id, r.requester_kind, r.requester, r.digest, r.raw, r.both_bind, r.tier, ",
-            "r.crisis, r.quorum_approve, r.quorum_deny, r.created, r.deadline, r.climb, ",
-            "r.state, r.rung, r.session, r.batch, r.policy, r.permit_until, r.redeemed, ",
-            "r.edited, r.outcome, r.permit_for, t.tool, t.brief, t.card, t.card_after, ",
-            "t.detail, d.state, d.decider, d.people, d.given, d.channel, d.reason, d.at, ",
-            "d.digest, d.raw, d.both_bind ",
-            "FROM request r JOIN request_text t ON t.request = r.id ",
-            "LEFT JOIN decision d ON d.request = r.id WHERE ",
+            "SELECT ",
+            columns!(),
+            ", r.session, r.batch, r.policy, r.permit_until, r.redeemed, r.edited, r.outcome, ",
+            "r.permit_for, t.tool, t.brief, t.card, t.card_after, t.detail ",
+            "FROM request r JOIN request_text t ON t.request = r.id WHERE ",
             $which
         )
     };
@@ -44,6 +53,17 @@ impl<'r, 's> Cells<'r, 's> {
 
     pub fn next<T: FromSql>(&mut self) -> Kept<T> {
         let cell = self.row.get(self.at)?;
+        self.at += 1;
+        Ok(cell)
+    }
+
+    pub fn skip(&mut self, cells: usize) {
+        self.at += cells;
+    }
+
+    /// A word of ours, read where it lies.
+    pub fn word(&mut self) -> Kept<&'r str> {
+        let cell = self.row.get_ref(self.at)?.as_str().map_err(|e| corrupt(e.to_string()))?;
         self.at += 1;
         Ok(cell)
     }
@@ -69,8 +89,8 @@ impl<'r, 's> Cells<'r, 's> {
     }
 
     pub fn state(&mut self) -> Kept<State> {
-        let word: String = self.next()?;
-        State::parse(&word).ok_or_else(|| corrupt(format!("the state `{word}`")))
+        let word = self.word()?;
+        State::parse(word).ok_or_else(|| corrupt(format!("the state `{word}`")))
     }
 }
 
@@ -102,20 +122,22 @@ pub(super) fn pending(conn: &Connection) -> Kept<Vec<Stored>> {
     Ok(found)
 }
 
+/// When time next changes something for each request that waits. Reads no card.
+pub(super) fn due(conn: &Connection) -> Kept<Vec<(Id, Timestamp)>> {
+    let sql = concat!("SELECT ", columns!(), " FROM request r WHERE r.state = 'pending'");
+    let mut statement = conn.prepare_cached(sql)?;
+    let mut rows = statement.query([])?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        let request = bare(conn, &mut Cells::of(row))?;
+        found.extend(request.next_due().map(|at| (request.id, at)));
+    }
+    Ok(found)
+}
+
 fn stored(conn: &Connection, row: &Row<'_>) -> Kept<Loaded> {
     let mut cells = Cells::of(row);
-    let id = Id::from_bytes(cells.next()?);
-    let kind: String = cells.next()?;
-    let requester = requester(&kind, cells.next()?)?;
-    let digest = cells.call()?;
-    let tier = tier(&cells.next::<String>()?)?;
-    let crisis = cells.next()?;
-    let quorum = Quorum { approve: cells.next()?, deny: cells.next()? };
-    let created = cells.time()?;
-    let deadline = cells.time()?;
-    let plan = Plan { created, deadline, climb: Span(unsigned(cells.next()?)?) };
-    let state = cells.state()?;
-    let rung = rung(cells.next()?)?;
+    let request = bare(conn, &mut cells)?;
     let session = cells.next()?;
     let group = cells.maybe_id()?;
     let policy = cells.digest()?;
@@ -127,13 +149,6 @@ fn stored(conn: &Connection, row: &Row<'_>) -> Kept<Loaded> {
     let (tool, brief) = (cells.next()?, cells.next()?);
     let (card, card_after) = (cells.next()?, cells.next()?);
     let detail = cells.next()?;
-    let decision = decision(&mut cells)?;
-    if decision.as_ref().map_or(State::Pending, |decision| decision.state) != state {
-        return Err(corrupt(format!("request {id} is {} without such a decision", state.label())));
-    }
-    let votes = votes(conn, id)?;
-    let request =
-        Request { id, requester, digest, tier, crisis, quorum, plan, state, rung, votes, decision };
     let stored = Stored {
         request,
         tool,
@@ -151,12 +166,42 @@ fn stored(conn: &Connection, row: &Row<'_>) -> Kept<Loaded> {
     Ok(Loaded { stored, permit_for, card_after })
 }
 
-fn decision(cells: &mut Cells<'_, '_>) -> Kept<Option<Decision>> {
-    let Some(state) = cells.next::<Option<String>>()? else { return Ok(None) };
-    let state = State::parse(&state).ok_or_else(|| corrupt(format!("the state `{state}`")))?;
-    let word: String = cells.next()?;
+/// The state machine's part.
+fn bare(conn: &Connection, cells: &mut Cells<'_, '_>) -> Kept<Request> {
+    let id = Id::from_bytes(cells.next()?);
+    let kind = cells.word()?;
+    let requester = requester(kind, cells.next()?)?;
+    let digest = cells.call()?;
+    let tier = tier(cells.word()?)?;
+    let crisis = cells.next()?;
+    let quorum = Quorum { approve: cells.next()?, deny: cells.next()? };
+    let created = cells.time()?;
+    let deadline = cells.time()?;
+    let plan = Plan { created, deadline, climb: Span(unsigned(cells.next()?)?) };
+    let state = cells.state()?;
+    let rung = rung(cells.next()?)?;
+    let counted = cells.next::<u32>()?;
+    let decision = decision(state, cells)?;
+    if decision.as_ref().map_or(State::Pending, |decision| decision.state) != state {
+        return Err(corrupt(format!("request {id} is {} without a decision", state.label())));
+    }
+    // Most have none, and need not be looked for.
+    let votes = if counted == 0 { Vec::new() } else { votes(conn, id)? };
+    if u32::try_from(votes.len()) != Ok(counted) {
+        return Err(corrupt(format!("request {id} has {} of {counted} votes", votes.len())));
+    }
+    Ok(Request { id, requester, digest, tier, crisis, quorum, plan, state, rung, votes, decision })
+}
+
+/// The decision that stands in a request's row, if there is one.
+fn decision(state: State, cells: &mut Cells<'_, '_>) -> Kept<Option<Decision>> {
+    let word: Option<String> = cells.next()?;
     let people: Option<String> = cells.next()?;
     let given = cells.maybe_id()?;
+    let Some(word) = word else {
+        cells.skip(6);
+        return Ok(None);
+    };
     let by = match (word.as_str(), people, given) {
         ("people", Some(people), _) => Decider::People(texts(&people)?),
         ("deadline", ..) => Decider::Deadline,
@@ -180,7 +225,7 @@ fn votes(conn: &Connection, id: Id) -> Kept<Vec<Vote>> {
     while let Some(row) = rows.next()? {
         let mut cells = Cells::of(row);
         let person = cells.next()?;
-        let choice = match cells.next::<String>()?.as_str() {
+        let choice = match cells.word()? {
             "approve" => Choice::Approve,
             "deny" => Choice::Deny,
             other => return Err(corrupt(format!("the vote `{other}`"))),

@@ -5,6 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use tokio::sync::{broadcast, oneshot};
 
+use super::later::Later;
 use super::options::Options;
 use super::passes::Passes;
 use crate::Kept;
@@ -16,6 +17,7 @@ use crate::wake::{Happening, Waiting};
 pub(super) struct Shared {
     pub options: Options,
     pub passes: Passes,
+    pub later: Later,
     pub waiting: Waiting,
     pub news: broadcast::Sender<Happening>,
     pub newest: AtomicI64,
@@ -34,6 +36,7 @@ impl Shared {
         Shared {
             options,
             passes,
+            later: Later::default(),
             waiting: Waiting::default(),
             news: broadcast::channel(4_096).0,
             newest: AtomicI64::new(newest),

@@ -39,6 +39,16 @@ pub(super) enum Job {
 /// After a failed commit, passes that were answered are tried again after so long.
 const AGAIN: Duration = Duration::from_millis(250);
 
+/// So many jobs that let others go first are taken into one commit: few enough that somebody who
+/// comes meanwhile waits for a short one, and enough that thousands expire within a second.
+const LATER_AT_ONCE: usize = 64;
+
+/// Words that were taken out of the store are gone from the log as well after so long.
+const FORGET: Duration = Duration::from_secs(1);
+
+/// How long forgetting waits for readers, before it is tried again.
+const FORGET_WAIT: Duration = Duration::from_millis(20);
+
 /// The thread's own things.
 pub(super) struct Writer {
     pub conn: Connection,
@@ -52,6 +62,8 @@ pub(super) struct Writer {
     pub reserved: u64,
     pub draft: Draft,
     pub fold: Fold,
+    /// When the log is to be emptied.
+    pub forget: Option<Instant>,
     #[expect(dead_code, reason = "held as long as the thread lives")]
     pub lock: File,
 }
@@ -71,37 +83,43 @@ impl Writer {
         // Whatever ends this thread: nobody is left waiting for it.
         let shared = Arc::clone(&self.shared);
         let _ended = GivesUp(&shared);
+        // When passes that ride want a commit.
         let mut due: Option<Instant> = None;
         loop {
-            let received = match due {
+            let next = [due, self.shared.later.due(), self.forget].into_iter().flatten().min();
+            let received = match next {
                 None => self.queue.recv().map_err(|_| RecvTimeoutError::Disconnected),
                 Some(at) => self.queue.recv_timeout(at.saturating_duration_since(Instant::now())),
             };
-            match received {
-                Ok(Job::Work(first)) => {
-                    let jobs = self.gather(first);
-                    self.commit(jobs, false);
-                    due = None;
-                }
+            let now = Instant::now();
+            let past = |at: Option<Instant>| at.is_some_and(|at| at <= now);
+            let wanted = match received {
+                Ok(Job::Work(first)) => Some(vec![first]),
                 Ok(Job::Nudge) => {
-                    let enough = self.shared.passes.len() >= self.shared.options.riders;
-                    if enough || due.is_some_and(|at| at <= Instant::now()) {
-                        self.commit(Vec::new(), false);
-                        due = None;
-                    } else {
-                        due.get_or_insert(Instant::now() + self.shared.options.ride);
+                    let riding = self.shared.passes.len();
+                    if riding > 0 && due.is_none() {
+                        due = Some(now + self.shared.options.ride);
                     }
+                    let enough = riding >= self.shared.options.riders;
+                    (enough || past(due)).then(Vec::new)
                 }
                 Err(RecvTimeoutError::Timeout) => {
-                    self.commit(Vec::new(), false);
-                    due = None;
+                    (past(due) || past(self.shared.later.due())).then(Vec::new)
                 }
                 // Dropped without being closed: as after a crash.
                 Err(RecvTimeoutError::Disconnected) => return,
+            };
+            if let Some(first) = wanted {
+                let jobs = self.gather(first);
+                self.commit(jobs, false);
+                due = None;
             }
             if let Some(answer) = self.shared.closing() {
                 let _ = answer.send(self.close());
                 return;
+            }
+            if self.forget.is_some_and(|at| at <= Instant::now()) {
+                self.forget();
             }
             if due.is_none() && self.shared.passes.len() > 0 {
                 let failing = self.shared.failing.load(Ordering::Acquire);
@@ -111,26 +129,37 @@ impl Writer {
         }
     }
 
-    fn gather(&self, first: Work) -> Vec<Work> {
-        let mut jobs = vec![first];
+    fn gather(&self, mut jobs: Vec<Work>) -> Vec<Work> {
         while jobs.len() < self.shared.options.batch {
             match self.queue.try_recv() {
                 Ok(Job::Work(work)) => jobs.push(work),
-                // The passes it speaks of are taken along below.
+                // What it speaks of is taken along below.
                 Ok(Job::Nudge) => {}
                 Err(_) => break,
             }
         }
+        jobs.extend(self.shared.later.take(LATER_AT_ONCE));
         jobs
+    }
+
+    /// Folds the log into the file and empties it: until then it still holds what was replaced.
+    fn forget(&mut self) {
+        // Whoever reads is not waited for long; it is tried again.
+        let _ = self.conn.busy_timeout(FORGET_WAIT);
+        let sql = "PRAGMA wal_checkpoint(TRUNCATE)";
+        let held: Result<i64, _> = self.conn.query_row(sql, [], |row| row.get(0));
+        let _ = self.conn.busy_timeout(self.shared.options.busy);
+        self.forget = (held != Ok(0)).then(|| Instant::now() + FORGET);
     }
 
     /// Whatever came in before the end is committed; then the mark says that nothing is missing.
     fn close(&mut self) -> Kept<()> {
-        while let Ok(job) = self.queue.try_recv() {
-            if let Job::Work(first) = job {
-                let jobs = self.gather(first);
-                self.commit(jobs, false);
+        loop {
+            let jobs = self.gather(Vec::new());
+            if jobs.is_empty() {
+                break;
             }
+            self.commit(jobs, false);
         }
         if !self.commit(Vec::new(), true) {
             return Err(StoreError::Unavailable("the last commit failed".to_owned()));
@@ -183,16 +212,19 @@ impl Writer {
     ) -> Kept<Reached> {
         self.draft.restart(self.newest);
         let begun = self.begin(rides);
-        let mut batch = Batch::new(&self.conn, &mut self.draft);
+        let mut batch = Batch::new(&self.conn, &mut self.draft, self.tree.size());
         for work in jobs {
-            // Once SQLite has given up the transaction, nothing more is tried in it.
-            let alive = begun.is_ok() && !self.conn.is_autocommit();
+            // Once the transaction is given up, nothing more is tried in it.
+            let alive = begun.is_ok() && !batch.is_broken();
             answers.push(work(alive.then_some((&mut batch, &*self.clock))));
         }
         let after = batch.finish();
         begun?;
         if self.conn.is_autocommit() {
             return Err(StoreError::Unavailable("the disk is full or fails".to_owned()));
+        }
+        if after.broken {
+            return Err(StoreError::Unavailable("a change broke off halfway".to_owned()));
         }
         let mut tree = self.tree.clone();
         ledger::write(&self.conn, &self.draft, &mut tree)?;
@@ -237,15 +269,20 @@ impl Writer {
         }
         (self.recorded, self.reserved) = (recorded, reserved);
         self.shared.failing.store(after.lost, Ordering::Release);
-        for answer in answers {
-            answer(None);
+        if after.forgot {
+            self.forget.get_or_insert(Instant::now() + FORGET);
         }
+        // First who waits for an end. Then the news, so that whoever has its answer and watches
+        // from then on hears nothing older than that.
         for ended in &after.ended {
             self.shared.waiting.wake(ended);
         }
         for news in after.news {
             // Nobody may be watching.
             let _ = self.shared.news.send(news);
+        }
+        for answer in answers {
+            answer(None);
         }
     }
 }
@@ -256,6 +293,7 @@ struct GivesUp<'a>(&'a Shared);
 impl Drop for GivesUp<'_> {
     fn drop(&mut self) {
         self.0.closed.store(true, Ordering::Release);
+        self.0.later.give_up();
         self.0.waiting.give_up();
     }
 }

@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use countersign_core::json::Value;
 use countersign_core::request::Choice;
-use countersign_store::{OpenError, Options, SqliteStore, Store, StoreError};
+use countersign_store::{
+    Attempt, AttemptResult, OpenError, Options, SqliteStore, Store, StoreError,
+};
 use rusqlite::Connection;
 
 use crate::setup::*;
@@ -48,7 +50,7 @@ fn a_newer_or_foreign_file_is_left_alone() {
     let conn = Connection::open(&file).unwrap();
     conn.pragma_update(None, "user_version", 99).unwrap();
     drop(conn);
-    assert_eq!(open(&place, &file).unwrap_err(), OpenError::Newer { found: 99, known: 1 });
+    assert_eq!(open(&place, &file).unwrap_err(), OpenError::Newer { found: 99, known: 2 });
     let other = file.with_file_name("other.db");
     Connection::open(&other).unwrap().execute_batch("CREATE TABLE theirs (x)").unwrap();
     assert!(matches!(open(&place, &other), Err(OpenError::NotOurs(_))));
@@ -67,13 +69,13 @@ fn the_schema_itself_refuses_a_second_decision_and_a_changed_past() {
         store.close().await.unwrap();
         let conn = Connection::open(place.file()).unwrap();
         for sql in [
-            "INSERT INTO decision SELECT * FROM decision",
-            "UPDATE decision SET state = 'denied'",
+            "UPDATE request SET decider = 'deadline'",
+            "UPDATE request SET state = 'denied', decided = decided + 1",
             "UPDATE request SET state = 'denied'",
             "UPDATE request SET state = 'pending'",
             "UPDATE request SET digest = zeroblob(32)",
             "UPDATE request SET redeemed = NULL",
-            "INSERT INTO vote SELECT request, place + 1, person, 'deny', '', '', 0 FROM vote",
+            "INSERT INTO vote SELECT request, person, place + 1, 'deny', '', '', 0 FROM vote",
             "UPDATE segment SET entries = zeroblob(9)",
             "DELETE FROM segment",
         ] {
@@ -279,4 +281,198 @@ fn the_log_is_folded_and_stays_bounded() {
         }
         verified(&store).await;
     });
+}
+
+/// Every file of the store in which some words stand.
+fn files_with(place: &SqlitePlace, words: &str) -> Vec<std::path::PathBuf> {
+    let folder = std::fs::read_dir(place.file().parent().unwrap()).unwrap();
+    let holds = |file: &std::path::PathBuf| {
+        let bytes = std::fs::read(file).unwrap();
+        bytes.windows(words.len()).any(|part| part == words.as_bytes())
+    };
+    folder.map(|entry| entry.unwrap().path()).filter(holds).collect()
+}
+
+/// Words of a person in crisis leave the disk with the end of the request, not only the row.
+#[test]
+fn what_may_not_stay_leaves_no_trace_in_the_files() {
+    run(async {
+        const WORDS: &str = "these-words-are-nobodys-business";
+        let place = SqlitePlace::new();
+        let store = place.open();
+        let mut ids = Vec::new();
+        // Long enough for pages of their own, and short enough to share one.
+        for length in (0..60).map(|number| if number % 3 == 0 { 9_000 } else { 40 }) {
+            let mut new = asked(1);
+            new.card = format!(r#"{{"x":"{}{WORDS}"}}"#, "y".repeat(length));
+            new.brief = WORDS.to_owned();
+            new.card_after = Some(r#"{"brief":"A call in a crisis."}"#.to_owned());
+            ids.push(submit(&store, new).await.request.id);
+            submit(&store, asked(1)).await;
+        }
+        assert!(!files_with(&place, WORDS).is_empty());
+        let (last, first) = ids.split_last().unwrap();
+        for id in first {
+            store.apply(*id, says("ana", Choice::Deny), note()).await.unwrap();
+        }
+        assert!(!files_with(&place, WORDS).is_empty(), "one still waits for its answer");
+        store.apply(*last, says("ana", Choice::Deny), note()).await.unwrap();
+        for _ in 0..200 {
+            if files_with(&place, WORDS).is_empty() {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        assert_eq!(files_with(&place, WORDS), Vec::<std::path::PathBuf>::new());
+        verified(&store).await;
+    });
+}
+
+/// The same when the daemon dies before the log was emptied.
+#[test]
+fn what_may_not_stay_is_gone_after_a_crash_and_a_start() {
+    run(async {
+        const WORDS: &str = "these-words-are-nobodys-business";
+        let place = SqlitePlace::new();
+        let store = place.open();
+        let mut new = asked(1);
+        new.card = format!(r#"{{"x":"{WORDS}"}}"#);
+        new.card_after = Some(r#"{"brief":"A call in a crisis."}"#.to_owned());
+        let id = submit(&store, new).await.request.id;
+        store.apply(id, says("ana", Choice::Deny), note()).await.unwrap();
+        // A copy of the files as a crash leaves them.
+        let after = SqlitePlace::new();
+        std::fs::create_dir(after.file().parent().unwrap()).unwrap();
+        let private = std::fs::Permissions::from_mode(0o700);
+        std::fs::set_permissions(after.file().parent().unwrap(), private).unwrap();
+        for entry in std::fs::read_dir(place.file().parent().unwrap()).unwrap() {
+            let entry = entry.unwrap();
+            let to = after.file().parent().unwrap().join(entry.file_name());
+            std::fs::copy(entry.path(), to).unwrap();
+        }
+        assert!(!files_with(&after, WORDS).is_empty());
+        let store = after.open();
+        assert_eq!(store.request(id).await.unwrap().unwrap().brief, "A call in a crisis.");
+        assert_eq!(files_with(&after, WORDS), Vec::<std::path::PathBuf>::new());
+    });
+}
+
+/// A change that breaks off behind its first row takes its whole commit along, and only that.
+#[test]
+fn what_breaks_off_halfway_leaves_nothing() {
+    run(async {
+        let place = SqlitePlace::new();
+        let store = place.open();
+        let id = submit(&store, asked(1)).await.request.id;
+        let other = Connection::open(place.file()).unwrap();
+        let refuse = "CREATE TRIGGER broken BEFORE INSERT ON outbox \
+                      BEGIN SELECT RAISE(ABORT, 'as the test wants'); END";
+        other.execute_batch(refuse).unwrap();
+        let yes = store.apply(id, says("ana", Choice::Approve), note()).await;
+        assert!(matches!(yes, Err(StoreError::Unavailable(_))), "{yes:?}");
+        let new = store.submit(asked(1)).await;
+        assert!(matches!(new, Err(StoreError::Unavailable(_))), "{new:?}");
+        let waiting = store.pending().await.unwrap();
+        assert!(waiting.len() == 1 && waiting[0].request.votes.is_empty(), "{waiting:?}");
+        other.execute_batch("DROP TRIGGER broken").unwrap();
+        assert!(store.healthy().await);
+        store.apply(id, says("ana", Choice::Deny), note()).await.unwrap();
+        assert_eq!(kinds(&store).await.len(), 2);
+    });
+}
+
+/// Attempts to announce share commits, and one alone is not left waiting for another.
+#[test]
+fn attempts_share_commits() {
+    run(async {
+        let place = SqlitePlace::new();
+        let store = Arc::new(place.open());
+        for _ in 0..40 {
+            submit(&*store, asked(1)).await;
+        }
+        let before = store.commits();
+        let outbox = store.outbox(0, 99).await.unwrap();
+        assert_eq!(store.outbox(outbox[29].seq, 99).await.unwrap(), outbox[30..]);
+        let tasks: Vec<_> = outbox
+            .into_iter()
+            .map(|outgoing| {
+                let store = store.clone();
+                let result = AttemptResult::Arrived("m".to_owned());
+                let channel = "web".to_owned();
+                let attempt = Attempt { seq: outgoing.seq, channel, result, done: true };
+                tokio::spawn(async move { store.attempted(attempt, note()).await })
+            })
+            .collect();
+        for task in tasks {
+            task.await.unwrap().unwrap();
+        }
+        assert!(store.commits() - before <= 10, "{} commits", store.commits() - before);
+        assert!(store.outbox(0, 99).await.unwrap().is_empty());
+        assert_eq!(kinds(&*store).await.len(), 80);
+    });
+}
+
+/// What the first form of the store kept is all there in the newest.
+#[test]
+fn a_store_of_the_first_form_is_brought_along() {
+    run(async {
+        let place = SqlitePlace::new();
+        // Made by the newest form, and put back into the first by hand.
+        let store = place.open();
+        let ended = approved(&store, asked(1)).await;
+        let open = submit(&store, asked(2)).await.request.id;
+        store.apply(open, says("ana", Choice::Approve), note()).await.unwrap();
+        let asked = store.outbox(0, 9).await.unwrap();
+        let attempt = Attempt {
+            seq: asked[0].seq,
+            channel: "web".to_owned(),
+            result: AttemptResult::Arrived("m-1".to_owned()),
+            done: true,
+        };
+        store.attempted(attempt, note()).await.unwrap();
+        let told = async |store: &SqliteStore| {
+            let requests = store.find(countersign_store::Query::default()).await.unwrap().requests;
+            let went = store.deliveries(ended.request.id).await.unwrap();
+            (requests, went, store.outbox(0, 9).await.unwrap(), store.story(open).await.unwrap())
+        };
+        let before = told(&store).await;
+        store.close().await.unwrap();
+        drop(store);
+        back_to_the_first_form(&place);
+        let store = place.open();
+        assert_eq!(told(&store).await, before);
+        store.apply(open, says("bo", Choice::Approve), note()).await.unwrap();
+        assert_eq!(store.outbox(0, 9).await.unwrap().len(), before.2.len() + 1);
+        verified(&store).await;
+    });
+}
+
+fn back_to_the_first_form(place: &SqlitePlace) {
+    let first = place.file().with_file_name("first.db");
+    let conn = Connection::open(&first).unwrap();
+    conn.execute_batch(include_str!("../../migrations/sqlite/0001_first.sql")).unwrap();
+    conn.execute("ATTACH ?1 AS newest", [place.file().to_str().unwrap()]).unwrap();
+    let columns = "id, requester_kind, requester, digest, raw, both_bind, tier, crisis, \
+                   quorum_approve, quorum_deny, created, deadline, climb, state, rung, session, \
+                   batch, idempotency, policy, permit_for, permit_until, redeemed, edited, outcome";
+    conn.execute_batch(&format!(
+        "INSERT INTO request SELECT {columns} FROM newest.request;
+         INSERT INTO request_text SELECT * FROM newest.request_text;
+         INSERT INTO decision SELECT id, state, decider, people, given, channel, reason, decided,
+             decided_digest, decided_raw, decided_both_bind FROM newest.request
+             WHERE decider IS NOT NULL;
+         INSERT INTO vote SELECT request, place, person, choice, channel, reason, at
+             FROM newest.vote;
+         INSERT INTO outbox SELECT *, 0 FROM newest.outbox;
+         INSERT INTO outbox SELECT outbox, request, 'asked', NULL, NULL, at, 1
+             FROM newest.delivery;
+         INSERT INTO delivery SELECT outbox, channel, attempts, result, detail, again, at
+             FROM newest.delivery;
+         INSERT INTO segment SELECT * FROM newest.segment;
+         INSERT INTO story SELECT * FROM newest.story;
+         PRAGMA application_id = 0x4353474E; PRAGMA user_version = 1;"
+    ))
+    .unwrap();
+    drop(conn);
+    std::fs::rename(&first, place.file()).unwrap();
 }

@@ -33,7 +33,7 @@ pub async fn a_request_is_kept_with_entry_and_announcement<P: Place>() {
     assert_eq!(ended.permit_until, Some(Timestamp(START + 120_000)));
     assert_eq!(store.request(id).await.unwrap(), Some(ended));
     assert!(store.pending().await.unwrap().is_empty());
-    let outbox = store.outbox(9).await.unwrap();
+    let outbox = store.outbox(0, 9).await.unwrap();
     let news: Vec<_> = outbox.iter().map(|out| out.news).collect();
     assert_eq!(news, [News::Asked, News::Climbed(Rung::Next), News::Ended(State::Approved)]);
     let told = [Kind::Ask, Kind::Vote, Kind::Climb, Kind::Approve];
@@ -250,11 +250,11 @@ pub async fn everything_is_there_after_opening_again<P: Place>() {
     place.clock().forward(61_000);
     store.apply(id, Event::Time, note()).await.unwrap();
     let over = approved(&store, asked(1)).await;
-    let before = (store.pending().await.unwrap(), store.outbox(99).await.unwrap());
+    let before = (store.pending().await.unwrap(), store.outbox(0, 99).await.unwrap());
     let head = store.tree_head().await.unwrap();
     drop(store);
     let store = place.open();
-    let after = (store.pending().await.unwrap(), store.outbox(99).await.unwrap());
+    let after = (store.pending().await.unwrap(), store.outbox(0, 99).await.unwrap());
     assert_eq!(before, after);
     assert_eq!((after.0[0].request.rung, after.0[0].request.votes.len()), (Rung::Next, 1));
     assert_eq!(store.request(over.request.id).await.unwrap(), Some(over));

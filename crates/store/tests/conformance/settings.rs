@@ -150,7 +150,7 @@ pub async fn announcements_are_tried_until_done<P: Place>() {
     let place = P::new();
     let store = place.open();
     let id = submit(&store, asked(1)).await.request.id;
-    let seq = store.outbox(5).await.unwrap()[0].seq;
+    let seq = store.outbox(0, 5).await.unwrap()[0].seq;
     let tried = async |seq, channel: &str, result, done| {
         let attempt = Attempt { seq, channel: channel.to_owned(), result, done };
         store.attempted(attempt, note()).await
@@ -159,11 +159,11 @@ pub async fn announcements_are_tried_until_done<P: Place>() {
     for _ in 0..2 {
         tried(seq, "telegram", again.clone(), false).await.unwrap();
     }
-    let open = store.outbox(5).await.unwrap();
+    let open = store.outbox(0, 5).await.unwrap();
     assert_eq!((open[0].tried[0].attempts, &open[0].tried[0].result), (2, &again));
     tried(seq, "telegram", AttemptResult::Failed("gone".to_owned()), false).await.unwrap();
     tried(seq, "web", AttemptResult::Arrived("m-1".to_owned()), true).await.unwrap();
-    assert!(store.outbox(5).await.unwrap().is_empty());
+    assert!(store.outbox(0, 5).await.unwrap().is_empty());
     let went = store.deliveries(id).await.unwrap();
     assert_eq!(went.iter().map(|d| d.attempts).collect::<Vec<_>>(), [3, 1]);
     assert_eq!(kinds(&store).await, [Kind::Ask, Kind::NotifyFailed, Kind::Notified]);

@@ -26,7 +26,7 @@ async fn metrics(State(api): State<Api>, headers: HeaderMap) -> Answered {
     let gauges = Gauges {
         open: api.gate.open_requests(),
         waiting: sqlite.waiting(),
-        outbox: store.outbox(OUTBOX).await.map_or(0, |outbox| outbox.len()),
+        outbox: store.outbox(0, OUTBOX).await.map_or(0, |outbox| outbox.len()),
         healthy: store.healthy().await,
         behind: api.gate.clock().behind(),
         entries: store.tree_head().await.map_or(0, |head| head.size),
