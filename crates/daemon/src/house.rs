@@ -39,7 +39,7 @@ pub struct House {
     pub api: Api,
     pub gate: Arc<Gate>,
     pub passphrase: String,
-    agents: (Router, u16),
+    agents: (api::Agents, u16),
     people: (Router, u16),
 }
 
@@ -67,7 +67,7 @@ impl House {
             _folder: folder,
             gate: daemon.gate(),
             passphrase: notice.passphrase.map(|text| text.to_string()).unwrap(),
-            agents: (api::agents(&api), notice.agents.port()),
+            agents: (api::Agents::new(&api), notice.agents.port()),
             people: (api::people(&api), notice.people.port()),
             api,
             _daemon: daemon,
@@ -80,10 +80,13 @@ impl House {
 
     /// A request exactly as it is given.
     pub async fn send(&self, door: Door, request: Request) -> Reply {
-        let (router, _) = if door == Door::Agents { &self.agents } else { &self.people };
-        let mut request = request;
-        request.extensions_mut().insert(Peer::Network { local: true });
-        let response = router.clone().call(request).await.unwrap();
+        let (mut request, peer) = (request, Peer::Network { local: true });
+        let response = if door == Door::Agents {
+            self.agents.0.ask(request, peer).await
+        } else {
+            request.extensions_mut().insert(peer);
+            self.people.0.clone().call(request).await.unwrap()
+        };
         let (parts, body) = response.into_parts();
         let bytes = axum::body::to_bytes(body, 1 << 22).await.unwrap();
         let body = serde_json::from_slice(&bytes).unwrap_or(Value::Null);

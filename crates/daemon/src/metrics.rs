@@ -39,10 +39,36 @@ pub struct Metrics {
 struct Counts {
     /// By name of the family and its labels.
     totals: BTreeMap<(&'static str, String), u64>,
+    /// What is counted with every call, by labels that are written only when they are read.
+    quick: Vec<(Quick, u64)>,
     agents: BTreeMap<String, u64>,
     answered: Histogram,
     written: Histogram,
     hours: Vec<Hour>,
+}
+
+/// What is counted with every call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Quick {
+    /// A call: its tier, and where it went.
+    Call(Tier, &'static str),
+    /// An answer: its status, and at which door.
+    Answer(u16, &'static str),
+}
+
+impl Quick {
+    fn named(self) -> (&'static str, String) {
+        match self {
+            Quick::Call(tier, route) => {
+                let labels = format!("route=\"{route}\",tier=\"{}\"", tier.label());
+                ("countersign_calls_total", labels)
+            }
+            Quick::Answer(status, door) => {
+                let labels = format!("door=\"{door}\",status=\"{status}\"");
+                ("countersign_http_answers_total", labels)
+            }
+        }
+    }
 }
 
 /// What happened in one hour since 1970.
@@ -108,11 +134,15 @@ impl Metrics {
             Route::Ask { .. } => "ask",
             Route::Refuse => "refuse",
         };
-        let labels = format!("route=\"{word}\",tier=\"{}\"", tier.label());
-        counts.add("countersign_calls_total", labels);
+        counts.add_quick(Quick::Call(tier, word));
         let known = counts.agents.len() < NAMES || counts.agents.contains_key(agent);
         let agent = if known { agent } else { "other" };
-        *counts.agents.entry(agent.to_owned()).or_default() += 1;
+        match counts.agents.get_mut(agent) {
+            Some(count) => *count += 1,
+            None => {
+                counts.agents.insert(agent.to_owned(), 1);
+            }
+        }
         counts.hour(now, |hour| match route {
             Route::Pass { .. } => hour.passes += 1,
             Route::Ask { .. } => hour.asks += 1,
@@ -159,7 +189,14 @@ impl Metrics {
     }
 
     /// A call passed.
-    pub fn passed(&self, tool: &str, agent: &str, tier: Tier, from: Timestamp, to: Timestamp) {
+    pub fn passed(
+        &self,
+        tool: &str,
+        agent: &str,
+        tier: Tier,
+        from: Timestamp,
+        to: impl FnOnce() -> Timestamp,
+    ) {
         self.span(|| Call {
             tool: tool.to_owned(),
             request: None,
@@ -167,7 +204,7 @@ impl Metrics {
             tier: tier.label(),
             end: "passed",
             from,
-            to,
+            to: to(),
         });
     }
 
@@ -192,13 +229,13 @@ impl Metrics {
     }
 
     /// A door answered.
-    pub fn answered(&self, door: &'static str, path: &str, status: u16) {
-        let mut counts = self.lock();
-        let labels = format!("door=\"{door}\",status=\"{status}\"");
-        counts.add("countersign_http_answers_total", labels);
-        if path == "/v1/login" && matches!(status, 401 | 403 | 429) {
-            counts.add("countersign_login_failures_total", String::new());
-        }
+    pub fn answered(&self, door: &'static str, status: u16) {
+        self.lock().add_quick(Quick::Answer(status, door));
+    }
+
+    /// Somebody was not let in.
+    pub fn login_failed(&self) {
+        self.lock().add("countersign_login_failures_total", String::new());
     }
 
     /// Spans go there from now on.
@@ -236,9 +273,11 @@ impl Metrics {
 
     /// Everything since the start by labels, for one family.
     pub fn totals(&self, family: &str) -> BTreeMap<String, u64> {
-        let counts = self.lock();
-        let of = counts.totals.iter().filter(|((name, _), _)| *name == family);
-        of.map(|((_, labels), count)| (labels.clone(), *count)).collect()
+        let all = self.lock().all();
+        all.into_iter()
+            .filter(|((name, _), _)| *name == family)
+            .map(|((_, labels), count)| (labels, count))
+            .collect()
     }
 
     /// The text that Prometheus reads (exposition format 0.0.4).
@@ -246,8 +285,8 @@ impl Metrics {
         let counts = self.lock();
         let mut out = String::with_capacity(4096);
         let mut family = "";
-        for ((name, labels), count) in &counts.totals {
-            if *name != family {
+        for ((name, labels), count) in counts.all() {
+            if name != family {
                 family = name;
                 let _ = writeln!(out, "# TYPE {name} counter");
             }
@@ -285,6 +324,22 @@ impl Metrics {
 impl Counts {
     fn add(&mut self, family: &'static str, labels: String) {
         *self.totals.entry((family, labels)).or_default() += 1;
+    }
+
+    /// The kinds are few: tiers and routes, doors and statuses.
+    fn add_quick(&mut self, what: Quick) {
+        match self.quick.iter_mut().find(|(known, _)| *known == what) {
+            Some((_, count)) => *count += 1,
+            None => self.quick.push((what, 1)),
+        }
+    }
+
+    /// All totals by family and labels.
+    fn all(&self) -> BTreeMap<(&'static str, String), u64> {
+        let quick = self.quick.iter().map(|(what, count)| (what.named(), *count));
+        let mut all = self.totals.clone();
+        all.extend(quick);
+        all
     }
 
     fn hour(&mut self, now: Timestamp, count: impl FnOnce(&mut Hour)) {

@@ -157,7 +157,7 @@ impl Daemon {
         let (stop, stopping) = watch::channel(false);
         let mut doors = JoinSet::new();
         let api = self.api.clone().until(stopping.clone());
-        let (agents, people) = (api::agents(&api), api::people(&api));
+        let (agents, people) = (api::Agents::new(&api), api::people(&api));
         if let Some(socket) = self.socket {
             doors.spawn(doors::serve_unix(socket, agents.clone(), stopping.clone()));
         }

@@ -54,6 +54,8 @@ fn a_flood_neither_bothers_people_nor_slows_harmless_calls() {
         asked: AtomicUsize::new(0),
         refused: AtomicUsize::new(0),
     };
+    // What so many busy threads cost the others on this machine, whatever they do.
+    let burnt = burn(&setting, &other);
     // As fast as it goes, then half as fast: the machine has room for the others.
     let full = flood(0, many, None);
     let all = full.run(&other);
@@ -75,10 +77,14 @@ fn a_flood_neither_bothers_people_nor_slows_harmless_calls() {
     ));
     let times = |p99: Duration| p99.as_secs_f64() / idle.1.as_secs_f64();
     say(&format!(
-        "flood: harmless calls p50 / p99: idle {:.1?} / {:.1?}; half speed {:.1?} / {:.1?} ({:.1} \
-         x); full speed {:.1?} / {:.1?} ({:.1} x)",
+        "flood: harmless calls p50 / p99: idle {:.1?} / {:.1?}; beside {CONNECTIONS} threads that \
+         only burn time {:.1?} / {:.1?} ({:.1} x); half speed {:.1?} / {:.1?} ({:.1} x); full \
+         speed {:.1?} / {:.1?} ({:.1} x)",
         idle.0,
         idle.1,
+        burnt.0,
+        burnt.1,
+        times(burnt.1),
         half.median,
         half.p99,
         times(half.p99),
@@ -136,6 +142,23 @@ impl Flood<'_> {
             };
         }
     }
+}
+
+/// Harmless calls beside as many threads as a flood has, which ask nothing.
+fn burn(setting: &Setting, other: &str) -> (Duration, Duration) {
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for _ in 0..CONNECTIONS {
+            scope.spawn(|| {
+                while !over.load(Ordering::Acquire) {
+                    std::hint::spin_loop();
+                }
+            });
+        }
+        let measured = measure(setting, other, |elapsed, _| elapsed < Duration::from_secs(3));
+        over.store(true, Ordering::Release);
+        measured
+    })
 }
 
 fn exact(number: usize) -> f64 {

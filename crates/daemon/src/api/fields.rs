@@ -1,6 +1,8 @@
 //! JSON bodies read strictly: the right types, no doubled keys, no unknown members.
 
-use std::cell::RefCell;
+use std::cell::Cell;
+use std::future::poll_fn;
+use std::pin::Pin;
 
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, StatusCode, header};
@@ -11,9 +13,20 @@ use super::problem::Problem;
 
 /// The longest body.
 pub const MAX_BODY: usize = 256 << 10;
+/// What is short beside the buffer of a connection.
+const SHORT: usize = 2 << 10;
 
 /// Reads a body, as JSON by its own word: a form or a plain text could come from any web page.
-pub async fn body(headers: &HeaderMap, body: Body) -> Result<Bytes, Problem> {
+pub async fn body<B>(headers: &HeaderMap, body: B) -> Result<Bytes, Problem>
+where
+    B: hyper::body::Body<Data = Bytes> + Unpin,
+{
+    is_json(headers)?;
+    whole_body(body).await
+}
+
+/// Whether the head says that JSON follows.
+pub fn is_json(headers: &HeaderMap) -> Result<(), Problem> {
     let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
     let essence = kind.and_then(|kind| kind.split(';').next()).map(str::trim);
     if !essence.is_some_and(|kind| kind.eq_ignore_ascii_case("application/json")) {
@@ -24,13 +37,53 @@ pub async fn body(headers: &HeaderMap, body: Body) -> Result<Bytes, Problem> {
             "the content type must be application/json",
         ));
     }
-    axum::body::to_bytes(body, MAX_BODY).await.map_err(|_| {
+    Ok(())
+}
+
+/// The body after such a head.
+pub async fn whole_body<B>(body: B) -> Result<Bytes, Problem>
+where
+    B: hyper::body::Body<Data = Bytes> + Unpin,
+{
+    whole(body).await.ok_or_else(|| {
         Problem::new(
             StatusCode::PAYLOAD_TOO_LARGE,
             "too-large",
             "This is too large",
             format!("a body may have at most {MAX_BODY} bytes, and must arrive whole"),
         )
+    })
+}
+
+/// A body that arrives whole and is not too long. Most come in one piece. A long one is not
+/// copied; a short one is, because it lies in its connection's buffer and would keep all of that.
+async fn whole<B>(mut body: B) -> Option<Bytes>
+where
+    B: hyper::body::Body<Data = Bytes> + Unpin,
+{
+    let announced = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
+    if announced > MAX_BODY {
+        return None;
+    }
+    let (mut first, mut all) = (None, Vec::new());
+    while let Some(frame) = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await {
+        let Ok(data) = frame.ok()?.into_data() else { continue };
+        let length = first.as_ref().map_or(all.len(), Bytes::len);
+        if length.saturating_add(data.len()) > MAX_BODY {
+            return None;
+        }
+        match first.take() {
+            None if all.is_empty() => first = Some(data),
+            before => {
+                all.extend_from_slice(&before.unwrap_or_default());
+                all.extend_from_slice(&data);
+            }
+        }
+    }
+    Some(match first {
+        Some(short) if short.len() <= SHORT => Bytes::copy_from_slice(&short),
+        Some(long) => long,
+        None => all.into(),
     })
 }
 
@@ -82,21 +135,45 @@ pub fn items(list: &str) -> Vec<&str> {
 /// The members of an object, each asked for by name.
 pub struct Fields<'v, 'a> {
     members: &'v [(std::borrow::Cow<'a, str>, Value<'a>)],
-    asked: RefCell<Vec<&'static str>>,
+    /// Which of the members were asked for: a bit for each of the first ones. No route knows
+    /// nearly as many, so of more than these one is always unknown.
+    asked: Cell<u64>,
 }
 
 impl<'v, 'a> Fields<'v, 'a> {
     /// Of an object.
     pub fn of(value: &'v Value<'a>) -> Result<Fields<'v, 'a>, Problem> {
         let members = value.as_object().ok_or_else(|| Problem::bad("an object is needed"))?;
-        Ok(Fields { members, asked: RefCell::default() })
+        Ok(Fields { members, asked: Cell::new(0) })
     }
 
     /// A member that is there and not null.
     pub fn get(&self, name: &'static str) -> Option<&'v Value<'a>> {
-        self.asked.borrow_mut().push(name);
-        let found = self.members.iter().find(|(key, _)| key == name);
-        found.map(|(_, value)| value).filter(|value| !value.is_null())
+        let at = self.members.iter().position(|(key, _)| key == name)?;
+        self.asked.set(self.asked.get() | bit(at));
+        self.members.get(at).map(|(_, value)| value).filter(|value| !value.is_null())
+    }
+
+    /// The text of a member exactly as it came, for raw digests. `whole` is the text of which the
+    /// object was read.
+    pub fn as_it_came<'t>(&self, name: &str, whole: &'t str) -> Option<&'t str> {
+        let at = self.members.iter().position(|(key, _)| key == name)?;
+        self.between(at, whole).or_else(|| member(whole, name))
+    }
+
+    /// The text from one key to the next. Keys lie in the text that was read, so that it need not
+    /// be read again; unless they were written with escapes.
+    fn between<'t>(&self, at: usize, whole: &'t str) -> Option<&'t str> {
+        let (key, _) = self.members.get(at)?;
+        let before = place(whole, key)?.checked_add(key.len())?;
+        let rest = match self.members.get(at + 1) {
+            Some((next, _)) => {
+                let rest = whole.get(before..place(whole, next)?)?.strip_suffix('"')?;
+                rest.trim_end().strip_suffix(',')?
+            }
+            None => whole.get(before..)?.trim_end().strip_suffix('}')?,
+        };
+        Some(rest.strip_prefix('"')?.trim_start().strip_prefix(':')?.trim())
     }
 
     /// A text, if there is one.
@@ -136,13 +213,24 @@ impl<'v, 'a> Fields<'v, 'a> {
 
     /// Refuses members that nobody asked for: a misspelt one would be passed over.
     pub fn finish(&self) -> Result<(), Problem> {
-        let asked = self.asked.borrow();
-        let unknown = self.members.iter().find(|(key, _)| !asked.iter().any(|name| key == name));
-        unknown.map_or(Ok(()), |(key, _)| {
+        let asked = self.asked.get();
+        let unknown = self.members.iter().enumerate().find(|(at, _)| asked & bit(*at) == 0);
+        unknown.map_or(Ok(()), |(_, (key, _))| {
             let shown = countersign_core::show::show_within(key, 60);
             Err(Problem::bad(format!("there is no member `{}`", shown.text)))
         })
     }
+}
+
+/// Where a part lies in the text of which it is a part.
+fn place(whole: &str, part: &str) -> Option<usize> {
+    let at = part.as_ptr().addr().checked_sub(whole.as_ptr().addr())?;
+    (whole.get(at..)?.len() >= part.len()).then_some(at)
+}
+
+/// The bit of a member by its place; none for those far behind.
+fn bit(place: usize) -> u64 {
+    u32::try_from(place).ok().and_then(|place| 1_u64.checked_shl(place)).unwrap_or(0)
 }
 
 /// A span from seconds above nought.
@@ -169,5 +257,76 @@ mod tests {
         assert!(json::parse(list).is_ok());
         assert_eq!(items(list), [r#"{"a": "],[\\"}"#, "[1,[2, 3]]", r#""\",""#, "1e3"]);
         assert!(items("[ ]").is_empty());
+    }
+
+    #[test]
+    fn a_member_is_given_as_it_came() {
+        for text in [
+            r#"{"payload":{"command":"git status"}}"#,
+            r#" { "a" : "payload" , "payload" : { "x": [1, 2, {"payload": 3}] } , "b":[] } "#,
+            r#"{"x":{"payload":1},"payload":"}\"],{","y":":"}"#,
+            r#"{"p\u0061yload":[1 , 2],"z":1}"#,
+            r#"{"z\\":1,"payload":null}"#,
+            r#"{"z":"\\","payload": -1e3}"#,
+            r#"{"z":["\"", {"payload":1}],"payload":""}"#,
+            "{\"payload\"\n:\t[\r1] \n}",
+            r#"{"":1,"payload":{"":2}}"#,
+            r#"{"payload":"x","":[ 1 ]}"#,
+            r#"{"a":1}"#,
+            "{}",
+            " { } ",
+        ] {
+            let (value, another) = (json::parse(text).unwrap(), text.to_owned());
+            let said = Fields::of(&value).unwrap();
+            for name in ["payload", "z", "a", "b", "y", ""] {
+                let wanted = json::member_text(text, name).unwrap();
+                assert_eq!(said.as_it_came(name, text), wanted, "{name} of {text}");
+                // Of another text with the same words it is found as well.
+                assert_eq!(said.as_it_came(name, &another), wanted, "{name} of {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_unknown_member_is_refused_wherever_it_stands() {
+        let many = |count: usize| {
+            let members: Vec<String> = (0..count).map(|n| format!("\"m{n}\":{n}")).collect();
+            format!("{{{},\"known\":1}}", members.join(","))
+        };
+        for count in [1, 62, 63, 64, 65, 200] {
+            let text = many(count);
+            let value = json::parse(&text).unwrap();
+            let said = Fields::of(&value).unwrap();
+            assert!(said.get("known").is_some() && said.finish().is_err(), "{count}");
+        }
+        let value = json::parse(r#"{"known":null}"#).unwrap();
+        let said = Fields::of(&value).unwrap();
+        assert!(said.finish().is_err() && said.get("known").is_none() && said.finish().is_ok());
+    }
+
+    #[tokio::test]
+    async fn a_body_in_pieces_is_put_together_and_bounded() {
+        static HALF: [u8; MAX_BODY / 2] = [b' '; MAX_BODY / 2];
+        struct Pieces(Vec<&'static [u8]>);
+        impl hyper::body::Body for Pieces {
+            type Data = Bytes;
+            type Error = std::convert::Infallible;
+
+            fn poll_frame(
+                mut self: Pin<&mut Self>,
+                _: &mut std::task::Context<'_>,
+            ) -> std::task::Poll<Option<Result<hyper::body::Frame<Bytes>, Self::Error>>>
+            {
+                let next = (!self.0.is_empty()).then(|| self.0.remove(0));
+                let frame = next.map(|piece| Ok(hyper::body::Frame::data(Bytes::from(piece))));
+                std::task::Poll::Ready(frame)
+            }
+        }
+        assert_eq!(whole(Pieces(vec![b"ab", b"", b"c", b"de"])).await.unwrap(), "abcde");
+        assert_eq!(whole(Pieces(vec![b"", b"a"])).await.unwrap(), "a");
+        assert_eq!(whole(Pieces(vec![])).await.unwrap(), "");
+        assert_eq!(whole(Pieces(vec![&HALF, &HALF])).await.unwrap().len(), MAX_BODY);
+        assert!(whole(Pieces(vec![&HALF, &HALF, b"x"])).await.is_none());
+        assert!(whole(Pieces(vec![b"x", &HALF, &HALF])).await.is_none());
     }
 }

@@ -1,5 +1,6 @@
 //! HTTP in, the gate's words out: two routers for two doors.
 
+mod direct;
 mod fields;
 mod health;
 mod problem;
@@ -14,18 +15,19 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{Request, State};
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 
 use crate::auth::origin::{Names, is_a_page};
 use crate::auth::{Book, Checks, Strikes};
-use crate::doors::{self, Stop};
-use crate::gate::Gate;
+use crate::doors::{self, Peer, Stop};
+use crate::gate::{Caller, Gate};
 use crate::keys::Keys;
 use v1::Offers;
 
+pub use direct::Agents;
 pub use problem::Problem;
 #[cfg(test)]
 pub use who::cookie_of;
@@ -38,6 +40,8 @@ pub struct Api {
     offers: Option<Arc<Offers>>,
     /// When the daemon stops; never, where nobody says so.
     stop: Option<Stop>,
+    /// Who asks at the seed's routes without a token.
+    anonymous: Arc<Caller>,
 }
 
 /// The parts behind the doors.
@@ -62,7 +66,9 @@ impl Api {
     /// Over these parts.
     pub fn new(parts: Parts) -> Api {
         let offers = Offers::new().ok().map(Arc::new);
-        Api { parts: Arc::new(parts), offers, stop: None }
+        let anonymous =
+            Arc::new(Caller { agent: who::ANONYMOUS.to_owned(), own_addresses: [].into() });
+        Api { parts: Arc::new(parts), offers, stop: None, anonymous }
     }
 
     /// The same, until the daemon stops: streams end then.
@@ -88,6 +94,9 @@ impl std::ops::Deref for Api {
         &self.parts
     }
 }
+
+/// The agents' door in counts.
+const AGENTS: &str = "agents";
 
 /// What a handler answers.
 pub type Answered = Result<Response, Problem>;
@@ -145,15 +154,21 @@ async fn not_so() -> Problem {
 }
 
 /// Agents are not browsers: whatever a page sends is refused before it is read.
+fn may_be_an_agent(api: &Api, headers: &HeaderMap, uri: &Uri, peer: Option<Peer>) -> bool {
+    let unix = matches!(peer, Some(Peer::User(_)));
+    (unix || api.agents_names.host_is_ours(headers, uri)) && !is_a_page(headers)
+}
+
 async fn agents_check(State(api): State<Api>, mut request: Request, next: Next) -> Response {
-    let unix = matches!(request.extensions().get(), Some(crate::doors::Peer::User(_)));
-    let ours = unix || api.agents_names.host_is_ours(request.headers(), request.uri());
-    if !ours || is_a_page(request.headers()) {
+    let peer = request.extensions().get().copied();
+    if !may_be_an_agent(&api, request.headers(), request.uri(), peer) {
         return misdirected().into_response();
     }
     // Cookies are for people's browsers, and those have no business here.
     request.headers_mut().remove(header::COOKIE);
-    answered(&api, "agents", request, next).await
+    let response = next.run(request).await;
+    api.gate.metrics().answered(AGENTS, response.status().as_u16());
+    guarded(response)
 }
 
 async fn people_check(State(api): State<Api>, request: Request, next: Next) -> Response {
@@ -167,13 +182,13 @@ async fn people_check(State(api): State<Api>, request: Request, next: Next) -> R
     {
         return guarded(problem.into_response());
     }
-    answered(&api, "people", request, next).await
-}
-
-async fn answered(api: &Api, door: &'static str, request: Request, next: Next) -> Response {
-    let path = request.uri().path().to_owned();
+    let logs_in = request.uri().path() == v1::LOGIN;
     let response = next.run(request).await;
-    api.gate.metrics().answered(door, &path, response.status().as_u16());
+    let status = response.status().as_u16();
+    api.gate.metrics().answered("people", status);
+    if logs_in && matches!(status, 401 | 403 | 429) {
+        api.gate.metrics().login_failed();
+    }
     guarded(response)
 }
 

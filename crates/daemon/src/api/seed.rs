@@ -1,41 +1,93 @@
 //! The seed's API: its fields, its words, and none of its holes.
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 use std::time::Duration;
 
+use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
-use axum::http::StatusCode;
-use axum::response::IntoResponse as _;
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
 use countersign_core::call::{Annotations, Call};
 use countersign_core::context::{Context, Environment, Platform};
 use countersign_core::id::Id;
-use countersign_core::json::{self, Value};
+use countersign_core::json::Value;
 use countersign_core::request::{Choice, Decider, Event, State as Stands};
 use countersign_core::tier::Tier;
-use countersign_core::time::Clock as _;
+use countersign_core::time::{Clock as _, Timestamp};
 use countersign_store::{Note, Query, Store as _, Stored};
 use serde_json::json;
 
 use super::fields::{self, Fields};
 use super::{Answered, Api, Problem, who};
-use crate::gate::{Answer, Question};
+use crate::doors::Peer;
+use crate::gate::{Answer, Caller, Question};
 
 /// The seed's word for what nobody had to be asked about.
 const AUTO: &str = "auto_approved";
 
-/// What the seed says about a call that passes.
-#[derive(serde::Serialize)]
-struct Passed {
-    request_id: Id,
-    status: &'static str,
-    decided_by: &'static str,
-}
-
 /// `POST /confirm`: asks, and answers when it is decided.
 pub async fn confirm(State(api): State<Api>, request: Request) -> Answered {
-    let caller = who::seed_agent(&api, &request)?;
     let (parts, body) = request.into_parts();
-    let bytes = fields::body(&parts.headers, body).await?;
+    let peer = parts.extensions.get().copied();
+    confirm_now(api, parts, peer, body).await
+}
+
+/// The same straight from the door. The head is read at once and let go: thousands may wait.
+pub fn confirm_now<B>(
+    api: Api,
+    parts: Parts,
+    peer: Option<Peer>,
+    body: B,
+) -> impl Future<Output = Answered> + Send + use<B>
+where
+    B: hyper::body::Body<Data = Bytes> + Send + Unpin,
+{
+    let caller = who::seed_agent(&api, &parts.headers, peer);
+    let caller = caller.and_then(|caller| fields::is_json(&parts.headers).map(|()| caller));
+    drop(parts);
+    async move {
+        let caller = caller?;
+        let bytes = fields::whole_body(body).await?;
+        let answer = asked(&api, &caller, bytes).await?;
+        drop(caller);
+        let ended = match answer {
+            Answer::Passed(passed) => return passes(passed.at),
+            Answer::Kept(stored) if stored.request.state != Stands::Pending => stored,
+            Answer::Kept(stored) => Box::pin(end(&api, stored)).await?,
+        };
+        Ok(axum::Json(outcome(&ended)).into_response())
+    }
+}
+
+/// Waits for the end of a request.
+async fn end(api: &Api, stored: Box<Stored>) -> Result<Box<Stored>, Problem> {
+    let (id, deadline) = (stored.request.id, stored.request.plan.deadline);
+    drop(stored);
+    let left = api.gate.clock().now().at.until(deadline);
+    // A little beyond the deadline: the watch ends it, not this handler.
+    let patience = Duration::from_millis(left.0) + Duration::from_secs(30);
+    Ok(Box::new(api.gate.wait(id, patience).await?))
+}
+
+/// What the seed says about a call that passes.
+fn passes(at: Timestamp) -> Answered {
+    let id = crate::chance::id(at).map_err(|_| Problem::from(crate::gate::Held::NoChance))?;
+    // Said for almost every call, so it is written straight; an id needs no escapes.
+    let mut text = String::with_capacity(112);
+    let _ = write!(text, "{{\"request_id\":\"{id}\",\"status\":\"{AUTO}\",");
+    text.push_str("\"decided_by\":\"whitelist\"}");
+    let mut response = Response::new(Body::from(text));
+    // With the headers that every answer has.
+    *response.headers_mut() = HeaderMap::with_capacity(6);
+    let kind = HeaderValue::from_static("application/json");
+    response.headers_mut().insert(header::CONTENT_TYPE, kind);
+    Ok(response)
+}
+
+/// Asks the gate what the body asks.
+async fn asked(api: &Api, caller: &Caller, bytes: Bytes) -> Result<Answer, Problem> {
     let value = fields::parse(&bytes)?;
     let said = Fields::of(&value)?;
     let (action, description) = (said.text("action")?, said.text("description")?);
@@ -52,8 +104,8 @@ pub async fn confirm(State(api): State<Api>, request: Request) -> Answered {
     let claimed = said.text("risk_level")?.map(claimed).transpose()?;
     let session = said.text("session_key")?.filter(|text| !text.is_empty());
     let time = said.seconds("timeout")?.map(fields::span);
-    let raw = json::member_text(std::str::from_utf8(&bytes).unwrap_or_default(), "payload");
-    let raw = raw.ok().flatten().unwrap_or("{}");
+    let text = std::str::from_utf8(&bytes).unwrap_or_default();
+    let raw = said.as_it_came("payload", text).unwrap_or("{}");
     let detail = || {
         json!({ "seed": { "action": action, "description": described(description) } }).to_string()
     };
@@ -78,23 +130,7 @@ pub async fn confirm(State(api): State<Api>, request: Request) -> Answered {
         permit: false,
         detail: &detail,
     };
-    let stored = match api.gate.submit(question, &caller).await? {
-        Answer::Passed(_) => {
-            let id = crate::chance::id(api.gate.clock().now().at)
-                .map_err(|_| Problem::from(crate::gate::Held::NoChance))?;
-            let body = Passed { request_id: id, status: AUTO, decided_by: "whitelist" };
-            return Ok(axum::Json(body).into_response());
-        }
-        Answer::Kept(stored) => stored,
-    };
-    let left = api.gate.clock().now().at.until(stored.request.plan.deadline);
-    // A little beyond the deadline: the watch ends it, not this handler.
-    let patience = Duration::from_millis(left.0) + Duration::from_secs(30);
-    let ended = match stored.request.state {
-        Stands::Pending => api.gate.wait(stored.request.id, patience).await?,
-        _ => *stored,
-    };
-    Ok(axum::Json(outcome(&ended)).into_response())
+    Ok(api.gate.submit(question, caller).await?)
 }
 
 /// The seed's four fields. What is still pending is not approved.
@@ -171,9 +207,11 @@ pub async fn respond(State(api): State<Api>, request: Request) -> Answered {
 
 /// `GET /pending`: a person sees all, an agent its own.
 pub async fn pending(State(api): State<Api>, request: Request) -> Answered {
-    let agent = match who::person(&api, request.headers()) {
-        Ok(_) => None,
-        Err(_) => Some(who::seed_agent(&api, &request)?.agent),
+    let agent = if who::person(&api, request.headers()).is_ok() {
+        None
+    } else {
+        let peer = request.extensions().get().copied();
+        Some(who::seed_agent(&api, request.headers(), peer)?.agent.clone())
     };
     let query = Query { state: Some(Stands::Pending), agent, limit: 500, ..Query::default() };
     let page = api.gate.store().find(query).await?;
@@ -182,11 +220,11 @@ pub async fn pending(State(api): State<Api>, request: Request) -> Answered {
     Ok(axum::Json(json!({ "pending": list })).into_response())
 }
 
-fn entry(stored: &Stored, now: countersign_core::time::Timestamp) -> serde_json::Value {
+fn entry(stored: &Stored, now: Timestamp) -> serde_json::Value {
     let request = &stored.request;
     let detail: serde_json::Value = serde_json::from_str(&stored.detail).unwrap_or_default();
     let card: serde_json::Value = serde_json::from_str(&stored.card).unwrap_or_default();
-    let seconds = |at: countersign_core::time::Timestamp| at.0 / 1000;
+    let seconds = |at: Timestamp| at.0 / 1000;
     let over = request.plan.is_over(now);
     json!({
         "request_id": request.id,

@@ -1,5 +1,7 @@
 //! Who asks: an agent or a person, from the request alone.
 
+use std::sync::Arc;
+
 use axum::extract::Request;
 use axum::http::{HeaderMap, Method, header};
 use countersign_core::base64;
@@ -31,9 +33,13 @@ pub const ANONYMOUS: &str = "anonymous";
 
 /// The agent that asks: by token, or by the socket it came through.
 pub fn agent(api: &Api, request: &Request) -> Result<Caller, Problem> {
-    let peer = request.extensions().get::<Peer>().copied();
+    agent_by(api, request.headers(), request.extensions().get().copied())
+}
+
+/// The same from a head and who is at the other end.
+pub fn agent_by(api: &Api, headers: &HeaderMap, peer: Option<Peer>) -> Result<Caller, Problem> {
     let now = api.gate.clock().now().at;
-    match (bearer(request.headers())?, peer) {
+    match (bearer(headers)?, peer) {
         (Some(token), _) => Ok(api.book.agent(token, now)?),
         (None, Some(Peer::User(uid))) => Ok(api.book.socket_peer(uid, now)),
         (None, _) => Err(Stranger::Nobody.into()),
@@ -41,13 +47,16 @@ pub fn agent(api: &Api, request: &Request) -> Result<Caller, Problem> {
 }
 
 /// The same for the seed's routes, which knew no tokens: from this machine, if that is allowed.
-pub fn seed_agent(api: &Api, request: &Request) -> Result<Caller, Problem> {
-    let peer = request.extensions().get::<Peer>().copied();
+pub fn seed_agent(
+    api: &Api,
+    headers: &HeaderMap,
+    peer: Option<Peer>,
+) -> Result<Arc<Caller>, Problem> {
     let local = matches!(peer, Some(Peer::Network { local: true }));
-    if local && bearer(request.headers())?.is_none() && api.gate.rules().seed_without_token {
-        return Ok(Caller { agent: ANONYMOUS.to_owned(), own_addresses: [].into() });
+    if local && bearer(headers)?.is_none() && api.gate.rules().seed_without_token {
+        return Ok(Arc::clone(&api.anonymous));
     }
-    agent(api, request)
+    agent_by(api, headers, peer).map(Arc::new)
 }
 
 /// The person who asks: by token, or by the cookie of their browser session.

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
-use axum::extract::Request;
+use axum::response::Response;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -23,6 +23,8 @@ use crate::config::Socket;
 
 /// How long a caller may take to say what it wants.
 const HEAD_TIME: Duration = Duration::from_secs(10);
+/// The longest head; also the most that is read ahead for a caller.
+const LONGEST_HEAD: usize = 64 << 10;
 /// Connections at one door; the rest waits in the kernel's queue.
 const CONNECTIONS: usize = 50_000;
 /// The kernel's queue.
@@ -42,6 +44,29 @@ pub enum Peer {
 
 /// Turns true when the daemon stops.
 pub type Stop = watch::Receiver<bool>;
+
+/// Who answers what comes in through a door.
+pub trait Answers: Clone + Send + 'static {
+    /// Answers one request of this peer.
+    fn answer(
+        &self,
+        request: hyper::Request<Incoming>,
+        peer: Peer,
+    ) -> impl Future<Output = Response> + Send + use<Self>;
+}
+
+impl Answers for Router {
+    fn answer(
+        &self,
+        request: hyper::Request<Incoming>,
+        peer: Peer,
+    ) -> impl Future<Output = Response> + Send + use<> {
+        let mut request = request.map(Body::new);
+        request.extensions_mut().insert(peer);
+        let answering = self.clone().call(request);
+        async { answering.await.unwrap_or_else(|never| match never {}) }
+    }
+}
 
 /// Opens a door on the network.
 pub fn listen(address: std::net::SocketAddr) -> io::Result<TcpListener> {
@@ -69,7 +94,7 @@ pub fn listen_unix(socket: &Socket) -> io::Result<UnixListener> {
 }
 
 /// Serves a door on the network until the daemon stops.
-pub async fn serve(listener: TcpListener, router: Router, mut stop: Stop) {
+pub async fn serve(listener: TcpListener, door: impl Answers + Sync, mut stop: Stop) {
     let room = Arc::new(Semaphore::new(CONNECTIONS));
     loop {
         let Ok(place) = Arc::clone(&room).acquire_owned().await else { return };
@@ -82,9 +107,9 @@ pub async fn serve(listener: TcpListener, router: Router, mut stop: Stop) {
                 // Answers are small: waiting to fill a packet only delays them.
                 let _ = stream.set_nodelay(true);
                 let peer = Peer::Network { local: from.ip().to_canonical().is_loopback() };
-                let (router, stop) = (router.clone(), stop.clone());
+                let (door, stop) = (door.clone(), stop.clone());
                 tokio::spawn(async move {
-                    connection(stream, router, peer, stop).await;
+                    connection(stream, door, peer, stop).await;
                     drop(place);
                 });
             }
@@ -94,7 +119,7 @@ pub async fn serve(listener: TcpListener, router: Router, mut stop: Stop) {
 }
 
 /// Serves the agents' socket until the daemon stops.
-pub async fn serve_unix(listener: UnixListener, router: Router, mut stop: Stop) {
+pub async fn serve_unix(listener: UnixListener, door: impl Answers + Sync, mut stop: Stop) {
     let room = Arc::new(Semaphore::new(CONNECTIONS));
     loop {
         let Ok(place) = Arc::clone(&room).acquire_owned().await else { return };
@@ -107,9 +132,9 @@ pub async fn serve_unix(listener: UnixListener, router: Router, mut stop: Stop) 
             Ok((stream, _)) => {
                 let Ok(credentials) = stream.peer_cred() else { continue };
                 let peer = Peer::User(credentials.uid());
-                let (router, stop) = (router.clone(), stop.clone());
+                let (door, stop) = (door.clone(), stop.clone());
                 tokio::spawn(async move {
-                    connection(stream, router, peer, stop).await;
+                    connection(stream, door, peer, stop).await;
                     drop(place);
                 });
             }
@@ -130,18 +155,18 @@ async fn pause_after(error: &io::Error) {
     tokio::time::sleep(Duration::from_millis(20)).await;
 }
 
-async fn connection<S>(stream: S, router: Router, peer: Peer, mut stop: Stop)
+async fn connection<S>(stream: S, door: impl Answers, peer: Peer, mut stop: Stop)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let service = hyper::service::service_fn(move |request: hyper::Request<Incoming>| {
-        let mut request: Request = request.map(Body::new);
-        request.extensions_mut().insert(peer);
-        router.clone().call(request)
+        let answering = door.answer(request, peer);
+        async { Ok::<_, std::convert::Infallible>(answering.await) }
     });
     let served = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_TIME)
+        .max_buf_size(LONGEST_HEAD)
         .serve_connection(TokioIo::new(stream), service);
     tokio::pin!(served);
     // A caller that breaks off or speaks nonsense ends its own connection and nothing else.

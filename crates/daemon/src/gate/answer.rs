@@ -1,6 +1,8 @@
 //! What the gate answers, and why a call is held.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
+use std::collections::HashSet;
 
 use countersign_core::assess::Assessment;
 use countersign_core::canon::CallDigest;
@@ -9,6 +11,10 @@ use countersign_core::redact::redact_text;
 use countersign_core::route::Pass;
 use countersign_core::time::Timestamp;
 use countersign_store::{StoreError, Stored};
+
+/// Names of tools that each thread remembers: so many, so long.
+const MOST_REMEMBERED: usize = 64;
+const LONGEST_REMEMBERED: usize = 64;
 
 /// What the gate answers.
 #[derive(Debug)]
@@ -28,6 +34,8 @@ pub struct Passed {
     pub digest: CallDigest,
     /// Why.
     pub why: Pass,
+    /// When it was judged.
+    pub at: Timestamp,
 }
 
 /// What becomes of a call where nobody may be asked yet.
@@ -74,12 +82,34 @@ impl From<StoreError> for Held {
     }
 }
 
+thread_local! {
+    /// Names of tools in which there was nothing to hide.
+    static PLAIN: RefCell<HashSet<String>> = RefCell::default();
+}
+
+/// A tool's name without secrets. The same few names come all the time, so that those with
+/// nothing to hide are remembered; the others are looked at each time and not kept.
+fn plain_name(tool: &str) -> String {
+    if PLAIN.with_borrow(|plain| plain.contains(tool)) {
+        return tool.to_owned();
+    }
+    let shown = redact_text(tool).text.into_owned();
+    if shown == tool && tool.len() <= LONGEST_REMEMBERED {
+        PLAIN.with_borrow_mut(|plain| {
+            if plain.len() >= MOST_REMEMBERED {
+                plain.clear();
+            }
+            plain.insert(tool.to_owned());
+        });
+    }
+    shown
+}
+
 /// What the ledger keeps of a pass: no text of the call, only how it was judged.
 pub fn pass_facts(seen: &Assessment, why: Pass) -> Vec<(Cow<'static, str>, Value<'static>)> {
-    let text = |text: &str| Value::String(Cow::Owned(text.to_owned()));
     let mut facts = vec![
-        (Cow::Borrowed("tier"), text(seen.tier.label())),
-        (Cow::Borrowed("tool"), text(&redact_text(&seen.tool).text)),
+        (Cow::Borrowed("tier"), Value::String(seen.tier.label().into())),
+        (Cow::Borrowed("tool"), Value::String(plain_name(&seen.tool).into())),
     ];
     if why == Pass::Watching {
         facts.push((Cow::Borrowed("would_ask"), Value::Bool(true)));

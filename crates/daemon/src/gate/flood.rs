@@ -1,8 +1,15 @@
 //! Keeps people from being flooded: open questions, questions per minute, quarantine.
 
+mod agent;
+mod pace;
+
+#[cfg(test)]
+mod tests;
+
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use countersign_core::canon::{CallDigest, Digest};
 use countersign_core::id::Id;
@@ -11,11 +18,10 @@ use countersign_store::Stored;
 
 use super::Held;
 use crate::config::Flood;
+use agent::{Agent, HOUR, MINUTE, forget, remember, take_out};
+use pace::Pace;
 
-const MINUTE: Span = Span::seconds(60);
-const HOUR: Span = Span::seconds(3600);
-/// A crisis is let through, but not without end: so many of one agent, and so many of all.
-const MOST_OPEN_IN_CRISIS: u32 = 200;
+/// A crisis is let through, but not without end: so many of all.
 const MOST_OPEN: usize = 20_000;
 /// Agents remembered. Names are proven, but sockets of many users may come.
 const MOST_AGENTS: usize = 10_000;
@@ -39,20 +45,21 @@ struct Counts {
     open: HashMap<Id, Key>,
     same: HashMap<Key, Id>,
     early: VecDeque<(Id, bool)>,
+    /// Of agents for which there is no place any more, all together.
+    crowd: Pace,
+}
+
+/// Nobody is asked.
+#[derive(Debug)]
+pub struct Refused {
+    /// What the agent is told.
+    pub held: Held,
+    /// How long to wait before it is told.
+    pub wait: Duration,
 }
 
 /// What makes two questions the same one: agent, session, both digests.
 type Key = (String, String, Digest, Digest);
-
-#[derive(Debug, Default)]
-struct Agent {
-    open: u32,
-    asked: VecDeque<Timestamp>,
-    denied: VecDeque<Timestamp>,
-    quarantined: Option<Timestamp>,
-    refused: u32,
-    why: &'static str,
-}
 
 /// What an agent was refused since it was last written down.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -140,13 +147,14 @@ impl FloodGate {
         agent: &str,
         crisis: bool,
         now: Timestamp,
-    ) -> Result<Place<'_>, Held> {
+    ) -> Result<Place<'_>, Refused> {
         let mut counts = self.lock();
-        let Counts { agents, asked, open, .. } = &mut *counts;
+        let Counts { agents, asked, open, crowd, .. } = &mut *counts;
         if agents.len() >= MOST_AGENTS && !agents.contains_key(agent) {
             agents.retain(|_, count| !count.is_idle(limits, now));
             if agents.len() >= MOST_AGENTS {
-                return Err(Held::TooManyQuestions(60));
+                let (held, wait) = (Held::TooManyQuestions(60), crowd.wait(now));
+                return Err(Refused { held, wait });
             }
         }
         let count = agents.entry(agent.to_owned()).or_default();
@@ -156,7 +164,7 @@ impl FloodGate {
         if let Err((held, why)) = count.may_ask(limits, asked, (crisis, full), now) {
             count.refused = count.refused.saturating_add(1);
             count.why = why;
-            return Err(held);
+            return Err(Refused { held, wait: count.pace.wait(now) });
         }
         count.open = count.open.saturating_add(1);
         remember(&mut count.asked, now, limits.asks_per_minute);
@@ -262,74 +270,6 @@ impl Counts {
     }
 }
 
-impl Agent {
-    fn may_ask(
-        &mut self,
-        limits: &Flood,
-        asked: &VecDeque<Timestamp>,
-        (crisis, full): (bool, bool),
-        now: Timestamp,
-    ) -> Result<(), (Held, &'static str)> {
-        if full || crisis && self.open >= MOST_OPEN_IN_CRISIS {
-            return Err((Held::TooManyQuestions(5), "open"));
-        }
-        if crisis {
-            return Ok(());
-        }
-        if let Some(until) = self.quarantined.filter(|&until| until > now) {
-            return Err((Held::Quarantined(until), "quarantine"));
-        }
-        self.quarantined = None;
-        if self.open >= limits.open_per_agent {
-            return Err((Held::TooManyQuestions(5), "open"));
-        }
-        room(&self.asked, limits.asks_per_minute, now, MINUTE).map_err(|held| (held, "minute"))?;
-        room(asked, limits.asks_per_hour, now, HOUR).map_err(|held| (held, "hour"))
-    }
-
-    /// Whether nothing would be lost by forgetting it.
-    fn is_idle(&mut self, limits: &Flood, now: Timestamp) -> bool {
-        forget(&mut self.asked, now, MINUTE);
-        forget(&mut self.denied, now, limits.within);
-        let free = self.quarantined.is_none_or(|until| until <= now);
-        self.open == 0
-            && self.refused == 0
-            && free
-            && self.asked.is_empty()
-            && self.denied.is_empty()
-    }
-}
-
-/// Takes out what is longer ago than `span`.
-fn forget(times: &mut VecDeque<Timestamp>, now: Timestamp, span: Span) {
-    while times.front().is_some_and(|&oldest| oldest.plus(span) <= now) {
-        times.pop_front();
-    }
-}
-
-/// Adds a time; of more than `most` only the newest matter.
-fn remember(times: &mut VecDeque<Timestamp>, now: Timestamp, most: u32) {
-    if times.len() >= usize::try_from(most).unwrap_or(usize::MAX) {
-        times.pop_front();
-    }
-    times.push_back(now);
-}
-
-fn take_out(times: &mut VecDeque<Timestamp>, at: Timestamp) {
-    if let Some(place) = times.iter().rposition(|&time| time == at) {
-        times.remove(place);
-    }
-}
-
-fn room(times: &VecDeque<Timestamp>, most: u32, now: Timestamp, span: Span) -> Result<(), Held> {
-    if times.len() < usize::try_from(most).unwrap_or(usize::MAX) {
-        return Ok(());
-    }
-    let free = times.front().map_or(now, |&oldest| oldest.plus(span));
-    let seconds = now.until(free).0.div_ceil(1000);
-    Err(Held::TooManyQuestions(u32::try_from(seconds).unwrap_or(u32::MAX)))
-}
-
 impl Flood {
     /// No limits: for what was let in before.
     const BOUNDLESS: Flood = Flood {
@@ -340,94 +280,4 @@ impl Flood {
         within: Span(0),
         quarantine: Span(0),
     };
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const LIMITS: Flood = Flood {
-        open_per_agent: 3,
-        asks_per_minute: 5,
-        asks_per_hour: 8,
-        denials: 3,
-        within: Span::seconds(600),
-        quarantine: Span::seconds(300),
-    };
-    const NOW: Timestamp = Timestamp(1_000_000_000);
-
-    fn gate() -> FloodGate {
-        FloodGate::new(&[])
-    }
-
-    fn ask(gate: &FloodGate, agent: &str, now: Timestamp) -> Result<(), Held> {
-        gate.may_ask(&LIMITS, agent, false, now).map(drop)
-    }
-
-    #[test]
-    fn places_bound_what_is_open_even_before_it_is_kept() {
-        let gate = gate();
-        let places: Vec<_> =
-            (0..9).filter_map(|_| gate.may_ask(&LIMITS, "a", false, NOW).ok()).collect();
-        assert_eq!(places.len(), 3);
-        drop(places);
-        assert_eq!(ask(&gate, "a", NOW), Ok(()));
-    }
-
-    #[test]
-    fn a_minute_and_an_hour_have_their_bounds_and_pass() {
-        let gate = gate();
-        for _ in 0..5 {
-            assert_eq!(ask(&gate, "a", NOW), Ok(()));
-        }
-        assert_eq!(ask(&gate, "a", NOW), Err(Held::TooManyQuestions(60)));
-        for _ in 0..3 {
-            assert_eq!(ask(&gate, "b", NOW.plus(Span(1_000))), Ok(()));
-        }
-        assert_eq!(ask(&gate, "c", NOW.plus(Span(1_000))), Err(Held::TooManyQuestions(3_599)));
-        assert_eq!(ask(&gate, "c", NOW.plus(HOUR)), Ok(()));
-    }
-
-    #[test]
-    fn what_came_to_nothing_does_not_count_but_breaking_off_does() {
-        let gate = gate();
-        for _ in 0..50 {
-            gate.may_ask(&LIMITS, "a", false, NOW).unwrap().unused();
-        }
-        let asked = (0..50).filter(|_| ask(&gate, "a", NOW).is_ok()).count();
-        assert_eq!(asked, 5);
-    }
-
-    #[test]
-    fn a_crisis_is_let_through_but_memory_is_bounded() {
-        let gate = gate();
-        let places: Vec<_> =
-            (0..1_000).filter_map(|_| gate.may_ask(&LIMITS, "a", true, NOW).ok()).collect();
-        assert_eq!(places.len(), usize::try_from(MOST_OPEN_IN_CRISIS).unwrap());
-        let counts = gate.lock();
-        assert!(counts.asked.len() <= 8 && counts.agents["a"].asked.len() <= 5);
-        drop(counts);
-    }
-
-    #[test]
-    fn agents_that_are_quiet_are_forgotten() {
-        let gate = gate();
-        for agent in 0..30_000_i64 {
-            let at = NOW.plus(Span(u64::try_from(agent).unwrap() * 600_000));
-            assert_eq!(ask(&gate, &format!("uid:{agent}"), at), Ok(()));
-        }
-        assert!(gate.lock().agents.len() <= MOST_AGENTS);
-    }
-
-    #[test]
-    fn refusals_are_summed_up() {
-        let gate = gate();
-        for _ in 0..100 {
-            let _ = ask(&gate, "a", NOW);
-        }
-        let told = gate.take_refusals();
-        let expected = Refusals { agent: "a".to_owned(), count: 95, why: "minute" };
-        assert_eq!(told, [expected]);
-        assert_eq!(gate.take_refusals(), []);
-    }
 }

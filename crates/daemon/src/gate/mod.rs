@@ -5,8 +5,10 @@
 
 mod answer;
 mod crisis;
+mod ends;
 mod flood;
 mod grants;
+mod keep;
 mod refusals;
 mod whitelist;
 
@@ -14,28 +16,22 @@ mod whitelist;
 mod tests;
 
 use std::sync::{Arc, PoisonError, RwLock};
-use std::time::Duration;
 
 use countersign_core::assess::{Assessment, assess};
 use countersign_core::call::Call;
 use countersign_core::canon::{CallDigest, digest};
-use countersign_core::card::Card;
 use countersign_core::context::Environment;
 use countersign_core::grant::Asked;
 use countersign_core::id::Id;
 use countersign_core::ledger::entry::{Entry, Kind};
-use countersign_core::request::{Change, Event, Request, Requester, Settled, Terms};
+use countersign_core::request::{Requester, Settled};
 use countersign_core::route::{Pass, Route, Standing, route};
-use countersign_core::time::{Clock, Span};
-use countersign_store::{Applied, Backend, NewRequest, Note, Redeemed, Store, StoreError};
-use countersign_store::{Stored, Submitted};
+use countersign_core::time::{Clock, Span, Timestamp};
+use countersign_store::{Backend, Store, StoreError, Stored};
 
-use crate::chance;
 use crate::clock::DaemonClock;
 use crate::config::Rules;
 use crate::metrics::Metrics;
-
-use flood::Place;
 
 pub use answer::{Answer, Held, Passed, Settling};
 pub use crisis::Crises;
@@ -68,6 +64,42 @@ pub struct Question<'a> {
     /// What the surface that asked needs again, as JSON; free of secrets. Made only if it is kept:
     /// most calls pass, and nothing of them is.
     pub detail: &'a (dyn Fn() -> String + Sync),
+}
+
+/// What a question comes to before anything is written.
+enum Weighed<'c> {
+    /// Nobody has to be asked, and nothing but a line is kept.
+    Passes(Box<Passing>),
+    /// Everything else.
+    Rest(Box<Rest<'c>>),
+}
+
+/// A call that passes once its line is taken.
+struct Passing {
+    entry: Entry<'static>,
+    passed: Box<Passed>,
+}
+
+/// A call that was judged and needs more.
+struct Rest<'c> {
+    rules: Arc<Rules>,
+    asks: Question<'c>,
+    seen: Assessment,
+    digest: CallDigest,
+    goes: Route,
+}
+
+impl Passing {
+    fn new(
+        rules: &Rules,
+        asks: &Question<'_>,
+        (assessment, digest, why): (Assessment, CallDigest, Pass),
+        at: Timestamp,
+    ) -> Passing {
+        let mut entry = entry_of(Kind::Pass, rules, asks, &digest);
+        entry.facts = answer::pass_facts(&assessment, why);
+        Passing { entry, passed: Box::new(Passed { assessment, digest, why, at }) }
+    }
 }
 
 /// The gate.
@@ -113,14 +145,19 @@ impl Gate {
     }
 
     /// What the rules make of a call, without asking anybody.
-    pub fn assess(&self, call: &mut Call<'_>, caller: &Caller) -> (Assessment, Route) {
+    pub fn assess<'c>(&self, call: &mut Call<'c>, caller: &'c Caller) -> (Assessment, Route) {
         let rules = self.rules();
         self.judge(&rules, call, caller)
     }
 
-    fn judge(&self, rules: &Rules, call: &mut Call<'_>, caller: &Caller) -> (Assessment, Route) {
+    fn judge<'c>(
+        &self,
+        rules: &Rules,
+        call: &mut Call<'c>,
+        caller: &'c Caller,
+    ) -> (Assessment, Route) {
         // Who asks is who proved it; where it runs may only be claimed for the worse.
-        call.agent = Some(caller.agent.clone().into());
+        call.agent = Some(caller.agent.as_str().into());
         if call.context.environment != Environment::Production {
             call.context.environment = rules.environment;
         }
@@ -131,47 +168,78 @@ impl Gate {
     }
 
     /// The one path: from a question to an answer, or to a request that waits for one.
-    pub async fn submit(&self, asks: Question<'_>, caller: &Caller) -> Result<Answer, Held> {
-        let answer = self.answer(asks, caller).await;
-        match &answer {
-            Err(held) => {
-                self.metrics.held(held);
-                tracing::debug!(agent = caller.agent, %held, "a call is held");
+    ///
+    /// It is judged at once. The future holds only what comes after that: thousands are made in a
+    /// second, and thousands wait.
+    pub fn submit<'c>(
+        &'c self,
+        asks: Question<'c>,
+        caller: &'c Caller,
+    ) -> impl Future<Output = Result<Answer, Held>> + Send + 'c {
+        let weighed = self.weigh(asks, caller);
+        async move {
+            let answer = match weighed {
+                Weighed::Passes(passing) => self.pass(passing, &caller.agent).await,
+                Weighed::Rest(rest) => Box::pin(self.rest(rest, caller)).await,
+            };
+            match &answer {
+                Err(held) => {
+                    self.metrics.held(held);
+                    tracing::debug!(agent = caller.agent, %held, "a call is held");
+                }
+                Ok(Answer::Kept(stored)) => {
+                    let (request, state) = (stored.request.id, stored.request.state.label());
+                    tracing::debug!(agent = caller.agent, %request, state, "a call is kept");
+                }
+                Ok(Answer::Passed(_)) => tracing::trace!(agent = caller.agent, "a call passed"),
             }
-            Ok(Answer::Kept(stored)) => {
-                let (request, state) = (stored.request.id, stored.request.state.label());
-                tracing::debug!(agent = caller.agent, %request, state, "a call is kept");
-            }
-            Ok(Answer::Passed(_)) => tracing::trace!(agent = caller.agent, "a call passed"),
+            answer
         }
-        answer
     }
 
-    async fn answer(&self, mut asks: Question<'_>, caller: &Caller) -> Result<Answer, Held> {
+    /// The judgement, and what it comes to before anything is written.
+    fn weigh<'c>(&self, mut asks: Question<'c>, caller: &'c Caller) -> Weighed<'c> {
         let rules = self.rules();
         let (seen, goes) = self.judge(&rules, &mut asks.call, caller);
-        self.metrics.call(&goes, seen.tier, &caller.agent, self.clock.now().at);
+        let now = self.clock.now().at;
+        self.metrics.call(&goes, seen.tier, &caller.agent, now);
         let digest = digest(&asks.call, asks.raw);
-        let needs_row = asks.permit || asks.key.is_some();
         match goes {
-            Route::Pass { why } if !needs_row => self.pass(&rules, &asks, seen, digest, why).await,
+            Route::Pass { why } if !asks.permit && asks.key.is_none() => {
+                let judged = (seen, digest, why);
+                Weighed::Passes(Box::new(Passing::new(&rules, &asks, judged, now)))
+            }
+            _ => Weighed::Rest(Box::new(Rest { rules, asks, seen, digest, goes })),
+        }
+    }
+
+    /// Everything but calls that only pass.
+    async fn rest(&self, rest: Box<Rest<'_>>, caller: &Caller) -> Result<Answer, Held> {
+        let Rest { rules, asks, seen, digest, goes } = &*rest;
+        match *goes {
             Route::Pass { .. } => {
                 let settled = Some(Settled::Policy);
-                self.keep(&rules, &asks, caller, (&seen, digest, false), settled, None).await
+                self.keep(rules, asks, caller, (seen, *digest, false), settled, None).await
             }
-            Route::Refuse => Err(self.refuse(&rules, &asks, &seen, digest).await),
-            Route::Ask { crisis } => self.ask(&rules, &asks, caller, (&seen, digest, crisis)).await,
+            Route::Refuse => Err(self.refuse(rules, asks, seen, *digest).await),
+            Route::Ask { crisis } => self.ask(rules, asks, caller, (seen, *digest, crisis)).await,
         }
     }
 
     /// The same path as far as it goes without a person: nobody is asked.
-    pub async fn settle(&self, mut asks: Question<'_>, caller: &Caller) -> Result<Settling, Held> {
+    pub async fn settle<'c>(
+        &self,
+        mut asks: Question<'c>,
+        caller: &'c Caller,
+    ) -> Result<Settling, Held> {
         let rules = self.rules();
         let (seen, goes) = self.judge(&rules, &mut asks.call, caller);
         let digest = digest(&asks.call, asks.raw);
         match goes {
             Route::Pass { why } => {
-                self.pass(&rules, &asks, seen, digest, why).await.map(Settling::Answered)
+                let judged = (seen, digest, why);
+                let passing = Passing::new(&rules, &asks, judged, self.clock.now().at);
+                self.pass(Box::new(passing), &caller.agent).await.map(Settling::Answered)
             }
             Route::Refuse => Err(self.refuse(&rules, &asks, &seen, digest).await),
             Route::Ask { crisis } => {
@@ -199,21 +267,12 @@ impl Gate {
     }
 
     /// Nobody has to be asked: written down with the next commit.
-    async fn pass(
-        &self,
-        rules: &Rules,
-        asks: &Question<'_>,
-        seen: Assessment,
-        digest: CallDigest,
-        why: Pass,
-    ) -> Result<Answer, Held> {
-        let mut entry = entry_of(Kind::Pass, rules, asks, &digest);
-        entry.facts = answer::pass_facts(&seen, why);
-        let from = self.clock.now().at;
+    async fn pass(&self, passing: Box<Passing>, agent: &str) -> Result<Answer, Held> {
+        let Passing { entry, passed } = *passing;
         self.store.pass(entry).await?;
-        let agent = asks.call.agent.as_deref().unwrap_or_default();
-        self.metrics.passed(&seen.tool, agent, seen.tier, from, self.clock.now().at);
-        Ok(Answer::Passed(Box::new(Passed { assessment: seen, digest, why })))
+        let seen = &passed.assessment;
+        self.metrics.passed(&seen.tool, agent, seen.tier, passed.at, || self.clock.now().at);
+        Ok(Answer::Passed(passed))
     }
 
     async fn ask(
@@ -229,7 +288,7 @@ impl Gate {
         }
         let session = asks.call.session.as_deref().unwrap_or_default();
         // Asked at the same moment, the second waits for the first and joins it.
-        let _turn = self.flood.turn(&caller.agent, session, &digest).await;
+        let turn = self.flood.turn(&caller.agent, session, &digest).await;
         // The same question that is open already is joined, not asked twice; but a batch keeps
         // its own, so that it can be waited for and answered as one.
         if let Some(open) = self.flood.same(&caller.agent, session, &digest)
@@ -245,8 +304,17 @@ impl Gate {
             return Ok(Answer::Kept(Box::new(stored)));
         }
         let now = self.clock.now().at;
-        let place = self.flood.may_ask(&rules.flood, &caller.agent, crisis, now)?;
-        self.keep(rules, asks, caller, judged, None, Some(place)).await
+        match self.flood.may_ask(&rules.flood, &caller.agent, crisis, now) {
+            Ok(place) => self.keep(rules, asks, caller, judged, None, Some(place)).await,
+            Err(refused) => {
+                // Told later the more are refused: a flood waits, and nobody waits for it.
+                drop(turn);
+                if !refused.wait.is_zero() {
+                    tokio::time::sleep(refused.wait).await;
+                }
+                Err(refused.held)
+            }
+        }
     }
 
     /// The request that this agent asked with the same key for the same call.
@@ -293,131 +361,6 @@ impl Gate {
         Ok(None)
     }
 
-    /// Makes it durable: pending, or settled by the judgement or a grant.
-    async fn keep(
-        &self,
-        rules: &Rules,
-        asks: &Question<'_>,
-        caller: &Caller,
-        judged: (&Assessment, CallDigest, bool),
-        settled: Option<Settled>,
-        place: Option<Place<'_>>,
-    ) -> Result<Answer, Held> {
-        let (seen, digest, crisis) = judged;
-        let now = self.clock.now();
-        if settled.is_some() && !now.settled {
-            return Err(Held::ClockUnsettled);
-        }
-        let terms = Terms { tier: seen.tier, crisis, quorum: rules.quorum.of(seen.tier, crisis) };
-        let plan = rules.times.plan(now.at, seen.tier, crisis, asks.time);
-        let id = chance::id(now.at).map_err(|_| Held::NoChance)?;
-        let requester = Requester::Agent(caller.agent.clone());
-        let mut request = Request::new(id, requester, digest, terms, plan);
-        if let Some(settled) = settled {
-            request = request.settled(settled, now.at);
-            if let (Settled::Grant(id), Some(decision)) = (settled, &mut request.decision) {
-                decision.reason = self.grants.name(id).unwrap_or_default();
-            }
-        }
-        let card = Card::new(&asks.call, seen, &digest);
-        let written = |card: &Card| serde_json::to_string(card).map_err(|_| Held::Unwritable);
-        // In a crisis a person must see what they approve, but nothing of it stays afterwards.
-        let minimal = crisis.then(|| written(&Card::minimal(&asks.call, seen, &digest)));
-        let detail = (asks.detail)();
-        let detail = if crisis { answer::without_words(&detail) } else { detail };
-        let new = NewRequest {
-            request,
-            // As on the card: a tool's name can hold a secret, too.
-            tool: card.tool.clone(),
-            session: asks.call.session.as_deref().unwrap_or_default().to_owned(),
-            brief: card.brief.clone(),
-            card: written(&card)?,
-            card_after: minimal.transpose()?,
-            detail,
-            idempotency: asks.key.clone(),
-            group: asks.group,
-            permit_for: rules.permit_for,
-            note: Note { policy: rules.hash, facts: Some(answer::facts(seen)), edited: None },
-        };
-        let started = std::time::Instant::now();
-        let submitted = self.store.submit(new).await;
-        self.metrics.wrote(started.elapsed());
-        match submitted {
-            Ok(Submitted::New(stored)) => {
-                if stored.request.state.has_ended() {
-                    self.metrics.ended(&stored);
-                } else {
-                    self.opened(&stored).await;
-                }
-                Ok(Answer::Kept(Box::new(stored)))
-            }
-            known_or_failed => {
-                place.into_iter().for_each(Place::unused);
-                match known_or_failed? {
-                    Submitted::New(stored) | Submitted::Known(stored) => {
-                        Ok(Answer::Kept(Box::new(stored)))
-                    }
-                }
-            }
-        }
-    }
-
-    /// Waits for the end of a request, at most so long. The request as it then stands.
-    pub async fn wait(&self, id: Id, at_most: Duration) -> Result<Stored, Held> {
-        match tokio::time::timeout(at_most, self.store.ended(id)).await {
-            Ok(ended) => Ok(ended?),
-            Err(_) => self.store.request(id).await?.ok_or(Held::NoSuchRequest),
-        }
-    }
-
-    /// A person answers.
-    pub async fn decide(&self, id: Id, event: Event, note: Note) -> Result<Applied, StoreError> {
-        let applied = self.store.apply(id, event, note).await?;
-        let state = applied.stored.request.state;
-        if state.has_ended() {
-            if matches!(applied.change, Change::Ended(_)) {
-                self.metrics.ended(&applied.stored);
-            }
-            self.has_ended(id, state).await;
-        }
-        Ok(applied)
-    }
-
-    /// Time passes for a request: it may climb or expire.
-    pub async fn pass_time(&self, id: Id) -> Result<Applied, StoreError> {
-        let note = Note { policy: self.rules().hash, facts: None, edited: None };
-        self.decide(id, Event::Time, note).await
-    }
-
-    /// The agent takes its request back.
-    pub async fn cancel(&self, id: Id, caller: &Caller) -> Result<Applied, StoreError> {
-        let note = Note { policy: self.rules().hash, facts: None, edited: None };
-        let by = Requester::Agent(caller.agent.clone());
-        self.decide(id, Event::Cancel { by }, note).await
-    }
-
-    /// An executor uses a permit.
-    pub async fn redeem(
-        &self,
-        id: Id,
-        agent: String,
-        digest: CallDigest,
-    ) -> Result<Redeemed, StoreError> {
-        let note = Note { policy: self.rules().hash, facts: None, edited: None };
-        // A clock that went back could make a late permit look timely.
-        if !self.clock.now().settled {
-            return Ok(Redeemed::Late);
-        }
-        // What was approved before a crisis was not approved in it.
-        if let Some(stored) = self.store.request(id).await?
-            && !stored.request.crisis
-            && self.crises.holds(&agent, Some(&stored.session))
-        {
-            return Ok(Redeemed::Late);
-        }
-        self.store.redeem(id, agent, digest, note).await
-    }
-
     /// How many requests wait for a person.
     pub fn open_requests(&self) -> usize {
         self.flood.open()
@@ -447,6 +390,11 @@ impl Gate {
     pub fn grants(&self) -> &Grants {
         &self.grants
     }
+}
+
+/// Whatever is logged about a request says which.
+fn request_span(id: Id) -> tracing::Span {
+    tracing::info_span!("request", %id)
 }
 
 /// A line about a call that is not kept as a request: who, where and which, no words of it.

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use countersign_core::request::{Change, Choice, Decider, Refusal, State};
+use countersign_core::request::{Change, Choice, Decider, Event, Refusal, State};
 use countersign_core::time::Timestamp;
-use countersign_store::{Crisis, Query};
+use countersign_store::{Applied, Crisis, Query, Redeemed};
 
 use super::*;
+use crate::chance;
 use crate::house::House;
 
 const READ: &str = r#"{"command":"ls -la"}"#;
@@ -338,6 +339,22 @@ async fn a_clock_that_went_back_approves_nothing() {
 }
 
 #[tokio::test]
+async fn what_is_logged_about_a_request_says_which() {
+    let path = tempfile::NamedTempFile::new().unwrap();
+    let log = crate::config::Log { level: "info".to_owned(), json: true, otlp: None };
+    let log = crate::log::to(&log, path.reopen().unwrap());
+    let _logging = tracing::dispatcher::set_default(&log);
+    let house = House::with("", "[flood]\ndenials = 1\n").await;
+    let stored = kept(&house.gate, DELETE).await;
+    decide(&house, &stored, Choice::Deny).await.unwrap();
+    let text = std::fs::read_to_string(path.path()).unwrap();
+    let line = text.lines().find(|line| line.contains("denied too often")).unwrap();
+    let line: serde_json::Value = serde_json::from_str(line).unwrap();
+    assert_eq!(line["span"]["name"], "request");
+    assert_eq!(line["span"]["id"], stored.request.id.to_string());
+}
+
+#[tokio::test]
 async fn denials_end_in_quarantine_and_refusals_in_one_line() {
     let section = "[flood]\ndenials = 3\nopen_per_agent = 2\n";
     let house = House::with("", section).await;
@@ -360,6 +377,30 @@ async fn denials_end_in_quarantine_and_refusals_in_one_line() {
     assert_eq!(told.len(), 1);
     assert_eq!((&told[0]["kind"], &told[0]["agent"]), (&"deny".into(), &"claude".into()));
     assert_eq!(told[0]["facts"], serde_json::json!({"refused": 50, "why": "quarantine"}));
+}
+
+#[tokio::test]
+async fn a_flood_is_told_no_one_by_one_and_nobody_waits_for_it() {
+    let house = House::with("", "[flood]\nopen_per_agent = 1\n").await;
+    kept(&house.gate, DELETE).await;
+    let start = std::time::Instant::now();
+    let mut flood = tokio::task::JoinSet::new();
+    for _ in 0..400 {
+        let gate = Arc::clone(&house.gate);
+        flood.spawn(async move { submit(&gate, ROOT).await.map(|_| ()).unwrap_err() });
+    }
+    while let Some(held) = flood.join_next().await {
+        assert!(matches!(held.unwrap(), Held::TooManyQuestions(_)));
+        if flood.len() == 200 {
+            // The same question of somebody else is asked at once, and what is harmless passes.
+            let other = house.gate.submit(question(ROOT), &caller("codex")).await;
+            assert!(matches!(other, Ok(Answer::Kept(_))));
+            assert!(matches!(submit(&house.gate, READ).await, Ok(Answer::Passed(_))));
+        }
+    }
+    // The last of them waits for 0.3 s; had each kept the others from asking, it were 45 s.
+    assert!(start.elapsed() >= Duration::from_millis(290), "{:?}", start.elapsed());
+    assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
 }
 
 #[tokio::test]

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::api::v1::DOCUMENT;
+use crate::api::who;
 use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 
@@ -160,6 +161,20 @@ fn every_operation_is_whole() {
             });
             assert!(declared, "{place}: {name}");
         }
+    }
+}
+
+#[test]
+fn a_cookie_that_changes_something_goes_with_its_proof() {
+    let document = document();
+    let declared = document.pointer("/components/parameters/Proof/name").unwrap();
+    assert_eq!(declared.as_str().map(str::to_ascii_lowercase).as_deref(), Some(who::PROOF));
+    for (method, path, one) in operations(&document) {
+        let by_cookie = one["security"].as_array().unwrap().iter();
+        let by_cookie = by_cookie.filter_map(|need| need.get("personCookie")).count() > 0;
+        let parameters = one["parameters"].as_array().cloned().unwrap_or_default();
+        let proof = json!({ "$ref": "#/components/parameters/Proof" });
+        assert_eq!(parameters.contains(&proof), by_cookie && method != "GET", "{method} {path}");
     }
 }
 

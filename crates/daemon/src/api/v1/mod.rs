@@ -27,6 +27,7 @@ pub use authzen::Offers;
 pub use login::LOGIN;
 #[cfg(test)]
 pub use openapi::DOCUMENT;
+pub use requests::create_now;
 
 /// What agents may do.
 pub fn agents() -> Router<Api> {

@@ -1,19 +1,20 @@
 //! Requests: asked, read, waited for, taken back.
 
+mod ask;
+mod list;
+
 use std::time::Duration;
 
 use axum::Router;
+use axum::body::Bytes;
 use axum::extract::{Path, Query, Request, State};
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
-use countersign_core::call::Call;
 use countersign_core::id::Id;
-use countersign_core::json::Value;
-use countersign_core::redact::redact_text;
 use countersign_core::request::State as Stands;
-use countersign_core::show::show_within;
-use countersign_core::time::{Clock as _, Span};
+use countersign_core::time::Clock as _;
 use countersign_store::{Note, Store as _, Stored};
 use serde::Deserialize;
 use serde_json::json;
@@ -21,15 +22,16 @@ use serde_json::json;
 use super::document;
 use crate::api::fields::{self, Fields};
 use crate::api::{Answered, Api, Problem, who};
-use crate::gate::{Answer, Caller, Question};
+use crate::doors::Peer;
+use crate::gate::Caller;
+
+pub use ask::{Asking, Extra, Wanted, ask, idempotency_key, name, plain_words, read, read_call};
+use list::{list_all, list_own};
 
 /// The longest wait in one request; who waits longer asks again.
 const LONGEST_WAIT: u64 = 600;
 /// The usual wait.
 pub const USUAL_WAIT: u64 = 30;
-/// Names of sessions, and other texts that are kept as they come.
-const LONGEST_NAME: usize = 200;
-
 /// What agents may do.
 pub fn agents() -> Router<Api> {
     Router::new()
@@ -62,19 +64,6 @@ pub struct Seconds {
     pub seconds: Option<u64>,
 }
 
-/// What is looked for.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Filter {
-    state: Option<String>,
-    agent: Option<String>,
-    session: Option<String>,
-    group: Option<String>,
-    q: Option<String>,
-    before: Option<String>,
-    limit: Option<u32>,
-}
-
 /// A query that cannot be read is refused like a body that cannot.
 pub type Asked<T> = Result<Query<T>, axum::extract::rejection::QueryRejection>;
 
@@ -102,16 +91,28 @@ pub fn no_such() -> Problem {
     Problem::not_found("there is no such request")
 }
 
-async fn create(State(api): State<Api>, asked: Asked<Wait>, request: Request) -> Answered {
-    let wait = patience(query(asked)?.wait, 0)?;
-    let caller = who::agent(&api, &request)?;
-    let key = idempotency_key(request.headers())?;
+async fn create(State(api): State<Api>, request: Request) -> Answered {
     let (parts, body) = request.into_parts();
+    let peer = parts.extensions.get().copied();
+    create_now(api, parts, peer, body).await
+}
+
+/// Asks about one call, straight from the door.
+pub async fn create_now<B>(api: Api, parts: Parts, peer: Option<Peer>, body: B) -> Answered
+where
+    B: hyper::body::Body<Data = Bytes> + Unpin,
+{
+    let wait = match parts.uri.query() {
+        Some(_) => query(Query::<Wait>::try_from_uri(&parts.uri))?.wait,
+        None => None,
+    };
+    let wait = patience(wait, 0)?;
+    let caller = who::agent_by(&api, &parts.headers, peer)?;
+    let key = idempotency_key(&parts.headers)?;
     let bytes = fields::body(&parts.headers, body).await?;
-    let value = fields::parse(&bytes)?;
-    let wanted = read(&value, std::str::from_utf8(&bytes).unwrap_or_default())?;
-    let answer = ask(&api, &caller, wanted, Extra { key, ..Extra::default() }).await?;
-    let (status, stored) = match answer {
+    // Whoever waits for a person keeps nothing of what it sent: thousands may wait.
+    drop(parts);
+    let (status, stored) = match asked(&api, &caller, bytes, key).await? {
         Asking::Passed(document) => return Ok(axum::Json(document).into_response()),
         Asking::New(stored) => (StatusCode::CREATED, stored),
         Asking::Known(stored) => (StatusCode::OK, stored),
@@ -119,138 +120,22 @@ async fn create(State(api): State<Api>, asked: Asked<Wait>, request: Request) ->
     let stored = if wait.is_zero() || stored.request.state.has_ended() {
         *stored
     } else {
-        api.gate.wait(stored.request.id, wait).await?
+        let id = stored.request.id;
+        drop((stored, caller));
+        api.gate.wait(id, wait).await?
     };
     Ok(located(&api, status, &stored))
 }
 
-/// What a question led to.
-pub enum Asking {
-    /// Nobody had to be asked; the document.
-    Passed(serde_json::Value),
-    /// A new request.
-    New(Box<Stored>),
-    /// One that was there already.
-    Known(Box<Stored>),
-}
-
-/// What goes with a question beside its call.
-#[derive(Default)]
-pub struct Extra {
-    /// The idempotency key.
-    pub key: Option<String>,
-    /// The batch.
-    pub group: Option<Id>,
-    /// What the batch needs again.
-    pub batch: Option<serde_json::Value>,
-}
-
-/// A question that can be read; nothing has been done about it yet.
-pub struct Wanted<'v> {
-    /// The call.
-    pub call: Call<'v>,
-    /// Its arguments as they came.
-    pub raw: &'v str,
-    /// The agent's own words, safe to show.
-    pub description: Option<String>,
-    /// How long the agent is ready to wait.
-    pub time: Option<Span>,
-    /// Whether it needs a permit in any case.
-    pub permit: Option<bool>,
-}
-
-/// Reads a question from its object and the text of that object.
-pub fn read<'v>(value: &'v Value<'_>, text: &'v str) -> Result<Wanted<'v>, Problem> {
-    let said = Fields::of(value)?;
-    let call = read_call(&said, value)?;
-    let description = said.text("description")?.map(plain_words);
-    let time = said.seconds("timeout_seconds")?.map(fields::span);
-    let permit = said.flag("permit")?;
-    said.finish()?;
-    let raw = fields::member(text, "arguments").unwrap_or(text);
-    Ok(Wanted { call, raw, description, time, permit })
-}
-
-/// Asks the gate about one call, as a batch and a single request do.
-pub async fn ask(
+async fn asked(
     api: &Api,
     caller: &Caller,
-    wanted: Wanted<'_>,
-    extra: Extra,
+    bytes: Bytes,
+    key: Option<String>,
 ) -> Result<Asking, Problem> {
-    let session = wanted.call.session.as_deref().map(ToOwned::to_owned);
-    let mut detail = json!({ "description": wanted.description });
-    if let (Some(batch), Some(members)) = (extra.batch, detail.as_object_mut()) {
-        members.insert("batch".to_owned(), batch);
-    }
-    let detail = || detail.to_string();
-    let before = api.gate.clock().now().at;
-    let question = Question {
-        call: wanted.call,
-        raw: wanted.raw.as_bytes(),
-        time: wanted.time,
-        key: extra.key,
-        group: extra.group,
-        permit: wanted.permit.unwrap_or(false),
-        detail: &detail,
-    };
-    Ok(match api.gate.submit(question, caller).await? {
-        Answer::Passed(passed) => {
-            let session = session.as_deref();
-            Asking::Passed(document::passed(&passed, &caller.agent, session, before))
-        }
-        // Made before we asked: it was there already.
-        Answer::Kept(stored) if stored.request.plan.created < before => Asking::Known(stored),
-        Answer::Kept(stored) => Asking::New(stored),
-    })
-}
-
-/// The call among the members, and every other member that a call has.
-pub fn read_call<'v>(said: &Fields<'v, '_>, value: &'v Value<'_>) -> Result<Call<'v>, Problem> {
-    const MEMBERS: [&str; 13] = [
-        "tool",
-        "arguments",
-        "command",
-        "session",
-        "platform",
-        "cwd",
-        "environment",
-        "env",
-        "annotations",
-        "risk_level",
-        "claimed_risk",
-        "claimed",
-        "agent",
-    ];
-    for member in MEMBERS {
-        said.get(member);
-    }
-    let call = Call::from_json(value).map_err(|error| Problem::bad(error.to_string()))?;
-    name("session", call.session.as_deref().unwrap_or_default())?;
-    name("tool", &call.tool)?;
-    Ok(call)
-}
-
-/// Refuses names that are too long to be kept as they come.
-pub fn name(field: &str, text: &str) -> Result<(), Problem> {
-    if text.chars().count() > LONGEST_NAME {
-        let detail = format!("`{field}` may have at most {LONGEST_NAME} characters");
-        return Err(Problem::bad(detail));
-    }
-    Ok(())
-}
-
-/// The agent's own words: shown as such, without secrets and tricks.
-pub fn plain_words(text: &str) -> String {
-    show_within(&redact_text(text).text, 2000).text.into_owned()
-}
-
-pub fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Problem> {
-    let Some(key) = headers.get("idempotency-key") else { return Ok(None) };
-    let key = key.to_str().ok().filter(|key| (1..=128).contains(&key.len()));
-    let fits = key.filter(|key| key.bytes().all(|byte| byte.is_ascii_graphic()));
-    fits.map(|key| Some(key.to_owned()))
-        .ok_or_else(|| Problem::bad("Idempotency-Key must have 1 to 128 visible ASCII characters"))
+    let value = fields::parse(&bytes)?;
+    let wanted = read(&value, std::str::from_utf8(&bytes).unwrap_or_default())?;
+    ask(api, caller, wanted, Extra { key, ..Extra::default() }).await
 }
 
 fn located(api: &Api, status: StatusCode, stored: &Stored) -> Response {
@@ -325,53 +210,6 @@ async fn outcome(State(api): State<Api>, Path(id): Path<String>, request: Reques
     let note = Note { policy: api.gate.rules().hash, facts: None, edited: None };
     let kept = api.gate.store().outcome(stored.request.id, caller.agent, report, note).await?;
     Ok(axum::Json(for_agent(&api, &kept)).into_response())
-}
-
-impl Filter {
-    fn query(self) -> Result<countersign_store::Query, Problem> {
-        let state = self
-            .state
-            .map(|word| Stands::parse(&word).ok_or_else(|| Problem::bad("no such state")))
-            .transpose()?;
-        let place = |text: Option<String>| {
-            text.map(|text| Id::parse(&text).ok_or_else(|| Problem::bad("no such id"))).transpose()
-        };
-        for (field, text) in [("agent", &self.agent), ("session", &self.session), ("q", &self.q)] {
-            name(field, text.as_deref().unwrap_or_default())?;
-        }
-        let limit = self.limit.unwrap_or(50);
-        if !(1..=500).contains(&limit) {
-            return Err(Problem::bad("`limit` must be 1 to 500"));
-        }
-        Ok(countersign_store::Query {
-            state,
-            agent: self.agent,
-            session: self.session,
-            group: place(self.group)?,
-            text: self.q,
-            before: place(self.before)?,
-            limit,
-        })
-    }
-}
-
-async fn list_own(State(api): State<Api>, asked: Asked<Filter>, request: Request) -> Answered {
-    let caller = who::agent(&api, &request)?;
-    let mut wanted = query(asked)?.query()?;
-    if wanted.agent.is_some_and(|agent| agent != caller.agent) {
-        return Err(Problem::bad("an agent sees its own requests only"));
-    }
-    wanted.agent = Some(caller.agent);
-    let page = api.gate.store().find(wanted).await?;
-    let list: Vec<_> = page.requests.iter().map(|stored| for_agent(&api, stored)).collect();
-    Ok(axum::Json(json!({ "requests": list, "next": page.next })).into_response())
-}
-
-async fn list_all(State(api): State<Api>, headers: HeaderMap, asked: Asked<Filter>) -> Answered {
-    who::person(&api, &headers)?;
-    let page = api.gate.store().find(query(asked)?.query()?).await?;
-    let list: Vec<_> = page.requests.iter().map(document::for_the_list).collect();
-    Ok(axum::Json(json!({ "requests": list, "next": page.next })).into_response())
 }
 
 async fn read_any(

@@ -130,11 +130,11 @@ impl<'v> Denial<'v> {
     }
 
     /// The evaluation, if the token was made for this agent's very call and still stands.
-    fn check(
+    fn check<'c>(
         &self,
         api: &Api,
-        caller: &Caller,
-        asked: &mut Evaluation<'_>,
+        caller: &'c Caller,
+        asked: &mut Evaluation<'c>,
     ) -> Result<String, Problem> {
         // The gate's own reading of who and where, as when it was evaluated.
         api.gate.assess(&mut asked.call, caller);

@@ -1,0 +1,82 @@
+//! Lists of requests: an agent's own, and all of them for people.
+
+use axum::extract::{Request, State};
+use axum::http::HeaderMap;
+use axum::response::IntoResponse as _;
+use countersign_core::id::Id;
+use countersign_core::request::State as Stands;
+use countersign_store::Store as _;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{Asked, for_agent, name, query};
+use crate::api::v1::document;
+use crate::api::{Answered, Api, Problem, who};
+
+/// What is looked for.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Filter {
+    state: Option<String>,
+    agent: Option<String>,
+    session: Option<String>,
+    group: Option<String>,
+    q: Option<String>,
+    before: Option<String>,
+    limit: Option<u32>,
+}
+
+impl Filter {
+    fn query(self) -> Result<countersign_store::Query, Problem> {
+        let state = self
+            .state
+            .map(|word| Stands::parse(&word).ok_or_else(|| Problem::bad("no such state")))
+            .transpose()?;
+        let place = |text: Option<String>| {
+            text.map(|text| Id::parse(&text).ok_or_else(|| Problem::bad("no such id"))).transpose()
+        };
+        for (field, text) in [("agent", &self.agent), ("session", &self.session), ("q", &self.q)] {
+            name(field, text.as_deref().unwrap_or_default())?;
+        }
+        let limit = self.limit.unwrap_or(50);
+        if !(1..=500).contains(&limit) {
+            return Err(Problem::bad("`limit` must be 1 to 500"));
+        }
+        Ok(countersign_store::Query {
+            state,
+            agent: self.agent,
+            session: self.session,
+            group: place(self.group)?,
+            text: self.q,
+            before: place(self.before)?,
+            limit,
+        })
+    }
+}
+
+pub(super) async fn list_own(
+    State(api): State<Api>,
+    asked: Asked<Filter>,
+    request: Request,
+) -> Answered {
+    let caller = who::agent(&api, &request)?;
+    let mut wanted = query(asked)?.query()?;
+    if wanted.agent.is_some_and(|agent| agent != caller.agent) {
+        return Err(Problem::bad("an agent sees its own requests only"));
+    }
+    wanted.agent = Some(caller.agent);
+    let page = api.gate.store().find(wanted).await?;
+    let list: Vec<_> = page.requests.iter().map(|stored| for_agent(&api, stored)).collect();
+    Ok(axum::Json(json!({ "requests": list, "next": page.next })).into_response())
+}
+
+pub(super) async fn list_all(
+    State(api): State<Api>,
+    headers: HeaderMap,
+    asked: Asked<Filter>,
+) -> Answered {
+    who::person(&api, &headers)?;
+    let page = api.gate.store().find(query(asked)?.query()?).await?;
+    let list: Vec<_> = page.requests.iter().map(document::for_the_list).collect();
+    Ok(axum::Json(json!({ "requests": list, "next": page.next })).into_response())
+}

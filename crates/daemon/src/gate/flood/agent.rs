@@ -1,0 +1,98 @@
+//! What is counted for one agent, and the limits held against it.
+
+use std::collections::VecDeque;
+
+use countersign_core::time::{Span, Timestamp};
+
+use super::pace::Pace;
+use crate::config::Flood;
+use crate::gate::Held;
+
+pub(super) const MINUTE: Span = Span::seconds(60);
+pub(super) const HOUR: Span = Span::seconds(3600);
+/// A crisis is let through, but not without end: so many of one agent.
+pub(super) const MOST_OPEN_IN_CRISIS: u32 = 200;
+
+/// One agent.
+#[derive(Debug, Default)]
+pub(super) struct Agent {
+    pub open: u32,
+    pub asked: VecDeque<Timestamp>,
+    pub denied: VecDeque<Timestamp>,
+    pub quarantined: Option<Timestamp>,
+    pub refused: u32,
+    pub why: &'static str,
+    /// How fast it is told so.
+    pub pace: Pace,
+}
+
+impl Agent {
+    pub fn may_ask(
+        &mut self,
+        limits: &Flood,
+        asked: &VecDeque<Timestamp>,
+        (crisis, full): (bool, bool),
+        now: Timestamp,
+    ) -> Result<(), (Held, &'static str)> {
+        if full || crisis && self.open >= MOST_OPEN_IN_CRISIS {
+            return Err((Held::TooManyQuestions(5), "open"));
+        }
+        if crisis {
+            return Ok(());
+        }
+        if let Some(until) = self.quarantined.filter(|&until| until > now) {
+            return Err((Held::Quarantined(until), "quarantine"));
+        }
+        self.quarantined = None;
+        if self.open >= limits.open_per_agent {
+            return Err((Held::TooManyQuestions(5), "open"));
+        }
+        room(&self.asked, limits.asks_per_minute, now, MINUTE).map_err(|held| (held, "minute"))?;
+        room(asked, limits.asks_per_hour, now, HOUR).map_err(|held| (held, "hour"))
+    }
+
+    /// Whether nothing would be lost by forgetting it.
+    pub fn is_idle(&mut self, limits: &Flood, now: Timestamp) -> bool {
+        forget(&mut self.asked, now, MINUTE);
+        forget(&mut self.denied, now, limits.within);
+        let free = self.quarantined.is_none_or(|until| until <= now);
+        self.open == 0
+            && self.refused == 0
+            && free
+            && self.asked.is_empty()
+            && self.denied.is_empty()
+            && self.pace.is_idle(now)
+    }
+}
+
+/// Takes out what is longer ago than `span`.
+pub(super) fn forget(times: &mut VecDeque<Timestamp>, now: Timestamp, span: Span) {
+    while times.front().is_some_and(|&oldest| oldest.plus(span) <= now) {
+        times.pop_front();
+    }
+}
+
+/// Adds a time; of more than `most` only the newest matter.
+pub(super) fn remember(times: &mut VecDeque<Timestamp>, now: Timestamp, most: u32) {
+    if times.len() >= usize::try_from(most).unwrap_or(usize::MAX) {
+        times.pop_front();
+    }
+    times.push_back(now);
+}
+
+/// Takes out a time that came to nothing.
+pub(super) fn take_out(times: &mut VecDeque<Timestamp>, at: Timestamp) {
+    if let Some(place) = times.iter().rposition(|&time| time == at) {
+        times.remove(place);
+    }
+}
+
+/// Whether there is room for one more, or when there will be.
+fn room(times: &VecDeque<Timestamp>, most: u32, now: Timestamp, span: Span) -> Result<(), Held> {
+    if times.len() < usize::try_from(most).unwrap_or(usize::MAX) {
+        return Ok(());
+    }
+    let free = times.front().map_or(now, |&oldest| oldest.plus(span));
+    let seconds = now.until(free).0.div_ceil(1000);
+    Err(Held::TooManyQuestions(u32::try_from(seconds).unwrap_or(u32::MAX)))
+}

@@ -1,0 +1,60 @@
+//! How fast refusals are told: who keeps asking hears each one later; others keep the machine.
+
+use std::time::Duration;
+
+use countersign_core::time::{Span, Timestamp};
+
+/// Refusals that are told at once, however quickly they come.
+const AT_ONCE: u64 = 100;
+/// After these, one is told in this time.
+const BETWEEN: Span = Span(1);
+/// No refusal is kept back longer. Who has so many connections that this is reached is held by
+/// the number of connections at the door.
+const LONGEST: Span = Span(10_000);
+
+/// When one agent is told its next refusal.
+#[derive(Debug, Default)]
+pub(super) struct Pace {
+    due: Option<Timestamp>,
+}
+
+impl Pace {
+    /// One more is refused: how long to wait before it is told.
+    pub fn wait(&mut self, now: Timestamp) -> Duration {
+        let at_once = Timestamp(now.0.saturating_sub_unsigned(AT_ONCE * BETWEEN.0));
+        let after = self.due.unwrap_or(at_once).max(at_once).plus(BETWEEN);
+        let due = after.min(now.plus(LONGEST));
+        self.due = Some(due);
+        Duration::from_millis(now.until(due).0)
+    }
+
+    /// Whether nothing would be lost by forgetting it.
+    pub fn is_idle(&self, now: Timestamp) -> bool {
+        self.due.is_none_or(|due| due.plus(Span(AT_ONCE * BETWEEN.0)) <= now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Timestamp = Timestamp(1_000_000_000);
+
+    #[test]
+    fn the_first_are_told_at_once_and_the_others_one_by_one() {
+        let mut pace = Pace::default();
+        let waits: Vec<u128> = (0..1_100).map(|_| pace.wait(NOW).as_millis()).collect();
+        assert_eq!(waits.iter().filter(|wait| **wait == 0).count(), 100);
+        assert_eq!(waits[1_099], 1_000);
+        assert!(!pace.is_idle(NOW.plus(Span(1_000))));
+        assert!(pace.is_idle(NOW.plus(Span(1_100))));
+        assert_eq!(pace.wait(NOW.plus(Span(5_000))), Duration::ZERO, "it is forgiven");
+    }
+
+    #[test]
+    fn no_refusal_waits_for_ever() {
+        let mut pace = Pace::default();
+        let longest = (0..1_000_000).map(|_| pace.wait(NOW)).max();
+        assert_eq!(longest, Some(Duration::from_secs(10)));
+    }
+}
