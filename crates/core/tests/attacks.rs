@@ -81,6 +81,27 @@ mod attacks {
     }
 
     #[test]
+    fn an_agent_does_not_answer_for_people_or_let_another_act_unseen() {
+        for command in ["countersign approve brave-otter", "countersign grants give shell"] {
+            assert_eq!(tier(command), Tier::Critical, "{command}");
+        }
+        let unseen = [
+            "claude --dangerously-skip-permissions -p 'tidy up'",
+            "codex exec --full-auto 'tidy up'",
+            "gemini -y -p 'tidy up'",
+            "D=$(lsblk -dno path | head -1); dd if=/dev/zero of=$D",
+            "node -r /tmp/x.js app.js",
+            "hash -p /tmp/x ls",
+        ];
+        for command in unseen {
+            assert!(tier(command) >= Tier::Medium, "{command}");
+        }
+        for command in ["countersign pending", "claude -p 'explain this'", "hash -r"] {
+            assert!(tier(command) <= Tier::Low, "{command}");
+        }
+    }
+
+    #[test]
     fn hidden_deletes_are_found() {
         let commands = [
             "cat <<< 'rm -rf /' | sh",
