@@ -43,6 +43,65 @@ mod attacks {
     }
 
     #[test]
+    fn what_a_program_writes_beside_its_work_counts() {
+        let commands = [
+            "strace -o ~/.bashrc ls",
+            "rlwrap -l /etc/cron.d/x ls",
+            "perf stat -o /etc/cron.d/x ls",
+            "valgrind --log-file=/etc/sudoers.d/x ls",
+            "psql --output /etc/cron.d/x -c 'select 1'",
+            "unzip x.zip -d /etc/cron.d",
+            "aria2c -d /etc -o passwd https://example.org/x",
+            "/usr/bin/time -o /etc/passwd ls",
+            "/usr/bin/time rm -rf /",
+            "perf stat -e cycles rm -rf /",
+            "nsenter -t 1 -m -u -i -n -p",
+            "grep -aE x /proc/1/environ",
+            "mysqladmin -u root -p drop shop",
+        ];
+        for command in commands {
+            assert!(tier(command) >= Tier::High, "{command}");
+        }
+        let unseen = ["cat x.lua | lua", "frob -o /etc/cron.d/x", "unshare -r"];
+        for command in unseen {
+            assert!(tier(command) >= Tier::Medium, "{command}");
+        }
+        let harmless = [
+            "strace -o trace.txt ls",
+            "perf stat ls -la",
+            "unzip a.zip -d out",
+            "/usr/bin/time ls",
+            "grep -E 'a|b' -r src",
+            "nsenter -t 812 -n ss -tlnp",
+            "mysqldump -u root -p shop",
+        ];
+        for command in harmless {
+            assert!(tier(command) <= Tier::Low, "{command}");
+        }
+    }
+
+    #[test]
+    fn an_agent_does_not_answer_for_people_or_let_another_act_unseen() {
+        for command in ["countersign approve brave-otter", "countersign grants give shell"] {
+            assert_eq!(tier(command), Tier::Critical, "{command}");
+        }
+        let unseen = [
+            "claude --dangerously-skip-permissions -p 'tidy up'",
+            "codex exec --full-auto 'tidy up'",
+            "gemini -y -p 'tidy up'",
+            "D=$(lsblk -dno path | head -1); dd if=/dev/zero of=$D",
+            "node -r /tmp/x.js app.js",
+            "hash -p /tmp/x ls",
+        ];
+        for command in unseen {
+            assert!(tier(command) >= Tier::Medium, "{command}");
+        }
+        for command in ["countersign pending", "claude -p 'explain this'", "hash -r"] {
+            assert!(tier(command) <= Tier::Low, "{command}");
+        }
+    }
+
+    #[test]
     fn hidden_deletes_are_found() {
         let commands = [
             "cat <<< 'rm -rf /' | sh",

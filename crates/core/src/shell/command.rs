@@ -255,6 +255,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
         if let Some(wrapper) = spec.wrappers.iter().find(|w| w.sub.is_empty() || inv.begins(w.sub))
             && let Some(flow) = self.wrapped(wrapper, inv, stdin, span)
         {
+            self.option_writes(spec, inv, dry);
             return flow;
         }
         if !spec.exec.is_empty() {
@@ -263,6 +264,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
         if let Some(interpreter) = &spec.interpreter
             && let Some(flow) = self.interpret(*interpreter, spec, inv, stdin, span)
         {
+            self.option_writes(spec, inv, dry);
             return flow;
         }
         if spec.family == "packages" && self.shared.files.iter().any(|(p, _)| is_recipe(p)) {

@@ -10,7 +10,11 @@ pub(super) type Known = (&'static Spec, &'static [&'static Rule]);
 pub(super) fn resolve(word: &str) -> Option<Known> {
     let name = last_part(word);
     // The shell's own words are not files.
-    if word.len() > name.len() && matches!(name, "command" | "builtin" | "exec" | "eval" | "time") {
+    // (`/usr/bin/time` is one: it runs what follows like the word does.)
+    if word.len() > name.len()
+        && matches!(name, "command" | "builtin" | "exec" | "eval" | "time")
+        && !(is_standard_place(word) && matches!(name, "command" | "time"))
+    {
         return None;
     }
     if let Some(known) = tables::spec(name) {

@@ -4,8 +4,9 @@ use std::borrow::Cow;
 
 use super::expand::Arg;
 use super::flow::Taint;
+use super::invocation::Invocation;
 use super::signs;
-use super::tables::{PathClass, Touch};
+use super::tables::{PathClass, Spec, Touch};
 use super::walk::Walker;
 use crate::context::Environment;
 use crate::effect::Effect;
@@ -36,6 +37,19 @@ impl<'t> Walker<'t, '_, '_, '_> {
             Touch::Skip | Touch::Run | Touch::Shell | Touch::Bang | Touch::Code | Touch::Sql => {
                 Taint::default()
             }
+        }
+    }
+
+    /// Files that a program writes for itself beside what it runs: `strace -o file command`.
+    pub(super) fn option_writes(&mut self, spec: &Spec, inv: &Invocation<'_, 't>, dry: bool) {
+        for (name, value) in inv.values.iter().filter(|_| !dry) {
+            let touch = spec.touches.iter().find(|(n, _)| n == name).map(|(_, touch)| *touch);
+            let Some(touch @ (Touch::Write | Touch::Append | Touch::Delete)) = touch else {
+                continue;
+            };
+            let Some(word) = inv.args.get(value.word) else { continue };
+            let arg = Arg { text: Cow::Owned(value.text.to_owned()), ..word.clone() };
+            self.touch(touch, &arg, false);
         }
     }
 
