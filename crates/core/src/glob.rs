@@ -67,7 +67,7 @@ pub struct Globs {
     pub needs: u64,
     /// The rarest byte of each pattern: a text without any of them fits none.
     pub marks: u64,
-    /// The patterns, each under its rarest byte.
+    /// The patterns, those together that share their rarest byte, with the bytes they all need.
     pub runs: &'static [(u64, &'static [Glob])],
 }
 
@@ -80,12 +80,10 @@ impl Globs {
     /// Whether any of the patterns fits.
     #[inline]
     pub fn fit(&self, text: &str, bytes: u64) -> bool {
-        self.needs & !bytes == 0
-            && self.marks & bytes != 0
-            && self
-                .runs
-                .iter()
-                .any(|(mark, run)| mark & bytes != 0 && run.iter().any(|p| p.fits(text, bytes)))
+        let likely = |(needs, run): &(u64, &'static [Glob])| {
+            needs & !bytes == 0 && run.iter().any(|p| p.fits(text, bytes))
+        };
+        self.needs & !bytes == 0 && self.marks & bytes != 0 && self.runs.iter().any(likely)
     }
 }
 

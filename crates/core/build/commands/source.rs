@@ -67,11 +67,16 @@ pub fn tier(label: &str) -> Result<&'static str, String> {
 }
 
 pub fn globs(items: &[String]) -> String {
-    let mut runs: BTreeMap<u64, String> = BTreeMap::new();
+    let mut runs: BTreeMap<u64, Vec<&String>> = BTreeMap::new();
     for item in items {
-        put(runs.entry(rarest(needs(item))).or_default(), format!("{}, ", glob(item)));
+        runs.entry(rarest(needs(item))).or_default().push(item);
     }
-    let runs: Vec<String> = runs.iter().map(|(m, run)| format!("({m:#x}, &[{run}])")).collect();
+    let run = |run: &Vec<&String>| {
+        let needs = shared(run.iter().map(|i| needs(i)));
+        let globs: Vec<String> = run.iter().map(|i| glob(i)).collect();
+        format!("({needs:#x}, &[{}])", globs.join(", "))
+    };
+    let runs: Vec<String> = runs.values().map(run).collect();
     let marks = marks(items);
     let needs = shared(items.iter().map(|i| needs(i)));
     format!("Globs {{ needs: {needs:#x}, marks: {marks:#x}, runs: &[{}] }}", runs.join(", "))

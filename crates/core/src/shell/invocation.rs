@@ -106,14 +106,14 @@ impl<'i, 't> Invocation<'i, 't> {
     /// Notes the value of an option; whether it took the next word.
     fn value_of(&mut self, text: &'i str, at: usize) -> bool {
         let Some(spec) = self.spec else {
-            if let Some((name, value)) = text.split_once('=') {
+            if let Some((name, value)) = name_and_value(text) {
                 self.values.push((name, Value { text: value, word: at }));
             }
             return false;
         };
         let next = self.args.get(at + 1).map(|a| -> &'i str { &a.text });
         if text.starts_with("--") || spec.single_dash {
-            if let Some((name, value)) = text.split_once('=') {
+            if let Some((name, value)) = name_and_value(text) {
                 self.values.push((name, Value { text: value, word: at }));
                 return false;
             }
@@ -358,6 +358,12 @@ impl<'i, 't> Invocation<'i, 't> {
             })
         })
     }
+}
+
+/// Splits `--name=value`; options are short, so byte by byte.
+fn name_and_value(text: &str) -> Option<(&str, &str)> {
+    let at = text.bytes().position(|b| b == b'=')?;
+    Some((text.get(..at)?, text.get(at + 1..)?))
 }
 
 /// Whether an option takes the next word as its value.

@@ -298,7 +298,9 @@ fn arguments(words: &[Arg<'_>], first: usize) -> Vec<(String, String, Taint)> {
 fn is_secret_name(name: &str) -> bool {
     const SIGNS: [&str; 7] =
         ["SECRET", "PASSWORD", "PASSWD", "TOKEN", "API_KEY", "APIKEY", "PRIVATE_KEY"];
-    SIGNS.iter().any(|sign| name.contains(sign))
+    // Each of them holds one of these.
+    name.bytes().any(|b| matches!(b, b'C' | b'K' | b'W'))
+        && SIGNS.iter().any(|sign| name.contains(sign))
 }
 
 /// Whether a function's body starts itself again side by side.

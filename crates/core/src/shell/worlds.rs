@@ -1,6 +1,8 @@
 //! What may have happened before: a command is judged with every value, file and folder it may
 //! find.
 
+use std::borrow::Cow;
+
 use super::ast::{Join, Pipeline};
 use super::flow::{Flow, Taint};
 use super::folders::Folders;
@@ -44,36 +46,36 @@ struct Ways {
 
 impl Ways {
     /// The nth of them: a value for each thing asked, none for what is true now.
-    fn way(&self, n: usize) -> Vec<Option<Held>> {
+    fn way<'w>(&'w self, n: usize) -> Vec<Option<Cow<'w, Held>>> {
         if self.all {
             // What is true now comes first and was judged already: counting begins behind it. The
             // last thing asked changes fastest.
             let mut rest = n + 1;
-            let mut way: Vec<Option<Held>> = Vec::with_capacity(self.former.len());
+            let mut way = Vec::with_capacity(self.former.len());
             for former in self.former.iter().rev() {
                 let choices = former.len() + 1;
-                way.push((rest % choices).checked_sub(1).and_then(|at| former.get(at)).cloned());
+                let held = (rest % choices).checked_sub(1).and_then(|at| former.get(at));
+                way.push(held.map(Cow::Borrowed));
                 rest /= choices;
             }
             way.reverse();
             return way;
         }
         let mut rest = Some(n);
-        let one_each = |former: &Vec<Held>| {
+        let one_each = |former: &'w Vec<Held>| {
             let at = rest?;
             let mine = former.len().min(MAX_WAYS);
             rest = at.checked_sub(mine);
-            if at < mine { former.get(at).cloned() } else { None }
+            former.get(at).filter(|_| at < mine).map(Cow::Borrowed)
         };
-        let way: Vec<Option<Held>> = self.former.iter().map(one_each).collect();
         if n + 1 < self.count {
-            return way;
+            return self.former.iter().map(one_each).collect();
         }
         let unknown = |former: &Vec<Held>| match former.first()? {
             Held::Variable(..) => Some(Held::Variable(UNKNOWN.to_string(), Taint::COMPUTED)),
             Held::File(_) => Some(Held::File(Flow::unknown(Taint::FILE))),
         };
-        self.former.iter().map(unknown).collect()
+        self.former.iter().map(|former| unknown(former).map(Cow::Owned)).collect()
     }
 }
 
@@ -148,7 +150,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
             return flow;
         }
         let (mut after, mut failed) = (self.shared.folders.clone(), self.shared.failed.take());
-        let newest = self.shared.variables.clone();
+        let mut newest = None;
         self.shared.nesting += 1;
         let ways = self.shared.ways(&asked);
         for n in 0..ways.count {
@@ -159,10 +161,15 @@ impl<'t> Walker<'t, '_, '_, '_> {
             if self.shared.edits == edits && self.shared.is_walked(&asked, &way, ways.all) {
                 continue;
             }
+            // Until here nothing was walked, so these are what the first walk left.
+            newest.get_or_insert_with(|| self.shared.variables.clone());
             self.shared.folders = entry.clone();
             let before = self.shared.edits;
-            let now: Vec<Option<Held>> =
-                asked.iter().zip(way).map(|(a, held)| self.shared.swap(a, held)).collect();
+            let now: Vec<Option<Held>> = asked
+                .iter()
+                .zip(way)
+                .map(|(a, h)| self.shared.swap(a, h.map(Cow::into_owned)))
+                .collect();
             let other = self.once(pipeline, stdin.clone());
             let quiet = self.shared.edits == before;
             for (asked, held) in asked.iter().zip(now) {
@@ -182,7 +189,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
             after.join(self.shared.folders.clone());
         }
         self.shared.nesting -= 1;
-        for (name, value, taint) in newest {
+        for (name, value, taint) in newest.into_iter().flatten() {
             if self.shared.value(&name).is_some_and(|now| now != value) {
                 self.shared.assign(&name, value, taint);
             }
@@ -387,7 +394,7 @@ impl Shared<'_, '_> {
 
     /// Whether a way only says again what is so now. Where nothing was changed since, the first
     /// walk found the same; among all combinations, an earlier one that leaves the value alone did.
-    fn is_walked(&self, asked: &[Asked], way: &[Option<Held>], all: bool) -> bool {
+    fn is_walked(&self, asked: &[Asked], way: &[Option<Cow<'_, Held>>], all: bool) -> bool {
         let is_so = |(asked, held): (&Asked, &Held)| match (asked, held) {
             (Asked::Variable(name), Held::Variable(value, taint)) => {
                 let now = self.variables.iter().rev().find(|(n, _, _)| n == name);
@@ -398,7 +405,7 @@ impl Shared<'_, '_> {
             }
             _ => false,
         };
-        let mut held = asked.iter().zip(way).filter_map(|(a, h)| Some((a, h.as_ref()?)));
+        let mut held = asked.iter().zip(way).filter_map(|(a, h)| Some((a, h.as_deref()?)));
         if all { held.any(is_so) } else { held.all(is_so) }
     }
 
