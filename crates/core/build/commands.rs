@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+#[path = "../src/glob/bytes.rs"]
+mod bytes;
 #[path = "commands/gate.rs"]
 mod gate;
 #[path = "commands/paths.rs"]
@@ -176,8 +178,12 @@ fn rule_source(r: &Rule) -> Result<String, String> {
         .collect();
     let wrap = |e: String| format!("rule `{}`: {e}", r.id);
     Ok(format!(
-        "Rule {{ gate: {:#x}, id: {:?}, tier: {}, say: {:?}, safer: {:?}, sub: &[{}], flags: {}, all_flags: &[{}], not_flags: {}, operand: {}, not_operand: {}, first: {}, last: {}, arg: {}, option: &[{options}], min_operands: {}, max_operands: {}, stdin: {}, root: {}, computed: {}, settings: {}, effects: {}, irreversible: {}, examples: {}, counter_examples: {} }},\n",
+        "Rule {{ gate: {:#x}, marks: {:#x}, head_marks: {:#x}, flag_marks: {:#x}, flag_gate: {:#x}, id: {:?}, tier: {}, say: {:?}, safer: {:?}, sub: &[{}], flags: {}, all_flags: &[{}], not_flags: {}, operand: {}, not_operand: {}, first: {}, last: {}, arg: {}, option: &[{options}], min_operands: {}, max_operands: {}, stdin: {}, root: {}, computed: {}, settings: {}, effects: {}, irreversible: {}, examples: {}, counter_examples: {} }},\n",
         gate::gate(r),
+        gate::marks(r),
+        gate::head_marks(r),
+        gate::flag_marks(r),
+        gate::flag_gate(r),
         r.id,
         tier(&r.tier).map_err(wrap)?,
         r.say,

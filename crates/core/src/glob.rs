@@ -1,5 +1,12 @@
 //! Globs with `*` and `?`, sorted by shape when the tables are built, so that most never run.
 
+mod bytes;
+
+pub use bytes::{ALWAYS, bytes_of};
+
+/// The bit of `-`, with which every option begins; a test keeps it true.
+pub const DASH: u64 = 1 << 46;
+
 /// The shape of a pattern; all but `General` are a plain comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
@@ -28,11 +35,6 @@ pub struct Glob {
     pub fold: bool,
     /// The bytes a text must hold, as `bytes_of` counts them.
     pub needs: u64,
-}
-
-/// The set of bytes of a text, folded to 64 bits: enough to rule most patterns out.
-pub fn bytes_of(text: &str) -> u64 {
-    text.bytes().fold(0, |set, b| set | 1 << (b & 63))
 }
 
 impl Glob {
@@ -65,23 +67,23 @@ pub struct Globs {
     pub needs: u64,
     /// The rarest byte of each pattern: a text without any of them fits none.
     pub marks: u64,
-    /// The patterns.
-    pub list: &'static [Glob],
+    /// The patterns, those together that share their rarest byte, with the bytes they all need.
+    pub runs: &'static [(u64, &'static [Glob])],
 }
 
 impl Globs {
     /// Whether there is no pattern at all.
     pub const fn is_empty(&self) -> bool {
-        self.list.is_empty()
+        self.runs.is_empty()
     }
 
     /// Whether any of the patterns fits.
     #[inline]
     pub fn fit(&self, text: &str, bytes: u64) -> bool {
-        // An empty text has no bytes, but `*` fits it.
-        self.needs & !bytes == 0
-            && (self.marks & bytes != 0 || bytes == 0)
-            && self.list.iter().any(|p| p.fits(text, bytes))
+        let likely = |(needs, run): &(u64, &'static [Glob])| {
+            needs & !bytes == 0 && run.iter().any(|p| p.fits(text, bytes))
+        };
+        self.needs & !bytes == 0 && self.marks & bytes != 0 && self.runs.iter().any(likely)
     }
 }
 
@@ -126,6 +128,11 @@ fn run(pattern: &[u8], text: &[u8], fold: bool) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_dash_has_its_bit() {
+        assert_eq!(bytes_of("-"), DASH | ALWAYS);
+    }
 
     #[test]
     fn stars_and_marks() {

@@ -85,15 +85,13 @@ pub fn class_of(path: &str, cwd: Option<&str>) -> &'static PathClass {
         _ => (LOCAL_PATHS, path.as_ref()),
     };
     let first = rest.split('/').next().unwrap_or_default();
-    for key in ["", first] {
-        let Ok(at) = table.binary_search_by(|(k, _)| (*k).cmp(key)) else { continue };
-        let patterns = table.get(at).map(|(_, p)| *p).unwrap_or_default();
+    // The patterns without a first part of their own stand under the empty one, before all.
+    let open = table.first().filter(|(k, _)| k.is_empty());
+    let own = table.binary_search_by(|(k, _)| (*k).cmp(first)).ok().and_then(|at| table.get(at));
+    for (_, patterns) in [open, own.filter(|_| !first.is_empty())].into_iter().flatten() {
         // Patterns stand in class order, so the first that fits is the gravest of its kind.
         if let Some(pattern) = patterns.iter().find(|p| fits(p, &path)) {
             offer(pattern.class);
-        }
-        if first.is_empty() {
-            break;
         }
     }
     // INVARIANT: `best` is an index of CLASSES; the last class fits every path.

@@ -1,7 +1,8 @@
 //! What a call's words must hold for a rule to fit: one comparison rules most of them out.
 
+use super::bytes::bytes_of;
 use super::schema::Rule;
-use super::source::needs;
+use super::source::{self, needs, rarest};
 
 /// The bytes that every call this rule fits holds in the words after the program.
 pub fn gate(rule: &Rule) -> u64 {
@@ -16,9 +17,35 @@ pub fn gate(rule: &Rule) -> u64 {
         gate |= globs(words);
     }
     for (names, values) in &rule.option {
-        gate |= shared(names.split('|').map(letters)) | globs(values);
+        gate |= shared(names.split('|').map(bytes_of)) | globs(values);
     }
     gate
+}
+
+/// Bytes of which the words of every call this rule fits hold one; all where nothing is sure.
+pub fn marks(rule: &Rule) -> u64 {
+    let lists = [&rule.arg, &rule.operand, &rule.first, &rule.last].into_iter();
+    let sets = lists.filter(|list| !list.is_empty()).map(|list| source::marks(list));
+    // The smallest set rules out most.
+    sets.min_by_key(|set| set.count_ones()).unwrap_or(u64::MAX)
+}
+
+/// The same of the first operand.
+pub fn head_marks(rule: &Rule) -> u64 {
+    let heads = rule.sub.iter().map(|path| path.split(' ').next().unwrap_or_default());
+    heads.map(|head| rarest(needs(head))).reduce(|a, b| a | b).unwrap_or(u64::MAX)
+}
+
+/// The same of the options.
+pub fn flag_marks(rule: &Rule) -> u64 {
+    let flags = rule.flags.iter().map(|flag| rarest(flag_needs(flag)));
+    flags.reduce(|a, b| a | b).unwrap_or(u64::MAX)
+}
+
+/// The bytes that the options of every call this rule fits hold behind their first.
+pub fn flag_gate(rule: &Rule) -> u64 {
+    let every = rule.all_flags.iter().map(|either| shared(either.split('|').map(flag_needs)));
+    every.fold(shared(rule.flags.iter().map(|f| flag_needs(f))), |set, needs| set | needs)
 }
 
 /// The bytes that all patterns of a list need; one of them is enough to fit.
@@ -30,12 +57,8 @@ pub fn shared(needs: impl Iterator<Item = u64>) -> u64 {
 pub fn flag_needs(name: &str) -> u64 {
     let mut chars = name.chars();
     match (chars.next(), chars.next(), chars.next()) {
-        (Some('-'), Some(c), None) if c != '*' => letters(c.encode_utf8(&mut [0; 4])),
-        _ => needs(name),
+        (Some('-'), Some(c), None) if c != '*' => bytes_of(c.encode_utf8(&mut [0; 4])),
+        // Every option begins with a dash; a second one is worth knowing.
+        _ => needs(name.strip_prefix('-').unwrap_or(name)),
     }
-}
-
-/// Every byte of a text, as `glob::bytes_of` counts them.
-fn letters(text: &str) -> u64 {
-    text.bytes().fold(0, |set, b| set | 1 << (b & 63))
 }

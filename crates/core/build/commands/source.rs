@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::bytes::{CAPITAL, bit_of};
 use super::gate::{flag_needs, shared};
 
 pub fn touch_pairs(map: &BTreeMap<String, String>) -> Result<String, String> {
@@ -66,10 +67,24 @@ pub fn tier(label: &str) -> Result<&'static str, String> {
 }
 
 pub fn globs(items: &[String]) -> String {
-    let parts: Vec<String> = items.iter().map(|i| glob(i)).collect();
-    let marks = items.iter().fold(0, |set, i| set | mark(i));
+    let mut runs: BTreeMap<u64, Vec<&String>> = BTreeMap::new();
+    for item in items {
+        runs.entry(rarest(needs(item))).or_default().push(item);
+    }
+    let run = |run: &Vec<&String>| {
+        let needs = shared(run.iter().map(|i| needs(i)));
+        let globs: Vec<String> = run.iter().map(|i| glob(i)).collect();
+        format!("({needs:#x}, &[{}])", globs.join(", "))
+    };
+    let runs: Vec<String> = runs.values().map(run).collect();
+    let marks = marks(items);
     let needs = shared(items.iter().map(|i| needs(i)));
-    format!("Globs {{ needs: {needs:#x}, marks: {marks:#x}, list: &[{}] }}", parts.join(", "))
+    format!("Globs {{ needs: {needs:#x}, marks: {marks:#x}, runs: &[{}] }}", runs.join(", "))
+}
+
+/// The rarest byte of each pattern.
+pub fn marks(items: &[String]) -> u64 {
+    items.iter().fold(0, |set, i| set | rarest(needs(i)))
 }
 
 /// A sequence of patterns, one after the other.
@@ -78,23 +93,15 @@ pub fn sequence(items: &[String]) -> String {
     format!("&[{}]", parts.join(", "))
 }
 
-/// The byte of a pattern that ordinary words hold least often; every byte if it has none.
-fn mark(pattern: &str) -> u64 {
-    let (text, fold) = match pattern.strip_prefix("(?i)") {
-        Some(rest) => (rest, true),
-        None => (pattern, false),
+/// The byte of a set that ordinary words hold least often; every byte if it has none.
+pub fn rarest(set: u64) -> u64 {
+    // What command lines are made of, the most common first; what is not here is rarer still.
+    const COMMON: &[u8] = b"etaoinsr/-.lcdpmufghbyw_vk012345678:=9x";
+    let rarity = |bit: &u64| {
+        let common = COMMON.iter().position(|b| bit_of(*b) & bit != 0);
+        common.unwrap_or(if *bit == CAPITAL { 28 } else { usize::MAX })
     };
-    let rarity = |b: &u8| match b {
-        b'a'..=b'z' => 1,
-        b'-' | b'.' | b'/' | b' ' => 2,
-        b'0'..=b'9' | b'_' => 3,
-        b'A'..=b'Z' => 4,
-        _ => 5,
-    };
-    text.bytes()
-        .filter(|b| !(matches!(b, b'*' | b'?') || fold && b.is_ascii_alphabetic()))
-        .max_by_key(rarity)
-        .map_or(u64::MAX, |b| 1 << (b & 63))
+    (0..64).map(|n| 1 << n).filter(|bit| set & bit != 0).max_by_key(rarity).unwrap_or(u64::MAX)
 }
 
 /// Sorts a pattern by its shape and notes the bytes a text must hold to fit it.
@@ -121,23 +128,18 @@ pub fn glob(pattern: &str) -> String {
     } else {
         ("General", pattern)
     };
-    let needs = sure_bytes(pattern, fold);
+    let needs = if fold { needs(pattern) & !CAPITAL } else { needs(pattern) };
     format!("Glob {{ text: {text:?}, shape: Shape::{shape}, fold: {fold}, needs: {needs:#x} }}")
 }
 
 /// The bytes a text must hold to fit a pattern.
 pub fn needs(pattern: &str) -> u64 {
-    match pattern.strip_prefix("(?i)") {
-        Some(rest) => sure_bytes(rest, true),
-        None => sure_bytes(pattern, false),
-    }
-}
-
-fn sure_bytes(pattern: &str, fold: bool) -> u64 {
-    pattern
-        .bytes()
-        .filter(|b| !(matches!(b, b'*' | b'?') || fold && b.is_ascii_alphabetic()))
-        .fold(0u64, |set, b| set | 1 << (b & 63))
+    let (text, fold) = match pattern.strip_prefix("(?i)") {
+        Some(rest) => (rest, true),
+        None => (pattern, false),
+    };
+    let sure = text.bytes().filter(|b| !matches!(b, b'*' | b'?'));
+    sure.fold(0, |set, b| set | if fold { bit_of(b) & !CAPITAL } else { bit_of(b) })
 }
 
 pub fn flag(name: &str) -> String {

@@ -39,6 +39,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
             return Flow::unknown(stdin.taint);
         }
         self.shared.inner += 1;
+        self.shared.asks += 1;
         let flow = self.one_command(args, stdin, span);
         self.shared.inner -= 1;
         flow
@@ -52,9 +53,9 @@ impl<'t> Walker<'t, '_, '_, '_> {
             if let Some(known) = known.and_then(|(_, name)| resolve(name)) {
                 self.shared.out.doubt(Doubt::DynamicArguments);
                 self.shared.sign(&signs::UNKNOWN_FOLDER, Some(first.span));
-                return self.known(known, args, &stdin, span);
+                return self.judged(args, &stdin, |w| w.known(known, args, &stdin, span));
             }
-            return self.dynamic(args, &stdin, span);
+            return self.judged(args, &stdin, |w| w.dynamic(args, &stdin, span));
         }
         // A function of the same name hides what the shell does itself: both count.
         let called = self.call(&first.text, args, &stdin);
@@ -68,7 +69,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
         if first.glob {
             return self.globbed(args, &stdin, span);
         }
-        if first.text.contains('/') {
+        if first.has_slash() {
             if let Some(content) = self.known_file(&first.text) {
                 return self.run_written(content, first, &stdin);
             }
@@ -80,12 +81,12 @@ impl<'t> Walker<'t, '_, '_, '_> {
         }
         match resolve(&first.text) {
             Some(known) => {
-                if first.text.contains('/') && !is_standard_place(&first.text) {
+                if first.has_slash() && !is_standard_place(&first.text) {
                     self.shared.sign(&signs::UNKNOWN_PROGRAM, Some(first.span));
                 }
-                self.known(known, args, &stdin, span)
+                self.judged(args, &stdin, |w| w.known(known, args, &stdin, span))
             }
-            None => self.unlisted(args, &stdin, span),
+            None => self.judged(args, &stdin, |w| w.unlisted(args, &stdin, span)),
         }
     }
 
@@ -126,6 +127,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
         self.shared.sign(&signs::DYNAMIC, Some(span));
         self.shared.out.doubt(Doubt::DynamicProgram);
         let Some(first) = args.first() else { return Flow::none() };
+        self.shared.edits += 1;
         self.shared.guesses = self.shared.guesses.saturating_add(1);
         if self.shared.guesses > MAX_GUESSES {
             self.shared.sign(&signs::TOO_MANY, Some(span));
@@ -189,7 +191,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
         self.shared.out.effect(Effect::Exec);
         self.shared.out.doubt(Doubt::UnknownProgram);
         self.shared.out.impact.programs.add(&first.text);
-        let odd = first.text.contains('/') && is_odd_place(&first.text);
+        let odd = first.has_slash() && is_odd_place(&first.text);
         let looks = LOOKING.iter().any(|rule| inv.fits(rule, stdin.present, true));
         let away = first.text.starts_with('/')
             && !is_standard_place(&first.text)
@@ -243,7 +245,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
         if asks_for_help(spec, inv) && !grave(rules, inv, stdin.present) {
             return Flow::unknown(Taint::default());
         }
-        if args.first().is_some_and(|a| a.text.contains('/') && is_odd_place(&a.text)) {
+        if args.first().is_some_and(|a| a.has_slash() && is_odd_place(&a.text)) {
             self.shared.sign(&signs::ODD_PLACE, Some(span));
         }
         if !spec.inert {
@@ -267,8 +269,11 @@ impl<'t> Walker<'t, '_, '_, '_> {
             self.option_writes(spec, inv, dry);
             return flow;
         }
-        if spec.family == "packages" && self.shared.files.iter().any(|(p, _)| is_recipe(p)) {
-            self.shared.sign(&signs::WRITE_AND_RUN, Some(span));
+        if spec.family == "packages" {
+            self.shared.file_uses += 1;
+            if self.shared.files.iter().any(|(p, _)| is_recipe(p)) {
+                self.shared.sign(&signs::WRITE_AND_RUN, Some(span));
+            }
         }
         let taint = if dry { Taint::default() } else { self.touches(spec, inv, stdin) };
         self.copied(inv, stdin);
@@ -490,7 +495,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
 fn asks_for_help(spec: &Spec, inv: &Invocation<'_, '_>) -> bool {
     spec.wrappers.is_empty()
         && spec.interpreter.is_none()
-        && !inv.options.is_empty()
+        && inv.has_long()
         && ["--help", "--version"].iter().any(|f| inv.has(f) && !spec.values.contains(f))
 }
 

@@ -3,11 +3,12 @@
 use super::flow::Flow;
 use super::invocation::Invocation;
 use super::walk::Walker;
+use crate::paths::last_part;
 
 impl<'t> Walker<'t, '_, '_, '_> {
     /// Remembers under its new name what a file holds or where a link leads.
     pub(super) fn copied(&mut self, inv: &Invocation<'_, 't>, stdin: &Flow) {
-        let Some(name) = inv.args.first().and_then(|a| a.text.rsplit('/').next()) else { return };
+        let Some(name) = inv.args.first().map(|a| last_part(&a.text)) else { return };
         match name {
             "cp" | "gcp" | "mv" | "install" | "rsync" | "scp" => self.copy(inv, true),
             "ln" | "gln" | "link" => self.copy(inv, false),

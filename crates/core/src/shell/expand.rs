@@ -25,7 +25,12 @@ pub struct Arg<'t> {
 impl Arg<'_> {
     /// Whether some of it is only known at run time.
     pub fn is_unknown(&self) -> bool {
-        self.text.contains(UNKNOWN)
+        self.text.as_bytes().contains(&0)
+    }
+
+    /// Whether it is a path with a folder in it.
+    pub fn has_slash(&self) -> bool {
+        self.text.as_bytes().contains(&b'/')
     }
 }
 

@@ -33,7 +33,7 @@ impl Taint {
 }
 
 /// Bytes on their way from one command to the next.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Flow {
     /// Whether anything flows here at all.
     pub present: bool,

@@ -133,6 +133,7 @@ impl Shared<'_, '_> {
 
     /// From now on this name leads to that target.
     pub fn link(&mut self, name: &str, target: &str, copy: bool) {
+        self.edits += 1;
         let targets = self.names_of(target);
         let pairs = self.names_of(name).into_iter();
         for (name, target) in
@@ -158,7 +159,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
         };
         let before = self.shared.folders.clone();
         self.shared.seen.join(before.clone());
-        self.shared.changes += 1;
+        self.shared.changed();
         if back {
             // Where one came from: any folder there has been, or what `OLDPWD` says.
             let mut seen = self.shared.seen.clone();

@@ -4,7 +4,7 @@ use super::expand::Arg;
 use super::few::Few;
 use super::flow::Taint;
 use super::tables::{Flag, Rule, Spec};
-use crate::glob::{Glob, Globs, bytes_of};
+use crate::glob::{ALWAYS, DASH, Glob, Globs, Shape, bytes_of};
 
 /// The parts of a program call. Indices point into the words.
 pub(super) struct Invocation<'i, 't> {
@@ -23,9 +23,11 @@ pub(super) struct Invocation<'i, 't> {
     bytes: Few<u64, 16>,
     /// The bytes of all words but the program.
     all_bytes: u64,
+    /// The bytes of the first operand.
+    head_bytes: u64,
     /// The single-letter flags given, alone or in a cluster, one bit each.
     letters: u128,
-    /// The bytes of all options together.
+    /// The bytes of all options together, each without its first.
     option_bytes: u64,
 }
 
@@ -48,9 +50,10 @@ impl<'i, 't> Invocation<'i, 't> {
             dashes: None,
             spec,
             bytes: Few::new(),
-            all_bytes: 0,
+            all_bytes: ALWAYS,
+            head_bytes: ALWAYS,
             letters: 0,
-            option_bytes: 0,
+            option_bytes: ALWAYS,
         };
         for (at, arg) in args.iter().enumerate() {
             let bytes = bytes_of(&arg.text);
@@ -58,6 +61,7 @@ impl<'i, 't> Invocation<'i, 't> {
             inv.all_bytes |= if at > 0 { bytes } else { 0 };
         }
         inv.sort();
+        inv.head_bytes |= inv.operands.first().map_or(0, |first| inv.bytes_at(*first));
         inv
     }
 
@@ -92,7 +96,9 @@ impl<'i, 't> Invocation<'i, 't> {
             }
             self.options.push(index);
             self.note_letters(text);
-            self.option_bytes |= self.bytes_at(index);
+            let dashed = text.bytes().skip(1).any(|b| b == b'-');
+            let bytes = self.bytes_at(index);
+            self.option_bytes |= if dashed { bytes } else { bytes & !DASH };
             at += 1 + usize::from(self.value_of(text, at));
         }
     }
@@ -100,18 +106,18 @@ impl<'i, 't> Invocation<'i, 't> {
     /// Notes the value of an option; whether it took the next word.
     fn value_of(&mut self, text: &'i str, at: usize) -> bool {
         let Some(spec) = self.spec else {
-            if let Some((name, value)) = text.split_once('=') {
+            if let Some((name, value)) = name_and_value(text) {
                 self.values.push((name, Value { text: value, word: at }));
             }
             return false;
         };
         let next = self.args.get(at + 1).map(|a| -> &'i str { &a.text });
         if text.starts_with("--") || spec.single_dash {
-            if let Some((name, value)) = text.split_once('=') {
+            if let Some((name, value)) = name_and_value(text) {
                 self.values.push((name, Value { text: value, word: at }));
                 return false;
             }
-            if spec.values.contains(&text)
+            if takes_value(spec, text)
                 && let Some(value) = next
             {
                 self.values.push((text, Value { text: value, word: at + 1 }));
@@ -142,7 +148,7 @@ impl<'i, 't> Invocation<'i, 't> {
             return false;
         }
         // `-name value` of programs that write long options with one dash.
-        if spec.values.contains(&text)
+        if takes_value(spec, text)
             && let Some(value) = next
         {
             self.values.push((text, Value { text: value, word: at + 1 }));
@@ -187,6 +193,11 @@ impl<'i, 't> Invocation<'i, 't> {
         })
     }
 
+    /// Whether any option has a dash behind its first, as all long ones have.
+    pub fn has_long(&self) -> bool {
+        self.option_bytes & DASH != 0
+    }
+
     /// The same for a flag that stands in no table.
     pub fn has(&self, flag: &'static str) -> bool {
         let mut chars = flag.chars().skip(1);
@@ -202,22 +213,15 @@ impl<'i, 't> Invocation<'i, 't> {
     }
 
     /// Whether any of these words fits any of the patterns.
-    fn any_fits(&self, globs: &Globs, words: &(impl Iterator<Item = u16> + Clone)) -> bool {
-        if globs.needs & !self.all_bytes != 0 {
+    fn any_fits(&self, globs: &Globs, mut words: impl Iterator<Item = u16>) -> bool {
+        if globs.needs & !self.all_bytes != 0 || globs.marks & self.all_bytes == 0 {
             return false;
         }
-        // Most patterns need a byte that stands in none of the words.
-        let mut likely = globs.list.iter().filter(|p| p.needs & !self.all_bytes == 0);
-        likely.any(|pattern| {
-            words.clone().any(|index| {
-                let bytes = self.bytes_at(index);
-                self.arg(index).is_some_and(|a| pattern.fits(&a.text, bytes))
-            })
-        })
+        words.any(|index| self.fits_any(globs, index))
     }
 
     /// Whether the word at an index fits any of the patterns.
-    fn fits_any(&self, globs: Globs, index: u16) -> bool {
+    fn fits_any(&self, globs: &Globs, index: u16) -> bool {
         self.arg(index).is_some_and(|a| globs.fit(&a.text, self.bytes_at(index)))
     }
 
@@ -275,7 +279,12 @@ impl<'i, 't> Invocation<'i, 't> {
     /// Whether a rule holds for this call.
     #[inline]
     pub fn fits(&self, rule: &Rule, stdin: bool, root: bool) -> bool {
-        rule.gate & !self.all_bytes == 0 && self.compare_rule(rule, stdin, root)
+        rule.gate & !self.all_bytes == 0
+            && rule.marks & self.all_bytes != 0
+            && rule.head_marks & self.head_bytes != 0
+            && rule.flag_marks & self.option_bytes != 0
+            && rule.flag_gate & !self.option_bytes == 0
+            && self.compare_rule(rule, stdin, root)
     }
 
     #[inline(never)]
@@ -308,29 +317,38 @@ impl<'i, 't> Invocation<'i, 't> {
         if rule.sub.is_empty() {
             return Some(0);
         }
-        rule.sub.iter().find_map(|path| self.sub(path))
+        let head: &str = &self.arg(*self.operands.first()?)?.text;
+        let begins = |path: &[Glob]| {
+            path.first().is_none_or(|first| {
+                (first.shape != Shape::Exact || first.text.len() == head.len())
+                    && first.fits(head, self.head_bytes)
+            })
+        };
+        rule.sub.iter().filter(|path| begins(path)).find_map(|path| self.sub(path))
     }
 
     fn fits_words(&self, rule: &Rule, rest: &[u16]) -> bool {
-        let any = |globs: &Globs| self.any_fits(globs, &rest.iter().copied());
+        let any = |globs: &Globs| self.any_fits(globs, rest.iter().copied());
         if !rule.operand.is_empty() && !any(&rule.operand) {
             return false;
         }
         if !rule.not_operand.is_empty() && any(&rule.not_operand) {
             return false;
         }
-        if !rule.first.is_empty() && !rest.first().is_some_and(|i| self.fits_any(rule.first, *i)) {
+        if !rule.first.is_empty() && !rest.first().is_some_and(|i| self.fits_any(&rule.first, *i)) {
             return false;
         }
         if !rule.last.is_empty() {
             let last = u16::try_from(self.args.len().saturating_sub(1)).unwrap_or(u16::MAX);
-            if self.args.len() <= 2 || !self.fits_any(rule.last, last) {
+            if self.args.len() <= 2 || !self.fits_any(&rule.last, last) {
                 return false;
             }
         }
         if !rule.arg.is_empty() {
-            let count = u16::try_from(self.args.len()).unwrap_or(u16::MAX);
-            if !self.any_fits(&rule.arg, &(1..count)) {
+            let words = self.args.iter().zip(self.bytes.iter()).skip(1);
+            if rule.arg.needs & !self.all_bytes != 0
+                || !words.into_iter().any(|(arg, bytes)| rule.arg.fit(&arg.text, *bytes))
+            {
                 return false;
             }
         }
@@ -340,6 +358,21 @@ impl<'i, 't> Invocation<'i, 't> {
             })
         })
     }
+}
+
+/// Splits `--name=value`; options are short, so byte by byte.
+fn name_and_value(text: &str) -> Option<(&str, &str)> {
+    let at = text.bytes().position(|b| b == b'=')?;
+    Some((text.get(..at)?, text.get(at + 1..)?))
+}
+
+/// Whether an option takes the next word as its value.
+fn takes_value(spec: &Spec, option: &str) -> bool {
+    // Most of the same length differ in their last byte.
+    let end = option.as_bytes().last();
+    spec.values
+        .iter()
+        .any(|v| v.len() == option.len() && v.as_bytes().last() == end && *v == option)
 }
 
 /// The bit of a flag's letter; letters outside ASCII have none.

@@ -14,6 +14,7 @@ mod folders;
 mod front;
 mod interpret;
 mod invocation;
+mod judged;
 mod outline;
 mod output;
 mod program;

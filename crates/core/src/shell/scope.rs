@@ -43,6 +43,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
             self.shared.sign(&signs::FORK_BOMB, Some(span));
             self.shared.out.irreversible();
         }
+        self.shared.edits += 1;
         self.functions.push((name, body));
         let text = self.text.get(body.start..body.end).unwrap_or_default();
         self.name(name, text, false);
@@ -141,7 +142,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
             self.shared.sign(&signs::TOO_MANY, None);
         } else if !self.shared.named.contains(&named) {
             self.shared.named.push(named);
-            self.shared.changes += 1;
+            self.shared.changed();
         }
     }
 
@@ -197,6 +198,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
     }
 
     pub(super) fn lookup(&mut self, name: &str) -> Option<(String, Taint)> {
+        self.shared.asks += 1;
         self.shared.ask_variable(name);
         let found = self.shared.variables.iter().rev().find(|(n, _, _)| n == name);
         if let Some((_, value, taint)) = found {
@@ -238,10 +240,11 @@ impl Shared<'_, '_> {
             let begins = value.starts_with(open.trim_end_matches(UNKNOWN));
             value = if begins { open.clone() } else { UNKNOWN.to_string() };
         }
-        let former = self.former.iter().filter(|(n, _, _)| n == name).count();
         if let Some(slot) = self.variables.iter_mut().rev().find(|(n, _, _)| n == name) {
             if slot.1 != value {
                 self.changes += 1;
+                self.edits += 1;
+                let former = self.former.iter().filter(|(n, _, _)| n == name).count();
                 if self.former.len() >= MAX_FORMER || former >= MAX_FORMER_EACH {
                     // Too many to follow: which value holds is not known any more.
                     (slot.1, slot.2) = (UNKNOWN.to_string(), taint.and(slot.2));
@@ -251,9 +254,10 @@ impl Shared<'_, '_> {
                     self.former.push(slot.clone());
                 }
             }
+            self.edits += u32::from(slot.2 != taint);
             (slot.1, slot.2) = (value, taint);
         } else if self.variables.len() < MAX_VARIABLES {
-            self.changes += 1;
+            self.changed();
             self.variables.push((name.to_owned(), value, taint));
         }
     }
@@ -294,7 +298,9 @@ fn arguments(words: &[Arg<'_>], first: usize) -> Vec<(String, String, Taint)> {
 fn is_secret_name(name: &str) -> bool {
     const SIGNS: [&str; 7] =
         ["SECRET", "PASSWORD", "PASSWD", "TOKEN", "API_KEY", "APIKEY", "PRIVATE_KEY"];
-    SIGNS.iter().any(|sign| name.contains(sign))
+    // Each of them holds one of these.
+    name.bytes().any(|b| matches!(b, b'C' | b'K' | b'W'))
+        && SIGNS.iter().any(|sign| name.contains(sign))
 }
 
 /// Whether a function's body starts itself again side by side.

@@ -111,9 +111,15 @@ impl<'t> Walker<'t, '_, '_, '_> {
             }
             return;
         }
+        self.shared.file_uses += 1;
         for name in self.shared.names_of(path) {
             let old = self.shared.files.iter().find(|(n, _)| *n == name && append);
             let flow = match old {
+                // Nothing stays in there: what cannot be told apart is not worth a new state.
+                _ if name == "/dev/null" && flow.text.is_none() => {
+                    let before = self.shared.files.iter().find(|(n, _)| *n == name);
+                    Flow::unknown(before.map_or(flow.taint, |(_, f)| f.taint.and(flow.taint)))
+                }
                 Some((_, content)) => content.clone().then(flow.clone()),
                 None => flow.clone(),
             };

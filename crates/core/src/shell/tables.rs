@@ -134,7 +134,7 @@ pub struct Flag {
     pub letter: Option<char>,
     /// Set where the name holds a star.
     pub glob: Option<Glob>,
-    /// The bytes the options together must hold for this flag to be one of them.
+    /// The bytes the options together must hold behind their first for this to be one of them.
     pub needs: u64,
 }
 
@@ -170,6 +170,14 @@ pub struct PathPattern {
 pub struct Rule {
     /// The bytes that the words of every call it fits hold together.
     pub gate: u64,
+    /// Bytes of which those words hold at least one; all where nothing is sure.
+    pub marks: u64,
+    /// Bytes of which the first operand holds at least one.
+    pub head_marks: u64,
+    /// Bytes of which the options hold at least one behind their first.
+    pub flag_marks: u64,
+    /// Bytes that the options hold all of, behind their first.
+    pub flag_gate: u64,
     /// Stable id, `family.what.which`.
     pub id: &'static str,
     /// What matching it costs.

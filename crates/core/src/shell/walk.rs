@@ -4,6 +4,7 @@ use super::ast::{List, Node, Redirect, Runs, Stage, Word};
 use super::expand::Arg;
 use super::flow::{Flow, Taint};
 use super::folders::{Folders, Link};
+use super::judged::Judged;
 use super::reader::{self, Problem};
 use super::scope::Named;
 use super::signs::{self, Sign};
@@ -57,6 +58,16 @@ pub(super) struct Shared<'c, 'o> {
     pub open: Vec<(String, String)>,
     /// How often anything was set anew.
     pub changes: u32,
+    /// The same, and whatever else can be seen later; what was put back as it was does not count.
+    pub edits: u32,
+    /// How often anything was looked up or run beyond the words of one command.
+    pub asks: u32,
+    /// How often the content of any file became another.
+    pub file_turns: u32,
+    /// How often a file that this text may have written was looked for, or one was written.
+    pub file_uses: u32,
+    /// Commands that need not be judged again.
+    pub judged: Vec<Judged>,
     pub budget: u32,
     pub texts: u8,
     pub root: bool,
@@ -103,6 +114,11 @@ impl<'c, 'o> Shared<'c, 'o> {
             loops: 0,
             open: Vec::new(),
             changes: 0,
+            edits: 0,
+            asks: 0,
+            file_turns: 0,
+            file_uses: 0,
+            judged: Vec::new(),
             budget: MAX_COMMANDS,
             texts: 0,
             root: false,
@@ -122,6 +138,7 @@ impl<'c, 'o> Shared<'c, 'o> {
 
     /// Reads and walks a text; returns what it would write.
     pub fn text(&mut self, text: &str, stdin: &Flow) -> Flow {
+        self.asks += 1;
         let cost = text.len().min(reader::MAX_BYTES);
         if self.texts >= MAX_TEXTS || self.reading < cost {
             self.sign(&signs::TOO_DEEP, self.fixed);
@@ -204,6 +221,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
     }
 
     pub(super) fn process_text(&mut self, flow: Flow) {
+        self.shared.edits += 1;
         self.shared.process = Some(flow);
     }
 

@@ -1,6 +1,8 @@
 //! What may have happened before: a command is judged with every value, file and folder it may
 //! find.
 
+use std::borrow::Cow;
+
 use super::ast::{Join, Pipeline};
 use super::flow::{Flow, Taint};
 use super::folders::Folders;
@@ -34,9 +36,59 @@ enum Held {
     File(Flow),
 }
 
+/// All combinations of former values; where they are too many, one former value at a time, and
+/// once with nothing known.
+struct Ways {
+    former: Vec<Vec<Held>>,
+    all: bool,
+    count: usize,
+}
+
+impl Ways {
+    /// The nth of them: a value for each thing asked, none for what is true now.
+    fn way<'w>(&'w self, n: usize) -> Vec<Option<Cow<'w, Held>>> {
+        if self.all {
+            // What is true now comes first and was judged already: counting begins behind it. The
+            // last thing asked changes fastest.
+            let mut rest = n + 1;
+            let mut way = Vec::with_capacity(self.former.len());
+            for former in self.former.iter().rev() {
+                let choices = former.len() + 1;
+                let held = (rest % choices).checked_sub(1).and_then(|at| former.get(at));
+                way.push(held.map(Cow::Borrowed));
+                rest /= choices;
+            }
+            way.reverse();
+            return way;
+        }
+        let mut rest = Some(n);
+        let one_each = |former: &'w Vec<Held>| {
+            let at = rest?;
+            let mine = former.len().min(MAX_WAYS);
+            rest = at.checked_sub(mine);
+            former.get(at).filter(|_| at < mine).map(Cow::Borrowed)
+        };
+        if n + 1 < self.count {
+            return self.former.iter().map(one_each).collect();
+        }
+        let unknown = |former: &Vec<Held>| match former.first()? {
+            Held::Variable(..) => Some(Held::Variable(UNKNOWN.to_string(), Taint::COMPUTED)),
+            Held::File(_) => Some(Held::File(Flow::unknown(Taint::FILE))),
+        };
+        self.former.iter().map(|former| unknown(former).map(Cow::Owned)).collect()
+    }
+}
+
 impl<'t> Walker<'t, '_, '_, '_> {
     /// Pipelines one after the other, with what `&&` and `||` say of the folder they run in.
     pub(super) fn list(&mut self, list: &'t [Pipeline<'t>], stdin: &Flow) -> Flow {
+        if let [only] = list
+            && only.join == Join::Then
+            && !only.background
+        {
+            // Nothing stands before it or behind it.
+            return self.pipeline(only, stdin.clone());
+        }
         let mut flow = Flow::none();
         let mut begun = self.shared.folders.clone();
         // Where a chain that has failed so far would be; none is where it would be otherwise.
@@ -90,6 +142,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
             return self.once(pipeline, stdin);
         }
         let entry = self.shared.folders.clone();
+        let edits = self.shared.edits;
         let outer = std::mem::take(&mut self.shared.asked);
         let mut flow = self.once(pipeline, stdin.clone());
         let asked = std::mem::replace(&mut self.shared.asked, outer);
@@ -97,19 +150,31 @@ impl<'t> Walker<'t, '_, '_, '_> {
             return flow;
         }
         let (mut after, mut failed) = (self.shared.folders.clone(), self.shared.failed.take());
-        let newest = self.shared.variables.clone();
+        let mut newest = None;
         self.shared.nesting += 1;
-        for way in self.shared.ways(&asked) {
+        let ways = self.shared.ways(&asked);
+        for n in 0..ways.count {
             if self.shared.budget == 0 {
                 break;
             }
+            let way = ways.way(n);
+            if self.shared.edits == edits && self.shared.is_walked(&asked, &way, ways.all) {
+                continue;
+            }
+            // Until here nothing was walked, so these are what the first walk left.
+            newest.get_or_insert_with(|| self.shared.variables.clone());
             self.shared.folders = entry.clone();
-            let now: Vec<Option<Held>> =
-                asked.iter().zip(way).map(|(a, held)| self.shared.swap(a, held)).collect();
+            let before = self.shared.edits;
+            let now: Vec<Option<Held>> = asked
+                .iter()
+                .zip(way)
+                .map(|(a, h)| self.shared.swap(a, h.map(Cow::into_owned)))
+                .collect();
             let other = self.once(pipeline, stdin.clone());
+            let quiet = self.shared.edits == before;
             for (asked, held) in asked.iter().zip(now) {
                 if let Some(held) = held {
-                    self.shared.restore(asked, held);
+                    self.shared.restore(asked, held, quiet);
                 }
             }
             flow = flow.or(&other);
@@ -124,7 +189,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
             after.join(self.shared.folders.clone());
         }
         self.shared.nesting -= 1;
-        for (name, value, taint) in newest {
+        for (name, value, taint) in newest.into_iter().flatten() {
             if self.shared.value(&name).is_some_and(|now| now != value) {
                 self.shared.assign(&name, value, taint);
             }
@@ -248,17 +313,26 @@ impl Shared<'_, '_> {
     /// Sets a variable without a doubt.
     pub fn put(&mut self, name: &str, value: &str, taint: Taint) {
         match self.variables.iter_mut().rev().find(|(n, _, _)| n == name) {
-            Some(slot) => (slot.1, slot.2) = (value.to_owned(), taint),
+            Some(slot) => {
+                self.edits += 1;
+                (slot.1, slot.2) = (value.to_owned(), taint);
+            }
             None => self.assign(name, value.to_owned(), taint),
         }
+    }
+
+    /// Notes that something was set anew.
+    pub fn changed(&mut self) {
+        self.changes += 1;
+        self.edits += 1;
     }
 
     /// Notes that something was looked at that had another value before.
     pub fn ask_variable(&mut self, name: &str) {
         if self.former.iter().any(|(n, _, _)| n == name) {
-            let asked = Asked::Variable(name.to_owned());
-            if !self.asked.contains(&asked) {
-                self.asked.push(asked);
+            let known = |a: &Asked| matches!(a, Asked::Variable(n) if n == name);
+            if !self.asked.iter().any(known) {
+                self.asked.push(Asked::Variable(name.to_owned()));
             }
         }
     }
@@ -272,67 +346,27 @@ impl Shared<'_, '_> {
         }
     }
 
-    /// All combinations of former values; where they are too many, one former value at a time, and
-    /// once with nothing known.
-    fn ways(&self, asked: &[Asked]) -> Vec<Vec<Option<Held>>> {
-        let choices: Vec<Vec<Option<Held>>> = asked
-            .iter()
-            .map(|asked| {
-                let mut values = vec![None];
-                match asked {
-                    Asked::Variable(name) => {
-                        let former = self.former.iter().filter(|(n, _, _)| n == name);
-                        values.extend(former.map(|(_, v, t)| Some(Held::Variable(v.clone(), *t))));
-                    }
-                    Asked::File(name) => {
-                        let former = self.former_files.iter().filter(|(n, _)| n == name);
-                        values.extend(former.map(|(_, f)| Some(Held::File(f.clone()))));
-                    }
+    /// The former values of what was asked.
+    fn ways(&self, asked: &[Asked]) -> Ways {
+        let former = |asked: &Asked| -> Vec<Held> {
+            match asked {
+                Asked::Variable(name) => {
+                    let former = self.former.iter().filter(|(n, _, _)| n == name);
+                    former.map(|(_, v, t)| Held::Variable(v.clone(), *t)).collect()
                 }
-                values
-            })
-            .collect();
-        let count = choices.iter().fold(1_usize, |n, c| n.saturating_mul(c.len()));
-        let mut ways: Vec<Vec<Option<Held>>> = Vec::new();
+                Asked::File(name) => {
+                    let former = self.former_files.iter().filter(|(n, _)| n == name);
+                    former.map(|(_, f)| Held::File(f.clone())).collect()
+                }
+            }
+        };
+        let former: Vec<Vec<Held>> = asked.iter().map(former).collect();
+        let count = former.iter().fold(1_usize, |n, f| n.saturating_mul(f.len() + 1));
         if count <= MAX_WAYS {
-            ways.push(Vec::new());
-            for values in &choices {
-                ways = ways
-                    .iter()
-                    .flat_map(|way| {
-                        values.iter().map(move |value| {
-                            let mut way = way.clone();
-                            way.push(value.clone());
-                            way
-                        })
-                    })
-                    .collect();
-            }
-            // The first is what is true now, which was judged already.
-            ways.remove(0);
-            return ways;
+            return Ways { former, all: true, count: count - 1 };
         }
-        for (at, values) in choices.iter().enumerate() {
-            for value in values.iter().skip(1).take(MAX_WAYS) {
-                let mut way = vec![None; choices.len()];
-                if let Some(slot) = way.get_mut(at) {
-                    slot.clone_from(value);
-                }
-                ways.push(way);
-            }
-        }
-        ways.push(
-            asked
-                .iter()
-                .map(|asked| {
-                    Some(match asked {
-                        Asked::Variable(_) => Held::Variable(UNKNOWN.to_string(), Taint::COMPUTED),
-                        Asked::File(_) => Held::File(Flow::unknown(Taint::FILE)),
-                    })
-                })
-                .collect(),
-        );
-        ways
+        let singles: usize = former.iter().map(|f| f.len().min(MAX_WAYS)).sum();
+        Ways { former, all: false, count: singles + 1 }
     }
 
     /// Puts a value in place, none leaves it; returns what was there.
@@ -347,6 +381,7 @@ impl Shared<'_, '_> {
                 Some(now)
             }
             Asked::File(name) => {
+                self.file_turns += 1;
                 let slot = self.files.iter_mut().find(|(n, _)| n == name)?;
                 let now = Held::File(slot.1.clone());
                 if let Some(Held::File(flow)) = held {
@@ -357,13 +392,47 @@ impl Shared<'_, '_> {
         }
     }
 
-    /// Puts back what was there; what came in between stays possible.
-    fn restore(&mut self, asked: &Asked, held: Held) {
+    /// Whether a way only says again what is so now. Where nothing was changed since, the first
+    /// walk found the same; among all combinations, an earlier one that leaves the value alone did.
+    fn is_walked(&self, asked: &[Asked], way: &[Option<Cow<'_, Held>>], all: bool) -> bool {
+        let is_so = |(asked, held): (&Asked, &Held)| match (asked, held) {
+            (Asked::Variable(name), Held::Variable(value, taint)) => {
+                let now = self.variables.iter().rev().find(|(n, _, _)| n == name);
+                now.is_some_and(|(_, v, t)| v == value && t == taint)
+            }
+            (Asked::File(name), Held::File(flow)) => {
+                self.files.iter().find(|(n, _)| n == name).is_some_and(|(_, f)| f == flow)
+            }
+            _ => false,
+        };
+        let mut held = asked.iter().zip(way).filter_map(|(a, h)| Some((a, h.as_deref()?)));
+        if all { held.any(is_so) } else { held.all(is_so) }
+    }
+
+    /// Puts back what was there; what came in between stays possible. `quiet` says that nothing
+    /// came in between: then nothing has changed, unless it cannot be put back.
+    fn restore(&mut self, asked: &Asked, held: Held, quiet: bool) {
+        let edits = self.edits;
         match (asked, held) {
             (Asked::Variable(name), Held::Variable(value, taint)) => {
+                let formers = self.former.len();
+                let again = value.clone();
                 self.assign(name, value, taint);
+                if quiet && formers == self.former.len() && self.value(name) == Some(&again) {
+                    self.edits = edits;
+                }
             }
-            (Asked::File(name), Held::File(flow)) => self.hold(name.clone(), flow),
+            (Asked::File(name), Held::File(flow)) => {
+                let formers = self.former_files.len();
+                self.hold(name.clone(), flow.clone());
+                let now = self.files.iter().find(|(n, _)| n == name);
+                if quiet
+                    && formers == self.former_files.len()
+                    && now.is_some_and(|(_, f)| *f == flow)
+                {
+                    self.edits = edits;
+                }
+            }
             _ => {}
         }
     }
@@ -373,9 +442,12 @@ impl Shared<'_, '_> {
         let Some((_, content)) = self.files.iter_mut().find(|(n, _)| *n == name) else {
             if self.files.len() < MAX_FILES {
                 self.files.push((name, flow));
-                self.changes += 1;
+                self.file_turns += 1;
+                self.changed();
             } else {
                 self.files_lost = true;
+                self.file_turns += 1;
+                self.edits += 1;
             }
             return;
         };
@@ -383,6 +455,8 @@ impl Shared<'_, '_> {
             return;
         }
         self.changes += 1;
+        self.edits += 1;
+        self.file_turns += 1;
         let old = std::mem::replace(content, flow);
         let known = |(n, f): &(String, Flow)| *n == name && f.text == old.text;
         if self.former_files.iter().any(known) {
@@ -397,6 +471,7 @@ impl Shared<'_, '_> {
 
     /// What this text wrote into a file before.
     pub fn known_file(&mut self, path: &str) -> Option<Flow> {
+        self.file_uses += 1;
         if self.files.is_empty() {
             return None;
         }
@@ -405,6 +480,7 @@ impl Shared<'_, '_> {
         let Some((name, flow)) = found.next().cloned() else {
             return self.files_lost.then(|| Flow::unknown(Taint::FILE));
         };
+        self.asks += 1;
         // Seen from another folder it is another file.
         let others: Vec<Flow> = found.map(|(_, f)| f.clone()).collect();
         for other in others {
@@ -412,6 +488,7 @@ impl Shared<'_, '_> {
                 return Some(Flow::unknown(flow.taint.and(other.taint)));
             }
             if !self.former_files.iter().any(|(n, f)| *n == name && f.text == other.text) {
+                self.edits += 1;
                 self.former_files.push((name.clone(), other));
             }
         }
