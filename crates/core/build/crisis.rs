@@ -56,7 +56,7 @@ struct File {
     card: BTreeMap<String, String>,
 }
 
-/// What a second file of a language may add.
+/// What further files of a language may add.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct More {
@@ -109,7 +109,9 @@ pub fn generate(rules: &Path, out: &Path) -> Result<(), String> {
             std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
         let mut file: File =
             toml::from_str(&text).map_err(|e| format!("{}: {e}", path.display()))?;
-        more(&rules.join(format!("marks/{lang}.toml")), &mut file)?;
+        for room in ["marks", "meanings"] {
+            more(&rules.join(format!("{room}/{lang}.toml")), &mut file)?;
+        }
         if file.lang != lang || file.review.is_empty() {
             return Err(format!("{}: wrong lang, or no review note", path.display()));
         }
@@ -122,7 +124,7 @@ pub fn generate(rules: &Path, out: &Path) -> Result<(), String> {
     std::fs::write(out.join("crisis.rs"), text).map_err(|e| e.to_string())
 }
 
-/// Adds the sets, marks, rules and frames of a second file to those of a language.
+/// Adds the sets, marks, rules and frames of a further file to those of a language.
 fn more(path: &Path, file: &mut File) -> Result<(), String> {
     let Ok(text) = std::fs::read_to_string(path) else { return Ok(()) };
     let more: More = toml::from_str(&text).map_err(|e| format!("{}: {e}", path.display()))?;

@@ -80,8 +80,7 @@ impl Reading {
         if word.spelled && self.spelled(word) {
             return;
         }
-        let plain = !word.spelled && !word.apostrophe && !word.capital_i;
-        let slot = if plain { met.slot(&word.text, list) } else { None };
+        let slot = if word.spelled { None } else { met.slot(word, list) };
         if let Some(Slot::Known(token)) = slot
             && let Some(same) = self.tokens.get(token as usize).copied()
         {
@@ -165,17 +164,23 @@ impl Met {
         Met { slots: vec![(u32::MAX, 0); (words * 2).next_power_of_two().clamp(16, 1 << 20)] }
     }
 
-    fn slot(&self, text: &str, list: &[Word]) -> Option<Slot> {
+    fn slot(&self, word: &Word, list: &[Word]) -> Option<Slot> {
         let mask = self.slots.len() - 1;
-        let start = text.bytes().fold(SEED, step) as usize;
+        // How a word was written decides what it may stand for.
+        let same = |w: &Word| {
+            w.text == word.text
+                && (w.apostrophe, w.capital_i) == (word.apostrophe, word.capital_i)
+                && !w.spelled
+        };
+        let start = word.text.bytes().fold(SEED, step) as usize;
         // A few tries: a table too full only forgets.
         for probe in 0..8 {
             let at = start.wrapping_add(probe) & mask;
-            let (word, token) = *self.slots.get(at)?;
-            if word == u32::MAX {
+            let (known, token) = *self.slots.get(at)?;
+            if known == u32::MAX {
                 return Some(Slot::Free(at));
             }
-            if list.get(word as usize).is_some_and(|w| w.text == text) {
+            if list.get(known as usize).is_some_and(same) {
                 return Some(Slot::Known(token));
             }
         }

@@ -9,10 +9,11 @@ const EDGE: u16 = 0;
 /// No pattern spans more words than this.
 const REACH: usize = 80;
 
-/// Every match in a text.
-pub fn run(reading: &Reading) -> Vec<Hit> {
+/// Every match in a text, but for those that only say again what was said before.
+/// `again` says where, by token.
+pub fn run(reading: &Reading, again: &[bool]) -> Vec<Hit> {
     let Some(plan) = Plan::make(reading) else { return Vec::new() };
-    let mut hits = Machine::new(reading, &plan).run();
+    let mut hits = Machine::new(reading, &plan, again).run();
     near::combine(reading, &mut hits);
     hits.sort_unstable();
     hits.dedup_by(|b, a| {
@@ -142,6 +143,8 @@ struct Wait {
 struct Machine<'a> {
     reading: &'a Reading,
     plan: &'a Plan,
+    /// By token: whether nothing new can begin there; empty when something can everywhere.
+    again: &'a [bool],
     /// By local class: who waits for it.
     waiting: Vec<Vec<Wait>>,
     /// By local class: where its starts begin and end.
@@ -158,11 +161,13 @@ struct Machine<'a> {
     /// For every token, the next end of a sentence.
     edge_after: Vec<u32>,
     entered: Vec<(u16, Wait)>,
+    /// The last token that anything waits for.
+    latest: u32,
     hits: Vec<Hit>,
 }
 
 impl<'a> Machine<'a> {
-    fn new(reading: &'a Reading, plan: &'a Plan) -> Machine<'a> {
+    fn new(reading: &'a Reading, plan: &'a Plan, again: &'a [bool]) -> Machine<'a> {
         let mut starts = vec![(0, 0); plan.count];
         let mut active = vec![false; plan.count];
         for start in &plan.starts {
@@ -189,6 +194,7 @@ impl<'a> Machine<'a> {
         Machine {
             reading,
             plan,
+            again,
             waiting: vec![Vec::new(); plan.count],
             starts,
             active,
@@ -198,6 +204,7 @@ impl<'a> Machine<'a> {
             sentence: vec![0; plan.count],
             edge_after,
             entered: Vec::new(),
+            latest: 0,
             hits: Vec::new(),
         }
     }
@@ -209,15 +216,22 @@ impl<'a> Machine<'a> {
             let end = (at + REACH).min(tokens.len());
             let edge = self.edge_after.get(at).map_or(end, |e| *e as usize);
             while far < end {
-                self.look(far, true);
+                if !self.passed(far) {
+                    self.look(far, true);
+                }
                 far += 1;
             }
             near = near.max(at);
             while near < end.min(edge) {
-                self.look(near, false);
+                if !self.passed(near) {
+                    self.look(near, false);
+                }
                 near += 1;
             }
             let at = u32::try_from(at).unwrap_or(u32::MAX);
+            if self.is_again(at as usize) && at > self.latest {
+                continue;
+            }
             for local in plan.classes(token) {
                 if self.active.get(usize::from(*local)).is_some_and(|active| *active) {
                     self.read(usize::from(*local), at);
@@ -226,6 +240,16 @@ impl<'a> Machine<'a> {
             self.settle();
         }
         self.hits
+    }
+
+    /// Whether nothing new can begin at a token.
+    fn is_again(&self, at: usize) -> bool {
+        self.again.get(at).is_some_and(|again| *again)
+    }
+
+    /// Whether no place where something may begin can see this token.
+    fn passed(&self, at: usize) -> bool {
+        self.is_again(at) && at.checked_sub(REACH).is_some_and(|first| self.is_again(first))
     }
 
     /// Notes the key classes of a token ahead.
@@ -263,6 +287,9 @@ impl<'a> Machine<'a> {
                 self.advance(wait.next, wait.from, at);
             }
         }
+        if self.is_again(at as usize) {
+            return;
+        }
         let (from, to) = self.starts.get(local).copied().unwrap_or_default();
         let plan = self.plan;
         for start in plan.starts.get(from as usize..to as usize).unwrap_or_default() {
@@ -298,17 +325,19 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Lets what was entered wait, each state once: the longest wait, the earliest beginning.
+    /// Lets what was entered wait, each state once: the longest wait, the nearest beginning.
     fn settle(&mut self) {
         for (local, new) in self.entered.drain(..) {
             let Some(list) = self.waiting.get_mut(usize::from(local)) else { continue };
+            self.latest = self.latest.max(new.until);
             if let Some(active) = self.active.get_mut(usize::from(local)) {
                 *active = true;
             }
             match list.iter_mut().find(|w| w.state == new.state) {
                 Some(old) => {
-                    let close = old.until >= new.from && new.from.abs_diff(old.from) < 40;
-                    old.from = if close { old.from.min(new.from) } else { new.from };
+                    // Neighbours are one beginning; else a sign would reach back into the noise.
+                    let one = new.from.abs_diff(old.from) < 3;
+                    old.from = if one { old.from.min(new.from) } else { new.from };
                     old.until = old.until.max(new.until);
                 }
                 None => list.push(new),

@@ -12,6 +12,7 @@ mod hash;
 mod machine;
 mod near;
 mod quote;
+mod repeat;
 mod tables;
 #[cfg(test)]
 mod tests;
@@ -24,6 +25,7 @@ pub use tables::{CHECK_BY, CHECKED, HOW_CHECKED, RETIRED};
 
 use crate::finding::Span;
 use engine::{Hit, Reading};
+use quote::Region;
 use tables::{Rule, Scope, What};
 
 /// Whether the helplines have to be checked again, given today as `YYYY-MM-DD`. What is not a
@@ -118,7 +120,7 @@ pub struct Screening {
     pub imminent: bool,
     /// The gravest kind.
     pub kind: Option<Kind>,
-    /// Every sign, gravest first.
+    /// Every sign, gravest first; a text that repeats itself has each once or a few times.
     pub signals: Vec<Signal>,
     /// Best guess of the language.
     pub lang: &'static str,
@@ -129,8 +131,9 @@ pub struct Screening {
 /// Screens a text. Pure and linear in its length.
 pub fn screen(text: &str, options: &ScreenOptions) -> Screening {
     let reading = engine::read(text);
-    let hits = machine::run(&reading);
-    let frames = Frames::collect(text, &reading, &hits);
+    let regions = if repeat::long(&reading) { quote::regions(text) } else { Vec::new() };
+    let hits = machine::run(&reading, &repeat::repeated(&regions, &reading));
+    let frames = Frames::collect(text, regions, &reading, &hits);
     let mut judged: Vec<Judged> =
         hits.iter().filter_map(|hit| judge(hit, &reading, &frames)).collect();
     judged.sort_by_key(|j| {
@@ -199,7 +202,7 @@ fn judge(hit: &Hit, reading: &Reading, frames: &Frames) -> Option<Judged> {
 
 /// All frames of a text, arranged so that asking is cheap.
 struct Frames {
-    regions: Vec<quote::Region>,
+    regions: Vec<Region>,
     /// By frame, the tokens at which one that reaches far begins.
     text: [Vec<u32>; 8],
     /// Sorted by sentence.
@@ -209,17 +212,15 @@ struct Frames {
 }
 
 impl Frames {
-    fn collect(text: &str, reading: &Reading, hits: &[Hit]) -> Frames {
-        let mut frames = Frames {
-            regions: Vec::new(),
-            text: Default::default(),
-            sentence: Vec::new(),
-            cover: Vec::new(),
-        };
+    fn collect(text: &str, regions: Vec<Region>, reading: &Reading, hits: &[Hit]) -> Frames {
+        let mut frames =
+            Frames { regions, text: Default::default(), sentence: Vec::new(), cover: Vec::new() };
         if hits.is_empty() {
             return frames;
         }
-        frames.regions = quote::regions(text);
+        if !repeat::long(reading) {
+            frames.regions = quote::regions(text);
+        }
         frames.cover = vec![0; reading.tokens.len()];
         for hit in hits {
             let rule = tables::rules().get(usize::from(hit.rule));
@@ -248,7 +249,7 @@ impl Frames {
         frames
     }
 
-    fn region(&self, start: usize, end: usize) -> Option<&quote::Region> {
+    fn region(&self, start: usize, end: usize) -> Option<&Region> {
         let at = self.regions.partition_point(|r| r.end < end);
         self.regions.get(at).filter(|r| r.start <= start && end <= r.end)
     }

@@ -19,7 +19,9 @@ pub fn regions(text: &str) -> Vec<Region> {
     let mut before = ' ';
     let mut skip = 0;
     for (at, c) in text.char_indices() {
-        if at < skip {
+        let mark = c == '`' || c == '"' || c == '\'' || MARKS.contains(&c);
+        if at < skip || !mark {
+            before = c;
             continue;
         }
         let rest = text.get(at..).unwrap_or_default();
@@ -47,11 +49,10 @@ pub fn regions(text: &str) -> Vec<Region> {
     out
 }
 
+/// The quotation marks beyond ASCII.
+const MARKS: [char; 13] = ['“', '”', '„', '‘', '’', '«', '»', '「', '」', '『', '』', '《', '》'];
+
 fn opens(rest: &str, before: char) -> Option<(usize, &'static str, bool)> {
-    let first = rest.chars().next()?;
-    if first.is_ascii() && !matches!(first, '`' | '"' | '\'') {
-        return None;
-    }
     let free = !before.is_alphanumeric();
     let pairs: [(&str, &str, bool, bool); 12] = [
         ("```", "```", true, true),

@@ -201,3 +201,40 @@ fn check(text: &str) {
         assert!(text.get(hidden.span.start as usize..hidden.span.end as usize).is_some());
     }
 }
+
+#[test]
+fn a_repeated_text_means_what_it_means_once() {
+    for (text, crisis) in [
+        ("I want to die. ", true),
+        ("I'm going to kill myself tonight ", true),
+        ("死にたい", true),
+        ("kill the process and restart it ", false),
+        ("\"I want to die\" is a line of the play. ", false),
+    ] {
+        let once = screen(&text.repeat(3), &ScreenOptions::default());
+        let often = screen(&text.repeat(3_000), &ScreenOptions::default());
+        assert_eq!((once.crisis, once.level), (often.crisis, often.level), "{text}");
+        assert_eq!(once.crisis, crisis, "{text}");
+    }
+}
+
+#[test]
+fn what_is_new_after_a_repetition_is_read() {
+    let hum = "please restart the server and run the tests. ".repeat(2_000);
+    let low = "so tired of being alive. ".repeat(2_000);
+    for before in [&hum, &low] {
+        let text = format!("{before} i just swallowed the whole bottle of pills. {before}");
+        let found = screen(&text, &ScreenOptions::default());
+        assert!(found.crisis && found.level == 6 && found.imminent, "{}", found.level);
+    }
+}
+
+#[test]
+fn a_repetition_out_of_quotes_is_read_for_itself() {
+    let lines = "he said hello and went home to eat. ".repeat(150);
+    let story = format!("{lines} I want to die. {lines}");
+    let quoted = format!("chapter one: \"{story}\" the end");
+    assert!(!screen(&quoted, &ScreenOptions::default()).crisis);
+    let meant = format!("{quoted} {story}");
+    assert!(screen(&meant, &ScreenOptions::default()).crisis);
+}
