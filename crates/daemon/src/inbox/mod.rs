@@ -1,0 +1,58 @@
+//! The web inbox: pages made on the server, a little script that follows what happens.
+
+mod assets;
+mod call;
+mod card;
+mod frame;
+mod history;
+mod login;
+mod view;
+mod waiting;
+mod words;
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode, Uri, header};
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::get;
+
+use crate::api::{Api, Problem, who};
+use crate::auth::Who;
+
+/// What browsers see.
+pub fn pages() -> Router<Api> {
+    Router::new()
+        .route("/", get(waiting::page))
+        .route("/inbox/rail", get(waiting::rail))
+        .route("/inbox/row/{id}", get(waiting::row))
+        .route("/inbox/card/{id}", get(waiting::card))
+        .route("/requests/{id}", get(history::one))
+        .route("/history", get(history::page))
+        .route("/login", get(login::page))
+        .merge(assets::files())
+}
+
+/// The person who looks, or the way to the login page.
+fn visitor(api: &Api, headers: &HeaderMap, uri: &Uri) -> Result<Who, Response> {
+    who::person(api, headers).map_err(|_| {
+        let wanted = uri.path_and_query().map_or("/", |path| path.as_str());
+        let place = format!("/login?next={}", words::encoded(wanted));
+        (StatusCode::SEE_OTHER, [(header::LOCATION, place)]).into_response()
+    })
+}
+
+/// The same for parts of a page: the script goes to the login page itself.
+fn reader(api: &Api, headers: &HeaderMap) -> Result<Who, Response> {
+    who::person(api, headers).map_err(|problem| problem.into_response())
+}
+
+/// A page that says what went wrong.
+fn sorry(problem: &Problem, who: Option<&Who>) -> Response {
+    frame::sorry(problem, who)
+}
+
+/// What every page handler answers.
+type Shown = Result<Response, Response>;
+
+/// The state that page handlers take.
+type House = State<Api>;
