@@ -217,6 +217,74 @@ await check("history finds it, and its story is told", async () => {
   await past.context().close();
 });
 
+await check("an agent is added, its token shown once, and revoked", async () => {
+  const house = await visit();
+  await house.goto(PEOPLE + "/agents");
+  await house.click("details.add > summary");
+  await house.fill("[name=name]", "helper");
+  await house.click("form.api button.main");
+  const token = await house.textContent("dialog .secret");
+  assert.match(token, /^csa_/);
+  await house.click("dialog button");
+  const known = () => fetch(AGENTS + "/v1/requests", { headers: { authorization: `Bearer ${token}` } }).then((response) => response.status);
+  await house.waitForSelector("text=helper");
+  assert.equal(await known(), 200);
+  await house.click('[data-method=DELETE][data-path="/v1/agents/helper"]');
+  await house.click("dialog button:last-child");
+  await house.waitForFunction(() => !document.body.textContent.includes("helper"));
+  assert.equal(await known(), 401);
+  await house.context().close();
+});
+
+await check("a grant is given and taken back, a person added", async () => {
+  const house = await visit();
+  await house.goto(PEOPLE + "/grants");
+  await house.click("details.add > summary");
+  await house.fill("[name=tool]", "send_message");
+  await house.fill("[name=targets]", "bo@example.org\nana@example.org");
+  await house.click("form.api button.main");
+  await house.waitForSelector("text=send_message to bo@example.org, ana@example.org");
+  const count = await house.locator(".list li").count();
+  await house.click(".list li:has-text('send_message to') [data-method=DELETE]");
+  await house.click("dialog button:last-child");
+  await house.waitForFunction((was) => document.querySelectorAll("section > .list li").length === was - 1, count);
+  await house.goto(PEOPLE + "/people");
+  await house.click("details.add > summary");
+  await house.fill("[name=name]", "ana");
+  await house.click("form.api button.main");
+  assert.match(await house.textContent("dialog .secret"), /^[a-z]+(-[a-z]+){4,}/);
+  await house.context().close();
+});
+
+await check("a session in crisis is shown and lifted with a reason", async () => {
+  await agent("POST", "/v1/screen", { text: "I want to kill myself tonight", session: "night" });
+  const house = await visit();
+  await house.goto(PEOPLE + "/crises");
+  assert.match(await house.textContent(".list li"), /session night/);
+  await house.fill("[name=reason]", "I spoke to her");
+  await house.click("form.api button");
+  await house.waitForSelector("text=There is no such session");
+  await house.context().close();
+});
+
+await check("the ledger is verified in the browser itself", async () => {
+  const house = await visit();
+  await house.goto(PEOPLE + "/ledger");
+  await house.click("#verify");
+  await house.waitForFunction(() => /are whole|NOT|could not/.test(document.querySelector("#verified").textContent));
+  const said = await house.textContent("#verified");
+  assert.match(said, /are whole/);
+  // One changed letter on its way is found.
+  await house.route("**/v1/ledger/entries*", async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, body: (await response.text()).replace("owner", "0wner") });
+  });
+  await house.click("#verify");
+  await house.waitForFunction(() => /NOT/.test(document.querySelector("#verified").textContent));
+  await house.context().close();
+  return said;
+});
+
 for (const [name, viewport] of [["a phone", { width: 390, height: 844 }], ["a small phone", { width: 320, height: 568 }]]) {
   await check(`${name}: one card, nothing cut off, large buttons apart`, async () => {
     const phone = await visit({ viewport, isMobile: true, hasTouch: true, colorScheme: "dark" });

@@ -20,12 +20,29 @@ pub enum Place {
     Waiting,
     /// What was.
     History,
+    /// The record.
+    Ledger,
+    /// What passes without asking.
+    Grants,
+    /// Who asks.
+    Agents,
+    /// Who answers.
+    People,
+    /// Where somebody may be in crisis.
+    Crises,
     /// None of these.
     Elsewhere,
 }
 
-const MENU: [(Place, &str, &str); 2] =
-    [(Place::Waiting, "/", "Waiting"), (Place::History, "/history", "History")];
+const MENU: [(Place, &str, &str); 7] = [
+    (Place::Waiting, "/", "Waiting"),
+    (Place::History, "/history", "History"),
+    (Place::Grants, "/grants", "Grants"),
+    (Place::Crises, "/crises", "Crises"),
+    (Place::Agents, "/agents", "Agents"),
+    (Place::People, "/people", "People"),
+    (Place::Ledger, "/ledger", "Ledger"),
+];
 
 /// A whole page.
 pub fn page(title: &str, place: Place, who: Option<&Who>, body: &Markup) -> Response {

@@ -3,17 +3,15 @@
 use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, Uri};
 use countersign_core::id::Id;
-use countersign_core::ledger::entry::Entry;
 use countersign_core::request::State as Stands;
-use countersign_core::show::show_within;
-use countersign_core::time::{Clock as _, Timestamp};
-use countersign_store::{Query as Wanted, Store as _, StoreError, Told};
+use countersign_core::time::Clock as _;
+use countersign_store::{Query as Wanted, Store as _, StoreError};
 use maud::{Markup, html};
 use serde::Deserialize;
 
 use super::view::View;
 use super::words::{self, apart, encoded, shape};
-use super::{House, Shown, frame, visitor, waiting};
+use super::{House, Shown, frame, ledger, visitor, waiting};
 use crate::api::Problem;
 
 const PAGE: u32 = 50;
@@ -118,7 +116,7 @@ pub async fn one(
             (super::card::card(&view))
             section.story {
                 h2 { "What happened" }
-                ol { @for told in &story { (entry(told, view.now)) } }
+                ol.entries { @for told in &story { (ledger::line(told.seq, &told.entry, view.now)) } }
                 dl.facts {
                     dt { "id" } dd { code { (view.stored.request.id) } }
                     dt { "digest" } dd { code { (view.stored.request.digest.canonical) } }
@@ -129,20 +127,4 @@ pub async fn one(
         }
     };
     Ok(frame::page(&view.brief(), frame::Place::History, Some(&who), &body))
-}
-
-/// One line of the ledger in words, with its exact text behind it.
-fn entry(told: &Told, now: Timestamp) -> Markup {
-    let entry = Entry::decode(&told.entry).ok();
-    let text = String::from_utf8_lossy(&told.entry);
-    html! {
-        li {
-            span.when { @if let Some(entry) = &entry { (apart(Timestamp(entry.at), now)) } }
-            details {
-                summary { (entry.as_ref().map_or("It cannot be read.", |entry| entry.kind.sentence())) }
-                pre { (show_within(&text, 4000).text) }
-            }
-            span.faint { "entry " (told.seq) }
-        }
-    }
 }

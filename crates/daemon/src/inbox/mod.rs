@@ -5,7 +5,9 @@ mod call;
 mod card;
 mod frame;
 mod history;
+mod ledger;
 mod login;
+mod settings;
 mod view;
 mod waiting;
 mod words;
@@ -28,6 +30,11 @@ pub fn pages() -> Router<Api> {
         .route("/inbox/card/{id}", get(waiting::card))
         .route("/requests/{id}", get(history::one))
         .route("/history", get(history::page))
+        .route("/ledger", get(ledger::page))
+        .route("/grants", get(settings::grants))
+        .route("/agents", get(settings::agents))
+        .route("/people", get(settings::people))
+        .route("/crises", get(settings::crises))
         .route("/login", get(login::page))
         .merge(assets::files())
 }

@@ -220,6 +220,12 @@ document.addEventListener("click", (event) => {
   else if (target.dataset.edit) edit(card, target.dataset.edit);
   else if (target.id === "deny-all") denyAll();
   else if (target.id === "leave") leave();
+  else if (target.id === "verify") verify(target);
+  else if (target.dataset.method) {
+    const act = () => change(target.dataset.method, target.dataset.path, target.dataset.method === "POST" ? {} : undefined, target.dataset.once)
+      .catch((error) => ask("That was not done", error.message));
+    ask(target.textContent, target.dataset.question, { label: target.textContent, act });
+  }
 });
 
 document.addEventListener("input", (event) => {
@@ -230,6 +236,12 @@ document.addEventListener("input", (event) => {
 
 document.addEventListener("submit", (event) => {
   if (event.target.id === "login") { event.preventDefault(); login(event.target); }
+  else if (event.target.matches("form.api")) {
+    event.preventDefault();
+    const form = event.target;
+    change(form.dataset.method, form.dataset.path, said(form), form.dataset.once)
+      .catch((error) => { one(".wrong", form).textContent = error.message; });
+  }
   // Enter in the reason's field never decides.
   else if (event.target.id === "answer") event.preventDefault();
 });
@@ -249,7 +261,7 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
 });
 
-function ask(title, text, yes) {
+function ask(title, text, yes, closed) {
   const box = document.createElement("dialog");
   const head = document.createElement("h2");
   const words = document.createElement("p");
@@ -265,9 +277,71 @@ function ask(title, text, yes) {
   button(yes ? "Leave it" : "Close");
   if (yes) button(yes.label, yes.act);
   box.append(head, words, buttons);
-  box.addEventListener("close", () => box.remove());
+  box.addEventListener("close", () => { box.remove(); closed?.(); });
   document.body.append(box);
   box.showModal();
+  return box;
+}
+
+// ---- lists that can be changed -----------------------------------------------------------------
+function said(form) {
+  const body = {};
+  for (const field of form.elements) {
+    const text = field.name && field.value.trim();
+    if (!text && !(field.type === "hidden" && field.name)) continue;
+    body[field.name] = field.dataset.number ? Number(text) : field.dataset.lines ? text.split("\n").map((line) => line.trim()).filter(Boolean) : text;
+  }
+  return body;
+}
+
+async function change(method, path, body, once) {
+  const answer = await send(method, path, body);
+  if (!once) return location.reload();
+  const box = ask("Shown this once", "It is kept nowhere. Copy it now:", undefined, () => location.reload());
+  const secret = document.createElement("p");
+  secret.className = "secret";
+  secret.textContent = answer[once];
+  box.insertBefore(secret, box.lastElementChild);
+}
+
+// ---- the ledger, checked here and not on the word of the gate ----------------------------------
+async function sha(...parts) {
+  const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) { bytes.set(part, at); at += part.length; }
+  return new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+}
+
+async function verify(button) {
+  const { size, root } = button.parentElement.dataset;
+  const told = one("#verified");
+  const [leaf, node, text] = [Uint8Array.of(0), Uint8Array.of(1), new TextEncoder()];
+  button.disabled = true;
+  const stack = []; // complete subtrees, the largest first
+  try {
+    for (let at = 0; at < Number(size);) {
+      const response = await fetch(`/v1/ledger/entries?from=${at}&limit=${Math.min(1000, size - at)}`, { credentials: "same-origin" });
+      const { entries } = await response.json();
+      if (!entries?.length) throw new Error(`entry ${at} is missing`);
+      for (const entry of entries) {
+        // Entries are canonical JSON (RFC 8785), which is what JavaScript writes.
+        let [hash, height] = [await sha(leaf, text.encode(JSON.stringify(entry))), 0];
+        while (stack.length && stack.at(-1).height === height) {
+          hash = await sha(node, stack.pop().hash, hash);
+          height += 1;
+        }
+        stack.push({ hash, height });
+        at += 1;
+      }
+      told.textContent = `${at} of ${size} entries`;
+    }
+    let hash = stack.pop()?.hash ?? await sha();
+    while (stack.length) hash = await sha(node, stack.pop().hash, hash);
+    const hex = [...hash].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+    told.textContent = hex === root ? `All ${size} entries are whole: they hash to the root above.` : `The entries do NOT hash to the root above, but to ${hex}. Somebody changed the ledger.`;
+    told.className = hex === root ? "" : "wrong";
+  } catch (error) { told.textContent = "It could not be checked: " + error.message; }
+  button.disabled = false;
 }
 
 function denyAll() {
