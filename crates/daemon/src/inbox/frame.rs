@@ -6,7 +6,7 @@ use maud::{DOCTYPE, Markup, html};
 
 use crate::api::Problem;
 use crate::auth::Who;
-use crate::inbox::assets;
+use crate::inbox::{Away, assets};
 
 /// Nothing from elsewhere, nothing inline, no frame around it, no form that leads away.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
@@ -86,7 +86,7 @@ pub fn part(body: Markup) -> Response {
 }
 
 /// A page that says what went wrong.
-pub fn sorry(problem: &Problem, who: Option<&Who>) -> Response {
+pub fn sorry(problem: &Problem, who: Option<&Who>) -> Away {
     let body = html! {
         section.narrow {
             h1 { (problem.title) }
@@ -97,7 +97,7 @@ pub fn sorry(problem: &Problem, who: Option<&Who>) -> Response {
     let mut response = page(problem.title, Place::Elsewhere, who, &body);
     *response.status_mut() =
         StatusCode::from_u16(problem.status).unwrap_or(StatusCode::BAD_REQUEST);
-    response
+    response.into()
 }
 
 fn guarded(text: String) -> Response {

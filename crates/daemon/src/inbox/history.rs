@@ -106,7 +106,7 @@ pub async fn one(
     Path(text): Path<String>,
 ) -> Shown {
     let who = visitor(&api, &headers, &uri)?;
-    let sorry = |problem: Problem| super::sorry(&problem, Some(&who));
+    let sorry = |problem: Problem| frame::sorry(&problem, Some(&who));
     let none = || sorry(Problem::not_found("There is no such request."));
     let id = Id::parse(&text).ok_or_else(none)?;
     let view = waiting::one(&api, id).await.map_err(sorry)?.ok_or_else(none)?;

@@ -15,7 +15,7 @@ mod words;
 use axum::Router;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, Uri, header};
-use axum::response::{IntoResponse as _, Response};
+use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 
 use crate::api::{Api, Problem, who};
@@ -39,27 +39,44 @@ pub fn pages() -> Router<Api> {
         .merge(assets::files())
 }
 
+/// What is answered instead of the page that was wanted.
+#[derive(Debug)]
+struct Away(Box<Response>);
+
+impl From<Response> for Away {
+    fn from(response: Response) -> Away {
+        Away(Box::new(response))
+    }
+}
+
+impl From<Problem> for Away {
+    fn from(problem: Problem) -> Away {
+        problem.into_response().into()
+    }
+}
+
+impl IntoResponse for Away {
+    fn into_response(self) -> Response {
+        *self.0
+    }
+}
+
+/// What every page handler answers.
+type Shown = Result<Response, Away>;
+
+/// The state that page handlers take.
+type House = State<Api>;
+
 /// The person who looks, or the way to the login page.
-fn visitor(api: &Api, headers: &HeaderMap, uri: &Uri) -> Result<Who, Response> {
+fn visitor(api: &Api, headers: &HeaderMap, uri: &Uri) -> Result<Who, Away> {
     who::person(api, headers).map_err(|_| {
         let wanted = uri.path_and_query().map_or("/", |path| path.as_str());
         let place = format!("/login?next={}", words::encoded(wanted));
-        (StatusCode::SEE_OTHER, [(header::LOCATION, place)]).into_response()
+        (StatusCode::SEE_OTHER, [(header::LOCATION, place)]).into_response().into()
     })
 }
 
 /// The same for parts of a page: the script goes to the login page itself.
-fn reader(api: &Api, headers: &HeaderMap) -> Result<Who, Response> {
-    who::person(api, headers).map_err(|problem| problem.into_response())
+fn reader(api: &Api, headers: &HeaderMap) -> Result<Who, Away> {
+    Ok(who::person(api, headers)?)
 }
-
-/// A page that says what went wrong.
-fn sorry(problem: &Problem, who: Option<&Who>) -> Response {
-    frame::sorry(problem, who)
-}
-
-/// What every page handler answers.
-type Shown = Result<Response, Response>;
-
-/// The state that page handlers take.
-type House = State<Api>;

@@ -2,7 +2,6 @@
 
 use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, Uri};
-use axum::response::{IntoResponse as _, Response};
 use countersign_core::id::Id;
 use countersign_core::time::Clock as _;
 use countersign_store::{Query as Wanted, Store as _, StoreError};
@@ -59,7 +58,7 @@ pub async fn page(
 /// The list alone.
 pub async fn rail(State(api): House, headers: HeaderMap) -> Shown {
     reader(&api, &headers)?;
-    let views = waiting(&api).await.map_err(|error| Problem::from(error).into_response())?;
+    let views = waiting(&api).await.map_err(Problem::from)?;
     Ok(frame::part(html! { @for view in &views { (entry(view, None)) } }))
 }
 
@@ -80,10 +79,9 @@ async fn fragment(
     draw: impl Fn(&View) -> Markup,
 ) -> Shown {
     reader(api, headers)?;
-    let none = || Problem::not_found("there is no such request").into_response();
+    let none = || Problem::not_found("there is no such request");
     let id = Id::parse(text).ok_or_else(none)?;
-    let view =
-        one(api, id).await.map_err(|problem: Problem| -> Response { problem.into_response() })?;
+    let view = one(api, id).await?;
     Ok(frame::part(draw(&view.ok_or_else(none)?)))
 }
 

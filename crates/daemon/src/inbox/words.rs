@@ -1,5 +1,7 @@
 //! Times, amounts and states as people say them.
 
+use std::fmt::Write as _;
+
 use countersign_core::request::{Decider, Decision, Rung, State};
 use countersign_core::tier::Tier;
 use countersign_core::time::Timestamp;
@@ -90,7 +92,7 @@ pub fn encoded(text: &str) -> String {
         if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
             out.push(char::from(byte));
         } else {
-            out.push_str(&format!("%{byte:02X}"));
+            let _ = write!(out, "%{byte:02X}");
         }
     }
     out
