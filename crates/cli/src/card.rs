@@ -134,15 +134,7 @@ fn place(call: &Call<'_>) -> Option<String> {
 
 /// What keeps us from being sure.
 fn doubts(doubts: &[Doubt]) -> String {
-    let words = doubts.iter().map(|doubt| match doubt {
-        Doubt::UnknownProgram => "a program nobody described",
-        Doubt::DynamicProgram => "the program is only known when it runs",
-        Doubt::DynamicArguments => "arguments are only known when it runs",
-        Doubt::Unreadable => "not all of it can be read",
-        Doubt::GuessedTool => "the tool is known by its name only",
-        Doubt::VagueArguments => "the arguments are vague or very broad",
-        Doubt::CrisisSigns => "somebody may be in crisis",
-    });
+    let words = doubts.iter().map(|doubt| doubt.words());
     let words: Vec<&str> = words.collect();
     if words.is_empty() { String::new() } else { format!(" ({})", words.join(", ")) }
 }
@@ -192,17 +184,7 @@ fn print_impact(out: &mut dyn Write, impact: &Impact, style: Style) -> io::Resul
     if !money.is_empty() {
         rows.push(("money", core_api::show(&money.join(", "), SENTENCE)));
     }
-    let lists: [(&str, &Touched); 8] = [
-        ("tells", &impact.recipients),
-        ("deletes", &impact.deletes),
-        ("writes", &impact.writes),
-        ("rows", &impact.rows),
-        ("services", &impact.services),
-        ("secrets", &impact.secrets),
-        ("hosts", &impact.hosts),
-        ("runs", &impact.programs),
-    ];
-    for (name, touched) in lists.into_iter().filter(|(_, t)| !t.is_empty()) {
+    for (name, touched) in impact.lists().into_iter().filter(|(_, t)| !t.is_empty()) {
         rows.push((name, listing(touched, style.all)));
     }
     if let Some(items) = impact.items {

@@ -15,6 +15,7 @@ pub use countersign_core::assess::{Assessment, Reason};
 pub use countersign_core::batch::Plan;
 pub use countersign_core::crisis::Screening;
 use countersign_core::crisis::{self, Preset, ScreenOptions};
+pub use countersign_core::excerpt::leaves;
 use countersign_core::{batch, canon, json, phrase, show};
 
 /// Strict JSON. The error says what and where.

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use crate::core_api::{self, Call, Reason, Tier, Value};
+use crate::core_api::{self, Call, Reason, Tier};
 use crate::terminal::{Paint, columns, thousands, underline};
 
 /// How much is shown before it folds.
@@ -34,12 +34,6 @@ pub struct Pen {
     pub fold: Fold,
 }
 
-struct Leaf {
-    pointer: String,
-    text: String,
-    is_text: bool,
-}
-
 /// Prints the call, its worst part underlined (or marked with ^^^^ where colour is refused).
 pub fn print(
     out: &mut dyn Write,
@@ -47,21 +41,14 @@ pub fn print(
     worst: Option<&Reason>,
     pen: Pen,
 ) -> io::Result<()> {
-    let mut leaves = Vec::new();
-    collect(&call.arguments, "", &mut leaves);
-    let only_command = leaves.len() == 1 && leaves.iter().all(|l| l.pointer == "/command");
+    let leaves = core_api::leaves(&call.arguments, worst);
+    let only_command = leaves.iter().any(|leaf| leaf.name.is_none());
     if !only_command {
         writeln!(out, "  {}", pen.paint.strong(core_api::show(&call.tool, pen.fold.bytes)))?;
     }
     for leaf in leaves.iter().take(pen.fold.arguments) {
-        let label = if only_command { "$ ".to_owned() } else { label(leaf) };
-        let span = worst
-            .filter(|r| {
-                r.argument == leaf.pointer.as_str() || (only_command && r.argument.is_empty())
-            })
-            .and_then(|r| r.span)
-            .map(|s| (s.start as usize, s.end as usize));
-        print_leaf(out, &label, &leaf.text, span, pen)?;
+        let label = leaf.name.as_ref().map_or("$ ".to_owned(), |name| format!("  {name}: "));
+        print_leaf(out, &label, &leaf.text, leaf.marked, pen)?;
     }
     let folded = leaves.len().saturating_sub(pen.fold.arguments);
     if folded > 0 {
@@ -72,47 +59,6 @@ pub fn print(
         )?;
     }
     Ok(())
-}
-
-/// `to.0: `, or the exact pointer where a dot in a name would mislead.
-fn label(leaf: &Leaf) -> String {
-    let path = match leaf.pointer.strip_prefix('/') {
-        Some(path) if !path.contains(['.', '~']) => path.replace('/', "."),
-        _ => leaf.pointer.clone(),
-    };
-    let kind = if leaf.is_text && looks_like_json(&leaf.text) { " (text)" } else { "" };
-    format!("  {}{kind}: ", core_api::show(&path, 80))
-}
-
-/// Whether a text would be taken for a number or another value that it is not.
-fn looks_like_json(text: &str) -> bool {
-    matches!(text, "null" | "true" | "false" | "{}" | "[]" | "\"\"") || text.parse::<f64>().is_ok()
-}
-
-fn collect(value: &Value<'_>, pointer: &str, leaves: &mut Vec<Leaf>) {
-    let mut leaf = |text: &str| {
-        let is_text = matches!(value, Value::String(_));
-        leaves.push(Leaf { pointer: pointer.to_owned(), text: text.to_owned(), is_text });
-    };
-    match value {
-        Value::Null => leaf("null"),
-        Value::Bool(true) => leaf("true"),
-        Value::Bool(false) => leaf("false"),
-        Value::Number(text) | Value::String(text) => leaf(text),
-        Value::Array(items) if items.is_empty() => leaf("[]"),
-        Value::Object(members) if members.is_empty() && !pointer.is_empty() => leaf("{}"),
-        Value::Array(items) => {
-            for (at, item) in items.iter().enumerate() {
-                collect(item, &format!("{pointer}/{at}"), leaves);
-            }
-        }
-        Value::Object(members) => {
-            for (key, member) in members {
-                let key = key.replace('~', "~0").replace('/', "~1");
-                collect(member, &format!("{pointer}/{key}"), leaves);
-            }
-        }
-    }
 }
 
 fn print_leaf(

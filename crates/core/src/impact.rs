@@ -75,3 +75,19 @@ pub struct Impact {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub items: Option<u32>,
 }
+
+impl Impact {
+    /// The lists, by the word that every surface has for them.
+    pub const fn lists(&self) -> [(&'static str, &Touched); 8] {
+        [
+            ("tells", &self.recipients),
+            ("deletes", &self.deletes),
+            ("writes", &self.writes),
+            ("rows", &self.rows),
+            ("services", &self.services),
+            ("secrets", &self.secrets),
+            ("hosts", &self.hosts),
+            ("runs", &self.programs),
+        ]
+    }
+}

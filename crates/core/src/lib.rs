@@ -11,6 +11,7 @@ pub mod code;
 pub mod context;
 pub mod crisis;
 pub mod effect;
+pub mod excerpt;
 pub mod finding;
 pub mod glob;
 pub mod grant;

@@ -11,6 +11,7 @@ pub mod doors;
 pub mod gate;
 #[cfg(test)]
 mod house;
+mod inbox;
 pub mod keys;
 pub mod log;
 pub mod metrics;

@@ -11,6 +11,8 @@ mod disk_full;
 #[cfg(test)]
 mod flood;
 #[cfg(test)]
+mod inbox;
+#[cfg(test)]
 mod kill_nine;
 #[cfg(test)]
 mod nonsense;

@@ -6,7 +6,7 @@ mod health;
 mod problem;
 mod seed;
 mod v1;
-mod who;
+pub(crate) mod who;
 
 #[cfg(test)]
 mod tests;
@@ -24,6 +24,7 @@ use crate::auth::origin::{Names, is_a_page};
 use crate::auth::{Book, Checks, Strikes};
 use crate::doors::{self, Peer, Stop};
 use crate::gate::{Caller, Gate};
+use crate::inbox;
 use crate::keys::Keys;
 use v1::Offers;
 
@@ -125,6 +126,7 @@ pub fn people(api: &Api) -> Router {
         .route("/pending", get(seed::pending))
         .route("/respond", post(seed::respond))
         .merge(v1::people())
+        .merge(inbox::pages())
         .fallback(nowhere)
         .method_not_allowed_fallback(not_so)
         .layer(middleware::from_fn_with_state(api.clone(), people_check))

@@ -20,6 +20,13 @@ macro_rules! kinds {
                 }
             }
 
+            /// What it means, for people.
+            pub const fn sentence(self) -> &'static str {
+                match self {
+                    $(Kind::$variant => $meaning,)*
+                }
+            }
+
             /// The kind of a word.
             pub fn from_word(word: &str) -> Option<Kind> {
                 match word {

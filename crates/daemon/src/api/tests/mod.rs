@@ -5,6 +5,7 @@ mod batches;
 mod crises;
 mod events;
 mod openapi;
+mod pages;
 
 use std::sync::Arc;
 

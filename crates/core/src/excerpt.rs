@@ -1,0 +1,114 @@
+//! The exact call, argument by argument, with its dangerous part marked: what every surface draws.
+
+use crate::assess::Reason;
+use crate::json::Value;
+use crate::show::show_within;
+
+/// How much of an argument's name is shown.
+const NAME: usize = 80;
+
+/// One argument that holds no others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Leaf {
+    /// Its name, safe to show; none where the call is a command and nothing else.
+    pub name: Option<String>,
+    /// Its text as it came: not yet safe to show.
+    pub text: String,
+    /// Which bytes of the text are the dangerous part; clamped to the text, perhaps empty.
+    pub marked: Option<(usize, usize)>,
+}
+
+/// The leaves of a call's arguments, in order; `worst` is the reason whose part is marked.
+pub fn leaves(arguments: &Value<'_>, worst: Option<&Reason>) -> Vec<Leaf> {
+    let mut found = Vec::new();
+    collect(arguments, "", &mut found);
+    let only_command = matches!(found.as_slice(), [one] if one.pointer == "/command");
+    let leaf = |found: Found| {
+        let here = |reason: &&Reason| {
+            reason.argument == found.pointer.as_str()
+                || (only_command && reason.argument.is_empty())
+        };
+        let marked = worst.filter(here).and_then(|reason| reason.span).map(|span| {
+            let end = (span.end as usize).min(found.text.len());
+            ((span.start as usize).min(end), end)
+        });
+        Leaf { name: (!only_command).then(|| found.name()), text: found.text, marked }
+    };
+    found.into_iter().map(leaf).collect()
+}
+
+struct Found {
+    pointer: String,
+    text: String,
+    is_text: bool,
+}
+
+impl Found {
+    /// `to.0`, or the exact pointer where a dot in a name would mislead.
+    fn name(&self) -> String {
+        let path = match self.pointer.strip_prefix('/') {
+            Some(path) if !path.contains(['.', '~']) => path.replace('/', "."),
+            _ => self.pointer.clone(),
+        };
+        let kind = if self.is_text && looks_like_json(&self.text) { " (text)" } else { "" };
+        format!("{}{kind}", show_within(&path, NAME).text)
+    }
+}
+
+/// Whether a text would be taken for a number or another value that it is not.
+fn looks_like_json(text: &str) -> bool {
+    matches!(text, "null" | "true" | "false" | "{}" | "[]" | "\"\"") || text.parse::<f64>().is_ok()
+}
+
+fn collect(value: &Value<'_>, pointer: &str, leaves: &mut Vec<Found>) {
+    let mut leaf = |text: &str| {
+        let is_text = matches!(value, Value::String(_));
+        leaves.push(Found { pointer: pointer.to_owned(), text: text.to_owned(), is_text });
+    };
+    match value {
+        Value::Null => leaf("null"),
+        Value::Bool(true) => leaf("true"),
+        Value::Bool(false) => leaf("false"),
+        Value::Number(text) | Value::String(text) => leaf(text),
+        Value::Array(items) if items.is_empty() => leaf("[]"),
+        Value::Object(members) if members.is_empty() && !pointer.is_empty() => leaf("{}"),
+        Value::Array(items) => {
+            for (at, item) in items.iter().enumerate() {
+                collect(item, &format!("{pointer}/{at}"), leaves);
+            }
+        }
+        Value::Object(members) => {
+            for (key, member) in members {
+                let key = key.replace('~', "~0").replace('/', "~1");
+                collect(member, &format!("{pointer}/{key}"), leaves);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json;
+
+    fn names(text: &str) -> Vec<String> {
+        let value = json::parse(text).unwrap();
+        leaves(&value, None).into_iter().map(|leaf| leaf.name.unwrap_or_default()).collect()
+    }
+
+    #[test]
+    fn a_command_alone_needs_no_name() {
+        let value = json::parse(r#"{"command":"ls"}"#).unwrap();
+        let found = leaves(&value, None);
+        assert_eq!(found, [Leaf { name: None, text: "ls".to_owned(), marked: None }]);
+    }
+
+    #[test]
+    fn names_cannot_mislead() {
+        assert_eq!(names(r#"{"to":["a","b"],"n":1}"#), ["to.0", "to.1", "n"]);
+        assert_eq!(names(r#"{"a.b":"x","c/d":"y"}"#), ["/a.b", "/c~1d"]);
+        assert_eq!(names(r#"{"n":"1","o":"null","x\u202e":true}"#).len(), 3);
+        assert_eq!(names(r#"{"n":"1"}"#), ["n (text)"]);
+        assert!(!names(r#"{"x\u202ey":true}"#).concat().contains('\u{202e}'));
+    }
+}

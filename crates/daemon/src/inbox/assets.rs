@@ -1,0 +1,65 @@
+//! Style, script and pictures, inside the program.
+
+use std::fmt::Write as _;
+
+use axum::Router;
+use axum::extract::Path;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::get;
+use countersign_core::canon::Digest;
+
+use crate::api::{Api, Problem};
+
+struct File {
+    name: &'static str,
+    kind: &'static str,
+    text: &'static str,
+}
+
+const FILES: [File; 3] = [
+    File {
+        name: "inbox.css",
+        kind: "text/css; charset=utf-8",
+        text: include_str!("assets/inbox.css"),
+    },
+    File {
+        name: "inbox.js",
+        kind: "text/javascript; charset=utf-8",
+        text: include_str!("assets/inbox.js"),
+    },
+    File { name: "icon.svg", kind: "image/svg+xml", text: include_str!("assets/icon.svg") },
+];
+
+const MANIFEST: &str = include_str!("assets/manifest.webmanifest");
+
+/// The files' addresses.
+pub fn files() -> Router<Api> {
+    Router::new()
+        .route("/assets/{version}/{name}", get(file))
+        .route("/manifest.webmanifest", get(manifest))
+}
+
+/// Where a file lies. The address has its hash, so that a new program is seen at once.
+pub fn address(name: &str) -> String {
+    let mut address = "/assets/".to_owned();
+    if let Some(file) = FILES.iter().find(|file| file.name == name) {
+        let hash = Digest::of(file.text.as_bytes());
+        for byte in hash.as_bytes().iter().take(6) {
+            let _ = write!(address, "{byte:02x}");
+        }
+    }
+    address + "/" + name
+}
+
+async fn file(Path((_, name)): Path<(String, String)>) -> Response {
+    let Some(file) = FILES.iter().find(|file| file.name == name) else {
+        return Problem::not_found("there is no such file").into_response();
+    };
+    let headers = [(header::CONTENT_TYPE, file.kind)];
+    (StatusCode::OK, headers, file.text).into_response()
+}
+
+async fn manifest() -> Response {
+    ([(header::CONTENT_TYPE, "application/manifest+json")], MANIFEST).into_response()
+}

@@ -1,0 +1,244 @@
+//! The card: what would happen, the exact call, why, who asks, and the answer.
+
+use countersign_core::card::Card;
+use countersign_core::request::Choice;
+use countersign_core::show::show_within;
+use countersign_core::tier::Tier;
+use maud::{Markup, html};
+
+use super::call::{call, editable};
+use super::view::View;
+use super::words::{self, apart, shape, thousands};
+
+/// How many reasons stand on a card before "all 7 reasons".
+const REASONS: usize = 3;
+/// How much of a text is shown.
+const TEXT: usize = 2000;
+
+/// A request, whole.
+pub fn card(view: &View) -> Markup {
+    let request = &view.stored.request;
+    html! {
+        article.card.(view.colour()) #card data-id=(request.id) data-digest=(request.digest.canonical)
+            data-tier=(request.tier.label()) data-state=(request.state.label())
+            aria-labelledby="brief" {
+            p.tier {
+                span.badge { span aria-hidden="true" { (shape(request.tier)) " " } (request.tier.label()) }
+                @if request.crisis { span.badge.heart { "somebody may be in crisis" } }
+                strong.words { (view.words()) }
+            }
+            h1 #brief tabindex="-1" { (view.brief()) }
+            @match &view.card {
+                Some(card) => (inside(card)),
+                None => p.wrong { "The call itself cannot be shown here, so it cannot be approved here." },
+            }
+            (asks(view))
+            @if view.waits() { (left(view)) (answer(view)) } @else { (over(view)) }
+        }
+    }
+}
+
+fn inside(card: &Card) -> Markup {
+    html! {
+        (call(card))
+        (reasons(card))
+        (impact(card))
+        @if let Some(safer) = card.reasons.iter().find_map(|reason| reason.safer.as_ref()) {
+            p.safer { strong { "Safer: " } (show_within(safer, TEXT).text) }
+        }
+    }
+}
+
+fn reasons(card: &Card) -> Markup {
+    let weigh: Vec<_> = card.reasons.iter().filter(|reason| reason.weight.0 > 0).collect();
+    let line = |reason: &&countersign_core::assess::Reason| {
+        let width = u32::from(reason.weight.0).min(400) * 48 / 400;
+        html! {
+            li title=(show_within(&reason.code, TEXT).text) {
+                svg.bar viewBox="0 0 48 8" aria-hidden="true" {
+                    rect.whole width="48" height="8" rx="2" {}
+                    rect.share width=(width) height="8" rx="2" {}
+                }
+                span.weight { (reason.weight.value()) }
+                span { (show_within(&reason.say, TEXT).text) }
+            }
+        }
+    };
+    html! {
+        @if !weigh.is_empty() {
+            section.why aria-label="Why" {
+                ul { @for reason in weigh.iter().take(REASONS) { (line(reason)) } }
+                @if weigh.len() > REASONS {
+                    details {
+                        summary { "all " (weigh.len()) " reasons" }
+                        ul { @for reason in weigh.iter().skip(REASONS) { (line(reason)) } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn impact(card: &Card) -> Markup {
+    let impact = &card.impact;
+    html! {
+        dl.facts {
+            @for money in &impact.money {
+                dt { "money" }
+                dd { (money.amount) " " (money.currency.as_deref().unwrap_or("(no currency)")) }
+            }
+            @for (name, touched) in impact.lists().into_iter().filter(|(_, list)| !list.is_empty()) {
+                dt { (name) }
+                dd {
+                    @for entry in &touched.listed { code { (show_within(entry, TEXT).text) } " " }
+                    @let more = u64::from(touched.count).saturating_sub(touched.listed.len() as u64);
+                    @if more > 0 { "and " (thousands(more)) " more" }
+                }
+            }
+            @if !card.doubts.is_empty() {
+                dt { "not sure" }
+                dd { @for (at, doubt) in card.doubts.iter().enumerate() {
+                    @if at > 0 { "; " } (doubt.words())
+                } }
+            }
+        }
+    }
+}
+
+/// Who asks, where, since when, in whose words.
+fn asks(view: &View) -> Markup {
+    let request = &view.stored.request;
+    html! {
+        dl.facts.who {
+            @if let Some(claim) = view.claim() { dt { "it says" } dd.claim { (claim) } }
+            dt { "asks" }
+            dd {
+                (view.agent())
+                @if let Some(session) = view.session() { ", session " (session) }
+                ", " (apart(request.plan.created, view.now))
+            }
+            @if let Some(cwd) = view.card.as_ref().and_then(|card| card.cwd.as_ref()) {
+                dt { "where" } dd { code { (cwd) } }
+            }
+            @for vote in &request.votes {
+                dt { "vote" }
+                dd {
+                    (show_within(&vote.person, TEXT).text) ": "
+                    @if vote.choice == Choice::Approve { "yes" } @else { "no" }
+                    @if !vote.reason.is_empty() { ", " (show_within(&vote.reason, TEXT).text) }
+                }
+            }
+        }
+    }
+}
+
+/// The time left, as a line that shrinks.
+fn left(view: &View) -> Markup {
+    let request = &view.stored.request;
+    html! {
+        div.left data-left=(view.left()) data-whole=(view.whole()) {
+            span.line aria-hidden="true" {}
+            p {
+                "Without an answer it is denied " (apart(request.plan.deadline, view.now)) ". Asked: "
+                (words::rung(request.rung)) "."
+                @if request.quorum.approve > 1 {
+                    " " (view.approvals()) " of " (request.quorum.approve) " have said yes."
+                }
+            }
+        }
+    }
+}
+
+fn over(view: &View) -> Markup {
+    html! {
+        @if let Some(decision) = &view.stored.request.decision {
+            div.over role="status" {
+                p { strong { (words::ended(decision, view.now)) } }
+                @if !decision.reason.is_empty() {
+                    p.claim { (show_within(&decision.reason, TEXT).text) }
+                }
+            }
+        }
+    }
+}
+
+/// The buttons. Nothing in here is a link, and nothing works by a GET.
+fn answer(view: &View) -> Markup {
+    let critical = view.stored.request.tier == Tier::Critical;
+    let folded = view.card.as_ref().map_or(1, |card| card.folded);
+    let approves = view.card.is_some();
+    html! {
+        form.answer #answer autocomplete="off" {
+            label.reason {
+                @if critical { "Why may it happen? (needed to approve)" }
+                @else { "A word to the agent (optional)" }
+                input name="reason" maxlength="500" data-needed=[critical.then_some("yes")];
+            }
+            @if folded > 0 && approves {
+                label.check {
+                    input type="checkbox" name="unseen";
+                    span { "I know that " (thousands(folded)) " bytes of it are not shown." }
+                }
+            }
+            p.wrong role="alert" {}
+            div.buttons {
+                button.deny type="button" data-answer="deny" { "Deny" }
+                @if approves {
+                    button.approve type="button" data-answer="approve" {
+                        @if critical { "Approve: " (short(&view.brief())) } @else { "Approve once" }
+                    }
+                }
+            }
+            @if approves { (more(view)) }
+        }
+    }
+}
+
+/// What the button of a CRITICAL call says it does.
+fn short(brief: &str) -> String {
+    let end = brief.find(['.', ';']).unwrap_or(brief.len()).min(60);
+    let end = brief.floor_char_boundary(end);
+    let (head, tail) = brief.split_at(end);
+    if tail.trim_start_matches('.').is_empty() { head.to_owned() } else { format!("{head}…") }
+}
+
+/// Other choices, each saying what it would also allow.
+fn more(view: &View) -> Markup {
+    let request = &view.stored.request;
+    let grants = !request.crisis && request.tier < Tier::Critical;
+    let by_name = grants && request.tier < Tier::High;
+    let session = view.session();
+    let edits = !request.crisis
+        && view.card.as_ref().is_some_and(|card| card.hidden.is_empty() && card.folded == 0);
+    let arguments = view.card.as_ref().map(|card| editable(&card.arguments)).unwrap_or_default();
+    html! {
+        details.more {
+            summary { "Other answers" }
+            ul.choices {
+                li { button type="button" data-answer="deny" data-says="I will do it myself." { "I will do it myself" }
+                    span { "Denies, and tells the agent that you take over." } }
+                @if grants {
+                    @if session.is_some() {
+                        li { button type="button" data-answer="approve" data-shape="exact" data-scope="session" { "For this session" }
+                            span { "Exactly this call also passes again in this session, for up to 12 hours." } }
+                    }
+                    li { button type="button" data-answer="approve" data-shape="exact" data-scope="until" data-minutes="60" { "For an hour" }
+                        span { "Exactly this call by " (view.agent()) " also passes again, for an hour." } }
+                }
+                @if by_name {
+                    li { button type="button" data-answer="approve" data-shape="action" data-scope="until" data-minutes="60" { "All like this, for an hour" }
+                        span { "Every " code { (show_within(&view.stored.tool, 80).text) } " call by " (view.agent()) " below HIGH passes for an hour, whatever its arguments." } }
+                }
+            }
+            @if edits {
+                details.edit {
+                    summary { "Change it, then approve" }
+                    textarea name="edited" rows="8" spellcheck="false" data-was=(arguments) aria-label="The arguments, as JSON" { (arguments) }
+                    pre.difference hidden {}
+                    button type="button" data-edit="look" { "See the difference" }
+                    button type="button" data-edit="approve" hidden { "Approve it as changed" }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! The frame around every page, and what browsers may do with it.
+
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+use maud::{DOCTYPE, Markup, html};
+
+use crate::api::Problem;
+use crate::auth::Who;
+use crate::inbox::{Away, assets};
+
+/// Nothing from elsewhere, nothing inline, no frame around it, no form that leads away.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
+     connect-src 'self'; manifest-src 'self'; form-action 'self'; base-uri 'none'; \
+     frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types countersign";
+
+/// Where a page stands in the menu.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// What waits.
+    Waiting,
+    /// What was.
+    History,
+    /// The record.
+    Ledger,
+    /// What passes without asking.
+    Grants,
+    /// Who asks.
+    Agents,
+    /// Who answers.
+    People,
+    /// Where somebody may be in crisis.
+    Crises,
+    /// None of these.
+    Elsewhere,
+}
+
+const MENU: [(Place, &str, &str); 7] = [
+    (Place::Waiting, "/", "Waiting"),
+    (Place::History, "/history", "History"),
+    (Place::Grants, "/grants", "Grants"),
+    (Place::Crises, "/crises", "Crises"),
+    (Place::Agents, "/agents", "Agents"),
+    (Place::People, "/people", "People"),
+    (Place::Ledger, "/ledger", "Ledger"),
+];
+
+/// A whole page.
+pub fn page(title: &str, place: Place, who: Option<&Who>, body: &Markup) -> Response {
+    let text = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1, viewport-fit=cover";
+                meta name="color-scheme" content="light dark";
+                title { (title) " · Countersign" }
+                link rel="stylesheet" href=(assets::address("inbox.css"));
+                link rel="icon" href=(assets::address("icon.svg")) type="image/svg+xml";
+                link rel="manifest" href="/manifest.webmanifest";
+                script src=(assets::address("inbox.js")) defer {}
+            }
+            body {
+                a.skip href="#main" { "To the content" }
+                header.top {
+                    a.name href="/" { "Countersign" }
+                    @if let Some(who) = who {
+                        nav aria-label="Pages" {
+                            @for (of, address, name) in MENU {
+                                a href=(address) aria-current=[(of == place).then_some("page")] { (name) }
+                            }
+                        }
+                        span.live #live role="status" { "" }
+                        button.quiet #leave type="button" title={ "You are " (who.person) } { "Log out" }
+                    }
+                }
+                main #main { (body) }
+            }
+        }
+    };
+    guarded(text.into_string())
+}
+
+/// A part of a page, for the script.
+pub fn part(body: Markup) -> Response {
+    guarded(body.into_string())
+}
+
+/// A page that says what went wrong.
+pub fn sorry(problem: &Problem, who: Option<&Who>) -> Away {
+    let body = html! {
+        section.narrow {
+            h1 { (problem.title) }
+            p { (problem.detail) }
+            p { a href="/" { "To what waits" } }
+        }
+    };
+    let mut response = page(problem.title, Place::Elsewhere, who, &body);
+    *response.status_mut() =
+        StatusCode::from_u16(problem.status).unwrap_or(StatusCode::BAD_REQUEST);
+    response.into()
+}
+
+fn guarded(text: String) -> Response {
+    let kind = HeaderValue::from_static("text/html; charset=utf-8");
+    let policy = HeaderValue::from_static(POLICY);
+    let opener = HeaderValue::from_static("same-origin");
+    let headers = [
+        (header::CONTENT_TYPE, kind),
+        (header::CONTENT_SECURITY_POLICY, policy),
+        (header::HeaderName::from_static("cross-origin-opener-policy"), opener),
+    ];
+    (StatusCode::OK, headers, text).into_response()
+}

@@ -1,0 +1,130 @@
+//! What was asked, by whom, and how it ended; each request with its whole story.
+
+use axum::extract::{Path, Query, State};
+use axum::http::{HeaderMap, Uri};
+use countersign_core::id::Id;
+use countersign_core::request::State as Stands;
+use countersign_core::time::Clock as _;
+use countersign_store::{Query as Wanted, Store as _, StoreError};
+use maud::{Markup, html};
+use serde::Deserialize;
+
+use super::view::View;
+use super::words::{self, apart, encoded, shape};
+use super::{House, Shown, frame, ledger, visitor, waiting};
+use crate::api::Problem;
+
+const PAGE: u32 = 50;
+const STATES: [(&str, &str); 5] = [
+    ("", "any end"),
+    ("approved", "approved"),
+    ("denied", "denied"),
+    ("expired", "expired"),
+    ("cancelled", "cancelled"),
+];
+
+#[derive(Deserialize)]
+pub struct Search {
+    q: Option<String>,
+    agent: Option<String>,
+    state: Option<String>,
+    before: Option<String>,
+}
+
+/// The list, newest first.
+pub async fn page(
+    State(api): House,
+    headers: HeaderMap,
+    uri: Uri,
+    Query(search): Query<Search>,
+) -> Shown {
+    let who = visitor(&api, &headers, &uri)?;
+    let some = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
+    let (text, agent, state) = (some(&search.q), some(&search.agent), some(&search.state));
+    let query = Wanted {
+        state: state.as_deref().and_then(Stands::parse),
+        agent: agent.clone(),
+        text: text.clone(),
+        before: search.before.as_deref().and_then(Id::parse),
+        limit: PAGE,
+        ..Wanted::default()
+    };
+    let found = api.gate.store().find(query).await;
+    let found = found.map_err(|error: StoreError| frame::sorry(&error.into(), Some(&who)))?;
+    let now = api.gate.clock().now().at;
+    let views: Vec<View> = found.requests.into_iter().map(|one| View::new(one, now)).collect();
+    let next = found.next.map(|id| {
+        let part = |name: &str, value: &Option<String>| {
+            value.as_deref().map_or(String::new(), |value| format!("&{name}={}", encoded(value)))
+        };
+        let rest = [part("q", &text), part("agent", &agent), part("state", &state)].concat();
+        format!("/history?before={id}{rest}")
+    });
+    let body = html! {
+        section.wide {
+            h1 { "History" }
+            form.search method="get" action="/history" role="search" {
+                input name="q" type="search" placeholder="tool, sentence or id" aria-label="Search" value=[text.as_deref()];
+                input name="agent" placeholder="agent" aria-label="Agent" value=[agent.as_deref()];
+                select name="state" aria-label="How it ended" {
+                    @for (word, name) in STATES {
+                        option value=(word) selected[state.as_deref() == Some(word)] { (name) }
+                    }
+                }
+                button type="submit" { "Search" }
+            }
+            @if views.is_empty() { p.hint { "Nothing of the kind was asked." } }
+            ol.past { @for view in &views { (line(view)) } }
+            @if let Some(next) = next { p { a href=(next) { "Older ones" } } }
+        }
+    };
+    Ok(frame::page("History", frame::Place::History, Some(&who), &body))
+}
+
+fn line(view: &View) -> Markup {
+    let request = &view.stored.request;
+    html! {
+        li.(view.colour()) {
+            a href={ "/requests/" (request.id) } {
+                span.shape aria-hidden="true" { (shape(request.tier)) }
+                span.text {
+                    span.what { (view.brief()) }
+                    span.by { (request.tier.label()) " · " (view.words()) " · " (view.agent()) " · "
+                        (apart(request.plan.created, view.now)) }
+                }
+                span.end.(request.state.label()) { (words::state(request.state)) }
+            }
+        }
+    }
+}
+
+/// One request and its story.
+pub async fn one(
+    State(api): House,
+    headers: HeaderMap,
+    uri: Uri,
+    Path(text): Path<String>,
+) -> Shown {
+    let who = visitor(&api, &headers, &uri)?;
+    let sorry = |problem: Problem| frame::sorry(&problem, Some(&who));
+    let none = || sorry(Problem::not_found("There is no such request."));
+    let id = Id::parse(&text).ok_or_else(none)?;
+    let view = waiting::one(&api, id).await.map_err(sorry)?.ok_or_else(none)?;
+    let story = api.gate.store().story(id).await.map_err(|error| sorry(error.into()))?;
+    let body = html! {
+        section.wide {
+            (super::card::card(&view))
+            section.story {
+                h2 { "What happened" }
+                ol.entries { @for told in &story { (ledger::line(told.seq, &told.entry, view.now)) } }
+                dl.facts {
+                    dt { "id" } dd { code { (view.stored.request.id) } }
+                    dt { "digest" } dd { code { (view.stored.request.digest.canonical) } }
+                    dt { "policy" } dd { code { (view.stored.policy) } }
+                    @if let Some(used) = view.stored.redeemed { dt { "permit" } dd { "used " (apart(used, view.now)) } }
+                }
+            }
+        }
+    };
+    Ok(frame::page(&view.brief(), frame::Place::History, Some(&who), &body))
+}

@@ -1,0 +1,65 @@
+//! The ledger: its newest entries, its signed head, and a check that runs in the reader's browser.
+
+use axum::extract::State;
+use axum::http::{HeaderMap, Uri};
+use countersign_core::ledger::entry::Entry;
+use countersign_core::show::show_within;
+use countersign_core::time::{Clock as _, Timestamp};
+use countersign_store::{Store as _, StoreError};
+use maud::{Markup, html};
+
+use super::words::{apart, thousands};
+use super::{House, Shown, frame, visitor};
+
+/// How many of the newest entries are shown.
+const NEWEST: u32 = 100;
+
+/// The page.
+pub async fn page(State(api): House, headers: HeaderMap, uri: Uri) -> Shown {
+    let who = visitor(&api, &headers, &uri)?;
+    let failed = |error: StoreError| frame::sorry(&error.into(), Some(&who));
+    let store = api.gate.store();
+    let head = store.tree_head().await.map_err(failed)?;
+    let note = store.checkpoint().await.map_err(failed)?;
+    let from = head.size.saturating_sub(u64::from(NEWEST));
+    let slice = store.entries(from, NEWEST).await.map_err(failed)?;
+    let now = api.gate.clock().now().at;
+    let body = html! {
+        section.wide {
+            h1 { "Ledger" }
+            p { (thousands(head.size)) " entries. Each is hashed into one tree; whoever changes one changes its root." }
+            dl.facts { dt { "root" } dd { code { (head.root) } } }
+            div.check data-size=(head.size) data-root=(head.root) {
+                button type="button" #verify { "Verify in this browser" }
+                p #verified role="status" {}
+            }
+            @if let Some(note) = note {
+                details { summary { "The signed head, for a witness elsewhere" } pre.note { (note) } }
+            }
+            p.hint { "From a terminal: countersign ledger verify" }
+            ol.entries reversed {
+                @for (at, entry) in slice.entries.iter().enumerate().rev() {
+                    (line(slice.from.saturating_add(at as u64), entry, now))
+                }
+            }
+        }
+    };
+    Ok(frame::page("Ledger", frame::Place::Ledger, Some(&who), &body))
+}
+
+/// One entry in words, with its exact text behind it.
+pub fn line(seq: u64, bytes: &[u8], now: Timestamp) -> Markup {
+    let entry = Entry::decode(bytes).ok();
+    let text = String::from_utf8_lossy(bytes);
+    let who = entry.as_ref().and_then(|entry| entry.person.as_ref().or(entry.agent.as_ref()));
+    html! {
+        li {
+            span.when { @if let Some(entry) = &entry { (apart(Timestamp(entry.at), now)) } }
+            details {
+                summary { (entry.as_ref().map_or("It cannot be read.", |entry| entry.kind.sentence())) }
+                pre { (show_within(&text, 4000).text) }
+            }
+            span.faint { @if let Some(who) = who { (show_within(who, 60).text) ", " } "entry " (seq) }
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! Who are you?
+
+use axum::extract::{Query, State};
+use axum::http::HeaderMap;
+use axum::response::Response;
+use maud::html;
+use serde::Deserialize;
+
+use super::{House, frame};
+use crate::api::who;
+
+#[derive(Deserialize)]
+pub struct Next {
+    next: Option<String>,
+}
+
+/// The login page. Where it leads afterwards is a path of ours and nothing else.
+pub async fn page(State(api): House, headers: HeaderMap, Query(asked): Query<Next>) -> Response {
+    let next = asked.next.filter(|next| is_ours(next)).unwrap_or_else(|| "/".to_owned());
+    let known = who::person(&api, &headers).ok();
+    let body = html! {
+        section.narrow {
+            h1 { "Who is there?" }
+            form #login data-next=(next) data-known=[known.as_ref().map(|who| who.person.as_str())] {
+                label { "Name"
+                    input name="name" value="owner" autocomplete="username" required;
+                }
+                label { "Passphrase"
+                    input name="passphrase" type="password" autocomplete="current-password"
+                        required autofocus;
+                }
+                p.wrong role="alert" {}
+                button.main type="submit" { "Log in" }
+            }
+            p.hint { "The passphrase was shown once, when Countersign was first started." }
+            noscript { p { "Logging in needs JavaScript: a secret that only this page holds goes with \
+                            every answer, and the terminal works without: countersign pending" } }
+        }
+    };
+    frame::page("Log in", frame::Place::Elsewhere, None, &body)
+}
+
+/// A path on this host: one slash, no host after it.
+fn is_ours(next: &str) -> bool {
+    next.starts_with('/') && !next.starts_with("//") && !next.contains(['\\', '\r', '\n'])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_ours;
+
+    #[test]
+    fn it_leads_nowhere_else() {
+        assert!(is_ours("/") && is_ours("/requests/01m7?x=1"));
+        for next in ["//evil.example", "https://evil.example", "/\\evil.example", "", "x"] {
+            assert!(!is_ours(next), "{next}");
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! What waits: the list by urgency, and the one that is looked at.
+
+use axum::extract::{Path, Query, State};
+use axum::http::{HeaderMap, Uri};
+use countersign_core::id::Id;
+use countersign_core::time::Clock as _;
+use countersign_store::{Query as Wanted, Store as _, StoreError};
+use maud::{Markup, html};
+use serde::Deserialize;
+
+use super::view::View;
+use super::words::shape;
+use super::{House, Shown, frame, reader, visitor};
+use crate::api::{Api, Problem};
+
+/// So many are listed; there are seldom more, and then the list says so.
+const MOST: usize = 1000;
+
+#[derive(Deserialize)]
+pub struct Chosen {
+    r: Option<String>,
+}
+
+/// The page.
+pub async fn page(
+    State(api): House,
+    headers: HeaderMap,
+    uri: Uri,
+    Query(chosen): Query<Chosen>,
+) -> Shown {
+    let who = visitor(&api, &headers, &uri)?;
+    let failed = |error: StoreError| frame::sorry(&error.into(), Some(&who));
+    let views = waiting(&api).await.map_err(failed)?;
+    let named = chosen.r.as_deref().and_then(Id::parse);
+    let looked_at = named.or_else(|| views.first().map(|view| view.stored.request.id));
+    let shown = match looked_at {
+        Some(id) => one(&api, id).await.map_err(|problem| frame::sorry(&problem, Some(&who)))?,
+        None => None,
+    };
+    let body = html! {
+        div.desk {
+            aside.rail aria-label="What waits" {
+                div.head {
+                    h2 #count { (count(views.len())) }
+                    button.quiet #deny-all type="button" hidden[views.is_empty()] { "Deny all" }
+                }
+                div.rows #rows { @for view in &views { (entry(view, looked_at)) } }
+                p.keys { kbd { "j" } kbd { "k" } " move  " kbd { "a" } " approve  " kbd { "d" } " deny  " kbd { "?" } " keys" }
+            }
+            section.pane #pane aria-live="off" {
+                @match &shown { Some(view) => (super::card::card(view)), None => (nothing()) }
+            }
+        }
+    };
+    Ok(frame::page("Waiting", frame::Place::Waiting, Some(&who), &body))
+}
+
+/// The list alone.
+pub async fn rail(State(api): House, headers: HeaderMap) -> Shown {
+    reader(&api, &headers)?;
+    let views = waiting(&api).await.map_err(Problem::from)?;
+    Ok(frame::part(html! { @for view in &views { (entry(view, None)) } }))
+}
+
+/// One line of it.
+pub async fn row(State(api): House, headers: HeaderMap, Path(text): Path<String>) -> Shown {
+    fragment(&api, &headers, &text, |view| entry(view, None)).await
+}
+
+/// One card.
+pub async fn card(State(api): House, headers: HeaderMap, Path(text): Path<String>) -> Shown {
+    fragment(&api, &headers, &text, super::card::card).await
+}
+
+async fn fragment(
+    api: &Api,
+    headers: &HeaderMap,
+    text: &str,
+    draw: impl Fn(&View) -> Markup,
+) -> Shown {
+    reader(api, headers)?;
+    let none = || Problem::not_found("there is no such request");
+    let id = Id::parse(text).ok_or_else(none)?;
+    let view = one(api, id).await?;
+    Ok(frame::part(draw(&view.ok_or_else(none)?)))
+}
+
+/// A request by its name.
+pub async fn one(api: &Api, id: Id) -> Result<Option<View>, Problem> {
+    let stored = api.gate.store().request(id).await?;
+    Ok(stored.map(|stored| View::new(stored, api.gate.clock().now().at)))
+}
+
+async fn waiting(api: &Api) -> Result<Vec<View>, StoreError> {
+    let now = api.gate.clock().now().at;
+    let (mut views, mut before) = (Vec::new(), None);
+    while views.len() < MOST {
+        let state = Some(countersign_core::request::State::Pending);
+        let query = Wanted { state, before, limit: 500, ..Wanted::default() };
+        let page = api.gate.store().find(query).await?;
+        views.extend(page.requests.into_iter().map(|stored| View::new(stored, now)));
+        before = page.next;
+        if before.is_none() {
+            break;
+        }
+    }
+    views.sort_by_key(|view| (std::cmp::Reverse(view.rank()), view.stored.request.plan.deadline));
+    Ok(views)
+}
+
+fn count(waiting: usize) -> String {
+    match waiting {
+        0 => "Nothing waits".to_owned(),
+        number if number >= MOST => format!("{MOST} or more wait"),
+        1 => "1 waits".to_owned(),
+        number => format!("{number} wait"),
+    }
+}
+
+fn entry(view: &View, looked_at: Option<Id>) -> Markup {
+    let request = &view.stored.request;
+    let current = looked_at == Some(request.id);
+    html! {
+        a.row.(view.colour()) href={ "/?r=" (request.id) } data-id=(request.id) data-rank=(view.rank())
+            data-deadline=(request.plan.deadline.0) data-digest=(request.digest.canonical)
+            aria-current=[current.then_some("true")] {
+            span.shape aria-hidden="true" { (shape(request.tier)) }
+            span.text {
+                span.what { (view.brief()) }
+                span.by { span.tiername { (request.tier.label()) } " · " (view.words()) " · " (view.agent()) }
+            }
+            span.left data-left=(view.left()) data-whole=(view.whole()) { span.line {} }
+        }
+    }
+}
+
+fn nothing() -> Markup {
+    html! {
+        div.nothing #card {
+            h1 { "Nothing waits for you." }
+            p { "When an agent wants to do something risky, it appears here at once." }
+        }
+    }
+}

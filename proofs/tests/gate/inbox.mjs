@@ -1,0 +1,345 @@
+// Drives Chromium through the inbox. Every check prints one line; the first that fails ends it.
+import assert from "node:assert/strict";
+import { createRequire } from "node:module";
+
+const { TOOLS, BROWSER, PEOPLE, AGENTS, AGENT_TOKEN, PASSPHRASE, SHOTS } = process.env;
+const { chromium } = createRequire(`${TOOLS}/package.json`)("playwright-core");
+const QUIET = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"];
+
+const browser = await chromium.launch({ executablePath: BROWSER, args: QUIET });
+const complaints = [];
+let state;
+
+async function visit(options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, storageState: state, ...options });
+  const page = await context.newPage();
+  page.on("pageerror", (error) => complaints.push(String(error)));
+  page.on("console", (line) => { if (line.type() === "error") complaints.push(line.text()); });
+  return page;
+}
+
+async function agent(method, path, body) {
+  const headers = { authorization: `Bearer ${AGENT_TOKEN}`, "content-type": "application/json" };
+  const response = await fetch(AGENTS + path, { method, headers, body: body && JSON.stringify(body) });
+  return response.json();
+}
+
+let number = 0;
+const mail = (words = "") => ({ tool: "send_email", arguments: { to: "bo@example.org", body: `${words} number ${++number}` }, session: "s", timeout_seconds: 500 });
+const ask = (call) => agent("POST", "/v1/requests", call);
+const stands = (id) => agent("GET", `/v1/requests/${id}`);
+const card = (id) => `#pane article[data-id="${id}"]`;
+// A card takes no answer in the moment in which it appears.
+const settled = (page) => page.waitForTimeout(600);
+
+async function open(page, id) {
+  await page.click(`.row[data-id="${id}"]`);
+  await page.waitForSelector(card(id));
+  await settled(page);
+}
+
+async function check(what, act) {
+  const figure = await act();
+  console.log(figure === undefined ? what : `${what}: ${figure}`);
+}
+
+const page = await visit();
+
+await check("a stranger sees the login page, and a wrong passphrase is told so", async () => {
+  await page.goto(PEOPLE + "/history?q=x");
+  assert.match(page.url(), /\/login\?next=/);
+  await page.fill("[name=passphrase]", "not the passphrase");
+  await page.click("button.main");
+  await page.waitForFunction(() => document.querySelector(".wrong").textContent !== "");
+  complaints.length = 0; // the browser itself reports the 401
+});
+
+await check("the right one leads to where one wanted to go", async () => {
+  await page.fill("[name=passphrase]", PASSPHRASE);
+  await page.click("button.main");
+  await page.waitForURL(PEOPLE + "/history?q=x");
+  state = await page.context().storageState();
+});
+
+await check("a request appears while one looks", async () => {
+  await page.goto(PEOPLE + "/");
+  await page.waitForFunction(() => document.querySelector("#live").textContent === "live");
+  const asked = Date.now();
+  const { id } = await ask(mail());
+  await page.waitForSelector(card(id));
+  const took = Date.now() - asked;
+  assert.match(await page.textContent("#brief"), /e-mail/);
+  return `${took} ms after it was asked`;
+});
+
+await check("approve once", async () => {
+  const { id } = await ask(mail());
+  await page.waitForSelector(`.row[data-id="${id}"]`);
+  await open(page, id);
+  await page.click('.buttons [data-answer="approve"]');
+  await page.waitForSelector(`${card(id)}[data-state=approved]`);
+  assert.equal((await stands(id)).state, "approved");
+  assert.match(await page.textContent(`${card(id)} .over`), /approved by owner/);
+});
+
+await check("deny with a word to the agent", async () => {
+  const { id } = await ask(mail());
+  await page.waitForSelector(`.row[data-id="${id}"]`);
+  await open(page, id);
+  await page.fill("[name=reason]", "not today");
+  await page.click('.buttons [data-answer="deny"]');
+  await page.waitForSelector(`${card(id)}[data-state=denied]`);
+  const { state, decision } = await stands(id);
+  assert.deepEqual([state, decision.reason], ["denied", "not today"]);
+});
+
+await check("a CRITICAL call is not approved without a reason", async () => {
+  const { id } = await ask({ tool: "terminal", command: "rm -rf / --no-preserve-root", timeout_seconds: 500 });
+  await page.waitForSelector(`.row[data-id="${id}"]`);
+  await open(page, id);
+  await page.click('.buttons [data-answer="approve"]');
+  assert.match(await page.textContent(".wrong[role=alert]"), /Say why/);
+  assert.equal((await stands(id)).state, "pending");
+  await page.fill("[name=reason]", "a machine that is thrown away");
+  await page.click('.buttons [data-answer="approve"]');
+  await page.waitForSelector(`${card(id)}[data-state=approved]`);
+});
+
+await check("Enter in the reason's field decides nothing, and no key does at once", async () => {
+  const { id } = await ask(mail());
+  await page.waitForSelector(`.row[data-id="${id}"]`);
+  await open(page, id);
+  await page.fill("[name=reason]", "x");
+  await page.press("[name=reason]", "Enter");
+  await page.locator("#brief").focus();
+  await page.keyboard.press("Enter");
+  await page.keyboard.press("a");
+  await page.waitForTimeout(300);
+  assert.equal((await stands(id)).state, "pending");
+  await page.keyboard.press("a");
+  await page.waitForSelector(`${card(id)}[data-state=approved]`);
+});
+
+await check("change it, see the difference, approve that", async () => {
+  const { id } = await ask(mail());
+  await page.waitForSelector(`.row[data-id="${id}"]`);
+  await open(page, id);
+  await page.click("details.more > summary");
+  await page.click("details.edit > summary");
+  await page.fill("[name=edited]", JSON.stringify({ to: "ana@example.org", body: "shorter" }));
+  await page.click('[data-edit="look"]');
+  assert.match(await page.textContent(".difference"), /- .*bo@example\.org[^]*\+ .*ana@example\.org/);
+  await page.click('[data-edit="approve"]');
+  await page.waitForSelector(`${card(id)}[data-state=approved]`);
+  assert.equal((await stands(id)).edited_arguments.to, "ana@example.org");
+});
+
+await check("a grant for an hour lets exactly this call pass", async () => {
+  const call = { tool: "send_message", arguments: { to: "bo@example.org", text: "the same again" }, session: "s", timeout_seconds: 500 };
+  const { id } = await ask(call);
+  await page.waitForSelector(`.row[data-id="${id}"]`);
+  await open(page, id);
+  await page.click("details.more > summary");
+  await page.click('[data-shape="exact"][data-scope="until"]');
+  await page.waitForSelector(`${card(id)}[data-state=approved]`);
+  assert.equal((await ask(call)).state, "approved");
+});
+
+await check("what an agent writes is text and nothing else", async () => {
+  const bad = `<img src=x onerror="window.hit=1"><script>window.hit=1</script>\u202eevil\u001b[2J`;
+  const { id } = await ask({ tool: "send_email", arguments: { to: "bo@example.org", body: bad }, description: bad, session: bad.slice(0, 60), timeout_seconds: 500 });
+  await page.waitForSelector(`.row[data-id="${id}"]`);
+  await open(page, id);
+  const text = await page.textContent(card(id));
+  assert.equal(await page.evaluate(() => window.hit), undefined);
+  assert.equal(await page.locator(`${card(id)} img, ${card(id)} script`).count(), 0);
+  assert.ok(!text.includes("\u202e") && !text.includes("\u001b") && text.includes("<script>"));
+});
+
+await check("what is folded has to be opened before it can be approved", async () => {
+  const { id } = await ask({ tool: "send_email", arguments: { to: "bo@example.org", body: "line\n".repeat(200) }, timeout_seconds: 500 });
+  await page.waitForSelector(`.row[data-id="${id}"]`);
+  await open(page, id);
+  assert.ok(await page.isDisabled('.buttons [data-answer="approve"]'));
+  await page.click(".call button.more");
+  assert.ok(await page.isEnabled('.buttons [data-answer="approve"]'));
+});
+
+await check("nothing moves under a finger when something graver comes", async () => {
+  const { id } = await ask(mail());
+  await page.waitForSelector(`.row[data-id="${id}"]`);
+  await open(page, id);
+  const before = await page.locator('.buttons [data-answer="approve"]').boundingBox();
+  const { id: graver } = await ask({ tool: "terminal", command: "mkfs.ext4 /dev/sda", timeout_seconds: 500 });
+  await page.waitForSelector(`.row[data-id="${graver}"]`);
+  assert.ok(await page.isVisible(card(id)));
+  assert.deepEqual(await page.locator('.buttons [data-answer="approve"]').boundingBox(), before);
+});
+
+await check("a card that has just come up takes no tap", async () => {
+  const { id } = await ask(mail());
+  await page.waitForSelector(`.row[data-id="${id}"]`);
+  await page.click(`.row[data-id="${id}"]`);
+  await page.waitForSelector(card(id));
+  await page.click('.buttons [data-answer="approve"]');
+  await page.waitForTimeout(200);
+  assert.equal((await stands(id)).state, "pending");
+});
+
+await check("the cookie alone decides nothing", async () => {
+  const { id, digest } = await ask(mail());
+  const status = await page.evaluate(async ([path, body]) => {
+    const headers = { "content-type": "application/json" };
+    return (await fetch(path, { method: "POST", headers, body: JSON.stringify(body) })).status;
+  }, [`/v1/requests/${id}/decision`, { choice: "approve", digest, reason: "x" }]);
+  assert.ok(status === 401 || status === 403, String(status));
+  assert.equal((await stands(id)).state, "pending");
+  complaints.length = 0; // the browser itself reports the refusal
+});
+
+await check("decided elsewhere, the card says so", async () => {
+  const other = await visit();
+  await other.goto(PEOPLE + "/");
+  const { id } = await ask(mail());
+  for (const each of [page, other]) await each.waitForSelector(`.row[data-id="${id}"]`);
+  await open(page, id);
+  await open(other, id);
+  await other.click('.buttons [data-answer="deny"]');
+  await page.waitForSelector(`${card(id)}[data-state=denied]`);
+  await other.context().close();
+});
+
+await check("history finds it, and its story is told", async () => {
+  const past = await visit();
+  await past.goto(PEOPLE + "/history?state=denied");
+  await past.click(".past li a");
+  assert.match(await past.textContent(".story"), /A call became a request[^]*was denied/);
+  await past.context().close();
+});
+
+await check("an agent is added, its token shown once, and revoked", async () => {
+  const house = await visit();
+  await house.goto(PEOPLE + "/agents");
+  await house.click("details.add > summary");
+  await house.fill("[name=name]", "helper");
+  await house.click("form.api button.main");
+  const token = await house.textContent("dialog .secret");
+  assert.match(token, /^csa_/);
+  await house.click("dialog button");
+  const known = () => fetch(AGENTS + "/v1/requests", { headers: { authorization: `Bearer ${token}` } }).then((response) => response.status);
+  await house.waitForSelector("text=helper");
+  assert.equal(await known(), 200);
+  await house.click('[data-method=DELETE][data-path="/v1/agents/helper"]');
+  await house.click("dialog button:last-child");
+  await house.waitForFunction(() => !document.body.textContent.includes("helper"));
+  assert.equal(await known(), 401);
+  await house.context().close();
+});
+
+await check("a grant is given and taken back, a person added", async () => {
+  const house = await visit();
+  await house.goto(PEOPLE + "/grants");
+  await house.click("details.add > summary");
+  await house.fill("[name=tool]", "send_message");
+  await house.fill("[name=targets]", "bo@example.org\nana@example.org");
+  await house.click("form.api button.main");
+  await house.waitForSelector("text=send_message to bo@example.org, ana@example.org");
+  const count = await house.locator(".list li").count();
+  await house.click(".list li:has-text('send_message to') [data-method=DELETE]");
+  await house.click("dialog button:last-child");
+  await house.waitForFunction((was) => document.querySelectorAll("section > .list li").length === was - 1, count);
+  await house.goto(PEOPLE + "/people");
+  await house.click("details.add > summary");
+  await house.fill("[name=name]", "ana");
+  await house.click("form.api button.main");
+  assert.match(await house.textContent("dialog .secret"), /^[a-z]+(-[a-z]+){4,}/);
+  await house.context().close();
+});
+
+await check("a session in crisis is shown and lifted with a reason", async () => {
+  await agent("POST", "/v1/screen", { text: "I want to kill myself tonight", session: "night" });
+  const house = await visit();
+  await house.goto(PEOPLE + "/crises");
+  assert.match(await house.textContent(".list li"), /session night/);
+  await house.fill("[name=reason]", "I spoke to her");
+  await house.click("form.api button");
+  await house.waitForSelector("text=There is no such session");
+  await house.context().close();
+});
+
+await check("the ledger is verified in the browser itself", async () => {
+  const house = await visit();
+  await house.goto(PEOPLE + "/ledger");
+  await house.click("#verify");
+  await house.waitForFunction(() => /are whole|NOT|could not/.test(document.querySelector("#verified").textContent));
+  const said = await house.textContent("#verified");
+  assert.match(said, /are whole/);
+  // One changed letter on its way is found.
+  await house.route("**/v1/ledger/entries*", async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, body: (await response.text()).replace("owner", "0wner") });
+  });
+  await house.click("#verify");
+  await house.waitForFunction(() => /NOT/.test(document.querySelector("#verified").textContent));
+  await house.context().close();
+  return said;
+});
+
+for (const [name, viewport] of [["a phone", { width: 390, height: 844 }], ["a small phone", { width: 320, height: 568 }]]) {
+  await check(`${name}: one card, nothing cut off, large buttons apart`, async () => {
+    const phone = await visit({ viewport, isMobile: true, hasTouch: true, colorScheme: "dark" });
+    await phone.goto(PEOPLE + "/");
+    await phone.waitForSelector("#pane article");
+    const wide = await phone.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    assert.ok(wide <= 0, `${wide} px too wide`);
+    const deny = await phone.locator('.buttons [data-answer="deny"]').boundingBox();
+    const approve = await phone.locator('.buttons [data-answer="approve"]').boundingBox();
+    assert.ok(deny.height >= 48 && approve.height >= 48 && approve.x - deny.x - deny.width >= 16);
+    assert.ok(approve.y + approve.height <= viewport.height, "within reach of a thumb");
+    if (SHOTS) await phone.screenshot({ path: `${SHOTS}/phone-${viewport.width}.png` });
+    await phone.context().close();
+  });
+}
+
+await check("light and dark, and script from elsewhere or within runs in neither", async () => {
+  const grounds = [];
+  for (const colorScheme of ["light", "dark"]) {
+    const seen = await visit({ colorScheme });
+    await seen.goto(PEOPLE + "/");
+    grounds.push(await seen.evaluate(() => getComputedStyle(document.documentElement).backgroundColor));
+    await seen.evaluate(() => { const s = document.createElement("script"); try { s.textContent = "window.hit=1"; } catch { return; } document.body.append(s); });
+    assert.equal(await seen.evaluate(() => window.hit), undefined);
+    if (SHOTS) await seen.screenshot({ path: `${SHOTS}/desk-${colorScheme}.png` });
+    await seen.context().close();
+  }
+  assert.notEqual(grounds[0], grounds[1]);
+  complaints.length = 0; // the browser itself reports what the policy refused
+});
+
+await check("deny all", async () => {
+  await page.click("#deny-all");
+  await page.click("dialog button:last-child");
+  await page.waitForFunction(() => document.querySelectorAll(".row:not(.ended)").length === 0);
+  const { requests } = await agent("GET", "/v1/requests?state=pending");
+  assert.equal(requests.length, 0);
+});
+
+await check("a thousand that wait: first paint, and the next one", async () => {
+  for (let at = 0; at < 1000; at += 50) await Promise.all(Array.from({ length: 50 }, () => ask(mail("many"))));
+  const many = await visit();
+  await many.goto(PEOPLE + "/");
+  await many.waitForSelector("#pane article");
+  const paint = await many.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime);
+  await many.waitForFunction(() => document.querySelector("#live").textContent === "live");
+  const asked = Date.now();
+  const { id } = await ask({ tool: "terminal", command: "mkfs.ext4 /dev/sdb", timeout_seconds: 500 });
+  await many.waitForSelector(`.row[data-id="${id}"]`);
+  const took = Date.now() - asked;
+  assert.equal(await many.locator(".row").count(), 1001);
+  await many.context().close();
+  return `${Math.round(paint)} ms, ${took} ms`;
+});
+
+assert.deepEqual(complaints, []);
+console.log("the browser had nothing to complain about");
+await browser.close();
