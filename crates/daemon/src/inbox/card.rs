@@ -19,18 +19,22 @@ const TEXT: usize = 2000;
 pub fn card(view: &View) -> Markup {
     let request = &view.stored.request;
     html! {
-        article.card.(view.colour()) #card data-id=(request.id) data-digest=(request.digest.canonical)
+        article.card.(view.colour()) #card data-id=(request.id)
+            data-digest=(request.digest.canonical)
             data-tier=(request.tier.label()) data-state=(request.state.label())
             aria-labelledby="brief" {
             p.tier {
-                span.badge { span aria-hidden="true" { (shape(request.tier)) " " } (request.tier.label()) }
+                span.badge {
+                    span aria-hidden="true" { (shape(request.tier)) " " }
+                    (request.tier.label())
+                }
                 @if request.crisis { span.badge.heart { "somebody may be in crisis" } }
                 strong.words { (view.words()) }
             }
             h1 #brief tabindex="-1" { (view.brief()) }
             @match &view.card {
                 Some(card) => (inside(card)),
-                None => p.wrong { "The call itself cannot be shown here, so it cannot be approved here." },
+                None => p.wrong { "The call cannot be shown here, so it cannot be approved here." },
             }
             (asks(view))
             @if view.waits() { (left(view)) (answer(view)) } @else { (over(view)) }
@@ -87,11 +91,13 @@ fn impact(card: &Card) -> Markup {
                 dt { "money" }
                 dd { (money.amount) " " (money.currency.as_deref().unwrap_or("(no currency)")) }
             }
-            @for (name, touched) in impact.lists().into_iter().filter(|(_, list)| !list.is_empty()) {
+            @for (name, touched) in
+                impact.lists().into_iter().filter(|(_, list)| !list.is_empty()) {
                 dt { (name) }
                 dd {
                     @for entry in &touched.listed { code { (show_within(entry, TEXT).text) } " " }
-                    @let more = u64::from(touched.count).saturating_sub(touched.listed.len() as u64);
+                    @let listed = touched.listed.len() as u64;
+                    @let more = u64::from(touched.count).saturating_sub(listed);
                     @if more > 0 { "and " (thousands(more)) " more" }
                 }
             }
@@ -139,7 +145,9 @@ fn left(view: &View) -> Markup {
         div.left data-left=(view.left()) data-whole=(view.whole()) {
             span.line aria-hidden="true" {}
             p {
-                "Without an answer it is denied " (apart(request.plan.deadline, view.now)) ". Asked: "
+                "Without an answer it is denied "
+                (apart(request.plan.deadline, view.now))
+                ". Asked: "
                 (words::rung(request.rung)) "."
                 @if request.quorum.approve > 1 {
                     " " (view.approvals()) " of " (request.quorum.approve) " have said yes."
@@ -202,42 +210,68 @@ fn short(brief: &str) -> String {
     if tail.trim_start_matches('.').is_empty() { head.to_owned() } else { format!("{head}…") }
 }
 
-/// Other choices, each saying what it would also allow.
+/// Another answer, and what it would also allow.
+fn choice(label: &str, grant: Option<(&str, &str, Option<&str>)>, says: &Markup) -> Markup {
+    let (shape, scope, minutes) = grant
+        .map_or((None, None, None), |(shape, scope, minutes)| (Some(shape), Some(scope), minutes));
+    let answer = if grant.is_some() { "approve" } else { "deny" };
+    let words = grant.is_none().then_some("I will do it myself.");
+    html! {
+        li {
+            button type="button" data-answer=(answer) data-says=[words] data-shape=[shape]
+                data-scope=[scope] data-minutes=[minutes] { (label) }
+            span { (says) }
+        }
+    }
+}
+
+/// Other answers.
 fn more(view: &View) -> Markup {
     let request = &view.stored.request;
     let grants = !request.crisis && request.tier < Tier::Critical;
     let by_name = grants && request.tier < Tier::High;
-    let session = view.session();
-    let edits = !request.crisis
-        && view.card.as_ref().is_some_and(|card| card.hidden.is_empty() && card.folded == 0);
-    let arguments = view.card.as_ref().map(|card| editable(&card.arguments)).unwrap_or_default();
+    let (agent, tool) = (view.agent(), show_within(&view.stored.tool, 80).text);
+    let take_over = html! { "Denies, and tells the agent that you take over." };
+    let session = html! { "Exactly this call passes again in this session, for up to 12 hours." };
+    let hour = html! { "Exactly this call by " (agent) " passes again, for an hour." };
+    let all = html! {
+        "Every " code { (tool) } " call by " (agent)
+        " below HIGH passes for an hour, whatever its arguments."
+    };
     html! {
         details.more {
             summary { "Other answers" }
             ul.choices {
-                li { button type="button" data-answer="deny" data-says="I will do it myself." { "I will do it myself" }
-                    span { "Denies, and tells the agent that you take over." } }
+                (choice("I will do it myself", None, &take_over))
+                @if grants && view.session().is_some() {
+                    (choice("For this session", Some(("exact", "session", None)), &session))
+                }
                 @if grants {
-                    @if session.is_some() {
-                        li { button type="button" data-answer="approve" data-shape="exact" data-scope="session" { "For this session" }
-                            span { "Exactly this call also passes again in this session, for up to 12 hours." } }
-                    }
-                    li { button type="button" data-answer="approve" data-shape="exact" data-scope="until" data-minutes="60" { "For an hour" }
-                        span { "Exactly this call by " (view.agent()) " also passes again, for an hour." } }
+                    (choice("For an hour", Some(("exact", "until", Some("60"))), &hour))
                 }
                 @if by_name {
-                    li { button type="button" data-answer="approve" data-shape="action" data-scope="until" data-minutes="60" { "All like this, for an hour" }
-                        span { "Every " code { (show_within(&view.stored.tool, 80).text) } " call by " (view.agent()) " below HIGH passes for an hour, whatever its arguments." } }
+                    (choice("All like this", Some(("action", "until", Some("60"))), &all))
                 }
             }
-            @if edits {
-                details.edit {
-                    summary { "Change it, then approve" }
-                    textarea name="edited" rows="8" spellcheck="false" data-was=(arguments) aria-label="The arguments, as JSON" { (arguments) }
-                    pre.difference hidden {}
-                    button type="button" data-edit="look" { "See the difference" }
-                    button type="button" data-edit="approve" hidden { "Approve it as changed" }
-                }
+            (edit(view))
+        }
+    }
+}
+
+/// The arguments to be changed; not where something of them is hidden.
+fn edit(view: &View) -> Markup {
+    let whole = |card: &&Card| card.hidden.is_empty() && card.folded == 0;
+    let card = view.card.as_ref().filter(whole).filter(|_| !view.stored.request.crisis);
+    let arguments = card.map(|card| editable(&card.arguments)).unwrap_or_default();
+    html! {
+        @if card.is_some() {
+            details.edit {
+                summary { "Change it, then approve" }
+                textarea name="edited" rows="8" spellcheck="false" data-was=(arguments)
+                    aria-label="The arguments, as JSON" { (arguments) }
+                pre.difference hidden {}
+                button type="button" data-edit="look" { "See the difference" }
+                button type="button" data-edit="approve" hidden { "Approve it as changed" }
             }
         }
     }

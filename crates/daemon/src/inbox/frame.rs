@@ -51,7 +51,8 @@ pub fn page(title: &str, place: Place, who: Option<&Who>, body: &Markup) -> Resp
         html lang="en" {
             head {
                 meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1, viewport-fit=cover";
+                meta name="viewport"
+                    content="width=device-width, initial-scale=1, viewport-fit=cover";
                 meta name="color-scheme" content="light dark";
                 title { (title) " · Countersign" }
                 link rel="stylesheet" href=(assets::address("inbox.css"));
@@ -66,11 +67,15 @@ pub fn page(title: &str, place: Place, who: Option<&Who>, body: &Markup) -> Resp
                     @if let Some(who) = who {
                         nav aria-label="Pages" {
                             @for (of, address, name) in MENU {
-                                a href=(address) aria-current=[(of == place).then_some("page")] { (name) }
+                                a href=(address) aria-current=[(of == place).then_some("page")] {
+                                    (name)
+                                }
                             }
                         }
                         span.live #live role="status" { "" }
-                        button.quiet #leave type="button" title={ "You are " (who.person) } { "Log out" }
+                        button.quiet #leave type="button" title={ "You are " (who.person) } {
+                            "Log out"
+                        }
                     }
                 }
                 main #main { (body) }

@@ -64,7 +64,8 @@ pub async fn page(
         section.wide {
             h1 { "History" }
             form.search method="get" action="/history" role="search" {
-                input name="q" type="search" placeholder="tool, sentence or id" aria-label="Search" value=[text.as_deref()];
+                input name="q" type="search" placeholder="tool, sentence or id"
+                    aria-label="Search" value=[text.as_deref()];
                 input name="agent" placeholder="agent" aria-label="Agent" value=[agent.as_deref()];
                 select name="state" aria-label="How it ended" {
                     @for (word, name) in STATES {
@@ -89,8 +90,10 @@ fn line(view: &View) -> Markup {
                 span.shape aria-hidden="true" { (shape(request.tier)) }
                 span.text {
                     span.what { (view.brief()) }
-                    span.by { (request.tier.label()) " · " (view.words()) " · " (view.agent()) " · "
-                        (apart(request.plan.created, view.now)) }
+                    span.by {
+                        (request.tier.label()) " · " (view.words()) " · " (view.agent()) " · "
+                        (apart(request.plan.created, view.now))
+                    }
                 }
                 span.end.(request.state.label()) { (words::state(request.state)) }
             }
@@ -116,12 +119,16 @@ pub async fn one(
             (super::card::card(&view))
             section.story {
                 h2 { "What happened" }
-                ol.entries { @for told in &story { (ledger::line(told.seq, &told.entry, view.now)) } }
+                ol.entries {
+                    @for told in &story { (ledger::line(told.seq, &told.entry, view.now)) }
+                }
                 dl.facts {
                     dt { "id" } dd { code { (view.stored.request.id) } }
                     dt { "digest" } dd { code { (view.stored.request.digest.canonical) } }
                     dt { "policy" } dd { code { (view.stored.policy) } }
-                    @if let Some(used) = view.stored.redeemed { dt { "permit" } dd { "used " (apart(used, view.now)) } }
+                    @if let Some(used) = view.stored.redeemed {
+                        dt { "permit" } dd { "used " (apart(used, view.now)) }
+                    }
                 }
             }
         }

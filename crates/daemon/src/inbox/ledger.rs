@@ -27,14 +27,20 @@ pub async fn page(State(api): House, headers: HeaderMap, uri: Uri) -> Shown {
     let body = html! {
         section.wide {
             h1 { "Ledger" }
-            p { (thousands(head.size)) " entries. Each is hashed into one tree; whoever changes one changes its root." }
+            p {
+                (thousands(head.size))
+                " entries. Each is hashed into one tree; whoever changes one changes its root."
+            }
             dl.facts { dt { "root" } dd { code { (head.root) } } }
             div.check data-size=(head.size) data-root=(head.root) {
                 button type="button" #verify { "Verify in this browser" }
                 p #verified role="status" {}
             }
             @if let Some(note) = note {
-                details { summary { "The signed head, for a witness elsewhere" } pre.note { (note) } }
+                details {
+                    summary { "The signed head, for a witness elsewhere" }
+                    pre.note { (note) }
+                }
             }
             p.hint { "From a terminal: countersign ledger verify" }
             ol.entries reversed {
@@ -56,10 +62,15 @@ pub fn line(seq: u64, bytes: &[u8], now: Timestamp) -> Markup {
         li {
             span.when { @if let Some(entry) = &entry { (apart(Timestamp(entry.at), now)) } }
             details {
-                summary { (entry.as_ref().map_or("It cannot be read.", |entry| entry.kind.sentence())) }
+                summary {
+                    (entry.as_ref().map_or("It cannot be read.", |entry| entry.kind.sentence()))
+                }
                 pre { (show_within(&text, 4000).text) }
             }
-            span.faint { @if let Some(who) = who { (show_within(who, 60).text) ", " } "entry " (seq) }
+            span.faint {
+                @if let Some(who) = who { (show_within(who, 60).text) ", " }
+                "entry " (seq)
+            }
         }
     }
 }

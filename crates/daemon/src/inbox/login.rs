@@ -21,7 +21,8 @@ pub async fn page(State(api): House, headers: HeaderMap, Query(asked): Query<Nex
     let body = html! {
         section.narrow {
             h1 { "Who is there?" }
-            form #login data-next=(next) data-known=[known.as_ref().map(|who| who.person.as_str())] {
+            form #login data-next=(next)
+                data-known=[known.as_ref().map(|who| who.person.as_str())] {
                 label { "Name"
                     input name="name" value="owner" autocomplete="username" required;
                 }
@@ -33,8 +34,12 @@ pub async fn page(State(api): House, headers: HeaderMap, Query(asked): Query<Nex
                 button.main type="submit" { "Log in" }
             }
             p.hint { "The passphrase was shown once, when Countersign was first started." }
-            noscript { p { "Logging in needs JavaScript: a secret that only this page holds goes with \
-                            every answer, and the terminal works without: countersign pending" } }
+            noscript {
+                p {
+                    "Logging in needs JavaScript: a secret that only this page holds goes with every "
+                    "answer. The terminal works without: countersign pending"
+                }
+            }
         }
     };
     frame::page("Log in", frame::Place::Elsewhere, None, &body)

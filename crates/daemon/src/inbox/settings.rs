@@ -21,7 +21,9 @@ fn shown(text: &str) -> String {
 /// A button that calls the API, after a question if there is one.
 fn act(label: &str, method: &str, path: &str, question: &str) -> Markup {
     html! {
-        button type="button" data-method=(method) data-path=(path) data-question=(question) { (label) }
+        button type="button" data-method=(method) data-path=(path) data-question=(question) {
+            (label)
+        }
     }
 }
 
@@ -44,13 +46,21 @@ pub async fn grants(State(api): House, headers: HeaderMap, uri: Uri) -> Shown {
     let body = html! {
         section.wide {
             h1 { "Grants" }
-            p.hint { "What passes without asking. Never CRITICAL, never in a crisis, nothing from HIGH up by name alone." }
+            p.hint {
+                "What passes without asking. Never CRITICAL, never in a crisis, nothing from "
+                "HIGH up by name alone."
+            }
             @if held.is_empty() { p { "There are none. Give one with an answer, or below." } }
             ul.list { @for grant in &held { (grant_line(grant, now, true)) } }
             @if may_change(&who) { (new_grant()) }
             @if !over.is_empty() {
                 details { summary { (over.len()) " that are over" }
-                    ul.list { @for grant in over.iter().rev().take(100) { (grant_line(grant, now, false)) } } }
+                    ul.list {
+                        @for grant in over.iter().rev().take(100) {
+                            (grant_line(grant, now, false))
+                        }
+                    }
+                }
             }
         }
     };
@@ -80,7 +90,10 @@ fn grant_line(grant: &Grant, now: Timestamp, held: bool) -> Markup {
                     @if let Some(left) = grant.uses_left { ", " (left) " calls left" }
                 }
             }
-            @if held { (act("Take back", "DELETE", &format!("/v1/grants/{}", grant.id), "Take this grant back?")) }
+            @if held {
+                @let path = format!("/v1/grants/{}", grant.id);
+                (act("Take back", "DELETE", &path, "Take this grant back?"))
+            }
         }
     }
 }
@@ -95,10 +108,20 @@ fn new_grant() -> Markup {
                     option value="to_self" { "a tool, to the agent's own user only" }
                     option value="action" { "every call of a tool below HIGH" }
                 } }
-                label { "Tool" input name="tool" required maxlength="200" placeholder="send_message"; }
-                label { "To whom (one a line, for the first kind)" textarea name="targets" data-lines="yes" rows="3" {} }
+                label {
+                    "Tool"
+                    input name="tool" required maxlength="200" placeholder="send_message";
+                }
+                label {
+                    "To whom (one a line, for the first kind)"
+                    textarea name="targets" data-lines="yes" rows="3" {}
+                }
                 label { "Agent (empty: any)" input name="agent"; }
-                label { "For how many minutes" input name="minutes" data-number="yes" type="number" min="1" max="43200" value="60" required; }
+                label {
+                    "For how many minutes"
+                    input name="minutes" data-number="yes" type="number" min="1" max="43200"
+                        value="60" required;
+                }
                 p.wrong role="alert" {}
                 button.main type="submit" { "Give it" }
             }
@@ -116,12 +139,22 @@ pub async fn agents(State(api): House, headers: HeaderMap, uri: Uri) -> Shown {
         section.wide {
             h1 { "Agents" }
             @if may_change(&who) {
-                ul.list { @for agent in all.iter().filter(|agent| agent.revoked.is_none()) { (agent_line(agent, now)) } }
+                ul.list {
+                    @for agent in all.iter().filter(|agent| agent.revoked.is_none()) {
+                        (agent_line(agent, now))
+                    }
+                }
                 details.add open[all.is_empty()] {
                     summary { "Add one" }
                     form.api data-method="POST" data-path="/v1/agents" data-once="token" {
-                        label { "Name" input name="name" required maxlength="64" placeholder="coder"; }
-                        label { "Its token is good for so many days (empty: until revoked)" input name="days" data-number="yes" type="number" min="1"; }
+                        label {
+                            "Name"
+                            input name="name" required maxlength="64" placeholder="coder";
+                        }
+                        label {
+                            "Its token is good for so many days (empty: until revoked)"
+                            input name="days" data-number="yes" type="number" min="1";
+                        }
                         p.wrong role="alert" {}
                         button.main type="submit" { "Add it" }
                     }
@@ -143,11 +176,15 @@ fn agent_line(agent: &Agent, now: Timestamp) -> Markup {
                     @if agent.token.is_some() { "has a token" } @else { "has no token" }
                     @if let Some(end) = agent.expires { ", good until " (apart(end, now)) }
                     ", added " (apart(agent.added, now))
-                    @if !agent.own_addresses.is_empty() { ", is " (shown(&agent.own_addresses.join(", "))) }
+                    @if !agent.own_addresses.is_empty() {
+                        ", is "
+                        (shown(&agent.own_addresses.join(", ")))
+                    }
                 }
             }
             div.pair {
-                button type="button" data-method="POST" data-path={ (path) "/token" } data-once="token"
+                button type="button" data-method="POST" data-path={ (path) "/token" }
+                    data-once="token"
                     data-question="Its old token ends at once. Make a new one?" { "New token" }
                 (act("Revoke", "DELETE", &path, "It can ask nothing any more. Revoke it?"))
             }
@@ -165,14 +202,20 @@ pub async fn people(State(api): House, headers: HeaderMap, uri: Uri) -> Shown {
         section.wide {
             h1 { "People" }
             @if may_change(&who) {
-                ul.list { @for person in all.iter().filter(|person| person.revoked.is_none()) { (person_line(person, now)) } }
+                ul.list {
+                    @for person in all.iter().filter(|person| person.revoked.is_none()) {
+                        (person_line(person, now))
+                    }
+                }
                 details.add {
                     summary { "Add somebody" }
                     form.api data-method="POST" data-path="/v1/people" data-once="passphrase" {
                         label { "Name" input name="name" required maxlength="64"; }
                         label { "May" select name="role" {
                             option value="approver" { "answer requests" }
-                            option value="administrator" { "answer, and change people, agents and grants" }
+                            option value="administrator" {
+                                "answer, and change people, agents and grants"
+                            }
                         } }
                         p.wrong role="alert" {}
                         button.main type="submit" { "Add them" }
@@ -189,10 +232,16 @@ fn person_line(person: &Person, now: Timestamp) -> Markup {
     let role = if person.role == Role::Administrator { "administrator" } else { "approver" };
     html! {
         li {
-            div { strong { (shown(&person.name)) } p.hint { (role) ", added " (apart(person.added, now)) } }
+            div {
+                strong { (shown(&person.name)) }
+                p.hint { (role) ", added " (apart(person.added, now)) }
+            }
             div.pair {
-                button type="button" data-method="POST" data-path={ (path) "/passphrase" } data-once="passphrase"
-                    data-question="Their old passphrase and every login end at once. Make a new one?" { "New passphrase" }
+                button type="button" data-method="POST" data-path={ (path) "/passphrase" }
+                    data-once="passphrase"
+                    data-question="Their passphrase and every login end at once. Make a new one?" {
+                        "New passphrase"
+                    }
                 (act("Revoke", "DELETE", &path, "They can answer nothing any more. Revoke them?"))
             }
         }
@@ -207,18 +256,36 @@ pub async fn crises(State(api): House, headers: HeaderMap, uri: Uri) -> Shown {
     let body = html! {
         section.wide {
             h1 { "Somebody may be in crisis" }
-            p.hint { "In these sessions everything outbound or irreversible waits for a person, whatever grants or modes say. Help was shown at once. What was written is not kept." }
+            p.hint {
+                "In these sessions everything outbound or irreversible waits for a person, "
+                "whatever grants or modes say. Help was shown at once. What was written is not "
+                "kept."
+            }
             @if list.is_empty() { p { "There is no such session." } }
             ul.list { @for crisis in &list {
                 li.crisis {
                     div {
-                        strong { (shown(&crisis.agent)) @if !crisis.session.is_empty() { ", session " (shown(&crisis.session)) } }
-                        p.hint { "level " (crisis.level) " of 6" @if crisis.imminent { ", danger may be near" } ", since " (apart(crisis.since, now)) }
+                        strong {
+                            (shown(&crisis.agent))
+                            @if !crisis.session.is_empty() {
+                                ", session "
+                                (shown(&crisis.session))
+                            }
+                        }
+                        p.hint {
+                            "level "
+                            (crisis.level)
+                            " of 6"
+                            @if crisis.imminent { ", danger may be near" }
+                            ", since "
+                            (apart(crisis.since, now))
+                        }
                     }
                     form.api.line data-method="POST" data-path="/v1/crises/lift" {
                         input type="hidden" name="agent" value=(crisis.agent);
                         input type="hidden" name="session" value=(crisis.session);
-                        input name="reason" required maxlength="500" placeholder="I spoke to them" aria-label="Why it is over";
+                        input name="reason" required maxlength="500" placeholder="I spoke to them"
+                            aria-label="Why it is over";
                         button type="submit" { "It is over" }
                         p.wrong role="alert" {}
                     }

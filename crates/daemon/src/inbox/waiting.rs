@@ -45,7 +45,17 @@ pub async fn page(
                     button.quiet #deny-all type="button" hidden[views.is_empty()] { "Deny all" }
                 }
                 div.rows #rows { @for view in &views { (entry(view, looked_at)) } }
-                p.keys { kbd { "j" } kbd { "k" } " move  " kbd { "a" } " approve  " kbd { "d" } " deny  " kbd { "?" } " keys" }
+                p.keys {
+                    kbd { "j" }
+                    kbd { "k" }
+                    " move  "
+                    kbd { "a" }
+                    " approve  "
+                    kbd { "d" }
+                    " deny  "
+                    kbd { "?" }
+                    " keys"
+                }
             }
             section.pane #pane aria-live="off" {
                 @match &shown { Some(view) => (super::card::card(view)), None => (nothing()) }
@@ -121,13 +131,20 @@ fn entry(view: &View, looked_at: Option<Id>) -> Markup {
     let request = &view.stored.request;
     let current = looked_at == Some(request.id);
     html! {
-        a.row.(view.colour()) href={ "/?r=" (request.id) } data-id=(request.id) data-rank=(view.rank())
+        a.row.(view.colour()) href={ "/?r=" (request.id) } data-id=(request.id)
+            data-rank=(view.rank())
             data-deadline=(request.plan.deadline.0) data-digest=(request.digest.canonical)
             aria-current=[current.then_some("true")] {
             span.shape aria-hidden="true" { (shape(request.tier)) }
             span.text {
                 span.what { (view.brief()) }
-                span.by { span.tiername { (request.tier.label()) } " · " (view.words()) " · " (view.agent()) }
+                span.by {
+                    span.tiername { (request.tier.label()) }
+                    " · "
+                    (view.words())
+                    " · "
+                    (view.agent())
+                }
             }
             span.left data-left=(view.left()) data-whole=(view.whole()) { span.line {} }
         }

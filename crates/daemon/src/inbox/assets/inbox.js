@@ -391,7 +391,8 @@ function follow() {
   hear("voted", (request) => { if (one(`#pane article[data-id="${request.id}"]`)) select(request.id); });
   hear("ended", (request) => ended(request.id, request.state));
   hear("again", () => readAll().catch(() => {}));
-  source.addEventListener("open", () => say("live"));
+  // What came between this page and its stream was told to nobody: read the list once more.
+  source.addEventListener("open", () => { say("live"); readAll().catch(() => {}); });
   source.addEventListener("error", () => say("not connected, trying again"));
 }
 
