@@ -50,7 +50,9 @@ pub(super) fn read(subject: &Subject<'_>, out: &mut Findings) {
     super::inner(subject, names_a_tool, reader.out);
     match subject.arguments {
         Value::Object(members) => {
-            super::members_of(members, &mut reader, |key| Some(guessed(key).unwrap_or(Role::Body)));
+            let role = |key: &str| Some(guessed(key).unwrap_or(Role::Body));
+            let roles: Vec<Option<Role>> = members.iter().map(|(key, _)| role(key)).collect();
+            super::members_of(members, &roles, &mut reader);
         }
         Value::Null => {}
         other => {

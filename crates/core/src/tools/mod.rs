@@ -134,18 +134,17 @@ fn known(subject: &Subject<'_>, entry: &'static Entry, sure: bool, out: &mut Fin
         Value::Object(members) => members.as_slice(),
         _ => &[],
     };
-    let matter = |key: &str| {
-        role_of(key).is_some_and(|role| role.is_the_matter() || role == Role::PathWrite)
-    };
-    if entry.args.iter().any(|(_, role)| role.is_the_matter())
-        && !members.iter().any(|(key, _)| matter(key))
+    let roles: Vec<Option<Role>> = members.iter().map(|(key, _)| role_of(key)).collect();
+    let matter = |role: &Role| role.is_the_matter() || *role == Role::PathWrite;
+    if !roles.iter().flatten().any(matter)
+        && entry.args.iter().any(|(_, role)| role.is_the_matter())
         && members.iter().any(|(_, value)| value.as_str().is_some_and(text::says_something))
     {
         // What it would do stands somewhere, but not where this tool keeps it.
         reader.unreadable();
     }
     match subject.arguments {
-        Value::Object(members) => members_of(members, &mut reader, role_of),
+        Value::Object(members) => members_of(members, &roles, &mut reader),
         Value::String(_) | Value::Array(_) => {
             // A free-form tool is given its one text bare.
             let place = Place { parent: None, key: "", index: None, depth: 0 };
@@ -169,12 +168,10 @@ fn known(subject: &Subject<'_>, entry: &'static Entry, sure: bool, out: &mut Fin
 /// Reads every member whose role is known; what steers the others is looked at first.
 fn members_of<'v>(
     members: &'v [(Cow<'v, str>, Value<'v>)],
+    roles: &[Option<Role>],
     reader: &mut Reader<'v, '_>,
-    role_of: impl Fn(&str) -> Option<Role>,
 ) {
-    let mut roles = Vec::with_capacity(members.len());
-    for (key, value) in members {
-        let role = role_of(key);
+    for ((_, value), role) in members.iter().zip(roles) {
         match (role, value) {
             (Some(Role::Language), Value::String(name)) => {
                 reader.language = Some(program::tongue(name));
@@ -183,12 +180,11 @@ fn members_of<'v>(
             (Some(Role::Currency), Value::String(name)) => reader.currency = Some(name.to_string()),
             _ => {}
         }
-        roles.push(role);
     }
     for ((key, value), role) in members.iter().zip(roles) {
         if let Some(role) = role {
             let place = Place { parent: None, key, index: None, depth: 0 };
-            reader.read(role, value, &place);
+            reader.read(*role, value, &place);
         }
     }
 }
@@ -256,9 +252,10 @@ fn annotated(subject: &Subject<'_>, out: &mut Findings) {
 /// Whether an argument's name is this compact name in some spelling.
 fn same(key: &str, compact: &str) -> bool {
     key == compact
-        || key
-            .bytes()
-            .filter(u8::is_ascii_alphanumeric)
-            .map(|b| b.to_ascii_lowercase())
-            .eq(compact.bytes())
+        || key.len() >= compact.len()
+            && key
+                .bytes()
+                .filter(u8::is_ascii_alphanumeric)
+                .map(|b| b.to_ascii_lowercase())
+                .eq(compact.bytes())
 }
