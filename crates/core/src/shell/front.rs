@@ -63,10 +63,10 @@ pub fn read(text: &str, ctx: &Context<'_>, out: &mut Findings) {
     }
 }
 
-/// Whether the byte is in the text. Commands are short: a pass without an early end is quicker, as it
-/// looks at many bytes at once.
+/// Whether the byte is in the text. Commands are short: a pass without an early end is quicker, as
+/// it looks at many bytes at once.
 fn holds(text: &str, byte: u8) -> bool {
-    text.bytes().fold(false, |seen, b| seen | (b == byte))
+    text.bytes().fold(0, |seen, b| seen | u8::from(b == byte)) != 0
 }
 
 fn add(out: &mut Findings, sign: &Sign, span: Option<Span>) {
