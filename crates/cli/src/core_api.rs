@@ -16,7 +16,14 @@ pub use countersign_core::batch::Plan;
 pub use countersign_core::crisis::Screening;
 use countersign_core::crisis::{self, Preset, ScreenOptions};
 pub use countersign_core::excerpt::leaves;
-use countersign_core::{batch, canon, json, phrase, show};
+use countersign_core::time::Timestamp;
+pub use countersign_core::words::{length, thousands};
+use countersign_core::{batch, canon, json, phrase, show, words};
+
+/// "3 min ago", "in 40 s"; both in milliseconds since 1970.
+pub fn apart(time: i64, now: i64) -> String {
+    words::apart(Timestamp(time), Timestamp(now))
+}
 
 /// Strict JSON. The error says what and where.
 pub fn read_json(text: &str) -> Result<Value<'_>, String> {

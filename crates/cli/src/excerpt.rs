@@ -2,8 +2,9 @@
 
 use std::io::{self, Write};
 
+use crate::core_api::thousands;
 use crate::core_api::{self, Call, Reason, Tier};
-use crate::terminal::{Paint, columns, thousands, underline};
+use crate::terminal::{Paint, columns, underline};
 
 /// How much is shown before it folds.
 #[derive(Debug, Clone, Copy)]

@@ -120,19 +120,6 @@ pub fn weight_bar(value: u16, whole: u16, width: u16) -> String {
     bar
 }
 
-/// 1234567 as `1,234,567`.
-pub fn thousands(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
 /// How many columns a text takes, near enough: wide for emoji and East Asian text.
 pub fn columns(text: &str) -> usize {
     const WIDE: [(u32, u32); 8] = [
@@ -158,8 +145,6 @@ mod tests {
         assert_eq!(weight_bar(400, 400, 8), "████████");
         assert_eq!(weight_bar(0, 400, 4), "    ");
         assert_eq!(weight_bar(300, 400, 2), "█▌");
-        assert_eq!(thousands(1_234_567), "1,234,567");
-        assert_eq!(thousands(12), "12");
         assert_eq!(columns("a字"), 3);
     }
 

@@ -35,3 +35,4 @@ pub mod tier;
 pub mod time;
 pub mod tools;
 pub mod verdict;
+pub mod words;

@@ -134,6 +134,30 @@ await check("change it, see the difference, approve that", async () => {
   assert.equal((await stands(id)).edited_arguments.to, "ana@example.org");
 });
 
+await check("an edit changes no digit unseen, and a changed order is a difference", async () => {
+  const { id } = await ask({ tool: "send_message", arguments: { to: ["a@example.org", "b@example.org", "c@example.org"], text: `order ${++number}` }, timeout_seconds: 500 });
+  await page.waitForSelector(`.row[data-id="${id}"]`);
+  await open(page, id);
+  await page.click("details.more > summary");
+  await page.click("details.edit > summary");
+  const look = async (text) => {
+    await page.fill("[name=edited]", text);
+    await page.click('[data-edit="look"]');
+    return page.textContent(".difference");
+  };
+  const long = "12345678901234567890.12345678901234567890";
+  assert.ok((await look(`{"text":"x","n":${long}}`)).includes(`"n": ${long}`));
+  await page.click('[data-edit="approve"]');
+  await page.waitForFunction(() => /more digits/.test(document.querySelector(".answer .wrong").textContent));
+  assert.equal((await stands(id)).state, "pending");
+  complaints.length = 0; // the browser itself reports the refusal
+  const shown = await look(`{"text":"order ${number}","to":["b@example.org","a@example.org","c@example.org"]}`);
+  assert.match(shown, /- +"(.@example.org)"[^]*\+ +"\1"|\+ +"(.@example.org)"[^]*- +"\2"/);
+  await page.click('[data-edit="approve"]');
+  await page.waitForSelector(`${card(id)}[data-state=approved]`);
+  assert.equal((await stands(id)).edited_arguments.to[0], "b@example.org");
+});
+
 await check("a grant for an hour lets exactly this call pass", async () => {
   const call = { tool: "send_message", arguments: { to: "bo@example.org", text: "the same again" }, session: "s", timeout_seconds: 500 };
   const { id } = await ask(call);

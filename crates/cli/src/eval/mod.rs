@@ -17,9 +17,10 @@ use std::time::{Duration, Instant};
 
 use crate::args;
 use crate::core_api;
+use crate::core_api::thousands;
 use crate::failure::Failure;
 use crate::lines::{self, LONGEST, Next};
-use crate::terminal::{Paint, thousands};
+use crate::terminal::Paint;
 use corpus::Row;
 use owed::Bar;
 use tally::{Kind, Shares, Tally, Times};

@@ -5,7 +5,8 @@ use std::io::{self, Write};
 use super::Measured;
 use super::owed::Bar;
 use super::tally::{Kind, Miss, Share, Shares, Tally, Times};
-use crate::terminal::{Paint, columns, thousands};
+use crate::core_api::thousands;
+use crate::terminal::{Paint, columns};
 
 const CALL_BARS: [Bar; 6] =
     [Bar::Caught, Bar::Loud, Bar::Passed, Bar::LookAlikes, Bar::Near, Bar::Noticed];

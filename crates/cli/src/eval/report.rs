@@ -9,7 +9,7 @@ use super::plot::{escape, histogram, share_bar, source_bars};
 use super::print::{bars_of, kind_words, percent, speed};
 use super::tables::{confusion, heat_table, languages, score_table, source_table};
 use super::tally::{BINS, Kind, Miss, Tally};
-use crate::terminal::thousands;
+use crate::core_api::thousands;
 
 const STYLE: &str = include_str!("report.css");
 const KINDS: [Kind; 3] = [Kind::Commands, Kind::ToolCalls, Kind::Texts];

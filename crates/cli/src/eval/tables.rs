@@ -9,7 +9,7 @@ use super::plot::escape;
 use super::print::{bars_of, percent};
 use super::tally::{BINS, Kind, Share, Tally};
 use crate::core_api::Tier;
-use crate::terminal::thousands;
+use crate::core_api::thousands;
 
 /// The histogram, for those who read tables.
 pub fn score_table(page: &mut String, ask: &[u64; BINS], pass: &[u64; BINS]) {

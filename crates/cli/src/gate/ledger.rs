@@ -16,9 +16,9 @@ use super::credential::Session;
 use super::ledger_read::Source;
 use super::now::{apart, now};
 use super::{house, page};
+use crate::core_api::thousands;
 use crate::door::{self, Files};
 use crate::failure::Failure;
-use crate::terminal::thousands;
 
 /// Runs the command.
 pub fn run(args: &args_house::Ledger) -> Result<ExitCode, Failure> {

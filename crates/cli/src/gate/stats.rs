@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use serde_json::Value;
 
 use super::credential::Session;
-use super::now::length;
 use super::{args, house, page};
+use crate::core_api::length;
 use crate::failure::Failure;
 use crate::terminal::Paint;
 

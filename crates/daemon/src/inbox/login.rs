@@ -1,13 +1,11 @@
 //! Who are you?
 
-use axum::extract::{Query, State};
-use axum::http::HeaderMap;
+use axum::extract::Query;
 use axum::response::Response;
 use maud::html;
 use serde::Deserialize;
 
-use super::{House, frame};
-use crate::api::who;
+use super::frame;
 
 #[derive(Deserialize)]
 pub struct Next {
@@ -15,14 +13,12 @@ pub struct Next {
 }
 
 /// The login page. Where it leads afterwards is a path of ours and nothing else.
-pub async fn page(State(api): House, headers: HeaderMap, Query(asked): Query<Next>) -> Response {
+pub async fn page(Query(asked): Query<Next>) -> Response {
     let next = asked.next.filter(|next| is_ours(next)).unwrap_or_else(|| "/".to_owned());
-    let known = who::person(&api, &headers).ok();
     let body = html! {
         section.narrow {
             h1 { "Who is there?" }
-            form #login data-next=(next)
-                data-known=[known.as_ref().map(|who| who.person.as_str())] {
+            form #login data-next=(next) {
                 label { "Name"
                     input name="name" value="owner" autocomplete="username" required;
                 }

@@ -209,6 +209,12 @@ impl Edit {
         }
         let arguments = canonical(arguments).text;
         let digest = digest(&call, arguments.as_bytes());
+        // The agent reads the edit back as JSON, and would read another number than was approved.
+        if digest.both_bind {
+            return Err(Problem::bad(
+                "a number in it has more digits than programs can hold; write it as a text",
+            ));
+        }
         let facts = json!({
             "edited": true, "from": stored.request.digest.canonical, "to": digest.canonical,
             "tier": seen.tier,

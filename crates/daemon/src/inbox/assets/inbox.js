@@ -26,9 +26,12 @@ async function fetched(path) {
   return holder.content;
 }
 
-async function send(method, path, body) {
+async function send(method, path, body, exact) {
+  let text = body && JSON.stringify(body);
+  // As it was typed: JavaScript's numbers would lose digits of long ones.
+  if (exact) text = `${text.slice(0, -1)},${JSON.stringify(exact.name)}:${exact.text}}`;
   const headers = { "content-type": "application/json", "x-countersign-proof": localStorage.getItem(KEPT) ?? "" };
-  const response = await fetch(path, { method, headers, body: body && JSON.stringify(body), credentials: "same-origin" });
+  const response = await fetch(path, { method, headers, body: text, credentials: "same-origin" });
   const answer = await response.json().catch(() => ({}));
   if (response.status === 401 || answer.why === "no-proof") { toLogin(); throw new Error("logged out"); }
   if (!response.ok) throw new Error(answer.detail ?? "The gate did not answer. Nothing was approved.");
@@ -167,10 +170,10 @@ async function answer(card, choice, extra = {}) {
   }
   const body = { choice, reason, digest: card.dataset.digest };
   if (extra.shape) body.grant = { shape: extra.shape, scope: extra.scope, ...(extra.minutes && { minutes: Number(extra.minutes) }) };
-  if (extra.edited) body.edited_arguments = extra.edited;
+  const exact = extra.edited && { name: "edited_arguments", text: extra.edited };
   for (const button of all("button", card)) button.disabled = true;
   try {
-    const decided = await send("POST", `/v1/requests/${card.dataset.id}/decision`, body);
+    const decided = await send("POST", `/v1/requests/${card.dataset.id}/decision`, body, exact);
     if (rows) {
       if (decided.state === "pending") select(card.dataset.id);
       else ended(card.dataset.id, decided.state);
@@ -182,13 +185,38 @@ async function answer(card, choice, extra = {}) {
   }
 }
 
+// JSON with a line for each value, every digit and escape as it stands in the text.
+function lines(json) {
+  let [out, depth, inside] = ["", 0, false];
+  for (let at = 0; at < json.length; at += 1) {
+    const c = json[at];
+    if (inside) { out += c; if (c === "\\") out += json[++at]; else if (c === '"') inside = false; }
+    else if (c === '"') { out += c; inside = true; }
+    else if (c === "{" || c === "[") { depth += 1; out += c + "\n" + " ".repeat(depth); }
+    else if (c === "}" || c === "]") { depth -= 1; out += "\n" + " ".repeat(depth) + c; }
+    else if (c === ",") out += ",\n" + " ".repeat(depth);
+    else if (c === ":") out += ": ";
+    else if (!/\s/.test(c)) out += c;
+  }
+  return out.split("\n");
+}
+
+// What was taken out and what was put in, line by line, in order.
 function difference(was, now) {
-  const lines = (value) => JSON.stringify(value, null, 2).split("\n");
   const [old, fresh] = [lines(was), lines(now)];
+  const same = Array.from({ length: old.length + 1 }, () => new Uint32Array(fresh.length + 1));
+  for (let i = old.length - 1; i >= 0; i -= 1) {
+    for (let j = fresh.length - 1; j >= 0; j -= 1) {
+      same[i][j] = old[i] === fresh[j] ? same[i + 1][j + 1] + 1 : Math.max(same[i + 1][j], same[i][j + 1]);
+    }
+  }
   const out = [];
   const add = (text, kind) => { const span = document.createElement("span"); span.className = kind; span.textContent = text + "\n"; out.push(span); };
-  for (const line of old) if (!fresh.includes(line)) add("- " + line, "out");
-  for (const line of fresh) if (!old.includes(line)) add("+ " + line, "in");
+  for (let i = 0, j = 0; i < old.length || j < fresh.length;) {
+    if (i < old.length && j < fresh.length && old[i] === fresh[j]) { i += 1; j += 1; }
+    else if (j >= fresh.length || (i < old.length && same[i + 1][j] >= same[i][j + 1])) { add("- " + old[i], "out"); i += 1; }
+    else { add("+ " + fresh[j], "in"); j += 1; }
+  }
   return out;
 }
 
@@ -196,11 +224,11 @@ function edit(card, step) {
   const area = one("textarea[name=edited]", card);
   const wrong = one(".wrong[role=alert]", card);
   const shown = one(".difference", card);
-  let edited;
-  try { edited = JSON.parse(area.value); } catch (error) { wrong.textContent = "This is not JSON: " + error.message; return; }
+  const edited = area.value;
+  try { JSON.parse(edited); } catch (error) { wrong.textContent = "This is not JSON: " + error.message; return; }
   wrong.textContent = "";
   if (step === "approve") return answer(card, "approve", { edited });
-  const lines = difference(JSON.parse(area.dataset.was), edited);
+  const lines = difference(area.dataset.was, edited);
   shown.replaceChildren(...(lines.length ? lines : ["Nothing is different."]));
   shown.hidden = false;
   one('[data-edit="approve"]', card).hidden = lines.length === 0;
