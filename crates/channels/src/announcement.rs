@@ -1,4 +1,5 @@
-//! What is told about a request, and the plain words for it. Never the arguments: only the brief.
+//! What is told about a request, and the plain words for it. The call itself is in it only where
+//! the channel may show it.
 
 use countersign_core::id::Id;
 use countersign_core::request::{Rung, State};
@@ -10,6 +11,8 @@ use serde_json::{Value, json};
 /// The longest sentence and the longest name that a message holds, in bytes.
 const SENTENCE: usize = 400;
 const NAME: usize = 80;
+/// The longest notice.
+const NOTICE: usize = 2_000;
 
 /// What is told about a request. Free of secrets.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,6 +47,25 @@ pub struct Announcement {
     pub crisis: bool,
     /// Where the people's door is.
     pub inbox: String,
+    /// The exact call, safe to show; empty where this channel shows none of it.
+    pub call: String,
+    /// Bytes of the call that are not in there.
+    pub folded: u64,
+    /// Why, heaviest first, safe to show; none where this channel shows no details.
+    pub reasons: Vec<String>,
+    /// What a person can answer with, where this channel takes answers.
+    pub ways: Option<Ways>,
+}
+
+/// What a person can answer with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ways {
+    /// What the button for a yes carries; none where this channel cannot approve it.
+    pub approve: Option<String>,
+    /// What the button for a no carries.
+    pub deny: String,
+    /// A few digits to type, where there are no buttons.
+    pub code: String,
 }
 
 /// What happened.
@@ -55,6 +77,8 @@ pub enum News {
     Climbed,
     /// It is over.
     Ended(Ending),
+    /// Something that is about no request: a test, a digest.
+    Notice(String),
 }
 
 /// How it ended.
@@ -64,6 +88,8 @@ pub struct Ending {
     pub state: State,
     /// By whom, in words.
     pub by: String,
+    /// Where they said it, in words; empty where nobody did.
+    pub place: String,
 }
 
 impl News {
@@ -73,6 +99,7 @@ impl News {
             News::Asked => "asked",
             News::Climbed => "climbed",
             News::Ended(_) => "ended",
+            News::Notice(_) => "notice",
         }
     }
 }
@@ -80,6 +107,9 @@ impl News {
 impl Announcement {
     /// Where a person can answer.
     pub fn link(&self) -> String {
+        if matches!(self.news, News::Notice(_)) {
+            return self.inbox.clone();
+        }
         format!("{}/requests/{}", self.inbox.trim_end_matches('/'), self.request)
     }
 
@@ -91,12 +121,15 @@ impl Announcement {
             News::Asked => format!("{emoji} {tier}: {agent} asks"),
             News::Climbed => format!("{emoji} {tier}: {agent} still waits for an answer"),
             News::Ended(ending) => format!("{emoji} {tier}: {}", ending.say()),
+            News::Notice(_) => "Countersign".to_owned(),
         }
     }
 
     /// What would happen.
     pub fn sentence(&self) -> String {
-        if self.brief.trim().is_empty() {
+        if let News::Notice(text) = &self.news {
+            safe(text, NOTICE)
+        } else if self.brief.trim().is_empty() {
             format!("It wants to use {}.", safe(&self.tool, NAME))
         } else {
             safe(&self.brief, SENTENCE)
@@ -111,6 +144,32 @@ impl Announcement {
                 format!("{phrase}. Answer {left}, or it is denied: {}", self.link())
             }
             News::Ended(_) => self.phrase.clone(),
+            News::Notice(_) => self.link(),
+        }
+    }
+
+    /// A notice that is about no request.
+    pub fn notice(text: String, now: Timestamp, inbox: String) -> Announcement {
+        Announcement {
+            key: format!("notice-{}", now.0),
+            news: News::Notice(text),
+            at: now,
+            now,
+            request: Id::from_bytes([0; 16]),
+            brief: String::new(),
+            tool: String::new(),
+            tier: Tier::Safe,
+            phrase: String::new(),
+            agent: String::new(),
+            session: String::new(),
+            deadline: now,
+            rung: Rung::First,
+            crisis: false,
+            inbox,
+            call: String::new(),
+            folded: 0,
+            reasons: Vec::new(),
+            ways: None,
         }
     }
 
@@ -122,8 +181,10 @@ impl Announcement {
     /// All of it for machines.
     pub fn data(&self) -> Value {
         let ended = match &self.news {
-            News::Ended(ending) => json!({ "state": ending.state, "by": ending.by }),
-            News::Asked | News::Climbed => Value::Null,
+            News::Ended(ending) => {
+                json!({ "state": ending.state, "by": ending.by, "place": ending.place })
+            }
+            News::Asked | News::Climbed | News::Notice(_) => Value::Null,
         };
         json!({
             "request": self.request, "kind": self.news.word(), "ended": ended,
@@ -138,7 +199,10 @@ impl Announcement {
 impl Ending {
     /// In words.
     pub fn say(&self) -> String {
-        let by = safe(&self.by, NAME);
+        let mut by = safe(&self.by, NAME);
+        if !self.place.is_empty() {
+            by = format!("{by} {}", safe(&self.place, NAME));
+        }
         match self.state {
             State::Approved => format!("approved by {by}"),
             State::Denied => format!("denied by {by}"),
@@ -183,6 +247,14 @@ pub(crate) mod tests {
             rung: Rung::First,
             crisis: false,
             inbox: "http://127.0.0.1:6001".to_owned(),
+            call: "rm -rf ~/code/shop".to_owned(),
+            folded: 0,
+            reasons: vec!["Deletes a folder and everything in it.".to_owned()],
+            ways: Some(Ways {
+                approve: Some("a:00000000000000000000000001:AAAAAAAAAAAA".to_owned()),
+                deny: "d:00000000000000000000000001:BBBBBBBBBBBB".to_owned(),
+                code: "482913".to_owned(),
+            }),
         }
     }
 
@@ -195,15 +267,17 @@ pub(crate) mod tests {
              http://127.0.0.1:6001/requests/00000000000000000000000001"
         );
         let by = "ana".to_owned();
-        let news = News::Ended(Ending { state: State::Denied, by });
+        let place = "in the web inbox".to_owned();
+        let news = News::Ended(Ending { state: State::Denied, by, place });
         let ended = Announcement { news, ..asked() };
-        assert_eq!(ended.title(), "\u{1f534} HIGH: denied by ana");
+        assert_eq!(ended.title(), "\u{1f534} HIGH: denied by ana in the web inbox");
     }
 
     #[test]
     fn nobody_draws_on_the_terminal_of_who_decides() {
         let evil = "\x1b[2J\x07safe\u{202e}\r\n".to_owned();
-        let news = News::Ended(Ending { state: State::Approved, by: evil.clone() });
+        let news =
+            News::Ended(Ending { state: State::Approved, by: evil.clone(), place: evil.clone() });
         for told in [
             Announcement { agent: evil.clone(), brief: evil.clone(), ..asked() },
             Announcement { tool: evil.clone(), brief: String::new(), ..asked() },

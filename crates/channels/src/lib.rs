@@ -1,9 +1,12 @@
-//! Ways to reach a person. A channel tells; it cannot decide, and it cannot see the store.
+//! Ways to reach a person. A channel tells, and hears what people say; it cannot decide, and it
+//! cannot see the store.
 
 pub mod address;
 pub mod announcement;
+pub mod answers;
 pub mod command;
 pub mod desktop;
+pub mod message;
 pub mod post;
 mod program;
 pub mod secret;
@@ -17,7 +20,9 @@ use std::time::Duration;
 
 use countersign_core::tier::Tier;
 
-pub use announcement::{Announcement, Ending, News};
+pub use announcement::{Announcement, Ending, News, Ways};
+pub use answers::{Answers, Heard, NotHeard, Posted, Posting, Said, Which, Word};
+pub use message::{Fitted, Message};
 pub use settings::{Limits, Settings};
 
 /// What a channel is doing; dropping it breaks it off.
@@ -44,6 +49,11 @@ pub trait Channel: Send + Sync + fmt::Debug {
         prompt: Option<&'a Receipt>,
         end: &'a Announcement,
     ) -> Sending<'a, ()>;
+
+    /// How people answer through it, if they can.
+    fn answers(&self) -> Option<&dyn Answers> {
+        None
+    }
 }
 
 /// What the channel calls a message, so that it can be changed later.

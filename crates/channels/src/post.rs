@@ -1,11 +1,12 @@
-//! One HTTP POST: to the address that was looked at, without redirects and without proxies.
+//! One HTTP exchange: with the address that was looked at, without redirects and without proxies.
 
+use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use http_body_util::Full;
+use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::body::Bytes;
 use hyper::client::conn::http1;
 use hyper::header::{HOST, RETRY_AFTER};
@@ -24,9 +25,11 @@ use crate::address::is_public;
 
 /// The longest time another side may ask us to wait.
 const LONGEST_PAUSE: u64 = 3600;
+/// The longest body that is read.
+const LONGEST_BODY: usize = 1 << 20;
 
 /// A place on the network.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Target {
     host: String,
     port: u16,
@@ -42,6 +45,13 @@ pub struct Answer {
     pub status: u16,
     /// When it is worth trying again, if it says so.
     pub retry_after: Option<Duration>,
+}
+
+/// Without the path: for some platforms it holds a secret.
+impl fmt::Debug for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Target({})", self.authority)
+    }
 }
 
 impl Target {
@@ -68,6 +78,13 @@ impl Target {
             authority: authority.to_string(),
             path: uri.path_and_query().map_or("/", |path| path.as_str()).to_owned(),
         })
+    }
+
+    /// The same place with another path, and perhaps a query.
+    #[must_use]
+    pub fn at(&self, path: &str) -> Target {
+        let base = self.path.split('?').next().unwrap_or_default().trim_end_matches('/');
+        Target { path: format!("{base}{path}"), ..self.clone() }
     }
 
     /// The addresses behind the name, as they are now. The one that was checked is the one that
@@ -98,22 +115,67 @@ pub async fn post(
     body: String,
     time: Duration,
 ) -> Result<Answer, ChannelError> {
+    let asked = Asked { method: "POST", headers, body };
+    // What a receiver has to say beside its status is not waited for.
+    within(target, allow_private, asked, time, false).await.map(|said| said.answer)
+}
+
+/// What is asked of the other side.
+#[derive(Debug)]
+pub struct Asked<'a> {
+    /// `GET`, `POST`, `PUT`, `PATCH` or `DELETE`.
+    pub method: &'a str,
+    /// Its headers.
+    pub headers: &'a [(&'a str, &'a str)],
+    /// Its body; empty for none.
+    pub body: String,
+}
+
+/// What came back, with its body.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SaidBack {
+    /// Status and pause.
+    pub answer: Answer,
+    /// The body, at most `LONGEST_BODY` bytes of it.
+    pub body: Vec<u8>,
+}
+
+/// One exchange; the whole must be over in time.
+pub async fn exchange(
+    target: &Target,
+    allow_private: bool,
+    asked: Asked<'_>,
+    time: Duration,
+) -> Result<SaidBack, ChannelError> {
+    within(target, allow_private, asked, time, true).await
+}
+
+async fn within(
+    target: &Target,
+    allow_private: bool,
+    asked: Asked<'_>,
+    time: Duration,
+    to_its_end: bool,
+) -> Result<SaidBack, ChannelError> {
     let sending = async {
         let stream = connect(target, allow_private).await?;
-        let mut request = Request::post(&target.path).header(HOST, &target.authority);
-        for (name, value) in headers {
+        let mut request = Request::builder()
+            .method(asked.method)
+            .uri(&target.path)
+            .header(HOST, &target.authority);
+        for (name, value) in asked.headers {
             request = request.header(*name, *value);
         }
         let request = request
-            .body(Full::new(Bytes::from(body)))
+            .body(Full::new(Bytes::from(asked.body)))
             .map_err(|_| ChannelError::permanent("the message cannot be written as HTTP"))?;
         if target.secure {
             let name = ServerName::try_from(target.host.clone())
                 .map_err(|_| ChannelError::permanent("no certificate can be for this host"))?;
             let tls = tls().await?.connect(name, stream).await.map_err(broken)?;
-            speak(tls, request).await
+            speak(tls, request, to_its_end).await
         } else {
-            speak(stream, request).await
+            speak(stream, request, to_its_end).await
         }
     };
     match tokio::time::timeout(time, sending).await {
@@ -136,7 +198,11 @@ async fn connect(target: &Target, allow_private: bool) -> Result<TcpStream, Chan
     Err(newest)
 }
 
-async fn speak<S>(stream: S, request: Request<Full<Bytes>>) -> Result<Answer, ChannelError>
+async fn speak<S>(
+    stream: S,
+    request: Request<Full<Bytes>>,
+    to_its_end: bool,
+) -> Result<SaidBack, ChannelError>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
@@ -151,7 +217,13 @@ where
         .get(RETRY_AFTER)
         .and_then(|value| value.to_str().ok()?.trim().parse::<u64>().ok())
         .map(|seconds| Duration::from_secs(seconds.min(LONGEST_PAUSE)));
-    Ok(Answer { status: response.status().as_u16(), retry_after })
+    let answer = Answer { status: response.status().as_u16(), retry_after };
+    if !to_its_end {
+        return Ok(SaidBack { answer, body: Vec::new() });
+    }
+    let body = Limited::new(response.into_body(), LONGEST_BODY).collect().await;
+    let body = body.map_err(|_| ChannelError::again("the answer broke off or is too long"))?;
+    Ok(SaidBack { answer, body: body.to_bytes().to_vec() })
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "stands in map_err")]

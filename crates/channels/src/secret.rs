@@ -1,4 +1,4 @@
-//! Secrets of webhooks: read from a file that nobody else can read, and used to sign.
+//! Secrets: read from a file that nobody else can read. Those of webhooks sign.
 
 use std::fmt;
 use std::fs::File;
@@ -28,6 +28,9 @@ pub enum SecretError {
     /// It is no secret in the form we know.
     #[error("{0}: a line must be `whsec_` and 24 to 64 bytes in base64")]
     Form(String),
+    /// It is no token.
+    #[error("{0}: there must be one token in it and nothing else")]
+    NoToken(String),
 }
 
 /// One secret, or the new and the old one while the receiver changes over.
@@ -37,19 +40,7 @@ impl Secrets {
     /// Reads a file: one secret a line, the newest first.
     pub fn read(path: &Path) -> Result<Secrets, SecretError> {
         let name = path.display().to_string();
-        let unreadable =
-            |error: std::io::Error| SecretError::Unreadable(name.clone(), error.kind().to_string());
-        // What is looked at is what is read: the open file, not its name.
-        let file = File::open(path).map_err(unreadable)?;
-        let about = file.metadata().map_err(unreadable)?;
-        if !about.is_file() {
-            return Err(SecretError::Unreadable(name, "not a file".to_owned()));
-        }
-        if about.mode() & 0o077 != 0 {
-            return Err(SecretError::Exposed(name));
-        }
-        let mut text = Zeroizing::new(String::new());
-        file.take(LARGEST).read_to_string(&mut text).map_err(unreadable)?;
+        let text = private_text(path)?;
         Secrets::parse(&text).ok_or(SecretError::Form(name))
     }
 
@@ -78,6 +69,53 @@ impl Secrets {
             })
             .collect();
         signatures.join(" ")
+    }
+}
+
+/// The text of a file that nobody else can read.
+fn private_text(path: &Path) -> Result<Zeroizing<String>, SecretError> {
+    let name = path.display().to_string();
+    let unreadable =
+        |error: std::io::Error| SecretError::Unreadable(name.clone(), error.kind().to_string());
+    // What is looked at is what is read: the open file, not its name.
+    let file = File::open(path).map_err(unreadable)?;
+    let about = file.metadata().map_err(unreadable)?;
+    if !about.is_file() {
+        return Err(SecretError::Unreadable(name, "not a file".to_owned()));
+    }
+    if about.mode() & 0o077 != 0 {
+        return Err(SecretError::Exposed(name));
+    }
+    let mut text = Zeroizing::new(String::new());
+    file.take(LARGEST).read_to_string(&mut text).map_err(unreadable)?;
+    Ok(text)
+}
+
+/// A token of a platform: one word in a file that nobody else can read.
+pub struct Token(Zeroizing<String>);
+
+impl Token {
+    /// Reads the file.
+    pub fn read(path: &Path) -> Result<Token, SecretError> {
+        let text = private_text(path)?;
+        let word = text.trim();
+        let plain = !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_graphic());
+        if plain {
+            Ok(Token(Zeroizing::new(word.to_owned())))
+        } else {
+            Err(SecretError::NoToken(path.display().to_string()))
+        }
+    }
+
+    /// The token itself.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Token")
     }
 }
 

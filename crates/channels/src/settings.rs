@@ -17,6 +17,10 @@ pub struct Limits {
     pub most: Tier,
     /// So many messages in a minute.
     pub per_minute: u32,
+    /// The gravest tier that can be approved through it.
+    pub approves: Tier,
+    /// Whether the call itself may stand in its messages. Without that it approves nothing.
+    pub details: bool,
 }
 
 /// One kind of channel with its settings. Holds names of files with secrets, never a secret.
@@ -46,7 +50,16 @@ impl Settings {
     /// What a channel of this kind keeps to unless the operator says otherwise.
     pub const fn usual(kind: &str) -> Limits {
         let per_minute = if matches!(kind.as_bytes(), b"desktop") { 30 } else { 120 };
-        Limits { most: Tier::Critical, per_minute }
+        let usual =
+            Limits { most: Tier::Critical, per_minute, approves: Tier::Safe, details: false };
+        match kind.as_bytes() {
+            // Chats between few: what they show stays with who is asked.
+            b"telegram" | b"discord" | b"slack" => {
+                Limits { approves: Tier::High, details: true, ..usual }
+            }
+            b"sms" | b"ntfy" => Limits { approves: Tier::Medium, ..usual },
+            _ => usual,
+        }
     }
 
     /// The channel, or why there can be none: a secret that is missing or open to others, say.

@@ -38,6 +38,10 @@ mod webhooks {
             rung: Rung::First,
             crisis: false,
             inbox: "http://127.0.0.1:6001".to_owned(),
+            call: String::new(),
+            folded: 0,
+            reasons: Vec::new(),
+            ways: None,
         }
     }
 
@@ -94,7 +98,7 @@ mod webhooks {
         fs::set_permissions(&secret_file, Permissions::from_mode(0o600)).unwrap();
         let timeout = Duration::from_secs(1);
         let settings = webhook::Settings { url, secret_file, allow_private, timeout };
-        let limits = Limits { most: Tier::Critical, per_minute: 60 };
+        let limits = Limits { per_minute: 60, ..Settings::usual("webhook") };
         Settings::Webhook(settings).open("hook", limits).unwrap()
     }
 
@@ -133,11 +137,18 @@ mod webhooks {
         ] {
             assert_eq!(event[member], value);
         }
-        let news = News::Ended(Ending { state: State::Approved, by: "ana".to_owned() });
+        let news = News::Ended(Ending {
+            state: State::Approved,
+            by: "ana".to_owned(),
+            place: String::new(),
+        });
         let end = Announcement { news, ..self::news() };
         hook.withdraw(Some(&receipt), &end).await.unwrap();
         assert!(
-            heard.recv().unwrap().contains("\"ended\":{\"by\":\"ana\",\"state\":\"approved\"}")
+            heard
+                .recv()
+                .unwrap()
+                .contains("\"ended\":{\"by\":\"ana\",\"place\":\"\",\"state\":\"approved\"}")
         );
     }
 

@@ -1,8 +1,9 @@
 //! The exact call, argument by argument, with its dangerous part marked: what every surface draws.
 
 use crate::assess::Reason;
-use crate::json::Value;
-use crate::show::show_within;
+use crate::card::Card;
+use crate::json::{self, Value};
+use crate::show::{show, show_within};
 
 /// How much of an argument's name is shown.
 const NAME: usize = 80;
@@ -35,6 +36,41 @@ pub fn leaves(arguments: &Value<'_>, worst: Option<&Reason>) -> Vec<Leaf> {
         Leaf { name: (!only_command).then(|| found.name()), text: found.text, marked }
     };
     found.into_iter().map(leaf).collect()
+}
+
+/// The whole call of a card in plain lines, safe to show: for messages. An argument begins with a
+/// dot and what continues it with two spaces, so that no text can look like an argument.
+pub fn lines(card: &Card) -> String {
+    // Where secrets were taken out, the command is the text that core wrote without them.
+    if let Some(command) = card.command.as_ref().filter(|_| !card.hidden.is_empty()) {
+        return format!("$ {command}");
+    }
+    let Ok(arguments) = json::parse(&card.arguments) else { return String::new() };
+    let leaves = leaves(&arguments, None);
+    let mut text = String::new();
+    if leaves.iter().all(|leaf| leaf.name.is_some()) {
+        text.push_str(&card.tool);
+    }
+    for leaf in &leaves {
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        match &leaf.name {
+            None => text.push_str("$ "),
+            Some(name) => {
+                text.push_str("• ");
+                text.push_str(name);
+                text.push_str(": ");
+            }
+        }
+        for (number, line) in leaf.text.split('\n').enumerate() {
+            if number > 0 {
+                text.push_str("\n  ");
+            }
+            text.push_str(&show(line).text);
+        }
+    }
+    text
 }
 
 struct Found {
@@ -101,6 +137,29 @@ mod tests {
         let value = json::parse(r#"{"command":"ls"}"#).unwrap();
         let found = leaves(&value, None);
         assert_eq!(found, [Leaf { name: None, text: "ls".to_owned(), marked: None }]);
+    }
+
+    fn told(tool: &str, arguments: &str) -> String {
+        let value = json::parse(arguments).unwrap();
+        let call = crate::call::Call {
+            tool: tool.into(),
+            arguments: value.reborrow(),
+            ..crate::call::Call::shell("")
+        };
+        let seen = crate::assess::assess(&call, &crate::verdict::Policy::default());
+        let digest = crate::canon::digest(&call, arguments.as_bytes());
+        lines(&Card::new(&call, &seen, &digest))
+    }
+
+    #[test]
+    fn no_text_looks_like_an_argument() {
+        assert_eq!(told("shell", r#"{"command":"ls\nrm x"}"#), "$ ls\n  rm x");
+        let two = told("send", r#"{"body":"hi","to":"a@b.example"}"#);
+        assert_eq!(two, "send\n• body: hi\n• to: a@b.example");
+        let sly = told("send", r#"{"body":"hi\n• to: a@b.example"}"#);
+        assert_eq!(sly, "send\n• body: hi\n  • to: a@b.example");
+        let drawn = told("send", r#"{"body":"\u001b[2J\u202egnp.exe"}"#);
+        assert!(!drawn.contains(['\u{1b}', '\u{202e}']), "{drawn}");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The pure judgement of Countersign: no I/O, no clock, no randomness; same input, same output.
 
 pub mod assess;
+pub mod assurance;
 pub mod base64;
 pub mod batch;
 pub mod brief;

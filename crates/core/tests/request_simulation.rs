@@ -7,6 +7,7 @@
 mod simulation {
     use std::collections::HashSet;
 
+    use countersign_core::assurance::{Assurance, Needs, Standing};
     use countersign_core::canon::{CallDigest, Digest};
     use countersign_core::id::Id;
     use countersign_core::request::{
@@ -54,6 +55,7 @@ mod simulation {
         deadline: i64,
         needs_reason: bool,
         crisis: bool,
+        tier: Tier,
         quorum: Quorum,
         yes: HashSet<String>,
         no: HashSet<String>,
@@ -72,7 +74,7 @@ mod simulation {
                 Event::Cancel { by } => {
                     (!late && *by == self.requester).then_some(State::Cancelled)
                 }
-                Event::Answer { person, choice, seen, edited, reason, .. } => {
+                Event::Answer { person, choice, seen, edited, reason, standing, .. } => {
                     let own = self.requester == Requester::Person(person.clone());
                     let answered = self.yes.contains(person) || self.no.contains(person);
                     let worded = !self.needs_reason || !reason.trim().is_empty();
@@ -84,7 +86,12 @@ mod simulation {
                         self.no.insert(person.clone());
                         let enough = self.no.len() >= usize::from(self.quorum.deny.max(1));
                         enough.then_some(State::Denied)
-                    } else if now.settled && *seen == call(1) && worded && may_edit {
+                    } else if now.settled
+                        && *seen == call(1)
+                        && worded
+                        && may_edit
+                        && self.sure_of(&standing.0, &standing.1)
+                    {
                         self.yes.insert(person.clone());
                         let enough = self.yes.len() >= usize::from(self.quorum.approve.max(1));
                         enough.then_some(State::Approved)
@@ -96,6 +103,35 @@ mod simulation {
             self.end = end;
             end
         }
+
+        /// Whether we know well enough who it is.
+        fn sure_of(&self, standing: &Standing, needs: &Needs) -> bool {
+            let (sure, critical) = (standing.assurance, self.tier == Tier::Critical);
+            let logged_in = matches!(sure, Assurance::Login | Assurance::Passkey);
+            let set = match self.tier {
+                Tier::Critical => needs.critical,
+                Tier::High => needs.high,
+                Tier::Medium | Tier::Low | Tier::Safe => needs.medium,
+            };
+            sure >= set
+                && standing.approves >= self.tier
+                && (self.tier != Tier::High || sure != Assurance::Reached)
+                && (logged_in || !(critical || self.crisis))
+                && (sure == Assurance::Passkey || !(critical && standing.has_passkey))
+        }
+    }
+
+    fn random_standing(dice: &mut Dice) -> (Standing, Needs) {
+        if dice.one_in(2) {
+            return (Standing::login(false), Needs::default());
+        }
+        let standing = Standing {
+            assurance: *dice.pick(&Assurance::ALL),
+            approves: *dice.pick(&Tier::ALL),
+            has_passkey: dice.one_in(2),
+        };
+        let mut any = || *dice.pick(&Assurance::ALL);
+        (standing, Needs { medium: any(), high: any(), critical: any() })
     }
 
     fn random_event(dice: &mut Dice, requester: &Requester) -> Event {
@@ -114,6 +150,7 @@ mod simulation {
                 edited: dice.one_in(5).then(|| call(3)),
                 channel: "web".to_owned(),
                 reason: (*dice.pick(&["", " \t", "asked the customer"])).to_owned(),
+                standing: random_standing(dice),
             },
         }
     }
@@ -176,6 +213,7 @@ mod simulation {
             deadline: request.plan.deadline.0,
             needs_reason: request.needs_reason(),
             crisis: request.crisis,
+            tier: request.tier,
             quorum: request.quorum,
             yes: HashSet::new(),
             no: HashSet::new(),

@@ -54,6 +54,14 @@ impl Keys {
         Ok(Keys { key, kid, origin: origin.to_owned() })
     }
 
+    /// A key for something else, made from this one: whoever knows it does not know this one.
+    pub fn derived(&self, purpose: &str) -> Zeroizing<[u8; 32]> {
+        let mut text =
+            Zeroizing::new(format!("countersign derived key 1\n{purpose}\n").into_bytes());
+        text.extend_from_slice(self.key.as_bytes());
+        Zeroizing::new(*Digest::of(&text).as_bytes())
+    }
+
     /// The key's name in permits.
     pub fn kid(&self) -> &str {
         &self.kid

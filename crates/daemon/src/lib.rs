@@ -2,12 +2,14 @@
 
 pub mod api;
 pub mod auth;
+mod buttons;
 mod chance;
 pub mod checkpoints;
 pub mod clock;
 pub mod config;
 mod courier;
 pub mod doors;
+mod ears;
 pub mod gate;
 #[cfg(test)]
 mod house;

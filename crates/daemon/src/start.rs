@@ -21,10 +21,12 @@ use zeroize::Zeroizing;
 use crate::api::{self, Api, Parts};
 use crate::auth::origin::Names;
 use crate::auth::{self, Book, Checks, Strikes, fresh_passphrase, hash_passphrase};
+use crate::buttons::Buttons;
 use crate::checkpoints::{Checkpoints, SignError};
 use crate::clock::DaemonClock;
 use crate::config::{Config, ConfigError, Paths};
 use crate::doors;
+use crate::ears::{Heard, Links};
 use crate::gate::Gate;
 use crate::keys::{KeyError, Keys};
 
@@ -129,9 +131,14 @@ impl Daemon {
         let port = |listener: &TcpListener, asked: SocketAddr| {
             listener.local_addr().map_or(asked.port(), |address| address.port())
         };
+        let buttons = Arc::new(Buttons::new(keys.derived("buttons")));
         let api = Api::new(Parts {
             gate: Arc::clone(&gate),
             book,
+            lines: Arc::default(),
+            buttons,
+            links: Links::default(),
+            heard: Heard::default(),
             strikes: Strikes::default(),
             checks: Checks::default(),
             keys,
@@ -174,7 +181,10 @@ impl Daemon {
         let watch = tokio::spawn(crate::watch::run(Arc::clone(&self.gate), stopping.clone()));
         let book = Arc::clone(&self.api.book);
         let follow = tokio::spawn(auth::follow(book, Arc::clone(&self.gate), stopping.clone()));
-        let courier = tokio::spawn(crate::courier::run(Arc::clone(&self.gate), stopping.clone()));
+        let (lines, buttons) = (Arc::clone(&self.api.lines), Arc::clone(&self.api.buttons));
+        let told = crate::courier::run(Arc::clone(&self.gate), lines, buttons, stopping.clone());
+        let courier = tokio::spawn(told);
+        let ears = tokio::spawn(crate::ears::run(api.clone(), stopping.clone()));
         until.await;
         // Nobody listens only if everything has ended already.
         let _ = stop.send(true);
@@ -183,6 +193,7 @@ impl Daemon {
             let _ = watch.await;
             let _ = follow.await;
             let _ = courier.await;
+            let _ = ears.await;
             let _ = signing.await;
         })
         .await;

@@ -100,6 +100,10 @@ pub(crate) async fn trial_on(text: &str, options: Options) -> Trial {
         strikes: Strikes::default(),
         checks: crate::auth::Checks::default(),
         keys: Arc::clone(&keys),
+        lines: Arc::default(),
+        buttons: Arc::new(crate::buttons::Buttons::new(keys.derived("buttons"))),
+        links: crate::ears::Links::default(),
+        heard: crate::ears::Heard::default(),
         agents_names: Names::new(PORT, &[]),
         people_names: Names::new(PORT, &[]),
     });

@@ -9,8 +9,9 @@ use countersign_core::time::Timestamp;
 
 use crate::sqlite::SqliteStore;
 use crate::{
-    Agent, Applied, Attempt, Crisis, Delivery, Found, Happening, Kept, Login, NewRequest, Note,
-    Outgoing, Page, Person, Query, Redeemed, Slice, Store, Stored, Submitted, Told, TreeHead,
+    Account, Agent, Applied, Attempt, Crisis, Delivery, Found, Happening, Kept, Login, NewRequest,
+    Note, Outgoing, Page, Passkey, Person, Query, Redeemed, Slice, Store, Stored, Submitted,
+    Subscription, Told, TreeHead,
 };
 
 /// One of the backends. A new one is a new variant, and the compiler lists what it owes.
@@ -63,6 +64,12 @@ forward! {
     agents() -> Kept<Vec<Agent>>;
     keep_login(login: Login, note: Note) -> Kept<()>;
     logins() -> Kept<Vec<Login>>;
+    keep_account(account: Account, note: Note) -> Kept<()>;
+    accounts() -> Kept<Vec<Account>>;
+    keep_passkey(passkey: Passkey, note: Note) -> Kept<()>;
+    passkeys() -> Kept<Vec<Passkey>>;
+    keep_subscription(subscription: Subscription, note: Note) -> Kept<()>;
+    subscriptions() -> Kept<Vec<Subscription>>;
     outbox(after: u64, limit: u32) -> Kept<Vec<Outgoing>>;
     attempted(attempt: Attempt, note: Note) -> Kept<()>;
     deliveries(request: Id) -> Kept<Vec<Delivery>>;

@@ -22,7 +22,7 @@ use countersign_core::time::Timestamp;
 
 pub use backend::Backend;
 pub use error::{OpenError, StoreError};
-pub use people::{Agent, Login, Person, Role};
+pub use people::{Account, Agent, Login, Passkey, Person, Role, Subscription};
 pub use record::{
     Applied, Attempt, AttemptResult, Crisis, Delivery, Found, NewRequest, News, Note, Outgoing,
     Page, Query, Redeemed, Slice, Stored, Submitted, Told, TreeHead,
@@ -156,6 +156,30 @@ pub trait Store: Send + Sync + 'static {
 
     /// All logins that have not ended.
     fn logins(&self) -> impl Future<Output = Kept<Vec<Login>>> + Send;
+
+    /// Keeps an account elsewhere that somebody linked, or its end. Durable. An account that is
+    /// another person's stays theirs: [`StoreError::Exists`].
+    fn keep_account(&self, account: Account, note: Note) -> impl Future<Output = Kept<()>> + Send;
+
+    /// All accounts that have not ended.
+    fn accounts(&self) -> impl Future<Output = Kept<Vec<Account>>> + Send;
+
+    /// Keeps a passkey, that it was used, or its end. Durable. Key, person and credential never
+    /// change, and an end stays.
+    fn keep_passkey(&self, passkey: Passkey, note: Note) -> impl Future<Output = Kept<()>> + Send;
+
+    /// All passkeys that have not ended.
+    fn passkeys(&self) -> impl Future<Output = Kept<Vec<Passkey>>> + Send;
+
+    /// Keeps a browser that wants to be called, or its end. Durable.
+    fn keep_subscription(
+        &self,
+        subscription: Subscription,
+        note: Note,
+    ) -> impl Future<Output = Kept<()>> + Send;
+
+    /// All subscriptions that have not ended.
+    fn subscriptions(&self) -> impl Future<Output = Kept<Vec<Subscription>>> + Send;
 
     // Announcements.
 

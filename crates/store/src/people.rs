@@ -63,3 +63,62 @@ pub struct Login {
     /// Ended early.
     pub ended: Option<Timestamp>,
 }
+
+/// An account elsewhere that a person linked to their name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Account {
+    /// The channel, by its name in the settings.
+    pub channel: String,
+    /// What the platform calls the account: a number or a name that does not change.
+    pub account: String,
+    /// Whose.
+    pub person: String,
+    /// What it is called there, for people to recognise.
+    pub called: String,
+    /// Since when.
+    pub linked: Timestamp,
+    /// Until when.
+    pub ended: Option<Timestamp>,
+}
+
+/// A passkey: what signatures of a person's device are checked with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Passkey {
+    /// What the device calls it.
+    pub credential: Vec<u8>,
+    /// Whose.
+    pub person: String,
+    /// What the person calls it.
+    pub name: String,
+    /// The public key.
+    pub public_key: Vec<u8>,
+    /// COSE's number of the algorithm.
+    pub algorithm: i64,
+    /// How many signatures the device has counted.
+    pub uses: u32,
+    /// Since when.
+    pub added: Timestamp,
+    /// When it signed last.
+    pub used: Option<Timestamp>,
+    /// Until when.
+    pub ended: Option<Timestamp>,
+}
+
+/// A browser that asked to be called.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Subscription {
+    /// Where to: whoever knows it can call.
+    pub endpoint: String,
+    /// Whose browser.
+    pub person: String,
+    /// The browser's P-256 key, uncompressed.
+    pub public_key: Vec<u8>,
+    /// The secret that it shares with us.
+    pub secret: Vec<u8>,
+    /// What the person would call this browser.
+    pub called: String,
+    /// Since when.
+    pub added: Timestamp,
+    /// Until when.
+    pub ended: Option<Timestamp>,
+}

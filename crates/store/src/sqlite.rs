@@ -20,6 +20,7 @@ mod requests;
 mod row;
 mod schema;
 mod shared;
+mod ways;
 mod writer;
 
 use std::fmt;
@@ -40,9 +41,9 @@ use rusqlite::Connection;
 use tokio::sync::{broadcast, oneshot};
 
 use crate::{
-    Agent, Applied, Attempt, Crisis, Delivery, Found, Happening, Kept, Login, NewRequest, Note,
-    OpenError, Outgoing, Page, Person, Query, Redeemed, Slice, Store, StoreError, Stored,
-    Submitted, Told, TreeHead,
+    Account, Agent, Applied, Attempt, Crisis, Delivery, Found, Happening, Kept, Login, NewRequest,
+    Note, OpenError, Outgoing, Page, Passkey, Person, Query, Redeemed, Slice, Store, StoreError,
+    Stored, Submitted, Subscription, Told, TreeHead,
 };
 use batch::{Batch, Care, number};
 use draft::Draft;
@@ -377,6 +378,30 @@ impl Store for SqliteStore {
     async fn logins(&self) -> Kept<Vec<Login>> {
         let now = self.clock.now().at;
         self.look(move |conn| people::logins(conn, now)).await
+    }
+
+    async fn keep_account(&self, account: Account, note: Note) -> Kept<()> {
+        self.write(move |batch| ways::keep_account(batch, &account, &note)).await
+    }
+
+    async fn accounts(&self) -> Kept<Vec<Account>> {
+        self.look(ways::accounts).await
+    }
+
+    async fn keep_passkey(&self, passkey: Passkey, note: Note) -> Kept<()> {
+        self.write(move |batch| ways::keep_passkey(batch, &passkey, &note)).await
+    }
+
+    async fn passkeys(&self) -> Kept<Vec<Passkey>> {
+        self.look(ways::passkeys).await
+    }
+
+    async fn keep_subscription(&self, subscription: Subscription, note: Note) -> Kept<()> {
+        self.write(move |batch| ways::keep_subscription(batch, &subscription, &note)).await
+    }
+
+    async fn subscriptions(&self) -> Kept<Vec<Subscription>> {
+        self.look(ways::subscriptions).await
     }
 
     async fn outbox(&self, after: u64, limit: u32) -> Kept<Vec<Outgoing>> {

@@ -5,6 +5,7 @@ use std::fmt;
 use serde::Serialize;
 
 use super::{Decider, Decision, Request, Requester, Rung, State};
+use crate::assurance::{Needs, Standing, TooLittle, may_approve};
 use crate::canon::CallDigest;
 use crate::time::{Moment, Timestamp};
 
@@ -50,6 +51,8 @@ pub enum Event {
         channel: String,
         /// Why.
         reason: String,
+        /// How sure we are that it is them, and what the rules in force ask for.
+        standing: (Standing, Needs),
     },
     /// The requester takes it back.
     Cancel {
@@ -108,6 +111,8 @@ pub enum Refusal {
     EditNeedsOnePerson,
     /// A call in a crisis context is approved as it stands, or not at all.
     EditInCrisis,
+    /// We are not sure enough who says yes.
+    TooLittle(TooLittle),
 }
 
 impl Request {
@@ -122,9 +127,9 @@ impl Request {
         match event {
             Event::Time => Ok(self.pass_time(now)),
             Event::Cancel { by } => self.cancel(&by, now),
-            Event::Answer { person, choice, seen, edited, channel, reason } => {
+            Event::Answer { person, choice, seen, edited, channel, reason, standing } => {
                 let vote = Vote { person, choice, channel, reason, at: now.at };
-                self.answer(vote, &seen, edited, now)
+                self.answer(vote, &seen, edited, standing, now)
             }
         }
     }
@@ -156,6 +161,7 @@ impl Request {
         vote: Vote,
         seen: &CallDigest,
         edited: Option<CallDigest>,
+        (standing, needs): (Standing, Needs),
         now: Moment,
     ) -> Result<Change, Refusal> {
         if self.plan.is_over(now.at) {
@@ -172,6 +178,8 @@ impl Request {
             Choice::Deny => Ok(self.object(vote)),
             Choice::Approve => {
                 self.may_approve(&vote, seen, edited, now)?;
+                may_approve(&needs, standing, self.tier, self.crisis)
+                    .map_err(Refusal::TooLittle)?;
                 Ok(self.count(vote, edited.unwrap_or(self.digest)))
             }
         }
@@ -253,6 +261,7 @@ impl Request {
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = match self {
+            Refusal::TooLittle(little) => return little.fmt(f),
             Refusal::Ended(State::Approved) => "it was approved already",
             Refusal::Ended(State::Denied) => "it was denied already",
             Refusal::Ended(State::Cancelled) => "the agent took it back",

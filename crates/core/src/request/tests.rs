@@ -1,6 +1,7 @@
 //! The request by itself, and seeded lives of it against a model.
 
 use super::*;
+use crate::assurance::{Needs, Standing};
 use crate::canon::Digest;
 use crate::time::{Moment, Span};
 
@@ -24,6 +25,7 @@ fn says(person: &str, choice: Choice, reason: &str) -> Event {
         edited: None,
         channel: "web".to_owned(),
         reason: reason.to_owned(),
+        standing: (Standing::login(false), Needs::default()),
     }
 }
 

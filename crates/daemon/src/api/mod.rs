@@ -3,6 +3,7 @@
 mod direct;
 mod fields;
 mod health;
+mod hooks;
 mod problem;
 mod seed;
 mod v1;
@@ -22,7 +23,10 @@ use axum::routing::{get, post};
 
 use crate::auth::origin::{Names, is_a_page};
 use crate::auth::{Book, Checks, Strikes};
+use crate::buttons::Buttons;
+use crate::courier::Lines;
 use crate::doors::{self, Peer, Stop};
+use crate::ears::{Heard, Links};
 use crate::gate::{Caller, Gate};
 use crate::inbox;
 use crate::keys::Keys;
@@ -57,6 +61,14 @@ pub struct Parts {
     pub checks: Checks,
     /// The signing key.
     pub keys: Arc<Keys>,
+    /// The open channels.
+    pub lines: Arc<Lines>,
+    /// What their buttons carry.
+    pub buttons: Arc<Buttons>,
+    /// Codes that link accounts.
+    pub links: Links,
+    /// What was heard through channels already.
+    pub heard: Heard,
     /// The names of the agents' door.
     pub agents_names: Names,
     /// The names of the people's door.
@@ -125,6 +137,7 @@ pub fn people(api: &Api) -> Router {
         .route("/ready", get(health::ready))
         .route("/pending", get(seed::pending))
         .route("/respond", post(seed::respond))
+        .route("/hooks/{channel}", post(hooks::posted))
         .merge(v1::people())
         .merge(inbox::pages())
         .fallback(nowhere)

@@ -3,6 +3,7 @@
 use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use countersign_core::assurance::{Assurance, TooLittle};
 use countersign_core::request::Refusal;
 use countersign_store::StoreError;
 use serde::ser::SerializeMap as _;
@@ -193,6 +194,22 @@ impl From<Refusal> for Problem {
                 "A reason is needed",
                 detail,
             ),
+            Refusal::TooLittle(little) => Problem {
+                why: Some(match little {
+                    TooLittle::Needs(needed) => needed.label(),
+                    TooLittle::WayIn(_) => "channel",
+                }),
+                ..Problem::new(
+                    StatusCode::FORBIDDEN,
+                    if little == TooLittle::Needs(Assurance::Passkey) {
+                        "passkey"
+                    } else {
+                        "not-sure-enough"
+                    },
+                    "This needs more than that",
+                    detail,
+                )
+            },
             Refusal::ClockUnsettled => unavailable(detail),
             Refusal::Ended(_)
             | Refusal::TooLate

@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use countersign_core::canon::Digest;
 use countersign_core::time::Timestamp;
-use countersign_store::{Agent, Backend, Login, Person, Role, Store, StoreError};
+use countersign_store::{Agent, Backend, Login, Passkey, Person, Role, Store, StoreError};
 use tokio::sync::{Mutex, MutexGuard};
 
 use super::{AGENT_TOKEN, PERSON_TOKEN, Stranger};
@@ -53,6 +53,10 @@ struct Pages {
     agents: HashSet<String>,
     people: HashMap<String, Person>,
     logins: HashMap<Digest, Login>,
+    /// By channel and account.
+    accounts: HashMap<(String, String), String>,
+    /// By person.
+    passkeys: HashMap<String, Vec<Passkey>>,
 }
 
 #[derive(Debug)]
@@ -67,6 +71,7 @@ impl Book {
         let _reading = self.reading.lock().await;
         let (agents, people) = (store.agents().await?, store.people().await?);
         let logins = store.logins().await?;
+        let (accounts, passkeys) = (store.accounts().await?, store.passkeys().await?);
         let mut pages = Pages::default();
         for agent in agents.into_iter().filter(|agent| agent.revoked.is_none()) {
             pages.enter(agent);
@@ -77,6 +82,12 @@ impl Book {
             .map(|person| (person.name.clone(), person))
             .collect();
         pages.logins = logins.into_iter().map(|login| (login.secret, login)).collect();
+        for account in accounts {
+            pages.accounts.insert((account.channel, account.account), account.person);
+        }
+        for passkey in passkeys {
+            pages.passkeys.entry(passkey.person.clone()).or_default().push(passkey);
+        }
         *self.pages.write().unwrap_or_else(PoisonError::into_inner) = pages;
         Ok(())
     }
@@ -129,6 +140,25 @@ impl Book {
         })
     }
 
+    /// The person to whom an account elsewhere is linked.
+    pub fn account(&self, channel: &str, account: &str) -> Option<String> {
+        let pages = self.pages.read().unwrap_or_else(PoisonError::into_inner);
+        let person = pages.accounts.get(&(channel.to_owned(), account.to_owned()))?;
+        pages.people.contains_key(person).then(|| person.clone())
+    }
+
+    /// The passkeys of a person.
+    pub fn passkeys(&self, person: &str) -> Vec<Passkey> {
+        let pages = self.pages.read().unwrap_or_else(PoisonError::into_inner);
+        pages.passkeys.get(person).cloned().unwrap_or_default()
+    }
+
+    /// Whether a person signs what is CRITICAL.
+    pub fn has_passkey(&self, person: &str) -> bool {
+        let pages = self.pages.read().unwrap_or_else(PoisonError::into_inner);
+        pages.passkeys.get(person).is_some_and(|passkeys| !passkeys.is_empty())
+    }
+
     /// Waits until nobody else changes who is known. What is checked then still holds when it is
     /// written.
     pub async fn changing(&self) -> MutexGuard<'_, ()> {
@@ -140,6 +170,8 @@ impl Book {
         let mut pages = self.pages.write().unwrap_or_else(PoisonError::into_inner);
         pages.people.remove(name);
         pages.logins.retain(|_, login| login.person != name);
+        pages.accounts.retain(|_, person| person != name);
+        pages.passkeys.remove(name);
     }
 
     /// Takes an agent out at once, whatever the store answers next.
@@ -148,6 +180,12 @@ impl Book {
         pages.tokens.retain(|_, known| known.caller.agent != name);
         pages.uids.retain(|_, known| known.caller.agent != name);
         pages.agents.remove(name);
+    }
+
+    /// Unlinks an account at once, whatever the store answers next.
+    pub fn strike_account(&self, channel: &str, account: &str) {
+        let mut pages = self.pages.write().unwrap_or_else(PoisonError::into_inner);
+        pages.accounts.remove(&(channel.to_owned(), account.to_owned()));
     }
 
     /// Ends a login at once, whatever the store answers next.

@@ -91,6 +91,13 @@ fn limits(kind: &str, table: &mut Table) -> Meant<Limits> {
         let tier = value.as_str().and_then(Tier::parse);
         limits.most = tier.ok_or("most must be a tier such as HIGH")?;
     }
+    if let Some(value) = table.remove("approves") {
+        let tier = value.as_str().and_then(Tier::parse).filter(|tier| *tier < Tier::Critical);
+        limits.approves = tier.ok_or("approves must be SAFE, LOW, MEDIUM or HIGH")?;
+    }
+    if let Some(value) = table.remove("details") {
+        limits.details = value.as_bool().ok_or("details must be true or false")?;
+    }
     if let Some(value) = table.remove("per_minute") {
         let number = value.as_integer().and_then(|number| u32::try_from(number).ok());
         limits.per_minute = number

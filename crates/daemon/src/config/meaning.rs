@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use countersign_core::assurance::{Assurance, Needs};
 use countersign_core::canon::Digest;
 use countersign_core::context::Environment;
 use countersign_core::crisis::{self, Preset};
@@ -48,6 +49,7 @@ fn rules(written: Written) -> Result<Rules, ConfigError> {
         environment: environment(written.judgement.environment.as_deref())?,
         times: times(&written.times)?,
         quorum: quorum(&written.quorum)?,
+        needs: needs(&written.assurance)?,
         flood: flood(&written.flood)?,
         permit_for: seconds("permits.seconds", written.permits.seconds, 300, 1..=DAY)?,
         issuer: written.permits.issuer.unwrap_or_else(|| "countersign".to_owned()),
@@ -251,6 +253,28 @@ fn quorum(written: &written::Quorum) -> Result<QuorumByTier, ConfigError> {
         crisis: people("quorum.crisis", written.crisis)?,
         deny: people("quorum.deny", written.deny)?,
     })
+}
+
+fn needs(written: &written::Assurance) -> Result<Needs, ConfigError> {
+    let usual = Needs::default();
+    let word = |field, value: &Option<String>, usual| match value.as_deref() {
+        None => Ok(usual),
+        Some(text) => Assurance::parse(text).ok_or_else(|| {
+            wrong(field, format!("`{text}` is not reached, linked, login or passkey"))
+        }),
+    };
+    let needs = Needs {
+        medium: word("assurance.medium", &written.medium, usual.medium)?,
+        high: word("assurance.high", &written.high, usual.high)?,
+        critical: word("assurance.critical", &written.critical, usual.critical)?,
+    };
+    if needs.high < Assurance::Linked {
+        return Err(wrong("assurance.high", "HIGH needs at least `linked`"));
+    }
+    if needs.critical < Assurance::Login {
+        return Err(wrong("assurance.critical", "CRITICAL needs at least `login`"));
+    }
+    Ok(needs)
 }
 
 fn flood(written: &written::Flood) -> Result<Flood, ConfigError> {

@@ -13,6 +13,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use countersign_channels::{Limits, Settings};
+use countersign_core::assurance::Needs;
 use countersign_core::canon::Digest;
 use countersign_core::context::Environment;
 use countersign_core::crisis::Preset;
@@ -100,6 +101,8 @@ pub struct Rules {
     pub times: Times,
     /// How many people it takes.
     pub quorum: QuorumByTier,
+    /// How sure we must be who approves.
+    pub needs: Needs,
     /// How people are kept from being flooded.
     pub flood: Flood,
     /// How long a permit is good.

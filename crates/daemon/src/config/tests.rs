@@ -40,6 +40,9 @@ fn what_cannot_be_meant_is_refused_with_its_field() {
         ("[crisis]\ncountry = \"XX\"", "crisis.country"),
         ("[ladder]\nfirst = [\"carrier-pigeon\"]", "carrier-pigeon"),
         ("[store]\npath = \"db\"", "store.path"),
+        ("[assurance]\nhigh = \"reached\"", "assurance.high"),
+        ("[assurance]\ncritical = \"linked\"", "assurance.critical"),
+        ("[assurance]\nmedium = \"sure\"", "assurance.medium"),
         ("[surprise]", "surprise"),
         ("mode = 3", "mode"),
     ] {
@@ -85,6 +88,8 @@ fn channels_are_refused_with_what_is_wrong() {
         ("kind = \"command\"\nprogram = []".to_owned(), "program"),
         ("kind = \"command\"\nprogram = [\"ls\"]".to_owned(), "absolute"),
         ("kind = \"terminal\"\nper_minute = 0".to_owned(), "per_minute"),
+        ("kind = \"terminal\"\napproves = \"CRITICAL\"".to_owned(), "approves"),
+        ("kind = \"terminal\"\ndetails = 1".to_owned(), "details"),
         ("kind = \"terminal\"\nurl = \"x\"".to_owned(), "url"),
     ] {
         let said = refused(&format!("[channels.ops]\n{text}"));

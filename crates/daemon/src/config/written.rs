@@ -13,6 +13,7 @@ pub struct Written {
     pub times: Times,
     pub judgement: Judgement,
     pub quorum: Quorum,
+    pub assurance: Assurance,
     pub flood: Flood,
     pub permits: Permits,
     pub store: Store,
@@ -71,6 +72,15 @@ pub struct Quorum {
     pub critical: Option<u8>,
     pub crisis: Option<u8>,
     pub deny: Option<u8>,
+}
+
+/// How sure we must be who approves.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Assurance {
+    pub medium: Option<String>,
+    pub high: Option<String>,
+    pub critical: Option<String>,
 }
 
 /// How people are kept from being flooded.

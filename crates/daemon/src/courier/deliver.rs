@@ -3,8 +3,7 @@
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use countersign_channels::{Announcement, ChannelError, Ending, News as Told, Receipt};
-use countersign_core::phrase::phrase;
+use countersign_channels::{Announcement, ChannelError, Ending, Limits, News as Told, Receipt};
 use countersign_core::request::Decider;
 use countersign_core::show::show_within;
 use countersign_core::time::{Clock as _, Span, Timestamp};
@@ -13,6 +12,7 @@ use countersign_store::{AttemptResult, Delivery, News};
 use super::lines::Line;
 use super::plan::{NEVER_SENT, NOT_AGAIN, Target, pause};
 use super::row::Row;
+use super::tell::{self, About};
 use crate::chance;
 
 /// No channel may take longer than this, whatever it promised.
@@ -122,8 +122,10 @@ async fn send(
         line.room.acquire().await
     };
     let Some(room) = unless_newer(row, turn).await else { return Ok(None) };
-    let sent = speak(&line, announcement(row, target), prompt.map(str::to_owned)).await;
+    let sent =
+        speak(&line, announcement(row, target, line.limits), prompt.map(str::to_owned)).await;
     drop(room);
+    line.went(sent.as_ref().err(), now(row));
     sent.map(Some)
 }
 
@@ -150,35 +152,22 @@ async fn speak(
     }
 }
 
-fn announcement(row: &Row, target: &Target) -> Announcement {
-    let (stored, request, seq) = (&row.stored, row.request(), row.outgoing.seq);
+fn announcement(row: &Row, target: &Target, limits: Limits) -> Announcement {
+    let request = row.request();
     let news = match row.outgoing.news {
         News::Asked => Told::Asked,
         News::Climbed(_) => Told::Climbed,
-        News::Ended(state) => Told::Ended(Ending { state, by: by(row) }),
+        News::Ended(state) => Told::Ended(Ending { state, by: by(row), place: place(row) }),
     };
     let rung = match row.outgoing.news {
         News::Climbed(rung) => rung.max(target.rung),
         News::Asked => target.rung,
         News::Ended(_) => request.rung,
     };
-    Announcement {
-        key: format!("{}-{seq}", request.id),
-        news,
-        at: row.outgoing.at,
-        now: now(row),
-        request: request.id,
-        brief: stored.brief.clone(),
-        tool: stored.tool.clone(),
-        tier: request.tier,
-        phrase: phrase(&request.digest.canonical).to_string(),
-        agent: request.requester.name().to_owned(),
-        session: stored.session.clone(),
-        deadline: request.plan.deadline,
-        rung,
-        crisis: request.crisis,
-        inbox: row.courier.gate.rules().inbox.clone(),
-    }
+    let (at, seq) = (row.outgoing.at, row.outgoing.seq);
+    let about = About { stored: &row.stored, news, at, seq, rung };
+    let courier = &row.courier;
+    tell::announcement(&courier.gate, &courier.buttons, (&target.channel, limits), about)
 }
 
 fn by(row: &Row) -> String {
@@ -188,6 +177,17 @@ fn by(row: &Row) -> String {
         Some(Decider::Policy) => "the rules".to_owned(),
         Some(Decider::Grant(_)) => "a standing permission".to_owned(),
         Some(Decider::Deadline) | None => "the deadline".to_owned(),
+    }
+}
+
+/// Where the last word was said, in words: whoever reads it may be looking elsewhere.
+fn place(row: &Row) -> String {
+    let decision = row.request().decision.as_ref();
+    match decision.map(|decision| decision.channel.as_str()) {
+        None | Some("") => String::new(),
+        Some("web") => "in the web inbox".to_owned(),
+        Some("terminal") => "in the terminal".to_owned(),
+        Some(other) => format!("through {other}"),
     }
 }
 

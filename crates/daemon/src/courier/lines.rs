@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use countersign_channels::{Channel, ChannelError};
+use countersign_channels::{Channel, ChannelError, Limits};
+use countersign_core::time::Timestamp;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
@@ -35,7 +36,19 @@ pub struct Line {
     pub channel: Arc<dyn Channel>,
     /// Room for what is on its way.
     pub room: Semaphore,
+    /// What it keeps to.
+    pub limits: Limits,
     pace: Mutex<Pace>,
+    health: Mutex<Health>,
+}
+
+/// How it went last.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Health {
+    /// When somebody was last told.
+    pub told: Option<Timestamp>,
+    /// When it last failed, and why; forgotten once it works again.
+    pub failed: Option<(Timestamp, String)>,
 }
 
 impl Lines {
@@ -50,10 +63,10 @@ impl Lines {
         }
         let line = match rules.channels.get(name) {
             None => Err(ChannelError::permanent("this channel is no longer set up")),
-            Some(set_up) => set_up.settings.open(name, set_up.limits).map(|channel| {
-                let pace = Mutex::new(Pace::new(set_up.limits.per_minute));
-                Arc::new(Line { channel, room: Semaphore::new(AT_ONCE), pace })
-            }),
+            Some(set_up) => {
+                let open = set_up.settings.open(name, set_up.limits);
+                open.map(|channel| Arc::new(Line::new(channel, set_up.limits)))
+            }
         };
         open.lines.insert(name.to_owned(), line.clone());
         line
@@ -61,6 +74,27 @@ impl Lines {
 }
 
 impl Line {
+    /// An open channel that keeps to its limits.
+    pub fn new(channel: Arc<dyn Channel>, limits: Limits) -> Line {
+        let pace = Mutex::new(Pace::new(limits.per_minute));
+        let room = Semaphore::new(AT_ONCE);
+        Line { channel, room, limits, pace, health: Mutex::default() }
+    }
+
+    /// Remembers how an attempt went.
+    pub fn went(&self, error: Option<&ChannelError>, now: Timestamp) {
+        let mut health = self.health.lock().unwrap_or_else(PoisonError::into_inner);
+        match error {
+            None => *health = Health { told: Some(now), failed: None },
+            Some(error) => health.failed = Some((now, error.problem.clone())),
+        }
+    }
+
+    /// How it went last.
+    pub fn health(&self) -> Health {
+        self.health.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// How long to wait before the next message, if that is short enough.
     pub fn wait(&self, at_most: Duration) -> Option<Duration> {
         let mut pace = self.pace.lock().unwrap_or_else(PoisonError::into_inner);

@@ -7,6 +7,7 @@ mod deliver;
 mod lines;
 mod plan;
 mod row;
+pub mod tell;
 
 #[cfg(test)]
 pub mod rig;
@@ -24,9 +25,11 @@ use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use tokio::sync::{RwLock, watch};
 use tokio::task::JoinSet;
 
+use crate::buttons::Buttons;
 use crate::doors::{self, Stop};
 use crate::gate::Gate;
-use lines::Lines;
+
+pub use lines::{Line, Lines};
 
 /// The outbox is read this often, whatever was heard.
 const SWEEP: Duration = Duration::from_secs(5);
@@ -34,9 +37,9 @@ const SWEEP: Duration = Duration::from_secs(5);
 const AT_ONCE: u32 = 256;
 
 /// Carries announcements until the daemon stops.
-pub async fn run(gate: Arc<Gate>, mut stop: Stop) {
+pub async fn run(gate: Arc<Gate>, lines: Arc<Lines>, buttons: Arc<Buttons>, mut stop: Stop) {
     let mut happenings = gate.store().watch();
-    let mut rounds = Rounds::new(gate);
+    let mut rounds = Rounds::new(gate, lines, buttons);
     let mut sweep = tokio::time::interval(SWEEP);
     sweep.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let mut look = true;
@@ -76,7 +79,8 @@ pub async fn run(gate: Arc<Gate>, mut stop: Stop) {
 /// What every delivery needs.
 struct Courier {
     gate: Arc<Gate>,
-    lines: Lines,
+    lines: Arc<Lines>,
+    buttons: Arc<Buttons>,
     started: Timestamp,
 }
 
@@ -108,9 +112,9 @@ struct Rounds {
 }
 
 impl Rounds {
-    fn new(gate: Arc<Gate>) -> Rounds {
+    fn new(gate: Arc<Gate>, lines: Arc<Lines>, buttons: Arc<Buttons>) -> Rounds {
         let started = gate.clock().now().at;
-        let courier = Arc::new(Courier { gate, lines: Lines::default(), started });
+        let courier = Arc::new(Courier { gate, lines, buttons, started });
         Rounds {
             courier,
             rows: JoinSet::new(),

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use countersign_core::assurance::{Needs, Standing};
 use countersign_core::call::Call;
 use countersign_core::request::{Choice, Event};
 use countersign_core::time::{Clock as _, Span};
@@ -50,7 +51,9 @@ impl Rig {
     }
 
     pub fn courier(mut self) -> Rig {
-        self.tasks.spawn(super::run(Arc::clone(&self.gate), self.stopping.clone()));
+        let (gate, lines) = (Arc::clone(&self.gate), Arc::default());
+        let buttons = Arc::new(crate::buttons::Buttons::new([1; 32].into()));
+        self.tasks.spawn(super::run(gate, lines, buttons, self.stopping.clone()));
         self
     }
 
@@ -97,6 +100,7 @@ impl Rig {
             edited: None,
             channel: "web".to_owned(),
             reason: String::new(),
+            standing: (Standing::login(false), Needs::default()),
         };
         let note = Note { policy: self.gate.rules().hash, facts: None, edited: None };
         self.gate.decide(asked.request.id, event, note).await.unwrap();

@@ -16,7 +16,7 @@ use crate::people::{Agent, Login, Person, Role};
 use crate::record::Note;
 use crate::wake::Happening;
 
-/// Adds or changes a person. Who is revoked has no logins any more.
+/// Adds or changes a person. Who is revoked has no way in any more.
 pub(super) fn keep_person(batch: &mut Batch<'_>, person: &Person, note: &Note) -> Kept<()> {
     let role = match person.role {
         Role::Approver => "approver",
@@ -32,10 +32,10 @@ pub(super) fn keep_person(batch: &mut Batch<'_>, person: &Person, note: &Note) -
         person.revoked.map(|at| at.0)
     ])?;
     if person.revoked.is_some() {
-        batch
-            .conn
-            .prepare_cached("UPDATE login SET ended = ?2 WHERE person = ?1 AND ended IS NULL")?
-            .execute(params![person.name, batch.now.at.0])?;
+        for way in ["login", "account", "passkey", "subscription"] {
+            let sql = format!("UPDATE {way} SET ended = ?2 WHERE person = ?1 AND ended IS NULL");
+            batch.conn.prepare_cached(&sql)?.execute(params![person.name, batch.now.at.0])?;
+        }
     }
     let mut facts = vec![words("role", role)];
     facts.extend(person.revoked.map(|_| words("what", "revoked")));

@@ -7,7 +7,8 @@ use countersign_core::request::Refusal;
 use countersign_core::tier::Tier;
 use countersign_core::time::Timestamp;
 use countersign_store::{
-    Agent, Attempt, AttemptResult, Crisis, Login, Person, Role, Store, StoreError,
+    Account, Agent, Attempt, AttemptResult, Crisis, Login, Passkey, Person, Role, Store,
+    StoreError, Subscription,
 };
 
 use crate::setup::*;
@@ -169,4 +170,123 @@ pub async fn announcements_are_tried_until_done<P: Place>() {
     assert_eq!(kinds(&store).await, [Kind::Ask, Kind::NotifyFailed, Kind::Notified]);
     let unknown = tried(99, "web", again, true).await;
     assert_eq!(unknown.unwrap_err(), StoreError::NotFound("announcement"));
+}
+
+fn person(name: &str) -> Person {
+    Person {
+        name: name.to_owned(),
+        role: Role::Approver,
+        passphrase: "$argon2id$x".to_owned(),
+        added: Timestamp(START),
+        revoked: None,
+    }
+}
+
+fn account(person: &str, account: &str) -> Account {
+    Account {
+        channel: "telegram".to_owned(),
+        account: account.to_owned(),
+        person: person.to_owned(),
+        called: "Ana".to_owned(),
+        linked: Timestamp(START),
+        ended: None,
+    }
+}
+
+fn passkey(person: &str) -> Passkey {
+    Passkey {
+        credential: vec![1, 2, 3],
+        person: person.to_owned(),
+        name: "phone".to_owned(),
+        public_key: vec![4; 65],
+        algorithm: -7,
+        uses: 3,
+        added: Timestamp(START),
+        used: None,
+        ended: None,
+    }
+}
+
+fn subscription(person: &str) -> Subscription {
+    Subscription {
+        endpoint: "https://push.example.org/abc".to_owned(),
+        person: person.to_owned(),
+        public_key: vec![4; 65],
+        secret: vec![7; 16],
+        called: "Firefox on a phone".to_owned(),
+        added: Timestamp(START),
+        ended: None,
+    }
+}
+
+pub async fn an_account_is_one_persons<P: Place>() {
+    let place = P::new();
+    let store = place.open();
+    let early = store.keep_account(account("ana", "77"), note()).await;
+    assert_eq!(early.unwrap_err(), StoreError::NotFound("person"));
+    for name in ["ana", "bo"] {
+        store.keep_person(person(name), note()).await.unwrap();
+    }
+    store.keep_account(account("ana", "77"), note()).await.unwrap();
+    // Who has it keeps it until it is ended.
+    let taken = store.keep_account(account("bo", "77"), note()).await;
+    assert_eq!(taken.unwrap_err(), StoreError::Exists("account"));
+    assert_eq!(store.accounts().await.unwrap(), [account("ana", "77")]);
+    let mut ended = account("ana", "77");
+    ended.ended = Some(Timestamp(START + 1));
+    store.keep_account(ended, note()).await.unwrap();
+    assert!(store.accounts().await.unwrap().is_empty());
+    store.keep_account(account("bo", "77"), note()).await.unwrap();
+    assert_eq!(store.accounts().await.unwrap(), [account("bo", "77")]);
+}
+
+pub async fn a_passkey_keeps_its_key_and_its_end<P: Place>() {
+    let place = P::new();
+    let store = place.open();
+    for name in ["ana", "bo"] {
+        store.keep_person(person(name), note()).await.unwrap();
+    }
+    store.keep_passkey(passkey("ana"), note()).await.unwrap();
+    let mut used = passkey("ana");
+    (used.uses, used.used) = (5, Some(Timestamp(START + 5)));
+    store.keep_passkey(used.clone(), note()).await.unwrap();
+    // A count never goes back.
+    let mut behind = used.clone();
+    behind.uses = 4;
+    store.keep_passkey(behind, note()).await.unwrap();
+    assert_eq!(store.passkeys().await.unwrap(), [used.clone()]);
+    let other_key = Passkey { public_key: vec![9; 65], ..used.clone() };
+    let other_person = Passkey { person: "bo".to_owned(), ..used.clone() };
+    for other in [other_key, other_person] {
+        let refused = store.keep_passkey(other, note()).await;
+        assert_eq!(refused.unwrap_err(), StoreError::Exists("passkey"));
+    }
+    let ended = Passkey { ended: Some(Timestamp(START + 9)), ..used.clone() };
+    store.keep_passkey(ended, note()).await.unwrap();
+    assert!(store.passkeys().await.unwrap().is_empty());
+    let again = store.keep_passkey(used, note()).await;
+    assert_eq!(again.unwrap_err(), StoreError::Exists("passkey"));
+}
+
+pub async fn who_is_revoked_has_no_way_in<P: Place>() {
+    let place = P::new();
+    let store = place.open();
+    store.keep_person(person("ana"), note()).await.unwrap();
+    store.keep_account(account("ana", "77"), note()).await.unwrap();
+    store.keep_passkey(passkey("ana"), note()).await.unwrap();
+    store.keep_subscription(subscription("ana"), note()).await.unwrap();
+    assert_eq!(store.subscriptions().await.unwrap(), [subscription("ana")]);
+    let mut gone = person("ana");
+    gone.revoked = Some(Timestamp(START + 1));
+    store.keep_person(gone, note()).await.unwrap();
+    assert!(store.accounts().await.unwrap().is_empty());
+    assert!(store.passkeys().await.unwrap().is_empty());
+    assert!(store.subscriptions().await.unwrap().is_empty());
+    for refused in [
+        store.keep_account(account("ana", "78"), note()).await,
+        store.keep_passkey(passkey("ana"), note()).await,
+        store.keep_subscription(subscription("ana"), note()).await,
+    ] {
+        assert_eq!(refused.unwrap_err(), StoreError::NotFound("person"));
+    }
 }

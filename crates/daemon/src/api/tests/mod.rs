@@ -79,6 +79,10 @@ impl Trial {
             strikes: Strikes::default(),
             checks: crate::auth::Checks::default(),
             keys: Arc::new(Keys::open(&place.join("key"), "countersign").unwrap()),
+            lines: Arc::default(),
+            buttons: Arc::new(crate::buttons::Buttons::new([1; 32].into())),
+            links: crate::ears::Links::default(),
+            heard: crate::ears::Heard::default(),
             agents_names: Names::new(6000, &[]),
             people_names: Names::new(6001, &[]),
         })

@@ -7,6 +7,7 @@ use axum::extract::{Path, Request, State};
 use axum::response::IntoResponse as _;
 use axum::routing::post;
 use countersign_core::assess::assess;
+use countersign_core::assurance::{Standing, may_approve};
 use countersign_core::call::{Annotations, Call};
 use countersign_core::canon::{CallDigest, Digest, canonical, digest};
 use countersign_core::context::{Context, Environment, Platform};
@@ -14,7 +15,7 @@ use countersign_core::grant::{Grant, Shape};
 use countersign_core::id::Id;
 use countersign_core::json::Value;
 use countersign_core::redact::redact_value;
-use countersign_core::request::{Choice, Event};
+use countersign_core::request::{Choice, Event, Refusal};
 use countersign_core::tier::Tier;
 use countersign_core::time::{Clock as _, Span};
 use countersign_store::{Note, Store as _, Stored};
@@ -132,6 +133,13 @@ async fn answer(api: &Api, who: &Who, stored: &Stored, said: Said) -> Result<Sto
         facts,
         edited: said.edit.as_ref().map(|edit| edit.arguments.clone()),
     };
+    let standing = Standing::login(api.book.has_passkey(&who.person));
+    let needs = api.gate.rules().needs;
+    if let Some(edit) = &said.edit {
+        // An edit can make a call graver than the one that was asked for.
+        may_approve(&needs, standing, edit.tier, stored.request.crisis)
+            .map_err(Refusal::TooLittle)?;
+    }
     let event = Event::Answer {
         person: who.person.clone(),
         choice: said.choice,
@@ -139,6 +147,7 @@ async fn answer(api: &Api, who: &Who, stored: &Stored, said: Said) -> Result<Sto
         edited: said.edit.map(|edit| edit.digest),
         channel: who.channel.clone(),
         reason: said.reason,
+        standing: (standing, needs),
     };
     Ok(api.gate.decide(stored.request.id, event, note).await?.stored)
 }
@@ -169,6 +178,7 @@ struct Edit {
     digest: CallDigest,
     arguments: String,
     facts: String,
+    tier: Tier,
 }
 
 impl Edit {
@@ -205,7 +215,7 @@ impl Edit {
         let seen = assess(&call, &api.gate.rules().judgement);
         // An edit can make a call graver than the one that was asked for.
         if seen.tier == Tier::Critical && reason.trim().is_empty() {
-            return Err(countersign_core::request::Refusal::ReasonNeeded.into());
+            return Err(Refusal::ReasonNeeded.into());
         }
         let arguments = canonical(arguments).text;
         let digest = digest(&call, arguments.as_bytes());
@@ -219,7 +229,7 @@ impl Edit {
             "edited": true, "from": stored.request.digest.canonical, "to": digest.canonical,
             "tier": seen.tier,
         });
-        Ok(Edit { digest, arguments, facts: facts.to_string() })
+        Ok(Edit { digest, arguments, facts: facts.to_string(), tier: seen.tier })
     }
 }
 

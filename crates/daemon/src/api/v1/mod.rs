@@ -8,6 +8,7 @@ mod agents;
 mod assess;
 mod authzen;
 mod batches;
+mod channels;
 mod crises;
 mod decisions;
 mod document;
@@ -46,6 +47,7 @@ pub fn agents() -> Router<Api> {
 pub fn people() -> Router<Api> {
     Router::new()
         .merge(agents::people())
+        .merge(channels::people())
         .merge(crises::people())
         .merge(decisions::people())
         .merge(events::people())

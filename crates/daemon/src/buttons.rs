@@ -1,0 +1,162 @@
+//! What the buttons of a message carry: which request, yes or no, and a proof that we wrote it for
+//! just this call and just this channel. Who pressed it is another question.
+
+use countersign_core::base64;
+use countersign_core::canon::CallDigest;
+use countersign_core::id::Id;
+use countersign_core::request::Choice;
+use hmac::{Hmac, KeyInit as _, Mac};
+use sha2::Sha256;
+use subtle::ConstantTimeEq as _;
+use zeroize::Zeroizing;
+
+/// Bytes of a proof; as text twelve characters. Each guess has to pass a platform and a person.
+const PROOF: usize = 9;
+/// Digits that a person types where there are no buttons.
+const DIGITS: u64 = 1_000_000;
+
+/// Makes and checks what buttons carry.
+pub struct Buttons {
+    key: Zeroizing<[u8; 32]>,
+}
+
+/// A request as its buttons name it.
+#[derive(Debug, Clone, Copy)]
+pub struct Named<'a> {
+    /// Through which channel.
+    pub channel: &'a str,
+    /// Which request.
+    pub request: Id,
+    /// Which call exactly.
+    pub digest: &'a CallDigest,
+}
+
+/// What a button says about itself, before anything of it is believed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pressed {
+    /// Yes or no.
+    pub choice: Choice,
+    /// Which request.
+    pub request: Id,
+    proof: String,
+}
+
+impl Buttons {
+    /// With a key that nobody else has.
+    pub fn new(key: Zeroizing<[u8; 32]>) -> Buttons {
+        Buttons { key }
+    }
+
+    /// What a button carries: 41 characters.
+    pub fn write(&self, choice: Choice, named: Named<'_>) -> String {
+        let proof = self.proof(word(choice), named);
+        let proof = proof.get(..PROOF).unwrap_or_default();
+        format!("{}:{}:{}", word(choice), named.request, base64::encode_url(proof))
+    }
+
+    /// Reads what a button carries; its proof is checked once the request is known.
+    pub fn read(text: &str) -> Option<Pressed> {
+        let (choice, rest) = text.split_once(':')?;
+        let choice = match choice {
+            "a" => Choice::Approve,
+            "d" => Choice::Deny,
+            _ => return None,
+        };
+        let (id, proof) = rest.split_once(':')?;
+        Some(Pressed { choice, request: Id::parse(id)?, proof: proof.to_owned() })
+    }
+
+    /// Whether we wrote this button for this call and this channel.
+    pub fn holds(&self, pressed: &Pressed, named: Named<'_>) -> bool {
+        let Ok(given) = base64::decode_url(&pressed.proof) else { return false };
+        let proof = self.proof(word(pressed.choice), named);
+        let proof = proof.get(..PROOF).unwrap_or_default();
+        pressed.request == named.request
+            && given.len() == PROOF
+            && bool::from(given.as_slice().ct_eq(proof))
+    }
+
+    /// Six digits that stand for a request where a person has to type them.
+    pub fn code(&self, named: Named<'_>) -> String {
+        let proof = self.proof("code", named);
+        let bytes = proof.first_chunk::<8>().copied().unwrap_or_default();
+        format!("{:06}", u64::from_be_bytes(bytes) % DIGITS)
+    }
+
+    fn proof(&self, about: &str, named: Named<'_>) -> Vec<u8> {
+        // A key of any length is fine for HMAC; without one nothing would ever match.
+        let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(self.key.as_slice()) else {
+            return Vec::new();
+        };
+        let Named { channel, request, digest } = named;
+        mac.update(format!("countersign button 1\n{about}\n{channel}\n{request}\n").as_bytes());
+        mac.update(digest.canonical.as_bytes());
+        mac.update(digest.raw.as_bytes());
+        mac.finalize().into_bytes().to_vec()
+    }
+}
+
+impl std::fmt::Debug for Buttons {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Buttons")
+    }
+}
+
+const fn word(choice: Choice) -> &'static str {
+    match choice {
+        Choice::Approve => "a",
+        Choice::Deny => "d",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use countersign_core::canon::Digest;
+
+    use super::*;
+
+    fn call(byte: u8) -> CallDigest {
+        let digest = Digest::from_bytes([byte; 32]);
+        CallDigest { canonical: digest, raw: digest, both_bind: false }
+    }
+
+    #[test]
+    fn a_button_is_good_for_one_call_one_choice_and_one_channel() {
+        let buttons = Buttons::new(Zeroizing::new([7; 32]));
+        let (digest, other) = (call(1), call(2));
+        let request = Id::from_bytes([3; 16]);
+        let named = Named { channel: "telegram", request, digest: &digest };
+        let text = buttons.write(Choice::Deny, named);
+        assert_eq!(text.len(), 41);
+        let pressed = Buttons::read(&text).unwrap();
+        assert!(buttons.holds(&pressed, named));
+        let yes = Buttons::read(&text.replacen('d', "a", 1)).unwrap();
+        assert!(!buttons.holds(&yes, named));
+        assert!(!buttons.holds(&pressed, Named { channel: "slack", ..named }));
+        assert!(!buttons.holds(&pressed, Named { digest: &other, ..named }));
+        assert!(!buttons.holds(&pressed, Named { request: Id::from_bytes([4; 16]), ..named }));
+        let stranger = Buttons::new(Zeroizing::new([8; 32]));
+        assert!(!stranger.holds(&pressed, named));
+        let short = Pressed { proof: String::new(), ..pressed };
+        assert!(!buttons.holds(&short, named));
+    }
+
+    #[test]
+    fn what_is_no_button_is_none() {
+        for text in ["", "a", "a:b", "a:b:c", "x:00000000000000000000000001:AAAAAAAAAAAA", "a::"] {
+            assert_eq!(Buttons::read(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn codes_are_six_digits_and_differ() {
+        let buttons = Buttons::new(Zeroizing::new([7; 32]));
+        let digest = call(1);
+        let code = |byte| {
+            let request = Id::from_bytes([byte; 16]);
+            buttons.code(Named { channel: "sms", request, digest: &digest })
+        };
+        assert!(code(1).len() == 6 && code(1).bytes().all(|byte| byte.is_ascii_digit()));
+        assert_ne!(code(1), code(2));
+    }
+}

@@ -1,0 +1,276 @@
+//! What a word means: a link, a question, a yes or a no. In doubt it means nothing.
+
+use std::sync::Arc;
+
+use countersign_channels::{Answers, News, Said, Which, Word};
+use countersign_core::assurance::Standing;
+use countersign_core::phrase::phrase;
+use countersign_core::request::{Change, Choice, Event, Rung, State};
+use countersign_core::show::show_within;
+use countersign_core::time::Clock as _;
+use countersign_core::words;
+use countersign_store::{Account, AttemptResult, Note, Query, Store as _, Stored};
+use serde_json::json;
+
+use crate::api::Api;
+use crate::buttons::{Buttons, Named};
+use crate::courier::Line;
+use crate::courier::tell::{self, About};
+
+/// So many waiting requests are listed.
+const LISTED: usize = 5;
+/// So many are looked at for a name that was typed.
+const LOOKED_AT: u32 = 500;
+/// The longest name, reason and sentence in a reply.
+const NAME: usize = 60;
+const REASON: usize = 500;
+const SENTENCE: usize = 120;
+
+/// What becomes of a word, in words for who said it.
+pub async fn understood(api: &Api, line: &Arc<Line>, word: &Word) -> String {
+    let channel = line.channel.name();
+    let Some(answers) = line.channel.answers() else {
+        return "Nobody can answer here.".to_owned();
+    };
+    if let Said::Link(code) = &word.said {
+        return link(api, channel, word, code).await;
+    }
+    let Some(person) = api.book.account(channel, &word.account) else {
+        tracing::warn!(channel, "an account that is nobody's said something");
+        return format!(
+            "This account is linked to nobody here, so it cannot answer. In the inbox, under \
+             Channels, get a code and send: {} CODE",
+            answers.command("link")
+        );
+    };
+    let hears = Ear { api, line, answers, person };
+    match &word.said {
+        Said::Button(text) => hears.pressed(text).await,
+        Said::Approve(which) => hears.named(Choice::Approve, which).await,
+        Said::Deny(which) => hears.named(Choice::Deny, which).await,
+        Said::Pending => hears.pending().await,
+        Said::Link(_) | Said::Help => hears.help(),
+    }
+}
+
+async fn link(api: &Api, channel: &str, word: &Word, code: &str) -> String {
+    let now = api.gate.clock().now().at;
+    let Some(person) = api.links.take(channel, code, now) else {
+        return "This code is wrong or too old. Get a new one in the inbox, under Channels."
+            .to_owned();
+    };
+    let account = Account {
+        channel: channel.to_owned(),
+        account: word.account.clone(),
+        person: person.clone(),
+        called: show_within(&word.called, NAME).text.into_owned(),
+        linked: now,
+        ended: None,
+    };
+    match api.gate.store().keep_account(account, api.note_by(&person)).await {
+        Ok(()) => {}
+        Err(countersign_store::StoreError::Exists(_)) => {
+            return "This account is linked to somebody else. They or an administrator can end \
+                    that in the inbox."
+                .to_owned();
+        }
+        Err(error) => return format!("Not linked: {error}."),
+    }
+    if let Err(error) = api.book.read(api.gate.store()).await {
+        tracing::error!(%error, "a new link is not known yet");
+    }
+    format!("Linked. You answer here as {person} from now on.")
+}
+
+/// One person heard through one channel.
+struct Ear<'a> {
+    api: &'a Api,
+    line: &'a Arc<Line>,
+    answers: &'a dyn Answers,
+    person: String,
+}
+
+impl Ear<'_> {
+    fn channel(&self) -> &str {
+        self.line.channel.name()
+    }
+
+    /// One of our buttons, if it is one.
+    async fn pressed(&self, text: &str) -> String {
+        const NOT_OURS: &str = "This button is not one of ours, so nothing was decided.";
+        let Some(pressed) = Buttons::read(text) else { return NOT_OURS.to_owned() };
+        let stored = match self.api.gate.store().request(pressed.request).await {
+            Ok(Some(stored)) => stored,
+            Ok(None) => return NOT_OURS.to_owned(),
+            Err(error) => return format!("Nothing was decided: {error}."),
+        };
+        let (request, digest) = (pressed.request, &stored.request.digest);
+        let named = Named { channel: self.channel(), request, digest };
+        if !self.api.buttons.holds(&pressed, named) {
+            tracing::warn!(channel = self.channel(), %request, "a button was forged");
+            return NOT_OURS.to_owned();
+        }
+        self.decide(&stored, pressed.choice, "").await
+    }
+
+    /// A request by what a person typed: its two words, its code, or its id.
+    async fn named(&self, choice: Choice, which: &Which) -> String {
+        let waiting = match self.waiting().await {
+            Ok(waiting) => waiting,
+            Err(problem) => return problem,
+        };
+        let fits = |stored: &&Stored| {
+            let request = &stored.request;
+            let named =
+                Named { channel: self.channel(), request: request.id, digest: &request.digest };
+            let name = which.name.as_str();
+            phrase(&request.digest.canonical).to_string().eq_ignore_ascii_case(name)
+                || request.id.to_string().eq_ignore_ascii_case(name)
+                || self.api.buttons.code(named) == name
+        };
+        let mut found = waiting.iter().filter(fits);
+        let stored = match (found.next(), found.next()) {
+            (Some(stored), None) => stored,
+            (Some(_), Some(_)) => {
+                return "Several waiting requests have these two words. Answer in the inbox."
+                    .to_owned();
+            }
+            // A no without a name is clear where only one waits; a yes always names its call.
+            (None, _) if which.name.is_empty() && choice == Choice::Deny => match &*waiting {
+                [only] => only,
+                _ => return self.which(choice),
+            },
+            (None, _) if which.name.is_empty() => return self.which(choice),
+            (None, _) => return "No waiting request has this name.".to_owned(),
+        };
+        self.decide(stored, choice, &which.reason).await
+    }
+
+    fn which(&self, choice: Choice) -> String {
+        let word = if choice == Choice::Approve { "approve" } else { "deny" };
+        format!("Which one? Say {} and its two words.", self.answers.command(word))
+    }
+
+    async fn waiting(&self) -> Result<Vec<Stored>, String> {
+        let query = Query { state: Some(State::Pending), limit: LOOKED_AT, ..Query::default() };
+        let page = self.api.gate.store().find(query).await;
+        page.map(|page| page.requests).map_err(|error| format!("Nothing was decided: {error}."))
+    }
+
+    async fn decide(&self, stored: &Stored, choice: Choice, reason: &str) -> String {
+        if choice == Choice::Approve
+            && !stored.request.state.has_ended()
+            && let Err(problem) = self.was_shown(stored).await
+        {
+            return problem;
+        }
+        let rules = self.api.gate.rules();
+        let standing = Standing {
+            assurance: self.answers.assurance(),
+            approves: self.line.limits.approves,
+            has_passkey: self.api.book.has_passkey(&self.person),
+        };
+        let event = Event::Answer {
+            person: self.person.clone(),
+            choice,
+            seen: stored.request.digest,
+            edited: None,
+            channel: self.channel().to_owned(),
+            reason: show_within(reason, REASON).text.into_owned(),
+            standing: (standing, rules.needs),
+        };
+        let facts = json!({ "assurance": standing.assurance });
+        let note = Note { policy: rules.hash, facts: Some(facts.to_string()), edited: None };
+        match self.api.gate.decide(stored.request.id, event, note).await {
+            Ok(applied) => said(&applied.change),
+            Err(error) => format!("Nothing was decided: {error}."),
+        }
+    }
+
+    /// Whether this person could read the whole call here, in a message that was really sent.
+    async fn was_shown(&self, stored: &Stored) -> Result<(), String> {
+        let about = About {
+            stored,
+            news: News::Asked,
+            at: stored.request.plan.created,
+            seq: 0,
+            rung: Rung::First,
+        };
+        let channel = (self.channel(), self.line.limits);
+        let told = tell::announcement(&self.api.gate, &self.api.buttons, channel, about);
+        let link = told.link();
+        if !self.answers.shows_whole(&told) {
+            return Err(format!(
+                "Not approved: this call is not shown whole here. Read it first: {link}"
+            ));
+        }
+        let sent = self.api.gate.store().deliveries(stored.request.id).await;
+        let sent = sent.map_err(|error| format!("Nothing was decided: {error}."))?;
+        let arrived = sent.iter().any(|delivery| {
+            let here = delivery.channel == self.channel();
+            here && !matches!(delivery.result, AttemptResult::Failed(_))
+        });
+        if arrived {
+            Ok(())
+        } else {
+            Err(format!("Not approved: you were not asked here. Read it first: {link}"))
+        }
+    }
+
+    async fn pending(&self) -> String {
+        let waiting = match self.waiting().await {
+            Ok(waiting) => waiting,
+            Err(problem) => return problem,
+        };
+        if waiting.is_empty() {
+            return "Nothing is waiting.".to_owned();
+        }
+        let now = self.api.gate.clock().now().at;
+        let mut lines = vec![match waiting.len() {
+            1 => "1 is waiting:".to_owned(),
+            many => format!("{many} are waiting:"),
+        }];
+        for stored in waiting.iter().take(LISTED) {
+            let request = &stored.request;
+            let (emoji, tier) = (request.tier.emoji(), request.tier.label());
+            let brief = show_within(&stored.brief, SENTENCE).text;
+            let left = words::length(now.until(request.plan.deadline).0 / 1000);
+            let phrase = phrase(&request.digest.canonical);
+            lines.push(format!("{emoji} {tier} {phrase} ({left} left): {brief}"));
+        }
+        if waiting.len() > LISTED {
+            let link = &self.api.gate.rules().inbox;
+            lines.push(format!("{} more in the inbox: {link}", waiting.len() - LISTED));
+        }
+        lines.join("\n")
+    }
+
+    fn help(&self) -> String {
+        let say = |word| self.answers.command(word);
+        format!(
+            "You answer here as {}.\n{} olive-tractor: yes to the call with these two words\n\
+             {} olive-tractor: no\n{}: what is waiting\nSilence is a no.",
+            self.person,
+            say("approve"),
+            say("deny"),
+            say("pending")
+        )
+    }
+}
+
+fn said(change: &Change) -> String {
+    match change {
+        Change::Ended(decision) => match decision.state {
+            State::Approved => "Approved. The agent may do this once.".to_owned(),
+            State::Denied => "Denied. The agent is told.".to_owned(),
+            State::Pending | State::Expired | State::Cancelled => "It is over.".to_owned(),
+        },
+        Change::Counted { approvals, needed } => {
+            format!("Your yes counts: {approvals} of {needed}.")
+        }
+        Change::Objected { objections, needed } => {
+            format!("Your no counts: {objections} of {needed}.")
+        }
+        Change::Nothing | Change::Climbed(_) => "Nothing changed.".to_owned(),
+    }
+}

@@ -1,0 +1,164 @@
+//! The ears: what people say through channels, heard, understood and answered.
+//!
+//! A channel vouches for the account; the book knows whose it is; the state machine decides whether
+//! their word counts. Whatever is not understood changes nothing.
+
+mod links;
+mod meaning;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use countersign_channels::{Posted, Posting, Word};
+use countersign_core::time::Clock as _;
+use tokio::task::JoinSet;
+
+use crate::api::Api;
+use crate::courier::Line;
+use crate::doors::{self, Stop};
+
+pub use links::Links;
+pub use meaning::understood;
+
+/// How often the rules are looked at for channels that came or went.
+const LOOK: Duration = Duration::from_secs(1);
+/// Between two attempts to listen, at first and at most.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_mins(1);
+/// So many words are remembered: platforms deliver twice.
+const REMEMBERED: usize = 4096;
+/// How long a reply may take.
+const REPLY: Duration = Duration::from_secs(20);
+
+/// Words that were heard already, newest last.
+#[derive(Debug, Default)]
+pub struct Heard {
+    keys: Mutex<VecDeque<(String, String)>>,
+}
+
+impl Heard {
+    /// Whether this one is new.
+    fn is_new(&self, channel: &str, key: &str) -> bool {
+        let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
+        if keys.iter().any(|(heard, name)| heard == channel && name == key) {
+            return false;
+        }
+        if keys.len() >= REMEMBERED {
+            keys.pop_front();
+        }
+        keys.push_back((channel.to_owned(), key.to_owned()));
+        true
+    }
+}
+
+/// Listens to every channel that has to be asked, until the daemon stops.
+pub async fn run(api: Api, mut stop: Stop) {
+    let mut listening: HashMap<String, (Arc<Line>, tokio::task::AbortHandle)> = HashMap::new();
+    let mut tasks = JoinSet::new();
+    loop {
+        let rules = api.gate.rules();
+        let mut open: HashMap<String, Arc<Line>> = HashMap::new();
+        for name in rules.channels.keys() {
+            if let Ok(line) = api.lines.get(&rules, name)
+                && line.channel.answers().is_some()
+            {
+                open.insert(name.clone(), line);
+            }
+        }
+        listening.retain(|name, (line, task)| {
+            let stays = open.get(name).is_some_and(|newer| Arc::ptr_eq(newer, line));
+            if !stays {
+                task.abort();
+            }
+            stays && !task.is_finished()
+        });
+        for (name, line) in open {
+            if !listening.contains_key(&name) {
+                let task = tasks.spawn(listen(api.clone(), Arc::clone(&line)));
+                listening.insert(name, (line, task));
+            }
+        }
+        tokio::select! {
+            () = tokio::time::sleep(LOOK) => {}
+            Some(_) = tasks.join_next() => {}
+            () = doors::stopped(&mut stop) => {
+                tasks.shutdown().await;
+                return;
+            }
+        }
+    }
+}
+
+/// Listens to one channel for ever.
+async fn listen(api: Api, line: Arc<Line>) {
+    let mut pause = FIRST_PAUSE;
+    loop {
+        let Some(answers) = line.channel.answers() else { return };
+        match answers.listen().await {
+            Ok(words) => {
+                pause = FIRST_PAUSE;
+                for word in words {
+                    let reply = hear(&api, &line, &word).await;
+                    if let Some(reply) = reply {
+                        // Nobody waits for a toast: the next word may be a no.
+                        tokio::spawn(say(Arc::clone(&line), word, reply));
+                    }
+                }
+            }
+            Err(error) => {
+                let channel = line.channel.name();
+                tracing::warn!(channel, why = error.problem, "a channel cannot be heard");
+                line.went(Some(&error), api.gate.clock().now().at);
+                tokio::time::sleep(pause.max(error.retry_after.unwrap_or_default())).await;
+                pause = (pause * 2).min(LONGEST_PAUSE);
+            }
+        }
+    }
+}
+
+async fn say(line: Arc<Line>, word: Word, reply: String) {
+    let Some(answers) = line.channel.answers() else { return };
+    let said = tokio::time::timeout(REPLY, answers.reply(&word, &reply)).await;
+    let channel = line.channel.name();
+    match said {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => tracing::warn!(channel, why = error.problem, "a reply was not sent"),
+        Err(_) => tracing::warn!(channel, "a reply was not sent in time"),
+    }
+}
+
+/// What becomes of one word, in words for who said it; nothing if it was heard before.
+async fn hear(api: &Api, line: &Arc<Line>, word: &Word) -> Option<String> {
+    if !api.heard.is_new(line.channel.name(), &word.key) {
+        return None;
+    }
+    Some(understood(api, line, word).await)
+}
+
+/// What a platform posted to our hook, and what goes back to it; nothing if it is not believed.
+pub async fn posted(api: &Api, line: &Arc<Line>, posted: &Posted<'_>) -> Option<Posting> {
+    let heard = line.channel.answers()?.hear(posted);
+    let channel = line.channel.name();
+    let heard = match heard {
+        Ok(heard) => heard,
+        Err(why) => {
+            tracing::warn!(channel, %why, "a hook was called in vain");
+            return None;
+        }
+    };
+    let mut answer = heard.answer;
+    for word in heard.words {
+        let Some(reply) = hear(api, line, &word).await else { continue };
+        match line.channel.answers().and_then(|answers| answers.answer(&word, &reply)) {
+            Some(own) => answer = own,
+            None => {
+                tokio::spawn(say(Arc::clone(line), word, reply));
+            }
+        }
+    }
+    Some(answer)
+}

@@ -1,0 +1,251 @@
+//! What people say through a channel, against a channel that only says what it is told.
+
+use std::sync::Arc;
+
+use countersign_channels::{Announcement, Answers, Channel, Receipt, Said, Sending, Which, Word};
+use countersign_core::assurance::Assurance;
+use countersign_core::id::Id;
+use countersign_core::request::{Choice, State};
+use countersign_core::tier::Tier;
+use countersign_store::{Attempt, AttemptResult, Store as _, Stored};
+
+use super::understood;
+use crate::buttons::Named;
+use crate::courier::Line;
+use crate::trial::{AGENT, Trial, trial};
+
+#[derive(Debug)]
+struct Mock {
+    whole: bool,
+    assurance: Assurance,
+}
+
+impl Channel for Mock {
+    fn name(&self) -> &'static str {
+        "mock"
+    }
+
+    fn most(&self) -> Tier {
+        Tier::Critical
+    }
+
+    fn announce<'a>(&'a self, _news: &'a Announcement) -> Sending<'a, Receipt> {
+        Box::pin(async { Ok(Receipt::default()) })
+    }
+
+    fn withdraw<'a>(
+        &'a self,
+        _prompt: Option<&'a Receipt>,
+        _end: &'a Announcement,
+    ) -> Sending<'a, ()> {
+        Box::pin(async { Ok(()) })
+    }
+
+    fn answers(&self) -> Option<&dyn Answers> {
+        Some(self)
+    }
+}
+
+impl Answers for Mock {
+    fn assurance(&self) -> Assurance {
+        self.assurance
+    }
+
+    fn shows_whole(&self, news: &Announcement) -> bool {
+        self.whole && !news.call.is_empty()
+    }
+
+    fn reply<'a>(&'a self, _word: &'a Word, _reply: &'a str) -> Sending<'a, ()> {
+        Box::pin(async { Ok(()) })
+    }
+}
+
+fn line(whole: bool, assurance: Assurance, approves: Tier) -> Arc<Line> {
+    let mut limits = countersign_channels::Settings::usual("telegram");
+    limits.approves = approves;
+    Arc::new(Line::new(Arc::new(Mock { whole, assurance }), limits))
+}
+
+fn linked() -> Arc<Line> {
+    line(true, Assurance::Linked, Tier::High)
+}
+
+fn word(account: &str, said: Said) -> Word {
+    Word {
+        account: account.to_owned(),
+        called: "Ana \u{202e}nimda".to_owned(),
+        said,
+        key: "1".to_owned(),
+        reply_to: String::new(),
+    }
+}
+
+fn which(name: &str) -> Which {
+    Which { name: name.to_owned(), reason: String::new() }
+}
+
+/// A house in which account 77 is ana's.
+async fn house() -> Trial {
+    let trial = trial().await;
+    let now = countersign_core::time::Clock::now(trial.gate.clock()).at;
+    let (code, _) = trial.api.links.offer("mock", "ana", now).unwrap();
+    let said = understood(&trial.api, &linked(), &word("77", Said::Link(code))).await;
+    assert!(said.contains("as ana"), "{said}");
+    trial
+}
+
+/// A request that was sent through the channel.
+async fn asked(trial: &Trial, command: &str) -> Stored {
+    let body = serde_json::json!({ "tool": "shell", "arguments": { "command": command } });
+    let asked = trial.agent(AGENT, "/v1/requests", &body.to_string()).await;
+    assert_eq!(asked.status, 201, "{}", asked.text);
+    let id = Id::parse(asked.json()["id"].as_str().unwrap()).unwrap();
+    let store = trial.gate.store();
+    let outbox = store.outbox(0, 500).await.unwrap();
+    let seq = outbox.iter().find(|outgoing| outgoing.request == id).unwrap().seq;
+    let result = AttemptResult::Arrived("m1".to_owned());
+    let attempt = Attempt { seq, channel: "mock".to_owned(), result, done: true };
+    store.attempted(attempt, trial.api.note()).await.unwrap();
+    store.request(id).await.unwrap().unwrap()
+}
+
+async fn state(trial: &Trial, asked: &Stored) -> State {
+    trial.gate.store().request(asked.request.id).await.unwrap().unwrap().request.state
+}
+
+fn button(trial: &Trial, asked: &Stored, choice: Choice) -> Said {
+    let request = &asked.request;
+    let named = Named { channel: "mock", request: request.id, digest: &request.digest };
+    Said::Button(trial.api.buttons.write(choice, named))
+}
+
+const HIGH: &str = "git push --force origin main";
+const CRITICAL: &str = "rm -rf /";
+
+#[tokio::test]
+async fn a_linked_persons_tap_decides() {
+    let trial = house().await;
+    let yes = asked(&trial, HIGH).await;
+    let tap = word("77", button(&trial, &yes, Choice::Approve));
+    assert!(understood(&trial.api, &linked(), &tap).await.starts_with("Approved."));
+    assert_eq!(state(&trial, &yes).await, State::Approved);
+    let again = understood(&trial.api, &linked(), &tap).await;
+    assert!(again.contains("approved already"), "{again}");
+    let no = asked(&trial, CRITICAL).await;
+    let tap = word("77", button(&trial, &no, Choice::Deny));
+    assert!(understood(&trial.api, &linked(), &tap).await.starts_with("Denied."));
+    assert_eq!(state(&trial, &no).await, State::Denied);
+}
+
+#[tokio::test]
+async fn a_strangers_word_counts_for_nothing() {
+    let trial = house().await;
+    let open = asked(&trial, HIGH).await;
+    for said in [
+        button(&trial, &open, Choice::Approve),
+        button(&trial, &open, Choice::Deny),
+        Said::Approve(which(&open.request.id.to_string())),
+        Said::Pending,
+        Said::Link("WRONGCOD".to_owned()),
+    ] {
+        let heard = understood(&trial.api, &linked(), &word("78", said.clone())).await;
+        let nothing = heard.contains("linked to nobody") || heard.contains("code is wrong");
+        assert!(nothing && !heard.contains("git"), "{said:?}: {heard}");
+    }
+    assert_eq!(state(&trial, &open).await, State::Pending);
+}
+
+#[tokio::test]
+async fn a_forged_button_counts_for_nothing() {
+    let trial = house().await;
+    let (open, other) = (asked(&trial, HIGH).await, asked(&trial, "git push -f").await);
+    let Said::Button(good) = button(&trial, &open, Choice::Deny) else { panic!() };
+    let Said::Button(others) = button(&trial, &other, Choice::Approve) else { panic!() };
+    let proof = |text: &str| text.rsplit_once(':').unwrap().1.to_owned();
+    let request = open.request.id;
+    for forged in [
+        good.replacen('d', "a", 1),
+        format!("a:{request}:{}", proof(&others)),
+        format!("a:{request}:AAAAAAAAAAAA"),
+        format!("a:{request}:"),
+        format!("a:{request}"),
+        "a:00000000000000000000000000:AAAAAAAAAAAA".to_owned(),
+        String::new(),
+    ] {
+        let said = Said::Button(forged.clone());
+        let heard = understood(&trial.api, &linked(), &word("77", said)).await;
+        assert!(heard.contains("not one of ours"), "{forged}: {heard}");
+    }
+    assert_eq!(state(&trial, &open).await, State::Pending);
+}
+
+#[tokio::test]
+async fn what_is_not_shown_whole_or_not_sent_is_not_approved_here() {
+    let trial = house().await;
+    let open = asked(&trial, HIGH).await;
+    let cut = line(false, Assurance::Linked, Tier::High);
+    let tap = word("77", button(&trial, &open, Choice::Approve));
+    let heard = understood(&trial.api, &cut, &tap).await;
+    assert!(heard.contains("not shown whole"), "{heard}");
+    // Never sent through this channel: nobody can have read it there.
+    let body = serde_json::json!({ "tool": "shell", "arguments": { "command": "git push -f x" } });
+    let unsent = trial.agent(AGENT, "/v1/requests", &body.to_string()).await.json();
+    let id = unsent["id"].as_str().unwrap();
+    let heard = understood(&trial.api, &linked(), &word("77", Said::Approve(which(id)))).await;
+    assert!(heard.contains("not asked here"), "{heard}");
+    assert_eq!(state(&trial, &open).await, State::Pending);
+}
+
+#[tokio::test]
+async fn every_tier_channel_and_assurance_follows_the_table() {
+    let trial = house().await;
+    let tiers =
+        [("systemctl restart nginx", Tier::Medium), (HIGH, Tier::High), (CRITICAL, Tier::Critical)];
+    let mut number = 0;
+    for (command, tier) in tiers {
+        for approves in [Tier::Safe, Tier::Low, Tier::Medium, Tier::High] {
+            for assurance in [Assurance::Reached, Assurance::Linked] {
+                number += 1;
+                let open = asked(&trial, &format!("{command} # {number}")).await;
+                assert_eq!(open.request.tier, tier, "{command}");
+                let way = line(true, assurance, approves);
+                let said = Said::Approve(Which {
+                    name: open.request.id.to_string(),
+                    reason: "it is fine".to_owned(),
+                });
+                let heard = understood(&trial.api, &way, &word("77", said)).await;
+                let may = assurance == Assurance::Linked && tier <= approves;
+                let wanted = if may { State::Approved } else { State::Pending };
+                assert_eq!(state(&trial, &open).await, wanted, "{tier:?} {heard}");
+                let no = word("77", Said::Deny(which(&open.request.id.to_string())));
+                understood(&trial.api, &way, &no).await;
+                let wanted = if may { State::Approved } else { State::Denied };
+                assert_eq!(state(&trial, &open).await, wanted);
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn words_name_a_request_or_nothing() {
+    let trial = house().await;
+    let open = asked(&trial, HIGH).await;
+    let say = async |said| understood(&trial.api, &linked(), &word("77", said)).await;
+    assert!(say(Said::Pending).await.contains("1 is waiting"));
+    assert!(say(Said::Approve(which(""))).await.contains("Which one?"));
+    assert!(say(Said::Approve(which("no-such"))).await.contains("No waiting request"));
+    assert_eq!(state(&trial, &open).await, State::Pending);
+    let phrase = countersign_core::phrase::phrase(&open.request.digest.canonical).to_string();
+    assert!(say(Said::Approve(which(&phrase))).await.starts_with("Approved."));
+    let only = asked(&trial, "git push -f y").await;
+    assert!(say(Said::Deny(which(""))).await.starts_with("Denied."));
+    assert_eq!(state(&trial, &only).await, State::Denied);
+    assert!(say(Said::Pending).await.contains("Nothing is waiting"));
+}
+
+#[tokio::test]
+async fn what_people_call_themselves_draws_nothing() {
+    let trial = house().await;
+    let accounts = trial.gate.store().accounts().await.unwrap();
+    assert!(!accounts[0].called.contains('\u{202e}'), "{accounts:?}");
+}
