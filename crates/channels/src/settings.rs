@@ -21,6 +21,8 @@ pub struct Limits {
     pub approves: Tier,
     /// Whether the call itself may stand in its messages. Without that it approves nothing.
     pub details: bool,
+    /// Whether it reaches a person away from the desk, and waits a little while they sit there.
+    pub rings: bool,
 }
 
 /// One kind of channel with its settings. Holds names of files with secrets, never a secret.
@@ -50,8 +52,13 @@ impl Settings {
     /// What a channel of this kind keeps to unless the operator says otherwise.
     pub const fn usual(kind: &str) -> Limits {
         let per_minute = if matches!(kind.as_bytes(), b"desktop") { 30 } else { 120 };
-        let usual =
-            Limits { most: Tier::Critical, per_minute, approves: Tier::Safe, details: false };
+        let usual = Limits {
+            most: Tier::Critical,
+            per_minute,
+            approves: Tier::Safe,
+            details: false,
+            rings: !matches!(kind.as_bytes(), b"desktop" | b"terminal" | b"command"),
+        };
         match kind.as_bytes() {
             // Chats between few: what they show stays with who is asked.
             b"telegram" | b"discord" | b"slack" => {

@@ -11,6 +11,7 @@ pub mod card;
 pub mod code;
 pub mod context;
 pub mod crisis;
+pub mod duty;
 pub mod effect;
 pub mod excerpt;
 pub mod finding;

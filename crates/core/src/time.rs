@@ -20,10 +20,34 @@ impl Timestamp {
         if later.0 <= self.0 { Span(0) } else { Span(later.0.abs_diff(self.0)) }
     }
 
+    /// Reads `2026-11-14T23:59:59.999Z`, with or without milliseconds, and only what is written so.
+    pub fn parse(text: &str) -> Option<Timestamp> {
+        let number = |from: usize, to: usize| text.get(from..to)?.parse::<i64>().ok();
+        let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
+        let (hour, minute, second) = (number(11, 13)?, number(14, 16)?, number(17, 19)?);
+        let millis = if text.len() == 24 { number(20, 23)? } else { 0 };
+        let seconds = days(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second;
+        let time = Timestamp(seconds * 1000 + millis);
+        let written = time.to_string();
+        let short = || written.strip_suffix(".000Z").and_then(|head| text.strip_prefix(head));
+        (written == text || short() == Some("Z")).then_some(time)
+    }
+
     /// Whole seconds since 1970, rounded down.
     pub const fn seconds(self) -> i64 {
         self.0.div_euclid(1000)
     }
+}
+
+/// Days since 1970 (proleptic Gregorian calendar).
+const fn days(year: i64, month: i64, day: i64) -> i64 {
+    // Years that begin on 1 March, so that leap days come last.
+    let year = if month <= 2 { year - 1 } else { year };
+    let era = year.div_euclid(400);
+    let of_era = year.rem_euclid(400);
+    let month = (month + 9).rem_euclid(12);
+    let of_year = (153 * month + 2) / 5 + day - 1;
+    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
 }
 
 /// A length of time in milliseconds.

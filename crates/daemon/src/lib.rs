@@ -19,6 +19,7 @@ pub mod log;
 pub mod metrics;
 pub mod otlp;
 mod posting;
+mod presence;
 mod start;
 #[cfg(test)]
 mod trial;

@@ -25,6 +25,7 @@ use crate::buttons::Buttons;
 use crate::checkpoints::{Checkpoints, SignError};
 use crate::clock::DaemonClock;
 use crate::config::{Config, ConfigError, Paths};
+use crate::courier;
 use crate::doors;
 use crate::ears::{Heard, Links};
 use crate::gate::Gate;
@@ -139,6 +140,7 @@ impl Daemon {
             buttons,
             links: Links::default(),
             heard: Heard::default(),
+            presence: Arc::default(),
             strikes: Strikes::default(),
             checks: Checks::default(),
             keys,
@@ -181,8 +183,10 @@ impl Daemon {
         let watch = tokio::spawn(crate::watch::run(Arc::clone(&self.gate), stopping.clone()));
         let book = Arc::clone(&self.api.book);
         let follow = tokio::spawn(auth::follow(book, Arc::clone(&self.gate), stopping.clone()));
-        let (lines, buttons) = (Arc::clone(&self.api.lines), Arc::clone(&self.api.buttons));
-        let told = crate::courier::run(Arc::clone(&self.gate), lines, buttons, stopping.clone());
+        let reach = self.api.reach();
+        let (gate, lines) = (Arc::clone(&self.gate), Arc::clone(&reach.lines));
+        let digest = tokio::spawn(courier::digest::run(gate, lines, stopping.clone()));
+        let told = courier::run(Arc::clone(&self.gate), reach, stopping.clone());
         let courier = tokio::spawn(told);
         let ears = tokio::spawn(crate::ears::run(api.clone(), stopping.clone()));
         until.await;
@@ -194,6 +198,7 @@ impl Daemon {
             let _ = follow.await;
             let _ = courier.await;
             let _ = ears.await;
+            let _ = digest.await;
             let _ = signing.await;
         })
         .await;

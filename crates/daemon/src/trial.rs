@@ -104,6 +104,7 @@ pub(crate) async fn trial_on(text: &str, options: Options) -> Trial {
         buttons: Arc::new(crate::buttons::Buttons::new(keys.derived("buttons"))),
         links: crate::ears::Links::default(),
         heard: crate::ears::Heard::default(),
+        presence: Arc::default(),
         agents_names: Names::new(PORT, &[]),
         people_names: Names::new(PORT, &[]),
     });

@@ -24,12 +24,13 @@ use axum::routing::{get, post};
 use crate::auth::origin::{Names, is_a_page};
 use crate::auth::{Book, Checks, Strikes};
 use crate::buttons::Buttons;
-use crate::courier::Lines;
+use crate::courier::{Lines, Reach};
 use crate::doors::{self, Peer, Stop};
 use crate::ears::{Heard, Links};
 use crate::gate::{Caller, Gate};
 use crate::inbox;
 use crate::keys::Keys;
+use crate::presence::Presence;
 use v1::Offers;
 
 pub use direct::Agents;
@@ -69,6 +70,8 @@ pub struct Parts {
     pub links: Links,
     /// What was heard through channels already.
     pub heard: Heard,
+    /// Whether somebody sits at the inbox.
+    pub presence: Arc<Presence>,
     /// The names of the agents' door.
     pub agents_names: Names,
     /// The names of the people's door.
@@ -89,6 +92,15 @@ impl Api {
     pub fn until(mut self, stop: Stop) -> Api {
         self.stop = Some(stop);
         self
+    }
+
+    /// What people are reached with.
+    pub fn reach(&self) -> Reach {
+        Reach {
+            lines: Arc::clone(&self.lines),
+            buttons: Arc::clone(&self.buttons),
+            presence: Arc::clone(&self.presence),
+        }
     }
 
     /// Waits until the daemon stops.

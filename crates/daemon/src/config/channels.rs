@@ -1,51 +1,18 @@
 //! `[channels.NAME]`: each kind with its own fields, refused with what is wrong.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use countersign_channels::{Limits, Settings, command, desktop, webhook};
+use countersign_channels::{Limits, Settings};
 use countersign_core::tier::Tier;
-use serde::Deserialize;
 use toml::{Table, Value};
 
+use super::kinds::{self, KINDS, Meant};
 use super::{ConfigError, SetUp};
 
 /// The channels that need no setting up.
 const BUILT_IN: [(&str, &str); 2] = [("terminal", "terminal"), ("desktop", "desktop")];
-const KINDS: &str = "webhook, desktop, terminal or command";
 const LONGEST_NAME: usize = 40;
 const MOST_PER_MINUTE: u32 = 6_000;
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Webhook {
-    url: Option<String>,
-    secret_file: Option<String>,
-    #[serde(default)]
-    allow_private: bool,
-    timeout_seconds: Option<u32>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Command {
-    program: Option<Vec<String>>,
-    timeout_seconds: Option<u32>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Desktop {
-    program: Option<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Terminal {}
-
-/// What is wrong with a channel.
-type Meant<T> = Result<T, String>;
 
 /// All channels: those that were written, and those that need no setting up.
 pub fn channels(written: &BTreeMap<String, Table>) -> Result<BTreeMap<String, SetUp>, ConfigError> {
@@ -79,7 +46,7 @@ fn channel(name: &str, mut table: Table) -> Meant<SetUp> {
         return Err(format!("this name is kept for the kind {name}; take another one"));
     }
     let limits = limits(&kind, &mut table)?;
-    let settings = settings(&kind, table)?;
+    let settings = kinds::settings(&kind, table)?;
     // What cannot be opened now would ask nobody later.
     settings.open(name, limits).map_err(|error| error.problem)?;
     Ok(SetUp { settings, limits })
@@ -98,6 +65,9 @@ fn limits(kind: &str, table: &mut Table) -> Meant<Limits> {
     if let Some(value) = table.remove("details") {
         limits.details = value.as_bool().ok_or("details must be true or false")?;
     }
+    if let Some(value) = table.remove("rings") {
+        limits.rings = value.as_bool().ok_or("rings must be true or false")?;
+    }
     if let Some(value) = table.remove("per_minute") {
         let number = value.as_integer().and_then(|number| u32::try_from(number).ok());
         limits.per_minute = number
@@ -105,70 +75,4 @@ fn limits(kind: &str, table: &mut Table) -> Meant<Limits> {
             .ok_or_else(|| format!("per_minute must be between 1 and {MOST_PER_MINUTE}"))?;
     }
     Ok(limits)
-}
-
-fn settings(kind: &str, table: Table) -> Meant<Settings> {
-    match kind {
-        "webhook" => {
-            let written: Webhook = read(table)?;
-            let url = written.url.ok_or("url is missing")?;
-            let file = written.secret_file.ok_or("secret_file is missing")?;
-            let settings = webhook::Settings {
-                url,
-                secret_file: absolute("secret_file", &file)?,
-                allow_private: written.allow_private,
-                timeout: timeout(written.timeout_seconds)?,
-            };
-            match settings.url_problem() {
-                Some(problem) => Err(format!("url: {problem}")),
-                None => Ok(Settings::Webhook(settings)),
-            }
-        }
-        "command" => {
-            let written: Command = read(table)?;
-            let mut words = written.program.unwrap_or_default().into_iter();
-            let program =
-                words.next().ok_or("program is missing: a list such as [\"/bin/page\"]")?;
-            absolute("program", &program)?;
-            let timeout = timeout(written.timeout_seconds)?;
-            Ok(Settings::Command(command::Settings {
-                program,
-                arguments: words.collect(),
-                timeout,
-            }))
-        }
-        "desktop" => {
-            let written: Desktop = read(table)?;
-            let usual = desktop::Settings::default();
-            if let Some(program) = &written.program {
-                absolute("program", program)?;
-            }
-            let program = written.program.unwrap_or(usual.program);
-            Ok(Settings::Desktop(desktop::Settings { program }))
-        }
-        "terminal" => read::<Terminal>(table).map(|Terminal {}| Settings::Terminal),
-        other => Err(format!("there is no kind `{other}`: it must be {KINDS}")),
-    }
-}
-
-fn read<T: serde::de::DeserializeOwned>(table: Table) -> Meant<T> {
-    table.try_into().map_err(|error: toml::de::Error| error.message().to_owned())
-}
-
-fn absolute(field: &str, path: &str) -> Meant<PathBuf> {
-    let place = Path::new(path);
-    if place.is_absolute() {
-        Ok(place.to_owned())
-    } else {
-        Err(format!("{field}: `{path}` is no absolute path"))
-    }
-}
-
-fn timeout(written: Option<u32>) -> Meant<Duration> {
-    let seconds = written.unwrap_or(10);
-    if (1..=60).contains(&seconds) {
-        Ok(Duration::from_secs(seconds.into()))
-    } else {
-        Err(format!("timeout_seconds: {seconds} is not between 1 and 60"))
-    }
 }

@@ -16,7 +16,7 @@ use countersign_core::verdict::{Mode, Policy, Thresholds};
 use super::channels::channels;
 use super::paths::Paths;
 use super::written::{self, Written};
-use super::{Config, ConfigError, Flood, Ledger, Log, QuorumByTier, Rules, Socket};
+use super::{Config, ConfigError, Duty, Flood, Ledger, Log, QuorumByTier, Rules, Socket};
 
 const DAY: u32 = 86_400;
 
@@ -43,6 +43,7 @@ pub fn meaning(written: Written, paths: &Paths) -> Result<Config, ConfigError> {
 fn rules(written: Written) -> Result<Rules, ConfigError> {
     let crisis = crisis(&written.crisis)?;
     let inbox = inbox(&written.doors)?;
+    let duty = Duty::new(&written.ladder, written.quiet.as_ref(), &written.rota)?;
     let mut rules = Rules {
         mode: mode(written.mode.as_deref())?,
         judgement: judgement(&written.judgement)?,
@@ -69,6 +70,7 @@ fn rules(written: Written) -> Result<Rules, ConfigError> {
             written.ladder.administrators,
             written.ladder.emergency,
         ],
+        duty,
         channels: channels(&written.channels)?,
         inbox,
         hash: Digest::from_bytes([0; 32]),
@@ -85,7 +87,7 @@ fn hash(rules: &Rules) -> Digest {
     Digest::of(text.as_bytes())
 }
 
-fn wrong(field: &'static str, problem: impl Into<String>) -> ConfigError {
+pub fn wrong(field: &'static str, problem: impl Into<String>) -> ConfigError {
     ConfigError::Meaning { field, problem: problem.into() }
 }
 
@@ -189,7 +191,7 @@ fn hundredths(value: f64, most: u16) -> Option<u16> {
     (scaled >= 0.0 && scaled <= f64::from(most)).then_some(scaled as u16)
 }
 
-fn seconds(
+pub fn seconds(
     field: &'static str,
     written: Option<u32>,
     usual: u32,
@@ -347,8 +349,8 @@ fn inbox(doors: &written::Doors) -> Result<String, ConfigError> {
 
 /// A rung that names a channel nobody set up would ask nobody.
 fn known_channels(rules: &Rules) -> Result<(), ConfigError> {
-    for name in rules.ladder.iter().flatten() {
-        if !rules.channels.contains_key(name) {
+    for name in rules.ladder.iter().flatten().chain(rules.duty.named()) {
+        if !rules.channels.contains_key(name) && !rules.duty.is_rota(name) {
             return Err(wrong("ladder", format!("there is no [channels.{name}]")));
         }
     }

@@ -1,6 +1,8 @@
 //! The configuration: what was written, turned into what it means, or refused with its place.
 
 mod channels;
+pub mod duty;
+mod kinds;
 mod meaning;
 pub mod paths;
 mod written;
@@ -22,6 +24,7 @@ use countersign_core::tier::Tier;
 use countersign_core::time::Span;
 use countersign_core::verdict::{Mode, Policy};
 
+pub use duty::{Duty, Ladder};
 pub use paths::Paths;
 
 /// The commented file that `countersign config example` prints; a test reads it.
@@ -120,7 +123,9 @@ pub struct Rules {
     /// The seed's whitelist file.
     pub whitelist: Option<PathBuf>,
     /// Which channels stand on which rung, lowest first.
-    pub ladder: [Vec<String>; 4],
+    pub ladder: Ladder,
+    /// What differs by tier and by time of day.
+    pub duty: Duty,
     /// The channels that are set up; `terminal` and `desktop` always are.
     pub channels: BTreeMap<String, SetUp>,
     /// How links to the people's door begin.

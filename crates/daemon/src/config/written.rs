@@ -21,6 +21,8 @@ pub struct Written {
     pub crisis: Crisis,
     pub whitelist: Whitelist,
     pub ladder: Ladder,
+    pub quiet: Option<Quiet>,
+    pub rota: BTreeMap<String, Rota>,
     pub channels: BTreeMap<String, toml::Table>,
     pub log: Log,
 }
@@ -144,6 +146,75 @@ pub struct Ladder {
     pub next: Vec<String>,
     pub administrators: Vec<String>,
     pub emergency: Vec<String>,
+    pub time_zone: Option<String>,
+    pub at_keyboard_seconds: Option<u32>,
+    pub medium: Option<Rungs>,
+    pub high: Option<Rungs>,
+    pub critical: Option<Rungs>,
+    pub crisis: Option<Rungs>,
+    pub hours: Vec<PartOfDay>,
+}
+
+/// Rungs that replace the usual ones.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Rungs {
+    pub first: Option<Vec<String>>,
+    pub next: Option<Vec<String>>,
+    pub administrators: Option<Vec<String>>,
+    pub emergency: Option<Vec<String>>,
+}
+
+impl Rungs {
+    /// Lowest first.
+    pub const fn in_order(&self) -> [Option<&Vec<String>>; 4] {
+        let Rungs { first, next, administrators, emergency } = self;
+        [first.as_ref(), next.as_ref(), administrators.as_ref(), emergency.as_ref()]
+    }
+}
+
+/// The ladder in some hours of the week.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct PartOfDay {
+    pub days: Vec<String>,
+    pub from: Option<String>,
+    pub to: Option<String>,
+    pub first: Option<Vec<String>>,
+    pub next: Option<Vec<String>>,
+    pub administrators: Option<Vec<String>>,
+    pub emergency: Option<Vec<String>>,
+}
+
+impl PartOfDay {
+    /// The rungs alone.
+    pub fn rungs(&self) -> Rungs {
+        Rungs {
+            first: self.first.clone(),
+            next: self.next.clone(),
+            administrators: self.administrators.clone(),
+            emergency: self.emergency.clone(),
+        }
+    }
+}
+
+/// When nobody is disturbed for what can wait.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Quiet {
+    pub days: Vec<String>,
+    pub from: Option<String>,
+    pub to: Option<String>,
+    pub digest: Vec<String>,
+}
+
+/// Who takes turns.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Rota {
+    pub channels: Vec<String>,
+    pub turn: Option<String>,
+    pub since: Option<String>,
 }
 
 /// What is logged.

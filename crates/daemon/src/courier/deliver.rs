@@ -6,6 +6,7 @@ use std::time::Duration;
 use countersign_channels::{Announcement, ChannelError, Ending, Limits, News as Told, Receipt};
 use countersign_core::request::Decider;
 use countersign_core::show::show_within;
+use countersign_core::tier::Tier;
 use countersign_core::time::{Clock as _, Span, Timestamp};
 use countersign_store::{AttemptResult, Delivery, News};
 
@@ -31,7 +32,7 @@ pub async fn deliver(row: Arc<Row>, target: Target, prompt: Option<String>) {
     let _turn = one_at_a_time.lock().await;
     let before = row.outgoing.tried.iter().find(|tried| tried.channel == target.channel);
     let mut failures = before.map_or(0, |tried| tried.attempts);
-    let mut due = before.and_then(due_at);
+    let mut due = before.and_then(due_at).or_else(|| keyboard(&row, &target));
     loop {
         if !wait_until(&row, due).await {
             let sent = failures > 0 || row.outgoing.at < row.courier.started;
@@ -72,6 +73,16 @@ fn due_at(tried: &Delivery) -> Option<Timestamp> {
         AttemptResult::Again(_, at) => Some(at),
         AttemptResult::Arrived(_) | AttemptResult::Failed(_) => None,
     }
+}
+
+/// While somebody sits at the inbox, the phone waits for them a little; never where it is grave.
+fn keyboard(row: &Row, target: &Target) -> Option<Timestamp> {
+    let (rules, request) = (row.courier.gate.rules(), row.request());
+    let rings = rules.channels.get(&target.channel).is_some_and(|set_up| set_up.limits.rings);
+    let may_wait = request.tier < Tier::Critical && !request.crisis;
+    let asks = !matches!(row.outgoing.news, News::Ended(_));
+    let there = row.courier.presence.is_there(now(row));
+    (rings && may_wait && asks && there).then(|| row.outgoing.at.plus(rules.duty.at_keyboard))
 }
 
 fn now(row: &Row) -> Timestamp {

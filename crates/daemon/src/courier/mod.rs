@@ -4,6 +4,7 @@
 //! with the record of its last attempt. After a crash the outbox is simply read again.
 
 mod deliver;
+pub mod digest;
 mod lines;
 mod plan;
 mod row;
@@ -28,6 +29,7 @@ use tokio::task::JoinSet;
 use crate::buttons::Buttons;
 use crate::doors::{self, Stop};
 use crate::gate::Gate;
+use crate::presence::Presence;
 
 pub use lines::{Line, Lines};
 
@@ -37,9 +39,9 @@ const SWEEP: Duration = Duration::from_secs(5);
 const AT_ONCE: u32 = 256;
 
 /// Carries announcements until the daemon stops.
-pub async fn run(gate: Arc<Gate>, lines: Arc<Lines>, buttons: Arc<Buttons>, mut stop: Stop) {
+pub async fn run(gate: Arc<Gate>, reach: Reach, mut stop: Stop) {
     let mut happenings = gate.store().watch();
-    let mut rounds = Rounds::new(gate, lines, buttons);
+    let mut rounds = Rounds::new(gate, reach);
     let mut sweep = tokio::time::interval(SWEEP);
     sweep.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let mut look = true;
@@ -76,11 +78,23 @@ pub async fn run(gate: Arc<Gate>, lines: Arc<Lines>, buttons: Arc<Buttons>, mut 
     }
 }
 
+/// What people are reached with.
+#[derive(Debug, Clone)]
+pub struct Reach {
+    /// The open channels.
+    pub lines: Arc<Lines>,
+    /// What their buttons carry.
+    pub buttons: Arc<Buttons>,
+    /// Whether somebody sits at the inbox.
+    pub presence: Arc<Presence>,
+}
+
 /// What every delivery needs.
 struct Courier {
     gate: Arc<Gate>,
     lines: Arc<Lines>,
     buttons: Arc<Buttons>,
+    presence: Arc<Presence>,
     started: Timestamp,
 }
 
@@ -112,9 +126,10 @@ struct Rounds {
 }
 
 impl Rounds {
-    fn new(gate: Arc<Gate>, lines: Arc<Lines>, buttons: Arc<Buttons>) -> Rounds {
+    fn new(gate: Arc<Gate>, reach: Reach) -> Rounds {
         let started = gate.clock().now().at;
-        let courier = Arc::new(Courier { gate, lines, buttons, started });
+        let Reach { lines, buttons, presence } = reach;
+        let courier = Arc::new(Courier { gate, lines, buttons, presence, started });
         Rounds {
             courier,
             rows: JoinSet::new(),

@@ -14,6 +14,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+use super::Reach;
 use crate::clock::DaemonClock;
 use crate::config::{Config, Paths};
 use crate::gate::{Answer, Caller, Gate, Question};
@@ -21,6 +22,7 @@ use crate::gate::{Answer, Caller, Gate, Question};
 /// A gate with whatever runs beside it.
 pub struct Rig {
     pub gate: Arc<Gate>,
+    pub reach: Reach,
     _stop: watch::Sender<bool>,
     stopping: watch::Receiver<bool>,
     tasks: JoinSet<()>,
@@ -30,6 +32,12 @@ pub struct Rig {
 pub fn rules(folder: &Path, text: &str) -> crate::config::Rules {
     let paths = Paths { config: folder.into(), state: folder.into(), runtime: folder.into() };
     Config::read(text, &paths).unwrap().rules
+}
+
+/// Nothing open yet, and nobody there.
+pub fn reach() -> Reach {
+    let buttons = Arc::new(crate::buttons::Buttons::new([1; 32].into()));
+    Reach { lines: Arc::default(), buttons, presence: Arc::default() }
 }
 
 impl Rig {
@@ -47,13 +55,12 @@ impl Rig {
         let store = Arc::new(Backend::Sqlite(store));
         let gate = Gate::open(store, clock, rules(folder, text)).await.unwrap();
         let (stop, stopping) = watch::channel(false);
-        Rig { gate: Arc::new(gate), _stop: stop, stopping, tasks: JoinSet::new() }
+        Rig { gate: Arc::new(gate), reach: reach(), _stop: stop, stopping, tasks: JoinSet::new() }
     }
 
     pub fn courier(mut self) -> Rig {
-        let (gate, lines) = (Arc::clone(&self.gate), Arc::default());
-        let buttons = Arc::new(crate::buttons::Buttons::new([1; 32].into()));
-        self.tasks.spawn(super::run(gate, lines, buttons, self.stopping.clone()));
+        let gate = Arc::clone(&self.gate);
+        self.tasks.spawn(super::run(gate, self.reach.clone(), self.stopping.clone()));
         self
     }
 

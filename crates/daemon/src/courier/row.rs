@@ -14,6 +14,7 @@ use tokio::task::JoinSet;
 use super::deliver::deliver;
 use super::plan::{self, Prompt, Target};
 use super::{Courier, Story};
+use crate::config::Ladder;
 
 /// Between two attempts to read or write, while the store fails.
 const STORE_PAUSE: Duration = Duration::from_secs(1);
@@ -52,10 +53,11 @@ pub async fn announce(
     // Who withdraws waits until nobody asks any more.
     let alone = if over { Some(Arc::clone(&story.turn).write_owned().await) } else { None };
     // To whom an asking goes is known without the request; often there is nobody.
-    let asked = if over { None } else { Some(askings(&courier, &outgoing)) };
+    let rules = courier.gate.rules();
+    let asked = (!over && rules.duty.is_usual()).then(|| askings(&rules.ladder, &outgoing));
     let nobody = match &asked {
         Some(targets) => targets.is_empty(),
-        None => nobody_was_told(&courier, &outgoing).await,
+        None => over && nobody_was_told(&courier, &outgoing).await,
     };
     if nobody {
         let now = courier.gate.clock().now().at;
@@ -73,7 +75,8 @@ pub async fn announce(
     };
     let targets = match asked {
         Some(targets) => targets,
-        None => withdrawals(&courier, &outgoing, &stored).await,
+        None if over => withdrawals(&courier, &outgoing, &stored).await,
+        None => askings(&ladder(&courier, &stored), &outgoing),
     };
     let tried = &outgoing.tried;
     let results = tried
@@ -100,7 +103,9 @@ pub async fn announce(
 
 /// Whether no channel can show a prompt of this request: none is set up, and none was tried.
 async fn nobody_was_told(courier: &Courier, outgoing: &Outgoing) -> bool {
-    courier.gate.rules().ladder.iter().all(Vec::is_empty)
+    let rules = courier.gate.rules();
+    rules.duty.is_usual()
+        && rules.ladder.iter().all(Vec::is_empty)
         && deliveries(courier, outgoing).await.iter().all(|delivery| delivery.channel == NOBODY)
 }
 
@@ -113,10 +118,20 @@ async fn deliveries(courier: &Courier, outgoing: &Outgoing) -> Vec<Delivery> {
     }
 }
 
+/// Who is asked about this request now: in quiet hours nobody, unless it is grave.
+fn ladder(courier: &Courier, stored: &Stored) -> Ladder {
+    let (rules, now) = (courier.gate.rules(), courier.gate.clock().now().at);
+    let (tier, crisis) = (stored.request.tier, stored.request.crisis);
+    if rules.duty.is_quiet(tier, crisis, now) {
+        return Ladder::default();
+    }
+    rules.duty.ladder(&rules.ladder, tier, crisis, now)
+}
+
 /// Which channels are asked, of those that are not finished.
-fn askings(courier: &Courier, outgoing: &Outgoing) -> Vec<(Target, Option<String>)> {
-    let (rules, tried) = (courier.gate.rules(), &outgoing.tried);
-    plan::targets(&rules.ladder, rung(outgoing), |channel| plan::failed(tried, channel))
+fn askings(ladder: &Ladder, outgoing: &Outgoing) -> Vec<(Target, Option<String>)> {
+    let tried = &outgoing.tried;
+    plan::targets(ladder, rung(outgoing), |channel| plan::failed(tried, channel))
         .into_iter()
         .filter(|target| !plan::finished(tried, &target.channel))
         .map(|target| (target, None))
@@ -131,8 +146,7 @@ async fn withdrawals(
 ) -> Vec<(Target, Option<String>)> {
     let deliveries = deliveries(courier, outgoing).await;
     let rung = stored.request.rung;
-    let ladder = &courier.gate.rules().ladder;
-    let mut targets = plan::targets(ladder, rung, |_| false);
+    let mut targets = plan::targets(&ladder(courier, stored), rung, |_| false);
     for delivery in &deliveries {
         let channel = &delivery.channel;
         if channel != NOBODY && !targets.iter().any(|target| target.channel == *channel) {
@@ -183,7 +197,7 @@ impl Row {
         }
         let known = |channel: &str| results.iter().any(|(name, _)| name == channel);
         let failed = |channel: &str| results.iter().any(|(name, bad)| *bad && name == channel);
-        plan::targets(&self.courier.gate.rules().ladder, rung(&self.outgoing), failed)
+        plan::targets(&ladder(&self.courier, &self.stored), rung(&self.outgoing), failed)
             .iter()
             .any(|target| !known(&target.channel))
     }

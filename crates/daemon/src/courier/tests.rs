@@ -129,11 +129,7 @@ async fn what_is_over_before_it_was_sent_is_never_shown() {
     let text = format!("[ladder]\nfirst = [\"hook\"]\n{}", hook.channel("hook", folder.path()));
     let rig = Rig::open(folder.path(), &text).await;
     tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-    let mut courier = super::Rounds::new(
-        std::sync::Arc::clone(&rig.gate),
-        std::sync::Arc::default(),
-        std::sync::Arc::new(crate::buttons::Buttons::new([1; 32].into())),
-    );
+    let mut courier = super::Rounds::new(std::sync::Arc::clone(&rig.gate), rig.reach.clone());
     tokio::time::sleep(std::time::Duration::from_millis(20)).await;
     let asked = rig.ask(HIGH).await;
     rig.deny(&asked).await;

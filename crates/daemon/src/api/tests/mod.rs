@@ -83,6 +83,7 @@ impl Trial {
             buttons: Arc::new(crate::buttons::Buttons::new([1; 32].into())),
             links: crate::ears::Links::default(),
             heard: crate::ears::Heard::default(),
+            presence: Arc::default(),
             agents_names: Names::new(6000, &[]),
             people_names: Names::new(6001, &[]),
         })

@@ -32,7 +32,7 @@ const LONGEST: usize = 1024;
 
 /// What people may do.
 pub fn people() -> Router<Api> {
-    Router::new().route(LOGIN, post(log_in).delete(log_out)).route("/v1/me", get(me))
+    Router::new().route(LOGIN, post(log_in).delete(log_out)).route("/v1/me", get(me).post(here))
 }
 
 async fn log_in(State(api): State<Api>, request: Request) -> Answered {
@@ -234,6 +234,14 @@ async fn me(State(api): State<Api>, headers: HeaderMap) -> Answered {
         "person": who.person, "role": who.role, "channel": who.channel, "expires": who.expires,
     });
     Ok(axum::Json(body).into_response())
+}
+
+/// A person moves at the inbox: phones wait a little for them.
+async fn here(State(api): State<Api>, headers: HeaderMap) -> Answered {
+    who::person(&api, &headers)?;
+    let now = api.gate.clock().now().at;
+    api.presence.saw(now);
+    Ok(axum::Json(json!({ "at": now })).into_response())
 }
 
 impl Api {

@@ -1,0 +1,153 @@
+//! After the quiet hours: one message that says what nobody was disturbed for.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use countersign_channels::Announcement;
+use countersign_core::request::State;
+use countersign_core::tier::Tier;
+use countersign_core::time::{Clock as _, Timestamp};
+use countersign_store::{Query, Store as _, StoreError};
+
+use super::Lines;
+use crate::doors::{self, Stop};
+use crate::gate::Gate;
+
+/// How often the clock is looked at.
+const LOOK: Duration = Duration::from_secs(15);
+/// How often a digest is tried through a channel.
+const TRIES: u32 = 5;
+/// So many pages of 500 requests are counted; more is said to be more.
+const PAGES: u32 = 20;
+
+/// Watches the quiet hours come and go until the daemon stops.
+pub async fn run(gate: Arc<Gate>, lines: Arc<Lines>, mut stop: Stop) {
+    let mut since: Option<Timestamp> = None;
+    loop {
+        let (rules, now) = (gate.rules(), gate.clock().now().at);
+        match (rules.duty.is_quiet_hour(now), since) {
+            (true, None) => since = Some(now),
+            (false, Some(began)) => {
+                since = None;
+                match summary(&gate, began).await {
+                    Ok(Some(text)) => tell(&gate, &lines, &text).await,
+                    Ok(None) => {}
+                    Err(error) => tracing::error!(%error, "the digest could not be counted"),
+                }
+            }
+            (true, Some(_)) | (false, None) => {}
+        }
+        tokio::select! {
+            () = tokio::time::sleep(LOOK) => {}
+            () = doors::stopped(&mut stop) => return,
+        }
+    }
+}
+
+/// What came since then that nobody was disturbed for; nothing if there was nothing.
+async fn summary(gate: &Gate, since: Timestamp) -> Result<Option<String>, StoreError> {
+    let (mut counts, mut before) = (Counts::default(), None);
+    for _ in 0..PAGES {
+        let query = Query { before, limit: 500, ..Query::default() };
+        let page = gate.store().find(query).await?;
+        for stored in &page.requests {
+            let request = &stored.request;
+            if request.plan.created < since {
+                return Ok(counts.say());
+            }
+            if request.tier <= Tier::Medium && !request.crisis {
+                counts.add(request.state);
+            }
+        }
+        before = page.next;
+        if before.is_none() {
+            break;
+        }
+    }
+    Ok(counts.say())
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    waiting: u32,
+    approved: u32,
+    denied: u32,
+    expired: u32,
+    taken_back: u32,
+}
+
+impl Counts {
+    fn add(&mut self, state: State) {
+        let count = match state {
+            State::Pending => &mut self.waiting,
+            State::Approved => &mut self.approved,
+            State::Denied => &mut self.denied,
+            State::Expired => &mut self.expired,
+            State::Cancelled => &mut self.taken_back,
+        };
+        *count = count.saturating_add(1);
+    }
+
+    fn say(&self) -> Option<String> {
+        let parts = [
+            (self.waiting, "still waiting"),
+            (self.approved, "approved"),
+            (self.denied, "denied"),
+            (self.expired, "denied because nobody answered"),
+            (self.taken_back, "taken back"),
+        ];
+        let total = parts.iter().map(|(count, _)| count).sum::<u32>();
+        let parts: Vec<String> = parts
+            .iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, what)| format!("{count} {what}"))
+            .collect();
+        let calls = if total == 1 { "1 call was asked about" } else { "calls were asked about" };
+        let calls = if total == 1 { calls.to_owned() } else { format!("{total} {calls}") };
+        (total > 0).then(|| format!("While it was quiet, {calls}: {}.", parts.join(", ")))
+    }
+}
+
+async fn tell(gate: &Gate, lines: &Lines, text: &str) {
+    let rules = gate.rules();
+    let now = gate.clock().now().at;
+    for name in rules.duty.digest(now) {
+        let notice = Announcement::notice(text.to_owned(), now, rules.inbox.clone());
+        for attempt in 1..=TRIES {
+            let sent = match lines.get(&rules, &name) {
+                Ok(line) => {
+                    let sent = line.channel.announce(&notice).await;
+                    line.went(sent.as_ref().err(), gate.clock().now().at);
+                    sent.map(|_| ())
+                }
+                Err(error) => Err(error),
+            };
+            let Err(error) = sent else { break };
+            let channel = name.as_str();
+            tracing::warn!(channel, attempt, why = error.problem, "a digest was not sent");
+            if error.permanent {
+                break;
+            }
+            tokio::time::sleep(error.retry_after.unwrap_or(LOOK)).await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_says_what_there_was_and_nothing_about_nothing() {
+        let mut counts = Counts::default();
+        assert_eq!(counts.say(), None);
+        counts.add(State::Expired);
+        let one = "While it was quiet, 1 call was asked about: 1 denied because nobody answered.";
+        assert_eq!(counts.say().as_deref(), Some(one));
+        counts.add(State::Approved);
+        counts.add(State::Expired);
+        let three = "While it was quiet, 3 calls were asked about: 1 approved, 2 denied because \
+                     nobody answered.";
+        assert_eq!(counts.say().as_deref(), Some(three));
+    }
+}

@@ -1,0 +1,6 @@
+//! The people's side from outside: a real daemon, real messages, real answers, forged ones too.
+
+#[cfg(test)]
+#[path = "../gate/setting.rs"]
+#[expect(dead_code, reason = "each program of proofs uses its part")]
+mod setting;
