@@ -45,7 +45,7 @@ pub async fn run(gate: Arc<Gate>, lines: Arc<Lines>, mut stop: Stop) {
 }
 
 /// What came since then that nobody was disturbed for; nothing if there was nothing.
-async fn summary(gate: &Gate, since: Timestamp) -> Result<Option<String>, StoreError> {
+pub async fn summary(gate: &Gate, since: Timestamp) -> Result<Option<String>, StoreError> {
     let (mut counts, mut before) = (Counts::default(), None);
     for _ in 0..PAGES {
         let query = Query { before, limit: 500, ..Query::default() };
@@ -108,7 +108,8 @@ impl Counts {
     }
 }
 
-async fn tell(gate: &Gate, lines: &Lines, text: &str) {
+/// Tells it to whom the rules name.
+pub async fn tell(gate: &Gate, lines: &Lines, text: &str) {
     let rules = gate.rules();
     let now = gate.clock().now().at;
     for name in rules.duty.digest(now) {

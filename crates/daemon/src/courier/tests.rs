@@ -1,5 +1,7 @@
 //! Announcements over a real store and real sockets: told, told again, given up, withdrawn.
 
+mod duty;
+
 use std::time::Instant;
 
 use countersign_store::{AttemptResult, Delivery, Store as _, Stored};
