@@ -6,6 +6,8 @@ use countersign_channels::{Limits, Settings};
 use countersign_core::tier::Tier;
 use toml::{Table, Value};
 
+use crate::courier::NOBODY;
+
 use super::kinds::{self, KINDS, Meant};
 use super::{ConfigError, SetUp};
 
@@ -42,6 +44,9 @@ fn channel(name: &str, mut table: Table) -> Meant<SetUp> {
     let Some(Value::String(kind)) = table.remove("kind") else {
         return Err(format!("kind must be {KINDS}"));
     };
+    if name == NOBODY {
+        return Err("this name is the daemon's own; take another one".to_owned());
+    }
     if BUILT_IN.iter().any(|(known, own)| *known == name && *own != kind) {
         return Err(format!("this name is kept for the kind {name}; take another one"));
     }

@@ -32,6 +32,8 @@ use crate::gate::Gate;
 use crate::presence::Presence;
 
 pub use lines::{Line, Lines};
+pub use plan::is_overtaken;
+pub use row::NOBODY;
 
 /// The outbox is read this often, whatever was heard.
 const SWEEP: Duration = Duration::from_secs(5);

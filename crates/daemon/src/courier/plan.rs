@@ -10,6 +10,11 @@ pub const NEVER_SENT: &str = "not sent: there was newer news";
 /// Recorded where it may have been sent, and newer news came.
 pub const NOT_AGAIN: &str = "not sent again: there is newer news";
 
+/// Whether these are the words for an attempt that newer news made needless.
+pub fn is_overtaken(words: &str) -> bool {
+    words == NEVER_SENT || words == NOT_AGAIN
+}
+
 /// The first pause after a failure.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 /// The longest pause.

@@ -19,7 +19,7 @@ use crate::config::Ladder;
 /// Between two attempts to read or write, while the store fails.
 const STORE_PAUSE: Duration = Duration::from_secs(1);
 /// In whose name it is recorded that nobody had to be told.
-const NOBODY: &str = "courier";
+pub const NOBODY: &str = "courier";
 
 /// How a row ended here.
 pub struct Ended {

@@ -1,5 +1,7 @@
 //! What the gate counts to keep people from being flooded, and what it writes down of that.
 
+use std::collections::HashSet;
+
 use countersign_core::id::Id;
 use countersign_core::json::Value;
 use countersign_core::ledger::entry::{Entry, Kind};
@@ -47,8 +49,8 @@ impl Gate {
         for stored in &pending {
             self.opened(stored).await;
         }
-        let open = |id: &Id| pending.iter().any(|stored| stored.request.id == *id);
-        for id in counted.into_iter().filter(|id| !open(id)) {
+        let open: HashSet<Id> = pending.iter().map(|stored| stored.request.id).collect();
+        for id in counted.into_iter().filter(|id| !open.contains(id)) {
             let ended = self.store.request(id).await?;
             let state = ended.map_or(State::Expired, |stored| stored.request.state);
             if state.has_ended() {

@@ -10,6 +10,7 @@ use countersign_core::time::Timestamp;
 use countersign_store::{AttemptResult, Delivery, Stored};
 use serde_json::{Map, Value, json};
 
+use crate::courier::{NOBODY, is_overtaken};
 use crate::gate::Passed;
 use crate::keys::Keys;
 
@@ -25,7 +26,8 @@ pub fn for_people(stored: &Stored, deliveries: &[Delivery]) -> Value {
     let mut document = for_the_list(stored);
     let card: Value = serde_json::from_str(&stored.card).unwrap_or_default();
     document.insert("card".to_owned(), card);
-    let deliveries: Vec<Value> = deliveries.iter().map(delivery).collect();
+    let deliveries = deliveries.iter().filter(|one| one.channel != NOBODY);
+    let deliveries: Vec<Value> = deliveries.map(delivery).collect();
     document.insert("deliveries".to_owned(), json!(deliveries));
     Value::Object(document)
 }
@@ -138,6 +140,7 @@ fn decision(decision: &Decision) -> Value {
 fn delivery(delivery: &Delivery) -> Value {
     let (state, detail) = match &delivery.result {
         AttemptResult::Arrived(name) => ("arrived", name.as_str()),
+        AttemptResult::Again(error, _) if is_overtaken(error) => ("overtaken", error.as_str()),
         AttemptResult::Again(error, _) => ("trying", error.as_str()),
         AttemptResult::Failed(error) => ("failed", error.as_str()),
     };

@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use countersign_core::time::Clock as _;
+use countersign_store::{AttemptResult, Delivery};
 
-use super::super::digest;
 use super::super::rig::{Manner, Receiver, Rig, until};
-use super::HIGH;
+use super::super::{digest, is_overtaken};
+use super::{HIGH, deliveries};
 
 /// Asks a person, and is not grave.
 const MEDIUM: &str = "python3 -c 'print(1)'";
@@ -88,6 +89,10 @@ async fn while_somebody_is_at_the_inbox_the_phone_waits_and_never_for_what_is_cr
     assert!(waited >= 2_000, "{waited} ms");
     rig.outbox_is_empty().await;
     assert!(!tiers(&hook).contains(&"HIGH".to_owned()), "{:?}", tiers(&hook));
+    let tried = deliveries(&rig, &answered).await;
+    let overtaken =
+        |one: &Delivery| matches!(&one.result, AttemptResult::Again(why, _) if is_overtaken(why));
+    assert!(tried.iter().any(overtaken), "{tried:?}");
 }
 
 #[tokio::test]
