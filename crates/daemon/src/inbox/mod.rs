@@ -26,6 +26,7 @@ pub fn pages() -> Router<Api> {
     Router::new()
         .route("/", get(waiting::page))
         .route("/inbox/rail", get(waiting::rail))
+        .route("/inbox/ids", get(waiting::ids))
         .route("/inbox/row/{id}", get(waiting::row))
         .route("/inbox/card/{id}", get(waiting::card))
         .route("/requests/{id}", get(history::one))

@@ -72,6 +72,13 @@ pub async fn rail(State(api): House, headers: HeaderMap) -> Shown {
     Ok(frame::part(html! { @for view in &views { (entry(view, None)) } }))
 }
 
+/// The names of all that wait, one a line: what a page that was away compares its list with.
+pub async fn ids(State(api): House, headers: HeaderMap) -> Shown {
+    reader(&api, &headers)?;
+    let due = api.gate.store().due().await.map_err(Problem::from)?;
+    Ok(frame::part(html! { @for (id, _) in due.iter().take(MOST) { (id) "\n" } }))
+}
+
 /// One line of it.
 pub async fn row(State(api): House, headers: HeaderMap, Path(text): Path<String>) -> Shown {
     fragment(&api, &headers, &text, |view| entry(view, None)).await
@@ -108,7 +115,7 @@ async fn waiting(api: &Api) -> Result<Vec<View>, StoreError> {
         let state = Some(countersign_core::request::State::Pending);
         let query = Wanted { state, before, limit: 500, ..Wanted::default() };
         let page = api.gate.store().find(query).await?;
-        views.extend(page.requests.into_iter().map(|stored| View::new(stored, now)));
+        views.extend(page.requests.into_iter().map(|stored| View::unread(stored, now)));
         before = page.next;
         if before.is_none() {
             break;
@@ -131,7 +138,7 @@ fn entry(view: &View, looked_at: Option<Id>) -> Markup {
     let request = &view.stored.request;
     let current = looked_at == Some(request.id);
     html! {
-        a.row.(view.colour()) href={ "/?r=" (request.id) } data-id=(request.id)
+        a.row.(view.colour()).ended[!view.waits()] href={ "/?r=" (request.id) } data-id=(request.id)
             data-rank=(view.rank())
             data-deadline=(request.plan.deadline.0) data-digest=(request.digest.canonical)
             aria-current=[current.then_some("true")] {

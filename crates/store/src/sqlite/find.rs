@@ -1,5 +1,7 @@
 //! What a person looks for among the requests.
 
+use std::fmt::Write as _;
+
 use countersign_core::id::Id;
 use countersign_core::request::State;
 use rusqlite::{Connection, ToSql};
@@ -24,11 +26,10 @@ pub(super) fn find(conn: &Connection, query: &Query) -> Kept<Page> {
         }
     }
     .to_owned();
-    let state = query.state.map(State::label);
     let mut values: Vec<&dyn ToSql> = Vec::new();
-    if let Some(state) = &state {
-        sql.push_str(" AND r.state = ?");
-        values.push(state);
+    // A word of ours, spelled out: the index of what waits is for that word alone.
+    if let Some(state) = query.state.map(State::label) {
+        let _ = write!(sql, " AND r.state = '{state}'");
     }
     if let Some(agent) = &query.agent {
         sql.push_str(" AND r.requester_kind = 'agent' AND r.requester = ?");
