@@ -57,7 +57,7 @@ let gone = 0; // rows that have ended and stay for five seconds
 function count() {
   const waiting = known.size - gone;
   one("#count").textContent = waiting === 0 ? "Nothing waits" : waiting === 1 ? "1 waits" : `${waiting} wait`;
-  one("#deny-all").hidden = waiting === 0;
+  one("#deny-all").hidden = one("#review-all").hidden = waiting === 0;
   document.title = (waiting ? `(${waiting}) ` : "") + "Waiting · Countersign";
 }
 
