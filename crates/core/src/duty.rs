@@ -3,6 +3,8 @@
 
 use crate::time::Timestamp;
 
+/// The days as they are written.
+const NAMES: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
 /// Minutes of a day.
 const DAY: u16 = 24 * 60;
 
@@ -55,7 +57,6 @@ impl Hours {
 
     /// Reads days such as `mon`, `mon-fri`; all of them where nothing is said.
     pub fn days<'a>(words: impl IntoIterator<Item = &'a str>) -> Option<[bool; 7]> {
-        const NAMES: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
         let place =
             |name: &str| NAMES.iter().position(|known| known.eq_ignore_ascii_case(name.trim()));
         let mut days = [false; 7];
@@ -71,6 +72,19 @@ impl Hours {
             }
         }
         Some(if days == [false; 7] { [true; 7] } else { days })
+    }
+
+    /// "22:00 to 07:00 on mon, tue".
+    pub fn words(&self) -> String {
+        let time = |minute: u16| format!("{:02}:{:02}", minute / 60, minute % 60);
+        let named = NAMES.iter().zip(self.days).filter(|(_, on)| *on);
+        let named: Vec<&str> = named.map(|(name, _)| *name).collect();
+        let days = if named.len() == NAMES.len() {
+            "every day".to_owned()
+        } else {
+            format!("on {}", named.join(", "))
+        };
+        format!("{} to {} {days}", time(self.from), time(self.to))
     }
 
     /// Whether it is one of these hours.

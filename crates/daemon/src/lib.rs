@@ -3,6 +3,7 @@
 pub mod api;
 pub mod auth;
 mod buttons;
+mod calibration;
 mod chance;
 pub mod checkpoints;
 pub mod clock;
@@ -20,6 +21,7 @@ pub mod metrics;
 pub mod otlp;
 mod posting;
 mod presence;
+mod recent;
 mod start;
 #[cfg(test)]
 mod trial;

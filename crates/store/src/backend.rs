@@ -10,8 +10,8 @@ use countersign_core::time::Timestamp;
 use crate::sqlite::SqliteStore;
 use crate::{
     Account, Agent, Applied, Attempt, Crisis, Delivery, Found, Happening, Kept, Login, NewRequest,
-    Note, Outgoing, Page, Passkey, Person, Query, Redeemed, Slice, Store, Stored, Submitted,
-    Subscription, Told, TreeHead,
+    Note, Outgoing, Page, Passkey, Person, Query, Redeemed, Similar, Slice, Store, Stored,
+    Submitted, Subscription, Told, TreeHead,
 };
 
 /// One of the backends. A new one is a new variant, and the compiler lists what it owes.
@@ -48,6 +48,7 @@ forward! {
     pending() -> Kept<Vec<Stored>>;
     due() -> Kept<Vec<(Id, Timestamp)>>;
     find(query: Query) -> Kept<Page>;
+    similar(agent: String, tool: String, before: Id, since: Timestamp) -> Kept<Similar>;
     redeem(id: Id, agent: String, digest: CallDigest, note: Note) -> Kept<Redeemed>;
     outcome(id: Id, agent: String, outcome: String, note: Note) -> Kept<Stored>;
     pass(entry: Entry<'static>) -> Kept<()>;

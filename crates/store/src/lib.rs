@@ -25,7 +25,7 @@ pub use error::{OpenError, StoreError};
 pub use people::{Account, Agent, Login, Passkey, Person, Role, Subscription};
 pub use record::{
     Applied, Attempt, AttemptResult, Crisis, Delivery, Found, NewRequest, News, Note, Outgoing,
-    Page, Query, Redeemed, Slice, Stored, Submitted, Told, TreeHead,
+    Page, Query, Redeemed, Similar, Slice, Stored, Submitted, Told, TreeHead,
 };
 pub use sqlite::{Offline, Options, SqliteStore};
 pub use wake::Happening;
@@ -74,6 +74,16 @@ pub trait Store: Send + Sync + 'static {
 
     /// Requests by what a person looks for, newest first.
     fn find(&self, query: Query) -> impl Future<Output = Kept<Page>> + Send;
+
+    /// What became of this agent's calls of this tool before that request: the newest few, and
+    /// people's answers since then, counted among the tool's newest 2,000.
+    fn similar(
+        &self,
+        agent: String,
+        tool: String,
+        before: Id,
+        since: Timestamp,
+    ) -> impl Future<Output = Kept<Similar>> + Send;
 
     /// Uses a permit: the approved call of this request, this agent, once, and in time. Durable.
     /// While the clock is unsettled nobody can say what is in time: refused.

@@ -136,6 +136,19 @@ pub struct Page {
     pub next: Option<Id>,
 }
 
+/// What became of earlier calls of the same agent with the same tool.
+#[derive(Debug, Clone, Default)]
+pub struct Similar {
+    /// The newest that have ended, newest first.
+    pub newest: Vec<Stored>,
+    /// How many of the counted ones people approved.
+    pub approved: u32,
+    /// How many people denied.
+    pub denied: u32,
+    /// How many nobody answered in time.
+    pub expired: u32,
+}
+
 /// A session in crisis context.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Crisis {

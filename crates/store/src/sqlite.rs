@@ -42,8 +42,8 @@ use tokio::sync::{broadcast, oneshot};
 
 use crate::{
     Account, Agent, Applied, Attempt, Crisis, Delivery, Found, Happening, Kept, Login, NewRequest,
-    Note, OpenError, Outgoing, Page, Passkey, Person, Query, Redeemed, Slice, Store, StoreError,
-    Stored, Submitted, Subscription, Told, TreeHead,
+    Note, OpenError, Outgoing, Page, Passkey, Person, Query, Redeemed, Similar, Slice, Store,
+    StoreError, Stored, Submitted, Subscription, Told, TreeHead,
 };
 use batch::{Batch, Care, number};
 use draft::Draft;
@@ -278,6 +278,16 @@ impl Store for SqliteStore {
 
     async fn find(&self, query: Query) -> Kept<Page> {
         self.look(move |conn| find::find(conn, &query)).await
+    }
+
+    async fn similar(
+        &self,
+        agent: String,
+        tool: String,
+        before: Id,
+        since: Timestamp,
+    ) -> Kept<Similar> {
+        self.look(move |conn| find::similar(conn, &agent, &tool, before, since)).await
     }
 
     async fn redeem(

@@ -35,6 +35,7 @@ use v1::Offers;
 
 pub use direct::Agents;
 pub use problem::Problem;
+pub(crate) use v1::{Answers, answers};
 #[cfg(test)]
 pub use who::cookie_of;
 

@@ -174,6 +174,12 @@ impl Duty {
         quiet.is_some_and(|quiet| quiet.hours.hold(self.zone.wall(now)))
     }
 
+    /// The quiet hours in words, if there are any, and whose clock they are.
+    pub fn quiet_words(&self) -> Option<String> {
+        let quiet = self.quiet.as_ref()?;
+        Some(format!("{} ({} time)", quiet.hours.words(), self.zone.name))
+    }
+
     /// Who is told afterwards what the quiet hours kept from them.
     pub fn digest(&self, now: Timestamp) -> Vec<String> {
         let digest = self.quiet.as_ref().map(|quiet| quiet.digest.clone()).unwrap_or_default();

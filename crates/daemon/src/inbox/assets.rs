@@ -17,7 +17,7 @@ struct File {
     text: &'static str,
 }
 
-const FILES: [File; 3] = [
+const FILES: [File; 5] = [
     File {
         name: "inbox.css",
         kind: "text/css; charset=utf-8",
@@ -27,6 +27,16 @@ const FILES: [File; 3] = [
         name: "inbox.js",
         kind: "text/javascript; charset=utf-8",
         text: include_str!("assets/inbox.js"),
+    },
+    File {
+        name: "pages.css",
+        kind: "text/css; charset=utf-8",
+        text: include_str!("assets/pages.css"),
+    },
+    File {
+        name: "pages.js",
+        kind: "text/javascript; charset=utf-8",
+        text: include_str!("assets/pages.js"),
     },
     File { name: "icon.svg", kind: "image/svg+xml", text: include_str!("assets/icon.svg") },
 ];

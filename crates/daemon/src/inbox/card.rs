@@ -37,12 +37,14 @@ pub fn card(view: &View) -> Markup {
                 None => p.wrong { "The call cannot be shown here, so it cannot be approved here." },
             }
             (asks(view))
+            (super::earlier::earlier(view))
             @if view.waits() { (left(view)) (answer(view)) } @else { (over(view)) }
         }
     }
 }
 
-fn inside(card: &Card) -> Markup {
+/// The call, why, what it touches, and what would be safer.
+pub fn inside(card: &Card) -> Markup {
     html! {
         (call(card))
         (reasons(card))

@@ -30,18 +30,24 @@ pub enum Place {
     People,
     /// Where somebody may be in crisis.
     Crises,
+    /// Where agents asked.
+    Sessions,
+    /// The rules, and how they work out.
+    Settings,
     /// None of these.
     Elsewhere,
 }
 
-const MENU: [(Place, &str, &str); 7] = [
+const MENU: [(Place, &str, &str); 9] = [
     (Place::Waiting, "/", "Waiting"),
     (Place::History, "/history", "History"),
+    (Place::Sessions, "/sessions", "Sessions"),
     (Place::Grants, "/grants", "Grants"),
     (Place::Crises, "/crises", "Crises"),
     (Place::Agents, "/agents", "Agents"),
     (Place::People, "/people", "People"),
     (Place::Ledger, "/ledger", "Ledger"),
+    (Place::Settings, "/settings", "Settings"),
 ];
 
 /// A whole page.
@@ -56,9 +62,11 @@ pub fn page(title: &str, place: Place, who: Option<&Who>, body: &Markup) -> Resp
                 meta name="color-scheme" content="light dark";
                 title { (title) " · Countersign" }
                 link rel="stylesheet" href=(assets::address("inbox.css"));
+                link rel="stylesheet" href=(assets::address("pages.css"));
                 link rel="icon" href=(assets::address("icon.svg")) type="image/svg+xml";
                 link rel="manifest" href="/manifest.webmanifest";
                 script src=(assets::address("inbox.js")) defer {}
+                script src=(assets::address("pages.js")) defer {}
             }
             body {
                 a.skip href="#main" { "To the content" }

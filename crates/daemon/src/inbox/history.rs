@@ -4,6 +4,7 @@ use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, Uri};
 use countersign_core::id::Id;
 use countersign_core::request::State as Stands;
+use countersign_core::show::show_within;
 use countersign_core::time::Clock as _;
 use countersign_store::{Query as Wanted, Store as _, StoreError};
 use maud::{Markup, html};
@@ -27,6 +28,7 @@ const STATES: [(&str, &str); 5] = [
 pub struct Search {
     q: Option<String>,
     agent: Option<String>,
+    session: Option<String>,
     state: Option<String>,
     before: Option<String>,
 }
@@ -41,9 +43,11 @@ pub async fn page(
     let who = visitor(&api, &headers, &uri)?;
     let some = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
     let (text, agent, state) = (some(&search.q), some(&search.agent), some(&search.state));
+    let session = some(&search.session);
     let query = Wanted {
         state: state.as_deref().and_then(Stands::parse),
         agent: agent.clone(),
+        session: session.clone(),
         text: text.clone(),
         before: search.before.as_deref().and_then(Id::parse),
         limit: PAGE,
@@ -57,7 +61,13 @@ pub async fn page(
         let part = |name: &str, value: &Option<String>| {
             value.as_deref().map_or(String::new(), |value| format!("&{name}={}", encoded(value)))
         };
-        let rest = [part("q", &text), part("agent", &agent), part("state", &state)].concat();
+        let rest = [
+            part("q", &text),
+            part("agent", &agent),
+            part("session", &session),
+            part("state", &state),
+        ];
+        let rest = rest.concat();
         format!("/history?before={id}{rest}")
     });
     let body = html! {
@@ -72,7 +82,14 @@ pub async fn page(
                         option value=(word) selected[state.as_deref() == Some(word)] { (name) }
                     }
                 }
+                @if let Some(session) = &session {
+                    input type="hidden" name="session" value=(session);
+                }
                 button type="submit" { "Search" }
+            }
+            @if let Some(session) = &session {
+                p { "Only session " strong { (show_within(session, 120).text) } ". "
+                    a href="/history" { "All sessions" } }
             }
             @if views.is_empty() { p.hint { "Nothing of the kind was asked." } }
             ol.past { @for view in &views { (line(view)) } }

@@ -1,12 +1,19 @@
 //! The web inbox: pages made on the server, a little script that follows what happens.
 
 mod assets;
+mod attention;
+mod calibrate;
 mod call;
 mod card;
+mod earlier;
 mod frame;
 mod history;
 mod ledger;
 mod login;
+mod plot;
+mod review;
+mod rules;
+mod sessions;
 mod settings;
 mod view;
 mod waiting;
@@ -26,9 +33,15 @@ pub fn pages() -> Router<Api> {
     Router::new()
         .route("/", get(waiting::page))
         .route("/inbox/rail", get(waiting::rail))
+        .route("/inbox/ids", get(waiting::ids))
         .route("/inbox/row/{id}", get(waiting::row))
         .route("/inbox/card/{id}", get(waiting::card))
+        .route("/review", get(review::page))
         .route("/requests/{id}", get(history::one))
+        .route("/sessions", get(sessions::page))
+        .route("/settings", get(rules::page))
+        .route("/attention", get(attention::page))
+        .route("/calibration", get(calibrate::page))
         .route("/history", get(history::page))
         .route("/ledger", get(ledger::page))
         .route("/grants", get(settings::grants))

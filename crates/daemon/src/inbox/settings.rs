@@ -5,7 +5,7 @@ use axum::http::{HeaderMap, Uri};
 use countersign_core::grant::{Grant, Shape};
 use countersign_core::show::show_within;
 use countersign_core::time::{Clock as _, Timestamp};
-use countersign_store::{Agent, Person, Role, Store as _, StoreError};
+use countersign_store::{Agent, Crisis, Person, Role, Store as _, StoreError};
 use maud::{Markup, html};
 
 use super::words::apart;
@@ -272,26 +272,35 @@ pub async fn crises(State(api): House, headers: HeaderMap, uri: Uri) -> Shown {
                                 (shown(&crisis.session))
                             }
                         }
-                        p.hint {
-                            "level "
-                            (crisis.level)
-                            " of 6"
-                            @if crisis.imminent { ", danger may be near" }
-                            ", since "
-                            (apart(crisis.since, now))
-                        }
+                        p.hint { (signs(crisis, now)) }
                     }
-                    form.api.line data-method="POST" data-path="/v1/crises/lift" {
-                        input type="hidden" name="agent" value=(crisis.agent);
-                        input type="hidden" name="session" value=(crisis.session);
-                        input name="reason" required maxlength="500" placeholder="I spoke to them"
-                            aria-label="Why it is over";
-                        button type="submit" { "It is over" }
-                        p.wrong role="alert" {}
-                    }
+                    (lift(crisis))
                 }
             } }
         }
     };
     Ok(frame::page("Crises", frame::Place::Crises, Some(&who), &body))
+}
+
+/// What was seen of a crisis, and since when.
+pub fn signs(crisis: &Crisis, now: Timestamp) -> Markup {
+    html! {
+        "level " (crisis.level) " of 6"
+        @if crisis.imminent { ", danger may be near" }
+        ", since " (apart(crisis.since, now))
+    }
+}
+
+/// A person says that it is over, and why.
+pub fn lift(crisis: &Crisis) -> Markup {
+    html! {
+        form.api.line data-method="POST" data-path="/v1/crises/lift" {
+            input type="hidden" name="agent" value=(crisis.agent);
+            input type="hidden" name="session" value=(crisis.session);
+            input name="reason" required maxlength="500" placeholder="I spoke to them"
+                aria-label="Why it is over";
+            button type="submit" { "It is over" }
+            p.wrong role="alert" {}
+        }
+    }
 }

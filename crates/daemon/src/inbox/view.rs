@@ -7,7 +7,7 @@ use countersign_core::request::{Choice, State};
 use countersign_core::show::show_within;
 use countersign_core::tier::Tier;
 use countersign_core::time::Timestamp;
-use countersign_store::Stored;
+use countersign_store::{Similar, Stored};
 
 /// How much of a name is shown.
 const NAME: usize = 120;
@@ -23,6 +23,8 @@ pub struct View {
     pub card: Option<Card>,
     /// Now.
     pub now: Timestamp,
+    /// What became of similar calls, where that was asked for.
+    pub similar: Option<Similar>,
 }
 
 impl View {
@@ -30,7 +32,12 @@ impl View {
     pub fn new(stored: Stored, now: Timestamp) -> View {
         let card = json::parse(&stored.card).ok().and_then(|card| Card::from_json(&card).ok());
         let card = card.filter(|card| card.digest == stored.request.digest.canonical);
-        View { stored, card, now }
+        View { stored, card, now, similar: None }
+    }
+
+    /// Without its card: enough for a line in a list of a thousand.
+    pub fn unread(stored: Stored, now: Timestamp) -> View {
+        View { stored, card: None, now, similar: None }
     }
 
     /// What would happen, in one sentence.

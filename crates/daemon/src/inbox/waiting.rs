@@ -3,7 +3,7 @@
 use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, Uri};
 use countersign_core::id::Id;
-use countersign_core::time::Clock as _;
+use countersign_core::time::{Clock as _, Timestamp};
 use countersign_store::{Query as Wanted, Store as _, StoreError};
 use maud::{Markup, html};
 use serde::Deserialize;
@@ -15,6 +15,8 @@ use crate::api::{Api, Problem};
 
 /// So many are listed; there are seldom more, and then the list says so.
 const MOST: usize = 1000;
+/// How far back similar calls are counted, in milliseconds.
+const MONTH: i64 = 30 * 86_400_000;
 
 #[derive(Deserialize)]
 pub struct Chosen {
@@ -42,6 +44,7 @@ pub async fn page(
             aside.rail aria-label="What waits" {
                 div.head {
                     h2 #count { (count(views.len())) }
+                    a.quiet #review-all href="/review" hidden[views.is_empty()] { "Review together" }
                     button.quiet #deny-all type="button" hidden[views.is_empty()] { "Deny all" }
                 }
                 div.rows #rows { @for view in &views { (entry(view, looked_at)) } }
@@ -72,6 +75,13 @@ pub async fn rail(State(api): House, headers: HeaderMap) -> Shown {
     Ok(frame::part(html! { @for view in &views { (entry(view, None)) } }))
 }
 
+/// The names of all that wait, one a line: what a page that was away compares its list with.
+pub async fn ids(State(api): House, headers: HeaderMap) -> Shown {
+    reader(&api, &headers)?;
+    let due = api.gate.store().due().await.map_err(Problem::from)?;
+    Ok(frame::part(html! { @for (id, _) in due.iter().take(MOST) { (id) "\n" } }))
+}
+
 /// One line of it.
 pub async fn row(State(api): House, headers: HeaderMap, Path(text): Path<String>) -> Shown {
     fragment(&api, &headers, &text, |view| entry(view, None)).await
@@ -97,18 +107,23 @@ async fn fragment(
 
 /// A request by its name.
 pub async fn one(api: &Api, id: Id) -> Result<Option<View>, Problem> {
-    let stored = api.gate.store().request(id).await?;
-    Ok(stored.map(|stored| View::new(stored, api.gate.clock().now().at)))
+    let Some(stored) = api.gate.store().request(id).await? else { return Ok(None) };
+    let now = api.gate.clock().now().at;
+    let (agent, tool) = (stored.request.requester.name().to_owned(), stored.tool.clone());
+    let since = Timestamp(now.0.saturating_sub(MONTH));
+    let similar = api.gate.store().similar(agent, tool, id, since).await?;
+    Ok(Some(View { similar: Some(similar), ..View::new(stored, now) }))
 }
 
-async fn waiting(api: &Api) -> Result<Vec<View>, StoreError> {
+/// All that wait, the most urgent first, without their cards.
+pub async fn waiting(api: &Api) -> Result<Vec<View>, StoreError> {
     let now = api.gate.clock().now().at;
     let (mut views, mut before) = (Vec::new(), None);
     while views.len() < MOST {
         let state = Some(countersign_core::request::State::Pending);
         let query = Wanted { state, before, limit: 500, ..Wanted::default() };
         let page = api.gate.store().find(query).await?;
-        views.extend(page.requests.into_iter().map(|stored| View::new(stored, now)));
+        views.extend(page.requests.into_iter().map(|stored| View::unread(stored, now)));
         before = page.next;
         if before.is_none() {
             break;
@@ -131,7 +146,7 @@ fn entry(view: &View, looked_at: Option<Id>) -> Markup {
     let request = &view.stored.request;
     let current = looked_at == Some(request.id);
     html! {
-        a.row.(view.colour()) href={ "/?r=" (request.id) } data-id=(request.id)
+        a.row.(view.colour()).ended[!view.waits()] href={ "/?r=" (request.id) } data-id=(request.id)
             data-rank=(view.rank())
             data-deadline=(request.plan.deadline.0) data-digest=(request.digest.canonical)
             aria-current=[current.then_some("true")] {

@@ -1,9 +1,11 @@
 //! The life of a request, seen from outside.
 
+use countersign_core::id::Id;
 use countersign_core::ledger::entry::Kind;
 use countersign_core::request::{
-    Change, Choice, Decider, Decision, Event, Refusal, Requester, Rung, Settled, State,
+    Change, Choice, Decider, Decision, Event, Refusal, Requester, Rung, Settled, State, Times,
 };
+use countersign_core::tier::Tier;
 use countersign_core::time::Timestamp;
 use countersign_store::{Happening, News, Note, Query, Redeemed, Store, StoreError, Submitted};
 
@@ -170,6 +172,57 @@ pub async fn people_find_requests_page_by_page<P: Place>() {
     assert_eq!(count(text("%")).await, 0);
     assert_eq!(count(Query { agent: Some("x".to_owned()), ..Query::default() }).await, 0);
     assert_eq!(count(Query { state: Some(State::Denied), ..Query::default() }).await, 0);
+}
+
+pub async fn earlier_calls_are_counted_by_what_became_of_them<P: Place>() {
+    let place = P::new();
+    let store = place.open();
+    let ask = async |tool: &str, session: &str, agent: &str| {
+        let mut new = asked(1);
+        new.tool = tool.to_owned();
+        new.session = session.to_owned();
+        new.request.requester = Requester::Agent(agent.to_owned());
+        new.request.plan = Times::default().plan(place.clock().at(), Tier::Medium, false, None);
+        submit(&store, new).await.request.id
+    };
+    let answer = async |id: Id, choice| {
+        store.apply(id, says("ana", choice), note()).await.unwrap();
+    };
+    let old = ask("mail", "one", "coder").await;
+    answer(old, Choice::Approve).await;
+    place.clock().forward(60_000);
+    let since = place.clock().at();
+    let mut ended = Vec::new();
+    for choice in [Choice::Approve, Choice::Deny, Choice::Approve] {
+        let id = ask("mail", "two", "coder").await;
+        answer(id, choice).await;
+        ended.push(id);
+    }
+    for (tool, agent) in [("mail", "another"), ("post", "coder")] {
+        answer(ask(tool, "two", agent).await, Choice::Approve).await;
+    }
+    let waits = ask("mail", "two", "coder").await;
+    let this = ask("mail", "two", "coder").await;
+    let similar = async |since| {
+        let (agent, tool) = ("coder".to_owned(), "mail".to_owned());
+        store.similar(agent, tool, this, since).await.unwrap()
+    };
+    let found = similar(since).await;
+    assert_eq!((found.approved, found.denied, found.expired), (2, 1, 0));
+    let newest: Vec<Id> = found.newest.iter().map(|stored| stored.request.id).collect();
+    assert_eq!(newest, [ended[2], ended[1], ended[0], old]);
+    assert_eq!(similar(Timestamp(0)).await.approved, 3);
+    // What comes after the one that is looked at is not before it.
+    answer(waits, Choice::Deny).await;
+    let later = ask("mail", "two", "coder").await;
+    answer(later, Choice::Deny).await;
+    assert_eq!(similar(since).await.denied, 2);
+    // And a session is found by its name.
+    let session = |name: &str| Query { session: Some(name.to_owned()), ..Query::default() };
+    let one = store.find(session("one")).await.unwrap().requests;
+    assert_eq!(one.iter().map(|stored| stored.request.id).collect::<Vec<_>>(), [old]);
+    assert_eq!(store.find(session("two")).await.unwrap().requests.len(), 8);
+    assert_eq!(store.find(session("")).await.unwrap().requests.len(), 0);
 }
 
 pub async fn a_permit_is_used_once_in_time_by_its_agent_for_its_call<P: Place>() {

@@ -95,6 +95,11 @@ async fn decide_several(State(api): State<Api>, request: Request) -> Answered {
     for (id, seen) in wanted {
         let said = Said { choice, seen, reason: reason.clone(), edit: None };
         let decided = match find(&api, id).await {
+            Ok(stored) if choice == Choice::Approve && stands_alone(&stored) => {
+                Err(Problem::conflict(
+                    "CRITICAL calls and calls in a crisis are approved one by one, never together",
+                ))
+            }
             Ok(stored) => answer(&api, &who, &stored, said).await,
             Err(problem) => Err(problem),
         };
@@ -104,6 +109,11 @@ async fn decide_several(State(api): State<Api>, request: Request) -> Answered {
         });
     }
     Ok(axum::Json(json!({ "results": results })).into_response())
+}
+
+/// Whether a yes to it may not be said together with others.
+fn stands_alone(stored: &Stored) -> bool {
+    stored.request.tier == Tier::Critical || stored.request.crisis
 }
 
 struct Said {

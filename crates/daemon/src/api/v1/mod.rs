@@ -8,6 +8,7 @@ mod agents;
 mod assess;
 mod authzen;
 mod batches;
+mod calibration;
 mod channels;
 mod crises;
 mod decisions;
@@ -25,6 +26,7 @@ mod screen;
 mod stats;
 
 pub use authzen::Offers;
+pub use calibration::{Answers, answers};
 pub use login::LOGIN;
 #[cfg(test)]
 pub use openapi::DOCUMENT;
@@ -47,6 +49,7 @@ pub fn agents() -> Router<Api> {
 pub fn people() -> Router<Api> {
     Router::new()
         .merge(agents::people())
+        .merge(calibration::people())
         .merge(channels::people())
         .merge(crises::people())
         .merge(decisions::people())

@@ -9,16 +9,16 @@ use axum::response::IntoResponse as _;
 use axum::routing::get;
 use countersign_core::request::Decider;
 use countersign_core::time::{Clock as _, Timestamp};
-use countersign_store::{Query, Store as _, StoreError, Stored};
+use countersign_store::Stored;
 use serde_json::{Value, json};
 
 use crate::api::{Answered, Api, who};
 use crate::metrics::Hour;
+use crate::recent::{Recent, recent};
 
 const DAY: i64 = 86_400_000;
-/// Pages of requests that are read for the last day; beyond them the answer says `partial`.
-const PAGES: u32 = 20;
-const PAGE: u32 = 500;
+/// Requests that are read for the last day; beyond them the answer says `partial`.
+const MOST: usize = 10_000;
 
 /// What people may do.
 pub fn people() -> Router<Api> {
@@ -28,7 +28,8 @@ pub fn people() -> Router<Api> {
 async fn stats(State(api): State<Api>, headers: HeaderMap) -> Answered {
     who::person(&api, &headers)?;
     let now = api.gate.clock().now().at;
-    let (requests, partial) = last_day(&api, now).await?;
+    let since = Timestamp(now.0.saturating_sub(DAY));
+    let Recent { requests, partial } = recent(api.gate.store(), since, MOST).await?;
     let metrics = api.gate.metrics();
     let body = json!({
         "since_start": {
@@ -40,23 +41,6 @@ async fn stats(State(api): State<Api>, headers: HeaderMap) -> Answered {
         "open": api.gate.open_requests(),
     });
     Ok(axum::Json(body).into_response())
-}
-
-async fn last_day(api: &Api, now: Timestamp) -> Result<(Vec<Stored>, bool), StoreError> {
-    let since = Timestamp(now.0.saturating_sub(DAY));
-    let (mut found, mut before) = (Vec::new(), None);
-    for _ in 0..PAGES {
-        let query = Query { before, limit: PAGE, ..Query::default() };
-        let page = api.gate.store().find(query).await?;
-        let recent = |stored: &Stored| stored.request.plan.created >= since;
-        let older = page.requests.iter().any(|stored| !recent(stored));
-        found.extend(page.requests.into_iter().filter(recent));
-        before = page.next;
-        if older || before.is_none() {
-            return Ok((found, false));
-        }
-    }
-    Ok((found, true))
 }
 
 /// Questions of each hundred calls: the price that people pay.

@@ -48,12 +48,16 @@ function run(within) {
 }
 
 // ---- the list ----------------------------------------------------------------------------------
+// A thousand may wait: rows are known by name, one changes at a time, and nothing is measured.
 const rows = one("#rows");
+const known = new Map(all(".row", rows ?? document.createElement("p")).map((row) => [row.dataset.id, row]));
+let current = rows && one(".row[aria-current]", rows);
+let gone = 0; // rows that have ended and stay for five seconds
 
 function count() {
-  const waiting = all(".row:not(.ended)", rows).length;
+  const waiting = known.size - gone;
   one("#count").textContent = waiting === 0 ? "Nothing waits" : waiting === 1 ? "1 waits" : `${waiting} wait`;
-  one("#deny-all").hidden = waiting === 0;
+  one("#deny-all").hidden = one("#review-all").hidden = waiting === 0;
   document.title = (waiting ? `(${waiting}) ` : "") + "Waiting · Countersign";
 }
 
@@ -62,47 +66,75 @@ function before(a, b) {
   return x !== y ? x > y : Number(a.dataset.deadline) < Number(b.dataset.deadline);
 }
 
-function place(row) {
-  one(`.row[data-id="${row.dataset.id}"]`, rows)?.remove();
-  // While somebody points at the list nothing in it moves: what is new goes to its end.
-  const still = rows.matches(":hover");
-  const next = still ? null : all(".row", rows).find((other) => before(row, other));
-  const top = rows.scrollTop;
-  rows.insertBefore(row, next ?? null);
-  if (next && next.offsetTop < top) rows.scrollTop = top + row.offsetHeight;
-  run(row);
+function drop(row) {
+  if (known.get(row.dataset.id) !== row) return;
+  known.delete(row.dataset.id);
+  if (row.matches(".ended")) gone -= 1;
+  row.remove();
 }
 
-let waitingFor = new Set();
-function soon(id) {
-  waitingFor.add(id);
-  if (waitingFor.size > 1) return;
-  setTimeout(async () => {
-    const wanted = [...waitingFor];
-    waitingFor = new Set();
-    try {
-      if (wanted.length > 12) await readAll();
-      else await Promise.all(wanted.map(async (each) => place((await fetched(`/inbox/row/${each}`)).firstElementChild)));
-    } catch (error) { say("The list may be old: " + error.message); }
-    count();
-    if (!one("#pane article")) select(one(".row", rows)?.dataset.id);
-  }, 40);
+function place(row) {
+  // It may have ended while its row was on its way.
+  if (row.matches(".ended")) return;
+  const old = known.get(row.dataset.id);
+  if (old) drop(old);
+  if (old && old === current) { current = row; row.setAttribute("aria-current", "true"); }
+  known.set(row.dataset.id, row);
+  run(row);
+  // While somebody points at the list nothing in it moves: what is new goes to its end.
+  const [still, top] = [rows.matches(":hover"), rows.scrollTop];
+  let next = still ? null : rows.firstElementChild;
+  while (next && !before(row, next)) next = next.nextElementSibling;
+  rows.insertBefore(row, next);
+  if (next && top > 0 && next.offsetTop < top) rows.scrollTop = top + row.offsetHeight;
+}
+
+const wanted = new Set();
+let fetching = false;
+async function soon(id) {
+  wanted.add(id);
+  if (fetching) return;
+  fetching = true;
+  try {
+    while (wanted.size > 0) {
+      const ids = [...wanted];
+      wanted.clear();
+      if (ids.length > 12) await readAll();
+      else (await Promise.all(ids.map((each) => fetched(`/inbox/row/${each}`)))).forEach((part) => place(part.firstElementChild));
+    }
+  } catch (error) { say("The list may be old: " + error.message); }
+  fetching = false;
+  count();
+  if (!one("#pane article")) select(one(".row", rows)?.dataset.id);
 }
 
 async function readAll() {
   const fresh = await fetched("/inbox/rail");
-  const current = one(".row[aria-current]", rows)?.dataset.id;
+  const looked = current?.dataset.id;
   rows.replaceChildren(fresh);
+  known.clear();
+  gone = 0;
+  for (const row of all(".row", rows)) known.set(row.dataset.id, row);
   run(rows);
-  mark(current);
+  mark(looked);
+  count();
+}
+
+// Reads what is not here yet and takes out what has ended, and leaves the rest alone.
+async function catchUp() {
+  const text = (await fetched("/inbox/ids")).textContent;
+  const waiting = new Set(text.split("\n").filter(Boolean));
+  const missing = [...waiting].filter((id) => !known.has(id));
+  if (missing.length > 12) return readAll();
+  for (const [id, row] of known) if (!waiting.has(id) && row !== current) drop(row);
+  missing.forEach(soon);
   count();
 }
 
 function mark(id) {
-  for (const row of all(".row", rows)) {
-    if (row.dataset.id === id) row.setAttribute("aria-current", "true");
-    else row.removeAttribute("aria-current");
-  }
+  current?.removeAttribute("aria-current");
+  current = known.get(id) ?? null;
+  current?.setAttribute("aria-current", "true");
 }
 
 async function select(id, focus) {
@@ -116,15 +148,16 @@ async function select(id, focus) {
   fold(card);
   history.replaceState(null, "", `/?r=${id}`);
   if (focus) one("h1", card).focus();
-  one(`.row[data-id="${id}"]`, rows)?.scrollIntoView({ block: "nearest" });
+  current?.scrollIntoView({ block: "nearest" });
 }
 
 function ended(id, state) {
-  const row = one(`.row[data-id="${id}"]`, rows);
-  if (row) {
+  const row = known.get(id);
+  if (row && !row.matches(".ended")) {
     row.classList.add("ended");
+    gone += 1;
     row.querySelector(".by").textContent = state;
-    setTimeout(() => { if (!row.hasAttribute("aria-current")) row.remove(); }, 5000);
+    setTimeout(() => { if (row !== current) drop(row); }, 5000);
   }
   count();
   const card = one(`#pane article[data-id="${id}"]`);
@@ -134,7 +167,7 @@ function ended(id, state) {
     card.replaceWith(fresh);
     setTimeout(() => {
       if (!one(`#pane article[data-id="${id}"]`)) return;
-      row?.remove();
+      if (row) drop(row);
       const next = one(".row:not(.ended)", rows);
       if (next) select(next.dataset.id);
     }, 5000);
@@ -143,7 +176,7 @@ function ended(id, state) {
 
 function move(by) {
   const list = all(".row:not(.ended)", rows);
-  const at = list.findIndex((row) => row.hasAttribute("aria-current"));
+  const at = list.indexOf(current);
   const next = list[Math.min(Math.max(at + by, 0), list.length - 1)];
   if (next) select(next.dataset.id, true);
 }
@@ -419,10 +452,21 @@ function follow() {
   hear("voted", (request) => { if (one(`#pane article[data-id="${request.id}"]`)) select(request.id); });
   hear("ended", (request) => ended(request.id, request.state));
   hear("again", () => readAll().catch(() => {}));
-  // What came between this page and its stream was told to nobody: read the list once more.
-  source.addEventListener("open", () => { say("live"); readAll().catch(() => {}); });
+  // What came between this page and its stream was told to nobody: look once more.
+  source.addEventListener("open", () => { say("live"); catchUp().catch(() => {}); });
   source.addEventListener("error", () => say("not connected, trying again"));
 }
+
+// ---- somebody is here: phones wait a little for them --------------------------------------------
+const HERE_MS = 20000;
+let saidAt = -HERE_MS;
+function here(event) {
+  if (!event.isTrusted || performance.now() - saidAt < HERE_MS || !localStorage.getItem(KEPT)) return;
+  saidAt = performance.now();
+  const headers = { "x-countersign-proof": localStorage.getItem(KEPT) };
+  fetch("/v1/me", { method: "POST", headers, credentials: "same-origin" }).catch(() => {});
+}
+if (one("#leave")) for (const kind of ["pointerdown", "keydown", "touchstart"]) addEventListener(kind, here, { passive: true, capture: true });
 
 run(document);
 for (const card of all("article.card")) fold(card);

@@ -1,0 +1,53 @@
+//! How answered calls were judged: what thresholds are tried out on.
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::IntoResponse as _;
+use axum::routing::get;
+use countersign_core::time::{Clock as _, Timestamp};
+use countersign_store::StoreError;
+use serde_json::json;
+
+use crate::api::{Answered, Api, who};
+use crate::calibration::{Bucket, Setting, buckets};
+use crate::recent::{Recent, recent};
+
+/// How far back, in milliseconds, and how many requests at most.
+const SPAN: i64 = 90 * 86_400_000;
+const MOST: usize = 10_000;
+
+/// What people may do.
+pub fn people() -> Router<Api> {
+    Router::new().route("/v1/calibration", get(calibration))
+}
+
+async fn calibration(State(api): State<Api>, headers: HeaderMap) -> Answered {
+    who::person(&api, &headers)?;
+    let Answers { since, buckets, partial } = answers(&api).await?;
+    let now = Setting::of(&api.gate.rules().judgement);
+    let body = json!({
+        "since": since, "partial": partial, "buckets": buckets,
+        "now": {
+            "low_confidence": f64::from(now.low_confidence) / 100.0, "medium": now.medium,
+        },
+    });
+    Ok(axum::Json(body).into_response())
+}
+
+/// Answered calls, put together.
+pub struct Answers {
+    /// Since when.
+    pub since: Timestamp,
+    /// Those that were judged alike.
+    pub buckets: Vec<Bucket>,
+    /// Whether there were more.
+    pub partial: bool,
+}
+
+/// Answered calls of the last 90 days.
+pub async fn answers(api: &Api) -> Result<Answers, StoreError> {
+    let since = Timestamp(api.gate.clock().now().at.0.saturating_sub(SPAN));
+    let Recent { requests, partial } = recent(api.gate.store(), since, MOST).await?;
+    Ok(Answers { since, buckets: buckets(&requests), partial })
+}

@@ -1,0 +1,212 @@
+//! How people answer: how often, how fast, and where a rest or a grant would help.
+
+use std::collections::BTreeMap;
+
+use axum::extract::State;
+use axum::http::{HeaderMap, Uri};
+use countersign_core::id::Id;
+use countersign_core::request::Choice;
+use countersign_core::show::show_within;
+use countersign_core::time::{Clock as _, Timestamp};
+use countersign_core::words::{length, thousands};
+use countersign_store::{StoreError, Stored};
+use maud::{Markup, html};
+
+use super::{House, Shown, frame, plot, rules, visitor};
+use crate::recent::{Recent, recent};
+
+/// How far back, in milliseconds, and how many requests at most.
+const SPAN: i64 = 30 * 86_400_000;
+const MOST: usize = 2_000;
+/// A text of so many bytes is long, and an answer within so many milliseconds is quick.
+const LONG: u64 = 400;
+const QUICK: u64 = 2_000;
+/// So many questions within a minute are a flood.
+const FLOOD: usize = 10;
+/// From so many answers on their share says something.
+const ENOUGH: usize = 20;
+
+/// One answer.
+#[derive(Debug, Clone, Copy)]
+pub struct Answer {
+    /// To which request.
+    pub request: Id,
+    /// How long after the question, in milliseconds.
+    pub took: u64,
+    /// How long the text of the call was.
+    pub bytes: u64,
+    /// Whether it was a yes.
+    pub yes: bool,
+}
+
+impl Answer {
+    /// Quicker than anybody reads.
+    fn is_hasty(&self) -> bool {
+        self.yes && self.bytes >= LONG && self.took < QUICK
+    }
+}
+
+/// The page. Administrators see everybody, others themselves.
+pub async fn page(State(api): House, headers: HeaderMap, uri: Uri) -> Shown {
+    let who = visitor(&api, &headers, &uri)?;
+    let failed = |error: StoreError| frame::sorry(&error.into(), Some(&who));
+    let now = api.gate.clock().now().at;
+    let since = Timestamp(now.0.saturating_sub(SPAN));
+    let Recent { requests, partial } =
+        recent(api.gate.store(), since, MOST).await.map_err(failed)?;
+    let mut people = answers(&requests);
+    if who.administrator().is_err() {
+        people.retain(|name, _| *name == who.person);
+    }
+    let body = html! {
+        section.wide {
+            h1 { "Attention" }
+            (rules::tabs("/attention"))
+            p.hint {
+                "Thirty days of answers. Questions should be few enough to be read; this page shows "
+                "where they are not."
+                @if partial { " Only the newest " (thousands(requests.len() as u64)) " requests are "
+                    "counted." }
+            }
+            (floods(&requests))
+            @if people.is_empty() { p { "Nobody has answered anything yet." } }
+            @for (name, answers) in &people { (person(name, answers)) }
+        }
+    };
+    Ok(frame::page("Attention", frame::Place::Settings, Some(&who), &body))
+}
+
+fn answers(requests: &[Stored]) -> BTreeMap<String, Vec<Answer>> {
+    let mut people = BTreeMap::<String, Vec<Answer>>::new();
+    for stored in requests.iter().filter(|stored| !stored.request.votes.is_empty()) {
+        let card: serde_json::Value = serde_json::from_str(&stored.card).unwrap_or_default();
+        let text = card.get("arguments").and_then(serde_json::Value::as_str).unwrap_or_default();
+        for vote in &stored.request.votes {
+            people.entry(vote.person.clone()).or_default().push(Answer {
+                request: stored.request.id,
+                took: stored.request.plan.created.until(vote.at).0,
+                bytes: text.len() as u64,
+                yes: vote.choice == Choice::Approve,
+            });
+        }
+    }
+    people
+}
+
+fn person(name: &str, answers: &[Answer]) -> Markup {
+    let hasty: Vec<&Answer> = answers.iter().filter(|answer| answer.is_hasty()).collect();
+    html! {
+        section.person {
+            h2.part { (show_within(name, 120).text) }
+            ul.told { @for sentence in sentences(answers) { li { (sentence) } } }
+            @if !hasty.is_empty() {
+                p.hint {
+                    "Those: "
+                    @for (at, answer) in hasty.iter().take(5).enumerate() {
+                        @if at > 0 { ", " }
+                        a href={ "/requests/" (answer.request) } {
+                            (thousands(answer.bytes)) " bytes in " (seconds(answer.took))
+                        }
+                    }
+                    "."
+                }
+            }
+            (plot::answers(answers, (LONG, QUICK)))
+        }
+    }
+}
+
+/// What there is to say, plainly.
+fn sentences(answers: &[Answer]) -> Vec<String> {
+    let yes = answers.iter().filter(|answer| answer.yes).count();
+    let no = answers.len().saturating_sub(yes);
+    let share = yes.saturating_mul(100).checked_div(answers.len()).unwrap_or(0);
+    let mut times: Vec<u64> = answers.iter().map(|answer| answer.took).collect();
+    times.sort_unstable();
+    let median = times.get(times.len() / 2).copied().unwrap_or(0);
+    let hasty = answers.iter().filter(|answer| answer.is_hasty()).count();
+    let word = if answers.len() == 1 { "answer" } else { "answers" };
+    let mut told = vec![
+        format!("{} {word}: {yes} approved, {no} denied ({share} % approved).", answers.len()),
+        format!("Half of them came within {}.", seconds(median)),
+    ];
+    if hasty > 0 {
+        let texts =
+            if hasty == 1 { "1 long text was" } else { &format!("{hasty} long texts were") };
+        told.push(format!(
+            "{texts} approved within {}, sooner than they can be read. If these calls are routine, \
+             a grant for exactly them saves the question.",
+            length(QUICK / 1000)
+        ));
+    }
+    if answers.len() >= ENOUGH && share >= 95 {
+        told.push(
+            "Nearly everything was approved. Calibration shows which questions could be left out, \
+             so that the others get more time."
+                .to_owned(),
+        );
+    }
+    if hasty == 0 && (answers.len() < ENOUGH || share < 95) {
+        told.push("Nothing here needs changing.".to_owned());
+    }
+    told
+}
+
+/// "0.8 s", "40 s", "3 min".
+pub fn seconds(millis: u64) -> String {
+    if millis < 10_000 {
+        format!("{}.{} s", millis / 1000, millis % 1000 / 100)
+    } else {
+        length(millis / 1000)
+    }
+}
+
+/// Minutes in which more was asked than anybody reads.
+fn floods(requests: &[Stored]) -> Markup {
+    let mut minutes = BTreeMap::<i64, usize>::new();
+    for stored in requests.iter().filter(|stored| asked_people(stored)) {
+        *minutes.entry(stored.request.plan.created.0.div_euclid(60_000)).or_default() += 1;
+    }
+    let floods = minutes.values().filter(|count| **count >= FLOOD).count();
+    let most = minutes.values().max().copied().unwrap_or(0);
+    html! {
+        @if floods > 0 {
+            p.note {
+                "In " (floods) @if floods == 1 { " minute " } @else { " minutes " }
+                (FLOOD) " or more questions came at once, " (most) " at most. "
+                code { "flood.asks_per_minute" } " limits that; "
+                a href="/review" { "reviewing together" } " helps when it happens."
+            }
+        }
+    }
+}
+
+fn asked_people(stored: &Stored) -> bool {
+    use countersign_core::request::Decider::{Grant, Policy};
+    let settled = stored.request.decision.as_ref().map(|decision| &decision.by);
+    !matches!(settled, Some(Grant(_) | Policy))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(took: u64, bytes: u64, yes: bool) -> Answer {
+        Answer { request: Id::from_bytes([7; 16]), took, bytes, yes }
+    }
+
+    #[test]
+    fn it_says_what_helps_and_only_where_it_is_so() {
+        let calm = sentences(&[answer(8_000, 60, true), answer(90_000, 900, false)]);
+        assert_eq!(calm[0], "2 answers: 1 approved, 1 denied (50 % approved).");
+        assert_eq!(calm[1], "Half of them came within 90 s.");
+        assert_eq!(calm[2], "Nothing here needs changing.");
+        // A quick no, and a quick yes to what is read at a glance, are nothing to speak of.
+        let quick = [answer(900, 900, false), answer(900, 60, true)];
+        assert!(!sentences(&quick).concat().contains("sooner"));
+        let hasty = sentences(&[answer(900, 900, true), answer(QUICK, 900, true)]).concat();
+        assert!(hasty.contains("1 long text was approved within 2 s"), "{hasty}");
+        let all = vec![answer(20_000, 60, true); ENOUGH];
+        assert!(sentences(&all).concat().contains("Nearly everything was approved"));
+    }
+}

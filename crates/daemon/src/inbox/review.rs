@@ -1,0 +1,172 @@
+//! Several answered together: every call shown whole, the grave ones opened first.
+
+use axum::extract::{Query, State};
+use axum::http::{HeaderMap, Uri};
+use countersign_core::show::show_within;
+use countersign_core::tier::Tier;
+use countersign_store::StoreError;
+use maud::{Markup, html};
+use serde::Deserialize;
+
+use super::view::View;
+use super::words::{apart, encoded, shape};
+use super::{House, Shown, card, frame, visitor, waiting};
+
+/// So many can be looked at together; the rest comes after them.
+const MOST: usize = 50;
+
+#[derive(Deserialize)]
+pub struct Which {
+    agent: Option<String>,
+}
+
+/// The page. What is CRITICAL or in a crisis is answered by itself and is not on it.
+pub async fn page(
+    State(api): House,
+    headers: HeaderMap,
+    uri: Uri,
+    Query(which): Query<Which>,
+) -> Shown {
+    let who = visitor(&api, &headers, &uri)?;
+    let failed = |error: StoreError| frame::sorry(&error.into(), Some(&who));
+    let (together, alone): (Vec<_>, Vec<_>) =
+        waiting::waiting(&api).await.map_err(failed)?.into_iter().partition(may_be_together);
+    let agents = agents(&together);
+    let of = which.agent.filter(|agent| !agent.is_empty());
+    let fits = |view: &View| {
+        of.as_deref().is_none_or(|agent| view.stored.request.requester.name() == agent)
+    };
+    let chosen: Vec<View> = together.into_iter().filter(fits).collect();
+    let all = chosen.len();
+    let read = |view: View| View::new(view.stored, view.now);
+    let views: Vec<View> = chosen.into_iter().take(MOST).map(read).collect();
+    let body = html! {
+        section.wide.review #review {
+            h1 { (title(views.len(), all)) }
+            p.hint {
+                "Each answer is a decision of its own, for exactly the call that you see here. "
+                "Calls that are HIGH have to be opened before they can be approved."
+                @if !alone.is_empty() {
+                    " " (number(alone.len())) " CRITICAL or in a crisis: "
+                    a href="/" { "answered alone" } "."
+                }
+            }
+            @if agents.len() > 1 { (filter(&agents, of.as_deref())) }
+            p.hint.fresh role="status" hidden {}
+            ol.together { @for view in &views { (item(view)) } }
+            @if !views.is_empty() { (bar()) }
+        }
+    };
+    Ok(frame::page("Review together", frame::Place::Waiting, Some(&who), &body))
+}
+
+/// Whether it may be answered together with others.
+fn may_be_together(view: &View) -> bool {
+    view.stored.request.tier < Tier::Critical && !view.stored.request.crisis
+}
+
+fn title(shown: usize, all: usize) -> String {
+    match all {
+        0 => "Nothing waits that can be answered together".to_owned(),
+        1 => "One waits".to_owned(),
+        _ if shown < all => format!("The {shown} most urgent of {all}"),
+        _ => format!("{all} wait"),
+    }
+}
+
+fn number(alone: usize) -> String {
+    if alone == 1 { "One more is".to_owned() } else { format!("{alone} more are") }
+}
+
+/// Who asks, each once, with how many.
+fn agents(views: &[View]) -> Vec<(String, usize)> {
+    let mut agents = std::collections::BTreeMap::<&str, usize>::new();
+    for view in views {
+        *agents.entry(view.stored.request.requester.name()).or_default() += 1;
+    }
+    agents.into_iter().map(|(name, count)| (name.to_owned(), count)).collect()
+}
+
+fn filter(agents: &[(String, usize)], of: Option<&str>) -> Markup {
+    html! {
+        nav.tabs aria-label="Of which agent" {
+            a href="/review" aria-current=[of.is_none().then_some("page")] { "all" }
+            @for (name, count) in agents.iter().take(12) {
+                a href={ "/review?agent=" (encoded(name)) }
+                    aria-current=[(of == Some(name)).then_some("page")] {
+                    (show_within(name, 60).text) " (" (count) ")"
+                }
+            }
+        }
+    }
+}
+
+fn item(view: &View) -> Markup {
+    let request = &view.stored.request;
+    let grave = request.tier >= Tier::High;
+    let whole = view.card.as_ref().is_some_and(countersign_core::card::Card::one_tap);
+    html! {
+        li {
+            article.card.item.(view.colour()) data-id=(request.id)
+                data-digest=(request.digest.canonical) data-tier=(request.tier.label())
+                data-whole=[whole.then_some("yes")] {
+                label.check {
+                    input type="checkbox" name="chosen";
+                    span.what {
+                        span.shape aria-hidden="true" { (shape(request.tier)) " " }
+                        strong { (view.brief()) }
+                    }
+                }
+                p.by {
+                    span.tiername { (request.tier.label()) } " · " (view.words()) " · "
+                    (view.agent())
+                    @if let Some(session) = view.session() { ", session " (session) }
+                    " · denied " (apart(request.plan.deadline, view.now))
+                }
+                @if grave {
+                    details.opened {
+                        summary { "Open the call" }
+                        (inside(view))
+                    }
+                } @else { (inside(view)) }
+                p.result role="status" {}
+            }
+        }
+    }
+}
+
+fn inside(view: &View) -> Markup {
+    html! {
+        @if let Some(claim) = view.claim() { p.claim { "It says: " (claim) } }
+        @match &view.card {
+            Some(read) => {
+                (card::inside(read))
+                @if !read.one_tap() {
+                    p.gone { "Not all of it fits here, so it is approved alone or not at all: "
+                        a href={ "/?r=" (view.stored.request.id) } { "look at it" } }
+                }
+            }
+            None => p.wrong { "The call cannot be shown here, so it cannot be approved here." },
+        }
+    }
+}
+
+fn bar() -> Markup {
+    html! {
+        form.bar #together autocomplete="off" {
+            div.said {
+                button.quiet type="button" #choose { "Choose all" }
+                span #chosen role="status" { "None is chosen." }
+            }
+            label.reason {
+                "A word to the agents (optional)"
+                input name="reason" maxlength="500";
+            }
+            p.wrong role="alert" {}
+            div.buttons {
+                button.deny type="button" data-together="deny" disabled { "Deny" }
+                button.approve type="button" data-together="approve" disabled { "Approve" }
+            }
+        }
+    }
+}

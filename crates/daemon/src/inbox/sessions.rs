@@ -1,0 +1,131 @@
+//! Sessions of agents: what was asked in each, and where somebody may be in crisis.
+
+use std::collections::HashMap;
+
+use axum::extract::State;
+use axum::http::{HeaderMap, Uri};
+use countersign_core::request::State as Stands;
+use countersign_core::show::show_within;
+use countersign_core::time::{Clock as _, Timestamp};
+use countersign_store::{Crisis, StoreError, Stored};
+use maud::{Markup, html};
+
+use super::words::{apart, encoded, thousands};
+use super::{House, Shown, frame, settings, visitor};
+use crate::recent::{Recent, recent};
+
+/// How far back, in milliseconds, and how many requests at most.
+const SPAN: i64 = 30 * 86_400_000;
+const MOST: usize = 2_000;
+/// So many sessions are listed.
+const LISTED: usize = 200;
+
+/// One session and what was asked in it.
+#[derive(Debug, Default)]
+struct Session {
+    agent: String,
+    name: String,
+    newest: Option<Timestamp>,
+    waits: u64,
+    approved: u64,
+    denied: u64,
+    other: u64,
+    crisis: Option<Crisis>,
+}
+
+/// The page.
+pub async fn page(State(api): House, headers: HeaderMap, uri: Uri) -> Shown {
+    let who = visitor(&api, &headers, &uri)?;
+    let failed = |error: StoreError| frame::sorry(&error.into(), Some(&who));
+    let now = api.gate.clock().now().at;
+    let since = Timestamp(now.0.saturating_sub(SPAN));
+    let Recent { requests, partial } =
+        recent(api.gate.store(), since, MOST).await.map_err(failed)?;
+    let list = sessions(&requests, api.gate.crises().list());
+    let body = html! {
+        section.wide {
+            h1 { "Sessions" }
+            p.hint {
+                "Where agents asked for something in 30 days, the newest first. An agent names its "
+                "sessions itself."
+                @if partial { " Only the newest " (thousands(requests.len() as u64)) " requests are "
+                    "counted." }
+            }
+            @if list.is_empty() { p { "Nothing was asked yet." } }
+            ul.list { @for one in list.iter().take(LISTED) { (line(one, now)) } }
+            @if list.len() > LISTED {
+                p.hint { "and " (list.len().saturating_sub(LISTED)) " older ones" }
+            }
+        }
+    };
+    Ok(frame::page("Sessions", frame::Place::Sessions, Some(&who), &body))
+}
+
+/// Those in a crisis first, then the newest.
+fn sessions(requests: &[Stored], crises: Vec<Crisis>) -> Vec<Session> {
+    let mut found = HashMap::<(&str, &str), Session>::new();
+    for stored in requests {
+        let request = &stored.request;
+        let key = (request.requester.name(), stored.session.as_str());
+        let session = found.entry(key).or_default();
+        session.newest = session.newest.max(Some(request.plan.created));
+        *match request.state {
+            Stands::Pending => &mut session.waits,
+            Stands::Approved => &mut session.approved,
+            Stands::Denied => &mut session.denied,
+            Stands::Expired | Stands::Cancelled => &mut session.other,
+        } += 1;
+    }
+    for crisis in &crises {
+        let key = (crisis.agent.as_str(), crisis.session.as_str());
+        found.entry(key).or_default().crisis = Some(crisis.clone());
+    }
+    let named = |((agent, name), session): ((&str, &str), Session)| Session {
+        agent: agent.to_owned(),
+        name: name.to_owned(),
+        ..session
+    };
+    let mut list: Vec<Session> = found.into_iter().map(named).collect();
+    list.sort_by_key(|one| {
+        let calm = one.crisis.is_none();
+        (calm, std::cmp::Reverse(one.newest), one.agent.clone(), one.name.clone())
+    });
+    list
+}
+
+fn line(session: &Session, now: Timestamp) -> Markup {
+    let name = if session.name.is_empty() { "no session named" } else { &session.name };
+    let place =
+        format!("/history?agent={}&session={}", encoded(&session.agent), encoded(&session.name));
+    html! {
+        li.crisis[session.crisis.is_some()] {
+            div {
+                strong.faint[session.name.is_empty()] { (show_within(name, 120).text) }
+                p.hint {
+                    (show_within(&session.agent, 120).text)
+                    @if let Some(newest) = session.newest { ", " (apart(newest, now)) }
+                }
+                p.counts {
+                    @for (count, word, class) in [
+                        (session.waits, "waits", "waits"), (session.approved, "approved", "approved"),
+                        (session.denied, "denied", "denied"), (session.other, "not answered", "other"),
+                    ] {
+                        @if count > 0 { span.end.(class) { (thousands(count)) " " (word) } " " }
+                    }
+                }
+            }
+            div.pair {
+                @if session.newest.is_some() && !session.name.is_empty() {
+                    a.button href=(place) { "History" }
+                }
+            }
+            @if let Some(crisis) = &session.crisis {
+                div.held {
+                    p { strong { "Somebody may be in crisis." } " " (settings::signs(crisis, now))
+                        " Everything outbound or irreversible waits for a person." }
+                    (settings::lift(crisis))
+                }
+            }
+        }
+    }
+}

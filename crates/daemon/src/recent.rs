@@ -1,0 +1,31 @@
+//! The newest requests, read page by page and never without end: what pages and counts look back on.
+
+use countersign_core::time::Timestamp;
+use countersign_store::{Backend, Query, Store as _, StoreError, Stored};
+
+const PAGE: u32 = 500;
+
+/// Requests since some time, newest first.
+#[derive(Debug)]
+pub struct Recent {
+    /// The requests.
+    pub requests: Vec<Stored>,
+    /// Whether there were more than were read.
+    pub partial: bool,
+}
+
+/// Requests that were asked since then; about so many at most.
+pub async fn recent(store: &Backend, since: Timestamp, most: usize) -> Result<Recent, StoreError> {
+    let (mut requests, mut before) = (Vec::new(), None);
+    while requests.len() < most {
+        let page = store.find(Query { before, limit: PAGE, ..Query::default() }).await?;
+        let is_recent = |stored: &Stored| stored.request.plan.created >= since;
+        let older = page.requests.iter().any(|stored| !is_recent(stored));
+        requests.extend(page.requests.into_iter().filter(is_recent));
+        before = page.next;
+        if older || before.is_none() {
+            return Ok(Recent { requests, partial: false });
+        }
+    }
+    Ok(Recent { requests, partial: true })
+}
