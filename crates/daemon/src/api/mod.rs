@@ -30,6 +30,7 @@ use crate::ears::{Heard, Links};
 use crate::gate::{Caller, Gate};
 use crate::inbox;
 use crate::keys::Keys;
+use crate::passkeys::Challenges;
 use crate::presence::Presence;
 use v1::Offers;
 
@@ -44,6 +45,8 @@ pub struct Api {
     parts: Arc<Parts>,
     /// Binds access requests to the evaluations that offered them; none without randomness.
     offers: Option<Arc<Offers>>,
+    /// What passkeys are asked to sign.
+    challenges: Arc<Challenges>,
     /// When the daemon stops; never, where nobody says so.
     stop: Option<Stop>,
     /// Who asks at the seed's routes without a token.
@@ -84,7 +87,8 @@ impl Api {
         let offers = Offers::new().ok().map(Arc::new);
         let anonymous =
             Arc::new(Caller { agent: who::ANONYMOUS.to_owned(), own_addresses: [].into() });
-        Api { parts: Arc::new(parts), offers, stop: None, anonymous }
+        let challenges = Arc::default();
+        Api { parts: Arc::new(parts), offers, challenges, stop: None, anonymous }
     }
 
     /// The same, until the daemon stops: streams end then.

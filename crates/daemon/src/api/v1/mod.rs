@@ -18,6 +18,7 @@ mod ledger;
 mod login;
 mod metrics;
 mod openapi;
+mod passkeys;
 mod people;
 mod permits;
 mod requests;
@@ -56,6 +57,7 @@ pub fn people() -> Router<Api> {
         .merge(login::people())
         .merge(metrics::people())
         .merge(openapi::people())
+        .merge(passkeys::people())
         .merge(people::people())
         .merge(requests::people())
         .merge(stats::people())
