@@ -152,7 +152,7 @@ mod tests {
         let own: Vec<Digest> = (0..20)
             .map(|step| all.begin(("ana", login), Purpose::Enrol, at(step)).unwrap())
             .collect();
-        let mut take = |challenge: &Digest, who| {
+        let take = |challenge: &Digest, who| {
             all.take(challenge.as_bytes(), (who, login), Purpose::Enrol, at(30)).is_some()
         };
         let kept: Vec<bool> = own.iter().map(|challenge| take(challenge, "ana")).collect();

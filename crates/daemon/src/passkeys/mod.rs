@@ -20,7 +20,9 @@ use countersign_core::canon::Digest;
 
 pub use assertion::Assertion;
 pub use authenticator::LONGEST_CREDENTIAL;
-pub use challenges::{Challenges, Decided, Purpose, challenge_of};
+#[cfg(test)]
+pub use challenges::challenge_of;
+pub use challenges::{Challenges, Decided, Purpose};
 pub use key::{ALGORITHMS, Key, algorithm_name};
 
 /// The place for which a passkey is good: the host's name, without scheme and port.
