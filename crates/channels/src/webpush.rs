@@ -145,7 +145,12 @@ enum Pushed {
 
 impl WebPush {
     /// Over the daemon's list.
-    pub fn new(name: &str, limits: Limits, settings: &Settings, browsers: Arc<Browsers>) -> WebPush {
+    pub fn new(
+        name: &str,
+        limits: Limits,
+        settings: &Settings,
+        browsers: Arc<Browsers>,
+    ) -> WebPush {
         let (name, settings) = (name.to_owned(), settings.clone());
         WebPush { name, most: limits.most, details: limits.details, settings, browsers }
     }

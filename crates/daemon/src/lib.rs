@@ -21,6 +21,7 @@ pub mod otlp;
 mod passkeys;
 mod posting;
 mod presence;
+mod push;
 mod start;
 #[cfg(test)]
 mod trial;

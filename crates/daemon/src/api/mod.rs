@@ -36,6 +36,7 @@ use v1::Offers;
 
 pub use direct::Agents;
 pub use problem::Problem;
+pub use v1::push;
 #[cfg(test)]
 pub use who::cookie_of;
 

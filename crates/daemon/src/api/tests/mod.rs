@@ -188,10 +188,8 @@ async fn send(
     headers: &[(&str, &str)],
     body: Value,
 ) -> Response {
-    let mut request = Request::builder()
-        .method(method)
-        .uri(path)
-        .extension(Peer::Network { local: true });
+    let mut request =
+        Request::builder().method(method).uri(path).extension(Peer::Network { local: true });
     if let Some(token) = token {
         request = request.header(header::AUTHORIZATION, format!("Bearer {token}"));
     }

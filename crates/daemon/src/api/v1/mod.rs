@@ -21,6 +21,7 @@ mod openapi;
 mod passkeys;
 mod people;
 mod permits;
+pub mod push;
 mod requests;
 mod screen;
 mod stats;
@@ -59,6 +60,7 @@ pub fn people() -> Router<Api> {
         .merge(openapi::people())
         .merge(passkeys::people())
         .merge(people::people())
+        .merge(push::people())
         .merge(requests::people())
         .merge(stats::people())
 }

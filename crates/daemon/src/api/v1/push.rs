@@ -25,9 +25,7 @@ pub const CHANNEL: &str = "webpush";
 
 /// What people may do.
 pub fn people() -> Router<Api> {
-    Router::new()
-        .route("/v1/push", get(list).post(add))
-        .route("/v1/push/{browser}", delete(end))
+    Router::new().route("/v1/push", get(list).post(add)).route("/v1/push/{browser}", delete(end))
 }
 
 /// A name for a browser that tells nobody where it is called.
@@ -68,38 +66,49 @@ fn inside_too(api: &Api) -> bool {
     matches!(set_up, Some(Settings::WebPush(settings)) if settings.allow_private)
 }
 
-async fn add(State(api): State<Api>, request: Request) -> Answered {
-    let who = who::person(&api, request.headers())?;
-    let (parts, body) = request.into_parts();
-    let bytes = fields::body(&parts.headers, body).await?;
-    let value = fields::parse(&bytes)?;
-    let said = Fields::of(&value)?;
-    let endpoint = said.needed_text("endpoint")?.to_owned();
+/// Reads what a browser made, and refuses what could not be called.
+fn subscription(
+    api: &Api,
+    value: &countersign_core::json::Value<'_>,
+    person: &str,
+) -> Result<Subscription, Problem> {
+    let said = Fields::of(value)?;
     let decoded = |name: &'static str| {
         let bytes = base64::decode_url(said.needed_text(name)?);
         bytes.map_err(|_| Problem::bad(format!("`{name}` must be base64url")))
     };
-    let (public_key, secret) = (decoded("p256dh")?, decoded("auth")?);
-    let called = said.needed_text("called")?.trim().to_owned();
+    let browser = Subscription {
+        endpoint: said.needed_text("endpoint")?.to_owned(),
+        person: person.to_owned(),
+        public_key: decoded("p256dh")?,
+        secret: decoded("auth")?,
+        called: said.needed_text("called")?.trim().to_owned(),
+        added: api.gate.clock().now().at,
+        ended: None,
+    };
     said.finish()?;
-    if called.is_empty()
-        || called.chars().count() > LONGEST_NAME
-        || called.contains(char::is_control)
-    {
+    let (called, endpoint) = (&browser.called, &browser.endpoint);
+    let letters = called.chars().count();
+    if letters == 0 || letters > LONGEST_NAME || called.contains(char::is_control) {
         return Err(Problem::bad(format!("`called` must be 1 to {LONGEST_NAME} letters")));
     }
     if endpoint.len() > LONGEST_ENDPOINT {
         return Err(Problem::bad(format!("`endpoint` has more than {LONGEST_ENDPOINT} bytes")));
     }
-    if !endpoint.starts_with("https://") && !inside_too(&api) {
+    if !endpoint.starts_with("https://") && !inside_too(api) {
         return Err(Problem::bad("`endpoint` must begin with https://"));
     }
-    let (added, person) = (api.gate.clock().now().at, who.person.clone());
-    let ended = None;
-    let browser = Subscription { endpoint, person, public_key, secret, called, added, ended };
-    if let Some(problem) = push::browser(browser.clone()).problem() {
-        return Err(Problem::bad(problem));
+    match push::browser(browser.clone()).problem() {
+        Some(problem) => Err(Problem::bad(problem)),
+        None => Ok(browser),
     }
+}
+
+async fn add(State(api): State<Api>, request: Request) -> Answered {
+    let who = who::person(&api, request.headers())?;
+    let (parts, body) = request.into_parts();
+    let bytes = fields::body(&parts.headers, body).await?;
+    let browser = subscription(&api, &fields::parse(&bytes)?, &who.person)?;
     let own = own(&api, &who.person).await?;
     let known = own.iter().any(|(_, known)| known.endpoint == browser.endpoint);
     if !known && own.len() >= MOST {

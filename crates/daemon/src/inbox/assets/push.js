@@ -38,7 +38,7 @@ document.addEventListener("submit", (event) => {
 navigator.serviceWorker?.addEventListener("message", (event) => {
   const { deny } = event.data ?? {};
   const [port] = event.ports;
-  if (typeof deny !== "string" || !/^[0-9A-HJKMNP-TV-Z]{26}$/.test(deny) || !port) return;
+  if (typeof deny !== "string" || !/^[0-9a-hjkmnp-tv-z]{26}$/.test(deny) || !port) return;
   send("POST", `/v1/requests/${deny}/decision`, { choice: "deny", reason: "denied from the notification" })
     .then(() => port.postMessage({ done: true }), () => port.postMessage({ done: false }));
 });
