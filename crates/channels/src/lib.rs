@@ -13,6 +13,7 @@ pub mod secret;
 pub mod settings;
 pub mod terminal;
 pub mod webhook;
+pub mod webpush;
 
 use std::fmt;
 use std::pin::Pin;

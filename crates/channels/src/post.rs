@@ -80,6 +80,11 @@ impl Target {
         })
     }
 
+    /// Scheme, host and port, as pages know it.
+    pub fn origin(&self) -> String {
+        format!("{}://{}", if self.secure { "https" } else { "http" }, self.authority)
+    }
+
     /// The same place with another path, and perhaps a query.
     #[must_use]
     pub fn at(&self, path: &str) -> Target {
@@ -115,9 +120,20 @@ pub async fn post(
     body: String,
     time: Duration,
 ) -> Result<Answer, ChannelError> {
-    let asked = Asked { method: "POST", headers, body };
+    post_bytes(target, allow_private, headers, body.into_bytes(), time).await
+}
+
+/// The same with a body that is no text.
+pub async fn post_bytes(
+    target: &Target,
+    allow_private: bool,
+    headers: &[(&str, &str)],
+    body: Vec<u8>,
+    time: Duration,
+) -> Result<Answer, ChannelError> {
+    let asked = Asked { method: "POST", headers, body: String::new() };
     // What a receiver has to say beside its status is not waited for.
-    within(target, allow_private, asked, time, false).await.map(|said| said.answer)
+    within(target, allow_private, (asked, body), time, false).await.map(|said| said.answer)
 }
 
 /// What is asked of the other side.
@@ -147,13 +163,15 @@ pub async fn exchange(
     asked: Asked<'_>,
     time: Duration,
 ) -> Result<SaidBack, ChannelError> {
-    within(target, allow_private, asked, time, true).await
+    let mut asked = asked;
+    let body = std::mem::take(&mut asked.body).into_bytes();
+    within(target, allow_private, (asked, body), time, true).await
 }
 
 async fn within(
     target: &Target,
     allow_private: bool,
-    asked: Asked<'_>,
+    (asked, body): (Asked<'_>, Vec<u8>),
     time: Duration,
     to_its_end: bool,
 ) -> Result<SaidBack, ChannelError> {
@@ -167,7 +185,7 @@ async fn within(
             request = request.header(*name, *value);
         }
         let request = request
-            .body(Full::new(Bytes::from(asked.body)))
+            .body(Full::new(Bytes::from(body)))
             .map_err(|_| ChannelError::permanent("the message cannot be written as HTTP"))?;
         if target.secure {
             let name = ServerName::try_from(target.host.clone())

@@ -8,6 +8,7 @@ use crate::command::{self, Command};
 use crate::desktop::{self, Desktop};
 use crate::terminal::Terminal;
 use crate::webhook::{self, Webhook};
+use crate::webpush::{self, WebPush};
 use crate::{Channel, ChannelError};
 
 /// What every channel keeps to.
@@ -36,6 +37,8 @@ pub enum Settings {
     Terminal,
     /// A program of the operator's.
     Command(command::Settings),
+    /// Browsers that asked to be called.
+    WebPush(webpush::Settings),
 }
 
 impl Settings {
@@ -46,6 +49,7 @@ impl Settings {
             Settings::Desktop(_) => "desktop",
             Settings::Terminal => "terminal",
             Settings::Command(_) => "command",
+            Settings::WebPush(_) => "webpush",
         }
     }
 
@@ -77,6 +81,10 @@ impl Settings {
             Settings::Desktop(settings) => Arc::new(Desktop::new(name, most, settings.clone())),
             Settings::Terminal => Arc::new(Terminal::new(name, most)),
             Settings::Command(settings) => Arc::new(Command::new(name, most, settings.clone())),
+            // Without the daemon's list it calls nobody: see `WebPush::new`.
+            Settings::WebPush(settings) => {
+                Arc::new(WebPush::new(&name, limits, settings, Arc::default()))
+            }
         })
     }
 }

@@ -5,6 +5,7 @@ use std::io::{ErrorKind, Write as _};
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
+use countersign_channels::webpush::VapidKey;
 use countersign_core::base64;
 use countersign_core::canon::Digest;
 use countersign_core::ledger::checkpoint::{self, Checkpoint, NoteError, VerifierKey};
@@ -14,8 +15,9 @@ use zeroize::Zeroizing;
 
 use crate::chance;
 
-/// What the file begins with.
+/// What the files begin with.
 const HEAD: &str = "countersign-ed25519-1 ";
+const PUSH_HEAD: &str = "countersign-p256-1 ";
 
 /// Why there is no key.
 #[derive(Debug, thiserror::Error)]
@@ -44,11 +46,9 @@ pub struct Keys {
 impl Keys {
     /// Reads the key, or makes one at the first start.
     pub fn open(file: &Path, origin: &str) -> Result<Keys, KeyError> {
-        let seed = match fs::read_to_string(file) {
-            Ok(text) => read(file, &Zeroizing::new(text))?,
-            Err(error) if error.kind() == ErrorKind::NotFound => make(file)?,
-            Err(error) => return Err(KeyError::File(file.to_owned(), error)),
-        };
+        let bytes = kept(file, HEAD, || Ok(Zeroizing::new(chance::bytes::<32>()?.to_vec())))?;
+        let seed = <[u8; 32]>::try_from(bytes.as_slice()).map(Zeroizing::new);
+        let seed = seed.map_err(|_| KeyError::Unreadable(file.to_owned()))?;
         let key = SigningKey::from_bytes(&seed);
         let kid = permit::thumbprint(key.verifying_key().as_bytes());
         Ok(Keys { key, kid, origin: origin.to_owned() })
@@ -116,27 +116,43 @@ impl Keys {
     }
 }
 
-fn read(file: &Path, text: &str) -> Result<Zeroizing<[u8; 32]>, KeyError> {
+/// The key by which push services and browsers know us: of another kind than the one that signs.
+pub fn push_key(file: &Path) -> Result<VapidKey, KeyError> {
+    let bytes = kept(file, PUSH_HEAD, || VapidKey::generate().ok_or(chance::NoChance))?;
+    VapidKey::read(&bytes).ok_or_else(|| KeyError::Unreadable(file.to_owned()))
+}
+
+/// What a file keeps; made and written at the first start.
+fn kept(
+    file: &Path,
+    head: &str,
+    fresh: impl FnOnce() -> Result<Zeroizing<Vec<u8>>, chance::NoChance>,
+) -> Result<Zeroizing<Vec<u8>>, KeyError> {
+    match fs::read_to_string(file) {
+        Ok(text) => read(file, head, &Zeroizing::new(text)),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            let bytes = fresh()?;
+            write(file, head, &bytes)?;
+            Ok(bytes)
+        }
+        Err(error) => Err(KeyError::File(file.to_owned(), error)),
+    }
+}
+
+fn read(file: &Path, head: &str, text: &str) -> Result<Zeroizing<Vec<u8>>, KeyError> {
     let mode = fs::metadata(file).map_err(|error| KeyError::File(file.to_owned(), error))?;
     if mode.permissions().mode() & 0o077 != 0 {
         return Err(KeyError::Exposed(file.to_owned()));
     }
-    let bytes = text
-        .trim_end()
-        .strip_prefix(HEAD)
-        .and_then(|text| base64::decode(text).ok())
-        .map(Zeroizing::new);
-    let seed = bytes.and_then(|bytes| <[u8; 32]>::try_from(bytes.as_slice()).ok());
-    seed.map(Zeroizing::new).ok_or_else(|| KeyError::Unreadable(file.to_owned()))
+    let bytes = text.trim_end().strip_prefix(head).and_then(|text| base64::decode(text).ok());
+    bytes.map(Zeroizing::new).ok_or_else(|| KeyError::Unreadable(file.to_owned()))
 }
 
-fn make(file: &Path) -> Result<Zeroizing<[u8; 32]>, KeyError> {
-    let seed = Zeroizing::new(chance::bytes::<32>()?);
-    let text = Zeroizing::new(format!("{HEAD}{}\n", base64::encode(&*seed)));
+fn write(file: &Path, head: &str, bytes: &[u8]) -> Result<(), KeyError> {
+    let text = Zeroizing::new(format!("{head}{}\n", base64::encode(bytes)));
     let failed = |error| KeyError::File(file.to_owned(), error);
     // `create_new`: whoever put a file there first does not get our key.
     let mut out =
         OpenOptions::new().write(true).create_new(true).mode(0o600).open(file).map_err(failed)?;
-    out.write_all(text.as_bytes()).and_then(|()| out.sync_all()).map_err(failed)?;
-    Ok(seed)
+    out.write_all(text.as_bytes()).and_then(|()| out.sync_all()).map_err(failed)
 }

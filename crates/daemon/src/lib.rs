@@ -19,9 +19,11 @@ pub mod keys;
 pub mod log;
 pub mod metrics;
 pub mod otlp;
+mod passkeys;
 mod posting;
 mod presence;
 mod recent;
+mod push;
 mod start;
 #[cfg(test)]
 mod trial;

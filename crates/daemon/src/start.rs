@@ -25,11 +25,11 @@ use crate::buttons::Buttons;
 use crate::checkpoints::{Checkpoints, SignError};
 use crate::clock::DaemonClock;
 use crate::config::{Config, ConfigError, Paths};
-use crate::courier;
+use crate::courier::{self, Lines};
 use crate::doors;
 use crate::ears::{Heard, Links};
 use crate::gate::Gate;
-use crate::keys::{KeyError, Keys};
+use crate::keys::{self, KeyError, Keys};
 
 /// The person who is made at the first start.
 pub const OWNER: &str = "owner";
@@ -133,10 +133,12 @@ impl Daemon {
             listener.local_addr().map_or(asked.port(), |address| address.port())
         };
         let buttons = Arc::new(Buttons::new(keys.derived("buttons")));
+        let lines = Arc::new(Lines::default());
+        lines.browsers().set_key(keys::push_key(&config.state.join("push.key"))?);
         let api = Api::new(Parts {
             gate: Arc::clone(&gate),
             book,
-            lines: Arc::default(),
+            lines,
             buttons,
             links: Links::default(),
             heard: Heard::default(),
@@ -186,6 +188,9 @@ impl Daemon {
         let reach = self.api.reach();
         let (gate, lines) = (Arc::clone(&self.gate), Arc::clone(&reach.lines));
         let digest = tokio::spawn(courier::digest::run(gate, lines, stopping.clone()));
+        let browsers = Arc::clone(reach.lines.browsers());
+        let push = crate::push::follow(Arc::clone(&self.gate), browsers, stopping.clone());
+        let push = tokio::spawn(push);
         let told = courier::run(Arc::clone(&self.gate), reach, stopping.clone());
         let courier = tokio::spawn(told);
         let ears = tokio::spawn(crate::ears::run(api.clone(), stopping.clone()));
@@ -198,6 +203,7 @@ impl Daemon {
             let _ = follow.await;
             let _ = courier.await;
             let _ = ears.await;
+            let _ = push.await;
             let _ = digest.await;
             let _ = signing.await;
         })

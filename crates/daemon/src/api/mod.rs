@@ -30,12 +30,14 @@ use crate::ears::{Heard, Links};
 use crate::gate::{Caller, Gate};
 use crate::inbox;
 use crate::keys::Keys;
+use crate::passkeys::Challenges;
 use crate::presence::Presence;
 use v1::Offers;
 
 pub use direct::Agents;
 pub use problem::Problem;
 pub(crate) use v1::{Answers, answers};
+pub use v1::push;
 #[cfg(test)]
 pub use who::cookie_of;
 
@@ -45,6 +47,8 @@ pub struct Api {
     parts: Arc<Parts>,
     /// Binds access requests to the evaluations that offered them; none without randomness.
     offers: Option<Arc<Offers>>,
+    /// What passkeys are asked to sign.
+    challenges: Arc<Challenges>,
     /// When the daemon stops; never, where nobody says so.
     stop: Option<Stop>,
     /// Who asks at the seed's routes without a token.
@@ -85,7 +89,8 @@ impl Api {
         let offers = Offers::new().ok().map(Arc::new);
         let anonymous =
             Arc::new(Caller { agent: who::ANONYMOUS.to_owned(), own_addresses: [].into() });
-        Api { parts: Arc::new(parts), offers, stop: None, anonymous }
+        let challenges = Arc::default();
+        Api { parts: Arc::new(parts), offers, challenges, stop: None, anonymous }
     }
 
     /// The same, until the daemon stops: streams end then.

@@ -42,6 +42,32 @@ impl Names {
         host.to_str().is_ok_and(named)
     }
 
+    /// The place for which passkeys are good on a page of ours: its host's name. An address of
+    /// numbers is none to browsers, and neither is a page that is not ours.
+    pub fn place_of<'o>(&self, origin: &'o str) -> Option<&'o str> {
+        if !self.origins.iter().any(|ours| ours == origin) {
+            return None;
+        }
+        let (_, host) = origin.split_once("://")?;
+        let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
+        let numbers = name.starts_with('[') || name.parse::<std::net::IpAddr>().is_ok();
+        (!numbers).then_some(name)
+    }
+
+    /// Where passkeys work: the page under its own name, or under the one that always works here.
+    pub fn passkey_origin(&self, headers: &HeaderMap) -> Option<String> {
+        let host = headers.get(HOST)?.to_str().ok()?.to_ascii_lowercase();
+        let scheme = if self.is_https(headers) { "https" } else { "http" };
+        let origin = format!("{scheme}://{host}");
+        self.place_of(&origin).is_some().then_some(origin)
+    }
+
+    /// The same page under a name for which passkeys work.
+    pub fn named_origin(&self) -> Option<&str> {
+        let mut origins = self.origins.iter().rev().map(String::as_str);
+        origins.find(|origin| self.place_of(origin).is_some())
+    }
+
     /// Whether the page that asks is ours, or no page asks at all.
     pub fn origin_is_ours(&self, headers: &HeaderMap) -> bool {
         // Another port of this machine is another origin, but the same site: refused as well.

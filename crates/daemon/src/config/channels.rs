@@ -12,7 +12,8 @@ use super::kinds::{self, KINDS, Meant};
 use super::{ConfigError, SetUp};
 
 /// The channels that need no setting up.
-const BUILT_IN: [(&str, &str); 2] = [("terminal", "terminal"), ("desktop", "desktop")];
+const BUILT_IN: [(&str, &str); 3] =
+    [("terminal", "terminal"), ("desktop", "desktop"), ("webpush", "webpush")];
 const LONGEST_NAME: usize = 40;
 const MOST_PER_MINUTE: u32 = 6_000;
 

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use countersign_channels::{Channel, ChannelError, Limits};
+use countersign_channels::webpush::{Browsers, WebPush};
+use countersign_channels::{Channel, ChannelError, Limits, Settings};
 use countersign_core::time::Timestamp;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
@@ -20,6 +21,7 @@ const TOGETHER: u32 = 10;
 #[derive(Debug, Default)]
 pub struct Lines {
     open: Mutex<Open>,
+    browsers: Arc<Browsers>,
 }
 
 #[derive(Debug, Default)]
@@ -52,6 +54,11 @@ pub struct Health {
 }
 
 impl Lines {
+    /// The browsers that asked to be called.
+    pub fn browsers(&self) -> &Arc<Browsers> {
+        &self.browsers
+    }
+
     /// A channel under the rules in force, or why there is none.
     pub fn get(&self, rules: &Arc<Rules>, name: &str) -> Result<Arc<Line>, ChannelError> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
@@ -64,7 +71,14 @@ impl Lines {
         let line = match rules.channels.get(name) {
             None => Err(ChannelError::permanent("this channel is no longer set up")),
             Some(set_up) => {
-                let open = set_up.settings.open(name, set_up.limits);
+                let open = match &set_up.settings {
+                    Settings::WebPush(settings) => {
+                        let browsers = Arc::clone(&self.browsers);
+                        let push = WebPush::new(name, set_up.limits, settings, browsers);
+                        Ok(Arc::new(push) as Arc<dyn Channel>)
+                    }
+                    settings => settings.open(name, set_up.limits),
+                };
                 open.map(|channel| Arc::new(Line::new(channel, set_up.limits)))
             }
         };

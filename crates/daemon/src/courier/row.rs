@@ -20,6 +20,8 @@ use crate::config::Ladder;
 const STORE_PAUSE: Duration = Duration::from_secs(1);
 /// In whose name it is recorded that nobody had to be told.
 pub const NOBODY: &str = "courier";
+/// The channel to browsers, which always is there.
+const BROWSERS: &str = "webpush";
 
 /// How a row ended here.
 pub struct Ended {
@@ -54,7 +56,8 @@ pub async fn announce(
     let alone = if over { Some(Arc::clone(&story.turn).write_owned().await) } else { None };
     // To whom an asking goes is known without the request; often there is nobody.
     let rules = courier.gate.rules();
-    let asked = (!over && rules.duty.is_usual()).then(|| askings(&rules.ladder, &outgoing));
+    let usual = || askings(&with_browsers(&courier, rules.ladder.clone()), &outgoing);
+    let asked = (!over && rules.duty.is_usual()).then(usual);
     let nobody = match &asked {
         Some(targets) => targets.is_empty(),
         None => over && nobody_was_told(&courier, &outgoing).await,
@@ -125,7 +128,17 @@ fn ladder(courier: &Courier, stored: &Stored) -> Ladder {
     if rules.duty.is_quiet(tier, crisis, now) {
         return Ladder::default();
     }
-    rules.duty.ladder(&rules.ladder, tier, crisis, now)
+    with_browsers(courier, rules.duty.ladder(&rules.ladder, tier, crisis, now))
+}
+
+/// Who let their browser be called wants to be called, even where no rung says so.
+fn with_browsers(courier: &Courier, mut ladder: Ladder) -> Ladder {
+    let named = ladder.iter().flatten().any(|channel| channel == BROWSERS);
+    if courier.lines.browsers().any() && !named {
+        let [first, ..] = &mut ladder;
+        first.push(BROWSERS.to_owned());
+    }
+    ladder
 }
 
 /// Which channels are asked, of those that are not finished.

@@ -17,7 +17,7 @@ struct File {
     text: &'static str,
 }
 
-const FILES: [File; 5] = [
+const FILES: [File; 7] = [
     File {
         name: "inbox.css",
         kind: "text/css; charset=utf-8",
@@ -38,16 +38,48 @@ const FILES: [File; 5] = [
         kind: "text/javascript; charset=utf-8",
         text: include_str!("assets/pages.js"),
     },
+    File {
+        name: "passkey.js",
+        kind: "text/javascript; charset=utf-8",
+        text: include_str!("assets/passkey.js"),
+    },
+    File {
+        name: "push.js",
+        kind: "text/javascript; charset=utf-8",
+        text: include_str!("assets/push.js"),
+    },
     File { name: "icon.svg", kind: "image/svg+xml", text: include_str!("assets/icon.svg") },
 ];
 
 const MANIFEST: &str = include_str!("assets/manifest.webmanifest");
+/// At the root, because a worker looks after the pages beside and below it.
+const WORKER: &str = include_str!("assets/sw.js");
+const ICON: &[u8] = include_bytes!("assets/icon-192.png");
+const LARGE_ICON: &[u8] = include_bytes!("assets/icon-512.png");
+const MASKED_ICON: &[u8] = include_bytes!("assets/icon-mask.png");
 
 /// The files' addresses.
 pub fn files() -> Router<Api> {
     Router::new()
         .route("/assets/{version}/{name}", get(file))
         .route("/manifest.webmanifest", get(manifest))
+        .route("/sw.js", get(worker))
+        .route("/icon-192.png", get(|| picture(ICON)))
+        .route("/icon-512.png", get(|| picture(LARGE_ICON)))
+        .route("/icon-mask.png", get(|| picture(MASKED_ICON)))
+}
+
+async fn picture(bytes: &'static [u8]) -> Response {
+    ([(header::CONTENT_TYPE, "image/png")], bytes).into_response()
+}
+
+/// It may load nothing and speak to nobody: what it shows came with the push.
+async fn worker() -> Response {
+    let headers = [
+        (header::CONTENT_TYPE, "text/javascript; charset=utf-8"),
+        (header::CONTENT_SECURITY_POLICY, "default-src 'none'"),
+    ];
+    (headers, WORKER).into_response()
 }
 
 /// Where a file lies. The address has its hash, so that a new program is seen at once.

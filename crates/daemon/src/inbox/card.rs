@@ -184,6 +184,9 @@ fn answer(view: &View) -> Markup {
                 @else { "A word to the agent (optional)" }
                 input name="reason" maxlength="500" data-needed=[critical.then_some("yes")];
             }
+            @if critical {
+                p.hint { "If you have a passkey, it is asked for next and signs exactly this." }
+            }
             @if folded > 0 && approves {
                 label.check {
                     input type="checkbox" name="unseen";

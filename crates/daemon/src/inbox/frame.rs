@@ -10,7 +10,7 @@ use crate::inbox::{Away, assets};
 
 /// Nothing from elsewhere, nothing inline, no frame around it, no form that leads away.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
-     connect-src 'self'; manifest-src 'self'; form-action 'self'; base-uri 'none'; \
+     connect-src 'self'; manifest-src 'self'; worker-src 'self'; form-action 'self'; base-uri 'none'; \
      frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types countersign";
 
 /// Where a page stands in the menu.
@@ -28,6 +28,8 @@ pub enum Place {
     Agents,
     /// Who answers.
     People,
+    /// One's own passkeys and browsers.
+    Devices,
     /// Where somebody may be in crisis.
     Crises,
     /// Where agents asked.
@@ -38,7 +40,7 @@ pub enum Place {
     Elsewhere,
 }
 
-const MENU: [(Place, &str, &str); 9] = [
+const MENU: [(Place, &str, &str); 10] = [
     (Place::Waiting, "/", "Waiting"),
     (Place::History, "/history", "History"),
     (Place::Sessions, "/sessions", "Sessions"),
@@ -46,6 +48,7 @@ const MENU: [(Place, &str, &str); 9] = [
     (Place::Crises, "/crises", "Crises"),
     (Place::Agents, "/agents", "Agents"),
     (Place::People, "/people", "People"),
+    (Place::Devices, "/devices", "Devices"),
     (Place::Ledger, "/ledger", "Ledger"),
     (Place::Settings, "/settings", "Settings"),
 ];
@@ -65,8 +68,12 @@ pub fn page(title: &str, place: Place, who: Option<&Who>, body: &Markup) -> Resp
                 link rel="stylesheet" href=(assets::address("pages.css"));
                 link rel="icon" href=(assets::address("icon.svg")) type="image/svg+xml";
                 link rel="manifest" href="/manifest.webmanifest";
+                link rel="apple-touch-icon" href="/icon-192.png";
+                meta name="theme-color" content="#101418";
                 script src=(assets::address("inbox.js")) defer {}
                 script src=(assets::address("pages.js")) defer {}
+                script src=(assets::address("passkey.js")) defer {}
+                script src=(assets::address("push.js")) defer {}
             }
             body {
                 a.skip href="#main" { "To the content" }

@@ -6,6 +6,7 @@ mod calibrate;
 mod call;
 mod card;
 mod earlier;
+mod devices;
 mod frame;
 mod history;
 mod ledger;
@@ -47,6 +48,7 @@ pub fn pages() -> Router<Api> {
         .route("/grants", get(settings::grants))
         .route("/agents", get(settings::agents))
         .route("/people", get(settings::people))
+        .route("/devices", get(devices::page))
         .route("/crises", get(settings::crises))
         .route("/login", get(login::page))
         .merge(assets::files())

@@ -6,6 +6,7 @@ mod crises;
 mod events;
 mod openapi;
 mod pages;
+mod passkeys;
 
 use std::sync::Arc;
 
@@ -187,13 +188,13 @@ async fn send(
     headers: &[(&str, &str)],
     body: Value,
 ) -> Response {
-    let mut request = Request::builder()
-        .method(method)
-        .uri(path)
-        .header(header::HOST, format!("127.0.0.1:{port}"))
-        .extension(Peer::Network { local: true });
+    let mut request =
+        Request::builder().method(method).uri(path).extension(Peer::Network { local: true });
     if let Some(token) = token {
         request = request.header(header::AUTHORIZATION, format!("Bearer {token}"));
+    }
+    if !headers.iter().any(|(name, _)| *name == "host") {
+        request = request.header(header::HOST, format!("127.0.0.1:{port}"));
     }
     for (name, value) in headers {
         request = request.header(*name, *value);

@@ -7,7 +7,7 @@ use axum::extract::{Path, Request, State};
 use axum::response::IntoResponse as _;
 use axum::routing::post;
 use countersign_core::assess::assess;
-use countersign_core::assurance::{Standing, may_approve};
+use countersign_core::assurance::{Assurance, Standing, may_approve};
 use countersign_core::call::{Annotations, Call};
 use countersign_core::canon::{CallDigest, Digest, canonical, digest};
 use countersign_core::context::{Context, Environment, Platform};
@@ -21,11 +21,12 @@ use countersign_core::time::{Clock as _, Span};
 use countersign_store::{Note, Store as _, Stored};
 use serde_json::json;
 
-use super::requests;
+use super::{passkeys, requests};
 use crate::api::fields::{self, Fields};
 use crate::api::{Answered, Api, Problem, who};
 use crate::auth::Who;
 use crate::chance;
+use crate::passkeys::{Assertion, Decided};
 
 /// The longest reason that is kept.
 const LONGEST_REASON: usize = 2000;
@@ -35,8 +36,31 @@ const LONGEST_GRANT: u32 = 43_200;
 /// What people may do.
 pub fn people() -> Router<Api> {
     Router::new()
+        .route("/v1/requests/{id}/challenge", post(challenge))
         .route("/v1/requests/{id}/decision", post(decide))
         .route("/v1/decisions", post(decide_several))
+}
+
+/// What a passkey has to sign for an answer. The body is that of the answer.
+async fn challenge(State(api): State<Api>, Path(text): Path<String>, request: Request) -> Answered {
+    let who = who::person(&api, request.headers())?;
+    let (parts, body) = request.into_parts();
+    let bytes = fields::body(&parts.headers, body).await?;
+    let value = fields::parse(&bytes)?;
+    let said = Fields::of(&value)?;
+    let (choice, reason, seen) = (choice(&said)?, reason(&said)?, seen(&said)?);
+    let (edited, _) = (said.get("edited_arguments"), said.get("grant"));
+    said.finish()?;
+    let stored = find(&api, requests::id(&text)?).await?;
+    let asked = stored.request.digest.canonical;
+    // Whoever signs must have been shown the call that is asked about.
+    if seen != Some(asked) {
+        return Err(Refusal::NotThisCall.into());
+    }
+    let edit = edited.map(|arguments| Edit::new(&api, &stored, arguments, &reason)).transpose()?;
+    let digest = edit.map_or(asked, |edit| edit.digest.canonical);
+    let decided = Decided { request: stored.request.id, digest, choice };
+    passkeys::ask(&api, &who, &parts.headers, decided)
 }
 
 async fn decide(State(api): State<Api>, Path(text): Path<String>, request: Request) -> Answered {
@@ -50,6 +74,7 @@ async fn decide(State(api): State<Api>, Path(text): Path<String>, request: Reque
     let seen = seen(&said)?;
     let edited = said.get("edited_arguments");
     let wanted = said.get("grant").map(Wish::read).transpose()?;
+    let signed = said.get("passkey").map(passkeys::assertion).transpose()?;
     said.finish()?;
     let id = requests::id(&text)?;
     let stored = find(&api, id).await?;
@@ -58,7 +83,10 @@ async fn decide(State(api): State<Api>, Path(text): Path<String>, request: Reque
     }
     let edit = edited.map(|arguments| Edit::new(&api, &stored, arguments, &reason)).transpose()?;
     let grant = wanted.map(|wish| wish.grant(&api, &stored, &who)).transpose()?;
-    let applied = answer(&api, &who, &stored, Said { choice, seen, reason, edit }).await?;
+    let applied = {
+        let said = Said { choice, seen, reason, edit, signed };
+        answer(&api, &who, &stored, said).await?
+    };
     if let Some(grant) = &grant {
         let note = Note { policy: api.gate.rules().hash, facts: None, edited: None };
         api.gate.store().give(grant.clone(), note).await?;
@@ -93,7 +121,8 @@ async fn decide_several(State(api): State<Api>, request: Request) -> Answered {
     }
     let mut results = Vec::with_capacity(wanted.len());
     for (id, seen) in wanted {
-        let said = Said { choice, seen, reason: reason.clone(), edit: None };
+        let reason = reason.clone();
+        let said = Said { choice, seen, reason, edit: None, signed: None };
         let decided = match find(&api, id).await {
             Ok(stored) if choice == Choice::Approve && stands_alone(&stored) => {
                 Err(Problem::conflict(
@@ -121,6 +150,7 @@ struct Said {
     seen: Option<Digest>,
     reason: String,
     edit: Option<Edit>,
+    signed: Option<Assertion>,
 }
 
 async fn find(api: &Api, id: Id) -> Result<Stored, Problem> {
@@ -137,13 +167,21 @@ async fn answer(api: &Api, who: &Who, stored: &Stored, said: Said) -> Result<Sto
         (_, Some(seen)) => CallDigest { canonical: seen, ..asked },
         (Choice::Deny, None) => asked,
     };
-    let facts = said.edit.as_ref().map(|edit| edit.facts.clone());
+    let mut facts = said.edit.as_ref().map(|edit| edit.facts.clone()).unwrap_or_default();
+    let mut standing = Standing::login(api.book.has_passkey(&who.person));
+    if let Some(signed) = &said.signed {
+        let runs = said.edit.as_ref().map_or(asked, |edit| edit.digest).canonical;
+        let request = stored.request.id;
+        let decided = Decided { request, digest: runs, choice: said.choice };
+        let kept = passkeys::signed(api, who, signed, decided).await?;
+        facts.insert("passkey".to_owned(), kept);
+        standing.assurance = Assurance::Passkey;
+    }
     let note = Note {
         policy: api.gate.rules().hash,
-        facts,
+        facts: (!facts.is_empty()).then(|| json!(facts).to_string()),
         edited: said.edit.as_ref().map(|edit| edit.arguments.clone()),
     };
-    let standing = Standing::login(api.book.has_passkey(&who.person));
     let needs = api.gate.rules().needs;
     if let Some(edit) = &said.edit {
         // An edit can make a call graver than the one that was asked for.
@@ -187,7 +225,7 @@ fn seen(said: &Fields<'_, '_>) -> Result<Option<Digest>, Problem> {
 struct Edit {
     digest: CallDigest,
     arguments: String,
-    facts: String,
+    facts: serde_json::Map<String, serde_json::Value>,
     tier: Tier,
 }
 
@@ -239,7 +277,8 @@ impl Edit {
             "edited": true, "from": stored.request.digest.canonical, "to": digest.canonical,
             "tier": seen.tier,
         });
-        Ok(Edit { digest, arguments, facts: facts.to_string(), tier: seen.tier })
+        let facts = facts.as_object().cloned().unwrap_or_default();
+        Ok(Edit { digest, arguments, facts, tier: seen.tier })
     }
 }
 

@@ -68,19 +68,22 @@ struct Guess {
 }
 
 impl Guess {
-    /// One answer for a wrong passphrase and for a name that nobody has, after the same time.
     async fn check(self, api: &Api) -> Result<(Zeroizing<String>, Login), Problem> {
+        let person = self.right(api).await?;
+        let made = self.enter(api, &person).await;
+        // Right, even if it could not be written down.
+        api.strikes.right(&self.name);
+        made
+    }
+
+    /// One answer for a wrong passphrase and for a name that nobody has, after the same time.
+    async fn right(&self, api: &Api) -> Result<Person, Problem> {
         api.strikes.begin(&self.name, api.gate.clock().now().at)?;
         let known = api.book.record(&self.name);
         let kept = known.as_ref().map(|person| person.passphrase.clone());
         let right = api.checks.check(self.passphrase.clone(), kept).await;
         match (right, known) {
-            (Ok(true), Some(person)) => {
-                let made = self.enter(api, &person).await;
-                // Right, even if it could not be written down.
-                api.strikes.right(&self.name);
-                made
-            }
+            (Ok(true), Some(person)) => Ok(person),
             (Ok(_), known) => Err(self.failed(api, known.is_some()).await),
             (Err(crowded), _) => {
                 api.strikes.unheard(&self.name);
@@ -150,6 +153,29 @@ impl Guess {
         }
         refused()
     }
+}
+
+/// Whether somebody who is in already knows their passphrase: guesses count like those of a login.
+pub async fn knows(api: &Api, person: &str, passphrase: Zeroizing<String>) -> Result<(), Problem> {
+    let wrong = || {
+        let title = "This is not right";
+        Problem::new(StatusCode::FORBIDDEN, "wrong", title, "the passphrase is wrong")
+    };
+    if passphrase.len() > LONGEST {
+        return Err(wrong());
+    }
+    let guess = Guess { name: person.to_owned(), passphrase, channel: who::WEB.to_owned() };
+    let working = api.clone();
+    // A task of its own: who breaks off has guessed all the same.
+    let right = tokio::spawn(async move {
+        guess.right(&working).await?;
+        working.strikes.right(&guess.name);
+        Ok(())
+    });
+    let right: Result<(), Problem> = right.await.map_err(|_| Problem::from(Crowded))?;
+    // They stay logged in: not 401, by which browsers know that they are not.
+    let unknown = |problem: Problem| if problem == refused() { wrong() } else { problem };
+    right.map_err(unknown)
 }
 
 fn text(text: &str) -> countersign_core::json::Value<'static> {

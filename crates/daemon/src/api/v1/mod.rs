@@ -19,8 +19,10 @@ mod ledger;
 mod login;
 mod metrics;
 mod openapi;
+mod passkeys;
 mod people;
 mod permits;
+pub mod push;
 mod requests;
 mod screen;
 mod stats;
@@ -59,7 +61,9 @@ pub fn people() -> Router<Api> {
         .merge(login::people())
         .merge(metrics::people())
         .merge(openapi::people())
+        .merge(passkeys::people())
         .merge(people::people())
+        .merge(push::people())
         .merge(requests::people())
         .merge(stats::people())
 }

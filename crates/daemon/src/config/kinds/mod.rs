@@ -2,6 +2,7 @@
 
 mod local;
 mod webhook;
+mod webpush;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -10,7 +11,7 @@ use countersign_channels::Settings;
 use toml::Table;
 
 /// The kinds, for people.
-pub const KINDS: &str = "webhook, desktop, terminal or command";
+pub const KINDS: &str = "webhook, webpush, desktop, terminal or command";
 
 /// What is wrong with a channel.
 pub type Meant<T> = Result<T, String>;
@@ -19,6 +20,7 @@ pub type Meant<T> = Result<T, String>;
 pub fn settings(kind: &str, table: Table) -> Meant<Settings> {
     match kind {
         "webhook" => webhook::settings(table),
+        "webpush" => webpush::settings(table),
         "command" => local::command(table),
         "desktop" => local::desktop(table),
         "terminal" => local::terminal(table),

@@ -6,7 +6,7 @@ const one = (selector, within = document) => within.querySelector(selector);
 const all = (selector, within = document) => [...within.querySelectorAll(selector)];
 // Parts of pages come from our own door, escaped there; nothing else becomes markup.
 const ours = window.trustedTypes
-  ? trustedTypes.createPolicy("countersign", { createHTML: (text) => text })
+  ? trustedTypes.createPolicy("countersign", { createHTML: (text) => text, createScriptURL: (address) => (address === "/sw.js" ? address : "") })
   : { createHTML: (text) => text };
 // A card that has just come up takes no answer: the finger was meant for another one.
 const SETTLE_MS = 450;
@@ -34,7 +34,7 @@ async function send(method, path, body, exact) {
   const response = await fetch(path, { method, headers, body: text, credentials: "same-origin" });
   const answer = await response.json().catch(() => ({}));
   if (response.status === 401 || answer.why === "no-proof") { toLogin(); throw new Error("logged out"); }
-  if (!response.ok) throw new Error(answer.detail ?? "The gate did not answer. Nothing was approved.");
+  if (!response.ok) throw Object.assign(new Error(answer.detail ?? "The gate did not answer. Nothing was approved."), { type: answer.type });
   return answer;
 }
 
@@ -206,7 +206,7 @@ async function answer(card, choice, extra = {}) {
   const exact = extra.edited && { name: "edited_arguments", text: extra.edited };
   for (const button of all("button", card)) button.disabled = true;
   try {
-    const decided = await send("POST", `/v1/requests/${card.dataset.id}/decision`, body, exact);
+    const decided = await decision(card.dataset.id, body, exact);
     if (rows) {
       if (decided.state === "pending") select(card.dataset.id);
       else ended(card.dataset.id, decided.state);

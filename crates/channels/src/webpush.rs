@@ -1,0 +1,329 @@
+//! Web Push: browsers that asked to be called. What is sent is sealed for the browser (RFC 8291),
+//! and says who sends it (RFC 8292); the push service in between reads nothing.
+
+mod sealed;
+mod vapid;
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
+
+use countersign_core::tier::Tier;
+use serde_json::json;
+use tokio::sync::Notify;
+
+use crate::post::{Target, post_bytes};
+use crate::{Announcement, Channel, ChannelError, Limits, News, Receipt, Sending};
+
+pub use vapid::VapidKey;
+
+/// How long one push may take.
+const TIMEOUT: Duration = Duration::from_secs(15);
+/// How long an end is worth telling, in seconds.
+const END_IS_NEWS: u64 = 600;
+/// So much of a call fits beside the rest.
+const CALL: usize = 1_500;
+
+/// What an operator may set up.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// Whom a push service may ask about us: `mailto:` or `https:`.
+    pub contact: Option<String>,
+    /// Whether this machine and private networks may be reached.
+    pub allow_private: bool,
+}
+
+/// One browser.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Browser {
+    /// Where to: whoever knows it can call.
+    pub endpoint: String,
+    /// Its P-256 key, uncompressed.
+    pub public_key: Vec<u8>,
+    /// The secret that it shares with us.
+    pub secret: Vec<u8>,
+}
+
+impl fmt::Debug for Browser {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Browser")
+    }
+}
+
+impl Browser {
+    /// What is wrong with it, if anything: an address that is none, a key that is no point.
+    pub fn problem(&self) -> Option<&'static str> {
+        let target = Target::parse(&self.endpoint);
+        match target {
+            Err(problem) => Some(problem),
+            Ok(_) if self.secret.len() != 16 => Some("`auth` must have 16 bytes"),
+            Ok(_) if sealed::seal(self, b"").is_err() => Some("`p256dh` must be a P-256 key"),
+            Ok(_) => None,
+        }
+    }
+}
+
+/// The browsers to be called. The daemon keeps the list as it is in its store, and takes out what
+/// push services say is gone.
+#[derive(Debug, Default)]
+pub struct Browsers {
+    list: RwLock<Vec<Browser>>,
+    key: RwLock<Option<Arc<VapidKey>>>,
+    gone: Mutex<Vec<String>>,
+    lost: Notify,
+}
+
+impl Browsers {
+    /// Who we are to push services.
+    pub fn set_key(&self, key: VapidKey) {
+        *self.key.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(key));
+    }
+
+    /// Our public key, if there is one.
+    pub fn public_key(&self) -> Option<Vec<u8>> {
+        self.key().map(|key| key.public().to_vec())
+    }
+
+    fn key(&self) -> Option<Arc<VapidKey>> {
+        self.key.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The list as it is now.
+    pub fn set(&self, list: Vec<Browser>) {
+        *self.list.write().unwrap_or_else(PoisonError::into_inner) = list;
+    }
+
+    /// Whether any browser wants to be called.
+    pub fn any(&self) -> bool {
+        !self.list.read().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
+    fn all(&self) -> Vec<Browser> {
+        self.list.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Waits for browsers that are gone, and gives their addresses.
+    pub async fn gone(&self) -> Vec<String> {
+        loop {
+            let waits = self.lost.notified();
+            let gone =
+                std::mem::take(&mut *self.gone.lock().unwrap_or_else(PoisonError::into_inner));
+            if !gone.is_empty() {
+                return gone;
+            }
+            waits.await;
+        }
+    }
+
+    fn lose(&self, endpoint: &str) {
+        let mut list = self.list.write().unwrap_or_else(PoisonError::into_inner);
+        list.retain(|browser| browser.endpoint != endpoint);
+        drop(list);
+        let mut gone = self.gone.lock().unwrap_or_else(PoisonError::into_inner);
+        gone.push(endpoint.to_owned());
+        drop(gone);
+        self.lost.notify_one();
+    }
+}
+
+/// The channel to all browsers.
+#[derive(Debug)]
+pub struct WebPush {
+    name: String,
+    most: Tier,
+    details: bool,
+    settings: Settings,
+    browsers: Arc<Browsers>,
+}
+
+/// What became of one push.
+enum Pushed {
+    Taken,
+    Gone,
+    Failed(ChannelError),
+}
+
+impl WebPush {
+    /// Over the daemon's list.
+    pub fn new(
+        name: &str,
+        limits: Limits,
+        settings: &Settings,
+        browsers: Arc<Browsers>,
+    ) -> WebPush {
+        let (name, settings) = (name.to_owned(), settings.clone());
+        WebPush { name, most: limits.most, details: limits.details, settings, browsers }
+    }
+
+    /// Calls every browser. It went well if one of them was reached; the others are not called
+    /// again for that, or who was reached would be called twice.
+    async fn call(&self, news: &Announcement) -> Result<(), ChannelError> {
+        let browsers = self.browsers.all();
+        if browsers.is_empty() {
+            return Err(ChannelError::permanent("no browser has asked to be called"));
+        }
+        let key = self.browsers.key();
+        let key = key.ok_or_else(|| ChannelError::permanent("there is no key for Web Push"))?;
+        let text = payload(news, self.details);
+        let (mut reached, mut newest) = (false, None);
+        for browser in &browsers {
+            match self.push(browser, &key, news, &text).await {
+                Pushed::Taken => reached = true,
+                Pushed::Gone => self.browsers.lose(&browser.endpoint),
+                Pushed::Failed(error) => newest = Some(error),
+            }
+        }
+        match newest {
+            _ if reached => Ok(()),
+            Some(error) => Err(error),
+            None => Err(ChannelError::permanent("every browser that asked to be called is gone")),
+        }
+    }
+
+    async fn push(
+        &self,
+        browser: &Browser,
+        key: &VapidKey,
+        news: &Announcement,
+        text: &str,
+    ) -> Pushed {
+        let target = match Target::parse(&browser.endpoint) {
+            Ok(target) => target,
+            Err(problem) => return Pushed::Failed(ChannelError::permanent(problem)),
+        };
+        let Ok(body) = sealed::seal(browser, text.as_bytes()) else {
+            return Pushed::Failed(ChannelError::permanent("it cannot be sealed for the browser"));
+        };
+        let contact = self.settings.contact.as_deref();
+        let Some(who) = key.authorization(&target.origin(), news.now, contact) else {
+            return Pushed::Failed(ChannelError::permanent("it cannot be signed"));
+        };
+        let (seconds, topic) = (lasts(news).to_string(), topic(news));
+        let headers = [
+            ("content-type", "application/octet-stream"),
+            ("content-encoding", "aes128gcm"),
+            ("authorization", who.as_str()),
+            ("ttl", seconds.as_str()),
+            ("urgency", urgency(news)),
+            // What was not delivered yet is replaced by what is newer about the same request.
+            ("topic", topic.as_str()),
+        ];
+        let posted = post_bytes(&target, self.settings.allow_private, &headers, body, TIMEOUT);
+        let answer = match posted.await {
+            Ok(answer) => answer,
+            Err(error) => return Pushed::Failed(error),
+        };
+        let problem = format!("the push service answered {}", answer.status);
+        match answer.status {
+            200..=299 => Pushed::Taken,
+            404 | 410 => Pushed::Gone,
+            408 | 429 | 500.. => Pushed::Failed(ChannelError {
+                problem,
+                retry_after: answer.retry_after,
+                permanent: false,
+            }),
+            _ => Pushed::Failed(ChannelError::permanent(problem)),
+        }
+    }
+}
+
+/// How long the push service keeps it, in seconds: as long as it is news.
+fn lasts(news: &Announcement) -> u64 {
+    match news.news {
+        News::Asked | News::Climbed => news.now.until(news.deadline).0.div_ceil(1000),
+        News::Ended(_) | News::Notice(_) => END_IS_NEWS,
+    }
+}
+
+fn urgency(news: &Announcement) -> &'static str {
+    let asks = matches!(news.news, News::Asked | News::Climbed);
+    if asks && (news.tier >= Tier::High || news.crisis) { "high" } else { "normal" }
+}
+
+/// At most 32 letters that may stand in a URL.
+fn topic(news: &Announcement) -> String {
+    match news.news {
+        News::Notice(_) => "notice".to_owned(),
+        _ => news.request.to_string(),
+    }
+}
+
+/// What the browser's own worker shows. The call is in it only where this channel may show it.
+fn payload(news: &Announcement, details: bool) -> String {
+    let asks = matches!(news.news, News::Asked | News::Climbed);
+    let message = news.message(if details { CALL } else { 0 });
+    let mut body = message.sentence;
+    if details && asks && !message.call.is_empty() {
+        body = format!("{body}\n{}{}", message.call, message.missing);
+    }
+    json!({
+        "v": 1, "request": asks.then_some(news.request), "topic": topic(news),
+        "kind": news.news.word(), "title": message.title, "body": body,
+        "phrase": news.phrase, "grave": news.tier >= Tier::High,
+    })
+    .to_string()
+}
+
+impl Channel for WebPush {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn most(&self) -> Tier {
+        self.most
+    }
+
+    fn announce<'a>(&'a self, news: &'a Announcement) -> Sending<'a, Receipt> {
+        Box::pin(async { self.call(news).await.map(|()| Receipt(topic(news))) })
+    }
+
+    fn withdraw<'a>(
+        &'a self,
+        _prompt: Option<&'a Receipt>,
+        end: &'a Announcement,
+    ) -> Sending<'a, ()> {
+        Box::pin(self.call(end))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::announcement::tests::asked;
+
+    #[test]
+    fn the_call_is_sent_only_where_it_may_be_shown() {
+        let mut news = asked();
+        news.call = "rm -rf ~/code/shop".to_owned();
+        assert!(!payload(&news, false).contains("rm -rf"));
+        assert!(payload(&news, true).contains("rm -rf"));
+        news.call = "é".repeat(100_000);
+        assert!(payload(&news, true).len() < sealed::MOST, "too long to be sealed");
+    }
+
+    #[test]
+    fn what_is_grave_wakes_a_phone_and_an_end_does_not() {
+        let mut news = asked();
+        news.tier = Tier::Critical;
+        assert_eq!(urgency(&news), "high");
+        news.tier = Tier::Medium;
+        assert_eq!(urgency(&news), "normal");
+        assert!(topic(&news).len() <= 32);
+    }
+
+    #[test]
+    fn only_real_addresses_and_keys_are_browsers() {
+        let good = sealed::tests::browser("https://push.example.org/x");
+        assert_eq!(good.problem(), None);
+        let bad = |change: fn(&mut Browser)| {
+            let mut browser = good.clone();
+            change(&mut browser);
+            browser.problem().is_some()
+        };
+        assert!(bad(|browser| browser.endpoint = "ftp://push.example.org".to_owned()));
+        assert!(bad(|browser| browser.endpoint = "push".to_owned()));
+        assert!(bad(|browser| drop(browser.secret.pop())));
+        assert!(bad(|browser| browser.public_key[40] ^= 1));
+        assert!(bad(|browser| browser.public_key.clear()));
+    }
+}

@@ -1,0 +1,67 @@
+// Passkeys: added on the page Devices, and asked for where an answer needs one.
+"use strict";
+
+const toBytes = (text) => Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (letter) => letter.charCodeAt(0));
+const toText = (bytes) => btoa(String.fromCharCode(...new Uint8Array(bytes))).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+const known = (ids) => ids.map((id) => ({ type: "public-key", id: toBytes(id) }));
+const PATIENCE_MS = 120_000;
+
+// What a browser throws when a person lets the window pass says nothing to people.
+async function asked(ceremony, otherwise) {
+  if (!window.PublicKeyCredential) throw new Error("This browser knows no passkeys, or this address is not one that it trusts.");
+  try {
+    return await ceremony();
+  } catch (error) {
+    if (error.name === "NotAllowedError") throw new Error(otherwise);
+    if (error.name === "InvalidStateError") throw new Error("This device has a passkey here already.");
+    throw error;
+  }
+}
+
+async function signature(id, body, exact) {
+  const { challenge, place, known: ids } = await send("POST", `/v1/requests/${id}/challenge`, body, exact);
+  const publicKey = { challenge: toBytes(challenge), rpId: place, allowCredentials: known(ids), userVerification: "required", timeout: PATIENCE_MS };
+  const { rawId, response } = await asked(() => navigator.credentials.get({ publicKey }), "The passkey was not used, so nothing was approved. Try again.");
+  return { id: toText(rawId), client_data: toText(response.clientDataJSON), authenticator_data: toText(response.authenticatorData), signature: toText(response.signature) };
+}
+
+// An answer; signed where the gate says that it needs a passkey.
+async function decision(id, body, exact) {
+  const path = `/v1/requests/${id}/decision`;
+  try {
+    return await send("POST", path, body, exact);
+  } catch (error) {
+    if (error.type !== "urn:countersign:problem:passkey") throw error;
+  }
+  return send("POST", path, { ...body, passkey: await signature(id, body, exact) }, exact);
+}
+
+async function addPasskey(form) {
+  const begun = await send("POST", "/v1/passkeys/begin", {});
+  const publicKey = {
+    challenge: toBytes(begun.challenge),
+    rp: { id: begun.place, name: "Countersign" },
+    user: { id: toBytes(begun.user), name: begun.person, displayName: begun.person },
+    pubKeyCredParams: begun.algorithms.map((alg) => ({ type: "public-key", alg })),
+    excludeCredentials: known(begun.known),
+    authenticatorSelection: { userVerification: "required", residentKey: "preferred" },
+    attestation: "none",
+    timeout: PATIENCE_MS,
+  };
+  const { response } = await asked(() => navigator.credentials.create({ publicKey }), "The passkey was not made. Try again.");
+  await send("POST", "/v1/passkeys", {
+    name: form.elements.name.value.trim(),
+    passphrase: form.elements.passphrase.value,
+    client_data: toText(response.clientDataJSON),
+    attestation: toText(response.attestationObject),
+  });
+  location.reload();
+}
+
+document.addEventListener("submit", (event) => {
+  if (event.target.id !== "add-passkey") return;
+  event.preventDefault();
+  const wrong = one(".wrong", event.target);
+  wrong.textContent = "";
+  addPasskey(event.target).catch((error) => { wrong.textContent = error.message; });
+});

@@ -1,0 +1,203 @@
+//! CBOR as authenticators write it, read strictly: definite lengths, shortest forms, no key twice.
+
+/// So deep may it be nested, and so many items may it hold.
+const DEPTH: usize = 6;
+const ITEMS: usize = 200;
+
+/// This is not CBOR as we take it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("this is not CBOR as authenticators write it")]
+pub struct Malformed;
+
+/// One item. Tags and floating numbers are none: no authenticator needs them here.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Item<'b> {
+    /// A whole number.
+    Whole(i64),
+    /// Bytes.
+    Bytes(&'b [u8]),
+    /// A text.
+    Text(&'b str),
+    /// A list.
+    List(Vec<Item<'b>>),
+    /// Pairs, in the order in which they came; no key is there twice.
+    Map(Vec<(Item<'b>, Item<'b>)>),
+    /// True or false.
+    Flag(bool),
+    /// Nothing.
+    Null,
+}
+
+impl<'b> Item<'b> {
+    /// The value under a text.
+    pub fn at(&self, name: &str) -> Option<&Item<'b>> {
+        self.find(&Item::Text(name))
+    }
+
+    /// The value under a number.
+    pub fn numbered(&self, number: i64) -> Option<&Item<'b>> {
+        self.find(&Item::Whole(number))
+    }
+
+    fn find(&self, wanted: &Item<'_>) -> Option<&Item<'b>> {
+        let Item::Map(pairs) = self else { return None };
+        pairs.iter().find(|(key, _)| key == wanted).map(|(_, value)| value)
+    }
+
+    /// Bytes, if it is that.
+    pub fn bytes(&self) -> Option<&'b [u8]> {
+        if let Item::Bytes(bytes) = self { Some(bytes) } else { None }
+    }
+
+    /// A whole number, if it is that.
+    pub fn whole(&self) -> Option<i64> {
+        if let Item::Whole(number) = self { Some(*number) } else { None }
+    }
+
+    /// How many pairs or items it has.
+    pub fn len(&self) -> usize {
+        match self {
+            Item::List(items) => items.len(),
+            Item::Map(pairs) => pairs.len(),
+            _ => 0,
+        }
+    }
+}
+
+/// Reads one item and gives what follows it.
+pub fn read(bytes: &[u8]) -> Result<(Item<'_>, &[u8]), Malformed> {
+    let mut reader = Reader { rest: bytes, items: 0 };
+    let item = reader.item(DEPTH)?;
+    Ok((item, reader.rest))
+}
+
+/// Reads one item behind which nothing follows.
+pub fn read_whole(bytes: &[u8]) -> Result<Item<'_>, Malformed> {
+    match read(bytes)? {
+        (item, []) => Ok(item),
+        _ => Err(Malformed),
+    }
+}
+
+struct Reader<'b> {
+    rest: &'b [u8],
+    items: usize,
+}
+
+impl<'b> Reader<'b> {
+    fn take(&mut self, many: usize) -> Result<&'b [u8], Malformed> {
+        let (taken, rest) = self.rest.split_at_checked(many).ok_or(Malformed)?;
+        self.rest = rest;
+        Ok(taken)
+    }
+
+    fn byte(&mut self) -> Result<u8, Malformed> {
+        self.take(1)?.first().copied().ok_or(Malformed)
+    }
+
+    /// The number in a head, in its shortest form.
+    fn number(&mut self, low: u8) -> Result<u64, Malformed> {
+        let (size, least) = match low {
+            0..=23 => return Ok(u64::from(low)),
+            24 => (1, 24),
+            25 => (2, 1 << 8),
+            26 => (4, 1 << 16),
+            27 => (8, 1 << 32),
+            _ => return Err(Malformed),
+        };
+        let number = self.take(size)?.iter().fold(0_u64, |sum, byte| (sum << 8) | u64::from(*byte));
+        if number >= least { Ok(number) } else { Err(Malformed) }
+    }
+
+    fn item(&mut self, depth: usize) -> Result<Item<'b>, Malformed> {
+        let deeper = depth.checked_sub(1).ok_or(Malformed)?;
+        self.items += 1;
+        if self.items > ITEMS {
+            return Err(Malformed);
+        }
+        let head = self.byte()?;
+        let (major, low) = (head >> 5, head & 0x1F);
+        if major == 7 {
+            return match low {
+                20 => Ok(Item::Flag(false)),
+                21 => Ok(Item::Flag(true)),
+                22 => Ok(Item::Null),
+                _ => Err(Malformed),
+            };
+        }
+        let number = self.number(low)?;
+        let size = usize::try_from(number).map_err(|_| Malformed);
+        match major {
+            0 => i64::try_from(number).map(Item::Whole).map_err(|_| Malformed),
+            1 => {
+                i64::try_from(number).map(|number| Item::Whole(-1 - number)).map_err(|_| Malformed)
+            }
+            2 => Ok(Item::Bytes(self.take(size?)?)),
+            3 => std::str::from_utf8(self.take(size?)?).map(Item::Text).map_err(|_| Malformed),
+            4 => {
+                let mut items = Vec::new();
+                for _ in 0..size? {
+                    items.push(self.item(deeper)?);
+                }
+                Ok(Item::List(items))
+            }
+            5 => {
+                let mut pairs: Vec<(Item<'b>, Item<'b>)> = Vec::new();
+                for _ in 0..size? {
+                    let key = self.item(deeper)?;
+                    if pairs.iter().any(|(known, _)| *known == key) {
+                        return Err(Malformed);
+                    }
+                    pairs.push((key, self.item(deeper)?));
+                }
+                Ok(Item::Map(pairs))
+            }
+            _ => Err(Malformed),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_authenticators_write_is_read() {
+        // {"fmt": "none", "attStmt": {}, "authData": h'0102'}
+        let bytes = b"\xA3\x63fmt\x64none\x67attStmt\xA0\x68authData\x42\x01\x02";
+        let item = read_whole(bytes).unwrap();
+        assert_eq!(item.at("fmt"), Some(&Item::Text("none")));
+        assert_eq!(item.at("authData").unwrap().bytes(), Some(&[1, 2][..]));
+        assert_eq!(item.at("attStmt").map(Item::len), Some(0));
+        assert_eq!(read_whole(&[0x26]).unwrap(), Item::Whole(-7));
+        assert_eq!(read_whole(&[0x38, 0x18]).unwrap(), Item::Whole(-25));
+        assert_eq!(read(&[0xF5, 9]).unwrap(), (Item::Flag(true), &[9][..]));
+    }
+
+    #[test]
+    fn everything_else_is_refused() {
+        let deep = [0x81_u8; 20];
+        let many = [&[0x98, 0xFF][..], &[0x00; 255][..]].concat();
+        for bad in [
+            &b""[..],
+            &[0x18, 0x17],                   // not the shortest form
+            &[0x19, 0x00, 0xFF],             // neither
+            &[0x5F, 0x41, 0x01, 0xFF],       // of no said length
+            &[0xFF],                         // an end of nothing
+            &[0xC1, 0x00],                   // a tag
+            &[0xF9, 0x3C, 0x00],             // a floating number
+            &[0xF7],                         // undefined
+            &[0xA2, 0x01, 0x02, 0x01, 0x03], // a key twice
+            &[0x42, 0x01],                   // cut off
+            &[0x61, 0xFF],                   // no UTF-8
+            &[0x00, 0x00],                   // something behind it
+            &[0x1B, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF],
+            &[0x5B, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF],
+            &[0x9B, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00],
+            &deep,
+            &many,
+        ] {
+            assert_eq!(read_whole(bad), Err(Malformed), "{bad:02x?}");
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! Challenges that are open: made by us, each for one person and one purpose, good once and not
+//! for long. They live in memory: after a restart people are simply asked again.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use countersign_core::canon::Digest;
+use countersign_core::id::Id;
+use countersign_core::request::Choice;
+use countersign_core::time::{Span, Timestamp};
+
+use crate::chance::{self, NoChance};
+
+/// How long a person has to find their passkey.
+const LIFE: Span = Span::seconds(180);
+/// So many may be open for one person; the oldest make room.
+const MOST: usize = 8;
+
+/// What a passkey is asked to sign.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Decided {
+    /// Which request.
+    pub request: Id,
+    /// The call that would run.
+    pub digest: Digest,
+    /// Yes or no.
+    pub choice: Choice,
+}
+
+/// What a challenge is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// A new passkey.
+    Enrol,
+    /// An answer.
+    Decide(Decided),
+}
+
+#[derive(Debug)]
+struct Open {
+    person: String,
+    login: Digest,
+    purpose: Purpose,
+    nonce: [u8; 32],
+    until: Timestamp,
+}
+
+/// The open challenges.
+#[derive(Debug, Default)]
+pub struct Challenges {
+    open: Mutex<HashMap<Digest, Open>>,
+}
+
+/// The challenge for an answer. Whoever has the ledger can make it again.
+pub fn challenge_of(decided: &Decided, nonce: &[u8; 32]) -> Digest {
+    let choice = match decided.choice {
+        Choice::Approve => "approve",
+        Choice::Deny => "deny",
+    };
+    let Decided { request, digest, .. } = decided;
+    let mut text = format!("countersign passkey 1\n{request}\n{digest}\n{choice}\n").into_bytes();
+    text.extend_from_slice(nonce);
+    Digest::of(&text)
+}
+
+impl Challenges {
+    /// A new challenge for somebody who is logged in.
+    pub fn begin(
+        &self,
+        (person, login): (&str, Digest),
+        purpose: Purpose,
+        now: Timestamp,
+    ) -> Result<Digest, NoChance> {
+        let nonce = chance::bytes::<32>()?;
+        let challenge = match &purpose {
+            Purpose::Enrol => Digest::of(&nonce),
+            Purpose::Decide(decided) => challenge_of(decided, &nonce),
+        };
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.retain(|_, open| now < open.until);
+        let mut own: Vec<(Timestamp, Digest)> = open
+            .iter()
+            .filter(|(_, open)| open.person == person)
+            .map(|(challenge, open)| (open.until, *challenge))
+            .collect();
+        own.sort_by_key(|(until, _)| *until);
+        for (_, oldest) in own.iter().take((own.len() + 1).saturating_sub(MOST)) {
+            open.remove(oldest);
+        }
+        let person = person.to_owned();
+        open.insert(challenge, Open { person, login, purpose, nonce, until: now.plus(LIFE) });
+        Ok(challenge)
+    }
+
+    /// Takes a challenge, which is gone then, whatever is wrong with it. Its nonce, if it was made
+    /// for just this.
+    pub fn take(
+        &self,
+        challenge: &[u8],
+        (person, login): (&str, Digest),
+        purpose: Purpose,
+        now: Timestamp,
+    ) -> Option<[u8; 32]> {
+        let challenge = Digest::from_bytes(challenge.try_into().ok()?);
+        let found = self.open.lock().unwrap_or_else(PoisonError::into_inner).remove(&challenge)?;
+        let ours = found.person == person && found.login == login && found.purpose == purpose;
+        (ours && now < found.until).then_some(found.nonce)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Timestamp = Timestamp(1_000_000);
+
+    fn decide(byte: u8) -> Purpose {
+        Purpose::Decide(Decided {
+            request: Id::from_bytes([byte; 16]),
+            digest: Digest::from_bytes([byte; 32]),
+            choice: Choice::Approve,
+        })
+    }
+
+    #[test]
+    fn a_challenge_is_good_once_for_one_person_one_login_one_purpose_and_not_for_long() {
+        let (all, ana) = (Challenges::default(), ("ana", Digest::of(b"login")));
+        let fresh = |purpose| *all.begin(ana, purpose, NOW).unwrap().as_bytes();
+        let good = fresh(decide(1));
+        assert!(all.take(&good, ana, decide(1), NOW).is_some());
+        assert_eq!(all.take(&good, ana, decide(1), NOW), None, "twice");
+        let later = NOW.plus(LIFE);
+        for (who, purpose, at) in [
+            (("bo", ana.1), decide(1), NOW),
+            (("ana", Digest::of(b"another login")), decide(1), NOW),
+            (ana, decide(2), NOW),
+            (ana, Purpose::Enrol, NOW),
+            (ana, decide(1), later),
+        ] {
+            let challenge = fresh(decide(1));
+            assert_eq!(all.take(&challenge, who, purpose, at), None, "{who:?} {purpose:?}");
+            assert_eq!(all.take(&challenge, ana, decide(1), NOW), None, "it is gone");
+        }
+        assert_eq!(all.take(b"short", ana, decide(1), NOW), None);
+    }
+
+    #[test]
+    fn the_oldest_make_room_and_nobody_elses() {
+        let (all, login) = (Challenges::default(), Digest::of(b"login"));
+        let others = all.begin(("bo", login), Purpose::Enrol, NOW).unwrap();
+        let at = |step: i64| Timestamp(NOW.0 + step);
+        let own: Vec<Digest> = (0..20)
+            .map(|step| all.begin(("ana", login), Purpose::Enrol, at(step)).unwrap())
+            .collect();
+        let take = |challenge: &Digest, who| {
+            all.take(challenge.as_bytes(), (who, login), Purpose::Enrol, at(30)).is_some()
+        };
+        let kept: Vec<bool> = own.iter().map(|challenge| take(challenge, "ana")).collect();
+        assert!(kept.iter().take(12).all(|kept| !kept) && kept.iter().skip(12).all(|kept| *kept));
+        assert!(take(&others, "bo"));
+    }
+
+    #[test]
+    fn every_part_of_an_answer_is_in_its_challenge() {
+        let one = Decided {
+            request: Id::from_bytes([1; 16]),
+            digest: Digest::from_bytes([1; 32]),
+            choice: Choice::Approve,
+        };
+        let base = challenge_of(&one, &[0; 32]);
+        assert_ne!(base, challenge_of(&one, &[1; 32]));
+        assert_ne!(base, challenge_of(&Decided { choice: Choice::Deny, ..one }, &[0; 32]));
+        let other = Decided { digest: Digest::from_bytes([2; 32]), ..one };
+        assert_ne!(base, challenge_of(&other, &[0; 32]));
+        let other = Decided { request: Id::from_bytes([2; 16]), ..one };
+        assert_ne!(base, challenge_of(&other, &[0; 32]));
+    }
+}

@@ -1,0 +1,40 @@
+//! What the browser says about a ceremony: which one, for which challenge, on which page.
+
+use countersign_core::base64;
+use countersign_core::json::{self, Value};
+
+use super::NotSigned;
+
+/// The longest that is read.
+pub const LONGEST: usize = 4096;
+
+/// Client data (`WebAuthn` Level 2, 5.8.1).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Told {
+    /// The challenge, decoded.
+    pub challenge: Vec<u8>,
+    /// The page's origin.
+    pub origin: String,
+}
+
+/// Reads client data of this type. Further members may be there: browsers add some to remind us.
+pub fn read(bytes: &[u8], wanted: &str) -> Result<Told, NotSigned> {
+    let value = json::parse_bytes(bytes).map_err(|_| NotSigned::Unreadable)?;
+    let members = value.as_object().ok_or(NotSigned::Unreadable)?;
+    let get = |name: &str| members.iter().find(|(key, _)| key == name).map(|(_, value)| value);
+    let text = |name: &str| get(name).and_then(Value::as_str);
+    if text("type") != Some(wanted) {
+        return Err(NotSigned::Ceremony);
+    }
+    // Absent is false: browsers of some years do not write it.
+    if get("crossOrigin").is_some_and(|flag| flag.as_bool() != Some(false))
+        || get("topOrigin").is_some()
+    {
+        return Err(NotSigned::Origin);
+    }
+    let challenge = text("challenge").and_then(|text| base64::decode_url(text).ok());
+    Ok(Told {
+        challenge: challenge.ok_or(NotSigned::Challenge)?,
+        origin: text("origin").ok_or(NotSigned::Origin)?.to_owned(),
+    })
+}

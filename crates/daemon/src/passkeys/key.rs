@@ -1,0 +1,97 @@
+//! The public key of a passkey: ES256 or `EdDSA`, nothing else.
+
+use ed25519_dalek::VerifyingKey;
+use ring::signature::{ECDSA_P256_SHA256_ASN1, UnparsedPublicKey};
+
+use super::NotSigned;
+use super::cbor::Item;
+
+/// COSE's numbers of the algorithms that we take, the one we prefer first.
+pub const ALGORITHMS: [i64; 2] = [ES256, EDDSA];
+const ES256: i64 = -7;
+const EDDSA: i64 = -8;
+
+/// A public key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Key {
+    /// A point of P-256, uncompressed.
+    Es256([u8; 65]),
+    /// A point of Curve25519.
+    EdDsa([u8; 32]),
+}
+
+impl Key {
+    /// Reads a COSE key (RFC 9053): exactly the members that belong to it.
+    pub fn from_cose(item: &Item<'_>) -> Result<Key, NotSigned> {
+        let number = |at| item.numbered(at).and_then(Item::whole);
+        let point = |at| {
+            let bytes = item.numbered(at).and_then(Item::bytes);
+            bytes.and_then(|bytes| <[u8; 32]>::try_from(bytes).ok())
+        };
+        let kind = (number(1), number(3), number(-1), item.len());
+        match (kind, point(-2), point(-3)) {
+            ((Some(2), Some(ES256), Some(1), 5), Some(x), Some(y)) => {
+                let mut bytes = [4; 65];
+                let coordinates = x.iter().chain(&y);
+                bytes.iter_mut().skip(1).zip(coordinates).for_each(|(to, from)| *to = *from);
+                Ok(Key::Es256(bytes))
+            }
+            ((Some(1), Some(EDDSA), Some(6), 4), Some(x), None) => Key::kept(EDDSA, &x),
+            _ => Err(NotSigned::Algorithm),
+        }
+    }
+
+    /// A key as the store has it.
+    pub fn kept(algorithm: i64, bytes: &[u8]) -> Result<Key, NotSigned> {
+        match algorithm {
+            ES256 => bytes.try_into().map(Key::Es256).map_err(|_| NotSigned::Algorithm),
+            EDDSA => {
+                let bytes = bytes.try_into().map_err(|_| NotSigned::Algorithm)?;
+                let point = VerifyingKey::from_bytes(&bytes).map_err(|_| NotSigned::Algorithm)?;
+                // Under a weak key anything would be signed.
+                if point.is_weak() { Err(NotSigned::Algorithm) } else { Ok(Key::EdDsa(bytes)) }
+            }
+            _ => Err(NotSigned::Algorithm),
+        }
+    }
+
+    /// COSE's number of the algorithm.
+    pub const fn algorithm(&self) -> i64 {
+        match self {
+            Key::Es256(_) => ES256,
+            Key::EdDsa(_) => EDDSA,
+        }
+    }
+
+    /// What is kept of it.
+    pub fn bytes(&self) -> &[u8] {
+        match self {
+            Key::Es256(bytes) => bytes,
+            Key::EdDsa(bytes) => bytes,
+        }
+    }
+
+    /// Whether this is its signature.
+    pub fn signed(&self, message: &[u8], signature: &[u8]) -> bool {
+        match self {
+            Key::Es256(bytes) => UnparsedPublicKey::new(&ECDSA_P256_SHA256_ASN1, bytes)
+                .verify(message, signature)
+                .is_ok(),
+            Key::EdDsa(bytes) => {
+                let key = VerifyingKey::from_bytes(bytes).ok();
+                let signature = ed25519_dalek::Signature::from_slice(signature).ok();
+                key.zip(signature)
+                    .is_some_and(|(key, signature)| key.verify_strict(message, &signature).is_ok())
+            }
+        }
+    }
+}
+
+/// The algorithm's name for people.
+pub const fn algorithm_name(algorithm: i64) -> &'static str {
+    match algorithm {
+        ES256 => "ES256",
+        EDDSA => "EdDSA",
+        _ => "unknown",
+    }
+}

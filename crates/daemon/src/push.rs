@@ -1,0 +1,68 @@
+//! Browsers that asked to be called: the channel's list kept as the store has it, and what push
+//! services say is gone written down.
+
+use std::sync::Arc;
+
+use countersign_channels::webpush::{Browser, Browsers};
+use countersign_core::time::Clock as _;
+use countersign_store::{Happening, Note, Store as _, StoreError, Subscription};
+use tokio::sync::broadcast::error::RecvError;
+
+use crate::doors::{self, Stop};
+use crate::gate::Gate;
+
+/// Between two attempts to read or write, while the store fails.
+const PAUSE: std::time::Duration = std::time::Duration::from_secs(1);
+
+/// Keeps the list until the daemon stops.
+pub async fn follow(gate: Arc<Gate>, browsers: Arc<Browsers>, mut stop: Stop) {
+    let mut happenings = gate.store().watch();
+    let (mut stale, mut gone) = (true, Vec::new());
+    loop {
+        if !gone.is_empty() && end(&gate, &gone).await.is_ok() {
+            gone.clear();
+        }
+        stale = stale && read(&gate, &browsers).await.is_err();
+        tokio::select! {
+            heard = happenings.recv() => match heard {
+                Ok(Happening::Settings) | Err(RecvError::Lagged(_)) => stale = true,
+                Ok(_) => {}
+                Err(RecvError::Closed) => return,
+            },
+            lost = browsers.gone() => gone.extend(lost),
+            () = tokio::time::sleep(PAUSE), if stale || !gone.is_empty() => {}
+            () = doors::stopped(&mut stop) => return,
+        }
+    }
+}
+
+/// Reads the list again. Whoever was taken out is not called any more.
+pub async fn read(gate: &Gate, browsers: &Browsers) -> Result<(), StoreError> {
+    let people = gate.store().people().await?;
+    let known = |subscription: &Subscription| {
+        people.iter().any(|person| person.name == subscription.person && person.revoked.is_none())
+    };
+    let list = gate.store().subscriptions().await?;
+    let list = list.into_iter().filter(known).map(browser).collect();
+    browsers.set(list);
+    Ok(())
+}
+
+/// A browser as its channel wants it.
+pub fn browser(subscription: Subscription) -> Browser {
+    let Subscription { endpoint, public_key, secret, .. } = subscription;
+    Browser { endpoint, public_key, secret }
+}
+
+async fn end(gate: &Gate, gone: &[String]) -> Result<(), StoreError> {
+    let now = gate.clock().now().at;
+    for mut subscription in gate.store().subscriptions().await? {
+        if gone.contains(&subscription.endpoint) {
+            subscription.ended = Some(now);
+            let facts = serde_json::json!({ "by": "the push service" }).to_string();
+            let note = Note { policy: gate.rules().hash, facts: Some(facts), edited: None };
+            gate.store().keep_subscription(subscription, note).await?;
+        }
+    }
+    Ok(())
+}
