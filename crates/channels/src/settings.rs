@@ -6,6 +6,7 @@ use countersign_core::tier::Tier;
 
 use crate::command::{self, Command};
 use crate::desktop::{self, Desktop};
+use crate::telegram::{self, Telegram};
 use crate::terminal::Terminal;
 use crate::webhook::{self, Webhook};
 use crate::{Channel, ChannelError};
@@ -36,6 +37,8 @@ pub enum Settings {
     Terminal,
     /// A program of the operator's.
     Command(command::Settings),
+    /// A bot on Telegram.
+    Telegram(telegram::Settings),
 }
 
 impl Settings {
@@ -46,12 +49,18 @@ impl Settings {
             Settings::Desktop(_) => "desktop",
             Settings::Terminal => "terminal",
             Settings::Command(_) => "command",
+            Settings::Telegram(_) => "telegram",
         }
     }
 
     /// What a channel of this kind keeps to unless the operator says otherwise.
     pub const fn usual(kind: &str) -> Limits {
-        let per_minute = if matches!(kind.as_bytes(), b"desktop") { 30 } else { 120 };
+        let per_minute = match kind.as_bytes() {
+            b"desktop" => 30,
+            // More than one a second in a chat is refused.
+            b"telegram" => 60,
+            _ => 120,
+        };
         let usual = Limits {
             most: Tier::Critical,
             per_minute,
@@ -77,6 +86,7 @@ impl Settings {
             Settings::Desktop(settings) => Arc::new(Desktop::new(name, most, settings.clone())),
             Settings::Terminal => Arc::new(Terminal::new(name, most)),
             Settings::Command(settings) => Arc::new(Command::new(name, most, settings.clone())),
+            Settings::Telegram(settings) => Arc::new(Telegram::open(name, most, settings)?),
         })
     }
 }
