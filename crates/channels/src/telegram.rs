@@ -19,7 +19,7 @@ use tokio::time::Instant;
 
 use crate::secret::Token;
 use crate::{Announcement, Answers, Channel, ChannelError, Heard, NotHeard, Posted, Posting};
-use crate::{Receipt, Sending, Word};
+use crate::{Receipt, Said, Sending, Word};
 use bot::{Bot, Me, Refusal};
 
 /// The header in which Telegram proves itself to our hook.
@@ -267,6 +267,25 @@ impl Telegram {
         self.bot.call("sendMessage", &body).await?;
         Ok(())
     }
+}
+
+/// Who pressed Start with a code of ours, read from an update.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Started {
+    /// Their own chat with the bot, and what they call themselves.
+    pub chat: Option<(i64, String)>,
+    /// The number of the next update.
+    pub next: Option<i64>,
+}
+
+/// Whether an update says that somebody pressed Start with this code, in a chat of their own.
+pub fn started(update: &Value, code: &str, bot: &str) -> Started {
+    let next = said::number(update).map(|number| number.saturating_add(1));
+    // No group has the number 0: only private chats are heard.
+    let word = said::word(update, 0, Some(bot));
+    let word = word.filter(|word| word.said == Said::Link(code.to_owned()));
+    let chat = word.and_then(|word| Some((word.account.parse().ok()?, word.called)));
+    Started { chat, next }
 }
 
 /// A tap that Telegram no longer waits for.

@@ -136,6 +136,13 @@ impl Bot {
         }
     }
 
+    /// Has Telegram forget all updates before this one.
+    pub async fn forget(&self, next: Option<i64>) -> Result<(), ChannelError> {
+        let body = json!({ "offset": next, "timeout": 0, "limit": 1 });
+        self.call("getUpdates", &body).await?;
+        Ok(())
+    }
+
     async fn within(&self, method: &str, body: &Value, time: Duration) -> Result<Value, Refusal> {
         let target = self.target.at(&format!("/bot{}/{method}", self.token.expose()));
         let headers = [

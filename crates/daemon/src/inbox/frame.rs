@@ -28,19 +28,22 @@ pub enum Place {
     Agents,
     /// Who answers.
     People,
+    /// How people are reached.
+    Channels,
     /// Where somebody may be in crisis.
     Crises,
     /// None of these.
     Elsewhere,
 }
 
-const MENU: [(Place, &str, &str); 7] = [
+const MENU: [(Place, &str, &str); 8] = [
     (Place::Waiting, "/", "Waiting"),
     (Place::History, "/history", "History"),
     (Place::Grants, "/grants", "Grants"),
     (Place::Crises, "/crises", "Crises"),
     (Place::Agents, "/agents", "Agents"),
     (Place::People, "/people", "People"),
+    (Place::Channels, "/channels", "Channels"),
     (Place::Ledger, "/ledger", "Ledger"),
 ];
 

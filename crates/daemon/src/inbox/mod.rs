@@ -3,6 +3,7 @@
 mod assets;
 mod call;
 mod card;
+mod channels;
 mod frame;
 mod history;
 mod ledger;
@@ -34,6 +35,7 @@ pub fn pages() -> Router<Api> {
         .route("/grants", get(settings::grants))
         .route("/agents", get(settings::agents))
         .route("/people", get(settings::people))
+        .route("/channels", get(channels::page))
         .route("/crises", get(settings::crises))
         .route("/login", get(login::page))
         .merge(assets::files())

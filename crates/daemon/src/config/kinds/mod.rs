@@ -1,6 +1,7 @@
 //! What is written about each kind of channel, one vendor one file.
 
 mod local;
+mod telegram;
 mod webhook;
 
 use std::path::{Path, PathBuf};
@@ -10,7 +11,7 @@ use countersign_channels::Settings;
 use toml::Table;
 
 /// The kinds, for people.
-pub const KINDS: &str = "webhook, desktop, terminal or command";
+pub const KINDS: &str = "telegram, webhook, desktop, terminal or command";
 
 /// What is wrong with a channel.
 pub type Meant<T> = Result<T, String>;
@@ -19,6 +20,7 @@ pub type Meant<T> = Result<T, String>;
 pub fn settings(kind: &str, table: Table) -> Meant<Settings> {
     match kind {
         "webhook" => webhook::settings(table),
+        "telegram" => telegram::settings(table),
         "command" => local::command(table),
         "desktop" => local::desktop(table),
         "terminal" => local::terminal(table),
