@@ -42,6 +42,12 @@ pub trait Answers: Send + Sync + fmt::Debug {
     fn command(&self, word: &str) -> String {
         format!("/{word}")
     }
+
+    /// An address that says a linking code by itself when it is opened, where there is one.
+    fn opens(&self, code: &str) -> Option<String> {
+        let _ = code;
+        None
+    }
 }
 
 /// What somebody said. Nothing in it is believed but what the platform vouches for.

@@ -11,6 +11,7 @@ pub mod post;
 mod program;
 pub mod secret;
 pub mod settings;
+pub mod telegram;
 pub mod terminal;
 pub mod webhook;
 pub mod webpush;

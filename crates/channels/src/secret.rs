@@ -98,13 +98,14 @@ impl Token {
     /// Reads the file.
     pub fn read(path: &Path) -> Result<Token, SecretError> {
         let text = private_text(path)?;
+        Token::parse(&text).ok_or_else(|| SecretError::NoToken(path.display().to_string()))
+    }
+
+    /// A token as somebody typed it: one word.
+    pub fn parse(text: &str) -> Option<Token> {
         let word = text.trim();
         let plain = !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_graphic());
-        if plain {
-            Ok(Token(Zeroizing::new(word.to_owned())))
-        } else {
-            Err(SecretError::NoToken(path.display().to_string()))
-        }
+        plain.then(|| Token(Zeroizing::new(word.to_owned())))
     }
 
     /// The token itself.

@@ -6,6 +6,7 @@ use countersign_core::tier::Tier;
 
 use crate::command::{self, Command};
 use crate::desktop::{self, Desktop};
+use crate::telegram::{self, Telegram};
 use crate::terminal::Terminal;
 use crate::webhook::{self, Webhook};
 use crate::webpush::{self, WebPush};
@@ -39,6 +40,8 @@ pub enum Settings {
     Command(command::Settings),
     /// Browsers that asked to be called.
     WebPush(webpush::Settings),
+    /// A bot on Telegram.
+    Telegram(telegram::Settings),
 }
 
 impl Settings {
@@ -50,12 +53,18 @@ impl Settings {
             Settings::Terminal => "terminal",
             Settings::Command(_) => "command",
             Settings::WebPush(_) => "webpush",
+            Settings::Telegram(_) => "telegram",
         }
     }
 
     /// What a channel of this kind keeps to unless the operator says otherwise.
     pub const fn usual(kind: &str) -> Limits {
-        let per_minute = if matches!(kind.as_bytes(), b"desktop") { 30 } else { 120 };
+        let per_minute = match kind.as_bytes() {
+            b"desktop" => 30,
+            // More than one a second in a chat is refused.
+            b"telegram" => 60,
+            _ => 120,
+        };
         let usual = Limits {
             most: Tier::Critical,
             per_minute,
@@ -85,6 +94,7 @@ impl Settings {
             Settings::WebPush(settings) => {
                 Arc::new(WebPush::new(&name, limits, settings, Arc::default()))
             }
+            Settings::Telegram(settings) => Arc::new(Telegram::open(name, most, settings)?),
         })
     }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 use crate::core_api::{Environment, Platform, Tier};
-use crate::gate::{args as gate, args_house as house};
+use crate::gate::{args as gate, args_channel as channel, args_house as house};
 
 /// A human-confirmation firewall for AI agents.
 ///
@@ -51,6 +51,8 @@ pub enum Command {
     Grants(gate::Grants),
     /// Sessions in which somebody may be in crisis.
     Crises(gate::Crises),
+    /// Channels: how people are reached, and who answers through them.
+    Channel(channel::Channel),
     /// The ledger: read it, verify it, prove an entry, export it.
     Ledger(house::Ledger),
     /// Permits: check one without asking anybody.

@@ -81,6 +81,7 @@ fn with_the_gate(name: &str, texts: &[String]) -> Result<ExitCode, Failure> {
         "agents" => with(texts, |args| gate::who::agents(&args)),
         "grants" => with(texts, |args| gate::grants::run(&args)),
         "crises" => with(texts, |args| gate::crises::run(&args)),
+        "channel" => with(texts, |args| gate::channel::run(&args)),
         "ledger" => with(texts, |args| gate::ledger::run(&args)),
         "permit" => with(texts, |args| gate::permit::run(&args)),
         "config" => with(texts, |args| gate::config::run(&args)),

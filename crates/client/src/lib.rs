@@ -23,6 +23,7 @@
 
 mod agent;
 mod body;
+mod channels;
 mod door;
 mod error;
 mod events;
@@ -37,6 +38,7 @@ mod time;
 pub mod verify;
 
 pub use agent::{Agent, Batch, BatchItem, Redeemed, Report, fetch};
+pub use channels::{AccountRecord, ChannelRecord, ChannelTest, LinkCode};
 pub use door::Door;
 pub use error::{Error, Problem};
 pub use events::{Event, Events};

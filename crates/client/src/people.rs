@@ -328,16 +328,25 @@ impl People {
         Events::open(&self.door, Some(&self.token))
     }
 
-    fn read<T: DeserializeOwned>(&self, path: &str) -> Result<T, Error> {
+    pub(crate) fn read<T: DeserializeOwned>(&self, path: &str) -> Result<T, Error> {
         understood(&self.text("GET", path, None)?)
     }
 
-    fn post<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<T, Error> {
+    pub(crate) fn post<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &impl Serialize,
+    ) -> Result<T, Error> {
         let body = serde_json::to_string(body).map_err(|error| Error::Input(error.to_string()))?;
         understood(&self.text("POST", path, Some(&body))?)
     }
 
-    fn text(&self, method: &'static str, path: &str, body: Option<&str>) -> Result<String, Error> {
+    pub(crate) fn text(
+        &self,
+        method: &'static str,
+        path: &str,
+        body: Option<&str>,
+    ) -> Result<String, Error> {
         let exchange = Exchange {
             method,
             path,

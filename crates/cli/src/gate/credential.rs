@@ -106,7 +106,7 @@ impl Terminal {
     }
 
     /// Asks, and reads one line that nobody sees.
-    fn secret(&mut self, question: &str) -> io::Result<String> {
+    pub fn secret(&mut self, question: &str) -> io::Result<String> {
         self.file.write_all(question.as_bytes())?;
         let silent = Silent::on(&self.file)?;
         let mut line = Vec::new();

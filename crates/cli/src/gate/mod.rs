@@ -1,8 +1,12 @@
 //! The commands that speak with the daemon: ask it, answer it, look after it.
 
 pub mod args;
+pub mod args_channel;
 pub mod args_house;
 pub mod ask;
+pub mod channel;
+mod channel_add;
+mod channel_file;
 mod choose;
 pub mod config;
 mod credential;
@@ -18,6 +22,7 @@ mod now;
 mod page;
 pub mod permit;
 mod reach;
+mod running;
 pub mod show;
 pub mod stats;
 pub mod status;

@@ -11,14 +11,17 @@ fn help_is_what_it_was() {
     let mut text = String::new();
     let plain = [
         "serve", "ask", "pending", "show", "approve", "deny", "cancel", "watch", "history",
-        "stats", "login", "people", "agents", "grants", "crises", "ledger", "permit", "config",
-        "doctor", "assess", "screen", "plan", "rules", "eval",
+        "stats", "login", "people", "agents", "grants", "crises", "channel", "ledger", "permit",
+        "config", "doctor", "assess", "screen", "plan", "rules", "eval",
     ];
     let below = [
         ["people", "add"],
         ["agents", "add"],
         ["grants", "give"],
         ["crises", "lift"],
+        ["channel", "link"],
+        ["channel", "unlink"],
+        ["channel", "add"],
         ["ledger", "show"],
         ["ledger", "verify"],
         ["ledger", "prove"],

@@ -115,3 +115,44 @@ fn a_channel_that_is_set_up_can_stand_on_the_ladder() {
     assert_eq!(rules.inbox, "http://127.0.0.1:6001");
     assert!(!format!("{rules:?}").contains("MfKQ9r8GKYqr"), "a secret is in the rules");
 }
+
+/// A channel on Telegram with these further lines.
+fn telegram(folder: &std::path::Path, lines: &str) -> String {
+    use std::os::unix::fs::PermissionsExt as _;
+    let path = folder.join("telegram.token");
+    std::fs::write(&path, "123456:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\n").unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+    let token = path.display();
+    format!("[channels.tg]\nkind = \"telegram\"\ntoken_file = \"{token}\"\n{lines}")
+}
+
+#[test]
+fn telegram_is_read_or_refused_with_what_is_wrong() {
+    let folder = tempfile::tempdir().unwrap();
+    let read = |lines: &str| Config::read(&telegram(folder.path(), lines), &paths());
+    let rules = read("chat = 77").unwrap().rules;
+    let tg = rules.channels.get("tg").unwrap();
+    assert_eq!((tg.settings.kind(), tg.limits.approves), ("telegram", Tier::High));
+    assert!(tg.limits.details && tg.limits.rings);
+    assert!(!format!("{rules:?}").contains("AAAAAA"), "a secret is in the rules");
+    let token = folder.path().join("telegram.token").display().to_string();
+    let hook = "hook = \"https://approve.example.org/hooks/tg\"";
+    for (lines, problem) in [
+        (String::new(), "chat"),
+        ("chat = 0".to_owned(), "chat"),
+        ("chat = \"@people\"".to_owned(), "integer"),
+        ("chat = 1\nbase_url = \"http://127.0.0.1:9\"".to_owned(), "base_url"),
+        ("chat = 1\nmode = \"carrier\"".to_owned(), "mode"),
+        ("chat = 1\nmode = \"webhook\"".to_owned(), "secret_file"),
+        (format!("chat = 1\n{hook}"), "mode"),
+        (format!("chat = 1\nmode = \"webhook\"\n{hook}\nsecret_file = \"s\""), "absolute"),
+        // Not a secret as Telegram wants it: there is a colon in the token.
+        (format!("chat = 1\nmode = \"webhook\"\n{hook}\nsecret_file = \"{token}\""), "A-Z"),
+        ("chat = 1\ntokn_file = \"x\"".to_owned(), "tokn_file"),
+    ] {
+        let said = read(&lines).map(|_| ()).unwrap_err().to_string();
+        assert!(said.contains("channels.tg") && said.contains(problem), "{lines}: {said}");
+    }
+    let local = "chat = -5\nbase_url = \"http://127.0.0.1:9\"\nallow_private = true";
+    assert!(read(local).is_ok());
+}

@@ -30,6 +30,8 @@ pub enum Place {
     People,
     /// One's own passkeys and browsers.
     Devices,
+    /// How people are reached.
+    Channels,
     /// Where somebody may be in crisis.
     Crises,
     /// Where agents asked.
@@ -40,7 +42,7 @@ pub enum Place {
     Elsewhere,
 }
 
-const MENU: [(Place, &str, &str); 10] = [
+const MENU: [(Place, &str, &str); 11] = [
     (Place::Waiting, "/", "Waiting"),
     (Place::History, "/history", "History"),
     (Place::Sessions, "/sessions", "Sessions"),
@@ -49,6 +51,7 @@ const MENU: [(Place, &str, &str); 10] = [
     (Place::Agents, "/agents", "Agents"),
     (Place::People, "/people", "People"),
     (Place::Devices, "/devices", "Devices"),
+    (Place::Channels, "/channels", "Channels"),
     (Place::Ledger, "/ledger", "Ledger"),
     (Place::Settings, "/settings", "Settings"),
 ];

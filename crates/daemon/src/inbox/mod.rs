@@ -7,6 +7,7 @@ mod call;
 mod card;
 mod earlier;
 mod devices;
+mod channels;
 mod frame;
 mod history;
 mod ledger;
@@ -49,6 +50,7 @@ pub fn pages() -> Router<Api> {
         .route("/agents", get(settings::agents))
         .route("/people", get(settings::people))
         .route("/devices", get(devices::page))
+        .route("/channels", get(channels::page))
         .route("/crises", get(settings::crises))
         .route("/login", get(login::page))
         .merge(assets::files())

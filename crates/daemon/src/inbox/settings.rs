@@ -14,12 +14,12 @@ use crate::auth::Who;
 
 const NAME: usize = 200;
 
-fn shown(text: &str) -> String {
+pub(super) fn shown(text: &str) -> String {
     show_within(text, NAME).text.into_owned()
 }
 
 /// A button that calls the API, after a question if there is one.
-fn act(label: &str, method: &str, path: &str, question: &str) -> Markup {
+pub(super) fn act(label: &str, method: &str, path: &str, question: &str) -> Markup {
     html! {
         button type="button" data-method=(method) data-path=(path) data-question=(question) {
             (label)
@@ -27,7 +27,7 @@ fn act(label: &str, method: &str, path: &str, question: &str) -> Markup {
     }
 }
 
-fn may_change(who: &Who) -> bool {
+pub(super) fn may_change(who: &Who) -> bool {
     who.administrator().is_ok()
 }
 

@@ -7,7 +7,8 @@ use serde_json::json;
 
 use super::{ANA_TOKEN, CODER_TOKEN, Trial, header_of, send};
 
-const PAGES: [&str; 7] = ["/", "/history", "/grants", "/agents", "/people", "/crises", "/ledger"];
+const PAGES: [&str; 8] =
+    ["/", "/history", "/grants", "/agents", "/people", "/channels", "/crises", "/ledger"];
 
 async fn get(trial: &Trial, path: &str, token: Option<&str>) -> Response {
     send(&trial.people, 6001, "GET", path, token, &[], json!(null)).await

@@ -111,7 +111,8 @@ async fn link(State(api): State<Api>, Path(name): Path<String>, headers: HeaderM
     let (code, until) =
         api.links.offer(&name, &who.person, now).map_err(|_| Problem::from(Held::NoChance))?;
     let say = format!("{} {code}", answers.command("link"));
-    let body = json!({ "channel": name, "code": code, "say": say, "expires": until });
+    let open = answers.opens(&code);
+    let body = json!({ "channel": name, "code": code, "say": say, "open": open, "expires": until });
     Ok((StatusCode::CREATED, axum::Json(body)).into_response())
 }
 

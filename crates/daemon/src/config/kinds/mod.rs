@@ -1,6 +1,7 @@
 //! What is written about each kind of channel, one vendor one file.
 
 mod local;
+mod telegram;
 mod webhook;
 mod webpush;
 
@@ -12,6 +13,7 @@ use toml::Table;
 
 /// The kinds, for people.
 pub const KINDS: &str = "webhook, webpush, desktop, terminal or command";
+pub const KINDS: &str = "telegram, webhook, desktop, terminal or command";
 
 /// What is wrong with a channel.
 pub type Meant<T> = Result<T, String>;
@@ -21,6 +23,7 @@ pub fn settings(kind: &str, table: Table) -> Meant<Settings> {
     match kind {
         "webhook" => webhook::settings(table),
         "webpush" => webpush::settings(table),
+        "telegram" => telegram::settings(table),
         "command" => local::command(table),
         "desktop" => local::desktop(table),
         "terminal" => local::terminal(table),

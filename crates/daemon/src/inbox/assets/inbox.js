@@ -282,6 +282,7 @@ document.addEventListener("click", (event) => {
   else if (target.id === "deny-all") denyAll();
   else if (target.id === "leave") leave();
   else if (target.id === "verify") verify(target);
+  else if (target.dataset.tell) tell(target);
   else if (target.dataset.method) {
     const act = () => change(target.dataset.method, target.dataset.path, target.dataset.method === "POST" ? {} : undefined, target.dataset.once)
       .catch((error) => ask("That was not done", error.message));
@@ -363,6 +364,30 @@ async function change(method, path, body, once) {
   secret.className = "secret";
   secret.textContent = answer[once];
   box.insertBefore(secret, box.lastElementChild);
+}
+
+// A test through a channel, or a code that links an account: what came of it is said.
+async function tell(button) {
+  button.disabled = true;
+  try {
+    const answer = await send("POST", button.dataset.path, {});
+    if (button.dataset.tell === "test") {
+      const [title, text] = answer.sent ? ["Sent", "A test message is on its way. Look whether it arrived."] : ["Not sent", answer.problem];
+      ask(title, text, undefined, () => location.reload());
+    } else {
+      const box = ask("Link your account", "Within ten minutes, say this there from your own account. The code works once.", undefined, () => location.reload());
+      const code = document.createElement("p");
+      [code.className, code.textContent] = ["secret", answer.say];
+      box.insertBefore(code, box.lastElementChild);
+      if (answer.open?.startsWith("https://")) {
+        const [line, link] = [document.createElement("p"), document.createElement("a")];
+        [link.href, link.rel, link.target, link.textContent] = [answer.open, "noreferrer", "_blank", "Or open this and press Start"];
+        line.append(link);
+        box.insertBefore(line, box.lastElementChild);
+      }
+    }
+  } catch (error) { ask("That was not done", error.message); }
+  button.disabled = false;
 }
 
 // ---- the ledger, checked here and not on the word of the gate ----------------------------------

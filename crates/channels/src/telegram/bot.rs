@@ -1,0 +1,273 @@
+//! Telegram's Bot API: one call, and what its refusals mean. The token is in the address, so no
+//! address is ever shown.
+
+use std::fmt;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::ChannelError;
+use crate::announcement::safe;
+use crate::post::{Asked, Target, exchange};
+use crate::secret::Token;
+
+/// Where bots speak.
+pub const BASE_URL: &str = "https://api.telegram.org";
+/// How long Telegram holds a question for news open.
+const HOLD: Duration = Duration::from_secs(25);
+/// So many updates at once: all of them, as long as they can be, fit into one answer.
+const UPDATES: u32 = 10;
+/// The longest words of Telegram's that are passed on.
+const WORDS: usize = 200;
+/// The longest pause that is taken from Telegram, in seconds.
+const LONGEST_PAUSE: u64 = 3600;
+
+/// A bot, known by its token.
+pub struct Bot {
+    target: Target,
+    token: Token,
+    allow_private: bool,
+    timeout: Duration,
+}
+
+/// What a bot is called.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Me {
+    /// Its name in addresses, without the `@`.
+    pub username: String,
+    /// Its name for people, as its owner wrote it.
+    pub name: String,
+}
+
+/// Why a call failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// What it means for us.
+    pub error: ChannelError,
+    /// What Telegram said, for telling refusals apart.
+    description: String,
+}
+
+impl Refusal {
+    /// Whether Telegram said this.
+    pub fn says(&self, words: &str) -> bool {
+        self.description.contains(words)
+    }
+}
+
+impl From<ChannelError> for Refusal {
+    fn from(error: ChannelError) -> Refusal {
+        Refusal { error, description: String::new() }
+    }
+}
+
+impl From<Refusal> for ChannelError {
+    fn from(refusal: Refusal) -> ChannelError {
+        refusal.error
+    }
+}
+
+impl fmt::Debug for Bot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Bot({:?})", self.target)
+    }
+}
+
+/// What is wrong with an address of the Bot API, if anything.
+pub fn base_problem(base_url: &str, allow_private: bool) -> Option<&'static str> {
+    match Target::parse(base_url) {
+        Err(problem) => Some(problem),
+        Ok(_) if !allow_private && !base_url.starts_with("https://") => {
+            Some("the token would go there unprotected: the URL must begin with https://")
+        }
+        Ok(_) => None,
+    }
+}
+
+impl Bot {
+    /// A bot by its token.
+    pub fn new(
+        base_url: &str,
+        token: Token,
+        allow_private: bool,
+        timeout: Duration,
+    ) -> Result<Bot, ChannelError> {
+        if let Some(problem) = base_problem(base_url, allow_private) {
+            return Err(ChannelError::permanent(problem));
+        }
+        if !looks_right(token.expose()) {
+            return Err(ChannelError::permanent(
+                "this is no bot's token: it looks like 123456789:AbC-dEf_…, as BotFather gives it",
+            ));
+        }
+        let target = Target::parse(base_url).map_err(ChannelError::permanent)?;
+        Ok(Bot { target, token, allow_private, timeout })
+    }
+
+    /// One call.
+    pub async fn call(&self, method: &str, body: &Value) -> Result<Value, Refusal> {
+        self.within(method, body, self.timeout).await
+    }
+
+    /// What the bot is called; Telegram takes the token if this works.
+    pub async fn me(&self) -> Result<Me, ChannelError> {
+        let me = self.call("getMe", &json!({})).await?;
+        let text = |name| me.get(name).and_then(Value::as_str).unwrap_or_default();
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let username: String = text("username").chars().filter(|c| plain(*c)).collect();
+        if username.is_empty() {
+            return Err(ChannelError::again("Telegram did not say what the bot is called"));
+        }
+        Ok(Me { username, name: safe(text("first_name"), WORDS) })
+    }
+
+    /// What people said since the update before `offset`; that one and all before are forgotten.
+    pub async fn updates(&self, offset: Option<i64>) -> Result<Vec<Value>, ChannelError> {
+        let mut body = json!({
+            "timeout": HOLD.as_secs(), "limit": UPDATES,
+            "allowed_updates": ["message", "callback_query"],
+        });
+        if let (Some(offset), Some(members)) = (offset, body.as_object_mut()) {
+            members.insert("offset".to_owned(), offset.into());
+        }
+        match self.within("getUpdates", &body, HOLD + self.timeout).await? {
+            Value::Array(updates) => Ok(updates),
+            _ => Err(ChannelError::again("what came back is not Telegram's")),
+        }
+    }
+
+    /// Has Telegram forget all updates before this one.
+    pub async fn forget(&self, next: Option<i64>) -> Result<(), ChannelError> {
+        let body = json!({ "offset": next, "timeout": 0, "limit": 1 });
+        self.call("getUpdates", &body).await?;
+        Ok(())
+    }
+
+    async fn within(&self, method: &str, body: &Value, time: Duration) -> Result<Value, Refusal> {
+        let target = self.target.at(&format!("/bot{}/{method}", self.token.expose()));
+        let headers = [
+            ("content-type", "application/json"),
+            ("user-agent", concat!("countersign/", env!("CARGO_PKG_VERSION"))),
+        ];
+        let asked = Asked { method: "POST", headers: &headers, body: body.to_string() };
+        let said = exchange(&target, self.allow_private, asked, time).await?;
+        let status = said.answer.status;
+        let mut answer: Value = serde_json::from_slice(&said.body).unwrap_or_default();
+        if (200..300).contains(&status) && answer.get("ok") == Some(&Value::Bool(true)) {
+            return Ok(answer.get_mut("result").map(Value::take).unwrap_or_default());
+        }
+        let mut refusal = self.refusal(status, &answer);
+        refusal.error.retry_after = refusal.error.retry_after.or(said.answer.retry_after);
+        Err(refusal)
+    }
+
+    fn refusal(&self, status: u16, answer: &Value) -> Refusal {
+        let code = answer.get("error_code").and_then(Value::as_u64);
+        let code = code.and_then(|code| u16::try_from(code).ok()).unwrap_or(status);
+        let description = answer.get("description").and_then(Value::as_str).unwrap_or_default();
+        let parameter = |name| answer.get("parameters").and_then(|all| all.get(name));
+        // Whoever answers must not be able to make us write the token down.
+        let words = match safe(description, WORDS) {
+            words if words.contains(self.token.expose()) => String::new(),
+            words => words,
+        };
+        let error = match code {
+            200..=299 => ChannelError::again("what came back is not Telegram's"),
+            401 | 404 => ChannelError::permanent(
+                "Telegram does not take the bot's token: it is not whole, or no longer good",
+            ),
+            403 => ChannelError::permanent(format!("the bot may not write there: {words}")),
+            409 => ChannelError::again(
+                "another program reads this bot's messages, or a webhook is set for it: \
+                 Countersign needs a bot of its own",
+            ),
+            429 => {
+                let seconds = parameter("retry_after").and_then(Value::as_u64);
+                let pause = seconds.map(|seconds| Duration::from_secs(seconds.min(LONGEST_PAUSE)));
+                let error = ChannelError::again("Telegram wants us to be slower");
+                ChannelError { retry_after: pause, ..error }
+            }
+            408 | 425 | 500.. => ChannelError::again(format!("Telegram answered {code}")),
+            _ => match parameter("migrate_to_chat_id").and_then(Value::as_i64) {
+                Some(chat) => ChannelError::permanent(format!(
+                    "the group has a new number: write chat = {chat} into the configuration"
+                )),
+                None => ChannelError::permanent(format!("Telegram answered {code}: {words}")),
+            },
+        };
+        Refusal { error, description: description.to_owned() }
+    }
+}
+
+/// Whether this can be a bot's token. It becomes part of an address.
+fn looks_right(token: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    token.split_once(':').is_some_and(|(number, secret)| {
+        !number.is_empty()
+            && number.bytes().all(|byte| byte.is_ascii_digit())
+            && secret.len() >= 20
+            && secret.bytes().all(plain)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TOKEN: &str = "123456:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
+
+    fn bot() -> Bot {
+        let token = Token::parse(TOKEN).unwrap();
+        Bot::new(BASE_URL, token, false, Duration::from_secs(1)).unwrap()
+    }
+
+    #[test]
+    fn refusals_mean_what_telegram_documents() {
+        let bot = bot();
+        let refused = |code: u16, parameters: Value| {
+            let answer = json!({
+                "ok": false, "error_code": code, "description": format!("Bad: {TOKEN}"),
+                "parameters": parameters,
+            });
+            bot.refusal(code, &answer).error
+        };
+        for (code, permanent) in [
+            (400, true),
+            (401, true),
+            (403, true),
+            (404, true),
+            (409, false),
+            (429, false),
+            (500, false),
+            (502, false),
+            (302, true),
+        ] {
+            let error = refused(code, Value::Null);
+            assert_eq!(error.permanent, permanent, "{code}");
+            assert!(!error.problem.contains("AAAA"), "{code}: {error}");
+        }
+        let slow = refused(429, json!({ "retry_after": 17 }));
+        assert_eq!(slow.retry_after, Some(Duration::from_secs(17)));
+        let endless = refused(429, json!({ "retry_after": u64::MAX }));
+        assert_eq!(endless.retry_after, Some(Duration::from_hours(1)));
+        let moved = refused(400, json!({ "migrate_to_chat_id": -100_123 }));
+        assert!(moved.problem.contains("chat = -100123"), "{moved}");
+        // A yes that is none.
+        assert!(!bot.refusal(200, &json!({ "ok": 1 })).error.permanent);
+    }
+
+    #[test]
+    fn a_token_never_leads_elsewhere_and_never_shows() {
+        for bad in
+            ["", "abc", "1:short", "x:AAAAAAAAAAAAAAAAAAAAAAAA", "1:AAAAAAAAAAAAAAAAAAAA/../x"]
+        {
+            let token = Token::parse(bad);
+            let made = token.map(|token| Bot::new(BASE_URL, token, false, Duration::ZERO).is_ok());
+            assert!(made != Some(true), "{bad}");
+        }
+        assert!(base_problem("http://127.0.0.1:9000", false).is_some());
+        assert_eq!(base_problem("http://127.0.0.1:9000", true), None);
+        assert_eq!(base_problem(BASE_URL, false), None);
+        assert!(!format!("{:?}", bot()).contains("AAAA"));
+    }
+}

@@ -1,0 +1,61 @@
+//! The daemon that runs here: the process that holds the store's lock, and no other.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+
+use rustix::process::{Pid, Signal, kill_process};
+
+/// The process that holds the lock of this store, if one does.
+pub fn daemon(store: &Path) -> Option<Pid> {
+    let mut lock = store.as_os_str().to_owned();
+    lock.push(".lock");
+    let inode = fs::metadata(lock).ok()?.ino();
+    let locks = fs::read_to_string("/proc/locks").ok()?;
+    locks.lines().find_map(|line| holder(line, inode))
+}
+
+/// A line such as `4: FLOCK ADVISORY WRITE 1234 08:01:5678 0 EOF`, if it is about this file.
+fn holder(line: &str, inode: u64) -> Option<Pid> {
+    let mut words = line.split_whitespace().skip(1);
+    if words.next()? != "FLOCK" {
+        return None;
+    }
+    let mut words = words.skip(2);
+    let (process, file) = (words.next()?, words.next()?);
+    let of = file.rsplit(':').next()?.parse::<u64>().ok()?;
+    (of == inode).then(|| Pid::from_raw(process.parse().ok()?)).flatten()
+}
+
+/// Asks it to read its configuration again.
+pub fn reload(daemon: Pid) -> bool {
+    kill_process(daemon, Signal::HUP).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_holder_of_this_lock_is_found() {
+        let raw = |line: &str| holder(line, 5678).map(Pid::as_raw_nonzero).map(|id| id.get());
+        assert_eq!(raw("4: FLOCK  ADVISORY  WRITE 1234 08:01:5678 0 EOF"), Some(1234));
+        assert_eq!(raw("4: POSIX  ADVISORY  WRITE 1234 08:01:5678 0 EOF"), None);
+        assert_eq!(raw("4: FLOCK  ADVISORY  WRITE 1234 08:01:567 0 EOF"), None);
+        assert_eq!(raw("4: -> FLOCK  ADVISORY  WRITE 1234 08:01:5678 0 EOF"), None);
+        assert_eq!(raw("4: FLOCK  ADVISORY  WRITE -1 08:01:5678 0 EOF"), None);
+        assert_eq!(raw(""), None);
+    }
+
+    #[test]
+    fn a_store_that_nobody_holds_has_no_daemon() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = folder.path().join("countersign.db");
+        assert_eq!(daemon(&store), None);
+        let lock = fs::File::create(folder.path().join("countersign.db.lock")).unwrap();
+        assert_eq!(daemon(&store), None);
+        lock.try_lock().unwrap();
+        let own = i32::try_from(std::process::id()).unwrap();
+        assert_eq!(daemon(&store).map(|pid| pid.as_raw_nonzero().get()), Some(own));
+    }
+}
