@@ -6,6 +6,8 @@ use countersign_core::tier::Tier;
 
 use crate::command::{self, Command};
 use crate::desktop::{self, Desktop};
+use crate::discord::{self, Discord};
+use crate::slack::{self, Slack};
 use crate::terminal::Terminal;
 use crate::webhook::{self, Webhook};
 use crate::{Channel, ChannelError};
@@ -36,6 +38,10 @@ pub enum Settings {
     Terminal,
     /// A program of the operator's.
     Command(command::Settings),
+    /// A channel on Discord.
+    Discord(discord::Settings),
+    /// A channel on Slack.
+    Slack(slack::Settings),
 }
 
 impl Settings {
@@ -46,6 +52,8 @@ impl Settings {
             Settings::Desktop(_) => "desktop",
             Settings::Terminal => "terminal",
             Settings::Command(_) => "command",
+            Settings::Discord(_) => "discord",
+            Settings::Slack(_) => "slack",
         }
     }
 
@@ -77,6 +85,8 @@ impl Settings {
             Settings::Desktop(settings) => Arc::new(Desktop::new(name, most, settings.clone())),
             Settings::Terminal => Arc::new(Terminal::new(name, most)),
             Settings::Command(settings) => Arc::new(Command::new(name, most, settings.clone())),
+            Settings::Discord(settings) => Arc::new(Discord::open(name, most, settings)?),
+            Settings::Slack(settings) => Arc::new(Slack::open(name, most, settings)?),
         })
     }
 }

@@ -1,6 +1,10 @@
 //! What is written about each kind of channel, one vendor one file.
 
+#[cfg(test)]
+mod chat_tests;
+mod discord;
 mod local;
+mod slack;
 mod webhook;
 
 use std::path::{Path, PathBuf};
@@ -10,7 +14,7 @@ use countersign_channels::Settings;
 use toml::Table;
 
 /// The kinds, for people.
-pub const KINDS: &str = "webhook, desktop, terminal or command";
+pub const KINDS: &str = "discord, slack, webhook, desktop, terminal or command";
 
 /// What is wrong with a channel.
 pub type Meant<T> = Result<T, String>;
@@ -19,6 +23,8 @@ pub type Meant<T> = Result<T, String>;
 pub fn settings(kind: &str, table: Table) -> Meant<Settings> {
     match kind {
         "webhook" => webhook::settings(table),
+        "discord" => discord::settings(table),
+        "slack" => slack::settings(table),
         "command" => local::command(table),
         "desktop" => local::desktop(table),
         "terminal" => local::terminal(table),
