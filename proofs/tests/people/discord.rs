@@ -494,6 +494,11 @@ pub fn tools() -> PathBuf {
 
 /// Runs a program that answers each line of JSON with `true` or `false`.
 pub fn judged(program: &mut Command, cases: &[Value]) -> Vec<bool> {
+    spoken(program, cases).iter().map(|line| line == "true").collect()
+}
+
+/// Runs a program that answers each line of JSON with a line.
+pub fn spoken(program: &mut Command, cases: &[Value]) -> Vec<String> {
     let mut child = program.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let lines: String = cases.iter().map(|case| format!("{case}\n")).collect();
     let mut input = child.stdin.take().unwrap();
@@ -502,7 +507,7 @@ pub fn judged(program: &mut Command, cases: &[Value]) -> Vec<bool> {
     writing.join().unwrap().unwrap();
     assert!(out.status.success(), "the verifier failed");
     let text = String::from_utf8(out.stdout).unwrap();
-    text.lines().map(|line| line == "true").collect()
+    text.lines().map(str::to_owned).collect()
 }
 
 #[test]

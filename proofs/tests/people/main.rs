@@ -7,6 +7,8 @@ mod discord;
 #[cfg(test)]
 mod discord_and_slack;
 #[cfg(test)]
+mod discord_markdown;
+#[cfg(test)]
 #[path = "../gate/setting.rs"]
 #[expect(dead_code, reason = "each program of proofs uses its part")]
 mod setting;
