@@ -4,14 +4,17 @@
 pub mod address;
 pub mod announcement;
 pub mod answers;
+mod chat;
 pub mod command;
 pub mod desktop;
+pub mod discord;
 pub mod message;
 pub mod post;
 mod program;
 pub mod secret;
 pub mod settings;
 pub mod telegram;
+pub mod slack;
 pub mod terminal;
 pub mod webhook;
 pub mod webpush;

@@ -7,6 +7,8 @@ use countersign_core::tier::Tier;
 use crate::command::{self, Command};
 use crate::desktop::{self, Desktop};
 use crate::telegram::{self, Telegram};
+use crate::discord::{self, Discord};
+use crate::slack::{self, Slack};
 use crate::terminal::Terminal;
 use crate::webhook::{self, Webhook};
 use crate::webpush::{self, WebPush};
@@ -42,6 +44,10 @@ pub enum Settings {
     WebPush(webpush::Settings),
     /// A bot on Telegram.
     Telegram(telegram::Settings),
+    /// A channel on Discord.
+    Discord(discord::Settings),
+    /// A channel on Slack.
+    Slack(slack::Settings),
 }
 
 impl Settings {
@@ -54,6 +60,8 @@ impl Settings {
             Settings::Command(_) => "command",
             Settings::WebPush(_) => "webpush",
             Settings::Telegram(_) => "telegram",
+            Settings::Discord(_) => "discord",
+            Settings::Slack(_) => "slack",
         }
     }
 
@@ -95,6 +103,8 @@ impl Settings {
                 Arc::new(WebPush::new(&name, limits, settings, Arc::default()))
             }
             Settings::Telegram(settings) => Arc::new(Telegram::open(name, most, settings)?),
+            Settings::Discord(settings) => Arc::new(Discord::open(name, most, settings)?),
+            Settings::Slack(settings) => Arc::new(Slack::open(name, most, settings)?),
         })
     }
 }

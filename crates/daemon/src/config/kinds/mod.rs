@@ -1,7 +1,11 @@
 //! What is written about each kind of channel, one vendor one file.
 
+#[cfg(test)]
+mod chat_tests;
+mod discord;
 mod local;
 mod telegram;
+mod slack;
 mod webhook;
 mod webpush;
 
@@ -12,8 +16,8 @@ use countersign_channels::Settings;
 use toml::Table;
 
 /// The kinds, for people.
-pub const KINDS: &str = "webhook, webpush, desktop, terminal or command";
-pub const KINDS: &str = "telegram, webhook, desktop, terminal or command";
+pub const KINDS: &str = "telegram, discord, slack, ntfy, email, sms, webhook, webpush, desktop, \
+                         terminal or command";
 
 /// What is wrong with a channel.
 pub type Meant<T> = Result<T, String>;
@@ -24,6 +28,8 @@ pub fn settings(kind: &str, table: Table) -> Meant<Settings> {
         "webhook" => webhook::settings(table),
         "webpush" => webpush::settings(table),
         "telegram" => telegram::settings(table),
+        "discord" => discord::settings(table),
+        "slack" => slack::settings(table),
         "command" => local::command(table),
         "desktop" => local::desktop(table),
         "terminal" => local::terminal(table),

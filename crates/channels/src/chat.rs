@@ -1,0 +1,210 @@
+//! What Discord and Slack have in common: a block of code that its content cannot leave, requests
+//! that carry a time and a signature, and prompts that have to be taken back together.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, PoisonError};
+
+use countersign_core::id::Id;
+use countersign_core::time::Timestamp;
+
+use crate::post::Target;
+use crate::{Announcement, ChannelError, Receipt};
+
+/// How far a platform's clock may be from ours, either way.
+const WINDOW_MS: u64 = 300_000;
+/// What opens and closes a block of code on both platforms.
+const FENCE: &str = "```";
+/// A backtick as `show` would write it: a text's own brackets are markers there, so this one is
+/// nobody else's.
+const BACKTICK: &str = "\u{27e8}U+0060\u{27e9}";
+/// So many requests are remembered with their prompts.
+const REMEMBERED: usize = 512;
+
+/// The text as a block of code. Nothing in it can end the block: three backticks in a row are
+/// written as markers.
+pub fn fenced(text: &str) -> String {
+    let mut inside = String::with_capacity(text.len());
+    let mut run = 0_usize;
+    let close = |run: &mut usize, inside: &mut String| {
+        let sign = if *run >= FENCE.len() { BACKTICK } else { "`" };
+        inside.push_str(&sign.repeat(*run));
+        *run = 0;
+    };
+    for letter in text.chars() {
+        if letter == '`' {
+            run += 1;
+            continue;
+        }
+        close(&mut run, &mut inside);
+        inside.push(letter);
+    }
+    close(&mut run, &mut inside);
+    // The line breaks keep backticks at either end apart from the fence.
+    format!("{FENCE}\n{inside}\n{FENCE}")
+}
+
+/// Whether this was sent about now: seconds since 1970, in digits.
+pub fn is_fresh(now: Timestamp, seconds: &str) -> bool {
+    let digits = !seconds.is_empty() && seconds.bytes().all(|byte| byte.is_ascii_digit());
+    let sent = seconds.parse::<i64>().ok().and_then(|seconds| seconds.checked_mul(1000));
+    digits && sent.is_some_and(|sent| now.0.abs_diff(sent) <= WINDOW_MS)
+}
+
+/// So many bytes from their hexadecimal digits.
+pub fn from_hex<const N: usize>(text: &str) -> Option<[u8; N]> {
+    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+    let pairs = text.as_bytes().chunks(2).map(|pair| match pair {
+        [high, low] => Some(digit(*high)? << 4 | digit(*low)?),
+        _ => None,
+    });
+    pairs.collect::<Option<Vec<u8>>>()?.try_into().ok()
+}
+
+/// How long a text is where every emoji counts twice: no platform counts more.
+pub fn length(text: &str) -> usize {
+    text.encode_utf16().count()
+}
+
+/// The beginning of a text, at most so long.
+pub fn cut(text: &str, most: usize) -> String {
+    let mut left = most;
+    let fits = |letter: &char| {
+        let fits = letter.len_utf16() <= left;
+        left = left.saturating_sub(letter.len_utf16());
+        fits
+    };
+    text.chars().take_while(fits).collect()
+}
+
+/// The platform's address. A token goes there with every message: in the clear only to where the
+/// operator said that it may.
+pub fn base(url: &str, allow_private: bool) -> Result<Target, ChannelError> {
+    if !url.starts_with("https://") && !allow_private {
+        return Err(ChannelError::permanent("base_url must begin with https://"));
+    }
+    Target::parse(url).map_err(|problem| ChannelError::permanent(format!("base_url: {problem}")))
+}
+
+/// The messages about requests that still wait. A request that climbs is announced again; when it
+/// ends, no older message may keep its buttons.
+#[derive(Debug, Default)]
+pub struct Prompts(Mutex<VecDeque<(Id, Receipt)>>);
+
+impl Prompts {
+    /// Remembers a message.
+    pub fn sent(&self, news: &Announcement, receipt: &Receipt) {
+        if news.ways.is_none() {
+            return;
+        }
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.len() >= REMEMBERED {
+            all.pop_front();
+        }
+        all.push_back((news.request, receipt.clone()));
+    }
+
+    /// All messages about a request, the one that is known to the caller as well.
+    pub fn of(&self, request: Id, known: Option<&Receipt>) -> Vec<Receipt> {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let own = all.iter().filter(|(about, _)| *about == request).map(|(_, receipt)| receipt);
+        let mut found: Vec<Receipt> = Vec::new();
+        for receipt in known.into_iter().chain(own) {
+            if !receipt.0.is_empty() && !found.contains(receipt) {
+                found.push(receipt.clone());
+            }
+        }
+        found
+    }
+
+    /// They are taken back.
+    pub fn forget(&self, request: Id) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|(about, _)| *about != request);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::announcement::tests::asked;
+
+    #[test]
+    fn nothing_leaves_a_block_of_code_and_no_two_look_alike() {
+        let tricks = [
+            "`",
+            "``",
+            "```",
+            "````",
+            "a```b",
+            "x``",
+            "```\n@everyone\n```",
+            "\n```",
+            "`\u{200b}``",
+            "⟨U+0060⟩",
+            "rm -rf `pwd`",
+            "",
+        ];
+        let mut seen = std::collections::HashSet::new();
+        for text in tricks {
+            let block = fenced(text);
+            assert_eq!(block.matches(FENCE).count(), 2, "{block}");
+            assert!(block.starts_with("```\n") && block.ends_with("\n```"), "{block}");
+            assert!(seen.insert(block), "{text}");
+        }
+        assert!(fenced("echo `id`").contains("echo `id`"));
+        assert!(fenced("a```b").contains("a⟨U+0060⟩⟨U+0060⟩⟨U+0060⟩b"));
+    }
+
+    #[test]
+    fn old_and_early_and_odd_times_are_not_now() {
+        let now = Timestamp(1_794_700_000_000);
+        for (seconds, fresh) in [
+            ("1794700000", true),
+            ("1794699700", true),
+            ("1794700300", true),
+            ("1794699699", false),
+            ("1794700301", false),
+            ("", false),
+            ("-1", false),
+            ("+1794700000", false),
+            (" 1794700000", false),
+            ("1794700000.0", false),
+            ("99999999999999999999", false),
+            ("9223372036854775807", false),
+        ] {
+            assert_eq!(is_fresh(now, seconds), fresh, "{seconds}");
+        }
+    }
+
+    #[test]
+    fn hexadecimal_is_read_whole_or_not_at_all() {
+        assert_eq!(from_hex::<2>("0aFf"), Some([0x0a, 0xff]));
+        for bad in ["", "0a", "0aff0", "0aff00", "0afg", "+a0f", "é0a"] {
+            assert_eq!(from_hex::<2>(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_token_is_not_sent_in_the_clear() {
+        assert!(base("http://example.org/api", false).is_err());
+        assert!(base("https://example.org/api", false).is_ok());
+        assert!(base("http://127.0.0.1:9/api", true).is_ok());
+        assert!(base("https://a:b@example.org", false).is_err());
+    }
+
+    #[test]
+    fn every_message_about_a_request_is_found_once() {
+        let prompts = Prompts::default();
+        let (news, one, two) = (asked(), Receipt("1".to_owned()), Receipt("2".to_owned()));
+        prompts.sent(&news, &one);
+        prompts.sent(&news, &two);
+        assert_eq!(prompts.of(news.request, Some(&two)), [two, one.clone()]);
+        assert_eq!(prompts.of(Id::from_bytes([9; 16]), Some(&one)), std::slice::from_ref(&one));
+        prompts.forget(news.request);
+        assert!(prompts.of(news.request, None).is_empty());
+        for _ in 0..2 * REMEMBERED {
+            prompts.sent(&news, &one);
+        }
+        assert!(prompts.0.lock().unwrap().len() <= REMEMBERED);
+    }
+}

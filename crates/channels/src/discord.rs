@@ -1,0 +1,229 @@
+//! Discord: messages with buttons into one channel. What people say comes through the interactions
+//! endpoint, signed by Discord, or is read in the channel where there is no such endpoint.
+
+mod interactions;
+mod platform;
+mod poll;
+mod write;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use countersign_core::assurance::Assurance;
+use countersign_core::tier::Tier;
+use ed25519_dalek::VerifyingKey;
+use serde_json::json;
+use tokio::sync::Mutex;
+
+use crate::chat::{self, Prompts, from_hex};
+use crate::secret::Token;
+use crate::{Announcement, Channel, ChannelError, Receipt, Sending};
+use crate::{Answers, Heard, NotHeard, Posted, Posting, Word};
+
+use platform::Platform;
+use poll::Place;
+
+/// Where Discord's interface is.
+pub const BASE_URL: &str = "https://discord.com/api/v10";
+
+/// What an operator sets up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// The file of the bot's token, readable by nobody else.
+    pub token_file: PathBuf,
+    /// The channel's id.
+    pub channel: String,
+    /// The application's public key, where Discord calls our hook.
+    pub public_key: Option<String>,
+    /// Whether the channel is read for words and reactions; always so without a public key.
+    pub poll: bool,
+    /// Where Discord's interface is.
+    pub base_url: String,
+    /// Whether this machine and private networks may be reached.
+    pub allow_private: bool,
+    /// How long one attempt may take.
+    pub timeout: Duration,
+}
+
+/// A channel on Discord.
+#[derive(Debug)]
+pub struct Discord {
+    name: String,
+    most: Tier,
+    platform: Platform,
+    /// Present where Discord calls our hook.
+    key: Option<VerifyingKey>,
+    polls: bool,
+    place: Mutex<Option<Place>>,
+    prompts: Prompts,
+}
+
+impl Discord {
+    /// Reads the token and the key.
+    pub fn open(name: String, most: Tier, settings: &Settings) -> Result<Discord, ChannelError> {
+        if !platform::is_id(&settings.channel) {
+            return Err(ChannelError::permanent("channel must be the channel's id, in digits"));
+        }
+        let key = settings.public_key.as_deref().map(public_key).transpose()?;
+        let platform = Platform {
+            base: chat::base(&settings.base_url, settings.allow_private)?,
+            token: Token::read(&settings.token_file)
+                .map_err(|error| ChannelError::permanent(error.to_string()))?,
+            channel: settings.channel.clone(),
+            allow_private: settings.allow_private,
+            timeout: settings.timeout,
+        };
+        let polls = settings.poll || key.is_none();
+        let (place, prompts) = (Mutex::default(), Prompts::default());
+        Ok(Discord { name, most, platform, key, polls, place, prompts })
+    }
+
+    async fn post(&self, news: &Announcement) -> Result<Receipt, ChannelError> {
+        let how = write::How { buttons: self.key.is_some(), words: self.polls };
+        let message = write::message(news, &self.platform.channel, how);
+        let created = self.platform.call("POST", &self.platform.messages(), Some(&message)).await?;
+        let id = created.get("id").and_then(|id| id.as_str()).filter(|id| platform::is_id(id));
+        let id = id.ok_or_else(|| ChannelError::again("Discord's answer cannot be read"))?;
+        Ok(Receipt(format!("{}/{id}", self.platform.channel)))
+    }
+
+    /// Says in a message how it ended, and takes its buttons away.
+    async fn end(&self, receipt: &Receipt, end: &Announcement) -> Result<(), ChannelError> {
+        let Some((channel, message)) = receipt.0.split_once('/') else { return Ok(()) };
+        if !platform::is_id(channel) || !platform::is_id(message) {
+            return Ok(());
+        }
+        let path = format!("/channels/{channel}/messages/{message}");
+        match self.platform.call("PATCH", &path, Some(&write::ended(end))).await {
+            // Somebody deleted it: nothing asks any more.
+            Err(failed) if failed.code == platform::UNKNOWN_MESSAGE => Ok(()),
+            other => other.map(|_| ()).map_err(ChannelError::from),
+        }
+    }
+
+    /// People can answer in words without writing into the channel, once Discord knows our command.
+    async fn register(&self) -> Result<(), ChannelError> {
+        let own = self.platform.call("GET", "/applications/@me", None).await?;
+        let id = own.get("id").and_then(|id| id.as_str()).filter(|id| platform::is_id(id));
+        let id = id.ok_or_else(|| ChannelError::again("Discord's answer cannot be read"))?;
+        let path = format!("/applications/{id}/commands");
+        self.platform.call("POST", &path, Some(&interactions::command())).await?;
+        Ok(())
+    }
+}
+
+fn public_key(text: &str) -> Result<VerifyingKey, ChannelError> {
+    let wrong = || ChannelError::permanent("public_key must be the application's: 64 hex digits");
+    let bytes = from_hex::<32>(text).ok_or_else(wrong)?;
+    let key = VerifyingKey::from_bytes(&bytes).map_err(|_| wrong())?;
+    // For a weak key anybody can sign.
+    if key.is_weak() { Err(wrong()) } else { Ok(key) }
+}
+
+impl Channel for Discord {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn most(&self) -> Tier {
+        self.most
+    }
+
+    fn announce<'a>(&'a self, news: &'a Announcement) -> Sending<'a, Receipt> {
+        Box::pin(async {
+            let receipt = self.post(news).await?;
+            self.prompts.sent(news, &receipt);
+            Ok(receipt)
+        })
+    }
+
+    fn withdraw<'a>(
+        &'a self,
+        prompt: Option<&'a Receipt>,
+        end: &'a Announcement,
+    ) -> Sending<'a, ()> {
+        Box::pin(async move {
+            let prompts = self.prompts.of(end.request, prompt);
+            if prompts.is_empty() {
+                return self.post(end).await.map(|_| ());
+            }
+            for receipt in &prompts {
+                self.end(receipt, end).await?;
+            }
+            self.prompts.forget(end.request);
+            Ok(())
+        })
+    }
+
+    fn answers(&self) -> Option<&dyn Answers> {
+        Some(self)
+    }
+}
+
+impl Answers for Discord {
+    fn assurance(&self) -> Assurance {
+        Assurance::Linked
+    }
+
+    fn shows_whole(&self, news: &Announcement) -> bool {
+        write::is_whole(news)
+    }
+
+    fn listen(&self) -> Sending<'_, Vec<Word>> {
+        Box::pin(async {
+            if self.polls {
+                return self.heard_in_channel().await;
+            }
+            self.register().await?;
+            std::future::pending().await
+        })
+    }
+
+    fn hear(&self, posted: &Posted<'_>) -> Result<Heard, NotHeard> {
+        let key = self.key.as_ref().ok_or(NotHeard::NoHook)?;
+        interactions::hear(key, posted)
+    }
+
+    fn answer(&self, word: &Word, reply: &str) -> Option<Posting> {
+        (word.reply_to == interactions::HERE).then(|| interactions::answer(reply))
+    }
+
+    fn reply<'a>(&'a self, word: &'a Word, reply: &'a str) -> Sending<'a, ()> {
+        Box::pin(async {
+            let mut message = write::reply(reply);
+            if platform::is_id(&word.reply_to)
+                && let Some(fields) = message.as_object_mut()
+            {
+                let to = json!({ "message_id": word.reply_to, "fail_if_not_exists": false });
+                fields.insert("message_reference".to_owned(), to);
+            }
+            self.platform.call("POST", &self.platform.messages(), Some(&message)).await?;
+            Ok(())
+        })
+    }
+
+    fn command(&self, word: &str) -> String {
+        if self.polls { format!("!{word}") } else { format!("/{} {word}", interactions::COMMAND) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_for_which_anybody_can_sign_is_refused() {
+        for bad in [
+            "",
+            "zz",
+            "0000000000000000000000000000000000000000000000000000000000000000",
+            "0100000000000000000000000000000000000000000000000000000000000000",
+            "ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+        ] {
+            assert!(public_key(bad).is_err(), "{bad}");
+        }
+        let good = ed25519_dalek::SigningKey::from_bytes(&[7; 32]).verifying_key();
+        let text: String = good.as_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(public_key(&text).unwrap(), good);
+    }
+}

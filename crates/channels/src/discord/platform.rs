@@ -1,0 +1,136 @@
+//! Discord's HTTP interface: one call, and what its refusals mean for us.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::ChannelError;
+use crate::post::{Asked, Target, exchange};
+use crate::secret::Token;
+
+/// Discord's number for a message that is not there.
+pub const UNKNOWN_MESSAGE: u64 = 10_008;
+const AGENT: &str = concat!("DiscordBot (countersign, ", env!("CARGO_PKG_VERSION"), ")");
+/// The longest time Discord may ask us to wait.
+const LONGEST_PAUSE: f64 = 3600.0;
+
+/// Where calls go and in whose name.
+#[derive(Debug)]
+pub struct Platform {
+    pub base: Target,
+    pub token: Token,
+    pub channel: String,
+    pub allow_private: bool,
+    pub timeout: Duration,
+}
+
+/// A call that failed, with Discord's own number for the reason; 0 where there is none.
+#[derive(Debug)]
+pub struct Failed {
+    pub error: ChannelError,
+    pub code: u64,
+}
+
+impl From<Failed> for ChannelError {
+    fn from(failed: Failed) -> ChannelError {
+        failed.error
+    }
+}
+
+impl Platform {
+    /// The messages of our channel.
+    pub fn messages(&self) -> String {
+        format!("/channels/{}/messages", self.channel)
+    }
+
+    /// One call; its answer as JSON.
+    pub async fn call(
+        &self,
+        method: &str,
+        path: &str,
+        body: Option<&Value>,
+    ) -> Result<Value, Failed> {
+        let token = format!("Bot {}", self.token.expose());
+        let mut headers = vec![("authorization", token.as_str()), ("user-agent", AGENT)];
+        if body.is_some() {
+            headers.push(("content-type", "application/json"));
+        }
+        let body = body.map(Value::to_string).unwrap_or_default();
+        let asked = Asked { method, headers: &headers, body };
+        let said = exchange(&self.base.at(path), self.allow_private, asked, self.timeout)
+            .await
+            .map_err(|error| Failed { error, code: 0 })?;
+        let body = serde_json::from_slice(&said.body);
+        match said.answer.status {
+            204 => Ok(Value::Null),
+            200..=299 => body.map_err(|_| Failed {
+                error: ChannelError::again("Discord's answer cannot be read"),
+                code: 0,
+            }),
+            status => Err(refused(status, said.answer.retry_after, &body.unwrap_or_default())),
+        }
+    }
+}
+
+fn refused(status: u16, header: Option<Duration>, body: &Value) -> Failed {
+    let code = body.get("code").and_then(Value::as_u64).unwrap_or_default();
+    let permanent = !matches!(status, 408 | 425 | 429 | 500..);
+    let problem = match (status, code) {
+        (401, _) => "Discord does not know the bot's token (401)".to_owned(),
+        (403, _) => "the bot may not do this in the channel (403)".to_owned(),
+        (404, _) => "Discord knows no such channel or message (404)".to_owned(),
+        (300..=399, _) => {
+            format!("Discord answered {status}: it sends us elsewhere, which is not followed")
+        }
+        (_, 0) => format!("Discord answered {status}"),
+        _ => format!("Discord answered {status} (number {code})"),
+    };
+    // The body is finer than the header: seconds with a fraction.
+    let body = body.get("retry_after").and_then(Value::as_f64);
+    let body = body.and_then(|wait| Duration::try_from_secs_f64(wait.min(LONGEST_PAUSE)).ok());
+    let retry_after = if permanent { None } else { body.max(header) };
+    Failed { error: ChannelError { problem, retry_after, permanent }, code }
+}
+
+/// Whether this is an id: it goes into addresses.
+pub fn is_id(text: &str) -> bool {
+    (1..=20).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_may_pass_is_tried_again_and_what_may_not_is_not() {
+        let limited = json!({ "message": "slow down", "retry_after": 64.57, "global": false });
+        for (status, body, wait, permanent) in [
+            (429, limited.clone(), Some(64_570), false),
+            (429, json!({ "retry_after": 1e300 }), Some(3_600_000), false),
+            (429, json!({ "retry_after": -1.0 }), Some(2_000), false),
+            (429, Value::Null, Some(2_000), false),
+            (500, Value::Null, Some(2_000), false),
+            (502, Value::Null, Some(2_000), false),
+            (401, limited, None, true),
+            (403, json!({ "code": 50_013 }), None, true),
+            (404, json!({ "code": UNKNOWN_MESSAGE }), None, true),
+            (400, json!({ "code": 50_035 }), None, true),
+            (302, Value::Null, None, true),
+        ] {
+            let failed = refused(status, Some(Duration::from_secs(2)), &body);
+            assert_eq!(failed.error.permanent, permanent, "{status}");
+            let waits = failed.error.retry_after.map(|wait| wait.as_millis());
+            assert_eq!(waits, wait, "{status} {body}");
+        }
+    }
+
+    #[test]
+    fn only_digits_go_into_an_address() {
+        for bad in ["", "1/2", "12a", "..", "123456789012345678901", "@me"] {
+            assert!(!is_id(bad), "{bad}");
+        }
+        assert!(is_id("1300000000000000000"));
+    }
+}

@@ -1,0 +1,164 @@
+//! Slack: messages with buttons into one channel. What people say comes to our hook, signed by
+//! Slack: buttons, the command `/countersign`, and messages that name us. The addresses that Slack
+//! sends along for replies are never used: a reply goes where our own settings say.
+
+mod form;
+mod hook;
+mod platform;
+mod write;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use countersign_core::assurance::Assurance;
+use countersign_core::tier::Tier;
+
+use crate::chat::{self, Prompts};
+use crate::secret::Token;
+use crate::{Announcement, Channel, ChannelError, Receipt, Sending};
+use crate::{Answers, Heard, NotHeard, Posted, Posting, Word};
+
+use platform::{Failed, Platform};
+
+/// Where Slack's interface is.
+pub const BASE_URL: &str = "https://slack.com/api";
+
+/// What an operator sets up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// The file of the bot's token, readable by nobody else.
+    pub token_file: PathBuf,
+    /// The channel's id.
+    pub channel: String,
+    /// The file of the secret with which Slack signs, readable by nobody else.
+    pub signing_secret_file: PathBuf,
+    /// Where Slack's interface is.
+    pub base_url: String,
+    /// Whether this machine and private networks may be reached.
+    pub allow_private: bool,
+    /// How long one attempt may take.
+    pub timeout: Duration,
+}
+
+/// A channel on Slack.
+#[derive(Debug)]
+pub struct Slack {
+    name: String,
+    most: Tier,
+    platform: Platform,
+    channel: String,
+    secret: Token,
+    prompts: Prompts,
+}
+
+impl Slack {
+    /// Reads the token and the secret.
+    pub fn open(name: String, most: Tier, settings: &Settings) -> Result<Slack, ChannelError> {
+        if !hook::is_id(&settings.channel) {
+            return Err(ChannelError::permanent("channel must be the channel's id, such as C0123"));
+        }
+        let read =
+            |path| Token::read(path).map_err(|error| ChannelError::permanent(error.to_string()));
+        let platform = Platform {
+            base: chat::base(&settings.base_url, settings.allow_private)?,
+            token: read(&settings.token_file)?,
+            allow_private: settings.allow_private,
+            timeout: settings.timeout,
+        };
+        let (channel, prompts) = (settings.channel.clone(), Prompts::default());
+        let secret = read(&settings.signing_secret_file)?;
+        Ok(Slack { name, most, platform, channel, secret, prompts })
+    }
+
+    async fn post(&self, news: &Announcement) -> Result<Receipt, ChannelError> {
+        let message = write::message(news, &self.channel);
+        let posted = self.platform.call("chat.postMessage", &message).await?;
+        let text = |name: &str| posted.get(name).and_then(|value| value.as_str());
+        // Slack knows a message by its channel and its time.
+        match (text("channel"), text("ts")) {
+            (Some(channel), Some(at)) => Ok(Receipt(format!("{channel}/{at}"))),
+            _ => Err(ChannelError::again("Slack's answer cannot be read")),
+        }
+    }
+
+    /// Says in a message how it ended, and takes its buttons away.
+    async fn end(&self, receipt: &Receipt, end: &Announcement) -> Result<(), ChannelError> {
+        let Some((channel, at)) = receipt.0.split_once('/') else { return Ok(()) };
+        match self.platform.call("chat.update", &write::ended(end, channel, at)).await {
+            // Somebody deleted it: nothing asks any more.
+            Err(Failed { word, .. }) if word == "message_not_found" => Ok(()),
+            other => other.map(|_| ()).map_err(ChannelError::from),
+        }
+    }
+}
+
+impl Channel for Slack {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn most(&self) -> Tier {
+        self.most
+    }
+
+    fn announce<'a>(&'a self, news: &'a Announcement) -> Sending<'a, Receipt> {
+        Box::pin(async {
+            let receipt = self.post(news).await?;
+            self.prompts.sent(news, &receipt);
+            Ok(receipt)
+        })
+    }
+
+    fn withdraw<'a>(
+        &'a self,
+        prompt: Option<&'a Receipt>,
+        end: &'a Announcement,
+    ) -> Sending<'a, ()> {
+        Box::pin(async move {
+            let prompts = self.prompts.of(end.request, prompt);
+            if prompts.is_empty() {
+                return self.post(end).await.map(|_| ());
+            }
+            for receipt in &prompts {
+                self.end(receipt, end).await?;
+            }
+            self.prompts.forget(end.request);
+            Ok(())
+        })
+    }
+
+    fn answers(&self) -> Option<&dyn Answers> {
+        Some(self)
+    }
+}
+
+impl Answers for Slack {
+    fn assurance(&self) -> Assurance {
+        Assurance::Linked
+    }
+
+    fn shows_whole(&self, news: &Announcement) -> bool {
+        write::is_whole(news)
+    }
+
+    fn hear(&self, posted: &Posted<'_>) -> Result<Heard, NotHeard> {
+        hook::hear(&self.secret, posted)
+    }
+
+    fn answer(&self, word: &Word, reply: &str) -> Option<Posting> {
+        (word.reply_to == hook::HERE).then(|| hook::answer(reply))
+    }
+
+    fn reply<'a>(&'a self, word: &'a Word, reply: &'a str) -> Sending<'a, ()> {
+        Box::pin(async {
+            let user = hook::user(&word.account);
+            let message = write::reply(reply, &word.reply_to, user);
+            self.platform.call("chat.postEphemeral", &message).await?;
+            Ok(())
+        })
+    }
+
+    fn command(&self, word: &str) -> String {
+        format!("/countersign {word}")
+    }
+}

@@ -1,0 +1,132 @@
+//! Slack's HTTP interface: one call, and what its refusals mean for us.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::ChannelError;
+use crate::post::{Asked, Target, exchange};
+use crate::secret::Token;
+
+/// What may be different in a while. Everything else is for a person to put right.
+const PASSING: [&str; 8] = [
+    "fatal_error",
+    "internal_error",
+    "rate_limited",
+    "ratelimited",
+    "request_timeout",
+    "service_unavailable",
+    "team_added_to_org",
+    "accesslimited",
+];
+/// The longest word for a refusal.
+const LONGEST_WORD: usize = 60;
+
+/// Where calls go and in whose name.
+#[derive(Debug)]
+pub struct Platform {
+    pub base: Target,
+    pub token: Token,
+    pub allow_private: bool,
+    pub timeout: Duration,
+}
+
+/// A call that failed, with Slack's own word for the reason; empty where there is none.
+#[derive(Debug)]
+pub struct Failed {
+    pub error: ChannelError,
+    pub word: String,
+}
+
+impl From<Failed> for ChannelError {
+    fn from(failed: Failed) -> ChannelError {
+        failed.error
+    }
+}
+
+impl Platform {
+    /// One call; its answer as JSON.
+    pub async fn call(&self, method: &str, body: &Value) -> Result<Value, Failed> {
+        let token = format!("Bearer {}", self.token.expose());
+        let headers = [
+            ("authorization", token.as_str()),
+            ("content-type", "application/json; charset=utf-8"),
+            ("user-agent", concat!("countersign/", env!("CARGO_PKG_VERSION"))),
+        ];
+        let asked = Asked { method: "POST", headers: &headers, body: body.to_string() };
+        let target = self.base.at(&format!("/{method}"));
+        let said = exchange(&target, self.allow_private, asked, self.timeout)
+            .await
+            .map_err(|error| Failed { error, word: String::new() })?;
+        let body: Value = serde_json::from_slice(&said.body).unwrap_or_default();
+        let fine = (200..=299).contains(&said.answer.status);
+        if fine && body.get("ok").and_then(Value::as_bool) == Some(true) {
+            return Ok(body);
+        }
+        Err(refused(said.answer.status, said.answer.retry_after, &body))
+    }
+}
+
+fn refused(status: u16, retry_after: Option<Duration>, body: &Value) -> Failed {
+    let word = body.get("error").and_then(Value::as_str).unwrap_or_default();
+    // The word is shown to people: only one that can be a word.
+    let plain = |byte: u8| byte.is_ascii_lowercase() || byte == b'_';
+    let word = if word.len() <= LONGEST_WORD && word.bytes().all(plain) { word } else { "" };
+    let passing = match status {
+        408 | 425 | 429 | 500.. => true,
+        200..=299 => PASSING.contains(&word) || word.is_empty(),
+        _ => false,
+    };
+    let problem = match (status, word) {
+        (200..=299, "") => "Slack's answer cannot be read".to_owned(),
+        (200..=299, "invalid_auth" | "not_authed" | "token_revoked" | "account_inactive") => {
+            format!("Slack does not take the bot's token ({word})")
+        }
+        (200..=299, "channel_not_found" | "not_in_channel") => {
+            format!("the bot is not in this channel ({word})")
+        }
+        (_, "") => format!("Slack answered {status}"),
+        _ => format!("Slack answered {word}"),
+    };
+    let retry_after = retry_after.filter(|_| passing);
+    Failed {
+        error: ChannelError { problem, retry_after, permanent: !passing },
+        word: word.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_may_pass_is_tried_again_and_what_may_not_is_not() {
+        let wait = Some(Duration::from_secs(30));
+        for (status, word, permanent) in [
+            (429, "", false),
+            (200, "ratelimited", false),
+            (200, "internal_error", false),
+            (503, "", false),
+            (500, "invalid_auth", false),
+            (200, "", false),
+            (200, "invalid_auth", true),
+            (200, "channel_not_found", true),
+            (200, "invalid_blocks", true),
+            (200, "something_new", true),
+            (302, "", true),
+            (404, "", true),
+        ] {
+            let failed = refused(status, wait, &json!({ "ok": false, "error": word }));
+            assert_eq!(failed.error.permanent, permanent, "{status} {word}");
+            assert_eq!(failed.error.retry_after, wait.filter(|_| !permanent), "{status} {word}");
+        }
+    }
+
+    #[test]
+    fn a_word_for_a_refusal_draws_nothing() {
+        let failed = refused(200, None, &json!({ "error": "\u{1b}[2Jfine" }));
+        assert_eq!(failed.error.problem, "Slack's answer cannot be read");
+    }
+}

@@ -1,0 +1,203 @@
+//! What Slack is given to show. Everything is plain text but the call, which is a block of code
+//! that it cannot leave.
+
+use serde_json::{Value, json};
+
+use crate::chat::{cut, fenced, length};
+use crate::message::{Fitted, Message};
+use crate::{Announcement, News};
+
+/// The longest text of one section.
+const LONGEST: usize = 3_000;
+
+/// A new message.
+pub fn message(news: &Announcement, channel: &str) -> Value {
+    json!({
+        "channel": channel,
+        "text": fallback(news),
+        "blocks": blocks(news),
+        "unfurl_links": false,
+        "unfurl_media": false,
+        "parse": "none",
+    })
+}
+
+/// What a message says once it is over.
+pub fn ended(end: &Announcement, channel: &str, at: &str) -> Value {
+    json!({
+        "channel": channel,
+        "ts": at,
+        "text": fallback(end),
+        "blocks": blocks(end),
+        "parse": "none",
+    })
+}
+
+/// A few words back to somebody, for nobody else to see.
+pub fn reply(text: &str, channel: &str, user: &str) -> Value {
+    json!({
+        "channel": channel,
+        "user": user,
+        "text": cut(&escaped(text), LONGEST),
+        "blocks": [plain(text)],
+        "parse": "none",
+    })
+}
+
+/// Whether the message shows all of the call.
+pub fn is_whole(news: &Announcement) -> bool {
+    call(news).whole
+}
+
+fn blocks(news: &Announcement) -> Value {
+    let message = news.message(0);
+    let mut blocks = vec![
+        json!({ "type": "header", "text": text(&cut(&message.title, 150)) }),
+        plain(&message.sentence),
+    ];
+    let over = matches!(news.news, News::Ended(_));
+    if !news.call.is_empty() && !over {
+        let code = json!({ "type": "mrkdwn", "verbatim": true, "text": call(news).text });
+        blocks.push(json!({ "type": "section", "text": code }));
+    }
+    if !message.reasons.is_empty() {
+        let lines: Vec<String> =
+            message.reasons.iter().map(|reason| format!("• {reason}")).collect();
+        blocks.push(plain(&lines.join("\n")));
+    }
+    if !message.advice.is_empty() {
+        // No word in it is an agent's: its address may be a link.
+        let advice = cut(&escaped(&message.advice), LONGEST);
+        let advice = json!({ "type": "mrkdwn", "text": advice });
+        blocks.push(json!({ "type": "context", "elements": [advice] }));
+    }
+    blocks.extend(buttons(news));
+    Value::Array(blocks)
+}
+
+fn buttons(news: &Announcement) -> Option<Value> {
+    let ways = news.ways.as_ref()?;
+    let button = |label: &str, name: &str, style: &str, value: &str| {
+        json!({
+            "type": "button", "text": text(label), "action_id": name, "style": style,
+            "value": value,
+        })
+    };
+    let mut buttons = vec![button("Deny", "deny", "danger", &ways.deny)];
+    if let Some(approve) = ways.approve.as_ref().filter(|_| is_whole(news)) {
+        buttons.push(button("Approve once", "approve", "primary", approve));
+    }
+    Some(json!({ "type": "actions", "elements": buttons }))
+}
+
+/// The call as Slack's own form of text, with a word about what is missing.
+fn call(news: &Announcement) -> Fitted {
+    let render = |message: &Message| {
+        let mut text = escaped(&fenced(&message.call));
+        if !message.missing.is_empty() {
+            text.push('\n');
+            text.push_str(&message.missing);
+        }
+        text
+    };
+    news.fitted(LONGEST, length, render)
+}
+
+/// What notifications and screen readers get: the same without the call.
+fn fallback(news: &Announcement) -> String {
+    cut(&escaped(&news.line()), LONGEST)
+}
+
+fn plain(words: &str) -> Value {
+    json!({ "type": "section", "text": text(&cut(words, LONGEST)) })
+}
+
+/// Text in which nothing means anything: no mention, no link, no emoji by its name.
+fn text(words: &str) -> Value {
+    // Slack refuses an empty text.
+    let words = if words.is_empty() { " " } else { words };
+    json!({ "type": "plain_text", "text": words, "emoji": false })
+}
+
+/// Slack's three signs, as it wants them.
+pub fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+#[cfg(test)]
+mod tests {
+    use countersign_core::request::State;
+
+    use super::*;
+    use crate::Ending;
+    use crate::announcement::tests::asked;
+
+    fn values(message: &Value) -> Vec<String> {
+        let blocks = message["blocks"].as_array().unwrap();
+        let actions = blocks.iter().filter(|block| block["type"] == "actions");
+        let buttons = actions.flat_map(|block| block["elements"].as_array().unwrap());
+        buttons.map(|button| button["text"]["text"].as_str().unwrap().to_owned()).collect()
+    }
+
+    #[test]
+    fn a_message_has_both_buttons_and_the_call() {
+        let message = message(&asked(), "C1");
+        assert_eq!(values(&message), ["Deny", "Approve once"]);
+        let text = message.to_string();
+        assert!(text.contains("```\\nrm -rf ~/code/shop\\n```"), "{text}");
+        assert!(text.contains("/requests/00000000000000000000000001"), "{text}");
+    }
+
+    #[test]
+    fn what_an_agent_writes_is_shown_as_it_is() {
+        let evil = "<!channel> *b* <https://evil|safe> &lt;".to_owned();
+        let told = Announcement {
+            agent: evil.clone(),
+            brief: evil.clone(),
+            call: format!("{evil} ``` <!here>"),
+            ..asked()
+        };
+        let message = message(&told, "C1");
+        for block in message["blocks"].as_array().unwrap() {
+            let parts = block["elements"]
+                .as_array()
+                .map_or(vec![&block["text"]], |all| all.iter().collect());
+            for part in parts.iter().filter(|part| part["type"] == "mrkdwn") {
+                let text = part["text"].as_str().unwrap();
+                assert!(!text.contains('<') && text.matches("```").count() % 2 == 0, "{text}");
+            }
+        }
+        assert!(!message["text"].as_str().unwrap().contains('<'));
+        let code = message["blocks"][2]["text"]["text"].as_str().unwrap();
+        assert!(code.contains("&lt;!channel&gt; *b* ") && code.contains("&amp;lt;"), "{code}");
+        assert_eq!(code.matches("```").count(), 2, "{code}");
+    }
+
+    #[test]
+    fn a_section_is_never_too_long_and_then_says_what_is_missing() {
+        for call in ["x".repeat(3_100), "<".repeat(1_000), "```".repeat(700), "🔴".repeat(2_000)]
+        {
+            let told = Announcement { call, brief: "<".repeat(9_000), ..asked() };
+            let message = message(&told, "C1");
+            for block in message["blocks"].as_array().unwrap() {
+                let text = block["text"]["text"].as_str().unwrap_or_default();
+                assert!(length(text) <= LONGEST, "{block}");
+            }
+            let code = message["blocks"][2]["text"]["text"].as_str().unwrap();
+            assert!(code.contains("more bytes: read them in the inbox"), "{code}");
+            assert_eq!(values(&message), ["Deny"]);
+            assert!(!is_whole(&told));
+        }
+        assert!(is_whole(&asked()));
+    }
+
+    #[test]
+    fn an_end_has_no_buttons_and_no_call() {
+        let (by, place) = ("ana".to_owned(), "through discord".to_owned());
+        let news = News::Ended(Ending { state: State::Approved, by, place });
+        let message = ended(&Announcement { news, ways: None, ..asked() }, "C1", "1.2");
+        assert!(values(&message).is_empty());
+        let text = message.to_string();
+        assert!(text.contains("approved by ana through discord") && !text.contains("rm -rf"));
+    }
+}

@@ -1,0 +1,267 @@
+//! What the proofs of Discord and Slack share: a stand-in of a platform's HTTP interface that can
+//! misbehave, and a caller of our hooks that signs as the platform does, or does not.
+
+use std::collections::VecDeque;
+use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use proofs::house::{House, OPEN_HOUSE};
+use serde_json::{Value, json};
+
+use crate::setting::Setting;
+
+/// The longest that anything here may take to come about.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A request as the platform gets it.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    pub method: String,
+    pub path: String,
+    pub authorization: String,
+    pub body: Value,
+    pub at: Instant,
+}
+
+/// What the platform does instead of what it should.
+#[derive(Debug, Clone)]
+pub enum Fault {
+    /// Answers with this and does nothing.
+    Says(u16, &'static str, Value),
+    /// Does it and breaks the connection off before it says so.
+    Breaks,
+    /// Says nothing for so long.
+    Silence(Duration),
+}
+
+/// A platform that keeps to its documented contract, unless it is told not to.
+pub struct StandIn<P> {
+    pub address: SocketAddr,
+    pub platform: Arc<Mutex<P>>,
+    faults: Arc<Mutex<VecDeque<Fault>>>,
+}
+
+/// What a platform does with a request: the status and the body of its answer.
+pub trait Platform: Send + 'static {
+    fn asked(&mut self, asked: &Asked) -> (u16, Value);
+
+    /// Whether faults befall this request.
+    fn is_message(asked: &Asked) -> bool;
+}
+
+impl<P: Platform> StandIn<P> {
+    pub fn start(platform: P) -> StandIn<P> {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let platform = Arc::new(Mutex::new(platform));
+        let faults = Arc::new(Mutex::new(VecDeque::new()));
+        let (inner, wrong) = (Arc::clone(&platform), Arc::clone(&faults));
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let (inner, wrong) = (Arc::clone(&inner), Arc::clone(&wrong));
+                std::thread::spawn(move || serve(stream, &inner, &wrong));
+            }
+        });
+        StandIn { address, platform, faults }
+    }
+
+    /// These befall the next messages, one each.
+    pub fn misbehave(&self, faults: impl IntoIterator<Item = Fault>) {
+        self.faults.lock().unwrap().extend(faults);
+    }
+
+    /// Whether every fault befell somebody.
+    pub fn behaves(&self) -> bool {
+        self.faults.lock().unwrap().is_empty()
+    }
+
+    /// Waits until something is found in the platform.
+    pub fn until<T>(&self, what: &str, find: impl Fn(&P) -> Option<T>) -> T {
+        until(what, || find(&self.platform.lock().unwrap()))
+    }
+}
+
+/// Waits until something is there.
+pub fn until<T>(what: &str, find: impl Fn() -> Option<T>) -> T {
+    let end = Instant::now() + PATIENCE;
+    loop {
+        if let Some(found) = find() {
+            return found;
+        }
+        assert!(Instant::now() < end, "{what} did not come about");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+fn serve<P: Platform>(
+    stream: TcpStream,
+    platform: &Mutex<P>,
+    faults: &Mutex<VecDeque<Fault>>,
+) -> Option<()> {
+    let mut stream = BufReader::new(stream);
+    let (line, headers, body) = read(&mut stream)?;
+    let mut words = line.split_whitespace();
+    let asked = Asked {
+        method: words.next()?.to_owned(),
+        path: words.next()?.to_owned(),
+        authorization: header(&headers, "authorization").unwrap_or_default().to_owned(),
+        body: serde_json::from_slice(&body).unwrap_or_default(),
+        at: Instant::now(),
+    };
+    let fault = P::is_message(&asked).then(|| faults.lock().unwrap().pop_front()).flatten();
+    let mut extra = "";
+    let (status, body) = match fault {
+        Some(Fault::Says(status, headers, body)) => {
+            extra = headers;
+            (status, body)
+        }
+        Some(Fault::Breaks) => {
+            platform.lock().unwrap().asked(&asked);
+            return None;
+        }
+        Some(Fault::Silence(time)) => {
+            std::thread::sleep(time);
+            return None;
+        }
+        None => platform.lock().unwrap().asked(&asked),
+    };
+    let body = body.to_string();
+    let length = body.len();
+    let text = format!(
+        "HTTP/1.1 {status} X\r\ncontent-type: application/json\r\n{extra}content-length: {length}\
+         \r\nconnection: close\r\n\r\n{body}"
+    );
+    stream.get_mut().write_all(text.as_bytes()).ok()
+}
+
+type Headers = Vec<(String, String)>;
+
+fn header<'a>(headers: &'a Headers, name: &str) -> Option<&'a str> {
+    headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+}
+
+/// First line, headers and body of a message.
+fn read(stream: &mut BufReader<TcpStream>) -> Option<(String, Headers, Vec<u8>)> {
+    let mut first = String::new();
+    stream.read_line(&mut first).ok().filter(|read| *read > 0)?;
+    let mut headers = Headers::new();
+    loop {
+        let mut line = String::new();
+        stream.read_line(&mut line).ok().filter(|read| *read > 0)?;
+        let Some((name, value)) = line.trim_end().split_once(':') else { break };
+        headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
+    }
+    let length = header(&headers, "content-length").and_then(|text| text.parse().ok());
+    let mut body = vec![0; length.unwrap_or_default()];
+    stream.read_exact(&mut body).ok()?;
+    Some((first, headers, body))
+}
+
+/// A caller of our hooks, with one connection.
+pub struct Caller {
+    door: SocketAddr,
+    path: String,
+    stream: Option<BufReader<TcpStream>>,
+}
+
+impl Caller {
+    pub fn new(door: SocketAddr, channel: &str) -> Caller {
+        Caller { door, path: format!("/hooks/{channel}"), stream: None }
+    }
+
+    /// Posts a body with just these headers.
+    pub fn post(&mut self, headers: &[(&str, &str)], body: &[u8]) -> (u16, Value) {
+        let mut stream = self.stream.take().unwrap_or_else(|| {
+            let stream = TcpStream::connect(self.door).unwrap();
+            stream.set_nodelay(true).unwrap();
+            stream.set_read_timeout(Some(PATIENCE)).unwrap();
+            BufReader::new(stream)
+        });
+        let mut text = format!("POST {} HTTP/1.1\r\nhost: {}\r\n", self.path, self.door);
+        for (name, value) in headers {
+            text.push_str(&format!("{name}: {value}\r\n"));
+        }
+        text.push_str(&format!("content-length: {}\r\n\r\n", body.len()));
+        let bytes = [text.as_bytes(), body].concat();
+        stream.get_mut().write_all(&bytes).unwrap();
+        let (line, headers, body) = read(&mut stream).unwrap();
+        if header(&headers, "connection") != Some("close") {
+            self.stream = Some(stream);
+        }
+        let status = line.split(' ').nth(1).unwrap().parse().unwrap();
+        (status, serde_json::from_slice(&body).unwrap_or_default())
+    }
+}
+
+/// Seconds since 1970.
+pub fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs()
+}
+
+/// The digits of bytes.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A secret in a file that nobody else can read.
+pub fn secret(folder: &Path, name: &str, text: &str) -> PathBuf {
+    fs::create_dir_all(folder).unwrap();
+    let path = folder.join(name);
+    fs::write(&path, text).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+    path
+}
+
+/// A house whose people are asked through these channels.
+pub fn house(folder: &Path, channels: &[(&str, String)]) -> Setting {
+    let names: Vec<&str> = channels.iter().map(|(name, _)| *name).collect();
+    let mut settings =
+        format!("{OPEN_HOUSE}[ladder]\nfirst = {}\nat_keyboard_seconds = 0\n", json!(names));
+    for (name, text) in channels {
+        settings.push_str(&format!(
+            "[channels.{name}]\nallow_private = true\nper_minute = 6000\ntimeout_seconds = 2\n\
+             {text}\n"
+        ));
+    }
+    Setting::new(House::new(folder, &settings).unwrap())
+}
+
+/// A code with which the owner links an account.
+pub fn code(setting: &Setting, channel: &str) -> String {
+    let offer = setting.decides().post(&format!("/v1/channels/{channel}/link"), &json!({}));
+    let offer = offer.unwrap();
+    assert_eq!(offer.status, 201, "{}", offer.body);
+    offer.text("code").to_owned()
+}
+
+/// A request that waits: its id.
+pub fn ask(setting: &Setting, call: &Value) -> String {
+    let asked = setting.asks().post("/v1/requests", call).unwrap();
+    assert_eq!((asked.status, asked.text("state")), (201, "pending"), "{}", asked.body);
+    asked.text("id").to_owned()
+}
+
+/// How a request stands.
+pub fn state(setting: &Setting, id: &str) -> String {
+    let read = setting.asks().get(&format!("/v1/requests/{id}")).unwrap();
+    read.text("state").to_owned()
+}
+
+/// What a channel's last failure was.
+pub fn problem(setting: &Setting, channel: &str) -> Option<String> {
+    let list = setting.decides().get("/v1/channels").unwrap();
+    let channels = list.body["channels"].as_array().unwrap();
+    let own = channels.iter().find(|one| one["name"] == channel).unwrap();
+    own["problem"].as_str().map(str::to_owned)
+}
+
+/// The middle one.
+pub fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort();
+    times[times.len() / 2]
+}

@@ -1,0 +1,568 @@
+//! Discord, by a stand-in of its documented interface (API version 10) and interactions that are
+//! signed as Discord signs them.
+
+use std::collections::HashMap;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use ed25519_dalek::{Signer as _, SigningKey};
+use serde_json::{Value, json};
+
+use crate::chat::{Asked, Caller, Fault, Platform, StandIn};
+use crate::chat::{ask, code, hex, house, median, now, problem, secret, state, until};
+use crate::setting::{Dice, Setting, alone, has, risky, say, size, within};
+
+const TOKEN: &str = "MTIz.discord.stand-in";
+const CHANNEL: &str = "1300000000000000001";
+const BOT: &str = "1300000000000000009";
+pub const ANA: &str = "77";
+const STRANGER: &str = "78";
+
+/// What Discord knows.
+#[derive(Default)]
+pub struct Discord {
+    pub messages: Vec<Value>,
+    pub arrived: HashMap<String, Instant>,
+    reactions: HashMap<(String, String), Vec<Value>>,
+    commands: Vec<Value>,
+    next: u64,
+}
+
+impl Discord {
+    /// The message about a request.
+    pub fn about(&self, request: &str) -> Option<Value> {
+        let own = |message: &&Value| {
+            let text = message["first"].as_str().unwrap_or_default();
+            text.contains(request)
+        };
+        self.messages.iter().find(own).cloned()
+    }
+
+    fn keep(&mut self, author: &Value, body: &Value) -> Value {
+        self.next += 1;
+        let message = json!({
+            "id": (1_400_000_000_000_000_000 + self.next).to_string(),
+            "author": author, "content": body["content"], "first": body["content"],
+            "components": body["components"], "nonce": body["nonce"],
+            "reply_to": body.pointer("/message_reference/message_id"),
+        });
+        self.messages.push(message.clone());
+        message
+    }
+
+    /// Somebody writes into the channel.
+    fn says(&mut self, user: &str, text: &str) {
+        let author = json!({ "id": user, "username": user });
+        self.keep(&author, &json!({ "content": text }));
+    }
+
+    fn reacts(&mut self, message: &str, emoji: &str, user: &Value) {
+        let key = (message.to_owned(), emoji.to_owned());
+        self.reactions.entry(key).or_default().push(user.clone());
+    }
+
+    /// What the documentation says is refused.
+    fn problem(body: &Value) -> Option<&'static str> {
+        let text = body["content"].as_str().unwrap_or_default();
+        if text.is_empty() || text.chars().count() > 2_000 {
+            return Some("content");
+        }
+        if body["nonce"].as_str().is_some_and(|nonce| nonce.len() > 25) {
+            return Some("nonce");
+        }
+        if body["allowed_mentions"]["parse"] != json!([]) {
+            return Some("somebody would be pinged");
+        }
+        let rows = body["components"].as_array().cloned().unwrap_or_default();
+        let bad = |button: &Value| {
+            let id = button["custom_id"].as_str().unwrap_or_default();
+            id.is_empty() || id.len() > 100 || button["label"].as_str().unwrap().len() > 80
+        };
+        let buttons = rows.iter().flat_map(|row| row["components"].as_array().unwrap());
+        let mut buttons = buttons.peekable();
+        if !rows.is_empty() && buttons.peek().is_none() {
+            return Some("an empty row");
+        }
+        buttons.any(bad).then_some("components")
+    }
+
+    fn page(&self) -> Value {
+        let shown = |message: &Value| {
+            let mut message = message.clone();
+            let id = message["id"].as_str().unwrap().to_owned();
+            let all = self.reactions.iter().filter(|((about, _), _)| *about == id);
+            let all = all.map(|((_, emoji), users)| {
+                json!({ "emoji": { "id": null, "name": emoji }, "count": users.len() })
+            });
+            message["reactions"] = all.collect();
+            message
+        };
+        self.messages.iter().rev().take(100).map(shown).collect()
+    }
+}
+
+impl Platform for Discord {
+    fn is_message(asked: &Asked) -> bool {
+        asked.method == "POST" && asked.path.ends_with("/messages")
+    }
+
+    fn asked(&mut self, asked: &Asked) -> (u16, Value) {
+        if asked.authorization != format!("Bot {TOKEN}") {
+            return (401, json!({ "message": "401: Unauthorized", "code": 0 }));
+        }
+        let path = asked.path.split('?').next().unwrap();
+        let parts: Vec<&str> = path.split('/').skip(1).collect();
+        match (asked.method.as_str(), parts.as_slice()) {
+            ("GET", ["users", "@me"]) => (200, json!({ "id": BOT, "bot": true })),
+            ("GET", ["applications", "@me"]) => (200, json!({ "id": "55" })),
+            ("POST", ["applications", "55", "commands"]) => {
+                self.commands.push(asked.body.clone());
+                (201, asked.body.clone())
+            }
+            (_, ["channels", channel, ..]) if *channel != CHANNEL => {
+                (404, json!({ "message": "Unknown Channel", "code": 10_003 }))
+            }
+            ("POST", ["channels", _, "messages"]) => {
+                if let Some(problem) = Discord::problem(&asked.body) {
+                    return (400, json!({ "message": problem, "code": 50_035 }));
+                }
+                let nonce = &asked.body["nonce"];
+                let same = |message: &&Value| !nonce.is_null() && message["nonce"] == *nonce;
+                // `enforce_nonce`: the message that is there is given back.
+                if let Some(known) = self.messages.iter().find(same) {
+                    return (200, known.clone());
+                }
+                let message = self.keep(&json!({ "id": BOT, "bot": true }), &asked.body);
+                let id = message["id"].as_str().unwrap().to_owned();
+                self.arrived.insert(id, asked.at);
+                (200, message)
+            }
+            ("PATCH", ["channels", _, "messages", id]) => {
+                let known = self.messages.iter_mut().find(|message| message["id"] == **id);
+                let Some(message) = known else {
+                    return (404, json!({ "message": "Unknown Message", "code": 10_008 }));
+                };
+                message["content"] = asked.body["content"].clone();
+                message["components"] = asked.body["components"].clone();
+                (200, message.clone())
+            }
+            ("GET", ["channels", _, "messages"]) => (200, self.page()),
+            ("GET", ["channels", _, "messages", id, "reactions", emoji]) => {
+                let emoji = if *emoji == "%E2%9C%85" { "\u{2705}" } else { "\u{274c}" };
+                let users = self.reactions.get(&((*id).to_owned(), emoji.to_owned()));
+                (200, users.cloned().unwrap_or_default().into())
+            }
+            _ => (404, json!({ "message": "404: Not Found", "code": 0 })),
+        }
+    }
+}
+
+/// Discord's own key, which its application page shows the public half of.
+fn key() -> SigningKey {
+    SigningKey::from_bytes(&[42; 32])
+}
+
+/// The settings of a channel at this stand-in.
+pub fn settings(folder: &Path, stand_in: &StandIn<Discord>, hook: bool) -> String {
+    let token = secret(folder, "discord.token", TOKEN);
+    let mut text = format!(
+        "kind = \"discord\"\ntoken_file = {token:?}\nchannel = \"{CHANNEL}\"\n\
+         base_url = \"http://{}\"\n",
+        stand_in.address
+    );
+    if hook {
+        let key = hex(key().verifying_key().as_bytes());
+        text.push_str(&format!("public_key = \"{key}\"\n"));
+    }
+    text
+}
+
+fn sign(key: &SigningKey, seconds: &str, body: &[u8]) -> String {
+    hex(&key.sign(&[seconds.as_bytes(), body].concat()).to_bytes())
+}
+
+/// Posts as Discord does.
+pub fn post(caller: &mut Caller, body: &Value) -> (u16, Value) {
+    let (seconds, body) = (now().to_string(), body.to_string());
+    let signature = sign(&key(), &seconds, body.as_bytes());
+    let headers = [
+        ("content-type", "application/json"),
+        ("x-signature-timestamp", seconds.as_str()),
+        ("x-signature-ed25519", signature.as_str()),
+    ];
+    caller.post(&headers, body.as_bytes())
+}
+
+/// An interaction; each number is another one.
+fn interaction(number: u64, kind: u64, user: &str, data: &Value) -> Value {
+    json!({
+        "id": number.to_string(), "application_id": "55", "type": kind, "token": "t", "version": 1,
+        "channel_id": CHANNEL, "member": { "user": { "id": user, "username": "who" } },
+        "data": data,
+    })
+}
+
+/// Somebody presses a button.
+pub fn tap(number: u64, user: &str, custom_id: &str) -> Value {
+    interaction(number, 3, user, &json!({ "custom_id": custom_id, "component_type": 2 }))
+}
+
+fn typed(number: u64, user: &str, text: &str) -> Value {
+    let options = json!([{ "name": "say", "type": 3, "value": text }]);
+    interaction(number, 2, user, &json!({ "name": "countersign", "options": options }))
+}
+
+/// What a button of a message carries.
+pub fn button(message: &Value, label: &str) -> String {
+    let buttons = message["components"][0]["components"].as_array().unwrap();
+    let own = buttons.iter().find(|button| button["label"] == label);
+    own.unwrap_or_else(|| panic!("no {label}: {message}"))["custom_id"].as_str().unwrap().to_owned()
+}
+
+/// What goes back to who pressed.
+pub fn told(answer: &(u16, Value)) -> &str {
+    assert_eq!(
+        (answer.0, &answer.1["type"], &answer.1["data"]["flags"]),
+        (200, &json!(4), &json!(64))
+    );
+    answer.1["data"]["content"].as_str().unwrap()
+}
+
+/// Links ana's account to the owner.
+pub fn link(setting: &Setting, caller: &mut Caller) {
+    let code = code(setting, "discord");
+    let answer = post(caller, &typed(1, ANA, &format!("link {code}")));
+    assert!(told(&answer).starts_with("Linked"), "{answer:?}");
+}
+
+fn hooked(folder: &Path) -> (StandIn<Discord>, Setting, Caller) {
+    let stand_in = StandIn::start(Discord::default());
+    let setting = house(folder, &[("discord", settings(folder, &stand_in, true))]);
+    let mut caller = Caller::new(setting.gate.people, "discord");
+    link(&setting, &mut caller);
+    (stand_in, setting, caller)
+}
+
+#[test]
+fn a_tap_decides_once_and_the_message_says_so() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    let (discord, setting, mut caller) = hooked(folder.path());
+    let ping = post(&mut caller, &json!({ "id": "2", "type": 1 }));
+    assert_eq!(ping, (200, json!({ "type": 1 })));
+    discord.until("our command", |discord| discord.commands.first().cloned());
+    let id = ask(&setting, &risky(1));
+    let message = discord.until("a message", |discord| discord.about(&id));
+    assert!(message["content"].as_str().unwrap().contains("The report number 1."), "{message}");
+    let yes = button(&message, "Approve once");
+    let stranger = post(&mut caller, &tap(10, STRANGER, &yes));
+    assert!(told(&stranger).contains("linked to nobody"), "{stranger:?}");
+    assert_eq!(state(&setting, &id), "pending");
+    assert!(told(&post(&mut caller, &tap(11, ANA, &yes))).starts_with("Approved"));
+    assert_eq!(state(&setting, &id), "approved");
+    // The same interaction delivered twice, and a second tap after the decision.
+    assert_eq!(post(&mut caller, &tap(11, ANA, &yes)), (200, json!({ "type": 6 })));
+    let no = button(&message, "Deny");
+    let late = post(&mut caller, &tap(12, ANA, &no));
+    assert!(told(&late).contains("approved already"), "{late:?}");
+    assert_eq!(state(&setting, &id), "approved");
+    discord.until("an end in the message", |discord| {
+        let message = discord.about(&id)?;
+        let text = message["content"].as_str()?;
+        (text.contains("approved by owner through discord") && message["components"] == json!([]))
+            .then_some(())
+    });
+    // In words.
+    let id = ask(&setting, &risky(2));
+    discord.until("a message", |discord| discord.about(&id));
+    let said = post(&mut caller, &typed(13, ANA, &format!("deny {id} not today")));
+    assert!(told(&said).starts_with("Denied"), "{said:?}");
+    assert_eq!(state(&setting, &id), "denied");
+}
+
+#[test]
+fn a_message_arrives_once_whatever_befalls_it() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    let (discord, setting, _caller) = hooked(folder.path());
+    let limited = json!({ "message": "slow", "retry_after": 1.5, "global": false });
+    discord.misbehave([
+        Fault::Says(429, "retry-after: 2\r\n", limited),
+        Fault::Breaks,
+        Fault::Says(502, "", Value::Null),
+        Fault::Silence(Duration::from_secs(3)),
+    ]);
+    let start = Instant::now();
+    let id = ask(&setting, &within(risky(1), 120.0));
+    until("four faults", || discord.behaves().then_some(()));
+    discord.until("a message", |discord| discord.about(&id));
+    std::thread::sleep(Duration::from_secs(1));
+    let many = discord.platform.lock().unwrap().messages.len();
+    assert_eq!(many, 1, "a message that was sent twice is there twice");
+    assert!(start.elapsed() >= Duration::from_millis(1_500), "retry_after was not kept");
+    // What will not pass is not tried again, and approves nothing.
+    for (status, code, words) in
+        [(401, 0, "token"), (403, 50_013, "may not"), (404, 10_003, "no such channel")]
+    {
+        discord.misbehave([Fault::Says(status, "", json!({ "code": code }))]);
+        let id = ask(&setting, &risky(usize::from(status)));
+        until("a failure", || problem(&setting, "discord").filter(|text| text.contains(words)));
+        assert_eq!(state(&setting, &id), "pending");
+        assert!(discord.platform.lock().unwrap().about(&id).is_none());
+        // It works again.
+        let next = ask(&setting, &risky(usize::from(status) + 1_000));
+        discord.until("a message", |discord| discord.about(&next));
+    }
+}
+
+/// One way to forge a request from a good one.
+fn forge(dice: &mut Dice, seconds: &mut String, signature: &mut String, body: &mut Vec<u8>) {
+    let old = now() - 301 - dice.below(100_000);
+    let change = |dice: &mut Dice, bytes: &mut Vec<u8>| {
+        let at = usize::try_from(dice.below(bytes.len() as u64)).unwrap();
+        bytes[at] ^= 1 << dice.below(7);
+    };
+    match dice.below(8) {
+        0 => *signature = sign(&SigningKey::from_bytes(&[9; 32]), seconds, body),
+        1 => change(dice, body),
+        2 => {
+            let digit = char::from(b'0' + u8::try_from(dice.below(10)).unwrap());
+            let at = usize::try_from(dice.below(128)).unwrap();
+            let other = if signature.as_bytes()[at] == digit as u8 { 'f' } else { digit };
+            signature.replace_range(at..=at, &other.to_string());
+        }
+        3 => {
+            *seconds = (now() - 1 - dice.below(200)).to_string();
+        }
+        4 => {
+            // Discord's own, of long ago.
+            *seconds = old.to_string();
+            *signature = sign(&key(), seconds, body);
+        }
+        5 => body.push(b' '),
+        6 => signature.truncate(usize::try_from(dice.below(128)).unwrap()),
+        _ => *signature = sign(&key(), "", body),
+    }
+}
+
+#[test]
+fn no_forged_or_replayed_callback_is_accepted() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    let (discord, setting, mut caller) = hooked(folder.path());
+    // A good tap of before, kept to be replayed.
+    let before = ask(&setting, &risky(7));
+    let message = discord.until("a message", |discord| discord.about(&before));
+    let (replay, seconds) = (tap(50, ANA, &button(&message, "Approve once")), now().to_string());
+    let replay = replay.to_string().into_bytes();
+    let recorded = sign(&key(), &seconds, &replay);
+    let kept =
+        [("x-signature-timestamp", seconds.as_str()), ("x-signature-ed25519", recorded.as_str())];
+    assert!(told(&caller.post(&kept, &replay)).starts_with("Approved"));
+    // The same call is asked about again: a new request, which nobody answers.
+    let id = ask(&setting, &risky(7));
+    assert_ne!(before, id);
+    let message = discord.until("a message", |discord| discord.about(&id));
+    let yes = button(&message, "Approve once");
+    let (mut dice, many) = (Dice(0x00c0_ffee), size(1_000, 10_000));
+    let (mut refused, mut unchanged) = (0, 0);
+    for number in 0..many {
+        if dice.below(10) == 0 {
+            let (status, answer) = caller.post(&kept, &replay);
+            assert_eq!((status, answer), (200, json!({ "type": 6 })), "a replay was heard again");
+            unchanged += 1;
+            continue;
+        }
+        let mut body = tap(100 + number as u64, ANA, &yes).to_string().into_bytes();
+        let mut seconds = now().to_string();
+        let mut signature = sign(&key(), &seconds, &body);
+        forge(&mut dice, &mut seconds, &mut signature, &mut body);
+        let mut headers = vec![("content-type", "application/json")];
+        if dice.below(20) > 0 {
+            headers.push(("x-signature-timestamp", &seconds));
+        }
+        if dice.below(20) > 0 {
+            headers.push(("x-signature-ed25519", &signature));
+        }
+        if dice.below(20) == 0 {
+            headers.push(("x-signature-ed25519", &signature));
+        }
+        let (status, answer) = caller.post(&headers, &body);
+        assert_eq!(
+            status,
+            401,
+            "{seconds} {signature} {} {answer}",
+            String::from_utf8_lossy(&body)
+        );
+        refused += 1;
+    }
+    assert_eq!(state(&setting, &id), "pending");
+    say(&format!(
+        "discord: {many} forged or replayed callbacks, {refused} refused, {unchanged} heard before, 0 accepted"
+    ));
+    assert!(told(&post(&mut caller, &tap(99, ANA, &yes))).starts_with("Approved"));
+}
+
+#[test]
+fn a_message_is_there_at_once() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    let (discord, setting, _caller) = hooked(folder.path());
+    let mut client = setting.asks();
+    let times = (0..100).map(|number| {
+        let start = Instant::now();
+        let asked = client.post("/v1/requests", &risky(number)).unwrap();
+        let id = asked.text("id").to_owned();
+        let arrived = discord.until("a message", |discord| {
+            let message = discord.about(&id)?;
+            discord.arrived.get(message["id"].as_str()?).copied()
+        });
+        arrived - start
+    });
+    let middle = median(times.collect());
+    say(&format!("discord: request to message, median of 100: {middle:.1?}"));
+    assert!(middle <= Duration::from_millis(50), "{middle:?}");
+}
+
+#[test]
+fn words_and_reactions_in_the_channel_are_heard_where_there_is_no_hook() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    let discord = StandIn::start(Discord::default());
+    discord.platform.lock().unwrap().says(ANA, "!link 12345678");
+    let setting = house(folder.path(), &[("discord", settings(folder.path(), &discord, false))]);
+    let says = |user: &str, text: &str| discord.platform.lock().unwrap().says(user, text);
+    let replied = |text: &str| {
+        discord.until(text, |discord| {
+            let ours = discord.messages.iter().filter(|message| message["author"]["id"] == BOT);
+            let mut ours = ours.map(|message| message["content"].as_str().unwrap());
+            ours.any(|said| said.replace('\\', "").contains(text)).then_some(())
+        });
+    };
+    // What was said before we listened is not heard; this is, as soon as we do.
+    std::thread::sleep(Duration::from_secs(3));
+    says(ANA, &format!("!link {}", code(&setting, "discord")));
+    replied("Linked.");
+    assert_eq!(discord.platform.lock().unwrap().messages.len(), 3, "something else was heard");
+    // There is no hook, and nothing to press.
+    let mut caller = Caller::new(setting.gate.people, "discord");
+    assert_eq!(post(&mut caller, &json!({ "id": "2", "type": 1 })).0, 401);
+    let first = ask(&setting, &risky(1));
+    let message = discord.until("a message", |discord| discord.about(&first));
+    assert_eq!(message["components"], json!([]));
+    let reacts = |message: &Value, emoji: &str, user: Value| {
+        let id = message["id"].as_str().unwrap();
+        discord.platform.lock().unwrap().reacts(id, emoji, &user);
+    };
+    reacts(&message, "\u{2705}", json!({ "id": STRANGER, "username": "x" }));
+    reacts(&message, "\u{2705}", json!({ "id": ANA, "username": "ana", "bot": true }));
+    replied("linked to nobody");
+    assert_eq!(state(&setting, &first), "pending");
+    reacts(&message, "\u{2705}", json!({ "id": ANA, "username": "ana" }));
+    until("a yes", || (state(&setting, &first) == "approved").then_some(()));
+    let second = ask(&setting, &risky(2));
+    let message = discord.until("a message", |discord| discord.about(&second));
+    says(STRANGER, &format!("!deny {second}"));
+    says(ANA, "!pending");
+    replied("1 is waiting");
+    assert_eq!(state(&setting, &second), "pending");
+    reacts(&message, "\u{274c}", json!({ "id": ANA, "username": "ana" }));
+    until("a no", || (state(&setting, &second) == "denied").then_some(()));
+    let third = ask(&setting, &risky(3));
+    let message = discord.until("a message", |discord| discord.about(&third));
+    // Somebody else copies our prompt: who reacts to that has not seen ours.
+    let copy = {
+        let mut inner = discord.platform.lock().unwrap();
+        let author = json!({ "id": "500", "username": "countersign" });
+        inner.keep(&author, &json!({ "content": message["content"] }))
+    };
+    reacts(&copy, "\u{2705}", json!({ "id": ANA, "username": "ana" }));
+    std::thread::sleep(Duration::from_secs(3));
+    assert_eq!(state(&setting, &third), "pending");
+    let text = message["content"].as_str().unwrap();
+    let phrase = text.lines().last().unwrap().split('.').next().unwrap();
+    says(ANA, &format!("<@{BOT}> !approve {phrase} it is fine"));
+    until("a yes", || (state(&setting, &third) == "approved").then_some(()));
+}
+
+/// Where `./test` puts what the proofs of people's answers use.
+pub fn tools() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../target")
+}
+
+/// Runs a program that answers each line of JSON with `true` or `false`.
+pub fn judged(program: &mut Command, cases: &[Value]) -> Vec<bool> {
+    spoken(program, cases).iter().map(|line| line == "true").collect()
+}
+
+/// Runs a program that answers each line of JSON with a line.
+pub fn spoken(program: &mut Command, cases: &[Value]) -> Vec<String> {
+    let mut child = program.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let lines: String = cases.iter().map(|case| format!("{case}\n")).collect();
+    let mut input = child.stdin.take().unwrap();
+    let writing = std::thread::spawn(move || input.write_all(lines.as_bytes()));
+    let out = child.wait_with_output().unwrap();
+    writing.join().unwrap().unwrap();
+    assert!(out.status.success(), "the verifier failed");
+    let text = String::from_utf8(out.stdout).unwrap();
+    text.lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn what_discords_own_library_accepts_we_accept_and_nothing_else() {
+    let library = tools().join("people/node_modules/discord-interactions/dist/index.js");
+    if !has("node") || !library.is_file() {
+        say("discord: left out, for node or discord-interactions is missing");
+        return;
+    }
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    let (_discord, setting, mut caller) = hooked(folder.path());
+    let (mut dice, many) = (Dice(0xd15c), size(400, 10_000));
+    let public = hex(key().verifying_key().as_bytes());
+    let mut cases = Vec::new();
+    let mut ours = Vec::new();
+    for number in 0..many {
+        let body =
+            json!({ "id": number.to_string(), "type": 1, "user": { "username": "Zoë 🦊 \"" } });
+        let mut body = body.to_string().into_bytes();
+        let mut seconds = now().to_string();
+        let mut signature = sign(&key(), &seconds, &body);
+        match dice.below(4) {
+            0 => {}
+            1 => signature = signature.to_uppercase(),
+            // Freshness is ours to check, not the library's: no old times in here.
+            _ => loop {
+                let (old_seconds, old) = (seconds.clone(), (signature.clone(), body.clone()));
+                forge(&mut dice, &mut seconds, &mut signature, &mut body);
+                let fresh = seconds.parse::<u64>().unwrap() + 250 > now();
+                if fresh && !signature.is_empty() && String::from_utf8(body.clone()).is_ok() {
+                    break;
+                }
+                seconds = old_seconds;
+                (signature, body) = old;
+            },
+        }
+        let text = String::from_utf8(body.clone()).unwrap();
+        cases.push(json!({
+            "body": text, "signature": signature, "timestamp": seconds, "key": public,
+        }));
+        let headers = [
+            ("x-signature-timestamp", seconds.as_str()),
+            ("x-signature-ed25519", signature.as_str()),
+        ];
+        ours.push(caller.post(&headers, &body).0 == 200);
+    }
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/people/discord_verifier.cjs");
+    let theirs = judged(Command::new("node").arg(script).arg(library), &cases);
+    assert_eq!(theirs.len(), ours.len());
+    for ((theirs, ours), case) in theirs.iter().zip(&ours).zip(&cases) {
+        assert_eq!(theirs, ours, "{case}");
+    }
+    let accepted = ours.iter().filter(|accepted| **accepted).count();
+    assert!(accepted > many / 4 && accepted < many, "{accepted}");
+    say(&format!("discord-interactions: {many} requests judged alike, {accepted} of them good"));
+    assert!(setting.gate.stop().unwrap());
+}

@@ -1,0 +1,95 @@
+//! What an agent writes stays inside its block of code on Discord, by a parser of Discord's
+//! markdown: nothing in it becomes a link, a mention or an end of the block.
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::chat::{StandIn, ask, house};
+use crate::discord::{self, tools};
+use crate::setting::{Dice, alone, has, say, size};
+
+/// What means something to Discord, and what stands around it.
+const PIECES: [&str; 26] = [
+    "```",
+    "``",
+    "`",
+    "\n",
+    "\n\n",
+    "@everyone",
+    "@here",
+    "<@77>",
+    "<@&5>",
+    "<#6>",
+    "<:x:1>",
+    "<t:1>",
+    "[safe](https://evil.example)",
+    "https://evil.example",
+    "discord.gg/evil",
+    "||",
+    "**",
+    "__",
+    "~~",
+    "\n# big",
+    "\n> said",
+    "\n- one",
+    "\\",
+    "ansi\n",
+    ":smile:",
+    " word ",
+];
+
+fn hostile(dice: &mut Dice, most: u64) -> String {
+    let many = 1 + dice.below(most);
+    let piece = |_| PIECES[usize::try_from(dice.below(PIECES.len() as u64)).unwrap()];
+    (0..many).map(piece).collect()
+}
+
+#[test]
+fn nothing_that_an_agent_writes_means_anything_on_discord() {
+    let library = tools().join("people/node_modules/discord-markdown-parser/dist/index.js");
+    if !has("node") || !library.is_file() {
+        say("discord: left out, for node or discord-markdown-parser is missing");
+        return;
+    }
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    let stand_in = StandIn::start(discord::Discord::default());
+    let settings = discord::settings(folder.path(), &stand_in, true);
+    let setting = house(folder.path(), &[("discord", settings)]);
+    let (mut dice, many) = (Dice(0xdead_beef), size(150, 3_000));
+    let mut messages = Vec::new();
+    for number in 0..many {
+        let (to, text) = (hostile(&mut dice, 4), hostile(&mut dice, 12));
+        let call = json!({
+            "tool": "send_message",
+            "arguments": { "to": format!("{to}{number}@example.org"), "text": text },
+        });
+        let id = ask(&setting, &call);
+        let message = stand_in.until("a message", |discord| discord.about(&id));
+        messages.push((id, message["first"].clone(), text));
+    }
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/people/discord_markdown.cjs");
+    let contents: Vec<Value> = messages.iter().map(|(_, content, _)| content.clone()).collect();
+    let read = discord::spoken(Command::new("node").arg(script).arg(library), &contents);
+    assert_eq!(read.len(), messages.len());
+    let list = |value: &Value| -> Vec<String> {
+        value.as_array().unwrap().iter().map(|one| one.as_str().unwrap().to_owned()).collect()
+    };
+    for (line, (id, content, text)) in read.iter().zip(&messages) {
+        let found: Value = serde_json::from_str(line).unwrap();
+        let (kinds, code) = (list(&found["kinds"]), list(&found["code"]));
+        let harmless = ["text", "br", "strong", "codeBlock", "url"];
+        assert!(kinds.iter().all(|kind| harmless.contains(&kind.as_str())), "{found}\n{content}");
+        let [code] = code.as_slice() else { panic!("{found}\n{content}") };
+        // The only link is ours.
+        let links = list(&found["links"]);
+        assert!(links.len() == 1 && links[0].ends_with(&format!("/requests/{id}")), "{found}");
+        // All of it is in the block, the words of it as they were.
+        let words = |text: &str| text.matches("word").count() + text.matches("evil").count();
+        assert!(words(code) >= words(text), "{code}\n{text}");
+        assert!(!found["text"].as_str().unwrap().contains('\\') || text.contains('\\'), "{found}");
+    }
+    say(&format!("discord: {many} hostile calls read by a parser of its markdown, none got out"));
+}
