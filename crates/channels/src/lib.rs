@@ -4,13 +4,17 @@
 pub mod address;
 pub mod announcement;
 pub mod answers;
+mod callback;
 pub mod command;
 pub mod desktop;
+pub mod email;
 pub mod message;
+pub mod ntfy;
 pub mod post;
 mod program;
 pub mod secret;
 pub mod settings;
+pub mod sms;
 pub mod terminal;
 pub mod webhook;
 
