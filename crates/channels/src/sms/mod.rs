@@ -24,6 +24,8 @@ use segments::{cut, segments};
 
 /// So many short messages make up one text.
 const MOST: usize = 3;
+/// More bytes than this never fit into so many: 153 letters each, of at most four bytes.
+const LONGEST: usize = MOST * 153 * 4;
 /// The longest sentence that is tried first, in bytes.
 const SENTENCE: usize = 400;
 /// Digits of a code.
@@ -150,7 +152,7 @@ impl Sms {
         let mut room = SENTENCE;
         loop {
             let render = |message: &Message| render(news, message, room, answers);
-            let fitted = news.fitted(MOST, segments, render);
+            let fitted = news.fitted(MOST, measure, render);
             if segments(&fitted.text) <= MOST {
                 return fitted;
             }
@@ -174,6 +176,11 @@ impl Sms {
             Err(NotHeard::Forged)
         }
     }
+}
+
+/// Counts messages; a text that is far too long is not read for that.
+fn measure(text: &str) -> usize {
+    if text.len() > LONGEST { MOST + 1 } else { segments(text) }
 }
 
 fn value<'a>(fields: &'a [(String, String)], name: &str) -> Option<&'a str> {

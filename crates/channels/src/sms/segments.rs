@@ -21,7 +21,11 @@ pub fn segments(text: &str) -> usize {
 }
 
 fn gsm_units(letter: char) -> Option<usize> {
-    if BASIC.contains(letter) { Some(1) } else { EXTENDED.contains(letter).then_some(2) }
+    if letter.is_ascii_alphanumeric() || BASIC.contains(letter) {
+        Some(1)
+    } else {
+        EXTENDED.contains(letter).then_some(2)
+    }
 }
 
 fn count(sizes: &[usize], (alone, together): (usize, usize)) -> usize {

@@ -1,6 +1,9 @@
 //! What is written about each kind of channel, one vendor one file.
 
+mod email;
 mod local;
+mod ntfy;
+mod sms;
 mod webhook;
 
 use std::path::{Path, PathBuf};
@@ -10,7 +13,7 @@ use countersign_channels::Settings;
 use toml::Table;
 
 /// The kinds, for people.
-pub const KINDS: &str = "webhook, desktop, terminal or command";
+pub const KINDS: &str = "webhook, ntfy, email, sms, desktop, terminal or command";
 
 /// What is wrong with a channel.
 pub type Meant<T> = Result<T, String>;
@@ -19,6 +22,9 @@ pub type Meant<T> = Result<T, String>;
 pub fn settings(kind: &str, table: Table) -> Meant<Settings> {
     match kind {
         "webhook" => webhook::settings(table),
+        "ntfy" => ntfy::settings(table),
+        "email" => email::settings(table),
+        "sms" => sms::settings(table),
         "command" => local::command(table),
         "desktop" => local::desktop(table),
         "terminal" => local::terminal(table),
