@@ -6,7 +6,7 @@ use std::fmt;
 use countersign_core::assurance::Assurance;
 use countersign_core::time::Timestamp;
 
-use crate::{Announcement, Sending};
+use crate::{Announcement, ChannelError, Sending};
 
 /// A channel through which people can answer.
 pub trait Answers: Send + Sync + fmt::Debug {
@@ -16,6 +16,12 @@ pub trait Answers: Send + Sync + fmt::Debug {
     /// Whether all of the call stands in the message that it sends: only then can it be approved
     /// here.
     fn shows_whole(&self, news: &Announcement) -> bool;
+
+    /// The person who counts as answering, whoever it is: where nobody can be told from another,
+    /// an operator says whose it is.
+    fn person(&self) -> Option<&str> {
+        None
+    }
 
     /// Waits for what people say, where the platform has to be asked. Where it calls us instead,
     /// this never ends.
@@ -27,6 +33,13 @@ pub trait Answers: Send + Sync + fmt::Debug {
     fn hear(&self, posted: &Posted<'_>) -> Result<Heard, NotHeard> {
         let _ = posted;
         Err(NotHeard::NoHook)
+    }
+
+    /// What the platform says went wrong with a message that it had taken; asked only about what
+    /// was heard.
+    fn trouble(&self, posted: &Posted<'_>) -> Option<ChannelError> {
+        let _ = posted;
+        None
     }
 
     /// The answer that goes back with the same HTTP exchange, where the platform wants it so.
@@ -70,6 +83,13 @@ pub struct Word {
 pub enum Said {
     /// One of our buttons, by what we wrote into it.
     Button(String),
+    /// One of our buttons, and why.
+    Reasoned {
+        /// What we wrote into it.
+        button: String,
+        /// Why, as it was typed.
+        reason: String,
+    },
     /// A yes in words.
     Approve(Which),
     /// A no in words.

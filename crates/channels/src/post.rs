@@ -16,6 +16,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::ServerName;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
@@ -45,6 +46,25 @@ pub struct Answer {
     pub status: u16,
     /// When it is worth trying again, if it says so.
     pub retry_after: Option<Duration>,
+}
+
+impl Answer {
+    /// Whether it was taken, and if not, whether it is worth trying again.
+    pub fn judge(&self, who: &str) -> Result<(), ChannelError> {
+        let status = self.status;
+        match status {
+            200..=299 => Ok(()),
+            300..=399 => Err(ChannelError::permanent(format!(
+                "{who} answered {status}: it sends us elsewhere, which is not followed"
+            ))),
+            408 | 409 | 425 | 429 | 500.. => Err(ChannelError {
+                problem: format!("{who} answered {status}"),
+                retry_after: self.retry_after,
+                permanent: false,
+            }),
+            _ => Err(ChannelError::permanent(format!("{who} answered {status}"))),
+        }
+    }
 }
 
 /// Without the path: for some platforms it holds a secret.
@@ -188,10 +208,7 @@ async fn within(
             .body(Full::new(Bytes::from(body)))
             .map_err(|_| ChannelError::permanent("the message cannot be written as HTTP"))?;
         if target.secure {
-            let name = ServerName::try_from(target.host.clone())
-                .map_err(|_| ChannelError::permanent("no certificate can be for this host"))?;
-            let tls = tls().await?.connect(name, stream).await.map_err(broken)?;
-            speak(tls, request, to_its_end).await
+            speak(secured(target, stream).await?, request, to_its_end).await
         } else {
             speak(stream, request, to_its_end).await
         }
@@ -202,7 +219,21 @@ async fn within(
     }
 }
 
-async fn connect(target: &Target, allow_private: bool) -> Result<TcpStream, ChannelError> {
+/// The same connection, from now on secret and with the host that was meant.
+pub(crate) async fn secured(
+    target: &Target,
+    stream: TcpStream,
+) -> Result<TlsStream<TcpStream>, ChannelError> {
+    let name = ServerName::try_from(target.host.clone())
+        .map_err(|_| ChannelError::permanent("no certificate can be for this host"))?;
+    tls().await?.connect(name, stream).await.map_err(broken)
+}
+
+/// A connection to the first address that takes it.
+pub(crate) async fn connect(
+    target: &Target,
+    allow_private: bool,
+) -> Result<TcpStream, ChannelError> {
     let mut newest = ChannelError::again("the host has no address");
     for address in target.addresses(allow_private).await? {
         match TcpStream::connect(address).await {
@@ -245,7 +276,7 @@ where
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "stands in map_err")]
-fn broken(error: io::Error) -> ChannelError {
+pub(crate) fn broken(error: io::Error) -> ChannelError {
     let problem = match error.kind() {
         io::ErrorKind::ConnectionRefused => "nobody listens there",
         io::ErrorKind::InvalidData => "the certificate is not good, or this is no TLS",

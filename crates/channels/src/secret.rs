@@ -16,6 +16,9 @@ const LARGEST: u64 = 4096;
 /// How many bytes a secret has (Standard Webhooks).
 const LENGTHS: std::ops::RangeInclusive<usize> = 24..=64;
 
+/// So many signatures of one message are looked at.
+const MOST_SIGNATURES: usize = 8;
+
 /// Why a secret cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SecretError {
@@ -55,6 +58,11 @@ impl Secrets {
         secrets.filter(|secrets| !secrets.is_empty()).map(Secrets)
     }
 
+    #[cfg(test)]
+    pub(crate) fn from_text(text: &str) -> Secrets {
+        Secrets::parse(text).unwrap()
+    }
+
     /// The header `webhook-signature`: one signature for each secret.
     pub fn sign(&self, id: &str, seconds: i64, body: &str) -> String {
         let signatures: Vec<String> = self
@@ -69,6 +77,21 @@ impl Secrets {
             })
             .collect();
         signatures.join(" ")
+    }
+
+    /// Whether one of the signatures in a header was made with one of the secrets.
+    pub fn holds(&self, id: &str, seconds: i64, body: &[u8], header: &str) -> bool {
+        let given = header.split(' ').take(MOST_SIGNATURES);
+        let given = given.filter_map(|one| base64::decode(one.strip_prefix("v1,")?).ok());
+        given.into_iter().any(|signature| {
+            self.0.iter().any(|secret| {
+                let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(secret) else { return false };
+                mac.update(format!("{id}.{seconds}.").as_bytes());
+                mac.update(body);
+                // Compares in constant time.
+                mac.verify_slice(&signature).is_ok()
+            })
+        })
     }
 }
 
@@ -108,6 +131,11 @@ impl Token {
         plain.then(|| Token(Zeroizing::new(word.to_owned())))
     }
 
+    #[cfg(test)]
+    pub(crate) fn from_text(text: &str) -> Token {
+        Token(Zeroizing::new(text.to_owned()))
+    }
+
     /// The token itself.
     pub fn expose(&self) -> &str {
         &self.0
@@ -142,6 +170,23 @@ mod tests {
         let signature =
             secrets.sign("msg_p5jXN8AQM9LWM0D4loKWxJek", 1_614_265_330, "{\"test\": 2432232314}");
         assert_eq!(signature, "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
+    }
+
+    #[test]
+    fn only_what_was_signed_with_a_secret_holds() {
+        let secrets = Secrets::parse(SECRET).unwrap();
+        let (id, time, body) =
+            ("msg_p5jXN8AQM9LWM0D4loKWxJek", 1_614_265_330, b"{\"test\": 2432232314}");
+        let good = "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=";
+        assert!(secrets.holds(id, time, body, good));
+        assert!(secrets.holds(id, time, body, &format!("v1a,AAAA v1,AAAA {good}")));
+        assert!(!secrets.holds("msg_2", time, body, good));
+        assert!(!secrets.holds(id, time + 1, body, good));
+        assert!(!secrets.holds(id, time, b"{}", good));
+        let late = format!("{}{good}", "v1,AAAA ".repeat(MOST_SIGNATURES));
+        for bad in ["", "v1,", &good[3..], &good[..40], &good.replace("v1", "v2"), &late] {
+            assert!(!secrets.holds(id, time, body, bad), "{bad}");
+        }
     }
 
     #[test]

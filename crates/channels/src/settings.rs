@@ -9,6 +9,9 @@ use crate::desktop::{self, Desktop};
 use crate::telegram::{self, Telegram};
 use crate::discord::{self, Discord};
 use crate::slack::{self, Slack};
+use crate::email::{self, Email};
+use crate::ntfy::{self, Ntfy};
+use crate::sms::{self, Sms};
 use crate::terminal::Terminal;
 use crate::webhook::{self, Webhook};
 use crate::webpush::{self, WebPush};
@@ -34,6 +37,12 @@ pub struct Limits {
 pub enum Settings {
     /// Signed messages to a URL.
     Webhook(webhook::Settings),
+    /// Push messages through an ntfy server.
+    Ntfy(ntfy::Settings),
+    /// Letters through a mail server.
+    Email(email::Settings),
+    /// Short messages through Twilio.
+    Sms(sms::Settings),
     /// Notifications on this desktop.
     Desktop(desktop::Settings),
     /// A line on the daemon's own terminal.
@@ -55,6 +64,9 @@ impl Settings {
     pub const fn kind(&self) -> &'static str {
         match self {
             Settings::Webhook(_) => "webhook",
+            Settings::Ntfy(_) => "ntfy",
+            Settings::Email(_) => "email",
+            Settings::Sms(_) => "sms",
             Settings::Desktop(_) => "desktop",
             Settings::Terminal => "terminal",
             Settings::Command(_) => "command",
@@ -95,6 +107,9 @@ impl Settings {
         let (name, most) = (name.to_owned(), limits.most);
         Ok(match self {
             Settings::Webhook(settings) => Arc::new(Webhook::open(name, most, settings)?),
+            Settings::Ntfy(settings) => Arc::new(Ntfy::open(name, most, settings)?),
+            Settings::Email(settings) => Arc::new(Email::open(name, most, settings)?),
+            Settings::Sms(settings) => Arc::new(Sms::open(name, most, settings)?),
             Settings::Desktop(settings) => Arc::new(Desktop::new(name, most, settings.clone())),
             Settings::Terminal => Arc::new(Terminal::new(name, most)),
             Settings::Command(settings) => Arc::new(Command::new(name, most, settings.clone())),

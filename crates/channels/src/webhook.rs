@@ -1,14 +1,15 @@
 //! Webhooks: `CloudEvents` 1.0, signed as Standard Webhooks 1.0 demands.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use countersign_core::tier::Tier;
 use serde_json::json;
 
+use crate::callback::{self, Callback};
 use crate::post::{Target, post};
 use crate::secret::Secrets;
-use crate::{Announcement, Channel, ChannelError, Receipt, Sending};
+use crate::{Announcement, Answers, Channel, ChannelError, Receipt, Sending};
 
 /// What an operator sets up.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,6 +18,10 @@ pub struct Settings {
     pub url: String,
     /// The file of the secret: `whsec_` and base64, readable by nobody else.
     pub secret_file: PathBuf,
+    /// Whether the receiver may bring people's answers to our hook.
+    pub callback: bool,
+    /// The file of the secret that signs those; none means that it is the same.
+    pub callback_secret_file: Option<PathBuf>,
     /// Whether this machine and private networks may be reached.
     pub allow_private: bool,
     /// How long one attempt may take.
@@ -37,6 +42,7 @@ pub struct Webhook {
     most: Tier,
     target: Target,
     secrets: Secrets,
+    callback: Option<Callback>,
     allow_private: bool,
     timeout: Duration,
 }
@@ -44,19 +50,28 @@ pub struct Webhook {
 impl Webhook {
     /// Reads the secret.
     pub fn open(name: String, most: Tier, settings: &Settings) -> Result<Webhook, ChannelError> {
+        let read = |file: &Path| {
+            Secrets::read(file).map_err(|error| ChannelError::permanent(error.to_string()))
+        };
+        let callback = if settings.callback {
+            let file = settings.callback_secret_file.as_ref().unwrap_or(&settings.secret_file);
+            Some(Callback::new(read(file)?))
+        } else {
+            None
+        };
         Ok(Webhook {
             name,
             most,
             target: Target::parse(&settings.url).map_err(ChannelError::permanent)?,
-            secrets: Secrets::read(&settings.secret_file)
-                .map_err(|error| ChannelError::permanent(error.to_string()))?,
+            secrets: read(&settings.secret_file)?,
+            callback,
             allow_private: settings.allow_private,
             timeout: settings.timeout,
         })
     }
 
     async fn send(&self, news: &Announcement) -> Result<(), ChannelError> {
-        let body = event(news);
+        let body = event(news, self.callback.is_some());
         // The time is the attempt's, so that a receiver can refuse what was recorded long ago.
         let seconds = news.now.seconds();
         let signature = self.secrets.sign(&news.key, seconds, &body);
@@ -69,24 +84,25 @@ impl Webhook {
             ("webhook-signature", signature.as_str()),
         ];
         let answer = post(&self.target, self.allow_private, &headers, body, self.timeout).await?;
-        let status = answer.status;
-        match status {
-            200..=299 => Ok(()),
-            300..=399 => Err(ChannelError::permanent(format!(
-                "the receiver answered {status}: it sends us elsewhere, which is not followed"
-            ))),
-            408 | 409 | 425 | 429 | 500.. => Err(ChannelError {
-                problem: format!("the receiver answered {status}"),
-                retry_after: answer.retry_after,
-                permanent: false,
-            }),
-            _ => Err(ChannelError::permanent(format!("the receiver answered {status}"))),
-        }
+        answer.judge("the receiver")
     }
 }
 
 /// The body: the same bytes in every attempt.
-fn event(news: &Announcement) -> String {
+fn event(news: &Announcement, callback: bool) -> String {
+    let mut data = news.data();
+    if let Some(data) = data.as_object_mut() {
+        if !news.call.is_empty() {
+            let (call, reasons) = (json!(news.call), json!(news.reasons));
+            data.extend([("call".to_owned(), call), ("reasons".to_owned(), reasons)]);
+            data.insert("folded".to_owned(), json!(news.folded));
+        }
+        if let Some(ways) = news.ways.as_ref().filter(|_| callback) {
+            let approve = ways.approve.as_ref().filter(|_| callback::is_whole(news));
+            let buttons = json!({ "approve": approve, "deny": ways.deny });
+            data.insert("buttons".to_owned(), buttons);
+        }
+    }
     json!({
         "specversion": "1.0",
         "id": news.key,
@@ -95,7 +111,7 @@ fn event(news: &Announcement) -> String {
         "subject": news.request,
         "time": news.at,
         "datacontenttype": "application/json",
-        "data": news.data(),
+        "data": data,
     })
     .to_string()
 }
@@ -120,6 +136,10 @@ impl Channel for Webhook {
     ) -> Sending<'a, ()> {
         Box::pin(self.send(end))
     }
+
+    fn answers(&self) -> Option<&dyn Answers> {
+        self.callback.as_ref().map(|callback| callback as &dyn Answers)
+    }
 }
 
 #[cfg(test)]
@@ -131,10 +151,25 @@ mod tests {
     fn the_body_is_the_same_in_every_attempt() {
         let (first, mut second) = (asked(), asked());
         second.now.0 += 60_000;
-        assert_eq!(event(&first), event(&second));
-        let body: serde_json::Value = serde_json::from_str(&event(&first)).unwrap();
+        assert_eq!(event(&first, true), event(&second, true));
+        let body: serde_json::Value = serde_json::from_str(&event(&first, false)).unwrap();
         assert_eq!(body["type"], "countersign.request.asked");
         assert_eq!(body["specversion"], "1.0");
         assert_eq!(body["data"]["phrase"], "olive-tractor");
+        assert!(body["data"].get("buttons").is_none(), "no way back without a callback");
+    }
+
+    #[test]
+    fn only_what_is_there_whole_can_be_approved() {
+        let buttons = |news: &Announcement| -> serde_json::Value {
+            let body: serde_json::Value = serde_json::from_str(&event(news, true)).unwrap();
+            body["data"]["buttons"].clone()
+        };
+        assert!(buttons(&asked())["approve"].is_string());
+        let folded = Announcement { folded: 1, ..asked() };
+        let none = Announcement { call: String::new(), ..asked() };
+        for news in [folded, none] {
+            assert!(buttons(&news)["approve"].is_null() && buttons(&news)["deny"].is_string());
+        }
     }
 }

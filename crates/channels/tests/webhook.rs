@@ -97,7 +97,15 @@ mod webhooks {
         fs::write(&secret_file, format!("whsec_{SECRET}\n")).unwrap();
         fs::set_permissions(&secret_file, Permissions::from_mode(0o600)).unwrap();
         let timeout = Duration::from_secs(1);
-        let settings = webhook::Settings { url, secret_file, allow_private, timeout };
+        let (callback, callback_secret_file) = (false, None);
+        let settings = webhook::Settings {
+            url,
+            secret_file,
+            callback,
+            callback_secret_file,
+            allow_private,
+            timeout,
+        };
         let limits = Limits { per_minute: 60, ..Settings::usual("webhook") };
         Settings::Webhook(settings).open("hook", limits).unwrap()
     }

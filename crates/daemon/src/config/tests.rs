@@ -101,6 +101,71 @@ fn channels_are_refused_with_what_is_wrong() {
 }
 
 #[test]
+fn phones_and_letters_are_refused_with_what_is_wrong() {
+    let folder = tempfile::tempdir().unwrap();
+    let good = secret(folder.path(), 0o600);
+    let file = good.split_once(" = ").unwrap().1;
+    let exposed = secret(folder.path(), 0o644);
+    let exposed = exposed.split_once(" = ").unwrap().1;
+    let account = format!("AC{}", "0".repeat(32));
+    let sms = |rest: &str| {
+        format!("kind = \"sms\"\naccount = \"{account}\"\ntoken_file = {file}\n{rest}")
+    };
+    let numbers = "from = \"+15550000001\"\nto = \"+15550000002\"\n";
+    let email = |rest: &str| {
+        format!("kind = \"email\"\nfrom = \"g@example.org\"\nto = [\"a@example.org\"]\n{rest}")
+    };
+    let ntfy = |rest: &str| format!("kind = \"ntfy\"\ntopic = \"k3TqfX9\"\n{rest}");
+    let hook = "hook_url = \"https://example.org/hooks/ops\"\n";
+    for (text, problem) in [
+        ("kind = \"ntfy\"".to_owned(), "topic"),
+        ("kind = \"ntfy\"\ntopic = \"a/b\"".to_owned(), "topic"),
+        (ntfy("url = \"ntfy.sh\""), "url"),
+        (ntfy(&format!("token_file = {exposed}")), "chmod 600"),
+        (ntfy(hook), "go together"),
+        (ntfy(&format!("{hook}{good}")), "go together"),
+        (ntfy("person = \"ana\""), "go together"),
+        ("kind = \"email\"".to_owned(), "server"),
+        (email("server = \"mail.example.org\"\ntls = \"none\""), "this machine"),
+        (email("server = \"mail.example.org\"\ntls = \"ssl\""), "starttls"),
+        (email("server = \"mail.example.org\"\nuser = \"u\""), "go together"),
+        (email("server = \"https://mail.example.org\""), "server"),
+        (
+            email(&format!("server = \"a.example\"\nuser = \"u\"\npassword_file = {exposed}")),
+            "chmod 600",
+        ),
+        ("kind = \"sms\"".to_owned(), "token_file"),
+        (sms(""), "from"),
+        (sms("from = \"555\"\nto = \"+15550000002\""), "from"),
+        (sms("from = \"+15550000001\"\nto = \"mum\""), "to"),
+        (sms(&format!("{numbers}base_url = \"x\"")), "base_url"),
+        (sms(&format!("{numbers}approves = \"CRITICAL\"")), "approves"),
+        (
+            format!(
+                "kind = \"webhook\"\nurl = \"https://x/\"\n{good}\ncallback_secret_file = \"/s\""
+            ),
+            "callback",
+        ),
+    ] {
+        let said = refused(&format!("[channels.ops]\n{text}"));
+        assert!(said.contains("channels.ops") && said.contains(problem), "{text}: {said}");
+    }
+    for text in [
+        sms(numbers),
+        sms(&format!("{numbers}{hook}details = true")),
+        email("server = \"localhost\"\ntls = \"none\""),
+        email(&format!("server = \"a.example\"\nuser = \"u\"\npassword_file = {file}")),
+        ntfy(""),
+        ntfy(&format!("{hook}{good}\nperson = \"ana\"\ntoken_file = {file}")),
+        format!("kind = \"webhook\"\nurl = \"https://x/\"\n{good}\ncallback = true"),
+    ] {
+        let text = format!("[ladder]\nfirst = [\"ops\"]\n[channels.ops]\n{text}\n");
+        let rules = Config::read(&text, &paths()).unwrap().rules;
+        assert!(!format!("{rules:?}").contains("MfKQ9r8GKYqr"), "a secret is in the rules");
+    }
+}
+
+#[test]
 fn a_channel_that_is_set_up_can_stand_on_the_ladder() {
     let folder = tempfile::tempdir().unwrap();
     let secret = secret(folder.path(), 0o600);

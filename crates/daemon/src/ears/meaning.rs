@@ -35,7 +35,7 @@ pub async fn understood(api: &Api, line: &Arc<Line>, word: &Word) -> String {
     if let Said::Link(code) = &word.said {
         return link(api, channel, word, code).await;
     }
-    let Some(person) = api.book.account(channel, &word.account) else {
+    let Some(person) = person(api, answers, channel, word) else {
         tracing::warn!(channel, "an account that is nobody's said something");
         return format!(
             "This account is linked to nobody here, so it cannot answer. In the inbox, under \
@@ -45,11 +45,20 @@ pub async fn understood(api: &Api, line: &Arc<Line>, word: &Word) -> String {
     };
     let hears = Ear { api, line, answers, person };
     match &word.said {
-        Said::Button(text) => hears.pressed(text).await,
+        Said::Button(text) => hears.pressed(text, "").await,
+        Said::Reasoned { button, reason } => hears.pressed(button, reason).await,
         Said::Approve(which) => hears.named(Choice::Approve, which).await,
         Said::Deny(which) => hears.named(Choice::Deny, which).await,
         Said::Pending => hears.pending().await,
         Said::Link(_) | Said::Help => hears.help(),
+    }
+}
+
+/// Who speaks: whose account it is, or whose the operator says that the channel is.
+fn person(api: &Api, answers: &dyn Answers, channel: &str, word: &Word) -> Option<String> {
+    match answers.person() {
+        Some(name) => api.book.record(name).map(|_| name.to_owned()),
+        None => api.book.account(channel, &word.account),
     }
 }
 
@@ -96,7 +105,7 @@ impl Ear<'_> {
     }
 
     /// One of our buttons, if it is one.
-    async fn pressed(&self, text: &str) -> String {
+    async fn pressed(&self, text: &str, reason: &str) -> String {
         const NOT_OURS: &str = "This button is not one of ours, so nothing was decided.";
         let Some(pressed) = Buttons::read(text) else { return NOT_OURS.to_owned() };
         let stored = match self.api.gate.store().request(pressed.request).await {
@@ -110,7 +119,7 @@ impl Ear<'_> {
             tracing::warn!(channel = self.channel(), %request, "a button was forged");
             return NOT_OURS.to_owned();
         }
-        self.decide(&stored, pressed.choice, "").await
+        self.decide(&stored, pressed.choice, reason).await
     }
 
     /// A request by what a person typed: its two words, its code, or its id.

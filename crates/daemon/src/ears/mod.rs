@@ -150,6 +150,10 @@ pub async fn posted(api: &Api, line: &Arc<Line>, posted: &Posted<'_>) -> Option<
             return None;
         }
     };
+    if let Some(error) = line.channel.answers().and_then(|answers| answers.trouble(posted)) {
+        tracing::warn!(channel, why = error.problem, "a message did not arrive");
+        line.went(Some(&error), posted.now);
+    }
     let mut answer = heard.answer;
     for word in heard.words {
         let Some(reply) = hear(api, line, &word).await else { continue };

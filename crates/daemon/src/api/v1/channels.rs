@@ -107,6 +107,10 @@ async fn link(State(api): State<Api>, Path(name): Path<String>, headers: HeaderM
     let Some(answers) = line.channel.answers() else {
         return Err(Problem::conflict("nobody can answer through this channel"));
     };
+    if let Some(person) = answers.person() {
+        let whose = format!("whoever answers here counts as {person}: the configuration says so");
+        return Err(Problem::conflict(whose));
+    }
     let now = api.gate.clock().now().at;
     let (code, until) =
         api.links.offer(&name, &who.person, now).map_err(|_| Problem::from(Held::NoChance))?;

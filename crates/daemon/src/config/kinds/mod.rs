@@ -6,6 +6,9 @@ mod discord;
 mod local;
 mod telegram;
 mod slack;
+mod email;
+mod ntfy;
+mod sms;
 mod webhook;
 mod webpush;
 
@@ -30,6 +33,9 @@ pub fn settings(kind: &str, table: Table) -> Meant<Settings> {
         "telegram" => telegram::settings(table),
         "discord" => discord::settings(table),
         "slack" => slack::settings(table),
+        "ntfy" => ntfy::settings(table),
+        "email" => email::settings(table),
+        "sms" => sms::settings(table),
         "command" => local::command(table),
         "desktop" => local::desktop(table),
         "terminal" => local::terminal(table),

@@ -1,0 +1,193 @@
+//! What the receiver of webhooks brings back: people's answers, signed as Standard Webhooks 1.0
+//! demands. It vouches for the account; who that is, a person has linked.
+
+use countersign_core::assurance::Assurance;
+use countersign_core::json::{self, Value};
+use serde_json::json;
+
+use crate::secret::Secrets;
+use crate::{
+    Announcement, Answers, ChannelError, Heard, NotHeard, Posted, Posting, Said, Sending, Word,
+};
+
+/// How far its clock may be from ours, in seconds.
+const TOLERANCE: u64 = 300;
+/// The longest body, name of a message, account, and reason.
+const BODY: usize = 16 * 1024;
+const ID: usize = 200;
+const ACCOUNT: usize = 200;
+const REASON: usize = 2_000;
+
+/// The way back from a receiver.
+#[derive(Debug)]
+pub struct Callback {
+    secrets: Secrets,
+}
+
+/// Whether all of the call is in the message.
+pub fn is_whole(news: &Announcement) -> bool {
+    !news.call.is_empty() && news.folded == 0
+}
+
+impl Callback {
+    pub fn new(secrets: Secrets) -> Callback {
+        Callback { secrets }
+    }
+
+    /// The name of a message that was signed by the receiver, just now.
+    fn proven<'a>(&self, posted: &Posted<'a>) -> Option<&'a str> {
+        let id = (posted.header)("webhook-id")?;
+        let time = (posted.header)("webhook-timestamp")?;
+        let signature = (posted.header)("webhook-signature")?;
+        let seconds: i64 = time.parse().ok()?;
+        // What is signed is the text of the number: there may be only one for it.
+        let in_time = posted.now.seconds().abs_diff(seconds) <= TOLERANCE;
+        let plain = !id.is_empty() && id.len() <= ID && seconds.to_string() == time;
+        let holds = plain
+            && in_time
+            && posted.body.len() <= BODY
+            && self.secrets.holds(id, seconds, posted.body, signature);
+        holds.then_some(id)
+    }
+}
+
+impl Answers for Callback {
+    fn assurance(&self) -> Assurance {
+        Assurance::Linked
+    }
+
+    fn shows_whole(&self, news: &Announcement) -> bool {
+        is_whole(news)
+    }
+
+    fn hear(&self, posted: &Posted<'_>) -> Result<Heard, NotHeard> {
+        let id = self.proven(posted).ok_or(NotHeard::Forged)?;
+        let body = json::parse_bytes(posted.body).map_err(|_| NotHeard::Unreadable)?;
+        let (account, said) = read(&body).ok_or(NotHeard::Unreadable)?;
+        let word = Word {
+            called: account.clone(),
+            account,
+            said,
+            key: id.to_owned(),
+            reply_to: String::new(),
+        };
+        // This goes back where the word was heard before.
+        let again = json!({ "heard": false, "reply": "This was said before." });
+        Ok(Heard { words: vec![word], answer: Posting::json(&again) })
+    }
+
+    fn answer(&self, _word: &Word, reply: &str) -> Option<Posting> {
+        Some(Posting::json(&json!({ "heard": true, "reply": reply })))
+    }
+
+    fn reply<'a>(&'a self, _word: &'a Word, _reply: &'a str) -> Sending<'a, ()> {
+        // Everything is said in the answer.
+        Box::pin(async { Err(ChannelError::permanent("there is nobody to reply to")) })
+    }
+
+    fn command(&self, word: &str) -> String {
+        word.to_owned()
+    }
+}
+
+/// The account and what it says; nothing unless every member is known and fits the others.
+fn read(body: &Value<'_>) -> Option<(String, Said)> {
+    let members = body.as_object()?;
+    let known = ["account", "decision", "button", "reason", "link"];
+    if !members
+        .iter()
+        .all(|(name, value)| known.contains(&name.as_ref()) && value.as_str().is_some())
+    {
+        return None;
+    }
+    let text = |name: &str| body.get(name).and_then(Value::as_str);
+    let account = text("account")?;
+    let fits = !account.is_empty() && account.len() <= ACCOUNT;
+    if !fits || account.chars().any(char::is_control) {
+        return None;
+    }
+    let said = match (text("link"), text("decision"), text("button"), text("reason")) {
+        (Some(code), None, None, None) => Said::Link(code.to_owned()),
+        (None, Some(decision), Some(button), reason) => {
+            let begins = match decision {
+                "approve" => "a:",
+                "deny" => "d:",
+                _ => return None,
+            };
+            let reason = reason.unwrap_or_default();
+            // A button that says something else than the decision beside it says nothing.
+            if !button.starts_with(begins) || reason.len() > REASON {
+                return None;
+            }
+            Said::Reasoned { button: button.to_owned(), reason: reason.to_owned() }
+        }
+        _ => return None,
+    };
+    Some((account.to_owned(), said))
+}
+
+#[cfg(test)]
+mod tests {
+    use countersign_core::time::Timestamp;
+
+    use super::*;
+
+    const NOW: i64 = 1_794_700_000;
+
+    fn secrets() -> Secrets {
+        Secrets::from_text("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
+    }
+
+    fn heard(body: &str, at: i64) -> Result<Heard, NotHeard> {
+        let signature = secrets().sign("m1", at, body);
+        let at = at.to_string();
+        let header = |name: &str| match name {
+            "webhook-id" => Some("m1"),
+            "webhook-timestamp" => Some(at.as_str()),
+            "webhook-signature" => Some(signature.as_str()),
+            _ => None,
+        };
+        let now = Timestamp(NOW * 1000);
+        let posted = Posted { url: "", header: &header, body: body.as_bytes(), now };
+        Callback::new(secrets()).hear(&posted)
+    }
+
+    #[test]
+    fn what_is_signed_and_makes_sense_is_heard() {
+        let body = r#"{"account":"ana@corp","decision":"deny","button":"d:1:x","reason":"no"}"#;
+        let word = heard(body, NOW).unwrap().words.remove(0);
+        let (button, reason) = ("d:1:x".to_owned(), "no".to_owned());
+        assert_eq!(word.said, Said::Reasoned { button, reason });
+        assert_eq!((word.account.as_str(), word.key.as_str()), ("ana@corp", "m1"));
+        let link = heard(r#"{"account":"ana@corp","link":"AB12"}"#, NOW).unwrap().words.remove(0);
+        assert_eq!(link.said, Said::Link("AB12".to_owned()));
+    }
+
+    #[test]
+    fn what_is_old_early_or_makes_no_sense_is_not() {
+        let body = r#"{"account":"ana","decision":"deny","button":"d:1:x"}"#;
+        for away in [-301, 301, 86_400, i64::MAX - NOW, i64::MIN + NOW] {
+            assert_eq!(heard(body, NOW + away), Err(NotHeard::Forged), "{away}");
+        }
+        assert!(heard(body, NOW - 300).is_ok() && heard(body, NOW + 300).is_ok());
+        for body in [
+            "",
+            "[]",
+            "{}",
+            r#"{"account":"ana"}"#,
+            r#"{"decision":"deny","button":"d:1:x"}"#,
+            r#"{"account":"","decision":"deny","button":"d:1:x"}"#,
+            r#"{"account":"a\nb","decision":"deny","button":"d:1:x"}"#,
+            r#"{"account":7,"decision":"deny","button":"d:1:x"}"#,
+            r#"{"account":"ana","decision":"maybe","button":"d:1:x"}"#,
+            r#"{"account":"ana","decision":"deny"}"#,
+            r#"{"account":"ana","decision":"deny","button":"a:1:x"}"#,
+            r#"{"account":"ana","decision":"approve","button":"d:1:x"}"#,
+            r#"{"account":"ana","account":"bo","decision":"deny","button":"d:1:x"}"#,
+            r#"{"account":"ana","decision":"deny","button":"d:1:x","link":"AB12"}"#,
+            r#"{"account":"ana","decision":"deny","button":"d:1:x","admin":"yes"}"#,
+        ] {
+            assert_eq!(heard(body, NOW), Err(NotHeard::Unreadable), "{body}");
+        }
+    }
+}

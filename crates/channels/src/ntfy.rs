@@ -1,0 +1,383 @@
+//! ntfy: a push message to everybody who reads a topic. A topic is a secret that several people
+//! may share, so whoever answers from it has been reached and no more.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use countersign_core::assurance::Assurance;
+use countersign_core::tier::Tier;
+use countersign_core::time::Timestamp;
+use serde_json::{Value, json};
+
+use crate::message::{Fitted, Message};
+use crate::post::{Asked, Target, exchange};
+use crate::secret::{SecretError, Secrets, Token};
+use crate::{
+    Announcement, Answers, Channel, ChannelError, Heard, News, NotHeard, Posted, Posting, Receipt,
+    Said, Sending, Word,
+};
+
+/// The longest text of a message, in bytes; a longer one would become a file to download.
+const LONGEST: usize = 4_000;
+/// The longest topic.
+const TOPIC: usize = 64;
+/// The longest thing that one of our buttons carries.
+const BUTTON: usize = 64;
+/// The header with which a button proves that it came from a message of ours.
+const PROOF: &str = "x-countersign-proof";
+
+/// What an operator sets up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// The server.
+    pub url: String,
+    /// The topic: who knows it can read and write there.
+    pub topic: String,
+    /// The file of the token, where the server wants one.
+    pub token_file: Option<PathBuf>,
+    /// How buttons in the message answer, if they do.
+    pub hook: Option<Hook>,
+    /// Whether this machine and private networks may be reached.
+    pub allow_private: bool,
+    /// How long one attempt may take.
+    pub timeout: Duration,
+}
+
+/// How buttons answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hook {
+    /// Our hook, as a phone reaches it.
+    pub url: String,
+    /// The file of the secret that signs what buttons carry: `whsec_` and base64.
+    pub secret_file: PathBuf,
+    /// Whose phone it is.
+    pub person: String,
+}
+
+impl Settings {
+    /// What is wrong with the addresses or the topic, if anything.
+    pub fn problem(&self) -> Option<String> {
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+        if self.topic.is_empty() || self.topic.len() > TOPIC || !self.topic.bytes().all(plain) {
+            return Some(format!("topic: it has at most {TOPIC} of a-z, A-Z, 0-9, - and _"));
+        }
+        let urls = [("url", Some(&self.url)), ("hook_url", self.hook.as_ref().map(|h| &h.url))];
+        urls.into_iter().find_map(|(field, url)| {
+            Target::parse(url?).err().map(|problem| format!("{field}: {problem}"))
+        })
+    }
+}
+
+/// A topic.
+#[derive(Debug)]
+pub struct Ntfy {
+    name: String,
+    most: Tier,
+    server: Target,
+    topic: String,
+    token: Option<Token>,
+    hook: Option<Buttons>,
+    allow_private: bool,
+    timeout: Duration,
+}
+
+#[derive(Debug)]
+struct Buttons {
+    url: String,
+    secrets: Secrets,
+    person: String,
+}
+
+impl Ntfy {
+    /// Reads the secrets.
+    pub fn open(name: String, most: Tier, settings: &Settings) -> Result<Ntfy, ChannelError> {
+        let unread = |error: SecretError| ChannelError::permanent(error.to_string());
+        let token = settings.token_file.as_ref().map(|file| Token::read(file)).transpose();
+        let hook = settings.hook.as_ref().map(|hook| {
+            let secrets = Secrets::read(&hook.secret_file)?;
+            Ok(Buttons { url: hook.url.clone(), secrets, person: hook.person.clone() })
+        });
+        Ok(Ntfy {
+            name,
+            most,
+            server: Target::parse(&settings.url).map_err(ChannelError::permanent)?,
+            topic: settings.topic.clone(),
+            token: token.map_err(unread)?,
+            hook: hook.transpose().map_err(unread)?,
+            allow_private: settings.allow_private,
+            timeout: settings.timeout,
+        })
+    }
+
+    async fn publish(&self, message: &Value) -> Result<Receipt, ChannelError> {
+        let bearer = self.token.as_ref().map(|token| format!("Bearer {}", token.expose()));
+        let mut headers = vec![("content-type", "application/json")];
+        headers.extend(bearer.as_deref().map(|bearer| ("authorization", bearer)));
+        let asked = Asked { method: "POST", headers: &headers, body: message.to_string() };
+        let said = exchange(&self.server, self.allow_private, asked, self.timeout).await?;
+        said.answer.judge("the ntfy server")?;
+        let body: Option<Value> = serde_json::from_slice(&said.body).ok();
+        let id = body.as_ref().and_then(|body| body.get("id")?.as_str());
+        Ok(Receipt(id.unwrap_or_default().to_owned()))
+    }
+
+    /// The message as the server takes it.
+    fn message(&self, news: &Announcement) -> Value {
+        let Fitted { text, whole } = fitted(news);
+        let mut message = json!({
+            "topic": self.topic,
+            "title": news.title(),
+            "message": text,
+            "priority": priority(news),
+            "click": news.link(),
+        });
+        if let Some(message) = message.as_object_mut() {
+            if !matches!(news.news, News::Notice(_)) {
+                // Later news about a request takes the place of older on the phone. A server that
+                // does not know this yet shows a second message.
+                message.insert("sequence_id".to_owned(), json!(news.request));
+            }
+            if matches!(news.news, News::Asked | News::Climbed) {
+                message.insert("actions".to_owned(), self.actions(news, whole));
+            }
+        }
+        message
+    }
+
+    fn actions(&self, news: &Announcement, whole: bool) -> Value {
+        let mut actions = Vec::new();
+        if let (Some(hook), Some(ways)) = (&self.hook, &news.ways) {
+            actions.push(hook.action("Deny", &ways.deny, &self.topic, news.deadline));
+            if let Some(approve) = ways.approve.as_ref().filter(|_| whole) {
+                actions.push(hook.action("Approve once", approve, &self.topic, news.deadline));
+            }
+        }
+        actions.push(json!({ "action": "view", "label": "Open", "url": news.link() }));
+        Value::Array(actions)
+    }
+}
+
+impl Buttons {
+    fn action(&self, label: &str, button: &str, topic: &str, until: Timestamp) -> Value {
+        // Whoever reads the topic has this too: it is good for one answer until the deadline.
+        let until = until.seconds();
+        let proof = format!("{until} {}", self.secrets.sign(button, until, topic));
+        json!({
+            "action": "http", "label": label, "url": self.url, "method": "POST",
+            "headers": { PROOF: proof }, "body": button, "clear": true,
+        })
+    }
+
+    /// The button that was pressed, if we wrote it and it is still good.
+    fn pressed<'a>(&self, posted: &Posted<'a>, topic: &str) -> Option<&'a str> {
+        let body = posted.body.get(..posted.body.len().min(BUTTON + 1))?;
+        let button = std::str::from_utf8(body).ok().filter(|text| text.len() <= BUTTON)?;
+        let (until, signature) = (posted.header)(PROOF)?.split_once(' ')?;
+        let seconds: i64 = until.parse().ok()?;
+        let holds = seconds.to_string() == until
+            && posted.now.seconds() <= seconds
+            && self.secrets.holds(button, seconds, topic.as_bytes(), signature);
+        holds.then_some(button)
+    }
+}
+
+/// How much a phone is disturbed.
+fn priority(news: &Announcement) -> u8 {
+    match (&news.news, news.tier) {
+        (News::Ended(_), _) => 2,
+        (News::Notice(_), _) => 3,
+        (_, Tier::Critical) => 5,
+        _ if news.crisis => 5,
+        (_, Tier::High) => 4,
+        (_, Tier::Safe | Tier::Low | Tier::Medium) => 3,
+    }
+}
+
+fn fitted(news: &Announcement) -> Fitted {
+    news.fitted(LONGEST, str::len, |message: &Message| {
+        let parts = [&message.sentence, &message.call, &message.missing];
+        let reasons = message.reasons.join("\n");
+        let parts = parts.into_iter().chain([&reasons, &message.advice]);
+        let parts: Vec<&str> = parts.map(String::as_str).filter(|part| !part.is_empty()).collect();
+        parts.join("\n\n")
+    })
+}
+
+impl Channel for Ntfy {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn most(&self) -> Tier {
+        self.most
+    }
+
+    fn announce<'a>(&'a self, news: &'a Announcement) -> Sending<'a, Receipt> {
+        Box::pin(async { self.publish(&self.message(news)).await })
+    }
+
+    fn withdraw<'a>(
+        &'a self,
+        _prompt: Option<&'a Receipt>,
+        end: &'a Announcement,
+    ) -> Sending<'a, ()> {
+        Box::pin(async { self.publish(&self.message(end)).await.map(|_| ()) })
+    }
+
+    fn answers(&self) -> Option<&dyn Answers> {
+        self.hook.is_some().then_some(self as &dyn Answers)
+    }
+}
+
+impl Answers for Ntfy {
+    fn assurance(&self) -> Assurance {
+        Assurance::Reached
+    }
+
+    fn shows_whole(&self, news: &Announcement) -> bool {
+        fitted(news).whole
+    }
+
+    fn person(&self) -> Option<&str> {
+        self.hook.as_ref().map(|hook| hook.person.as_str())
+    }
+
+    fn hear(&self, posted: &Posted<'_>) -> Result<Heard, NotHeard> {
+        let hook = self.hook.as_ref().ok_or(NotHeard::NoHook)?;
+        let button = hook.pressed(posted, &self.topic).ok_or(NotHeard::Forged)?;
+        let word = Word {
+            // The topic itself stays a secret.
+            account: "whoever reads the topic".to_owned(),
+            called: String::new(),
+            said: Said::Button(button.to_owned()),
+            key: button.to_owned(),
+            reply_to: String::new(),
+        };
+        let body = "Heard.".to_owned();
+        let answer = Posting { content_type: "text/plain; charset=utf-8", body };
+        Ok(Heard { words: vec![word], answer })
+    }
+
+    /// The app shows nothing of what a hook answers, so it is told like other news.
+    fn reply<'a>(&'a self, _word: &'a Word, reply: &'a str) -> Sending<'a, ()> {
+        let message = json!({ "topic": self.topic, "message": reply, "priority": 2 });
+        Box::pin(async move { self.publish(&message).await.map(|_| ()) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::announcement::Ending;
+    use crate::announcement::tests::asked;
+    use countersign_core::request::State;
+
+    fn topic(hook: bool) -> Ntfy {
+        let secrets = Secrets::from_text("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw");
+        let url = "https://approve.example.org/hooks/phone".to_owned();
+        Ntfy {
+            name: "phone".to_owned(),
+            most: Tier::Critical,
+            server: Target::parse("https://ntfy.example.org").unwrap(),
+            topic: "k3TqfX9".to_owned(),
+            token: None,
+            hook: hook.then(|| Buttons { url, secrets, person: "ana".to_owned() }),
+            allow_private: false,
+            timeout: Duration::from_secs(1),
+        }
+    }
+
+    fn kinds(message: &Value) -> Vec<(&str, &str)> {
+        let actions = message["actions"].as_array().unwrap().iter();
+        actions.map(|a| (a["action"].as_str().unwrap(), a["label"].as_str().unwrap())).collect()
+    }
+
+    #[test]
+    fn without_a_hook_a_message_only_leads_to_the_inbox() {
+        let message = topic(false).message(&asked());
+        assert_eq!(kinds(&message), [("view", "Open")]);
+        assert_eq!(message["click"], asked().link());
+        assert_eq!(message["priority"], 4);
+        assert!(topic(false).answers().is_none());
+    }
+
+    #[test]
+    fn what_is_not_there_whole_has_no_button_to_approve_it() {
+        let open = ("view", "Open");
+        let deny = ("http", "Deny");
+        let whole = topic(true).message(&asked());
+        assert_eq!(kinds(&whole), [deny, ("http", "Approve once"), open]);
+        for news in [
+            Announcement { folded: 9, ..asked() },
+            Announcement { call: String::new(), ..asked() },
+            Announcement { call: "x".repeat(5_000), ..asked() },
+        ] {
+            let message = topic(true).message(&news);
+            assert_eq!(kinds(&message), [deny, open]);
+            assert!(message["message"].as_str().unwrap().len() <= LONGEST);
+            assert!(!topic(true).shows_whole(&news));
+        }
+    }
+
+    #[test]
+    fn the_end_takes_the_place_of_the_question_and_is_quiet() {
+        let (by, place) = ("ana".to_owned(), String::new());
+        let news = News::Ended(Ending { state: State::Denied, by, place });
+        let end = topic(true).message(&Announcement { news, ..asked() });
+        assert_eq!(end["sequence_id"], topic(true).message(&asked())["sequence_id"]);
+        assert!(end.get("actions").is_none() && end["priority"] == 2);
+    }
+
+    #[test]
+    fn a_button_is_heard_until_the_deadline_and_only_as_it_was_written() {
+        let (phone, news) = (topic(true), asked());
+        let message = phone.message(&news);
+        let action = &message["actions"][0];
+        let (proof, body) =
+            (action["headers"][PROOF].as_str().unwrap(), action["body"].as_str().unwrap());
+        let hear = |phone: &Ntfy, proof: Option<&str>, body: &str, now: Timestamp| {
+            let header = |name: &str| if name == PROOF { proof } else { None };
+            let body = body.as_bytes();
+            phone.hear(&Posted { url: "", header: &header, body, now })
+        };
+        let heard = hear(&phone, Some(proof), body, news.now).unwrap();
+        assert_eq!(heard.words[0].said, Said::Button(body.to_owned()));
+        let late = Timestamp(news.deadline.0 + 1000);
+        assert_eq!(hear(&phone, Some(proof), body, late), Err(NotHeard::Forged));
+        let other = Ntfy { topic: "other".to_owned(), ..topic(true) };
+        assert_eq!(hear(&other, Some(proof), body, news.now), Err(NotHeard::Forged));
+        let later = proof.replacen("1794700041", "1894700041", 1);
+        let yes = body.replacen('d', "a", 1);
+        let long = format!("{body}{}", "x".repeat(100));
+        for (proof, body) in [
+            (None, body),
+            (Some(""), body),
+            (Some(later.as_str()), body),
+            (Some(proof), yes.as_str()),
+            (Some(proof), long.as_str()),
+            (Some(proof), ""),
+        ] {
+            assert_eq!(hear(&phone, proof, body, news.now), Err(NotHeard::Forged), "{proof:?}");
+        }
+        assert_eq!(hear(&topic(false), Some(proof), body, news.now), Err(NotHeard::NoHook));
+    }
+
+    #[test]
+    fn a_topic_and_addresses_are_checked() {
+        let good = Settings {
+            url: "https://ntfy.sh".to_owned(),
+            topic: "k3TqfX9".to_owned(),
+            token_file: None,
+            hook: None,
+            allow_private: false,
+            timeout: Duration::from_secs(1),
+        };
+        assert_eq!(good.problem(), None);
+        for topic in ["", "a/b", "a b", "\u{e9}", &"x".repeat(65)] {
+            let bad = Settings { topic: topic.to_owned(), ..good.clone() };
+            assert!(bad.problem().unwrap().starts_with("topic"), "{topic}");
+        }
+        let bad = Settings { url: "ntfy.sh".to_owned(), ..good };
+        assert!(bad.problem().unwrap().starts_with("url"));
+    }
+}

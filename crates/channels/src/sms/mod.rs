@@ -1,0 +1,332 @@
+//! Short messages through Twilio. Anybody can write a number under which they send, so a yes has
+//! to bring the digits that only the phone was sent; a no does not.
+
+mod form;
+mod segments;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use countersign_core::assurance::Assurance;
+use countersign_core::base64;
+use countersign_core::tier::Tier;
+use serde_json::Value;
+use zeroize::Zeroizing;
+
+use crate::message::{Fitted, Message};
+use crate::post::{Asked, Target, exchange};
+use crate::secret::Token;
+use crate::{
+    Announcement, Answers, Channel, ChannelError, Heard, News, NotHeard, Posted, Posting, Receipt,
+    Said, Sending, Which, Word,
+};
+use segments::{cut, segments};
+
+/// So many short messages make up one text.
+const MOST: usize = 3;
+/// More bytes than this never fit into so many: 153 letters each, of at most four bytes.
+const LONGEST: usize = MOST * 153 * 4;
+/// The longest sentence that is tried first, in bytes.
+const SENTENCE: usize = 400;
+/// Digits of a code.
+const DIGITS: usize = 6;
+/// What is replied to a yes without digits.
+const NEEDS_DIGITS: &str = "Not approved. A yes by text needs the six digits of the message, such \
+                            as: YES 482913";
+/// The mark of such a yes.
+const NO_DIGITS: &str = "no digits";
+
+/// What an operator sets up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// The account's name (`AC…`).
+    pub account: String,
+    /// The file of its token, which also signs what Twilio sends us.
+    pub token_file: PathBuf,
+    /// Our number, or a messaging service (`MG…`).
+    pub from: String,
+    /// Whom it reaches.
+    pub to: String,
+    /// Where the API is.
+    pub base_url: String,
+    /// Our hook, exactly as Twilio was told to call it; without it nobody can answer.
+    pub hook_url: Option<String>,
+    /// Whether this machine and private networks may be reached.
+    pub allow_private: bool,
+    /// How long one attempt may take.
+    pub timeout: Duration,
+}
+
+impl Settings {
+    /// What is wrong with it, if anything.
+    pub fn problem(&self) -> Option<String> {
+        let name = |text: &str, begin: &str| {
+            let rest = text.strip_prefix(begin);
+            rest.is_some_and(|rest| {
+                rest.len() == 32 && rest.bytes().all(|byte| byte.is_ascii_hexdigit())
+            })
+        };
+        if !name(&self.account, "AC") {
+            return Some("account: it is AC and 32 hexadecimal digits".to_owned());
+        }
+        if !is_number(&self.from) && !name(&self.from, "MG") {
+            return Some("from: it is a number such as +15551234567, or a service MG…".to_owned());
+        }
+        if !is_number(&self.to) {
+            return Some("to: it is a number such as +15551234567".to_owned());
+        }
+        let urls = [("base_url", Some(&self.base_url)), ("hook_url", self.hook_url.as_ref())];
+        urls.into_iter().find_map(|(field, url)| {
+            Target::parse(url?).err().map(|problem| format!("{field}: {problem}"))
+        })
+    }
+}
+
+/// Whether this is a telephone number as the whole world writes it (E.164).
+fn is_number(text: &str) -> bool {
+    let digits = text.strip_prefix('+').unwrap_or_default();
+    (7..=15).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// A telephone.
+#[derive(Debug)]
+pub struct Sms {
+    name: String,
+    most: Tier,
+    api: Target,
+    account: String,
+    token: Token,
+    from: String,
+    to: String,
+    hook_url: Option<String>,
+    allow_private: bool,
+    timeout: Duration,
+}
+
+impl Sms {
+    /// Reads the token.
+    pub fn open(name: String, most: Tier, settings: &Settings) -> Result<Sms, ChannelError> {
+        let base = Target::parse(&settings.base_url).map_err(ChannelError::permanent)?;
+        let path = format!("/2010-04-01/Accounts/{}/Messages.json", settings.account);
+        Ok(Sms {
+            name,
+            most,
+            api: base.at(&path),
+            account: settings.account.clone(),
+            token: Token::read(&settings.token_file)
+                .map_err(|error| ChannelError::permanent(error.to_string()))?,
+            from: settings.from.clone(),
+            to: settings.to.clone(),
+            hook_url: settings.hook_url.clone(),
+            allow_private: settings.allow_private,
+            timeout: settings.timeout,
+        })
+    }
+
+    async fn send(&self, to: &str, text: &str) -> Result<Receipt, ChannelError> {
+        let from = if self.from.starts_with("MG") { "MessagingServiceSid" } else { "From" };
+        let mut fields = vec![("To", to), (from, self.from.as_str()), ("Body", text)];
+        fields.extend(self.hook_url.as_deref().map(|url| ("StatusCallback", url)));
+        let secret = Zeroizing::new(format!("{}:{}", self.account, self.token.expose()));
+        let login = Zeroizing::new(format!("Basic {}", base64::encode(secret.as_bytes())));
+        let headers = [
+            ("content-type", "application/x-www-form-urlencoded"),
+            ("authorization", login.as_str()),
+        ];
+        let asked = Asked { method: "POST", headers: &headers, body: form::write(&fields) };
+        let said = exchange(&self.api, self.allow_private, asked, self.timeout).await?;
+        let body: Value = serde_json::from_slice(&said.body).unwrap_or_default();
+        if let Err(mut error) = said.answer.judge("Twilio") {
+            if let Some(code) = body.get("code").and_then(Value::as_u64) {
+                error.problem = format!("{} (error {code})", error.problem);
+            }
+            return Err(error);
+        }
+        let name = body.get("sid").and_then(Value::as_str);
+        Ok(Receipt(name.unwrap_or_default().to_owned()))
+    }
+
+    /// The text about a request, within a few messages.
+    fn text(&self, news: &Announcement) -> Fitted {
+        let answers = self.hook_url.is_some();
+        let mut room = SENTENCE;
+        loop {
+            let render = |message: &Message| render(news, message, room, answers);
+            let fitted = news.fitted(MOST, measure, render);
+            if segments(&fitted.text) <= MOST {
+                return fitted;
+            }
+            if room == 0 {
+                let text = format!("{}: answer in the inbox: {}", news.tier.label(), news.link());
+                return Fitted { text: cut(&text, MOST), whole: false };
+            }
+            room = room * 3 / 4;
+        }
+    }
+
+    /// The form, if Twilio sent it to us.
+    fn proven(&self, posted: &Posted<'_>) -> Result<Vec<(String, String)>, NotHeard> {
+        let url = self.hook_url.as_deref().ok_or(NotHeard::NoHook)?;
+        let signature = (posted.header)("x-twilio-signature").ok_or(NotHeard::Forged)?;
+        let fields = form::read(posted.body).ok_or(NotHeard::Forged)?;
+        let ours = value(&fields, "AccountSid") == Some(self.account.as_str());
+        if ours && form::is_signed(&self.token, url, &fields, signature) {
+            Ok(fields)
+        } else {
+            Err(NotHeard::Forged)
+        }
+    }
+}
+
+/// Counts messages; a text that is far too long is not read for that.
+fn measure(text: &str) -> usize {
+    if text.len() > LONGEST { MOST + 1 } else { segments(text) }
+}
+
+fn value<'a>(fields: &'a [(String, String)], name: &str) -> Option<&'a str> {
+    fields.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+}
+
+/// Without pictures and typographic dots: one of them would make every letter large.
+fn render(news: &Announcement, message: &Message, room: usize, answers: bool) -> String {
+    let title = message.title.strip_prefix(news.tier.emoji()).unwrap_or(&message.title).trim();
+    let mut sentence = message.sentence.replace('…', "...");
+    if sentence.len() > room {
+        let end = sentence.floor_char_boundary(room);
+        sentence = format!("{}...", sentence.get(..end).unwrap_or_default());
+    }
+    let over = matches!(news.news, News::Ended(_));
+    let mut lines = vec![if over { format!("{title}.") } else { format!("{title}. {sentence}") }];
+    if !message.call.is_empty() {
+        lines.push(message.call.clone());
+    }
+    if !message.missing.is_empty() {
+        lines.push(message.missing.replace('…', "..."));
+    }
+    lines.push(message.advice.clone());
+    if let Some(ways) = news.ways.as_ref().filter(|_| answers) {
+        let whole = !message.call.is_empty() && message.missing.is_empty();
+        lines.push(if ways.approve.is_some() && whole {
+            format!("Reply NO {0} or YES {0}", ways.code)
+        } else {
+            format!("Reply NO {}", ways.code)
+        });
+    }
+    lines.join("\n")
+}
+
+impl Channel for Sms {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn most(&self) -> Tier {
+        self.most
+    }
+
+    fn announce<'a>(&'a self, news: &'a Announcement) -> Sending<'a, Receipt> {
+        Box::pin(async { self.send(&self.to, &self.text(news).text).await })
+    }
+
+    fn withdraw<'a>(
+        &'a self,
+        _prompt: Option<&'a Receipt>,
+        end: &'a Announcement,
+    ) -> Sending<'a, ()> {
+        Box::pin(async {
+            // Who answered here was told in the reply.
+            let here = format!("through {}", self.name);
+            if matches!(&end.news, News::Ended(ending) if ending.place == here) {
+                return Ok(());
+            }
+            self.send(&self.to, &self.text(end).text).await.map(|_| ())
+        })
+    }
+
+    fn answers(&self) -> Option<&dyn Answers> {
+        self.hook_url.is_some().then_some(self as &dyn Answers)
+    }
+}
+
+impl Answers for Sms {
+    fn assurance(&self) -> Assurance {
+        Assurance::Reached
+    }
+
+    fn shows_whole(&self, news: &Announcement) -> bool {
+        self.text(news).whole
+    }
+
+    fn hear(&self, posted: &Posted<'_>) -> Result<Heard, NotHeard> {
+        let fields = self.proven(posted)?;
+        let answer = twiml("");
+        // Twilio tells how a message of ours fares.
+        if value(&fields, "MessageStatus").is_some() {
+            return Ok(Heard { words: Vec::new(), answer });
+        }
+        let field = |name| value(&fields, name).ok_or(NotHeard::Unreadable);
+        let (number, text, key) = (field("From")?, field("Body")?, field("MessageSid")?);
+        let (said, mark) = read(text);
+        let word = Word {
+            account: number.to_owned(),
+            called: number.to_owned(),
+            said,
+            key: key.to_owned(),
+            reply_to: mark.to_owned(),
+        };
+        Ok(Heard { words: vec![word], answer })
+    }
+
+    fn trouble(&self, posted: &Posted<'_>) -> Option<ChannelError> {
+        let fields = self.proven(posted).ok()?;
+        let status = value(&fields, "MessageStatus")?;
+        matches!(status, "failed" | "undelivered").then(|| {
+            let code = value(&fields, "ErrorCode")
+                .filter(|code| code.len() <= 10 && code.bytes().all(|byte| byte.is_ascii_digit()));
+            let code = code.map_or_else(String::new, |code| format!(" (error {code})"));
+            ChannelError::again(format!("Twilio could not deliver a message{code}"))
+        })
+    }
+
+    fn answer(&self, word: &Word, reply: &str) -> Option<Posting> {
+        Some(twiml(if word.reply_to == NO_DIGITS { NEEDS_DIGITS } else { reply }))
+    }
+
+    fn reply<'a>(&'a self, word: &'a Word, reply: &'a str) -> Sending<'a, ()> {
+        Box::pin(async { self.send(&word.account, &cut(reply, MOST)).await.map(|_| ()) })
+    }
+
+    fn command(&self, word: &str) -> String {
+        match word {
+            "approve" => "YES".to_owned(),
+            "deny" => "NO".to_owned(),
+            other => other.to_uppercase(),
+        }
+    }
+}
+
+/// What somebody texted, and a mark where it was a yes that cannot count.
+fn read(text: &str) -> (Said, &'static str) {
+    let said = Said::parse('/', &format!("/{}", text.trim())).unwrap_or(Said::Help);
+    let Said::Approve(which) = said else { return (said, "") };
+    let words: Vec<&str> =
+        [which.name.as_str()].into_iter().chain(which.reason.split_whitespace()).collect();
+    let is_code =
+        |word: &&&str| word.len() == DIGITS && word.bytes().all(|byte| byte.is_ascii_digit());
+    // The two words are no secret from who asks: the digits are.
+    let Some(code) = words.iter().find(is_code) else { return (Said::Help, NO_DIGITS) };
+    let reason = words.iter().filter(|word| !is_code(word)).copied().collect::<Vec<_>>().join(" ");
+    (Said::Approve(Which { name: (*code).to_owned(), reason }), "")
+}
+
+/// An answer as Twilio reads it; nothing is sent for an empty text.
+fn twiml(reply: &str) -> Posting {
+    let reply = cut(reply, MOST);
+    let reply = reply.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    let inside = if reply.is_empty() { reply } else { format!("<Message>{reply}</Message>") };
+    let body = format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?><Response>{inside}</Response>");
+    Posting { content_type: "text/xml; charset=utf-8", body }
+}
+
+#[cfg(test)]
+mod tests;

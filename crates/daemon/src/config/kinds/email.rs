@@ -1,0 +1,47 @@
+//! `kind = "email"`.
+
+use countersign_channels::{Settings, email};
+use serde::Deserialize;
+use toml::Table;
+
+use super::{Meant, absolute, read, timeout};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Email {
+    server: Option<String>,
+    port: Option<u16>,
+    tls: Option<String>,
+    user: Option<String>,
+    password_file: Option<String>,
+    from: Option<String>,
+    to: Option<Vec<String>>,
+    #[serde(default)]
+    allow_private: bool,
+    timeout_seconds: Option<u32>,
+}
+
+pub fn settings(table: Table) -> Meant<Settings> {
+    let written: Email = read(table)?;
+    let tls = email::Tls::parse(written.tls.as_deref().unwrap_or("implicit"))
+        .ok_or("tls must be implicit, starttls or none")?;
+    let login = match (written.user, written.password_file) {
+        (None, None) => None,
+        (Some(user), Some(file)) => Some((user, absolute("password_file", &file)?)),
+        _ => return Err("user and password_file go together".to_owned()),
+    };
+    let settings = email::Settings {
+        server: written.server.ok_or("server is missing")?,
+        port: written.port.unwrap_or(tls.port()),
+        tls,
+        login,
+        from: written.from.ok_or("from is missing")?,
+        to: written.to.ok_or("to is missing: a list such as [\"ana@example.org\"]")?,
+        allow_private: written.allow_private,
+        timeout: timeout(written.timeout_seconds)?,
+    };
+    match settings.problem() {
+        Some(problem) => Err(problem),
+        None => Ok(Settings::Email(settings)),
+    }
+}

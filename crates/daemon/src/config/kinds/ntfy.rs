@@ -1,0 +1,46 @@
+//! `kind = "ntfy"`.
+
+use countersign_channels::{Settings, ntfy};
+use serde::Deserialize;
+use toml::Table;
+
+use super::{Meant, absolute, read, timeout};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Ntfy {
+    url: Option<String>,
+    topic: Option<String>,
+    token_file: Option<String>,
+    hook_url: Option<String>,
+    secret_file: Option<String>,
+    person: Option<String>,
+    #[serde(default)]
+    allow_private: bool,
+    timeout_seconds: Option<u32>,
+}
+
+pub fn settings(table: Table) -> Meant<Settings> {
+    let written: Ntfy = read(table)?;
+    let token_file = written.token_file.map(|file| absolute("token_file", &file)).transpose()?;
+    let hook = match (written.hook_url, written.secret_file, written.person) {
+        (None, None, None) => None,
+        (Some(url), Some(file), Some(person)) => {
+            let secret_file = absolute("secret_file", &file)?;
+            Some(ntfy::Hook { url, secret_file, person })
+        }
+        _ => return Err("hook_url, secret_file and person go together".to_owned()),
+    };
+    let settings = ntfy::Settings {
+        url: written.url.unwrap_or_else(|| "https://ntfy.sh".to_owned()),
+        topic: written.topic.ok_or("topic is missing")?,
+        token_file,
+        hook,
+        allow_private: written.allow_private,
+        timeout: timeout(written.timeout_seconds)?,
+    };
+    match settings.problem() {
+        Some(problem) => Err(problem),
+        None => Ok(Settings::Ntfy(settings)),
+    }
+}

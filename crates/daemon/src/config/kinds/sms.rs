@@ -1,0 +1,40 @@
+//! `kind = "sms"`.
+
+use countersign_channels::{Settings, sms};
+use serde::Deserialize;
+use toml::Table;
+
+use super::{Meant, absolute, read, timeout};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Sms {
+    account: Option<String>,
+    token_file: Option<String>,
+    from: Option<String>,
+    to: Option<String>,
+    base_url: Option<String>,
+    hook_url: Option<String>,
+    #[serde(default)]
+    allow_private: bool,
+    timeout_seconds: Option<u32>,
+}
+
+pub fn settings(table: Table) -> Meant<Settings> {
+    let written: Sms = read(table)?;
+    let file = written.token_file.ok_or("token_file is missing")?;
+    let settings = sms::Settings {
+        account: written.account.ok_or("account is missing")?,
+        token_file: absolute("token_file", &file)?,
+        from: written.from.ok_or("from is missing")?,
+        to: written.to.ok_or("to is missing")?,
+        base_url: written.base_url.unwrap_or_else(|| "https://api.twilio.com".to_owned()),
+        hook_url: written.hook_url,
+        allow_private: written.allow_private,
+        timeout: timeout(written.timeout_seconds)?,
+    };
+    match settings.problem() {
+        Some(problem) => Err(problem),
+        None => Ok(Settings::Sms(settings)),
+    }
+}
