@@ -6,12 +6,12 @@ use countersign_core::tier::Tier;
 
 use crate::command::{self, Command};
 use crate::desktop::{self, Desktop};
-use crate::telegram::{self, Telegram};
 use crate::discord::{self, Discord};
-use crate::slack::{self, Slack};
 use crate::email::{self, Email};
 use crate::ntfy::{self, Ntfy};
+use crate::slack::{self, Slack};
 use crate::sms::{self, Sms};
+use crate::telegram::{self, Telegram};
 use crate::terminal::Terminal;
 use crate::webhook::{self, Webhook};
 use crate::webpush::{self, WebPush};

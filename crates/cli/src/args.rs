@@ -25,6 +25,8 @@ pub enum Command {
     Serve(gate::Serve),
     /// Ask a person whether something may be done, and wait for the answer.
     Ask(gate::Ask),
+    /// See what waits and answer it, on the whole screen.
+    Inbox(gate::Inbox),
     /// List what waits for an answer.
     Pending(gate::Pending),
     /// Show one request with everything there is to know.
@@ -77,7 +79,7 @@ const TOP_EXAMPLES: &str = "\
 Examples:
   countersign serve
   countersign ask --action send_email --payload '{\"to\": \"team@example.com\"}'
-  countersign pending
+  countersign inbox
   countersign approve olive-tractor
   countersign assess 'rm -rf /tmp/build'
   countersign assess --tool send_email --args '{\"to\": \"all@example.com\"}'

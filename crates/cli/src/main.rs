@@ -9,6 +9,7 @@ mod eval;
 mod excerpt;
 mod failure;
 mod gate;
+mod inbox;
 mod lines;
 mod plan;
 mod rules;
@@ -69,6 +70,7 @@ fn with_the_gate(name: &str, texts: &[String]) -> Result<ExitCode, Failure> {
         "serve" => with(texts, |args| serve::run(&args)),
         "ask" => with(texts, |args| gate::ask::run(&args)),
         "cancel" => with(texts, |args| gate::ask::cancel(&args)),
+        "inbox" => with(texts, |args| inbox::run(&args)),
         "pending" => with(texts, |args| gate::show::pending(&args)),
         "show" => with(texts, |args| gate::show::show(&args)),
         "approve" => with(texts, |args| gate::decide::approve(&args)),

@@ -136,6 +136,11 @@ impl People {
         self.read("/v1/me")
     }
 
+    /// Tells that this person is there: what would ring a phone waits a little.
+    pub fn here(&self) -> Result<(), Error> {
+        self.text("POST", "/v1/me", None).map(|_| ())
+    }
+
     /// Requests, newest first.
     pub fn list(&self, filter: &Filter) -> Result<Page, Error> {
         let state = filter.state.map(|state| state.word().to_owned());

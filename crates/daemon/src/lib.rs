@@ -22,8 +22,8 @@ pub mod otlp;
 mod passkeys;
 mod posting;
 mod presence;
-mod recent;
 mod push;
+mod recent;
 mod start;
 #[cfg(test)]
 mod trial;

@@ -120,6 +120,31 @@ pub struct Cancel {
     pub asker: Asker,
 }
 
+/// See what waits and answer it, on the whole screen.
+#[derive(Parser)]
+#[command(name = "countersign inbox", bin_name = "countersign inbox")]
+#[command(after_help = INBOX_EXAMPLES)]
+pub struct Inbox {
+    /// Without the screen: list what waits, then ask line by line.
+    #[arg(long)]
+    pub plain: bool,
+    /// As whom.
+    #[command(flatten)]
+    pub person: Person,
+}
+
+const INBOX_EXAMPLES: &str = "\
+Examples:
+  countersign inbox
+  countersign inbox --token-file ~/.countersign-token
+  countersign inbox --plain
+
+j and k move, Enter opens, a approves, d denies, ? lists all keys. Enter alone approves nothing:
+after a, HIGH takes the first of its two words or y, CRITICAL takes your reason.
+Where there is no terminal it is plain by itself: y approves, n denies, anything else leaves it
+waiting; what is HIGH or CRITICAL is then never approved from a pipe.
+Exit codes: 0 done, 2 an error.";
+
 /// List what waits for an answer.
 #[derive(Parser)]
 #[command(name = "countersign pending", bin_name = "countersign pending")]

@@ -7,7 +7,8 @@ use countersign_client::{Choice, Filter, GrantWish, People, Request, State};
 use super::args;
 use super::choose::{self, Among};
 use super::credential::{Session, Terminal};
-use super::now::now;
+use super::preview::{Waiting, id};
+use super::proof::Proof;
 use super::{house, page, show};
 use crate::card::Style;
 use crate::core_api::Tier;
@@ -74,78 +75,46 @@ fn terminal(flag: &str) -> Result<Terminal, Failure> {
         .map_err(|_| Failure::Input(format!("there is no terminal to ask on: say it with {flag}")))
 }
 
-/// What waits, seen one by one, then one question.
+/// What waits, seen one by one; then one question for the easy ones, and one for each grave one.
 fn approve_all(args: &args::Approve, session: &People) -> Result<ExitCode, Failure> {
     let filter = Filter { state: Some(State::Pending), limit: Some(500), ..Filter::default() };
-    let mut whole = Vec::new();
-    for listed in session.list(&filter)?.requests {
-        whole.push(session.show(id(&listed)?)?);
-    }
-    if whole.is_empty() {
+    let waiting = Waiting::read(session, &session.list(&filter)?.requests)?;
+    if waiting.count() == 0 {
         return house::line("Nothing waits for you.");
     }
-    let mut easy = Vec::new();
-    let mut grave = Vec::new();
-    house::say(|out, paint| {
-        for request in &whole {
-            show::print(out, request, Style { paint, all: false })?;
-            writeln!(out)?;
-            let seen = show::card_of(request).is_some_and(|card| card.one_tap());
-            if !seen {
-                let words = page::safe(&request.phrase, 60);
-                writeln!(
-                    out,
-                    "Not all of it fits here: countersign show {words} --all, then approve it alone.\n"
-                )?;
-            } else if needs_reason(request) || request.crisis {
-                grave.push(request);
-            } else {
-                easy.push(request);
-            }
-        }
-        Ok(page::requests(out, &whole, now(), paint)?)
-    })?;
+    house::say(|out, paint| Ok(waiting.print(out, paint)?))?;
     let mut terminal = terminal("the ids, one by one")?;
+    let reason = args.reason.as_deref().unwrap_or_default();
     let mut taken = 0;
-    if !easy.is_empty() {
-        if !terminal.agrees(&format!("\nApprove these {}?", easy.len()))? {
+    if !waiting.easy.is_empty() {
+        if !terminal.agrees(&format!("\nApprove these {}?", waiting.easy.len()))? {
             return refused();
         }
-        let list = easy.iter().map(|one| Ok((id(one)?.to_owned(), one.digest.clone())));
-        let list = list.collect::<Result<Vec<_>, Failure>>()?;
-        let reason = args.reason.as_deref().unwrap_or_default();
-        for result in session.decide_several(&list, Choice::Approve, reason)? {
-            match result.problem {
-                None => taken += 1,
-                Some(problem) => {
-                    let why = page::safe(&problem.detail, 400);
-                    house::line(&format!("{}: {why}", page::short(Some(&result.id))))?;
-                }
-            }
-        }
+        taken += waiting.approve_easy(session, reason)?;
     }
-    for request in &grave {
+    for (request, proof) in &waiting.alone {
         let words = page::safe(&request.phrase, 60);
         let tier = page::safe(&request.tier, 12);
-        // One by one, each with its own reason: a bare Enter leaves it waiting.
-        let reason = terminal.line(&format!("{words} is {tier}. Why may it run? (Enter: no) "))?;
-        if !reason.trim().is_empty() {
-            session.decide(id(request)?, &request.digest, Choice::Approve, reason.trim(), None)?;
+        // One by one: a bare Enter leaves it waiting.
+        let said = match proof {
+            Proof::Reason => {
+                terminal.line(&format!("{words} is {tier}. Why may it run? (Enter: no) "))?
+            }
+            _ if terminal.agrees(&format!("{words} is {tier}. Approve it?"))? => reason.to_owned(),
+            _ => continue,
+        };
+        if *proof != Proof::Reason || !said.trim().is_empty() {
+            session.decide(id(request)?, &request.digest, Choice::Approve, said.trim(), None)?;
             taken += 1;
         }
     }
-    house::line(&format!("{taken} of {} approved.", whole.len()))?;
-    Ok(if taken == whole.len() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    house::line(&format!("{taken} of {} approved.", waiting.count()))?;
+    Ok(if taken == waiting.count() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn refused() -> Result<ExitCode, Failure> {
     house::line("Nothing was approved.")?;
     Ok(ExitCode::FAILURE)
-}
-
-fn id(request: &Request) -> Result<&str, Failure> {
-    let id = request.id.as_deref();
-    id.ok_or_else(|| Failure::Input("this request has no id".to_owned()))
 }
 
 fn told(after: &Request, json: bool) -> Result<ExitCode, Failure> {

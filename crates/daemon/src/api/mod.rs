@@ -36,8 +36,8 @@ use v1::Offers;
 
 pub use direct::Agents;
 pub use problem::Problem;
-pub(crate) use v1::{Answers, answers};
 pub use v1::push;
+pub(crate) use v1::{Answers, answers};
 #[cfg(test)]
 pub use who::cookie_of;
 

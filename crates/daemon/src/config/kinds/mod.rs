@@ -3,12 +3,12 @@
 #[cfg(test)]
 mod chat_tests;
 mod discord;
-mod local;
-mod telegram;
-mod slack;
 mod email;
+mod local;
 mod ntfy;
+mod slack;
 mod sms;
+mod telegram;
 mod webhook;
 mod webpush;
 

@@ -1,0 +1,220 @@
+//! The state as a picture: a list, a card, and one line for what comes next.
+
+use ratatui::Frame;
+use ratatui::layout::{Position, Rect};
+use ratatui::text::{Line, Span};
+
+use super::flow::{Break, cut, flow, width};
+use super::look::Look;
+use super::prompt::{self, Prompt};
+use super::rows;
+use super::sheet::{Pen, Sheet, sheet};
+use super::state::{Asking, Drawn, Focus, Inbox, Link};
+use crate::core_api::thousands;
+
+/// From so many columns on, list and card stand side by side.
+const BESIDE: u16 = 100;
+/// From so many columns and rows on, the card stands below the list.
+const BELOW: (u16, u16) = (60, 18);
+/// The list beside a card.
+const RAIL: u16 = 40;
+
+/// Draws everything; says what was really on the screen.
+pub fn draw(frame: &mut Frame<'_>, inbox: &Inbox, look: Look) -> Drawn {
+    let area = frame.area();
+    if area.width == 0 || area.height == 0 {
+        return Drawn::default();
+    }
+    let bottom = prompt::of(inbox, look, area);
+    let height = u16::try_from(bottom.lines.len()).unwrap_or(u16::MAX).min(area.height);
+    let body_height = area.height.saturating_sub(height);
+    header(frame, inbox, look, Rect { height: area.height.min(1), ..area });
+    let body = Rect { y: area.y + 1, height: body_height.saturating_sub(1), ..area };
+    // Where nothing but the question fits, the question stands there.
+    let foot = Rect { y: area.y + body_height, height, ..area };
+    let drawn = if inbox.asking == Asking::Help {
+        help(frame, look, body);
+        Drawn { rows: inbox.list.shown().count().max(1), ..Drawn::default() }
+    } else if body.height == 0 {
+        Drawn::default()
+    } else if inbox.list.shown().next().is_none() {
+        nothing(frame, inbox, look, body);
+        Drawn::default()
+    } else {
+        parts(frame, inbox, look, body)
+    };
+    put_prompt(frame, &bottom, foot);
+    drawn
+}
+
+fn parts(frame: &mut Frame<'_>, inbox: &Inbox, look: Look, body: Rect) -> Drawn {
+    let area = frame.area();
+    let asked = matches!(inbox.asking, Asking::Approve(_) | Asking::Deny(_));
+    if area.width >= BESIDE && area.height >= 12 {
+        let rail = Rect { width: RAIL, ..body };
+        let rows = rows::tall(frame, inbox, look, rail);
+        let rule = if inbox.focus == Focus::Card { look.strong() } else { look.faint() };
+        for y in body.top()..body.bottom() {
+            frame.buffer_mut().set_string(body.x + RAIL, y, "│", rule);
+        }
+        let card = Rect { x: body.x + RAIL + 2, width: body.width - RAIL - 3, ..body };
+        return Drawn { rows, ..card_in(frame, inbox, look, card) };
+    }
+    if area.width >= BELOW.0 && area.height >= BELOW.1 {
+        let count = u16::try_from(inbox.list.shown().count()).unwrap_or(u16::MAX);
+        let height = if inbox.focus == Focus::Card || asked { 3 } else { body.height / 3 };
+        let height = count.min(height).max(1);
+        let rows = rows::flat(frame, inbox, look, Rect { height, ..body });
+        let style = if inbox.focus == Focus::Card { look.strong() } else { look.faint() };
+        let rule = "─".repeat(usize::from(body.width));
+        frame.buffer_mut().set_string(body.x, body.y + height, rule, style);
+        let card = Rect {
+            x: body.x + 1,
+            y: body.y + height + 1,
+            width: body.width - 2,
+            height: body.height.saturating_sub(height + 1),
+        };
+        return Drawn { rows, ..card_in(frame, inbox, look, card) };
+    }
+    if inbox.focus == Focus::Card || asked {
+        let rows = inbox.list.shown().count().max(1);
+        return Drawn { rows, ..card_in(frame, inbox, look, body) };
+    }
+    let rows = if body.height >= 6 && body.width < BELOW.0 {
+        rows::tall(frame, inbox, look, body)
+    } else {
+        rows::flat(frame, inbox, look, body)
+    };
+    Drawn { rows, ..Drawn::default() }
+}
+
+/// The card in its place, with a word about what is below.
+fn card_in(frame: &mut Frame<'_>, inbox: &Inbox, look: Look, area: Rect) -> Drawn {
+    let (Some(entry), Some(looked)) = (inbox.list.current(), inbox.looked.as_ref()) else {
+        return Drawn::default();
+    };
+    let open = inbox.focus == Focus::Card;
+    let room = usize::from(area.width);
+    let pen = Pen { look, room, open, now: inbox.at.wall };
+    let Sheet { lines, call_end, folded } = sheet(entry, &looked.page, pen);
+    let height = usize::from(area.height);
+    let fits = lines.len() <= height;
+    let page = if fits { height } else { height.saturating_sub(1) };
+    let from = inbox.scroll.min(lines.len().saturating_sub(page));
+    for (y, line) in (area.top()..area.bottom()).zip(lines.iter().skip(from).take(page)) {
+        frame.buffer_mut().set_line(area.x, y, line, area.width);
+    }
+    let below = lines.len().saturating_sub(from + page);
+    if !fits && area.height > 0 {
+        let unseen = call_end > from + page && !looked.whole;
+        let text = match (below, unseen) {
+            (0, _) => "the end".to_owned(),
+            (more, true) => format!("↓ {more} more lines, part of the call: space"),
+            (more, false) => format!("↓ {more} more lines: space"),
+        };
+        let style = if unseen { look.strong() } else { look.faint() };
+        let text = cut(&text, room);
+        frame.buffer_mut().set_string(area.x, area.bottom() - 1, text, style);
+    }
+    Drawn { id: Some(entry.id.clone()), lines: lines.len(), page, from, call_end, folded, rows: 0 }
+}
+
+fn header(frame: &mut Frame<'_>, inbox: &Inbox, look: Look, area: Rect) {
+    let waiting = inbox.list.waiting();
+    let count = match (inbox.read, waiting) {
+        (false, _) => "Countersign".to_owned(),
+        (true, 0) => "Nothing waits".to_owned(),
+        (true, 1) => "1 waits".to_owned(),
+        (true, many) => format!("{} wait", thousands(many as u64)),
+    };
+    let mut spans = vec![Span::styled(format!(" {count}"), look.strong())];
+    let filter = inbox.list.filter();
+    if !filter.is_empty() && inbox.asking != Asking::Filter {
+        let shown = inbox.list.shown().count();
+        let text = format!("  {} with “{}”", thousands(shown as u64), cut(filter, 20));
+        spans.push(Span::raw(text));
+    }
+    let (above, below) = rows::outside(inbox);
+    for (sign, count) in [("↑", above), ("↓", below)] {
+        if count > 0 {
+            let text = format!("  {sign} {}", thousands(count as u64));
+            spans.push(Span::styled(text, look.faint()));
+        }
+    }
+    let left = Line::from(spans);
+    frame.buffer_mut().set_line(area.x, area.y, &left, area.width);
+    let (text, style) = match &inbox.link {
+        Link::Opening => ("opening…", look.faint()),
+        Link::Up => ("", look.faint()),
+        Link::Down(_) if area.width < 60 => ("no daemon", look.wrong()),
+        Link::Down(_) => ("the daemon does not answer; trying again", look.wrong()),
+    };
+    let wide = u16::try_from(width(text)).unwrap_or(u16::MAX);
+    if usize::from(area.width) > left.width() + usize::from(wide) + 2 {
+        frame.buffer_mut().set_string(area.right() - wide - 1, area.y, text, style);
+    }
+}
+
+fn nothing(frame: &mut Frame<'_>, inbox: &Inbox, look: Look, area: Rect) {
+    let (first, second) = match (&inbox.link, inbox.read) {
+        (Link::Down(why), _) => (
+            "The daemon does not answer, so every question is answered with no.".to_owned(),
+            format!("Trying again every second. {why}"),
+        ),
+        (_, false) => ("Reading what waits…".to_owned(), String::new()),
+        (_, true) if !inbox.list.filter().is_empty() => {
+            ("Nothing that waits fits.".to_owned(), "Esc shows everything.".to_owned())
+        }
+        (_, true) => (
+            "Nothing waits for you.".to_owned(),
+            "When an agent wants to do something risky, it appears here at once.".to_owned(),
+        ),
+    };
+    let room = usize::from(area.width.saturating_sub(4)).max(1);
+    let mut lines = flow(&[(first, look.strong())], room, 0, Break::Words);
+    lines.extend(flow(&[(second, look.faint())], room, 0, Break::Words));
+    let count = u16::try_from(lines.len()).unwrap_or(u16::MAX);
+    let top = area.y + area.height.saturating_sub(count) / 3;
+    for (y, line) in (top..area.bottom()).zip(&lines) {
+        frame.buffer_mut().set_line(area.x + 2.min(area.width), y, line, area.width.max(2) - 2);
+    }
+}
+
+fn help(frame: &mut Frame<'_>, look: Look, area: Rect) {
+    const KEYS: [(&str, &str); 13] = [
+        ("j k ↓ ↑", "move; in an opened card, scroll"),
+        ("Enter", "open the card; Enter never approves by itself"),
+        ("space b", "the card, a page on or back"),
+        ("Esc", "back; leave a question; show everything"),
+        ("a", "approve once; the card then asks"),
+        ("", "  HIGH: type its first word or y"),
+        ("", "  CRITICAL: type why"),
+        ("s", "approve, and again in this session"),
+        ("d", "deny; you may say why"),
+        ("x", "deny all that are listed"),
+        ("/", "look for something"),
+        ("g G", "to the beginning, to the end"),
+        ("q", "leave; what waits goes on waiting"),
+    ];
+    for (y, (key, what)) in (area.top()..area.bottom()).zip(KEYS) {
+        let line =
+            Line::from(vec![Span::styled(format!("  {key:<9}"), look.key()), Span::raw(what)]);
+        frame.buffer_mut().set_line(area.x, y, &line, area.width);
+    }
+}
+
+fn put_prompt(frame: &mut Frame<'_>, bottom: &Prompt, area: Rect) {
+    // The last lines matter most: there is where one types.
+    let skipped = bottom.lines.len().saturating_sub(usize::from(area.height));
+    for (y, line) in (area.top()..area.bottom()).zip(bottom.lines.iter().skip(skipped)) {
+        let blank = " ".repeat(usize::from(area.width));
+        frame.buffer_mut().set_string(area.x, y, blank, ratatui::style::Style::reset());
+        frame.buffer_mut().set_line(area.x, y, line, area.width);
+    }
+    if let Some(column) = bottom.cursor
+        && area.height > 0
+    {
+        let x = area.x + column.min(area.width.saturating_sub(1));
+        frame.set_cursor_position(Position { x, y: area.bottom() - 1 });
+    }
+}

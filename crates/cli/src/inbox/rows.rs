@@ -1,0 +1,158 @@
+//! The rows of the list: shape, tier, what, time left; the one that is looked at is marked.
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+use super::flow::{cut, width};
+use super::list::Entry;
+use super::look::{Look, shape};
+use super::sheet::thread;
+use super::state::Inbox;
+use crate::core_api::Tier;
+use crate::gate::page;
+
+/// The time left, as so many cells.
+const THREAD: usize = 6;
+
+/// One line each: for wide and low places. Says how many fit.
+pub fn flat(frame: &mut Frame<'_>, inbox: &Inbox, look: Look, area: Rect) -> usize {
+    let fit = usize::from(area.height);
+    let room = usize::from(area.width);
+    let from = inbox.list.top();
+    for (y, entry) in (area.top()..area.bottom()).zip(inbox.list.shown().skip(from)) {
+        let tier = Tier::parse(&entry.request.tier);
+        let mut line = start(inbox, look, entry);
+        if room >= 40 {
+            let name = page::safe(&entry.request.tier, 12);
+            line.push(Span::styled(format!("{name:<8} "), tone(look, entry, tier)));
+            line.extend(left(inbox, look, entry));
+            line.push(Span::raw("  "));
+        }
+        let words = page::safe(&entry.request.phrase, 60);
+        let used: usize = line.iter().map(Span::width).sum();
+        let tail = if room >= 60 { width(&words) + 3 } else { 0 };
+        let space = room.saturating_sub(used + tail);
+        let what = cut(&what(entry), space);
+        let gap = space.saturating_sub(width(&what)) + 2;
+        line.push(Span::styled(what, body(look, entry)));
+        if tail > 0 {
+            line.push(Span::raw(" ".repeat(gap)));
+            line.push(Span::styled(words, look.faint()));
+        }
+        put(frame, inbox, look, entry, &[line], Rect { y, height: 1, ..area });
+    }
+    fit
+}
+
+/// Two lines each: for narrow places. Says how many fit.
+pub fn tall(frame: &mut Frame<'_>, inbox: &Inbox, look: Look, area: Rect) -> usize {
+    let fit = usize::from(area.height / 2);
+    let room = usize::from(area.width);
+    let from = inbox.list.top();
+    for (at, entry) in inbox.list.shown().skip(from).take(fit).enumerate() {
+        let tier = Tier::parse(&entry.request.tier);
+        let mut first = start(inbox, look, entry);
+        let used: usize = first.iter().map(Span::width).sum();
+        let sentence = cut(&what(entry), room.saturating_sub(used + 1));
+        first.push(Span::styled(sentence, body(look, entry)));
+        let name = page::safe(&entry.request.tier, 12);
+        let words = page::safe(&entry.request.phrase, 60);
+        let agent = page::safe(&entry.request.agent, 24);
+        let by = cut(&format!(" · {words} · {agent}"), room.saturating_sub(width(&name) + 13));
+        let gap = room.saturating_sub(4 + width(&name) + width(&by) + THREAD + 1).max(1);
+        let mut second = vec![
+            Span::raw("    "),
+            Span::styled(name, tone(look, entry, tier)),
+            Span::styled(by, look.faint()),
+            Span::raw(" ".repeat(gap)),
+        ];
+        second.extend(left(inbox, look, entry));
+        let y = area.y + u16::try_from(at * 2).unwrap_or(u16::MAX);
+        put(frame, inbox, look, entry, &[first, second], Rect { y, height: 2, ..area });
+    }
+    fit.max(1)
+}
+
+/// How many are above and below what is drawn.
+pub fn outside(inbox: &Inbox) -> (usize, usize) {
+    let rows = inbox.drawn.rows;
+    let count = inbox.list.shown().count();
+    let top = inbox.list.top();
+    let shown_to = top.saturating_add(rows);
+    if rows == 0 { (0, 0) } else { (top, count.saturating_sub(shown_to)) }
+}
+
+fn is_current(inbox: &Inbox, entry: &Entry) -> bool {
+    inbox.list.current().is_some_and(|current| current.id == entry.id)
+}
+
+fn start(inbox: &Inbox, look: Look, entry: &Entry) -> Vec<Span<'static>> {
+    let tier = Tier::parse(&entry.request.tier);
+    let marker = if is_current(inbox, entry) { "› " } else { "  " };
+    let sign = if entry.request.crisis { "♥" } else { shape(tier) };
+    vec![
+        Span::styled(marker, look.strong()),
+        Span::styled(format!("{sign} "), tone(look, entry, tier)),
+    ]
+}
+
+fn tone(look: Look, entry: &Entry, tier: Option<Tier>) -> Style {
+    if entry.waits() { look.accent(tier, entry.request.crisis) } else { look.faint() }
+}
+
+fn body(look: Look, entry: &Entry) -> Style {
+    if entry.waits() { Style::new() } else { look.faint() }
+}
+
+/// What would happen; who else is asked by now, if somebody is.
+fn what(entry: &Entry) -> String {
+    let brief = page::brief(&entry.request);
+    match entry.request.rung.as_str() {
+        _ if !entry.waits() => brief,
+        "first" => brief,
+        "next" => format!("[next asked] {brief}"),
+        "administrators" => format!("[admins asked] {brief}"),
+        "emergency" => format!("[everybody asked] {brief}"),
+        other => format!("[{}] {brief}", page::safe(other, 16)),
+    }
+}
+
+/// The time that is left, or how it ended.
+fn left(inbox: &Inbox, look: Look, entry: &Entry) -> Vec<Span<'static>> {
+    let word = match (&entry.request.decision, entry.waits()) {
+        _ if entry.sending => Some("sends…"),
+        (Some(decision), _) => Some(match decision.result.word() {
+            "approved" => "yes",
+            "denied" => "no",
+            "cancelled" => "back",
+            _ => "over",
+        }),
+        (None, false) => Some("over"),
+        (None, true) => None,
+    };
+    if let Some(word) = word {
+        return vec![Span::styled(format!("{word:<THREAD$}"), look.faint())];
+    }
+    let tier = Tier::parse(&entry.request.tier);
+    let (full, rest) = thread(&entry.request, inbox.at.wall, THREAD);
+    vec![Span::styled(full, tone(look, entry, tier)), Span::styled(rest, look.faint())]
+}
+
+fn put(
+    frame: &mut Frame<'_>,
+    inbox: &Inbox,
+    look: Look,
+    entry: &Entry,
+    lines: &[Vec<Span<'static>>],
+    area: Rect,
+) {
+    let area = area.intersection(frame.area());
+    for (y, line) in (area.top()..area.bottom()).zip(lines) {
+        frame.buffer_mut().set_line(area.x, y, &Line::from(line.clone()), area.width);
+    }
+    if is_current(inbox, entry) {
+        frame.buffer_mut().set_style(area, look.ground());
+    }
+}
