@@ -5,6 +5,7 @@ const PHONE = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch:
 
 export async function pages({ PEOPLE, SHOTS, visit, agent, ask, mail, stands, check, complaints, PASSPHRASE }) {
   let number = 0;
+  const restart = (session = "s") => ask({ tool: "terminal", command: `systemctl restart web-${++number}`, session, timeout_seconds: 500 });
   const move = (session) => ask({ tool: "terminal", command: `sudo rm -rf /srv/old-${++number}`, session, timeout_seconds: 500 });
   const wipe = () => ask({ tool: "terminal", command: "mkfs.ext4 /dev/sdz", timeout_seconds: 500 });
   const item = (id) => `article.item[data-id="${id}"]`;
@@ -26,15 +27,15 @@ export async function pages({ PEOPLE, SHOTS, visit, agent, ask, mail, stands, ch
   }
 
   await check("several together: each seen, HIGH opened, CRITICAL not among them", async () => {
-    const mails = [await ask(mail("together")), await ask(mail("together"))];
+    const mild = [await restart(), await restart()];
     const [grave, worst] = [await move("batch"), await wipe()];
-    assert.deepEqual([grave.tier, worst.tier], ["HIGH", "CRITICAL"]);
+    assert.deepEqual([mild[0].tier, grave.tier, worst.tier], ["MEDIUM", "HIGH", "CRITICAL"]);
     const house = await visit();
     await house.goto(PEOPLE + "/review");
     assert.equal(await house.locator(item(worst.id)).count(), 0);
-    assert.match(await house.textContent(item(mails[0].id)), /together number/);
-    for (const { id } of [...mails, grave]) await house.check(`${item(id)} [name=chosen]`);
-    assert.match(await house.textContent("#chosen"), /3 of .* chosen\. 1 of them has to be opened/);
+    assert.match(await house.textContent(item(mild[0].id)), /systemctl restart web-/);
+    for (const { id } of [...mild, grave]) await house.check(`${item(id)} [name=chosen]`);
+    assert.match(await house.textContent("#chosen"), /3 of .* chosen\. 1 must be opened/);
     assert.ok(await house.isDisabled("[data-together=approve]"));
     await house.click(`${item(grave.id)} details.opened > summary`);
     await house.waitForFunction(() => !document.querySelector("[data-together=approve]").disabled);
@@ -43,7 +44,7 @@ export async function pages({ PEOPLE, SHOTS, visit, agent, ask, mail, stands, ch
     assert.equal((await stands(grave.id)).state, "pending");
     await house.click("dialog button:last-child");
     await house.waitForFunction((id) => document.querySelector(`article.item[data-id="${id}"]`).matches(".over"), grave.id);
-    for (const { id } of [...mails, grave]) {
+    for (const { id } of [...mild, grave]) {
       const { state, decision, digest } = await stands(id);
       assert.equal(state, "approved");
       assert.ok(digest && decision.by.people[0] === "owner");
@@ -62,19 +63,19 @@ export async function pages({ PEOPLE, SHOTS, visit, agent, ask, mail, stands, ch
   });
 
   await check("several denied at once; what ends elsewhere is told", async () => {
-    const [first, second] = [await ask(mail("no")), await ask(mail("no"))];
+    const [first, second, third] = [await restart(), await ask(mail("no")), await restart()];
     const house = await visit();
     await house.goto(PEOPLE + "/review");
     await agent("POST", `/v1/requests/${second.id}/cancel`, {});
     await house.waitForFunction((id) => /cancelled meanwhile/.test(document.querySelector(`article.item[data-id="${id}"]`).textContent), second.id);
-    await house.check(`${item(first.id)} [name=chosen]`);
+    for (const { id } of [first, third]) await house.check(`${item(id)} [name=chosen]`);
     await house.fill(".bar [name=reason]", "not now");
     await house.click("[data-together=deny]");
     await house.click("dialog button:last-child");
     await house.waitForSelector(`${item(first.id)}.over`);
     const { state, decision } = await stands(first.id);
     assert.deepEqual([state, decision.reason], ["denied", "not now"]);
-    await ask(mail("shown"));
+    await restart("shown");
     await move("shown");
     await house.context().close();
     await shots("review", "/review", (seen) => seen.check("article.item:first-of-type [name=chosen]"));
@@ -83,9 +84,9 @@ export async function pages({ PEOPLE, SHOTS, visit, agent, ask, mail, stands, ch
   await check("a card says what became of similar calls, and which grant would cover it", async () => {
     const house = await visit();
     const of = async ({ id }) => { await house.goto(`${PEOPLE}/requests/${id}`); return house.textContent(".earlier"); };
-    assert.match(await of(await ask(mail())), /in 30 days: \d+ approved, \d+ denied[^]*exactly this call, or for every send_email/);
+    assert.match(await of(await ask(mail())), /in 30 days: \d+ approved, \d+ denied[^]*exactly this call[^]*would not: this one is HIGH/);
     assert.ok(await house.locator(".earlier li").count() <= 5);
-    assert.match(await of(await move("s")), /exactly this call[^]*would not: this one is HIGH/);
+    assert.match(await of(await restart()), /exactly this call, or for every terminal call by [a-z]+ below HIGH/);
     assert.match(await of(await wipe()), /No grant covers a CRITICAL call/);
     assert.match(await of(await ask({ tool: "wire_money_home", arguments: { amount: 5 }, timeout_seconds: 500 })), /has not asked for wire_money_home before/);
     await house.context().close();

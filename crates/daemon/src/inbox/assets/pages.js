@@ -8,9 +8,9 @@ const chosen = () => items().filter((item) => one("input[name=chosen]", item).ch
 
 // What still has to be seen of a call before it can be approved; nothing if all of it was.
 function unseen(item) {
-  if (!item.dataset.whole) return "has to be answered alone";
-  if (all("details.opened", item).some((part) => !part.dataset.seen)) return "has to be opened";
-  if (all("pre.long:not(.open)", item).length > 0) return "has to be shown whole";
+  if (!item.dataset.whole) return "be answered alone";
+  if (all("details.opened", item).some((part) => !part.dataset.seen)) return "be opened";
+  if (all("pre.long:not(.open)", item).length > 0) return "be shown whole";
   return "";
 }
 
@@ -18,7 +18,7 @@ function tally() {
   const [list, still] = [chosen(), chosen().filter(unseen)];
   const told = one("#chosen");
   told.textContent = list.length === 0 ? "None is chosen." : `${list.length} of ${items().length} chosen.`;
-  if (still.length > 0) told.textContent += ` ${still.length} of them ${unseen(still[0])} before you approve.`;
+  if (still.length > 0) told.textContent += ` ${still.length} must ${unseen(still[0])} before you approve.`;
   const [deny, approve] = ["deny", "approve"].map((kind) => one(`[data-together=${kind}]`));
   deny.disabled = list.length === 0;
   approve.disabled = list.length === 0 || still.length > 0;
