@@ -1,6 +1,7 @@
 //! What other thresholds would have meant for calls that people have answered. Changes nothing.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 use countersign_core::context::Platform;
 use countersign_core::request::{Decider, State};
@@ -102,11 +103,11 @@ impl Setting {
         let mut lines = String::new();
         let two = |hundredths: u16| format!("{}.{:02}", hundredths / 100, hundredths % 100);
         if self.low_confidence != now.low_confidence {
-            lines += &format!("low_confidence = {}\n", two(self.low_confidence.into()));
+            let _ = writeln!(lines, "low_confidence = {}", two(self.low_confidence.into()));
         }
         if self.medium != now.medium {
             for platform in ["api", "telegram", "discord", "cli"] {
-                lines += &format!("{platform}_threshold = {}\n", two(self.medium.0));
+                let _ = writeln!(lines, "{platform}_threshold = {}", two(self.medium.0));
             }
         }
         if lines.is_empty() { "# as it is now".to_owned() } else { format!("[judgement]\n{lines}") }

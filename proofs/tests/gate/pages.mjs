@@ -69,7 +69,7 @@ export async function pages({ PEOPLE, SHOTS, visit, agent, ask, mail, stands, ch
     await agent("POST", `/v1/requests/${second.id}/cancel`, {});
     await house.waitForFunction((id) => /cancelled meanwhile/.test(document.querySelector(`article.item[data-id="${id}"]`).textContent), second.id);
     for (const { id } of [first, third]) await house.check(`${item(id)} [name=chosen]`);
-    await house.fill(".bar [name=reason]", "not now");
+    await house.fill("#together [name=reason]", "not now");
     await house.click("[data-together=deny]");
     await house.click("dialog button:last-child");
     await house.waitForSelector(`${item(first.id)}.over`);
@@ -104,7 +104,7 @@ export async function pages({ PEOPLE, SHOTS, visit, agent, ask, mail, stands, ch
     await house.fill(".list li:first-child [name=reason]", "I spoke to her");
     await house.click(".list li:first-child form.api button");
     await house.waitForFunction(() => !document.body.textContent.includes("Somebody may be in crisis"));
-    await house.click(".list li:has-text('a-session-of-its-own') a.button");
+    await house.click(".list li:has-text('a-session-of-its-own') a.session");
     assert.equal(await house.locator(".past li").count(), 1);
     assert.match(await house.textContent("main"), /Only session a-session-of-its-own/);
     await house.context().close();
@@ -136,6 +136,28 @@ export async function pages({ PEOPLE, SHOTS, visit, agent, ask, mail, stands, ch
     assert.ok(await house.locator(".person tbody tr").count() > 5);
     await house.context().close();
     await shots("attention", "/attention");
+  });
+
+  await check("without JavaScript a request is denied by name and passphrase, and never approved", async () => {
+    const { id } = await ask(mail("plain"));
+    for (const storageState of [undefined, { cookies: [], origins: [] }]) {
+      const plain = await visit({ javaScriptEnabled: false, ...(storageState && { storageState }) });
+      await plain.goto(`${PEOPLE}/requests/${id}`);
+      // Strangers see the form and nothing of the call.
+      const known = !storageState;
+      assert.equal(/bo@example\.org/.test(await plain.textContent("body")), known);
+      assert.equal(await plain.locator("form.plain").count(), 1);
+      assert.doesNotMatch(await plain.textContent("form.plain"), /Approve /);
+      await plain.fill("form.plain [name=name]", "owner");
+      await plain.fill("form.plain [name=passphrase]", known ? "wrong" : PASSPHRASE);
+      if (known && SHOTS) await plain.screenshot({ path: `${SHOTS}/plain-desk-light.png`, fullPage: true });
+      await plain.click("form.plain button");
+      assert.match(await plain.textContent("h1"), known ? /not right/ : /Denied/);
+      assert.equal((await stands(id)).state, known ? "pending" : "denied");
+      await plain.context().close();
+    }
+    assert.deepEqual((await stands(id)).decision.by.people, ["owner"]);
+    complaints.length = 0; // the browser itself reports the 401
   });
 
   await check("calibration: the page and the server say the same sentence, and nothing changes", async () => {

@@ -71,7 +71,7 @@ pub async fn deny(State(api): House, request: Request) -> Shown {
 async fn denied(api: &Api, request: Request) -> Result<String, Problem> {
     let (parts, body) = request.into_parts();
     let kind = parts.headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
-    if !kind.is_some_and(|kind| kind.split(';').next() == Some(FORM)) {
+    if kind.is_none_or(|kind| kind.split(';').next() != Some(FORM)) {
         return Err(Problem::bad("this is not a form"));
     }
     let unreadable = || Problem::bad("the form cannot be read");

@@ -76,7 +76,7 @@ pub fn answers(answers: &[Answer], (long, quick): (u64, u64)) -> Markup {
                 @for answer in drawn { (dot(answer)) }
             }
             figcaption {
-                span.key.yes { "● approved" } " " span.key.no { "× denied" }
+                span.legend.yes { "● approved" } " " span.legend.no { "× denied" }
                 " — the longer the text, the further right; the later the answer, the higher."
             }
             details {
@@ -148,8 +148,8 @@ pub fn scores(buckets: &[Bucket], medium: Points) -> Markup {
                     y2=(at(BOTTOM)) {}
             }
             figcaption {
-                span.key.yes { "■ approved" } " " span.key.no { "■ denied" } " "
-                span.key.none { "■ not answered" }
+                span.legend.yes { "■ approved" } " " span.legend.no { "■ denied" } " "
+                span.legend.none { "■ not answered" }
                 " — by score. The dashed line is the threshold for MEDIUM below."
             }
             (table(&bars))

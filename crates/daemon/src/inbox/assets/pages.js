@@ -1,6 +1,9 @@
 // Pages beside the desk. Uses what inbox.js offers: one, all, ask, send.
 "use strict";
 
+// On a phone the menu is longer than the screen.
+one(".top nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+
 // ---- several together --------------------------------------------------------------------------
 const review = one("#review");
 const items = () => all("article.item:not(.over)", review);
@@ -37,13 +40,13 @@ function settle(item, words) {
 
 async function together(choice) {
   const list = chosen();
-  const wrong = one(".bar .wrong");
+  const wrong = one("#together .wrong");
   wrong.textContent = "";
-  for (const button of all(".bar button")) button.disabled = true;
+  for (const button of all("#together button")) button.disabled = true;
   try {
     for (const item of list) item.dataset.mine = "yes";
     const requests = list.map((item) => ({ id: item.dataset.id, digest: item.dataset.digest }));
-    const reason = one(".bar [name=reason]").value.trim();
+    const reason = one("#together [name=reason]").value.trim();
     const { results } = await send("POST", "/v1/decisions", { choice, reason, requests });
     for (const { id, state, problem } of results) {
       const item = list.find((each) => each.dataset.id === id);
@@ -51,7 +54,7 @@ async function together(choice) {
       else one(".result", item).textContent = problem?.detail ?? "More people have to answer it.";
     }
   } catch (error) { wrong.textContent = error.message; }
-  for (const button of all(".bar button")) button.disabled = false;
+  for (const button of all("#together button")) button.disabled = false;
   tally();
 }
 
