@@ -43,7 +43,7 @@ export async function pages({ PEOPLE, SHOTS, visit, agent, ask, mail, stands, ch
     assert.match(await house.textContent("dialog"), /2 MEDIUM, 1 HIGH|1 HIGH, 2 MEDIUM/);
     assert.equal((await stands(grave.id)).state, "pending");
     await house.click("dialog button:last-child");
-    await house.waitForFunction((id) => document.querySelector(`article.item[data-id="${id}"]`).matches(".over"), grave.id);
+    for (const { id } of [...mild, grave]) await house.waitForSelector(`${item(id)}.over`);
     for (const { id } of [...mild, grave]) {
       const { state, decision, digest } = await stands(id);
       assert.equal(state, "approved");
@@ -72,7 +72,7 @@ export async function pages({ PEOPLE, SHOTS, visit, agent, ask, mail, stands, ch
     await house.fill("#together [name=reason]", "not now");
     await house.click("[data-together=deny]");
     await house.click("dialog button:last-child");
-    await house.waitForSelector(`${item(first.id)}.over`);
+    for (const { id } of [first, third]) await house.waitForSelector(`${item(id)}.over`);
     const { state, decision } = await stands(first.id);
     assert.deepEqual([state, decision.reason], ["denied", "not now"]);
     await restart("shown");
