@@ -85,8 +85,10 @@ impl Setting {
     /// The same in one sentence. The page's script says it in the same words.
     pub fn sentence(self, buckets: &[Bucket]) -> String {
         let Meant { fewer, denied } = self.meant(buckets);
-        let times =
-            if fewer == 1 { "once".to_owned() } else { format!("{} times", thousands(fewer)) };
+        let times = match fewer {
+            1 => "once less".to_owned(),
+            many => format!("{} times fewer", thousands(many)),
+        };
         let calls = match denied {
             0 => "no call that was denied would have passed".to_owned(),
             1 => "1 call that was denied would have passed".to_owned(),
@@ -95,7 +97,7 @@ impl Setting {
         if fewer == 0 {
             return "With this setting you would have been asked no less.".to_owned();
         }
-        format!("With this setting you would have been asked {times} fewer; {calls}.")
+        format!("With this setting you would have been asked {times}; {calls}.")
     }
 
     /// The lines of the configuration that differ from what is in force.

@@ -18,7 +18,8 @@ pub async fn page(Query(asked): Query<Next>) -> Response {
     let body = html! {
         section.narrow {
             h1 { "Who is there?" }
-            form #login data-next=(next) {
+            // Without the script nothing of it may end up in an address.
+            form #login method="post" data-next=(next) {
                 label { "Name"
                     input name="name" value="owner" autocomplete="username" required;
                 }

@@ -102,7 +102,7 @@ fn line(session: &Session, now: Timestamp) -> Markup {
             div {
                 @if session.newest.is_some() && !session.name.is_empty() {
                     a.session href=(place) { strong { (show_within(name, 120).text) } }
-                } @else { strong.faint { (show_within(name, 120).text) } }
+                } @else { strong.session.faint { (show_within(name, 120).text) } }
                 p.hint {
                     (show_within(&session.agent, 120).text)
                     @if let Some(newest) = session.newest { ", " (apart(newest, now)) }
@@ -118,7 +118,7 @@ fn line(session: &Session, now: Timestamp) -> Markup {
             }
             @if let Some(crisis) = &session.crisis {
                 div.held {
-                    p { strong { "Somebody may be in crisis." } " " (settings::signs(crisis, now))
+                    p { strong { "Somebody may be in crisis:" } " " (settings::signs(crisis, now))
                         ". Everything outbound or irreversible waits for a person." }
                     (settings::lift(crisis))
                 }

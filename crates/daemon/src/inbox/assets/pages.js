@@ -116,9 +116,9 @@ function sentence(buckets, low, medium) {
     denied += bucket.denied;
   }
   if (fewer === 0) return "With this setting you would have been asked no less.";
-  const times = fewer === 1 ? "once" : `${many(fewer)} times`;
+  const times = fewer === 1 ? "once less" : `${many(fewer)} times fewer`;
   const calls = denied === 0 ? "no call that was denied would have passed" : denied === 1 ? "1 call that was denied would have passed" : `${many(denied)} calls that were denied would have passed`;
-  return `With this setting you would have been asked ${times} fewer; ${calls}.`;
+  return `With this setting you would have been asked ${times}; ${calls}.`;
 }
 
 function configured(low, medium) {
