@@ -63,10 +63,12 @@ pub async fn page(State(api): House, headers: HeaderMap, uri: Uri) -> Shown {
             h1 { "Attention" }
             (rules::tabs("/attention"))
             p.hint {
-                "Thirty days of answers. Questions should be few enough to be read; this page shows "
-                "where they are not."
-                @if partial { " Only the newest " (thousands(requests.len() as u64)) " requests are "
-                    "counted." }
+                "Thirty days of answers. Questions should be few enough to be read; this page "
+                "shows where they are not."
+                @if partial {
+                    " Only the newest " (thousands(requests.len() as u64))
+                    " requests are counted."
+                }
             }
             (floods(&requests))
             @if people.is_empty() { p { "Nobody has answered anything yet." } }
@@ -134,8 +136,8 @@ fn sentences(answers: &[Answer]) -> Vec<String> {
         let texts =
             if hasty == 1 { "1 long text was" } else { &format!("{hasty} long texts were") };
         told.push(format!(
-            "{texts} approved within {}, sooner than anybody reads it. Where such calls are routine, \
-             a grant for exactly that call saves the question.",
+            "{texts} approved within {}, sooner than anybody reads it. Where such calls are \
+             routine, a grant for exactly that call saves the question.",
             length(QUICK / 1000)
         ));
     }

@@ -1,5 +1,5 @@
-//! Without JavaScript: a no, with name and passphrase. There is no yes without it, for a yes needs a
-//! proof that only our own script keeps.
+//! Without JavaScript: a no, with name and passphrase. A yes needs a proof that only our own script
+//! keeps.
 
 use axum::body::to_bytes;
 use axum::extract::{Query, Request, State};

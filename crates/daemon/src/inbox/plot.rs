@@ -52,7 +52,7 @@ pub fn answers(answers: &[Answer], (long, quick): (u64, u64)) -> Markup {
     html! {
         figure.plot {
             svg viewBox="0 0 640 232" role="img"
-                aria-label="Answer time against the length of the text; the table below says the same"
+                aria-label="Answer time against the length of the text; also in the table below"
             {
                 rect.hasty x=(at(across(long))) y=(at(up(quick)))
                     width=(at(LEFT + WIDE - across(long))) height=(at(BOTTOM - up(quick))) {}
@@ -163,7 +163,7 @@ fn table(bars: &[(u64, u64, u64)]) -> Markup {
                 tbody {
                     @for (place, bar) in (0_u16..).zip(bars) { @if bar.0 + bar.1 + bar.2 > 0 { tr {
                         td { (place / 10) "." (place % 10) }
-                        td { (thousands(bar.0)) } td { (thousands(bar.1)) } td { (thousands(bar.2)) }
+                        @for count in [bar.0, bar.1, bar.2] { td { (thousands(count)) } }
                     } } }
                 }
             }

@@ -48,8 +48,10 @@ pub async fn page(State(api): House, headers: HeaderMap, uri: Uri) -> Shown {
             p.hint {
                 "Where agents asked for something in 30 days, the newest first. An agent names its "
                 "sessions itself."
-                @if partial { " Only the newest " (thousands(requests.len() as u64)) " requests are "
-                    "counted." }
+                @if partial {
+                    " Only the newest " (thousands(requests.len() as u64))
+                    " requests are counted."
+                }
             }
             @if list.is_empty() { p { "Nothing was asked yet." } }
             ul.list { @for one in list.iter().take(LISTED) { (line(one, now)) } }
@@ -108,9 +110,12 @@ fn line(session: &Session, now: Timestamp) -> Markup {
                     @if let Some(newest) = session.newest { ", " (apart(newest, now)) }
                 }
                 p.counts {
+                    @let wait = if session.waits == 1 { "waits" } else { "wait" };
                     @for (count, word, class) in [
-                        (session.waits, if session.waits == 1 { "waits" } else { "wait" }, "waits"), (session.approved, "approved", "approved"),
-                        (session.denied, "denied", "denied"), (session.other, "not answered", "other"),
+                        (session.waits, wait, "waits"),
+                        (session.approved, "approved", "approved"),
+                        (session.denied, "denied", "denied"),
+                        (session.other, "not answered", "other"),
                     ] {
                         @if count > 0 { span.end.(class) { (thousands(count)) " " (word) } " " }
                     }
