@@ -1,6 +1,7 @@
 //! What other thresholds would have meant for calls that people have answered. Changes nothing.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 use countersign_core::context::Platform;
 use countersign_core::request::{Decider, State};
@@ -84,8 +85,10 @@ impl Setting {
     /// The same in one sentence. The page's script says it in the same words.
     pub fn sentence(self, buckets: &[Bucket]) -> String {
         let Meant { fewer, denied } = self.meant(buckets);
-        let times =
-            if fewer == 1 { "once".to_owned() } else { format!("{} times", thousands(fewer)) };
+        let times = match fewer {
+            1 => "once less".to_owned(),
+            many => format!("{} times fewer", thousands(many)),
+        };
         let calls = match denied {
             0 => "no call that was denied would have passed".to_owned(),
             1 => "1 call that was denied would have passed".to_owned(),
@@ -94,7 +97,7 @@ impl Setting {
         if fewer == 0 {
             return "With this setting you would have been asked no less.".to_owned();
         }
-        format!("With this setting you would have been asked {times} fewer; {calls}.")
+        format!("With this setting you would have been asked {times}; {calls}.")
     }
 
     /// The lines of the configuration that differ from what is in force.
@@ -102,11 +105,11 @@ impl Setting {
         let mut lines = String::new();
         let two = |hundredths: u16| format!("{}.{:02}", hundredths / 100, hundredths % 100);
         if self.low_confidence != now.low_confidence {
-            lines += &format!("low_confidence = {}\n", two(self.low_confidence.into()));
+            let _ = writeln!(lines, "low_confidence = {}", two(self.low_confidence.into()));
         }
         if self.medium != now.medium {
             for platform in ["api", "telegram", "discord", "cli"] {
-                lines += &format!("{platform}_threshold = {}\n", two(self.medium.0));
+                let _ = writeln!(lines, "{platform}_threshold = {}", two(self.medium.0));
             }
         }
         if lines.is_empty() { "# as it is now".to_owned() } else { format!("[judgement]\n{lines}") }

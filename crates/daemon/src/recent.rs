@@ -1,4 +1,4 @@
-//! The newest requests, read page by page and never without end: what pages and counts look back on.
+//! The newest requests, read page by page and never without end: what pages look back on.
 
 use countersign_core::time::Timestamp;
 use countersign_store::{Backend, Query, Store as _, StoreError, Stored};

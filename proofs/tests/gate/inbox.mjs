@@ -1,6 +1,7 @@
 // Drives Chromium through the inbox. Every check prints one line; the first that fails ends it.
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
+import { pages } from "./pages.mjs";
 
 const { TOOLS, BROWSER, PEOPLE, AGENTS, AGENT_TOKEN, PASSPHRASE, SHOTS } = process.env;
 const { chromium } = createRequire(`${TOOLS}/package.json`)("playwright-core");
@@ -339,6 +340,8 @@ await check("light and dark, and script from elsewhere or within runs in neither
   assert.notEqual(grounds[0], grounds[1]);
   complaints.length = 0; // the browser itself reports what the policy refused
 });
+
+await pages({ PEOPLE, SHOTS, visit, agent, ask, mail, stands, check, complaints, PASSPHRASE });
 
 await check("deny all", async () => {
   await page.click("#deny-all");

@@ -37,7 +37,7 @@ use v1::Offers;
 pub use direct::Agents;
 pub use problem::Problem;
 pub use v1::push;
-pub(crate) use v1::{Answers, answers};
+pub(crate) use v1::{Answers, answers, deny, proven};
 #[cfg(test)]
 pub use who::cookie_of;
 
@@ -209,13 +209,12 @@ async fn people_check(State(api): State<Api>, request: Request, next: Next) -> R
     if !ours || !api.people_names.origin_is_ours(request.headers()) {
         return misdirected().into_response();
     }
-    // Who logs in may have an old session's cookie still, and no proof of it.
-    if request.uri().path() != v1::LOGIN
-        && let Err(problem) = who::check_proof(&api, request.method(), request.headers())
-    {
+    // Who proves with a passphrase who they are may have an old session's cookie still, and no
+    // proof of it. Neither way looks at the cookie.
+    let logs_in = [v1::LOGIN, inbox::DENY].contains(&request.uri().path());
+    if !logs_in && let Err(problem) = who::check_proof(&api, request.method(), request.headers()) {
         return guarded(problem.into_response());
     }
-    let logs_in = request.uri().path() == v1::LOGIN;
     let response = next.run(request).await;
     let status = response.status().as_u16();
     api.gate.metrics().answered("people", status);

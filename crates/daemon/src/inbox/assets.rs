@@ -17,7 +17,7 @@ struct File {
     text: &'static str,
 }
 
-const FILES: [File; 7] = [
+const FILES: [File; 8] = [
     File {
         name: "inbox.css",
         kind: "text/css; charset=utf-8",
@@ -32,6 +32,11 @@ const FILES: [File; 7] = [
         name: "pages.css",
         kind: "text/css; charset=utf-8",
         text: include_str!("assets/pages.css"),
+    },
+    File {
+        name: "plain.css",
+        kind: "text/css; charset=utf-8",
+        text: include_str!("assets/plain.css"),
     },
     File {
         name: "pages.js",

@@ -63,10 +63,12 @@ pub async fn page(State(api): House, headers: HeaderMap, uri: Uri) -> Shown {
             h1 { "Attention" }
             (rules::tabs("/attention"))
             p.hint {
-                "Thirty days of answers. Questions should be few enough to be read; this page shows "
-                "where they are not."
-                @if partial { " Only the newest " (thousands(requests.len() as u64)) " requests are "
-                    "counted." }
+                "Thirty days of answers. Questions should be few enough to be read; this page "
+                "shows where they are not."
+                @if partial {
+                    " Only the newest " (thousands(requests.len() as u64))
+                    " requests are counted."
+                }
             }
             (floods(&requests))
             @if people.is_empty() { p { "Nobody has answered anything yet." } }
@@ -101,7 +103,7 @@ fn person(name: &str, answers: &[Answer]) -> Markup {
             ul.told { @for sentence in sentences(answers) { li { (sentence) } } }
             @if !hasty.is_empty() {
                 p.hint {
-                    "Those: "
+                    "Worth a second look: "
                     @for (at, answer) in hasty.iter().take(5).enumerate() {
                         @if at > 0 { ", " }
                         a href={ "/requests/" (answer.request) } {
@@ -134,8 +136,8 @@ fn sentences(answers: &[Answer]) -> Vec<String> {
         let texts =
             if hasty == 1 { "1 long text was" } else { &format!("{hasty} long texts were") };
         told.push(format!(
-            "{texts} approved within {}, sooner than they can be read. If these calls are routine, \
-             a grant for exactly them saves the question.",
+            "{texts} approved within {}, sooner than anybody reads it. Where such calls are \
+             routine, a grant for exactly that call saves the question.",
             length(QUICK / 1000)
         ));
     }
@@ -172,7 +174,7 @@ fn floods(requests: &[Stored]) -> Markup {
     html! {
         @if floods > 0 {
             p.note {
-                "In " (floods) @if floods == 1 { " minute " } @else { " minutes " }
+                "In " (floods) @if floods == 1 { " minute, " } @else { " minutes, " }
                 (FLOOD) " or more questions came at once, " (most) " at most. "
                 code { "flood.asks_per_minute" } " limits that; "
                 a href="/review" { "reviewing together" } " helps when it happens."

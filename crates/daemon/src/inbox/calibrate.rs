@@ -61,8 +61,8 @@ pub async fn page(
             p.hint { "To make it so, put this into countersign.toml:" }
             pre.secret #lines { (setting.lines(now)) }
             p.hint {
-                "Calls that passed keep no score, so a stricter setting asks more often than can be "
-                "counted here."
+                "Calls that passed keep no score, so a stricter setting asks more often than can "
+                "be counted here."
             }
         }
     };
@@ -87,7 +87,8 @@ fn form(setting: Setting, now: Setting) -> Markup {
                     output name="mediumshown" { (two(medium)) } }
                 input type="range" name="medium" min="0" max="400" step="5" value=(medium);
                 span.hint { "now " (two(now.medium.0)) ", " code { "judgement.api_threshold" }
-                    " and its like; only where a judge is set up, counted as if it passed all it may"
+                    " and its like; only where a judge is set up, counted as if it passed all "
+                    "it may"
                 }
             }
             noscript { button type="submit" { "Try it" } }

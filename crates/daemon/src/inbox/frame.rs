@@ -66,6 +66,11 @@ pub fn page(title: &str, place: Place, who: Option<&Who>, body: &Markup) -> Resp
                 meta name="viewport"
                     content="width=device-width, initial-scale=1, viewport-fit=cover";
                 meta name="color-scheme" content="light dark";
+                noscript {
+                    // A form that a browser sends by itself says where it comes from.
+                    meta name="referrer" content="same-origin";
+                    link rel="stylesheet" href=(assets::address("plain.css"));
+                }
                 title { (title) " · Countersign" }
                 link rel="stylesheet" href=(assets::address("inbox.css"));
                 link rel="stylesheet" href=(assets::address("pages.css"));

@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use super::view::View;
 use super::words::{self, apart, encoded, shape};
-use super::{House, Shown, frame, ledger, visitor, waiting};
+use super::{House, Shown, frame, ledger, plain, visitor, waiting};
 use crate::api::Problem;
 
 const PAGE: u32 = 50;
@@ -134,6 +134,7 @@ pub async fn one(
     let body = html! {
         section.wide {
             (super::card::card(&view))
+            @if view.waits() { noscript { (plain::form(id)) } }
             section.story {
                 h2 { "What happened" }
                 ol.entries {

@@ -5,7 +5,7 @@ use axum::response::Response;
 use maud::html;
 use serde::Deserialize;
 
-use super::frame;
+use super::{frame, plain};
 
 #[derive(Deserialize)]
 pub struct Next {
@@ -18,7 +18,8 @@ pub async fn page(Query(asked): Query<Next>) -> Response {
     let body = html! {
         section.narrow {
             h1 { "Who is there?" }
-            form #login data-next=(next) {
+            // Without the script nothing of it may end up in an address.
+            form #login method="post" data-next=(next) {
                 label { "Name"
                     input name="name" value="owner" autocomplete="username" required;
                 }
@@ -31,6 +32,7 @@ pub async fn page(Query(asked): Query<Next>) -> Response {
             }
             p.hint { "The passphrase was shown once, when Countersign was first started." }
             noscript {
+                @if let Some(id) = plain::named(&next) { (plain::form(id)) }
                 p {
                     "Logging in needs JavaScript: a secret that only this page holds goes with every "
                     "answer. The terminal works without: countersign pending"

@@ -12,6 +12,7 @@ mod frame;
 mod history;
 mod ledger;
 mod login;
+mod plain;
 mod plot;
 mod review;
 mod rules;
@@ -25,10 +26,12 @@ use axum::Router;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
+use axum::routing::{get, post};
 
 use crate::api::{Api, Problem, who};
 use crate::auth::Who;
+
+pub use plain::DENY;
 
 /// What browsers see.
 pub fn pages() -> Router<Api> {
@@ -38,6 +41,7 @@ pub fn pages() -> Router<Api> {
         .route("/inbox/ids", get(waiting::ids))
         .route("/inbox/row/{id}", get(waiting::row))
         .route("/inbox/card/{id}", get(waiting::card))
+        .route(DENY, post(plain::deny))
         .route("/review", get(review::page))
         .route("/requests/{id}", get(history::one))
         .route("/sessions", get(sessions::page))

@@ -41,13 +41,8 @@ fn at(place: f64) -> String {
     format!("{place:.1}")
 }
 
-const SIZES: [(u64, &str); 5] = [
-    (10, "10 bytes"),
-    (100, "100"),
-    (1_000, "1,000"),
-    (10_000, "10,000"),
-    (100_000, "100,000 bytes"),
-];
+const SIZES: [(u64, &str); 5] =
+    [(10, "10 bytes"), (100, "100"), (1_000, "1,000"), (10_000, "10,000"), (100_000, "100,000")];
 const TIMES: [(u64, &str); 5] =
     [(1_000, "1 s"), (10_000, "10 s"), (60_000, "1 min"), (600_000, "10 min"), (3_600_000, "1 h")];
 
@@ -57,7 +52,7 @@ pub fn answers(answers: &[Answer], (long, quick): (u64, u64)) -> Markup {
     html! {
         figure.plot {
             svg viewBox="0 0 640 232" role="img"
-                aria-label="Answer time against the length of the text; the table below says the same"
+                aria-label="Answer time against the length of the text; also in the table below"
             {
                 rect.hasty x=(at(across(long))) y=(at(up(quick)))
                     width=(at(LEFT + WIDE - across(long))) height=(at(BOTTOM - up(quick))) {}
@@ -76,7 +71,7 @@ pub fn answers(answers: &[Answer], (long, quick): (u64, u64)) -> Markup {
                 @for answer in drawn { (dot(answer)) }
             }
             figcaption {
-                span.key.yes { "● approved" } " " span.key.no { "× denied" }
+                span.legend.yes { "● approved" } " " span.legend.no { "× denied" }
                 " — the longer the text, the further right; the later the answer, the higher."
             }
             details {
@@ -148,8 +143,8 @@ pub fn scores(buckets: &[Bucket], medium: Points) -> Markup {
                     y2=(at(BOTTOM)) {}
             }
             figcaption {
-                span.key.yes { "■ approved" } " " span.key.no { "■ denied" } " "
-                span.key.none { "■ not answered" }
+                span.legend.yes { "■ approved" } " " span.legend.no { "■ denied" } " "
+                span.legend.none { "■ not answered" }
                 " — by score. The dashed line is the threshold for MEDIUM below."
             }
             (table(&bars))
@@ -168,7 +163,7 @@ fn table(bars: &[(u64, u64, u64)]) -> Markup {
                 tbody {
                     @for (place, bar) in (0_u16..).zip(bars) { @if bar.0 + bar.1 + bar.2 > 0 { tr {
                         td { (place / 10) "." (place % 10) }
-                        td { (thousands(bar.0)) } td { (thousands(bar.1)) } td { (thousands(bar.2)) }
+                        @for count in [bar.0, bar.1, bar.2] { td { (thousands(count)) } }
                     } } }
                 }
             }

@@ -68,9 +68,9 @@ fn may_be_together(view: &View) -> bool {
 fn title(shown: usize, all: usize) -> String {
     match all {
         0 => "Nothing waits that can be answered together".to_owned(),
-        1 => "One waits".to_owned(),
-        _ if shown < all => format!("The {shown} most urgent of {all}"),
-        _ => format!("{all} wait"),
+        1 => "One to review".to_owned(),
+        _ if shown < all => format!("The {shown} most urgent of {all}, to review together"),
+        _ => format!("{all} to review together"),
     }
 }
 
@@ -153,19 +153,21 @@ fn inside(view: &View) -> Markup {
 
 fn bar() -> Markup {
     html! {
-        form.bar #together autocomplete="off" {
-            div.said {
-                button.quiet type="button" #choose { "Choose all" }
-                span #chosen role="status" { "None is chosen." }
-            }
+        form #together autocomplete="off" {
             label.reason {
                 "A word to the agents (optional)"
                 input name="reason" maxlength="500";
             }
-            p.wrong role="alert" {}
-            div.buttons {
-                button.deny type="button" data-together="deny" disabled { "Deny" }
-                button.approve type="button" data-together="approve" disabled { "Approve" }
+            div.conclude {
+                div.said {
+                    span #chosen role="status" { "None is chosen." }
+                    button.quiet type="button" #choose { "Choose all" }
+                }
+                p.wrong role="alert" {}
+                div.buttons {
+                    button.deny type="button" data-together="deny" disabled { "Deny" }
+                    button.approve type="button" data-together="approve" disabled { "Approve" }
+                }
             }
         }
     }

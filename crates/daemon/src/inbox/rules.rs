@@ -8,7 +8,7 @@ use countersign_core::show::show_within;
 use countersign_core::tier::Tier;
 use countersign_core::time::{Clock as _, Span, Timestamp};
 use countersign_core::verdict::Mode;
-use countersign_core::words::length;
+use countersign_core::words::{length, thousands};
 use maud::{Markup, html};
 
 use super::{House, Shown, frame, visitor};
@@ -85,7 +85,7 @@ fn asked(rules: &Rules) -> Vec<Rule> {
             format!("A LOW call passes when the judgement is at least {sure} % sure of it."),
             "judgement.low_confidence",
         ),
-        (format!("Agents run in: {place}."), "judgement.environment"),
+        (format!("Where agents run, unless they say worse: {place}."), "judgement.environment"),
     ]
 }
 
@@ -180,15 +180,21 @@ fn floods(rules: &Rules) -> Vec<Rule> {
     let flood = &rules.flood;
     vec![
         (
-            format!("An agent may have {} questions open.", flood.open_per_agent),
+            format!("An agent may have {} questions open.", thousands(flood.open_per_agent.into())),
             "flood.open_per_agent",
         ),
-        (format!("It may ask {} in a minute.", flood.asks_per_minute), "flood.asks_per_minute"),
-        (format!("All agents may ask {} in an hour.", flood.asks_per_hour), "flood.asks_per_hour"),
+        (
+            format!("It may ask {} in a minute.", thousands(flood.asks_per_minute.into())),
+            "flood.asks_per_minute",
+        ),
+        (
+            format!("All agents may ask {} in an hour.", thousands(flood.asks_per_hour.into())),
+            "flood.asks_per_hour",
+        ),
         (
             format!(
                 "After {} denials within {} an agent may ask nothing for {}.",
-                flood.denials,
+                thousands(flood.denials.into()),
                 span(flood.within),
                 span(flood.quarantine)
             ),

@@ -41,15 +41,17 @@ pub async fn page(State(api): House, headers: HeaderMap, uri: Uri) -> Shown {
     let since = Timestamp(now.0.saturating_sub(SPAN));
     let Recent { requests, partial } =
         recent(api.gate.store(), since, MOST).await.map_err(failed)?;
-    let list = sessions(&requests, api.gate.crises().list());
+    let list = sessions(&requests, &api.gate.crises().list());
     let body = html! {
         section.wide {
             h1 { "Sessions" }
             p.hint {
                 "Where agents asked for something in 30 days, the newest first. An agent names its "
                 "sessions itself."
-                @if partial { " Only the newest " (thousands(requests.len() as u64)) " requests are "
-                    "counted." }
+                @if partial {
+                    " Only the newest " (thousands(requests.len() as u64))
+                    " requests are counted."
+                }
             }
             @if list.is_empty() { p { "Nothing was asked yet." } }
             ul.list { @for one in list.iter().take(LISTED) { (line(one, now)) } }
@@ -62,7 +64,7 @@ pub async fn page(State(api): House, headers: HeaderMap, uri: Uri) -> Shown {
 }
 
 /// Those in a crisis first, then the newest.
-fn sessions(requests: &[Stored], crises: Vec<Crisis>) -> Vec<Session> {
+fn sessions(requests: &[Stored], crises: &[Crisis]) -> Vec<Session> {
     let mut found = HashMap::<(&str, &str), Session>::new();
     for stored in requests {
         let request = &stored.request;
@@ -76,7 +78,7 @@ fn sessions(requests: &[Stored], crises: Vec<Crisis>) -> Vec<Session> {
             Stands::Expired | Stands::Cancelled => &mut session.other,
         } += 1;
     }
-    for crisis in &crises {
+    for crisis in crises {
         let key = (crisis.agent.as_str(), crisis.session.as_str());
         found.entry(key).or_default().crisis = Some(crisis.clone());
     }
@@ -100,29 +102,29 @@ fn line(session: &Session, now: Timestamp) -> Markup {
     html! {
         li.crisis[session.crisis.is_some()] {
             div {
-                strong.faint[session.name.is_empty()] { (show_within(name, 120).text) }
+                @if session.newest.is_some() && !session.name.is_empty() {
+                    a.session href=(place) { strong { (show_within(name, 120).text) } }
+                } @else { strong.session.faint { (show_within(name, 120).text) } }
                 p.hint {
                     (show_within(&session.agent, 120).text)
                     @if let Some(newest) = session.newest { ", " (apart(newest, now)) }
                 }
                 p.counts {
+                    @let wait = if session.waits == 1 { "waits" } else { "wait" };
                     @for (count, word, class) in [
-                        (session.waits, "waits", "waits"), (session.approved, "approved", "approved"),
-                        (session.denied, "denied", "denied"), (session.other, "not answered", "other"),
+                        (session.waits, wait, "waits"),
+                        (session.approved, "approved", "approved"),
+                        (session.denied, "denied", "denied"),
+                        (session.other, "not answered", "other"),
                     ] {
                         @if count > 0 { span.end.(class) { (thousands(count)) " " (word) } " " }
                     }
                 }
             }
-            div.pair {
-                @if session.newest.is_some() && !session.name.is_empty() {
-                    a.button href=(place) { "History" }
-                }
-            }
             @if let Some(crisis) = &session.crisis {
                 div.held {
-                    p { strong { "Somebody may be in crisis." } " " (settings::signs(crisis, now))
-                        " Everything outbound or irreversible waits for a person." }
+                    p { strong { "Somebody may be in crisis:" } " " (settings::signs(crisis, now))
+                        ". Everything outbound or irreversible waits for a person." }
                     (settings::lift(crisis))
                 }
             }

@@ -44,7 +44,9 @@ pub async fn page(
             aside.rail aria-label="What waits" {
                 div.head {
                     h2 #count { (count(views.len())) }
-                    a.quiet #review-all href="/review" hidden[views.is_empty()] { "Review together" }
+                    a.quiet #review-all href="/review" hidden[views.is_empty()] {
+                        "Review together"
+                    }
                     button.quiet #deny-all type="button" hidden[views.is_empty()] { "Deny all" }
                 }
                 div.rows #rows { @for view in &views { (entry(view, looked_at)) } }

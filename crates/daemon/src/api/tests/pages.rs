@@ -7,8 +7,22 @@ use serde_json::json;
 
 use super::{ANA_TOKEN, CODER_TOKEN, Trial, header_of, send};
 
-const PAGES: [&str; 8] =
-    ["/", "/history", "/grants", "/agents", "/people", "/channels", "/crises", "/ledger"];
+const PAGES: [&str; 14] = [
+    "/",
+    "/review",
+    "/history",
+    "/sessions",
+    "/grants",
+    "/agents",
+    "/people",
+    "/devices",
+    "/channels",
+    "/crises",
+    "/ledger",
+    "/settings",
+    "/attention",
+    "/calibration",
+];
 
 async fn get(trial: &Trial, path: &str, token: Option<&str>) -> Response {
     send(&trial.people, 6001, "GET", path, token, &[], json!(null)).await
@@ -34,7 +48,9 @@ async fn strangers_and_agents_see_the_login_page_and_nothing_else() {
             assert!(header_of(&headers, "location").starts_with("/login?next="), "{path}");
             assert!(body.is_empty(), "{path}");
         }
-        for part in ["/inbox/rail", &format!("/inbox/row/{id}"), &format!("/inbox/card/{id}")] {
+        for part in
+            ["/inbox/rail", "/inbox/ids", &format!("/inbox/row/{id}"), &format!("/inbox/card/{id}")]
+        {
             let (status, _, body) = text(get(&trial, part, token).await).await;
             assert!(status == StatusCode::UNAUTHORIZED || status == StatusCode::FORBIDDEN);
             assert!(!body.contains("bo@example.org"), "{body}");
@@ -71,10 +87,9 @@ async fn what_agents_write_is_escaped_and_made_visible() {
     let (status, asked) = trial.agent("POST", "/v1/requests", asked).await;
     assert_eq!(status, StatusCode::CREATED, "{asked}");
     let id = asked["id"].as_str().unwrap();
-    for path in
-        ["/".to_owned(), format!("/requests/{id}"), "/history".to_owned(), "/ledger".to_owned()]
-    {
-        let (_, _, body) = text(get(&trial, &path, Some(ANA_TOKEN)).await).await;
+    let one = format!("/requests/{id}");
+    for path in ["/", &one, "/history", "/ledger", "/review", "/sessions", "/attention"] {
+        let (_, _, body) = text(get(&trial, path, Some(ANA_TOKEN)).await).await;
         assert!(!body.contains("<script>x"), "{path}");
         assert!(!body.contains(['\u{202e}', '\u{1b}']), "{path}");
     }
@@ -88,4 +103,64 @@ async fn there_is_no_page_for_nonsense_and_no_way_out() {
     let (status, _, body) = text(get(&trial, "/login?next=//evil.example", None).await).await;
     assert_eq!(status, StatusCode::OK);
     assert!(!body.contains("evil.example"), "it leads nowhere else");
+}
+
+#[tokio::test]
+async fn critical_calls_are_never_approved_together() {
+    let trial = Trial::new().await;
+    let mut ids = Vec::new();
+    for command in ["systemctl restart web", "git push --force", "mkfs.ext4 /dev/sda"] {
+        let (_, asked) = trial.agent("POST", "/v1/requests", json!({ "command": command })).await;
+        ids.push(json!({ "id": asked["id"], "digest": asked["digest"] }));
+    }
+    let answer = |choice: &str| json!({ "choice": choice, "reason": "why not", "requests": ids });
+    let (_, approved) = trial.person("POST", "/v1/decisions", answer("approve")).await;
+    let state = |at: usize| approved["results"][at]["state"].as_str();
+    assert_eq!([state(0), state(1), state(2)], [Some("approved"), Some("approved"), None]);
+    assert_eq!(approved["results"][2]["problem"]["status"], 409);
+    // A no is never too much.
+    let (_, denied) = trial.person("POST", "/v1/decisions", answer("deny")).await;
+    assert_eq!(denied["results"][2]["state"], "denied");
+}
+
+#[tokio::test]
+async fn calibration_counts_what_people_answered_and_nothing_else() {
+    let trial = Trial::new().await;
+    trial.grant("send_message").await;
+    for (at, choice) in ["approve", "deny", "deny"].into_iter().enumerate() {
+        let asked = json!({ "command": format!("systemctl restart web-{at}") });
+        let (_, asked) = trial.agent("POST", "/v1/requests", asked).await;
+        let path = format!("/v1/requests/{}/decision", asked["id"].as_str().unwrap());
+        let said = json!({ "choice": choice, "digest": asked["digest"] });
+        assert_eq!(trial.person("POST", &path, said).await.0, StatusCode::OK);
+    }
+    let waits = json!({ "command": "systemctl restart web-9" });
+    trial.agent("POST", "/v1/requests", waits).await;
+    let (status, found) = trial.person("GET", "/v1/calibration", json!(null)).await;
+    assert_eq!(status, StatusCode::OK);
+    assert_eq!(found["now"], json!({ "low_confidence": 0.8, "medium": 1.5 }));
+    let bucket = &found["buckets"][0];
+    let counts = [&bucket["approved"], &bucket["denied"], &bucket["expired"]];
+    assert_eq!(counts, [&json!(1), &json!(2), &json!(0)], "{found}");
+    assert_eq!(
+        (&bucket["tier"], found["buckets"].as_array().unwrap().len()),
+        (&json!("MEDIUM"), 1)
+    );
+    let path = "/calibration?medium=300&low=60";
+    let (_, _, body) = text(get(&trial, path, Some(ANA_TOKEN)).await).await;
+    assert!(body.contains("asked 3 times fewer; 2 calls that were denied would have passed"));
+    for nonsense in ["medium=x", "medium=99999", "low=-1", "low=1e9"] {
+        let path = format!("/calibration?{nonsense}");
+        assert_eq!(get(&trial, &path, Some(ANA_TOKEN)).await.status(), StatusCode::OK, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn approvers_see_their_own_attention_and_no_one_elses() {
+    let trial = Trial::new().await;
+    let (_, asked) =
+        trial.agent("POST", "/v1/requests", json!({ "command": "systemctl restart web" })).await;
+    trial.approve(&asked).await;
+    let (_, _, body) = text(get(&trial, "/attention", Some(ANA_TOKEN)).await).await;
+    assert!(body.contains("1 answer: 1 approved, 0 denied (100 % approved)"), "{body}");
 }

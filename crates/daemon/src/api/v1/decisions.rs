@@ -140,6 +140,22 @@ async fn decide_several(State(api): State<Api>, request: Request) -> Answered {
     Ok(axum::Json(json!({ "results": results })).into_response())
 }
 
+/// A no from somebody who proved who they are in the same breath.
+pub async fn deny(api: &Api, person: String, id: Id) -> Result<Stored, Problem> {
+    let stored = find(api, id).await?;
+    let standing = Standing::login(api.book.has_passkey(&person));
+    let event = Event::Answer {
+        person,
+        choice: Choice::Deny,
+        seen: stored.request.digest,
+        edited: None,
+        channel: who::WEB.to_owned(),
+        reason: String::new(),
+        standing: (standing, api.gate.rules().needs),
+    };
+    Ok(api.gate.decide(id, event, api.note()).await?.stored)
+}
+
 /// Whether a yes to it may not be said together with others.
 fn stands_alone(stored: &Stored) -> bool {
     stored.request.tier == Tier::Critical || stored.request.crisis

@@ -60,6 +60,22 @@ async fn log_in(State(api): State<Api>, request: Request) -> Answered {
     Ok(welcome(&api, &secret, &login, secure))
 }
 
+/// Who this is, by name and passphrase alone, for one thing that is done without logging in.
+/// Wrong guesses count as they do at the login.
+pub async fn proven(
+    api: &Api,
+    name: String,
+    passphrase: Zeroizing<String>,
+) -> Result<String, Problem> {
+    if name.len() > LONGEST || passphrase.len() > LONGEST {
+        return Err(Problem::bad(format!("at most {LONGEST} bytes each")));
+    }
+    let guess = Guess { name, passphrase, channel: who::WEB.to_owned() };
+    let working = api.clone();
+    let person = tokio::spawn(async move { guess.prove(&working).await });
+    Ok(person.await.map_err(|_| Problem::from(Crowded))??.name)
+}
+
 /// What somebody says about themselves.
 struct Guess {
     name: String,
@@ -69,21 +85,21 @@ struct Guess {
 
 impl Guess {
     async fn check(self, api: &Api) -> Result<(Zeroizing<String>, Login), Problem> {
-        let person = self.right(api).await?;
-        let made = self.enter(api, &person).await;
-        // Right, even if it could not be written down.
-        api.strikes.right(&self.name);
-        made
+        let person = self.prove(api).await?;
+        self.enter(api, &person).await
     }
 
     /// One answer for a wrong passphrase and for a name that nobody has, after the same time.
-    async fn right(&self, api: &Api) -> Result<Person, Problem> {
+    async fn prove(&self, api: &Api) -> Result<Person, Problem> {
         api.strikes.begin(&self.name, api.gate.clock().now().at)?;
         let known = api.book.record(&self.name);
         let kept = known.as_ref().map(|person| person.passphrase.clone());
         let right = api.checks.check(self.passphrase.clone(), kept).await;
         match (right, known) {
-            (Ok(true), Some(person)) => Ok(person),
+            (Ok(true), Some(person)) => {
+                api.strikes.right(&self.name);
+                Ok(person)
+            }
             (Ok(_), known) => Err(self.failed(api, known.is_some()).await),
             (Err(crowded), _) => {
                 api.strikes.unheard(&self.name);
@@ -168,8 +184,7 @@ pub async fn knows(api: &Api, person: &str, passphrase: Zeroizing<String>) -> Re
     let working = api.clone();
     // A task of its own: who breaks off has guessed all the same.
     let right = tokio::spawn(async move {
-        guess.right(&working).await?;
-        working.strikes.right(&guess.name);
+        guess.prove(&working).await?;
         Ok(())
     });
     let right: Result<(), Problem> = right.await.map_err(|_| Problem::from(Crowded))?;

@@ -29,7 +29,8 @@ mod stats;
 
 pub use authzen::Offers;
 pub use calibration::{Answers, answers};
-pub use login::LOGIN;
+pub use decisions::deny;
+pub use login::{LOGIN, proven};
 #[cfg(test)]
 pub use openapi::DOCUMENT;
 pub use requests::create_now;

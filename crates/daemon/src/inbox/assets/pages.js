@@ -1,6 +1,9 @@
 // Pages beside the desk. Uses what inbox.js offers: one, all, ask, send.
 "use strict";
 
+// On a phone the menu is longer than the screen.
+one(".top nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+
 // ---- several together --------------------------------------------------------------------------
 const review = one("#review");
 const items = () => all("article.item:not(.over)", review);
@@ -8,9 +11,9 @@ const chosen = () => items().filter((item) => one("input[name=chosen]", item).ch
 
 // What still has to be seen of a call before it can be approved; nothing if all of it was.
 function unseen(item) {
-  if (!item.dataset.whole) return "has to be answered alone";
-  if (all("details.opened", item).some((part) => !part.dataset.seen)) return "has to be opened";
-  if (all("pre.long:not(.open)", item).length > 0) return "has to be shown whole";
+  if (!item.dataset.whole) return "be answered alone";
+  if (all("details.opened", item).some((part) => !part.dataset.seen)) return "be opened";
+  if (all("pre.long:not(.open)", item).length > 0) return "be shown whole";
   return "";
 }
 
@@ -18,7 +21,7 @@ function tally() {
   const [list, still] = [chosen(), chosen().filter(unseen)];
   const told = one("#chosen");
   told.textContent = list.length === 0 ? "None is chosen." : `${list.length} of ${items().length} chosen.`;
-  if (still.length > 0) told.textContent += ` ${still.length} of them ${unseen(still[0])} before you approve.`;
+  if (still.length > 0) told.textContent += ` ${still.length} must ${unseen(still[0])} before you approve.`;
   const [deny, approve] = ["deny", "approve"].map((kind) => one(`[data-together=${kind}]`));
   deny.disabled = list.length === 0;
   approve.disabled = list.length === 0 || still.length > 0;
@@ -37,13 +40,13 @@ function settle(item, words) {
 
 async function together(choice) {
   const list = chosen();
-  const wrong = one(".bar .wrong");
+  const wrong = one("#together .wrong");
   wrong.textContent = "";
-  for (const button of all(".bar button")) button.disabled = true;
+  for (const button of all("#together button")) button.disabled = true;
   try {
     for (const item of list) item.dataset.mine = "yes";
     const requests = list.map((item) => ({ id: item.dataset.id, digest: item.dataset.digest }));
-    const reason = one(".bar [name=reason]").value.trim();
+    const reason = one("#together [name=reason]").value.trim();
     const { results } = await send("POST", "/v1/decisions", { choice, reason, requests });
     for (const { id, state, problem } of results) {
       const item = list.find((each) => each.dataset.id === id);
@@ -51,7 +54,7 @@ async function together(choice) {
       else one(".result", item).textContent = problem?.detail ?? "More people have to answer it.";
     }
   } catch (error) { wrong.textContent = error.message; }
-  for (const button of all(".bar button")) button.disabled = false;
+  for (const button of all("#together button")) button.disabled = false;
   tally();
 }
 
@@ -113,9 +116,9 @@ function sentence(buckets, low, medium) {
     denied += bucket.denied;
   }
   if (fewer === 0) return "With this setting you would have been asked no less.";
-  const times = fewer === 1 ? "once" : `${many(fewer)} times`;
+  const times = fewer === 1 ? "once less" : `${many(fewer)} times fewer`;
   const calls = denied === 0 ? "no call that was denied would have passed" : denied === 1 ? "1 call that was denied would have passed" : `${many(denied)} calls that were denied would have passed`;
-  return `With this setting you would have been asked ${times} fewer; ${calls}.`;
+  return `With this setting you would have been asked ${times}; ${calls}.`;
 }
 
 function configured(low, medium) {
