@@ -1,6 +1,10 @@
 //! The people's side from outside: a real daemon, real messages, real answers, forged ones too.
 
 #[cfg(test)]
+mod passkey;
+#[cfg(test)]
+mod push;
+#[cfg(test)]
 #[path = "../gate/setting.rs"]
 #[expect(dead_code, reason = "each program of proofs uses its part")]
 mod setting;
