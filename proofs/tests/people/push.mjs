@@ -5,7 +5,7 @@ import { createRequire } from "node:module";
 const { TOOLS, PEOPLE, AGENTS, AGENT_TOKEN, OWNER_TOKEN, SERVICE_PORT } = process.env;
 const need = createRequire(`${TOOLS}/package.json`);
 const { PushApiModel } = need("web-push-testing/src/PushApiModel.js");
-const { WebPushTestingServer } = need("web-push-testing/src/server.js");
+const WebPushTestingServer = need("web-push-testing/src/server.js");
 const SERVICE = `http://localhost:${SERVICE_PORT}`;
 
 const quiet = console.log;

@@ -29,7 +29,7 @@ pub async fn page(State(api): House, headers: HeaderMap, uri: Uri) -> Shown {
     let here = api.people_names.passkey_origin(&headers);
     let named = api.people_names.named_origin().unwrap_or_default();
     let body = html! {
-        section.wide {
+        section.wide.devices {
             h1 { "Your devices" }
             h2 { "Passkeys" }
             p.hint {
