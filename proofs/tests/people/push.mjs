@@ -8,16 +8,13 @@ const { PushApiModel } = need("web-push-testing/src/PushApiModel.js");
 const WebPushTestingServer = need("web-push-testing/src/server.js");
 const SERVICE = `http://localhost:${SERVICE_PORT}`;
 
-const quiet = console.log;
-console.log = () => {};
 new WebPushTestingServer(new PushApiModel(), Number(SERVICE_PORT)).startServer();
-console.log = quiet;
 
 async function post(url, body, token, method = "POST") {
   const headers = { "content-type": "application/json", ...(token && { authorization: `Bearer ${token}` }) };
   const response = await fetch(url, { method, headers, body: body && JSON.stringify(body) });
-  const text = await response.text();
-  return { status: response.status, ...(text && JSON.parse(text)) };
+  const said = await response.json().catch(() => ({}));
+  return { status: response.status, ...said };
 }
 
 const owner = (method, path, body) => post(PEOPLE + path, body, OWNER_TOKEN, method);
