@@ -8,3 +8,5 @@ mod push;
 #[path = "../gate/setting.rs"]
 #[expect(dead_code, reason = "each program of proofs uses its part")]
 mod setting;
+#[cfg(test)]
+mod worker;
