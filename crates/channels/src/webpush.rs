@@ -9,8 +9,10 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use countersign_core::tier::Tier;
+use countersign_core::time::Timestamp;
 use serde_json::json;
 use tokio::sync::Notify;
+use tokio::task::JoinSet;
 
 use crate::post::{Target, post_bytes};
 use crate::{Announcement, Channel, ChannelError, Limits, News, Receipt, Sending};
@@ -139,7 +141,7 @@ pub struct WebPush {
 /// What became of one push.
 enum Pushed {
     Taken,
-    Gone,
+    Gone(String),
     Failed(ChannelError),
 }
 
@@ -164,13 +166,29 @@ impl WebPush {
         }
         let key = self.browsers.key();
         let key = key.ok_or_else(|| ChannelError::permanent("there is no key for Web Push"))?;
-        let text = payload(news, self.details);
+        let text: Arc<str> = payload(news, self.details).into();
+        let mut pushes = JoinSet::new();
+        for browser in browsers {
+            // All at once: one slow push service keeps nobody else waiting.
+            let push = Push {
+                browser,
+                key: Arc::clone(&key),
+                settings: self.settings.clone(),
+                text: Arc::clone(&text),
+                topic: topic(news),
+                urgency: urgency(news),
+                seconds: lasts(news),
+                now: news.now,
+            };
+            pushes.spawn(push.send());
+        }
         let (mut reached, mut newest) = (false, None);
-        for browser in &browsers {
-            match self.push(browser, &key, news, &text).await {
-                Pushed::Taken => reached = true,
-                Pushed::Gone => self.browsers.lose(&browser.endpoint),
-                Pushed::Failed(error) => newest = Some(error),
+        while let Some(pushed) = pushes.join_next().await {
+            match pushed {
+                Ok(Pushed::Taken) => reached = true,
+                Ok(Pushed::Gone(endpoint)) => self.browsers.lose(&endpoint),
+                Ok(Pushed::Failed(error)) => newest = Some(error),
+                Err(_) => newest = Some(ChannelError::again("a push broke off")),
             }
         }
         match newest {
@@ -179,34 +197,42 @@ impl WebPush {
             None => Err(ChannelError::permanent("every browser that asked to be called is gone")),
         }
     }
+}
 
-    async fn push(
-        &self,
-        browser: &Browser,
-        key: &VapidKey,
-        news: &Announcement,
-        text: &str,
-    ) -> Pushed {
-        let target = match Target::parse(&browser.endpoint) {
+/// One message to one browser.
+struct Push {
+    browser: Browser,
+    key: Arc<VapidKey>,
+    settings: Settings,
+    text: Arc<str>,
+    topic: String,
+    urgency: &'static str,
+    seconds: u64,
+    now: Timestamp,
+}
+
+impl Push {
+    async fn send(self) -> Pushed {
+        let target = match Target::parse(&self.browser.endpoint) {
             Ok(target) => target,
             Err(problem) => return Pushed::Failed(ChannelError::permanent(problem)),
         };
-        let Ok(body) = sealed::seal(browser, text.as_bytes()) else {
+        let Ok(body) = sealed::seal(&self.browser, self.text.as_bytes()) else {
             return Pushed::Failed(ChannelError::permanent("it cannot be sealed for the browser"));
         };
         let contact = self.settings.contact.as_deref();
-        let Some(who) = key.authorization(&target.origin(), news.now, contact) else {
+        let Some(who) = self.key.authorization(&target.origin(), self.now, contact) else {
             return Pushed::Failed(ChannelError::permanent("it cannot be signed"));
         };
-        let (seconds, topic) = (lasts(news).to_string(), topic(news));
+        let seconds = self.seconds.to_string();
         let headers = [
             ("content-type", "application/octet-stream"),
             ("content-encoding", "aes128gcm"),
             ("authorization", who.as_str()),
             ("ttl", seconds.as_str()),
-            ("urgency", urgency(news)),
+            ("urgency", self.urgency),
             // What was not delivered yet is replaced by what is newer about the same request.
-            ("topic", topic.as_str()),
+            ("topic", self.topic.as_str()),
         ];
         let posted = post_bytes(&target, self.settings.allow_private, &headers, body, TIMEOUT);
         let answer = match posted.await {
@@ -216,7 +242,7 @@ impl WebPush {
         let problem = format!("the push service answered {}", answer.status);
         match answer.status {
             200..=299 => Pushed::Taken,
-            404 | 410 => Pushed::Gone,
+            404 | 410 => Pushed::Gone(self.browser.endpoint),
             408 | 429 | 500.. => Pushed::Failed(ChannelError {
                 problem,
                 retry_after: answer.retry_after,
@@ -322,7 +348,7 @@ mod tests {
         };
         assert!(bad(|browser| browser.endpoint = "ftp://push.example.org".to_owned()));
         assert!(bad(|browser| browser.endpoint = "push".to_owned()));
-        assert!(bad(|browser| drop(browser.secret.pop())));
+        assert!(bad(|browser| browser.secret.truncate(15)));
         assert!(bad(|browser| browser.public_key[40] ^= 1));
         assert!(bad(|browser| browser.public_key.clear()));
     }

@@ -9,8 +9,14 @@ mod discord_and_slack;
 #[cfg(test)]
 mod discord_markdown;
 #[cfg(test)]
+mod passkey;
+#[cfg(test)]
+mod push;
+#[cfg(test)]
 #[path = "../gate/setting.rs"]
 #[expect(dead_code, reason = "each program of proofs uses its part")]
 mod setting;
 #[cfg(test)]
 mod slack;
+#[cfg(test)]
+mod worker;

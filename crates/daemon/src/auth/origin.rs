@@ -90,3 +90,31 @@ impl Names {
 pub fn is_a_page(headers: &HeaderMap) -> bool {
     headers.contains_key(ORIGIN) || headers.contains_key(FETCH_SITE)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passkeys_are_for_our_own_names_and_for_no_numbers() {
+        let names = Names::new(6001, &["Gate.example.org:8443".to_owned(), "10.0.0.1".to_owned()]);
+        assert_eq!(names.place_of("http://localhost:6001"), Some("localhost"));
+        assert_eq!(names.place_of("https://gate.example.org:8443"), Some("gate.example.org"));
+        for other in [
+            "http://127.0.0.1:6001",
+            "http://[::1]:6001",
+            "https://10.0.0.1",
+            "https://localhost:6001",
+            "http://localhost",
+            "http://localhost:6002",
+            "http://gate.example.org:8443",
+            "https://gate.example.org",
+            "https://gate.example.org:8443/",
+            "null",
+            "",
+        ] {
+            assert_eq!(names.place_of(other), None, "{other}");
+        }
+        assert_eq!(names.named_origin(), Some("https://gate.example.org:8443"));
+    }
+}

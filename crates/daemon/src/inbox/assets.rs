@@ -69,12 +69,12 @@ pub fn files() -> Router<Api> {
         .route("/assets/{version}/{name}", get(file))
         .route("/manifest.webmanifest", get(manifest))
         .route("/sw.js", get(worker))
-        .route("/icon-192.png", get(|| picture(ICON)))
-        .route("/icon-512.png", get(|| picture(LARGE_ICON)))
-        .route("/icon-mask.png", get(|| picture(MASKED_ICON)))
+        .route("/icon-192.png", get(async || picture(ICON)))
+        .route("/icon-512.png", get(async || picture(LARGE_ICON)))
+        .route("/icon-mask.png", get(async || picture(MASKED_ICON)))
 }
 
-async fn picture(bytes: &'static [u8]) -> Response {
+fn picture(bytes: &'static [u8]) -> Response {
     ([(header::CONTENT_TYPE, "image/png")], bytes).into_response()
 }
 

@@ -29,7 +29,7 @@ pub async fn page(State(api): House, headers: HeaderMap, uri: Uri) -> Shown {
     let here = api.people_names.passkey_origin(&headers);
     let named = api.people_names.named_origin().unwrap_or_default();
     let body = html! {
-        section.wide {
+        section.wide.devices {
             h1 { "Your devices" }
             h2 { "Passkeys" }
             p.hint {
@@ -48,13 +48,13 @@ pub async fn page(State(api): House, headers: HeaderMap, uri: Uri) -> Shown {
             }
             h2 { "Notifications" }
             p.hint {
-                "This browser can be called when something waits, even when the page is closed. "
+                "This browser can notify you when something waits, even when the page is closed. "
                 "What is sent is sealed for it: nobody in between reads it."
             }
             ul.list { @for (name, browser) in &browsers { (browser_line(name, browser, now)) } }
             form #add-browser data-key=(push::key(&api)) {
                 p.wrong role="alert" {}
-                button.main type="submit" { "Call this browser" }
+                button.main type="submit" { "Notify me in this browser" }
             }
         }
     };
@@ -119,10 +119,10 @@ fn browser_line(name: &str, browser: &Subscription, now: Timestamp) -> Markup {
         li {
             div {
                 strong { (shown(&browser.called)) }
-                p.hint { "called since " (apart(browser.added, now)) }
+                p.hint { "notified, added " (apart(browser.added, now)) }
             }
             button type="button" data-method="DELETE" data-path={ "/v1/push/" (name) }
-                data-question="This browser is not called any more. Stop it?" { "Stop" }
+                data-question="This browser shows no notifications any more. Stop them?" { "Stop" }
         }
     }
 }

@@ -10,8 +10,9 @@ use crate::inbox::{Away, assets};
 
 /// Nothing from elsewhere, nothing inline, no frame around it, no form that leads away.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
-     connect-src 'self'; manifest-src 'self'; worker-src 'self'; form-action 'self'; base-uri 'none'; \
-     frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types countersign";
+     connect-src 'self'; manifest-src 'self'; worker-src 'self'; form-action 'self'; \
+     base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; \
+     trusted-types countersign";
 
 /// Where a page stands in the menu.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,7 +11,7 @@ const IS_COPIED: u8 = 1 << 4;
 const HAS_KEY: u8 = 1 << 6;
 const HAS_EXTENSIONS: u8 = 1 << 7;
 
-/// The longest name of a passkey (WebAuthn Level 2, 6.5.1).
+/// The longest name of a passkey (`WebAuthn` Level 2, 6.5.1).
 pub const LONGEST_CREDENTIAL: usize = 1023;
 
 /// Authenticator data (`WebAuthn` Level 2, 6.1), read to its last byte.

@@ -7,6 +7,7 @@ mod events;
 mod openapi;
 mod pages;
 mod passkeys;
+mod push;
 
 use std::sync::Arc;
 
