@@ -4,3 +4,6 @@
 #[path = "../gate/setting.rs"]
 #[expect(dead_code, reason = "each program of proofs uses its part")]
 mod setting;
+
+#[cfg(test)]
+mod telegram;
