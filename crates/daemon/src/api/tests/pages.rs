@@ -89,3 +89,14 @@ async fn there_is_no_page_for_nonsense_and_no_way_out() {
     assert_eq!(status, StatusCode::OK);
     assert!(!body.contains("evil.example"), "it leads nowhere else");
 }
+
+#[tokio::test]
+async fn the_channels_page_says_how_each_one_does_and_who_answers() {
+    let trial = Trial::new().await;
+    let (_, _, body) = text(get(&trial, "/channels", Some(ANA_TOKEN)).await).await;
+    for words in ["terminal", "desktop", "Only tells", "No message since the daemon started."] {
+        assert!(body.contains(words), "{words}: {body}");
+    }
+    // Nobody answers through these, and only administrators send tests.
+    assert!(!body.contains("data-tell"), "{body}");
+}

@@ -450,5 +450,7 @@ function follow() {
 }
 
 run(document);
+// On a phone the menu is wider than the screen.
+one(".top nav [aria-current]")?.scrollIntoView({ inline: "center", block: "nearest" });
 for (const card of all("article.card")) fold(card);
 if (rows) { count(); follow(); }
