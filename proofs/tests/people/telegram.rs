@@ -30,17 +30,26 @@ const BROWSER: &str = "/usr/bin/chromium";
 const OWNER: i64 = 77;
 const STRANGER: i64 = 78;
 
+/// A file that nobody else can read, as it stands in a configuration.
+fn secret(folder: &Path, name: &str, text: &str) -> String {
+    fs::create_dir_all(folder).unwrap();
+    let path = folder.join(name);
+    fs::write(&path, text).unwrap();
+    fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
+    path.display().to_string()
+}
+
 /// A house that asks on Telegram only.
 fn house(folder: &Path, base_url: &str) -> House {
-    fs::create_dir_all(folder).unwrap();
-    let token = folder.join("telegram.token");
-    fs::write(&token, TOKEN).unwrap();
-    fs::set_permissions(&token, Permissions::from_mode(0o600)).unwrap();
-    let token = token.display();
+    house_with(folder, base_url, "")
+}
+
+fn house_with(folder: &Path, base_url: &str, lines: &str) -> House {
+    let token = secret(folder, "telegram.token", TOKEN);
     let settings = format!(
         "{OPEN_HOUSE}[ladder]\nfirst = [\"telegram\"]\n[channels.telegram]\nkind = \"telegram\"\n\
          token_file = \"{token}\"\nchat = {OWNER}\nbase_url = \"{base_url}\"\n\
-         allow_private = true\nper_minute = 6000\ntimeout_seconds = 2\n"
+         allow_private = true\nper_minute = 6000\ntimeout_seconds = 2\n{lines}"
     );
     House::new(folder, &settings).unwrap()
 }
@@ -421,4 +430,62 @@ fn an_account_is_linked_and_unlinked_in_a_browser() {
     for line in text.lines() {
         say(&format!("telegram: {line}"));
     }
+}
+
+/// What the hook is called with; how it is answered.
+fn calls(hook: &mut Client, given: Option<&str>, body: &str) -> u16 {
+    let header = given.map(|given| ("x-telegram-bot-api-secret-token", given));
+    hook.send("POST", "/hooks/telegram", header.as_slice(), Some(body)).unwrap().status
+}
+
+#[test]
+fn only_telegram_is_heard_at_the_hook() {
+    const SECRET: &str = "AbCdEfGhIjKlMnOpQrStUvWxYz_-0123";
+    let _alone = alone();
+    let server = StandIn::start();
+    let folder = tempfile::tempdir().unwrap();
+    let file = secret(folder.path(), "telegram.secret", SECRET);
+    let lines = format!(
+        "mode = \"webhook\"\nhook = \"https://approve.example.org/hooks/telegram\"\n\
+         secret_file = \"{file}\"\n"
+    );
+    let setting = Setting::new(house_with(folder.path(), &server.url, &lines));
+    let told = server.call("setWebhook", |_| true);
+    assert_eq!(told.body["secret_token"], SECRET);
+    let mut hook = Client::new(setting.gate.people);
+    let mut number = 0;
+    let mut update = |mut update: Value| {
+        number += 1;
+        update["update_id"] = json!(number);
+        update.to_string()
+    };
+    let link = update(stand_in::text(OWNER, &format!("/start {}", code(&setting))));
+    assert_eq!(calls(&mut hook, Some(SECRET), &link), 200);
+    assert!(linked(&setting));
+    let (id, phrase) = ask(&setting, 1);
+    let fits = |body: &Value| body["text"].as_str().is_some_and(|text| text.contains(&phrase));
+    let (approve, _) = buttons(&server.call("sendMessage", fits).body);
+    arrives(&setting, &id);
+    let mut dice = Dice(0x5eed);
+    let forged = size(1_000, 100_000);
+    let mut accepted = 0;
+    for _ in 0..forged {
+        // Each with a number of its own, so that none is passed over as heard before.
+        let tap = update(stand_in::tap(OWNER, OWNER, &approve));
+        let mut given = SECRET.as_bytes().to_vec();
+        let at = usize::from(dice.small(32));
+        match dice.below(3) {
+            0 => given.truncate(at),
+            1 => given[at] = if given[at] == b'x' { b'y' } else { b'x' },
+            _ => given.insert(at, b'x'),
+        }
+        let given = String::from_utf8(given).unwrap();
+        accepted += usize::from(calls(&mut hook, Some(&given), &tap) != 401);
+    }
+    let tap = update(stand_in::tap(OWNER, OWNER, &approve));
+    assert_eq!(calls(&mut hook, None, &tap), 401);
+    assert_eq!((accepted, state(&setting, &id).as_str()), (0, "pending"));
+    say(&format!("telegram: 0 of {forged} calls of the hook with a forged secret were accepted"));
+    assert_eq!(calls(&mut hook, Some(SECRET), &tap), 200);
+    becomes(&setting, &id, "approved");
 }
