@@ -19,4 +19,6 @@ mod setting;
 #[cfg(test)]
 mod slack;
 #[cfg(test)]
+mod telegram;
+#[cfg(test)]
 mod worker;

@@ -59,7 +59,8 @@ pub enum ChannelWhat {
 
 /// Set up a new channel, step by step.
 #[derive(Parser)]
-#[command(after_help = ADD_EXAMPLES)]
+// It is a conversation: there is no JSON of it.
+#[command(after_help = ADD_EXAMPLES, mut_arg("json", |arg| arg.hide(true)))]
 pub struct Add {
     /// The kind: telegram.
     pub kind: String,

@@ -66,8 +66,8 @@ pub fn replace(path: &Path, text: &str) -> io::Result<Option<PathBuf>> {
     };
     let (fresh, before) = (beside(".new"), beside(".before"));
     let mode = fs::metadata(&path).map_or(0o600, |about| about.permissions().mode() & 0o7777);
-    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600);
-    let mut file = file.open(&fresh)?;
+    let mut options = OpenOptions::new();
+    let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(&fresh)?;
     file.write_all(text.as_bytes())?;
     file.set_permissions(Permissions::from_mode(mode))?;
     file.sync_all()?;

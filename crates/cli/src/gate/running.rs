@@ -10,21 +10,23 @@ use rustix::process::{Pid, Signal, kill_process};
 pub fn daemon(store: &Path) -> Option<Pid> {
     let mut lock = store.as_os_str().to_owned();
     lock.push(".lock");
-    let inode = fs::metadata(lock).ok()?.ino();
+    let about = fs::metadata(lock).ok()?;
+    let (major, minor) = (rustix::fs::major(about.dev()), rustix::fs::minor(about.dev()));
+    let file = format!("{major:02x}:{minor:02x}:{}", about.ino());
     let locks = fs::read_to_string("/proc/locks").ok()?;
-    locks.lines().find_map(|line| holder(line, inode))
+    locks.lines().find_map(|line| holder(line, &file))
 }
 
 /// A line such as `4: FLOCK ADVISORY WRITE 1234 08:01:5678 0 EOF`, if it is about this file.
-fn holder(line: &str, inode: u64) -> Option<Pid> {
+fn holder(line: &str, file: &str) -> Option<Pid> {
     let mut words = line.split_whitespace().skip(1);
     if words.next()? != "FLOCK" {
         return None;
     }
     let mut words = words.skip(2);
-    let (process, file) = (words.next()?, words.next()?);
-    let of = file.rsplit(':').next()?.parse::<u64>().ok()?;
-    (of == inode).then(|| Pid::from_raw(process.parse().ok()?)).flatten()
+    let process = words.next()?.parse::<i32>().ok()?;
+    // Below these there are no processes, but groups of them, and everybody.
+    (words.next()? == file && process > 1).then(|| Pid::from_raw(process)).flatten()
 }
 
 /// Asks it to read its configuration again.
@@ -38,10 +40,13 @@ mod tests {
 
     #[test]
     fn only_the_holder_of_this_lock_is_found() {
-        let raw = |line: &str| holder(line, 5678).map(Pid::as_raw_nonzero).map(|id| id.get());
+        let raw =
+            |line: &str| holder(line, "08:01:5678").map(Pid::as_raw_nonzero).map(|id| id.get());
         assert_eq!(raw("4: FLOCK  ADVISORY  WRITE 1234 08:01:5678 0 EOF"), Some(1234));
         assert_eq!(raw("4: POSIX  ADVISORY  WRITE 1234 08:01:5678 0 EOF"), None);
         assert_eq!(raw("4: FLOCK  ADVISORY  WRITE 1234 08:01:567 0 EOF"), None);
+        assert_eq!(raw("4: FLOCK  ADVISORY  WRITE 1234 08:02:5678 0 EOF"), None);
+        assert_eq!(raw("4: FLOCK  ADVISORY  WRITE 1 08:01:5678 0 EOF"), None);
         assert_eq!(raw("4: -> FLOCK  ADVISORY  WRITE 1234 08:01:5678 0 EOF"), None);
         assert_eq!(raw("4: FLOCK  ADVISORY  WRITE -1 08:01:5678 0 EOF"), None);
         assert_eq!(raw(""), None);

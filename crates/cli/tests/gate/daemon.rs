@@ -10,14 +10,21 @@ use countersign_client::{Door, People};
 use super::stand_in::{countersign, stderr, stdout};
 
 /// A daemon in a folder of its own.
-struct Daemon {
+pub struct Daemon {
     child: Child,
     line: serde_json::Value,
 }
 
 impl Daemon {
     fn start(state: &Path) -> Daemon {
-        let mut child = serve(state).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        Daemon::with(state, &[])
+    }
+
+    /// With further words for `serve`.
+    pub fn with(state: &Path, words: &[&str]) -> Daemon {
+        let mut command = serve(state);
+        let mut child =
+            command.args(words).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let line = serde_json::from_str(&line).unwrap_or_else(|e| panic!("{e}: {line:?}"));
@@ -29,7 +36,7 @@ impl Daemon {
     }
 
     /// A command at this daemon; the agent comes through the socket.
-    fn command(&self, args: &[&str]) -> Command {
+    pub fn command(&self, args: &[&str]) -> Command {
         let mut command = countersign();
         command
             .args(args)
@@ -43,7 +50,7 @@ impl Daemon {
     }
 
     /// The owner's token, by the passphrase of the first start.
-    fn token(&self) -> String {
+    pub fn token(&self) -> String {
         let door = Door::parse(&self.address("people")).unwrap();
         let passphrase = self.line["passphrase"].as_str().unwrap();
         People::login(&door, "owner", passphrase).unwrap().token

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod asking;
 #[cfg(test)]
+mod channel;
+#[cfg(test)]
 mod daemon;
 #[cfg(test)]
 mod house;
@@ -12,3 +14,7 @@ mod paper;
 mod people;
 #[cfg(test)]
 mod stand_in;
+#[cfg(test)]
+#[path = "../../../channels/tests/telegram/stand_in.rs"]
+#[expect(dead_code, reason = "each program of tests uses its part")]
+mod telegram;

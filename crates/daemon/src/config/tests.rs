@@ -205,7 +205,7 @@ fn telegram_is_read_or_refused_with_what_is_wrong() {
     for (lines, problem) in [
         (String::new(), "chat"),
         ("chat = 0".to_owned(), "chat"),
-        ("chat = \"@people\"".to_owned(), "integer"),
+        ("chat = \"@people\"".to_owned(), "number"),
         ("chat = 1\nbase_url = \"http://127.0.0.1:9\"".to_owned(), "base_url"),
         ("chat = 1\nmode = \"carrier\"".to_owned(), "mode"),
         ("chat = 1\nmode = \"webhook\"".to_owned(), "secret_file"),

@@ -1,19 +1,18 @@
 //! How people are reached: each channel with what it may do, how it went last, a test, and the
 //! accounts that answer through it.
 
-use std::fmt::Write as _;
 use std::sync::Arc;
 
 use axum::extract::State;
 use axum::http::{HeaderMap, Uri};
-use countersign_channels::ChannelError;
+use countersign_channels::{ChannelError, Limits};
 use countersign_core::request::Rung;
 use countersign_core::time::{Clock as _, Timestamp};
 use countersign_store::{Account, Role, Store as _, StoreError};
 use maud::{Markup, html};
 
 use super::settings::{act, may_change, shown};
-use super::words::{apart, encoded, rung};
+use super::words::{apart, encoded};
 use super::{House, Shown, frame, visitor};
 use crate::api::Api;
 use crate::auth::Who;
@@ -29,6 +28,8 @@ pub async fn page(State(api): House, headers: HeaderMap, uri: Uri) -> Shown {
     accounts.retain(|account| account.ended.is_none() && (all || account.person == who.person));
     let rules = api.gate.rules();
     let now = api.gate.clock().now().at;
+    let mut channels: Vec<_> = rules.channels.iter().collect();
+    channels.sort_by_key(|(name, _)| rung(&rules, name).map_or(Rung::ALL.len(), |it| it as usize));
     let body = html! {
         section.wide {
             h1 { "Channels" }
@@ -38,7 +39,7 @@ pub async fn page(State(api): House, headers: HeaderMap, uri: Uri) -> Shown {
                 code { "countersign channel add telegram" } "."
             }
             ul.list {
-                @for (name, set_up) in &rules.channels {
+                @for (name, set_up) in channels {
                     (channel(&Seen { api: &api, rules: &rules, who: &who, now }, name, set_up,
                         &accounts))
                 }
@@ -67,10 +68,9 @@ fn channel(seen: &Seen<'_>, name: &str, set_up: &SetUp, accounts: &[Account]) ->
                 @if name != set_up.settings.kind() {
                     span.hint { " (" (set_up.settings.kind()) ")" }
                 }
-                p.hint { (used(seen.rules, name)) }
-                p.hint { (limits(set_up, answers)) }
+                p.hint { (used(rung(seen.rules, name))) }
+                p.hint { (limits(set_up.limits, answers)) }
                 (health(line.as_ref(), seen.now))
-                @if answers { (linked(name, accounts, seen)) }
             }
             div.pair {
                 @if may_change(seen.who) {
@@ -82,39 +82,38 @@ fn channel(seen: &Seen<'_>, name: &str, set_up: &SetUp, accounts: &[Account]) ->
                     }
                 }
             }
+            @if answers { (linked(name, accounts, seen)) }
         }
     }
 }
 
-/// When it is used, in words.
-fn used(rules: &Rules, name: &str) -> String {
+/// The first rung of the usual ladder on which it stands.
+fn rung(rules: &Rules, name: &str) -> Option<Rung> {
     let mut rungs = rules.ladder.iter().zip(Rung::ALL);
-    let first = rungs.find(|(channels, _)| channels.iter().any(|known| known == name));
-    match first {
-        Some((_, Rung::First)) => "Asked first.".to_owned(),
-        Some((_, later)) => format!("Asked later: {}.", rung(later)),
-        None => "Not on the usual ladder: nobody is asked here unless a tier or an hour says so."
-            .to_owned(),
+    let found = rungs.find(|(channels, _)| channels.iter().any(|known| known == name));
+    found.map(|(_, rung)| rung)
+}
+
+/// When it is used, in words.
+const fn used(rung: Option<Rung>) -> &'static str {
+    match rung {
+        Some(Rung::First) => "Asked first.",
+        Some(Rung::Next) => "Asked next, when nobody answers.",
+        Some(Rung::Administrators) => "Asked after that, for the administrators.",
+        Some(Rung::Emergency) => "Asked last, as an emergency.",
+        None => "Not on the usual ladder: nobody is asked here unless a tier or an hour says so.",
     }
 }
 
-fn limits(set_up: &SetUp, answers: bool) -> String {
-    let limits = set_up.limits;
-    let mut text = format!(
-        "Carries up to {}, at most {} messages a minute",
-        limits.most.label(),
-        limits.per_minute
-    );
-    let not = if limits.details { "" } else { " not" };
-    let _ = write!(text, "; the call itself is{not} in them");
-    if answers && limits.details {
-        let _ = write!(text, "; approves up to {}", limits.approves.label());
-    } else if answers {
-        text.push_str("; takes a no, approves nothing");
-    } else {
-        text.push_str("; only tells, nobody answers through it");
-    }
-    text + "."
+fn limits(limits: Limits, answers: bool) -> String {
+    let may = match (answers, limits.details) {
+        (true, true) => format!("Approves up to {}.", limits.approves.label()),
+        (true, false) => "Takes a no, approves nothing.".to_owned(),
+        (false, _) => "Only tells: nobody answers through it.".to_owned(),
+    };
+    let (most, pace) = (limits.most.label(), limits.per_minute);
+    let with = if limits.details { "with" } else { "without" };
+    format!("{may} Carries up to {most}, {pace} messages a minute, {with} the call itself.")
 }
 
 fn health(line: Result<&Arc<Line>, &ChannelError>, now: Timestamp) -> Markup {

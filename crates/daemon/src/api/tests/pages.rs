@@ -164,3 +164,14 @@ async fn approvers_see_their_own_attention_and_no_one_elses() {
     let (_, _, body) = text(get(&trial, "/attention", Some(ANA_TOKEN)).await).await;
     assert!(body.contains("1 answer: 1 approved, 0 denied (100 % approved)"), "{body}");
 }
+
+#[tokio::test]
+async fn the_channels_page_says_how_each_one_does_and_who_answers() {
+    let trial = Trial::new().await;
+    let (_, _, body) = text(get(&trial, "/channels", Some(ANA_TOKEN)).await).await;
+    for words in ["terminal", "desktop", "Only tells", "No message since the daemon started."] {
+        assert!(body.contains(words), "{words}: {body}");
+    }
+    // Nobody answers through these, and only administrators send tests.
+    assert!(!body.contains("data-tell"), "{body}");
+}

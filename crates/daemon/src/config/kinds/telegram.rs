@@ -3,7 +3,7 @@
 use countersign_channels::Settings;
 use countersign_channels::telegram::{self, Mode, bot};
 use serde::Deserialize;
-use toml::Table;
+use toml::{Table, Value};
 
 use super::{Meant, absolute, read, timeout};
 
@@ -11,7 +11,7 @@ use super::{Meant, absolute, read, timeout};
 #[serde(deny_unknown_fields)]
 struct Telegram {
     token_file: Option<String>,
-    chat: Option<i64>,
+    chat: Option<Value>,
     mode: Option<String>,
     hook: Option<String>,
     secret_file: Option<String>,
@@ -24,10 +24,8 @@ struct Telegram {
 pub fn settings(table: Table) -> Meant<Settings> {
     let written: Telegram = read(table)?;
     let token = written.token_file.as_deref().ok_or("token_file is missing")?;
-    let chat = written.chat.ok_or("chat is missing: the number of the chat in which it asks")?;
-    if chat == 0 {
-        return Err("chat: 0 is no chat".to_owned());
-    }
+    let chat = written.chat.as_ref().and_then(Value::as_integer).filter(|chat| *chat != 0);
+    let chat = chat.ok_or("chat must be the number of the chat in which it asks")?;
     let base_url = written.base_url.clone().unwrap_or_else(|| bot::BASE_URL.to_owned());
     if let Some(problem) = bot::base_problem(&base_url, written.allow_private) {
         return Err(format!("base_url: {problem}"));

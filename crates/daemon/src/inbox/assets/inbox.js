@@ -494,5 +494,7 @@ function here(event) {
 if (one("#leave")) for (const kind of ["pointerdown", "keydown", "touchstart"]) addEventListener(kind, here, { passive: true, capture: true });
 
 run(document);
+// On a phone the menu is wider than the screen.
+one(".top nav [aria-current]")?.scrollIntoView({ inline: "center", block: "nearest" });
 for (const card of all("article.card")) fold(card);
 if (rows) { count(); follow(); }

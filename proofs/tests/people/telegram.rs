@@ -1,0 +1,491 @@
+//! Telegram: a real daemon before the real emulator `telegram-test-api`, and before a stand-in
+//! where the emulator does less than Telegram (it holds nothing open, confirms nothing, never
+//! refuses).
+
+#[path = "../../../crates/channels/tests/telegram/stand_in.rs"]
+mod stand_in;
+
+use std::fs::{self, Permissions};
+use std::io::{BufRead as _, BufReader};
+use std::net::{SocketAddr, TcpListener};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use proofs::house::{House, OPEN_HOUSE};
+use proofs::http::Client;
+use serde_json::{Value, json};
+
+use self::stand_in::{Fault, StandIn, TOKEN};
+use crate::setting::{Dice, Setting, alone, decide, risky, say, size};
+
+/// Installed by `./test`.
+const TOOLS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/people");
+const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/people/telegram.mjs");
+const DRIVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/browser");
+const BROWSER: &str = "/usr/bin/chromium";
+/// The owner's account, which is also the chat, and somebody else's.
+const OWNER: i64 = 77;
+const STRANGER: i64 = 78;
+
+/// A file that nobody else can read, as it stands in a configuration.
+fn secret(folder: &Path, name: &str, text: &str) -> String {
+    fs::create_dir_all(folder).unwrap();
+    let path = folder.join(name);
+    fs::write(&path, text).unwrap();
+    fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
+    path.display().to_string()
+}
+
+/// A house that asks on Telegram only.
+fn house(folder: &Path, base_url: &str) -> House {
+    house_with(folder, base_url, "")
+}
+
+fn house_with(folder: &Path, base_url: &str, lines: &str) -> House {
+    let token = secret(folder, "telegram.token", TOKEN);
+    let settings = format!(
+        "{OPEN_HOUSE}[ladder]\nfirst = [\"telegram\"]\n[channels.telegram]\nkind = \"telegram\"\n\
+         token_file = \"{token}\"\nchat = {OWNER}\nbase_url = \"{base_url}\"\n\
+         allow_private = true\nper_minute = 6000\ntimeout_seconds = 2\n{lines}"
+    );
+    House::new(folder, &settings).unwrap()
+}
+
+/// Waits until something is so.
+fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let end = Instant::now() + Duration::from_secs(30);
+    while Instant::now() < end {
+        if let Some(found) = look() {
+            return found;
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    panic!("never: {what}");
+}
+
+fn ask(setting: &Setting, number: usize) -> (String, String) {
+    let asked = setting.asks().post("/v1/requests", &risky(number)).unwrap();
+    assert_eq!(asked.status, 201, "{}", asked.body);
+    let shown = setting.decides().get(&format!("/v1/requests/{}", asked.text("id"))).unwrap();
+    (asked.text("id").to_owned(), shown.text("phrase").to_owned())
+}
+
+fn state(setting: &Setting, id: &str) -> String {
+    setting.decides().get(&format!("/v1/requests/{id}")).unwrap().text("state").to_owned()
+}
+
+fn becomes(setting: &Setting, id: &str, wanted: &str) {
+    until(&format!("{id} is {wanted}"), || (state(setting, id) == wanted).then_some(()));
+}
+
+fn linked(setting: &Setting) -> bool {
+    let accounts = setting.decides().get("/v1/accounts").unwrap();
+    accounts.body["accounts"][0]["account"] == OWNER.to_string()
+}
+
+/// The code that links the owner's account.
+fn code(setting: &Setting) -> String {
+    let link = setting.decides().post("/v1/channels/telegram/link", &json!({})).unwrap();
+    link.text("code").to_owned()
+}
+
+/// Waits until it is written down that the message arrived: only then does a tap count.
+fn arrives(setting: &Setting, id: &str) {
+    until("the message is written down", || {
+        let shown = setting.decides().get(&format!("/v1/requests/{id}")).unwrap();
+        (shown.body["deliveries"][0]["state"] == "arrived").then_some(())
+    });
+}
+
+/// What the buttons of a message carry: approve and deny.
+fn buttons(message: &Value) -> (String, String) {
+    let rows = &message["reply_markup"]["inline_keyboard"];
+    let data = |at: usize| rows[at][0]["callback_data"].as_str().unwrap_or_default().to_owned();
+    (data(0), data(1))
+}
+
+/// The emulator, with the phones of people.
+struct Emulator {
+    child: Child,
+    door: SocketAddr,
+}
+
+impl Emulator {
+    /// Nothing if it is not installed.
+    fn start() -> Option<Emulator> {
+        let there = Path::new(TOOLS).join("node_modules/telegram-test-api").is_dir();
+        if !there {
+            say("telegram: skipped, telegram-test-api is not installed");
+            return None;
+        }
+        let door = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let script = format!(
+            "const T = require('telegram-test-api'); \
+             new T({{ port: {}, host: '127.0.0.1', storeTimeout: 3600 }}).start()\
+             .then(() => console.log('up'));",
+            door.port()
+        );
+        let mut command = Command::new("node");
+        command.args(["-e", &script]).current_dir(TOOLS).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        assert_eq!(line, "up\n");
+        Some(Emulator { child, door })
+    }
+
+    fn url(&self) -> String {
+        format!("http://{}", self.door)
+    }
+
+    fn post(&self, path: &str, body: &Value) -> Value {
+        let reply = Client::new(self.door).post(path, body).unwrap();
+        assert_eq!(reply.status, 200, "{path}: {}", reply.body);
+        reply.body
+    }
+
+    /// Somebody writes in their own chat with the bot.
+    fn says(&self, account: i64, text: &str) {
+        let mut update = stand_in::text(account, text)["message"].take();
+        update["botToken"] = json!(TOKEN);
+        self.post("/sendMessage", &update);
+    }
+
+    /// Somebody taps a button.
+    fn taps(&self, phone: &mut Client, account: i64, data: &str) {
+        let mut query = stand_in::tap(account, account, data)["callback_query"].take();
+        query["botToken"] = json!(TOKEN);
+        assert_eq!(phone.post("/sendCallback", &query).unwrap().status, 200);
+    }
+
+    /// The bot's messages so far, as they stand now, with their times.
+    fn messages(&self) -> Vec<Value> {
+        let all = self.post("/getUpdatesHistory", &json!({ "token": TOKEN }));
+        let all = all["result"].as_array().cloned().unwrap_or_default();
+        all.into_iter().filter(|one| one["message"]["chat_id"] == OWNER).collect()
+    }
+
+    /// The message that holds these words, waited for.
+    fn message(&self, words: &str) -> Value {
+        until(words, || {
+            let all = self.messages();
+            all.into_iter()
+                .map(|mut one| one["message"].take())
+                .find(|message| message["text"].as_str().is_some_and(|text| text.contains(words)))
+        })
+    }
+}
+
+impl Drop for Emulator {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The owner links their account by the deep link that the daemon gives.
+fn links(setting: &Setting, emulator: &Emulator) {
+    let open = until("the daemon knows the bot's name", || {
+        let link = setting.decides().post("/v1/channels/telegram/link", &json!({})).unwrap();
+        link.body["open"].as_str().map(str::to_owned)
+    });
+    let code = open.strip_prefix("https://t.me/TestNameBot?start=").unwrap();
+    emulator.says(OWNER, &format!("/start {code}"));
+    until("the account is linked", || linked(setting).then_some(()));
+}
+
+#[test]
+fn people_answer_on_telegram() {
+    let _alone = alone();
+    let Some(emulator) = Emulator::start() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let setting = Setting::new(house(folder.path(), &emulator.url()));
+    links(&setting, &emulator);
+    let mut phone = Client::new(emulator.door);
+
+    // A tap approves, and the message says so.
+    let (id, phrase) = ask(&setting, 1);
+    let message = emulator.message(&phrase);
+    assert!(message["text"].as_str().unwrap().contains("The report number 1."), "{message}");
+    let (approve, deny) = buttons(&message);
+    arrives(&setting, &id);
+    emulator.taps(&mut phone, OWNER, &approve);
+    becomes(&setting, &id, "approved");
+    let over = emulator.message("approved by owner through telegram");
+    assert_eq!(over["reply_markup"]["inline_keyboard"], json!([]), "the buttons are gone");
+    // A second tap, and a no after the yes, change nothing.
+    emulator.taps(&mut phone, OWNER, &approve);
+    emulator.taps(&mut phone, OWNER, &deny);
+
+    // A stranger's tap counts for nothing, and a no elsewhere is told here.
+    let (id, phrase) = ask(&setting, 2);
+    let (approve, deny) = buttons(&emulator.message(&phrase));
+    emulator.taps(&mut phone, STRANGER, &approve);
+    emulator.taps(&mut phone, STRANGER, &deny);
+    emulator.says(STRANGER, &format!("/approve {phrase}"));
+    emulator.says(STRANGER, "/start AAAAAAAA");
+
+    // By its two words; everything before was heard when this is.
+    let (last, phrase) = ask(&setting, 3);
+    emulator.message(&phrase);
+    emulator.says(OWNER, &format!("/deny {phrase} not today"));
+    becomes(&setting, &last, "denied");
+    assert_eq!(state(&setting, &id), "pending", "a stranger was heard");
+    let shown = setting.decides().get(&format!("/v1/requests/{id}")).unwrap();
+    let digest = shown.text("digest").to_owned();
+    assert_eq!(decide(&mut setting.decides(), &id, &digest, false).unwrap().status, 200);
+    emulator.message("denied by owner in the terminal");
+    let accounts = setting.decides().get("/v1/accounts").unwrap();
+    assert_eq!(accounts.body["accounts"].as_array().unwrap().len(), 1);
+    say("telegram: tap, second tap, stranger, /deny, end told elsewhere: as they should be");
+}
+
+#[test]
+fn a_question_is_on_the_phone_at_once() {
+    let _alone = alone();
+    let Some(emulator) = Emulator::start() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let setting = Setting::new(house(folder.path(), &emulator.url()));
+    let mut agent = setting.asks();
+    let mut began = Vec::new();
+    let questions = 100;
+    for number in 0..questions {
+        began.push(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis());
+        assert_eq!(agent.post("/v1/requests", &risky(number)).unwrap().status, 201);
+        thread::sleep(Duration::from_millis(20));
+    }
+    let last = format!("The report number {}.", questions - 1);
+    emulator.message(&last);
+    let messages = until("all messages", || {
+        let all = emulator.messages();
+        (all.len() == questions).then_some(all)
+    });
+    let mut times: Vec<u128> = began
+        .iter()
+        .enumerate()
+        .map(|(number, began)| {
+            let words = format!("The report number {number}.");
+            let fits = |one: &&Value| one["message"]["text"].as_str().unwrap().contains(&words);
+            let at = messages.iter().find(fits).unwrap()["time"].as_u64().unwrap();
+            u128::from(at).saturating_sub(*began)
+        })
+        .collect();
+    times.sort_unstable();
+    let (median, worst) = (times[times.len() / 2], times[times.len() - 1]);
+    say(&format!("telegram: from request to message, median {median} ms, worst {worst} ms of 100"));
+    assert!(median <= 50, "{times:?}");
+}
+
+#[test]
+fn no_forged_or_replayed_tap_is_accepted() {
+    let _alone = alone();
+    let Some(emulator) = Emulator::start() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let setting = Setting::new(house(folder.path(), &emulator.url()));
+    links(&setting, &emulator);
+    let mut phone = Client::new(emulator.door);
+    // One that is over, one that the attack is about, and one whose end says that all was heard.
+    let (spent, phrase) = ask(&setting, 1);
+    let (used, unused) = buttons(&emulator.message(&phrase));
+    arrives(&setting, &spent);
+    emulator.taps(&mut phone, OWNER, &used);
+    becomes(&setting, &spent, "approved");
+    let (target, phrase) = ask(&setting, 2);
+    let (approve, deny) = buttons(&emulator.message(&phrase));
+    let (other, phrase) = ask(&setting, 3);
+    let (others, _) = buttons(&emulator.message(&phrase));
+    arrives(&setting, &target);
+    arrives(&setting, &other);
+    let proof = |data: &str| data.rsplit(':').next().unwrap().to_owned();
+    let mut dice = Dice(0x5eed);
+    let wanted = size(1_000, 10_000);
+    let mut sent = 0;
+    while sent < wanted {
+        let (account, data) = match dice.below(8) {
+            // Taps of people whom nobody knows, on real buttons.
+            0 => (STRANGER + i64::from(dice.small(50)), approve.clone()),
+            1 => (STRANGER + i64::from(dice.small(50)), deny.clone()),
+            // Spent buttons, again.
+            2 => (OWNER, used.clone()),
+            3 => (OWNER, unused.clone()),
+            // A proof that belongs elsewhere.
+            4 => (OWNER, format!("a:{target}:{}", proof(&deny))),
+            5 => (OWNER, format!("a:{target}:{}", proof(&used))),
+            6 => (OWNER, format!("a:{target}:{}", proof(&others))),
+            // One or more characters different.
+            _ => {
+                let mut bytes = approve.clone().into_bytes();
+                for _ in 0..=dice.below(3) {
+                    let at = usize::from(dice.small(41));
+                    bytes[at] = b'0' + u8::try_from(dice.below(75)).unwrap();
+                }
+                let data = String::from_utf8(bytes).unwrap();
+                if [&approve, &deny, &others].contains(&&data) {
+                    continue;
+                }
+                (OWNER, data)
+            }
+        };
+        emulator.taps(&mut phone, account, &data);
+        sent += 1;
+    }
+    emulator.taps(&mut phone, OWNER, &others);
+    becomes(&setting, &other, "approved");
+    assert_eq!(state(&setting, &target), "pending", "a forged tap was accepted");
+    let shown = setting.decides().get(&format!("/v1/requests/{target}")).unwrap();
+    assert_eq!(shown.body["votes"].as_array().map_or(0, Vec::len), 0, "{}", shown.body);
+    assert_eq!(state(&setting, &spent), "approved");
+    say(&format!("telegram: 0 of {sent} forged or replayed taps were accepted"));
+    // The real one still works.
+    emulator.taps(&mut phone, OWNER, &approve);
+    becomes(&setting, &target, "approved");
+}
+
+#[test]
+fn what_telegram_does_on_a_bad_day_is_lived_through() {
+    let _alone = alone();
+    let server = StandIn::start();
+    let folder = tempfile::tempdir().unwrap();
+    let mut setting = Setting::new(house(folder.path(), &server.url));
+    server.says(stand_in::text(OWNER, &format!("/link {}", code(&setting))));
+    until("the account is linked", || linked(&setting).then_some(()));
+    let sent = |phrase: &str| {
+        let fits = |body: &Value| body["text"].as_str().is_some_and(|text| text.contains(phrase));
+        server.call("sendMessage", fits)
+    };
+    let seen = |phrase: &str| {
+        let fits = |body: &Value| body["text"].as_str().is_some_and(|text| text.contains(phrase));
+        server.calls("sendMessage").into_iter().filter(|call| fits(&call.body)).collect::<Vec<_>>()
+    };
+
+    // It wants a pause: it gets one, and then the message.
+    let slower = Fault::refuses(429, "Too Many Requests", &json!({ "retry_after": 2 }));
+    server.fails("sendMessage", slower);
+    let (id, phrase) = ask(&setting, 1);
+    sent(&phrase);
+    let tries = until("it is tried again", || Some(seen(&phrase)).filter(|all| all.len() == 2));
+    let pause = tries[1].at - tries[0].at;
+    assert!(pause >= Duration::from_millis(1_990), "{pause:?}");
+    // The tap comes twice and out of order with an older one: it counts once.
+    let (approve, _) = buttons(&tries[1].body);
+    arrives(&setting, &id);
+    let tap = server.says(stand_in::tap(OWNER, OWNER, &approve));
+    server.delivers(tap.clone());
+    becomes(&setting, &id, "approved");
+    server.delivers(tap);
+    let (second, phrase) = ask(&setting, 2);
+    sent(&phrase);
+    server.says(stand_in::text(OWNER, &format!("/deny {phrase}")));
+    becomes(&setting, &second, "denied");
+    until("a reply", || (!server.calls("answerCallbackQuery").is_empty()).then_some(()));
+    assert_eq!(server.calls("answerCallbackQuery").len(), 1, "one tap, one reply");
+
+    // Broken, silent and failing: tried until it works.
+    for fault in
+        [Fault::Breaks, Fault::Hangs(Duration::from_secs(4)), Fault::Says(502, "<html>".to_owned())]
+    {
+        server.fails("sendMessage", fault);
+        let (_, phrase) = ask(&setting, server.calls("sendMessage").len() + 100);
+        until("it is tried again", || (seen(&phrase).len() >= 2).then_some(()));
+    }
+
+    // A tap while the daemon is dead is heard by the next one.
+    let (id, phrase) = ask(&setting, 3);
+    let (approve, _) = buttons(&sent(&phrase).body);
+    arrives(&setting, &id);
+    let Setting { house, gate, owner, agent } = setting;
+    gate.kill().unwrap();
+    server.says(stand_in::tap(OWNER, OWNER, &approve));
+    setting = Setting { gate: house.start().unwrap(), house, owner, agent };
+    becomes(&setting, &id, "approved");
+    say("telegram: 429, 502, silence, broken lines, repeated taps, a dead daemon: lived through");
+}
+
+#[test]
+fn an_account_is_linked_and_unlinked_in_a_browser() {
+    let _alone = alone();
+    let Some(emulator) = Emulator::start() else { return };
+    let driver = Path::new(DRIVER).join("node_modules/playwright-core");
+    if !driver.is_dir() || !Path::new(BROWSER).is_file() {
+        say("telegram: the page is skipped, Chromium or playwright-core is not installed");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let setting = Setting::new(house(folder.path(), &emulator.url()));
+    let out = Command::new("node")
+        .arg(SCRIPT)
+        .env("TOOLS", DRIVER)
+        .env("BROWSER", BROWSER)
+        .env("PEOPLE", format!("http://{}", setting.gate.people))
+        .env("TELEGRAM", emulator.url())
+        .env("TOKEN", TOKEN)
+        .env("PASSPHRASE", setting.gate.passphrase.as_deref().unwrap())
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&out.stdout);
+    assert!(out.status.success(), "{text}\n{}", String::from_utf8_lossy(&out.stderr));
+    for line in text.lines() {
+        say(&format!("telegram: {line}"));
+    }
+}
+
+/// What the hook is called with; how it is answered.
+fn calls(hook: &mut Client, given: Option<&str>, body: &str) -> u16 {
+    let header = given.map(|given| ("x-telegram-bot-api-secret-token", given));
+    hook.send("POST", "/hooks/telegram", header.as_slice(), Some(body)).unwrap().status
+}
+
+#[test]
+fn only_telegram_is_heard_at_the_hook() {
+    const SECRET: &str = "AbCdEfGhIjKlMnOpQrStUvWxYz_-0123";
+    let _alone = alone();
+    let server = StandIn::start();
+    let folder = tempfile::tempdir().unwrap();
+    let file = secret(folder.path(), "telegram.secret", SECRET);
+    let lines = format!(
+        "mode = \"webhook\"\nhook = \"https://approve.example.org/hooks/telegram\"\n\
+         secret_file = \"{file}\"\n"
+    );
+    let setting = Setting::new(house_with(folder.path(), &server.url, &lines));
+    let told = server.call("setWebhook", |_| true);
+    assert_eq!(told.body["secret_token"], SECRET);
+    let mut hook = Client::new(setting.gate.people);
+    let mut number = 0;
+    let mut update = |mut update: Value| {
+        number += 1;
+        update["update_id"] = json!(number);
+        update.to_string()
+    };
+    let link = update(stand_in::text(OWNER, &format!("/start {}", code(&setting))));
+    assert_eq!(calls(&mut hook, Some(SECRET), &link), 200);
+    assert!(linked(&setting));
+    let (id, phrase) = ask(&setting, 1);
+    let fits = |body: &Value| body["text"].as_str().is_some_and(|text| text.contains(&phrase));
+    let (approve, _) = buttons(&server.call("sendMessage", fits).body);
+    arrives(&setting, &id);
+    let mut dice = Dice(0x5eed);
+    let forged = size(1_000, 100_000);
+    let mut accepted = 0;
+    for _ in 0..forged {
+        // Each with a number of its own, so that none is passed over as heard before.
+        let tap = update(stand_in::tap(OWNER, OWNER, &approve));
+        let mut given = SECRET.as_bytes().to_vec();
+        let at = usize::from(dice.small(32));
+        match dice.below(3) {
+            0 => given.truncate(at),
+            1 => given[at] = if given[at] == b'x' { b'y' } else { b'x' },
+            _ => given.insert(at, b'x'),
+        }
+        let given = String::from_utf8(given).unwrap();
+        accepted += usize::from(calls(&mut hook, Some(&given), &tap) != 401);
+    }
+    let tap = update(stand_in::tap(OWNER, OWNER, &approve));
+    assert_eq!(calls(&mut hook, None, &tap), 401);
+    assert_eq!((accepted, state(&setting, &id).as_str()), (0, "pending"));
+    say(&format!("telegram: 0 of {forged} calls of the hook with a forged secret were accepted"));
+    assert_eq!(calls(&mut hook, Some(SECRET), &tap), 200);
+    becomes(&setting, &id, "approved");
+}
