@@ -11,7 +11,7 @@ use ed25519_dalek::{Signer as _, SigningKey};
 use serde_json::{Value, json};
 
 use crate::chat::{Asked, Caller, Fault, Platform, StandIn};
-use crate::chat::{ask, code, hex, house, median, now, problem, secret, state, until};
+use crate::chat::{ask, asked, code, hex, house, median, now, problem, secret, state, until};
 use crate::setting::{Dice, Setting, alone, has, risky, say, size, within};
 
 const TOKEN: &str = "MTIz.discord.stand-in";
@@ -253,7 +253,7 @@ fn a_tap_decides_once_and_the_message_says_so() {
     let ping = post(&mut caller, &json!({ "id": "2", "type": 1 }));
     assert_eq!(ping, (200, json!({ "type": 1 })));
     discord.until("our command", |discord| discord.commands.first().cloned());
-    let id = ask(&setting, &risky(1));
+    let id = asked(&setting, &risky(1), &["discord"]);
     let message = discord.until("a message", |discord| discord.about(&id));
     assert!(message["content"].as_str().unwrap().contains("The report number 1."), "{message}");
     let yes = button(&message, "Approve once");
@@ -275,7 +275,7 @@ fn a_tap_decides_once_and_the_message_says_so() {
             .then_some(())
     });
     // In words.
-    let id = ask(&setting, &risky(2));
+    let id = asked(&setting, &risky(2), &["discord"]);
     discord.until("a message", |discord| discord.about(&id));
     let said = post(&mut caller, &typed(13, ANA, &format!("deny {id} not today")));
     assert!(told(&said).starts_with("Denied"), "{said:?}");
@@ -353,7 +353,7 @@ fn no_forged_or_replayed_callback_is_accepted() {
     let folder = tempfile::tempdir().unwrap();
     let (discord, setting, mut caller) = hooked(folder.path());
     // A good tap of before, kept to be replayed.
-    let before = ask(&setting, &risky(7));
+    let before = asked(&setting, &risky(7), &["discord"]);
     let message = discord.until("a message", |discord| discord.about(&before));
     let (replay, seconds) = (tap(50, ANA, &button(&message, "Approve once")), now().to_string());
     let replay = replay.to_string().into_bytes();
@@ -362,7 +362,7 @@ fn no_forged_or_replayed_callback_is_accepted() {
         [("x-signature-timestamp", seconds.as_str()), ("x-signature-ed25519", recorded.as_str())];
     assert!(told(&caller.post(&kept, &replay)).starts_with("Approved"));
     // The same call is asked about again: a new request, which nobody answers.
-    let id = ask(&setting, &risky(7));
+    let id = asked(&setting, &risky(7), &["discord"]);
     assert_ne!(before, id);
     let message = discord.until("a message", |discord| discord.about(&id));
     let yes = button(&message, "Approve once");
@@ -449,7 +449,7 @@ fn words_and_reactions_in_the_channel_are_heard_where_there_is_no_hook() {
     // There is no hook, and nothing to press.
     let mut caller = Caller::new(setting.gate.people, "discord");
     assert_eq!(post(&mut caller, &json!({ "id": "2", "type": 1 })).0, 401);
-    let first = ask(&setting, &risky(1));
+    let first = asked(&setting, &risky(1), &["discord"]);
     let message = discord.until("a message", |discord| discord.about(&first));
     assert_eq!(message["components"], json!([]));
     let reacts = |message: &Value, emoji: &str, user: Value| {
@@ -462,7 +462,7 @@ fn words_and_reactions_in_the_channel_are_heard_where_there_is_no_hook() {
     assert_eq!(state(&setting, &first), "pending");
     reacts(&message, "\u{2705}", json!({ "id": ANA, "username": "ana" }));
     until("a yes", || (state(&setting, &first) == "approved").then_some(()));
-    let second = ask(&setting, &risky(2));
+    let second = asked(&setting, &risky(2), &["discord"]);
     let message = discord.until("a message", |discord| discord.about(&second));
     says(STRANGER, &format!("!deny {second}"));
     says(ANA, "!pending");
@@ -470,7 +470,7 @@ fn words_and_reactions_in_the_channel_are_heard_where_there_is_no_hook() {
     assert_eq!(state(&setting, &second), "pending");
     reacts(&message, "\u{274c}", json!({ "id": ANA, "username": "ana" }));
     until("a no", || (state(&setting, &second) == "denied").then_some(()));
-    let third = ask(&setting, &risky(3));
+    let third = asked(&setting, &risky(3), &["discord"]);
     let message = discord.until("a message", |discord| discord.about(&third));
     // Somebody else copies our prompt: who reacts to that has not seen ours.
     let copy = {

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use sha2::Sha256;
 
 use crate::chat::{Asked, Caller, Fault, Platform, StandIn};
-use crate::chat::{ask, code, hex, house, median, now, problem, secret, state, until};
+use crate::chat::{ask, asked, code, hex, house, median, now, problem, secret, state, until};
 use crate::discord::{judged, tools};
 use crate::setting::{Dice, Setting, alone, risky, say, size, within};
 
@@ -220,7 +220,7 @@ fn a_tap_decides_once_and_the_message_says_so() {
     let (slack, setting, mut caller) = hooked(folder.path());
     let there = post(&mut caller, JSON, r#"{"type":"url_verification","challenge":"3eZ"}"#);
     assert_eq!(there, (200, json!({ "challenge": "3eZ" })));
-    let id = ask(&setting, &risky(1));
+    let id = asked(&setting, &risky(1), &["slack"]);
     let message = slack.until("a message", |slack| slack.about(&id));
     assert!(message.to_string().contains("The report number 1."), "{message}");
     let yes = button(&message, "approve");
@@ -239,12 +239,12 @@ fn a_tap_decides_once_and_the_message_says_so() {
         ended(&slack.about(&id)?, "approved by owner through slack").then_some(())
     });
     // In words, by the command and by a message that names us; the latter comes twice.
-    let id = ask(&setting, &risky(2));
+    let id = asked(&setting, &risky(2), &["slack"]);
     slack.until("a message", |slack| slack.about(&id));
     let said = typed(&mut caller, 13, ANA, &format!("deny {id} not today"));
     assert!(said.starts_with("Denied"), "{said}");
     assert_eq!(state(&setting, &id), "denied");
-    let id = ask(&setting, &risky(3));
+    let id = asked(&setting, &risky(3), &["slack"]);
     slack.until("a message", |slack| slack.about(&id));
     let mention = json!({
         "type": "event_callback", "team_id": TEAM, "event_id": "Ev1",
@@ -320,13 +320,13 @@ fn no_forged_or_replayed_callback_is_accepted() {
     let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     let (slack, setting, mut caller) = hooked(folder.path());
-    let before = ask(&setting, &risky(7));
+    let before = asked(&setting, &risky(7), &["slack"]);
     let message = slack.until("a message", |slack| slack.about(&before));
     let replay = pressed(50, ANA, &button(&message, "approve"));
     assert_eq!(post(&mut caller, FORM, &replay).0, 200);
     assert_eq!(state(&setting, &before), "approved");
     // The same call is asked about again: a new request, which nobody answers.
-    let id = ask(&setting, &risky(7));
+    let id = asked(&setting, &risky(7), &["slack"]);
     assert_ne!(before, id);
     let message = slack.until("a message", |slack| slack.about(&id));
     let yes = button(&message, "approve");
