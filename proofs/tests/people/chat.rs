@@ -230,7 +230,14 @@ pub fn house(folder: &Path, channels: &[(&str, String)]) -> Setting {
              {text}\n"
         ));
     }
-    Setting::new(House::new(folder, &settings).unwrap())
+    let setting = Setting::new(House::new(folder, &settings).unwrap());
+    open_for_a_while();
+    setting
+}
+
+/// What was signed before a channel was opened is not heard, and platforms sign whole seconds.
+pub fn open_for_a_while() {
+    std::thread::sleep(Duration::from_millis(1_100));
 }
 
 /// A code with which the owner links an account.

@@ -283,6 +283,44 @@ fn a_tap_decides_once_and_the_message_says_so() {
 }
 
 #[test]
+fn every_message_about_a_request_says_how_it_ended_and_late_taps_change_nothing() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    let stand_in = StandIn::start(Discord::default());
+    let mut set_up = settings(folder.path(), &stand_in, true);
+    set_up.push_str("[times]\nmedium_climb_seconds = 2\n");
+    let setting = house(folder.path(), &[("discord", set_up)]);
+    let mut caller = Caller::new(setting.gate.people, "discord");
+    link(&setting, &mut caller);
+    let id = asked(&setting, &risky(1), &["discord"]);
+    // Nobody answers: it climbs and is announced again.
+    let about = |discord: &Discord| -> Vec<Value> {
+        let own = |message: &&Value| message["first"].as_str().unwrap().contains(&id);
+        discord.messages.iter().filter(own).cloned().collect()
+    };
+    let messages = stand_in.until("a second message", |discord| {
+        Some(about(discord)).filter(|messages| messages.len() >= 2)
+    });
+    assert!(messages[1]["content"].as_str().unwrap().contains("still waits"), "{messages:?}");
+    let cancelled = setting.asks().post(&format!("/v1/requests/{id}/cancel"), &json!({})).unwrap();
+    assert_eq!(cancelled.status, 200, "{}", cancelled.body);
+    stand_in.until("an end in both", |discord| {
+        let over = |message: &Value| {
+            let text = message["content"].as_str().unwrap();
+            text.contains("the agent took it back") && message["components"] == json!([])
+        };
+        about(discord).iter().all(over).then_some(())
+    });
+    // Taps that were on their way, the newer one first.
+    for (number, message) in messages.iter().rev().enumerate() {
+        let yes = button(message, "Approve once");
+        let late = post(&mut caller, &tap(20 + number as u64, ANA, &yes));
+        assert!(!told(&late).starts_with("Approved"), "{late:?}");
+        assert_eq!(state(&setting, &id), "cancelled");
+    }
+}
+
+#[test]
 fn a_message_arrives_once_whatever_befalls_it() {
     let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
@@ -400,7 +438,8 @@ fn no_forged_or_replayed_callback_is_accepted() {
     }
     assert_eq!(state(&setting, &id), "pending");
     say(&format!(
-        "discord: {many} forged or replayed callbacks, {refused} refused, {unchanged} heard before, 0 accepted"
+        "discord: {many} forged or replayed callbacks, {refused} refused, {unchanged} heard \
+         before, 0 accepted"
     ));
     assert!(told(&post(&mut caller, &tap(99, ANA, &yes))).starts_with("Approved"));
 }

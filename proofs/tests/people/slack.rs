@@ -10,7 +10,9 @@ use serde_json::{Value, json};
 use sha2::Sha256;
 
 use crate::chat::{Asked, Caller, Fault, Platform, StandIn};
-use crate::chat::{ask, asked, code, hex, house, median, now, problem, secret, state, until};
+use crate::chat::{
+    ask, asked, code, hex, house, median, now, open_for_a_while, problem, secret, state, until,
+};
 use crate::discord::{judged, tools};
 use crate::setting::{Dice, Setting, alone, risky, say, size, within};
 
@@ -360,6 +362,45 @@ fn no_forged_or_replayed_callback_is_accepted() {
     ));
     assert_eq!(tap(&mut caller, 99, ANA, &yes).0, 200);
     assert_eq!(state(&setting, &id), "approved");
+}
+
+#[test]
+fn after_a_crash_a_tap_still_decides_and_nothing_of_before_is_heard_again() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    let (slack, setting, mut caller) = hooked(folder.path());
+    let before = asked(&setting, &risky(1), &["slack"]);
+    let message = slack.until("a message", |slack| slack.about(&before));
+    // The two words are the call's: asked again, it has the same.
+    let text = message["text"].as_str().unwrap();
+    let words = text.split(". Answer").next().unwrap().rsplit(' ').next().unwrap();
+    let yes = format!(
+        "command=%2Fcountersign&team_id={TEAM}&user_id={ANA}&trigger_id=5&text=approve+{words}"
+    );
+    let seconds = now().to_string();
+    let signature = sign(SECRET, &seconds, yes.as_bytes());
+    let kept = [
+        ("content-type", FORM),
+        ("x-slack-request-timestamp", seconds.as_str()),
+        ("x-slack-signature", signature.as_str()),
+    ];
+    let (status, answer) = caller.post(&kept, yes.as_bytes());
+    assert!(status == 200 && answer["text"].as_str().unwrap().starts_with("Approved"), "{answer}");
+    let again = asked(&setting, &risky(1), &["slack"]);
+    let message = slack.until("a message", |slack| slack.about(&again));
+    setting.gate.kill().unwrap();
+    let gate = setting.house.start().unwrap();
+    let setting = Setting { gate, ..setting };
+    let mut caller = Caller::new(setting.gate.people, "slack");
+    assert_eq!(caller.post(&kept, yes.as_bytes()).0, 401, "what was heard before was heard again");
+    open_for_a_while();
+    assert_eq!(caller.post(&kept, yes.as_bytes()).0, 401, "what was heard before was heard again");
+    assert_eq!(state(&setting, &again), "pending");
+    assert_eq!(tap(&mut caller, 6, ANA, &button(&message, "deny")).0, 200);
+    assert_eq!(state(&setting, &again), "denied");
+    slack.until("an end in the message", |slack| {
+        ended(&slack.about(&again)?, "denied by owner through slack").then_some(())
+    });
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Interactions: what Discord posts to our hook when somebody presses a button or says our command.
 
+use std::time::Duration;
+
 use ed25519_dalek::{Signature, VerifyingKey};
 use serde_json::{Value, json};
 
@@ -40,11 +42,15 @@ pub fn command() -> Value {
 }
 
 /// Reads an interaction, if Discord signed it about now.
-pub fn hear(key: &VerifyingKey, posted: &Posted<'_>) -> Result<Heard, NotHeard> {
+pub fn hear(
+    key: &VerifyingKey,
+    posted: &Posted<'_>,
+    open_for: Duration,
+) -> Result<Heard, NotHeard> {
     let header = |name| (posted.header)(name).ok_or(NotHeard::Forged);
     let seconds = header("x-signature-timestamp")?;
     let signature = from_hex::<64>(header("x-signature-ed25519")?).ok_or(NotHeard::Forged)?;
-    if !is_fresh(posted.now, seconds) {
+    if !is_fresh(posted.now, seconds, open_for) {
         return Err(NotHeard::Forged);
     }
     let signed = [seconds.as_bytes(), posted.body].concat();
@@ -122,7 +128,8 @@ mod tests {
             "x-signature-ed25519" => Some(signature),
             _ => None,
         };
-        hear(&key, &Posted { url: "", header: &header, body: body.as_bytes(), now: NOW })
+        let posted = Posted { url: "", header: &header, body: body.as_bytes(), now: NOW };
+        hear(&key, &posted, Duration::from_secs(3600))
     }
 
     fn sign(seconds: &str, body: &str) -> String {

@@ -1,5 +1,7 @@
 //! What Slack posts to our hook: buttons, our command, and messages that name us.
 
+use std::time::Duration;
+
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use serde_json::{Value, json};
 use sha2::Sha256;
@@ -14,8 +16,8 @@ use crate::{Heard, NotHeard, Posted, Posting, Said, Word};
 pub const HERE: &str = "here";
 
 /// Reads what was posted, if Slack signed it about now.
-pub fn hear(secret: &Token, posted: &Posted<'_>) -> Result<Heard, NotHeard> {
-    verify(secret, posted).ok_or(NotHeard::Forged)?;
+pub fn hear(secret: &Token, posted: &Posted<'_>, open_for: Duration) -> Result<Heard, NotHeard> {
+    verify(secret, posted, open_for).ok_or(NotHeard::Forged)?;
     let json = (posted.header)("content-type")
         .is_some_and(|kind| kind.trim_start().to_ascii_lowercase().starts_with("application/json"));
     let heard = if json {
@@ -34,11 +36,12 @@ pub fn hear(secret: &Token, posted: &Posted<'_>) -> Result<Heard, NotHeard> {
     heard.ok_or(NotHeard::Unreadable)
 }
 
-fn verify(secret: &Token, posted: &Posted<'_>) -> Option<()> {
+fn verify(secret: &Token, posted: &Posted<'_>, open_for: Duration) -> Option<()> {
     let seconds = (posted.header)("x-slack-request-timestamp")?;
     let signature = (posted.header)("x-slack-signature")?.strip_prefix("v0=")?;
     // Slack writes small letters; one signature has one form.
-    if !is_fresh(posted.now, seconds) || signature.bytes().any(|byte| byte.is_ascii_uppercase()) {
+    let upper = signature.bytes().any(|byte| byte.is_ascii_uppercase());
+    if upper || !is_fresh(posted.now, seconds, open_for) {
         return None;
     }
     let mut mac = Hmac::<Sha256>::new_from_slice(secret.expose().as_bytes()).ok()?;
@@ -200,7 +203,7 @@ mod tests {
             _ => None,
         };
         let posted = Posted { url: "", header: &header, body: body.as_bytes(), now: NOW };
-        hear(&token(), &posted)
+        hear(&token(), &posted, Duration::from_secs(3600))
     }
 
     fn sign(seconds: &str, body: &str) -> String {
