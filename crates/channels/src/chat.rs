@@ -176,7 +176,7 @@ mod tests {
             ("99999999999999999999", false),
             ("9223372036854775807", false),
         ] {
-            let long = Duration::from_secs(3600);
+            let long = Duration::from_hours(1);
             assert_eq!(is_fresh(now, seconds, long), fresh, "{seconds}");
         }
         // Before the channel was opened nobody here heard anything.

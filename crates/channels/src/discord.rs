@@ -225,7 +225,7 @@ mod tests {
             assert!(public_key(bad).is_err(), "{bad}");
         }
         let good = ed25519_dalek::SigningKey::from_bytes(&[7; 32]).verifying_key();
-        let text: String = good.as_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
-        assert_eq!(public_key(&text).unwrap(), good);
+        let text: Vec<String> = good.as_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(public_key(&text.concat()).unwrap(), good);
     }
 }

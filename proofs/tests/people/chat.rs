@@ -207,7 +207,7 @@ pub fn now() -> u64 {
 
 /// The digits of bytes.
 pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat()
 }
 
 /// A secret in a file that nobody else can read.

@@ -539,7 +539,7 @@ pub fn judged(program: &mut Command, cases: &[Value]) -> Vec<bool> {
 /// Runs a program that answers each line of JSON with a line.
 pub fn spoken(program: &mut Command, cases: &[Value]) -> Vec<String> {
     let mut child = program.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    let lines: String = cases.iter().map(|case| format!("{case}\n")).collect();
+    let lines = cases.iter().map(|case| format!("{case}\n")).collect::<Vec<_>>().concat();
     let mut input = child.stdin.take().unwrap();
     let writing = std::thread::spawn(move || input.write_all(lines.as_bytes()));
     let out = child.wait_with_output().unwrap();

@@ -143,7 +143,7 @@ fn post(caller: &mut Caller, kind: &str, body: &str) -> (u16, Value) {
 }
 
 fn encoded(text: &str) -> String {
-    text.bytes().map(|byte| format!("%{byte:02X}")).collect()
+    text.bytes().map(|byte| format!("%{byte:02X}")).collect::<Vec<_>>().concat()
 }
 
 /// A button that somebody presses; each number is another time.
@@ -313,7 +313,7 @@ fn forge(dice: &mut Dice, seconds: &mut String, signature: &mut String, body: &m
         }
         5 => body.push(b'&'),
         6 => signature.truncate(usize::try_from(dice.below(67)).unwrap()),
-        _ => *signature = format!("v1={}", &signature[3..]),
+        _ => *signature = format!("v1={}", signature.trim_start_matches("v0=")),
     }
 }
 

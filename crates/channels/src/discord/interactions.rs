@@ -129,13 +129,13 @@ mod tests {
             _ => None,
         };
         let posted = Posted { url: "", header: &header, body: body.as_bytes(), now: NOW };
-        hear(&key, &posted, Duration::from_secs(3600))
+        hear(&key, &posted, Duration::from_hours(1))
     }
 
     fn sign(seconds: &str, body: &str) -> String {
         let key = SigningKey::from_bytes(&[7; 32]);
         let signature = key.sign(format!("{seconds}{body}").as_bytes()).to_bytes();
-        signature.iter().map(|byte| format!("{byte:02x}")).collect()
+        signature.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat()
     }
 
     fn signed(body: &str) -> Result<Heard, NotHeard> {
@@ -178,7 +178,7 @@ mod tests {
             ("1794700001", good.as_str(), body),
             ("1794700000", good.as_str(), r#"{"id":"1","type":1} "#),
             ("1794700000", "", body),
-            ("1794700000", &good[2..], body),
+            ("1794700000", good.get(2..).unwrap(), body),
             ("1794700000", &sign("1794700000", "{}"), body),
             ("1794699000", &sign("1794699000", body), body),
             ("1794701000", &sign("1794701000", body), body),
