@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use countersign_core::id::Id;
 use countersign_core::time::Timestamp;
@@ -43,11 +44,14 @@ pub fn fenced(text: &str) -> String {
     format!("{FENCE}\n{inside}\n{FENCE}")
 }
 
-/// Whether this was sent about now: seconds since 1970, in digits.
-pub fn is_fresh(now: Timestamp, seconds: &str) -> bool {
+/// Whether this was sent about now (seconds since 1970, in digits), and since we are open: what
+/// was heard before a restart is forgotten, so nothing of that time may be heard again.
+pub fn is_fresh(now: Timestamp, seconds: &str, open_for: Duration) -> bool {
     let digits = !seconds.is_empty() && seconds.bytes().all(|byte| byte.is_ascii_digit());
     let sent = seconds.parse::<i64>().ok().and_then(|seconds| seconds.checked_mul(1000));
-    digits && sent.is_some_and(|sent| now.0.abs_diff(sent) <= WINDOW_MS)
+    let Some(sent) = sent.filter(|_| digits) else { return false };
+    let (apart, is_past) = (now.0.abs_diff(sent), sent < now.0);
+    apart <= WINDOW_MS && !(is_past && u128::from(apart) > open_for.as_millis())
 }
 
 /// So many bytes from their hexadecimal digits.
@@ -172,7 +176,14 @@ mod tests {
             ("99999999999999999999", false),
             ("9223372036854775807", false),
         ] {
-            assert_eq!(is_fresh(now, seconds), fresh, "{seconds}");
+            let long = Duration::from_hours(1);
+            assert_eq!(is_fresh(now, seconds, long), fresh, "{seconds}");
+        }
+        // Before the channel was opened nobody here heard anything.
+        for (seconds, open_for, fresh) in
+            [("1794699990", 10, true), ("1794699990", 9, false), ("1794700010", 0, true)]
+        {
+            assert_eq!(is_fresh(now, seconds, Duration::from_secs(open_for)), fresh);
         }
     }
 

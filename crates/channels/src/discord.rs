@@ -7,7 +7,7 @@ mod poll;
 mod write;
 
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use countersign_core::assurance::Assurance;
 use countersign_core::tier::Tier;
@@ -54,6 +54,7 @@ pub struct Discord {
     /// Present where Discord calls our hook.
     key: Option<VerifyingKey>,
     polls: bool,
+    opened: Instant,
     place: Mutex<Option<Place>>,
     prompts: Prompts,
 }
@@ -75,7 +76,8 @@ impl Discord {
         };
         let polls = settings.poll || key.is_none();
         let (place, prompts) = (Mutex::default(), Prompts::default());
-        Ok(Discord { name, most, platform, key, polls, place, prompts })
+        let opened = Instant::now();
+        Ok(Discord { name, most, platform, key, polls, opened, place, prompts })
     }
 
     async fn post(&self, news: &Announcement) -> Result<Receipt, ChannelError> {
@@ -181,7 +183,7 @@ impl Answers for Discord {
 
     fn hear(&self, posted: &Posted<'_>) -> Result<Heard, NotHeard> {
         let key = self.key.as_ref().ok_or(NotHeard::NoHook)?;
-        interactions::hear(key, posted)
+        interactions::hear(key, posted, self.opened.elapsed())
     }
 
     fn answer(&self, word: &Word, reply: &str) -> Option<Posting> {
@@ -223,7 +225,7 @@ mod tests {
             assert!(public_key(bad).is_err(), "{bad}");
         }
         let good = ed25519_dalek::SigningKey::from_bytes(&[7; 32]).verifying_key();
-        let text: String = good.as_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
-        assert_eq!(public_key(&text).unwrap(), good);
+        let text: Vec<String> = good.as_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(public_key(&text.concat()).unwrap(), good);
     }
 }

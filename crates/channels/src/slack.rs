@@ -8,7 +8,7 @@ mod platform;
 mod write;
 
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use countersign_core::assurance::Assurance;
 use countersign_core::tier::Tier;
@@ -48,6 +48,7 @@ pub struct Slack {
     platform: Platform,
     channel: String,
     secret: Token,
+    opened: Instant,
     prompts: Prompts,
 }
 
@@ -67,7 +68,8 @@ impl Slack {
         };
         let (channel, prompts) = (settings.channel.clone(), Prompts::default());
         let secret = read(&settings.signing_secret_file)?;
-        Ok(Slack { name, most, platform, channel, secret, prompts })
+        let opened = Instant::now();
+        Ok(Slack { name, most, platform, channel, secret, opened, prompts })
     }
 
     async fn post(&self, news: &Announcement) -> Result<Receipt, ChannelError> {
@@ -142,7 +144,7 @@ impl Answers for Slack {
     }
 
     fn hear(&self, posted: &Posted<'_>) -> Result<Heard, NotHeard> {
-        hook::hear(&self.secret, posted)
+        hook::hear(&self.secret, posted, self.opened.elapsed())
     }
 
     fn answer(&self, word: &Word, reply: &str) -> Option<Posting> {

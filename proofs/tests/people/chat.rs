@@ -166,7 +166,7 @@ fn read(stream: &mut BufReader<TcpStream>) -> Option<(String, Headers, Vec<u8>)>
 pub struct Caller {
     door: SocketAddr,
     path: String,
-    stream: Option<BufReader<TcpStream>>,
+    stream: Option<(BufReader<TcpStream>, Instant)>,
 }
 
 impl Caller {
@@ -176,7 +176,9 @@ impl Caller {
 
     /// Posts a body with just these headers.
     pub fn post(&mut self, headers: &[(&str, &str)], body: &[u8]) -> (u16, Value) {
-        let mut stream = self.stream.take().unwrap_or_else(|| {
+        // A connection on which nothing is said is closed after a while.
+        let open = self.stream.take().filter(|(_, used)| used.elapsed() < Duration::from_secs(1));
+        let mut stream = open.map(|(stream, _)| stream).unwrap_or_else(|| {
             let stream = TcpStream::connect(self.door).unwrap();
             stream.set_nodelay(true).unwrap();
             stream.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -191,7 +193,7 @@ impl Caller {
         stream.get_mut().write_all(&bytes).unwrap();
         let (line, headers, body) = read(&mut stream).unwrap();
         if header(&headers, "connection") != Some("close") {
-            self.stream = Some(stream);
+            self.stream = Some((stream, Instant::now()));
         }
         let status = line.split(' ').nth(1).unwrap().parse().unwrap();
         (status, serde_json::from_slice(&body).unwrap_or_default())
@@ -205,7 +207,7 @@ pub fn now() -> u64 {
 
 /// The digits of bytes.
 pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat()
 }
 
 /// A secret in a file that nobody else can read.
@@ -228,7 +230,14 @@ pub fn house(folder: &Path, channels: &[(&str, String)]) -> Setting {
              {text}\n"
         ));
     }
-    Setting::new(House::new(folder, &settings).unwrap())
+    let setting = Setting::new(House::new(folder, &settings).unwrap());
+    open_for_a_while();
+    setting
+}
+
+/// What was signed before a channel was opened is not heard, and platforms sign whole seconds.
+pub fn open_for_a_while() {
+    std::thread::sleep(Duration::from_millis(1_100));
 }
 
 /// A code with which the owner links an account.
@@ -244,6 +253,21 @@ pub fn ask(setting: &Setting, call: &Value) -> String {
     let asked = setting.asks().post("/v1/requests", call).unwrap();
     assert_eq!((asked.status, asked.text("state")), (201, "pending"), "{}", asked.body);
     asked.text("id").to_owned()
+}
+
+/// A request that waits, and about which the daemon knows that it was sent through these
+/// channels: before that nobody can have read it.
+pub fn asked(setting: &Setting, call: &Value, channels: &[&str]) -> String {
+    let id = ask(setting, call);
+    until("a delivery", || {
+        let read = setting.decides().get(&format!("/v1/requests/{id}")).unwrap();
+        let deliveries = read.body["deliveries"].as_array()?.clone();
+        let arrived = |channel: &&str| {
+            deliveries.iter().any(|one| one["channel"] == **channel && one["state"] == "arrived")
+        };
+        channels.iter().all(|channel| arrived(channel)).then_some(())
+    });
+    id
 }
 
 /// How a request stands.

@@ -11,7 +11,7 @@ use ed25519_dalek::{Signer as _, SigningKey};
 use serde_json::{Value, json};
 
 use crate::chat::{Asked, Caller, Fault, Platform, StandIn};
-use crate::chat::{ask, code, hex, house, median, now, problem, secret, state, until};
+use crate::chat::{ask, asked, code, hex, house, median, now, problem, secret, state, until};
 use crate::setting::{Dice, Setting, alone, has, risky, say, size, within};
 
 const TOKEN: &str = "MTIz.discord.stand-in";
@@ -253,7 +253,7 @@ fn a_tap_decides_once_and_the_message_says_so() {
     let ping = post(&mut caller, &json!({ "id": "2", "type": 1 }));
     assert_eq!(ping, (200, json!({ "type": 1 })));
     discord.until("our command", |discord| discord.commands.first().cloned());
-    let id = ask(&setting, &risky(1));
+    let id = asked(&setting, &risky(1), &["discord"]);
     let message = discord.until("a message", |discord| discord.about(&id));
     assert!(message["content"].as_str().unwrap().contains("The report number 1."), "{message}");
     let yes = button(&message, "Approve once");
@@ -275,11 +275,49 @@ fn a_tap_decides_once_and_the_message_says_so() {
             .then_some(())
     });
     // In words.
-    let id = ask(&setting, &risky(2));
+    let id = asked(&setting, &risky(2), &["discord"]);
     discord.until("a message", |discord| discord.about(&id));
     let said = post(&mut caller, &typed(13, ANA, &format!("deny {id} not today")));
     assert!(told(&said).starts_with("Denied"), "{said:?}");
     assert_eq!(state(&setting, &id), "denied");
+}
+
+#[test]
+fn every_message_about_a_request_says_how_it_ended_and_late_taps_change_nothing() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    let stand_in = StandIn::start(Discord::default());
+    let mut set_up = settings(folder.path(), &stand_in, true);
+    set_up.push_str("[times]\nmedium_climb_seconds = 2\n");
+    let setting = house(folder.path(), &[("discord", set_up)]);
+    let mut caller = Caller::new(setting.gate.people, "discord");
+    link(&setting, &mut caller);
+    let id = asked(&setting, &risky(1), &["discord"]);
+    // Nobody answers: it climbs and is announced again.
+    let about = |discord: &Discord| -> Vec<Value> {
+        let own = |message: &&Value| message["first"].as_str().unwrap().contains(&id);
+        discord.messages.iter().filter(own).cloned().collect()
+    };
+    let messages = stand_in.until("a second message", |discord| {
+        Some(about(discord)).filter(|messages| messages.len() >= 2)
+    });
+    assert!(messages[1]["content"].as_str().unwrap().contains("still waits"), "{messages:?}");
+    let cancelled = setting.asks().post(&format!("/v1/requests/{id}/cancel"), &json!({})).unwrap();
+    assert_eq!(cancelled.status, 200, "{}", cancelled.body);
+    stand_in.until("an end in both", |discord| {
+        let over = |message: &Value| {
+            let text = message["content"].as_str().unwrap();
+            text.contains("the agent took it back") && message["components"] == json!([])
+        };
+        about(discord).iter().all(over).then_some(())
+    });
+    // Taps that were on their way, the newer one first.
+    for (number, message) in messages.iter().rev().enumerate() {
+        let yes = button(message, "Approve once");
+        let late = post(&mut caller, &tap(20 + number as u64, ANA, &yes));
+        assert!(!told(&late).starts_with("Approved"), "{late:?}");
+        assert_eq!(state(&setting, &id), "cancelled");
+    }
 }
 
 #[test]
@@ -353,7 +391,7 @@ fn no_forged_or_replayed_callback_is_accepted() {
     let folder = tempfile::tempdir().unwrap();
     let (discord, setting, mut caller) = hooked(folder.path());
     // A good tap of before, kept to be replayed.
-    let before = ask(&setting, &risky(7));
+    let before = asked(&setting, &risky(7), &["discord"]);
     let message = discord.until("a message", |discord| discord.about(&before));
     let (replay, seconds) = (tap(50, ANA, &button(&message, "Approve once")), now().to_string());
     let replay = replay.to_string().into_bytes();
@@ -362,7 +400,7 @@ fn no_forged_or_replayed_callback_is_accepted() {
         [("x-signature-timestamp", seconds.as_str()), ("x-signature-ed25519", recorded.as_str())];
     assert!(told(&caller.post(&kept, &replay)).starts_with("Approved"));
     // The same call is asked about again: a new request, which nobody answers.
-    let id = ask(&setting, &risky(7));
+    let id = asked(&setting, &risky(7), &["discord"]);
     assert_ne!(before, id);
     let message = discord.until("a message", |discord| discord.about(&id));
     let yes = button(&message, "Approve once");
@@ -400,7 +438,8 @@ fn no_forged_or_replayed_callback_is_accepted() {
     }
     assert_eq!(state(&setting, &id), "pending");
     say(&format!(
-        "discord: {many} forged or replayed callbacks, {refused} refused, {unchanged} heard before, 0 accepted"
+        "discord: {many} forged or replayed callbacks, {refused} refused, {unchanged} heard \
+         before, 0 accepted"
     ));
     assert!(told(&post(&mut caller, &tap(99, ANA, &yes))).starts_with("Approved"));
 }
@@ -449,7 +488,7 @@ fn words_and_reactions_in_the_channel_are_heard_where_there_is_no_hook() {
     // There is no hook, and nothing to press.
     let mut caller = Caller::new(setting.gate.people, "discord");
     assert_eq!(post(&mut caller, &json!({ "id": "2", "type": 1 })).0, 401);
-    let first = ask(&setting, &risky(1));
+    let first = asked(&setting, &risky(1), &["discord"]);
     let message = discord.until("a message", |discord| discord.about(&first));
     assert_eq!(message["components"], json!([]));
     let reacts = |message: &Value, emoji: &str, user: Value| {
@@ -462,7 +501,7 @@ fn words_and_reactions_in_the_channel_are_heard_where_there_is_no_hook() {
     assert_eq!(state(&setting, &first), "pending");
     reacts(&message, "\u{2705}", json!({ "id": ANA, "username": "ana" }));
     until("a yes", || (state(&setting, &first) == "approved").then_some(()));
-    let second = ask(&setting, &risky(2));
+    let second = asked(&setting, &risky(2), &["discord"]);
     let message = discord.until("a message", |discord| discord.about(&second));
     says(STRANGER, &format!("!deny {second}"));
     says(ANA, "!pending");
@@ -470,7 +509,7 @@ fn words_and_reactions_in_the_channel_are_heard_where_there_is_no_hook() {
     assert_eq!(state(&setting, &second), "pending");
     reacts(&message, "\u{274c}", json!({ "id": ANA, "username": "ana" }));
     until("a no", || (state(&setting, &second) == "denied").then_some(()));
-    let third = ask(&setting, &risky(3));
+    let third = asked(&setting, &risky(3), &["discord"]);
     let message = discord.until("a message", |discord| discord.about(&third));
     // Somebody else copies our prompt: who reacts to that has not seen ours.
     let copy = {
@@ -500,7 +539,7 @@ pub fn judged(program: &mut Command, cases: &[Value]) -> Vec<bool> {
 /// Runs a program that answers each line of JSON with a line.
 pub fn spoken(program: &mut Command, cases: &[Value]) -> Vec<String> {
     let mut child = program.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    let lines: String = cases.iter().map(|case| format!("{case}\n")).collect();
+    let lines = cases.iter().map(|case| format!("{case}\n")).collect::<Vec<_>>().concat();
     let mut input = child.stdin.take().unwrap();
     let writing = std::thread::spawn(move || input.write_all(lines.as_bytes()));
     let out = child.wait_with_output().unwrap();

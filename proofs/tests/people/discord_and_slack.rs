@@ -5,7 +5,7 @@ use std::sync::Barrier;
 
 use serde_json::json;
 
-use crate::chat::{Caller, StandIn, ask, house, state};
+use crate::chat::{Caller, StandIn, asked, house, state};
 use crate::setting::{Dice, alone, risky, say, size};
 use crate::{discord, slack};
 
@@ -27,7 +27,7 @@ fn answered_in_two_places_at_once_it_ends_once_and_both_say_so() {
     let (mut dice, many) = (Dice(0xb07), size(40, 1_000));
     let (mut approved, mut by_discord) = (0, 0);
     for number in 0..many {
-        let id = ask(&setting, &risky(number));
+        let id = asked(&setting, &risky(number), &["discord", "slack"]);
         let here = one.until("a message on Discord", |discord| discord.about(&id));
         let there = two.until("a message on Slack", |slack| slack.about(&id));
         // One says yes and the other no, in turn: whoever is first has decided.

@@ -10,7 +10,9 @@ use serde_json::{Value, json};
 use sha2::Sha256;
 
 use crate::chat::{Asked, Caller, Fault, Platform, StandIn};
-use crate::chat::{ask, code, hex, house, median, now, problem, secret, state, until};
+use crate::chat::{
+    ask, asked, code, hex, house, median, now, open_for_a_while, problem, secret, state, until,
+};
 use crate::discord::{judged, tools};
 use crate::setting::{Dice, Setting, alone, risky, say, size, within};
 
@@ -141,7 +143,7 @@ fn post(caller: &mut Caller, kind: &str, body: &str) -> (u16, Value) {
 }
 
 fn encoded(text: &str) -> String {
-    text.bytes().map(|byte| format!("%{byte:02X}")).collect()
+    text.bytes().map(|byte| format!("%{byte:02X}")).collect::<Vec<_>>().concat()
 }
 
 /// A button that somebody presses; each number is another time.
@@ -220,7 +222,7 @@ fn a_tap_decides_once_and_the_message_says_so() {
     let (slack, setting, mut caller) = hooked(folder.path());
     let there = post(&mut caller, JSON, r#"{"type":"url_verification","challenge":"3eZ"}"#);
     assert_eq!(there, (200, json!({ "challenge": "3eZ" })));
-    let id = ask(&setting, &risky(1));
+    let id = asked(&setting, &risky(1), &["slack"]);
     let message = slack.until("a message", |slack| slack.about(&id));
     assert!(message.to_string().contains("The report number 1."), "{message}");
     let yes = button(&message, "approve");
@@ -239,12 +241,12 @@ fn a_tap_decides_once_and_the_message_says_so() {
         ended(&slack.about(&id)?, "approved by owner through slack").then_some(())
     });
     // In words, by the command and by a message that names us; the latter comes twice.
-    let id = ask(&setting, &risky(2));
+    let id = asked(&setting, &risky(2), &["slack"]);
     slack.until("a message", |slack| slack.about(&id));
     let said = typed(&mut caller, 13, ANA, &format!("deny {id} not today"));
     assert!(said.starts_with("Denied"), "{said}");
     assert_eq!(state(&setting, &id), "denied");
-    let id = ask(&setting, &risky(3));
+    let id = asked(&setting, &risky(3), &["slack"]);
     slack.until("a message", |slack| slack.about(&id));
     let mention = json!({
         "type": "event_callback", "team_id": TEAM, "event_id": "Ev1",
@@ -311,7 +313,7 @@ fn forge(dice: &mut Dice, seconds: &mut String, signature: &mut String, body: &m
         }
         5 => body.push(b'&'),
         6 => signature.truncate(usize::try_from(dice.below(67)).unwrap()),
-        _ => *signature = format!("v1={}", &signature[3..]),
+        _ => *signature = format!("v1={}", signature.trim_start_matches("v0=")),
     }
 }
 
@@ -320,13 +322,13 @@ fn no_forged_or_replayed_callback_is_accepted() {
     let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     let (slack, setting, mut caller) = hooked(folder.path());
-    let before = ask(&setting, &risky(7));
+    let before = asked(&setting, &risky(7), &["slack"]);
     let message = slack.until("a message", |slack| slack.about(&before));
     let replay = pressed(50, ANA, &button(&message, "approve"));
     assert_eq!(post(&mut caller, FORM, &replay).0, 200);
     assert_eq!(state(&setting, &before), "approved");
     // The same call is asked about again: a new request, which nobody answers.
-    let id = ask(&setting, &risky(7));
+    let id = asked(&setting, &risky(7), &["slack"]);
     assert_ne!(before, id);
     let message = slack.until("a message", |slack| slack.about(&id));
     let yes = button(&message, "approve");
@@ -360,6 +362,45 @@ fn no_forged_or_replayed_callback_is_accepted() {
     ));
     assert_eq!(tap(&mut caller, 99, ANA, &yes).0, 200);
     assert_eq!(state(&setting, &id), "approved");
+}
+
+#[test]
+fn after_a_crash_a_tap_still_decides_and_nothing_of_before_is_heard_again() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    let (slack, setting, mut caller) = hooked(folder.path());
+    let before = asked(&setting, &risky(1), &["slack"]);
+    let message = slack.until("a message", |slack| slack.about(&before));
+    // The two words are the call's: asked again, it has the same.
+    let text = message["text"].as_str().unwrap();
+    let words = text.split(". Answer").next().unwrap().rsplit(' ').next().unwrap();
+    let yes = format!(
+        "command=%2Fcountersign&team_id={TEAM}&user_id={ANA}&trigger_id=5&text=approve+{words}"
+    );
+    let seconds = now().to_string();
+    let signature = sign(SECRET, &seconds, yes.as_bytes());
+    let kept = [
+        ("content-type", FORM),
+        ("x-slack-request-timestamp", seconds.as_str()),
+        ("x-slack-signature", signature.as_str()),
+    ];
+    let (status, answer) = caller.post(&kept, yes.as_bytes());
+    assert!(status == 200 && answer["text"].as_str().unwrap().starts_with("Approved"), "{answer}");
+    let again = asked(&setting, &risky(1), &["slack"]);
+    let message = slack.until("a message", |slack| slack.about(&again));
+    setting.gate.kill().unwrap();
+    let gate = setting.house.start().unwrap();
+    let setting = Setting { gate, ..setting };
+    let mut caller = Caller::new(setting.gate.people, "slack");
+    assert_eq!(caller.post(&kept, yes.as_bytes()).0, 401, "what was heard before was heard again");
+    open_for_a_while();
+    assert_eq!(caller.post(&kept, yes.as_bytes()).0, 401, "what was heard before was heard again");
+    assert_eq!(state(&setting, &again), "pending");
+    assert_eq!(tap(&mut caller, 6, ANA, &button(&message, "deny")).0, 200);
+    assert_eq!(state(&setting, &again), "denied");
+    slack.until("an end in the message", |slack| {
+        ended(&slack.about(&again)?, "denied by owner through slack").then_some(())
+    });
 }
 
 #[test]

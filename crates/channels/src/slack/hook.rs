@@ -1,5 +1,7 @@
 //! What Slack posts to our hook: buttons, our command, and messages that name us.
 
+use std::time::Duration;
+
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use serde_json::{Value, json};
 use sha2::Sha256;
@@ -14,8 +16,8 @@ use crate::{Heard, NotHeard, Posted, Posting, Said, Word};
 pub const HERE: &str = "here";
 
 /// Reads what was posted, if Slack signed it about now.
-pub fn hear(secret: &Token, posted: &Posted<'_>) -> Result<Heard, NotHeard> {
-    verify(secret, posted).ok_or(NotHeard::Forged)?;
+pub fn hear(secret: &Token, posted: &Posted<'_>, open_for: Duration) -> Result<Heard, NotHeard> {
+    verify(secret, posted, open_for).ok_or(NotHeard::Forged)?;
     let json = (posted.header)("content-type")
         .is_some_and(|kind| kind.trim_start().to_ascii_lowercase().starts_with("application/json"));
     let heard = if json {
@@ -34,11 +36,12 @@ pub fn hear(secret: &Token, posted: &Posted<'_>) -> Result<Heard, NotHeard> {
     heard.ok_or(NotHeard::Unreadable)
 }
 
-fn verify(secret: &Token, posted: &Posted<'_>) -> Option<()> {
+fn verify(secret: &Token, posted: &Posted<'_>, open_for: Duration) -> Option<()> {
     let seconds = (posted.header)("x-slack-request-timestamp")?;
     let signature = (posted.header)("x-slack-signature")?.strip_prefix("v0=")?;
     // Slack writes small letters; one signature has one form.
-    if !is_fresh(posted.now, seconds) || signature.bytes().any(|byte| byte.is_ascii_uppercase()) {
+    let upper = signature.bytes().any(|byte| byte.is_ascii_uppercase());
+    if upper || !is_fresh(posted.now, seconds, open_for) {
         return None;
     }
     let mut mac = Hmac::<Sha256>::new_from_slice(secret.expose().as_bytes()).ok()?;
@@ -200,14 +203,15 @@ mod tests {
             _ => None,
         };
         let posted = Posted { url: "", header: &header, body: body.as_bytes(), now: NOW };
-        hear(&token(), &posted)
+        hear(&token(), &posted, Duration::from_hours(1))
     }
 
     fn sign(seconds: &str, body: &str) -> String {
         let mut mac = Hmac::<Sha256>::new_from_slice(SECRET.as_bytes()).unwrap();
         mac.update(format!("v0:{seconds}:{body}").as_bytes());
         let bytes = mac.finalize().into_bytes();
-        format!("v0={}", bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>())
+        let digits: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        format!("v0={}", digits.concat())
     }
 
     fn signed(kind: &str, body: &str) -> Result<Heard, NotHeard> {
@@ -239,7 +243,7 @@ mod tests {
             ("1531420618", SIGNED, longer.as_str()),
             ("1531420618", "", EXAMPLE),
             ("1531420618", "v0=", EXAMPLE),
-            ("1531420618", &SIGNED[..60], EXAMPLE),
+            ("1531420618", SIGNED.get(..60).unwrap(), EXAMPLE),
             ("1531420618", &SIGNED.replace("v0", "v1"), EXAMPLE),
             ("1531420618", upper.as_str(), EXAMPLE),
             ("1531420000", late.as_str(), EXAMPLE),
@@ -266,8 +270,9 @@ mod tests {
             "container": { "channel_id": "C1" }, "response_url": "https://evil.example/",
             "actions": [{ "action_id": "approve", "value": "a:b:c", "action_ts": "1.5" }],
         });
-        let encoded: String = body.to_string().bytes().map(|byte| format!("%{byte:02X}")).collect();
-        let word = signed(FORM, &format!("payload={encoded}")).unwrap().words.remove(0);
+        let encoded: Vec<String> =
+            body.to_string().bytes().map(|byte| format!("%{byte:02X}")).collect();
+        let word = signed(FORM, &format!("payload={}", encoded.concat())).unwrap().words.remove(0);
         assert_eq!((word.account.as_str(), word.reply_to.as_str()), ("T1.U1", "C1"));
         assert_eq!(word.said, Said::Button("a:b:c".to_owned()));
         let command = "command=%2Fcountersign&team_id=T1&user_id=U1&trigger_id=9\
