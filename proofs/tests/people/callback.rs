@@ -37,7 +37,7 @@ fn send(setting: &Setting, id: &str, body: &Value) -> (u16, Value) {
 }
 
 /// The buttons that a receiver was sent with a question.
-fn buttons(receiver: &Postbox, asked: &Value) -> Value {
+fn buttons(setting: &Setting, receiver: &Postbox, asked: &Value) -> Value {
     let mut found = Value::Null;
     until("the question", || {
         let all = receiver.got();
@@ -48,8 +48,7 @@ fn buttons(receiver: &Postbox, asked: &Value) -> Value {
         found = event.map_or(Value::Null, |event| event["data"]["buttons"].clone());
         !found.is_null()
     });
-    // It is answered only once it is on record that it was sent.
-    std::thread::sleep(std::time::Duration::from_millis(50));
+    setting.is_on_record(asked);
     found
 }
 
@@ -66,7 +65,7 @@ fn a_receiver_brings_the_answers_of_linked_people() {
     };
 
     let asked = setting.ask(HIGH);
-    let offered = buttons(&receiver, &asked);
+    let offered = buttons(&setting, &receiver, &asked);
     let (status, answer) = send(&setting, "m1", &say_yes("ana@corp", &offered["approve"]));
     assert!(status == 200 && answer["reply"].as_str().unwrap().contains("linked to nobody"));
     assert_eq!(setting.state(&asked), "pending", "a stranger");
@@ -89,7 +88,7 @@ fn a_receiver_brings_the_answers_of_linked_people() {
     assert_eq!(setting.state(&asked), "approved");
 
     let grave = setting.ask(CRITICAL);
-    let offered = buttons(&receiver, &grave);
+    let offered = buttons(&setting, &receiver, &grave);
     assert!(offered["approve"].is_null(), "CRITICAL is never approved like this");
     let no = json!({ "account": "ana@corp", "decision": "deny", "button": offered["deny"] });
     send(&setting, "m5", &no);
@@ -108,7 +107,7 @@ fn no_forged_or_replayed_callback_counts() {
     let linked = signed("link", linked_at, &link);
     assert_eq!(post(&setting, "link", linked_at, &linked, &link).1["heard"], true);
     let asked = setting.ask(MEDIUM);
-    let offered = buttons(&receiver, &asked);
+    let offered = buttons(&setting, &receiver, &asked);
     let body = json!({ "account": "ana", "decision": "approve", "button": offered["approve"] });
     let body = body.to_string();
     let (count, mut accepted) = (size(1_000, 10_000), 0);

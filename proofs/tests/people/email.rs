@@ -31,7 +31,7 @@ impl Mailbox {
             return None;
         }
         let mut command = Command::new(PYTHON);
-        command.args(["-I", SCRIPT, &settings.to_string()]);
+        command.args(["-I", "-W", "ignore", SCRIPT, &settings.to_string()]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();

@@ -38,7 +38,7 @@ class Mailbox:
             defects=[repr(defect) for defect in letter.defects],
             type=letter.get_content_type(),
             text=letter.get_content(),
-            secret=session.ssl is not None,
+            secret=server.transport.get_extra_info("ssl_object") is not None,
             user=session.auth_data,
         )
         if self.hangs:

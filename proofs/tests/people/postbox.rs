@@ -181,6 +181,11 @@ impl Setting {
         self.look(asked)["state"].as_str().unwrap().to_owned()
     }
 
+    /// Waits until it is on record that the question was sent: only then can it be approved.
+    pub fn is_on_record(&self, asked: &Value) {
+        until("the record", || self.look(asked)["deliveries"][0]["state"] == "arrived");
+    }
+
     /// A code with which the owner links an account.
     pub fn code(&self, channel: &str) -> String {
         let path = format!("/v1/channels/{channel}/link");

@@ -99,8 +99,6 @@ fn told(twilio: &Postbox, phrase: &str) -> String {
         found = bodies.filter(|body| body.contains(phrase)).last().unwrap_or_default();
         !found.is_empty()
     });
-    // It is answered only once it is on record that it was sent.
-    std::thread::sleep(std::time::Duration::from_millis(50));
     found
 }
 
@@ -118,6 +116,7 @@ fn a_phone_is_linked_told_and_answers() {
     let asked = setting.ask(MEDIUM);
     let phrase = asked["phrase"].as_str().unwrap();
     let message = told(&twilio, phrase);
+    setting.is_on_record(&asked);
     let got = twilio.wait(1).remove(0);
     let login = base64::encode(format!("{ACCOUNT}:{TOKEN}").as_bytes());
     assert!(got.head.contains(&format!("/2010-04-01/Accounts/{ACCOUNT}/Messages.json")));
@@ -148,6 +147,7 @@ fn a_phone_is_linked_told_and_answers() {
 
     let grave = setting.ask(HIGH);
     let message = told(&twilio, grave["phrase"].as_str().unwrap());
+    setting.is_on_record(&grave);
     assert!(!message.contains("YES"), "HIGH needs more than being reached: {message}");
     let reply = text(&setting, PHONE, "SM16", &format!("YES {}", digits(&message)));
     assert!(!reply.starts_with("Approved."), "{reply}");
