@@ -23,6 +23,8 @@ const LONGEST: usize = 4_000;
 const TOPIC: usize = 64;
 /// The longest thing that one of our buttons carries.
 const BUTTON: usize = 64;
+/// Seconds after which the same button counts as pressed again.
+const AGAIN: i64 = 10;
 /// The header with which a button proves that it came from a message of ours.
 const PROOF: &str = "x-countersign-proof";
 
@@ -250,7 +252,8 @@ impl Answers for Ntfy {
             account: "whoever reads the topic".to_owned(),
             called: String::new(),
             said: Said::Button(button.to_owned()),
-            key: button.to_owned(),
+            // What comes twice is one press; what comes later is somebody who presses again.
+            key: format!("{button} {}", posted.now.seconds() / AGAIN),
             reply_to: String::new(),
         };
         let body = "Heard.".to_owned();

@@ -1,6 +1,8 @@
 //! The people's side from outside: a real daemon, real messages, real answers, forged ones too.
 
 #[cfg(test)]
+mod callback;
+#[cfg(test)]
 mod chat;
 #[cfg(test)]
 mod discord;
@@ -9,7 +11,13 @@ mod discord_and_slack;
 #[cfg(test)]
 mod discord_markdown;
 #[cfg(test)]
+mod email;
+#[cfg(test)]
+mod ntfy;
+#[cfg(test)]
 mod passkey;
+#[cfg(test)]
+mod postbox;
 #[cfg(test)]
 mod push;
 #[cfg(test)]
@@ -18,6 +26,8 @@ mod push;
 mod setting;
 #[cfg(test)]
 mod slack;
+#[cfg(test)]
+mod sms;
 #[cfg(test)]
 mod telegram;
 #[cfg(test)]

@@ -138,7 +138,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Session<S> {
     }
 
     async fn say(&mut self, line: &str) -> Result<Reply, ChannelError> {
-        self.write(&Zeroizing::new(format!("{line}\r\n")).as_bytes().to_vec()).await?;
+        let line = Zeroizing::new(format!("{line}\r\n"));
+        self.write(line.as_bytes()).await?;
         self.reply().await
     }
 

@@ -149,19 +149,24 @@ impl Sms {
     /// The text about a request, within a few messages.
     fn text(&self, news: &Announcement) -> Fitted {
         let answers = self.hook_url.is_some();
+        let fit = |room: usize| {
+            news.fitted(MOST, measure, |message: &Message| render(news, message, room, answers))
+        };
+        let fitted = fit(SENTENCE);
+        if measure(&fitted.text) <= MOST {
+            return fitted;
+        }
+        // Even without the call it was too long, so the sentence gives way as well.
         let mut room = SENTENCE;
-        loop {
-            let render = |message: &Message| render(news, message, room, answers);
-            let fitted = news.fitted(MOST, measure, render);
-            if segments(&fitted.text) <= MOST {
-                return fitted;
-            }
-            if room == 0 {
-                let text = format!("{}: answer in the inbox: {}", news.tier.label(), news.link());
-                return Fitted { text: cut(&text, MOST), whole: false };
-            }
+        while room > 0 && measure(&render(news, &news.message(0), room, answers)) > MOST {
             room = room * 3 / 4;
         }
+        let fitted = fit(room);
+        if measure(&fitted.text) <= MOST {
+            return fitted;
+        }
+        let text = format!("{}: answer in the inbox: {}", news.tier.label(), news.link());
+        Fitted { text: cut(&text, MOST), whole: false }
     }
 
     /// The form, if Twilio sent it to us.

@@ -1,0 +1,145 @@
+//! The webhook's way back, against a stand-in for a receiver that signs as the standard says.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::postbox::{
+    CRITICAL, HIGH, MEDIUM, Postbox, SECRET, house, median_to_message, mutated, now, private,
+    signed, until,
+};
+use crate::setting::{Setting, alone, say, size};
+
+fn channel(url: &str, folder: &Path) -> String {
+    let secret = private(folder, "ops.secret", &format!("whsec_{SECRET}"));
+    format!(
+        "[channels.ops]\nkind = \"webhook\"\nurl = \"{url}\"\nsecret_file = {secret}\n\
+         allow_private = true\ntimeout_seconds = 1\nper_minute = 6000\ncallback = true\n\
+         details = true\napproves = \"HIGH\"\n"
+    )
+}
+
+fn post(setting: &Setting, id: &str, time: i64, signature: &str, body: &str) -> (u16, Value) {
+    let time = time.to_string();
+    let headers = [
+        ("webhook-id", id),
+        ("webhook-timestamp", time.as_str()),
+        ("webhook-signature", signature),
+        ("content-type", "application/json"),
+    ];
+    let (status, answer) = setting.hook("ops", &headers, body);
+    (status, serde_json::from_str(&answer).unwrap_or(Value::Null))
+}
+
+fn send(setting: &Setting, id: &str, body: &Value) -> (u16, Value) {
+    let (time, body) = (now(), body.to_string());
+    post(setting, id, time, &signed(id, time, &body), &body)
+}
+
+/// The buttons that a receiver was sent with a question.
+fn buttons(setting: &Setting, receiver: &Postbox, asked: &Value) -> Value {
+    let mut found = Value::Null;
+    until("the question", || {
+        let all = receiver.got();
+        let event = all
+            .iter()
+            .map(crate::postbox::Got::json)
+            .find(|event| event["subject"] == asked["id"] && event["data"]["kind"] == "asked");
+        found = event.map_or(Value::Null, |event| event["data"]["buttons"].clone());
+        !found.is_null()
+    });
+    setting.is_on_record(asked);
+    found
+}
+
+#[test]
+fn a_receiver_brings_the_answers_of_linked_people() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    let receiver = Postbox::start(204, "");
+    let setting = house(folder.path(), "ops", &channel(&receiver.url(), folder.path()));
+    let say_yes = |account: &str, button: &Value| {
+        json!({
+            "account": account, "decision": "approve", "button": button, "reason": "as planned",
+        })
+    };
+
+    let asked = setting.ask(HIGH);
+    let offered = buttons(&setting, &receiver, &asked);
+    let (status, answer) = send(&setting, "m1", &say_yes("ana@corp", &offered["approve"]));
+    assert!(status == 200 && answer["reply"].as_str().unwrap().contains("linked to nobody"));
+    assert_eq!(setting.state(&asked), "pending", "a stranger");
+    let code = setting.code("ops");
+    let (_, answer) = send(&setting, "m2", &json!({ "account": "ana@corp", "link": code }));
+    assert!(answer["reply"].as_str().unwrap().starts_with("Linked."), "{answer}");
+    let (_, answer) = send(&setting, "m3", &say_yes("ana@corp", &offered["approve"]));
+    assert!(answer["reply"].as_str().unwrap().starts_with("Approved."), "{answer}");
+    let seen = setting.look(&asked);
+    assert_eq!(
+        (&seen["state"], &seen["decision"]["reason"]),
+        (&json!("approved"), &json!("as planned"))
+    );
+    // A second answer, and the same one under the same name.
+    let no = json!({ "account": "ana@corp", "decision": "deny", "button": offered["deny"] });
+    let (_, answer) = send(&setting, "m4", &no);
+    assert!(answer["reply"].as_str().unwrap().contains("approved already"), "{answer}");
+    let (_, answer) = send(&setting, "m4", &no);
+    assert_eq!(answer["heard"], false, "{answer}");
+    assert_eq!(setting.state(&asked), "approved");
+
+    let grave = setting.ask(CRITICAL);
+    let offered = buttons(&setting, &receiver, &grave);
+    assert!(offered["approve"].is_null(), "CRITICAL is never approved like this");
+    let no = json!({ "account": "ana@corp", "decision": "deny", "button": offered["deny"] });
+    send(&setting, "m5", &no);
+    assert_eq!(setting.state(&grave), "denied");
+}
+
+#[test]
+fn no_forged_or_replayed_callback_counts() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    let receiver = Postbox::start(204, "");
+    let setting = house(folder.path(), "ops", &channel(&receiver.url(), folder.path()));
+    let code = setting.code("ops");
+    let link = json!({ "account": "ana", "link": code }).to_string();
+    let linked_at = now();
+    let linked = signed("link", linked_at, &link);
+    assert_eq!(post(&setting, "link", linked_at, &linked, &link).1["heard"], true);
+    let asked = setting.ask(MEDIUM);
+    let offered = buttons(&setting, &receiver, &asked);
+    let body = json!({ "account": "ana", "decision": "approve", "button": offered["approve"] });
+    let body = body.to_string();
+    let (count, mut accepted) = (size(1_000, 10_000), 0);
+    for number in 0..count {
+        let (time, id) = (now(), format!("f{number}"));
+        let good = signed(&id, time, &body);
+        let (status, answer) = match number % 6 {
+            0 => post(&setting, &id, time, &mutated(&good[3..], number), &body),
+            1 => post(&setting, &id, time, &format!("v1,{}", mutated(&good[3..], number)), &body),
+            2 => post(&setting, &id, time, &good, &mutated(&body, number)),
+            3 => post(&setting, "other", time, &good, &body),
+            4 => {
+                let old = time - 301 - i64::try_from(number).unwrap();
+                post(&setting, &id, old, &signed(&id, old, &body), &body)
+            }
+            // What was said before, word for word.
+            _ => post(&setting, "link", linked_at, &linked, &link),
+        };
+        accepted += usize::from(status == 200 && answer["heard"] == true);
+    }
+    assert_eq!(accepted, 0);
+    assert_eq!(setting.state(&asked), "pending");
+    say(&format!("callback: {count} forged or replayed, {accepted} accepted"));
+}
+
+#[test]
+fn a_receiver_is_told_within_fifty_milliseconds() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    let receiver = Postbox::start(204, "");
+    let setting = house(folder.path(), "ops", &channel(&receiver.url(), folder.path()));
+    let middle = median_to_message(&setting, |number| receiver.wait(number + 1)[number].at);
+    say(&format!("webhook: request to message, median of 100: {middle:.1} ms"));
+    assert!(middle <= 50.0, "{middle}");
+}

@@ -1,0 +1,188 @@
+//! ntfy, against a stand-in for its server: told, answered from the phone, forged, dead.
+
+use std::net::TcpListener;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::postbox::{
+    HIGH, MEDIUM, Manner, Postbox, SECRET, house, median_to_message, mutated, plain_house, private,
+    until,
+};
+use crate::setting::{Setting, alone, say, size};
+
+fn channel(name: &str, server: &str, folder: &Path, more: &str) -> String {
+    let secret = private(folder, "phone.secret", &format!("whsec_{SECRET}"));
+    let token = private(folder, "ntfy.token", "tk_secret");
+    format!(
+        "[channels.{name}]\nkind = \"ntfy\"\nurl = \"{server}\"\ntopic = \"k3TqfX9\"\n\
+         token_file = {token}\nallow_private = true\ntimeout_seconds = 1\nper_minute = 6000\n\
+         hook_url = \"https://approve.example.org/hooks/{name}\"\nsecret_file = {secret}\n\
+         person = \"owner\"\n{more}"
+    )
+}
+
+fn server() -> Postbox {
+    Postbox::start(200, "{\"id\":\"Zm2x\",\"event\":\"message\"}")
+}
+
+/// What pressing a button sends.
+fn action<'a>(message: &'a Value, label: &str) -> Option<(&'a str, &'a str)> {
+    let found = message["actions"].as_array()?.iter().find(|one| one["label"] == label)?;
+    let proof = found["headers"]["x-countersign-proof"].as_str()?;
+    Some((proof, found["body"].as_str()?))
+}
+
+fn press(setting: &Setting, (proof, button): (&str, &str)) -> u16 {
+    setting.hook("phone", &[("x-countersign-proof", proof)], button).0
+}
+
+#[test]
+fn a_phone_is_told_and_answers() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    let ntfy = server();
+    let phone = channel("phone", &ntfy.url(), folder.path(), "details = true\n");
+    let setting = house(folder.path(), "phone", &phone);
+
+    let asked = setting.ask(MEDIUM);
+    let got = ntfy.wait(1).remove(0);
+    assert!(got.head.to_lowercase().contains("authorization: bearer tk_secret"), "{}", got.head);
+    let message = got.json();
+    assert_eq!((&message["topic"], &message["priority"]), (&"k3TqfX9".into(), &3.into()));
+    assert_eq!(message["sequence_id"], asked["id"]);
+    assert!(message["message"].as_str().unwrap().contains(MEDIUM), "{message}");
+    assert!(message["click"].as_str().unwrap().ends_with(asked["id"].as_str().unwrap()));
+    setting.is_on_record(&asked);
+    // The table says that MEDIUM may be approved by whoever was reached.
+    assert_eq!(press(&setting, action(&message, "Approve once").unwrap()), 200);
+    until("the approval", || setting.state(&asked) == "approved");
+    let end = ntfy.wait(2).remove(1).json();
+    assert_eq!(end["sequence_id"], asked["id"], "the end takes the question's place");
+    assert!(end["title"].as_str().unwrap().contains("approved by owner"), "{end}");
+    // A second answer changes nothing.
+    press(&setting, action(&message, "Deny").unwrap());
+    assert_eq!(setting.state(&asked), "approved");
+
+    let count = ntfy.got().len();
+    let grave = setting.ask(HIGH);
+    until("the question", || {
+        ntfy.got().iter().skip(count).any(|got| got.json()["sequence_id"] == grave["id"])
+    });
+    let all = ntfy.got();
+    let message = all.iter().map(|got| got.json()).find(|one| one["sequence_id"] == grave["id"]);
+    let message = message.unwrap();
+    assert_eq!(message["priority"], 4);
+    assert_eq!(action(&message, "Approve once"), None, "HIGH needs more than being reached");
+    assert_eq!(press(&setting, action(&message, "Deny").unwrap()), 200);
+    until("the denial", || setting.state(&grave) == "denied");
+    // Whose it is, the configuration says: there is nothing to link.
+    let linked = setting.decides().post("/v1/channels/phone/link", &serde_json::json!({})).unwrap();
+    assert_eq!(linked.status, 409, "{}", linked.body);
+}
+
+#[test]
+fn no_forged_or_replayed_button_counts() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    let ntfy = server();
+    let phone = channel("phone", &ntfy.url(), folder.path(), "details = true\n");
+    let setting = house(folder.path(), "phone", &phone);
+    let done = setting.ask(MEDIUM);
+    let first = ntfy.wait(1).remove(0).json();
+    setting.is_on_record(&done);
+    let used = action(&first, "Deny").unwrap();
+    assert_eq!(press(&setting, used), 200);
+    until("the denial", || setting.state(&done) == "denied");
+    ntfy.wait(3);
+    let open = setting.ask(&format!("{MEDIUM} # 2"));
+    until("the question", || ntfy.got().iter().any(|got| got.json()["sequence_id"] == open["id"]));
+    let all: Vec<Value> = ntfy.got().iter().map(crate::postbox::Got::json).collect();
+    let message = all.iter().find(|one| one["sequence_id"] == open["id"]).unwrap();
+    let (proof, button) = action(message, "Approve once").unwrap();
+    let (told, since) = (ntfy.got().len(), Instant::now());
+    let (count, mut heard) = (size(1_000, 10_000), 0);
+    for number in 0..count {
+        let (status, may_be_heard) = match number % 5 {
+            0 => (press(&setting, (&mutated(proof, number), button)), false),
+            1 => (press(&setting, (proof, &mutated(button, number))), false),
+            2 => (press(&setting, (used.0, button)), false),
+            3 => (setting.hook("phone", &[], button).0, false),
+            // Ours, and said before.
+            _ => (press(&setting, used), true),
+        };
+        assert_eq!(status, if may_be_heard { 200 } else { 401 }, "{number}");
+        heard += usize::from(status == 200 && !may_be_heard);
+    }
+    assert_eq!(setting.state(&open), "pending");
+    assert_eq!(setting.state(&done), "denied");
+    // Who presses again is told again that it is over, now and then.
+    let (more, pauses) = (ntfy.got().len() - told, since.elapsed().as_secs() / 10 + 1);
+    assert!(more as u64 <= pauses, "{more} messages in {pauses} times ten seconds");
+    say(&format!("ntfy: {count} forged or replayed buttons, {heard} accepted"));
+}
+
+#[test]
+fn a_bad_server_is_asked_again_and_a_refusal_is_final() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    let ntfy = server();
+    let setting = house(folder.path(), "phone", &channel("phone", &ntfy.url(), folder.path(), ""));
+    for manner in [
+        Manner::Answers(429, "retry-after: 2\r\n"),
+        Manner::Answers(500, ""),
+        Manner::Hangs,
+        Manner::BreaksOff,
+    ] {
+        let before = ntfy.got().len();
+        ntfy.will(&[manner]);
+        let asked = setting.ask(&format!("{MEDIUM} # {manner:?}"));
+        let got = ntfy.wait(before + 2);
+        let (first, second) = (&got[before], &got[before + 1]);
+        assert_eq!(first.json()["sequence_id"], second.json()["sequence_id"], "{manner:?}");
+        let pause = second.at - first.at;
+        let least = if matches!(manner, Manner::Answers(429, _)) { 2 } else { 1 };
+        assert!(pause >= Duration::from_secs(least), "{manner:?}: {pause:?}");
+        assert!(!first.body.contains(MEDIUM), "no call unless the operator wants it: {first:?}");
+        until("the record", || setting.look(&asked)["deliveries"][0]["state"] == "arrived");
+    }
+    ntfy.will(&[Manner::Answers(403, "")]);
+    let asked = setting.ask(&format!("{MEDIUM} # refused"));
+    until("the record", || setting.look(&asked)["deliveries"][0]["state"] == "failed");
+    assert!(setting.problem("phone").contains("403"));
+}
+
+#[test]
+fn a_question_is_on_the_phone_within_fifty_milliseconds() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    let ntfy = server();
+    let setting = house(folder.path(), "phone", &channel("phone", &ntfy.url(), folder.path(), ""));
+    let middle = median_to_message(&setting, |number| ntfy.wait(number + 1)[number].at);
+    say(&format!("ntfy: request to message, median of 100: {middle:.1} ms"));
+    assert!(middle <= 50.0, "{middle}");
+}
+
+#[test]
+fn a_dead_channel_costs_at_most_one_rung() {
+    let _alone = alone();
+    // Nobody listens there any more.
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    // Takes connections and never says anything.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    for dead in [closed, silent.local_addr().unwrap()] {
+        let folder = tempfile::tempdir().unwrap();
+        let ntfy = server();
+        let channels = channel("dead", &format!("http://{dead}"), folder.path(), "")
+            + &channel("phone", &ntfy.url(), folder.path(), "")
+            + "[times]\nhigh_climb_seconds = 2\n";
+        let ladder = "first = [\"dead\"]\nnext = [\"phone\"]";
+        let setting = Setting::new(plain_house(folder.path(), ladder, &channels));
+        let since = Instant::now();
+        setting.ask(HIGH);
+        let took = ntfy.wait(1)[0].at - since;
+        say(&format!("a dead channel: the next was told after {} ms", took.as_millis()));
+        assert!(took < Duration::from_millis(3_500), "{took:?}");
+    }
+}

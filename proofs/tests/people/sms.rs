@@ -1,0 +1,238 @@
+//! SMS, against a stand-in for Twilio that signs as Twilio's documentation says.
+
+use std::path::Path;
+
+use countersign_core::base64;
+use ring::hmac;
+
+use crate::postbox::{
+    HIGH, MEDIUM, Manner, Postbox, house, median_to_message, mutated, private, until,
+};
+use crate::setting::{Setting, alone, say, size};
+
+const ACCOUNT: &str = "AC0123456789abcdef0123456789abcdef";
+const TOKEN: &str = "0123456789abcdef";
+const HOOK: &str = "https://approve.example.org/hooks/sms";
+const PHONE: &str = "+15550000002";
+
+fn channel(url: &str, folder: &Path) -> String {
+    let token = private(folder, "twilio.token", TOKEN);
+    format!(
+        "[channels.sms]\nkind = \"sms\"\naccount = \"{ACCOUNT}\"\ntoken_file = {token}\n\
+         from = \"+15550000001\"\nto = \"{PHONE}\"\nbase_url = \"{url}\"\nhook_url = \"{HOOK}\"\n\
+         allow_private = true\ntimeout_seconds = 1\nper_minute = 6000\ndetails = true\n"
+    )
+}
+
+fn twilio() -> Postbox {
+    Postbox::start(201, "{\"sid\":\"SM1\",\"status\":\"queued\"}")
+}
+
+fn encode(text: &str) -> String {
+    let letter = |byte: u8| match byte {
+        b' ' => "+".to_owned(),
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' => char::from(byte).to_string(),
+        other => format!("%{other:02X}"),
+    };
+    text.bytes().map(letter).collect()
+}
+
+fn decode(text: &str) -> String {
+    let mut bytes = Vec::new();
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        bytes.push(match byte {
+            b'+' => b' ',
+            b'%' => {
+                let digits = [rest.next().unwrap(), rest.next().unwrap()];
+                u8::from_str_radix(std::str::from_utf8(&digits).unwrap(), 16).unwrap()
+            }
+            other => other,
+        });
+    }
+    String::from_utf8(bytes).unwrap()
+}
+
+/// A form and Twilio's signature over it.
+fn signed(fields: &[(&str, &str)]) -> (String, String) {
+    let mut sorted = fields.to_vec();
+    sorted.sort_unstable();
+    let text: String = sorted.iter().map(|(name, value)| format!("{name}{value}")).collect();
+    let key = hmac::Key::new(hmac::HMAC_SHA1_FOR_LEGACY_USE_ONLY, TOKEN.as_bytes());
+    let tag = hmac::sign(&key, format!("{HOOK}{text}").as_bytes());
+    let form: Vec<String> =
+        fields.iter().map(|(name, value)| format!("{name}={}", encode(value))).collect();
+    (form.join("&"), base64::encode(tag.as_ref()))
+}
+
+fn post(setting: &Setting, (form, signature): &(String, String)) -> (u16, String) {
+    setting.hook("sms", &[("x-twilio-signature", signature)], form)
+}
+
+/// Somebody texts us; what they are texted back.
+fn text(setting: &Setting, from: &str, key: &str, body: &str) -> String {
+    let fields = [
+        ("MessageSid", key),
+        ("AccountSid", ACCOUNT),
+        ("From", from),
+        ("To", "+15550000001"),
+        ("Body", body),
+        ("SmsStatus", "received"),
+        ("NumMedia", "0"),
+    ];
+    let (status, answer) = post(setting, &signed(&fields));
+    assert_eq!(status, 200, "{answer}");
+    assert!(answer.contains("<Response>"), "{answer}");
+    let inside = answer.split_once("<Message>").map(|(_, rest)| rest.to_owned());
+    inside.map_or(String::new(), |rest| rest.split_once("</Message>").unwrap().0.to_owned())
+}
+
+/// The text that was sent about a request.
+fn told(twilio: &Postbox, phrase: &str) -> String {
+    let mut found = String::new();
+    until("the question", || {
+        let all = twilio.got();
+        let bodies = all.iter().map(|got| {
+            let body = got.body.split('&').find_map(|field| field.strip_prefix("Body="));
+            decode(body.unwrap())
+        });
+        found = bodies.filter(|body| body.contains(phrase)).last().unwrap_or_default();
+        !found.is_empty()
+    });
+    found
+}
+
+fn digits(text: &str) -> &str {
+    let (_, after) = text.split_once("Reply NO ").unwrap();
+    &after[..6]
+}
+
+#[test]
+fn a_phone_is_linked_told_and_answers() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    let twilio = twilio();
+    let setting = house(folder.path(), "sms", &channel(&twilio.url(), folder.path()));
+    let asked = setting.ask(MEDIUM);
+    let phrase = asked["phrase"].as_str().unwrap();
+    let message = told(&twilio, phrase);
+    setting.is_on_record(&asked);
+    let got = twilio.wait(1).remove(0);
+    let login = base64::encode(format!("{ACCOUNT}:{TOKEN}").as_bytes());
+    assert!(got.head.contains(&format!("/2010-04-01/Accounts/{ACCOUNT}/Messages.json")));
+    assert!(got.head.contains(&format!("Basic {login}")), "{}", got.head);
+    assert!(got.body.contains("To=%2B15550000002&From=%2B15550000001&Body="), "{}", got.body);
+    assert!(message.contains(MEDIUM) && message.contains("or YES"), "{message}");
+    let code = digits(&message);
+
+    // A stranger, even one with the digits.
+    let reply = text(&setting, "+15559999999", "SM10", &format!("YES {code}"));
+    assert!(reply.contains("linked to nobody") && reply.contains("LINK"), "{reply}");
+    assert_eq!(setting.state(&asked), "pending");
+    let link = setting.code("sms");
+    assert!(text(&setting, PHONE, "SM11", &format!("link {link}")).starts_with("Linked."));
+    assert!(text(&setting, PHONE, "SM12", "Pending").contains(phrase));
+    // The agent knows the two words as well, and a sender's number can be forged.
+    let reply = text(&setting, PHONE, "SM13", &format!("YES {phrase}"));
+    assert!(reply.contains("six digits"), "{reply}");
+    assert_eq!(setting.state(&asked), "pending");
+    let reply = text(&setting, PHONE, "SM14", &format!("Yes {code} go ahead"));
+    assert!(reply.starts_with("Approved."), "{reply}");
+    assert_eq!(setting.state(&asked), "approved");
+    // The same text delivered twice is heard once; a second answer changes nothing.
+    assert_eq!(text(&setting, PHONE, "SM14", &format!("Yes {code} go ahead")), "");
+    let reply = text(&setting, PHONE, "SM15", &format!("NO {code}"));
+    assert!(reply.contains("No waiting request"), "{reply}");
+    assert_eq!(setting.state(&asked), "approved");
+
+    let grave = setting.ask(HIGH);
+    let message = told(&twilio, grave["phrase"].as_str().unwrap());
+    setting.is_on_record(&grave);
+    assert!(!message.contains("YES"), "HIGH needs more than being reached: {message}");
+    let reply = text(&setting, PHONE, "SM16", &format!("YES {}", digits(&message)));
+    assert!(!reply.starts_with("Approved."), "{reply}");
+    assert_eq!(setting.state(&grave), "pending");
+    assert!(text(&setting, PHONE, "SM17", "no").starts_with("Denied."));
+    assert_eq!(setting.state(&grave), "denied");
+}
+
+#[test]
+fn no_forged_or_replayed_text_counts() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    let twilio = twilio();
+    let setting = house(folder.path(), "sms", &channel(&twilio.url(), folder.path()));
+    let link = setting.code("sms");
+    assert!(text(&setting, PHONE, "SM1", &format!("LINK {link}")).starts_with("Linked."));
+    let asked = setting.ask(MEDIUM);
+    let message = told(&twilio, asked["phrase"].as_str().unwrap());
+    let yes = format!("YES {}", digits(&message));
+    let (count, mut accepted) = (size(1_000, 10_000), 0);
+    let replay =
+        [("MessageSid", "SM1"), ("AccountSid", ACCOUNT), ("From", PHONE), ("Body", yes.as_str())];
+    for number in 0..count {
+        let key = format!("SM-{number}");
+        let fields = [
+            ("MessageSid", key.as_str()),
+            ("AccountSid", ACCOUNT),
+            ("From", PHONE),
+            ("Body", &yes),
+        ];
+        let (form, signature) = signed(&fields);
+        let (status, answer) = match number % 6 {
+            0 => post(&setting, &(form, mutated(&signature, number))),
+            1 => post(&setting, &(mutated(&form, number), signature)),
+            2 => post(&setting, &(format!("{form}&x={number}"), signature)),
+            3 => setting.hook("sms", &[], &form),
+            4 => {
+                let other = [("MessageSid", key.as_str()), ("AccountSid", "AC1"), ("Body", &yes)];
+                post(&setting, &signed(&other))
+            }
+            // A name that was heard before.
+            _ => post(&setting, &signed(&replay)),
+        };
+        assert_eq!(status, if number % 6 == 5 { 200 } else { 401 }, "{number}: {answer}");
+        accepted += usize::from(answer.contains("<Message>"));
+    }
+    assert_eq!((accepted, setting.state(&asked).as_str()), (0, "pending"));
+    say(&format!("sms: {count} forged or replayed texts, {accepted} accepted"));
+}
+
+#[test]
+fn what_does_not_arrive_is_known() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    let twilio = twilio();
+    let setting = house(folder.path(), "sms", &channel(&twilio.url(), folder.path()));
+    twilio.will(&[Manner::Answers(429, ""), Manner::Answers(503, ""), Manner::BreaksOff]);
+    let asked = setting.ask(MEDIUM);
+    let got = twilio.wait(4);
+    assert!(got[3].at - got[0].at >= std::time::Duration::from_secs(7), "1, 2 and 4 s apart");
+    until("the record", || setting.look(&asked)["deliveries"][0]["state"] == "arrived");
+    assert!(decode(&got[0].body).contains(&format!("&StatusCallback={HOOK}")));
+    let status = [
+        ("MessageSid", "SM1"),
+        ("AccountSid", ACCOUNT),
+        ("MessageStatus", "undelivered"),
+        ("ErrorCode", "30003"),
+    ];
+    let (form, signature) = signed(&status);
+    assert_eq!(post(&setting, &(form.clone(), mutated(&signature, 3))).0, 401);
+    assert_eq!(setting.problem("sms"), "", "a forged report is none");
+    assert_eq!(post(&setting, &(form, signature)).0, 200);
+    assert!(setting.problem("sms").contains("30003"), "{}", setting.problem("sms"));
+    twilio.will(&[Manner::Answers(400, "")]);
+    let refused = setting.ask(&format!("{MEDIUM} # 2"));
+    until("the record", || setting.look(&refused)["deliveries"][0]["state"] == "failed");
+}
+
+#[test]
+fn a_text_is_on_its_way_within_fifty_milliseconds() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    let twilio = twilio();
+    let setting = house(folder.path(), "sms", &channel(&twilio.url(), folder.path()));
+    let middle = median_to_message(&setting, |number| twilio.wait(number + 1)[number].at);
+    say(&format!("sms: request to message, median of 100: {middle:.1} ms"));
+    assert!(middle <= 50.0, "{middle}");
+}
