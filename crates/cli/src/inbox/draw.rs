@@ -16,6 +16,8 @@ use crate::core_api::thousands;
 const BESIDE: u16 = 100;
 /// From so many columns and rows on, the card stands below the list.
 const BELOW: (u16, u16) = (60, 18);
+/// A call has at least so many lines before it is folded.
+const LEAST_FOLD: usize = 8;
 /// The list beside a card.
 const RAIL: u16 = 40;
 
@@ -78,7 +80,9 @@ fn parts(frame: &mut Frame<'_>, inbox: &Inbox, look: Look, body: Rect) -> Drawn 
     }
     if inbox.focus == Focus::Card || asked {
         let rows = inbox.list.shown().count().max(1);
-        return Drawn { rows, ..card_in(frame, inbox, look, body) };
+        let margin = u16::from(body.width >= 30);
+        let card = Rect { x: body.x + margin, width: body.width - 2 * margin, ..body };
+        return Drawn { rows, ..card_in(frame, inbox, look, card) };
     }
     let rows = if body.height >= 6 && body.width < BELOW.0 {
         rows::tall(frame, inbox, look, body)
@@ -95,7 +99,8 @@ fn card_in(frame: &mut Frame<'_>, inbox: &Inbox, look: Look, area: Rect) -> Draw
     };
     let open = inbox.focus == Focus::Card;
     let room = usize::from(area.width);
-    let pen = Pen { look, room, open, now: inbox.at.wall };
+    let fold = LEAST_FOLD.max(usize::from(area.height) / 2);
+    let pen = Pen { look, room, open, fold, now: inbox.at.wall };
     let Sheet { lines, call_end, folded } = sheet(entry, &looked.page, pen);
     let height = usize::from(area.height);
     let fits = lines.len() <= height;
@@ -181,7 +186,7 @@ fn nothing(frame: &mut Frame<'_>, inbox: &Inbox, look: Look, area: Rect) {
 }
 
 fn help(frame: &mut Frame<'_>, look: Look, area: Rect) {
-    const KEYS: [(&str, &str); 13] = [
+    const KEYS: [(&str, &str); 14] = [
         ("j k ↓ ↑", "move; in an opened card, scroll"),
         ("Enter", "open the card; Enter never approves by itself"),
         ("space b", "the card, a page on or back"),
@@ -193,6 +198,7 @@ fn help(frame: &mut Frame<'_>, look: Look, area: Rect) {
         ("d", "deny; you may say why"),
         ("x", "deny all that are listed"),
         ("/", "look for something"),
+        ("↑ ↑↑ !!", "more people are asked by now: the next, administrators, everybody"),
         ("g G", "to the beginning, to the end"),
         ("q", "leave; what waits goes on waiting"),
     ];

@@ -24,7 +24,7 @@ impl Inbox {
             }
             self.hush = false;
         }
-        self.note = None;
+        self.note.take_if(|note| note.was_read(self.at.steady));
         match std::mem::take(&mut self.asking) {
             Asking::Nothing => self.command(key),
             Asking::Help => Vec::new(),
@@ -161,7 +161,9 @@ impl Inbox {
         }
         if !looked.whole {
             self.focus = Focus::Card;
-            return self.say(format!("Read it to its end first (space), then press {again}."));
+            let how =
+                format!("It is opened: read the call to its end (space), then press {again}.");
+            return self.say(how);
         }
         self.asking = Asking::Approve(Question {
             id: entry.id.clone(),
@@ -219,7 +221,7 @@ impl Inbox {
 
     fn approving(&mut self, mut question: Question, key: Key) -> Vec<Effect> {
         if key == Key::Escape {
-            self.say("It waits on; nothing was approved.");
+            self.say("Nothing was approved.");
             return Vec::new();
         }
         let done = match (question.proof, key) {
@@ -228,7 +230,7 @@ impl Inbox {
                 true
             }
             (Proof::Yes, Key::Char('n' | 'q')) => {
-                self.say("It waits on; nothing was approved. d denies it.");
+                self.say("Nothing was approved; d denies it.");
                 return Vec::new();
             }
             (Proof::Yes, _) => false,

@@ -106,6 +106,10 @@ impl List {
                 let Some(id) = request.id.clone() else { continue };
                 let old = entries.iter().find(|entry| entry.id == id);
                 let sending = old.is_some_and(|entry| entry.sending);
+                // What is over stays over.
+                if old.is_some_and(|entry| entry.request.state != State::Pending) {
+                    continue;
+                }
                 if request.state == State::Pending && fresh.iter().all(|one| one.id != id) {
                     fresh.push(Entry { id, request, ended: None, sending });
                 }

@@ -135,7 +135,9 @@ fn asked(text: &[Piece], typed: &str, look: Look, room: usize) -> Prompt {
 fn quiet(inbox: &Inbox, look: Look, area: Rect) -> Prompt {
     let room = usize::from(area.width.saturating_sub(2)).max(1);
     if let Some(note) = &inbox.note {
-        return Prompt { lines: said(note, look, room), cursor: None };
+        let mut lines = said(note, look, room);
+        lines.truncate(usize::from(area.height / 3).max(1));
+        return Prompt { lines, cursor: None };
     }
     if area.height < 6 {
         return Prompt::default();

@@ -11,8 +11,9 @@ use crate::gate::{page, show};
 pub const SETTLE: u64 = 400;
 /// How often the daemon is told that a person is there.
 const PRESENCE: u64 = 20_000;
-/// How long a note stays.
+/// How long a note stays, and how long at least, whatever is typed.
 const NOTE: u64 = 8000;
+const READ: u64 = 1000;
 
 /// When something happens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -222,6 +223,13 @@ pub struct Note {
     /// Whether something did not work.
     pub wrong: bool,
     since: u64,
+}
+
+impl Note {
+    /// Whether it has stood there for a while: the next key takes it away.
+    pub(super) fn was_read(&self, now: u64) -> bool {
+        now.saturating_sub(self.since) >= READ
+    }
 }
 
 /// All of it.
