@@ -208,7 +208,6 @@ mod inbox {
         screen.wait_for("approved by owner");
 
         let asked = daemon.ask("rm -rf /srv/other");
-        screen.wait_for("2 wait");
         screen.wait_for("$ rm -rf /srv/other");
         settle();
         screen.keys(&["d", "not", "Space", "today", "Enter"]);
