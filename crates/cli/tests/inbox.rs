@@ -187,6 +187,7 @@ mod inbox {
             return;
         }
         let daemon = Daemon::start();
+        daemon.person().here().unwrap();
         let screen = Screen::open(&daemon, "");
         screen.wait_for("Nothing waits for you.");
 

@@ -4,12 +4,13 @@ use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 
+use super::event::{Drawn, Link};
 use super::flow::{Break, cut, flow, width};
 use super::look::Look;
 use super::prompt::{self, Prompt};
 use super::rows;
 use super::sheet::{Pen, Sheet, sheet};
-use super::state::{Asking, Drawn, Focus, Inbox, Link};
+use super::state::{Asking, Focus, Inbox};
 use crate::core_api::thousands;
 
 /// From so many columns on, list and card stand side by side.
@@ -64,7 +65,8 @@ fn parts(frame: &mut Frame<'_>, inbox: &Inbox, look: Look, body: Rect) -> Drawn 
     }
     if area.width >= BELOW.0 && area.height >= BELOW.1 {
         let count = u16::try_from(inbox.list.shown().count()).unwrap_or(u16::MAX);
-        let height = if inbox.focus == Focus::Card || asked { 3 } else { body.height / 3 };
+        // By the whole height: a question below must not move what is above it.
+        let height = if inbox.focus == Focus::Card { 3 } else { area.height / 3 - 1 };
         let height = count.min(height).max(1);
         let rows = rows::flat(frame, inbox, look, Rect { height, ..body });
         let style = if inbox.focus == Focus::Card { look.strong() } else { look.faint() };

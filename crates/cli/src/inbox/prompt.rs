@@ -104,8 +104,8 @@ fn approve(inbox: &Inbox, question: &Question, look: Look, room: usize) -> Promp
         Proof::Reason => {
             let brief = entry.map_or(String::new(), |entry| page::brief(&entry.request));
             let brief = super::flow::cut(&brief, SHORT);
-            text.push((format!("It is {tier}: say why it may happen. "), style));
-            text.push((format!("Enter approves: {brief}"), style));
+            text.push((format!("It is {tier}. Say why it may happen; "), style));
+            text.push((format!("Enter then approves: {brief}"), style));
         }
     }
     asked(&text, &question.typed, look, room)

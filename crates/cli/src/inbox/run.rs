@@ -17,8 +17,9 @@ use ratatui::crossterm::{cursor, execute};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::draw::draw;
+use super::event::{Effect, Event, Key, Moment};
 use super::look::Look;
-use super::state::{Effect, Event, Inbox, Key, Moment};
+use super::state::Inbox;
 use super::wires::{Told, Wires};
 use crate::failure::Failure;
 use crate::gate::now::now;

@@ -2,7 +2,8 @@
 
 use countersign_client::Choice;
 
-use super::super::state::{Asking, Effect, Event, Focus, Key, Link, SETTLE};
+use super::super::event::{Effect, Event, Key, Link};
+use super::super::state::{Asking, Focus, SETTLE};
 use super::{Bench, ended, request};
 
 fn medium() -> Vec<countersign_client::Request> {

@@ -2,8 +2,8 @@
 
 use ratatui::style::{Color, Modifier};
 
+use super::super::event::{Event, Key, Link};
 use super::super::look::Look;
-use super::super::state::{Event, Key, Link};
 use super::{Bench, request};
 
 const SIZES: [(u16, u16); 7] = [(80, 24), (120, 40), (40, 20), (20, 5), (3, 2), (1, 1), (200, 6)];

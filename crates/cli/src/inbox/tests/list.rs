@@ -1,6 +1,6 @@
 //! The list: by urgency, and still under the finger.
 
-use super::super::state::{Event, Key};
+use super::super::event::{Event, Key};
 use super::{Bench, ended, request};
 
 fn shown(bench: &Bench) -> Vec<String> {

@@ -10,8 +10,9 @@ use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
 
 use super::draw::draw;
+use super::event::{Answer, Drawn, Effect, Event, Key, Link, Moment};
 use super::look::Look;
-use super::state::{Answer, Drawn, Effect, Event, Inbox, Key, Link, Moment};
+use super::state::Inbox;
 use crate::core_api;
 use countersign_core::card::Card;
 
