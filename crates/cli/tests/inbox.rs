@@ -108,9 +108,13 @@ mod inbox {
 
     impl Screen {
         fn open(daemon: &Daemon, variables: &str) -> Screen {
+            Screen::with(daemon, variables, "inbox")
+        }
+
+        fn with(daemon: &Daemon, variables: &str, command: &str) -> Screen {
             let screen = Screen { socket: daemon.folder.path().join("tmux") };
             let line = format!(
-                "{variables} {} inbox --people {} --token-file {}; echo left $?; \
+                "{variables} {} {command} --people {} --token-file {}; echo left $?; \
                  stty -a | grep -o '[-]*icanon'; cat",
                 env!("CARGO_BIN_EXE_countersign"),
                 daemon.people,
@@ -260,6 +264,27 @@ mod inbox {
         let text = screen.text();
         assert!(text.lines().any(|line| line == "icanon"), "{text}");
         assert!(!text.contains(HIGH), "the screen is given back: {text}");
+    }
+
+    #[test]
+    fn several_are_approved_together_only_below_high() {
+        if !has_tmux() {
+            return;
+        }
+        let daemon = Daemon::start();
+        let medium = daemon.ask(MEDIUM);
+        let _high = daemon.ask(HIGH);
+        while daemon.pending() < 2 {
+            thread::sleep(Duration::from_millis(10));
+        }
+        let screen = Screen::with(&daemon, "", "approve --all");
+        screen.wait_for("Approve these 1?");
+        screen.keys(&["y", "Enter"]);
+        screen.wait_for("is HIGH. Approve it?");
+        screen.keys(&["Enter"]);
+        screen.wait_for("1 of 2 approved.");
+        assert!(matches!(medium.join().unwrap(), Outcome::Approved(_)));
+        assert_eq!(daemon.pending(), 1, "a bare Enter leaves it waiting");
     }
 
     #[test]

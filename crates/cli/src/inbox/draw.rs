@@ -19,8 +19,8 @@ const BESIDE: u16 = 100;
 const BELOW: (u16, u16) = (60, 18);
 /// A call has at least so many lines before it is folded.
 const LEAST_FOLD: usize = 8;
-/// The list beside a card.
-const RAIL: u16 = 40;
+/// The list beside a card has two fifths of the width, within these.
+const RAIL: (u16, u16) = (40, 56);
 
 /// Draws everything; says what was really on the screen.
 pub fn draw(frame: &mut Frame<'_>, inbox: &Inbox, look: Look) -> Drawn {
@@ -54,13 +54,13 @@ fn parts(frame: &mut Frame<'_>, inbox: &Inbox, look: Look, body: Rect) -> Drawn 
     let area = frame.area();
     let asked = matches!(inbox.asking, Asking::Approve(_) | Asking::Deny(_));
     if area.width >= BESIDE && area.height >= 12 {
-        let rail = Rect { width: RAIL, ..body };
-        let rows = rows::tall(frame, inbox, look, rail);
+        let wide = (area.width * 2 / 5).clamp(RAIL.0, RAIL.1);
+        let rows = rows::tall(frame, inbox, look, Rect { width: wide, ..body });
         let rule = if inbox.focus == Focus::Card { look.strong() } else { look.faint() };
         for y in body.top()..body.bottom() {
-            frame.buffer_mut().set_string(body.x + RAIL, y, "│", rule);
+            frame.buffer_mut().set_string(body.x + wide, y, "│", rule);
         }
-        let card = Rect { x: body.x + RAIL + 2, width: body.width - RAIL - 3, ..body };
+        let card = Rect { x: body.x + wide + 2, width: body.width - wide - 3, ..body };
         return Drawn { rows, ..card_in(frame, inbox, look, card) };
     }
     if area.width >= BELOW.0 && area.height >= BELOW.1 {

@@ -104,6 +104,7 @@ impl Inbox {
         // A page that hides something is opened before it is turned.
         if self.drawn.folded && self.list.current().is_some() {
             self.focus = Focus::Card;
+            return;
         }
         let page = self.drawn.page.saturating_sub(1).max(1);
         let to = if down { self.scroll + page } else { self.scroll.saturating_sub(page) };

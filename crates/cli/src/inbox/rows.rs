@@ -60,14 +60,19 @@ pub fn tall(frame: &mut Frame<'_>, inbox: &Inbox, look: Look, area: Rect) -> usi
         let name = page::safe(&entry.request.tier, 12);
         let words = page::safe(&entry.request.phrase, 60);
         let agent = page::safe(&entry.request.agent, 24);
-        let by = cut(&format!(" · {words} · {agent}"), room.saturating_sub(width(&name) + 15));
-        let gap = room.saturating_sub(4 + width(&name) + width(&by) + THREAD + 4).max(1);
+        let above = rung(entry);
+        let space = room.saturating_sub(4 + width(&name) + THREAD + width(above) + 3);
+        let with_agent = format!(" · {words} · {agent}");
+        // A name that is cut says less than none.
+        let by = if width(&with_agent) <= space { with_agent } else { format!(" · {words}") };
+        let by = cut(&by, space);
+        let gap = space.saturating_sub(width(&by)) + 1;
         let mut second = vec![
             Span::raw("    "),
             Span::styled(name, tone(look, entry, tier)),
             Span::styled(by, look.faint()),
             Span::raw(" ".repeat(gap)),
-            Span::raw(format!("{:>2} ", rung(entry))),
+            Span::raw(format!("{above} ")),
         ];
         second.extend(left(inbox, look, entry));
         let y = area.y + u16::try_from(at * 2).unwrap_or(u16::MAX);
