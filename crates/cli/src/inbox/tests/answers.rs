@@ -81,11 +81,12 @@ fn a_question_about_something_that_is_over_goes_and_what_is_typed_on_does_nothin
     bench.press("d");
     bench.press("not ");
     bench.tell(Event::Changed(Box::new(ended(&looked, "cancelled"))));
-    // The rest of a sentence, typed at a person's speed.
-    for letter in "today, daisy\n".chars() {
-        bench.wait(100);
+    // The rest of a sentence, typed at a slow person's speed: by its end another one stands there.
+    for letter in "today, the data is needed and so is daisy\n".chars() {
+        bench.wait(300);
         bench.press(&letter.to_string());
     }
+    assert_ne!(bench.inbox.list.current().unwrap().request.id, looked.id);
     assert!(bench.answers().is_empty(), "{:?}", bench.effects);
     assert_eq!(bench.inbox.asking, Asking::Nothing);
 }
