@@ -36,7 +36,8 @@ fn running(people: &Door, pending: u64) -> String {
     let next = match pending {
         0 => "  countersign watch                         follow what happens\n",
         _ => {
-            "  countersign pending                       see what waits, then approve or deny it\n"
+            "  countersign inbox                         see what waits and answer it\n  \
+             countersign pending                       list it\n"
         }
     };
     format!("The daemon runs; {waits}. People answer at {people}.\n\nNext:\n{next}")

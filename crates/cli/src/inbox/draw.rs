@@ -4,20 +4,23 @@ use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 
+use super::event::{Drawn, Link};
 use super::flow::{Break, cut, flow, width};
 use super::look::Look;
 use super::prompt::{self, Prompt};
 use super::rows;
 use super::sheet::{Pen, Sheet, sheet};
-use super::state::{Asking, Drawn, Focus, Inbox, Link};
+use super::state::{Asking, Focus, Inbox};
 use crate::core_api::thousands;
 
 /// From so many columns on, list and card stand side by side.
 const BESIDE: u16 = 100;
 /// From so many columns and rows on, the card stands below the list.
 const BELOW: (u16, u16) = (60, 18);
-/// The list beside a card.
-const RAIL: u16 = 40;
+/// A call has at least so many lines before it is folded.
+const LEAST_FOLD: usize = 8;
+/// The list beside a card has two fifths of the width, within these.
+const RAIL: (u16, u16) = (40, 56);
 
 /// Draws everything; says what was really on the screen.
 pub fn draw(frame: &mut Frame<'_>, inbox: &Inbox, look: Look) -> Drawn {
@@ -51,18 +54,19 @@ fn parts(frame: &mut Frame<'_>, inbox: &Inbox, look: Look, body: Rect) -> Drawn 
     let area = frame.area();
     let asked = matches!(inbox.asking, Asking::Approve(_) | Asking::Deny(_));
     if area.width >= BESIDE && area.height >= 12 {
-        let rail = Rect { width: RAIL, ..body };
-        let rows = rows::tall(frame, inbox, look, rail);
+        let wide = (area.width * 2 / 5).clamp(RAIL.0, RAIL.1);
+        let rows = rows::tall(frame, inbox, look, Rect { width: wide, ..body });
         let rule = if inbox.focus == Focus::Card { look.strong() } else { look.faint() };
         for y in body.top()..body.bottom() {
-            frame.buffer_mut().set_string(body.x + RAIL, y, "│", rule);
+            frame.buffer_mut().set_string(body.x + wide, y, "│", rule);
         }
-        let card = Rect { x: body.x + RAIL + 2, width: body.width - RAIL - 3, ..body };
+        let card = Rect { x: body.x + wide + 2, width: body.width - wide - 3, ..body };
         return Drawn { rows, ..card_in(frame, inbox, look, card) };
     }
     if area.width >= BELOW.0 && area.height >= BELOW.1 {
         let count = u16::try_from(inbox.list.shown().count()).unwrap_or(u16::MAX);
-        let height = if inbox.focus == Focus::Card || asked { 3 } else { body.height / 3 };
+        // By the whole height: a question below must not move what is above it.
+        let height = if inbox.focus == Focus::Card { 3 } else { area.height / 3 - 1 };
         let height = count.min(height).max(1);
         let rows = rows::flat(frame, inbox, look, Rect { height, ..body });
         let style = if inbox.focus == Focus::Card { look.strong() } else { look.faint() };
@@ -78,7 +82,9 @@ fn parts(frame: &mut Frame<'_>, inbox: &Inbox, look: Look, body: Rect) -> Drawn 
     }
     if inbox.focus == Focus::Card || asked {
         let rows = inbox.list.shown().count().max(1);
-        return Drawn { rows, ..card_in(frame, inbox, look, body) };
+        let margin = u16::from(body.width >= 30);
+        let card = Rect { x: body.x + margin, width: body.width - 2 * margin, ..body };
+        return Drawn { rows, ..card_in(frame, inbox, look, card) };
     }
     let rows = if body.height >= 6 && body.width < BELOW.0 {
         rows::tall(frame, inbox, look, body)
@@ -95,7 +101,8 @@ fn card_in(frame: &mut Frame<'_>, inbox: &Inbox, look: Look, area: Rect) -> Draw
     };
     let open = inbox.focus == Focus::Card;
     let room = usize::from(area.width);
-    let pen = Pen { look, room, open, now: inbox.at.wall };
+    let fold = LEAST_FOLD.max(usize::from(area.height) / 2);
+    let pen = Pen { look, room, open, fold, now: inbox.at.wall };
     let Sheet { lines, call_end, folded } = sheet(entry, &looked.page, pen);
     let height = usize::from(area.height);
     let fits = lines.len() <= height;
@@ -181,7 +188,7 @@ fn nothing(frame: &mut Frame<'_>, inbox: &Inbox, look: Look, area: Rect) {
 }
 
 fn help(frame: &mut Frame<'_>, look: Look, area: Rect) {
-    const KEYS: [(&str, &str); 13] = [
+    const KEYS: [(&str, &str); 14] = [
         ("j k ↓ ↑", "move; in an opened card, scroll"),
         ("Enter", "open the card; Enter never approves by itself"),
         ("space b", "the card, a page on or back"),
@@ -193,6 +200,7 @@ fn help(frame: &mut Frame<'_>, look: Look, area: Rect) {
         ("d", "deny; you may say why"),
         ("x", "deny all that are listed"),
         ("/", "look for something"),
+        ("↑ ↑↑ !!", "more people are asked by now: the next, administrators, everybody"),
         ("g G", "to the beginning, to the end"),
         ("q", "leave; what waits goes on waiting"),
     ];

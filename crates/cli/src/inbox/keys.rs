@@ -1,10 +1,11 @@
-//! What a key does. The only way to an approval is in here: `a` or `s`, and then what it takes.
+//! What a key does, but for the way to an approval, which has a file of its own.
 
 use countersign_client::Choice;
 
+use super::event::{Answer, Effect, Key, Link};
 use super::list::Entry;
-use super::state::{Answer, Asking, Effect, Focus, Inbox, Key, Link, Page, Question};
-use crate::gate::proof::{self, Proof};
+use super::state::{Asking, Focus, Inbox, Question};
+use crate::gate::proof::Proof;
 
 /// The longest text that is typed, in bytes; the gate takes 2,000.
 const LONGEST: usize = 500;
@@ -24,7 +25,7 @@ impl Inbox {
             }
             self.hush = false;
         }
-        self.note = None;
+        self.note.take_if(|note| note.was_read(self.at.steady));
         match std::mem::take(&mut self.asking) {
             Asking::Nothing => self.command(key),
             Asking::Help => Vec::new(),
@@ -103,6 +104,7 @@ impl Inbox {
         // A page that hides something is opened before it is turned.
         if self.drawn.folded && self.list.current().is_some() {
             self.focus = Focus::Card;
+            return;
         }
         let page = self.drawn.page.saturating_sub(1).max(1);
         let to = if down { self.scroll + page } else { self.scroll.saturating_sub(page) };
@@ -114,7 +116,7 @@ impl Inbox {
     }
 
     /// The one that is looked at, if an answer to it can be sent now.
-    fn answerable(&mut self) -> Option<Entry> {
+    pub(super) fn answerable(&mut self) -> Option<Entry> {
         let entry = self.list.current().cloned()?;
         let link = matches!(self.link, Link::Up);
         match () {
@@ -124,54 +126,6 @@ impl Inbox {
             () => return Some(entry),
         }
         None
-    }
-
-    /// Somebody wants to approve: the call must be there, whole, seen, and have come up a while ago.
-    fn want(&mut self, for_session: bool) {
-        let Some(entry) = self.answerable() else { return };
-        let again = if for_session { 's' } else { 'a' };
-        if !self.is_settled() {
-            self.say(format!("This has just come up: look at it, then press {again} again."));
-            return;
-        }
-        let Some(looked) = self.looked.as_ref().filter(|looked| looked.id == entry.id) else {
-            return;
-        };
-        let (request, card) = match &looked.page {
-            Page::Coming => return self.say("The call is not here yet."),
-            Page::Missing(why) => {
-                let why = format!("The call could not be read, so it cannot be approved: {why}");
-                return self.wrong(why);
-            }
-            Page::There(_, None) => {
-                return self.wrong("The call cannot be shown here, so it cannot be approved here.");
-            }
-            Page::There(request, Some(card)) => (request, card),
-        };
-        if request.digest != entry.request.digest {
-            return self.wrong("What is shown is not what is asked for; it cannot be approved.");
-        }
-        if for_session && !proof::has_session_offer(request) {
-            let why = "This can only be approved once: ";
-            let because = match request.session.as_deref() {
-                None | Some("") => "the agent named no session.",
-                Some(_) => "it is too grave to pass again unseen.",
-            };
-            return self.say(format!("{why}{because}"));
-        }
-        if !looked.whole {
-            self.focus = Focus::Card;
-            return self.say(format!("Read it to its end first (space), then press {again}."));
-        }
-        self.asking = Asking::Approve(Question {
-            id: entry.id.clone(),
-            digest: request.digest.clone(),
-            phrase: request.phrase.clone(),
-            proof: proof::needed(request, card),
-            unseen: card.folded,
-            for_session,
-            typed: String::new(),
-        });
     }
 
     fn want_not(&mut self) {
@@ -215,69 +169,6 @@ impl Inbox {
             self.moved = self.at.steady;
         }
         Vec::new()
-    }
-
-    fn approving(&mut self, mut question: Question, key: Key) -> Vec<Effect> {
-        if key == Key::Escape {
-            self.say("It waits on; nothing was approved.");
-            return Vec::new();
-        }
-        let done = match (question.proof, key) {
-            (Proof::Yes, Key::Char('y')) => {
-                "y".clone_into(&mut question.typed);
-                true
-            }
-            (Proof::Yes, Key::Char('n' | 'q')) => {
-                self.say("It waits on; nothing was approved. d denies it.");
-                return Vec::new();
-            }
-            (Proof::Yes, _) => false,
-            (_, Key::Enter) => true,
-            (_, key) => {
-                typed(&mut question.typed, key);
-                false
-            }
-        };
-        if !done {
-            self.asking = Asking::Approve(question);
-            return Vec::new();
-        }
-        if !self.is_settled() {
-            self.say("Something has just changed: look again, then answer.");
-            self.asking = Asking::Approve(question);
-            return Vec::new();
-        }
-        if !question.proof.is_given(&question.typed, &question.phrase) {
-            self.wrong("That is not enough; nothing was approved.");
-            question.typed.clear();
-            self.asking = Asking::Approve(question);
-            return Vec::new();
-        }
-        self.approve(question)
-    }
-
-    /// The one place that approves: the call that is on the screen, and no other.
-    fn approve(&mut self, question: Question) -> Vec<Effect> {
-        let current = self.list.current().filter(|entry| entry.waits() && !entry.sending);
-        let same = current.is_some_and(|entry| {
-            entry.id == question.id && entry.request.digest == question.digest
-        });
-        if !same || self.link != Link::Up {
-            self.wrong("It cannot be decided just now; nothing was approved.");
-            return Vec::new();
-        }
-        self.list.set_sending(&question.id, true);
-        let reason = match question.proof {
-            Proof::Reason => question.typed.trim().to_owned(),
-            Proof::Yes | Proof::Word | Proof::OnlyWord => String::new(),
-        };
-        vec![Effect::Answer(Answer {
-            id: question.id,
-            digest: question.digest,
-            choice: Choice::Approve,
-            reason,
-            for_session: question.for_session,
-        })]
     }
 
     fn denying(&mut self, mut question: Question, key: Key) -> Vec<Effect> {
@@ -331,7 +222,7 @@ impl Inbox {
 }
 
 /// A text after one more key.
-fn typed(text: &mut String, key: Key) {
+pub fn typed(text: &mut String, key: Key) {
     match key {
         Key::Char(c) if !c.is_control() && text.len() + c.len_utf8() <= LONGEST => text.push(c),
         Key::Backspace => {

@@ -29,12 +29,8 @@ impl Entry {
         self.ended.is_none() && self.request.state == State::Pending
     }
 
-    fn rank(&self) -> (Reverse<usize>, i64) {
-        // What is not known counts as the gravest.
-        let tier = Tier::parse(&self.request.tier);
-        let tier = tier.and_then(|tier| Tier::ALL.iter().position(|&one| one == tier));
-        let tier = tier.unwrap_or(Tier::ALL.len());
-        (Reverse(tier + if self.request.crisis { 8 } else { 0 }), self.request.deadline.millis())
+    fn rank(&self) -> Rank {
+        rank(&self.request)
     }
 
     fn fits(&self, filter: &str) -> bool {
@@ -48,6 +44,17 @@ impl Entry {
             [&brief, &request.phrase, &request.agent, &request.tool, &request.tier, session];
         texts.iter().any(|text| text.to_lowercase().contains(filter))
     }
+}
+
+/// What comes first: crises, then the graver, then what ends earlier.
+pub type Rank = (Reverse<usize>, i64);
+
+/// The rank of a request. A tier that is not known counts as the gravest.
+pub fn rank(request: &Request) -> Rank {
+    let tier = Tier::parse(&request.tier);
+    let tier = tier.and_then(|tier| Tier::ALL.iter().position(|&one| one == tier));
+    let tier = tier.unwrap_or(Tier::ALL.len());
+    (Reverse(tier + if request.crisis { 8 } else { 0 }), request.deadline.millis())
 }
 
 /// The list.
@@ -106,6 +113,10 @@ impl List {
                 let Some(id) = request.id.clone() else { continue };
                 let old = entries.iter().find(|entry| entry.id == id);
                 let sending = old.is_some_and(|entry| entry.sending);
+                // What is over stays over.
+                if old.is_some_and(|entry| entry.request.state != State::Pending) {
+                    continue;
+                }
                 if request.state == State::Pending && fresh.iter().all(|one| one.id != id) {
                     fresh.push(Entry { id, request, ended: None, sending });
                 }

@@ -71,9 +71,9 @@ impl Look {
         self.of("1;38;5;202")
     }
 
-    /// The ground of the row that is looked at.
-    pub fn ground(self) -> Style {
-        self.of("48;5;236")
+    /// The row that is looked at: reversed, so that it reads on dark and on light.
+    pub fn chosen() -> Style {
+        Style::reset().add_modifier(Modifier::REVERSED | Modifier::BOLD)
     }
 
     /// A key's name.

@@ -1,6 +1,8 @@
 //! `countersign inbox`: what waits, on the terminal, answered with a few keys.
 
+mod approve;
 mod draw;
+mod event;
 mod flow;
 mod keys;
 mod list;

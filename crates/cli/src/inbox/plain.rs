@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use countersign_client::{Choice, People, Request};
 
+use super::list::rank;
 use super::wires::waiting;
 use crate::failure::Failure;
 use crate::gate::preview::{self, Waiting, id};
@@ -16,7 +17,8 @@ const LONGEST: u64 = 2000;
 
 /// Runs it.
 pub fn run(people: &People, json: bool) -> Result<ExitCode, Failure> {
-    let listed = waiting(people)?;
+    let mut listed = waiting(people)?;
+    listed.sort_by_key(rank);
     if json {
         return house::json(&serde_json::json!({ "requests": listed, "next": null }));
     }

@@ -104,8 +104,8 @@ fn approve(inbox: &Inbox, question: &Question, look: Look, room: usize) -> Promp
         Proof::Reason => {
             let brief = entry.map_or(String::new(), |entry| page::brief(&entry.request));
             let brief = super::flow::cut(&brief, SHORT);
-            text.push((format!("It is {tier}: say why it may happen. "), style));
-            text.push((format!("Enter approves: {brief}"), style));
+            text.push((format!("It is {tier}. Say why it may happen; "), style));
+            text.push((format!("Enter then approves: {brief}"), style));
         }
     }
     asked(&text, &question.typed, look, room)
@@ -135,7 +135,9 @@ fn asked(text: &[Piece], typed: &str, look: Look, room: usize) -> Prompt {
 fn quiet(inbox: &Inbox, look: Look, area: Rect) -> Prompt {
     let room = usize::from(area.width.saturating_sub(2)).max(1);
     if let Some(note) = &inbox.note {
-        return Prompt { lines: said(note, look, room), cursor: None };
+        let mut lines = said(note, look, room);
+        lines.truncate(usize::from(area.height / 3).max(1));
+        return Prompt { lines, cursor: None };
     }
     if area.height < 6 {
         return Prompt::default();

@@ -9,7 +9,7 @@ use super::flow::{cut, width};
 use super::list::Entry;
 use super::look::{Look, shape};
 use super::sheet::thread;
-use super::state::Inbox;
+use super::state::{Focus, Inbox};
 use crate::core_api::Tier;
 use crate::gate::page;
 
@@ -28,20 +28,20 @@ pub fn flat(frame: &mut Frame<'_>, inbox: &Inbox, look: Look, area: Rect) -> usi
             let name = page::safe(&entry.request.tier, 12);
             line.push(Span::styled(format!("{name:<8} "), tone(look, entry, tier)));
             line.extend(left(inbox, look, entry));
-            line.push(Span::raw("  "));
+            line.push(Span::raw(format!(" {:<2} ", rung(entry))));
         }
         let words = page::safe(&entry.request.phrase, 60);
         let used: usize = line.iter().map(Span::width).sum();
         let tail = if room >= 60 { width(&words) + 3 } else { 0 };
         let space = room.saturating_sub(used + tail);
-        let what = cut(&what(entry), space);
+        let what = cut(&page::brief(&entry.request), space);
         let gap = space.saturating_sub(width(&what)) + 2;
         line.push(Span::styled(what, body(look, entry)));
         if tail > 0 {
             line.push(Span::raw(" ".repeat(gap)));
             line.push(Span::styled(words, look.faint()));
         }
-        put(frame, inbox, look, entry, &[line], Rect { y, height: 1, ..area });
+        put(frame, inbox, entry, &[line], Rect { y, height: 1, ..area });
     }
     fit
 }
@@ -55,22 +55,28 @@ pub fn tall(frame: &mut Frame<'_>, inbox: &Inbox, look: Look, area: Rect) -> usi
         let tier = Tier::parse(&entry.request.tier);
         let mut first = start(inbox, look, entry);
         let used: usize = first.iter().map(Span::width).sum();
-        let sentence = cut(&what(entry), room.saturating_sub(used + 1));
+        let sentence = cut(&page::brief(&entry.request), room.saturating_sub(used + 1));
         first.push(Span::styled(sentence, body(look, entry)));
         let name = page::safe(&entry.request.tier, 12);
         let words = page::safe(&entry.request.phrase, 60);
         let agent = page::safe(&entry.request.agent, 24);
-        let by = cut(&format!(" · {words} · {agent}"), room.saturating_sub(width(&name) + 13));
-        let gap = room.saturating_sub(4 + width(&name) + width(&by) + THREAD + 1).max(1);
+        let above = rung(entry);
+        let space = room.saturating_sub(4 + width(&name) + THREAD + width(above) + 3);
+        let with_agent = format!(" · {words} · {agent}");
+        // A name that is cut says less than none.
+        let by = if width(&with_agent) <= space { with_agent } else { format!(" · {words}") };
+        let by = cut(&by, space);
+        let gap = space.saturating_sub(width(&by)) + 1;
         let mut second = vec![
             Span::raw("    "),
             Span::styled(name, tone(look, entry, tier)),
             Span::styled(by, look.faint()),
             Span::raw(" ".repeat(gap)),
+            Span::raw(format!("{above} ")),
         ];
         second.extend(left(inbox, look, entry));
         let y = area.y + u16::try_from(at * 2).unwrap_or(u16::MAX);
-        put(frame, inbox, look, entry, &[first, second], Rect { y, height: 2, ..area });
+        put(frame, inbox, entry, &[first, second], Rect { y, height: 2, ..area });
     }
     fit.max(1)
 }
@@ -106,16 +112,14 @@ fn body(look: Look, entry: &Entry) -> Style {
     if entry.waits() { Style::new() } else { look.faint() }
 }
 
-/// What would happen; who else is asked by now, if somebody is.
-fn what(entry: &Entry) -> String {
-    let brief = page::brief(&entry.request);
+/// Who else is asked by now, if somebody is.
+fn rung(entry: &Entry) -> &'static str {
     match entry.request.rung.as_str() {
-        _ if !entry.waits() => brief,
-        "first" => brief,
-        "next" => format!("[next asked] {brief}"),
-        "administrators" => format!("[admins asked] {brief}"),
-        "emergency" => format!("[everybody asked] {brief}"),
-        other => format!("[{}] {brief}", page::safe(other, 16)),
+        "first" => "",
+        _ if !entry.waits() => "",
+        "next" => "↑",
+        "administrators" => "↑↑",
+        _ => "!!",
     }
 }
 
@@ -143,7 +147,6 @@ fn left(inbox: &Inbox, look: Look, entry: &Entry) -> Vec<Span<'static>> {
 fn put(
     frame: &mut Frame<'_>,
     inbox: &Inbox,
-    look: Look,
     entry: &Entry,
     lines: &[Vec<Span<'static>>],
     area: Rect,
@@ -152,7 +155,7 @@ fn put(
     for (y, line) in (area.top()..area.bottom()).zip(lines) {
         frame.buffer_mut().set_line(area.x, y, &Line::from(line.clone()), area.width);
     }
-    if is_current(inbox, entry) {
-        frame.buffer_mut().set_style(area, look.ground());
+    if is_current(inbox, entry) && inbox.focus == Focus::List {
+        frame.buffer_mut().set_style(area, Look::chosen());
     }
 }

@@ -8,17 +8,22 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use countersign_client::{Error, People};
-use ratatui::DefaultTerminal;
+use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::event::{
     self, DisableBracketedPaste, EnableBracketedPaste, KeyCode, KeyEvent, KeyEventKind,
     KeyModifiers,
 };
+use ratatui::crossterm::terminal::{
+    EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+};
 use ratatui::crossterm::{cursor, execute};
+use ratatui::{DefaultTerminal, Terminal};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::draw::draw;
+use super::event::{Effect, Event, Key, Moment};
 use super::look::Look;
-use super::state::{Effect, Event, Inbox, Key, Moment};
+use super::state::Inbox;
 use super::wires::{Told, Wires};
 use crate::failure::Failure;
 use crate::gate::now::now;
@@ -29,6 +34,8 @@ const TICK: Duration = Duration::from_millis(250);
 /// So many things are taken in before the next picture.
 const MOST_AT_ONCE: usize = 500;
 
+/// The terminal is ours, and has to be put back.
+static OURS: AtomicBool = AtomicBool::new(false);
 /// Some thread has panicked: what is on the screen can no longer be believed.
 static BROKEN: AtomicBool = AtomicBool::new(false);
 
@@ -60,17 +67,16 @@ struct Screen {
 impl Screen {
     fn open() -> io::Result<Screen> {
         let look = Look { colour: Paint::of(&stdout()) == Paint::Colour };
-        let terminal = ratatui::try_init().inspect_err(|_| put_back())?;
         let before = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |info| {
             BROKEN.store(true, Ordering::SeqCst);
             put_back();
             before(info);
         }));
-        // From here on, what goes wrong puts the terminal back.
-        let screen = Screen { terminal, look, start: Instant::now() };
-        execute!(stdout(), EnableBracketedPaste)?;
-        Ok(screen)
+        OURS.store(true, Ordering::SeqCst);
+        let taken = take_over().and_then(|()| Terminal::new(CrosstermBackend::new(stdout())));
+        let terminal = taken.inspect_err(|_| put_back())?;
+        Ok(Screen { terminal, look, start: Instant::now() })
     }
 
     fn moment(&self) -> Moment {
@@ -138,10 +144,17 @@ impl Drop for Screen {
     }
 }
 
-/// The terminal as it was. Nobody is left to tell if that fails.
+fn take_over() -> io::Result<()> {
+    enable_raw_mode()?;
+    execute!(stdout(), EnterAlternateScreen, EnableBracketedPaste)
+}
+
+/// The terminal as it was, once. Nobody is left to tell if that fails.
 fn put_back() {
-    let _ = execute!(stdout(), DisableBracketedPaste, cursor::Show);
-    let _ = ratatui::try_restore();
+    if OURS.swap(false, Ordering::SeqCst) {
+        let _ = execute!(stdout(), DisableBracketedPaste, LeaveAlternateScreen, cursor::Show);
+        let _ = disable_raw_mode();
+    }
 }
 
 fn read_keys(told: &Sender<Told>) {

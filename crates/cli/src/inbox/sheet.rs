@@ -32,6 +32,8 @@ pub struct Pen {
     pub room: usize,
     /// Whether it is opened: nothing is folded then.
     pub open: bool,
+    /// How many lines of the call are shown before the rest is folded.
+    pub fold: usize,
     /// The time, for "3 min ago".
     pub now: Time,
 }

@@ -1,7 +1,8 @@
 //! What the inbox knows, and what becomes of it: pure, given what happens and when.
 
-use countersign_client::{Choice, Request, Time};
+use countersign_client::{Choice, Request};
 
+use super::event::{Drawn, Effect, Event, Link, Moment};
 use super::list::List;
 use crate::core_api::{Card, thousands};
 use crate::gate::proof::Proof;
@@ -11,135 +12,9 @@ use crate::gate::{page, show};
 pub const SETTLE: u64 = 400;
 /// How often the daemon is told that a person is there.
 const PRESENCE: u64 = 20_000;
-/// How long a note stays.
+/// How long a note stays, and how long at least, whatever is typed.
 const NOTE: u64 = 8000;
-
-/// When something happens.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Moment {
-    /// By the clock on the wall, for deadlines.
-    pub wall: Time,
-    /// Milliseconds that only go forward.
-    pub steady: u64,
-}
-
-/// A key, as far as we know it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Key {
-    /// A letter or a sign.
-    Char(char),
-    /// Enter.
-    Enter,
-    /// Escape.
-    Escape,
-    /// Backspace.
-    Backspace,
-    /// All that was typed goes (Ctrl-U).
-    Clear,
-    /// Up.
-    Up,
-    /// Down.
-    Down,
-    /// Left.
-    Left,
-    /// Right.
-    Right,
-    /// A page up.
-    PageUp,
-    /// A page down.
-    PageDown,
-    /// To the beginning.
-    Home,
-    /// To the end.
-    End,
-    /// Ctrl-C.
-    Interrupt,
-}
-
-/// What happens.
-#[derive(Debug)]
-pub enum Event {
-    /// A key was pressed.
-    Key(Key),
-    /// A text was pasted.
-    Pasted(String),
-    /// A moment has passed.
-    Tick,
-    /// Everything that waits, read anew.
-    Listed(Vec<Request>),
-    /// One request as it stands now.
-    Changed(Box<Request>),
-    /// A request with its card, or why there is none.
-    Fetched(String, Result<Box<Request>, String>),
-    /// What became of an answer.
-    Answered(String, Choice, Result<Box<Request>, String>),
-    /// What became of denying several: how many were denied, and what went wrong.
-    DeniedAll(Vec<String>, usize, Option<String>),
-    /// How the connection stands.
-    Link(Link),
-    /// What was drawn.
-    Drawn(Drawn),
-}
-
-/// How the connection to the daemon stands.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Link {
-    /// Not yet.
-    Opening,
-    /// It is there.
-    Up,
-    /// It is not; why.
-    Down(String),
-}
-
-/// What was really on the screen.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Drawn {
-    /// Whose card.
-    pub id: Option<String>,
-    /// Lines of the card in all.
-    pub lines: usize,
-    /// Lines that fit at once.
-    pub page: usize,
-    /// The first line that was drawn.
-    pub from: usize,
-    /// Where the call ends on the card.
-    pub call_end: usize,
-    /// Part of the call was left out.
-    pub folded: bool,
-    /// Rows of the list that fit at once.
-    pub rows: usize,
-}
-
-/// What is to be done about it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Effect {
-    /// Get the card of this one.
-    Fetch(String),
-    /// Send an answer.
-    Answer(Answer),
-    /// Deny these, each by its id and digest.
-    DenyAll(Vec<(String, String)>),
-    /// Tell the daemon that a person is there.
-    Here,
-    /// Leave.
-    Leave,
-}
-
-/// A person's answer to one request.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
-    /// To which request.
-    pub id: String,
-    /// The call that was shown.
-    pub digest: String,
-    /// Yes or no.
-    pub choice: Choice,
-    /// Why.
-    pub reason: String,
-    /// The same call may pass again in this session.
-    pub for_session: bool,
-}
+const READ: u64 = 1000;
 
 /// Where the keys go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -222,6 +97,13 @@ pub struct Note {
     /// Whether something did not work.
     pub wrong: bool,
     since: u64,
+}
+
+impl Note {
+    /// Whether it has stood there for a while: the next key takes it away.
+    pub(super) fn was_read(&self, now: u64) -> bool {
+        now.saturating_sub(self.since) >= READ
+    }
 }
 
 /// All of it.
@@ -420,7 +302,8 @@ impl Inbox {
     }
 
     fn was_drawn(&mut self, drawn: Drawn) {
-        if self.list.fit(drawn.rows) && self.drawn.rows != 0 {
+        // Where our own layout changed, the list did not.
+        if self.list.fit(drawn.rows) && self.drawn.rows == drawn.rows {
             self.moved = self.at.steady;
         }
         self.scroll = self.scroll.min(drawn.lines.saturating_sub(drawn.page));

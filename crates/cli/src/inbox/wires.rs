@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use countersign_client::{Choice, Error, Filter, GrantWish, People, Request, State};
 
+use super::event::{Answer, Effect, Event, Link};
 use super::keys::MOST_AT_ONCE;
-use super::state::{Answer, Effect, Event, Link};
 use crate::core_api;
 
 /// Between two tries to reach the daemon again.

@@ -7,8 +7,6 @@ use super::flow::{Break, Piece, flow, width};
 use super::sheet::Pen;
 use crate::core_api::{self, Card, Value, thousands};
 
-/// Lines of the call before the rest is folded.
-const LINES: usize = 8;
 /// Lines of its beginning that stay where the dangerous part is further down.
 const HEAD: usize = 2;
 
@@ -115,13 +113,16 @@ fn all(rows: Vec<Row>) -> Written {
 
 /// A long call is folded around its dangerous part, and says how much is not shown.
 fn fold(rows: Vec<Row>, pen: Pen) -> Written {
-    if rows.len() <= LINES {
+    let most = pen.fold.max(HEAD + 3);
+    if rows.len() <= most {
         return all(rows);
     }
     let marked = rows.iter().position(|row| row.marked).unwrap_or(0);
-    let kept = |at: usize| match marked {
-        0..LINES => at < LINES,
-        _ => at < HEAD || (at + 1 >= marked && at + 1 < marked + LINES - HEAD),
+    let kept = |at: usize| {
+        if marked < most {
+            return at < most;
+        }
+        at < HEAD || (at + 1 >= marked && at + 1 < marked + most - HEAD)
     };
     let mut lines = Vec::new();
     let mut hidden = 0;

@@ -10,9 +10,9 @@ use super::binary::{run, stdout};
 fn help_is_what_it_was() {
     let mut text = String::new();
     let plain = [
-        "serve", "ask", "pending", "show", "approve", "deny", "cancel", "watch", "history",
-        "stats", "login", "people", "agents", "grants", "crises", "channel", "ledger", "permit",
-        "config", "doctor", "assess", "screen", "plan", "rules", "eval",
+        "serve", "ask", "inbox", "pending", "show", "approve", "deny", "cancel", "watch",
+        "history", "stats", "login", "people", "agents", "grants", "crises", "channel", "ledger",
+        "permit", "config", "doctor", "assess", "screen", "plan", "rules", "eval",
     ];
     let below = [
         ["people", "add"],

@@ -1,0 +1,326 @@
+//! `countersign inbox` as a person meets it: a real daemon, a real terminal (tmux), real keys.
+
+#[cfg(test)]
+mod inbox {
+    use std::io::{BufRead as _, BufReader, Write as _};
+    use std::os::unix::fs::PermissionsExt as _;
+    use std::path::{Path, PathBuf};
+    use std::process::{Child, Command, Output, Stdio};
+    use std::thread::{self, JoinHandle};
+    use std::time::{Duration, Instant};
+
+    use countersign_client::{Agent, Door, Filter, Outcome, People, Question, State};
+
+    const HIGH: &str = "rm -rf /srv/build";
+    const MEDIUM: &str = "curl -X POST http://stats.example/y -d a=b";
+
+    /// The built binary, away from the caller's own settings.
+    fn countersign() -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_countersign"));
+        for name in ["PEOPLE", "AGENTS", "TOKEN", "AGENT_TOKEN", "CONFIG", "STATE"] {
+            command.env_remove(format!("COUNTERSIGN_{name}"));
+        }
+        command.env("HOME", "/nonexistent").env_remove("XDG_RUNTIME_DIR");
+        command.env_remove("XDG_CONFIG_HOME").env_remove("XDG_STATE_HOME").stdin(Stdio::null());
+        command
+    }
+
+    /// A daemon in a folder of its own, and the owner's token.
+    struct Daemon {
+        child: Child,
+        folder: tempfile::TempDir,
+        people: String,
+        socket: String,
+        token: String,
+    }
+
+    impl Daemon {
+        fn start() -> Daemon {
+            let folder = tempfile::tempdir().unwrap();
+            let (child, line) = serve(folder.path(), "127.0.0.1:0");
+            let text = |name: &str| line[name].as_str().unwrap().to_owned();
+            let people = text("people");
+            let door = Door::parse(&people).unwrap();
+            let token = People::login(&door, "owner", &text("passphrase")).unwrap().token;
+            let file = folder.path().join("token");
+            std::fs::write(&file, &token).unwrap();
+            std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
+            Daemon { child, folder, socket: text("socket"), people, token }
+        }
+
+        fn person(&self) -> People {
+            People::new(Door::parse(&self.people).unwrap(), self.token.clone())
+        }
+
+        fn pending(&self) -> usize {
+            let filter = Filter { state: Some(State::Pending), ..Filter::default() };
+            self.person().list(&filter).unwrap().requests.len()
+        }
+
+        /// Asks about a command, and waits for the answer elsewhere.
+        fn ask(&self, command: &str) -> JoinHandle<Outcome> {
+            let door = Door::parse(&format!("unix:{}", self.socket)).unwrap();
+            let question = Question::command(command);
+            thread::spawn(move || Agent::new(door, None).ask(&question).unwrap())
+        }
+
+        fn token_file(&self) -> String {
+            self.folder.path().join("token").display().to_string()
+        }
+
+        /// Runs the plain inbox with these lines as its input.
+        fn plain(&self, lines: &str) -> Output {
+            let mut command = countersign();
+            command.args(["inbox", "--token-file", &self.token_file(), "--people", &self.people]);
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+            let mut child = command.spawn().unwrap();
+            child.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
+            child.wait_with_output().unwrap()
+        }
+
+        fn stop(&mut self) {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+
+    impl Drop for Daemon {
+        fn drop(&mut self) {
+            self.stop();
+        }
+    }
+
+    fn serve(folder: &Path, people: &str) -> (Child, serde_json::Value) {
+        let mut command = countersign();
+        command.args(["serve", "--json", "--agents", "127.0.0.1:0", "--people", people]);
+        command.arg("--state").arg(folder.join("state")).stdout(Stdio::piped());
+        let mut child = command.stderr(Stdio::null()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let line = serde_json::from_str(&line).unwrap_or_else(|e| panic!("{e}: {line:?}"));
+        (child, line)
+    }
+
+    /// A terminal with the inbox in it; a shell stays behind when it ends.
+    struct Screen {
+        socket: PathBuf,
+    }
+
+    impl Screen {
+        fn open(daemon: &Daemon, variables: &str) -> Screen {
+            Screen::with(daemon, variables, "inbox")
+        }
+
+        fn with(daemon: &Daemon, variables: &str, command: &str) -> Screen {
+            let screen = Screen { socket: daemon.folder.path().join("tmux") };
+            let line = format!(
+                "{variables} {} {command} --people {} --token-file {}; echo left $?; \
+                 stty -a | grep -o '[-]*icanon'; cat",
+                env!("CARGO_BIN_EXE_countersign"),
+                daemon.people,
+                daemon.token_file(),
+            );
+            screen.tmux(&["new-session", "-d", "-s", "i", "-x", "80", "-y", "24", &line]);
+            screen
+        }
+
+        fn tmux(&self, args: &[&str]) -> String {
+            let mut command = Command::new("tmux");
+            command.arg("-f").arg("/dev/null").arg("-S").arg(&self.socket).args(args);
+            command.env_remove("TMUX").env_remove("COUNTERSIGN_TOKEN").env("LC_ALL", "C.UTF-8");
+            let output = command.stdin(Stdio::null()).output().unwrap();
+            assert!(output.status.success(), "{args:?}: {output:?}");
+            String::from_utf8_lossy(&output.stdout).into_owned()
+        }
+
+        fn text(&self) -> String {
+            self.tmux(&["capture-pane", "-p", "-t", "i"])
+        }
+
+        fn keys(&self, keys: &[&str]) {
+            for key in keys {
+                self.tmux(&["send-keys", "-t", "i", key]);
+                thread::sleep(Duration::from_millis(60));
+            }
+        }
+
+        /// Waits until it is on the screen; says how long that took.
+        fn wait_for(&self, what: &str) -> Duration {
+            let start = Instant::now();
+            while start.elapsed() < Duration::from_secs(20) {
+                if self.text().contains(what) {
+                    return start.elapsed();
+                }
+                thread::sleep(Duration::from_millis(50));
+            }
+            panic!("{what:?} does not appear:\n{}", self.text());
+        }
+
+        /// The inbox that runs in it.
+        fn process(&self) -> String {
+            let shell = self.tmux(&["display-message", "-p", "-t", "i", "#{pane_pid}"]);
+            let shell = shell.trim();
+            let children = std::fs::read_to_string(format!("/proc/{shell}/task/{shell}/children"));
+            children.unwrap().split_whitespace().next().unwrap().to_owned()
+        }
+    }
+
+    impl Drop for Screen {
+        fn drop(&mut self) {
+            let mut command = Command::new("tmux");
+            let _ = command.arg("-S").arg(&self.socket).arg("kill-server").output();
+        }
+    }
+
+    fn has_tmux() -> bool {
+        let found = Command::new("tmux").arg("-V").output().is_ok();
+        if !found {
+            println!("skipped: tmux is missing");
+        }
+        found
+    }
+
+    /// Longer than what a card that has just come up takes to listen.
+    fn settle() {
+        thread::sleep(Duration::from_millis(700));
+    }
+
+    #[test]
+    fn a_person_sees_what_arrives_and_answers_it_with_a_few_keys() {
+        if !has_tmux() {
+            return;
+        }
+        let daemon = Daemon::start();
+        daemon.person().here().unwrap();
+        let screen = Screen::open(&daemon, "");
+        screen.wait_for("Nothing waits for you.");
+
+        let asked = daemon.ask(HIGH);
+        while daemon.pending() == 0 {
+            thread::sleep(Duration::from_millis(10));
+        }
+        let took = screen.wait_for(HIGH);
+        assert!(took < Duration::from_secs(1), "it took {took:?}");
+        settle();
+        screen.keys(&["Enter", "Enter", "Enter", "y", "Enter", "Escape", "Enter"]);
+        settle();
+        assert_eq!(daemon.pending(), 1, "Enter approves nothing:\n{}", screen.text());
+        screen.keys(&["a", "Enter"]);
+        settle();
+        assert_eq!(daemon.pending(), 1, "{}", screen.text());
+        screen.keys(&["y", "Enter"]);
+        assert!(matches!(asked.join().unwrap(), Outcome::Approved(_)));
+        screen.wait_for("approved by owner");
+
+        let asked = daemon.ask("rm -rf /srv/other");
+        screen.wait_for("$ rm -rf /srv/other");
+        settle();
+        screen.keys(&["d", "not", "Space", "today", "Enter"]);
+        let Outcome::Denied(request) = asked.join().unwrap() else { panic!("it was not denied") };
+        assert_eq!(request.reason(), "not today");
+    }
+
+    #[test]
+    fn one_key_after_the_other_approves_what_is_not_grave() {
+        if !has_tmux() {
+            return;
+        }
+        let daemon = Daemon::start();
+        let screen = Screen::open(&daemon, "NO_COLOR=1");
+        let asked = daemon.ask(MEDIUM);
+        screen.wait_for("$ curl");
+        let coloured = screen.tmux(&["capture-pane", "-pe", "-t", "i"]);
+        assert!(!coloured.contains("38;5") && !coloured.contains("48;5"), "{coloured:?}");
+        settle();
+        screen.keys(&["a", "y"]);
+        assert!(matches!(asked.join().unwrap(), Outcome::Approved(_)));
+    }
+
+    #[test]
+    fn it_survives_small_places_and_an_absent_daemon_and_leaves_the_terminal_as_it_was() {
+        if !has_tmux() {
+            return;
+        }
+        let mut daemon = Daemon::start();
+        let screen = Screen::open(&daemon, "");
+        let _asked = daemon.ask(HIGH);
+        screen.wait_for(HIGH);
+        screen.tmux(&["resize-window", "-t", "i", "-x", "20", "-y", "5"]);
+        screen.wait_for("1 waits");
+        screen.tmux(&["resize-window", "-t", "i", "-x", "120", "-y", "40"]);
+        screen.wait_for("│");
+        daemon.stop();
+        screen.wait_for("the daemon does not answer");
+        (daemon.child, _) = serve(daemon.folder.path(), &daemon.people);
+        screen.wait_for(HIGH);
+        let end = Instant::now() + Duration::from_secs(10);
+        while screen.text().contains("does not answer") && Instant::now() < end {
+            thread::sleep(Duration::from_millis(100));
+        }
+        assert!(!screen.text().contains("does not answer"), "{}", screen.text());
+        let process = screen.process();
+        assert!(Command::new("kill").args(["-INT", &process]).status().unwrap().success());
+        screen.wait_for("left 0");
+        let text = screen.text();
+        assert!(text.lines().any(|line| line == "icanon"), "{text}");
+        assert!(!text.contains(HIGH), "the screen is given back: {text}");
+    }
+
+    #[test]
+    fn several_are_approved_together_only_below_high() {
+        if !has_tmux() {
+            return;
+        }
+        let daemon = Daemon::start();
+        let medium = daemon.ask(MEDIUM);
+        let _high = daemon.ask(HIGH);
+        while daemon.pending() < 2 {
+            thread::sleep(Duration::from_millis(10));
+        }
+        let screen = Screen::with(&daemon, "", "approve --all");
+        screen.wait_for("Approve these 1?");
+        screen.keys(&["y", "Enter"]);
+        screen.wait_for("is HIGH. Approve it?");
+        screen.keys(&["Enter"]);
+        screen.wait_for("1 of 2 approved.");
+        assert!(matches!(medium.join().unwrap(), Outcome::Approved(_)));
+        assert_eq!(daemon.pending(), 1, "a bare Enter leaves it waiting");
+    }
+
+    #[test]
+    fn without_a_terminal_it_asks_line_by_line_and_silence_leaves_it_waiting() {
+        let daemon = Daemon::start();
+        let text = |output: &Output| String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(text(&daemon.plain("")).contains("Nothing waits for you."));
+        let medium = daemon.ask(MEDIUM);
+        while daemon.pending() < 1 {
+            thread::sleep(Duration::from_millis(10));
+        }
+        for silence in ["", "\n", "maybe\n", "y"] {
+            let output = daemon.plain(silence);
+            assert!(text(&output).contains("left waiting"), "{}", text(&output));
+            assert_eq!(daemon.pending(), 1, "{silence:?}");
+        }
+        let high = daemon.ask(HIGH);
+        while daemon.pending() < 2 {
+            thread::sleep(Duration::from_millis(10));
+        }
+        let output = daemon.plain("\n");
+        assert!(text(&output).contains("2 waiting. Approve the 1 below HIGH? [y/N/show]"));
+        assert!(text(&output).contains("Nothing was approved; all 2 wait on."));
+        assert_eq!(daemon.pending(), 2);
+        let output = daemon.plain("y\ny\ny\ny\n");
+        assert!(text(&output).contains("1 of 1 approved."), "{}", text(&output));
+        assert!(text(&output).contains("a person answers it on a terminal"), "{}", text(&output));
+        assert!(matches!(medium.join().unwrap(), Outcome::Approved(_)));
+        assert_eq!(daemon.pending(), 1, "what is HIGH is not approved by a pipe");
+        let asked = daemon.ask(MEDIUM);
+        while daemon.pending() < 2 {
+            thread::sleep(Duration::from_millis(10));
+        }
+        let output = daemon.plain("show\nn\n");
+        assert!(text(&output).contains("denied by owner"), "{}", text(&output));
+        assert!(matches!(asked.join().unwrap(), Outcome::Denied(_)));
+        drop(high);
+    }
+}
