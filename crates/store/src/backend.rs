@@ -5,6 +5,7 @@ use countersign_core::grant::Grant;
 use countersign_core::id::Id;
 use countersign_core::ledger::entry::Entry;
 use countersign_core::request::{Event, Requester};
+use countersign_core::tier::Tier;
 use countersign_core::time::Timestamp;
 
 use crate::sqlite::SqliteStore;
@@ -48,7 +49,7 @@ forward! {
     pending() -> Kept<Vec<Stored>>;
     due() -> Kept<Vec<(Id, Timestamp)>>;
     find(query: Query) -> Kept<Page>;
-    similar(agent: String, tool: String, before: Id, since: Timestamp) -> Kept<Similar>;
+    similar(agent: String, tool: (String, Tier), before: Id, since: Timestamp) -> Kept<Similar>;
     redeem(id: Id, agent: String, digest: CallDigest, note: Note) -> Kept<Redeemed>;
     outcome(id: Id, agent: String, outcome: String, note: Note) -> Kept<Stored>;
     pass(entry: Entry<'static>) -> Kept<()>;

@@ -18,6 +18,7 @@ use countersign_core::grant::Grant;
 use countersign_core::id::Id;
 use countersign_core::ledger::entry::Entry;
 use countersign_core::request::{Event, Requester};
+use countersign_core::tier::Tier;
 use countersign_core::time::Timestamp;
 
 pub use backend::Backend;
@@ -75,12 +76,13 @@ pub trait Store: Send + Sync + 'static {
     /// Requests by what a person looks for, newest first.
     fn find(&self, query: Query) -> impl Future<Output = Kept<Page>> + Send;
 
-    /// What became of this agent's calls of this tool before that request: the newest few, and
-    /// people's answers since then, counted among the tool's newest 2,000.
+    /// What became of this agent's calls of this tool before that request, as grave as it and no
+    /// milder or graver: the newest few, and people's answers since then, counted among the tool's
+    /// newest 2,000. Many mild calls say nothing of a grave one.
     fn similar(
         &self,
         agent: String,
-        tool: String,
+        tool: (String, Tier),
         before: Id,
         since: Timestamp,
     ) -> impl Future<Output = Kept<Similar>> + Send;

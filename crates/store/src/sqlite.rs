@@ -36,6 +36,7 @@ use countersign_core::grant::Grant;
 use countersign_core::id::Id;
 use countersign_core::ledger::entry::{Entry, Kind, MAX_ENTRY};
 use countersign_core::request::{Event, Requester};
+use countersign_core::tier::Tier;
 use countersign_core::time::{Clock, Timestamp};
 use rusqlite::Connection;
 use tokio::sync::{broadcast, oneshot};
@@ -283,7 +284,7 @@ impl Store for SqliteStore {
     async fn similar(
         &self,
         agent: String,
-        tool: String,
+        tool: (String, Tier),
         before: Id,
         since: Timestamp,
     ) -> Kept<Similar> {

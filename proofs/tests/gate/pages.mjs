@@ -88,8 +88,10 @@ export async function pages({ PEOPLE, SHOTS, visit, agent, ask, mail, stands, ch
     assert.match(await of(await ask(mail())), /in 30 days: \d+ approved, \d+ denied[^]*exactly this call[^]*would not: this one is HIGH/);
     assert.ok(await house.locator(".earlier li").count() <= 5);
     assert.match(await of(await restart()), /exactly this call, or for every terminal call by [a-z]+ below HIGH/);
-    assert.match(await of(await wipe()), /No grant covers a CRITICAL call/);
-    assert.match(await of(await ask({ tool: "wire_money_home", arguments: { amount: 5 }, timeout_seconds: 500 })), /has not asked for wire_money_home before/);
+    // Many mild calls of the same tool say nothing of a grave one.
+    assert.doesNotMatch(await of(await wipe()), /MEDIUM|HIGH/);
+    assert.match(await house.textContent(".earlier"), /No grant covers a CRITICAL call/);
+    assert.match(await of(await ask({ tool: "wire_money_home", arguments: { amount: 5 }, timeout_seconds: 500 })), /has not asked for a [A-Z]+ wire_money_home call before/);
     await house.context().close();
     const { id } = await ask(mail());
     await shots("card", `/requests/${id}`, (seen) => seen.click(".earlier summary"));

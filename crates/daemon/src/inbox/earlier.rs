@@ -20,13 +20,17 @@ pub fn earlier(view: &View) -> Markup {
 
 fn before(view: &View, similar: &Similar) -> Markup {
     let tool = show_within(&view.stored.tool, 80).text;
+    let tier = view.stored.request.tier.label();
     html! {
         @if similar.newest.is_empty() {
-            p.hint { (view.agent()) " has not asked for " code { (tool) } " before." }
+            p.hint {
+                (view.agent()) " has not asked for a " (tier) " " code { (tool) } " call before."
+            }
         } @else {
             details {
                 summary {
-                    (view.agent()) " and " code { (tool) } " in 30 days: " (counts(similar))
+                    (tier) " " code { (tool) } " calls by " (view.agent()) " in 30 days: "
+                    (counts(similar))
                 }
                 ul { @for one in &similar.newest { (line(one, view)) } }
             }

@@ -116,7 +116,7 @@ pub fn scores(buckets: &[Bucket], medium: Points) -> Markup {
     let x = |points: u16| LEFT + WIDE * f64::from(points) / 410.0;
     html! {
         figure.plot {
-            svg #scores viewBox="0 0 640 232" role="img" data-left=(LEFT) data-wide=(WIDE)
+            svg #scores viewBox="0 0 640 232" role="img" data-start=(LEFT) data-wide=(WIDE)
                 aria-label="Answers by score, 0 to 4 points; the table below says the same" {
                 @for (at_points, tier) in
                     [(0, "SAFE"), (100, "LOW"), (200, "MEDIUM"), (300, "HIGH"), (400, "CRITICAL")] {

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use countersign_core::id::Id;
 use countersign_core::request::State;
+use countersign_core::tier::Tier;
 use countersign_core::time::Timestamp;
 use rusqlite::{Connection, ToSql};
 
@@ -87,18 +88,19 @@ const SIMILAR: &str = "\
      ORDER BY request DESC LIMIT 2000) t \
     CROSS JOIN request r ON r.id = t.request \
     WHERE r.requester_kind = 'agent' AND r.requester = ?3 AND r.state <> 'pending' \
+    AND r.tier = ?4 \
     ORDER BY t.request DESC";
 
 /// What became of earlier calls of an agent with a tool.
 pub(super) fn similar(
     conn: &Connection,
     agent: &str,
-    tool: &str,
+    (tool, tier): &(String, Tier),
     before: Id,
     since: Timestamp,
 ) -> Kept<Similar> {
     let mut statement = conn.prepare_cached(SIMILAR)?;
-    let mut rows = statement.query((tool, before.as_bytes(), agent))?;
+    let mut rows = statement.query((tool, before.as_bytes(), agent, tier.label()))?;
     let mut found = Similar::default();
     while let Some(row) = rows.next()? {
         let id = Id::from_bytes(row.get(0)?);

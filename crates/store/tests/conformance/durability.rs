@@ -50,7 +50,7 @@ fn a_newer_or_foreign_file_is_left_alone() {
     let conn = Connection::open(&file).unwrap();
     conn.pragma_update(None, "user_version", 99).unwrap();
     drop(conn);
-    assert_eq!(open(&place, &file).unwrap_err(), OpenError::Newer { found: 99, known: 2 });
+    assert!(matches!(open(&place, &file), Err(OpenError::Newer { found: 99, .. })));
     let other = file.with_file_name("other.db");
     Connection::open(&other).unwrap().execute_batch("CREATE TABLE theirs (x)").unwrap();
     assert!(matches!(open(&place, &other), Err(OpenError::NotOurs(_))));

@@ -204,14 +204,18 @@ pub async fn earlier_calls_are_counted_by_what_became_of_them<P: Place>() {
     let waits = ask("mail", "two", "coder").await;
     let this = ask("mail", "two", "coder").await;
     let similar = async |since| {
-        let (agent, tool) = ("coder".to_owned(), "mail".to_owned());
-        store.similar(agent, tool, this, since).await.unwrap()
+        let tool = ("mail".to_owned(), Tier::Medium);
+        store.similar("coder".to_owned(), tool, this, since).await.unwrap()
     };
     let found = similar(since).await;
     assert_eq!((found.approved, found.denied, found.expired), (2, 1, 0));
     let newest: Vec<Id> = found.newest.iter().map(|stored| stored.request.id).collect();
     assert_eq!(newest, [ended[2], ended[1], ended[0], old]);
     assert_eq!(similar(Timestamp(0)).await.approved, 3);
+    // Calls that were milder say nothing of a grave one.
+    let grave = ("mail".to_owned(), Tier::High);
+    let found = store.similar("coder".to_owned(), grave, this, since).await.unwrap();
+    assert_eq!((found.approved, found.newest.len()), (0, 0));
     // What comes after the one that is looked at is not before it.
     answer(waits, Choice::Deny).await;
     let later = ask("mail", "two", "coder").await;

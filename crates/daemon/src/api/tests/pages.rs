@@ -1,11 +1,14 @@
 //! The pages at the people's door; what they do in a browser is proved in `proofs`.
 
-use axum::body::to_bytes;
+use axum::body::{Body, to_bytes};
+use axum::extract::Request;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use serde_json::json;
+use tower_service::Service as _;
 
 use super::{ANA_TOKEN, CODER_TOKEN, Trial, header_of, send};
+use crate::doors::Peer;
 
 const PAGES: [&str; 14] = [
     "/",
@@ -174,4 +177,45 @@ async fn the_channels_page_says_how_each_one_does_and_who_answers() {
     }
     // Nobody answers through these, and only administrators send tests.
     assert!(!body.contains("data-tell"), "{body}");
+}
+
+/// A form as a browser without JavaScript sends it.
+async fn plain(trial: &Trial, origin: &str, kind: &str, form: &str) -> StatusCode {
+    let request = Request::post("/plain/deny")
+        .header("host", "127.0.0.1:6001")
+        .header("origin", origin)
+        .header("content-type", kind)
+        .extension(Peer::Network { local: true })
+        .body(Body::from(form.to_owned()));
+    trial.people.clone().call(request.unwrap()).await.unwrap().status()
+}
+
+#[tokio::test]
+async fn guesses_without_javascript_count_as_they_do_at_the_login() {
+    const OURS: &str = "http://127.0.0.1:6001";
+    const FORM: &str = "application/x-www-form-urlencoded";
+    let trial = Trial::new().await;
+    let asked = json!({ "command": "systemctl restart web" });
+    let (_, asked) = trial.agent("POST", "/v1/requests", asked).await;
+    let id = asked["id"].as_str().unwrap();
+    let form = format!("request={id}&name=ana&passphrase=a+guess");
+    // What is not our own form is no guess.
+    let json = "application/json";
+    assert_eq!(plain(&trial, "http://127.0.0.1:7000", FORM, &form).await.as_u16(), 421);
+    assert_eq!(plain(&trial, "null", FORM, &form).await.as_u16(), 421);
+    assert_eq!(plain(&trial, OURS, json, &form).await.as_u16(), 400);
+    for strange in ["", "request=x&name=ana&passphrase=y", &format!("{form}&choice=approve")] {
+        assert_eq!(plain(&trial, OURS, FORM, strange).await.as_u16(), 400, "{strange}");
+    }
+    let mut last = StatusCode::OK;
+    for _ in 0..6 {
+        last = plain(&trial, OURS, FORM, &form).await;
+        assert!(last.is_client_error(), "{last}");
+    }
+    assert_eq!(last, StatusCode::TOO_MANY_REQUESTS);
+    let said = json!({ "name": "ana", "passphrase": "a guess", "channel": "terminal" });
+    let at_the_login = trial.person("POST", "/v1/login", said).await.0;
+    assert_eq!(at_the_login, StatusCode::TOO_MANY_REQUESTS, "one count for both ways");
+    let (_, stands) = trial.agent("GET", &format!("/v1/requests/{id}"), json!(null)).await;
+    assert_eq!(stands["state"], "pending");
 }

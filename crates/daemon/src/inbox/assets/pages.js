@@ -133,8 +133,8 @@ if (calibrate) {
   const shown = () => {
     const [low, medium] = [calibrate.elements.low, calibrate.elements.medium].map((field) => Number(field.value));
     [calibrate.elements.lowshown.value, calibrate.elements.mediumshown.value] = [two(low), two(medium)];
-    const { left, wide } = one("#scores").dataset;
-    const place = (Number(left) + Number(wide) * medium / 410).toFixed(1);
+    const { start, wide } = one("#scores").dataset;
+    const place = (Number(start) + Number(wide) * medium / 410).toFixed(1);
     for (const end of ["x1", "x2"]) one("#threshold").setAttribute(end, place);
     one("#lines").textContent = configured(low, medium);
     if (buckets) one("#sentence").textContent = sentence(buckets, low, medium);
