@@ -13,7 +13,7 @@ mod key;
 mod offline;
 
 #[cfg(test)]
-pub mod soft;
+pub(crate) mod soft;
 #[cfg(test)]
 mod tests;
 

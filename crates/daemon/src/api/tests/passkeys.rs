@@ -247,6 +247,9 @@ async fn the_signature_can_be_verified_from_the_exported_ledger_alone() {
     assert_ne!(bytes(&told["challenge"]), challenge_of(&other, &nonce).as_bytes());
 }
 
+/// Something that is done to a ledger.
+type Change<'a> = &'a dyn Fn(&mut Vec<Value>);
+
 /// What `countersign ledger verify` makes of entries.
 fn verified(entries: &[Value]) -> Result<u64, String> {
     let mut offline = Offline::default();
@@ -277,7 +280,7 @@ async fn a_signature_that_was_moved_or_changed_is_found_in_the_ledger() {
     let at = entries.iter().position(|entry| entry["kind"] == "approve").unwrap();
     let last = entries.iter().position(|entry| entry["kind"] == "deny").unwrap();
     let enrolled = entries.iter().position(|entry| entry["facts"]["what"] == "passkey added");
-    let changes: [&dyn Fn(&mut Vec<Value>); 7] = [
+    let changes: [Change<'_>; 7] = [
         &|all| all[at]["digest"] = all[last]["digest"].clone(),
         &|all| all[at]["request"] = all[last]["request"].clone(),
         &|all| all[last]["kind"] = json!("approve"),
