@@ -19,7 +19,7 @@ pub mod keys;
 pub mod log;
 pub mod metrics;
 pub mod otlp;
-mod passkeys;
+pub mod passkeys;
 mod posting;
 mod presence;
 mod push;

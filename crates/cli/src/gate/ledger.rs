@@ -9,6 +9,7 @@ use countersign_core::ledger::checkpoint::Checkpoint;
 use countersign_core::ledger::entry::Entry;
 use countersign_core::ledger::merkle::{leaf_hash, verify_inclusion};
 use countersign_core::ledger::verify::{Fault, Verifier};
+use countersign_daemon::passkeys::Offline;
 
 use super::args::Person;
 use super::args_house::{self, LedgerWhat};
@@ -125,24 +126,38 @@ fn verify(
     let sizes: Vec<u64> = checkpoints.iter().map(|checkpoint| checkpoint.size).collect();
     let mut verifier = Verifier::expecting(checkpoints);
     let mut fault: Option<Fault> = None;
-    source.each(0, |_, text| {
+    let (mut passkeys, mut forged) = (Offline::default(), None);
+    source.each(0, |number, text| {
         if fault.is_none() {
             fault = verifier.feed(text.as_bytes()).err();
+        }
+        if fault.is_none() && forged.is_none() {
+            forged = signature(&mut passkeys, text).err().map(|why| (number, why));
         }
         Ok(())
     })?;
     if let Some(fault) = fault.or_else(|| verifier.end().err()) {
         return broken(&fault.to_string(), json);
     }
+    if let Some((number, why)) = forged {
+        return broken(&format!("entry {number} holds {why}"), json);
+    }
+    let signed = passkeys.signed();
     let (size, root) = (verifier.size(), verifier.root().to_string());
     if json {
         return house::json(&serde_json::json!({
             "holds": true, "entries": size, "root": root, "checkpoints": sizes,
+            "signed": signed,
         }));
     }
     house::say(|out, _| {
         writeln!(out, "{} entries, each whole, none back in time.", thousands(size))?;
         writeln!(out, "root {root}")?;
+        if signed > 0 {
+            let answers = if signed == 1 { "answer was" } else { "answers were" };
+            let signed = thousands(signed);
+            writeln!(out, "{signed} {answers} signed with a passkey; each signature fits.")?;
+        }
         match sizes.iter().max() {
             None => writeln!(
                 out,
@@ -164,6 +179,14 @@ fn verify(
         }
         Ok(())
     })
+}
+
+/// Checks the signatures of passkeys. Most entries have none and are not read for it.
+fn signature(passkeys: &mut Offline, text: &str) -> Result<(), &'static str> {
+    if !text.contains("\"passkey") {
+        return Ok(());
+    }
+    Entry::decode(text.as_bytes()).map_or(Ok(()), |entry| passkeys.feed(&entry))
 }
 
 /// The ledger's own newest checkpoint by this key; none if there is none.

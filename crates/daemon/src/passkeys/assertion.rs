@@ -26,12 +26,17 @@ pub fn check(said: &Assertion, key: &Key, count: u32, place: Place<'_>) -> Resul
         return Err(NotSigned::Unreadable);
     }
     place_is(&told, place)?;
-    let mut message = said.authenticator_data.clone();
-    message.extend_from_slice(Digest::of(&said.client_data).as_bytes());
-    if !key.signed(&message, &said.signature) {
+    if !is_signed(said, key) {
         return Err(NotSigned::Signature);
     }
     // One that counts goes on counting; one that does not stays at nought.
     let counts = count != 0 || told.count != 0;
     if counts && told.count <= count { Err(NotSigned::Copied) } else { Ok(told.count) }
+}
+
+/// Whether the signature is by this key, over all that was said.
+pub fn is_signed(said: &Assertion, key: &Key) -> bool {
+    let mut message = said.authenticator_data.clone();
+    message.extend_from_slice(Digest::of(&said.client_data).as_bytes());
+    key.signed(&message, &said.signature)
 }

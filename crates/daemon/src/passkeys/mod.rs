@@ -10,9 +10,10 @@ mod cbor;
 mod challenges;
 pub mod client;
 mod key;
+mod offline;
 
 #[cfg(test)]
-pub mod soft;
+pub(crate) mod soft;
 #[cfg(test)]
 mod tests;
 
@@ -24,6 +25,7 @@ pub use authenticator::LONGEST_CREDENTIAL;
 pub use challenges::challenge_of;
 pub use challenges::{Challenges, Decided, Purpose};
 pub use key::{ALGORITHMS, Key, algorithm_name};
+pub use offline::Offline;
 
 /// The place for which a passkey is good: the host's name, without scheme and port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

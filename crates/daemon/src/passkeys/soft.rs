@@ -33,6 +33,7 @@ pub struct Soft {
 }
 
 impl Soft {
+    /// One that signs with ES256.
     pub fn es256(place: &str, origin: &str) -> Soft {
         let chance = SystemRandom::new();
         let kind = &ECDSA_P256_SHA256_ASN1_SIGNING;
@@ -41,6 +42,7 @@ impl Soft {
         Soft::new(Pair::Es256(pair), place, origin)
     }
 
+    /// One that signs with `EdDSA`.
     pub fn eddsa(place: &str, origin: &str) -> Soft {
         let seed = crate::chance::bytes::<32>().unwrap();
         Soft::new(Pair::EdDsa(SigningKey::from_bytes(&seed)), place, origin)

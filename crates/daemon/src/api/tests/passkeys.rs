@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::passkeys::soft::{Soft, sent};
-use crate::passkeys::{Decided, challenge_of};
+use crate::passkeys::{Decided, Offline, challenge_of};
 use countersign_core::base64;
 use countersign_core::id::Id;
 use countersign_core::ledger::entry::Entry;
@@ -245,4 +245,56 @@ async fn the_signature_can_be_verified_from_the_exported_ledger_alone() {
     // Of another answer it proves nothing.
     let other = Decided { choice: Choice::Deny, ..decided };
     assert_ne!(bytes(&told["challenge"]), challenge_of(&other, &nonce).as_bytes());
+}
+
+/// Something that is done to a ledger.
+type Change<'a> = &'a dyn Fn(&mut Vec<Value>);
+
+/// What `countersign ledger verify` makes of entries.
+fn verified(entries: &[Value]) -> Result<u64, String> {
+    let mut offline = Offline::default();
+    for entry in entries {
+        let text = entry.to_string();
+        let entry = Entry::decode(text.as_bytes()).map_err(|error| error.to_string())?;
+        offline.feed(&entry)?;
+    }
+    Ok(offline.signed())
+}
+
+#[tokio::test]
+async fn a_signature_that_was_moved_or_changed_is_found_in_the_ledger() {
+    let trial = house().await;
+    let mut soft = enrolled(&trial).await;
+    let (asked, mut yes) = critical(&trial, "a").await;
+    yes["edited_arguments"] = json!({ "command": "rm -rf / b" });
+    let signed = soft.signs(&challenge(&trial, &asked, &yes).await);
+    assert_eq!(decide(&trial, &asked, &yes, sent(&signed)).await.0, StatusCode::OK);
+    let (second, no) = critical(&trial, "c").await;
+    let no = json!({ "choice": "deny", "digest": no["digest"] });
+    let signed = soft.signs(&challenge(&trial, &second, &no).await);
+    assert_eq!(decide(&trial, &second, &no, sent(&signed)).await.0, StatusCode::OK);
+    let (_, exported) = trial.person("GET", "/v1/ledger/entries?from=0", Value::Null).await;
+    let entries = exported["entries"].as_array().unwrap();
+    assert_eq!(verified(entries), Ok(2));
+
+    let at = entries.iter().position(|entry| entry["kind"] == "approve").unwrap();
+    let last = entries.iter().position(|entry| entry["kind"] == "deny").unwrap();
+    let enrolled = entries.iter().position(|entry| entry["facts"]["what"] == "passkey added");
+    let changes: [Change<'_>; 7] = [
+        &|all| all[at]["digest"] = all[last]["digest"].clone(),
+        &|all| all[at]["request"] = all[last]["request"].clone(),
+        &|all| all[last]["kind"] = json!("approve"),
+        &|all| all[at]["person"] = json!("bo"),
+        &|all| all[at]["facts"]["passkey"] = all[last]["facts"]["passkey"].clone(),
+        &|all| {
+            let other = all[last]["facts"]["passkey"]["signature"].clone();
+            all[at]["facts"]["passkey"]["signature"] = other;
+        },
+        &|all| drop(all.remove(enrolled.unwrap())),
+    ];
+    for (number, change) in changes.iter().enumerate() {
+        let mut changed = entries.clone();
+        change(&mut changed);
+        assert!(verified(&changed).is_err(), "change {number}");
+    }
 }

@@ -301,7 +301,9 @@ async fn remove(
     let mut passkey = found.ok_or_else(|| Problem::not_found("there is no such passkey"))?;
     passkey.ended = Some(api.gate.clock().now().at);
     let body = json!({ "id": credential, "removed": passkey.ended });
-    api.gate.store().keep_passkey(passkey, api.note_by(&who.person)).await?;
+    let facts = json!({ "by": who.person, "id": credential }).to_string();
+    let note = Note { policy: api.gate.rules().hash, facts: Some(facts), edited: None };
+    api.gate.store().keep_passkey(passkey, note).await?;
     api.book.read(api.gate.store()).await?;
     drop(changing);
     Ok(axum::Json(body).into_response())

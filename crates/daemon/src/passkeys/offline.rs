@@ -1,0 +1,100 @@
+//! Signatures of passkeys, checked from the ledger's entries alone: nothing is asked of the gate.
+
+use std::collections::HashMap;
+
+use countersign_core::base64;
+use countersign_core::id::Id;
+use countersign_core::json::Value;
+use countersign_core::ledger::entry::{Entry, Kind};
+use countersign_core::request::Choice;
+
+use super::challenges::{Decided, challenge_of};
+use super::{Assertion, Key, assertion, client};
+
+/// Reads a ledger from its beginning and checks every signature in it.
+#[derive(Debug, Default)]
+pub struct Offline {
+    /// By person and by what the device calls it.
+    keys: HashMap<(String, String), Key>,
+    signed: u64,
+}
+
+impl Offline {
+    /// The next entry. The error says what is wrong with it.
+    pub fn feed(&mut self, entry: &Entry<'_>) -> Result<(), &'static str> {
+        match entry.kind {
+            Kind::Person => self.person(entry),
+            Kind::Approve | Kind::Deny | Kind::Vote | Kind::Edit => self.answer(entry),
+            _ => Ok(()),
+        }
+    }
+
+    /// How many answers were signed, each with a signature that fits.
+    pub const fn signed(&self) -> u64 {
+        self.signed
+    }
+
+    fn person(&mut self, entry: &Entry<'_>) -> Result<(), &'static str> {
+        let fact = |name: &str| fact(entry, name).and_then(Value::as_str);
+        let (what, id) = (fact("what"), fact("id"));
+        let place = || Some((entry.person.as_deref()?.to_owned(), id?.to_owned()));
+        match what {
+            Some("passkey added") => {
+                let place = place().ok_or("a passkey without a name or a person")?;
+                let algorithm = self::fact(entry, "algorithm").and_then(Value::as_number);
+                let algorithm = algorithm.and_then(|number| number.parse().ok());
+                let bytes = fact("public_key").and_then(|text| base64::decode_url(text).ok());
+                let key = algorithm
+                    .zip(bytes)
+                    .and_then(|(algorithm, bytes)| Key::kept(algorithm, &bytes).ok());
+                self.keys.insert(place, key.ok_or("a passkey without a key")?);
+            }
+            Some("passkey ended") => {
+                place().map(|place| self.keys.remove(&place));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn answer(&mut self, entry: &Entry<'_>) -> Result<(), &'static str> {
+        const LACKS: &str = "a signature that lacks a part";
+        let Some(kept) = fact(entry, "passkey") else { return Ok(()) };
+        let text = |name| kept.get(name).and_then(Value::as_str).ok_or(LACKS);
+        let bytes = |name| base64::decode_url(text(name)?).map_err(|_| LACKS);
+        let person = entry.person.as_deref().ok_or(LACKS)?;
+        let place = (person.to_owned(), text("id")?.to_owned());
+        let key = self.keys.get(&place).ok_or("a signature of a passkey that was not theirs")?;
+        let choice = match (entry.kind, fact(entry, "choice").and_then(Value::as_str)) {
+            (Kind::Deny, _) | (Kind::Vote, Some("deny")) => Choice::Deny,
+            _ => Choice::Approve,
+        };
+        let decided = Decided {
+            request: entry.request.as_deref().and_then(Id::parse).ok_or(LACKS)?,
+            digest: entry.digest.ok_or(LACKS)?,
+            choice,
+        };
+        let said = Assertion {
+            credential: bytes("id")?,
+            client_data: bytes("client_data")?,
+            authenticator_data: bytes("authenticator_data")?,
+            signature: bytes("signature")?,
+        };
+        let nonce = bytes("nonce")?.try_into().map_err(|_| LACKS)?;
+        let told = client::read(&said.client_data, "webauthn.get");
+        let told = told.map_err(|_| "a signature for something else")?;
+        if told.challenge != challenge_of(&decided, &nonce).as_bytes() {
+            return Err("a signature under another call, another request or another answer");
+        }
+        if !assertion::is_signed(&said, key) {
+            return Err("a signature that is wrong");
+        }
+        // An edited call leaves two entries with the same signature.
+        self.signed += u64::from(entry.kind != Kind::Edit);
+        Ok(())
+    }
+}
+
+fn fact<'e, 'a>(entry: &'e Entry<'a>, name: &str) -> Option<&'e Value<'a>> {
+    entry.facts.iter().find(|(key, _)| key == name).map(|(_, value)| value)
+}
