@@ -83,7 +83,7 @@ fn becomes(setting: &Setting, id: &str, wanted: &str) {
 
 fn linked(setting: &Setting) -> bool {
     let accounts = setting.decides().get("/v1/accounts").unwrap();
-    accounts.body["accounts"][0]["account"] == OWNER.to_string()
+    accounts.body["accounts"][0]["account"].as_str() == Some(&OWNER.to_string())
 }
 
 /// The code that links the owner's account.
@@ -154,13 +154,6 @@ impl Emulator {
         self.post("/sendMessage", &update);
     }
 
-    /// Somebody taps a button.
-    fn taps(&self, phone: &mut Client, account: i64, data: &str) {
-        let mut query = stand_in::tap(account, account, data)["callback_query"].take();
-        query["botToken"] = json!(TOKEN);
-        assert_eq!(phone.post("/sendCallback", &query).unwrap().status, 200);
-    }
-
     /// The bot's messages so far, as they stand now, with their times.
     fn messages(&self) -> Vec<Value> {
         let all = self.post("/getUpdatesHistory", &json!({ "token": TOKEN }));
@@ -184,6 +177,19 @@ impl Drop for Emulator {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// Somebody taps a button, as the emulator takes it.
+fn taps(phone: &mut Client, account: i64, data: &str) {
+    let mut query = stand_in::tap(account, account, data)["callback_query"].take();
+    query["botToken"] = json!(TOKEN);
+    assert_eq!(phone.post("/sendCallback", &query).unwrap().status, 200);
+}
+
+/// Milliseconds since 1970, as the emulator counts them.
+#[expect(clippy::disallowed_methods, reason = "held against another program's clock")]
+fn millis() -> u128 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis()
 }
 
 /// The owner links their account by the deep link that the daemon gives.
@@ -212,19 +218,19 @@ fn people_answer_on_telegram() {
     assert!(message["text"].as_str().unwrap().contains("The report number 1."), "{message}");
     let (approve, deny) = buttons(&message);
     arrives(&setting, &id);
-    emulator.taps(&mut phone, OWNER, &approve);
+    taps(&mut phone, OWNER, &approve);
     becomes(&setting, &id, "approved");
     let over = emulator.message("approved by owner through telegram");
     assert_eq!(over["reply_markup"]["inline_keyboard"], json!([]), "the buttons are gone");
     // A second tap, and a no after the yes, change nothing.
-    emulator.taps(&mut phone, OWNER, &approve);
-    emulator.taps(&mut phone, OWNER, &deny);
+    taps(&mut phone, OWNER, &approve);
+    taps(&mut phone, OWNER, &deny);
 
     // A stranger's tap counts for nothing, and a no elsewhere is told here.
     let (id, phrase) = ask(&setting, 2);
     let (approve, deny) = buttons(&emulator.message(&phrase));
-    emulator.taps(&mut phone, STRANGER, &approve);
-    emulator.taps(&mut phone, STRANGER, &deny);
+    taps(&mut phone, STRANGER, &approve);
+    taps(&mut phone, STRANGER, &deny);
     emulator.says(STRANGER, &format!("/approve {phrase}"));
     emulator.says(STRANGER, "/start AAAAAAAA");
 
@@ -253,7 +259,7 @@ fn a_question_is_on_the_phone_at_once() {
     let mut began = Vec::new();
     let questions = 100;
     for number in 0..questions {
-        began.push(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis());
+        began.push(millis());
         assert_eq!(agent.post("/v1/requests", &risky(number)).unwrap().status, 201);
         thread::sleep(Duration::from_millis(20));
     }
@@ -291,7 +297,7 @@ fn no_forged_or_replayed_tap_is_accepted() {
     let (spent, phrase) = ask(&setting, 1);
     let (used, unused) = buttons(&emulator.message(&phrase));
     arrives(&setting, &spent);
-    emulator.taps(&mut phone, OWNER, &used);
+    taps(&mut phone, OWNER, &used);
     becomes(&setting, &spent, "approved");
     let (target, phrase) = ask(&setting, 2);
     let (approve, deny) = buttons(&emulator.message(&phrase));
@@ -329,10 +335,10 @@ fn no_forged_or_replayed_tap_is_accepted() {
                 (OWNER, data)
             }
         };
-        emulator.taps(&mut phone, account, &data);
+        taps(&mut phone, account, &data);
         sent += 1;
     }
-    emulator.taps(&mut phone, OWNER, &others);
+    taps(&mut phone, OWNER, &others);
     becomes(&setting, &other, "approved");
     assert_eq!(state(&setting, &target), "pending", "a forged tap was accepted");
     let shown = setting.decides().get(&format!("/v1/requests/{target}")).unwrap();
@@ -340,7 +346,7 @@ fn no_forged_or_replayed_tap_is_accepted() {
     assert_eq!(state(&setting, &spent), "approved");
     say(&format!("telegram: 0 of {sent} forged or replayed taps were accepted"));
     // The real one still works.
-    emulator.taps(&mut phone, OWNER, &approve);
+    taps(&mut phone, OWNER, &approve);
     becomes(&setting, &target, "approved");
 }
 

@@ -1,5 +1,6 @@
 //! `countersign channel add telegram`: from a bot's token to the first tap, step by step.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -51,23 +52,23 @@ pub fn run(args: &Add) -> Result<ExitCode, Failure> {
         Some(chat) => chat,
         None => find_chat(args, &runtime, &bot, &me.username)?,
     };
-    let Some(before) = written(args, &paths, &config, &secret, chat)? else {
+    let lines = Lines::new(args, &paths, &config, chat)?;
+    house::line(&format!("These lines are written:\n\n{}", lines.block))?;
+    house::line(&format!("and [ladder] first = [{}]\n", lines.rung.join(", ")))?;
+    if !args.yes && !terminal()?.agrees("Write them?")? {
         house::line("Nothing was written.")?;
         return Ok(ExitCode::FAILURE);
-    };
-    let place = page::safe(&paths.config.display().to_string(), 4096);
-    match before {
-        Some(before) => {
-            let before = page::safe(&before.display().to_string(), 4096);
-            house::line(&format!("Written to {place}; what was there is in {before}."))?;
-        }
-        None => {
-            house::line(&format!("Written to {place}."))?;
-        }
     }
+    let kept = lines.write(&paths, args.bot_token_file.is_none().then_some(secret.as_str()))?;
+    let place = page::safe(&paths.config.display().to_string(), 4096);
+    let kept = kept.map_or_else(String::new, |kept| {
+        format!("; what was there is in {}", page::safe(&kept.display().to_string(), 4096))
+    });
+    house::line(&format!("Written to {place}{kept}."))?;
     in_use(args, &config)
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "stands in map_err")]
 fn said(error: countersign_channels::ChannelError) -> Failure {
     Failure::at("telegram", page::safe(&error.problem, 400))
 }
@@ -81,10 +82,14 @@ fn bot_token(args: &Add) -> Result<String, Failure> {
         "Make a bot for Countersign alone: on Telegram, write /newbot to @BotFather. It gives you \
          a token.",
     )?;
-    let mut terminal = Terminal::open().map_err(|_| {
-        Failure::Input("this needs a person at a terminal, or --bot-token-file".to_owned())
-    })?;
-    Ok(terminal.secret("The bot's token (it is not shown): ")?.trim().to_owned())
+    Ok(terminal()?.secret("The bot's token (it is not shown): ")?.trim().to_owned())
+}
+
+fn terminal() -> Result<Terminal, Failure> {
+    Terminal::open().map_err(|_| {
+        let need = "this needs a person at a terminal, or --bot-token-file and --yes";
+        Failure::Input(need.to_owned())
+    })
 }
 
 /// Waits until the person presses Start, and takes the chat in which they did.
@@ -123,48 +128,52 @@ fn find_chat(args: &Add, runtime: &Runtime, bot: &Bot, name: &str) -> Result<i64
     Err(Failure::Input("nobody pressed Start in time; nothing was written".to_owned()))
 }
 
-/// Shows the lines and writes them. Nothing if the person does not want that; else where the old
-/// configuration is kept.
-fn written(
-    args: &Add,
-    paths: &Paths,
-    config: &Config,
-    secret: &str,
-    chat: i64,
-) -> Result<Option<Option<PathBuf>>, Failure> {
-    let folder = paths.config.parent().map_or_else(PathBuf::new, PathBuf::from);
-    let token_file = match &args.bot_token_file {
-        Some(file) => std::path::absolute(file)?,
-        None => folder.join(format!("{}.token", args.name)),
-    };
-    let mut block = format!(
-        "[channels.{}]\nkind = \"telegram\"\ntoken_file = {:?}\nchat = {chat}\n",
-        args.name,
-        token_file.display().to_string(),
-    );
-    if let Some(url) = &args.base_url {
-        block.push_str(&format!("base_url = {url:?}\n"));
+/// What is written.
+struct Lines {
+    token_file: PathBuf,
+    block: String,
+    rung: Vec<String>,
+}
+
+impl Lines {
+    fn new(args: &Add, paths: &Paths, config: &Config, chat: i64) -> Result<Lines, Failure> {
+        let folder = paths.config.parent().map_or_else(PathBuf::new, PathBuf::from);
+        let token_file = match &args.bot_token_file {
+            Some(file) => std::path::absolute(file)?,
+            None => folder.join(format!("{}.token", args.name)),
+        };
+        let (name, token) = (&args.name, token_file.display().to_string());
+        let mut block = format!(
+            "[channels.{name}]\nkind = \"telegram\"\ntoken_file = {token:?}\nchat = {chat}\n"
+        );
+        if let Some(url) = &args.base_url {
+            let _ = writeln!(block, "base_url = {url:?}");
+        }
+        if args.allow_private {
+            block.push_str("allow_private = true\n");
+        }
+        let mut rung = config.rules.ladder.first().cloned().unwrap_or_default();
+        rung.push(name.clone());
+        Ok(Lines { token_file, block, rung })
     }
-    if args.allow_private {
-        block.push_str("allow_private = true\n");
+
+    /// Writes the token, if it is ours to keep, and the configuration. Says where the old one is.
+    fn write(&self, paths: &Paths, secret: Option<&str>) -> Result<Option<PathBuf>, Failure> {
+        if let Some(folder) = paths.config.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        let place = self.token_file.display().to_string();
+        let ours = match secret {
+            None => false,
+            Some(secret) => channel_file::write_secret(&self.token_file, secret)
+                .map_err(|error| Failure::at(&place, format!("not written: {error}")))?,
+        };
+        let done = put(paths, &self.block, &self.rung);
+        if done.is_err() && ours {
+            let _ = fs::remove_file(&self.token_file);
+        }
+        done
     }
-    let mut rung = config.rules.ladder.first().cloned().unwrap_or_default();
-    rung.push(args.name.clone());
-    house::line(&format!("These lines are written:\n\n{block}"))?;
-    house::line(&format!("and [ladder] first = [{}]\n", rung.join(", ")))?;
-    if !args.yes && !Terminal::open()?.agrees("Write them?")? {
-        return Ok(None);
-    }
-    fs::create_dir_all(&folder)?;
-    let place = token_file.display().to_string();
-    let ours = args.bot_token_file.is_none()
-        && channel_file::write_secret(&token_file, secret)
-            .map_err(|error| Failure::at(&place, format!("the token cannot be kept: {error}")))?;
-    let done = put(paths, &block, &rung);
-    if done.is_err() && ours {
-        let _ = fs::remove_file(&token_file);
-    }
-    done.map(Some)
 }
 
 /// The new configuration, if the daemon would take it.
@@ -198,7 +207,7 @@ fn in_use(args: &Add, old: &Config) -> Result<ExitCode, Failure> {
     };
     let id = daemon.as_raw_nonzero();
     let question = format!("Have the daemon (process {id}) read its configuration now?");
-    let wanted = args.yes || Terminal::open()?.agrees(&question)?;
+    let wanted = args.yes || terminal()?.agrees(&question)?;
     if !wanted || !running::reload(daemon) {
         house::line(&format!("Have the daemon read it: kill -HUP {id}\n{later}"))?;
         return Ok(ExitCode::FAILURE);

@@ -46,7 +46,8 @@ pub fn with_first_rung(text: &str, channels: &[String]) -> String {
 /// Writes a secret that only its owner can read. The same secret may be there already.
 pub fn write_secret(path: &Path, secret: &str) -> io::Result<bool> {
     if let Ok(there) = fs::read_to_string(path) {
-        let same = there.trim() == secret && fs::metadata(path)?.permissions().mode() & 0o077 == 0;
+        let for_others = fs::metadata(path)?.permissions().mode() & 0o077;
+        let same = there.trim() == secret && for_others == 0;
         return if same { Ok(false) } else { Err(io::ErrorKind::AlreadyExists.into()) };
     }
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;

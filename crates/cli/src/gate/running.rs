@@ -41,7 +41,7 @@ mod tests {
     #[test]
     fn only_the_holder_of_this_lock_is_found() {
         let raw =
-            |line: &str| holder(line, "08:01:5678").map(Pid::as_raw_nonzero).map(|id| id.get());
+            |line: &str| holder(line, "08:01:5678").map(|process| process.as_raw_nonzero().get());
         assert_eq!(raw("4: FLOCK  ADVISORY  WRITE 1234 08:01:5678 0 EOF"), Some(1234));
         assert_eq!(raw("4: POSIX  ADVISORY  WRITE 1234 08:01:5678 0 EOF"), None);
         assert_eq!(raw("4: FLOCK  ADVISORY  WRITE 1234 08:01:567 0 EOF"), None);
