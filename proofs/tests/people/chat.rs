@@ -2,6 +2,7 @@
 //! misbehave, and a caller of our hooks that signs as the platform does, or does not.
 
 use std::collections::VecDeque;
+use std::fmt::Write as _;
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -178,17 +179,19 @@ impl Caller {
     pub fn post(&mut self, headers: &[(&str, &str)], body: &[u8]) -> (u16, Value) {
         // A connection on which nothing is said is closed after a while.
         let open = self.stream.take().filter(|(_, used)| used.elapsed() < Duration::from_secs(1));
-        let mut stream = open.map(|(stream, _)| stream).unwrap_or_else(|| {
+        let mut stream = if let Some((stream, _)) = open {
+            stream
+        } else {
             let stream = TcpStream::connect(self.door).unwrap();
             stream.set_nodelay(true).unwrap();
             stream.set_read_timeout(Some(PATIENCE)).unwrap();
             BufReader::new(stream)
-        });
+        };
         let mut text = format!("POST {} HTTP/1.1\r\nhost: {}\r\n", self.path, self.door);
         for (name, value) in headers {
-            text.push_str(&format!("{name}: {value}\r\n"));
+            let _ = write!(text, "{name}: {value}\r\n");
         }
-        text.push_str(&format!("content-length: {}\r\n\r\n", body.len()));
+        let _ = write!(text, "content-length: {}\r\n\r\n", body.len());
         let bytes = [text.as_bytes(), body].concat();
         stream.get_mut().write_all(&bytes).unwrap();
         let (line, headers, body) = read(&mut stream).unwrap();
@@ -201,6 +204,7 @@ impl Caller {
 }
 
 /// Seconds since 1970.
+#[expect(clippy::disallowed_methods, reason = "a platform has a clock of its own")]
 pub fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs()
 }
@@ -225,10 +229,8 @@ pub fn house(folder: &Path, channels: &[(&str, String)]) -> Setting {
     let mut settings =
         format!("{OPEN_HOUSE}[ladder]\nfirst = {}\nat_keyboard_seconds = 0\n", json!(names));
     for (name, text) in channels {
-        settings.push_str(&format!(
-            "[channels.{name}]\nallow_private = true\nper_minute = 6000\ntimeout_seconds = 2\n\
-             {text}\n"
-        ));
+        let usual = "allow_private = true\nper_minute = 6000\ntimeout_seconds = 2";
+        let _ = write!(settings, "[channels.{name}]\n{usual}\n{text}\n");
     }
     let setting = Setting::new(House::new(folder, &settings).unwrap());
     open_for_a_while();
@@ -265,7 +267,7 @@ pub fn asked(setting: &Setting, call: &Value, channels: &[&str]) -> String {
         let arrived = |channel: &&str| {
             deliveries.iter().any(|one| one["channel"] == **channel && one["state"] == "arrived")
         };
-        channels.iter().all(|channel| arrived(channel)).then_some(())
+        channels.iter().all(arrived).then_some(())
     });
     id
 }

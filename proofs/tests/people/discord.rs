@@ -2,6 +2,7 @@
 //! signed as Discord signs them.
 
 use std::collections::HashMap;
+use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -174,7 +175,7 @@ pub fn settings(folder: &Path, stand_in: &StandIn<Discord>, hook: bool) -> Strin
     );
     if hook {
         let key = hex(key().verifying_key().as_bytes());
-        text.push_str(&format!("public_key = \"{key}\"\n"));
+        let _ = writeln!(text, "public_key = \"{key}\"");
     }
     text
 }
