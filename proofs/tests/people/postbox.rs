@@ -210,7 +210,7 @@ impl Setting {
             body.len()
         );
         for (name, value) in headers {
-            text += &format!("{name}: {value}\r\n");
+            text.extend([*name, ": ", *value, "\r\n"]);
         }
         let mut stream = TcpStream::connect(door).unwrap();
         stream.write_all(format!("{text}\r\n{body}").as_bytes()).unwrap();
