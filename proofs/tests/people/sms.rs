@@ -96,7 +96,7 @@ fn told(twilio: &Postbox, phrase: &str) -> String {
             let body = got.body.split('&').find_map(|field| field.strip_prefix("Body="));
             decode(body.unwrap())
         });
-        found = bodies.filter(|body| body.contains(phrase)).last().unwrap_or_default();
+        found = bodies.rev().find(|body| body.contains(phrase)).unwrap_or_default();
         !found.is_empty()
     });
     found
