@@ -57,7 +57,7 @@ fn decode(text: &str) -> String {
 fn signed(fields: &[(&str, &str)]) -> (String, String) {
     let mut sorted = fields.to_vec();
     sorted.sort_unstable();
-    let text: String = sorted.iter().map(|(name, value)| format!("{name}{value}")).collect();
+    let text: String = sorted.iter().flat_map(|(name, value)| [*name, *value]).collect();
     let key = hmac::Key::new(hmac::HMAC_SHA1_FOR_LEGACY_USE_ONLY, TOKEN.as_bytes());
     let tag = hmac::sign(&key, format!("{HOOK}{text}").as_bytes());
     let form: Vec<String> =
@@ -96,7 +96,7 @@ fn told(twilio: &Postbox, phrase: &str) -> String {
             let body = got.body.split('&').find_map(|field| field.strip_prefix("Body="));
             decode(body.unwrap())
         });
-        found = bodies.filter(|body| body.contains(phrase)).last().unwrap_or_default();
+        found = bodies.rev().find(|body| body.contains(phrase)).unwrap_or_default();
         !found.is_empty()
     });
     found
@@ -104,7 +104,7 @@ fn told(twilio: &Postbox, phrase: &str) -> String {
 
 fn digits(text: &str) -> &str {
     let (_, after) = text.split_once("Reply NO ").unwrap();
-    &after[..6]
+    after.get(..6).unwrap()
 }
 
 #[test]

@@ -98,7 +98,8 @@ mod tests {
         assert!(!is_signed(&token, "https://mycompany.com/myapp.php", &fields, SIGNATURE));
         let changed = read(FORM.replace("1234&", "1235&").as_bytes()).unwrap();
         assert!(!is_signed(&token, URL, &changed, SIGNATURE));
-        for bad in ["", "====", &SIGNATURE[..24], "AAAAAAAAAAAAAAAAAAAAAAAAAAA="] {
+        let short = SIGNATURE.replace("DgQ=", "");
+        for bad in ["", "====", &short, "AAAAAAAAAAAAAAAAAAAAAAAAAAA="] {
             assert!(!is_signed(&token, URL, &fields, bad), "{bad}");
         }
     }
@@ -114,7 +115,8 @@ mod tests {
 
     #[test]
     fn what_has_two_meanings_has_none() {
-        let many = "a&".repeat(3) + &(0..300).map(|n| format!("k{n}=1&")).collect::<String>();
+        let many: Vec<String> = (0..300).map(|number| format!("k{number}=1")).collect();
+        let many = many.join("&");
         for bad in ["Body=YES&Body=NO", "a=%", "a=%2", "a=%zz", "a=%ff", many.as_str()] {
             assert_eq!(read(bad.as_bytes()), None, "{bad}");
         }
