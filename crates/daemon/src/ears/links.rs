@@ -97,7 +97,8 @@ mod tests {
         let (code, until) = links.offer("telegram", "ana", NOW).unwrap();
         assert!(code.len() == LENGTH && until == NOW.plus(GOOD_FOR));
         assert_eq!(links.take("slack", &code, NOW), None);
-        let typed = format!(" {}-{} ", &code[..4].to_lowercase(), &code[4..]);
+        let (first, second) = code.split_at(4);
+        let typed = format!(" {}-{second} ", first.to_lowercase());
         assert_eq!(links.take("telegram", &typed, NOW).as_deref(), Some("ana"));
         assert_eq!(links.take("telegram", &code, NOW), None);
         let (late, until) = links.offer("telegram", "ana", NOW).unwrap();

@@ -77,10 +77,10 @@ pub async fn run(api: Api, mut stop: Stop) {
             stays && !task.is_finished()
         });
         for (name, line) in open {
-            if !listening.contains_key(&name) {
+            listening.entry(name).or_insert_with(|| {
                 let task = tasks.spawn(listen(api.clone(), Arc::clone(&line)));
-                listening.insert(name, (line, task));
-            }
+                (line, task)
+            });
         }
         tokio::select! {
             () = tokio::time::sleep(LOOK) => {}
