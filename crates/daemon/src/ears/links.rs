@@ -97,8 +97,8 @@ mod tests {
         let (code, until) = links.offer("telegram", "ana", NOW).unwrap();
         assert!(code.len() == LENGTH && until == NOW.plus(GOOD_FOR));
         assert_eq!(links.take("slack", &code, NOW), None);
-        let (first, second) = code.split_at(4);
-        let typed = format!(" {}-{second} ", first.to_lowercase());
+        let (first, rest) = code.split_at(4);
+        let typed = format!(" {}-{} ", first.to_lowercase(), rest);
         assert_eq!(links.take("telegram", &typed, NOW).as_deref(), Some("ana"));
         assert_eq!(links.take("telegram", &code, NOW), None);
         let (late, until) = links.offer("telegram", "ana", NOW).unwrap();

@@ -100,13 +100,10 @@ async fn test(State(api): State<Api>, Path(name): Path<String>, headers: HeaderM
 async fn link(State(api): State<Api>, Path(name): Path<String>, headers: HeaderMap) -> Answered {
     let who = who::person(&api, &headers)?;
     let rules = api.gate.rules();
-    let line = api.lines.get(&rules, &name).map_err(|error| {
-        if error.permanent && !rules.channels.contains_key(&name) {
-            no_such()
-        } else {
-            Problem::conflict(error.problem)
-        }
-    })?;
+    if !rules.channels.contains_key(&name) {
+        return Err(no_such());
+    }
+    let line = api.lines.get(&rules, &name).map_err(|error| Problem::conflict(error.problem))?;
     let Some(answers) = line.channel.answers() else {
         return Err(Problem::conflict("nobody can answer through this channel"));
     };
