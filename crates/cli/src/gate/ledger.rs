@@ -1,5 +1,6 @@
 //! `countersign ledger`: read, verified, proved, exported.
 
+use std::io::Write;
 use std::process::ExitCode;
 
 use countersign_client::Time;
@@ -158,27 +159,32 @@ fn verify(
             let signed = thousands(signed);
             writeln!(out, "{signed} {answers} signed with a passkey; each signature fits.")?;
         }
-        match sizes.iter().max() {
-            None => writeln!(
-                out,
-                "Not held against any checkpoint: this does not show that nothing was changed.\n\
-                 Keep one elsewhere and give it with --checkpoint and --key."
-            )?,
-            Some(newest) => {
-                let rest = size.saturating_sub(*newest);
-                writeln!(
-                    out,
-                    "Nothing up to entry {} was changed since it was signed ({} checkpoint{}); {} \
-                     entries are newer.",
-                    thousands(*newest),
-                    sizes.len(),
-                    if sizes.len() == 1 { "" } else { "s" },
-                    thousands(rest)
-                )?;
-            }
-        }
-        Ok(())
+        against(out, &sizes, size)
     })
+}
+
+/// What the checkpoints show.
+fn against(out: &mut dyn Write, sizes: &[u64], size: u64) -> Result<(), Failure> {
+    match sizes.iter().max() {
+        None => writeln!(
+            out,
+            "Not held against any checkpoint: this does not show that nothing was changed.\n\
+             Keep one elsewhere and give it with --checkpoint and --key."
+        )?,
+        Some(newest) => {
+            let rest = size.saturating_sub(*newest);
+            writeln!(
+                out,
+                "Nothing up to entry {} was changed since it was signed ({} checkpoint{}); {} \
+                 entries are newer.",
+                thousands(*newest),
+                sizes.len(),
+                if sizes.len() == 1 { "" } else { "s" },
+                thousands(rest)
+            )?;
+        }
+    }
+    Ok(())
 }
 
 /// Checks the signatures of passkeys. Most entries have none and are not read for it.
