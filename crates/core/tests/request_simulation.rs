@@ -90,7 +90,7 @@ mod simulation {
                         && *seen == call(1)
                         && worded
                         && may_edit
-                        && self.sure_of(&standing.0, &standing.1)
+                        && self.sure_of(standing.0, standing.1)
                     {
                         self.yes.insert(person.clone());
                         let enough = self.yes.len() >= usize::from(self.quorum.approve.max(1));
@@ -105,7 +105,7 @@ mod simulation {
         }
 
         /// Whether we know well enough who it is.
-        fn sure_of(&self, standing: &Standing, needs: &Needs) -> bool {
+        fn sure_of(&self, standing: Standing, needs: Needs) -> bool {
             let (sure, critical) = (standing.assurance, self.tier == Tier::Critical);
             let logged_in = matches!(sure, Assurance::Login | Assurance::Passkey);
             let set = match self.tier {

@@ -7,8 +7,9 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use crate::chat::{StandIn, ask, house};
-use crate::discord::{self, tools};
+use crate::discord;
 use crate::setting::{Dice, alone, has, say, size};
+use crate::tools::{spoken, tools};
 
 /// What means something to Discord, and what stands around it.
 const PIECES: [&str; 26] = [
@@ -72,7 +73,7 @@ fn nothing_that_an_agent_writes_means_anything_on_discord() {
     }
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/people/discord_markdown.cjs");
     let contents: Vec<Value> = messages.iter().map(|(_, content, _)| content.clone()).collect();
-    let read = discord::spoken(Command::new("node").arg(script).arg(library), &contents);
+    let read = spoken(Command::new("node").arg(script).arg(library), &contents);
     assert_eq!(read.len(), messages.len());
     let list = |value: &Value| -> Vec<String> {
         value.as_array().unwrap().iter().map(|one| one.as_str().unwrap().to_owned()).collect()

@@ -11,6 +11,8 @@ mod discord_and_slack;
 #[cfg(test)]
 mod discord_markdown;
 #[cfg(test)]
+mod discord_verifier;
+#[cfg(test)]
 mod email;
 #[cfg(test)]
 mod ntfy;
@@ -30,5 +32,7 @@ mod slack;
 mod sms;
 #[cfg(test)]
 mod telegram;
+#[cfg(test)]
+mod tools;
 #[cfg(test)]
 mod worker;

@@ -13,8 +13,8 @@ use crate::chat::{Asked, Caller, Fault, Platform, StandIn};
 use crate::chat::{
     ask, asked, code, hex, house, median, now, open_for_a_while, problem, secret, state, until,
 };
-use crate::discord::{judged, tools};
 use crate::setting::{Dice, Setting, alone, risky, say, size, within};
+use crate::tools::{judged, tools};
 
 const TOKEN: &str = "xoxb-slack-stand-in";
 const SECRET: &str = "8f742231b10e8888abcd99yyyzzz85a5";

@@ -3,14 +3,15 @@
 //! A channel vouches for the account; the book knows whose it is; the state machine decides whether
 //! their word counts. Whatever is not understood changes nothing.
 
+mod heard;
 mod links;
 mod meaning;
 
 #[cfg(test)]
 mod tests;
 
-use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use countersign_channels::{Posted, Posting, Word};
@@ -21,6 +22,7 @@ use crate::api::Api;
 use crate::courier::Line;
 use crate::doors::{self, Stop};
 
+pub use heard::Heard;
 pub use links::Links;
 pub use meaning::understood;
 
@@ -29,31 +31,8 @@ const LOOK: Duration = Duration::from_secs(1);
 /// Between two attempts to listen, at first and at most.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
-/// So many words are remembered: platforms deliver twice.
-const REMEMBERED: usize = 4096;
 /// How long a reply may take.
 const REPLY: Duration = Duration::from_secs(20);
-
-/// Words that were heard already, newest last.
-#[derive(Debug, Default)]
-pub struct Heard {
-    keys: Mutex<VecDeque<(String, String)>>,
-}
-
-impl Heard {
-    /// Whether this one is new.
-    fn is_new(&self, channel: &str, key: &str) -> bool {
-        let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
-        if keys.iter().any(|(heard, name)| heard == channel && name == key) {
-            return false;
-        }
-        if keys.len() >= REMEMBERED {
-            keys.pop_front();
-        }
-        keys.push_back((channel.to_owned(), key.to_owned()));
-        true
-    }
-}
 
 /// Listens to every channel that has to be asked, until the daemon stops.
 pub async fn run(api: Api, mut stop: Stop) {
@@ -133,7 +112,8 @@ async fn say(line: Arc<Line>, word: Word, reply: String) {
 
 /// What becomes of one word, in words for who said it; nothing if it was heard before.
 async fn hear(api: &Api, line: &Arc<Line>, word: &Word) -> Option<String> {
-    if !api.heard.is_new(line.channel.name(), &word.key) {
+    let now = api.gate.clock().now().at;
+    if !api.heard.is_new(line.channel.name(), &word.key, now) {
         return None;
     }
     Some(understood(api, line, word).await)
