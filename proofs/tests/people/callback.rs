@@ -131,6 +131,10 @@ fn no_forged_or_replayed_callback_counts() {
     }
     assert_eq!(accepted, 0);
     assert_eq!(setting.state(&asked), "pending");
+    // The true one still counts.
+    let time = now();
+    let (_, answer) = post(&setting, "true", time, &signed("true", time, &body), &body);
+    assert!(answer["reply"].as_str().unwrap().starts_with("Approved."), "{answer}");
     say(&format!("callback: {count} forged or replayed, {accepted} accepted"));
 }
 

@@ -125,7 +125,28 @@ fn no_forged_or_replayed_button_counts() {
         u64::try_from(more).unwrap() <= pauses,
         "{more} messages in {pauses} times ten seconds"
     );
+    // The true one still counts.
+    assert_eq!(press(&setting, (proof, button)), 200);
+    until("the approval", || setting.state(&open) == "approved");
     say(&format!("ntfy: {count} forged or replayed buttons, {heard} accepted"));
+}
+
+#[test]
+fn a_phone_of_nobody_answers_nothing() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    let ntfy = server();
+    let phone = channel("phone", &ntfy.url(), folder.path(), "details = true\n");
+    let phone = phone.replace("\"owner\"", "\"nobody\"");
+    let setting = house(folder.path(), "phone", &phone);
+    let asked = setting.ask(MEDIUM);
+    let message = ntfy.wait(1).remove(0).json();
+    setting.is_on_record(&asked);
+    for label in ["Approve once", "Deny"] {
+        press(&setting, action(&message, label).unwrap());
+    }
+    ntfy.wait(3);
+    assert_eq!(setting.state(&asked), "pending");
 }
 
 #[test]

@@ -166,6 +166,7 @@ fn no_forged_or_replayed_text_counts() {
     assert!(text(&setting, PHONE, "SM1", &format!("LINK {link}")).starts_with("Linked."));
     let asked = setting.ask(MEDIUM);
     let message = told(&twilio, asked["phrase"].as_str().unwrap());
+    setting.is_on_record(&asked);
     let yes = format!("YES {}", digits(&message));
     let (count, mut accepted) = (size(1_000, 10_000), 0);
     let replay =
@@ -195,6 +196,8 @@ fn no_forged_or_replayed_text_counts() {
         accepted += usize::from(answer.contains("<Message>"));
     }
     assert_eq!((accepted, setting.state(&asked).as_str()), (0, "pending"));
+    // The true one still counts.
+    assert!(text(&setting, PHONE, "SM2", &yes).starts_with("Approved."));
     say(&format!("sms: {count} forged or replayed texts, {accepted} accepted"));
 }
 
