@@ -110,3 +110,30 @@ async fn file(Path((_, name)): Path<(String, String)>) -> Response {
 async fn manifest() -> Response {
     ([(header::CONTENT_TYPE, "application/manifest+json")], MANIFEST).into_response()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use super::FILES;
+
+    #[test]
+    fn no_two_scripts_of_a_page_declare_the_same_name() {
+        let mut declared: HashMap<&str, &str> = HashMap::new();
+        for file in FILES.iter().filter(|file| file.name.ends_with(".js")) {
+            for line in file.text.lines() {
+                let line = line.strip_prefix("async ").unwrap_or(line);
+                let words = ["const ", "let ", "function "];
+                let Some(rest) = words.iter().find_map(|word| line.strip_prefix(word)) else {
+                    continue;
+                };
+                let name = rest.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').next();
+                let name = name.filter(|name| !name.is_empty());
+                if let Some(other) = name.and_then(|name| declared.insert(name, file.name)) {
+                    panic!("{name:?} stands in {other} and in {}: neither runs", file.name);
+                }
+            }
+        }
+        assert!(declared.contains_key("credentials") && declared.contains_key("answer"));
+    }
+}

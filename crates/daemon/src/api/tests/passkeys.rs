@@ -93,7 +93,7 @@ async fn who_has_a_passkey_signs_what_is_critical() {
         "requests": [{ "id": asked["id"], "digest": asked["digest"] }],
     });
     let (_, several) = trial.person("POST", "/v1/decisions", several).await;
-    assert_eq!(several["results"][0]["problem"]["why"], "passkey");
+    assert_eq!(several["results"][0]["problem"]["status"], 409, "never together with others");
     let signed = soft.signs(&challenge(&trial, &asked, &yes).await);
     let (status, answer) = decide(&trial, &asked, &yes, sent(&signed)).await;
     assert_eq!((status, &answer["state"]), (StatusCode::OK, &json!("approved")), "{answer}");

@@ -3,7 +3,7 @@
 
 const toBytes = (text) => Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (letter) => letter.charCodeAt(0));
 const toText = (bytes) => btoa(String.fromCharCode(...new Uint8Array(bytes))).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
-const known = (ids) => ids.map((id) => ({ type: "public-key", id: toBytes(id) }));
+const credentials = (ids) => ids.map((id) => ({ type: "public-key", id: toBytes(id) }));
 const PATIENCE_MS = 120_000;
 
 // What a browser throws when a person lets the window pass says nothing to people.
@@ -20,7 +20,7 @@ async function asked(ceremony, otherwise) {
 
 async function signature(id, body, exact) {
   const { challenge, place, known: ids } = await send("POST", `/v1/requests/${id}/challenge`, body, exact);
-  const publicKey = { challenge: toBytes(challenge), rpId: place, allowCredentials: known(ids), userVerification: "required", timeout: PATIENCE_MS };
+  const publicKey = { challenge: toBytes(challenge), rpId: place, allowCredentials: credentials(ids), userVerification: "required", timeout: PATIENCE_MS };
   const { rawId, response } = await asked(() => navigator.credentials.get({ publicKey }), "The passkey was not used, so nothing was approved. Try again.");
   return { id: toText(rawId), client_data: toText(response.clientDataJSON), authenticator_data: toText(response.authenticatorData), signature: toText(response.signature) };
 }
@@ -43,7 +43,7 @@ async function addPasskey(form) {
     rp: { id: begun.place, name: "Countersign" },
     user: { id: toBytes(begun.user), name: begun.person, displayName: begun.person },
     pubKeyCredParams: begun.algorithms.map((alg) => ({ type: "public-key", alg })),
-    excludeCredentials: known(begun.known),
+    excludeCredentials: credentials(begun.known),
     authenticatorSelection: { userVerification: "required", residentKey: "preferred" },
     attestation: "none",
     timeout: PATIENCE_MS,
