@@ -88,11 +88,21 @@ if (review && one("#together")) {
     fresh.hidden = false;
     fresh.textContent = `${more} more came since. Load the page again to see ${more === 1 ? "it" : "them"}.`;
   });
+  const has = (id, state) => {
+    const item = one(`article.item[data-id="${id}"]`);
+    if (item && state !== "pending") settle(item, item.dataset.mine ? `${state} by you` : `${state} meanwhile`);
+    tally();
+  };
   source.addEventListener("ended", (event) => {
     const { id, state } = JSON.parse(event.data);
-    const item = one(`article.item[data-id="${id}"]`);
-    if (item) settle(item, item.dataset.mine ? `${state} by you` : `${state} meanwhile`);
-    tally();
+    has(id, state);
+  });
+  // What ended before the stream was open, or while it was away, is not told again.
+  source.addEventListener("open", async () => {
+    for (const item of items()) {
+      const found = await send("GET", `/v1/requests/${item.dataset.id}`).catch(() => undefined);
+      if (found) has(found.id, found.state);
+    }
   });
   tally();
 }
