@@ -12,7 +12,7 @@ use crate::setting::{Setting, alone, harmless, risky, say, size};
 const CONNECTIONS: usize = 200;
 /// So many agents flood: the refusals of each are told at a pace, and one alone would take an hour.
 const AGENTS: usize = 4;
-/// `flood.open_per_agent`, `flood.asks_per_minute` and `flood.asks_per_hour`, as they are by default.
+/// `open_per_agent`, `asks_per_minute` and `asks_per_hour` of `[flood]`, as they are by default.
 const OPEN: u64 = 20;
 const PER_MINUTE: u64 = 30;
 const PER_HOUR: u64 = 200;
