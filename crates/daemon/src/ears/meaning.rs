@@ -91,6 +91,15 @@ async fn link(api: &Api, channel: &str, word: &Word, code: &str) -> String {
     format!("Linked. You answer here as {person} from now on.")
 }
 
+/// Where somebody was asked, as far as what they said proves it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    /// Through this channel: they press what only its message carries.
+    Here,
+    /// Somewhere: the two words stand in many places.
+    Somewhere,
+}
+
 /// One person heard through one channel.
 struct Ear<'a> {
     api: &'a Api,
@@ -119,7 +128,7 @@ impl Ear<'_> {
             tracing::warn!(channel = self.channel(), %request, "a button was forged");
             return NOT_OURS.to_owned();
         }
-        self.decide(&stored, pressed.choice, reason).await
+        self.decide(&stored, pressed.choice, reason, Asked::Here).await
     }
 
     /// A request by what a person typed: its two words, its code, or its id.
@@ -152,7 +161,7 @@ impl Ear<'_> {
             (None, _) if which.name.is_empty() => return self.which(choice),
             (None, _) => return "No waiting request has this name.".to_owned(),
         };
-        self.decide(stored, choice, &which.reason).await
+        self.decide(stored, choice, &which.reason, Asked::Somewhere).await
     }
 
     fn which(&self, choice: Choice) -> String {
@@ -166,10 +175,10 @@ impl Ear<'_> {
         page.map(|page| page.requests).map_err(|error| format!("Nothing was decided: {error}."))
     }
 
-    async fn decide(&self, stored: &Stored, choice: Choice, reason: &str) -> String {
+    async fn decide(&self, stored: &Stored, choice: Choice, reason: &str, asked: Asked) -> String {
         if choice == Choice::Approve
             && !stored.request.state.has_ended()
-            && let Err(problem) = self.was_shown(stored).await
+            && let Err(problem) = self.was_shown(stored, asked).await
         {
             return problem;
         }
@@ -197,7 +206,7 @@ impl Ear<'_> {
     }
 
     /// Whether this person could read the whole call here, in a message that was really sent.
-    async fn was_shown(&self, stored: &Stored) -> Result<(), String> {
+    async fn was_shown(&self, stored: &Stored, asked: Asked) -> Result<(), String> {
         let about = About {
             stored,
             news: News::Asked,
@@ -212,6 +221,10 @@ impl Ear<'_> {
             return Err(format!(
                 "Not approved: this call is not shown whole here. Read it first: {link}"
             ));
+        }
+        // Who presses our button has our message, even before it is written down that it arrived.
+        if asked == Asked::Here {
+            return Ok(());
         }
         let sent = self.api.gate.store().deliveries(stored.request.id).await;
         let sent = sent.map_err(|error| format!("Nothing was decided: {error}."))?;

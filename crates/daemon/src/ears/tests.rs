@@ -195,6 +195,11 @@ async fn what_is_not_shown_whole_or_not_sent_is_not_approved_here() {
     let heard = understood(&trial.api, &linked(), &word("77", Said::Approve(which(id)))).await;
     assert!(heard.contains("not asked here"), "{heard}");
     assert_eq!(state(&trial, &open).await, State::Pending);
+    // Only our message has the button: it counts before it is written down that it arrived.
+    let unsent = trial.gate.store().request(Id::parse(id).unwrap()).await.unwrap().unwrap();
+    let quick = word("77", button(&trial, &unsent, Choice::Approve));
+    understood(&trial.api, &linked(), &quick).await;
+    assert_eq!(state(&trial, &unsent).await, State::Approved);
 }
 
 #[tokio::test]
