@@ -120,7 +120,7 @@ mod tests {
     #[test]
     fn no_two_scripts_of_a_page_declare_the_same_name() {
         let mut declared: HashMap<&str, &str> = HashMap::new();
-        for file in FILES.iter().filter(|file| file.name.ends_with(".js")) {
+        for file in FILES.iter().filter(|file| file.kind.starts_with("text/javascript")) {
             for line in file.text.lines() {
                 let line = line.strip_prefix("async ").unwrap_or(line);
                 let words = ["const ", "let ", "function "];
