@@ -9,7 +9,7 @@ use countersign_core::id::Id;
 use countersign_core::time::Timestamp;
 
 use crate::post::Target;
-use crate::{Announcement, ChannelError, Receipt};
+use crate::{Announcement, ChannelError, Receipt, Sending};
 
 /// How far a platform's clock may be from ours, either way.
 const WINDOW_MS: u64 = 300_000;
@@ -87,6 +87,42 @@ pub fn base(url: &str, allow_private: bool) -> Result<Target, ChannelError> {
         return Err(ChannelError::permanent("base_url must begin with https://"));
     }
     Target::parse(url).map_err(|problem| ChannelError::permanent(format!("base_url: {problem}")))
+}
+
+/// A platform whose messages can be changed after they were posted.
+pub trait Posts: Sync {
+    /// What was posted about requests that still wait.
+    fn prompts(&self) -> &Prompts;
+
+    /// Posts a message.
+    fn post<'a>(&'a self, news: &'a Announcement) -> Sending<'a, Receipt>;
+
+    /// Says in a message how it ended, and takes its buttons away.
+    fn end<'a>(&'a self, receipt: &'a Receipt, end: &'a Announcement) -> Sending<'a, ()>;
+}
+
+/// Posts a message and remembers where it stands.
+pub async fn announce(chat: &dyn Posts, news: &Announcement) -> Result<Receipt, ChannelError> {
+    let receipt = chat.post(news).await?;
+    chat.prompts().sent(news, &receipt);
+    Ok(receipt)
+}
+
+/// Says in every message about a request how it ended; in a new one where none is known.
+pub async fn withdraw(
+    chat: &dyn Posts,
+    prompt: Option<&Receipt>,
+    end: &Announcement,
+) -> Result<(), ChannelError> {
+    let prompts = chat.prompts().of(end.request, prompt);
+    if prompts.is_empty() {
+        return chat.post(end).await.map(|_| ());
+    }
+    for receipt in &prompts {
+        chat.end(receipt, end).await?;
+    }
+    chat.prompts().forget(end.request);
+    Ok(())
 }
 
 /// The messages about requests that still wait. A request that climbs is announced again; when it

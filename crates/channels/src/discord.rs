@@ -15,7 +15,7 @@ use ed25519_dalek::VerifyingKey;
 use serde_json::json;
 use tokio::sync::Mutex;
 
-use crate::chat::{self, Prompts, from_hex};
+use crate::chat::{self, Posts, Prompts, from_hex};
 use crate::secret::Token;
 use crate::{Announcement, Channel, ChannelError, Receipt, Sending};
 use crate::{Answers, Heard, NotHeard, Posted, Posting, Word};
@@ -80,7 +80,7 @@ impl Discord {
         Ok(Discord { name, most, platform, key, polls, opened, place, prompts })
     }
 
-    async fn post(&self, news: &Announcement) -> Result<Receipt, ChannelError> {
+    async fn posted(&self, news: &Announcement) -> Result<Receipt, ChannelError> {
         let how = write::How { buttons: self.key.is_some(), words: self.polls };
         let message = write::message(news, &self.platform.channel, how);
         let created = self.platform.call("POST", &self.platform.messages(), Some(&message)).await?;
@@ -90,7 +90,7 @@ impl Discord {
     }
 
     /// Says in a message how it ended, and takes its buttons away.
-    async fn end(&self, receipt: &Receipt, end: &Announcement) -> Result<(), ChannelError> {
+    async fn ended(&self, receipt: &Receipt, end: &Announcement) -> Result<(), ChannelError> {
         let Some((channel, message)) = receipt.0.split_once('/') else { return Ok(()) };
         if !platform::is_id(channel) || !platform::is_id(message) {
             return Ok(());
@@ -122,6 +122,20 @@ fn public_key(text: &str) -> Result<VerifyingKey, ChannelError> {
     if key.is_weak() { Err(wrong()) } else { Ok(key) }
 }
 
+impl Posts for Discord {
+    fn prompts(&self) -> &Prompts {
+        &self.prompts
+    }
+
+    fn post<'a>(&'a self, news: &'a Announcement) -> Sending<'a, Receipt> {
+        Box::pin(self.posted(news))
+    }
+
+    fn end<'a>(&'a self, receipt: &'a Receipt, end: &'a Announcement) -> Sending<'a, ()> {
+        Box::pin(self.ended(receipt, end))
+    }
+}
+
 impl Channel for Discord {
     fn name(&self) -> &str {
         &self.name
@@ -132,11 +146,7 @@ impl Channel for Discord {
     }
 
     fn announce<'a>(&'a self, news: &'a Announcement) -> Sending<'a, Receipt> {
-        Box::pin(async {
-            let receipt = self.post(news).await?;
-            self.prompts.sent(news, &receipt);
-            Ok(receipt)
-        })
+        Box::pin(chat::announce(self, news))
     }
 
     fn withdraw<'a>(
@@ -144,17 +154,7 @@ impl Channel for Discord {
         prompt: Option<&'a Receipt>,
         end: &'a Announcement,
     ) -> Sending<'a, ()> {
-        Box::pin(async move {
-            let prompts = self.prompts.of(end.request, prompt);
-            if prompts.is_empty() {
-                return self.post(end).await.map(|_| ());
-            }
-            for receipt in &prompts {
-                self.end(receipt, end).await?;
-            }
-            self.prompts.forget(end.request);
-            Ok(())
-        })
+        Box::pin(chat::withdraw(self, prompt, end))
     }
 
     fn answers(&self) -> Option<&dyn Answers> {

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use countersign_core::assurance::Assurance;
 use countersign_core::tier::Tier;
 
-use crate::chat::{self, Prompts};
+use crate::chat::{self, Posts, Prompts};
 use crate::secret::Token;
 use crate::{Announcement, Channel, ChannelError, Receipt, Sending};
 use crate::{Answers, Heard, NotHeard, Posted, Posting, Word};
@@ -72,7 +72,7 @@ impl Slack {
         Ok(Slack { name, most, platform, channel, secret, opened, prompts })
     }
 
-    async fn post(&self, news: &Announcement) -> Result<Receipt, ChannelError> {
+    async fn posted(&self, news: &Announcement) -> Result<Receipt, ChannelError> {
         let message = write::message(news, &self.channel);
         let posted = self.platform.call("chat.postMessage", &message).await?;
         let text = |name: &str| posted.get(name).and_then(|value| value.as_str());
@@ -84,13 +84,27 @@ impl Slack {
     }
 
     /// Says in a message how it ended, and takes its buttons away.
-    async fn end(&self, receipt: &Receipt, end: &Announcement) -> Result<(), ChannelError> {
+    async fn ended(&self, receipt: &Receipt, end: &Announcement) -> Result<(), ChannelError> {
         let Some((channel, at)) = receipt.0.split_once('/') else { return Ok(()) };
         match self.platform.call("chat.update", &write::ended(end, channel, at)).await {
             // Somebody deleted it: nothing asks any more.
             Err(Failed { word, .. }) if word == "message_not_found" => Ok(()),
             other => other.map(|_| ()).map_err(ChannelError::from),
         }
+    }
+}
+
+impl Posts for Slack {
+    fn prompts(&self) -> &Prompts {
+        &self.prompts
+    }
+
+    fn post<'a>(&'a self, news: &'a Announcement) -> Sending<'a, Receipt> {
+        Box::pin(self.posted(news))
+    }
+
+    fn end<'a>(&'a self, receipt: &'a Receipt, end: &'a Announcement) -> Sending<'a, ()> {
+        Box::pin(self.ended(receipt, end))
     }
 }
 
@@ -104,11 +118,7 @@ impl Channel for Slack {
     }
 
     fn announce<'a>(&'a self, news: &'a Announcement) -> Sending<'a, Receipt> {
-        Box::pin(async {
-            let receipt = self.post(news).await?;
-            self.prompts.sent(news, &receipt);
-            Ok(receipt)
-        })
+        Box::pin(chat::announce(self, news))
     }
 
     fn withdraw<'a>(
@@ -116,17 +126,7 @@ impl Channel for Slack {
         prompt: Option<&'a Receipt>,
         end: &'a Announcement,
     ) -> Sending<'a, ()> {
-        Box::pin(async move {
-            let prompts = self.prompts.of(end.request, prompt);
-            if prompts.is_empty() {
-                return self.post(end).await.map(|_| ());
-            }
-            for receipt in &prompts {
-                self.end(receipt, end).await?;
-            }
-            self.prompts.forget(end.request);
-            Ok(())
-        })
+        Box::pin(chat::withdraw(self, prompt, end))
     }
 
     fn answers(&self) -> Option<&dyn Answers> {

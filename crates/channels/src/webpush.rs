@@ -19,6 +19,8 @@ use crate::{Announcement, Channel, ChannelError, Limits, News, Receipt, Sending}
 
 pub use vapid::VapidKey;
 
+/// Its name, which no other channel may have: it is always there.
+pub const NAME: &str = "webpush";
 /// How long one push may take.
 const TIMEOUT: Duration = Duration::from_secs(15);
 /// How long an end is worth telling, in seconds.

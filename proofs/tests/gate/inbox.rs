@@ -1,40 +1,16 @@
 //! The web inbox in a real browser: people log in, see what comes, and answer it.
 
-use std::path::Path;
-use std::process::Command;
-
 use proofs::house::{House, OPEN_HOUSE};
 
-use crate::setting::{Setting, alone, say};
-
-const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/gate/inbox.mjs");
-/// Installed by `./test`.
-const TOOLS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/browser");
-const BROWSER: &str = "/usr/bin/chromium";
+use crate::setting::{Setting, alone, browse, has_browser};
 
 #[test]
 fn people_see_and_answer_in_a_browser() {
     let _alone = alone();
-    let driver = Path::new(TOOLS).join("node_modules/playwright-core");
-    if !driver.is_dir() || !Path::new(BROWSER).is_file() {
-        say("inbox: skipped, Chromium or playwright-core is not installed");
+    if !has_browser("inbox") {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
     let setting = Setting::new(House::new(folder.path(), OPEN_HOUSE).unwrap());
-    let out = Command::new("node")
-        .arg(SCRIPT)
-        .env("TOOLS", TOOLS)
-        .env("BROWSER", BROWSER)
-        .env("PEOPLE", format!("http://{}", setting.gate.people))
-        .env("AGENTS", format!("http://{}", setting.gate.agents))
-        .env("AGENT_TOKEN", &setting.agent)
-        .env("PASSPHRASE", setting.gate.passphrase.as_deref().unwrap())
-        .output()
-        .unwrap();
-    let text = String::from_utf8_lossy(&out.stdout);
-    assert!(out.status.success(), "{text}\n{}", String::from_utf8_lossy(&out.stderr));
-    for line in text.lines() {
-        say(&format!("inbox: {line}"));
-    }
+    browse("inbox", "gate/inbox.mjs", &setting, &[]);
 }

@@ -99,6 +99,42 @@ impl Dice {
     }
 }
 
+/// Chromium, and what drives it (installed by `./test`).
+const BROWSER: &str = "/usr/bin/chromium";
+const DRIVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/browser");
+
+/// Whether there is a browser; says which proof is left out without one.
+pub fn has_browser(proof: &str) -> bool {
+    let driver = Path::new(DRIVER).join("node_modules/playwright-core");
+    let there = driver.is_dir() && Path::new(BROWSER).is_file();
+    if !there {
+        say(&format!("{proof}: skipped, Chromium or playwright-core is not installed"));
+    }
+    there
+}
+
+/// Runs a script of this folder that drives a browser before a gate, and says what it says.
+pub fn browse(proof: &str, script: &str, setting: &Setting, further: &[(&str, &str)]) {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(script);
+    let out = Command::new("node")
+        .arg(script)
+        .env("TOOLS", DRIVER)
+        .env("BROWSER", BROWSER)
+        .env("PEOPLE", format!("http://{}", setting.gate.people))
+        .env("PORT", setting.gate.people.port().to_string())
+        .env("AGENTS", format!("http://{}", setting.gate.agents))
+        .env("AGENT_TOKEN", &setting.agent)
+        .env("PASSPHRASE", setting.gate.passphrase.as_deref().unwrap())
+        .envs(further.iter().copied())
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&out.stdout);
+    assert!(out.status.success(), "{text}\n{}", String::from_utf8_lossy(&out.stderr));
+    for line in text.lines() {
+        say(&format!("{proof}: {line}"));
+    }
+}
+
 /// Whether a program is there.
 pub fn has(program: &str) -> bool {
     std::env::var_os("PATH").is_some_and(|path| {

@@ -19,13 +19,10 @@ use proofs::http::Client;
 use serde_json::{Value, json};
 
 use self::stand_in::{Fault, StandIn, TOKEN};
-use crate::setting::{Dice, Setting, alone, decide, risky, say, size};
+use crate::setting::{Dice, Setting, alone, browse, decide, has_browser, risky, say, size};
 
 /// Installed by `./test`.
 const TOOLS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/people");
-const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/people/telegram.mjs");
-const DRIVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/browser");
-const BROWSER: &str = "/usr/bin/chromium";
 /// The owner's account, which is also the chat, and somebody else's.
 const OWNER: i64 = 77;
 const STRANGER: i64 = 78;
@@ -414,28 +411,14 @@ fn what_telegram_does_on_a_bad_day_is_lived_through() {
 fn an_account_is_linked_and_unlinked_in_a_browser() {
     let _alone = alone();
     let Some(emulator) = Emulator::start() else { return };
-    let driver = Path::new(DRIVER).join("node_modules/playwright-core");
-    if !driver.is_dir() || !Path::new(BROWSER).is_file() {
-        say("telegram: the page is skipped, Chromium or playwright-core is not installed");
+    if !has_browser("telegram") {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
     let setting = Setting::new(house(folder.path(), &emulator.url()));
-    let out = Command::new("node")
-        .arg(SCRIPT)
-        .env("TOOLS", DRIVER)
-        .env("BROWSER", BROWSER)
-        .env("PEOPLE", format!("http://{}", setting.gate.people))
-        .env("TELEGRAM", emulator.url())
-        .env("TOKEN", TOKEN)
-        .env("PASSPHRASE", setting.gate.passphrase.as_deref().unwrap())
-        .output()
-        .unwrap();
-    let text = String::from_utf8_lossy(&out.stdout);
-    assert!(out.status.success(), "{text}\n{}", String::from_utf8_lossy(&out.stderr));
-    for line in text.lines() {
-        say(&format!("telegram: {line}"));
-    }
+    let url = emulator.url();
+    let further = [("TELEGRAM", url.as_str()), ("TOKEN", TOKEN)];
+    browse("telegram", "people/telegram.mjs", &setting, &further);
 }
 
 /// What the hook is called with; how it is answered.

@@ -1,40 +1,16 @@
 //! The worker behind the inbox in a real browser: notifications, and what their buttons can do.
 
-use std::path::Path;
-use std::process::Command;
-
 use proofs::house::{House, OPEN_HOUSE};
 
-use crate::setting::{Setting, alone, say};
-
-const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/people/worker.mjs");
-/// Installed by `./test`.
-const TOOLS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/browser");
-const BROWSER: &str = "/usr/bin/chromium";
+use crate::setting::{Setting, alone, browse, has_browser};
 
 #[test]
 fn a_notification_can_deny_and_never_approve() {
     let _alone = alone();
-    let driver = Path::new(TOOLS).join("node_modules/playwright-core");
-    if !driver.is_dir() || !Path::new(BROWSER).is_file() {
-        say("worker: skipped, Chromium or playwright-core is not installed");
+    if !has_browser("worker") {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
     let setting = Setting::new(House::new(folder.path(), OPEN_HOUSE).unwrap());
-    let out = Command::new("node")
-        .arg(SCRIPT)
-        .env("TOOLS", TOOLS)
-        .env("BROWSER", BROWSER)
-        .env("PORT", setting.gate.people.port().to_string())
-        .env("AGENTS", format!("http://{}", setting.gate.agents))
-        .env("AGENT_TOKEN", &setting.agent)
-        .env("PASSPHRASE", setting.gate.passphrase.as_deref().unwrap())
-        .output()
-        .unwrap();
-    let text = String::from_utf8_lossy(&out.stdout);
-    assert!(out.status.success(), "{text}\n{}", String::from_utf8_lossy(&out.stderr));
-    for line in text.lines() {
-        say(&format!("worker: {line}"));
-    }
+    browse("worker", "people/worker.mjs", &setting, &[]);
 }

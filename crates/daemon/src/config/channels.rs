@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use countersign_channels::{Limits, Settings};
+use countersign_channels::{Limits, Settings, webpush};
 use countersign_core::tier::Tier;
 use toml::{Table, Value};
 
@@ -13,7 +13,7 @@ use super::{ConfigError, SetUp};
 
 /// The channels that need no setting up.
 const BUILT_IN: [(&str, &str); 3] =
-    [("terminal", "terminal"), ("desktop", "desktop"), ("webpush", "webpush")];
+    [("terminal", "terminal"), ("desktop", "desktop"), (webpush::NAME, "webpush")];
 const LONGEST_NAME: usize = 40;
 const MOST_PER_MINUTE: u32 = 6_000;
 

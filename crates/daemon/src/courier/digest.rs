@@ -10,6 +10,7 @@ use countersign_core::time::{Clock as _, Timestamp};
 use countersign_store::{Query, Store as _, StoreError};
 
 use super::Lines;
+use crate::config::duty::Duty;
 use crate::doors::{self, Stop};
 use crate::gate::Gate;
 
@@ -17,6 +18,8 @@ use crate::gate::Gate;
 const LOOK: Duration = Duration::from_secs(15);
 /// How often a digest is tried through a channel.
 const TRIES: u32 = 5;
+/// Quiet hours are looked for so many minutes back.
+const DAY: i64 = 24 * 60;
 /// So many pages of 500 requests are counted; more is said to be more.
 const PAGES: u32 = 20;
 
@@ -26,11 +29,14 @@ pub async fn run(gate: Arc<Gate>, lines: Arc<Lines>, mut stop: Stop) {
     loop {
         let (rules, now) = (gate.rules(), gate.clock().now().at);
         match (rules.duty.is_quiet_hour(now), since) {
-            (true, None) => since = Some(now),
+            (true, None) => since = Some(began(&rules.duty, now)),
             (false, Some(began)) => {
                 since = None;
                 match summary(&gate, began).await {
-                    Ok(Some(text)) => tell(&gate, &lines, &text).await,
+                    Ok(Some(text)) => tokio::select! {
+                        () = tell(&gate, &lines, &text) => {}
+                        () = doors::stopped(&mut stop) => return,
+                    },
                     Ok(None) => {}
                     Err(error) => tracing::error!(%error, "the digest could not be counted"),
                 }
@@ -42,6 +48,13 @@ pub async fn run(gate: Arc<Gate>, lines: Arc<Lines>, mut stop: Stop) {
             () = doors::stopped(&mut stop) => return,
         }
     }
+}
+
+/// When the quiet hours that hold now began, to the minute: it may have been before we started.
+fn began(duty: &Duty, now: Timestamp) -> Timestamp {
+    let minute = now.0 - now.0.rem_euclid(60_000);
+    let earlier = (0..DAY).map(|minutes| Timestamp(minute - minutes * 60_000));
+    earlier.take_while(|&at| duty.is_quiet_hour(at)).last().unwrap_or(now)
 }
 
 /// What came since then that nobody was disturbed for; nothing if there was nothing.
@@ -137,6 +150,17 @@ pub async fn tell(gate: &Gate, lines: &Lines, text: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn quiet_hours_began_when_they_began_and_not_when_we_started() {
+        let folder = tempfile::tempdir().unwrap();
+        let text = "[ladder]\ntime_zone = \"UTC\"\n[quiet]\nfrom = \"22:00\"\nto = \"07:00\"\n";
+        let duty = crate::courier::rig::rules(folder.path(), text).duty;
+        let clock = |text: &str| Timestamp::parse(text).unwrap();
+        let three = clock("2026-11-17T03:00:20Z");
+        assert_eq!(began(&duty, three), clock("2026-11-16T22:00:00Z"));
+        assert_eq!(began(&duty, clock("2026-11-16T22:00:00Z")), clock("2026-11-16T22:00:00Z"));
+    }
 
     #[test]
     fn it_says_what_there_was_and_nothing_about_nothing() {

@@ -14,6 +14,8 @@ use crate::config::Rules;
 
 /// So many messages of one channel are on their way at the same time.
 const AT_ONCE: usize = 8;
+/// Between two complaints about what a channel's hook is sent.
+const COMPLAINT: Duration = Duration::from_mins(1);
 /// So many messages may come together before the pace counts.
 const TOGETHER: u32 = 10;
 
@@ -42,6 +44,7 @@ pub struct Line {
     pub limits: Limits,
     pace: Mutex<Pace>,
     health: Mutex<Health>,
+    complained: Mutex<Option<Instant>>,
 }
 
 /// How it went last.
@@ -92,7 +95,7 @@ impl Line {
     pub fn new(channel: Arc<dyn Channel>, limits: Limits) -> Line {
         let pace = Mutex::new(Pace::new(limits.per_minute));
         let room = Semaphore::new(AT_ONCE);
-        Line { channel, room, limits, pace, health: Mutex::default() }
+        Line { channel, room, limits, pace, health: Mutex::default(), complained: Mutex::default() }
     }
 
     /// Remembers how an attempt went.
@@ -107,6 +110,17 @@ impl Line {
     /// How it went last.
     pub fn health(&self) -> Health {
         self.health.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Whether it is time to complain about what comes in through it: once in a while, for whoever
+    /// can reach a hook could fill the log otherwise.
+    pub fn may_complain(&self, now: Instant) -> bool {
+        let mut last = self.complained.lock().unwrap_or_else(PoisonError::into_inner);
+        let may = last.is_none_or(|last| now.duration_since(last) >= COMPLAINT);
+        if may {
+            *last = Some(now);
+        }
+        may
     }
 
     /// How long to wait before the next message, if that is short enough.
@@ -146,6 +160,16 @@ impl Pace {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_hook_that_is_hammered_fills_no_log() {
+        let limits = Settings::usual("terminal");
+        let line = Line::new(Settings::Terminal.open("terminal", limits).unwrap(), limits);
+        let now = Instant::now();
+        assert!(line.may_complain(now));
+        assert!(!line.may_complain(now) && !line.may_complain(now + COMPLAINT / 2));
+        assert!(line.may_complain(now + COMPLAINT));
+    }
 
     #[test]
     fn a_few_come_together_and_the_rest_keeps_the_pace() {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use countersign_channels::webpush;
 use countersign_core::request::{Request, Rung};
 use countersign_core::time::Clock as _;
 use countersign_store::{Attempt, AttemptResult, Delivery, News, Note, Outgoing, Store as _};
@@ -20,8 +21,6 @@ use crate::config::Ladder;
 const STORE_PAUSE: Duration = Duration::from_secs(1);
 /// In whose name it is recorded that nobody had to be told.
 pub const NOBODY: &str = "courier";
-/// The channel to browsers, which always is there.
-const BROWSERS: &str = "webpush";
 
 /// How a row ended here.
 pub struct Ended {
@@ -133,10 +132,10 @@ fn ladder(courier: &Courier, stored: &Stored) -> Ladder {
 
 /// Who let their browser be called wants to be called, even where no rung says so.
 fn with_browsers(courier: &Courier, mut ladder: Ladder) -> Ladder {
-    let named = ladder.iter().flatten().any(|channel| channel == BROWSERS);
+    let named = ladder.iter().flatten().any(|channel| channel == webpush::NAME);
     if courier.lines.browsers().any() && !named {
         let [first, ..] = &mut ladder;
-        first.push(BROWSERS.to_owned());
+        first.push(webpush::NAME.to_owned());
     }
     ladder
 }

@@ -1,31 +1,33 @@
 //! What was heard already. Platforms deliver twice, and whoever saw a word may send it again.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Mutex, PoisonError};
 
 use countersign_core::time::{Span, Timestamp};
 
 /// Longer than any platform's signature is good for, and than a clock may be off.
 const REMEMBERED: Span = Span::seconds(3600);
-/// So many words within that time; then nothing more is heard, for who forgets can be fooled.
+/// So many words of one channel within that time; then nothing more is heard through it, for who
+/// forgets can be fooled.
 const MOST: usize = 65_536;
 
 /// Words that were heard already.
 #[derive(Debug, Default)]
 pub struct Heard {
-    words: Mutex<Words>,
+    channels: Mutex<HashMap<String, Words>>,
 }
 
 #[derive(Debug, Default)]
 struct Words {
-    known: HashSet<(String, String)>,
-    in_order: VecDeque<(Timestamp, (String, String))>,
+    known: HashSet<String>,
+    in_order: VecDeque<(Timestamp, String)>,
 }
 
 impl Heard {
     /// Whether this word of a channel is new and may be listened to.
     pub fn is_new(&self, channel: &str, key: &str, now: Timestamp) -> bool {
-        let mut words = self.words.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut channels = self.channels.lock().unwrap_or_else(PoisonError::into_inner);
+        let words = channels.entry(channel.to_owned()).or_default();
         while let Some((at, _)) = words.in_order.front()
             && at.plus(REMEMBERED) <= now
         {
@@ -33,16 +35,15 @@ impl Heard {
                 words.known.remove(&word);
             }
         }
-        let word = (channel.to_owned(), key.to_owned());
-        if words.known.contains(&word) {
+        if words.known.contains(key) {
             return false;
         }
         if words.in_order.len() >= MOST {
             tracing::error!(channel, "too many words within an hour: this one is not heard");
             return false;
         }
-        words.in_order.push_back((now, word.clone()));
-        words.known.insert(word)
+        words.in_order.push_back((now, key.to_owned()));
+        words.known.insert(key.to_owned())
     }
 }
 
@@ -56,11 +57,12 @@ mod tests {
         assert!(heard.is_new("slack", "1", now));
         assert!(!heard.is_new("slack", "1", now));
         assert!(heard.is_new("discord", "1", now));
-        for number in 2..MOST {
+        for number in 2..=MOST {
             assert!(heard.is_new("slack", &number.to_string(), now));
         }
         assert!(!heard.is_new("slack", "one more", now), "full: nothing more is heard");
         assert!(!heard.is_new("slack", "1", now), "and nothing is forgotten");
+        assert!(heard.is_new("discord", "2", now), "a noisy channel deafens no other");
         let later = now.plus(REMEMBERED);
         assert!(heard.is_new("slack", "one more", later));
     }

@@ -17,6 +17,7 @@ use std::time::Duration;
 use countersign_channels::{Posted, Posting, Word};
 use countersign_core::time::Clock as _;
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 
 use crate::api::Api;
 use crate::courier::Line;
@@ -126,7 +127,9 @@ pub async fn posted(api: &Api, line: &Arc<Line>, posted: &Posted<'_>) -> Option<
     let heard = match heard {
         Ok(heard) => heard,
         Err(why) => {
-            tracing::warn!(channel, %why, "a hook was called in vain");
+            if line.may_complain(Instant::now()) {
+                tracing::warn!(channel, %why, "a hook is called in vain; said once a minute");
+            }
             return None;
         }
     };

@@ -5,7 +5,7 @@ use axum::extract::{Path, Request, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::IntoResponse as _;
 use axum::routing::{delete, get};
-use countersign_channels::Settings;
+use countersign_channels::{Settings, webpush};
 use countersign_core::base64;
 use countersign_core::canon::Digest;
 use countersign_core::time::Clock as _;
@@ -20,8 +20,6 @@ use crate::push;
 const MOST: usize = 20;
 const LONGEST_NAME: usize = 64;
 const LONGEST_ENDPOINT: usize = 1024;
-/// The channel that always is there.
-pub const CHANNEL: &str = "webpush";
 
 /// What people may do.
 pub fn people() -> Router<Api> {
@@ -62,7 +60,7 @@ async fn list(State(api): State<Api>, headers: HeaderMap) -> Answered {
 /// Whether addresses without TLS may be called: where an operator lets us reach this machine.
 fn inside_too(api: &Api) -> bool {
     let rules = api.gate.rules();
-    let set_up = rules.channels.get(CHANNEL).map(|set_up| &set_up.settings);
+    let set_up = rules.channels.get(webpush::NAME).map(|set_up| &set_up.settings);
     matches!(set_up, Some(Settings::WebPush(settings)) if settings.allow_private)
 }
 
