@@ -261,6 +261,8 @@ mod inbox {
         let process = screen.process();
         assert!(Command::new("kill").args(["-INT", &process]).status().unwrap().success());
         screen.wait_for("left 0");
+        // A second program says this one: it may come a moment later.
+        screen.wait_for("icanon");
         let text = screen.text();
         assert!(text.lines().any(|line| line == "icanon"), "{text}");
         assert!(!text.contains(HIGH), "the screen is given back: {text}");
