@@ -9,6 +9,7 @@ mod eval;
 mod excerpt;
 mod failure;
 mod gate;
+mod gateway;
 mod inbox;
 mod lines;
 mod plan;

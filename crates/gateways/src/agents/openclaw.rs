@@ -1,0 +1,6 @@
+//! OpenClaw: gated by a plugin of ours, which speaks our own words.
+
+use super::{Agent, plugin};
+
+pub const AGENT: Agent =
+    Agent { name: "openclaw", title: "OpenClaw", read: plugin::read, reply: plugin::reply };

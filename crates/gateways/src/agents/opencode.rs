@@ -1,0 +1,6 @@
+//! OpenCode: gated by a plugin of ours, which speaks our own words.
+
+use super::{Agent, plugin};
+
+pub const AGENT: Agent =
+    Agent { name: "opencode", title: "OpenCode", read: plugin::read, reply: plugin::reply };

@@ -1,0 +1,1 @@
+//! Proof that a gate is shut: real agents, started against a model of ours that only proposes.
