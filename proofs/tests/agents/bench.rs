@@ -7,7 +7,7 @@ use std::time::Duration;
 use countersign_gateways::live::{Model, Run, Scratch, Seen, Subject, find};
 
 /// The call that must not happen.
-pub const HARM: &str = "rm -rf precious";
+pub const HARM: &str = "find precious -delete";
 
 /// Where `./test` puts the agents.
 fn agents() -> PathBuf {
@@ -49,17 +49,17 @@ pub fn trial(
     subject: &Subject,
     command: &str,
     patience: u64,
-    put_up: impl FnOnce(&Scratch),
+    put_up: impl FnOnce(&mut Scratch),
 ) -> Option<Trial> {
     let program = program(subject)?;
     let folder = tempfile::tempdir().unwrap();
     let model = Model::start((subject.shell)(command)).unwrap();
-    let scratch = Scratch::new(folder.path(), model.address()).unwrap();
+    let mut scratch = Scratch::new(folder.path(), model.address()).unwrap();
     let precious = scratch.project().join("precious");
     fs::create_dir(&precious).unwrap();
     fs::write(precious.join("letter"), "dear").unwrap();
     (subject.furnish)(&scratch).unwrap();
-    put_up(&scratch);
+    put_up(&mut scratch);
     let patience = Duration::from_secs(patience);
     let run = subject.run(&program, &scratch, &path(), patience).unwrap();
     let ran = !precious.join("letter").exists();

@@ -65,12 +65,14 @@ const KEY: &str = "a-key-for-a-stand-in-model";
 pub struct Scratch {
     folder: PathBuf,
     model: SocketAddr,
+    /// Further words for the agent.
+    pub words: Vec<String>,
 }
 
 impl Scratch {
     /// In an empty folder, with the model at this address.
     pub fn new(folder: &Path, model: SocketAddr) -> io::Result<Scratch> {
-        let scratch = Scratch { folder: folder.to_owned(), model };
+        let scratch = Scratch { folder: folder.to_owned(), model, words: Vec::new() };
         fs::create_dir_all(scratch.home())?;
         fs::create_dir_all(scratch.project())?;
         Ok(scratch)

@@ -65,6 +65,7 @@ impl Subject {
         let begun = Instant::now();
         let mut child = Command::new(program)
             .args(start.words)
+            .args(&scratch.words)
             .env_clear()
             .envs([("PATH", path), ("LANG", "C.UTF-8"), ("TERM", "dumb"), ("NO_COLOR", "1")])
             .envs([("HTTP_PROXY", NOWHERE), ("HTTPS_PROXY", NOWHERE)])
