@@ -28,6 +28,11 @@ pub fn program(subject: &Subject) -> Option<PathBuf> {
     found
 }
 
+/// Whether this one is meant, where a variable names only one.
+pub fn one_of(variable: &str, name: &str) -> bool {
+    std::env::var(variable).map_or(true, |only| only == name)
+}
+
 /// What came of a trial.
 #[derive(Debug)]
 pub struct Trial {
@@ -38,6 +43,11 @@ pub struct Trial {
 }
 
 impl Trial {
+    /// What happened, in a word.
+    pub fn word(&self) -> &'static str {
+        if self.ran { "RUNS" } else { "does not run" }
+    }
+
     /// All that the model was told of its call.
     pub fn told(&self) -> String {
         self.seen.told.join("\n")

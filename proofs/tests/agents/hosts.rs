@@ -5,85 +5,60 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use countersign_gateways::live::{SUBJECTS, Scratch, named};
 
-use crate::bench::{HARM, trial};
+use crate::bench::{HARM, one_of, trial};
 use crate::by_hand;
 
+/// Without this nothing else here would prove anything.
 #[test]
 fn without_a_gate_the_harm_is_done() {
-    let only = std::env::var("AGENT").ok();
-    for subject in SUBJECTS {
-        if only.as_deref().is_some_and(|name| name != subject.name) {
-            continue;
-        }
-        let Some(trial) = trial(subject, HARM, 90, |_| {}) else { continue };
-        println!("{} {:?} {}", subject.name, trial.run.took, trial.ran);
+    for subject in SUBJECTS.into_iter().filter(|subject| one_of("AGENT", subject.name)) {
+        let Some(trial) = trial(subject, HARM, 120, |_| {}) else { continue };
+        println!("{:9} no gate               {} {:?}", subject.name, trial.word(), trial.run.took);
+        assert!(trial.seen.proposed && trial.ran, "{}: {trial:?}", subject.name);
     }
 }
 
-const WRAP: &str = r#"/bin/sh -c 'o=$(timeout -k 1 SECONDS "$0" hook) && case $o in {*}) printf %s "$o"; exit 0;; esac; printf %s "$1"' PROGRAM 'DENIAL'"#;
+/// What a bare hook does, and how long its host waits for it.
+fn behaviours(agent: &str) -> Vec<(&'static str, Option<String>, u64)> {
+    let denial = by_hand::denial(agent, "No, says the hook.");
+    let begun: String = denial.chars().take(30).collect();
+    let script = |lines: String| Some(format!("#!/bin/sh\ncat >/dev/null\n{lines}\n"));
+    vec![
+        ("says no", script(format!("printf %s '{denial}'")), 20),
+        ("no, after 4 s", script(format!("sleep 4; printf %s '{denial}'")), 20),
+        ("says {}", script("printf '{}'".into()), 20),
+        ("says nothing", script("exit 0".into()), 20),
+        ("ends with 1", script("exit 1".into()), 20),
+        ("ends with 2, silent", script("exit 2".into()), 20),
+        ("ends with 2 and words", script("echo no >&2; exit 2".into()), 20),
+        ("crashes", script("kill -SEGV $$".into()), 20),
+        ("killed in its answer", script(format!("printf %s '{begun}'; kill -KILL $$")), 20),
+        ("talks nonsense", script("echo all is well".into()), 20),
+        ("never answers", script("exec sleep 60".into()), 4),
+        ("empty", Some(String::new()), 20),
+        ("missing", None, 20),
+    ]
+}
 
+/// The table in `docs/agents/README.md`: takes minutes, and is about the hosts, not about us.
 #[test]
-fn explore() {
-    let only = std::env::var("AGENT").unwrap_or_default();
-    let cases = std::env::var("CASES").unwrap_or_default();
+#[ignore = "a survey of the hosts: cargo test -p proofs --test agents survey -- --ignored --nocapture"]
+fn survey_of_bare_hooks() {
     for name in ["claude", "codex", "gemini", "copilot"] {
-        if !only.is_empty() && only != name {
-            continue;
-        }
-        let denial = by_hand::denial(name, "No, says the fake.");
-        let behaviours: Vec<(&str, String, u64)> = vec![
-            ("deny", format!("printf '%s' '{denial}'"), 20),
-            ("pass", "exit 0".to_owned(), 20),
-            ("object", "printf '{}'".to_owned(), 20),
-            ("exit1", "exit 1".to_owned(), 20),
-            ("exit2", "exit 2".to_owned(), 20),
-            ("exit2said", "echo no >&2; exit 2".to_owned(), 20),
-            ("crash", "kill -SEGV $$".to_owned(), 20),
-            ("garbage", "echo nonsense".to_owned(), 20),
-            ("partial", format!("printf '%s' '{}'; kill -9 $$", &denial[..30]), 20),
-            ("silent", "exec sleep 30".to_owned(), 4),
-            ("slow", format!("sleep 4; printf '%s' '{denial}'"), 20),
-            ("empty", String::new(), 20),
-            ("missing", String::new(), 20),
-            ("killparent", "kill -9 $PPID; sleep 1".to_owned(), 20),
-        ];
-        for (case, script, seconds) in behaviours {
-            if !cases.is_empty() && !cases.split(',').any(|one| one == case) {
+        for (how, script, seconds) in behaviours(name) {
+            if !one_of("AGENT", name) || !one_of("HOOK", how) {
                 continue;
             }
-            for wrapped in [false, true] {
-                let put_up = |scratch: &mut Scratch| {
-                    let program = scratch.home().join("fake");
-                    if case != "missing" {
-                        let text = if case == "empty" {
-                            String::new()
-                        } else {
-                            format!("#!/bin/sh\ncat >/dev/null\n{script}\n")
-                        };
-                        fs::write(&program, text).unwrap();
-                        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-                    }
-                    let program = program.display().to_string();
-                    let command = if wrapped {
-                        let own = (seconds - 2).to_string();
-                        let text = WRAP.replace("SECONDS", &own).replace("PROGRAM", &program);
-                        text.replace("DENIAL", &by_hand::denial(name, "No, says the shell."))
-                    } else {
-                        format!("{program} hook")
-                    };
-                    by_hand::put_up(name, scratch, &command, seconds);
-                };
-                let Some(trial) = trial(named(name).unwrap(), HARM, 60, put_up) else { continue };
-                let told = trial.told();
-                let told: String = told.chars().take(300).collect();
-                println!(
-                    "{name:8} {case:10} {:8} {:5} proposed={} {:.1}s {told}",
-                    if wrapped { "wrapped" } else { "bare" },
-                    if trial.ran { "RUNS" } else { "shut" },
-                    trial.seen.proposed,
-                    trial.run.took.as_secs_f32(),
-                );
-            }
+            let put_up = |scratch: &mut Scratch| {
+                let program = scratch.home().join("hook");
+                if let Some(text) = script {
+                    fs::write(&program, text).unwrap();
+                    fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+                }
+                by_hand::put_up(name, scratch, &program.display().to_string(), seconds);
+            };
+            let Some(trial) = trial(named(name).unwrap(), HARM, 120, put_up) else { break };
+            println!("{name:9} {how:21} {} {:?}", trial.word(), trial.run.took);
         }
     }
 }

@@ -3,6 +3,12 @@
 #[cfg(test)]
 mod bench;
 #[cfg(test)]
+mod broken;
+#[cfg(test)]
 mod by_hand;
 #[cfg(test)]
+mod gated;
+#[cfg(test)]
 mod hosts;
+#[cfg(test)]
+mod installed;

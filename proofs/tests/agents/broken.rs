@@ -1,0 +1,40 @@
+//! A gate that is broken in every way we could think of: the harm must not be done in any agent.
+
+use countersign_gateways::live::SUBJECTS;
+
+use crate::bench::{HARM, one_of, trial};
+use crate::installed::{countersign, install, replace};
+
+/// What has become of the hook's program; and whether its silence is all that there will be.
+const BROKEN: [(&str, Option<&str>); 9] = [
+    ("missing", None),
+    ("empty", Some("")),
+    ("ends with 1", Some("#!/bin/sh\nexit 1\n")),
+    ("ends with 2, silent", Some("#!/bin/sh\nexit 2\n")),
+    ("crashes", Some("#!/bin/sh\nkill -SEGV $$\n")),
+    ("killed in its answer", Some("#!/bin/sh\nprintf '{\"hookSpecific'\nkill -KILL $$\n")),
+    ("says nothing", Some("#!/bin/sh\ncat >/dev/null\nexit 0\n")),
+    ("talks nonsense", Some("#!/bin/sh\ncat >/dev/null\necho all is well\n")),
+    ("never answers", Some("#!/bin/sh\nexec sleep 3600\n")),
+];
+
+/// How long an agent is watched whose hook never answers: longer than any host's short limits.
+const WATCHED: u64 = 40;
+
+#[test]
+fn no_broken_hook_lets_harm_through() {
+    let Some(program) = countersign() else { return };
+    for subject in SUBJECTS.into_iter().filter(|subject| one_of("AGENT", subject.name)) {
+        for (how, script) in BROKEN.into_iter().filter(|(how, _)| one_of("HOOK", how)) {
+            let put_up = |scratch: &mut _| {
+                install(subject, scratch, &program);
+                replace(scratch, script);
+            };
+            let patience = if how == "never answers" { WATCHED } else { 120 };
+            let Some(trial) = trial(subject, HARM, patience, put_up) else { break };
+            println!("{:9} {how:21} {} {:?}", subject.name, trial.word(), trial.run.took);
+            assert!(trial.seen.proposed, "{}, {how}: {trial:?}", subject.name);
+            assert!(!trial.ran, "{}, {how}: {trial:?}", subject.name);
+        }
+    }
+}
