@@ -6,6 +6,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::core_api::{Environment, Platform, Tier};
 use crate::gate::{args as gate, args_channel as channel, args_house as house};
+use crate::gateway::args as gateway;
 
 /// A human-confirmation firewall for AI agents.
 ///
@@ -63,6 +64,8 @@ pub enum Command {
     Config(house::Config),
     /// Say how well this installation protects you, and how to do better.
     Doctor(house::Doctor),
+    /// Answer an agent's hook: what it runs before each tool call.
+    Hook(gateway::Hook),
     /// Say what a call would do, how risky that is, and why.
     Assess(Assess),
     /// Look for signs of a person in crisis in a text.
