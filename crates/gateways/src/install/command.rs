@@ -97,7 +97,8 @@ mod tests {
 
     #[test]
     fn what_we_write_is_known_again_and_nothing_else() {
-        for program in ["/usr/bin/countersign", "/home/a b/it's/countersign", "/x/$HOME/countersign"]
+        for program in
+            ["/usr/bin/countersign", "/home/a b/it's/countersign", "/x/$HOME/countersign"]
         {
             let ours = ours(program);
             for command in [ours.before("claude"), ours.aside("claude")] {

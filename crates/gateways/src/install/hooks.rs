@@ -64,9 +64,9 @@ impl HookLists {
                     continue;
                 }
                 let value = entry.to_serde_value();
-                let at = missing.iter().position(|(name, wanted)| {
-                    *name == event && value.as_ref() == Some(wanted)
-                });
+                let at = missing
+                    .iter()
+                    .position(|(name, wanted)| *name == event && value.as_ref() == Some(wanted));
                 match at {
                     Some(at) => drop(missing.swap_remove(at)),
                     // Ours, but another one: of an older version, or changed since.

@@ -61,7 +61,8 @@ impl Document {
             allow_extended_string_escapes: five,
         };
         let text = if text.trim().is_empty() { "{}\n" } else { text };
-        let root = CstRootNode::parse(text, &options).map_err(|error| Misread(error.to_string()))?;
+        let root =
+            CstRootNode::parse(text, &options).map_err(|error| Misread(error.to_string()))?;
         let top = root.object_value().ok_or_else(|| Misread("it is no object".to_owned()))?;
         no_twins(&top)?;
         Ok(Document { root, top })

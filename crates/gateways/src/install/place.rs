@@ -29,9 +29,9 @@ impl Place {
         let home = variables("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
         let home = home.ok_or_else(|| Refused::cannot("HOME names no folder"))?;
         let project = match project {
-            Some(folder) => Some(
-                fs::canonicalize(folder).map_err(|error| Refused::io(folder, &error))?,
-            ),
+            Some(folder) => {
+                Some(fs::canonicalize(folder).map_err(|error| Refused::io(folder, &error))?)
+            }
             None => None,
         };
         Ok(Place { home, project, variables: Box::new(variables) })
