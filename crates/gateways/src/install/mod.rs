@@ -13,6 +13,8 @@ pub mod plan;
 pub mod plugins;
 pub mod record;
 pub mod status;
+#[cfg(test)]
+mod tests;
 pub mod yaml;
 
 use std::path::PathBuf;
