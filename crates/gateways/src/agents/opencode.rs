@@ -1,6 +1,51 @@
 //! OpenCode: gated by a plugin of ours, which speaks our own words.
 
-use super::{Agent, plugin};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
 
-pub const AGENT: Agent =
-    Agent { name: "opencode", title: "OpenCode", read: plugin::read, reply: plugin::reply };
+use super::{Agent, plugin};
+use crate::install::{Ours, Piece, Place, Refused, Setup, nothing_then, plugins};
+
+pub const AGENT: Agent = Agent {
+    name: "opencode",
+    title: "OpenCode",
+    read: plugin::read,
+    reply: plugin::reply,
+    setup: Setup {
+        programs: &["opencode"],
+        folder,
+        pieces,
+        then: nothing_then,
+        open,
+        notes: &["A plugin that OpenCode cannot load is passed over, and the call runs."],
+    },
+};
+
+fn folder(place: &Place) -> PathBuf {
+    place.folder("XDG_CONFIG_HOME", ".config").join("opencode")
+}
+
+/// Where its plugins are found.
+fn plugin_folder(place: &Place) -> PathBuf {
+    let folder = place.project().map_or_else(|| folder(place), |project| project.join(".opencode"));
+    folder.join("plugin")
+}
+
+fn pieces(place: &Place, ours: &Ours) -> Result<Vec<Piece>, Refused> {
+    plugins::pieces(plugins::OPENCODE, &plugin_folder(place), ours, AGENT.title)
+}
+
+/// Has the plugin read as JavaScript, where there is something to read it with.
+fn open(place: &Place, _: &Ours) -> Vec<String> {
+    let Some(node) = place.program(&["node"]) else { return Vec::new() };
+    let file = plugin_folder(place).join("countersign.js");
+    let mut command = Command::new(node);
+    command.arg("--check").arg("--experimental-default-type=module").arg(&file);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    match command.status() {
+        Ok(status) if !status.success() => {
+            vec![format!("{} is no JavaScript that can be loaded", file.display())]
+        }
+        _ => Vec::new(),
+    }
+}
