@@ -27,7 +27,7 @@ export function gated<A extends object, Rest extends unknown[], R>(
   options: GatedOptions<A, Rest>,
 ): (args: A, ...rest: Rest) => Promise<Awaited<R>> {
   const { client = new Countersign(), signal, onWaiting, ...call } = options;
-  return async (args, ...rest) => {
+  return async (args: A, ...rest: Rest): Promise<Awaited<R>> => {
     const own = typeof signal === "function" ? signal(args, ...rest) : signal;
     const asking = { signal: own, onWaiting };
     const asked = { ...call, arguments: args };
