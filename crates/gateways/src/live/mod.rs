@@ -8,8 +8,10 @@ mod codex;
 mod copilot;
 mod gemini;
 mod http;
+pub mod knock;
 mod model;
 mod opencode;
+pub mod prove;
 mod run;
 mod speech;
 
@@ -67,12 +69,15 @@ pub struct Scratch {
     model: SocketAddr,
     /// Further words for the agent.
     pub words: Vec<String>,
+    /// Further variables for it.
+    pub variables: Vec<(String, String)>,
 }
 
 impl Scratch {
     /// In an empty folder, with the model at this address.
     pub fn new(folder: &Path, model: SocketAddr) -> io::Result<Scratch> {
-        let scratch = Scratch { folder: folder.to_owned(), model, words: Vec::new() };
+        let scratch =
+            Scratch { folder: folder.to_owned(), model, words: Vec::new(), variables: Vec::new() };
         fs::create_dir_all(scratch.home())?;
         fs::create_dir_all(scratch.project())?;
         Ok(scratch)

@@ -32,22 +32,12 @@ pub struct Run {
 
 /// Where a program is, by the folders of a `PATH`.
 pub fn find(program: &str, path: &str) -> Option<PathBuf> {
-    let runs =
-        |file: &PathBuf| fs::metadata(file).is_ok_and(|found| found.is_file() && found.mode_runs());
-    path.split(':')
-        .filter(|folder| !folder.is_empty())
-        .map(|at| Path::new(at).join(program))
-        .find(runs)
-}
-
-trait Runs {
-    fn mode_runs(&self) -> bool;
-}
-
-impl Runs for fs::Metadata {
-    fn mode_runs(&self) -> bool {
-        self.permissions().mode() & 0o111 != 0
-    }
+    let runs = |file: &PathBuf| {
+        fs::metadata(file)
+            .is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+    };
+    let folders = path.split(':').filter(|folder| !folder.is_empty());
+    folders.map(|folder| Path::new(folder).join(program)).find(runs)
 }
 
 impl Subject {
@@ -72,6 +62,7 @@ impl Subject {
             .envs([("NO_PROXY", "127.0.0.1,localhost"), ("CI", "1")])
             .env("HOME", scratch.home())
             .envs(start.variables)
+            .envs(scratch.variables.iter().cloned())
             .current_dir(scratch.project())
             .stdin(Stdio::null())
             .stdout(out.try_clone()?)
@@ -81,12 +72,17 @@ impl Subject {
         let ended = wait(&mut child, begun + patience)?;
         let took = begun.elapsed();
         // What it left running in its group must not outlive the proof.
-        if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-            let _ = kill_process_group(group, Signal::KILL);
-        }
+        end_group(child.id());
         child.wait()?;
         let said = String::from_utf8_lossy(&fs::read(said)?).into_owned();
         Ok(Run { ended, took, said })
+    }
+}
+
+/// Ends a process and all that belongs to its group.
+pub fn end_group(leader: u32) {
+    if let Some(group) = i32::try_from(leader).ok().and_then(Pid::from_raw) {
+        let _ = kill_process_group(group, Signal::KILL);
     }
 }
 
