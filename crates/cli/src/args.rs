@@ -70,6 +70,8 @@ pub enum Command {
     Config(house::Config),
     /// Say how well this installation protects you, and how to do better.
     Doctor(house::Doctor),
+    /// Answer an agent's hook: what it runs before each tool call.
+    Hook(gateway::Hook),
     /// Say what a call would do, how risky that is, and why.
     Assess(Assess),
     /// Look for signs of a person in crisis in a text.

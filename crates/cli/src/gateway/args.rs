@@ -21,6 +21,9 @@ pub struct Hook {
     /// After how many seconds to say "still waiting": sooner than the agent loses patience.
     #[arg(long, value_name = "SECONDS")]
     pub patience: Option<u32>,
+    /// Where calls wait that passed without the daemon.
+    #[arg(long, value_name = "DIR", hide = true)]
+    pub spool: Option<PathBuf>,
 }
 
 const HOOK_EXAMPLES: &str = "\
