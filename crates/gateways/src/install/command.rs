@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn without_an_answer_the_command_ends_with_two_and_says_why() {
-        use std::os::unix::fs::PermissionsExt as _;
+        use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
         let program = folder.path().join("it's a countersign");
         let command = ours(program.to_str().unwrap()).before("codex");

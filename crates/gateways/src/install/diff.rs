@@ -89,7 +89,7 @@ fn middle<'a>(old: &[&'a str], new: &[&'a str]) -> Vec<Line<'a>> {
 
 /// Without the lines far from any change.
 fn shortened<'a>(lines: &[Line<'a>]) -> Vec<Line<'a>> {
-    let changes = |line: &Line<'_>| !matches!(line, Line::Same(_));
+    let changes = |line: &Line<'_>| matches!(line, Line::Out(_) | Line::In(_));
     let mut shown = Vec::new();
     for (at, line) in lines.iter().enumerate() {
         let from = at.saturating_sub(AROUND);

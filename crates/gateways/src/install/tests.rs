@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -246,7 +246,7 @@ fn what_a_person_writes_later_stays() {
     fs::write(&path, "{\n  \"model\": \"opus\"\n}\n").unwrap();
     house.run(agent, &place, Aim::Install).unwrap();
     let text = fs::read_to_string(&path).unwrap();
-    fs::write(&path, text.replace("\"opus\"", "\"sonnet\", // newer")).unwrap();
+    fs::write(&path, text.replace("\"opus\",", "\"sonnet\", // newer")).unwrap();
     let done = house.run(agent, &place, Aim::Uninstall).unwrap();
     let text = fs::read_to_string(&path).unwrap();
     assert_eq!(text, "{\n  \"model\": \"sonnet\" // newer\n}\n");
