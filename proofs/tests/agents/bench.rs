@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 
 use countersign_gateways::live::{Model, Run, Scratch, Seen, Subject, find};
@@ -25,7 +26,19 @@ pub fn program(subject: &Subject) -> Option<PathBuf> {
     if found.is_none() {
         println!("skipped: {} is not in {}", subject.program, agents().display());
     }
+    if subject.name == "gemini" && node() < 20 {
+        println!("skipped: Gemini CLI needs Node 20");
+        return None;
+    }
     found
+}
+
+/// The version of Node, 0 if there is none.
+fn node() -> u32 {
+    let out = Command::new("node").arg("--version").output();
+    let text = out.map(|out| String::from_utf8_lossy(&out.stdout).into_owned()).unwrap_or_default();
+    let major = text.trim().trim_start_matches('v').split('.').next().unwrap_or_default();
+    major.parse().unwrap_or(0)
 }
 
 /// Whether this one is meant, where a variable names only one.
