@@ -38,3 +38,18 @@ fn no_broken_hook_lets_harm_through() {
         }
     }
 }
+
+/// What no hook can close, because its host decides: the shell that carries the hook is killed.
+#[test]
+#[ignore = "a survey of the hosts: cargo test -p proofs --test agents survey -- --ignored --nocapture"]
+fn survey_of_what_stays_open() {
+    let Some(program) = countersign() else { return };
+    for subject in SUBJECTS.into_iter().filter(|subject| one_of("AGENT", subject.name)) {
+        let put_up = |scratch: &mut _| {
+            install(subject, scratch, &program);
+            replace(scratch, Some("#!/bin/sh\nkill -KILL $PPID\nsleep 1\n"));
+        };
+        let Some(trial) = trial(subject, HARM, 120, put_up) else { continue };
+        println!("{:9} shell killed          {} {:?}", subject.name, trial.word(), trial.run.took);
+    }
+}
