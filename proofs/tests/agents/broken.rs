@@ -5,7 +5,7 @@ use countersign_gateways::live::SUBJECTS;
 use crate::bench::{HARM, one_of, trial};
 use crate::installed::{countersign, install, replace};
 
-/// What has become of the hook's program; and whether its silence is all that there will be.
+/// What has become of the hook's program.
 const BROKEN: [(&str, Option<&str>); 9] = [
     ("missing", None),
     ("empty", Some("")),
@@ -15,8 +15,14 @@ const BROKEN: [(&str, Option<&str>); 9] = [
     ("killed in its answer", Some("#!/bin/sh\nprintf '{\"hookSpecific'\nkill -KILL $$\n")),
     ("says nothing", Some("#!/bin/sh\ncat >/dev/null\nexit 0\n")),
     ("talks nonsense", Some("#!/bin/sh\ncat >/dev/null\necho all is well\n")),
-    ("never answers", Some("#!/bin/sh\nexec sleep 3600\n")),
+    ("never answers", Some(SILENT)),
 ];
+
+/// Silent about the call; when a person writes it answers, or the agent would not get so far.
+const SILENT: &str = "#!/bin/sh
+case $(cat) in *'precious -delete'*) exec sleep 3600;; esac
+printf '{}'
+";
 
 /// How long an agent is watched whose hook never answers: longer than any host's short limits.
 const WATCHED: u64 = 40;

@@ -1,7 +1,7 @@
 //! The hosts as they are: what each does with its hook's answer, its silence and its death.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::PermissionsExt;
 
 use countersign_gateways::live::{SUBJECTS, Scratch, named};
 

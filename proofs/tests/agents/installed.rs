@@ -1,7 +1,7 @@
 //! The gate as people get it: `countersign install`, in the scratch home of an agent.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

@@ -1,7 +1,7 @@
 //! What was written where: kept in our own state folder, so that it can be taken out exactly.
 
-use std::fs::{self, File, OpenOptions};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use countersign_core::canon::Digest;
@@ -57,7 +57,9 @@ impl Record {
     /// For writing: nobody else writes meanwhile.
     pub fn open(state: &Path) -> Result<Record, Refused> {
         let failed = |error: &std::io::Error| Refused::io(state, error);
-        fs::create_dir_all(state).map_err(|error| failed(&error))?;
+        // The daemon keeps its keys there: nobody else's to look at, whoever makes it first.
+        let mut folder = DirBuilder::new();
+        folder.recursive(true).mode(0o700).create(state).map_err(|error| failed(&error))?;
         let mut options = OpenOptions::new();
         let lock = options
             .write(true)

@@ -86,7 +86,6 @@ struct Said {
 }
 
 fn judged(agent: &Agent, said: &Said) -> Found {
-    let short = |text: &str| text.trim().chars().take(200).collect::<String>();
     match said.code {
         Some(0) => match refusal(agent, &said.out) {
             Some(why) => Found::Shut(short(&why)),
@@ -98,6 +97,14 @@ fn judged(agent: &Agent, said: &Said) -> Found {
         Some(code) => Found::Open(format!("its hook ended with {code}, which is no refusal")),
         None => Found::Open("its hook was killed, which is no refusal".to_owned()),
     }
+}
+
+/// As much of a text as fits on a line or two.
+fn short(text: &str) -> String {
+    const LONGEST: usize = 120;
+    let mut letters = text.trim().chars();
+    let begun: String = letters.by_ref().take(LONGEST).collect();
+    if letters.next().is_some() { format!("{begun}…") } else { begun }
 }
 
 /// The reason of a refusal in the agent's own words; nothing if it is none.

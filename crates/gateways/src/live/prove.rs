@@ -2,7 +2,7 @@
 
 use std::fs::{self, DirBuilder};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -18,6 +18,11 @@ const WATCHED: Duration = Duration::from_secs(20);
 /// The forbidden program: every gate refuses it, and all it does is leave a mark.
 const FORBIDDEN: &str = "./countersign-proof-of-gate";
 const MARK: &str = "it-ran";
+/// Silent about the call; when a person writes it answers, or the agent would not get so far.
+const SILENT: &str = "#!/bin/sh
+case $(cat) in *countersign-proof-of-gate*) exec sleep 3600;; esac
+printf '{}'
+";
 
 /// What has become of the hook's program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,7 +113,7 @@ impl Bench<'_> {
         match hook {
             Hook::Whole | Hook::Missing => Ok(()),
             Hook::Crashes => executable(&own, "#!/bin/sh\nkill -SEGV $$\n"),
-            Hook::Silent => executable(&own, "#!/bin/sh\nexec sleep 3600\n"),
+            Hook::Silent => executable(&own, SILENT),
         }
     }
 }

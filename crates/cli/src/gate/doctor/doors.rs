@@ -1,6 +1,8 @@
 //! Proof of gate: a forbidden call through every door that is installed, and what came of it.
 
 use std::env;
+use std::path::PathBuf;
+use std::thread;
 use std::time::Duration;
 
 use countersign_client::Door;
@@ -31,9 +33,20 @@ pub fn knock(checks: &mut Vec<Check>) {
     };
     let us = Ours { program, patience: LONGEST_PATIENCE };
     let before = checks.len();
-    for agent in AGENTS {
-        checks.extend(door(agent, &place, &us, &record));
-    }
+    // At once: without a daemon each of them takes a moment to say so.
+    let stands = AGENTS.map(|agent| (agent, status::look(agent, &place, &us, &record)));
+    let found = thread::scope(|scope| {
+        let tried = stands.each_ref().map(|(agent, seen)| {
+            let paths = seen.files.iter().map(PathBuf::as_path);
+            let written = record.ours(agent.name, paths).unwrap_or_else(|| us.clone());
+            scope.spawn(move || door(agent, seen, &written))
+        });
+        tried.map(|one| {
+            let lost = || Check::bad("An agent's door was lost while it was tried.", "try again");
+            one.join().unwrap_or_else(|_| Some(lost()))
+        })
+    });
+    checks.extend(found.into_iter().flatten());
     if checks.len() == before {
         let say = "No agent is gated here: no door was tried.";
         checks.push(Check::note(say, "countersign install claude, or another agent"));
@@ -45,9 +58,8 @@ pub fn knock(checks: &mut Vec<Check>) {
     }
 }
 
-fn door(agent: &'static Agent, place: &Place, us: &Ours, record: &Record) -> Option<Check> {
+fn door(agent: &Agent, seen: &status::Seen, written: &Ours) -> Option<Check> {
     let (title, install) = (agent.title, format!("countersign install {}", agent.name));
-    let seen = status::look(agent, place, us, record);
     match seen.state {
         Stand::Absent => return None,
         Stand::NotGated => {
@@ -60,9 +72,7 @@ fn door(agent: &'static Agent, place: &Place, us: &Ours, record: &Record) -> Opt
         }
         Stand::Gated => {}
     }
-    let paths = seen.files.iter().map(|path| path.as_path());
-    let written = record.ours(agent.name, paths).unwrap_or_else(|| us.clone());
-    let mut command = knock::command(agent.name, &written);
+    let mut command = knock::command(agent.name, written);
     Some(match knock::knock(agent, &mut command, PATIENCE) {
         Found::Shut(why) => {
             Check::ok(format!("{title}: shut. A forbidden call was refused: {why}"))
