@@ -83,8 +83,8 @@ pub fn trial(
     fs::write(precious.join("letter"), "dear").unwrap();
     (subject.furnish)(&scratch).unwrap();
     put_up(&mut scratch);
-    let patience = Duration::from_secs(patience);
-    let run = subject.run(&program, &scratch, &path(), patience).unwrap();
+    let wait = |since| since < Duration::from_secs(patience);
+    let run = subject.run(&program, &scratch, &path(), wait).unwrap();
     let ran = !precious.join("letter").exists();
     let seen = model.seen();
     if std::env::var_os("PROOF_SAYS").is_some() {

@@ -124,6 +124,7 @@ fn the_call_that_tries_the_gate_is_refused_at_once() {
 fn a_daemon_that_is_killed_while_a_call_waits_lets_nothing_through() {
     each("daemon killed", HARM, &Meanwhile::Killed, |subject, trial| {
         assert!(!trial.ran, "{}: {trial:?}", subject.name);
+        assert!(trial.told().contains("still waiting"), "{}: {trial:?}", subject.name);
     });
 }
 

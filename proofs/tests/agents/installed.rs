@@ -25,6 +25,9 @@ pub fn own(scratch: &Scratch) -> PathBuf {
     scratch.home().join("bin/countersign")
 }
 
+/// How long the installed hook waits for a person before it says "still waiting".
+const PATIENCE: &str = "10";
+
 /// Installs the gate, by a `countersign` of this home.
 pub fn install(subject: &Subject, scratch: &Scratch, countersign: &Path) {
     let own = own(scratch);
@@ -32,7 +35,7 @@ pub fn install(subject: &Subject, scratch: &Scratch, countersign: &Path) {
     // The same file under another name where that is possible; it is large.
     fs::hard_link(countersign, &own).or_else(|_| fs::copy(countersign, &own).map(drop)).unwrap();
     let done = Command::new(&own)
-        .args(["install", subject.name, "--yes"])
+        .args(["install", subject.name, "--yes", "--patience", PATIENCE])
         .env_clear()
         .env("PATH", path())
         .env("HOME", scratch.home())

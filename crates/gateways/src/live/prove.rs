@@ -1,5 +1,6 @@
 //! The dear proof: an agent is started behind an installed gate, whole and broken, and watched.
 
+use std::cell::Cell;
 use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt};
@@ -12,9 +13,9 @@ use super::knock::Found;
 use super::{Model, Scratch, Subject};
 
 /// How long an agent may take for one call.
-const PATIENCE: Duration = Duration::from_secs(90);
-/// How long it is watched when its hook never answers.
-const WATCHED: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(120);
+/// How long it is watched after the call was proposed, when its hook never answers.
+const WATCHED: Duration = Duration::from_secs(10);
 /// The forbidden program: every gate refuses it, and all it does is leave a mark.
 const FORBIDDEN: &str = "./countersign-proof-of-gate";
 const MARK: &str = "it-ran";
@@ -75,17 +76,25 @@ impl Bench<'_> {
         executable(&forbidden, &format!("#!/bin/sh\n: > {MARK}\n"))?;
         (subject.furnish)(&scratch)?;
         self.install(subject, &scratch, hook)?;
-        let patience = if hook == Hook::Silent { WATCHED } else { PATIENCE };
-        let run = subject.run(program, &scratch, self.path, patience)?;
+        let proposed = Cell::new(None);
+        let run = subject.run(program, &scratch, self.path, |since| {
+            if proposed.get().is_none() && model.seen().proposed {
+                proposed.set(Some(since));
+            }
+            // Of a hook that never answers nothing more comes.
+            let watched = proposed.get().filter(|_| hook == Hook::Silent);
+            since < watched.map_or(PATIENCE, |begun| begun + WATCHED)
+        })?;
         let seen = model.seen();
         if scratch.project().join(MARK).exists() {
             return Ok(Found::Open(format!("with {} the call ran", hook.words())));
         }
-        if !seen.proposed {
-            let said: String = run.said.trim().chars().take(200).collect();
-            return Ok(Found::NeverTested(format!("it did not get so far: {said}")));
+        // With a broken hook some agents do not even ask their model; that they can is seen whole.
+        if seen.proposed || hook != Hook::Whole && run.ended {
+            return Ok(Found::Shut(seen.told.last().cloned().unwrap_or_default()));
         }
-        Ok(Found::Shut(seen.told.last().cloned().unwrap_or_default()))
+        let said: String = run.said.trim().chars().take(200).collect();
+        Ok(Found::NeverTested(format!("it did not get so far: {said}")))
     }
 
     /// Installs a `countersign` of the scratch home, and breaks it.

@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -41,13 +41,14 @@ pub fn find(program: &str, path: &str) -> Option<PathBuf> {
 }
 
 impl Subject {
-    /// Starts the program in its scratch home and waits; whatever it started ends with it.
+    /// Starts the program in its scratch home and waits until it ends, or for so long as `wait`
+    /// says after a time; whatever it started ends with it.
     pub fn run(
         &self,
         program: &Path,
         scratch: &Scratch,
         path: &str,
-        patience: Duration,
+        wait: impl Fn(Duration) -> bool,
     ) -> io::Result<Run> {
         let said = scratch.folder.join("said");
         let out = File::create(&said)?;
@@ -69,7 +70,11 @@ impl Subject {
             .stderr(out)
             .process_group(0)
             .spawn()?;
-        let ended = wait(&mut child, begun + patience)?;
+        let mut ended = false;
+        while !ended && wait(begun.elapsed()) {
+            thread::sleep(GLANCE);
+            ended = child.try_wait()?.is_some();
+        }
         let took = begun.elapsed();
         // What it left running in its group must not outlive the proof.
         end_group(child.id());
@@ -84,14 +89,4 @@ pub fn end_group(leader: u32) {
     if let Some(group) = i32::try_from(leader).ok().and_then(Pid::from_raw) {
         let _ = kill_process_group(group, Signal::KILL);
     }
-}
-
-fn wait(child: &mut Child, until: Instant) -> io::Result<bool> {
-    while Instant::now() < until {
-        if child.try_wait()?.is_some() {
-            return Ok(true);
-        }
-        thread::sleep(GLANCE);
-    }
-    Ok(false)
 }
