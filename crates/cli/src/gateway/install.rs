@@ -44,8 +44,7 @@ pub fn status(args: &args::Status) -> Result<ExitCode, Failure> {
         Some(name) => vec![known(name)?],
         None => AGENTS.to_vec(),
     };
-    let state = reach::paths(None, None)?.state;
-    let record = Record::look(&state).map_err(said)?;
+    let record = Record::look(&reach::gateways_folder()).map_err(said)?;
     let home = place(None)?;
     let ours = Ours { program: program(&home)?, patience: LONGEST_PATIENCE };
     let project = args.project.as_deref().map(|folder| place(Some(folder))).transpose()?;
@@ -101,7 +100,7 @@ impl Visit {
         let agent = known(name)?;
         let place = place(project)?;
         let ours = Ours { program: program(&place)?, patience };
-        let state = reach::paths(None, None)?.state;
+        let state = reach::gateways_folder();
         Ok(Visit { agent, place, ours, state, project: project.map(Path::to_owned) })
     }
 

@@ -1,7 +1,7 @@
-//! What was written where: kept in our own state folder, so that it can be taken out exactly.
+//! What was written where: kept in a folder of our own, so that it can be taken out exactly.
 
-use std::fs::{self, File, OpenOptions};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use countersign_core::canon::Digest;
@@ -57,14 +57,16 @@ impl Record {
     /// For writing: nobody else writes meanwhile.
     pub fn open(state: &Path) -> Result<Record, Refused> {
         let failed = |error: &std::io::Error| Refused::io(state, error);
-        fs::create_dir_all(state).map_err(|error| failed(&error))?;
+        let mut folder = DirBuilder::new();
+        let made = folder.recursive(true).mode(0o700).create(state);
+        made.map_err(|error| failed(&error))?;
         let mut options = OpenOptions::new();
         let lock = options
             .write(true)
             .create(true)
             .truncate(false)
             .mode(0o600)
-            .open(state.join("gateways.lock"))
+            .open(state.join("installed.lock"))
             .map_err(|error| failed(&error))?;
         if lock.try_lock().is_err() {
             return Err(Refused::cannot("another installation runs; try again when it is done"));
@@ -74,7 +76,7 @@ impl Record {
 
     /// For reading.
     pub fn look(state: &Path) -> Result<Record, Refused> {
-        let path = state.join("gateways.json");
+        let path = state.join("installed.json");
         let written = match files::read(&path)? {
             None => Written::default(),
             Some(text) => serde_json::from_str(&text)
