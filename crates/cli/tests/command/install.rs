@@ -47,7 +47,7 @@ impl Home {
     }
 }
 
-const SETTINGS: &str = "{\n  // mine\n  \"model\": \"opus\"\n}\n";
+const SETTINGS: &str = "{\n  \"env\": {},\n  \"model\": \"opus\"\n}\n";
 
 #[test]
 fn from_an_empty_home_to_a_gate_that_holds_and_back() {
@@ -57,7 +57,10 @@ fn from_an_empty_home_to_a_gate_that_holds_and_back() {
     let output = home.run(&["install", "claude", "--dry-run"]);
     let shown = stdout(&output);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    assert!(shown.contains("+     \"PreToolUse\": [") && shown.contains("    // mine"), "{shown}");
+    assert!(
+        shown.contains("+     \"PreToolUse\": [") && shown.contains("    \"env\": {},"),
+        "{shown}"
+    );
     assert_eq!(home.read(".claude/settings.json"), SETTINGS);
 
     // Without a person and without --yes nothing is written.
@@ -73,7 +76,9 @@ fn from_an_empty_home_to_a_gate_that_holds_and_back() {
         assert!(shown.contains(part), "{part}: {shown}");
     }
     let text = home.read(".claude/settings.json");
-    for part in ["// mine", "\"onFailure\": \"block\"", "\"timeout\": 86400", "--patience 86100"] {
+    for part in
+        ["\"env\": {},", "\"onFailure\": \"block\"", "\"timeout\": 86400", "--patience 86100"]
+    {
         assert!(text.contains(part), "{part}: {text}");
     }
     assert_eq!(home.read(".claude/settings.json.countersign-backup-1"), SETTINGS);

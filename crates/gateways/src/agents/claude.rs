@@ -100,7 +100,7 @@ fn pieces(place: &Place, ours: &Ours) -> Result<Vec<Piece>, Refused> {
         ("PostToolUseFailure", every(aside())),
         ("UserPromptSubmit", object([("hooks", list([aside()]))])),
     ];
-    Ok(vec![Piece::within(file, HookLists::new("claude", Kind::Comments, wanted))])
+    Ok(vec![Piece::within(file, HookLists::new("claude", Kind::Strict, wanted))])
 }
 
 /// Where an administrator's settings lie: they stand above everybody's.
@@ -112,7 +112,7 @@ fn open(place: &Place, _: &Ours) -> Vec<String> {
         settings.extend(place.project().map(|project| project.join(".claude").join(name)));
     }
     let is_on = |path: &PathBuf, name| {
-        file::look(path, Kind::Comments, &[name]).is_some_and(|value| value == true)
+        file::look(path, Kind::Strict, &[name]).is_some_and(|value| value == true)
     };
     let off = settings.iter().filter(|path| is_on(path, "disableAllHooks"));
     let mut why: Vec<String> =

@@ -108,7 +108,7 @@ fn pieces(place: &Place, ours: &Ours) -> Result<Vec<Piece>, Refused> {
         ("postToolUseFailure", aside()),
         ("beforeSubmitPrompt", aside()),
     ];
-    let lists = HookLists::new("cursor", Kind::Comments, wanted).of_version(1);
+    let lists = HookLists::new("cursor", Kind::Strict, wanted).of_version(1);
     Ok(vec![Piece::within(folder.join("hooks.json"), lists)])
 }
 

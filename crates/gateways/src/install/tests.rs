@@ -118,14 +118,14 @@ fn samples(agent: &str) -> Vec<&'static str> {
             "{}",
             "{}\n",
             "{\n  \"model\": \"opus\"\n}\n",
-            "{\n\t\"permissions\": { \"allow\": [\"Bash(git:*)\"] },\n\t// mine\n\t\"env\": {}\n}\n",
+            "{\n\t\"permissions\": { \"allow\": [\"Bash(git:*)\"] },\n\t\"env\": {}\n}\n",
             "{ \"hooks\": {} }",
             "{\"hooks\":{\"PreToolUse\":[{\"matcher\":\"Bash\",\"hooks\":[{\"type\":\"command\",\
              \"command\":\"/usr/bin/lint.sh\"}]}],\"Stop\":[]},\"model\":\"opus\"}",
-            "{\n  /* keep */\n  \"hooks\": {\n    \"PostToolUse\": [ // after\n      {\n        \
+            "{\n  \"hooks\": {\n    \"PostToolUse\": [\n      {\n        \
              \"matcher\": \"Edit|Write\",\n        \"hooks\": [\n          { \"type\": \"command\", \
              \"command\": \"prettier --write\", \"timeout\": 5 }\n        ]\n      }\n    ]\n  },\n  \
-             \"statusLine\": { \"type\": \"command\", \"command\": \"x\" },\n}\n",
+             \"statusLine\": { \"type\": \"command\", \"command\": \"x\" }\n}\n",
             "{\r\n  \"model\": \"opus\",\r\n  \"hooks\": {}\r\n}\r\n",
         ],
         "codex" => vec![
@@ -136,6 +136,10 @@ fn samples(agent: &str) -> Vec<&'static str> {
         ],
         "gemini" => vec![
             "",
+            "{\n  /* keep */\n  \"hooks\": {\n    \"AfterTool\": [ // after\n      {\n        \
+             \"matcher\": \"write_file\",\n        \"hooks\": [\n          { \"type\": \
+             \"command\", \"command\": \"prettier --write\", \"timeout\": 5 }\n        ]\n      \
+             }\n    ]\n  },\n  \"ui\": { \"theme\": \"x\" }\n  // mine\n}\n",
             "{\n  // Google\n  \"security\": { \"auth\": { \"selectedType\": \"gemini-api-key\" } },\n  \
              \"hooks\": { \"BeforeTool\": [] }\n}\n",
             "{\"mcpServers\":{\"a\":{\"command\":\"x\"}}}",
@@ -246,10 +250,10 @@ fn what_a_person_writes_later_stays() {
     fs::write(&path, "{\n  \"model\": \"opus\"\n}\n").unwrap();
     house.run(agent, &place, Aim::Install).unwrap();
     let text = fs::read_to_string(&path).unwrap();
-    fs::write(&path, text.replace("\"opus\",", "\"sonnet\", // newer")).unwrap();
+    fs::write(&path, text.replace("\"opus\",", "\"sonnet\", \"env\": {},")).unwrap();
     let done = house.run(agent, &place, Aim::Uninstall).unwrap();
     let text = fs::read_to_string(&path).unwrap();
-    assert_eq!(text, "{\n  \"model\": \"sonnet\" // newer\n}\n");
+    assert_eq!(text, "{\n  \"model\": \"sonnet\", \"env\": {}\n}\n");
     let kept = done.first().unwrap().kept.clone().unwrap();
     assert!(fs::read_to_string(kept).unwrap().contains("countersign"), "a backup of the last text");
 }
@@ -259,6 +263,8 @@ fn a_file_that_cannot_be_read_is_left_alone() {
     let broken = [
         ("claude", "{ \"hooks\": "),
         ("claude", "[]"),
+        ("claude", "{ // Claude Code passes over a file with a comment in it\n}"),
+        ("claude", "{\"a\": 1,}"),
         ("claude", "{\"hooks\": []}"),
         ("claude", "{\"hooks\": {\"PreToolUse\": {}}}"),
         ("claude", "{\"hooks\": {}, \"hooks\": {}}"),
@@ -405,6 +411,8 @@ fn what_turns_a_gate_off_is_seen() {
     };
     change(".claude/settings.json", "{", "{ \"disableAllHooks\": true, ");
     assert!(why("claude").contains("disableAllHooks"), "{}", why("claude"));
+    change(".claude/settings.json", "{", "{ // a comment, and Claude Code reads none of it\n");
+    assert!(why("claude").contains("cannot read it"), "{}", why("claude"));
     change(".gemini/settings.json", "{", "{ \"hooksConfig\": { \"disabled\": [\"countersign\"] },");
     assert!(why("gemini").contains("hooksConfig.disabled"), "{}", why("gemini"));
     change(".cursor/hooks.json", "\"failClosed\": true", "\"failClosed\": false");
