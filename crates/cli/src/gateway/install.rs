@@ -72,6 +72,8 @@ pub fn status(args: &args::Status) -> Result<ExitCode, Failure> {
 /// One agent at one place.
 struct Visit {
     agent: &'static Agent,
+    /// Its name in the record.
+    key: String,
     place: Place,
     ours: Ours,
     state: PathBuf,
@@ -101,7 +103,8 @@ impl Visit {
         let place = place(project)?;
         let ours = Ours { program: program(&place)?, patience };
         let state = reach::gateways_folder();
-        Ok(Visit { agent, place, ours, state, project: project.map(Path::to_owned) })
+        let key = place.key(agent.name);
+        Ok(Visit { agent, key, place, ours, state, project: project.map(Path::to_owned) })
     }
 
     fn run(&self, aim: Aim, manner: &args::Manner) -> Result<ExitCode, Failure> {
@@ -114,7 +117,7 @@ impl Visit {
         }
         .map_err(said)?;
         let pieces = (self.agent.setup.pieces)(&self.place, &self.ours).map_err(said)?;
-        let edits = plan::edits(self.agent.name, &pieces, aim, &record).map_err(said)?;
+        let edits = plan::edits(&self.key, &pieces, aim, &record).map_err(said)?;
         let mut outcome = Outcome { agent: self.agent.name, ..Outcome::default() };
         if manner.dry_run {
             outcome.files.extend(edits.iter().map(planned));
@@ -131,11 +134,11 @@ impl Visit {
         }
         self.write(aim, &edits, &mut record, &mut outcome, manner)?;
         if aim == Aim::Uninstall {
-            plan::forget(self.agent.name, &pieces, &mut record).map_err(said)?;
+            plan::forget(&self.key, &pieces, &mut record).map_err(said)?;
             return self.finish(outcome, manner, ExitCode::SUCCESS);
         }
         let then = (self.agent.setup.then)(&self.place, &self.ours);
-        let more = plan::edits(self.agent.name, &then.pieces, aim, &record).map_err(said)?;
+        let more = plan::edits(&self.key, &then.pieces, aim, &record).map_err(said)?;
         if !manner.json && !more.is_empty() {
             self.show(aim, &more)?;
         }
@@ -156,7 +159,7 @@ impl Visit {
         outcome: &mut Outcome,
         manner: &args::Manner,
     ) -> Result<(), Failure> {
-        let done = plan::apply(self.agent.name, edits, aim, &self.ours, record).map_err(said)?;
+        let done = plan::apply(&self.key, edits, aim, &self.ours, record).map_err(said)?;
         outcome.written |= !done.is_empty();
         for Done { path, removed, kept } in done {
             if !manner.json {

@@ -217,6 +217,16 @@ fn codex_is_asked_what_it_would_trust_and_told_to() {
     assert!(text.contains(&key) && !text.contains("[hooks]"), "{text}");
     assert_eq!(home.run(&["status", "codex"]).status.code(), Some(0));
 
+    // A project's gate comes and goes without the person's own.
+    fs::create_dir(home.at("project")).unwrap();
+    let project = home.at("project").display().to_string();
+    home.run(&["install", "codex", "--yes", "--project", &project]);
+    assert!(home.at("project/.codex/hooks.json").exists());
+    let output = home.run(&["uninstall", "codex", "--yes", "--project", &project]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(!home.at("project/.codex").exists());
+    assert_eq!(home.run(&["status", "codex"]).status.code(), Some(0));
+
     // What the person writes later stays, the trust goes with the hook.
     home.write(".codex/config.toml", &text.replace("\"x\"", "\"y\""));
     let output = home.run(&["uninstall", "codex", "--yes"]);

@@ -42,6 +42,15 @@ impl Place {
         self.project.as_deref()
     }
 
+    /// What an agent's files are called here in the record: a person's and a project's gate may
+    /// both need something in one file.
+    pub fn key(&self, agent: &str) -> String {
+        match &self.project {
+            None => agent.to_owned(),
+            Some(project) => format!("{agent} in {}", project.display()),
+        }
+    }
+
     /// The home folder.
     pub fn home(&self) -> &Path {
         &self.home

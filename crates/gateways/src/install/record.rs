@@ -28,7 +28,7 @@ struct Written {
 /// One file that we wrote.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
-    /// For which agent.
+    /// For which agent, and in which project, by its key.
     pub agent: String,
     /// Which file.
     pub path: PathBuf,

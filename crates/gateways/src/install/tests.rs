@@ -62,11 +62,11 @@ impl House {
         ours: &Ours,
     ) -> Result<Vec<Done>, Refused> {
         let mut record = self.record();
-        let pieces = (agent.setup.pieces)(place, ours)?;
-        let edits = plan::edits(agent.name, &pieces, aim, &record)?;
-        let done = plan::apply(agent.name, &edits, aim, ours, &mut record)?;
+        let (pieces, key) = ((agent.setup.pieces)(place, ours)?, place.key(agent.name));
+        let edits = plan::edits(&key, &pieces, aim, &record)?;
+        let done = plan::apply(&key, &edits, aim, ours, &mut record)?;
         if aim == Aim::Uninstall {
-            plan::forget(agent.name, &pieces, &mut record)?;
+            plan::forget(&key, &pieces, &mut record)?;
         }
         Ok(done)
     }
