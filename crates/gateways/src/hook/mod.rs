@@ -97,7 +97,6 @@ impl Hook {
             Ok(Heard::Batch(calls)) => self.batch(&calls, end),
             Ok(Heard::After(ran)) => self.after(&ran),
             Ok(Heard::Message { text, session }) => self.message(&text, session.as_deref()),
-            Ok(Heard::Nothing) => Answer::Noted,
         }
     }
 
