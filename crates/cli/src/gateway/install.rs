@@ -25,6 +25,8 @@ use crate::terminal::Paint;
 
 /// Longest line of a difference that is shown.
 const LONGEST_LINE: usize = 400;
+/// Most lines of a file of ours that are shown with the question.
+const MOST_LINES: usize = 60;
 
 /// Puts the gate in.
 pub fn install(args: &args::Install) -> Result<ExitCode, Failure> {
@@ -116,14 +118,15 @@ impl Visit {
             false => Record::open(&self.state),
         }
         .map_err(said)?;
-        let pieces = (self.agent.setup.pieces)(&self.place, &self.ours).map_err(said)?;
+        let pieces = self.agent.pieces(&self.place, &self.ours).map_err(said)?;
         let edits = plan::edits(&self.key, &pieces, aim, &record).map_err(said)?;
         let mut outcome = Outcome { agent: self.agent.name, ..Outcome::default() };
         if manner.dry_run {
             outcome.files.extend(edits.iter().map(planned));
         }
         if !manner.json {
-            self.show(aim, &edits)?;
+            let detail = if manner.dry_run { Detail::Whole } else { Detail::Brief };
+            self.show(aim, &edits, detail)?;
         }
         if manner.dry_run {
             return self.finish(outcome, manner, ExitCode::SUCCESS);
@@ -140,7 +143,7 @@ impl Visit {
         let then = (self.agent.setup.then)(&self.place, &self.ours);
         let more = plan::edits(&self.key, &then.pieces, aim, &record).map_err(said)?;
         if !manner.json && !more.is_empty() {
-            self.show(aim, &more)?;
+            self.show(aim, &more, Detail::Brief)?;
         }
         self.write(aim, &more, &mut record, &mut outcome, manner)?;
         let seen = status::look(self.agent, &self.place, &self.ours, &record);
@@ -175,7 +178,7 @@ impl Visit {
     }
 
     /// What would change, file by file.
-    fn show(&self, aim: Aim, edits: &[Edit]) -> Result<(), Failure> {
+    fn show(&self, aim: Aim, edits: &[Edit], detail: Detail) -> Result<(), Failure> {
         let title = self.agent.title;
         if edits.is_empty() {
             let words = match aim {
@@ -187,7 +190,7 @@ impl Visit {
         }
         house::say(|out, paint| {
             for edit in edits {
-                show_edit(out, paint, edit)?;
+                show_edit(out, paint, edit, detail)?;
             }
             Ok(())
         })?;
@@ -243,14 +246,37 @@ impl Visit {
     }
 }
 
-fn show_edit(out: &mut dyn Write, paint: Paint, edit: &Edit) -> Result<(), Failure> {
+/// How much of a file that is all ours is shown.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Detail {
+    /// All of it.
+    Whole,
+    /// That it comes or goes.
+    Brief,
+}
+
+fn show_edit(
+    out: &mut dyn Write,
+    paint: Paint,
+    edit: &Edit,
+    detail: Detail,
+) -> Result<(), Failure> {
     let path = shown(&edit.path);
-    let what = match (&edit.before, &edit.after) {
-        (None, _) => format!("{path} (new)"),
-        (_, None) => format!("{path} (goes)"),
-        _ => path,
+    let ours_alone = match (&edit.before, &edit.after) {
+        (None, Some(text)) => Some(("new", text)),
+        (Some(text), None) => Some(("goes", text)),
+        _ => None,
     };
-    writeln!(out, "{}", paint.strong(what))?;
+    if let Some((word, text)) = ours_alone {
+        let lines = text.lines().count();
+        writeln!(out, "{} ({word}, {lines} lines)", paint.strong(path))?;
+        // A whole program would scroll the question away.
+        if detail == Detail::Brief && lines > MOST_LINES {
+            return Ok(writeln!(out, "  `--dry-run` shows all of it\n")?);
+        }
+    } else {
+        writeln!(out, "{}", paint.strong(path))?;
+    }
     let old = edit.before.as_deref().unwrap_or_default();
     let new = edit.after.as_deref().unwrap_or_default();
     let lines = diff(old, new);

@@ -10,7 +10,7 @@ use super::{Agent, Answer, Heard, Reply, Unheard};
 use crate::install::hooks::HookLists;
 use crate::install::json::{self as file, Kind, list, object};
 use crate::install::nothing_then;
-use crate::install::{HOST_WAITS, HOST_WAITS_BRIEFLY, Ours, Piece, Place, Refused, Setup};
+use crate::install::{HOST_WAITS, HOST_WAITS_BRIEFLY, Ours, Piece, Place, Setup};
 
 pub const AGENT: Agent = Agent {
     name: "claude",
@@ -20,6 +20,7 @@ pub const AGENT: Agent = Agent {
     setup: Setup {
         programs: &["claude"],
         folder,
+        per_project: true,
         pieces,
         then: nothing_then,
         open,
@@ -71,7 +72,7 @@ fn folder(place: &Place) -> PathBuf {
     place.folder("CLAUDE_CONFIG_DIR", ".claude")
 }
 
-fn pieces(place: &Place, ours: &Ours) -> Result<Vec<Piece>, Refused> {
+fn pieces(place: &Place, ours: &Ours) -> Vec<Piece> {
     // Of a project, the file that is not shared: the program's path is this machine's.
     let file = match place.project() {
         Some(project) => project.join(".claude/settings.local.json"),
@@ -98,7 +99,7 @@ fn pieces(place: &Place, ours: &Ours) -> Result<Vec<Piece>, Refused> {
         ("PostToolUseFailure", every(aside())),
         ("UserPromptSubmit", object([("hooks", list([aside()]))])),
     ];
-    Ok(vec![Piece::within(file, HookLists::new("claude", Kind::Strict, wanted))])
+    vec![Piece::within(file, HookLists::new("claude", Kind::Strict, wanted))]
 }
 
 /// Where an administrator's settings lie: they stand above everybody's.

@@ -10,7 +10,7 @@ use super::{Agent, Answer, Heard, Proposed, Ran, Reply, Unheard};
 use crate::install::hooks::HookLists;
 use crate::install::json::{Kind, object};
 use crate::install::nothing_then;
-use crate::install::{HOST_WAITS, HOST_WAITS_BRIEFLY, Ours, Piece, Place, Refused, Setup};
+use crate::install::{HOST_WAITS, HOST_WAITS_BRIEFLY, Ours, Piece, Place, Setup};
 
 pub const AGENT: Agent = Agent {
     name: "cursor",
@@ -20,6 +20,7 @@ pub const AGENT: Agent = Agent {
     setup: Setup {
         programs: &["cursor-agent", "cursor"],
         folder,
+        per_project: true,
         pieces,
         then: nothing_then,
         open,
@@ -92,7 +93,7 @@ fn folder(place: &Place) -> PathBuf {
     place.home().join(".cursor")
 }
 
-fn pieces(place: &Place, ours: &Ours) -> Result<Vec<Piece>, Refused> {
+fn pieces(place: &Place, ours: &Ours) -> Vec<Piece> {
     let folder = place.project().map_or_else(|| folder(place), |project| project.join(".cursor"));
     let before = object([
         ("command", ours.before("cursor").into()),
@@ -109,7 +110,7 @@ fn pieces(place: &Place, ours: &Ours) -> Result<Vec<Piece>, Refused> {
         ("beforeSubmitPrompt", aside()),
     ];
     let lists = HookLists::new("cursor", Kind::Strict, wanted).of_version(1);
-    Ok(vec![Piece::within(folder.join("hooks.json"), lists)])
+    vec![Piece::within(folder.join("hooks.json"), lists)]
 }
 
 fn open(_: &Place, _: &Ours) -> Vec<String> {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use super::{Agent, plugin};
-use crate::install::{Ours, Piece, Place, Refused, Setup, nothing_then, plugins};
+use crate::install::{Ours, Piece, Place, Setup, nothing_then, plugins};
 
 pub const AGENT: Agent = Agent {
     name: "opencode",
@@ -14,6 +14,7 @@ pub const AGENT: Agent = Agent {
     setup: Setup {
         programs: &["opencode"],
         folder,
+        per_project: true,
         pieces,
         then: nothing_then,
         open,
@@ -31,8 +32,8 @@ fn plugin_folder(place: &Place) -> PathBuf {
     folder.join("plugin")
 }
 
-fn pieces(place: &Place, ours: &Ours) -> Result<Vec<Piece>, Refused> {
-    plugins::pieces(plugins::OPENCODE, &plugin_folder(place), ours, AGENT.title)
+fn pieces(place: &Place, ours: &Ours) -> Vec<Piece> {
+    plugins::pieces(plugins::OPENCODE, &plugin_folder(place), ours)
 }
 
 /// Loads a file as a module whatever its folder says, with no more than Node itself.

@@ -63,11 +63,11 @@ pub fn look(agent: &'static Agent, place: &Place, us: &Ours, record: &Record) ->
         why: Vec::new(),
         notes: setup.notes.iter().map(|note| (*note).to_owned()).collect(),
     };
-    let Ok(pieces) = (setup.pieces)(place, us) else { return seen };
+    let Ok(pieces) = agent.pieces(place, us) else { return seen };
     // Measured by what was written then, not by what would be written today.
     let paths = pieces.iter().map(|piece| piece.path.as_path());
     let then = record.ours(&place.key(agent.name), paths).unwrap_or_else(|| us.clone());
-    let Ok(pieces) = (setup.pieces)(place, &then) else { return seen };
+    let Ok(pieces) = agent.pieces(place, &then) else { return seen };
     seen.files = pieces.iter().map(|piece| piece.path.clone()).collect();
     match part(&place.key(agent.name), &pieces, record) {
         Part::Missing => {}

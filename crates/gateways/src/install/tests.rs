@@ -62,7 +62,7 @@ impl House {
         ours: &Ours,
     ) -> Result<Vec<Done>, Refused> {
         let mut record = self.record();
-        let (pieces, key) = ((agent.setup.pieces)(place, ours)?, place.key(agent.name));
+        let (pieces, key) = (agent.pieces(place, ours)?, place.key(agent.name));
         let edits = plan::edits(&key, &pieces, aim, &record)?;
         let done = plan::apply(&key, &edits, aim, ours, &mut record)?;
         if aim == Aim::Uninstall {
@@ -94,18 +94,13 @@ impl House {
 
 /// The agents whose plugin this tree carries, and all that need none.
 fn agents() -> impl Iterator<Item = &'static Agent> {
-    let carried = |name: &str| match name {
-        "opencode" => !plugins::OPENCODE.is_empty(),
-        "openclaw" => !plugins::OPENCLAW.is_empty(),
-        "hermes" => !plugins::HERMES.is_empty(),
-        _ => true,
-    };
-    AGENTS.into_iter().filter(move |agent| carried(agent.name))
+    let empty = |name: &str| PLUGINS.iter().any(|(it, files)| *it == name && files.is_empty());
+    AGENTS.into_iter().filter(move |agent| !empty(agent.name))
 }
 
 /// The file of the person that ours goes into, where there is one.
 fn shared(agent: &Agent, place: &Place, ours: &Ours) -> Option<PathBuf> {
-    let pieces = (agent.setup.pieces)(place, ours).unwrap();
+    let pieces = agent.pieces(place, ours).unwrap();
     let mut within = pieces.iter().filter(|piece| matches!(piece.share, Share::Within(_)));
     within.next().map(|piece| piece.path.clone())
 }
@@ -204,7 +199,7 @@ fn without_the_record_only_our_own_part_goes() {
     for agent in agents().filter(|agent| agent.name != "hermes") {
         for sample in samples(agent.name) {
             let house = House::new();
-            for piece in (agent.setup.pieces)(&house.place(None), &house.ours()).unwrap() {
+            for piece in agent.pieces(&house.place(None), &house.ours()).unwrap() {
                 let Share::Within(part) = &piece.share else { continue };
                 if piece.path.extension().is_none_or(|ending| ending != "json") {
                     continue;
@@ -374,7 +369,7 @@ fn a_link_in_a_project_is_not_written_through_where_the_file_is_ours() {
 fn a_file_that_changes_after_the_plan_is_not_written_over() {
     let (house, agent) = (House::new(), named("claude").unwrap());
     let (place, ours, mut record) = (house.place(None), house.ours(), house.record());
-    let pieces = (agent.setup.pieces)(&place, &ours).unwrap();
+    let pieces = agent.pieces(&place, &ours).unwrap();
     let edits = plan::edits(agent.name, &pieces, Aim::Install, &record).unwrap();
     let path = house.home().join(".claude/settings.json");
     fs::create_dir_all(path.parent().unwrap()).unwrap();
