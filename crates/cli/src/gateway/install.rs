@@ -113,11 +113,8 @@ impl Visit {
         if manner.json && !manner.yes && !manner.dry_run {
             return Err(Failure::Input("--json needs --yes or --dry-run".to_owned()));
         }
-        let mut record = match manner.dry_run {
-            true => Record::look(&self.state),
-            false => Record::open(&self.state),
-        }
-        .map_err(said)?;
+        let look = if manner.dry_run { Record::look } else { Record::open };
+        let mut record = look(&self.state).map_err(said)?;
         let pieces = self.agent.pieces(&self.place, &self.ours).map_err(said)?;
         let edits = plan::edits(&self.key, &pieces, aim, &record).map_err(said)?;
         let mut outcome = Outcome { agent: self.agent.name, ..Outcome::default() };
@@ -129,7 +126,7 @@ impl Visit {
             self.show(aim, &edits, detail)?;
         }
         if manner.dry_run {
-            return self.finish(outcome, manner, ExitCode::SUCCESS);
+            return self.finish(&outcome, manner, ExitCode::SUCCESS);
         }
         if !edits.is_empty() && !manner.yes && !agreed(aim)? {
             house::line("Nothing was written.")?;
@@ -138,7 +135,7 @@ impl Visit {
         self.write(aim, &edits, &mut record, &mut outcome, manner)?;
         if aim == Aim::Uninstall {
             plan::forget(&self.key, &pieces, &mut record).map_err(said)?;
-            return self.finish(outcome, manner, ExitCode::SUCCESS);
+            return self.finish(&outcome, manner, ExitCode::SUCCESS);
         }
         let then = (self.agent.setup.then)(&self.place, &self.ours);
         let more = plan::edits(&self.key, &then.pieces, aim, &record).map_err(said)?;
@@ -151,7 +148,7 @@ impl Visit {
         // What the agent was asked says more than what can be seen afterwards.
         outcome.why = if then.say.is_empty() { seen.why } else { then.say };
         let code = if seen.state == Stand::Gated { ExitCode::SUCCESS } else { ExitCode::FAILURE };
-        self.finish(outcome, manner, code)
+        self.finish(&outcome, manner, code)
     }
 
     fn write(
@@ -199,12 +196,12 @@ impl Visit {
 
     fn finish(
         &self,
-        outcome: Outcome,
+        outcome: &Outcome,
         manner: &args::Manner,
         code: ExitCode,
     ) -> Result<ExitCode, Failure> {
         if manner.json {
-            house::json(&outcome)?;
+            house::json(outcome)?;
             return Ok(code);
         }
         let title = self.agent.title;

@@ -103,10 +103,14 @@ fn pieces(place: &Place, ours: &Ours) -> Vec<Piece> {
 }
 
 /// Where an administrator's settings lie: they stand above everybody's.
-const MANAGED: &str = "/etc/claude-code/managed-settings.json";
+const MANAGED: [&str; 2] = [
+    "/etc/claude-code/managed-settings.json",
+    "/Library/Application Support/ClaudeCode/managed-settings.json",
+];
 
 fn open(place: &Place, _: &Ours) -> Vec<String> {
-    let mut settings = vec![PathBuf::from(MANAGED), folder(place).join("settings.json")];
+    let mut settings = MANAGED.map(PathBuf::from).to_vec();
+    settings.push(folder(place).join("settings.json"));
     for name in ["settings.json", "settings.local.json"] {
         settings.extend(place.project().map(|project| project.join(".claude").join(name)));
     }
@@ -116,8 +120,7 @@ fn open(place: &Place, _: &Ours) -> Vec<String> {
     let off = settings.iter().filter(|path| is_on(path, "disableAllHooks"));
     let mut why: Vec<String> =
         off.map(|path| format!("`disableAllHooks` is set in {}", path.display())).collect();
-    if is_on(&PathBuf::from(MANAGED), "allowManagedHooksOnly") {
-        why.push(format!("`allowManagedHooksOnly` is set in {MANAGED}"));
-    }
+    let others = MANAGED.iter().filter(|path| is_on(&PathBuf::from(path), "allowManagedHooksOnly"));
+    why.extend(others.map(|path| format!("`allowManagedHooksOnly` is set in {path}")));
     why
 }
