@@ -1,0 +1,239 @@
+"""The gate: no tool runs before Countersign said so, about exactly these arguments.
+
+Hermes asks its plugins before a call (`pre_tool_call`) and lets them wrap the call itself
+(`tool_execution`). It swallows what goes wrong in the first and runs the call. So the first
+asks, and the second is a latch: it lets through only what was allowed, and asks by itself
+about anything that comes another way.
+"""
+
+import json
+import logging
+import threading
+import time
+import uuid
+
+from . import host, program
+from .batch import Turn, read_decision
+from .bounded import Bounded
+from .program import NoAnswer
+
+log = logging.getLogger(__name__)
+
+REPORT_SECONDS = 5.0
+
+
+class Gate:
+    """What was allowed and has not run yet; which session each call belongs to."""
+
+    def __init__(self):
+        self._lock = threading.Lock()
+        self._allowed = Bounded(1000)
+        self._turns = Bounded(100)
+        self._parents = Bounded(1000)
+        self._sessions = Bounded(1000)
+        self._running = threading.local()
+
+    # What Hermes calls.
+
+    def before(self, tool_name="", args=None, **told):
+        """Before a call: None lets it go on, a block ends it."""
+        try:
+            call = self._call(tool_name, args, told)
+            reason = self._judge(call)
+        except NoAnswer as trouble:
+            reason = unanswered(trouble)
+        except Exception as trouble:
+            log.exception("Countersign: a call could not be asked about")
+            reason = unanswered(f"{type(trouble).__name__}: {trouble}")
+        return None if reason is None else {"action": "block", "message": reason}
+
+    def run(self, tool_name="", args=None, next_call=None, **told):
+        """Around a call: it runs if it was allowed, as it was allowed."""
+        try:
+            call = self._call(tool_name, args, told)
+            # Hermes wraps some calls twice; the inner one is the same call.
+            if call.key in self._inside():
+                return next_call(args)
+            allowed = self._take(call)
+            if allowed is None:
+                reason = self._judge(call)
+                allowed = self._take(call)
+                if reason is not None or allowed is None:
+                    return refusal(reason or unanswered("the allowance was lost"))
+            # One thread means one after the other: only side by side is there anything to wait for.
+            if allowed.turn is not None and allowed.thread != threading.get_ident():
+                allowed.turn.wait_for_turn(allowed.call_id, host.interrupted)
+        except NoAnswer as trouble:
+            return refusal(unanswered(trouble))
+        except Exception as trouble:
+            log.exception("Countersign: a call could not be checked")
+            return refusal(unanswered(f"{type(trouble).__name__}: {trouble}"))
+        return self._execute(call, allowed, args, next_call)
+
+    def ended(self, tool_call_id="", api_request_id="", status="", **_told):
+        """After a call that did not run: what must follow it need not wait."""
+        if status in ("blocked", "cancelled"):
+            turn = self._turns.get(api_request_id)
+            if turn is not None:
+                turn.finish(tool_call_id)
+
+    def answered(self, assistant_message=None, api_request_id="", **_told):
+        """The model answered: all calls of the turn are known before the first one runs."""
+        try:
+            asked = getattr(assistant_message, "tool_calls", None) or []
+            calls = [host.proposed(call) for call in asked]
+            calls = [call for call in calls if call is not None]
+            if len(calls) > 1 and api_request_id:
+                self._turns.put(api_request_id, Turn(calls))
+        except Exception:
+            log.exception("Countersign: a turn could not be read; its calls are asked singly")
+
+    def delegated(self, parent_session_id=None, child_session_id=None, **_told):
+        """A subagent starts: it belongs to the session of whoever started it."""
+        if parent_session_id and child_session_id and parent_session_id != child_session_id:
+            self._parents.put(child_session_id, parent_session_id)
+
+    # How a call is judged.
+
+    def root(self, session):
+        """The session a person talks with, for a session that a subagent may have."""
+        for _ in range(16):
+            parent = self._parents.get(session)
+            if not parent:
+                return session
+            session = parent
+        return session
+
+    def _call(self, tool, args, told):
+        session, task = told.get("session_id") or "", told.get("task_id") or ""
+        # Calls from inside execute_code name no session, only the task they are part of.
+        if session and task:
+            self._sessions.put(task, session)
+        session = self.root(session or self._sessions.get(task) or task)
+        host.coerce(tool, args)
+        return Call(
+            tool,
+            args if isinstance(args, dict) else {},
+            session,
+            task,
+            told.get("tool_call_id") or "",
+            told.get("api_request_id") or "",
+        )
+
+    def _judge(self, call):
+        """Why a call may not run; None if it may, and then it is known as allowed."""
+        turn = self._turns.get(call.request) if call.named else None
+        here = host.folder(call.task)
+        call_id = call.named or f"hermes-{uuid.uuid4()}"
+        decision = None
+        if turn is not None:
+            decision = turn.decide(call, here, lambda question: self._ask(question, call, here))
+        if decision is None:
+            turn, question = None, {"event": "before", "call_id": call_id}
+            question.update(tool=call.tool, arguments=call.args)
+            decision = read_decision(self._ask(question, call, here))
+        if not decision.allows:
+            with self._lock:
+                self._allowed.take(call.key)
+            if turn is not None:
+                turn.finish(call.named)
+            return decision.reason
+        edited = decision.arguments is not None and decision.arguments != call.args
+        if edited:
+            # The same dict goes on to Hermes' own checks and to the tool; the latch makes sure.
+            call.args.clear()
+            call.args.update(decision.arguments)
+        allowed = Allowed(call_id, edited, turn, threading.get_ident())
+        with self._lock:
+            self._allowed.put(call.key, allowed)
+        return None
+
+    def _ask(self, question, call, here):
+        question["session"] = call.session
+        if here:
+            question["cwd"] = here
+        waiting = host.Waiting()
+        return program.ask(question, program.patience(), waiting.stopped)
+
+    def _take(self, call):
+        with self._lock:
+            return self._allowed.take(call.key)
+
+    def _inside(self):
+        if not hasattr(self._running, "calls"):
+            self._running.calls = []
+        return self._running.calls
+
+    # How it runs.
+
+    def _execute(self, call, allowed, args, next_call):
+        inside, status, since = self._inside(), "error", time.monotonic()
+        inside.append(call.key)
+        try:
+            result = next_call(args)
+            status = "error" if host.failed(result) else "ok"
+        finally:
+            inside.pop()
+            if allowed.turn is not None:
+                allowed.turn.finish(call.named)
+            self._report(call, allowed, status, time.monotonic() - since)
+        return told_of_edit(result, call.args) if allowed.edited else result
+
+    def _report(self, call, allowed, status, seconds):
+        try:
+            report = {
+                "event": "after",
+                "call_id": allowed.call_id,
+                "tool": call.tool,
+                "session": call.session,
+                "status": status,
+                "duration_ms": int(seconds * 1000),
+            }
+            program.ask(report, REPORT_SECONDS)
+        except Exception as trouble:
+            log.warning("Countersign was not told how a call ended: %s", trouble)
+
+
+class Call:
+    """One proposed call, as it stands now."""
+
+    def __init__(self, tool, args, session, task, named, request):
+        self.tool, self.args, self.session = tool, args, session
+        self.task, self.named, self.request = task, named, request
+
+    @property
+    def key(self):
+        """What an allowance is bound to."""
+        return (self.session, self.named, self.tool, host.exactly(self.args))
+
+
+class Allowed:
+    """One allowance, good for one run."""
+
+    def __init__(self, call_id, edited, turn, thread):
+        self.call_id, self.edited, self.turn, self.thread = call_id, edited, turn, thread
+
+
+def unanswered(trouble):
+    """The sentence for a call that could not be asked about."""
+    return (
+        f"Not run: Countersign gave no answer ({trouble}). Nothing was changed. "
+        "Do not try another way; tell the person, who can run `countersign doctor`."
+    )
+
+
+def refusal(reason):
+    """A refusal as the result of a tool."""
+    return json.dumps({"error": reason}, ensure_ascii=False)
+
+
+def told_of_edit(result, args):
+    """The result, saying that a person changed the call: the model must know what ran."""
+    note = f"A person changed the arguments before approving. What ran: {json.dumps(args)}"
+    try:
+        read = json.loads(result)
+        if isinstance(read, dict):
+            return json.dumps({"countersign": note, **read}, ensure_ascii=False)
+    except (TypeError, ValueError):
+        pass
+    return f"{note}\n{result}" if isinstance(result, str) else result

@@ -1,0 +1,102 @@
+"""What is asked of Hermes itself; where a version lacks it, the careful answer."""
+
+import json
+import os
+import time
+
+
+def coerce(tool, args):
+    """Gives arguments the types that Hermes will give them, so that what is asked is what runs."""
+    if isinstance(args, dict) and args:
+        try:
+            from model_tools import coerce_tool_args
+
+            coerce_tool_args(tool, args)
+        except Exception:
+            pass  # What runs then differs from what was asked, and the latch asks again.
+
+
+def exactly(args):
+    """Arguments as text, the same text only for the same arguments."""
+    return json.dumps(args, sort_keys=True, allow_nan=False)
+
+
+def proposed(call):
+    """A call of the model's answer as it will be asked about; None if it cannot be read."""
+    try:
+        tool, args = call.function.name, json.loads(call.function.arguments)
+        call_id = call.id
+    except (AttributeError, TypeError, ValueError):
+        return None
+    if not isinstance(args, dict) or not isinstance(call_id, str) or not call_id:
+        return None
+    tool, args = _unwrapped(tool, args)
+    coerce(tool, args)
+    return {"tool": tool, "arguments": args, "call_id": call_id}
+
+
+def _unwrapped(tool, args):
+    """Hermes may wrap a call into its `tool_call`; hooks see the call inside."""
+    try:
+        from tools import tool_search
+
+        if tool == tool_search.TOOL_CALL_NAME:
+            inner, inner_args, trouble = tool_search.resolve_underlying_call(args)
+            if inner and not trouble and isinstance(inner_args, dict):
+                return inner, inner_args
+    except Exception:
+        pass
+    return tool, args
+
+
+def folder(task):
+    """Where a command of this task would run, if that is known."""
+    try:
+        from tools.terminal_tool import get_active_env
+
+        here = getattr(get_active_env(task or "default"), "cwd", None)
+        if not here:
+            from agent.runtime_cwd import resolve_agent_cwd
+
+            here = resolve_agent_cwd()
+        here = str(here)
+    except Exception:
+        here = os.getcwd()
+    return here if os.path.isabs(here) else None
+
+
+def failed(result):
+    """Whether a tool says that it failed, read as Hermes reads it."""
+    try:
+        read = json.loads(result) if isinstance(result, str) else result
+        return bool(isinstance(read, dict) and read.get("error"))
+    except ValueError:
+        return False
+
+
+def interrupted():
+    """Whether the person stopped the agent."""
+    try:
+        from tools.interrupt import is_interrupted
+
+        return bool(is_interrupted())
+    except Exception:
+        return False
+
+
+class Waiting:
+    """A wait for a person: ends when the person stops the agent, and looks alive meanwhile."""
+
+    def __init__(self):
+        now = time.monotonic()
+        self._state = {"last_touch": now, "start": now}
+
+    def stopped(self):
+        """Asked again and again while an answer is waited for."""
+        try:
+            from tools.environments.base import touch_activity_if_due
+
+            touch_activity_if_due(self._state, "waiting for a person to answer")
+        except Exception:
+            pass
+        return interrupted()
