@@ -60,8 +60,9 @@ class Turn:
         # An earlier call may have changed the folder, and with it what this one means.
         if here != self._folder or call.session != self._session:
             return None
-        decision = self._decisions[at]
-        if not decision.allows and decision.reason is None:
+        # Each decision counts once; a call that comes again is asked about again.
+        decision, self._decisions[at] = self._decisions[at], None
+        if decision is not None and not decision.allows and decision.reason is None:
             raise NoAnswer("none came for the calls of this turn")
         return decision
 

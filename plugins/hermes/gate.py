@@ -26,7 +26,6 @@ class Gate:
     """What was allowed and has not run yet; which session each call belongs to."""
 
     def __init__(self):
-        self._lock = threading.Lock()
         self._allowed = Bounded(1000)
         self._turns = Bounded(100)
         self._parents = Bounded(1000)
@@ -52,23 +51,22 @@ class Gate:
         try:
             call = self._call(tool_name, args, told)
             # Hermes wraps some calls twice; the inner one is the same call.
-            if call.key in self._inside():
-                return next_call(args)
-            allowed = self._take(call)
-            if allowed is None:
+            inner = self._inside()[-1:] == [call.key]
+            allowed = None if inner else self._allowed.take(call.key)
+            if allowed is None and not inner:
                 reason = self._judge(call)
-                allowed = self._take(call)
+                allowed = self._allowed.take(call.key)
                 if reason is not None or allowed is None:
                     return refusal(reason or unanswered("the allowance was lost"))
-            # One thread means one after the other: only side by side is there anything to wait for.
-            if allowed.turn is not None and allowed.thread != threading.get_ident():
+            # In one thread calls follow each other; only side by side must one wait for another.
+            if not inner and allowed.turn is not None and allowed.thread != threading.get_ident():
                 allowed.turn.wait_for_turn(allowed.call_id, host.interrupted)
         except NoAnswer as trouble:
             return refusal(unanswered(trouble))
         except Exception as trouble:
             log.exception("Countersign: a call could not be checked")
             return refusal(unanswered(f"{type(trouble).__name__}: {trouble}"))
-        return self._execute(call, allowed, args, next_call)
+        return next_call(args) if inner else self._execute(call, allowed, args, next_call)
 
     def ended(self, tool_call_id="", api_request_id="", status="", **_told):
         """After a call that did not run: what must follow it need not wait."""
@@ -110,15 +108,11 @@ class Gate:
         if session and task:
             self._sessions.put(task, session)
         session = self.root(session or self._sessions.get(task) or task)
+        if not isinstance(args, dict):
+            raise NoAnswer("its arguments are not an object, so it was not asked about")
         host.coerce(tool, args)
-        return Call(
-            tool,
-            args if isinstance(args, dict) else {},
-            session,
-            task,
-            told.get("tool_call_id") or "",
-            told.get("api_request_id") or "",
-        )
+        named, request = told.get("tool_call_id") or "", told.get("api_request_id") or ""
+        return Call(tool, args, session, task, named, request)
 
     def _judge(self, call):
         """Why a call may not run; None if it may, and then it is known as allowed."""
@@ -133,8 +127,7 @@ class Gate:
             question.update(tool=call.tool, arguments=call.args)
             decision = read_decision(self._ask(question, call, here))
         if not decision.allows:
-            with self._lock:
-                self._allowed.take(call.key)
+            self._allowed.take(call.key)
             if turn is not None:
                 turn.finish(call.named)
             return decision.reason
@@ -144,8 +137,7 @@ class Gate:
             call.args.clear()
             call.args.update(decision.arguments)
         allowed = Allowed(call_id, edited, turn, threading.get_ident())
-        with self._lock:
-            self._allowed.put(call.key, allowed)
+        self._allowed.put(call.key, allowed)
         return None
 
     def _ask(self, question, call, here):
@@ -154,10 +146,6 @@ class Gate:
             question["cwd"] = here
         waiting = host.Waiting()
         return program.ask(question, program.patience(), waiting.stopped)
-
-    def _take(self, call):
-        with self._lock:
-            return self._allowed.take(call.key)
 
     def _inside(self):
         if not hasattr(self._running, "calls"):
