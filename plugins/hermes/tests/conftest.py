@@ -30,6 +30,7 @@ CONFIG = HOME / ".hermes" / "config.yaml"
 CONFIG.write_text(
     "plugins:\n  enabled: [countersign]\n"
     "approvals:\n  mode: manual\n  deny: ['*never-this*']\n"
+    "model:\n  context_length: 128000\n"
     "memory:\n  memory_enabled: false\n  user_profile_enabled: false\n"
 )
 os.chdir(WORK)
