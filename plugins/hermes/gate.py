@@ -155,27 +155,27 @@ class Gate:
     # How it runs.
 
     def _execute(self, call, allowed, args, next_call):
-        inside, status, since = self._inside(), "error", time.monotonic()
+        inside, ended, since = self._inside(), {"status": "error"}, time.monotonic()
         inside.append(call.key)
         try:
             result = next_call(args)
-            status = "error" if host.failed(result) else "ok"
+            ended = host.outcome(result)
         finally:
             inside.pop()
             if allowed.turn is not None:
                 allowed.turn.finish(call.named)
-            self._report(call, allowed, status, time.monotonic() - since)
+            self._report(call, allowed, ended, time.monotonic() - since)
         return told_of_edit(result, call.args) if allowed.edited else result
 
-    def _report(self, call, allowed, status, seconds):
+    def _report(self, call, allowed, ended, seconds):
         try:
             report = {
                 "event": "after",
                 "call_id": allowed.call_id,
                 "tool": call.tool,
                 "session": call.session,
-                "status": status,
                 "duration_ms": int(seconds * 1000),
+                **ended,
             }
             program.ask(report, REPORT_SECONDS)
         except Exception as trouble:

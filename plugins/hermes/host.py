@@ -65,13 +65,18 @@ def folder(task):
     return here if os.path.isabs(here) else None
 
 
-def failed(result):
-    """Whether a tool says that it failed, read as Hermes reads it."""
+def outcome(result):
+    """How a call ended, read as Hermes reads it: a status, and an exit code if there is one."""
     try:
         read = json.loads(result) if isinstance(result, str) else result
-        return bool(isinstance(read, dict) and read.get("error"))
     except ValueError:
-        return False
+        read = None
+    if not isinstance(read, dict):
+        return {"status": "ok"}
+    ended = {"status": "error" if read.get("error") else "ok"}
+    if type(read.get("exit_code")) is int:
+        ended["exit_code"] = read["exit_code"]
+    return ended
 
 
 def interrupted():

@@ -80,6 +80,8 @@ def test_without_an_answer_nothing_runs(hook, call, keep, monkeypatch, how):
     result = call("terminal", {"command": f"rm -rf {keep}"})
     assert (keep / "thesis.txt").exists()
     assert result["error"].strip()
+    # Once: the first hook itself held it, not only the latch behind it.
+    assert len(hook.heard("before")) == 1
 
 
 @pytest.mark.parametrize("named", ["/nowhere/countersign", "countersign", "./countersign", "/etc"])
@@ -241,8 +243,10 @@ def test_a_failed_report_does_not_change_the_result(hook, call, keep):
 
 def test_a_tool_that_fails_is_reported_as_failed(hook, call, keep):
     call("read_file", {"path": str(keep / "absent.txt")})
-    [after] = hook.heard("after")
-    assert after["status"] == "error"
+    call("terminal", {"command": "exit 3"})
+    read, ran = hook.heard("after")
+    assert read["status"] == "error" and "exit_code" not in read
+    assert ran["exit_code"] == 3
 
 
 def test_a_plugin_that_cannot_start_refuses_everything(tmp_path):
