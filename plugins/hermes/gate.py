@@ -20,6 +20,8 @@ from .program import NoAnswer
 log = logging.getLogger(__name__)
 
 REPORT_SECONDS = 5.0
+# As many calls as a batch may hold; of more, each is asked about by itself.
+MOST_TOGETHER = 100
 
 
 class Gate:
@@ -81,7 +83,7 @@ class Gate:
             asked = getattr(assistant_message, "tool_calls", None) or []
             calls = [host.proposed(call) for call in asked]
             calls = [call for call in calls if call is not None]
-            if len(calls) > 1 and api_request_id:
+            if 1 < len(calls) <= MOST_TOGETHER and api_request_id:
                 self._turns.put(api_request_id, Turn(calls))
         except Exception:
             log.exception("Countersign: a turn could not be read; its calls are asked singly")
