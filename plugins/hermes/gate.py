@@ -28,7 +28,7 @@ class Gate:
     """What was allowed and has not run yet; which session each call belongs to."""
 
     def __init__(self):
-        self._allowed = Bounded(1000)
+        self._allowed, self._denied = Bounded(1000), Bounded(1000)
         self._turns = Bounded(100)
         self._parents = Bounded(1000)
         self._sessions = Bounded(1000)
@@ -50,32 +50,29 @@ class Gate:
 
     def run(self, tool_name="", args=None, next_call=None, **told):
         """Around a call: it runs if it was allowed, as it was allowed."""
+        call = allowed = None
         try:
             call = self._call(tool_name, args, told)
             # Hermes wraps some calls twice; the inner one is the same call.
             inner = self._inside()[-1:] == [call.key]
-            allowed = None if inner else self._allowed.take(call.key)
-            if allowed is None and not inner:
-                reason = self._judge(call)
-                allowed = self._allowed.take(call.key)
-                if reason is not None or allowed is None:
-                    return refusal(reason or unanswered("the allowance was lost"))
-            # In one thread calls follow each other; only side by side must one wait for another.
-            if not inner and allowed.turn is not None and allowed.thread != threading.get_ident():
-                allowed.turn.wait_for_turn(allowed.call_id, host.interrupted)
+            reason = None
+            if not inner:
+                allowed, reason = self._admit(call)
         except NoAnswer as trouble:
-            return refusal(unanswered(trouble))
+            reason = unanswered(trouble)
         except Exception as trouble:
             log.exception("Countersign: a call could not be checked")
-            return refusal(unanswered(f"{type(trouble).__name__}: {trouble}"))
+            reason = unanswered(f"{type(trouble).__name__}: {trouble}")
+        if reason is not None:
+            self._finish(call)
+            return json.dumps({"error": reason}, ensure_ascii=False)
         return next_call(args) if inner else self._execute(call, allowed, args, next_call)
 
     def ended(self, tool_call_id="", api_request_id="", status="", **_told):
         """After a call that did not run: what must follow it need not wait."""
-        if status in ("blocked", "cancelled"):
-            turn = self._turns.get(api_request_id)
-            if turn is not None:
-                turn.finish(tool_call_id)
+        turn = self._turns.get(api_request_id)
+        if status in ("blocked", "cancelled") and turn is not None:
+            turn.finish(tool_call_id)
 
     def answered(self, assistant_message=None, api_request_id="", **_told):
         """The model answered: all calls of the turn are known before the first one runs."""
@@ -118,6 +115,7 @@ class Gate:
 
     def _judge(self, call):
         """Why a call may not run; None if it may, and then it is known as allowed."""
+        self._allowed.take(call.key)
         turn = self._turns.get(call.request) if call.named else None
         here = host.folder(call.task)
         call_id = call.named or f"hermes-{uuid.uuid4()}"
@@ -129,18 +127,38 @@ class Gate:
             question.update(tool=call.tool, arguments=call.args)
             decision = read_decision(self._ask(question, call, here))
         if not decision.allows:
-            self._allowed.take(call.key)
-            if turn is not None:
-                turn.finish(call.named)
+            self._finish(call)
+            self._denied.put(call.key, decision.reason)
             return decision.reason
         edited = decision.arguments is not None and decision.arguments != call.args
         if edited:
             # The same dict goes on to Hermes' own checks and to the tool; the latch makes sure.
             call.args.clear()
             call.args.update(decision.arguments)
-        allowed = Allowed(call_id, edited, turn, threading.get_ident())
-        self._allowed.put(call.key, allowed)
+        self._denied.take(call.key)
+        self._allowed.put(call.key, Allowed(call_id, edited, turn, threading.get_ident()))
         return None
+
+    def _admit(self, call):
+        """The allowance of a call that is about to run, or why it may not."""
+        allowed = self._allowed.take(call.key)
+        if allowed is None:
+            # Another plugin may have spoken louder than our no, which still holds.
+            reason = self._denied.take(call.key) or self._judge(call)
+            if reason is not None:
+                return None, reason
+            allowed = self._allowed.take(call.key)
+        if allowed is None:
+            raise NoAnswer("the allowance was lost")
+        # In one thread calls follow each other; only side by side must one wait for another.
+        if allowed.turn is not None and allowed.thread != threading.get_ident():
+            allowed.turn.wait_for_turn(call.named, host.interrupted)
+        return allowed, None
+
+    def _finish(self, call):
+        turn = self._turns.get(call.request) if call is not None else None
+        if turn is not None:
+            turn.finish(call.named)
 
     def _ask(self, question, call, here):
         question["session"] = call.session
@@ -164,8 +182,7 @@ class Gate:
             ended = host.outcome(result)
         finally:
             inside.pop()
-            if allowed.turn is not None:
-                allowed.turn.finish(call.named)
+            self._finish(call)
             self._report(call, allowed, ended, time.monotonic() - since)
         return told_of_edit(result, call.args) if allowed.edited else result
 
@@ -210,11 +227,6 @@ def unanswered(trouble):
         f"Not run: Countersign gave no answer ({trouble}). Nothing was changed. "
         "Do not try another way; tell the person, who can run `countersign doctor`."
     )
-
-
-def refusal(reason):
-    """A refusal as the result of a tool."""
-    return json.dumps({"error": reason}, ensure_ascii=False)
 
 
 def told_of_edit(result, args):

@@ -164,6 +164,35 @@ def test_arguments_changed_after_the_answer_are_asked_about_again(hook, call, ke
     assert (keep / "thesis.txt").exists()
 
 
+def test_a_no_holds_when_another_plugin_speaks_louder(hook, call, keep, monkeypatch):
+    from hermes_cli.plugins import get_plugin_manager
+
+    # Hermes takes the first plugin's word: here one that has Hermes' own gate asked, which agrees.
+    monkeypatch.setattr(
+        "tools.approval.request_tool_approval", lambda *_a, **_k: {"approved": True}
+    )
+    hooks = get_plugin_manager()._hooks["pre_tool_call"]
+
+    def louder(**_told):
+        return {"action": "approve", "message": "ask Hermes"}
+
+    hooks.insert(0, louder)
+    try:
+        hook.plan(before={"denies": {"rm -rf": "Denied."}})
+        assert call("terminal", {"command": f"rm -rf {keep}"}) == {"error": "Denied."}
+    finally:
+        hooks.remove(louder)
+    assert (keep / "thesis.txt").exists()
+    assert len(hook.heard("before")) == 1
+
+
+def test_a_no_is_about_one_call_and_the_next_is_asked_about_anew(hook, call, keep):
+    hook.plan(before={"denies": {"thesis": "Denied."}})
+    assert "error" in call("read_file", {"path": str(keep / "thesis.txt")})
+    hook.plan()
+    assert "content" in call("read_file", {"path": str(keep / "thesis.txt")})
+
+
 def test_an_allowance_is_good_for_one_run(hook, call, keep):
     look = {"path": str(keep / "thesis.txt")}
     call("read_file", dict(look))
