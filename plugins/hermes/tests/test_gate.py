@@ -297,3 +297,23 @@ def test_a_plugin_that_cannot_start_refuses_everything(tmp_path):
     assert said["action"] == "block" and said["message"].startswith("Not run:")
     [run] = manager._middleware["tool_execution"]
     assert "Not run" in run(tool_name="terminal", args={}, next_call=lambda args: "ran")
+
+
+def test_many_at_once_do_not_mix_their_answers(hook, call, keep):
+    from concurrent.futures import ThreadPoolExecutor
+
+    hook.plan(before={"denies": {"odd": "Denied."}})
+
+    def write(number):
+        name = f"{'odd' if number % 2 else 'even'}-{number}"
+        args = {"path": str(keep / name), "content": name}
+        # Some have names of their own, some share one, some have none.
+        named = [f"c-{number}", "same", ""][number % 3]
+        return call("write_file", args, task_id=f"t-{number % 4}", tool_call_id=named)
+
+    with ThreadPoolExecutor(8) as pool:
+        results = list(pool.map(write, range(24)))
+    written = sorted(path.name for path in keep.iterdir() if path.name != "thesis.txt")
+    assert written == sorted(f"even-{number}" for number in range(0, 24, 2))
+    assert [r == {"error": "Denied."} for r in results] == [bool(n % 2) for n in range(24)]
+    assert len(hook.heard("before")) == 24 and len(hook.heard("after")) == 12
