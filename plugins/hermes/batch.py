@@ -37,9 +37,13 @@ def read_decision(answer):
 class Turn:
     """One answer of the model that wants several calls."""
 
-    def __init__(self, calls):
-        self._calls = calls
-        self._places = {call["call_id"]: at for at, call in enumerate(calls)}
+    def __init__(self, request, calls):
+        """`calls` are names, tools and arguments, in the model's order."""
+        self._calls = [
+            {"call_id": host.call_id(request, named), "tool": tool, "arguments": args}
+            for named, tool, args in calls
+        ]
+        self._places = {named: at for at, (named, _, _) in enumerate(calls)}
         self._lock = threading.Lock()
         self._asked = False
         self._folder, self._session = None, None
@@ -87,17 +91,17 @@ class Turn:
         self._stage = [order[at] for at in range(count)]
         self._decisions = read
 
-    def finish(self, call_id):
+    def finish(self, named):
         """A call ended, or never starts."""
-        at = self._places.get(call_id)
+        at = self._places.get(named)
         if at is not None:
             with self._changed:
                 self._done.add(at)
                 self._changed.notify_all()
 
-    def wait_for_turn(self, call_id, stopped):
+    def wait_for_turn(self, named, stopped):
         """Waits until every call of an earlier stage ended."""
-        at = self._places.get(call_id)
+        at = self._places.get(named)
         if at is None or not self._stage:
             return
         before = {other for other, stage in enumerate(self._stage) if stage < self._stage[at]}

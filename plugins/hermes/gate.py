@@ -10,7 +10,6 @@ import json
 import logging
 import threading
 import time
-import uuid
 
 from . import host, program
 from .batch import Turn, read_decision
@@ -81,7 +80,7 @@ class Gate:
             calls = [host.proposed(call) for call in asked]
             calls = [call for call in calls if call is not None]
             if 1 < len(calls) <= MOST_TOGETHER and api_request_id:
-                self._turns.put(api_request_id, Turn(calls))
+                self._turns.put(api_request_id, Turn(api_request_id, calls))
         except Exception:
             log.exception("Countersign: a turn could not be read; its calls are asked singly")
 
@@ -117,15 +116,15 @@ class Gate:
         """Why a call may not run; None if it may, and then it is known as allowed."""
         self._allowed.take(call.key)
         turn = self._turns.get(call.request) if call.named else None
-        here = host.folder(call.task)
-        call_id = call.named or f"hermes-{uuid.uuid4()}"
+        place = {"session": call.session, "cwd": host.folder(call.task)}
+        # A copy: what was asked stays what it was when a person edits the call.
+        asked = {"tool": call.tool, "arguments": dict(call.args), **place}
+        asked["call_id"] = host.call_id(call.request, call.named)
         decision = None
         if turn is not None:
-            decision = turn.decide(call, here, lambda question: self._ask(question, call, here))
+            decision = turn.decide(call, place["cwd"], lambda several: ask(several | place))
         if decision is None:
-            turn, question = None, {"event": "before", "call_id": call_id}
-            question.update(tool=call.tool, arguments=call.args)
-            decision = read_decision(self._ask(question, call, here))
+            turn, decision = None, read_decision(ask({"event": "before", **asked}))
         if not decision.allows:
             self._finish(call)
             self._denied.put(call.key, decision.reason)
@@ -136,7 +135,7 @@ class Gate:
             call.args.clear()
             call.args.update(decision.arguments)
         self._denied.take(call.key)
-        self._allowed.put(call.key, Allowed(call_id, edited, turn, threading.get_ident()))
+        self._allowed.put(call.key, Allowed(asked, edited, turn, threading.get_ident()))
         return None
 
     def _admit(self, call):
@@ -160,13 +159,6 @@ class Gate:
         if turn is not None:
             turn.finish(call.named)
 
-    def _ask(self, question, call, here):
-        question["session"] = call.session
-        if here:
-            question["cwd"] = here
-        waiting = host.Waiting()
-        return program.ask(question, program.patience(), waiting.stopped)
-
     def _inside(self):
         if not hasattr(self._running, "calls"):
             self._running.calls = []
@@ -183,20 +175,13 @@ class Gate:
         finally:
             inside.pop()
             self._finish(call)
-            self._report(call, allowed, ended, time.monotonic() - since)
+            self._report(allowed, ended, time.monotonic() - since)
         return told_of_edit(result, call.args) if allowed.edited else result
 
-    def _report(self, call, allowed, ended, seconds):
+    def _report(self, allowed, ended, seconds):
         try:
-            report = {
-                "event": "after",
-                "call_id": allowed.call_id,
-                "tool": call.tool,
-                "session": call.session,
-                "duration_ms": int(seconds * 1000),
-                **ended,
-            }
-            program.ask(report, REPORT_SECONDS)
+            report = {**allowed.asked, **ended, "duration_ms": int(seconds * 1000)}
+            program.ask({**report, "event": "after"}, REPORT_SECONDS)
         except Exception as trouble:
             log.warning("Countersign was not told how a call ended: %s", trouble)
 
@@ -217,8 +202,13 @@ class Call:
 class Allowed:
     """One allowance, good for one run."""
 
-    def __init__(self, call_id, edited, turn, thread):
-        self.call_id, self.edited, self.turn, self.thread = call_id, edited, turn, thread
+    def __init__(self, asked, edited, turn, thread):
+        self.asked, self.edited, self.turn, self.thread = asked, edited, turn, thread
+
+
+def ask(question):
+    """Asks about calls, for as long as people take."""
+    return program.ask(question, program.patience(), host.Waiting().stopped)
 
 
 def unanswered(trouble):

@@ -1,8 +1,13 @@
 """What is asked of Hermes itself; where a version lacks it, the careful answer."""
 
+import hashlib
 import json
 import os
 import time
+import uuid
+
+# The longest name that Countersign takes for a call.
+LONGEST_NAME = 200
 
 
 def coerce(tool, args):
@@ -25,14 +30,24 @@ def proposed(call):
     """A call of the model's answer as it will be asked about; None if it cannot be read."""
     try:
         tool, args = call.function.name, json.loads(call.function.arguments)
-        call_id = call.id
+        named = call.id
     except (AttributeError, TypeError, ValueError):
         return None
-    if not isinstance(args, dict) or not isinstance(call_id, str) or not call_id:
+    if not isinstance(args, dict) or not isinstance(named, str) or not named:
         return None
     tool, args = _unwrapped(tool, args)
     coerce(tool, args)
-    return {"tool": tool, "arguments": args, "call_id": call_id}
+    return named, tool, args
+
+
+def call_id(request, named):
+    """A name for a call that no other call has: some models number their calls anew each time."""
+    if not named:
+        return f"hermes-{uuid.uuid4()}"
+    whole = f"{request}/{named}" if request else named
+    if len(whole) <= LONGEST_NAME:
+        return whole
+    return f"hermes-{hashlib.sha256(whole.encode('utf-8', 'replace')).hexdigest()}"
 
 
 def _unwrapped(tool, args):

@@ -13,6 +13,8 @@ from pathlib import Path
 LONGEST_ANSWER = 4 * 1024 * 1024
 # People answer when they can; the daemon ends a request in its own time, long before this.
 LONGEST_WAIT = 24 * 60 * 60.0
+# What the program may take to say that its patience has ended.
+LAST_WORD = 3.0
 
 
 class NoAnswer(Exception):
@@ -46,7 +48,10 @@ def patience():
 
 
 def ask(question, seconds, stopped=lambda: False):
-    """Puts a question to Countersign. Every failure is a NoAnswer."""
+    """Puts a question to Countersign. Every failure is a NoAnswer.
+
+    The program answers by itself when its patience ends; whoever does not is not waited for.
+    """
     try:
         # Escapes keep half a surrogate pair in the text, where the reader refuses it.
         text = json.dumps(question, allow_nan=False).encode("ascii")
@@ -54,7 +59,7 @@ def ask(question, seconds, stopped=lambda: False):
         raise NoAnswer(f"the call cannot be written as JSON: {trouble}") from trouble
     try:
         process = subprocess.Popen(
-            [find(), "hook", "plugin", "--agent", "hermes"],
+            [find(), "hook", "plugin", "--agent", "hermes", "--patience", f"{max(1, seconds):.0f}"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -65,7 +70,7 @@ def ask(question, seconds, stopped=lambda: False):
     except OSError as trouble:
         raise NoAnswer(f"`countersign` could not be started: {trouble.strerror}") from trouble
     try:
-        return read(_exchange(process, text, seconds, stopped))
+        return read(_exchange(process, text, seconds + LAST_WORD, stopped))
     finally:
         _end(process)
 

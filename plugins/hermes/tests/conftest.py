@@ -71,6 +71,9 @@ class StandIn:
         path = self.place / "heard"
         lines = path.read_text().splitlines() if path.exists() else []
         questions = [json.loads(line) for line in lines]
+        for question in [call for q in questions for call in q.get("calls", [q])]:
+            # Named after the turn and then the model's own name for it.
+            question["named"] = question.get("call_id", "").rpartition("/")[2]
         return [q for q in questions if event in (None, q["event"])]
 
 

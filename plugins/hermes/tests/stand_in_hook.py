@@ -8,7 +8,8 @@ from pathlib import Path
 
 place = Path(os.environ["STAND_IN"])
 raw = sys.stdin.read()
-if sys.argv[1:] != ["hook", "plugin", "--agent", "hermes"]:
+*words, patience = sys.argv[1:]
+if words != ["hook", "plugin", "--agent", "hermes", "--patience"] or not patience.isdigit():
     sys.exit(64)
 question = json.loads(raw)
 # One write of one line: several of us may run at once.

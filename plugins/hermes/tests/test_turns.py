@@ -57,7 +57,7 @@ def test_a_single_call_is_asked_about_by_itself(hook, turn, keep):
     assert (keep / "thesis.txt").exists()
     assert json.loads(results(done)["c1"])["error"] == "Denied."
     [asked] = hook.heard("before")
-    assert asked["call_id"] == "c1" and asked["session"] == done.agent.session_id
+    assert asked["named"] == "c1" and asked["session"] == done.agent.session_id
     assert hook.heard("batch") == []
 
 
@@ -73,12 +73,12 @@ def test_the_calls_of_one_turn_are_asked_about_together(hook, turn, keep):
     )
     assert (keep / "thesis.txt").exists()
     [batch] = hook.heard("batch")
-    assert [c["call_id"] for c in batch["calls"]] == ["c1", "c2", "c3"]
+    assert [c["named"] for c in batch["calls"]] == ["c1", "c2", "c3"]
     assert batch["session"] == done.agent.session_id and batch["cwd"]
     assert hook.heard("before") == []
     given = results(done)
     assert "years of work" in given["c1"] and "Denied." in given["c2"]
-    assert sorted(q["call_id"] for q in hook.heard("after")) == ["c1", "c3"]
+    assert sorted(q["named"] for q in hook.heard("after")) == ["c1", "c3"]
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_a_folder_changed_in_between_is_asked_about_again(hook, turn, keep):
     turn("go", calls)
     assert (keep / "thesis.txt").exists()
     [asked] = hook.heard("before")
-    assert asked["call_id"] == "c2" and asked["cwd"] == str(keep)
+    assert asked["named"] == "c2" and asked["cwd"] == str(keep)
 
 
 def test_a_subagent_s_calls_belong_to_the_session_that_started_it(hook, turn, keep):
@@ -178,7 +178,7 @@ def test_a_subagent_s_calls_belong_to_the_session_that_started_it(hook, turn, ke
     )
     assert (keep / "thesis.txt").exists(), said
     [asked] = hook.heard("before")
-    assert asked["call_id"] == "d1" and asked["session"] == done.agent.session_id
+    assert asked["named"] == "d1" and asked["session"] == done.agent.session_id
 
 
 def test_a_crisis_is_answered_with_the_card_before_the_model_is_asked(hook, turn, capfd):

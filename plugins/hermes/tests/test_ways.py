@@ -69,4 +69,4 @@ def test_a_cron_job_s_calls_are_asked_about(hook, keep, monkeypatch):
         model.close()
     assert success and said == "Could not.", trouble
     assert (keep / "thesis.txt").exists()
-    assert [q["call_id"] for q in hook.heard("before")] == ["k1"]
+    assert [q["named"] for q in hook.heard("before")] == ["k1"]
