@@ -19,7 +19,7 @@ ROUTE_SECONDS = 600.0
 FOR_THE_MODEL = (
     "Countersign has just shown this person a card with ways to get help, because their message "
     "may mean that they are in danger. Answer kindly and briefly, stay with what they said, and "
-    "start no task: tool calls of this session wait for a person."
+    "start no task: what reaches out or cannot be undone waits for another person."
 )
 
 

@@ -9,6 +9,7 @@ import urllib.request
 from types import SimpleNamespace
 
 import pytest
+from conftest import results
 
 BINARY = os.environ.get("COUNTERSIGN_TEST_BINARY", "")
 
@@ -66,6 +67,7 @@ def person(house, monkeypatch):
     monkeypatch.setenv("COUNTERSIGN_BINARY", BINARY)
     monkeypatch.setenv("COUNTERSIGN_AGENTS", house.agents)
     monkeypatch.setenv("COUNTERSIGN_AGENT_TOKEN", house.agent)
+    monkeypatch.setenv("COUNTERSIGN_WAIT_SECONDS", "60")
     answered, done = [], threading.Event()
 
     def waiting():
@@ -79,8 +81,8 @@ def person(house, monkeypatch):
                     full = post(house.people, f"/v1/requests/{request}", None, house.owner)
                     said = {"digest": full["digest"], "reason": "a test", **choose(full)}
                     path = f"/v1/requests/{request}/decision"
-                    post(house.people, path, said, house.owner)
                     answered.append(full)
+                    post(house.people, path, said, house.owner)
 
         thread = threading.Thread(target=look, daemon=True)
         thread.start()
@@ -98,10 +100,13 @@ def test_a_denied_command_does_not_run(person, call, keep):
     assert len(answered) == 1
 
 
-def test_an_approved_command_runs(person, call, keep):
+def test_an_approved_command_runs_and_what_came_of_it_is_kept(person, house, call, keep):
     answered = person.answers(lambda _request: {"choice": "approve"})
-    call("terminal", {"command": f"rm -rf {keep}"})
+    call("terminal", {"command": f"rm -rf {keep}; exit 3"})
     assert not keep.exists() and len(answered) == 1
+    path = f"/v1/requests/{answered[0]['id']}"
+    outcome = post(house.people, path, None, house.owner)["reported"]
+    assert outcome["status"] == "ok" and outcome["exit_code"] == 3
 
 
 def test_an_edited_command_runs_as_edited(person, call, keep):
@@ -117,6 +122,28 @@ def test_harmless_calls_go_on_without_anybody(person, call, keep):
     assert "years" in call("terminal", {"command": f"cat {keep}/thesis.txt"})["output"]
     assert "years" in call("read_file", {"path": str(keep / "thesis.txt")})["content"]
     assert answered == []
+
+
+def test_the_calls_of_one_turn_wait_together(person, turn, keep):
+    together = []
+
+    def choose(request):
+        together.append(len(person.waiting()))
+        denied = "thesis" in request["card"]["arguments"]
+        return {"choice": "deny" if denied else "approve"}
+
+    (keep / "old").mkdir()
+    answered = person.answers(choose)
+    calls = [
+        ("c1", "read_file", {"path": str(keep / "thesis.txt")}),
+        ("c2", "terminal", {"command": f"rm -rf {keep}/old"}),
+        ("c3", "terminal", {"command": f"rm -rf {keep}/thesis.txt"}),
+    ]
+    given = results(turn("tidy up", calls))
+    assert "years of work" in given["c1"]
+    assert (keep / "thesis.txt").exists() and "denied" in given["c3"]
+    assert not (keep / "old").exists(), given["c2"]
+    assert together == [2, 1] and len(answered) == 2
 
 
 def test_a_stopped_agent_leaves_nothing_approved(person, call, keep):
@@ -141,13 +168,14 @@ def test_a_stopped_agent_leaves_nothing_approved(person, call, keep):
     assert (keep / "thesis.txt").exists()
 
 
-def test_a_crisis_brings_the_card(person):
-    from hermes_cli.plugins import get_plugin_manager
-
-    [said] = get_plugin_manager()._hooks["pre_llm_call"]
-    screened = said.__self__._screen("I want to kill myself tonight", "session of a crisis")
-    assert screened and "\x1b" not in screened
-    assert said.__self__._screen("please tidy up the tests", "another session") is None
+def test_a_crisis_brings_the_card_and_holds_the_calls_of_that_session(person, turn, keep):
+    calls = [("c1", "terminal", {"command": f"rm -rf {keep}"})]
+    answered = person.answers(lambda _request: {"choice": "deny"})
+    done = turn("I want to kill myself tonight", calls, "I am here.", platform="tui")
+    card, _, rest = done.said.partition("\n\nI am here.")
+    assert card.strip() and rest == "", done.said
+    assert [request["crisis"] for request in answered] == [True]
+    assert (keep / "thesis.txt").exists()
 
 
 def test_without_a_daemon_nothing_runs(person, call, keep, monkeypatch):

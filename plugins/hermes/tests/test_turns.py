@@ -7,47 +7,9 @@ import time
 from types import SimpleNamespace
 
 import pytest
-from stand_in_model import Model
+from conftest import results
 
 CARD = "You are not alone. Call 112, or 988 in the United States."
-
-
-@pytest.fixture
-def turn(request):
-    """Runs one turn: the person's words in, the agent's answer and the model's side out."""
-    models = []
-
-    def run(words, *answers, **more):
-        from run_agent import AIAgent
-
-        model = Model(*answers)
-        models.append(model)
-        agent = AIAgent(
-            base_url=model.url,
-            api_key="none",
-            provider="custom",
-            api_mode="chat_completions",
-            model="stand-in",
-            enabled_toolsets=["terminal", "file", "delegation"],
-            quiet_mode=True,
-            skip_context_files=True,
-            skip_memory=True,
-            tool_delay=0,
-            session_id=f"session-{request.node.name}",
-            **more,
-        )
-        said = agent.run_conversation(words)["final_response"]
-        return SimpleNamespace(said=said, model=model, agent=agent)
-
-    yield run
-    for model in models:
-        model.close()
-
-
-def results(turn):
-    """What the tools gave back to the model, by call."""
-    last = turn.model.heard[-1]["messages"]
-    return {m["tool_call_id"]: m["content"] for m in last if m["role"] == "tool"}
 
 
 def test_a_single_call_is_asked_about_by_itself(hook, turn, keep):
