@@ -208,7 +208,9 @@ class Allowed:
 
 def ask(question):
     """Asks about calls, for as long as people take."""
-    return program.ask(question, program.patience(), host.Waiting().stopped)
+    several = question.get("calls")
+    what = f"one of {len(several)} calls" if several else question["tool"]
+    return program.ask(question, program.patience(), host.Waiting(what).stopped)
 
 
 def unanswered(trouble):

@@ -3,11 +3,14 @@
 import hashlib
 import json
 import os
+import sys
 import time
 import uuid
 
 # The longest name that Countersign takes for a call.
 LONGEST_NAME = 200
+# A wait this long, in seconds, is one for a person.
+SAY_AFTER = 2.0
 
 
 def coerce(tool, args):
@@ -104,15 +107,34 @@ def interrupted():
         return False
 
 
+def show(text):
+    """Puts a text before somebody who sits at Hermes' own terminal interface; whether one does."""
+    try:
+        from hermes_cli.plugins import get_plugin_manager
+
+        if get_plugin_manager()._cli_ref is None:
+            return False
+        sys.modules["cli"]._cprint(text)
+        return True
+    except Exception:
+        return False
+
+
 class Waiting:
     """A wait for a person: ends when the person stops the agent, and looks alive meanwhile."""
 
-    def __init__(self):
+    def __init__(self, what):
         now = time.monotonic()
         self._state = {"last_touch": now, "start": now}
+        self._what, self._silent = what, True
 
     def stopped(self):
         """Asked again and again while an answer is waited for."""
+        if self._silent and time.monotonic() - self._state["start"] > SAY_AFTER:
+            self._silent = False
+            # A server names its tools as it likes, also with what draws on a terminal.
+            what = "".join(letter for letter in self._what if letter.isprintable())[:100]
+            show(f"  Countersign: {what} waits for a person. Answer with `countersign inbox`.")
         try:
             from tools.environments.base import touch_activity_if_due
 

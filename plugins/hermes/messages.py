@@ -6,7 +6,7 @@ import sys
 import threading
 import time
 
-from . import program
+from . import host, program
 from .bounded import Bounded
 
 log = logging.getLogger(__name__)
@@ -88,8 +88,7 @@ class Messages:
             return route.send(card)
         if platform != "cli":
             return False
-        if interactive():
-            sys.modules["cli"]._cprint(f"\n{card}\n")
+        if host.show(f"\n{card}\n"):
             return True
         # Seen at once where errors are seen; a program that reads only the answer gets it there.
         print(f"\n{card}\n", file=sys.stderr, flush=True)
@@ -126,16 +125,6 @@ class Route:
         except Exception as trouble:
             log.warning("Countersign: the card comes with the answer instead: %s", trouble)
             return False
-
-
-def interactive():
-    """Whether somebody sits before Hermes' own terminal interface."""
-    try:
-        from hermes_cli.plugins import get_plugin_manager
-
-        return get_plugin_manager()._cli_ref is not None and "cli" in sys.modules
-    except Exception:
-        return False
 
 
 def written(message):

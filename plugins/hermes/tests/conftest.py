@@ -24,9 +24,7 @@ os.environ.update(HOME=str(HOME), HERMES_HOME=str(HOME / ".hermes"), TERMINAL_CW
 os.environ["HERMES_CONCURRENT_TOOL_TIMEOUT_S"] = "60"
 WORK.mkdir()
 PLUGIN = HOME / ".hermes" / "plugins" / "countersign"
-shutil.copytree(
-    HERE.parent, PLUGIN, ignore=shutil.ignore_patterns("tests", "__pycache__", "check")
-)
+shutil.copytree(HERE.parent, PLUGIN, ignore=shutil.ignore_patterns("tests", "__pycache__", "check"))
 CONFIG = HOME / ".hermes" / "config.yaml"
 CONFIG.write_text(
     "plugins:\n  enabled: [countersign]\n"

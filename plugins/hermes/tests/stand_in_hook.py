@@ -1,4 +1,4 @@
-"""Stands in for `countersign hook plugin`: answers as a test wrote down, and keeps what it heard."""
+"""Stands in for `countersign hook plugin`: answers as a test wrote down, keeps what it heard."""
 
 import json
 import os

@@ -1,7 +1,8 @@
-"""Stands in for a model: an OpenAI-style server on this machine that answers as a test wrote down."""
+"""Stands in for a model: an OpenAI-style server on this machine, with a test's answers."""
 
 import json
 import threading
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
@@ -9,7 +10,7 @@ class Model:
     """Each answer is a text, or a list of (call id, tool, arguments)."""
 
     def __init__(self, *answers):
-        self.answers, self.heard = list(answers), []
+        self.answers, self.heard, self.heard_at = list(answers), [], []
         model = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -18,6 +19,7 @@ class Model:
                 if not self.path.endswith("/chat/completions"):
                     return self.send_error(404)
                 model.heard.append(asked)
+                model.heard_at.append(time.monotonic())
                 said = model.answers.pop(0) if model.answers else "Done."
                 stream = bool(asked.get("stream"))
                 body = streamed(said) if stream else json.dumps(whole(said)).encode()

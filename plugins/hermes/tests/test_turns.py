@@ -135,9 +135,7 @@ def test_a_subagent_s_calls_belong_to_the_session_that_started_it(hook, turn, ke
     done = turn("hello", "Hi.")
     done.model.answers[:] = [[("d1", "terminal", {"command": f"rm -rf {keep}"})], "Could not."]
     done.agent._current_task_id = "parent"
-    said = delegate_tool.delegate_task(
-        goal="tidy up", parent_agent=done.agent, background=False
-    )
+    said = delegate_tool.delegate_task(goal="tidy up", parent_agent=done.agent, background=False)
     assert (keep / "thesis.txt").exists(), said
     [asked] = hook.heard("before")
     assert asked["named"] == "d1" and asked["session"] == done.agent.session_id
@@ -155,22 +153,33 @@ def test_a_crisis_is_answered_with_the_card_before_the_model_is_asked(hook, turn
     assert "Countersign has just shown" in json.dumps(done.model.heard[0]["messages"])
 
 
-def test_somebody_at_the_terminal_sees_the_card_at_once(hook, turn, monkeypatch):
+@pytest.fixture
+def terminal(monkeypatch):
+    """What somebody at Hermes' own terminal interface is shown, with the time."""
     import sys
 
     from hermes_cli.plugins import get_plugin_manager
 
     shown = []
-
-    def show(text):
-        shown.append((text.strip(), len(hook.heard("message"))))
-
-    monkeypatch.setitem(sys.modules, "cli", SimpleNamespace(_cprint=show))
+    stand_in = SimpleNamespace(_cprint=lambda text: shown.append((text.strip(), time.monotonic())))
+    monkeypatch.setitem(sys.modules, "cli", stand_in)
     monkeypatch.setattr(get_plugin_manager(), "_cli_ref", object())
+    return shown
+
+
+def test_somebody_at_the_terminal_sees_the_card_at_once(hook, turn, terminal):
     hook.plan(message={"card": CARD})
     done = turn("I want to end it all", "I am here.", platform="cli")
-    assert shown == [(CARD, 1)]
-    assert done.said == "I am here."
+    [(card, at)] = terminal
+    assert card == CARD and done.said == "I am here."
+    assert at < done.model.heard_at[0], "before the model is even asked"
+
+
+def test_somebody_at_the_terminal_is_told_that_a_call_waits(hook, turn, keep, terminal):
+    hook.plan(before={"sleeps": 2.5})
+    turn("look", [("c1", "read_file", {"path": str(keep / "thesis.txt")})])
+    [(said, _at)] = terminal
+    assert said == "Countersign: read_file waits for a person. Answer with `countersign inbox`."
 
 
 class Chat:

@@ -30,9 +30,7 @@ def test_a_tool_of_an_mcp_server_runs_only_when_allowed(hook, call, keep, mcp_to
     assert "deleted" in str(result) and not (keep / "thesis.txt").exists()
 
 
-def test_the_bridge_to_deferred_tools_is_asked_about_as_the_tool_inside(
-    hook, call, keep, mcp_tool
-):
+def test_the_bridge_to_deferred_tools_is_asked_about_as_the_tool_inside(hook, call, keep, mcp_tool):
     hook.plan(before={"denies": {mcp_tool: "Denied."}})
     wrapped = {"name": mcp_tool, "arguments": {"path": str(keep / "thesis.txt")}}
     assert call("tool_call", wrapped) == {"error": "Denied."}
