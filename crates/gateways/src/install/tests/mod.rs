@@ -405,3 +405,17 @@ fn lines_of_yaml_go_where_they_belong() {
         assert!(!words.contains(&"countersign".to_owned()), "{put}");
     }
 }
+
+#[test]
+fn the_plugins_of_this_tree_are_taken_along_whole() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plugins");
+    let heart = [("opencode", "countersign.js"), ("openclaw", "index.js"), ("hermes", "gate.py")];
+    for (name, file) in heart {
+        let (_, files) = PLUGINS.iter().find(|(it, _)| *it == name).unwrap();
+        let text = fs::read_to_string(folder.join(name).join(file)).ok();
+        let carried = files.iter().find(|(it, _)| *it == file).map(|(_, text)| (*text).to_owned());
+        assert_eq!(carried, text, "{name}");
+        // Not its tests, its papers, nor what runs them.
+        assert!(files.iter().all(|(it, _)| *it != "check" && !it.ends_with(".md")), "{name}");
+    }
+}
