@@ -29,7 +29,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             if !path.is_file() || !SHIPPED.contains(&ending) || LEFT.contains(&file) || is_test {
                 continue;
             }
-            writeln!(code, "    ({file:?}, include_str!({:?})),", fs::canonicalize(&path)?)?;
+            let whole = fs::canonicalize(&path)?.to_string_lossy().into_owned();
+            writeln!(code, "    ({file:?}, include_str!({whole:?})),")?;
         }
         writeln!(code, "];")?;
     }

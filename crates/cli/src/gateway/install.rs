@@ -25,6 +25,8 @@ use crate::terminal::Paint;
 
 /// Longest line of a difference that is shown.
 const LONGEST_LINE: usize = 400;
+/// Most lines of a file of ours that are shown with the question.
+const MOST_LINES: usize = 60;
 
 /// Puts the gate in.
 pub fn install(args: &args::Install) -> Result<ExitCode, Failure> {
@@ -44,8 +46,7 @@ pub fn status(args: &args::Status) -> Result<ExitCode, Failure> {
         Some(name) => vec![known(name)?],
         None => AGENTS.to_vec(),
     };
-    let state = reach::paths(None, None)?.state;
-    let record = Record::look(&state).map_err(said)?;
+    let record = Record::look(&reach::gateways_folder()).map_err(said)?;
     let home = place(None)?;
     let ours = Ours { program: program(&home)?, patience: LONGEST_PATIENCE };
     let project = args.project.as_deref().map(|folder| place(Some(folder))).transpose()?;
@@ -73,6 +74,8 @@ pub fn status(args: &args::Status) -> Result<ExitCode, Failure> {
 /// One agent at one place.
 struct Visit {
     agent: &'static Agent,
+    /// Its name in the record.
+    key: String,
     place: Place,
     ours: Ours,
     state: PathBuf,
@@ -101,30 +104,29 @@ impl Visit {
         let agent = known(name)?;
         let place = place(project)?;
         let ours = Ours { program: program(&place)?, patience };
-        let state = reach::paths(None, None)?.state;
-        Ok(Visit { agent, place, ours, state, project: project.map(Path::to_owned) })
+        let state = reach::gateways_folder();
+        let key = place.key(agent.name);
+        Ok(Visit { agent, key, place, ours, state, project: project.map(Path::to_owned) })
     }
 
     fn run(&self, aim: Aim, manner: &args::Manner) -> Result<ExitCode, Failure> {
         if manner.json && !manner.yes && !manner.dry_run {
             return Err(Failure::Input("--json needs --yes or --dry-run".to_owned()));
         }
-        let mut record = match manner.dry_run {
-            true => Record::look(&self.state),
-            false => Record::open(&self.state),
-        }
-        .map_err(said)?;
-        let pieces = (self.agent.setup.pieces)(&self.place, &self.ours).map_err(said)?;
-        let edits = plan::edits(self.agent.name, &pieces, aim, &record).map_err(said)?;
+        let look = if manner.dry_run { Record::look } else { Record::open };
+        let mut record = look(&self.state).map_err(said)?;
+        let pieces = self.agent.pieces(&self.place, &self.ours).map_err(said)?;
+        let edits = plan::edits(&self.key, &pieces, aim, &record).map_err(said)?;
         let mut outcome = Outcome { agent: self.agent.name, ..Outcome::default() };
         if manner.dry_run {
             outcome.files.extend(edits.iter().map(planned));
         }
         if !manner.json {
-            self.show(aim, &edits)?;
+            let detail = if manner.dry_run { Detail::Whole } else { Detail::Brief };
+            self.show(aim, &edits, detail)?;
         }
         if manner.dry_run {
-            return self.finish(outcome, manner, ExitCode::SUCCESS);
+            return self.finish(&outcome, manner, ExitCode::SUCCESS);
         }
         if !edits.is_empty() && !manner.yes && !agreed(aim)? {
             house::line("Nothing was written.")?;
@@ -132,13 +134,13 @@ impl Visit {
         }
         self.write(aim, &edits, &mut record, &mut outcome, manner)?;
         if aim == Aim::Uninstall {
-            plan::forget(self.agent.name, &pieces, &mut record).map_err(said)?;
-            return self.finish(outcome, manner, ExitCode::SUCCESS);
+            plan::forget(&self.key, &pieces, &mut record).map_err(said)?;
+            return self.finish(&outcome, manner, ExitCode::SUCCESS);
         }
         let then = (self.agent.setup.then)(&self.place, &self.ours);
-        let more = plan::edits(self.agent.name, &then.pieces, aim, &record).map_err(said)?;
+        let more = plan::edits(&self.key, &then.pieces, aim, &record).map_err(said)?;
         if !manner.json && !more.is_empty() {
-            self.show(aim, &more)?;
+            self.show(aim, &more, Detail::Brief)?;
         }
         self.write(aim, &more, &mut record, &mut outcome, manner)?;
         let seen = status::look(self.agent, &self.place, &self.ours, &record);
@@ -146,7 +148,7 @@ impl Visit {
         // What the agent was asked says more than what can be seen afterwards.
         outcome.why = if then.say.is_empty() { seen.why } else { then.say };
         let code = if seen.state == Stand::Gated { ExitCode::SUCCESS } else { ExitCode::FAILURE };
-        self.finish(outcome, manner, code)
+        self.finish(&outcome, manner, code)
     }
 
     fn write(
@@ -157,7 +159,7 @@ impl Visit {
         outcome: &mut Outcome,
         manner: &args::Manner,
     ) -> Result<(), Failure> {
-        let done = plan::apply(self.agent.name, edits, aim, &self.ours, record).map_err(said)?;
+        let done = plan::apply(&self.key, edits, aim, &self.ours, record).map_err(said)?;
         outcome.written |= !done.is_empty();
         for Done { path, removed, kept } in done {
             if !manner.json {
@@ -173,7 +175,7 @@ impl Visit {
     }
 
     /// What would change, file by file.
-    fn show(&self, aim: Aim, edits: &[Edit]) -> Result<(), Failure> {
+    fn show(&self, aim: Aim, edits: &[Edit], detail: Detail) -> Result<(), Failure> {
         let title = self.agent.title;
         if edits.is_empty() {
             let words = match aim {
@@ -185,7 +187,7 @@ impl Visit {
         }
         house::say(|out, paint| {
             for edit in edits {
-                show_edit(out, paint, edit)?;
+                show_edit(out, paint, edit, detail)?;
             }
             Ok(())
         })?;
@@ -194,12 +196,12 @@ impl Visit {
 
     fn finish(
         &self,
-        outcome: Outcome,
+        outcome: &Outcome,
         manner: &args::Manner,
         code: ExitCode,
     ) -> Result<ExitCode, Failure> {
         if manner.json {
-            house::json(&outcome)?;
+            house::json(outcome)?;
             return Ok(code);
         }
         let title = self.agent.title;
@@ -241,14 +243,37 @@ impl Visit {
     }
 }
 
-fn show_edit(out: &mut dyn Write, paint: Paint, edit: &Edit) -> Result<(), Failure> {
+/// How much of a file that is all ours is shown.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Detail {
+    /// All of it.
+    Whole,
+    /// That it comes or goes.
+    Brief,
+}
+
+fn show_edit(
+    out: &mut dyn Write,
+    paint: Paint,
+    edit: &Edit,
+    detail: Detail,
+) -> Result<(), Failure> {
     let path = shown(&edit.path);
-    let what = match (&edit.before, &edit.after) {
-        (None, _) => format!("{path} (new)"),
-        (_, None) => format!("{path} (goes)"),
-        _ => path,
+    let ours_alone = match (&edit.before, &edit.after) {
+        (None, Some(text)) => Some(("new", text)),
+        (Some(text), None) => Some(("goes", text)),
+        _ => None,
     };
-    writeln!(out, "{}", paint.strong(what))?;
+    if let Some((word, text)) = ours_alone {
+        let lines = text.lines().count();
+        writeln!(out, "{} ({word}, {lines} lines)", paint.strong(path))?;
+        // A whole program would scroll the question away.
+        if detail == Detail::Brief && lines > MOST_LINES {
+            return Ok(writeln!(out, "  `--dry-run` shows all of it\n")?);
+        }
+    } else {
+        writeln!(out, "{}", paint.strong(path))?;
+    }
     let old = edit.before.as_deref().unwrap_or_default();
     let new = edit.after.as_deref().unwrap_or_default();
     let lines = diff(old, new);

@@ -63,11 +63,12 @@ fn the_same_call_twice_at_once_needs_a_yes_each() {
     let person = home.person();
     let hooks =
         ["a", "b"].map(|call| home.hook(&["claude", "--patience", "6"], &bash(RISKY, call)));
-    std::thread::sleep(Duration::from_millis(1000));
+    std::thread::sleep(Duration::from_secs(1));
     approve(&person, &waiting(&person, 1));
-    let said = hooks.map(|hook| Said::of(hook).claude().0);
-    let allowed = said.iter().filter(|word| *word == "allow").count();
+    let said = hooks.map(|hook| Said::of(hook).claude());
+    let allowed = said.iter().filter(|(word, _)| word == "allow").count();
     assert_eq!(allowed, 1, "one yes, one call: {said:?}");
+    assert!(said.iter().any(|(_, why)| why.contains("still waiting")), "{said:?}");
     waiting(&person, 1);
 }
 

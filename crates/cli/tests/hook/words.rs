@@ -38,7 +38,6 @@ fn places(agent: &str) -> (&'static str, &'static str) {
             "/hookSpecificOutput/permissionDecision",
             "/hookSpecificOutput/permissionDecisionReason",
         ),
-        "gemini" => ("/decision", "/reason"),
         "copilot" => ("/permissionDecision", "/permissionDecisionReason"),
         "cursor" => ("/permission", "/agent_message"),
         _ => ("/decision", "/reason"),

@@ -10,7 +10,7 @@ use super::{Agent, Answer, Heard, Reply, Unheard};
 use crate::install::hooks::HookLists;
 use crate::install::json::{self as file, Kind, list, object};
 use crate::install::nothing_then;
-use crate::install::{HOST_WAITS, HOST_WAITS_BRIEFLY, Ours, Piece, Place, Refused, Setup};
+use crate::install::{HOST_WAITS, HOST_WAITS_BRIEFLY, Ours, Piece, Place, Setup};
 
 pub const AGENT: Agent = Agent {
     name: "claude",
@@ -20,6 +20,7 @@ pub const AGENT: Agent = Agent {
     setup: Setup {
         programs: &["claude"],
         folder,
+        per_project: true,
         pieces,
         then: nothing_then,
         open,
@@ -36,9 +37,7 @@ pub(super) fn read(from: &Value<'_>) -> Result<Heard, Unheard> {
             text: shape::text(from, "prompt")?,
             session: shape::optional(from, "session_id")?,
         }),
-        // A permission to be given is a call about to run that we cannot tie to its hook.
-        event @ "PermissionRequest" => Err(Unheard(format!("{event} is not for this hook"))),
-        _ => Ok(Heard::Nothing),
+        other => Err(Unheard(format!("`{other}` is not for this hook"))),
     }
 }
 
@@ -73,7 +72,7 @@ fn folder(place: &Place) -> PathBuf {
     place.folder("CLAUDE_CONFIG_DIR", ".claude")
 }
 
-fn pieces(place: &Place, ours: &Ours) -> Result<Vec<Piece>, Refused> {
+fn pieces(place: &Place, ours: &Ours) -> Vec<Piece> {
     // Of a project, the file that is not shared: the program's path is this machine's.
     let file = match place.project() {
         Some(project) => project.join(".claude/settings.local.json"),
@@ -100,25 +99,28 @@ fn pieces(place: &Place, ours: &Ours) -> Result<Vec<Piece>, Refused> {
         ("PostToolUseFailure", every(aside())),
         ("UserPromptSubmit", object([("hooks", list([aside()]))])),
     ];
-    Ok(vec![Piece::within(file, HookLists::new("claude", Kind::Comments, wanted))])
+    vec![Piece::within(file, HookLists::new("claude", Kind::Strict, wanted))]
 }
 
 /// Where an administrator's settings lie: they stand above everybody's.
-const MANAGED: &str = "/etc/claude-code/managed-settings.json";
+const MANAGED: [&str; 2] = [
+    "/etc/claude-code/managed-settings.json",
+    "/Library/Application Support/ClaudeCode/managed-settings.json",
+];
 
 fn open(place: &Place, _: &Ours) -> Vec<String> {
-    let mut settings = vec![PathBuf::from(MANAGED), folder(place).join("settings.json")];
+    let mut settings = MANAGED.map(PathBuf::from).to_vec();
+    settings.push(folder(place).join("settings.json"));
     for name in ["settings.json", "settings.local.json"] {
         settings.extend(place.project().map(|project| project.join(".claude").join(name)));
     }
     let is_on = |path: &PathBuf, name| {
-        file::look(path, Kind::Comments, &[name]).is_some_and(|value| value == true)
+        file::look(path, Kind::Strict, &[name]).is_some_and(|value| value == true)
     };
     let off = settings.iter().filter(|path| is_on(path, "disableAllHooks"));
     let mut why: Vec<String> =
         off.map(|path| format!("`disableAllHooks` is set in {}", path.display())).collect();
-    if is_on(&PathBuf::from(MANAGED), "allowManagedHooksOnly") {
-        why.push(format!("`allowManagedHooksOnly` is set in {MANAGED}"));
-    }
+    let others = MANAGED.iter().filter(|path| is_on(&PathBuf::from(path), "allowManagedHooksOnly"));
+    why.extend(others.map(|path| format!("`allowManagedHooksOnly` is set in {path}")));
     why
 }

@@ -9,7 +9,7 @@ use super::shape::{self, UNREADABLE_EDIT, claude_decision};
 use super::{Agent, Answer, Reply, claude};
 use crate::install::hooks::HookLists;
 use crate::install::json::{Kind, list, object};
-use crate::install::{HOST_WAITS, HOST_WAITS_BRIEFLY, Ours, Piece, Place, Refused, Setup, Then};
+use crate::install::{HOST_WAITS, HOST_WAITS_BRIEFLY, Ours, Piece, Place, Setup, Then};
 use trust::{Trusted, ask};
 
 pub const AGENT: Agent = Agent {
@@ -20,6 +20,7 @@ pub const AGENT: Agent = Agent {
     setup: Setup {
         programs: &["codex"],
         folder,
+        per_project: true,
         pieces,
         then,
         open,
@@ -71,13 +72,13 @@ fn lists(ours: &Ours) -> HookLists {
     HookLists::new("codex", Kind::Strict, wanted)
 }
 
-fn pieces(place: &Place, ours: &Ours) -> Result<Vec<Piece>, Refused> {
+fn pieces(place: &Place, ours: &Ours) -> Vec<Piece> {
     let file = hooks_file(place);
     let there = std::fs::read_to_string(&file).unwrap_or_default();
     let places = lists(ours).places(&there).unwrap_or_default();
     let trusted = Trusted::to_take_out(&file, &places);
     let config = folder(place).join("config.toml");
-    Ok(vec![Piece::within(file, lists(ours)), Piece::within(config, trusted)])
+    vec![Piece::within(file, lists(ours)), Piece::within(config, trusted)]
 }
 
 /// What the person does where Codex cannot be asked.

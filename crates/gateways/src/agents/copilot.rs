@@ -9,7 +9,7 @@ use super::shape::{self, UNREADABLE_EDIT};
 use super::{Agent, Answer, Heard, Proposed, Ran, Reply, Unheard, claude};
 use crate::install::json::{self as file, Kind, list, object};
 use crate::install::nothing_then;
-use crate::install::{HOST_WAITS, HOST_WAITS_BRIEFLY, Ours, Piece, Place, Refused, Setup};
+use crate::install::{HOST_WAITS, HOST_WAITS_BRIEFLY, Ours, Piece, Place, Setup};
 
 pub const AGENT: Agent = Agent {
     name: "copilot",
@@ -19,6 +19,7 @@ pub const AGENT: Agent = Agent {
     setup: Setup {
         programs: &["copilot"],
         folder,
+        per_project: true,
         pieces,
         then: nothing_then,
         open,
@@ -84,7 +85,7 @@ fn folder(place: &Place) -> PathBuf {
     place.folder("COPILOT_HOME", ".copilot")
 }
 
-fn pieces(place: &Place, ours: &Ours) -> Result<Vec<Piece>, Refused> {
+fn pieces(place: &Place, ours: &Ours) -> Vec<Piece> {
     let folder = place.project().map_or_else(|| folder(place), |project| project.join(".github"));
     let hook = |command: String, seconds: u32| {
         let members =
@@ -98,7 +99,7 @@ fn pieces(place: &Place, ours: &Ours) -> Result<Vec<Piece>, Refused> {
         ("userPromptSubmitted", aside()),
     ]);
     let whole = object([("version", 1_u32.into()), ("hooks", hooks)]);
-    Ok(vec![Piece::whole(folder.join("hooks/countersign.json"), file::text_of(whole))])
+    vec![Piece::whole(folder.join("hooks/countersign.json"), file::text_of(whole))]
 }
 
 fn open(place: &Place, _: &Ours) -> Vec<String> {

@@ -1,4 +1,4 @@
-//! Cursor: `preToolUse`, and the shell and MCP events of older versions. Written from its documents.
+//! Cursor: `preToolUse`, and the shell and MCP events of older versions. Written from its papers.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use super::{Agent, Answer, Heard, Proposed, Ran, Reply, Unheard};
 use crate::install::hooks::HookLists;
 use crate::install::json::{Kind, object};
 use crate::install::nothing_then;
-use crate::install::{HOST_WAITS, HOST_WAITS_BRIEFLY, Ours, Piece, Place, Refused, Setup};
+use crate::install::{HOST_WAITS, HOST_WAITS_BRIEFLY, Ours, Piece, Place, Setup};
 
 pub const AGENT: Agent = Agent {
     name: "cursor",
@@ -20,6 +20,7 @@ pub const AGENT: Agent = Agent {
     setup: Setup {
         programs: &["cursor-agent", "cursor"],
         folder,
+        per_project: true,
         pieces,
         then: nothing_then,
         open,
@@ -41,7 +42,7 @@ fn read(from: &Value<'_>) -> Result<Heard, Unheard> {
             text: shape::text(from, "prompt")?,
             session: shape::optional(from, "conversation_id")?,
         }),
-        _ => Ok(Heard::Nothing),
+        other => Err(Unheard(format!("`{other}` is not for this hook"))),
     }
 }
 
@@ -92,7 +93,7 @@ fn folder(place: &Place) -> PathBuf {
     place.home().join(".cursor")
 }
 
-fn pieces(place: &Place, ours: &Ours) -> Result<Vec<Piece>, Refused> {
+fn pieces(place: &Place, ours: &Ours) -> Vec<Piece> {
     let folder = place.project().map_or_else(|| folder(place), |project| project.join(".cursor"));
     let before = object([
         ("command", ours.before("cursor").into()),
@@ -108,8 +109,8 @@ fn pieces(place: &Place, ours: &Ours) -> Result<Vec<Piece>, Refused> {
         ("postToolUseFailure", aside()),
         ("beforeSubmitPrompt", aside()),
     ];
-    let lists = HookLists::new("cursor", Kind::Comments, wanted).of_version(1);
-    Ok(vec![Piece::within(folder.join("hooks.json"), lists)])
+    let lists = HookLists::new("cursor", Kind::Strict, wanted).of_version(1);
+    vec![Piece::within(folder.join("hooks.json"), lists)]
 }
 
 fn open(_: &Place, _: &Ours) -> Vec<String> {

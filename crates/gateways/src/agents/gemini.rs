@@ -10,7 +10,7 @@ use super::{Agent, Answer, Heard, Reply, Unheard};
 use crate::install::hooks::HookLists;
 use crate::install::json::{self as file, Kind, list, object};
 use crate::install::nothing_then;
-use crate::install::{HOST_WAITS, HOST_WAITS_BRIEFLY, Ours, Piece, Place, Refused, Setup};
+use crate::install::{HOST_WAITS, HOST_WAITS_BRIEFLY, Ours, Piece, Place, Setup};
 
 pub const AGENT: Agent = Agent {
     name: "gemini",
@@ -20,6 +20,7 @@ pub const AGENT: Agent = Agent {
     setup: Setup {
         programs: &["gemini"],
         folder,
+        per_project: true,
         pieces,
         then: nothing_then,
         open,
@@ -37,7 +38,7 @@ fn read(from: &Value<'_>) -> Result<Heard, Unheard> {
             text: shape::text(from, "prompt")?,
             session: shape::optional(from, "session_id")?,
         }),
-        _ => Ok(Heard::Nothing),
+        other => Err(Unheard(format!("`{other}` is not for this hook"))),
     }
 }
 
@@ -72,7 +73,7 @@ fn settings(place: &Place) -> PathBuf {
     folder.join("settings.json")
 }
 
-fn pieces(place: &Place, ours: &Ours) -> Result<Vec<Piece>, Refused> {
+fn pieces(place: &Place, ours: &Ours) -> Vec<Piece> {
     // It counts in milliseconds.
     let entry = |command: String, seconds: u32| {
         let hook = object([
@@ -89,7 +90,7 @@ fn pieces(place: &Place, ours: &Ours) -> Result<Vec<Piece>, Refused> {
         ("AfterTool", aside()),
         ("BeforeAgent", aside()),
     ];
-    Ok(vec![Piece::within(settings(place), HookLists::new("gemini", Kind::Comments, wanted))])
+    vec![Piece::within(settings(place), HookLists::new("gemini", Kind::Comments, wanted))]
 }
 
 /// What it calls our hooks.

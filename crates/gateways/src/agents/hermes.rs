@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::{Agent, plugin};
 use crate::install::yaml::WordInList;
-use crate::install::{Ours, Piece, Place, Refused, Setup, nothing_then, plugins};
+use crate::install::{Ours, Piece, Place, Setup, nothing_then, plugins};
 
 pub const AGENT: Agent = Agent {
     name: "hermes",
@@ -14,6 +14,7 @@ pub const AGENT: Agent = Agent {
     setup: Setup {
         programs: &["hermes"],
         folder,
+        per_project: false,
         pieces,
         then: nothing_then,
         open,
@@ -28,13 +29,12 @@ fn folder(place: &Place) -> PathBuf {
     place.folder("HERMES_HOME", ".hermes")
 }
 
-fn pieces(place: &Place, ours: &Ours) -> Result<Vec<Piece>, Refused> {
-    place.only_per_person(AGENT.title)?;
+fn pieces(place: &Place, ours: &Ours) -> Vec<Piece> {
     let plugin = folder(place).join("plugins/countersign");
-    let mut pieces = plugins::pieces(plugins::HERMES, &plugin, ours, AGENT.title)?;
+    let mut pieces = plugins::pieces(plugins::HERMES, &plugin, ours);
     pieces.push(Piece::whole(plugin.join("binary"), format!("{}\n", ours.program)));
     pieces.push(Piece::within(folder(place).join("config.yaml"), ENABLED));
-    Ok(pieces)
+    pieces
 }
 
 fn open(place: &Place, _: &Ours) -> Vec<String> {

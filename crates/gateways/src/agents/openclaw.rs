@@ -2,11 +2,12 @@
 
 use std::path::PathBuf;
 
+use jsonc_parser::cst::CstArray;
 use serde_json::Value;
 
 use super::{Agent, plugin};
 use crate::install::json::{self, Document, Item, Kind, object};
-use crate::install::{Misread, Ours, Piece, Place, Refused, Setup, Within, nothing_then, plugins};
+use crate::install::{Misread, Ours, Piece, Place, Setup, Within, nothing_then, plugins};
 
 pub const AGENT: Agent = Agent {
     name: "openclaw",
@@ -16,6 +17,7 @@ pub const AGENT: Agent = Agent {
     setup: Setup {
         programs: &["openclaw"],
         folder,
+        per_project: false,
         pieces,
         then: nothing_then,
         open,
@@ -37,13 +39,12 @@ fn config(place: &Place) -> PathBuf {
     named.unwrap_or_else(|| folder(place).join("openclaw.json"))
 }
 
-fn pieces(place: &Place, ours: &Ours) -> Result<Vec<Piece>, Refused> {
-    place.only_per_person(AGENT.title)?;
+fn pieces(place: &Place, ours: &Ours) -> Vec<Piece> {
     let plugin = folder(place).join("countersign-plugin");
-    let mut pieces = plugins::pieces(plugins::OPENCLAW, &plugin, ours, AGENT.title)?;
+    let mut pieces = plugins::pieces(plugins::OPENCLAW, &plugin, ours);
     let path = plugin.to_string_lossy().into_owned();
     pieces.push(Piece::within(config(place), Enabled { path }));
-    Ok(pieces)
+    pieces
 }
 
 /// The plugin named under `plugins`: where it lies, that it is on, how long it may take.
@@ -79,7 +80,7 @@ impl Within for Enabled {
         let plugins = json::object_in(&document.top, "plugins")?;
         let load = json::object_in(&plugins, "load")?;
         let paths = json::list_in(&load, "paths")?;
-        let there = |item: &str, list: &jsonc_parser::cst::CstArray| {
+        let there = |item: &str, list: &CstArray| {
             list.elements().iter().any(|node| node.to_serde_value() == Some(Value::from(item)))
         };
         if !there(&self.path, &paths) {
@@ -109,7 +110,7 @@ impl Within for Enabled {
         let paths = load.as_ref().and_then(|load| load.array_value("paths"));
         let lists = [(paths, self.path.as_str()), (plugins.array_value("allow"), ID)];
         for (list, word) in lists {
-            for node in list.iter().flat_map(|list| list.elements()) {
+            for node in list.iter().flat_map(CstArray::elements) {
                 if node.to_serde_value() == Some(Value::from(word)) {
                     node.remove();
                 }

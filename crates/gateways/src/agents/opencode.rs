@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use super::{Agent, plugin};
-use crate::install::{Ours, Piece, Place, Refused, Setup, nothing_then, plugins};
+use crate::install::{Ours, Piece, Place, Setup, nothing_then, plugins};
 
 pub const AGENT: Agent = Agent {
     name: "opencode",
@@ -14,6 +14,7 @@ pub const AGENT: Agent = Agent {
     setup: Setup {
         programs: &["opencode"],
         folder,
+        per_project: true,
         pieces,
         then: nothing_then,
         open,
@@ -31,16 +32,21 @@ fn plugin_folder(place: &Place) -> PathBuf {
     folder.join("plugin")
 }
 
-fn pieces(place: &Place, ours: &Ours) -> Result<Vec<Piece>, Refused> {
-    plugins::pieces(plugins::OPENCODE, &plugin_folder(place), ours, AGENT.title)
+fn pieces(place: &Place, ours: &Ours) -> Vec<Piece> {
+    plugins::pieces(plugins::OPENCODE, &plugin_folder(place), ours)
 }
 
-/// Has the plugin read as JavaScript, where there is something to read it with.
+/// Loads a file as a module whatever its folder says, with no more than Node itself.
+const LOAD: &str = "import('data:text/javascript,' + encodeURIComponent(require('fs')\
+                    .readFileSync(process.argv[1], 'utf8')))";
+
+/// Has the plugin loaded as JavaScript, where there is something to load it with. It is our own
+/// text: whether it was changed is looked at before.
 fn open(place: &Place, _: &Ours) -> Vec<String> {
     let Some(node) = place.program(&["node"]) else { return Vec::new() };
     let file = plugin_folder(place).join("countersign.js");
     let mut command = Command::new(node);
-    command.arg("--check").arg("--experimental-default-type=module").arg(&file);
+    command.args(["-e", LOAD]).arg(&file);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     match command.status() {
         Ok(status) if !status.success() => {

@@ -23,6 +23,7 @@ impl HookLists {
     }
 
     /// With the version that the file must name.
+    #[must_use]
     pub fn of_version(mut self, version: u32) -> HookLists {
         self.beside.push(("version", version.into()));
         self

@@ -14,7 +14,7 @@ pub type Item = CstInputValue;
 pub enum Kind {
     /// As the standard says.
     Strict,
-    /// With comments and trailing commas.
+    /// With comments, and nothing else that is new.
     Comments,
     /// JSON5.
     Five,
@@ -50,7 +50,7 @@ impl Document {
         let five = kind == Kind::Five;
         let options = ParseOptions {
             allow_comments: kind != Kind::Strict,
-            allow_trailing_commas: kind != Kind::Strict,
+            allow_trailing_commas: five,
             allow_loose_object_property_names: five,
             allow_missing_commas: false,
             allow_single_quoted_strings: five,
@@ -61,10 +61,11 @@ impl Document {
             allow_extended_string_escapes: five,
         };
         let text = if text.trim().is_empty() { "{}\n" } else { text };
-        // The parser lets comments through in places; who reads strictly would not.
+        // Agents that read strictly pass over the whole file, hooks and all, and say nothing. The
+        // parser below lets comments through in places.
         if kind == Kind::Strict {
             let read = serde_json::from_str::<Value>(text);
-            read.map_err(|error| Misread(error.to_string()))?;
+            read.map_err(|error| Misread(format!("the agent itself cannot read it ({error})")))?;
         }
         let root =
             CstRootNode::parse(text, &options).map_err(|error| Misread(error.to_string()))?;

@@ -19,6 +19,8 @@ pub mod yaml;
 
 use std::path::PathBuf;
 
+use crate::agents::Agent;
+
 pub use files::Refused;
 pub use place::Place;
 
@@ -36,8 +38,10 @@ pub struct Setup {
     pub programs: &'static [&'static str],
     /// Its own folder, which says that it is used here.
     pub folder: fn(&Place) -> PathBuf,
+    /// Whether a project can have a gate of its own.
+    pub per_project: bool,
     /// The texts it needs, in the order in which they are written.
-    pub pieces: fn(&Place, &Ours) -> Result<Vec<Piece>, Refused>,
+    pub pieces: fn(&Place, &Ours) -> Vec<Piece>,
     /// What can be known only when those are there.
     pub then: fn(&Place, &Ours) -> Then,
     /// Why a gate that stands in the files does not hold. Empty: nothing is known against it.
@@ -45,6 +49,27 @@ pub struct Setup {
     /// What people have to know: what the agent itself makes impossible.
     pub notes: &'static [&'static str],
 }
+
+impl Agent {
+    /// The texts that its gate needs here, where it can have one.
+    pub fn pieces(&self, place: &Place, ours: &Ours) -> Result<Vec<Piece>, Refused> {
+        let title = self.title;
+        if place.project().is_some() && !self.setup.per_project {
+            let why = "is gated for the whole of a person's work; leave --project out";
+            return Err(Refused::Cannot(format!("{title} {why}")));
+        }
+        let pieces = (self.setup.pieces)(place, ours);
+        // A gate that is only switched on, and not there, would stop the agent or hold nothing.
+        if PLUGINS.iter().any(|(name, files)| *name == self.name && files.is_empty()) {
+            return Err(Refused::Cannot(format!("this build carries no plugin for {title}")));
+        }
+        Ok(pieces)
+    }
+}
+
+/// The plugins, by the agent that they are for.
+const PLUGINS: [(&str, &[(&str, &str)]); 3] =
+    [("opencode", plugins::OPENCODE), ("openclaw", plugins::OPENCLAW), ("hermes", plugins::HERMES)];
 
 /// What is written: which program, and how long it waits.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -11,8 +11,11 @@ use super::Refused;
 pub struct Place {
     home: PathBuf,
     project: Option<PathBuf>,
-    variables: Box<dyn Fn(&str) -> Option<String>>,
+    variables: Box<Variables>,
 }
+
+/// One variable of the environment, if it is set.
+type Variables = dyn Fn(&str) -> Option<String>;
 
 impl fmt::Debug for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -42,6 +45,15 @@ impl Place {
         self.project.as_deref()
     }
 
+    /// What an agent's files are called here in the record: a person's and a project's gate may
+    /// both need something in one file.
+    pub fn key(&self, agent: &str) -> String {
+        match &self.project {
+            None => agent.to_owned(),
+            Some(project) => format!("{agent} in {}", project.display()),
+        }
+    }
+
     /// The home folder.
     pub fn home(&self) -> &Path {
         &self.home
@@ -64,16 +76,6 @@ impl Place {
         let folders = path.split(':').map(Path::new).filter(|folder| folder.is_absolute());
         let mut found = folders.flat_map(|folder| names.iter().map(|name| folder.join(name)));
         found.find(|path| is_program(path))
-    }
-
-    /// Agents that are set up for a person only.
-    pub fn only_per_person(&self, title: &str) -> Result<(), Refused> {
-        match self.project {
-            None => Ok(()),
-            Some(_) => Err(Refused::cannot(&format!(
-                "{title} is gated for the whole of a person's work; leave --project out"
-            ))),
-        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Ours, Piece, Refused};
+use super::{Ours, Piece};
 
 include!(concat!(env!("OUT_DIR"), "/plugins.rs"));
 
@@ -10,20 +10,12 @@ include!(concat!(env!("OUT_DIR"), "/plugins.rs"));
 const PLACEHOLDER: &str = "__COUNTERSIGN__";
 
 /// A plugin's files in a folder, with the program's path in them.
-pub fn pieces(
-    files: &[(&str, &str)],
-    folder: &Path,
-    ours: &Ours,
-    title: &str,
-) -> Result<Vec<Piece>, Refused> {
-    if files.is_empty() {
-        return Err(Refused::cannot(&format!("this build carries no plugin for {title}")));
-    }
+pub fn pieces(files: &[(&str, &str)], folder: &Path, ours: &Ours) -> Vec<Piece> {
     // The plugins hold the placeholder between double quotes.
     let quoted = serde_json::Value::from(ours.program.as_str()).to_string();
     let path = quoted.trim_matches('"');
     let piece = |(name, text): &(&str, &str)| {
         Piece::whole(folder.join(name), text.replace(PLACEHOLDER, path))
     };
-    Ok(files.iter().map(piece).collect())
+    files.iter().map(piece).collect()
 }

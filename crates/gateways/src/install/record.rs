@@ -1,4 +1,4 @@
-//! What was written where: kept in our own state folder, so that it can be taken out exactly.
+//! What was written where: kept in a folder of our own, so that it can be taken out exactly.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
@@ -28,7 +28,7 @@ struct Written {
 /// One file that we wrote.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
-    /// For which agent.
+    /// For which agent, and in which project, by its key.
     pub agent: String,
     /// Which file.
     pub path: PathBuf,
@@ -57,16 +57,16 @@ impl Record {
     /// For writing: nobody else writes meanwhile.
     pub fn open(state: &Path) -> Result<Record, Refused> {
         let failed = |error: &std::io::Error| Refused::io(state, error);
-        // The daemon keeps its keys there: nobody else's to look at, whoever makes it first.
         let mut folder = DirBuilder::new();
-        folder.recursive(true).mode(0o700).create(state).map_err(|error| failed(&error))?;
+        let made = folder.recursive(true).mode(0o700).create(state);
+        made.map_err(|error| failed(&error))?;
         let mut options = OpenOptions::new();
         let lock = options
             .write(true)
             .create(true)
             .truncate(false)
             .mode(0o600)
-            .open(state.join("gateways.lock"))
+            .open(state.join("installed.lock"))
             .map_err(|error| failed(&error))?;
         if lock.try_lock().is_err() {
             return Err(Refused::cannot("another installation runs; try again when it is done"));
@@ -76,7 +76,7 @@ impl Record {
 
     /// For reading.
     pub fn look(state: &Path) -> Result<Record, Refused> {
-        let path = state.join("gateways.json");
+        let path = state.join("installed.json");
         let written = match files::read(&path)? {
             None => Written::default(),
             Some(text) => serde_json::from_str(&text)

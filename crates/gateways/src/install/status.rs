@@ -63,13 +63,13 @@ pub fn look(agent: &'static Agent, place: &Place, us: &Ours, record: &Record) ->
         why: Vec::new(),
         notes: setup.notes.iter().map(|note| (*note).to_owned()).collect(),
     };
-    let Ok(pieces) = (setup.pieces)(place, us) else { return seen };
+    let Ok(pieces) = agent.pieces(place, us) else { return seen };
     // Measured by what was written then, not by what would be written today.
     let paths = pieces.iter().map(|piece| piece.path.as_path());
-    let then = record.ours(agent.name, paths).unwrap_or_else(|| us.clone());
-    let Ok(pieces) = (setup.pieces)(place, &then) else { return seen };
+    let then = record.ours(&place.key(agent.name), paths).unwrap_or_else(|| us.clone());
+    let Ok(pieces) = agent.pieces(place, &then) else { return seen };
     seen.files = pieces.iter().map(|piece| piece.path.clone()).collect();
-    match part(agent.name, &pieces, record) {
+    match part(&place.key(agent.name), &pieces, record) {
         Part::Missing => {}
         Part::AsWritten => {
             seen.why.extend(program_fault(&then.program, &us.program));
@@ -119,6 +119,8 @@ fn part(agent: &str, pieces: &[Piece], record: &Record) -> Part {
                         faults.push(format!("our part of {shown} was changed"));
                     }
                     (Err(misread), _) | (_, Err(misread)) => {
+                        // What the agent cannot read it does not heed, and ours with it.
+                        there += usize::from(text.contains("countersign"));
                         faults.push(format!("{shown}: {misread}"));
                     }
                 }

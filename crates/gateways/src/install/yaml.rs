@@ -141,7 +141,8 @@ impl Within for WordInList {
             }
             Found::NoList { head, indent } => {
                 let new = [format!("{indent}{list}:"), format!("{indent}  - {word}")];
-                out.splice(head + 1..head + 1, new);
+                let behind = out.split_off(head + 1);
+                out.extend(new.into_iter().chain(behind));
             }
             Found::Block { head, indent, items } => {
                 let at = items.last().unwrap_or(&head) + 1;

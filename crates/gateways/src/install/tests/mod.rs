@@ -1,5 +1,8 @@
 //! Every agent in scratch homes: in and out again, among people's own lines.
 
+mod chance;
+mod samples;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -13,6 +16,7 @@ use super::status::{self, Stand};
 use super::yaml::WordInList;
 use super::*;
 use crate::agents::{AGENTS, Agent, named};
+use samples::samples;
 
 /// A home folder that nobody else has, with a program of ours in it.
 struct House {
@@ -62,11 +66,11 @@ impl House {
         ours: &Ours,
     ) -> Result<Vec<Done>, Refused> {
         let mut record = self.record();
-        let pieces = (agent.setup.pieces)(place, ours)?;
-        let edits = plan::edits(agent.name, &pieces, aim, &record)?;
-        let done = plan::apply(agent.name, &edits, aim, ours, &mut record)?;
+        let (pieces, key) = (agent.pieces(place, ours)?, place.key(agent.name));
+        let edits = plan::edits(&key, &pieces, aim, &record)?;
+        let done = plan::apply(&key, &edits, aim, ours, &mut record)?;
         if aim == Aim::Uninstall {
-            plan::forget(agent.name, &pieces, &mut record)?;
+            plan::forget(&key, &pieces, &mut record)?;
         }
         Ok(done)
     }
@@ -94,76 +98,15 @@ impl House {
 
 /// The agents whose plugin this tree carries, and all that need none.
 fn agents() -> impl Iterator<Item = &'static Agent> {
-    let carried = |name: &str| match name {
-        "opencode" => !plugins::OPENCODE.is_empty(),
-        "openclaw" => !plugins::OPENCLAW.is_empty(),
-        "hermes" => !plugins::HERMES.is_empty(),
-        _ => true,
-    };
-    AGENTS.into_iter().filter(move |agent| carried(agent.name))
+    let empty = |name: &str| PLUGINS.iter().any(|(it, files)| *it == name && files.is_empty());
+    AGENTS.into_iter().filter(move |agent| !empty(agent.name))
 }
 
 /// The file of the person that ours goes into, where there is one.
 fn shared(agent: &Agent, place: &Place, ours: &Ours) -> Option<PathBuf> {
-    let pieces = (agent.setup.pieces)(place, ours).unwrap();
+    let pieces = agent.pieces(place, ours).unwrap();
     let mut within = pieces.iter().filter(|piece| matches!(piece.share, Share::Within(_)));
     within.next().map(|piece| piece.path.clone())
-}
-
-/// Configurations as people have them.
-fn samples(agent: &str) -> Vec<&'static str> {
-    match agent {
-        "claude" => vec![
-            "",
-            "{}",
-            "{}\n",
-            "{\n  \"model\": \"opus\"\n}\n",
-            "{\n\t\"permissions\": { \"allow\": [\"Bash(git:*)\"] },\n\t// mine\n\t\"env\": {}\n}\n",
-            "{ \"hooks\": {} }",
-            "{\"hooks\":{\"PreToolUse\":[{\"matcher\":\"Bash\",\"hooks\":[{\"type\":\"command\",\
-             \"command\":\"/usr/bin/lint.sh\"}]}],\"Stop\":[]},\"model\":\"opus\"}",
-            "{\n  /* keep */\n  \"hooks\": {\n    \"PostToolUse\": [ // after\n      {\n        \
-             \"matcher\": \"Edit|Write\",\n        \"hooks\": [\n          { \"type\": \"command\", \
-             \"command\": \"prettier --write\", \"timeout\": 5 }\n        ]\n      }\n    ]\n  },\n  \
-             \"statusLine\": { \"type\": \"command\", \"command\": \"x\" },\n}\n",
-            "{\r\n  \"model\": \"opus\",\r\n  \"hooks\": {}\r\n}\r\n",
-        ],
-        "codex" => vec![
-            "",
-            "{\"hooks\":{}}",
-            "{\n  \"hooks\": {\n    \"PreToolUse\": [\n      { \"matcher\": \"Bash\", \"hooks\": \
-             [{ \"type\": \"command\", \"command\": \"./check.py\" }] }\n    ]\n  }\n}\n",
-        ],
-        "gemini" => vec![
-            "",
-            "{\n  // Google\n  \"security\": { \"auth\": { \"selectedType\": \"gemini-api-key\" } },\n  \
-             \"hooks\": { \"BeforeTool\": [] }\n}\n",
-            "{\"mcpServers\":{\"a\":{\"command\":\"x\"}}}",
-        ],
-        "cursor" => vec![
-            "",
-            "{ \"version\": 1, \"hooks\": { \"afterFileEdit\": [{ \"command\": \"./format.sh\" }] } }\n",
-            "{\n  \"version\": 1,\n  \"hooks\": {\n    \"preToolUse\": [\n      { \"command\": \
-             \"mine.sh\", \"failClosed\": true }\n    ]\n  }\n}\n",
-        ],
-        "openclaw" => vec![
-            "",
-            "{\n  // my bot\n  agents: { defaults: { model: 'x' } },\n  plugins: {\n    allow: \
-             ['telegram'],\n    entries: { telegram: { enabled: true } },\n  },\n}\n",
-            "{\"plugins\":{\"load\":{\"paths\":[\"/opt/other\"]}}}",
-        ],
-        "hermes" => vec![
-            "",
-            "model: x\n",
-            "model: x\n# mine\nplugins:\n  enabled:\n    - other # good\n  disabled: []\nterminal:\n  a: 1\n",
-            "plugins:\n  enabled: [a, 'b']  # two\nmodel: x\n",
-            "plugins:\n  enabled:\n  - a\n  - b\n\nmodel: |\n  plugins: no\n",
-            "plugins:\n  disabled:\n  - a\n",
-            "plugins:\n",
-            "a: 1\nplugins:\n  enabled: []",
-        ],
-        _ => vec![""],
-    }
 }
 
 #[test]
@@ -200,7 +143,7 @@ fn without_the_record_only_our_own_part_goes() {
     for agent in agents().filter(|agent| agent.name != "hermes") {
         for sample in samples(agent.name) {
             let house = House::new();
-            for piece in (agent.setup.pieces)(&house.place(None), &house.ours()).unwrap() {
+            for piece in agent.pieces(&house.place(None), &house.ours()).unwrap() {
                 let Share::Within(part) = &piece.share else { continue };
                 if piece.path.extension().is_none_or(|ending| ending != "json") {
                     continue;
@@ -246,10 +189,10 @@ fn what_a_person_writes_later_stays() {
     fs::write(&path, "{\n  \"model\": \"opus\"\n}\n").unwrap();
     house.run(agent, &place, Aim::Install).unwrap();
     let text = fs::read_to_string(&path).unwrap();
-    fs::write(&path, text.replace("\"opus\",", "\"sonnet\", // newer")).unwrap();
+    fs::write(&path, text.replace("\"opus\",", "\"sonnet\", \"env\": {},")).unwrap();
     let done = house.run(agent, &place, Aim::Uninstall).unwrap();
     let text = fs::read_to_string(&path).unwrap();
-    assert_eq!(text, "{\n  \"model\": \"sonnet\" // newer\n}\n");
+    assert_eq!(text, "{\n  \"model\": \"sonnet\", \"env\": {}\n}\n");
     let kept = done.first().unwrap().kept.clone().unwrap();
     assert!(fs::read_to_string(kept).unwrap().contains("countersign"), "a backup of the last text");
 }
@@ -259,6 +202,8 @@ fn a_file_that_cannot_be_read_is_left_alone() {
     let broken = [
         ("claude", "{ \"hooks\": "),
         ("claude", "[]"),
+        ("claude", "{ // Claude Code passes over a file with a comment in it\n}"),
+        ("claude", "{\"a\": 1,}"),
         ("claude", "{\"hooks\": []}"),
         ("claude", "{\"hooks\": {\"PreToolUse\": {}}}"),
         ("claude", "{\"hooks\": {}, \"hooks\": {}}"),
@@ -368,7 +313,7 @@ fn a_link_in_a_project_is_not_written_through_where_the_file_is_ours() {
 fn a_file_that_changes_after_the_plan_is_not_written_over() {
     let (house, agent) = (House::new(), named("claude").unwrap());
     let (place, ours, mut record) = (house.place(None), house.ours(), house.record());
-    let pieces = (agent.setup.pieces)(&place, &ours).unwrap();
+    let pieces = agent.pieces(&place, &ours).unwrap();
     let edits = plan::edits(agent.name, &pieces, Aim::Install, &record).unwrap();
     let path = house.home().join(".claude/settings.json");
     fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -405,6 +350,8 @@ fn what_turns_a_gate_off_is_seen() {
     };
     change(".claude/settings.json", "{", "{ \"disableAllHooks\": true, ");
     assert!(why("claude").contains("disableAllHooks"), "{}", why("claude"));
+    change(".claude/settings.json", "{", "{ // a comment, and Claude Code reads none of it\n");
+    assert!(why("claude").contains("cannot read it"), "{}", why("claude"));
     change(".gemini/settings.json", "{", "{ \"hooksConfig\": { \"disabled\": [\"countersign\"] },");
     assert!(why("gemini").contains("hooksConfig.disabled"), "{}", why("gemini"));
     change(".cursor/hooks.json", "\"failClosed\": true", "\"failClosed\": false");
@@ -456,5 +403,19 @@ fn lines_of_yaml_go_where_they_belong() {
         assert_eq!(list.put(&put).unwrap(), put);
         let words = list.words(&list.take(&put).unwrap()).unwrap();
         assert!(!words.contains(&"countersign".to_owned()), "{put}");
+    }
+}
+
+#[test]
+fn the_plugins_of_this_tree_are_taken_along_whole() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plugins");
+    let heart = [("opencode", "countersign.js"), ("openclaw", "index.js"), ("hermes", "gate.py")];
+    for (name, file) in heart {
+        let (_, files) = PLUGINS.iter().find(|(it, _)| *it == name).unwrap();
+        let text = fs::read_to_string(folder.join(name).join(file)).ok();
+        let carried = files.iter().find(|(it, _)| *it == file).map(|(_, text)| (*text).to_owned());
+        assert_eq!(carried, text, "{name}");
+        // Not its tests, its papers, nor what runs them.
+        assert!(files.iter().all(|(it, _)| *it != "check" && *it != "README.md"), "{name}");
     }
 }
