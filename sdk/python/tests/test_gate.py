@@ -233,7 +233,7 @@ def test_a_batch_on_a_loop(house: House) -> None:
 
 def test_a_call_that_nobody_answers_loses_none() -> None:
     unknown = gated(name="frobnicate")(write_file)
-    calls = [(read_file, {"path": "a"}), (unknown, {"path": "b", "content": ""})]
+    calls: list[Any] = [(read_file, {"path": "a"}), (unknown, {"path": "b", "content": ""})]
     results = gate_batch(calls, timeout=1)
     assert results[0].ok
     assert "silence means no" in str(results[1].error)

@@ -193,12 +193,24 @@ def gated(
     return behind if function is None else behind(function)
 
 
-def run(client: Client, clearance: Clearance, action: Callable[[], Any]) -> Any:
-    """Runs what was cleared, and tells the daemon what came of it."""
+def _well(result: Any) -> tuple[bool, object]:
+    return True, result
+
+
+def run(
+    client: Client,
+    clearance: Clearance,
+    action: Callable[[], Any],
+    meaning: Callable[[Any], tuple[bool, object]] = _well,
+) -> Any:
+    """Runs what was cleared, and tells the daemon what came of it.
+
+    ``meaning`` says of a result whether it is a success, and what of it is worth a digest.
+    """
     ran = _Ran()
     try:
         result = action()
-        ran.well(result)
+        ran.returned(*meaning(result))
         return result
     except BaseException as error:
         ran.failed(error)
@@ -212,14 +224,19 @@ def run(client: Client, clearance: Clearance, action: Callable[[], Any]) -> Any:
                 _log.warning(_UNTOLD, error)
 
 
-async def run_async(client: AsyncClient, clearance: Clearance, action: Callable[[], Any]) -> Any:
+async def run_async(
+    client: AsyncClient,
+    clearance: Clearance,
+    action: Callable[[], Any],
+    meaning: Callable[[Any], tuple[bool, object]] = _well,
+) -> Any:
     """The same on an event loop, for an action that may have to be awaited."""
     ran = _Ran()
     try:
         result = action()
         if inspect.isawaitable(result):
             result = await result
-        ran.well(result)
+        ran.returned(*meaning(result))
         return result
     except BaseException as error:
         ran.failed(error)
@@ -241,9 +258,9 @@ class _Ran:
         self._word = ""
         self._start = time.monotonic()
 
-    def well(self, result: object) -> None:
-        self.status = "ok"
-        self._word = result_digest(result)
+    def returned(self, well: bool, result: object) -> None:
+        self.status = "ok" if well else "error"
+        self._word = f"result {result_digest(result)}"
 
     def failed(self, error: BaseException) -> None:
         # What was approved and could not be run as it was approved was not run at all.
@@ -252,7 +269,7 @@ class _Ran:
 
     def summary(self) -> str:
         took = f"{(time.monotonic() - self._start) * 1000:.0f} ms"
-        return f"took {took}; {'result ' if self.status == 'ok' else ''}{self._word}"
+        return f"took {took}; {self._word}"
 
 
 def result_digest(result: object) -> str:
