@@ -48,8 +48,12 @@ class House:
         self.passphrase = ""
         self.start()
         said = {"name": "owner", "passphrase": self.passphrase, "channel": "terminal"}
-        self.owner = str(self._people("POST", "/v1/login", said)["token"])
-        self.token = str(self._people("POST", "/v1/agents", {"name": "py"})["token"])
+        try:
+            self.owner = str(self._people("POST", "/v1/login", said)["token"])
+            self.token = str(self._people("POST", "/v1/agents", {"name": "py"})["token"])
+        except BaseException:
+            self.stop()
+            raise
 
     def start(self, agents: str = "127.0.0.1:0") -> None:
         words = [binary(), "serve", "--json", "--config", self.config, "--agents", agents]
@@ -63,7 +67,7 @@ class House:
 
     def stop(self) -> None:
         self.process.terminate()
-        self.process.wait(20)
+        self.process.wait(60)
         assert self.process.stdout is not None
         self.process.stdout.close()
 
@@ -74,7 +78,7 @@ class House:
         return AsyncClient(self.agents, self.token)
 
     def _people(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
-        connection = http.client.HTTPConnection(self.people, timeout=30)
+        connection = http.client.HTTPConnection(self.people, timeout=120)
         headers = {"Content-Type": "application/json"}
         if hasattr(self, "owner"):
             headers["Authorization"] = f"Bearer {self.owner}"
@@ -138,7 +142,7 @@ class House:
             assert not wrong, wrong
 
     def wait_until(self, holds: Callable[[], bool]) -> None:
-        until = time.monotonic() + 20
+        until = time.monotonic() + 60
         while not holds():
             assert time.monotonic() < until, "it did not come to pass"
             time.sleep(0.02)

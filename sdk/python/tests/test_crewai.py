@@ -41,11 +41,11 @@ class StandIn(BaseLLM):
         return self.native
 
     def call(self, messages: Any, tools: Any = None, **more: Any) -> Any:
-        said = [m for m in messages if isinstance(m, dict)]
-        told = [m["content"] for m in said if m.get("role") == "tool"]
-        last = str(said[-1].get("content"))
-        if not self.native and "Observation:" in last:
-            told = [last.rpartition("Observation:")[2]]
+        told = [str(m["content"]) for m in messages if m.get("role") == "tool"]
+        for message in messages:
+            _, written, after = str(message.get("content")).partition("Observation: ")
+            if written and message.get("role") == "assistant":
+                told.append(after)
         if told:
             return f"Thought: I now know\nFinal Answer: {told[-1]}" if not self.native else told[-1]
         if not self.native:

@@ -55,7 +55,7 @@ class StandIn(Model):
         system_instructions: str | None,
         input: Any,
         *rest: Any,
-        **more: Any,  # noqa: A002
+        **more: Any,
     ) -> ModelResponse:
         outputs = [
             str(item["output"])

@@ -113,6 +113,10 @@ class Client(_Agent):
         """Looks for signs of a person in crisis in a text."""
         return self._do(steps.screen(text, session))
 
+    def pending(self) -> list[dict[str, Any]]:
+        """What waits, in the words of the first system."""
+        return self._do(steps.pending())
+
     def jwks(self) -> str:
         """The keys that sign permits, as JSON."""
         return self._do(steps.jwks())

@@ -180,6 +180,24 @@ def jwks() -> Steps[str]:
     return (yield from wire.said(Exchange("GET", "/.well-known/jwks.json"))).text
 
 
+def respond(name: str, approved: bool, reason: str) -> Steps[str]:
+    """A person answers, at the people's door and with a person's token: how it stands then."""
+    body = plain.encode({"request_id": name, "approved": approved, "reason": reason}, "the answer")
+    found = yield from _object(Exchange("POST", "/respond", body))
+    status = found.get("status")
+    if found.get("request_id") != name or not isinstance(status, str):
+        raise Unexpected("the answer is for another request")
+    return status
+
+
+def pending() -> Steps[list[dict[str, Any]]]:
+    """What waits, in the words of the first system."""
+    found = (yield from _object(Exchange("GET", "/pending"))).get("pending")
+    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+        raise Unexpected("there is no list")
+    return found
+
+
 def health() -> Steps[int]:
     """How many requests wait, from the daemon's own word that it lives."""
     found = yield from _object(Exchange("GET", "/health", patience=3.0))
