@@ -501,6 +501,25 @@ def test_which_calls_run_side_by_side(calls: list[Any], parallel: bool) -> None:
     assert compat._should_parallelize_tool_batch(calls) is parallel
 
 
+@pytest.mark.parametrize(
+    ("name", "arguments", "beside_others"),
+    [
+        ("read_file", '{"path": "b"}', True),
+        ("web_search", '{"query": "x"}', True),
+        ("session_search", '{"query": "x"}', True),
+        ("web_fetch", '{"url": "https://example.com"}', True),
+        ("browser_navigate", '{"url": "https://example.com"}', True),
+        ("write_file", '{"path": "b", "content": "x"}', False),
+        ("patch", '{"path": "b"}', False),
+        ("execute_terminal", '{"command": "ls"}', True),
+        ("execute_code", '{"code": "print(1)"}', True),
+        ("delegate_task", '{"task": "x"}', False),
+    ],
+)
+def test_which_tools_may_run_beside_others(name: str, arguments: str, beside_others: bool) -> None:
+    assert should_parallelize_tool_batch([READ_A, call(name, arguments)]) is beside_others
+
+
 # The names.
 
 

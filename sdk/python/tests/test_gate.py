@@ -10,11 +10,14 @@ from typing import Any
 
 import pytest
 from conftest import House
+from test_client import GOOD, http_answer, liar
 
 from countersign import (
     BadInput,
+    Client,
     CountersignError,
     NotApproved,
+    Unexpected,
     Unreachable,
     gate_batch,
     gate_batch_async,
@@ -238,3 +241,19 @@ def test_a_call_that_nobody_answers_loses_none() -> None:
     assert results[0].ok
     assert "silence means no" in str(results[1].error)
     assert ran == ["read a"]
+
+
+def test_a_refused_call_of_a_batch_is_refused_alone() -> None:
+    refused = {"type": "x:flood", "title": "Too many", "status": 429, "detail": "slow down"}
+    passed = {**GOOD, "tool": "read_file"}
+    answer = {"group": None, "stages": [[0], [1]], "requests": [{"problem": refused}, passed]}
+    calls: list[Any] = [(read_file, {"path": "a"}), (read_file, {"path": "b"})]
+    results = gate_batch(calls, client=Client(liar(lambda _: http_answer(answer)), "t"))
+    assert str(results[0].error) == "slow down"
+    assert results[1].value == "b"
+    assert ran == ["read b"]
+    for stages in ([[0]], [[0, 0], [1]], [[0, 1, 2]], [["0"], [1]], None, [0, 1]):
+        bad = {**answer, "stages": stages}
+        with pytest.raises(Unexpected):
+            gate_batch(calls, client=Client(liar(lambda _, bad=bad: http_answer(bad)), "t"))  # type: ignore[misc]
+    assert ran == ["read b"]

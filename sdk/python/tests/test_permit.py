@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import base64
 import builtins
+import hashlib
 import json
 import time
 from typing import Any
 
 import pytest
 from conftest import House
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from countersign import Call, PermitError, plain, verify_permit
 from countersign.canon import canonical, digest
@@ -112,6 +115,99 @@ def test_only_trusted_keys_count(house: House, permit: str) -> None:
     for bad in ["", "[]", '{"keys":3}', '{"keys":[{"kty":"OKP","crv":"Ed25519","x":"AA"}]}']:
         with pytest.raises(PermitError):
             verify_permit(permit, bad, MAIL, agent="py")
+
+
+OURS = Ed25519PrivateKey.from_private_bytes(bytes([7]) * 32)
+
+
+def packed(part: str | bytes) -> str:
+    text = part.encode() if isinstance(part, str) else part
+    return base64.urlsafe_b64encode(text).rstrip(b"=").decode()
+
+
+def our_keys() -> tuple[str, str]:
+    """A key set with a key of our own, and its id."""
+    x = packed(OURS.public_key().public_bytes_raw())
+    key = {"crv": "Ed25519", "kty": "OKP", "x": x}
+    least = json.dumps(key, separators=(",", ":"))
+    kid = packed(hashlib.sha256(least.encode()).digest())
+    return json.dumps({"keys": [{**key, "kid": kid}]}), kid
+
+
+def signed(header: str, payload: str) -> str:
+    """A token with any words, properly signed."""
+    message = f"{packed(header)}.{packed(payload)}"
+    return f"{message}.{packed(OURS.sign(message.encode()))}"
+
+
+def test_a_good_signature_under_other_words_is_no_permit() -> None:
+    keys, kid = our_keys()
+    header = {"alg": "EdDSA", "kid": kid, "typ": "countersign-permit+jwt"}
+    bound = digest(MAIL, "py")
+    claims: dict[str, Any] = {
+        "both_bind": False,
+        "channel": "web",
+        "decided_by": "ana",
+        "digest": bound.canonical,
+        "exp": 200,
+        "iat": 100,
+        "iss": "countersign",
+        "jti": "p",
+        "policy": "0" * 64,
+        "raw_digest": bound.raw,
+        "request": "r",
+        "sub": "py",
+        "tier": "HIGH",
+        "tool": "send_email",
+    }
+
+    def written(value: dict[str, Any]) -> str:
+        return json.dumps(value, separators=(",", ":"), sort_keys=True)
+
+    def accepted(head: str, body: str, **more: Any) -> bool:
+        try:
+            verify_permit(signed(head, body), keys, MAIL, agent="py", now=150, **more)
+        except PermitError:
+            return False
+        return True
+
+    good = written(claims)
+    assert accepted(written(header), good)
+    heads: list[dict[str, Any]] = [
+        {"alg": "none"},
+        {"alg": "HS256"},
+        {"typ": "JWT"},
+        {"kid": "other"},
+        {"crit": ["x"]},
+    ]
+    for change in heads:
+        assert not accepted(written({**header, **change}), good), change
+    assert not accepted(json.dumps(header), good)
+    bodies: list[dict[str, Any]] = [
+        {"sub": "eve"},
+        {"digest": "1" * 64},
+        {"both_bind": True, "raw_digest": "1" * 64},
+        {"both_bind": 0},
+        {"exp": 150},
+        {"exp": "200"},
+        {"exp": 200.5},
+        {"iat": 151},
+        {"exp": 90, "iat": 100},
+        {"tier": "NONE"},
+        {"more": 1},
+        {"grant": None},
+    ]
+    for change in bodies:
+        assert not accepted(written(header), written({**claims, **change})), change
+    for missing in claims:
+        less = {name: value for name, value in claims.items() if name != missing}
+        assert not accepted(written(header), written(less)), missing
+    # The same in other bytes, and the same key twice.
+    assert not accepted(written(header), json.dumps(claims, sort_keys=True))
+    assert not accepted(written(header), good[:-1] + ',"tool":"send_email"}')
+    for_runner = written({**claims, "aud": "runner"})
+    assert not accepted(written(header), for_runner)
+    assert accepted(written(header), for_runner, audience="runner")
 
 
 def test_without_cryptography_it_says_what_to_do(

@@ -8,7 +8,16 @@ from typing import Any
 
 import pytest
 from conftest import House
-from pydantic_ai import Agent, ModelMessage, ModelResponse, TextPart, ToolCallPart, ToolReturnPart
+from pydantic_ai import (
+    Agent,
+    ModelMessage,
+    ModelResponse,
+    RunContext,
+    TextPart,
+    Tool,
+    ToolCallPart,
+    ToolReturnPart,
+)
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.models.test import TestModel
 from pydantic_ai.toolsets import FunctionToolset
@@ -84,6 +93,20 @@ def test_edited_it_runs_as_the_person_wrote(run: Run, house: House) -> None:
     with house.answering("approve", edited_arguments={"to": 7}):
         assert "do not fit" in run(ANA)
     assert ran == ["bob@example.com"]
+
+
+def test_edited_arguments_do_not_pass_by_a_tools_own_check(house: House) -> None:
+    def check(ctx: RunContext[None], to: str, on: datetime.date | None = None) -> None:
+        assert to == "ana@example.com"
+
+    tools = [Tool(send_email, args_validator=check)]
+    agent = Agent(model(ANA), tools=tools, capabilities=[Countersign()])
+    with house.answering("approve", edited_arguments={"to": "bob@example.com"}):
+        assert "in a way of its own" in agent.run_sync("write to ana").output
+    assert ran == []
+    with house.answering("approve"):
+        agent.run_sync("write to ana")
+    assert ran == ["ana@example.com"]
 
 
 def test_richer_arguments_are_shown_as_json(run: Run, house: House) -> None:

@@ -100,6 +100,9 @@ def _approved(
 ) -> dict[str, Any]:
     """What may run: the validated arguments that were shown, or the edited ones, validated."""
     if clearance.edited:
+        if tool.args_validator_func is not None:
+            why = "a person changed the arguments, and this tool checks them in a way of its own"
+            raise NotApproved(why, clearance.request)
         try:
             found = tool.args_validator.validate_python(clearance.arguments)
         except (ValidationError, ValueError) as error:
