@@ -92,7 +92,7 @@ def test_a_wait_outlives_the_daemon(tmp_path: Path) -> None:
     house.stop()
     house.start(agents)
     with house.answering("approve"):
-        thread.join(30)
+        thread.join(120)
     assert answers
     assert answers[0]
     assert house.kept() == 1
@@ -174,7 +174,7 @@ def test_no_daemon_no_token_no_yes(house: House, nobody: None) -> None:
 def test_request_confirmation_is_yes_or_no(house: House) -> None:
     def confirmed(**more: Any) -> bool:
         payload = {"to": "a@b.c"}
-        return request_confirmation("send_email", "Mail", payload, timeout=5, **more)
+        return request_confirmation("send_email", "Mail", payload, timeout=120, **more)
 
     with house.answering("approve"):
         assert confirmed() is True

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
@@ -164,7 +163,6 @@ def test_generators_are_refused() -> None:
 
 
 def read_file(path: str) -> str:
-    time.sleep(0.2)
     if path == "missing":
         raise FileNotFoundError(path)
     ran.append(f"read {path}")
@@ -177,7 +175,7 @@ def write_file(path: str, content: str) -> str:
 
 
 async def fetch(url: str) -> str:
-    await asyncio.sleep(0.2)
+    await asyncio.sleep(0)
     return url
 
 
@@ -190,7 +188,7 @@ def test_a_batch_keeps_order_and_loses_none(house: House) -> None:
                 (send_email, {"to": "ana@example.com"}),
                 (read_file, {"path": "b"}),
             ],
-            timeout=20,
+            timeout=120,
         )
     assert [one.ok for one in results] == [True, False, False, True]
     assert (results[0].value, results[3].value) == ("a", "b")
@@ -202,10 +200,16 @@ def test_a_batch_keeps_order_and_loses_none(house: House) -> None:
 
 
 def test_a_batch_runs_side_by_side_what_may() -> None:
-    start = time.monotonic()
-    results = gate_batch([(read_file, {"path": str(n)}) for n in range(8)])
+    # Nobody gets past it alone.
+    together = threading.Barrier(8, timeout=60)
+
+    @gated(name="read_file")
+    def meet(path: str) -> str:
+        together.wait()
+        return path
+
+    results = gate_batch([(meet, {"path": str(n)}) for n in range(8)])
     assert [one.value for one in results] == [str(n) for n in range(8)]
-    assert time.monotonic() - start < 1.5  # one after the other takes 1.6 s at least
     ran.clear()
     calls: list[Any] = [
         (read_file, {"path": "a"}),

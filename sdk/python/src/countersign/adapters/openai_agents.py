@@ -29,9 +29,9 @@ def gated_tool(
 ) -> FunctionTool:
     """A function tool that asks before it runs; what is denied is told to the model.
 
-    Tools that run elsewhere (hosted tools, MCP servers) cannot be held here and are refused: put
-    MCP servers behind ``countersign mcp``. A ``timeout_seconds`` of the tool counts the time that
-    a person takes as well.
+    Tools that run elsewhere (hosted tools) cannot be held here and are refused; those of an
+    agent's MCP servers do not come by here at all. A ``timeout_seconds`` of the tool counts the
+    time that a person takes as well.
     """
     if not isinstance(tool, FunctionTool):
         raise TypeError(f"a {type(tool).__name__} does not run here, so it cannot be gated here")
