@@ -3,6 +3,7 @@
 Only an approval of exactly this call is a yes. Everything else, every error included, is a no.
 """
 
+from .batch import BatchResult, gate_batch, gate_batch_async
 from .call import Call
 from .client import AsyncClient, Client, secret_file
 from .confirm import request_confirmation, request_confirmation_async
@@ -20,7 +21,7 @@ from .errors import (
     Unexpected,
     Unreachable,
 )
-from .gate import BatchResult, gate_batch, gate_batch_async, gated
+from .gate import gated
 from .permit import verify_permit
 from .request import Decision, Request, State
 from .steps import Batch, Clearance

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import hashlib
 import inspect
 import logging
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast, overload
 
@@ -17,18 +15,17 @@ from . import plain
 from .call import Call
 from .canon import canonical
 from .client import AsyncClient, Client, async_of, sync_of
-from .errors import BadInput, CountersignError, NotApproved, Problem
-from .request import Request
+from .errors import BadInput, CountersignError, NotApproved
 from .steps import Clearance
 
 _log = logging.getLogger("countersign")
 _F = TypeVar("_F", bound=Callable[..., Any])
-_MARK = "__countersign__"
+MARK = "__countersign__"
 _UNTOLD = "the outcome of a call could not be reported: %s"
 
 
 @dataclass(frozen=True)
-class _Guarded:
+class Guarded:
     """A function, and how it is asked about."""
 
     function: Callable[..., Any]
@@ -47,7 +44,7 @@ class _Guarded:
     def _signature(self) -> inspect.Signature:
         return inspect.signature(self.function)
 
-    def question(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> _Question:
+    def question(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Question:
         """The call that these arguments make."""
         bound = self._signature.bind(*args, **kwargs)
         bound.apply_defaults()
@@ -69,7 +66,7 @@ class _Guarded:
             timeout=self.timeout,
         )
         left = {name: bound.arguments[name] for name in self.leave_out & set(bound.arguments)}
-        return _Question(self, call, left)
+        return Question(self, call, left)
 
     def fitted(self, arguments: Mapping[str, Any], left: Mapping[str, Any]) -> Callable[[], Any]:
         """The function with exactly these arguments."""
@@ -93,8 +90,8 @@ class _Guarded:
 
 
 @dataclass(frozen=True)
-class _Question:
-    guarded: _Guarded
+class Question:
+    guarded: Guarded
     call: Call
     #: Arguments that are not shown to anybody: ``self``, and what the programmer names.
     left: dict[str, Any]
@@ -157,7 +154,7 @@ def gated(
     def behind(function: _F) -> _F:
         if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
             raise TypeError("a generator cannot be gated: it runs later than it is called")
-        guarded = _Guarded(
+        guarded = Guarded(
             function,
             name or function.__name__,
             frozenset(leave_out),
@@ -187,7 +184,7 @@ def gated(
                 clearance = speaker.clear(question.call)
                 return run(speaker, clearance, lambda: question.ready(clearance)())
 
-        setattr(wrapper, _MARK, guarded)
+        setattr(wrapper, MARK, guarded)
         return cast("_F", wrapper)
 
     return behind if function is None else behind(function)
@@ -279,109 +276,3 @@ def result_digest(result: object) -> str:
     except CountersignError:
         return f"is a {type(result).__name__}, without a digest"
     return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
-
-
-@dataclass(frozen=True)
-class BatchResult:
-    """What came of one call of a batch."""
-
-    #: What the function returned.
-    value: Any = None
-    #: Why it did not run, or what it raised.
-    error: BaseException | None = None
-    request: Request | None = None
-
-    @property
-    def ok(self) -> bool:
-        """Whether it ran and returned."""
-        return self.error is None
-
-    def unwrap(self) -> Any:
-        """The value, or the error raised."""
-        if self.error is not None:
-            raise self.error
-        return self.value
-
-
-_Planned = tuple[Callable[..., Any], Mapping[str, Any]]
-
-
-def gate_batch(
-    calls: Sequence[_Planned],
-    *,
-    client: Client | AsyncClient | None = None,
-    timeout: float | None = None,
-) -> list[BatchResult]:
-    """Asks about several calls at once and runs what was approved.
-
-    Each call is a function (gated or not) with its arguments by name. Calls that may run side by
-    side do; the others keep their order. Results stand in the order of the calls, and one that
-    fails or is denied loses none of the others.
-    """
-    if not calls:
-        return []
-    speaker = sync_of(client)
-    questions = [_planned(function, arguments) for function, arguments in calls]
-    batch = speaker.batch([question.call for question in questions], timeout)
-
-    def one(index: int) -> BatchResult:
-        question, item = questions[index], batch.items[index]
-        if isinstance(item, Problem):
-            return BatchResult(error=item)
-        try:
-            clearance = speaker.use(question.call, item)
-            value = run(speaker, clearance, lambda: question.ready(clearance)())
-        except Exception as error:
-            return BatchResult(error=error, request=item)
-        return BatchResult(value=value, request=item)
-
-    results: dict[int, BatchResult] = {}
-    for stage in batch.stages:
-        with ThreadPoolExecutor(max_workers=min(16, len(stage))) as pool:
-            results.update(zip(stage, pool.map(one, stage), strict=True))
-    return [results[index] for index in range(len(calls))]
-
-
-async def gate_batch_async(
-    calls: Sequence[_Planned],
-    *,
-    client: Client | AsyncClient | None = None,
-    timeout: float | None = None,
-) -> list[BatchResult]:
-    """The same on an event loop; plain functions run in threads."""
-    if not calls:
-        return []
-    speaker = async_of(client)
-    questions = [_planned(function, arguments) for function, arguments in calls]
-    batch = await speaker.batch([question.call for question in questions], timeout)
-
-    async def one(index: int) -> BatchResult:
-        question, item = questions[index], batch.items[index]
-        if isinstance(item, Problem):
-            return BatchResult(error=item)
-
-        def action() -> Any:
-            ready = question.ready(clearance)
-            if inspect.iscoroutinefunction(question.guarded.function):
-                return ready()
-            return asyncio.to_thread(ready)
-
-        try:
-            clearance = await speaker.use(question.call, item)
-            value = await run_async(speaker, clearance, action)
-        except Exception as error:
-            return BatchResult(error=error, request=item)
-        return BatchResult(value=value, request=item)
-
-    results: dict[int, BatchResult] = {}
-    for stage in batch.stages:
-        results.update(zip(stage, await asyncio.gather(*map(one, stage)), strict=True))
-    return [results[index] for index in range(len(calls))]
-
-
-def _planned(function: Callable[..., Any], arguments: Mapping[str, Any]) -> _Question:
-    guarded = getattr(function, _MARK, None)
-    if not isinstance(guarded, _Guarded):
-        return _Guarded(function, function.__name__).question((), arguments)
-    owner = (function.__self__,) if inspect.ismethod(function) else ()
-    return guarded.question(owner, arguments)

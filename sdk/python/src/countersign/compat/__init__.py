@@ -7,19 +7,10 @@ takes a person's credential.
 
 from typing import Any
 
+from .actions import ACTION_CATEGORIES, DEFAULT_RISK_LEVEL, RiskLevel, classify_action
 from .assessment import ToolCallAssessment, should_parallelize_tool_batch
-from .confirmation import (
-    ACTION_CATEGORIES,
-    DEFAULT_RISK_LEVEL,
-    ConfirmationDaemon,
-    ConfirmationRequest,
-    ConfirmationStatus,
-    RiskLevel,
-    classify_action,
-    get_daemon,
-    init_daemon,
-    request_confirmation,
-)
+from .confirmation import ConfirmationRequest, ConfirmationStatus
+from .daemon import ConfirmationDaemon, get_daemon, init_daemon, request_confirmation
 from .person import NeedsPerson
 from .router import ApprovalRouter, get_router, route_action
 from .tiers import (
