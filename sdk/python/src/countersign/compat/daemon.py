@@ -33,8 +33,9 @@ _LONGEST = 600.0
 class ConfirmationDaemon:
     """The daemon that asks people: started here, or one that runs already.
 
-    ``start`` spawns ``countersign serve``. At its first start it shows the owner's passphrase on
-    the terminal; it does not pass through this process, because agents must not have it.
+    ``start`` spawns ``countersign serve``. At its first start it writes the owner's passphrase to
+    the output it inherits, not through this process. Where an agent reads that output, start the
+    daemon elsewhere first: ``start`` uses one that runs.
     """
 
     def __init__(
