@@ -58,7 +58,7 @@ pub struct Trial {
 impl Trial {
     /// What happened, in a word.
     pub fn word(&self) -> &'static str {
-        if self.ran { "RUNS" } else { "does not run" }
+        if self.ran { "HARM DONE" } else { "no harm" }
     }
 
     /// All that the model was told of its call.
