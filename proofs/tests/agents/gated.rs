@@ -10,11 +10,8 @@ use proofs::house::{Gate, House};
 use proofs::http::Client;
 use serde_json::{Value, json};
 
-use crate::bench::{HARM, Trial, one_of, program, trial};
+use crate::bench::{HARM, PATIENCE, Trial, alone, one_of, program, trial};
 use crate::installed::{countersign, install};
-
-/// Long enough for a slow machine.
-const PATIENCE: u64 = 180;
 
 /// What happens while the call waits.
 enum Meanwhile {
@@ -37,7 +34,7 @@ fn before_a_gate(subject: &Subject, command: &str, meanwhile: &Meanwhile) -> Opt
     let people = Client::with(gate.people, &owner);
     thread::scope(|scope| {
         let running = scope.spawn(|| {
-            trial(subject, command, PATIENCE, |scratch| {
+            trial(subject, command, None, |scratch| {
                 install(subject, scratch, &countersign);
                 is_at_home(scratch, folder.path());
             })
@@ -55,7 +52,7 @@ fn is_at_home(scratch: &Scratch, house: &Path) {
 
 fn act(mut people: Client, gate: Gate, meanwhile: &Meanwhile, over: impl Fn() -> bool) {
     let mut gate = Some(gate);
-    let until = Instant::now() + Duration::from_secs(PATIENCE);
+    let until = Instant::now() + PATIENCE;
     while !over() && Instant::now() < until {
         thread::sleep(Duration::from_millis(100));
         if gate.is_none() || matches!(meanwhile, Meanwhile::Nothing) {
@@ -83,6 +80,7 @@ fn waiting(people: &mut Client) -> Option<Value> {
 }
 
 fn each(matter: &str, command: &str, meanwhile: &Meanwhile, check: impl Fn(&Subject, &Trial)) {
+    let _alone = alone();
     for subject in SUBJECTS.into_iter().filter(|subject| one_of("AGENT", subject.name)) {
         let Some(trial) = before_a_gate(subject, command, meanwhile) else { continue };
         println!("{:9} {matter:21} {} {:?}", subject.name, trial.word(), trial.run.took);
@@ -130,10 +128,11 @@ fn a_daemon_that_is_killed_while_a_call_waits_lets_nothing_through() {
 
 #[test]
 fn without_a_daemon_nothing_risky_runs() {
+    let _alone = alone();
     let Some(countersign) = countersign() else { return };
     for subject in SUBJECTS.into_iter().filter(|subject| one_of("AGENT", subject.name)) {
         let put_up = |scratch: &mut _| install(subject, scratch, &countersign);
-        let Some(trial) = trial(subject, HARM, PATIENCE, put_up) else { continue };
+        let Some(trial) = trial(subject, HARM, None, put_up) else { continue };
         println!("{:9} no daemon             {} {:?}", subject.name, trial.word(), trial.run.took);
         assert!(trial.seen.proposed && !trial.ran, "{}: {trial:?}", subject.name);
         let told = trial.told();

@@ -5,14 +5,15 @@ use std::os::unix::fs::PermissionsExt;
 
 use countersign_gateways::live::{SUBJECTS, Scratch, named};
 
-use crate::bench::{HARM, one_of, trial};
+use crate::bench::{HARM, alone, one_of, trial};
 use crate::by_hand;
 
 /// Without this nothing else here would prove anything.
 #[test]
 fn without_a_gate_the_harm_is_done() {
+    let _alone = alone();
     for subject in SUBJECTS.into_iter().filter(|subject| one_of("AGENT", subject.name)) {
-        let Some(trial) = trial(subject, HARM, 120, |_| {}) else { continue };
+        let Some(trial) = trial(subject, HARM, None, |_| {}) else { continue };
         println!("{:9} no gate               {} {:?}", subject.name, trial.word(), trial.run.took);
         assert!(trial.seen.proposed && trial.ran, "{}: {trial:?}", subject.name);
     }
@@ -44,6 +45,7 @@ fn behaviours(agent: &str) -> Vec<(&'static str, Option<String>, u64)> {
 #[test]
 #[ignore = "a survey of the hosts: cargo test -p proofs --test agents survey -- --ignored --nocapture"]
 fn survey_of_bare_hooks() {
+    let _alone = alone();
     for name in ["claude", "codex", "gemini", "copilot"] {
         for (how, script, seconds) in behaviours(name) {
             if !one_of("AGENT", name) || !one_of("HOOK", how) {
@@ -57,7 +59,7 @@ fn survey_of_bare_hooks() {
                 }
                 by_hand::put_up(name, scratch, &program.display().to_string(), seconds);
             };
-            let Some(trial) = trial(named(name).unwrap(), HARM, 120, put_up) else { break };
+            let Some(trial) = trial(named(name).unwrap(), HARM, None, put_up) else { break };
             println!("{name:9} {how:21} {} {:?}", trial.word(), trial.run.took);
         }
     }

@@ -21,8 +21,7 @@ pub struct Doctor {
     /// The configuration.
     #[arg(long, value_name = "FILE")]
     pub config: Option<String>,
-    /// Also start each agent that is here against a stand-in model, its gate whole and broken.
-    /// Takes minutes; nothing of yours is touched.
+    /// Also start each agent that is here, its gate whole and broken: takes minutes.
     #[arg(long)]
     pub live: bool,
     /// As JSON.

@@ -25,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(15);
 pub fn knock(checks: &mut Vec<Check>) {
     let tried = env::current_exe().ok().and_then(|exe| exe.to_str().map(ToOwned::to_owned));
     let place = Place::new(None, |name| Surroundings.get(name));
-    let record = reach::paths(None, None).ok().and_then(|paths| Record::look(&paths.state).ok());
+    let record = Record::look(&reach::gateways_folder()).ok();
     let (Some(program), Ok(place), Some(record)) = (tried, place, record) else {
         let say = "No agent's door was tried: its files could not be looked at.";
         checks.push(Check::bad(say, "countersign status"));
@@ -38,7 +38,7 @@ pub fn knock(checks: &mut Vec<Check>) {
     let found = thread::scope(|scope| {
         let tried = stands.each_ref().map(|(agent, seen)| {
             let paths = seen.files.iter().map(PathBuf::as_path);
-            let written = record.ours(agent.name, paths).unwrap_or_else(|| us.clone());
+            let written = record.ours(&place.key(agent.name), paths).unwrap_or_else(|| us.clone());
             scope.spawn(move || door(agent, seen, &written))
         });
         tried.map(|one| {
