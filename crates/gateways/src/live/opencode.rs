@@ -26,7 +26,9 @@ fn furnish(scratch: &Scratch) -> io::Result<()> {
         } },
         "permission": { "*": "allow" },
     });
-    scratch.write(".config/opencode/opencode.json", &known.to_string())
+    scratch.write(".config/opencode/opencode.json", &known.to_string())?;
+    // With a plugin it looks for a package of its own, offline again and again for over a minute.
+    scratch.write(".npmrc", "fetch-retries=0\n")
 }
 
 fn start(_: &Scratch) -> Start {
