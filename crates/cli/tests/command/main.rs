@@ -13,6 +13,8 @@ mod eval;
 #[cfg(test)]
 mod help;
 #[cfg(test)]
+mod install;
+#[cfg(test)]
 mod readme;
 #[cfg(test)]
 mod rules;
