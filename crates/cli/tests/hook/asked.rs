@@ -94,7 +94,10 @@ fn what_a_person_changed_is_what_runs() {
 fn a_turn_of_several_calls_is_one_group_with_an_answer_for_each() {
     let home = Home::new();
     let person = home.person();
-    let call = |command: &str, id: &str| json!({ "tool": "terminal", "arguments": { "command": command }, "call_id": id });
+    let call = |command: &str, id: &str| {
+        let arguments = json!({ "command": command });
+        json!({ "tool": "terminal", "arguments": arguments, "call_id": id })
+    };
     let batch = json!({
         "event": "batch", "session": "s", "cwd": "/srv",
         "calls": [call("ls", "1"), call(RISKY, "2"), call("rm -rf /srv/b", "3"), call("mkdir x", "4")],
