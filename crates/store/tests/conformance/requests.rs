@@ -318,3 +318,42 @@ pub async fn everything_is_there_after_opening_again<P: Place>() {
     assert_eq!(store.tree_head().await.unwrap(), head);
     verified(&store).await;
 }
+
+pub async fn nothing_comes_of_a_drill<P: Place>() {
+    let place = P::new();
+    let store = place.open();
+    let drill = || {
+        let mut new = asked(1);
+        let (kind, shown) = ("force-push".to_owned(), "coder".to_owned());
+        new.request.requester = Requester::Drill { kind, shown };
+        new
+    };
+    let id = submit(&store, drill()).await.request.id;
+    let read = store.request(id).await.unwrap().unwrap();
+    assert_eq!(read.request.requester, drill().request.requester);
+    let applied = store.apply(id, says("ana", Choice::Approve), note()).await.unwrap().stored;
+    assert_eq!((applied.request.state, applied.permit_until), (State::Approved, None));
+    assert_eq!(store.request(id).await.unwrap().unwrap(), applied);
+    // Neither the agent on its card nor one that calls itself so gets anything of it.
+    for agent in ["coder", "drill"] {
+        let used = store.redeem(id, agent.to_owned(), call(1), note()).await.unwrap();
+        assert_eq!(used, Redeemed::AnotherAgent, "{agent}");
+        let told = store.outcome(id, agent.to_owned(), "{}".to_owned(), note()).await;
+        assert_eq!(told.unwrap_err(), StoreError::NotFound("request"), "{agent}");
+        let query = Query { agent: Some(agent.to_owned()), ..Query::default() };
+        assert!(store.find(query).await.unwrap().requests.is_empty(), "{agent}");
+        let tool = ("send_message".to_owned(), Tier::Medium);
+        let similar = store.similar(agent.to_owned(), tool, fresh_id(), Timestamp(0)).await;
+        let similar = similar.unwrap();
+        assert_eq!((similar.newest.len(), similar.approved), (0, 0), "{agent}");
+    }
+    // The ledger says so from the start, and names no agent.
+    for entry in verified(&store).await {
+        assert_eq!((entry.agent.as_deref(), entry.session.as_deref()), (Some("drill"), None));
+        let says = entry.facts.iter().find(|(name, _)| name == "drill");
+        assert_eq!(says.and_then(|(_, value)| value.as_str()), Some("force-push"));
+    }
+    let mut settled = drill();
+    settled.request = settled.request.settled(Settled::Policy, Timestamp(START));
+    assert!(matches!(store.submit(settled).await, Err(StoreError::Unfit(_))));
+}
