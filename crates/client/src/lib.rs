@@ -49,5 +49,5 @@ pub use records::{
     AgentRecord, Crisis, Entries, GrantRecord, LedgerKey, Me, NewAgent, NewGrant, PersonRecord,
     Proof,
 };
-pub use request::{Decider, Decision, Quorum, Request, State, Vote};
+pub use request::{Decider, Decision, Drill, Quorum, Request, State, Vote};
 pub use time::Time;

@@ -176,6 +176,7 @@ mod tests {
             state: countersign_core::request::State::Denied,
             by: "ana".to_owned(),
             place: String::new(),
+            drill: None,
         });
         let over = Announcement { news: over, ways: None, ..news };
         assert!(buttons(&over).is_empty() && !shows_whole(&over));

@@ -124,6 +124,7 @@ fn told(after: &Request, json: bool) -> Result<ExitCode, Failure> {
     let words = page::safe(&after.phrase, 60);
     house::say(|out, paint| {
         writeln!(out, "{words}: {}", show::standing(after, paint))?;
+        show::drill(out, after)?;
         if let Some(grant) = &after.grant {
             let grant = page::safe(grant, 60);
             writeln!(

@@ -12,7 +12,6 @@ pub struct Drill {
     /// Its name, in the ledger.
     pub name: String,
     /// What the usual rules make of it.
-    #[cfg_attr(not(test), expect(dead_code, reason = "said for who reads the file; tested"))]
     pub tier: String,
     command: Option<String>,
     tool: Option<String>,

@@ -32,6 +32,7 @@ use crate::gate::{Caller, Gate, Held, NewDrill};
 use crate::presence::Presence;
 use crate::recent::recent;
 
+pub use book::Drill;
 pub use when::NotNow;
 pub use words::{caught, document, words};
 
@@ -105,9 +106,7 @@ async fn make(gate: &Gate, awake: bool, earlier: &[Stored]) -> Result<Stored, No
     let usual = usual(gate).await?.ok_or(NotNow::NoAgent)?;
     let caller = Caller { agent: DRILL.to_owned(), own_addresses: Arc::default() };
     let done = |name: &str| {
-        let same = |one: &Stored| {
-            matches!(&one.request.requester, Requester::Drill { kind, .. } if kind == name)
-        };
+        let same = |one: &Stored| matches!(&one.request.requester, Requester::Drill { kind, .. } if kind == name);
         earlier.iter().any(same)
     };
     // First those that were not seen lately, each part in an order that chance gives.
@@ -212,8 +211,8 @@ pub fn as_any_other(entry: &[u8], shown: &str) -> Vec<u8> {
     let Ok(mut value) = serde_json::from_slice::<serde_json::Value>(entry) else {
         return Vec::new();
     };
-    if let Some(members) = value.as_object_mut() {
-        members.insert("agent".to_owned(), shown.into());
+    if let Some(agent) = value.get_mut("agent") {
+        *agent = shown.into();
     }
     if let Some(facts) = value.get_mut("facts").and_then(serde_json::Value::as_object_mut) {
         facts.remove("drill");

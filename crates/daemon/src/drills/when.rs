@@ -4,7 +4,7 @@ use countersign_core::time::{Span, Timestamp};
 
 const WEEK: u64 = 7 * 86_400_000;
 /// With one in a week, it comes on average after so many minutes in which it could.
-const MINUTES: u64 = 600;
+const MINUTES: u64 = 1_200;
 
 /// How things stand.
 #[derive(Debug, Clone, Copy, Default)]
@@ -68,7 +68,7 @@ impl Scene {
 /// together, and otherwise by chance: what is drawn decides.
 pub fn is_due(per_week: u32, earlier: &[Timestamp], now: Timestamp, drawn: u32) -> bool {
     let per_week = u64::from(per_week);
-    let Some(apart) = WEEK.checked_div(per_week.saturating_mul(2)) else { return false };
+    let Some(apart) = WEEK.checked_div(per_week.saturating_mul(4)) else { return false };
     let within = |span: u64| earlier.iter().filter(|at| at.plus(Span(span)) > now).count() as u64;
     let drawn = u64::from(drawn).saturating_mul(MINUTES) < per_week << 32;
     drawn && within(WEEK) < per_week && within(apart) == 0

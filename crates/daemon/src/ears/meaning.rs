@@ -16,6 +16,7 @@ use crate::api::Api;
 use crate::buttons::{Buttons, Named};
 use crate::courier::Line;
 use crate::courier::tell::{self, About};
+use crate::drills;
 
 /// So many waiting requests are listed.
 const LISTED: usize = 5;
@@ -200,7 +201,7 @@ impl Ear<'_> {
         let facts = json!({ "assurance": standing.assurance });
         let note = Note { policy: rules.hash, facts: Some(facts.to_string()), edited: None };
         match self.api.gate.decide(stored.request.id, event, note).await {
-            Ok(applied) => said(&applied.change),
+            Ok(applied) => drills::words(&applied.stored).unwrap_or_else(|| said(&applied.change)),
             Err(error) => format!("Nothing was decided: {error}."),
         }
     }

@@ -12,8 +12,8 @@ use countersign_core::time::{Clock as _, Span};
 use countersign_store::{NewRequest, Note, Store as _, Stored, Submitted};
 use serde_json::json;
 
-use super::answer::{self, Held};
 use super::Gate;
+use super::answer::{self, Held};
 use crate::chance;
 use crate::drills::Drill;
 

@@ -5,6 +5,7 @@
 
 mod answer;
 mod crisis;
+mod drill;
 mod ends;
 mod flood;
 mod grants;
@@ -35,6 +36,7 @@ use crate::metrics::Metrics;
 
 pub use answer::{Answer, Held, Passed, Settling};
 pub use crisis::Crises;
+pub use drill::{NewDrill, OpenDrill};
 pub use flood::FloodGate;
 pub use grants::{Grants, WHITELIST};
 
@@ -110,6 +112,7 @@ pub struct Gate {
     crises: Crises,
     grants: Grants,
     flood: FloodGate,
+    open_drill: OpenDrill,
     metrics: Metrics,
 }
 
@@ -124,9 +127,10 @@ impl Gate {
         let grants = Grants::default();
         let (file, now) = (rules.whitelist.as_deref(), clock.now().at);
         grants.read_whitelist(&store, file, rules.hash, now).await?;
-        let flood = FloodGate::new(&store.pending().await?);
-        let rules = RwLock::new(Arc::new(rules));
-        Ok(Gate { store, clock, rules, crises, grants, flood, metrics: Metrics::default() })
+        let pending = store.pending().await?;
+        let (flood, open_drill) = (FloodGate::new(&pending), OpenDrill::new(&pending));
+        let (rules, metrics) = (RwLock::new(Arc::new(rules)), Metrics::default());
+        Ok(Gate { store, clock, rules, crises, grants, flood, open_drill, metrics })
     }
 
     /// The rules in force.

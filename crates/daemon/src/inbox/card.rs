@@ -9,6 +9,7 @@ use maud::{Markup, html};
 use super::call::{call, editable};
 use super::view::View;
 use super::words::{self, apart, shape, thousands};
+use crate::drills;
 
 /// How many reasons stand on a card before "all 7 reasons".
 const REASONS: usize = 3;
@@ -163,6 +164,7 @@ fn over(view: &View) -> Markup {
     html! {
         @if let Some(decision) = &view.stored.request.decision {
             div.over role="status" {
+                @if let Some(words) = drills::words(&view.stored) { p.drill { (words) } }
                 p { strong { (words::ended(decision, view.now)) } }
                 @if !decision.reason.is_empty() {
                     p.claim { (show_within(&decision.reason, TEXT).text) }

@@ -5,9 +5,7 @@ use std::borrow::Cow;
 use countersign_core::canon::CallDigest;
 use countersign_core::id::Id;
 use countersign_core::ledger::entry::{Entry, Kind};
-use countersign_core::request::{
-    Change, Choice, DRILL, Event, Refusal, Request, Requester, State,
-};
+use countersign_core::request::{Change, Choice, DRILL, Event, Refusal, Request, Requester, State};
 use countersign_core::time::Timestamp;
 use rusqlite::{OptionalExtension as _, params};
 

@@ -163,7 +163,7 @@ impl Told {
             Err(_) => return Some(again()),
         };
         let data = match &self.reader {
-            Reader::Agent(agent) if stored.request.requester.name() == agent => {
+            Reader::Agent(agent) if stored.request.requester.is_agent(agent) => {
                 requests::for_agent(&self.api, &stored)
             }
             Reader::Agent(_) => return None,

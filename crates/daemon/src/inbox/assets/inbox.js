@@ -170,7 +170,7 @@ function ended(id, state) {
       if (row) drop(row);
       const next = one(".row:not(.ended)", rows);
       if (next) select(next.dataset.id);
-    }, 5000);
+    }, one("#pane .drill") ? 30000 : 5000); // what is said of a drill takes longer to read
   }).catch(() => {});
 }
 
