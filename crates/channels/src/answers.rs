@@ -37,7 +37,7 @@ pub trait Answers: Send + Sync + fmt::Debug {
 
     /// What the platform says went wrong with a message that it had taken; asked only about what
     /// was heard.
-    fn trouble(&self, posted: &Posted<'_>) -> Option<ChannelError> {
+    fn trouble(&self, posted: &Posted<'_>) -> Option<Trouble> {
         let _ = posted;
         None
     }
@@ -61,6 +61,15 @@ pub trait Answers: Send + Sync + fmt::Debug {
         let _ = code;
         None
     }
+}
+
+/// A message that the platform had taken and did not bring.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trouble {
+    /// What it called the message when it took it.
+    pub message: String,
+    /// What went wrong.
+    pub error: ChannelError,
 }
 
 /// What somebody said. Nothing in it is believed but what the platform vouches for.

@@ -7,7 +7,9 @@ use countersign_core::request::{
 };
 use countersign_core::tier::Tier;
 use countersign_core::time::Timestamp;
-use countersign_store::{Happening, News, Note, Query, Redeemed, Store, StoreError, Submitted};
+use countersign_store::{
+    Attempt, AttemptResult, Happening, News, Note, Query, Redeemed, Store, StoreError, Submitted,
+};
 
 use crate::setup::*;
 
@@ -356,4 +358,52 @@ pub async fn nothing_comes_of_a_drill<P: Place>() {
     let mut settled = drill();
     settled.request = settled.request.settled(Settled::Policy, Timestamp(START));
     assert!(matches!(store.submit(settled).await, Err(StoreError::Unfit(_))));
+}
+
+pub async fn a_message_that_did_not_arrive_is_taken_up_again<P: Place>() {
+    let place = P::new();
+    let store = place.open();
+    let id = submit(&store, asked(1)).await.request.id;
+    let seq = store.outbox(0, 9).await.unwrap()[0].seq;
+    let arrived = |seq, channel: &str, name: &str, done| Attempt {
+        seq,
+        channel: channel.to_owned(),
+        result: AttemptResult::Arrived(name.to_owned()),
+        done,
+    };
+    store.attempted(arrived(seq, "push", "P1", false), note()).await.unwrap();
+    store.attempted(arrived(seq, "sms", "SM1", true), note()).await.unwrap();
+    assert!(store.outbox(0, 9).await.unwrap().is_empty());
+    let lost = async |channel: &str, name: &str| {
+        let (channel, name) = (channel.to_owned(), name.to_owned());
+        store.undelivered(channel, name, "error 30003".to_owned(), note()).await.unwrap()
+    };
+    // Another channel's message, or none of ours.
+    assert_eq!((lost("push", "SM1").await, lost("sms", "SM2").await), (None, None));
+    assert!(store.outbox(0, 9).await.unwrap().is_empty());
+    let mut watch = store.watch();
+    assert_eq!(lost("sms", "SM1").await, Some(id));
+    assert_eq!(watch.recv().await.unwrap(), Happening::Undelivered(id));
+    let again = store.outbox(0, 9).await.unwrap().remove(0);
+    assert!(again.seq > seq && again.news == News::Asked && again.request == id);
+    let told: Vec<_> = again.tried.iter().map(|one| (&*one.channel, one.result.clone())).collect();
+    let failed = AttemptResult::Failed("error 30003".to_owned());
+    let there = AttemptResult::Arrived("P1".to_owned());
+    assert_eq!(told, [("push", there), ("sms", failed)]);
+    assert_eq!(store.deliveries(id).await.unwrap(), again.tried, "nothing is told twice");
+    assert_eq!(kinds(&store).await.last(), Some(&Kind::NotifyFailed));
+    // Said once more, it changes nothing.
+    assert_eq!(lost("sms", "SM1").await, None);
+    assert_eq!(store.outbox(0, 9).await.unwrap(), [again.clone()]);
+    // Where it climbed meanwhile, everybody is told anew anyway.
+    store.attempted(arrived(again.seq, "desk", "D1", true), note()).await.unwrap();
+    place.clock().forward(60_000);
+    store.apply(id, Event::Time, note()).await.unwrap();
+    let climb = store.outbox(0, 9).await.unwrap();
+    assert_eq!(lost("desk", "D1").await, Some(id));
+    assert_eq!(store.outbox(0, 9).await.unwrap(), climb);
+    store.attempted(arrived(climb[0].seq, "sms", "SM9", true), note()).await.unwrap();
+    store.apply(id, says("ana", Choice::Deny), note()).await.unwrap();
+    assert_eq!(lost("sms", "SM9").await, None, "too late");
+    verified(&store).await;
 }

@@ -148,6 +148,7 @@ impl Told {
             Happening::Voted(id) => ("voted", id),
             Happening::Climbed(id, _) => ("climbed", id),
             Happening::Ended(id, _) => ("ended", id),
+            Happening::Undelivered(_) => return None,
             Happening::Settings => {
                 return matches!(self.reader, Reader::Person)
                     .then(|| Bytes::from_static(b"event: settings\ndata: {}\n\n"));
