@@ -55,6 +55,8 @@ pub struct Announcement {
     pub reasons: Vec<String>,
     /// What a person can answer with, where this channel takes answers.
     pub ways: Option<Ways>,
+    /// What the button of a test carries, where its tap is waited for.
+    pub works: Option<String>,
 }
 
 /// What a person can answer with.
@@ -174,6 +176,7 @@ impl Announcement {
             folded: 0,
             reasons: Vec::new(),
             ways: None,
+            works: None,
         }
     }
 
@@ -264,6 +267,7 @@ pub(crate) mod tests {
                 deny: "d:00000000000000000000000001:BBBBBBBBBBBB".to_owned(),
                 code: "482913".to_owned(),
             }),
+            works: None,
         }
     }
 

@@ -51,6 +51,11 @@ pub trait Answers: Send + Sync + fmt::Debug {
     /// Tells somebody what became of what they said.
     fn reply<'a>(&'a self, word: &'a Word, reply: &'a str) -> Sending<'a, ()>;
 
+    /// Whether a test message can have a button of its own, so that the way back is tried as well.
+    fn tries(&self) -> bool {
+        false
+    }
+
     /// How a person says a command here: `/approve`, `!approve`.
     fn command(&self, word: &str) -> String {
         format!("/{word}")

@@ -42,6 +42,7 @@ mod webhooks {
             folded: 0,
             reasons: Vec::new(),
             ways: None,
+            works: None,
         }
     }
 

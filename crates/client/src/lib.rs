@@ -38,7 +38,7 @@ mod time;
 pub mod verify;
 
 pub use agent::{Agent, Batch, BatchItem, Redeemed, Report, fetch};
-pub use channels::{AccountRecord, ChannelRecord, ChannelTest, LinkCode};
+pub use channels::{AccountRecord, ChannelRecord, ChannelTest, LinkCode, Tapped};
 pub use door::Door;
 pub use error::{Error, Problem};
 pub use events::{Event, Events};

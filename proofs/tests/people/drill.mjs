@@ -25,8 +25,7 @@ await page.waitForURL(PEOPLE + "/attention");
 async function order() {
   await page.goto(PEOPLE + "/attention");
   await page.click("#drills button");
-  await page.click("dialog button:last-of-type");
-  await page.waitForLoadState("load");
+  await Promise.all([page.waitForEvent("load"), page.click("dialog button:last-of-type")]);
   await page.goto(PEOPLE + "/");
   const row = page.locator(`.row:not([data-id="${asked.id}"])`);
   await row.waitFor();

@@ -69,6 +69,7 @@ mod telegram {
                 deny: "d:00000000000000000000000001:BBBBBBBBBBBB".to_owned(),
                 code: "482913".to_owned(),
             }),
+            works: None,
             ..Announcement::notice(String::new(), now, "http://127.0.0.1:6001".to_owned())
         }
     }

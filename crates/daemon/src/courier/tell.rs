@@ -75,6 +75,7 @@ pub fn announcement(
         call: card.as_ref().map_or_else(String::new, excerpt::lines),
         reasons,
         ways,
+        works: None,
     }
 }
 

@@ -88,6 +88,8 @@ fn every_call_of_the_book_is_judged_as_it_says() {
             context: Context { platform: Platform::Api, ..Context::default() },
             ..Call::shell("")
         };
+        let shown = format!("{arguments}{}", drill.says).to_lowercase();
+        assert!(!shown.contains("drill"), "{} gives itself away", drill.name);
         let seen = countersign_core::assess::assess(&call, &Policy::default());
         assert_eq!(seen.tier.label(), drill.tier, "{}", drill.name);
         assert!(drill.noticed.len() < 120 && !drill.noticed.ends_with('.'), "{}", drill.name);

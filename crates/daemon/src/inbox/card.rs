@@ -177,14 +177,15 @@ fn over(view: &View) -> Markup {
 /// The buttons. Nothing in here is a link, and nothing works by a GET.
 fn answer(view: &View) -> Markup {
     let critical = view.stored.request.tier == Tier::Critical;
+    let words = view.stored.request.needs_reason();
     let folded = view.card.as_ref().map_or(1, |card| card.folded);
     let approves = view.card.is_some();
     html! {
         form.answer #answer autocomplete="off" {
             label.reason {
-                @if critical { "Why may it happen? (needed to approve)" }
+                @if words { "Why may it happen? (needed to approve)" }
                 @else { "A word to the agent (optional)" }
-                input name="reason" maxlength="500" data-needed=[critical.then_some("yes")];
+                input name="reason" maxlength="500" data-needed=[words.then_some("yes")];
             }
             @if critical {
                 p.hint { "If you have a passkey, it is asked for next and signs exactly this." }
