@@ -105,10 +105,7 @@ async fn make(gate: &Gate, awake: bool, earlier: &[Stored]) -> Result<Stored, No
     scene(gate, awake).await.map_err(Held::from)?.allows()?;
     let usual = usual(gate).await?.ok_or(NotNow::NoAgent)?;
     let caller = Caller { agent: DRILL.to_owned(), own_addresses: Arc::default() };
-    let done = |name: &str| {
-        let same = |one: &Stored| matches!(&one.request.requester, Requester::Drill { kind, .. } if kind == name);
-        earlier.iter().any(same)
-    };
+    let done = |name: &str| earlier.iter().any(|one| kind(one) == Some(name));
     // First those that were not seen lately, each part in an order that chance gives.
     let mut drills = Vec::new();
     for drill in book::all() {
@@ -141,6 +138,14 @@ async fn make(gate: &Gate, awake: bool, earlier: &[Stored]) -> Result<Stored, No
         return gate.drill(new).await?.ok_or(NotNow::Open);
     }
     Err(NotNow::NoCall)
+}
+
+/// Which drill it was.
+fn kind(stored: &Stored) -> Option<&str> {
+    match &stored.request.requester {
+        Requester::Drill { kind, .. } => Some(kind),
+        Requester::Agent(_) | Requester::Person(_) => None,
+    }
 }
 
 async fn scene(gate: &Gate, awake: bool) -> Result<when::Scene, StoreError> {
