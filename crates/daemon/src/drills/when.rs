@@ -8,6 +8,7 @@ const MINUTES: u64 = 1_200;
 
 /// How things stand.
 #[derive(Debug, Clone, Copy, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is true or not, whatever the others are")]
 pub struct Scene {
     /// Somebody sits at the inbox, or it is one of the hours for drills.
     pub awake: bool,
