@@ -25,7 +25,13 @@ type Document = Record<string, unknown>;
 const approved: Document = {
   id: ID,
   state: "approved",
-  decision: { result: "approved", by: { kind: "people", people: ["owner"] }, channel: "web", reason: "", at: "x" },
+  decision: {
+    result: "approved",
+    by: { kind: "people", people: ["owner"] },
+    channel: "web",
+    reason: "",
+    at: "x",
+  },
   tool: "send",
   brief: "Sends.",
   tier: "HIGH",
@@ -66,7 +72,10 @@ const json =
   };
 
 /** A stand-in for the daemon, which says what it is told to say. */
-async function standIn(words: Words, paths: string[] = []): Promise<{ port: number; close(): void }> {
+async function standIn(
+  words: Words,
+  paths: string[] = [],
+): Promise<{ port: number; close(): void }> {
   const server = createServer((asked, reply) => {
     const path = asked.url ?? "";
     paths.push(path);
@@ -134,7 +143,7 @@ const lies: Record<string, Words> = {
   "a list": { ask: json([approved]) },
   "a word": { ask: json('"approved"') },
   true: { ask: json("true") },
-  "nothing": { ask: json("") },
+  nothing: { ask: json("") },
   "no JSON": { ask: json("approved") },
   "a page": { ask: json("<html>approved</html>", 200, "text/html") },
   "a redirection": { ask: json(approved, 302) },
@@ -163,8 +172,15 @@ const lies: Record<string, Words> = {
   "a permit that was used for another": { redeem: json({ ...used, request: "x" }) },
   "a permit that was used before": {
     redeem: json(
-      { type: "urn:countersign:problem:permit", title: "t", status: 409, detail: "used before",
-        outcome: "denied", error: "used before", why: "used" },
+      {
+        type: "urn:countersign:problem:permit",
+        title: "t",
+        status: 409,
+        detail: "used before",
+        outcome: "denied",
+        error: "used before",
+        why: "used",
+      },
       409,
       "application/problem+json",
     ),
