@@ -167,18 +167,21 @@ test("one house", async (t) => {
 
   await t.test("a batch: asked at once, results in order, one no loses no other", async () => {
     const ran: string[] = [];
-    const run = (name: string) => async () => {
+    const given = risky(14);
+    const run = (name: string) => async (args: unknown) => {
       ran.push(name);
+      if (name === "approved") assert.deepEqual(args, risky(14));
       if (name === "breaks") throw new Error("broken");
       return name;
     };
     const calls = [
       { tool: "terminal", arguments: { command: "git status" }, run: run("status") },
-      { tool: "send_message", arguments: risky(14), run: run("approved") },
+      { tool: "send_message", arguments: given, run: run("approved") },
       { tool: "send_message", arguments: risky(15), run: run("denied") },
       { tool: "send_message", arguments: risky(16), run: run("breaks") },
     ];
     const results = batch(calls, { client });
+    given.to = "eve@example.org";
     const unwanted = sha256(JSON.stringify(risky(15)));
     for (const waiting of await house.waiting(3)) {
       await house.decide(waiting, waiting.raw_digest === unwanted ? no : yes);
