@@ -7,7 +7,8 @@ import { spawn } from "node:child_process";
 import { isAbsolute } from "node:path";
 
 const AGENT = "openclaw";
-const MINUTE = 60_000;
+/** Calls that run, as they were asked about. */
+const running = new Map();
 
 export default {
   id: "countersign",
@@ -31,6 +32,9 @@ async function before(event, context) {
       call_id: event.toolCallId ?? context?.toolCallId,
     };
     const approved = await ask(AGENT, call, context?.abortSignal);
+    if (call.call_id !== undefined) running.set(call.call_id, call);
+    // A call that never comes to an end is not remembered for ever.
+    if (running.size > 1000) running.delete(running.keys().next().value);
     // OpenClaw lays these over the old ones: what a person took out must be taken out by name.
     const gone = Object.keys(event.params).filter((key) => !Object.hasOwn(approved, key));
     return { params: { ...approved, ...Object.fromEntries(gone.map((key) => [key, undefined])) } };
@@ -40,16 +44,15 @@ async function before(event, context) {
 }
 
 async function after(event, context) {
+  const id = event.toolCallId ?? context?.toolCallId;
+  const call = running.get(id);
+  // Without a name, or never allowed: there is nothing to say about it.
+  if (call === undefined) return;
+  running.delete(id);
   const code = event.result?.details?.exitCode;
   const exit = typeof code === "number" ? { exit_code: code } : {};
-  tell(AGENT, {
-    call_id: event.toolCallId ?? context?.toolCallId,
-    tool: event.toolName,
-    session: context?.sessionKey ?? context?.sessionId,
-    status: event.error || code ? "error" : "ok",
-    duration_ms: event.durationMs,
-    ...exit,
-  });
+  const status = event.error || code ? "error" : "ok";
+  tell(AGENT, { ...call, status, duration_ms: event.durationMs, ...exit });
 }
 
 // From here to the end mark both plugins hold the same text: each must stand alone where it is
@@ -57,8 +60,9 @@ async function after(event, context) {
 
 /** The installer writes the path of the program here. */
 const COUNTERSIGN = "__COUNTERSIGN__";
-/** A person may take a day. In milliseconds. */
+/** A person may take a day, in milliseconds; the program gives up a minute before, in words. */
 const PATIENCE = 86_400_000;
+const MINUTE = 60_000;
 const LONGEST_ANSWER = 1 << 20;
 
 /**
@@ -158,7 +162,8 @@ function start(agent, options) {
   if (!isAbsolute(COUNTERSIGN)) {
     throw new Error("the plugin was not put there by `countersign install`");
   }
-  const words = ["hook", "plugin", "--agent", agent];
+  const seconds = String((PATIENCE - MINUTE) / 1000);
+  const words = ["hook", "plugin", "--agent", agent, "--patience", seconds];
   return spawn(COUNTERSIGN, words, { ...options, windowsHide: true });
 }
 

@@ -11,7 +11,7 @@ import { isAbsolute } from "node:path";
 const AGENT = "opencode";
 
 export const Countersign = async ({ directory }) => {
-  /** Calls that wait for an answer, and calls that run since when. */
+  /** Calls that wait for an answer; calls that run, as they were asked about, and since when. */
   const waiting = new Map();
   const running = new Map();
   return {
@@ -20,16 +20,19 @@ export const Countersign = async ({ directory }) => {
       waiting.set(callID, taken);
       try {
         const where = { session: sessionID, cwd: directory, call_id: callID };
-        replace(output, await ask(AGENT, { tool, arguments: output.args, ...where }, taken.signal));
-        running.set(callID, performance.now());
+        const call = { tool, arguments: structuredClone(output.args), ...where };
+        replace(output, await ask(AGENT, call, taken.signal));
+        running.set(callID, { call, start: performance.now() });
+        // A call that never comes to an end is not remembered for ever.
+        if (running.size > 1000) running.delete(running.keys().next().value);
       } finally {
         waiting.delete(callID);
       }
     },
-    "tool.execute.after": async ({ tool, sessionID, callID }, output) => {
+    "tool.execute.after": async ({ callID }, output) => {
       const code = output?.metadata?.exit;
       const exit = typeof code === "number" ? { exit_code: code } : {};
-      ended(callID, { tool, session: sessionID, status: code ? "error" : "ok", ...exit });
+      ended(callID, { status: code ? "error" : "ok", ...exit });
     },
     // A call that fails or is stopped is only seen here.
     event: async ({ event }) => {
@@ -37,16 +40,16 @@ export const Countersign = async ({ directory }) => {
       if (event?.type !== "message.part.updated" || part?.type !== "tool") return;
       if (part.state?.status !== "error") return;
       waiting.get(part.callID)?.abort();
-      ended(part.callID, { tool: part.tool, session: part.sessionID, status: "error" });
+      ended(part.callID, { status: "error" });
     },
   };
 
   function ended(callID, outcome) {
-    const start = running.get(callID);
-    if (start === undefined) return;
+    const known = running.get(callID);
+    if (known === undefined) return;
     running.delete(callID);
-    const took = Math.round(performance.now() - start);
-    tell(AGENT, { call_id: callID, ...outcome, duration_ms: took });
+    const took = Math.round(performance.now() - known.start);
+    tell(AGENT, { ...known.call, ...outcome, duration_ms: took });
   }
 };
 
@@ -61,8 +64,9 @@ function replace(output, approved) {
 
 /** The installer writes the path of the program here. */
 const COUNTERSIGN = "__COUNTERSIGN__";
-/** A person may take a day. In milliseconds. */
+/** A person may take a day, in milliseconds; the program gives up a minute before, in words. */
 const PATIENCE = 86_400_000;
+const MINUTE = 60_000;
 const LONGEST_ANSWER = 1 << 20;
 
 /**
@@ -162,7 +166,8 @@ function start(agent, options) {
   if (!isAbsolute(COUNTERSIGN)) {
     throw new Error("the plugin was not put there by `countersign install`");
   }
-  const words = ["hook", "plugin", "--agent", agent];
+  const seconds = String((PATIENCE - MINUTE) / 1000);
+  const words = ["hook", "plugin", "--agent", agent, "--patience", seconds];
   return spawn(COUNTERSIGN, words, { ...options, windowsHide: true });
 }
 

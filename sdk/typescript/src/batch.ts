@@ -39,11 +39,13 @@ export async function runBatch<T>(
     };
   };
   try {
-    const { answers, stages } = await submitted(client, calls, asking);
+    // Read once: what happens to the objects later changes nothing.
+    const fixed = calls.map((call) => ({ ...call, arguments: read(call).argumentsText }));
+    const { answers, stages } = await submitted(client, fixed, asking);
     for (const stage of stages) {
       await Promise.all(
         stage.map(async (at) => {
-          results[at] = await settled(client, calls[at], answers[at], asking);
+          results[at] = await settled(client, fixed[at], answers[at], asking);
         }),
       );
     }

@@ -78,7 +78,14 @@ export function redemption(call: Asked, text: string, permit: string): string {
     ["cwd", call.cwd],
     ["environment", call.environment],
   ];
-  return members([["permit", permit], ["tool", call.tool]], text, rest);
+  return members(
+    [
+      ["permit", permit],
+      ["tool", call.tool],
+    ],
+    text,
+    rest,
+  );
 }
 
 function members(

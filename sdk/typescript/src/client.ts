@@ -93,31 +93,7 @@ export class Countersign {
     run: (args: Record<string, unknown>, approval: Approval) => T,
     asking: Asking & { readonly failed?: (value: Awaited<T>) => boolean } = {},
   ): Promise<Attempt<Awaited<T>>> {
-    let approved: Approval;
-    try {
-      const asked = read(call);
-      approved = approval(asked, await this.#answered(asked, call, asking));
-      await this.#redeem(asked, approved, asking.signal);
-    } catch (error) {
-      return { ran: false, refusal: NotApproved.from(call.tool, error) };
-    }
-    return this.#runOnce(approved, run, asking);
-  }
-
-  /** Asks without waiting. */
-  async submit(call: Call): Promise<RequestDocument> {
-    const asked = read(call);
-    return this.#submit(asked, call.key ?? freshKey());
-  }
-
-  /** Waits for a request that was submitted, and says what it allows. */
-  async confirmed(call: Call, request: RequestDocument, asking: Asking = {}): Promise<Approval> {
-    try {
-      const asked = read(call);
-      return approval(asked, await this.#ended(asked, request, call, asking));
-    } catch (error) {
-      throw NotApproved.from(call.tool, error);
-    }
+    return this.#attempt(call, (asked) => this.#answered(asked, call, asking), run, asking);
   }
 
   /** Waits for a request that was submitted; if it is approved, uses its permit and runs. */
@@ -127,20 +103,7 @@ export class Countersign {
     run: (args: Record<string, unknown>, approval: Approval) => T,
     asking: Asking = {},
   ): Promise<Attempt<Awaited<T>>> {
-    let approved: Approval;
-    try {
-      const asked = read(call);
-      approved = approval(asked, await this.#ended(asked, request, call, asking));
-      await this.#redeem(asked, approved, asking.signal);
-    } catch (error) {
-      return { ran: false, refusal: NotApproved.from(call.tool, error) };
-    }
-    return this.#runOnce(approved, run, asking);
-  }
-
-  /** One request. */
-  async get(id: string): Promise<RequestDocument> {
-    return named(id, await this.send("GET", `/v1/requests/${segment(id)}`));
+    return this.#attempt(call, (asked) => this.#ended(asked, request, call, asking), run, asking);
   }
 
   /** Takes a request back. */
@@ -282,6 +245,24 @@ export class Countersign {
       await this.report(id, "skipped", "taken back by the caller").catch(() => undefined);
       throw aborted();
     }
+  }
+
+  /** The one way from an answer to a call that runs: approved, permit used, run once. */
+  async #attempt<T>(
+    call: Call,
+    answered: (asked: Asked) => Promise<RequestDocument>,
+    run: (args: Record<string, unknown>, approval: Approval) => T,
+    asking: Asking & { readonly failed?: (value: Awaited<T>) => boolean },
+  ): Promise<Attempt<Awaited<T>>> {
+    let approved: Approval;
+    try {
+      const asked = read(call);
+      approved = approval(asked, await answered(asked));
+      await this.#redeem(asked, approved, asking.signal);
+    } catch (error) {
+      return { ran: false, refusal: NotApproved.from(call.tool, error) };
+    }
+    return this.#runOnce(approved, run, asking);
   }
 
   async #runOnce<T>(

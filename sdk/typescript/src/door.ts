@@ -41,7 +41,10 @@ export function reach(given: Reach): { door: Door; token: string | undefined } {
   const doors = written(places.config);
   // Over the socket the daemon knows its callers by itself.
   if (token === undefined && doors.socket !== "") {
-    return { door: { kind: "unix", path: doors.socket ?? join(places.runtime, "agents.sock") }, token };
+    return {
+      door: { kind: "unix", path: doors.socket ?? join(places.runtime, "agents.sock") },
+      token,
+    };
   }
   return { door: toSpeakTo(parseDoor(doors.agents ?? "127.0.0.1:6000")), token };
 }
@@ -129,14 +132,20 @@ function written(config: string): { agents?: string; socket?: string } {
  * Reads `[doors]` from TOML. This knows plain lines only; where a file writes its doors in some
  * other way it is not guessed at.
  */
-export function doorsIn(text: string, config = "countersign.toml"): { agents?: string; socket?: string } {
+export function doorsIn(
+  text: string,
+  config = "countersign.toml",
+): { agents?: string; socket?: string } {
   const unclear = (line: number, what: string): Fault =>
-    new Fault("input", `${config}:${line}: ${what}; say where the daemon is with COUNTERSIGN_AGENTS`);
+    new Fault(
+      "input",
+      `${config}:${line}: ${what}; say where the daemon is with COUNTERSIGN_AGENTS`,
+    );
   const found: { agents?: string; socket?: string } = {};
   let table = "";
   for (const [index, line] of text.split(/\r?\n/).entries()) {
     if (/"""|'''/.test(line)) throw unclear(index + 1, "texts of several lines are not read here");
-    const header = /^\s*\[\s*([^[\]]*?)\s*\]\s*(?:#.*)?$/.exec(line)?.[1];
+    const header = /^\s*\[{1,2}\s*([^[\]]*?)\s*\]{1,2}\s*(?:#.*)?$/.exec(line)?.[1];
     if (header !== undefined) {
       table = header.replace(/["'\s]/g, "");
       continue;

@@ -27,12 +27,7 @@ export interface Problem {
  * - `aborted`: the caller's signal was set off.
  */
 export type FaultKind =
-  | "input"
-  | "unreachable"
-  | "unexpected"
-  | "unavailable"
-  | "refused"
-  | "aborted";
+  "input" | "unreachable" | "unexpected" | "unavailable" | "refused" | "aborted";
 
 /** Why there is no answer that can be acted on. */
 export class Fault extends Error {

@@ -137,7 +137,8 @@ function parsed(text: string): unknown {
 
 /** The problem that an answer describes; one that describes none is not understood. */
 function problem(status: number, type: string, text: string): Fault {
-  const said = type === "application/problem+json" ? (parsed(text) as Partial<Problem> | null) : null;
+  const said =
+    type === "application/problem+json" ? (parsed(text) as Partial<Problem> | null) : null;
   if (said?.status !== status || typeof said.detail !== "string" || said.detail === "") {
     return unexpected(`status ${status} without a reason`);
   }

@@ -4,12 +4,7 @@ import { Fault } from "./errors.js";
 
 /** A JSON value. */
 export type Json =
-  | null
-  | boolean
-  | number
-  | string
-  | readonly Json[]
-  | { readonly [key: string]: Json };
+  null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
 /** Deep enough for any call, and an end for what contains itself. */
 const DEEPEST = 200;

@@ -104,22 +104,25 @@ test("one house", async (t) => {
     assert.deepEqual(ran, []);
   });
 
-  await t.test("set off while the question is on its way: taken back when its name is known", async () => {
-    const stop = new AbortController();
-    house.freeze();
-    const sent = client.requestConfirmation({ tool: "send_message", arguments: risky(8) }, stop);
-    await pause(200);
-    stop.abort();
-    await assert.rejects(sent, { state: "cancelled" });
-    house.thaw();
-    const mine = sha256(JSON.stringify(risky(8)));
-    let found: string | undefined;
-    for (let tries = 0; tries < 200 && found !== "cancelled"; tries += 1) {
-      found = (await house.requests()).find((one) => one.raw_digest === mine)?.state;
-      await pause(25);
-    }
-    assert.equal(found, "cancelled");
-  });
+  await t.test(
+    "set off while the question is on its way: taken back when its name is known",
+    async () => {
+      const stop = new AbortController();
+      house.freeze();
+      const sent = client.requestConfirmation({ tool: "send_message", arguments: risky(8) }, stop);
+      await pause(200);
+      stop.abort();
+      await assert.rejects(sent, { state: "cancelled" });
+      house.thaw();
+      const mine = sha256(JSON.stringify(risky(8)));
+      let found: string | undefined;
+      for (let tries = 0; tries < 200 && found !== "cancelled"; tries += 1) {
+        found = (await house.requests()).find((one) => one.raw_digest === mine)?.state;
+        await pause(25);
+      }
+      assert.equal(found, "cancelled");
+    },
+  );
 
   await t.test("the same key asks once", async () => {
     const call = { tool: "send_message", arguments: risky(9), key: "only-once" };
@@ -130,7 +133,10 @@ test("one house", async (t) => {
     await client.redeem(call, one);
     await assert.rejects(client.redeem(call, two), /used before/);
     const other = { ...call, arguments: risky(10) };
-    await assert.rejects(client.requestConfirmation(other), { name: "NotApproved", state: "error" });
+    await assert.rejects(client.requestConfirmation(other), {
+      name: "NotApproved",
+      state: "error",
+    });
   });
 
   await t.test("a permit is for its own call", async () => {
@@ -145,7 +151,10 @@ test("one house", async (t) => {
   });
 
   await t.test("numbers: what a double cannot hold is refused; hard ones are bound", async () => {
-    const lost = client.requestConfirmation({ tool: "pay", arguments: '{"cents":9007199254740993}' });
+    const lost = client.requestConfirmation({
+      tool: "pay",
+      arguments: '{"cents":9007199254740993}',
+    });
     await assert.rejects(lost, /more digits than a double holds/);
     const hard = { a: 1e21, b: 5e-324, c: -0, d: 0.1, "\u{1f600}": "\u2028", "\ue000": [1.0] };
     const ran: unknown[] = [];
@@ -158,18 +167,21 @@ test("one house", async (t) => {
 
   await t.test("a batch: asked at once, results in order, one no loses no other", async () => {
     const ran: string[] = [];
-    const run = (name: string) => async () => {
+    const given = risky(14);
+    const run = (name: string) => async (args: unknown) => {
       ran.push(name);
+      if (name === "approved") assert.deepEqual(args, risky(14));
       if (name === "breaks") throw new Error("broken");
       return name;
     };
     const calls = [
       { tool: "terminal", arguments: { command: "git status" }, run: run("status") },
-      { tool: "send_message", arguments: risky(14), run: run("approved") },
+      { tool: "send_message", arguments: given, run: run("approved") },
       { tool: "send_message", arguments: risky(15), run: run("denied") },
       { tool: "send_message", arguments: risky(16), run: run("breaks") },
     ];
     const results = batch(calls, { client });
+    given.to = "eve@example.org";
     const unwanted = sha256(JSON.stringify(risky(15)));
     for (const waiting of await house.waiting(3)) {
       await house.decide(waiting, waiting.raw_digest === unwanted ? no : yes);
@@ -190,18 +202,27 @@ test("one house", async (t) => {
     });
     const asking = { client, signal: stop.signal, onWaiting: () => stop.abort() };
     const results = await batch(calls, asking);
-    assert.deepEqual(results.map((one) => one.status), ["rejected", "rejected"]);
+    assert.deepEqual(
+      results.map((one) => one.status),
+      ["rejected", "rejected"],
+    );
     assert.equal((await house.waiting(0)).length, 0);
   });
 
-  await t.test("over the socket no token is needed, found as the command line finds it", async () => {
-    await house.knowUser();
-    const variables = { HOME: house.folder, COUNTERSIGN_CONFIG: house.config };
-    const own = new Countersign({ variables });
-    const coming = requestConfirmation({ tool: "send_message", arguments: risky(19) }, { client: own });
-    await house.answer(yes);
-    assert.equal((await coming).request.agent, "by-user");
-  });
+  await t.test(
+    "over the socket no token is needed, found as the command line finds it",
+    async () => {
+      await house.knowUser();
+      const variables = { HOME: house.folder, COUNTERSIGN_CONFIG: house.config };
+      const own = new Countersign({ variables });
+      const coming = requestConfirmation(
+        { tool: "send_message", arguments: risky(19) },
+        { client: own },
+      );
+      await house.answer(yes);
+      assert.equal((await coming).request.agent, "by-user");
+    },
+  );
 
   await t.test("a wrong token is a no", async () => {
     const stranger = new Countersign({ agents: house.agents, token: "csa_nobody" });
@@ -239,7 +260,10 @@ test("a daemon that dies and comes back is asked once, and its answer is believe
   await house.answer(yes);
   await second;
   while (ran.length < 2) await pause(20);
-  assert.deepEqual(ran.map((one) => JSON.stringify(one)).sort(), [1, 2].map((n) => JSON.stringify(risky(n))));
+  assert.deepEqual(
+    ran.map((one) => JSON.stringify(one)).sort(),
+    [1, 2].map((n) => JSON.stringify(risky(n))),
+  );
   assert.equal((await house.requests()).length, 2);
 });
 

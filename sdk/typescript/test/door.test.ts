@@ -13,8 +13,20 @@ test("doors are read in the forms people write", () => {
   assert.deepEqual(parseDoor("unix:/run/a.sock"), { kind: "unix", path: "/run/a.sock" });
   assert.deepEqual(parseDoor("/run/a.sock"), { kind: "unix", path: "/run/a.sock" });
   assert.equal(authority(parseDoor("http://[::1]:6000")), "[::1]:6000");
-  const bad = ["", "6000", "host", "host:", "host:x", "https://a:1", "unix:x", ":1", "a b:1", "a/b:1",
-    "a\r\nx:1", "host:70000"];
+  const bad = [
+    "",
+    "6000",
+    "host",
+    "host:",
+    "host:x",
+    "https://a:1",
+    "unix:x",
+    ":1",
+    "a b:1",
+    "a/b:1",
+    "a\r\nx:1",
+    "host:70000",
+  ];
   for (const one of bad) assert.throws(() => parseDoor(one), { kind: "input" }, one);
 });
 
@@ -33,7 +45,7 @@ test("the daemon is found by option, variable, configuration, socket, in this or
   assert.deepEqual(at({ COUNTERSIGN_AGENTS: "127.0.0.1:1", COUNTERSIGN_AGENT_TOKEN: "" }), tcp(1));
   assert.deepEqual(at({ COUNTERSIGN_AGENTS: "127.0.0.1:1" }, { agents: "127.0.0.1:2" }), tcp(2));
   const config = join(home, "c.toml");
-  writeFileSync(config, '[doors]\nagents = "0.0.0.0:7000" # here\nsocket = \'/run/own.sock\'\n');
+  writeFileSync(config, "[doors]\nagents = \"0.0.0.0:7000\" # here\nsocket = '/run/own.sock'\n");
   assert.deepEqual(at({ COUNTERSIGN_CONFIG: config }), unix("/run/own.sock"));
   assert.deepEqual(at({ COUNTERSIGN_CONFIG: config, COUNTERSIGN_AGENT_TOKEN: "t" }), tcp(7000));
   writeFileSync(config, 'doors.socket = ""\n');
@@ -41,10 +53,14 @@ test("the daemon is found by option, variable, configuration, socket, in this or
 });
 
 test("a configuration that is not read for sure is not guessed at", () => {
-  const fine = 'mode = "enforce"\n[doors] # ours\nagents = "127.0.0.1:1"\n[x]\nagents = "no"\n';
+  const fine = 'mode = "enforce"\n[doors] # ours\nagents = "127.0.0.1:1"\n[[x]]\nagents = "no"\n';
   assert.deepEqual(doorsIn(fine), { agents: "127.0.0.1:1" });
-  const bad = ['doors = { socket = "/a" }', '[doors]\nsocket = "/a\\u0062"', '["doors"]\nagents = 1',
-    'x = """\n[doors]\nsocket = "/a"\n"""'];
+  const bad = [
+    'doors = { socket = "/a" }',
+    '[doors]\nsocket = "/a\\u0062"',
+    '["doors"]\nagents = 1',
+    'x = """\n[doors]\nsocket = "/a"\n"""',
+  ];
   for (const one of bad) assert.throws(() => doorsIn(one), /COUNTERSIGN_AGENTS/, one);
 });
 

@@ -25,7 +25,13 @@ type Document = Record<string, unknown>;
 const approved: Document = {
   id: ID,
   state: "approved",
-  decision: { result: "approved", by: { kind: "people", people: ["owner"] }, channel: "web", reason: "", at: "x" },
+  decision: {
+    result: "approved",
+    by: { kind: "people", people: ["owner"] },
+    channel: "web",
+    reason: "",
+    at: "x",
+  },
   tool: "send",
   brief: "Sends.",
   tier: "HIGH",
@@ -54,6 +60,7 @@ interface Words {
   ask?: (reply: ServerResponse) => void;
   wait?: (reply: ServerResponse) => void;
   redeem?: (reply: ServerResponse) => void;
+  batch?: (reply: ServerResponse) => void;
 }
 
 const json =
@@ -64,9 +71,11 @@ const json =
     reply.end(body);
   };
 
-/** What a gated call comes to, how often it ran, and which paths were asked. */
-async function tried(words: Words): Promise<{ error: string; ran: number; paths: string[] }> {
-  const paths: string[] = [];
+/** A stand-in for the daemon, which says what it is told to say. */
+async function standIn(
+  words: Words,
+  paths: string[] = [],
+): Promise<{ port: number; close(): void }> {
   const server = createServer((asked, reply) => {
     const path = asked.url ?? "";
     paths.push(path);
@@ -75,11 +84,23 @@ async function tried(words: Words): Promise<{ error: string; ran: number; paths:
       if (path.startsWith("/v1/requests?")) (words.ask ?? json(approved))(reply);
       else if (path.includes("/wait")) (words.wait ?? json(approved))(reply);
       else if (path.endsWith("/redeem")) (words.redeem ?? json(used))(reply);
+      else if (path.endsWith("/batches")) (words.batch ?? json({}))(reply);
       else json({ ...approved })(reply);
     });
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as { port: number };
+  const close = (): void => {
+    server.closeAllConnections();
+    server.close();
+  };
+  return { port, close };
+}
+
+/** What a gated call comes to, how often it ran, and which paths were asked. */
+async function tried(words: Words): Promise<{ error: string; ran: number; paths: string[] }> {
+  const paths: string[] = [];
+  const { port, close } = await standIn(words, paths);
   const client = new Countersign({ agents: `127.0.0.1:${port}`, token: "csa_x" });
   let ran = 0;
   const run = gated(() => (ran += 1), { tool: "send", client, timeoutSeconds: 0.001 });
@@ -90,8 +111,7 @@ async function tried(words: Words): Promise<{ error: string; ran: number; paths:
       return thrown.message;
     },
   );
-  server.closeAllConnections();
-  server.close();
+  close();
   return { error, ran, paths };
 }
 
@@ -123,7 +143,7 @@ const lies: Record<string, Words> = {
   "a list": { ask: json([approved]) },
   "a word": { ask: json('"approved"') },
   true: { ask: json("true") },
-  "nothing": { ask: json("") },
+  nothing: { ask: json("") },
   "no JSON": { ask: json("approved") },
   "a page": { ask: json("<html>approved</html>", 200, "text/html") },
   "a redirection": { ask: json(approved, 302) },
@@ -152,8 +172,15 @@ const lies: Record<string, Words> = {
   "a permit that was used for another": { redeem: json({ ...used, request: "x" }) },
   "a permit that was used before": {
     redeem: json(
-      { type: "urn:countersign:problem:permit", title: "t", status: 409, detail: "used before",
-        outcome: "denied", error: "used before", why: "used" },
+      {
+        type: "urn:countersign:problem:permit",
+        title: "t",
+        status: 409,
+        detail: "used before",
+        outcome: "denied",
+        error: "used before",
+        why: "used",
+      },
       409,
       "application/problem+json",
     ),
@@ -183,20 +210,36 @@ test("an answer that breaks off is asked for again, and the permit is not used t
   assert.equal(once.paths.filter((path) => path.endsWith("/redeem")).length, 1);
 });
 
+test("another request while waiting is a no without a permit too", async () => {
+  const { port, close } = await standIn({
+    ask: json(pending),
+    wait: json({ ...approved, id: ID.replace("0", "1") }),
+  });
+  const client = new Countersign({ agents: `127.0.0.1:${port}`, token: "csa_x" });
+  const asked = client.requestConfirmation({ tool: "send", arguments: ARGUMENTS });
+  await assert.rejects(asked, /for another request/);
+  close();
+});
+
 test("a batch answered for other calls runs nothing", async () => {
-  for (const requests of [[], [approved, approved], [{ ...approved, digest: other }], [null], [true]]) {
-    const server = createServer((asked, reply) => {
-      asked.resume();
-      json({ group: null, parallel: true, stages: [[0]], reasons: [], requests })(reply);
-    }).listen(0, "127.0.0.1");
-    await once(server, "listening");
-    const { port } = server.address() as { port: number };
+  const answers: Array<[unknown[], number]> = [
+    [[approved], 1],
+    [[], 0],
+    [[approved, approved], 0],
+    [[{ ...approved, digest: other }], 0],
+    [[{ problem: { detail: "no", status: 403 } }], 0],
+    [[null], 0],
+    [[true], 0],
+  ];
+  for (const [requests, times] of answers) {
+    const batched = { group: null, parallel: true, stages: [[0]], reasons: [], requests };
+    const { port, close } = await standIn({ batch: json(batched) });
     const client = new Countersign({ agents: `127.0.0.1:${port}`, token: "csa_x" });
     let ran = 0;
     const calls = [{ tool: "send", arguments: ARGUMENTS, run: () => (ran += 1) }];
     const [result] = await batch(calls, { client });
-    server.close();
-    assert.equal(result?.status, "rejected");
-    assert.equal(ran, 0);
+    close();
+    assert.equal(result?.status, times === 1 ? "fulfilled" : "rejected");
+    assert.equal(ran, times);
   }
 });

@@ -69,7 +69,14 @@ export class House {
   }
 
   async start(): Promise<unknown> {
-    const words = ["serve", "--json", "--config", this.config, "--state", join(this.folder, "state")];
+    const words = [
+      "serve",
+      "--json",
+      "--config",
+      this.config,
+      "--state",
+      join(this.folder, "state"),
+    ];
     const daemon = spawn(BINARY, words, { stdio: ["ignore", "pipe", "ignore"] });
     this.#daemon = daemon;
     for await (const line of createInterface({ input: daemon.stdout })) {

@@ -15,19 +15,25 @@ import { promises } from "./promises.js";
 const parameters = z.object({ to: z.string(), text: z.string() });
 const runner = new Runner({ tracingDisabled: true });
 
-promises("OpenAI Agents SDK", async (play) => {
-  const calls = play.calls.map((args, at) => functionCall("send_message", args, { callId: `c${at}` }));
-  const model = new ScriptedModel([calls, [assistantMessage("Done.")]]);
-  const send = tool({
-    name: "send_message",
-    description: "Sends a message.",
-    parameters,
-    execute: async (args) => play.tool(args),
-  });
-  const agent = new Agent({ name: "Mail", model, tools: gatedTools([send], play.options) });
-  await runner.run(agent, "Tell Bo.", play.signal === undefined ? {} : { signal: play.signal });
-  return JSON.stringify(model.calls[1]?.request.input ?? "");
-}, { swallowsErrors: true });
+promises(
+  "OpenAI Agents SDK",
+  async (play) => {
+    const calls = play.calls.map((args, at) =>
+      functionCall("send_message", args, { callId: `c${at}` }),
+    );
+    const model = new ScriptedModel([calls, [assistantMessage("Done.")]]);
+    const send = tool({
+      name: "send_message",
+      description: "Sends a message.",
+      parameters,
+      execute: async (args) => play.tool(args),
+    });
+    const agent = new Agent({ name: "Mail", model, tools: gatedTools([send], play.options) });
+    await runner.run(agent, "Tell Bo.", play.signal === undefined ? {} : { signal: play.signal });
+    return JSON.stringify(model.calls[1]?.request.input ?? "");
+  },
+  { swallowsErrors: true },
+);
 
 test("a tool's own time limit takes the request back, and it does not run later", async (t) => {
   const house = await House.open(t);
@@ -54,7 +60,7 @@ test("a tool's own time limit takes the request back, and it does not run later"
   assert.equal(ran, 0);
 });
 
-test("what the model wrote is what is judged: no JSON, doubled names, too many digits", async (t) => {
+test("what the model wrote is what is judged, to the last letter", async (t) => {
   const house = await House.open(t);
   const ran: string[] = [];
   const bare = {
@@ -63,7 +69,13 @@ test("what the model wrote is what is judged: no JSON, doubled names, too many d
     invoke: async (_: unknown, input: string) => ran.push(input),
   };
   const { invoke } = gatedTool(bare, { client: house.client() });
-  for (const input of ["{", "[]", '{"to":"a","to":"b"}', '{"id":9007199254740993}', '{"to":1e999}']) {
+  for (const input of [
+    "{",
+    "[]",
+    '{"to":"a","to":"b"}',
+    '{"id":9007199254740993}',
+    '{"to":1e999}',
+  ]) {
     assert.match(String(await invoke({}, input)), /^send_message was not run: denied: /, input);
   }
   assert.deepEqual(ran, []);

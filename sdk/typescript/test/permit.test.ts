@@ -62,9 +62,20 @@ test("other tokens of a trusted key are no permits", () => {
   const now = 1_800_000_000;
   const hash = "0".repeat(64);
   const claims = {
-    both_bind: false, channel: "web", decided_by: "owner", digest: hash, exp: now + 300, iat: now,
-    iss: "countersign", jti: "x", policy: hash, raw_digest: hash, request: "x", sub: "tester",
-    tier: "HIGH", tool: "send",
+    both_bind: false,
+    channel: "web",
+    decided_by: "owner",
+    digest: hash,
+    exp: now + 300,
+    iat: now,
+    iss: "countersign",
+    jti: "x",
+    policy: hash,
+    raw_digest: hash,
+    request: "x",
+    sub: "tester",
+    tier: "HIGH",
+    tool: "send",
   };
   const header = { alg: "EdDSA", kid: jwk.kid, typ: "countersign-permit+jwt" };
   const signed = (head: object, said: object, write = canonical): string => {
@@ -102,5 +113,7 @@ function freshKey() {
 }
 
 function thumbprint(x: string): string {
-  return Buffer.from(sha256(canonical({ crv: "Ed25519", kty: "OKP", x })), "hex").toString("base64url");
+  return Buffer.from(sha256(canonical({ crv: "Ed25519", kty: "OKP", x })), "hex").toString(
+    "base64url",
+  );
 }

@@ -109,7 +109,11 @@ const hosts: Host[] = [
 ];
 
 /** A plugin as the installer leaves it, with a program that does this. */
-async function installed(t: TestContext, host: Host, script: string): Promise<{ plugin: Json; log: string }> {
+async function installed(
+  t: TestContext,
+  host: Host,
+  script: string,
+): Promise<{ plugin: Json; log: string }> {
   const folder = mkdtempSync(join(tmpdir(), "countersign-"));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const program = join(folder, "countersign");
@@ -130,16 +134,22 @@ for (const host of hosts) {
     return { log, plugin, ...(await host.tried(plugin, args)) };
   };
 
-  test(`${host.name}: allowed runs as it is, and the program was asked about all of it`, async (t) => {
+  test(`${host.name}: allowed runs as it is; the program was asked about all of it`, async (t) => {
     const { ran, log, plugin } = await once(t, allows);
     assert.deepEqual(ran, ARGUMENTS);
     const asked = JSON.parse(readFileSync(log, "utf8")) as Json;
     const { cwd, ...rest } = asked;
-    const wanted = { event: "before", tool: "bash", arguments: ARGUMENTS, session: "s1", call_id: "c1" };
+    const wanted = {
+      event: "before",
+      tool: "bash",
+      arguments: ARGUMENTS,
+      session: "s1",
+      call_id: "c1",
+    };
     assert.deepEqual(rest, wanted);
     assert.equal(cwd, host.name === "OpenCode" ? "/work" : undefined);
     const words = readFileSync(log.replace(/\.log$/, ".words"), "utf8");
-    assert.equal(words, `hook plugin --agent ${host.name.toLowerCase()}\n`);
+    assert.equal(words, `hook plugin --agent ${host.name.toLowerCase()} --patience 86340\n`);
     await host.ended(plugin);
     let told: Json = {};
     for (let tries = 0; tries < 200 && told["event"] !== "after"; tries += 1) {
@@ -153,8 +163,7 @@ for (const host of hosts) {
     }
     const { duration_ms: took, ...after } = told;
     assert.equal(typeof took, "number");
-    const outcome = { call_id: "c1", tool: "bash", session: "s1", status: "error", exit_code: 3 };
-    assert.deepEqual(after, { event: "after", ...outcome });
+    assert.deepEqual(after, { ...asked, event: "after", status: "error", exit_code: 3 });
   });
 
   test(`${host.name}: edited runs with what the person made of it, and nothing else`, async (t) => {
@@ -164,7 +173,10 @@ for (const host of hosts) {
   });
 
   test(`${host.name}: denied does not run, and the reason is passed on`, async (t) => {
-    const { why } = await once(t, says('{"decision":"deny","reason":"denied by owner: not today"}'));
+    const { why } = await once(
+      t,
+      says('{"decision":"deny","reason":"denied by owner: not today"}'),
+    );
     assert.equal(why, "denied by owner: not today");
     const { why: bare } = await once(t, says('{"decision":"deny"}'));
     assert.equal(bare, "Denied, without a reason.");
@@ -197,7 +209,7 @@ for (const host of hosts) {
     });
   }
 
-  test(`${host.name}: a yes from a program that did not read the call does not count`, async (t) => {
+  test(`${host.name}: a yes of a program that did not read the call is none`, async (t) => {
     const big = { command: "x".repeat(4 << 20) };
     const { why } = await once(t, `exec 0<&-; sleep 0.2; printf '%s' '${yes}'`, big);
     assert.match(why ?? "", /did not read the call/);
@@ -250,7 +262,9 @@ for (const host of hosts) {
 
 test("both plugins speak to the program in the same way", () => {
   const shared = (file: string): string | undefined =>
-    /\/\/ From here to the end mark[^]*\/\/ End mark\.\n/.exec(readFileSync(join(PLUGINS, file), "utf8"))?.[0];
+    /\/\/ From here to the end mark[^]*\/\/ End mark\.\n/.exec(
+      readFileSync(join(PLUGINS, file), "utf8"),
+    )?.[0];
   const [one, two] = hosts.map((host) => shared(host.file));
   assert.ok(one !== undefined && one.length > 2000);
   assert.equal(one, two);

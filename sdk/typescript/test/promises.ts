@@ -101,17 +101,20 @@ export function promises(name: string, framework: Framework, traits: Traits = {}
       assert.deepEqual(ran, []);
     });
 
-    await t.test("a tool that fails is told as failed, where the framework lets us see it", async () => {
-      const { seen } = played([risky(8)], {
-        tool: () => {
-          throw new RangeError("no such mailbox");
-        },
-      });
-      const { id } = await house.answer(quiet);
-      await seen.catch(() => undefined);
-      const expected = traits.swallowsErrors === true ? "ok" : "error";
-      assert.equal((await house.reported(id)).status, expected);
-    });
+    await t.test(
+      "a tool that fails is told as failed, where the framework lets us see it",
+      async () => {
+        const { seen } = played([risky(8)], {
+          tool: () => {
+            throw new RangeError("no such mailbox");
+          },
+        });
+        const { id } = await house.answer(quiet);
+        await seen.catch(() => undefined);
+        const expected = traits.swallowsErrors === true ? "ok" : "error";
+        assert.equal((await house.reported(id)).status, expected);
+      },
+    );
 
     await t.test("no daemon: does not run, and the model is told", async () => {
       const absent = new Countersign({ agents: "127.0.0.1:1", token: "csa_x" });

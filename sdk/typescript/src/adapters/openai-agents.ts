@@ -18,7 +18,6 @@ interface ToolLike {
 }
 
 // The context and details are the SDK's own and go through unchanged.
-// eslint-disable-next-line @typescript-eslint/no-explicit-any
 type Invoke = (context: any, input: string, details?: any) => Promise<unknown>;
 
 /** The same tools behind the gate. */

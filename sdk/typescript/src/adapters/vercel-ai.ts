@@ -15,7 +15,6 @@ export type { AdapterOptions } from "./options.js";
 /** What a tool of the AI SDK must have, whatever its version. */
 interface ToolLike {
   // The SDK's own types differ from version to version; what comes in goes out unchanged.
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any
   execute?: ((input: any, options: any) => unknown) | undefined;
 }
 
@@ -36,7 +35,11 @@ export function gatedTools<T extends Record<string, ToolLike>>(
  * that says who refused and why. The call's abort signal takes the request back. A tool that
  * streams its results gives only the last one.
  */
-export function gatedTool<T extends ToolLike>(name: string, tool: T, options: AdapterOptions = {}): T {
+export function gatedTool<T extends ToolLike>(
+  name: string,
+  tool: T,
+  options: AdapterOptions = {},
+): T {
   const execute = tool.execute;
   if (typeof execute !== "function") {
     throw new TypeError(`${name} has no execute function here, so it cannot be held here`);
