@@ -13,7 +13,7 @@ use super::knock::Found;
 use super::{Model, Scratch, Subject};
 
 /// How long an agent may take for one call.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_mins(2);
 /// How long it is watched after the call was proposed, when its hook never answers.
 const WATCHED: Duration = Duration::from_secs(10);
 /// The forbidden program: every gate refuses it, and all it does is leave a mark.
