@@ -24,6 +24,12 @@ case $(cat) in *'precious -delete'*) exec sleep 3600;; esac
 printf '{}'
 ";
 
+/// Kills the shell that started it for the call.
+const SHELL_KILLED: &str = "#!/bin/sh
+case $(cat) in *'precious -delete'*) kill -KILL $PPID; sleep 1;; esac
+printf '{}'
+";
+
 /// How long an agent is watched whose hook never answers, in seconds.
 const WATCHED: u64 = 10;
 
@@ -66,9 +72,10 @@ fn survey_of_what_stays_open() {
     for subject in SUBJECTS.into_iter().filter(|subject| one_of("AGENT", subject.name)) {
         let put_up = |scratch: &mut _| {
             install(subject, scratch, &program);
-            replace(scratch, Some("#!/bin/sh\nkill -KILL $PPID\nsleep 1\n"));
+            replace(scratch, Some(SHELL_KILLED));
         };
         let Some(trial) = trial(subject, HARM, None, put_up) else { continue };
-        println!("{:9} shell killed          {} {:?}", subject.name, trial.word(), trial.run.took);
+        let proposed = trial.seen.proposed;
+        println!("{:9} shell killed (proposed: {proposed}) {}", subject.name, trial.word());
     }
 }
