@@ -23,6 +23,8 @@ pub struct Question {
     pub environment: Option<String>,
     /// The tier the caller claims; it can only raise.
     pub risk_level: Option<String>,
+    /// What the tool's MCP server says of it: the JSON text of an object; it can only raise.
+    pub annotations: Option<String>,
     /// The agent's own words for the person.
     pub description: Option<String>,
     /// How long to wait for an answer, in seconds; 300 if nothing is said.
@@ -77,6 +79,9 @@ impl Question {
         text(&mut out, "cwd", self.cwd.as_deref());
         text(&mut out, "environment", self.environment.as_deref());
         text(&mut out, "risk_level", self.risk_level.as_deref());
+        if let Some(annotations) = &self.annotations {
+            let _ = write!(out, ",\"annotations\":{annotations}");
+        }
         out
     }
 }

@@ -60,9 +60,7 @@ fn reply(answer: &Answer) -> Reply {
         ),
         Answer::Denied(why) => denied(why),
         Answer::Card(None) => shape::says(&json!({ "continue": true })),
-        Answer::Card(Some(card)) => {
-            shape::says(&json!({ "continue": true, "user_message": card }))
-        }
+        Answer::Card(Some(card)) => shape::says(&json!({ "continue": true, "user_message": card })),
         Answer::Planned { .. } => denied("Countersign: this is no batch."),
     }
 }
