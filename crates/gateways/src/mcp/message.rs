@@ -1,6 +1,7 @@
 //! What a client says, read strictly: what two programs could read differently is refused.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use countersign_core::canon;
 use countersign_core::json::{self, Value};
@@ -45,16 +46,13 @@ impl Id {
     }
 }
 
-/// One message of a client.
-#[derive(Debug)]
-pub struct Message<'a> {
-    /// The whole text.
-    pub text: &'a str,
-    /// What it is.
-    pub kind: Kind<'a>,
+impl fmt::Display for Id {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
 }
 
-/// What a message is.
+/// What a message of a client is.
 #[derive(Debug)]
 pub enum Kind<'a> {
     /// Wants an answer.
@@ -87,7 +85,7 @@ impl Refused {
 }
 
 /// Reads one message.
-pub fn read(text: &str) -> Result<Message<'_>, Refused> {
+pub fn read(text: &str) -> Result<Kind<'_>, Refused> {
     let text = text.trim_end_matches('\n');
     let text = text.strip_suffix('\r').unwrap_or(text);
     // Some servers end a line at a bare CR: they would see messages that nobody judged.
@@ -95,20 +93,19 @@ pub fn read(text: &str) -> Result<Message<'_>, Refused> {
         return Err(Refused::new(-32700, "a carriage return stands inside the message"));
     }
     if text.trim_matches([' ', '\t']).is_empty() {
-        return Ok(Message { text, kind: Kind::Blank });
+        return Ok(Kind::Blank);
     }
     let value = json::parse_within(text, LONGEST).map_err(|error| {
         Refused::new(-32700, format!("this is not JSON as it should be: {error}"))
     })?;
-    let kind = match value {
-        Value::Object(_) => one(text, value)?,
+    match value {
+        Value::Object(_) => one(text, value),
         Value::Array(_) => {
             let parts = scan::items(text).filter(|parts| !parts.is_empty());
-            Kind::Batch(parts.ok_or_else(|| Refused::new(-32600, "an empty batch"))?)
+            parts.map(Kind::Batch).ok_or_else(|| Refused::new(-32600, "an empty batch"))
         }
-        other => return Err(Refused::new(-32600, format!("a message is no {}", other.kind()))),
-    };
-    Ok(Message { text, kind })
+        other => Err(Refused::new(-32600, format!("a message is not {}", other.kind()))),
+    }
 }
 
 fn one<'a>(text: &'a str, value: Value<'a>) -> Result<Kind<'a>, Refused> {
@@ -327,7 +324,7 @@ mod tests {
         let text = format!(
             "{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{params}}}"
         );
-        let Kind::Request { params, .. } = read(&text).unwrap().kind else { panic!("no request") };
+        let Kind::Request { params, .. } = read(&text).unwrap() else { panic!("no request") };
         let found = tool_call(&text, &params)?;
         Ok((found.name.to_owned(), found.raw.to_owned(), found.meta))
     }
