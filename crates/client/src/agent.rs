@@ -45,6 +45,19 @@ pub enum Report {
     Skipped,
 }
 
+/// What came of a call, for [`Agent::came_of`].
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Ran {
+    /// Whether it failed.
+    pub failed: bool,
+    /// What a program ended with.
+    pub exit_code: Option<i64>,
+    /// How long it took.
+    pub duration_ms: Option<u64>,
+    /// SHA-256 of what it gave back, in hex.
+    pub result_digest: Option<String>,
+}
+
 /// A permit that was used.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Redeemed {
@@ -146,6 +159,43 @@ impl Agent {
         self.post("/v1/requests?wait=0", &question.body(), Some(&key), USUAL)
     }
 
+    /// Asks without waiting, and joins a request for the very same call: one that is open, one of
+    /// the same `call_id`, or one that was approved meanwhile and whose permit nobody used.
+    pub fn join(&self, question: &Question) -> Result<Request, Error> {
+        self.post("/v1/requests?wait=0", &question.joining(), None, USUAL)
+    }
+
+    /// Says what came of a call, whose request need not be known: the id of the request that it
+    /// was kept with, if somebody was asked about it.
+    pub fn came_of(&self, question: &Question, ran: &Ran) -> Result<Option<String>, Error> {
+        #[derive(Deserialize)]
+        struct Kept {
+            request: Option<String>,
+        }
+        let body = question.with(&[
+            ("call_id", question.call_id.as_deref().map(quoted)),
+            ("status", Some(quoted(if ran.failed { "error" } else { "ok" }))),
+            ("exit_code", ran.exit_code.map(|code| code.to_string())),
+            ("duration_ms", ran.duration_ms.map(|ms| ms.to_string())),
+            ("result_digest", ran.result_digest.as_deref().map(quoted)),
+        ]);
+        let kept: Kept = self.post("/v1/outcomes", &body, None, USUAL)?;
+        Ok(kept.request)
+    }
+
+    /// Reports calls that passed without the daemon, by the same judgement. Each is the JSON text
+    /// of a call with `seconds_ago`. How many of them the daemon would have asked about.
+    pub fn passed(&self, gateway: &str, calls: &[String]) -> Result<u64, Error> {
+        #[derive(Deserialize)]
+        struct Kept {
+            would_ask: u64,
+        }
+        let list = calls.join(",");
+        let body = format!("{{\"gateway\":{},\"passes\":[{list}]}}", quoted(gateway));
+        let kept: Kept = self.post("/v1/passes", &body, None, USUAL)?;
+        Ok(kept.would_ask)
+    }
+
     /// One request.
     pub fn get(&self, id: &str) -> Result<Request, Error> {
         self.same(id, self.read(&format!("/v1/requests/{}", segment(id)?), USUAL)?)
@@ -179,6 +229,18 @@ impl Agent {
         let path = format!("/v1/requests/{}/outcome", segment(id)?);
         let body = serde_json::json!({ "status": status, "summary": summary }).to_string();
         self.same(id, self.post(&path, &body, None, USUAL)?)
+    }
+
+    /// Says what came of a call in figures, without its words.
+    pub fn report_run(&self, id: &str, ran: &Ran) -> Result<Request, Error> {
+        let path = format!("/v1/requests/{}/outcome", segment(id)?);
+        let body = serde_json::json!({
+            "status": if ran.failed { Report::Error } else { Report::Ok },
+            "exit_code": ran.exit_code,
+            "duration_ms": ran.duration_ms,
+            "result_digest": ran.result_digest,
+        });
+        self.same(id, self.post(&path, &body.to_string(), None, USUAL)?)
     }
 
     /// Uses a permit for exactly this call.

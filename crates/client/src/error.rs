@@ -74,7 +74,7 @@ impl Error {
     }
 
     /// Whether the same question may get another answer a little later.
-    pub(crate) fn passes_by_itself(&self) -> bool {
+    pub fn passes_by_itself(&self) -> bool {
         matches!(self, Error::Unreachable { .. } | Error::Unavailable { .. })
     }
 }

@@ -37,7 +37,7 @@ mod request;
 mod time;
 pub mod verify;
 
-pub use agent::{Agent, Batch, BatchItem, Redeemed, Report, fetch};
+pub use agent::{Agent, Batch, BatchItem, Ran, Redeemed, Report, fetch};
 pub use channels::{AccountRecord, ChannelRecord, ChannelTest, LinkCode};
 pub use door::Door;
 pub use error::{Error, Problem};

@@ -23,8 +23,6 @@ pub struct Question {
     pub environment: Option<String>,
     /// The tier the caller claims; it can only raise.
     pub risk_level: Option<String>,
-    /// What the tool's MCP server says of it: the JSON text of an object; it can only raise.
-    pub annotations: Option<String>,
     /// The agent's own words for the person.
     pub description: Option<String>,
     /// How long to wait for an answer, in seconds; 300 if nothing is said.
@@ -33,6 +31,10 @@ pub struct Question {
     pub permit: bool,
     /// The idempotency key; one is made if nothing is said.
     pub key: Option<String>,
+    /// The host's own name for the call: whoever asks under it again gets the same request.
+    pub call_id: Option<String>,
+    /// What the tool's server says of it, as the JSON text of an object; it can only raise.
+    pub annotations: Option<String>,
 }
 
 impl Question {
@@ -72,6 +74,25 @@ impl Question {
         }
         if self.permit {
             out.push_str(",\"permit\":true");
+        }
+        text(&mut out, "call_id", self.call_id.as_deref());
+        format!("{{{out}}}")
+    }
+
+    /// The whole body of a question that joins what was asked and approved before.
+    pub(crate) fn joining(&self) -> String {
+        let body = self.body();
+        let members = body.strip_suffix('}').unwrap_or_default();
+        format!("{members},\"join\":true}}")
+    }
+
+    /// The call with further members, each a JSON text.
+    pub(crate) fn with(&self, more: &[(&str, Option<String>)]) -> String {
+        let mut out = self.members();
+        for (name, value) in more {
+            if let Some(value) = value {
+                let _ = write!(out, ",\"{name}\":{value}");
+            }
         }
         format!("{{{out}}}")
     }

@@ -107,10 +107,10 @@ pub struct Request {
     /// How announcements went (to people only).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deliveries: Option<Vec<serde_json::Value>>,
-    /// When the permit was used (to people only).
+    /// When the permit was used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub redeemed: Option<Time>,
-    /// What the agent says came of it (to people only).
+    /// What the agent says came of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reported: Option<serde_json::Value>,
     /// The agent's own words (to people only).

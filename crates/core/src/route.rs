@@ -3,8 +3,9 @@
 use serde::Serialize;
 
 use crate::assess::Assessment;
-use crate::effect::Effect;
+use crate::effect::{Effect, EffectClass};
 use crate::score;
+use crate::tier::Tier;
 use crate::verdict::{Mode, Verdict};
 
 /// Where a call goes.
@@ -61,6 +62,16 @@ pub fn route(seen: &Assessment, standing: Standing) -> Route {
     }
 }
 
+/// Whether a call passes in every mode and in every session: it only reads, and on this machine. A
+/// gateway may let such a call pass without the gate, if it was judged as on a production machine.
+pub fn passes_everywhere(seen: &Assessment) -> bool {
+    seen.tier == Tier::Safe
+        && seen.verdict == Verdict::Allow
+        && seen.side_effect_class == EffectClass::A
+        && !seen.crisis_sensitive
+        && !waits_in_crisis(seen, true)
+}
+
 /// Mission 5: in a crisis whatever goes out or cannot be undone waits for a person, and decision
 /// actions always do. Showing help is never among them: it is answered by the screen itself.
 fn waits_in_crisis(seen: &Assessment, crisis: bool) -> bool {
@@ -74,6 +85,7 @@ mod tests {
     use super::*;
     use crate::assess::assess;
     use crate::call::Call;
+    use crate::context::Environment;
     use crate::json;
     use crate::verdict::Policy;
 
@@ -99,6 +111,31 @@ mod tests {
         for mode in [Mode::Observe, Mode::CrisisOnly] {
             assert_eq!(goes(DELETE, mode, false), Route::Pass { why: Pass::Watching });
             assert_eq!(goes(READ, mode, false), Route::Pass { why: Pass::Harmless });
+        }
+    }
+
+    #[test]
+    fn what_passes_everywhere_is_only_read_and_stays_here() {
+        let everywhere = |call: &str| {
+            let value = json::parse(call).unwrap();
+            let mut call = Call::from_json(&value).unwrap();
+            call.context.environment = Environment::Production;
+            passes_everywhere(&assess(&call, &Policy::default()))
+        };
+        assert!(everywhere(READ));
+        assert!(everywhere(r#"{"tool":"Read","arguments":{"file_path":"/srv/a.txt"}}"#));
+        for call in [
+            DELETE,
+            MESSAGE,
+            CALL_HELP,
+            r#"{"command":"curl https://example.com"}"#,
+            r#"{"tool":"WebFetch","arguments":{"url":"https://example.com"}}"#,
+            r#"{"command":"cat ~/.ssh/id_rsa"}"#,
+            r#"{"command":"touch a"}"#,
+            r#"{"tool":"Write","arguments":{"file_path":"a","content":""}}"#,
+            r#"{"tool":"nobody_knows","arguments":{}}"#,
+        ] {
+            assert!(!everywhere(call), "{call}");
         }
     }
 

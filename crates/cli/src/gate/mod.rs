@@ -23,7 +23,7 @@ pub mod page;
 pub mod permit;
 pub mod preview;
 pub mod proof;
-mod reach;
+pub mod reach;
 mod running;
 pub mod show;
 pub mod stats;

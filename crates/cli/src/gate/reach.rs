@@ -41,6 +41,11 @@ pub fn paths(config: Option<&str>, state: Option<&str>) -> Result<Paths, Failure
     Ok(paths)
 }
 
+/// Where the gateways keep what is theirs: beside the daemon's folder, which may be another user's.
+pub fn gateways_folder() -> PathBuf {
+    Paths::from_environment(&Surroundings).state.with_file_name("countersign-gateways")
+}
+
 /// The configuration as it stands.
 pub fn config() -> Result<Config, Failure> {
     let paths = paths(None, None)?;

@@ -1,5 +1,7 @@
 //! What can be said to the commands between an agent and the gate.
 
+use std::path::PathBuf;
+
 use clap::Parser;
 
 /// Answer an agent's hook: what it runs before each tool call.
@@ -18,6 +20,9 @@ pub struct Hook {
     /// After how many seconds to say "still waiting": sooner than the agent loses patience.
     #[arg(long, value_name = "SECONDS")]
     pub patience: Option<u32>,
+    /// Where calls wait that passed without the daemon.
+    #[arg(long, value_name = "DIR", hide = true)]
+    pub spool: Option<PathBuf>,
 }
 
 const HOOK_EXAMPLES: &str = "\

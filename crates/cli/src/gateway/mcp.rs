@@ -17,7 +17,7 @@ pub fn run(args: &Mcp) -> Result<ExitCode, Failure> {
     let agent = reach::agent(&asker)?;
     let settings = Settings {
         server: args.server.clone().unwrap_or_else(|| mcp::name_of(&args.command)),
-        state: reach::paths(None, None)?.state,
+        state: reach::gateways_folder(),
         patience: args.patience.map(|seconds| Duration::from_secs(seconds.into())),
     };
     let ended = mcp::over_stdio(settings, agent, &args.command);

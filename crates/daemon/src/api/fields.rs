@@ -161,6 +161,12 @@ impl<'v, 'a> Fields<'v, 'a> {
         self.between(at, whole).or_else(|| member(whole, name))
     }
 
+    /// What a call would run, exactly as it came: its arguments, or its command.
+    pub fn raw_call<'t>(&self, whole: &'t str) -> &'t str {
+        let arguments = self.as_it_came("arguments", whole);
+        arguments.or_else(|| self.as_it_came("command", whole)).unwrap_or(whole)
+    }
+
     /// The text from one key to the next. Keys lie in the text that was read, so that it need not
     /// be read again; unless they were written with escapes.
     fn between<'t>(&self, at: usize, whole: &'t str) -> Option<&'t str> {

@@ -23,7 +23,7 @@ use serde_json::json;
 use super::fields::{self, Fields};
 use super::{Answered, Api, Problem, who};
 use crate::doors::Peer;
-use crate::gate::{Answer, Caller, Question};
+use crate::gate::{Answer, Caller, Join, Question};
 
 /// The seed's word for what nobody had to be asked about.
 const AUTO: &str = "auto_approved";
@@ -130,6 +130,7 @@ async fn asked(api: &Api, caller: &Caller, bytes: Bytes) -> Result<Answer, Probl
         key: None,
         group: None,
         permit: false,
+        join: Join::default(),
         detail: &detail,
     };
     Ok(api.gate.submit(question, caller).await?)

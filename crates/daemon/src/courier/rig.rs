@@ -17,7 +17,7 @@ use tokio::task::JoinSet;
 use super::Reach;
 use crate::clock::DaemonClock;
 use crate::config::{Config, Paths};
-use crate::gate::{Answer, Caller, Gate, Question};
+use crate::gate::{Answer, Caller, Gate, Join, Question};
 
 /// A gate with whatever runs beside it.
 pub struct Rig {
@@ -89,6 +89,7 @@ impl Rig {
             key: None,
             group: None,
             permit: false,
+            join: Join::default(),
             detail: &|| "{}".to_owned(),
         };
         let caller = Caller { agent: "hermes".to_owned(), own_addresses: [].into() };

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use countersign_core::canon::CallDigest;
 use countersign_core::id::Id;
-use countersign_core::request::{Change, Event, Requester};
+use countersign_core::request::{Change, Event, Requester, State};
 use countersign_core::time::Clock as _;
 use countersign_store::{Applied, Note, Redeemed, Store as _, StoreError, Stored};
 use tracing::Instrument as _;
@@ -31,6 +31,9 @@ impl Gate {
         if state.has_ended() {
             if matches!(applied.change, Change::Ended(_)) {
                 self.metrics.ended(&applied.stored);
+            }
+            if state == State::Approved {
+                self.joins.has_approval(&applied.stored);
             }
             tracing::debug!(state = state.label(), "a request has ended");
             self.has_ended(id, state).await;

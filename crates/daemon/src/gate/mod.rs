@@ -5,9 +5,11 @@
 
 mod answer;
 mod crisis;
+mod elsewhere;
 mod ends;
 mod flood;
 mod grants;
+mod joins;
 mod keep;
 mod refusals;
 mod whitelist;
@@ -24,7 +26,7 @@ use countersign_core::context::Environment;
 use countersign_core::grant::Asked;
 use countersign_core::id::Id;
 use countersign_core::ledger::entry::{Entry, Kind};
-use countersign_core::request::{Requester, Settled};
+use countersign_core::request::{Requester, Settled, State};
 use countersign_core::route::{Pass, Route, Standing, route};
 use countersign_core::time::{Clock, Span, Timestamp};
 use countersign_store::{Backend, Store, StoreError, Stored};
@@ -35,8 +37,10 @@ use crate::metrics::Metrics;
 
 pub use answer::{Answer, Held, Passed, Settling};
 pub use crisis::Crises;
+pub use elsewhere::Reported;
 pub use flood::FloodGate;
 pub use grants::{Grants, WHITELIST};
+pub use joins::Joins;
 
 /// An agent, as it proved to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,9 +65,20 @@ pub struct Question<'a> {
     pub group: Option<Id>,
     /// Whether it needs a permit even if nobody has to be asked.
     pub permit: bool,
+    /// How it may join a request for the same call.
+    pub join: Join<'a>,
     /// What the surface that asked needs again, as JSON; free of secrets. Made only if it is kept:
     /// most calls pass, and nothing of them is.
     pub detail: &'a (dyn Fn() -> String + Sync),
+}
+
+/// How a question may join one that was asked before.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Join<'a> {
+    /// Whether it joins even one that a person approved meanwhile; the permit is used only once.
+    pub approved: bool,
+    /// The host's own name for the call: a hook and a proxy that see it share one request.
+    pub call_id: Option<&'a str>,
 }
 
 /// What a question comes to before anything is written.
@@ -110,6 +125,7 @@ pub struct Gate {
     crises: Crises,
     grants: Grants,
     flood: FloodGate,
+    joins: Joins,
     metrics: Metrics,
 }
 
@@ -126,7 +142,8 @@ impl Gate {
         grants.read_whitelist(&store, file, rules.hash, now).await?;
         let flood = FloodGate::new(&store.pending().await?);
         let rules = RwLock::new(Arc::new(rules));
-        Ok(Gate { store, clock, rules, crises, grants, flood, metrics: Metrics::default() })
+        let (joins, metrics) = (Joins::default(), Metrics::default());
+        Ok(Gate { store, clock, rules, crises, grants, flood, joins, metrics })
     }
 
     /// The rules in force.
@@ -283,6 +300,11 @@ impl Gate {
         judged: (&Assessment, CallDigest, bool),
     ) -> Result<Answer, Held> {
         let (_, digest, crisis) = judged;
+        if asks.group.is_none()
+            && let Some(stored) = self.same_call(asks, caller, &digest).await?
+        {
+            return Ok(Answer::Kept(Box::new(stored)));
+        }
         if let Some(answer) = self.by_grant(rules, asks, caller, judged).await? {
             return Ok(answer);
         }
@@ -297,6 +319,7 @@ impl Gate {
             && let Some(stored) = self.store.request(open).await?
             && !stored.request.state.has_ended()
         {
+            self.has_name(asks, caller, &stored);
             return Ok(Answer::Kept(Box::new(stored)));
         }
         // What was asked already is not asked once more, so no limit holds for it.
@@ -305,7 +328,13 @@ impl Gate {
         }
         let now = self.clock.now().at;
         match self.flood.may_ask(&rules.flood, &caller.agent, crisis, now) {
-            Ok(place) => self.keep(rules, asks, caller, judged, None, Some(place)).await,
+            Ok(place) => {
+                let kept = self.keep(rules, asks, caller, judged, None, Some(place)).await?;
+                if let Answer::Kept(stored) = &kept {
+                    self.has_name(asks, caller, stored);
+                }
+                Ok(kept)
+            }
             Err(refused) => {
                 // Told later the more are refused: a flood waits, and nobody waits for it.
                 drop(turn);
@@ -314,6 +343,43 @@ impl Gate {
                 }
                 Err(refused.held)
             }
+        }
+    }
+
+    /// The request that a person was asked about this very call, by the host's name for it or, for
+    /// whoever comes back, because it was approved meanwhile and nobody has used that.
+    async fn same_call(
+        &self,
+        asks: &Question<'_>,
+        caller: &Caller,
+        digest: &CallDigest,
+    ) -> Result<Option<Stored>, Held> {
+        let Join { approved, call_id } = asks.join;
+        if let Some(call_id) = call_id
+            && let Some(id) = self.joins.named(&caller.agent, call_id)
+            && let Some(stored) = self.store.request(id).await?
+            && stored.request.digest.binds(digest)
+        {
+            return Ok(Some(stored));
+        }
+        let session = asks.call.session.as_deref().unwrap_or_default();
+        if approved
+            && let Some(id) = self.joins.approved(&caller.agent, session, digest)
+            && let Some(stored) = self.store.request(id).await?
+            && stored.request.state == State::Approved
+            && stored.redeemed.is_none()
+            && stored.permit_until.is_some_and(|until| self.clock.now().at < until)
+            && stored.request.digest.binds(digest)
+        {
+            self.has_name(asks, caller, &stored);
+            return Ok(Some(stored));
+        }
+        Ok(None)
+    }
+
+    fn has_name(&self, asks: &Question<'_>, caller: &Caller, stored: &Stored) {
+        if let Some(call_id) = asks.join.call_id {
+            self.joins.name(&caller.agent, call_id, stored.request.id);
         }
     }
 
@@ -381,6 +447,11 @@ impl Gate {
         &self.clock
     }
 
+    /// What was asked about lately.
+    pub fn joins(&self) -> &Joins {
+        &self.joins
+    }
+
     /// Sessions in crisis.
     pub fn crises(&self) -> &Crises {
         &self.crises
@@ -399,9 +470,13 @@ fn request_span(id: Id) -> tracing::Span {
 
 /// A line about a call that is not kept as a request: who, where and which, no words of it.
 fn entry_of(kind: Kind, rules: &Rules, asks: &Question<'_>, digest: &CallDigest) -> Entry<'static> {
+    line_of(kind, rules, &asks.call, digest)
+}
+
+fn line_of(kind: Kind, rules: &Rules, call: &Call<'_>, digest: &CallDigest) -> Entry<'static> {
     let mut entry = Entry::new(0, kind, rules.hash);
-    entry.agent = asks.call.agent.clone().map(|agent| agent.into_owned().into());
-    entry.session = asks.call.session.clone().map(|session| session.into_owned().into());
+    entry.agent = call.agent.clone().map(|agent| agent.into_owned().into());
+    entry.session = call.session.clone().map(|session| session.into_owned().into());
     entry.digest = Some(digest.canonical);
     entry
 }

@@ -15,6 +15,7 @@ use super::flood::Quarantine;
 impl Gate {
     /// A question is open.
     pub(super) async fn opened(&self, stored: &Stored) {
+        self.joins.opened(stored);
         let now = self.clock.now().at;
         let quarantine = self.flood.opened(&self.rules().flood, stored, now);
         self.tell_quarantine(quarantine).await;

@@ -33,6 +33,7 @@ fn question(text: &'static str) -> Question<'static> {
         key: None,
         group: None,
         permit: false,
+        join: Join::default(),
         detail: &|| "{}".to_owned(),
     }
 }

@@ -38,27 +38,42 @@ pub struct Yes {
     permit: Option<String>,
     /// Whether a person had to be asked.
     by_people: bool,
+    /// Whether the approval was used already.
+    is_used: bool,
+}
+
+/// What an approval is worth at the moment the call is to run.
+#[derive(Debug)]
+pub enum Use {
+    /// It was used up now: the call runs.
+    Run(Yes),
+    /// The call does not run.
+    No(No),
+    /// Somebody else has used it, or it is too old: a person has to be asked anew.
+    Again,
 }
 
 /// Asks, and waits for the answer as long as `waits` says so; it is told the request's id and
-/// two words.
+/// two words. With `joins` it shares the request of the same call, if there is one.
 pub fn ask(
     agent: &Agent,
     question: &Question,
+    joins: bool,
     mut waits: impl FnMut(Option<(&str, &str)>) -> bool,
 ) -> Ruling {
     let seconds = question.timeout_seconds.unwrap_or(USUAL);
     let start = Instant::now();
     let end = start + Duration::from_secs(seconds.into()) + GRACE;
     let mut question = question.clone();
-    if question.key.is_none() {
+    if !joins {
         match fresh_key() {
             Some(key) => question.key = Some(key),
             None => return failed("there is no randomness"),
         }
     }
+    let put = || if joins { agent.join(&question) } else { agent.submit(&question) };
     let mut patience = Patience { knock: start + KNOCK, end, arrived: false };
-    let asked = patience.keep_trying(|| agent.submit(&question), || waits(None));
+    let asked = patience.keep_trying(put, || waits(None));
     let mut found = match asked {
         Ok(found) => found,
         Err(error) => return unheard(&error),
@@ -104,6 +119,7 @@ fn ruling(outcome: Outcome) -> Ruling {
                 tier: request.tier.clone(),
                 permit: approval.permit().map(ToOwned::to_owned),
                 by_people: decision.is_some_and(|one| one.by.kind == "people"),
+                is_used: request.redeemed.is_some(),
             })
         }
         Outcome::Denied(request) => no("denied", words::denied(request.reason()), *request),
@@ -122,23 +138,31 @@ fn no(status: &'static str, why: String, request: Request) -> Ruling {
     Ruling::No(No { status, why, request: request.id })
 }
 
-/// Uses the permit up before the call runs: an approval is for one run, whoever waits for it.
-pub fn redeemed(agent: &Agent, question: &Question, ruling: Ruling) -> Ruling {
-    let Ruling::Yes(yes) = ruling else { return ruling };
+/// Uses an approval up before the call runs: it is for one run, whoever waits for it. A hook of
+/// the same host may have used it for this very call, which then has a name: `is_new` says whether
+/// this name was never seen here.
+pub fn used(
+    agent: &Agent,
+    question: &Question,
+    yes: Yes,
+    is_new: impl FnOnce(&str) -> bool,
+) -> Use {
     let Some(permit) = yes.permit.as_deref() else {
-        if yes.by_people {
-            return failed("the approval was used before, or is too old");
-        }
-        return Ruling::Yes(yes);
+        return match question.call_id.as_deref() {
+            _ if !yes.by_people => Use::Run(yes),
+            Some(name) if yes.is_used && is_new(name) => Use::Run(yes),
+            _ => Use::Again,
+        };
     };
     let called = match yes.edited.as_deref() {
         Some(edited) => question.with_arguments(edited),
         None => Ok(question.clone()),
     };
     match called.and_then(|called| agent.redeem(permit, &called)) {
-        Ok(used) if Some(&used.request) == yes.request.as_ref() => Ruling::Yes(yes),
-        Ok(_) => failed("the approval was for another request"),
-        Err(error) => unheard(&error),
+        Ok(used) if Some(&used.request) == yes.request.as_ref() => Use::Run(yes),
+        Ok(_) => Use::No(not_asked("the approval was for another request")),
+        Err(Error::Conflict(_)) => Use::Again,
+        Err(error) => Use::No(not_asked(&error.to_string())),
     }
 }
 
@@ -151,11 +175,15 @@ fn unheard(error: &Error) -> Ruling {
 }
 
 fn failed(why: &str) -> Ruling {
+    Ruling::No(not_asked(why))
+}
+
+fn not_asked(why: &str) -> No {
     let why = format!(
         "Not run: nobody could be asked about this call ({}). Nothing was approved; tell the user.",
         why.trim_end_matches('.')
     );
-    Ruling::No(No::new("unavailable", why))
+    No::new("unavailable", why)
 }
 
 fn fresh_key() -> Option<String> {

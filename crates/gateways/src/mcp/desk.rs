@@ -4,7 +4,7 @@
 //! loses patience leaves; its case stays, and the same call finds it again. Whatever happens, a
 //! holder is taken out of its case under the lock before it is told anything: it hears one answer.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use countersign_client::{Agent, Question};
 
-use super::asking::{self, Ruling, Yes};
+use super::asking::{self, Ruling, Use, Yes};
 use super::judge::Asking;
 use super::park::Parking;
 use super::words::{self, No};
@@ -25,6 +25,8 @@ const PULSE: Duration = Duration::from_secs(5);
 const KEPT: Duration = Duration::from_secs(600);
 /// So long approvals are gathered, so that calls approved together run in their order.
 const GATHER: Duration = Duration::from_millis(10);
+/// So often an approval may turn out to have been used by somebody else.
+const USED_BY_OTHERS: u8 = 3;
 /// Threads that only wait need little.
 const STACK: usize = 512 << 10;
 
@@ -52,6 +54,8 @@ pub struct Holder {
     pub modern: bool,
     /// The text of its token for notices of progress.
     pub progress: Option<String>,
+    /// Since when it waits.
+    pub since: Instant,
     /// How long it waits before it gives up by itself.
     pub patience: Duration,
     /// How often it came back already.
@@ -70,9 +74,11 @@ impl fmt::Debug for Holder {
 struct Case {
     same: String,
     question: Arc<Question>,
+    /// How often an approval for it turned out to be used.
+    again: u8,
     /// The request at the gate, once it is there, and its two words.
     request: Option<(String, String)>,
-    holder: Option<(Holder, Instant, u32)>,
+    holder: Option<(Holder, u32)>,
     ruling: Option<(Ruling, Instant)>,
 }
 
@@ -84,6 +90,8 @@ struct Cases {
     /// Approved, and about to run in the order they came.
     ready: Vec<(u64, Holder, Yes)>,
     releasing: bool,
+    /// Hosts' names of calls that ran by an approval which their hook had used.
+    names: HashSet<String>,
 }
 
 /// The calls of one proxy that wait.
@@ -129,34 +137,45 @@ impl Desk {
                 let desk = Arc::clone(self);
                 return start(move || desk.settle(number, holder, ruling));
             }
-            case.holder = Some((holder, Instant::now(), 0));
+            case.holder = Some((holder, 0));
             return self.tick(cases);
         }
-        if cases.open.len() >= MOST {
+        self.open(cases, asking, holder, 0);
+    }
+
+    /// A new case.
+    fn open(
+        self: &Arc<Desk>,
+        mut cases: MutexGuard<'_, Cases>,
+        asking: Asking,
+        holder: Holder,
+        again: u8,
+    ) {
+        if cases.open.len() >= MOST || again > USED_BY_OTHERS {
             drop(cases);
             let no = No::new("unavailable", "Not run: too many calls wait for a person already.");
             return refuse(&holder, &no);
         }
         cases.last += 1;
         let number = cases.last;
-        let question = Arc::new(asking.question);
-        let case = Case {
-            same: asking.same,
-            question: Arc::clone(&question),
-            request: None,
-            holder: Some((holder, Instant::now(), 0)),
-            ruling: None,
-        };
+        let Asking { question, same } = asking;
+        let question = Arc::new(question);
+        // The same call twice at once is two runs, and takes two approvals.
+        let alone = !cases.open.values().any(|case| case.same == same);
+        let joins = again == 0 && (alone || question.call_id.is_some());
+        let asked = Arc::clone(&question);
+        let holder = Some((holder, 0));
+        let case = Case { same, question, again, request: None, holder, ruling: None };
         cases.open.insert(number, case);
         self.tick(cases);
         let desk = Arc::clone(self);
         start(move || {
-            let ruling = desk.ask(number, &question);
+            let ruling = desk.ask(number, &asked, joins);
             desk.ruled(number, ruling);
         });
     }
 
-    fn ask(&self, number: u64, question: &Question) -> Ruling {
+    fn ask(&self, number: u64, question: &Question, joins: bool) -> Ruling {
         let waits = |request: Option<(&str, &str)>| {
             let mut cases = self.lock();
             let Some(case) = cases.open.get_mut(&number) else { return false };
@@ -165,7 +184,7 @@ impl Desk {
             }
             true
         };
-        asking::ask(&self.agent, question, waits)
+        asking::ask(&self.agent, question, joins, waits)
     }
 
     /// The gate has answered.
@@ -173,7 +192,7 @@ impl Desk {
         let mut cases = self.lock();
         let Some(case) = cases.open.get_mut(&number) else { return };
         match case.holder.take() {
-            Some((holder, ..)) => {
+            Some((holder, _)) => {
                 drop(cases);
                 self.settle(number, holder, ruling);
             }
@@ -186,9 +205,20 @@ impl Desk {
         let Some(case) = self.lock().open.remove(&number) else {
             return refuse(&holder, &No::new("cancelled", "Not run: the call was taken back."));
         };
-        match asking::redeemed(&self.agent, &case.question, ruling) {
-            Ruling::No(no) => refuse(&holder, &no),
-            Ruling::Yes(yes) => self.release(number, holder, yes),
+        let yes = match ruling {
+            Ruling::No(no) => return refuse(&holder, &no),
+            Ruling::Yes(yes) => yes,
+        };
+        let is_new = |name: &str| self.lock().names.insert(name.to_owned());
+        match asking::used(&self.agent, &case.question, yes, is_new) {
+            Use::No(no) => refuse(&holder, &no),
+            Use::Run(yes) => self.release(number, holder, yes),
+            Use::Again => {
+                let mut question = (*case.question).clone();
+                question.call_id = None;
+                let asking = Asking { question, same: case.same };
+                self.open(self.lock(), asking, holder, case.again + 1);
+            }
         }
     }
 
@@ -220,7 +250,7 @@ impl Desk {
     /// The client takes its call back. Whether it waited here.
     pub fn withdraw(self: &Arc<Desk>, place: &str) -> bool {
         let mut cases = self.lock();
-        let held = |case: &Case| case.holder.as_ref().is_some_and(|(one, ..)| one.place == place);
+        let held = |case: &Case| case.holder.as_ref().is_some_and(|(one, _)| one.place == place);
         let found = cases.open.iter().find(|(_, case)| held(case)).map(|(number, _)| *number);
         let Some(case) = found.and_then(|number| cases.open.remove(&number)) else { return false };
         drop(cases);
@@ -238,7 +268,7 @@ impl Desk {
         let end = Instant::now() + Duration::from_secs(2);
         let mut requests = Vec::new();
         for (_, case) in open {
-            if let (Some((holder, ..)), Some(no)) = (&case.holder, why) {
+            if let (Some((holder, _)), Some(no)) = (&case.holder, why) {
                 refuse(holder, no);
             }
             if case.ruling.is_none() {
@@ -272,22 +302,22 @@ impl Desk {
             for (number, case) in &mut cases.open {
                 let request = case.request.as_ref();
                 let words = request.map_or("not yet at the gate", |(_, phrase)| phrase);
-                let Some((holder, since, pulses)) = &mut case.holder else { continue };
+                let Some((holder, pulses)) = &mut case.holder else { continue };
                 if let Some(token) = &holder.progress
-                    && now >= *since + PULSE * *pulses
+                    && now >= holder.since + PULSE * *pulses
                 {
                     *pulses += 1;
                     let message = format!("Waiting for a person's approval ({words})");
                     let notice = words::progress(token, *pulses, &message);
                     told.push((Arc::clone(&holder.tell), Told::Progress(notice, *pulses)));
                 }
-                let end = *since + holder.patience;
+                let end = holder.since + holder.patience;
                 if now < end {
                     next = next.min(end);
                     continue;
                 }
                 let id = request.map(|(id, _)| id.clone());
-                if let Some((holder, ..)) = case.holder.take() {
+                if let Some((holder, _)) = case.holder.take() {
                     let answer = self.parting(*number, &case.same, &holder, id, words);
                     told.push((holder.tell, Told::Answer(answer)));
                 }

@@ -6,10 +6,9 @@ use countersign_client::Question;
 use countersign_core::assess::assess;
 use countersign_core::call::{Annotations, Call};
 use countersign_core::canon;
-use countersign_core::context::Context;
-use countersign_core::route::{Route, Standing, route};
-use countersign_core::tier::Tier;
-use countersign_core::verdict::{Mode, Policy};
+use countersign_core::context::{Context, Environment};
+use countersign_core::route::passes_everywhere;
+use countersign_core::verdict::Policy;
 
 use super::message::ToolCall;
 use super::pins::plain;
@@ -20,7 +19,10 @@ use super::words::No;
 #[derive(Debug)]
 pub enum Judged {
     /// It changes nothing and tells nobody anything, whatever the daemon knows beside it.
-    Pass,
+    Pass {
+        /// The gate's name for its tool.
+        tool: String,
+    },
     /// The gate is asked.
     Ask(Box<Asking>),
     /// It cannot even be asked about.
@@ -50,15 +52,22 @@ fn whole(tool: &str) -> String {
 pub fn judge(server: &str, call: &ToolCall<'_>, seen: &Seen) -> Judged {
     let tool = tool_name(server, call.name);
     if seen.why_ask.is_none() && is_harmless(&tool, call, seen.annotations) {
-        return Judged::Pass;
+        return Judged::Pass { tool };
     }
-    let mut question = match Question::tool(&tool, call.raw) {
+    ask(&tool, call, seen)
+}
+
+/// The same for a call that must be asked about whatever it is.
+pub fn ask(tool: &str, call: &ToolCall<'_>, seen: &Seen) -> Judged {
+    let mut question = match Question::tool(tool, call.raw) {
         Ok(question) => question,
         Err(error) => {
             let why = format!("Not run: nobody can be asked about this call ({error}).");
             return Judged::No(No::new("unavailable", why));
         }
     };
+    question.platform = Some("cli".to_owned());
+    question.call_id.clone_from(&call.meta.call_id);
     question.annotations = hints(seen.annotations);
     if let Some(why) = &seen.why_ask {
         // Grave enough that no standing permission for the tool's name covers it.
@@ -71,20 +80,19 @@ pub fn judge(server: &str, call: &ToolCall<'_>, seen: &Seen) -> Judged {
     Judged::Ask(Box::new(Asking { question, same }))
 }
 
-/// Whether a call passes in any standing, even in a crisis: then nobody need be asked.
+/// Whether a call passes without the daemon: judged as on a production machine, so that no
+/// setting of the daemon could judge it harder.
 fn is_harmless(tool: &str, call: &ToolCall<'_>, annotations: Annotations) -> bool {
     let call = Call {
         tool: Cow::Borrowed(tool),
         arguments: call.arguments.reborrow(),
         agent: None,
         session: None,
-        context: Context::default(),
+        context: Context { environment: Environment::Production, ..Context::default() },
         annotations,
         claimed: None,
     };
-    let seen = assess(&call, &Policy::default());
-    let worst = Standing { mode: Mode::Enforce, crisis: true };
-    seen.tier == Tier::Safe && matches!(route(&seen, worst), Route::Pass { .. })
+    passes_everywhere(&assess(&call, &Policy::default()))
 }
 
 /// The hints that were given, as JSON again.
@@ -118,7 +126,10 @@ mod tests {
     #[test]
     fn only_harmless_calls_of_tools_that_are_what_they_were_pass() {
         let seen = Seen::default();
-        assert!(matches!(judged("read_file", r#"{"path":"notes.txt"}"#, &seen), Judged::Pass));
+        assert!(matches!(
+            judged("read_file", r#"{"path":"notes.txt"}"#, &seen),
+            Judged::Pass { .. }
+        ));
         assert!(matches!(judged("delete_file", r#"{"path":"notes.txt"}"#, &seen), Judged::Ask(_)));
         assert!(matches!(judged("frobnicate", "{}", &seen), Judged::Ask(_)));
         let changed = Seen { why_ask: Some("it changed".to_owned()), ..Seen::default() };

@@ -16,7 +16,7 @@ use super::clients;
 use super::continued::Continued;
 use super::desk::{Desk, Holder, Told};
 use super::heard::{self, Heard};
-use super::judge::{Judged, judge};
+use super::judge::{Judged, ask, judge};
 use super::message::{self, BATCHES, Id, Kind, Meta, ToolCall, tool_call};
 use super::reports::{Ran, Reports};
 use super::rewrite;
@@ -183,10 +183,27 @@ impl Session {
         }
         let seen = self.tools().see(call.name);
         match judge(&self.settings.server, call, &seen) {
-            Judged::Pass => {
+            Judged::Pass { tool } if self.reports.passes(&tool, call.raw) => {
                 self.state().open.insert(id.clone(), Open::Other);
                 self.pass(line);
             }
+            // What cannot be written down goes through the gate.
+            Judged::Pass { tool } => self.go_on(ask(&tool, call, &seen), id, written, call, line),
+            judged => self.go_on(judged, id, written, call, line),
+        }
+    }
+
+    /// A call that does not simply pass.
+    fn go_on(
+        self: &Arc<Session>,
+        judged: Judged,
+        id: &Id,
+        written: &str,
+        call: &ToolCall<'_>,
+        line: &str,
+    ) {
+        match judged {
+            Judged::Pass { .. } => {}
             Judged::No(no) => {
                 let result = words::result(&no, call.meta.is_modern());
                 self.end(id, &words::answer(written, &result));
@@ -264,6 +281,7 @@ impl Session {
             id: written.to_owned(),
             modern: call.meta.is_modern(),
             progress: call.meta.progress.clone(),
+            since: Instant::now(),
             patience,
             round: 0,
             tell: Arc::new(tell),
@@ -333,7 +351,10 @@ impl Session {
     fn passes(&self, part: &str, params: &Value<'_>) -> bool {
         let Ok(call) = tool_call(part, params) else { return false };
         let seen = self.tools().see(call.name);
-        matches!(judge(&self.settings.server, &call, &seen), Judged::Pass)
+        match judge(&self.settings.server, &call, &seen) {
+            Judged::Pass { tool } => self.reports.passes(&tool, call.raw),
+            Judged::Ask(_) | Judged::No(_) => false,
+        }
     }
 
     /// Asks the server for its tools, then goes on with the calls that waited for that.

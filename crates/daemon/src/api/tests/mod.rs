@@ -8,6 +8,7 @@ mod openapi;
 mod pages;
 mod passkeys;
 mod push;
+mod reports;
 
 use std::sync::Arc;
 

@@ -5,7 +5,6 @@ use axum::extract::{Request, State};
 use axum::response::IntoResponse as _;
 use axum::routing::post;
 use countersign_core::canon::digest;
-use countersign_core::json;
 use countersign_core::phrase::phrase;
 use countersign_core::route::Route;
 use serde_json::Value;
@@ -28,7 +27,7 @@ async fn assess(State(api): State<Api>, request: Request) -> Answered {
     let mut call = requests::read_call(&said, &value)?;
     said.finish()?;
     let text = std::str::from_utf8(&bytes).unwrap_or_default();
-    let raw = json::member_text(text, "arguments").ok().flatten().unwrap_or(text);
+    let raw = said.raw_call(text);
     let (seen, goes) = api.gate.assess(&mut call, &caller);
     let digest = digest(&call, raw.as_bytes());
     let (route, crisis) = match goes {

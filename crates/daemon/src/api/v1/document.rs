@@ -38,13 +38,9 @@ pub fn for_the_list(stored: &Stored) -> Map<String, Value> {
     let detail: Value = serde_json::from_str(&stored.detail).unwrap_or_default();
     let description = detail.pointer("/description").or(detail.pointer("/seed/description"));
     let votes: Vec<Value> = stored.request.votes.iter().map(|vote| json!(vote)).collect();
-    let reported: Option<Value> =
-        stored.outcome.as_deref().and_then(|text| serde_json::from_str(text).ok());
     document.insert("description".to_owned(), json!(description));
     document.insert("votes".to_owned(), json!(votes));
     document.insert("policy".to_owned(), json!(stored.policy));
-    document.insert("redeemed".to_owned(), json!(stored.redeemed));
-    document.insert("reported".to_owned(), json!(reported));
     document
 }
 
@@ -65,7 +61,7 @@ pub fn passed(passed: &Passed, agent: &str, session: Option<&str>, now: Timestam
         "created": now, "deadline": now, "rung": "first",
         "quorum": { "approve": 0, "deny": 0 }, "approvals": 0,
         "permit": null, "permit_until": null, "edited_arguments": null,
-        "observed": passed.why == Pass::Watching,
+        "redeemed": null, "reported": null, "observed": passed.why == Pass::Watching,
     });
     if let Value::Object(rest) = rest {
         document.extend(rest);
@@ -88,6 +84,8 @@ fn plain(stored: &Stored) -> Map<String, Value> {
     let card: Value = serde_json::from_str(&stored.card).unwrap_or_default();
     let edited: Option<Value> =
         stored.edited.as_deref().and_then(|text| serde_json::from_str(text).ok());
+    let reported: Option<Value> =
+        stored.outcome.as_deref().and_then(|text| serde_json::from_str(text).ok());
     let said_yes = |choice: &Choice| *choice == Choice::Approve;
     let approvals = request.votes.iter().filter(|vote| said_yes(&vote.choice)).count();
     let document = json!({
@@ -115,6 +113,8 @@ fn plain(stored: &Stored) -> Map<String, Value> {
         "approvals": approvals,
         "permit_until": stored.permit_until,
         "edited_arguments": edited,
+        "redeemed": stored.redeemed,
+        "reported": reported,
         "observed": false,
     });
     if let Value::Object(document) = document { document } else { Map::new() }

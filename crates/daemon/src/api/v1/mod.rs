@@ -23,6 +23,7 @@ mod passkeys;
 mod people;
 mod permits;
 pub mod push;
+mod reports;
 mod requests;
 mod screen;
 mod stats;
@@ -44,6 +45,7 @@ pub fn agents() -> Router<Api> {
         .merge(events::agents())
         .merge(openapi::agents())
         .merge(permits::agents())
+        .merge(reports::agents())
         .merge(requests::agents())
         .merge(screen::agents())
 }

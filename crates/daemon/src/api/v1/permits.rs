@@ -7,7 +7,7 @@ use axum::response::IntoResponse as _;
 use axum::routing::{get, post};
 use countersign_core::canon::{CallDigest, digest};
 use countersign_core::id::Id;
-use countersign_core::json::{self, Value};
+use countersign_core::json::Value;
 use countersign_core::permit::{self, Claims, Expected, Parsed, PermitError};
 use countersign_core::time::Clock as _;
 use countersign_store::{Redeemed, Store as _};
@@ -127,7 +127,7 @@ fn presented(
     let mut call = requests::read_call(said, &rest)?;
     said.finish()?;
     let text = std::str::from_utf8(bytes).unwrap_or_default();
-    let raw = json::member_text(text, "arguments").ok().flatten().unwrap_or(text);
+    let raw = said.raw_call(text);
     // Who asks and where it runs are set as they were then.
     api.gate.assess(&mut call, caller);
     Ok(Some(digest(&call, raw.as_bytes())))

@@ -15,17 +15,19 @@ use axum::routing::{get, post};
 use countersign_core::id::Id;
 use countersign_core::request::State as Stands;
 use countersign_core::time::Clock as _;
-use countersign_store::{Note, Store as _, Stored};
+use countersign_store::{Store as _, Stored};
 use serde::Deserialize;
-use serde_json::json;
 
 use super::document;
+use super::reports::{self, Report};
 use crate::api::fields::{self, Fields};
 use crate::api::{Answered, Api, Problem, who};
 use crate::doors::Peer;
 use crate::gate::Caller;
 
-pub use ask::{Asking, Extra, Wanted, ask, idempotency_key, name, plain_words, read, read_call};
+pub use ask::{
+    Asking, Extra, Wanted, ask, call_id, idempotency_key, name, plain_words, read, read_call,
+};
 use list::{list_all, list_own};
 
 /// The longest wait in one request; who waits longer asks again.
@@ -197,18 +199,10 @@ async fn outcome(State(api): State<Api>, Path(id): Path<String>, request: Reques
     let bytes = fields::body(&parts.headers, body).await?;
     let value = fields::parse(&bytes)?;
     let said = Fields::of(&value)?;
-    let status = said.needed_text("status")?;
-    if !["ok", "error", "skipped"].contains(&status) {
-        return Err(Problem::bad("`status` must be ok, error or skipped"));
-    }
-    let summary = said.text("summary")?.map(plain_words);
+    let report = Report::read(&said)?;
     said.finish()?;
     let stored = own(&api, &caller, &id).await?;
-    // Of a call in a crisis no words stay behind.
-    let summary = summary.filter(|_| !stored.request.crisis);
-    let report = json!({ "status": status, "summary": summary }).to_string();
-    let note = Note { policy: api.gate.rules().hash, facts: None, edited: None };
-    let kept = api.gate.store().outcome(stored.request.id, caller.agent, report, note).await?;
+    let kept = reports::keep(&api, &caller, stored.request.id, report).await?;
     Ok(axum::Json(for_agent(&api, &kept)).into_response())
 }
 

@@ -18,7 +18,7 @@ use super::read::{self, Evaluation, Presented, Source};
 use crate::api::fields::{self, Fields};
 use crate::api::{Answered, Api, Problem, who};
 use crate::chance;
-use crate::gate::{Answer, Caller, Held, Question, Settling};
+use crate::gate::{Answer, Caller, Held, Join, Question, Settling};
 
 /// How long an offer stands.
 const OFFER: Span = Span::seconds(600);
@@ -149,6 +149,7 @@ impl Asking<'_> {
             key: None,
             group: None,
             permit: false,
+            join: Join::default(),
             detail: &detail,
         };
         match self.api.gate.settle(question, self.caller).await {

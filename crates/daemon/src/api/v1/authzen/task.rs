@@ -16,7 +16,7 @@ use super::read::{self, Evaluation, Source};
 use crate::api::fields::{self, Fields};
 use crate::api::v1::requests;
 use crate::api::{Answered, Api, Problem, who};
-use crate::gate::{Answer, Caller, Held, Question};
+use crate::gate::{Answer, Caller, Held, Join, Question};
 
 /// The profile's own names for what can go wrong.
 fn problem(status: StatusCode, name: &'static str, title: &'static str, detail: &str) -> Problem {
@@ -78,6 +78,7 @@ pub async fn create(State(api): State<Api>, request: Request) -> Answered {
         key,
         group: None,
         permit: true,
+        join: Join::default(),
         detail: &detail,
     };
     let stored = match api.gate.submit(question, &caller).await {

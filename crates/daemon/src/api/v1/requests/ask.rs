@@ -13,7 +13,7 @@ use serde_json::json;
 use crate::api::fields::{self, Fields};
 use crate::api::v1::document;
 use crate::api::{Api, Problem};
-use crate::gate::{Answer, Caller, Question};
+use crate::gate::{Answer, Caller, Join, Question};
 
 /// Names of sessions, and other texts that are kept as they come.
 const LONGEST_NAME: usize = 200;
@@ -51,6 +51,8 @@ pub struct Wanted<'v> {
     pub time: Option<Span>,
     /// Whether it needs a permit in any case.
     pub permit: Option<bool>,
+    /// How it may join a request for the same call.
+    pub join: Join<'v>,
 }
 
 /// Reads a question from its object and the text of that object.
@@ -60,9 +62,10 @@ pub fn read<'v>(value: &'v Value<'_>, text: &'v str) -> Result<Wanted<'v>, Probl
     let description = said.text("description")?.map(plain_words);
     let time = said.seconds("timeout_seconds")?.map(fields::span);
     let permit = said.flag("permit")?;
+    let join = Join { approved: said.flag("join")?.unwrap_or(false), call_id: call_id(&said)? };
     said.finish()?;
-    let raw = said.as_it_came("arguments", text).unwrap_or(text);
-    Ok(Wanted { call, raw, description, time, permit })
+    let raw = said.raw_call(text);
+    Ok(Wanted { call, raw, description, time, permit, join })
 }
 
 /// Asks the gate about one call, as a batch and a single request do.
@@ -86,6 +89,7 @@ pub async fn ask(
         key: extra.key,
         group: extra.group,
         permit: wanted.permit.unwrap_or(false),
+        join: wanted.join,
         detail: &detail,
     };
     Ok(match api.gate.submit(question, caller).await? {
@@ -123,6 +127,13 @@ pub fn read_call<'v>(said: &Fields<'v, '_>, value: &'v Value<'_>) -> Result<Call
     name("session", call.session.as_deref().unwrap_or_default())?;
     name("tool", &call.tool)?;
     Ok(call)
+}
+
+/// The host's own name for a call.
+pub fn call_id<'v>(said: &Fields<'v, '_>) -> Result<Option<&'v str>, Problem> {
+    let found = said.text("call_id")?.filter(|text| !text.is_empty());
+    name("call_id", found.unwrap_or_default())?;
+    Ok(found)
 }
 
 /// Refuses names that are too long to be kept as they come.

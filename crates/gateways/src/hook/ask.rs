@@ -1,0 +1,195 @@
+//! One call put to the daemon: asked, waited for, used once.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use countersign_client::{Agent, Error, Outcome, Question, Request, State};
+use countersign_core::canon::Digest;
+
+use crate::agents::{Answer, Proposed, Ran};
+
+/// How long a daemon that was never reached is waited for.
+const KNOCK: Duration = Duration::from_secs(2);
+/// How long one long poll waits; short, so that a lost connection is soon noticed.
+const POLL: u64 = 20;
+/// So often an approval may turn out to have been used by somebody else.
+const USED_BY_OTHERS: usize = 3;
+
+/// Asks, and waits until somebody answered or the host's patience ends.
+pub fn ask(daemon: &Agent, call: &Proposed, end: Instant) -> Answer {
+    let mut question = match question(call) {
+        Ok(question) => question,
+        Err(error) => return Answer::Denied(said(&error)),
+    };
+    for _ in 0..USED_BY_OTHERS {
+        let ended = match wait(daemon, &question, end) {
+            Ok(Waited::Ended(outcome)) => outcome,
+            Ok(Waited::Pending(request)) => return Answer::Denied(still_waiting(&request)),
+            Err(error) => return Answer::Denied(said(&error)),
+        };
+        match used(daemon, &ended, call, &question) {
+            Some(answer) => return answer,
+            // The same call twice at once: the other one got it. Asked anew, not under this name.
+            None => question.call_id = None,
+        }
+    }
+    Answer::Denied("Countersign: this call was approved, but only once; propose it again.".into())
+}
+
+/// What an end means for this call: a yes is used up for it. Nothing if somebody else has used it.
+pub fn used(
+    daemon: &Agent,
+    ended: &Outcome,
+    call: &Proposed,
+    question: &Question,
+) -> Option<Answer> {
+    let Outcome::Approved(approval) = ended else { return Some(Answer::Denied(refused(ended))) };
+    let request = approval.request();
+    if request.id.is_none() {
+        return Some(Answer::Pass);
+    }
+    let permit = approval.permit()?;
+    let edited = request.edited_arguments.as_ref().map(ToString::to_string);
+    let run = match &edited {
+        None => Ok(question.clone()),
+        Some(text) => Question::tool(&call.tool, text).map(|mut run| {
+            run.cwd.clone_from(&question.cwd);
+            run.session.clone_from(&question.session);
+            run
+        }),
+    };
+    match run.and_then(|run| daemon.redeem(permit, &run)) {
+        Ok(_) => Some(Answer::Approved { edited }),
+        Err(Error::Conflict(_)) => None,
+        Err(error) => Some(Answer::Denied(said(&error))),
+    }
+}
+
+/// The call as a question.
+pub fn question(call: &Proposed) -> Result<Question, Error> {
+    let mut question = Question::tool(&call.tool, &call.arguments)?;
+    question.session.clone_from(&call.session);
+    question.cwd.clone_from(&call.cwd);
+    question.platform = Some("cli".to_owned());
+    question.call_id.clone_from(&call.call_id);
+    Ok(question)
+}
+
+/// What came of a call, without its words.
+pub fn told(ran: &Ran) -> countersign_client::Ran {
+    let digest = ran.result.as_deref().map(|text| Digest::of(text.as_bytes()).to_string());
+    countersign_client::Ran {
+        failed: ran.failed,
+        exit_code: ran.exit_code,
+        duration_ms: ran.duration_ms,
+        result_digest: digest,
+    }
+}
+
+/// How long we waited, and for what.
+pub enum Waited {
+    /// It is over.
+    Ended(Outcome),
+    /// It still waits for a person.
+    Pending(Box<Request>),
+}
+
+fn wait(daemon: &Agent, question: &Question, end: Instant) -> Result<Waited, Error> {
+    let knock = Instant::now() + KNOCK;
+    let (mut open, mut pause) = (None::<Request>, Duration::from_millis(50));
+    loop {
+        let left = end.saturating_duration_since(Instant::now());
+        let answered = match &open {
+            None => daemon.join(question),
+            Some(request) if left.is_zero() => {
+                return Ok(Waited::Pending(Box::new(request.clone())));
+            }
+            // By its name: that outlives the connection, and a restart of the daemon.
+            Some(request) => {
+                let id = request.id.as_deref().unwrap_or_default();
+                daemon.wait(id, left.as_secs().clamp(1, POLL))
+            }
+        };
+        let found = match answered {
+            Ok(found) => found,
+            Err(error) if error.passes_by_itself() => {
+                // Where nobody was ever heard, nobody may be there at all: that is said soon.
+                let until = if open.is_some() { end } else { knock.min(end) };
+                if Instant::now() + pause >= until {
+                    return open.map_or(Err(error), |open| Ok(Waited::Pending(Box::new(open))));
+                }
+                thread::sleep(pause);
+                pause = (pause * 2).min(Duration::from_millis(500));
+                continue;
+            }
+            Err(error) => return Err(error),
+        };
+        if open.as_ref().is_some_and(|open| open.digest != found.digest) {
+            return Err(Error::Unexpected("the answer is for another call".to_owned()));
+        }
+        if found.state == State::Pending {
+            open = Some(found);
+            continue;
+        }
+        let ended = Outcome::of(found)?;
+        let ended = ended.ok_or_else(|| Error::Unexpected("it is pending".to_owned()))?;
+        return Ok(Waited::Ended(ended));
+    }
+}
+
+/// Why it may not run, for the model: what happened, and what to do instead.
+pub fn refused(ended: &Outcome) -> String {
+    let request = ended.request();
+    let reason = match request.reason().trim() {
+        "" => String::new(),
+        reason => format!(" Their reason: {reason}."),
+    };
+    match ended {
+        Outcome::Approved(_) => "Countersign: this answer was not understood.".to_owned(),
+        Outcome::Denied(_) if request.decision.as_ref().is_some_and(|d| d.by.kind == "people") => {
+            format!(
+                "Countersign: a person ({}) denied this call.{reason} Do not try it another way; \
+                 ask them what to do instead.",
+                request.decided_by()
+            )
+        }
+        Outcome::Denied(_) => format!(
+            "Countersign: denied by {}.{reason} Do not try it another way; ask the person who \
+             runs you.",
+            request.decided_by()
+        ),
+        Outcome::Expired(_) => {
+            "Countersign: nobody answered in time, so this call was not run. Tell the person that \
+             it waits for them before you propose it again."
+                .to_owned()
+        }
+        Outcome::Cancelled(_) => "Countersign: this call was taken back.".to_owned(),
+    }
+}
+
+/// The host would lose patience: the question stays open, and the same call joins it.
+pub fn still_waiting(request: &Request) -> String {
+    format!(
+        "Countersign: still waiting for a person (request {}, \"{}\"), so this call was not run \
+         yet. Propose the very same call again to go on waiting; do nothing else in its place.",
+        request.id.as_deref().unwrap_or_default(),
+        request.phrase,
+    )
+}
+
+/// Nobody was asked, because nobody could be.
+pub fn absent(why: &str) -> String {
+    format!(
+        "Countersign: nobody could be asked ({why}), so this call was not run. This is not a \
+         person's no: `countersign serve` must run; tell the person."
+    )
+}
+
+/// An error as a no.
+pub fn said(error: &Error) -> String {
+    match error {
+        Error::Denied(_) => format!("Countersign: denied by the rules: {error}."),
+        Error::Unreachable { .. } | Error::Unavailable { .. } => absent(&error.to_string()),
+        _ => format!("Countersign: {error}, so this call was not run."),
+    }
+}
