@@ -1,0 +1,12 @@
+//! The MCP proxy from outside: a real daemon, a real process between two pipes.
+
+#[cfg(test)]
+mod bytes;
+#[cfg(test)]
+mod calls;
+#[cfg(test)]
+mod faults;
+#[cfg(test)]
+mod sdks;
+#[cfg(test)]
+mod wires;
