@@ -7,6 +7,8 @@ mod calls;
 #[cfg(test)]
 mod faults;
 #[cfg(test)]
+mod http;
+#[cfg(test)]
 mod sdks;
 #[cfg(test)]
 mod wires;

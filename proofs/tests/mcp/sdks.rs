@@ -9,20 +9,20 @@ use serde_json::Value;
 
 use crate::wires::{Place, alone, say};
 
-fn target(name: &str) -> PathBuf {
+pub fn target(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../target").join(name)
 }
 
-fn here(name: &str) -> String {
+pub fn here(name: &str) -> String {
     format!("{}/tests/mcp/{name}", env!("CARGO_MANIFEST_DIR"))
 }
 
-fn python() -> Option<String> {
+pub fn python() -> Option<String> {
     let python = target("mcp-venv/bin/python");
     python.is_file().then(|| python.display().to_string())
 }
 
-fn node() -> Option<String> {
+pub fn node() -> Option<String> {
     let node = target("mcp/node_modules/.bin/node");
     node.exists().then(|| node.display().to_string())
 }
@@ -33,10 +33,10 @@ fn everything() -> Vec<String> {
 }
 
 /// Says yes to whatever waits, until it is dropped.
-struct Agreeable(Arc<AtomicBool>, Option<std::thread::JoinHandle<()>>);
+pub struct Agreeable(Arc<AtomicBool>, Option<std::thread::JoinHandle<()>>);
 
 impl Agreeable {
-    fn new(place: &Place) -> Agreeable {
+    pub fn new(place: &Place) -> Agreeable {
         let over = Arc::new(AtomicBool::new(false));
         let (stop, mut person) = (Arc::clone(&over), place.person());
         let thread = std::thread::spawn(move || {
@@ -63,7 +63,7 @@ impl Drop for Agreeable {
     }
 }
 
-fn run(words: &[String]) -> Value {
+pub fn run(words: &[String]) -> Value {
     let out =
         Command::new(&words[0]).args(&words[1..]).env("TOOLS", target("mcp")).output().unwrap();
     let text = String::from_utf8_lossy(&out.stdout);

@@ -28,7 +28,6 @@ pub fn say(text: &str) {
 /// A folder, a gate in it, its owner and an agent.
 pub struct Place {
     pub folder: TempDir,
-    pub house: House,
     pub gate: Option<Gate>,
     pub owner: String,
     pub agent: String,
@@ -56,7 +55,7 @@ impl Place {
         let agent = gate.agent(&owner, "coder").unwrap();
         let (agents, people) = (gate.agents.to_string(), gate.people);
         fs::write(folder.path().join("tools.json"), TOOLS).unwrap();
-        Place { folder, house, gate: Some(gate), owner, agent, agents, people }
+        Place { folder, gate: Some(gate), owner, agent, agents, people }
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -217,10 +216,6 @@ impl Wire {
     pub fn end(mut self) -> i32 {
         drop(self.input.take());
         self.child.wait().unwrap().code().unwrap_or(-1)
-    }
-
-    pub fn hang_up(&mut self) {
-        drop(self.input.take());
     }
 }
 

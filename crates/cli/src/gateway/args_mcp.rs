@@ -1,20 +1,33 @@
 //! What can be said to `countersign mcp`.
 
-use clap::Parser;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
 
 /// Stand between an MCP client and an MCP server: every tool call is judged first.
 ///
-/// Starts the server and passes everything on untouched. Calls that could do harm wait until a
-/// person answers; a no comes back as the tool's result, in words for the model.
+/// Starts the server (or reaches it, with --http) and passes everything on untouched. Calls that
+/// could do harm wait until a person answers; a no comes back as the tool's result, in words for
+/// the model.
 #[derive(Parser)]
 #[command(name = "countersign mcp", bin_name = "countersign mcp", after_help = MCP_EXAMPLES)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct Mcp {
-    /// The server's name, as in `mcp__NAME__tool`; by its command if nothing is said.
+    /// What else to do.
+    #[command(subcommand)]
+    pub action: Option<Action>,
+    /// The server's name, as in `mcp__NAME__tool`; by its command or host if nothing is said.
     #[arg(long, value_name = "NAME")]
     pub server: Option<String>,
     /// After how many seconds the client gives up; by its name if nothing is said.
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=86400))]
     pub patience: Option<u32>,
+    /// A server that speaks Streamable HTTP, instead of a command.
+    #[arg(long, value_name = "URL", conflicts_with = "command", requires = "listen")]
+    pub http: Option<String>,
+    /// Where the client reaches us then, such as 127.0.0.1:6010; this machine only.
+    #[arg(long, value_name = "ADDR", requires = "http")]
+    pub listen: Option<std::net::SocketAddr>,
     /// The agents' door; else `COUNTERSIGN_AGENTS`, else the configuration's.
     #[arg(long, value_name = "ADDR")]
     pub agents: Option<String>,
@@ -22,14 +35,42 @@ pub struct Mcp {
     #[arg(long, value_name = "FILE")]
     pub token_file: Option<String>,
     /// The server's own command.
-    #[arg(last = true, value_name = "COMMAND", required = true)]
+    #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<String>,
+}
+
+/// What else can be done.
+#[derive(Subcommand)]
+pub enum Action {
+    /// Put the servers in a client's configuration behind the proxy.
+    Install(Configured),
+    /// Take them out again.
+    Uninstall(Configured),
+}
+
+/// Which configuration, and how it is changed.
+#[derive(Args)]
+pub struct Configured {
+    /// claude, claude-desktop, cursor, vscode, codex, gemini, copilot, opencode, windsurf; or FILE.
+    #[arg(value_name = "CLIENT")]
+    pub client: String,
+    /// Only in this project's own files.
+    #[arg(long, value_name = "DIR")]
+    pub project: Option<PathBuf>,
+    /// Do not ask; write it.
+    #[arg(long, conflicts_with = "dry_run")]
+    pub yes: bool,
+    /// Only show what would change.
+    #[arg(long)]
+    pub dry_run: bool,
 }
 
 const MCP_EXAMPLES: &str = "\
 Examples:
+  countersign mcp install claude-desktop
   countersign mcp -- npx -y @modelcontextprotocol/server-filesystem ~/notes
   countersign mcp --server mail --patience 240 -- mail-server --stdio
+  countersign mcp --http https://mcp.example.org/mcp --listen 127.0.0.1:6010
 
 A call that nobody answered in time is told to the model as still waiting; the identical call
 goes on waiting, and an approval is good for one run of it. A tool whose description or schema

@@ -84,7 +84,7 @@ impl Refused {
     }
 }
 
-/// Reads one message.
+/// Reads the one message of a line.
 pub fn read(text: &str) -> Result<Kind<'_>, Refused> {
     let text = text.trim_end_matches('\n');
     let text = text.strip_suffix('\r').unwrap_or(text);
@@ -92,7 +92,12 @@ pub fn read(text: &str) -> Result<Kind<'_>, Refused> {
     if text.contains('\r') {
         return Err(Refused::new(-32700, "a carriage return stands inside the message"));
     }
-    if text.trim_matches([' ', '\t']).is_empty() {
+    parse(text)
+}
+
+/// Reads one message, however many lines it takes.
+pub fn parse(text: &str) -> Result<Kind<'_>, Refused> {
+    if text.trim_matches([' ', '\t', '\r', '\n']).is_empty() {
         return Ok(Kind::Blank);
     }
     let value = json::parse_within(text, LONGEST).map_err(|error| {

@@ -8,6 +8,7 @@ mod clients;
 mod continued;
 mod desk;
 mod heard;
+mod http;
 mod judge;
 mod lines;
 mod message;
@@ -24,6 +25,7 @@ mod words;
 use std::path::PathBuf;
 use std::time::Duration;
 
+pub use http::run as over_http;
 pub use stdio::run as over_stdio;
 
 /// What an operator says about a proxy.
@@ -66,6 +68,14 @@ pub fn name_of(words: &[String]) -> String {
     named.map(|word| base(word)).filter(|name| !name.is_empty()).unwrap_or("server".to_owned())
 }
 
+/// The same from a URL: its host.
+pub fn name_of_url(url: &str) -> String {
+    let host = url.split("://").nth(1).unwrap_or(url);
+    let host = host.split(['/', '?']).next().unwrap_or_default();
+    let host = host.rsplit_once(':').map_or(host, |(host, _)| host);
+    pins::plain(host)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -78,5 +88,6 @@ mod tests {
         assert_eq!(name("npx -y @modelcontextprotocol/server-everything@2.0"), "server-everything");
         assert_eq!(name("uv run weather.py"), "weather");
         assert_eq!(name("python3 -m"), "python3");
+        assert_eq!(name_of_url("https://mcp.example.org:8443/mcp"), "mcp_example_org");
     }
 }
