@@ -303,13 +303,14 @@ impl Desk {
                 let request = case.request.as_ref();
                 let words = request.map_or("not yet at the gate", |(_, phrase)| phrase);
                 let Some((holder, pulses)) = &mut case.holder else { continue };
-                if let Some(token) = &holder.progress
-                    && now >= holder.since + PULSE * *pulses
-                {
-                    *pulses += 1;
-                    let message = format!("Waiting for a person's approval ({words})");
-                    let notice = words::progress(token, *pulses, &message);
-                    told.push((Arc::clone(&holder.tell), Told::Progress(notice, *pulses)));
+                if let Some(token) = &holder.progress {
+                    if now >= holder.since + PULSE * (*pulses + 1) {
+                        *pulses += 1;
+                        let message = format!("Waiting for a person's approval ({words})");
+                        let notice = words::progress(token, *pulses, &message);
+                        told.push((Arc::clone(&holder.tell), Told::Progress(notice, *pulses)));
+                    }
+                    next = next.min(holder.since + PULSE * (*pulses + 1));
                 }
                 let end = holder.since + holder.patience;
                 if now < end {

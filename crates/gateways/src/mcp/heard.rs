@@ -40,6 +40,11 @@ pub fn read(text: &str) -> Option<Heard<'_>> {
     Some(Heard::Answer { id, result })
 }
 
+/// Whether a message is a notice of no more progress than this.
+pub fn is_progress_within(text: &str, claimed: f64) -> bool {
+    matches!(read(text), Some(Heard::Progress { value, .. }) if value <= claimed)
+}
+
 /// The protocol version that a server agreed on.
 pub fn version(result: &str) -> Option<String> {
     scan::plain(scan::member(result, "protocolVersion")?).map(std::borrow::Cow::into_owned)

@@ -78,15 +78,6 @@ impl Pins {
         Ok(standings)
     }
 
-    /// Forgets everything: what is seen next counts as first seen. Whether there was anything.
-    pub fn forget(&self) -> io::Result<bool> {
-        match fs::remove_file(self.path("json")) {
-            Ok(()) => Ok(true),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-            Err(error) => Err(error),
-        }
-    }
-
     fn path(&self, ending: &str) -> PathBuf {
         self.folder.join(format!("{}.{ending}", self.name))
     }
@@ -205,8 +196,6 @@ mod tests {
         // Another command under the same name is another server.
         let moved = Pins::new(folder.path(), "mail", &["elsewhere".to_owned()]);
         assert_eq!(moved.compare(&other).unwrap(), [Standing::Same]);
-        assert!(pins().forget().unwrap());
-        assert_eq!(pins().compare(&other).unwrap(), [Standing::Same]);
     }
 
     #[test]

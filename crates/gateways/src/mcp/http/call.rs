@@ -18,6 +18,7 @@ use crate::mcp::asking::Yes;
 use crate::mcp::clients;
 use crate::mcp::continued::Continued;
 use crate::mcp::desk::{Desk, Holder, Told};
+use crate::mcp::heard;
 use crate::mcp::judge::{Asking, Judged, ask, judge};
 use crate::mcp::message::{self, Id, Kind, LONGEST, Meta, ToolCall, tool_call};
 use crate::mcp::reports::Ran;
@@ -252,6 +253,7 @@ impl Held {
     /// Feeds the stream until the call is over, or the client is gone: then it is taken back.
     async fn follow(self, mut told: UnboundedReceiver<Told>, feed: Sender<Bytes>) {
         let mut beat = tokio::time::interval(BEAT);
+        let mut claimed = None;
         loop {
             let next = tokio::select! {
                 next = told.recv() => next,
@@ -266,14 +268,15 @@ impl Held {
             };
             match next {
                 None => return,
-                Some(Told::Progress(text, _)) => {
+                Some(Told::Progress(text, thousandths)) => {
+                    claimed = Some(f64::from(thousandths) / 1000.0);
                     let _ = feed.send(Bytes::from(event(&text))).await;
                 }
                 Some(Told::Answer(text)) => {
                     let _ = feed.send(Bytes::from(event(&text))).await;
                     return;
                 }
-                Some(Told::Run(yes)) => return self.run(yes, &feed).await,
+                Some(Told::Run(yes)) => return self.run(yes, claimed, &feed).await,
             }
         }
     }
@@ -299,7 +302,7 @@ impl Held {
     }
 
     /// The call runs, and what comes of it goes into the stream.
-    async fn run(self, yes: Yes, feed: &Sender<Bytes>) {
+    async fn run(self, yes: Yes, claimed: Option<f64>, feed: &Sender<Bytes>) {
         let ran = self.ran(&yes);
         let Some(body) = self.released(&yes) else {
             let why = self.failed("it could not be written");
@@ -322,11 +325,19 @@ impl Held {
             let (mut body, mut events) = (response.into_body(), Events::default());
             while let Some(Ok(frame)) = body.frame().await {
                 let Ok(bytes) = frame.into_data() else { continue };
-                events.feed(&bytes).iter().for_each(|text| listener(text));
-                if feed.send(bytes).await.is_err() {
-                    return;
+                for (raw, data) in events.take(&bytes) {
+                    let data = data.unwrap_or_default();
+                    listener(&data);
+                    // Progress only ever grows, and we have claimed some.
+                    if claimed.is_some_and(|claimed| heard::is_progress_within(&data, claimed)) {
+                        continue;
+                    }
+                    if feed.send(Bytes::from(raw)).await.is_err() {
+                        return;
+                    }
                 }
             }
+            let _ = feed.send(Bytes::from(events.rest())).await;
             return;
         }
         let whole = Limited::new(response.into_body(), LONGEST).collect().await;

@@ -8,6 +8,7 @@ const LONGEST: usize = 64 << 20;
 pub struct Events {
     line: Vec<u8>,
     data: Vec<u8>,
+    raw: Vec<u8>,
     after_return: bool,
     deaf: bool,
 }
@@ -29,6 +30,27 @@ impl Events {
         }
         self.deaf = self.line.len() + self.data.len() > LONGEST;
         whole
+    }
+
+    /// Every event that is whole now: its bytes, and its data if it has any.
+    pub fn take(&mut self, bytes: &[u8]) -> Vec<(Vec<u8>, Option<String>)> {
+        let mut whole = Vec::new();
+        for &byte in bytes {
+            let was_blank = self.line.is_empty();
+            let after_return = self.after_return;
+            let data = self.feed(&[byte]).pop();
+            self.raw.push(byte);
+            let ends = matches!(byte, b'\n' | b'\r') && was_blank;
+            if ends && !(byte == b'\n' && after_return) {
+                whole.push((std::mem::take(&mut self.raw), data));
+            }
+        }
+        whole
+    }
+
+    /// What has come of an event that is not whole.
+    pub fn rest(self) -> Vec<u8> {
+        self.raw
     }
 
     fn end_of_line(&mut self) -> Option<String> {
@@ -72,6 +94,12 @@ mod tests {
                 stream.chunks(size).flat_map(|part| events.feed(part)).collect();
             assert_eq!(heard, ["{\"a\":\n1}", "x"], "{size}");
         }
+        let mut events = Events::default();
+        let taken = events.take(stream);
+        let bytes: Vec<u8> = taken.iter().flat_map(|(raw, _)| raw.clone()).collect();
+        assert_eq!([bytes, events.rest()].concat(), stream);
+        let data: Vec<&str> = taken.iter().filter_map(|(_, data)| data.as_deref()).collect();
+        assert_eq!(data, ["{\"a\":\n1}", "x"]);
         let mut events = Events::default();
         assert_eq!(events.feed(event("{\n\"a\":1}").as_bytes()), ["{\n\"a\":1}"]);
     }
