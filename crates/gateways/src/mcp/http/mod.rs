@@ -296,30 +296,46 @@ fn copied(parts: &Parts, body: Bytes) -> Request<Full<Bytes>> {
     request
 }
 
-/// What a header says about a modern message must be what the message says.
+/// What the headers of a modern message say must be what the message says. A held call is
+/// answered before its server sees it, so for calls nothing may be missing either.
 fn contradicted(
     headers: &HeaderMap,
     method: &str,
     params: &countersign_core::json::Value<'_>,
 ) -> Option<String> {
     let meta = Meta::of(params);
-    if !meta.is_modern() {
+    let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let version = header("mcp-protocol-version");
+    if !meta.is_modern() && version.is_none_or(|version| version < message::MODERN) {
         return None;
     }
-    let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let name = params.get("name").or_else(|| params.get("uri")).and_then(|name| name.as_str());
-    let version = meta.version.as_deref();
-    for (header_name, meant) in
-        [("mcp-method", Some(method)), ("mcp-protocol-version", version), ("mcp-name", name)]
-    {
-        let plain = header(header_name).filter(|text| !text.starts_with("=?base64?"));
-        if let (Some(said), Some(meant)) = (plain, meant)
-            && said != meant
-        {
-            return Some(format!("the header {header_name} says something else than the message"));
+    let meant = [
+        ("mcp-method", Some(method)),
+        ("mcp-protocol-version", meta.version.as_deref()),
+        ("mcp-name", name),
+    ];
+    for (header_name, meant) in meant {
+        let Some(meant) = meant else { continue };
+        match header(header_name).map(|said| decoded(said.trim())) {
+            Some(said) if said.as_deref() == Some(meant) => {}
+            Some(_) => {
+                return Some(format!("the header {header_name} and the message differ"));
+            }
+            None if method == "tools/call" => {
+                return Some(format!("the header {header_name} is missing"));
+            }
+            None => {}
         }
     }
     None
+}
+
+/// A header's text, which may be encoded.
+fn decoded(said: &str) -> Option<String> {
+    let Some(inside) = said.strip_prefix("=?base64?") else { return Some(said.to_owned()) };
+    let bytes = countersign_core::base64::decode(inside.strip_suffix("?=")?).ok()?;
+    String::from_utf8(bytes).ok()
 }
 
 /// Which client's request it is.
