@@ -55,7 +55,7 @@ fn run(words: impl Iterator<Item = OsString>) -> Result<ExitCode, Failure> {
             let command = texts.pop();
             assess::run(&args::Assess { command, ..args::Assess::default() })
         }
-        Some("hook") => gateway::hook::run(&texts),
+        Some("hook") => Ok(gateway::hook::run(&texts)),
         Some("assess") => with(&texts, |args| assess::run(&args)),
         Some("screen") => with(&texts, |args| screen::run(&args)),
         Some("plan") => with(&texts, |args| plan::run(&args)),

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use crate::glob;
 pub use crate::shell::tables::PathClass;
 use crate::shell::tables::{
-    CLASSES, DIRS, HOME_PATHS, LOCAL_PATHS, NAME_GLOBS, NAMES, PathPattern, PathShape, ROOT_PATHS,
-    first_bytes,
+    CLASSES, DIRS, HOME_PATHS, INNER_PATHS, LOCAL_PATHS, NAME_GLOBS, NAMES, PathPattern, PathShape,
+    ROOT_PATHS, first_bytes,
 };
 use crate::tier::Tier;
 
@@ -72,11 +72,20 @@ pub fn class_of(path: &str, cwd: Option<&str>) -> &'static PathClass {
         }
     }
     // All but one of the folder names that matter begin with a dot.
-    for part in
-        path.split('/').filter(|p| DIRS_BEGIN.contains(&p.as_bytes().first().copied().unwrap_or(0)))
-    {
+    let mut from = 0;
+    for part in path.split('/') {
+        let here = from;
+        from += part.len() + 1;
+        if !DIRS_BEGIN.contains(&part.as_bytes().first().copied().unwrap_or(0)) {
+            continue;
+        }
         if let Ok(at) = DIRS.binary_search_by(|(n, _)| (*n).cmp(part)) {
             DIRS.get(at).into_iter().for_each(|(_, c)| offer(*c));
+        }
+        if let Ok(at) = INNER_PATHS.binary_search_by(|(n, _)| (*n).cmp(part)) {
+            let rest = path.get(here..).unwrap_or_default();
+            let patterns = INNER_PATHS.get(at).map_or(&[][..], |(_, patterns)| patterns);
+            patterns.iter().find(|p| fits(p, rest)).into_iter().for_each(|p| offer(p.class));
         }
     }
     let (table, rest) = match path.as_bytes().first() {
@@ -241,13 +250,17 @@ mod tests {
         assert_eq!(id("\0/x"), "project");
         assert_eq!(id(".env"), "env-file");
         assert_eq!(id("/proc/self/mem"), "memory");
+        assert_eq!(id("/srv/app/.claude/settings.local.json"), "agent-control");
+        assert_eq!(id("/home/bob/app/.cursor/hooks.json"), "agent-hooks");
+        assert_eq!(id(".cursor/hooks.json"), "agent-hooks");
+        assert_ne!(id("/srv/app/.vscode/settings.json"), "agent-control");
     }
 
     #[test]
     fn every_folder_name_is_looked_for() {
-        assert!(
-            DIRS.iter().all(|(n, _)| n.as_bytes().first().is_some_and(|b| DIRS_BEGIN.contains(b)))
-        );
+        let looked_for = |name: &str| name.bytes().next().is_some_and(|b| DIRS_BEGIN.contains(&b));
+        assert!(DIRS.iter().all(|(name, _)| looked_for(name)));
+        assert!(INNER_PATHS.iter().all(|(name, _)| looked_for(name)));
     }
 
     #[test]

@@ -62,7 +62,7 @@ pub fn route(seen: &Assessment, standing: Standing) -> Route {
     }
 }
 
-/// Whether a call passes in every mode and in every session: it only reads, and on this machine. A
+/// Whether a call passes in every mode and in every session: it only reads, and sends nothing. A
 /// gateway may let such a call pass without the gate, if it was judged as on a production machine.
 pub fn passes_everywhere(seen: &Assessment) -> bool {
     seen.tier == Tier::Safe
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn what_passes_everywhere_is_only_read_and_stays_here() {
+    fn what_passes_everywhere_only_reads() {
         let everywhere = |call: &str| {
             let value = json::parse(call).unwrap();
             let mut call = Call::from_json(&value).unwrap();
@@ -129,7 +129,6 @@ mod tests {
             MESSAGE,
             CALL_HELP,
             r#"{"command":"curl https://example.com"}"#,
-            r#"{"tool":"WebFetch","arguments":{"url":"https://example.com"}}"#,
             r#"{"command":"cat ~/.ssh/id_rsa"}"#,
             r#"{"command":"touch a"}"#,
             r#"{"tool":"Write","arguments":{"file_path":"a","content":""}}"#,

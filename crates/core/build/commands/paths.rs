@@ -39,8 +39,8 @@ fn write_patterns(file: &PathFile, s: &mut String) {
     let mut names: BTreeMap<&str, usize> = BTreeMap::new();
     let mut dirs: BTreeMap<&str, usize> = BTreeMap::new();
     let mut name_globs = Vec::new();
-    let mut kinds: [(&str, BTreeMap<String, Vec<String>>); 3] =
-        [("ROOT", BTreeMap::new()), ("HOME", BTreeMap::new()), ("LOCAL", BTreeMap::new())];
+    let mut kinds: [(&str, BTreeMap<String, Vec<String>>); 4] =
+        ["ROOT", "HOME", "LOCAL", "INNER"].map(|kind| (kind, BTreeMap::new()));
     for (i, c) in file.class.iter().enumerate() {
         for p in &c.paths {
             if let Some(name) = p.strip_prefix("name:") {
@@ -55,7 +55,12 @@ fn write_patterns(file: &PathFile, s: &mut String) {
                 dirs.entry(name).or_insert(i);
                 continue;
             }
-            let kind = usize::from(!p.starts_with('/')) + usize::from(!p.starts_with(['/', '~']));
+            let (kind, p) = match p.strip_prefix("in:") {
+                Some(inner) => (3, inner),
+                None if p.starts_with('/') => (0, p.as_str()),
+                None if p.starts_with('~') => (1, p.as_str()),
+                None => (2, p.as_str()),
+            };
             let first = first_part(p).filter(|f| !f.contains('*')).unwrap_or_default();
             if let Some((_, map)) = kinds.get_mut(kind) {
                 map.entry(first.to_owned()).or_default().push(path_pattern(p, i));

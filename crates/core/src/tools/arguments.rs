@@ -141,7 +141,12 @@ impl Reader<'_, '_> {
             Role::Url => self.url(text),
             Role::Recipient => self.recipient(text),
             Role::Patch => {
-                for (path, access, span) in text::patched(text) {
+                let files = text::patched(text);
+                // What names no file and changes no line is no patch, whatever it is called.
+                if files.is_empty() && !text.contains("@@") && !text.trim().is_empty() {
+                    self.out.doubt(Doubt::Unreadable);
+                }
+                for (path, access, span) in files {
                     self.path(path, access, Some(span));
                 }
             }

@@ -210,6 +210,9 @@ fn what_cannot_be_read_is_never_safe() {
         assert!(seen.tier >= Tier::Medium && seen.verdict == Verdict::Ask, "{json}: {seen:?}");
     }
     assert_eq!(tier("Bash", r#"{"restart":true}"#), Tier::Safe);
+    // A patch that is none may be anything to the tool that is given it.
+    let seen = judged("patch", r#"{"command":"rm -rf /"}"#);
+    assert_eq!(seen.verdict, Verdict::Ask, "{seen:?}");
 }
 
 #[test]

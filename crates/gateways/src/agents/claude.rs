@@ -17,9 +17,7 @@ pub(super) fn read(from: &Value<'_>) -> Result<Heard, Unheard> {
             text: shape::text(from, "prompt")?,
             session: shape::optional(from, "session_id")?,
         }),
-        // A permission to be given is a call about to run that we cannot tie to its hook.
-        event @ "PermissionRequest" => Err(Unheard(format!("{event} is not for this hook"))),
-        _ => Ok(Heard::Nothing),
+        other => Err(Unheard(format!("`{other}` is not for this hook"))),
     }
 }
 

@@ -22,7 +22,7 @@ fn read(from: &Value<'_>) -> Result<Heard, Unheard> {
             text: shape::text(from, "prompt")?,
             session: shape::optional(from, "conversation_id")?,
         }),
-        _ => Ok(Heard::Nothing),
+        other => Err(Unheard(format!("`{other}` is not for this hook"))),
     }
 }
 

@@ -59,8 +59,6 @@ pub enum Heard {
         /// The agent's session.
         session: Option<String>,
     },
-    /// Something else that needs no answer.
-    Nothing,
 }
 
 /// One proposed call, in the words of the gate.

@@ -60,7 +60,7 @@ pub fn used(
     };
     match run.and_then(|run| daemon.redeem(permit, &run)) {
         Ok(_) => Some(Answer::Approved { edited }),
-        Err(Error::Conflict(_)) => None,
+        Err(Error::Denied(problem)) if problem.why.as_deref() == Some("used") => None,
         Err(error) => Some(Answer::Denied(said(&error))),
     }
 }

@@ -1,6 +1,6 @@
 //! `countersign hook`: what an agent runs before each call. Reads its JSON, answers in its words.
 //!
-//! A call that only reads, and on this machine, passes without the daemon and is written down a
+//! A call that only reads passes without the daemon and is written down a
 //! moment later; everything else is asked about. Whatever goes wrong, hangs or panics is a no, said
 //! before the agent's own patience ends: most agents go on when their hook is silent.
 
@@ -97,7 +97,6 @@ impl Hook {
             Ok(Heard::Batch(calls)) => self.batch(&calls, end),
             Ok(Heard::After(ran)) => self.after(&ran),
             Ok(Heard::Message { text, session }) => self.message(&text, session.as_deref()),
-            Ok(Heard::Nothing) => Answer::Noted,
         }
     }
 

@@ -3,6 +3,7 @@
 //! A line is one write, so that many hooks can write at once. A program of ours sends the file off
 //! the path of any call, and keeps what cannot be sent.
 
+use std::fmt::Write as _;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
@@ -120,7 +121,7 @@ fn line(gateway: &str, call: &Proposed, at: u64) -> String {
     );
     for (name, value) in [("session", &call.session), ("cwd", &call.cwd)] {
         if let Some(value) = value {
-            line.push_str(&format!(",\"{name}\":{}", text(value)));
+            let _ = write!(line, ",\"{name}\":{}", text(value));
         }
     }
     line.push_str("}}\n");

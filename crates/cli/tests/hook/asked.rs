@@ -1,0 +1,162 @@
+//! Calls that wait for a person: asked once, joined by a retry, run once.
+
+use std::time::{Duration, Instant};
+
+use countersign_client::Choice;
+use serde_json::json;
+
+use super::setting::{Home, RISKY, Said, approve, bash, waiting};
+
+#[test]
+fn a_person_says_yes_and_it_may_run_once() {
+    let home = Home::new();
+    let person = home.person();
+    let hook = home.hook(&["claude", "--patience", "20"], &bash(RISKY, "toolu_1"));
+    approve(&person, &waiting(&person, 1));
+    let (word, reason) = Said::of(hook).claude();
+    assert_eq!((word.as_str(), reason.contains("a person approved")), ("allow", true));
+    // The next call is the next question, whatever it is called.
+    let again = home.says(&["claude", "--patience", "1"], &bash(RISKY, "toolu_2"));
+    assert!(again.denied().contains("still waiting"), "{again:?}");
+    let same = home.says(&["claude", "--patience", "1"], &bash(RISKY, "toolu_1"));
+    assert!(same.denied().contains("still waiting"), "{same:?}");
+}
+
+#[test]
+fn a_no_reaches_the_model_with_its_reason() {
+    let home = Home::new();
+    let person = home.person();
+    let hook = home.hook(&["claude", "--patience", "20"], &bash(RISKY, "toolu_1"));
+    let request = waiting(&person, 1).remove(0);
+    let id = request.id.as_deref().unwrap();
+    person.decide(id, &request.digest, Choice::Deny, "use the trash", None).unwrap();
+    let reason = Said::of(hook).denied();
+    assert!(reason.contains("owner") && reason.contains("use the trash"), "{reason}");
+}
+
+#[test]
+fn whoever_loses_patience_comes_back_to_the_same_question() {
+    let home = Home::new();
+    let person = home.person();
+    let start = Instant::now();
+    let early = home.says(&["claude", "--patience", "1"], &bash(RISKY, "toolu_1")).denied();
+    assert!(start.elapsed() < Duration::from_secs(4), "{:?}", start.elapsed());
+    let open = waiting(&person, 1);
+    assert!(early.contains(open[0].id.as_deref().unwrap()), "{early}");
+    let later = home.hook(&["claude", "--patience", "20"], &bash(RISKY, "toolu_2"));
+    std::thread::sleep(Duration::from_millis(500));
+    approve(&person, &waiting(&person, 1));
+    assert_eq!(Said::of(later).claude().0, "allow");
+
+    // Approved while nobody waited: the retry gets it, and only the first one.
+    home.says(&["claude", "--patience", "1"], &bash("rm -rf /srv/b", "toolu_3")).denied();
+    approve(&person, &waiting(&person, 1));
+    let retry = home.says(&["claude", "--patience", "1"], &bash("rm -rf /srv/b", "toolu_4"));
+    assert_eq!(retry.claude().0, "allow");
+    let third = home.says(&["claude", "--patience", "1"], &bash("rm -rf /srv/b", "toolu_5"));
+    assert!(third.denied().contains("still waiting"), "{third:?}");
+}
+
+#[test]
+fn the_same_call_twice_at_once_needs_a_yes_each() {
+    let home = Home::new();
+    let person = home.person();
+    let hooks =
+        ["a", "b"].map(|call| home.hook(&["claude", "--patience", "6"], &bash(RISKY, call)));
+    std::thread::sleep(Duration::from_secs(1));
+    approve(&person, &waiting(&person, 1));
+    let said = hooks.map(|hook| Said::of(hook).claude());
+    let allowed = said.iter().filter(|(word, _)| word == "allow").count();
+    assert_eq!(allowed, 1, "one yes, one call: {said:?}");
+    assert!(said.iter().any(|(_, why)| why.contains("still waiting")), "{said:?}");
+    waiting(&person, 1);
+}
+
+#[test]
+fn what_a_person_changed_is_what_runs() {
+    let home = Home::new();
+    let hook = home.hook(&["claude", "--patience", "20"], &bash(RISKY, "toolu_1"));
+    let person = home.person();
+    let request = waiting(&person, 1).remove(0);
+    let edited = json!({ "command": "ls /srv/data" });
+    let body = json!({
+        "choice": "approve", "digest": request.digest, "reason": "only look",
+        "edited_arguments": edited,
+    });
+    let answer = home.post_as_person(&format!("{}/decision", request.id.unwrap()), &body);
+    assert!(answer.contains("approved"), "{answer}");
+    let said = Said::of(hook);
+    assert_eq!(said.claude().0, "allow", "{said:?}");
+    assert_eq!(said.json()["hookSpecificOutput"]["updatedInput"], edited);
+}
+
+#[test]
+fn a_turn_of_several_calls_is_one_group_with_an_answer_for_each() {
+    let home = Home::new();
+    let person = home.person();
+    let call = |command: &str, id: &str| json!({ "tool": "terminal", "arguments": { "command": command }, "call_id": id });
+    let batch = json!({
+        "event": "batch", "session": "s", "cwd": "/srv",
+        "calls": [call("ls", "1"), call(RISKY, "2"), call("rm -rf /srv/b", "3"), call("pwd", "4")],
+    });
+    let hook = home.hook(&["plugin", "--agent", "hermes", "--patience", "20"], &batch);
+    let open = waiting(&person, 2);
+    assert!(open[0].group.is_some() && open[0].group == open[1].group, "one card");
+    let yes = open.iter().find(|one| one.brief.as_deref().unwrap().contains("/srv/b")).unwrap();
+    let no = open.iter().find(|one| one.id != yes.id).unwrap();
+    approve(&person, std::slice::from_ref(yes));
+    let id = no.id.as_deref().unwrap();
+    person.decide(id, &no.digest, Choice::Deny, "keep it", None).unwrap();
+    let said = Said::of(hook).json();
+    let words: Vec<_> =
+        (0..4).map(|at| said["decisions"][at]["decision"].as_str().unwrap()).collect();
+    assert_eq!(words, ["allow", "deny", "allow", "allow"], "{said}");
+    assert!(said["decisions"][1]["reason"].as_str().unwrap().contains("keep it"), "{said}");
+    assert_eq!(
+        said["stages"].as_array().unwrap().iter().flat_map(|s| s.as_array().unwrap()).count(),
+        4
+    );
+}
+
+#[test]
+fn what_passed_without_the_daemon_is_in_its_ledger_a_moment_later() {
+    let mut home = Home::empty();
+    for number in 0..5 {
+        let said = home.says(&["claude"], &bash(&format!("cat notes-{number}.txt"), "toolu"));
+        assert_eq!(said.claude().0, "nothing");
+    }
+    home.start();
+    // What waits is sent when the next call comes, or by whoever is still trying.
+    let said = home.says(
+        &["gemini"],
+        &json!({
+            "hook_event_name": "BeforeTool", "tool_name": "list_directory", "session_id": "g",
+            "tool_input": { "dir_path": "/srv" },
+        }),
+    );
+    assert_eq!((said.code, said.out.as_str()), (Some(0), ""), "{said:?}");
+    let lines = home.ledger_with("\"gemini\"");
+    let reported = lines.iter().filter(|line| line.contains("reported_by")).count();
+    assert_eq!(reported, 6, "{lines:#?}");
+    assert!(!lines.iter().any(|line| line.contains("notes-3")), "no word of the calls stays");
+}
+
+#[test]
+fn what_came_of_a_call_stands_with_its_request() {
+    let home = Home::new();
+    let person = home.person();
+    let hook = home.hook(&["claude", "--patience", "20"], &bash(RISKY, "toolu_1"));
+    let request = waiting(&person, 1).remove(0);
+    approve(&person, std::slice::from_ref(&request));
+    assert_eq!(Said::of(hook).claude().0, "allow");
+    let mut after = bash(RISKY, "toolu_1");
+    after["hook_event_name"] = json!("PostToolUse");
+    after["tool_response"] = json!({ "stdout": "gone", "exit_code": 0 });
+    after["duration_ms"] = json!(42);
+    let said = home.says(&["claude"], &after);
+    assert_eq!((said.code, said.out.as_str()), (Some(0), ""), "{said:?}");
+    let shown = person.show(request.id.as_deref().unwrap()).unwrap();
+    let reported = shown.reported.unwrap();
+    assert_eq!((&reported["status"], &reported["duration_ms"]), (&json!("ok"), &json!(42)));
+    assert_eq!(reported["result_digest"].as_str().unwrap().len(), 64);
+}

@@ -1,0 +1,111 @@
+//! Whatever breaks, hangs or lies: the answer is no, and it comes before the host loses patience.
+
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use super::setting::{Home, RISKY, Said, approve, bash, deaf, waiting};
+
+/// A hook of two seconds' patience must have answered by then, with time to start and end.
+const SOON: Duration = Duration::from_secs(6);
+
+#[test]
+fn a_daemon_that_never_answers_is_a_no_in_time() {
+    let home = Home::empty();
+    let _deaf = deaf(home.folder.path());
+    let start = Instant::now();
+    let said = home.says(&["claude", "--patience", "2"], &bash(RISKY, "t"));
+    assert!(said.denied().contains("not run"), "{said:?}");
+    assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
+    // What only reads needs no daemon.
+    assert_eq!(home.says(&["claude"], &bash("ls", "t")).claude().0, "nothing");
+}
+
+#[test]
+fn a_host_that_never_stops_talking_or_never_speaks_gets_a_no_in_time() {
+    let home = Home::empty();
+    let mut command = home.command(&["hook", "claude", "--patience", "1"]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let silent = child.stdin.take();
+    let start = Instant::now();
+    let said = Said::of(child);
+    assert!(said.denied().contains("in time"), "{said:?}");
+    assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
+    drop(silent);
+    let endless = std::fs::File::open("/dev/zero").unwrap();
+    let mut command = home.command(&["hook", "claude", "--patience", "5"]);
+    let child = command.stdin(endless).stdout(Stdio::piped()).spawn().unwrap();
+    assert!(Said::of(child).denied().contains("too long"));
+}
+
+#[test]
+fn a_host_that_does_not_listen_is_told_by_the_exit_code() {
+    let home = Home::empty();
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let mut command = home.command(&["hook", "claude"]);
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(full).stderr(Stdio::piped()).spawn().unwrap();
+    let input = bash(RISKY, "t").to_string();
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), input.as_bytes()).unwrap();
+    let said = Said::of(child);
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(said.err.contains("not run"), "{said:?}");
+}
+
+#[test]
+fn a_daemon_that_dies_while_a_call_waits_is_waited_for() {
+    let mut home = Home::new();
+    let hook = home.hook(&["claude", "--patience", "30"], &bash(RISKY, "t"));
+    waiting(&home.person(), 1);
+    home.kill();
+    std::thread::sleep(Duration::from_millis(700));
+    home.start();
+    let person = home.person();
+    approve(&person, &waiting(&person, 1));
+    assert_eq!(Said::of(hook).claude().0, "allow");
+    // And one that stays away is a no, with the request that still waits.
+    let hook = home.hook(&["claude", "--patience", "4"], &bash("rm -rf /srv/b", "t2"));
+    waiting(&person, 1);
+    home.kill();
+    assert!(Said::of(hook).denied().contains("still waiting"));
+}
+
+#[test]
+fn a_wrong_token_and_a_broken_configuration_are_a_no() {
+    let home = Home::new();
+    let mut command = home.command(&["hook", "claude", "--patience", "3"]);
+    command.env("COUNTERSIGN_AGENT_TOKEN", "csa_guess").env("COUNTERSIGN_AGENTS", "127.0.0.1:1");
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let input = bash(RISKY, "t").to_string();
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), input.as_bytes()).unwrap();
+    assert!(Said::of(child).denied().contains("not run"));
+    let config = home.folder.path().join(".config/countersign");
+    std::fs::create_dir_all(&config).unwrap();
+    std::fs::write(config.join("countersign.toml"), "[gate\n").unwrap();
+    let said = home.says(&["claude", "--patience", "3"], &bash(RISKY, "t"));
+    assert!(said.denied().contains("not run"), "{said:?}");
+}
+
+#[test]
+fn what_cannot_be_written_down_does_not_pass_by_itself() {
+    let home = Home::empty();
+    // The folder cannot be made: there is a file in its place.
+    std::fs::write(home.folder.path().join("countersign-gateways"), "").unwrap();
+    let said = home.says(&["claude"], &bash("ls", "t"));
+    assert!(said.denied().contains("nobody could be asked"), "{said:?}");
+}
+
+#[test]
+fn many_at_once_are_each_answered_and_none_passes() {
+    let home = Home::new();
+    let many = std::env::var("PROOF").map_or(60, |_| 1_000);
+    let start = Instant::now();
+    let hooks: Vec<_> = (0..many)
+        .map(|number| {
+            let call = bash(&format!("rm -rf /srv/{number}"), &format!("t{number}"));
+            home.hook(&["claude", "--patience", "10"], &call)
+        })
+        .collect();
+    let said: Vec<String> = hooks.into_iter().map(|hook| Said::of(hook).denied()).collect();
+    assert_eq!(said.len(), many);
+    println!("{many} at once, all denied after {:?}", start.elapsed());
+}

@@ -1,0 +1,10 @@
+//! `countersign hook`, driven as agents drive it: what it says, when, and what it never lets pass.
+
+#[cfg(test)]
+mod asked;
+#[cfg(test)]
+mod faults;
+#[cfg(test)]
+mod setting;
+#[cfg(test)]
+mod words;

@@ -1,0 +1,210 @@
+//! A daemon, a person, and the hook as a host runs it.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use countersign_client::{Choice, Door, Filter, People, Request, State};
+use serde_json::{Value, json};
+
+/// A call that somebody has to be asked about.
+pub const RISKY: &str = "rm -rf /srv/data";
+
+/// A home with a daemon in it, or without.
+pub struct Home {
+    pub folder: tempfile::TempDir,
+    daemon: Option<Child>,
+    passphrase: String,
+    people: String,
+}
+
+impl Home {
+    /// Nobody is there.
+    pub fn empty() -> Home {
+        let folder = tempfile::tempdir().unwrap();
+        Home { folder, daemon: None, passphrase: String::new(), people: String::new() }
+    }
+
+    /// With a daemon.
+    pub fn new() -> Home {
+        let mut home = Home::empty();
+        home.start();
+        home
+    }
+
+    pub fn start(&mut self) {
+        let mut command = self.command(&["serve", "--json", "--agents", "127.0.0.1:0"]);
+        let people = if self.people.is_empty() { "127.0.0.1:0" } else { &self.people };
+        command.args(["--people", people]).stdout(Stdio::piped()).stderr(Stdio::null());
+        command.arg("--state").arg(self.folder.path().join("state"));
+        let mut child = command.stdin(Stdio::null()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let told: Value = serde_json::from_str(&line).unwrap_or_else(|e| panic!("{e}: {line:?}"));
+        if let Some(passphrase) = told["passphrase"].as_str() {
+            passphrase.clone_into(&mut self.passphrase);
+        }
+        told["people"].as_str().unwrap().clone_into(&mut self.people);
+        self.daemon = Some(child);
+    }
+
+    /// Kills the daemon, as a crash would.
+    pub fn kill(&mut self) {
+        if let Some(mut child) = self.daemon.take() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+
+    pub fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_countersign"));
+        command.args(words).env_clear().env("HOME", self.folder.path());
+        command.env("COUNTERSIGN_STATE", self.folder.path().join("state"));
+        command
+    }
+
+    /// The owner.
+    pub fn person(&self) -> People {
+        let door = Door::parse(&self.people).unwrap();
+        let login = People::login(&door, "owner", &self.passphrase).unwrap();
+        People::new(door, login.token)
+    }
+
+    /// What the people's door answers to an owner's word about a request.
+    pub fn post_as_person(&self, path: &str, body: &Value) -> String {
+        let token = People::login(&Door::parse(&self.people).unwrap(), "owner", &self.passphrase);
+        let (token, body) = (token.unwrap().token, body.to_string());
+        let mut stream = std::net::TcpStream::connect(&self.people).unwrap();
+        let head = format!(
+            "POST /v1/requests/{path} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {token}\r\n\
+             Content-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+            self.people,
+            body.len(),
+        );
+        stream.write_all((head + &body).as_bytes()).unwrap();
+        let mut answer = String::new();
+        std::io::Read::read_to_string(&mut stream, &mut answer).unwrap();
+        answer
+    }
+
+    /// A hook that was given its input and runs.
+    pub fn hook(&self, words: &[&str], input: &Value) -> Child {
+        let mut command = self.command(&["hook"]);
+        command.args(words).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        child.stdin.take().unwrap().write_all(input.to_string().as_bytes()).unwrap();
+        child
+    }
+
+    /// What a hook says to a call.
+    pub fn says(&self, words: &[&str], input: &Value) -> Said {
+        Said::of(self.hook(words, input))
+    }
+
+    /// The ledger's lines, once one of them holds this text.
+    pub fn ledger_with(&self, text: &str) -> Vec<String> {
+        let person = self.person();
+        let end = Instant::now() + Duration::from_secs(20);
+        loop {
+            let entries = person.entries(0, 500).unwrap();
+            let lines: Vec<String> = entries
+                .entries
+                .iter()
+                .map(|entry| format!("{entry:?}").replace('\\', ""))
+                .collect();
+            if lines.iter().any(|line| line.contains(text)) {
+                return lines;
+            }
+            assert!(Instant::now() < end, "{text} is not in the ledger: {lines:#?}");
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+}
+
+impl Drop for Home {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// What a hook said.
+#[derive(Debug)]
+pub struct Said {
+    pub code: Option<i32>,
+    pub out: String,
+    pub err: String,
+}
+
+impl Said {
+    pub fn of(child: Child) -> Said {
+        let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        Said { code: status.code(), out: text(stdout), err: text(stderr) }
+    }
+
+    /// The JSON that it said.
+    pub fn json(&self) -> Value {
+        assert_eq!(self.code, Some(0), "{self:?}");
+        serde_json::from_str(&self.out).unwrap_or_else(|e| panic!("{e}: {self:?}"))
+    }
+
+    /// Claude's word for it: allow, deny, or nothing.
+    pub fn claude(&self) -> (String, String) {
+        if self.out.is_empty() {
+            assert_eq!(self.code, Some(0), "{self:?}");
+            return ("nothing".to_owned(), String::new());
+        }
+        let said = self.json();
+        let text = |name: &str| {
+            let found = said["hookSpecificOutput"][name].as_str();
+            found.unwrap_or_else(|| panic!("no {name}: {said}")).to_owned()
+        };
+        (text("permissionDecision"), text("permissionDecisionReason"))
+    }
+
+    /// That it said no, and how.
+    pub fn denied(&self) -> String {
+        let (decision, reason) = self.claude();
+        assert_eq!(decision, "deny", "{self:?}");
+        reason
+    }
+}
+
+/// Claude's words before a shell command.
+pub fn bash(command: &str, call: &str) -> Value {
+    json!({
+        "hook_event_name": "PreToolUse", "session_id": "s1", "cwd": "/srv", "tool_name": "Bash",
+        "tool_use_id": call, "tool_input": { "command": command }, "permission_mode": "default",
+    })
+}
+
+/// The requests that wait, once there are so many.
+pub fn waiting(person: &People, many: usize) -> Vec<Request> {
+    let end = Instant::now() + Duration::from_secs(20);
+    loop {
+        let filter = Filter { state: Some(State::Pending), ..Filter::default() };
+        let page = person.list(&filter).unwrap();
+        if page.requests.len() >= many {
+            assert_eq!(page.requests.len(), many, "{:#?}", page.requests);
+            return page.requests;
+        }
+        assert!(Instant::now() < end, "{} of {many} wait", page.requests.len());
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// Approves all of them.
+pub fn approve(person: &People, requests: &[Request]) {
+    for request in requests {
+        let id = request.id.as_deref().unwrap();
+        person.decide(id, &request.digest, Choice::Approve, "as planned", None).unwrap();
+    }
+}
+
+/// A daemon that takes connections and never says a word.
+pub fn deaf(folder: &Path) -> std::os::unix::net::UnixListener {
+    let state = folder.join("state");
+    std::fs::create_dir_all(&state).unwrap();
+    std::os::unix::net::UnixListener::bind(state.join("agents.sock")).unwrap()
+}
