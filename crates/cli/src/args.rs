@@ -25,6 +25,12 @@ pub struct Top {
 pub enum Command {
     /// Start the daemon: the gate, the agents' door and the people's door.
     Serve(gate::Serve),
+    /// Set the gate up in an agent: claude, codex, gemini, cursor and others.
+    Install(gateway::Install),
+    /// Take the gate out of an agent again.
+    Uninstall(gateway::Uninstall),
+    /// Say of every agent whether it is gated.
+    Status(gateway::Status),
     /// Ask a person whether something may be done, and wait for the answer.
     Ask(gate::Ask),
     /// See what waits and answer it, on the whole screen.
@@ -84,6 +90,7 @@ pub enum Command {
 const TOP_EXAMPLES: &str = "\
 Examples:
   countersign serve
+  countersign install claude
   countersign ask --action send_email --payload '{\"to\": \"team@example.com\"}'
   countersign inbox
   countersign approve olive-tractor

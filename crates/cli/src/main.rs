@@ -70,6 +70,9 @@ fn run(words: impl Iterator<Item = OsString>) -> Result<ExitCode, Failure> {
 fn with_the_gate(name: &str, texts: &[String]) -> Result<ExitCode, Failure> {
     match name {
         "serve" => with(texts, |args| serve::run(&args)),
+        "install" => with(texts, |args| gateway::install::install(&args)),
+        "uninstall" => with(texts, |args| gateway::install::uninstall(&args)),
+        "status" => with(texts, |args| gateway::install::status(&args)),
         "ask" => with(texts, |args| gate::ask::run(&args)),
         "cancel" => with(texts, |args| gate::ask::cancel(&args)),
         "inbox" => with(texts, |args| inbox::run(&args)),

@@ -10,7 +10,7 @@ use countersign_gateways::install::{LONGEST_PATIENCE, Ours, Piece, Place};
 use countersign_gateways::mcp::install::{CLIENTS, client, named};
 
 use super::args_mcp::Configured;
-use super::install::{agreed, place, program, said, show_edit, shown};
+use super::install::{Detail, agreed, place, program, said, show_edit, shown};
 use crate::failure::Failure;
 use crate::gate::{house, reach};
 
@@ -41,7 +41,9 @@ fn run(args: &Configured, aim: Aim) -> Result<ExitCode, Failure> {
         house::line(&format!("{title}: {words}."))?;
         return Ok(ExitCode::SUCCESS);
     }
-    house::say(|out, paint| edits.iter().try_for_each(|edit| show_edit(out, paint, edit)))?;
+    house::say(|out, paint| {
+        edits.iter().try_for_each(|edit| show_edit(out, paint, edit, Detail::Whole))
+    })?;
     if args.dry_run {
         house::line("Nothing was written: this only shows what would be.")?;
         return Ok(ExitCode::SUCCESS);
@@ -52,9 +54,8 @@ fn run(args: &Configured, aim: Aim) -> Result<ExitCode, Failure> {
     }
     let done = plan::apply(&name, &edits, aim, &ours, &mut record).map_err(said)?;
     for Done { path, kept, .. } in done {
-        let kept = kept.map_or_else(String::new, |kept| {
-            format!("; what was there is in {}", shown(&kept))
-        });
+        let kept = kept
+            .map_or_else(String::new, |kept| format!("; what was there is in {}", shown(&kept)));
         house::line(&format!("Wrote {}{kept}.", shown(&path)))?;
     }
     if aim == Aim::Install {
@@ -67,11 +68,7 @@ fn run(args: &Configured, aim: Aim) -> Result<ExitCode, Failure> {
 }
 
 /// A client by its name, or a file.
-fn meant(
-    args: &Configured,
-    place: &Place,
-    program: &str,
-) -> Result<(String, Vec<Piece>), Failure> {
+fn meant(args: &Configured, place: &Place, program: &str) -> Result<(String, Vec<Piece>), Failure> {
     let Some(client) = client(&args.client) else {
         let path = Path::new(&args.client);
         let text = fs::read_to_string(path).map_err(|error| {

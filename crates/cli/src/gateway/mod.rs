@@ -5,3 +5,4 @@ pub mod args_mcp;
 pub mod hook;
 pub mod install;
 pub mod mcp;
+mod mcp_install;

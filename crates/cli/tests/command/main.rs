@@ -13,6 +13,10 @@ mod eval;
 #[cfg(test)]
 mod help;
 #[cfg(test)]
+mod install;
+#[cfg(test)]
+mod mcp;
+#[cfg(test)]
 mod readme;
 #[cfg(test)]
 mod rules;

@@ -1,12 +1,32 @@
 //! Claude Code: `PreToolUse` and what goes with it.
 
+use std::path::PathBuf;
+
 use countersign_core::json::Value;
 use serde_json::json;
 
 use super::shape::{self, UNREADABLE_EDIT, claude_decision};
 use super::{Agent, Answer, Heard, Reply, Unheard};
+use crate::install::hooks::HookLists;
+use crate::install::json::{self as file, Kind, list, object};
+use crate::install::nothing_then;
+use crate::install::{HOST_WAITS, HOST_WAITS_BRIEFLY, Ours, Piece, Place, Setup};
 
-pub const AGENT: Agent = Agent { name: "claude", title: "Claude Code", read, reply };
+pub const AGENT: Agent = Agent {
+    name: "claude",
+    title: "Claude Code",
+    read,
+    reply,
+    setup: Setup {
+        programs: &["claude"],
+        folder,
+        per_project: true,
+        pieces,
+        then: nothing_then,
+        open,
+        notes: &["A permission that was given to Claude Code does not pass a denied call."],
+    },
+};
 
 pub(super) fn read(from: &Value<'_>) -> Result<Heard, Unheard> {
     match shape::text(from, "hook_event_name")?.as_str() {
@@ -46,4 +66,61 @@ fn reply(answer: &Answer) -> Reply {
         })),
         Answer::Planned { .. } => claude_decision("deny", "Countersign: this is no batch.", None),
     }
+}
+
+fn folder(place: &Place) -> PathBuf {
+    place.folder("CLAUDE_CONFIG_DIR", ".claude")
+}
+
+fn pieces(place: &Place, ours: &Ours) -> Vec<Piece> {
+    // Of a project, the file that is not shared: the program's path is this machine's.
+    let file = match place.project() {
+        Some(project) => project.join(".claude/settings.local.json"),
+        None => folder(place).join("settings.json"),
+    };
+    let before = object([
+        ("type", "command".into()),
+        ("command", ours.before("claude").into()),
+        ("timeout", HOST_WAITS.into()),
+        ("onFailure", "block".into()),
+        ("statusMessage", "Waiting for a person".into()),
+    ]);
+    let aside = || {
+        object([
+            ("type", "command".into()),
+            ("command", ours.aside("claude").into()),
+            ("timeout", HOST_WAITS_BRIEFLY.into()),
+        ])
+    };
+    let every = |hook| object([("matcher", "*".into()), ("hooks", list([hook]))]);
+    let wanted = vec![
+        ("PreToolUse", every(before)),
+        ("PostToolUse", every(aside())),
+        ("PostToolUseFailure", every(aside())),
+        ("UserPromptSubmit", object([("hooks", list([aside()]))])),
+    ];
+    vec![Piece::within(file, HookLists::new("claude", Kind::Strict, wanted))]
+}
+
+/// Where an administrator's settings lie: they stand above everybody's.
+const MANAGED: [&str; 2] = [
+    "/etc/claude-code/managed-settings.json",
+    "/Library/Application Support/ClaudeCode/managed-settings.json",
+];
+
+fn open(place: &Place, _: &Ours) -> Vec<String> {
+    let mut settings = MANAGED.map(PathBuf::from).to_vec();
+    settings.push(folder(place).join("settings.json"));
+    for name in ["settings.json", "settings.local.json"] {
+        settings.extend(place.project().map(|project| project.join(".claude").join(name)));
+    }
+    let is_on = |path: &PathBuf, name| {
+        file::look(path, Kind::Strict, &[name]).is_some_and(|value| value == true)
+    };
+    let off = settings.iter().filter(|path| is_on(path, "disableAllHooks"));
+    let mut why: Vec<String> =
+        off.map(|path| format!("`disableAllHooks` is set in {}", path.display())).collect();
+    let others = MANAGED.iter().filter(|path| is_on(&PathBuf::from(path), "allowManagedHooksOnly"));
+    why.extend(others.map(|path| format!("`allowManagedHooksOnly` is set in {path}")));
+    why
 }

@@ -1,12 +1,31 @@
 //! GitHub Copilot CLI: `preToolUse` with its own member names; it names no call.
 
+use std::path::PathBuf;
+
 use countersign_core::json::Value;
 use serde_json::json;
 
 use super::shape::{self, UNREADABLE_EDIT};
 use super::{Agent, Answer, Heard, Proposed, Ran, Reply, Unheard, claude};
+use crate::install::json::{self as file, Kind, list, object};
+use crate::install::nothing_then;
+use crate::install::{HOST_WAITS, HOST_WAITS_BRIEFLY, Ours, Piece, Place, Setup};
 
-pub const AGENT: Agent = Agent { name: "copilot", title: "GitHub Copilot CLI", read, reply };
+pub const AGENT: Agent = Agent {
+    name: "copilot",
+    title: "GitHub Copilot CLI",
+    read,
+    reply,
+    setup: Setup {
+        programs: &["copilot"],
+        folder,
+        per_project: true,
+        pieces,
+        then: nothing_then,
+        open,
+        notes: &["Hooks of a project are passed over in a folder that Copilot does not trust."],
+    },
+};
 
 fn read(from: &Value<'_>) -> Result<Heard, Unheard> {
     // Its hooks do not say which event they are for: what is there decides.
@@ -60,4 +79,35 @@ fn decision(word: &str, why: &str, arguments: Option<serde_json::Value>) -> Repl
         members.insert("modifiedArgs".to_owned(), arguments);
     }
     shape::says(&said)
+}
+
+fn folder(place: &Place) -> PathBuf {
+    place.folder("COPILOT_HOME", ".copilot")
+}
+
+fn pieces(place: &Place, ours: &Ours) -> Vec<Piece> {
+    let folder = place.project().map_or_else(|| folder(place), |project| project.join(".github"));
+    let hook = |command: String, seconds: u32| {
+        let members =
+            [("type", "command".into()), ("bash", command.into()), ("timeoutSec", seconds.into())];
+        list([object(members)])
+    };
+    let aside = || hook(ours.aside("copilot"), HOST_WAITS_BRIEFLY);
+    let hooks = object([
+        ("preToolUse", hook(ours.before("copilot"), HOST_WAITS)),
+        ("postToolUse", aside()),
+        ("userPromptSubmitted", aside()),
+    ]);
+    let whole = object([("version", 1_u32.into()), ("hooks", hooks)]);
+    vec![Piece::whole(folder.join("hooks/countersign.json"), file::text_of(whole))]
+}
+
+fn open(place: &Place, _: &Ours) -> Vec<String> {
+    let names = ["config.json", "settings.json"].map(|name| folder(place).join(name));
+    let off = |path: &&PathBuf| {
+        let value = file::look(path, Kind::Comments, &["disableAllHooks"]);
+        value.is_some_and(|value| value == true)
+    };
+    let off = names.iter().filter(off);
+    off.map(|path| format!("`disableAllHooks` is set in {}", path.display())).collect()
 }

@@ -1,12 +1,32 @@
 //! Cursor: `preToolUse`, and the shell and MCP events of older versions. Written from its documents.
 
+use std::path::PathBuf;
+
 use countersign_core::json::Value;
 use serde_json::json;
 
 use super::shape;
 use super::{Agent, Answer, Heard, Proposed, Ran, Reply, Unheard};
+use crate::install::hooks::HookLists;
+use crate::install::json::{Kind, object};
+use crate::install::nothing_then;
+use crate::install::{HOST_WAITS, HOST_WAITS_BRIEFLY, Ours, Piece, Place, Setup};
 
-pub const AGENT: Agent = Agent { name: "cursor", title: "Cursor", read, reply };
+pub const AGENT: Agent = Agent {
+    name: "cursor",
+    title: "Cursor",
+    read,
+    reply,
+    setup: Setup {
+        programs: &["cursor-agent", "cursor"],
+        folder,
+        per_project: true,
+        pieces,
+        then: nothing_then,
+        open,
+        notes: &["Written from Cursor's documents; it could not be run to prove it."],
+    },
+};
 
 fn read(from: &Value<'_>) -> Result<Heard, Unheard> {
     match shape::text(from, "hook_event_name")?.as_str() {
@@ -67,4 +87,32 @@ fn reply(answer: &Answer) -> Reply {
 
 fn denied(why: &str) -> Reply {
     shape::says(&json!({ "permission": "deny", "user_message": why, "agent_message": why }))
+}
+
+fn folder(place: &Place) -> PathBuf {
+    place.home().join(".cursor")
+}
+
+fn pieces(place: &Place, ours: &Ours) -> Vec<Piece> {
+    let folder = place.project().map_or_else(|| folder(place), |project| project.join(".cursor"));
+    let before = object([
+        ("command", ours.before("cursor").into()),
+        ("timeout", HOST_WAITS.into()),
+        ("failClosed", true.into()),
+    ]);
+    let aside = || {
+        object([("command", ours.aside("cursor").into()), ("timeout", HOST_WAITS_BRIEFLY.into())])
+    };
+    let wanted = vec![
+        ("preToolUse", before),
+        ("postToolUse", aside()),
+        ("postToolUseFailure", aside()),
+        ("beforeSubmitPrompt", aside()),
+    ];
+    let lists = HookLists::new("cursor", Kind::Strict, wanted).of_version(1);
+    vec![Piece::within(folder.join("hooks.json"), lists)]
+}
+
+fn open(_: &Place, _: &Ours) -> Vec<String> {
+    Vec::new()
 }

@@ -13,6 +13,8 @@ mod shape;
 
 use countersign_core::json::Value;
 
+use crate::install::Setup;
+
 /// An agent, as far as a gate has to know it.
 #[derive(Debug)]
 pub struct Agent {
@@ -24,6 +26,8 @@ pub struct Agent {
     pub read: fn(&Value<'_>) -> Result<Heard, Unheard>,
     /// Says it in the words that its host takes for an answer.
     pub reply: fn(&Answer) -> Reply,
+    /// Where and how it is set up.
+    pub setup: Setup,
 }
 
 /// Every agent.

@@ -81,12 +81,9 @@ pub const CLIENTS: [McpClient; 9] = [
     McpClient {
         name: "vscode",
         title: "VS Code",
-        home: &[
-            ".config/Code/User/mcp.json",
-            "Library/Application Support/Code/User/mcp.json",
-        ],
+        home: &[".config/Code/User/mcp.json", "Library/Application Support/Code/User/mcp.json"],
         project: &[".vscode/mcp.json"],
-        form: Form::Json { under: "servers", kind: Kind::Comments, wait: Wait::Nowhere },
+        form: Form::Json { under: "servers", kind: Kind::Five, wait: Wait::Nowhere },
     },
     McpClient {
         name: "codex",
@@ -145,15 +142,15 @@ impl McpClient {
 /// A file that is named itself: its form by its ending and what is in it.
 pub fn named(path: &Path, text: &str, program: &str) -> Piece {
     let is_toml = path.extension().is_some_and(|ending| ending == "toml");
-    let under = |name: &str| Document::open(text, Kind::Comments).ok()?.at(&[name]);
+    let under = |name: &str| Document::open(text, Kind::Five).ok()?.at(&[name]);
     let form = if is_toml {
         Form::Toml
     } else if under("mcpServers").is_some() {
-        servers(Kind::Comments, Wait::Nowhere)
+        servers(Kind::Five, Wait::Nowhere)
     } else if under("mcp").is_some() {
         Form::OneList
     } else {
-        Form::Json { under: "servers", kind: Kind::Comments, wait: Wait::Nowhere }
+        Form::Json { under: "servers", kind: Kind::Five, wait: Wait::Nowhere }
     };
     Piece::within(PathBuf::from(path), Servers::new(form, program))
 }
@@ -196,13 +193,7 @@ impl Servers {
         }
     }
 
-    fn edit_json(
-        &self,
-        text: &str,
-        under: &str,
-        kind: Kind,
-        put: bool,
-    ) -> Result<String, Misread> {
+    fn edit_json(&self, text: &str, under: &str, kind: Kind, put: bool) -> Result<String, Misread> {
         let document = Document::open(text, kind)?;
         let Some(servers) = document.top.object_value(under) else { return Ok(text.to_owned()) };
         let mut changed = false;
@@ -350,15 +341,13 @@ mod tests {
   "other": [1, 2,]
 }
 "#;
-        let servers = part(servers(Kind::Comments, Wait::Nowhere));
+        let servers = part(servers(Kind::Five, Wait::Nowhere));
         let put = servers.put(text).unwrap();
         assert!(put.contains("// mine") && put.contains("\"other\": [1, 2,]"), "{put}");
-        let read = |text: &str, path: &[&str]| {
-            Document::open(text, Kind::Comments).unwrap().at(path).unwrap()
-        };
-        let words = serde_json::json!([
-            "mcp", "--server", "files", "--", "npx", "-y", "server", "~/x"
-        ]);
+        let read =
+            |text: &str, path: &[&str]| Document::open(text, Kind::Five).unwrap().at(path).unwrap();
+        let words =
+            serde_json::json!(["mcp", "--server", "files", "--", "npx", "-y", "server", "~/x"]);
         assert_eq!(read(&put, &["mcpServers", "files", "args"]), words);
         assert_eq!(read(&put, &["mcpServers", "files", "command"]), "/usr/bin/countersign");
         assert_eq!(read(&put, &["mcpServers", "files", "env", "A"]), "1");

@@ -9,6 +9,7 @@ mod continued;
 mod desk;
 mod heard;
 mod http;
+pub mod install;
 mod judge;
 mod lines;
 mod message;
