@@ -22,7 +22,7 @@ const MOST: usize = 2048;
 /// How often a client hears that its call still waits.
 const PULSE: Duration = Duration::from_secs(5);
 /// How long an answer is kept for a client that left.
-const KEPT: Duration = Duration::from_secs(600);
+const KEPT: Duration = Duration::from_mins(10);
 /// So long approvals are gathered, so that calls approved together run in their order.
 const GATHER: Duration = Duration::from_millis(10);
 /// So often an approval may turn out to have been used by somebody else.

@@ -116,9 +116,10 @@ fn tell(agent: &Agent, news: &Receiver<News>, waiting: &AtomicUsize) {
     let mut passed: Vec<(String, Instant)> = Vec::new();
     let mut next = Instant::now();
     loop {
-        let pause = match passed.is_empty() {
-            true => Duration::from_secs(3600),
-            false => next.saturating_duration_since(Instant::now()),
+        let pause = if passed.is_empty() {
+            Duration::from_hours(1)
+        } else {
+            next.saturating_duration_since(Instant::now())
         };
         let ended = match news.recv_timeout(pause) {
             Ok(News::Passed(call, at)) => {

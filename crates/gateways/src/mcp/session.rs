@@ -93,7 +93,7 @@ impl Session {
     }
 
     /// A line of the client.
-    pub fn from_client(self: &Arc<Session>, line: &[u8]) {
+    pub fn client_says(self: &Arc<Session>, line: &[u8]) {
         let Ok(text) = std::str::from_utf8(line) else {
             return self.say(&words::error("null", -32700, "the message is not UTF-8"));
         };
@@ -403,7 +403,7 @@ impl Session {
     }
 
     /// A line of the server. What is not understood is none of our business and passes.
-    pub fn from_server(&self, line: &[u8]) {
+    pub fn server_says(&self, line: &[u8]) {
         let keeps = match std::str::from_utf8(line) {
             Ok(text) if text.trim_start().starts_with('[') => {
                 let parts = super::scan::items(text).unwrap_or_default();

@@ -194,7 +194,7 @@ fn from_client(session: &Arc<Session>) {
     let mut line = Vec::new();
     loop {
         match lines.next(&mut line) {
-            Ok(lines::Read::Line) => session.from_client(&line),
+            Ok(lines::Read::Line) => session.client_says(&line),
             // Nobody has judged it as a whole.
             Ok(lines::Read::Piece) => {}
             Ok(lines::Read::LastPiece) => session.too_long(),
@@ -209,7 +209,7 @@ fn from_server(session: &Session, server: impl Read) {
     let mut line = Vec::new();
     loop {
         match lines.next(&mut line) {
-            Ok(lines::Read::Line) => session.from_server(&line),
+            Ok(lines::Read::Line) => session.server_says(&line),
             Ok(lines::Read::Piece) => {
                 let mut out = lock(session.client_pipe());
                 put(&mut out, &line, false);

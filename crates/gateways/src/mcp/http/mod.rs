@@ -138,12 +138,11 @@ impl Proxy {
             let why = "a message that is encoded cannot be judged";
             return refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, "null", -32600, why);
         }
-        match Limited::new(body, LONGEST).collect().await {
-            Ok(whole) => self.post(parts, whole.to_bytes()).await,
-            Err(_) => {
-                let why = "the message broke off or is too long";
-                refused(StatusCode::PAYLOAD_TOO_LARGE, "null", -32600, why)
-            }
+        if let Ok(whole) = Limited::new(body, LONGEST).collect().await {
+            self.post(parts, whole.to_bytes()).await
+        } else {
+            let why = "the message broke off or is too long";
+            refused(StatusCode::PAYLOAD_TOO_LARGE, "null", -32600, why)
         }
     }
 

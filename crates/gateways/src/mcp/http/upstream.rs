@@ -105,12 +105,11 @@ impl Upstream {
             return open(stream).await;
         }
         let name = ServerName::try_from(self.host.clone()).map_err(|error| error.to_string())?;
-        let tls = match self.tls.get() {
-            Some(tls) => tls.clone(),
-            None => {
-                let tls = trusted()?;
-                self.tls.get_or_init(|| tls).clone()
-            }
+        let tls = if let Some(tls) = self.tls.get() {
+            tls.clone()
+        } else {
+            let tls = trusted()?;
+            self.tls.get_or_init(|| tls).clone()
         };
         open(tls.connect(name, stream).await.map_err(|error| error.to_string())?).await
     }
