@@ -11,4 +11,6 @@ mod http;
 #[cfg(test)]
 mod sdks;
 #[cfg(test)]
+mod speed;
+#[cfg(test)]
 mod wires;

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::gate::args::Asker;
+
 /// Stand between an MCP client and an MCP server: every tool call is judged first.
 ///
 /// Starts the server (or reaches it, with --http) and passes everything on untouched. Calls that
@@ -46,6 +48,18 @@ pub enum Action {
     Install(Configured),
     /// Take them out again.
     Uninstall(Configured),
+    /// Take a server's tools as they are now, after a change; a person is asked at the gate.
+    Trust(Trusted),
+}
+
+/// Which server.
+#[derive(Args)]
+pub struct Trusted {
+    /// Its name, as in `mcp__NAME__tool`.
+    pub server: String,
+    /// Where and as whom to ask.
+    #[command(flatten)]
+    pub asker: Asker,
 }
 
 /// Which configuration, and how it is changed.
@@ -74,5 +88,5 @@ Examples:
 
 A call that nobody answered in time is told to the model as still waiting; the identical call
 goes on waiting, and an approval is good for one run of it. A tool whose description or schema
-is not what it was when it was first seen is asked about each time.
+is not what it was when it was first seen is asked about each time, until you trust its server.
 Ends with the server's exit code; 2 if it could not be started.";

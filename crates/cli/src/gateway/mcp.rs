@@ -6,17 +6,18 @@ use std::time::Duration;
 
 use countersign_gateways::mcp::{self, Settings};
 
-use super::args_mcp::{Action, Mcp};
+use super::args_mcp::{Action, Mcp, Trusted};
 use super::mcp_install;
 use crate::failure::Failure;
 use crate::gate::args::Asker;
-use crate::gate::reach;
+use crate::gate::{house, reach};
 
 /// Runs `countersign mcp`.
 pub fn run(args: &Mcp) -> Result<ExitCode, Failure> {
     match &args.action {
         Some(Action::Install(what)) => return mcp_install::install(what),
         Some(Action::Uninstall(what)) => return mcp_install::uninstall(what),
+        Some(Action::Trust(what)) => return trust(what),
         None => {}
     }
     let asker =
@@ -40,4 +41,16 @@ pub fn run(args: &Mcp) -> Result<ExitCode, Failure> {
         _ => mcp::over_stdio(settings, agent, &args.command),
     };
     ended.map(ExitCode::from).map_err(|error| Failure::Input(error.to_string()))
+}
+
+fn trust(args: &Trusted) -> Result<ExitCode, Failure> {
+    let agent = reach::agent(&args.asker)?;
+    let forgotten = mcp::trust(&reach::gateways_folder(), &agent, &args.server);
+    let count = forgotten.map_err(|error| Failure::Input(error.to_string()))?;
+    house::line(&match count {
+        0 => format!("{}: no tool of it was ever seen.", args.server),
+        _ => {
+            format!("{}: its tools are taken as they are now. Start its client anew.", args.server)
+        }
+    })
 }

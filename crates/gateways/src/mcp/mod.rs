@@ -21,6 +21,7 @@ mod scan;
 mod session;
 mod stdio;
 mod tools;
+mod trust;
 mod words;
 
 use std::path::PathBuf;
@@ -28,6 +29,7 @@ use std::time::Duration;
 
 pub use http::run as over_http;
 pub use stdio::run as over_stdio;
+pub use trust::trust;
 
 /// What an operator says about a proxy.
 #[derive(Debug, Clone)]

@@ -78,6 +78,23 @@ impl Pins {
         Ok(standings)
     }
 
+    /// Forgets every server of this name: what is seen next counts as first seen. How many.
+    pub fn forget(folder: &Path, server: &str) -> io::Result<usize> {
+        let start = format!("{}-", plain(server));
+        let mut count = 0;
+        for entry in fs::read_dir(folder.join("mcp"))? {
+            let entry = entry?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let rest = name.strip_prefix(&start).and_then(|rest| rest.strip_suffix(".json"));
+            let is_digest = |text: &str| text.len() == 16 && !text.contains('-');
+            if rest.is_some_and(is_digest) {
+                fs::remove_file(entry.path())?;
+                count += 1;
+            }
+        }
+        Ok(count)
+    }
+
     fn path(&self, ending: &str) -> PathBuf {
         self.folder.join(format!("{}.{ending}", self.name))
     }
@@ -196,6 +213,9 @@ mod tests {
         // Another command under the same name is another server.
         let moved = Pins::new(folder.path(), "mail", &["elsewhere".to_owned()]);
         assert_eq!(moved.compare(&other).unwrap(), [Standing::Same]);
+        assert_eq!(Pins::forget(folder.path(), "mai").unwrap(), 0);
+        assert_eq!(Pins::forget(folder.path(), "mail").unwrap(), 2);
+        assert_eq!(pins().compare(&other).unwrap(), [Standing::Same]);
     }
 
     #[test]

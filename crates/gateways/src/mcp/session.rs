@@ -1,14 +1,16 @@
 //! One client and one server on two pipes: what passes, what is held, what is learned on the way.
 
+mod batch;
+mod listing;
+
 use std::collections::HashMap;
 use std::io::{self, Write};
-use std::sync::mpsc::{self, Sender};
+use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use countersign_client::Report;
-use countersign_core::base64;
 use countersign_core::json::Value;
 
 use super::Settings;
@@ -17,16 +19,11 @@ use super::continued::Continued;
 use super::desk::{Desk, Holder, Told};
 use super::heard::{self, Heard};
 use super::judge::{Judged, ask, judge};
-use super::message::{self, BATCHES, Id, Kind, Meta, ToolCall, tool_call};
+use super::message::{self, Id, Kind, Meta, ToolCall, tool_call};
 use super::reports::{Ran, Reports};
 use super::rewrite;
 use super::tools::Tools;
 use super::words;
-
-/// How long a server may take to list its tools to us.
-const LISTING: Duration = Duration::from_secs(5);
-/// More pages than this are no list.
-const PAGES: usize = 64;
 
 /// One end of a pipe; every line goes out whole.
 pub type Pipe = Mutex<Option<Box<dyn Write + Send>>>;
@@ -309,97 +306,6 @@ impl Session {
         drop(state);
         self.desk.withdraw(&format!("{id:?}"));
         true
-    }
-
-    /// Several messages at once: passed on as they are if none of them needs a person.
-    fn batch(self: &Arc<Session>, parts: &[&str], line: &str) {
-        if self.state().version.as_deref() != Some(BATCHES) {
-            let why = "batches are known in protocol version 2025-03-26 only";
-            return self.say(&words::error("null", -32600, why));
-        }
-        let mut ids = Vec::new();
-        let mut answers = Vec::new();
-        let mut all_pass = true;
-        for part in parts {
-            let passes = match message::read(part) {
-                Ok(Kind::Request { id, written, method, params }) => {
-                    let new = !self.state().open.contains_key(&id) && !ids.contains(&id);
-                    ids.push(id);
-                    let why = "not run: this batch holds a call that a person must be asked about; \
-                               send the calls one by one";
-                    answers.push(words::error(written, -32600, why));
-                    new && (method != "tools/call" || self.passes(part, &params))
-                }
-                Ok(Kind::Notification { method, .. }) => method != "tools/call",
-                Ok(Kind::Response) => true,
-                Ok(Kind::Batch(_) | Kind::Blank) => false,
-                Err(no) => {
-                    answers.push(words::error(&no.id, no.code, &no.why));
-                    false
-                }
-            };
-            all_pass &= passes;
-        }
-        if all_pass {
-            self.state().open.extend(ids.into_iter().map(|id| (id, Open::Other)));
-            self.pass(line);
-        } else if !answers.is_empty() {
-            self.say(&format!("[{}]", answers.join(",")));
-        }
-    }
-
-    fn passes(&self, part: &str, params: &Value<'_>) -> bool {
-        let Ok(call) = tool_call(part, params) else { return false };
-        let seen = self.tools().see(call.name);
-        match judge(&self.settings.server, &call, &seen) {
-            Judged::Pass { tool } => self.reports.passes(&tool, call.raw),
-            Judged::Ask(_) | Judged::No(_) => false,
-        }
-    }
-
-    /// Asks the server for its tools, then goes on with the calls that waited for that.
-    fn list(self: &Arc<Session>, meta: Option<&str>) {
-        let came = self.pages(meta);
-        self.tools().asked(came);
-        let waiting = self.state().listing.take().unwrap_or_default();
-        for line in waiting {
-            let Ok(Kind::Request { id, written, params, .. }) = message::read(&line) else {
-                continue;
-            };
-            match tool_call(&line, &params) {
-                Ok(call) => self.decide(&id, written, &call, &line),
-                Err(why) => self.end(&id, &words::error(written, -32602, &why)),
-            }
-        }
-    }
-
-    fn pages(&self, meta: Option<&str>) -> Result<(), String> {
-        let mut cursor: Option<String> = None;
-        for _ in 0..PAGES {
-            let mut bytes = [0; 16];
-            getrandom::fill(&mut bytes).map_err(|_| "there is no randomness")?;
-            let id = format!("\"countersign:{}\"", base64::encode_url(&bytes));
-            let key = Id::read(&id).ok_or("it has no name")?;
-            let (sender, answer) = mpsc::channel();
-            self.state().ours.insert(key.clone(), sender);
-            let mut params = Vec::new();
-            params.extend(meta.map(|meta| format!("\"_meta\":{meta}")));
-            let next = cursor.map(|next| format!("\"cursor\":{}", serde_json::Value::from(next)));
-            params.extend(next);
-            let ask = format!(
-                "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/list\",\"params\":{{{}}}}}\n",
-                params.join(",")
-            );
-            self.pass(&ask);
-            let answer = answer.recv_timeout(LISTING);
-            self.state().ours.remove(&key);
-            let result = answer.map_err(|_| "it gave no answer")??;
-            cursor = self.tools().learn(&result)?;
-            if cursor.is_none() {
-                return Ok(());
-            }
-        }
-        Err("it does not come to an end".to_owned())
     }
 
     /// A line of the server. What is not understood is none of our business and passes.

@@ -45,6 +45,8 @@ pub fn run(settings: Settings, agent: Agent, words: &[String]) -> Result<u8, Mcp
     };
     let mut child = Command::new(program)
         .args(arguments)
+        // The server is not the agent: it may not ask in its name.
+        .env_remove("COUNTERSIGN_AGENT_TOKEN")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .process_group(0)

@@ -5,6 +5,7 @@ mod call;
 mod events;
 mod upstream;
 
+use std::borrow::Cow;
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -212,12 +213,12 @@ impl Proxy {
             return false;
         }
         let kind = parts.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
-        let is_form =
-            kind.is_some_and(|kind| kind.starts_with("application/x-www-form-urlencoded"));
+        let form = "application/x-www-form-urlencoded";
+        let is_form = kind.is_some_and(|kind| kind.starts_with(form));
+        let is_json = text.trim_start().starts_with(['{', '[']);
         let members = scan::members(text).unwrap_or_default();
-        let asks =
-            |(key, _): &(std::borrow::Cow<'_, str>, &str)| key.eq_ignore_ascii_case("method");
-        is_form || !members.is_empty() && !members.iter().any(asks)
+        let asks = |(key, _): &(Cow<'_, str>, &str)| key.eq_ignore_ascii_case("method");
+        is_form && !is_json || !members.is_empty() && !members.iter().any(asks)
     }
 
     /// Passes a request on and its answer back.
