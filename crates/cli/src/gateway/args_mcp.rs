@@ -8,9 +8,7 @@ use crate::gate::args::Asker;
 
 /// Stand between an MCP client and an MCP server: every tool call is judged first.
 ///
-/// Starts the server (or reaches it, with --http) and passes everything on untouched. Calls that
-/// could do harm wait until a person answers; a no comes back as the tool's result, in words for
-/// the model.
+/// Everything else passes untouched. A call that could do harm waits until a person answers.
 #[derive(Parser)]
 #[command(name = "countersign mcp", bin_name = "countersign mcp", after_help = MCP_EXAMPLES)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -36,8 +34,8 @@ pub struct Mcp {
     /// A file with the agent's token; else `COUNTERSIGN_AGENT_TOKEN`, else none.
     #[arg(long, value_name = "FILE")]
     pub token_file: Option<String>,
-    /// The server's own command.
-    #[arg(last = true, value_name = "COMMAND")]
+    /// The server: its program and what that is told.
+    #[arg(last = true, value_name = "PROGRAM")]
     pub command: Vec<String>,
 }
 
@@ -86,6 +84,7 @@ Examples:
   countersign mcp --server mail --patience 240 -- mail-server --stdio
   countersign mcp --http https://mcp.example.org/mcp --listen 127.0.0.1:6010
 
+A no comes back as the tool's result, in words for the model.
 A call that nobody answered in time is told to the model as still waiting; the identical call
 goes on waiting, and an approval is good for one run of it. A tool whose description or schema
 is not what it was when it was first seen is asked about each time, until you trust its server.
