@@ -134,13 +134,14 @@ fn a_signal_ends_the_server_too() {
     }
 }
 
+const MANY: usize = 1000;
+
 #[test]
 fn a_thousand_calls_at_once_keep_their_ids_and_none_runs_without_its_own_yes() {
     let _alone = alone();
     let place = Place::new();
     let mut client = place.proxy(None, &[]);
     client.greet();
-    const MANY: usize = 1000;
     let start = Instant::now();
     for number in 0..MANY {
         client.call(number, "send_email", &mail(number));

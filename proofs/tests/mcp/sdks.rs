@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -37,19 +38,25 @@ pub struct Agreeable(Arc<AtomicBool>, Option<std::thread::JoinHandle<()>>);
 
 impl Agreeable {
     pub fn new(place: &Place) -> Agreeable {
+        Agreeable::after(place, Duration::ZERO)
+    }
+
+    /// Takes so long to think about each.
+    fn after(place: &Place, thought: Duration) -> Agreeable {
         let over = Arc::new(AtomicBool::new(false));
         let (stop, mut person) = (Arc::clone(&over), place.person());
         let thread = std::thread::spawn(move || {
             while !stop.load(Ordering::Relaxed) {
                 let list = person.get("/v1/requests?state=pending").unwrap();
                 for request in list.body["requests"].as_array().into_iter().flatten() {
+                    std::thread::sleep(thought);
                     let id = request["id"].as_str().unwrap();
                     let said = serde_json::json!({
                         "choice": "approve", "digest": request["digest"], "reason": "a proof",
                     });
                     let _ = person.post(&format!("/v1/requests/{id}/decision"), &said);
                 }
-                std::thread::sleep(std::time::Duration::from_millis(10));
+                std::thread::sleep(Duration::from_millis(10));
             }
         });
         Agreeable(over, Some(thread))
@@ -117,4 +124,22 @@ fn typescript_clients_see_the_same_in_both_eras() {
         let server = [python.clone(), here("sdk_server.py")];
         compare(&place, &format!("TypeScript client ({era}), Python server"), &client, &server);
     }
+}
+
+#[test]
+fn a_modern_client_that_is_parked_comes_back_by_itself() {
+    let Some(python) = python() else {
+        return say("a_modern_client_that_is_parked: skipped, the Python SDK is not installed");
+    };
+    let _alone = alone();
+    let place = Place::new();
+    // Longer than one leg of the proxy's patience, shorter than the client's ten.
+    let _yes = Agreeable::after(&place, Duration::from_millis(1500));
+    let mut words =
+        [&python, &here("sdk_client.py"), "2026-07-28", "stdio"].map(String::from).to_vec();
+    words.extend(place.proxy_words(Some(600)));
+    words.extend([python.clone(), here("sdk_server.py")]);
+    let said = run(&words);
+    assert_eq!(said["send"]["structuredContent"]["to"], "bo", "{}", said["send"]);
+    say("a Python client that was parked came back by itself, and its call ran");
 }

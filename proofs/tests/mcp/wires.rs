@@ -104,7 +104,7 @@ impl Place {
 
     /// What waits, once there are so many.
     pub fn waiting(&self, count: usize) -> Vec<Value> {
-        let end = Instant::now() + Duration::from_secs(60);
+        let end = Instant::now() + Duration::from_mins(1);
         let mut person = self.person();
         loop {
             let reply = person.get("/v1/requests?state=pending&limit=200").unwrap();

@@ -16,6 +16,8 @@ use serde::{Deserialize, Serialize};
 const LONGEST: usize = 64 << 10;
 /// The longest file that is read.
 const LONGEST_FILE: u64 = 64 << 20;
+/// How many fields are told.
+const MOST_FIELDS: usize = 8;
 /// How much of a field a person is shown.
 const SHOWN: usize = 240;
 
@@ -160,6 +162,11 @@ fn difference(then: &str, now: &Value<'_>) -> String {
     }
     for (key, old) in before.iter().filter(|(key, _)| now.get(key).is_none()) {
         told.push(format!("{} is gone: {}", name(key), shown(old)));
+    }
+    let more = told.len().saturating_sub(MOST_FIELDS);
+    told.truncate(MOST_FIELDS);
+    if more > 0 {
+        told.push(format!("and {more} more"));
     }
     told.join("; ")
 }

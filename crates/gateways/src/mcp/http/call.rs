@@ -122,8 +122,9 @@ impl Proxy {
         call: &ToolCall<'_>,
         mut asking: Asking,
     ) -> Response<Out> {
-        let client = call.meta.client.as_deref();
-        let patience = self.settings.patience.unwrap_or_else(|| clients::patience(client));
+        let client = call.meta.client.clone().or_else(|| lock(&self.client).clone());
+        let usual = || clients::patience(client.as_deref());
+        let patience = self.settings.patience.unwrap_or_else(usual);
         asking.question.timeout_seconds = clients::deadline(patience);
         let (tell, told) = mpsc::unbounded_channel();
         let place = place(&parts.headers, &called.id);

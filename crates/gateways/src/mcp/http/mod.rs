@@ -57,6 +57,8 @@ struct Proxy {
     tools: Mutex<Tools>,
     reports: Reports,
     continued: Mutex<Continued>,
+    /// The newest client's name for itself: most proxies have one client.
+    client: Mutex<Option<String>>,
     /// One list at a time.
     listing: tokio::sync::Mutex<()>,
     /// What clients may call us.
@@ -102,6 +104,7 @@ pub fn run(
             desk: Desk::new(agent, parking),
             tools: Mutex::new(Tools::new(pins)),
             continued: Mutex::default(),
+            client: Mutex::default(),
             listing: tokio::sync::Mutex::default(),
             names: ["127.0.0.1", "localhost", "[::1]"].map(|h| format!("{h}:{port}")).to_vec(),
         });
@@ -192,6 +195,10 @@ impl Proxy {
             Kind::Request { id, written, method, params } => {
                 if let Some(why) = contradicted(&parts.headers, &method, &params) {
                     return refused(StatusCode::BAD_REQUEST, written, -32020, &why);
+                }
+                if method == "initialize" {
+                    let name = params.pointer("/clientInfo/name").and_then(|name| name.as_str());
+                    *lock(&self.client) = name.map(ToOwned::to_owned);
                 }
                 match method.as_ref() {
                     "tools/call" => {
