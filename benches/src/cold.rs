@@ -1,9 +1,14 @@
 //! Cold start: a fresh process for one command, beside an empty program and `/bin/true`.
 
-use std::path::PathBuf;
+use std::fs::File;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::measure::{at, micros, ratio, time};
+
+/// What Claude Code tells its hook before a call that only reads.
+const READS: &str = r#"{"hook_event_name":"PreToolUse","session_id":"s","cwd":"/srv",
+    "tool_name":"Read","tool_use_id":"toolu_1","tool_input":{"file_path":"/srv/notes.txt"}}"#;
 
 struct Program {
     name: &'static str,
@@ -22,8 +27,12 @@ pub fn bench(rounds: usize) -> Result<(), String> {
         program("/bin/true", PathBuf::from("/bin/true"), &[]),
         program("countersign assess, safe", beside("countersign"), &["assess", "git status"]),
         program("countersign assess, risky", beside("countersign"), &["assess", "rm -rf /srv"]),
+        program("countersign hook, a read", beside("countersign"), &["hook", "claude"]),
         program("countersign --version", beside("countersign"), &["--version"]),
     ];
+    let home = std::env::temp_dir().join(format!("countersign-bench-{}", std::process::id()));
+    std::fs::create_dir_all(&home).map_err(|e| e.to_string())?;
+    std::fs::write(home.join("call.json"), READS).map_err(|e| e.to_string())?;
     programs.retain(|p| {
         let there = p.path.exists();
         if !there {
@@ -40,18 +49,21 @@ pub fn bench(rounds: usize) -> Result<(), String> {
             random ^= random << 17;
             let pick = usize::try_from(random >> 33).unwrap_or(0) % order.len();
             let Some(program) = programs.get_mut(order.swap_remove(pick)) else { continue };
-            let nanos = time(|| start(program));
+            let nanos = time(|| start(program, &home));
             program.runs.push(nanos);
         }
     }
     print(&programs, rounds);
-    Ok(())
+    std::fs::remove_dir_all(&home).map_err(|e| e.to_string())
 }
 
-fn start(program: &Program) {
+fn start(program: &Program, home: &Path) {
+    // Every program gets the same input and the same home, so that only the program differs.
+    let input = File::open(home.join("call.json")).map_or_else(|_| Stdio::null(), Stdio::from);
     let _ = Command::new(&program.path)
         .args(program.arguments)
-        .stdin(Stdio::null())
+        .env("COUNTERSIGN_STATE", home.join("state"))
+        .stdin(input)
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .status();

@@ -55,6 +55,8 @@ pub struct Announcement {
     pub reasons: Vec<String>,
     /// What a person can answer with, where this channel takes answers.
     pub ways: Option<Ways>,
+    /// What the button of a test carries, where its tap is waited for.
+    pub works: Option<String>,
 }
 
 /// What a person can answer with.
@@ -90,6 +92,8 @@ pub struct Ending {
     pub by: String,
     /// Where they said it, in words; empty where nobody did.
     pub place: String,
+    /// What is to be said where it was only a drill.
+    pub drill: Option<String>,
 }
 
 impl News {
@@ -129,6 +133,8 @@ impl Announcement {
     pub fn sentence(&self) -> String {
         if let News::Notice(text) = &self.news {
             safe(text, NOTICE)
+        } else if let News::Ended(Ending { drill: Some(words), .. }) = &self.news {
+            safe(words, NOTICE)
         } else if self.brief.trim().is_empty() {
             format!("It wants to use {}.", safe(&self.tool, NAME))
         } else {
@@ -170,6 +176,7 @@ impl Announcement {
             folded: 0,
             reasons: Vec::new(),
             ways: None,
+            works: None,
         }
     }
 
@@ -182,7 +189,10 @@ impl Announcement {
     pub fn data(&self) -> Value {
         let ended = match &self.news {
             News::Ended(ending) => {
-                json!({ "state": ending.state, "by": ending.by, "place": ending.place })
+                json!({
+                    "state": ending.state, "by": ending.by, "place": ending.place,
+                    "drill": ending.drill,
+                })
             }
             News::Asked | News::Climbed | News::Notice(_) => Value::Null,
         };
@@ -204,6 +214,8 @@ impl Ending {
             by = format!("{by} {}", safe(&self.place, NAME));
         }
         match self.state {
+            State::Cancelled if self.drill.is_some() => "a drill, taken back".to_owned(),
+            _ if self.drill.is_some() => format!("a drill, {} by {by}", self.state.label()),
             State::Approved => format!("approved by {by}"),
             State::Denied => format!("denied by {by}"),
             State::Cancelled => "the agent took it back".to_owned(),
@@ -255,6 +267,7 @@ pub(crate) mod tests {
                 deny: "d:00000000000000000000000001:BBBBBBBBBBBB".to_owned(),
                 code: "482913".to_owned(),
             }),
+            works: None,
         }
     }
 
@@ -268,16 +281,21 @@ pub(crate) mod tests {
         );
         let by = "ana".to_owned();
         let place = "in the web inbox".to_owned();
-        let news = News::Ended(Ending { state: State::Denied, by, place });
+        let news = News::Ended(Ending { state: State::Denied, by, place, drill: None });
         let ended = Announcement { news, ..asked() };
         assert_eq!(ended.title(), "\u{1f534} HIGH: denied by ana in the web inbox");
+        let (by, drill) = ("ana".to_owned(), Some("This was a drill.".to_owned()));
+        let over = Ending { state: State::Approved, by, place: String::new(), drill };
+        let drill = Announcement { news: News::Ended(over), ..asked() };
+        assert_eq!(drill.title(), "\u{1f534} HIGH: a drill, approved by ana");
+        assert_eq!(drill.sentence(), "This was a drill.");
     }
 
     #[test]
     fn nobody_draws_on_the_terminal_of_who_decides() {
         let evil = "\x1b[2J\x07safe\u{202e}\r\n".to_owned();
-        let news =
-            News::Ended(Ending { state: State::Approved, by: evil.clone(), place: evil.clone() });
+        let (by, place, drill) = (evil.clone(), evil.clone(), Some(evil.clone()));
+        let news = News::Ended(Ending { state: State::Approved, by, place, drill });
         for told in [
             Announcement { agent: evil.clone(), brief: evil.clone(), ..asked() },
             Announcement { tool: evil.clone(), brief: String::new(), ..asked() },

@@ -37,7 +37,7 @@ pub trait Answers: Send + Sync + fmt::Debug {
 
     /// What the platform says went wrong with a message that it had taken; asked only about what
     /// was heard.
-    fn trouble(&self, posted: &Posted<'_>) -> Option<ChannelError> {
+    fn trouble(&self, posted: &Posted<'_>) -> Option<Trouble> {
         let _ = posted;
         None
     }
@@ -51,6 +51,11 @@ pub trait Answers: Send + Sync + fmt::Debug {
     /// Tells somebody what became of what they said.
     fn reply<'a>(&'a self, word: &'a Word, reply: &'a str) -> Sending<'a, ()>;
 
+    /// Whether a test message can have a button of its own, so that the way back is tried as well.
+    fn tries(&self) -> bool {
+        false
+    }
+
     /// How a person says a command here: `/approve`, `!approve`.
     fn command(&self, word: &str) -> String {
         format!("/{word}")
@@ -61,6 +66,15 @@ pub trait Answers: Send + Sync + fmt::Debug {
         let _ = code;
         None
     }
+}
+
+/// A message that the platform had taken and did not bring.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trouble {
+    /// What it called the message when it took it.
+    pub message: String,
+    /// What went wrong.
+    pub error: ChannelError,
 }
 
 /// What somebody said. Nothing in it is believed but what the platform vouches for.

@@ -376,6 +376,10 @@ impl Answers for Telegram {
         Box::pin(self.say(word, reply))
     }
 
+    fn tries(&self) -> bool {
+        true
+    }
+
     fn opens(&self, code: &str) -> Option<String> {
         let me = self.me.get()?;
         Some(format!("https://t.me/{}?start={code}", me.username))

@@ -42,6 +42,7 @@ mod webhooks {
             folded: 0,
             reasons: Vec::new(),
             ways: None,
+            works: None,
         }
     }
 
@@ -149,15 +150,12 @@ mod webhooks {
             state: State::Approved,
             by: "ana".to_owned(),
             place: String::new(),
+            drill: None,
         });
         let end = Announcement { news, ..self::news() };
         hook.withdraw(Some(&receipt), &end).await.unwrap();
-        assert!(
-            heard
-                .recv()
-                .unwrap()
-                .contains("\"ended\":{\"by\":\"ana\",\"place\":\"\",\"state\":\"approved\"}")
-        );
+        let ended = r#""ended":{"by":"ana","drill":null,"place":"","state":"approved"}"#;
+        assert!(heard.recv().unwrap().contains(ended));
     }
 
     #[tokio::test]

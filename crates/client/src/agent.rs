@@ -70,14 +70,12 @@ pub struct Redeemed {
 /// A list of calls that was asked about at once.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Batch {
-    /// Its name.
-    pub group: String,
+    /// Its name; none if nothing of it waits.
+    pub group: Option<String>,
     /// Whether all may run side by side.
-    #[serde(default)]
-    pub parallel: bool,
+    pub parallel: Option<bool>,
     /// Which calls may run side by side, stage after stage.
-    #[serde(default)]
-    pub stages: Vec<Vec<usize>>,
+    pub stages: Option<Vec<Vec<usize>>>,
     /// The calls in their order.
     pub requests: Vec<BatchItem>,
 }
@@ -93,6 +91,8 @@ pub enum BatchItem {
     },
     /// It stands so.
     Request(Box<Request>),
+    /// It was answered at once, and a wait does not repeat that.
+    Answered,
 }
 
 impl Agent {

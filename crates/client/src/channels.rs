@@ -41,6 +41,18 @@ pub struct ChannelRecord {
     /// What is wrong with it.
     #[serde(default)]
     pub problem: Option<String>,
+    /// The last tap on a test's button.
+    #[serde(default)]
+    pub tapped: Option<Tapped>,
+}
+
+/// A tap on a test's button.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tapped {
+    /// When.
+    pub at: Time,
+    /// By whom.
+    pub by: String,
 }
 
 /// What became of a test.
@@ -51,6 +63,9 @@ pub struct ChannelTest {
     /// Why it did not.
     #[serde(default)]
     pub problem: Option<String>,
+    /// Whether it has a button of its own.
+    #[serde(default)]
+    pub taps: bool,
 }
 
 /// A code that links an account.

@@ -38,7 +38,7 @@ mod time;
 pub mod verify;
 
 pub use agent::{Agent, Batch, BatchItem, Ran, Redeemed, Report, fetch};
-pub use channels::{AccountRecord, ChannelRecord, ChannelTest, LinkCode};
+pub use channels::{AccountRecord, ChannelRecord, ChannelTest, LinkCode, Tapped};
 pub use door::Door;
 pub use error::{Error, Problem};
 pub use events::{Event, Events};
@@ -49,5 +49,5 @@ pub use records::{
     AgentRecord, Crisis, Entries, GrantRecord, LedgerKey, Me, NewAgent, NewGrant, PersonRecord,
     Proof,
 };
-pub use request::{Decider, Decision, Quorum, Request, State, Vote};
+pub use request::{Decider, Decision, Drill, Quorum, Request, State, Vote};
 pub use time::Time;

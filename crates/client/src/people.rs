@@ -15,7 +15,7 @@ use crate::records::{
     AgentRecord, Crisis, Entries, GrantRecord, LedgerKey, Me, NewAgent, NewGrant, PersonRecord,
     Proof,
 };
-use crate::request::{Request, State};
+use crate::request::{Drill, Request, State};
 use crate::time::Time;
 
 const USUAL: Duration = Duration::from_secs(30);
@@ -72,6 +72,9 @@ pub struct Decided {
     /// Why it was not.
     #[serde(default)]
     pub problem: Option<Problem>,
+    /// What is said of it if it was a drill.
+    #[serde(default)]
+    pub drill: Option<Drill>,
 }
 
 /// What is looked for. All parts must fit.

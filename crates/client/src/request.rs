@@ -116,6 +116,9 @@ pub struct Request {
     /// The agent's own words (to people only).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
+    /// What is said of a drill once it is over (to people only).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drill: Option<Drill>,
     /// The grant that was given with the answer (to people only).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grant: Option<String>,
@@ -131,6 +134,17 @@ impl Request {
     pub fn decided_by(&self) -> String {
         self.decision.as_ref().map_or_else(|| "nobody yet".to_owned(), |one| one.by.words())
     }
+}
+
+/// A made-up call, so that people go on reading. No agent asked for it, and nothing runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Drill {
+    /// Which one.
+    pub name: String,
+    /// Whether people caught it; none where nobody answered.
+    pub caught: Option<bool>,
+    /// What is said of it.
+    pub words: String,
 }
 
 /// How a request ended.

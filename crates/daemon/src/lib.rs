@@ -10,6 +10,7 @@ pub mod clock;
 pub mod config;
 mod courier;
 pub mod doors;
+mod drills;
 mod ears;
 pub mod gate;
 #[cfg(test)]

@@ -8,24 +8,33 @@ const PAGE: u32 = 500;
 /// Requests since some time, newest first.
 #[derive(Debug)]
 pub struct Recent {
-    /// The requests.
+    /// What agents asked.
     pub requests: Vec<Stored>,
+    /// Drills, which say nothing about agents and their calls.
+    pub drills: Vec<Stored>,
     /// Whether there were more than were read.
     pub partial: bool,
 }
 
 /// Requests that were asked since then; about so many at most.
 pub async fn recent(store: &Backend, since: Timestamp, most: usize) -> Result<Recent, StoreError> {
-    let (mut requests, mut before) = (Vec::new(), None);
-    while requests.len() < most {
+    let mut found = Recent { requests: Vec::new(), drills: Vec::new(), partial: false };
+    let mut before = None;
+    while found.requests.len() < most {
         let page = store.find(Query { before, limit: PAGE, ..Query::default() }).await?;
         let is_recent = |stored: &Stored| stored.request.plan.created >= since;
         let older = page.requests.iter().any(|stored| !is_recent(stored));
-        requests.extend(page.requests.into_iter().filter(is_recent));
+        let (drills, requests): (Vec<_>, Vec<_>) = page
+            .requests
+            .into_iter()
+            .filter(is_recent)
+            .partition(|stored| stored.request.requester.is_drill());
+        found.requests.extend(requests);
+        found.drills.extend(drills);
         before = page.next;
         if older || before.is_none() {
-            return Ok(Recent { requests, partial: false });
+            return Ok(found);
         }
     }
-    Ok(Recent { requests, partial: true })
+    Ok(Recent { partial: true, ..found })
 }

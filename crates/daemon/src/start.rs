@@ -193,6 +193,8 @@ impl Daemon {
         let push = tokio::spawn(push);
         let told = courier::run(Arc::clone(&self.gate), reach, stopping.clone());
         let courier = tokio::spawn(told);
+        let (gate, presence) = (Arc::clone(&self.gate), Arc::clone(&self.api.presence));
+        let drills = tokio::spawn(crate::drills::run(gate, presence, stopping.clone()));
         let ears = tokio::spawn(crate::ears::run(api.clone(), stopping.clone()));
         until.await;
         // Nobody listens only if everything has ended already.
@@ -203,6 +205,7 @@ impl Daemon {
             let _ = follow.await;
             let _ = courier.await;
             let _ = ears.await;
+            let _ = drills.await;
             let _ = push.await;
             let _ = digest.await;
             let _ = signing.await;

@@ -94,7 +94,10 @@ impl Due {
                 Err(_) => self.stale = true,
             },
             Happening::Ended(id, _) => self.set(id, None),
-            Happening::Climbed(..) | Happening::Voted(_) | Happening::Settings => {}
+            Happening::Climbed(..)
+            | Happening::Voted(_)
+            | Happening::Undelivered(_)
+            | Happening::Settings => {}
         }
     }
 

@@ -74,6 +74,7 @@ forward! {
     subscriptions() -> Kept<Vec<Subscription>>;
     outbox(after: u64, limit: u32) -> Kept<Vec<Outgoing>>;
     attempted(attempt: Attempt, note: Note) -> Kept<()>;
+    undelivered(channel: String, message: String, why: String, note: Note) -> Kept<Option<Id>>;
     deliveries(request: Id) -> Kept<Vec<Delivery>>;
     entries(from: u64, limit: u32) -> Kept<Slice>;
     story(request: Id) -> Kept<Vec<Told>>;

@@ -203,6 +203,17 @@ pub trait Store: Send + Sync + 'static {
     /// for a commit that is made anyway. A final failure is a ledger entry.
     fn attempted(&self, attempt: Attempt, note: Note) -> impl Future<Output = Kept<()>> + Send;
 
+    /// A message that counted as arrived did not arrive after all, the platform says: a final
+    /// failure of its announcement, which is taken up again. Which waiting request that was about;
+    /// none if there is no such message, and then nothing changes.
+    fn undelivered(
+        &self,
+        channel: String,
+        message: String,
+        why: String,
+        note: Note,
+    ) -> impl Future<Output = Kept<Option<Id>>> + Send;
+
     /// How announcements of a request went.
     fn deliveries(&self, request: Id) -> impl Future<Output = Kept<Vec<Delivery>>> + Send;
 

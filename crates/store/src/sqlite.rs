@@ -424,6 +424,16 @@ impl Store for SqliteStore {
         self.write_later(self.shared.options.ride, work).await
     }
 
+    async fn undelivered(
+        &self,
+        channel: String,
+        message: String,
+        why: String,
+        note: Note,
+    ) -> Kept<Option<Id>> {
+        self.write(move |batch| outbox::undelivered(batch, (&channel, &message), &why, &note)).await
+    }
+
     async fn deliveries(&self, request: Id) -> Kept<Vec<Delivery>> {
         self.look(move |conn| outbox::deliveries(conn, request)).await
     }

@@ -18,6 +18,8 @@ pub enum Happening {
     Voted(Id),
     /// It climbed.
     Climbed(Id, Rung),
+    /// A message about it did not arrive after all.
+    Undelivered(Id),
     /// It ended.
     Ended(Id, State),
     /// Grants, people, agents or crises changed.

@@ -13,6 +13,8 @@ mod discord_markdown;
 #[cfg(test)]
 mod discord_verifier;
 #[cfg(test)]
+mod drill;
+#[cfg(test)]
 mod email;
 #[cfg(test)]
 mod ntfy;

@@ -6,7 +6,8 @@ use countersign_core::base64;
 use ring::hmac;
 
 use crate::postbox::{
-    HIGH, MEDIUM, Manner, Postbox, house, median_to_message, mutated, private, until,
+    HIGH, MEDIUM, Manner, Postbox, SECRET, house, median_to_message, mutated, plain_house, private,
+    until,
 };
 use crate::setting::{Setting, alone, say, size};
 
@@ -227,6 +228,79 @@ fn what_does_not_arrive_is_known() {
     twilio.will(&[Manner::Answers(400, "")]);
     let refused = setting.ask(&format!("{MEDIUM} # 2"));
     until("the record", || setting.look(&refused)["deliveries"][0]["state"] == "failed");
+}
+
+/// What Twilio says of a message that it had taken.
+fn receipt<'a>(message: &'a str, status: &'a str) -> [(&'a str, &'a str); 4] {
+    [
+        ("MessageSid", message),
+        ("AccountSid", ACCOUNT),
+        ("MessageStatus", status),
+        ("ErrorCode", "30003"),
+    ]
+}
+
+#[test]
+fn a_text_that_was_lost_opens_the_next_rung_at_once() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    let (twilio, next) = (twilio(), Postbox::start(200, ""));
+    let secret = private(folder.path(), "next.secret", &format!("whsec_{SECRET}"));
+    let channels = format!(
+        "{}[channels.next]\nkind = \"webhook\"\nurl = \"{}/\"\nsecret_file = {secret}\n\
+         allow_private = true\n",
+        channel(&twilio.url(), folder.path()),
+        next.url()
+    );
+    let ladder = "first = [\"sms\"]\nnext = [\"next\"]";
+    let setting = Setting::new(plain_house(folder.path(), ladder, &channels));
+    let asked = setting.ask(MEDIUM);
+    setting.is_on_record(&asked);
+    let good = signed(&receipt("SM1", "undelivered"));
+    assert_eq!(post(&setting, &(good.0.clone(), mutated(&good.1, 5))).0, 401, "forged");
+    for other in [receipt("SM1", "delivered"), receipt("SM2", "failed")] {
+        assert_eq!(post(&setting, &signed(&other)).0, 200);
+    }
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    assert!(next.got().is_empty() && setting.look(&asked)["deliveries"][0]["state"] == "arrived");
+
+    let since = std::time::Instant::now();
+    assert_eq!(post(&setting, &good).0, 200);
+    let told = next.wait(1).remove(0);
+    let took = told.at.saturating_duration_since(since);
+    assert!(took.as_secs() < 4, "long before the climb after a minute: {took:?}");
+    assert_eq!(told.json()["data"]["request"], asked["id"]);
+    until("the record", || {
+        let deliveries = setting.look(&asked)["deliveries"].clone();
+        let of = |name: &str| {
+            deliveries.as_array().unwrap().iter().find(|one| one["channel"] == name).cloned()
+        };
+        let lost = of("sms").is_some_and(|sms| {
+            sms["state"] == "failed" && sms["detail"].as_str().unwrap().contains("30003")
+        });
+        lost && of("next").is_some_and(|next| next["state"] == "arrived")
+    });
+    let story = setting.decides().get("/v1/ledger/entries?from=0&limit=500").unwrap().body;
+    let story = story["entries"].as_array().unwrap();
+    let about = |kind: &str| {
+        let fits =
+            |entry: &&serde_json::Value| entry["kind"] == kind && entry["request"] == asked["id"];
+        story.iter().filter(fits).cloned().collect::<Vec<_>>()
+    };
+    assert_eq!(about("notify_failed").len(), 1, "{story:?}");
+    assert_eq!(about("notified").last().unwrap()["facts"]["early"], true);
+
+    // Said again, or of a request that is over, it changes nothing.
+    assert_eq!(post(&setting, &good).0, 200);
+    let late = setting.ask(&format!("{MEDIUM} # late"));
+    setting.is_on_record(&late);
+    let (id, digest) = (late["id"].as_str().unwrap(), late["digest"].as_str().unwrap());
+    crate::setting::decide(&mut setting.decides(), id, digest, false).unwrap();
+    assert_eq!(post(&setting, &good).0, 200);
+    std::thread::sleep(std::time::Duration::from_millis(1500));
+    assert_eq!(next.got().len(), 1);
+    assert_eq!(setting.look(&late)["deliveries"][0]["state"], "arrived");
+    say(&format!("sms: a lost text, and the next rung told {} ms later", took.as_millis()));
 }
 
 #[test]

@@ -18,7 +18,7 @@ use crate::post::{Asked, Target, exchange};
 use crate::secret::Token;
 use crate::{
     Announcement, Answers, Channel, ChannelError, Heard, News, NotHeard, Posted, Posting, Receipt,
-    Said, Sending, Which, Word,
+    Said, Sending, Trouble, Which, Word,
 };
 use segments::{cut, segments};
 
@@ -282,14 +282,16 @@ impl Answers for Sms {
         Ok(Heard { words: vec![word], answer })
     }
 
-    fn trouble(&self, posted: &Posted<'_>) -> Option<ChannelError> {
+    fn trouble(&self, posted: &Posted<'_>) -> Option<Trouble> {
         let fields = self.proven(posted).ok()?;
         let status = value(&fields, "MessageStatus")?;
+        let message = value(&fields, "MessageSid").unwrap_or_default().to_owned();
         matches!(status, "failed" | "undelivered").then(|| {
             let code = value(&fields, "ErrorCode")
                 .filter(|code| code.len() <= 10 && code.bytes().all(|byte| byte.is_ascii_digit()));
             let code = code.map_or_else(String::new, |code| format!(" (error {code})"));
-            ChannelError::again(format!("Twilio could not deliver a message{code}"))
+            let problem = format!("Twilio could not deliver a message{code}");
+            Trouble { message, error: ChannelError::again(problem) }
         })
     }
 

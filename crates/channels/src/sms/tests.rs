@@ -77,7 +77,7 @@ fn without_the_call_nothing_says_yes() {
 #[test]
 fn the_end_is_one_short_message() {
     let (by, place) = ("ana".to_owned(), "in the web inbox".to_owned());
-    let news = News::Ended(Ending { state: State::Denied, by, place });
+    let news = News::Ended(Ending { state: State::Denied, by, place, drill: None });
     let end = Announcement { news, ways: None, ..asked() };
     let text = phone(true).text(&end).text;
     assert_eq!(text, "HIGH: denied by ana in the web inbox.\nolive-tractor");
@@ -165,7 +165,9 @@ fn a_message_that_was_not_delivered_is_trouble() {
         let header = |name: &str| (name == "x-twilio-signature").then_some(signature.as_str());
         let now = Timestamp(0);
         let posted = Posted { url: "", header: &header, body: form.as_bytes(), now };
-        let trouble = phone.trouble(&posted).map(|error| error.problem);
+        let trouble = phone.trouble(&posted);
+        assert!(trouble.iter().all(|trouble| trouble.message == "SM1"));
+        let trouble = trouble.map(|trouble| trouble.error.problem);
         assert_eq!(trouble.is_some(), problem.is_some(), "{status}");
         assert!(trouble.unwrap_or_default().ends_with(problem.unwrap_or_default()), "{status}");
         if status.starts_with("MessageStatus") {

@@ -72,6 +72,9 @@ fn written(message: &Message) -> String {
 /// The buttons below a message, each in a row of its own: no thumb hits two.
 pub fn buttons(news: &Announcement) -> Vec<Value> {
     let mut rows = Vec::new();
+    if let Some(works) = &news.works {
+        return vec![json!([{ "text": "\u{1f44d} This works", "callback_data": works }])];
+    }
     let Some(ways) = &news.ways else { return rows };
     let mut button = |text: &str, kind: &str, value: &str| {
         rows.push(json!([{ "text": text, kind: value }]));
@@ -176,6 +179,7 @@ mod tests {
             state: countersign_core::request::State::Denied,
             by: "ana".to_owned(),
             place: String::new(),
+            drill: None,
         });
         let over = Announcement { news: over, ways: None, ..news };
         assert!(buttons(&over).is_empty() && !shows_whole(&over));

@@ -69,13 +69,14 @@ mod telegram {
                 deny: "d:00000000000000000000000001:BBBBBBBBBBBB".to_owned(),
                 code: "482913".to_owned(),
             }),
+            works: None,
             ..Announcement::notice(String::new(), now, "http://127.0.0.1:6001".to_owned())
         }
     }
 
     fn ended() -> Announcement {
         let (by, place) = ("ana".to_owned(), "in the web inbox".to_owned());
-        let news = News::Ended(Ending { state: State::Denied, by, place });
+        let news = News::Ended(Ending { state: State::Denied, by, place, drill: None });
         Announcement { news, ways: None, ..asked() }
     }
 

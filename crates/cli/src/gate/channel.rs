@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use countersign_client::{AccountRecord, ChannelRecord, LinkCode, People};
+use countersign_client::{AccountRecord, ChannelRecord, ChannelTest, LinkCode, People, Tapped};
 
 use super::args_channel::{Channel, ChannelWhat};
 use super::credential::Session;
@@ -35,7 +35,7 @@ pub fn run(args: &Channel) -> Result<ExitCode, Failure> {
                 house::json(&test)?;
                 return Ok(code);
             }
-            house::line(&tested(&args.name, test.problem.as_deref()))?;
+            house::line(&tested(&args.name, &test))?;
             Ok(code)
         }
         ChannelWhat::Link { name, no_wait, person } => {
@@ -49,7 +49,8 @@ pub fn run(args: &Channel) -> Result<ExitCode, Failure> {
             if *no_wait {
                 return Ok(ExitCode::SUCCESS);
             }
-            wait_for_link(&session, name, &before, LINKING)
+            let linked = wait_for_link(&session, name, &before, LINKING)?;
+            Ok(if linked { ExitCode::SUCCESS } else { ExitCode::FAILURE })
         }
         ChannelWhat::Accounts(args) => {
             let list = Session::open(&args.person)?.accounts()?;
@@ -108,12 +109,45 @@ fn account_row(account: &AccountRecord) -> Vec<String> {
 }
 
 /// What became of a test, in words.
-pub fn tested(name: &str, problem: Option<&str>) -> String {
+pub fn tested(name: &str, test: &ChannelTest) -> String {
     let name = page::safe(name, 40);
-    match problem {
+    match &test.problem {
+        None if test.taps => {
+            format!("A test message went out through {name}. Tap its button: This works.")
+        }
         None => format!("A test message went out through {name}. Look whether it arrived."),
         Some(problem) => format!("Not sent through {name}: {}.", page::safe(problem, 400)),
     }
+}
+
+/// Sends a test and waits until its button is tapped, where it has one.
+pub fn try_out(people: &People, name: &str, patience: Duration) -> Result<ExitCode, Failure> {
+    let tapped = || -> Result<Option<Tapped>, Failure> {
+        let list = people.channels()?;
+        Ok(list.into_iter().find(|one| one.name == name).and_then(|one| one.tapped))
+    };
+    let before = tapped()?;
+    let test = people.test_channel(name)?;
+    house::line(&tested(name, &test))?;
+    if !test.taps {
+        return Ok(if test.sent { ExitCode::SUCCESS } else { ExitCode::FAILURE });
+    }
+    let end = Instant::now() + patience;
+    while Instant::now() < end {
+        if let Some(tapped) = tapped()?.filter(|tapped| before.as_ref() != Some(tapped)) {
+            let by = page::safe(&tapped.by, 80);
+            house::line(&format!("It works: {by} tapped it. Risky calls are asked about there."))?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        thread::sleep(LOOK);
+    }
+    let name = page::safe(name, 40);
+    house::line(&format!(
+        "Nobody tapped it in time. Look whether the message is in the chat, and tap it with the \
+         account that you linked.\nIf a tap does nothing, another program may read what this bot \
+         is told. Once more: countersign channel test {name}"
+    ))?;
+    Ok(ExitCode::FAILURE)
 }
 
 /// What to do with a code.
@@ -134,7 +168,7 @@ pub fn wait_for_link(
     channel: &str,
     before: &[AccountRecord],
     patience: Duration,
-) -> Result<ExitCode, Failure> {
+) -> Result<bool, Failure> {
     house::line("Waiting for it; the code is good for 10 minutes. Ctrl-C ends the waiting only.")?;
     let end = Instant::now() + patience;
     while Instant::now() < end {
@@ -146,10 +180,10 @@ pub fn wait_for_link(
             house::line(&format!(
                 "Linked: what {called} says there is {person}'s word from now on."
             ))?;
-            return Ok(ExitCode::SUCCESS);
+            return Ok(true);
         }
         thread::sleep(LOOK);
     }
     house::line("Nobody said the code in time, so nothing is linked.")?;
-    Ok(ExitCode::FAILURE)
+    Ok(false)
 }

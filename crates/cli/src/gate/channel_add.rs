@@ -195,7 +195,7 @@ fn put(paths: &Paths, block: &str, rung: &[String]) -> Result<Option<PathBuf>, F
     Ok(channel_file::replace(&paths.config, &text)?)
 }
 
-/// Has the daemon read it, sends a test, and links the person's account.
+/// Has the daemon read it, links the person's account, and waits for the first tap.
 fn in_use(args: &Add, old: &Config) -> Result<ExitCode, Failure> {
     let later =
         format!("Then link your account: countersign channel link {}", page::safe(&args.name, 40));
@@ -221,15 +221,15 @@ fn in_use(args: &Add, old: &Config) -> Result<ExitCode, Failure> {
         }
         thread::sleep(Duration::from_millis(200));
     }
-    let test = session.test_channel(&args.name)?;
-    house::line(&channel::tested(&args.name, test.problem.as_deref()))?;
-    if !test.sent {
-        return Ok(ExitCode::FAILURE);
-    }
     let before = session.accounts()?;
     let code = link(&session, &args.name)?;
     house::line(&channel::how_to_link(&code))?;
-    channel::wait_for_link(&session, &args.name, &before, Duration::from_secs(args.wait))
+    let patience = Duration::from_secs(args.wait);
+    // Only a linked account can tap what counts.
+    if channel::wait_for_link(&session, &args.name, &before, patience)? {
+        return channel::try_out(&session, &args.name, patience);
+    }
+    Ok(ExitCode::FAILURE)
 }
 
 /// A code, once the daemon knows the bot's name and can make an address of it.

@@ -56,12 +56,17 @@ pub fn approve(args: &args::Approve) -> Result<ExitCode, Failure> {
 
 fn needs_reason(request: &Request) -> bool {
     // A tier that we do not know is not taken for a small one.
-    Tier::parse(&request.tier).is_none_or(|tier| tier == Tier::Critical)
+    request.crisis || Tier::parse(&request.tier).is_none_or(|tier| tier == Tier::Critical)
 }
 
 fn ask_reason(request: &Request) -> Result<String, Failure> {
     let words = page::safe(&request.phrase, 60);
-    let question = format!("{words} is {}. Why may it run? ", page::safe(&request.tier, 12));
+    let why = if request.crisis {
+        "Somebody may be in crisis".to_owned()
+    } else {
+        format!("{words} is {}", page::safe(&request.tier, 12))
+    };
+    let question = format!("{why}. Why may it run? ");
     let reason = terminal("--reason")?.line(&question)?;
     let reason = reason.trim();
     if reason.is_empty() {
@@ -124,6 +129,7 @@ fn told(after: &Request, json: bool) -> Result<ExitCode, Failure> {
     let words = page::safe(&after.phrase, 60);
     house::say(|out, paint| {
         writeln!(out, "{words}: {}", show::standing(after, paint))?;
+        show::drill(out, after)?;
         if let Some(grant) = &after.grant {
             let grant = page::safe(grant, 60);
             writeln!(

@@ -68,7 +68,11 @@ pub fn requests(out: &mut dyn Write, list: &[Request], now: Time, paint: Paint) 
                 format!("{emoji} {}", safe(&request.tier, 12)),
                 safe(&request.agent, 24),
                 when,
-                brief(request),
+                if request.drill.is_some() {
+                    format!("(a drill) {}", brief(request))
+                } else {
+                    brief(request)
+                },
             ]
         })
         .collect();

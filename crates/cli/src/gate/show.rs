@@ -109,6 +109,9 @@ pub fn print(out: &mut dyn Write, request: &Request, style: Style) -> io::Result
     let since = apart(request.created, now);
     fact("asks", format!("{}{session}, {since}", page::safe(&request.agent, 80)))?;
     fact("state", standing(request, paint))?;
+    if let Some(drill) = &request.drill {
+        fact("drill", page::safe(&drill.words, 1000))?;
+    }
     for vote in request.votes.iter().flatten() {
         let reason = quoted(&vote.reason);
         let person = page::safe(&vote.person, 80);
@@ -116,6 +119,11 @@ pub fn print(out: &mut dyn Write, request: &Request, style: Style) -> io::Result
     }
     fact("id", page::safe(request.id.as_deref().unwrap_or("-"), 60))?;
     fact("words", paint.strong(page::safe(&request.phrase, 60)).to_string())
+}
+
+/// What is said of a drill once it is over.
+pub fn drill(out: &mut dyn Write, request: &Request) -> io::Result<()> {
+    request.drill.iter().try_for_each(|drill| writeln!(out, "{}", page::safe(&drill.words, 1000)))
 }
 
 /// How it stands, in words.

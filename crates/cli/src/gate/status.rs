@@ -57,7 +57,8 @@ Countersign stands between an AI agent and its tools: the agent proposes, a pers
 const CHECK: &str = "\n\nNext:\n  countersign config check                  see what is wrong\n";
 
 const REST: &str = "  \
-countersign assess 'rm -rf /tmp/build'    what would it do, how risky is it, and why
+countersign install claude                gate an agent: claude, codex, gemini and five others
+  countersign assess 'rm -rf /tmp/build'    what would it do, how risky is it, and why
   countersign doctor                        how well this installation protects you
   countersign --help                        everything else
 ";

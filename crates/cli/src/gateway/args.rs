@@ -29,8 +29,7 @@ pub struct Hook {
 const HOOK_EXAMPLES: &str = "\
 Examples:
   countersign install claude              sets the hook up; you need not call it yourself
-  echo '{\"hook_event_name\":\"PreToolUse\",\"tool_name\":\"Bash\",\"tool_input\":{\"command\":\"ls\"}}' \\
-    | countersign hook claude
+  countersign hook claude < call.json     what Claude Code runs; call.json is what it sends
 
 Ends with 0 and an answer, or with 2 and the reason on standard error where no answer can be
 given; both keep the call from running.";

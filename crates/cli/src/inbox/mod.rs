@@ -1,4 +1,15 @@
 //! `countersign inbox`: what waits, on the terminal, answered with a few keys.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `state`, `event` | what it knows; what happens and what is to be done, as values: no I/O |
+//! | `keys`, `approve` | what a key does; the only way to an approval |
+//! | `list`, `rows` | what waits by urgency, still under the finger; its rows |
+//! | `sheet`, `written` | the card as lines; the exact call |
+//! | `flow`, `look` | text broken to a width; colours and shapes |
+//! | `draw`, `prompt` | state to frame; the question, note or keys at the foot |
+//! | `run`, `wires` | the terminal, put back always; the threads that speak with the daemon |
+//! | `plain` | questions line by line, where there is no terminal |
 
 mod approve;
 mod draw;

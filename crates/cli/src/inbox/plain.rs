@@ -161,7 +161,8 @@ impl<R: BufRead> Asker<'_, R> {
         };
         match self.people.decide(id(request)?, &request.digest, choice, reason, None) {
             Ok(after) => house::say(|out, paint| {
-                Ok(writeln!(out, "{words}: {}", show::standing(&after, paint))?)
+                writeln!(out, "{words}: {}", show::standing(&after, paint))?;
+                Ok(show::drill(out, &after)?)
             })?,
             Err(error) => house::line(&format!("{words}: {}", super::wires::why(&error)))?,
         };

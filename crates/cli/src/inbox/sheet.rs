@@ -129,6 +129,11 @@ impl Sheet {
         };
         let tier = Tier::parse(&request.tier);
         self.words(&text, pen.look.accent(tier, request.crisis).patch(pen.look.strong()), pen);
+        if let Some(drill) = &request.drill {
+            self.words(&page::safe(&drill.words, TEXT), Style::new(), pen);
+            self.blank();
+            return;
+        }
         if let Some(decision) = request.decision.as_ref().filter(|one| !one.reason.is_empty()) {
             let told = format!("The agent was told: {}", page::safe(&decision.reason, TEXT));
             self.words(&told, Style::new(), pen);

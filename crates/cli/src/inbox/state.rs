@@ -264,7 +264,9 @@ impl Inbox {
         match answer {
             Ok(request) => {
                 let words = page::safe(&request.phrase, 60);
-                if request.decision.is_none() {
+                if let Some(drill) = &request.drill {
+                    self.say(page::safe(&drill.words, 1000));
+                } else if request.decision.is_none() {
                     let (given, needed) = (request.approvals, request.quorum.approve);
                     self.say(format!("{words}: your word counts; {given} of {needed} said yes."));
                 } else {

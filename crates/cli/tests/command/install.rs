@@ -1,6 +1,7 @@
 //! `install`, `uninstall` and `status` in scratch homes.
 
 use std::fs;
+use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -64,7 +65,7 @@ fn from_an_empty_home_to_a_gate_that_holds_and_back() {
     assert_eq!(home.read(".claude/settings.json"), SETTINGS);
 
     // Without a person and without --yes nothing is written.
-    let output = no_terminal(home.command(&["install", "claude"]));
+    let output = no_terminal(&home.command(&["install", "claude"]));
     assert_eq!(output.status.code(), Some(2), "{}", stdout(&output));
     assert!(stderr(&output).contains("--yes"), "{}", stderr(&output));
     assert_eq!(home.read(".claude/settings.json"), SETTINGS);
@@ -104,13 +105,29 @@ fn from_an_empty_home_to_a_gate_that_holds_and_back() {
     assert!(stdout(&output).contains("not gated"), "{}", stdout(&output));
 }
 
+#[test]
+fn a_person_is_asked_and_only_a_yes_writes() {
+    let home = Home::new();
+    home.write(".claude/settings.json", SETTINGS);
+    for (answer, code) in [("\n", 1), ("n\n", 1), ("what\n", 1), ("y\n", 0)] {
+        let output = at_a_terminal(&home.command(&["install", "claude"]), answer);
+        let shown = stdout(&output);
+        assert_eq!(output.status.code(), Some(code), "{answer:?}: {shown}");
+        // The question comes after what it is about.
+        let (change, question) = (shown.find("onFailure"), shown.find("Write this? [y/N]"));
+        assert!(change.is_some() && change < question, "{shown}");
+        let text = home.read(".claude/settings.json");
+        assert_eq!(text == SETTINGS, code == 1, "{answer:?}: {text}");
+    }
+}
+
 /// The command that was written, run as the agent runs it.
 fn written(home: &Home, input: &str) -> Output {
     let settings = home.read(".claude/settings.json");
     let settings: serde_json::Value = serde_json::from_str(&settings).unwrap();
     let hook = &settings["hooks"]["PreToolUse"][0]["hooks"][0]["command"];
     home.write("input.json", input);
-    let mut shell = home.command(&[]);
+    let shell = home.command(&[]);
     let mut through = Command::new("/bin/sh");
     through.arg("-c").arg(hook.as_str().unwrap());
     for (name, value) in shell.get_envs() {
@@ -119,7 +136,6 @@ fn written(home: &Home, input: &str) -> Output {
             None => through.env_remove(name),
         };
     }
-    shell.stdin(Stdio::null());
     through.stdin(fs::File::open(home.at("input.json")).unwrap()).output().unwrap()
 }
 
@@ -235,8 +251,31 @@ fn codex_is_asked_what_it_would_trust_and_told_to() {
     assert!(!home.at(".codex/hooks.json").exists());
 }
 
+/// Runs a command at a terminal where somebody types an answer.
+fn at_a_terminal(command: &Command, answer: &str) -> Output {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    let line: Vec<&str> = words.map(|word| word.to_str().unwrap()).collect();
+    let mut terminal = Command::new("script");
+    terminal.args(["-qec", &line.join(" "), "/dev/null"]);
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => terminal.env(name, value),
+            None => terminal.env_remove(name),
+        };
+    }
+    let mut child = terminal
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut typing = child.stdin.take().unwrap();
+    typing.write_all(answer.as_bytes()).unwrap();
+    child.wait_with_output().unwrap()
+}
+
 /// Runs a command in a session of its own, where there is no terminal to ask at.
-fn no_terminal(mut command: Command) -> Output {
+fn no_terminal(command: &Command) -> Output {
     let mut alone = Command::new("setsid");
     alone.arg("-w").arg(command.get_program()).args(command.get_args());
     for (name, value) in command.get_envs() {
@@ -245,6 +284,5 @@ fn no_terminal(mut command: Command) -> Output {
             None => alone.env_remove(name),
         };
     }
-    command.stdin(Stdio::null());
     alone.stdin(Stdio::null()).output().unwrap()
 }

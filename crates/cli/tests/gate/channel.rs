@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::daemon::Daemon;
 use super::stand_in::{countersign, stderr, stdout};
-use super::telegram::{Fault, StandIn, TOKEN, text};
+use super::telegram::{Fault, StandIn, TOKEN, tap, text};
 
 const ANA: i64 = 77;
 
@@ -92,10 +92,33 @@ fn from_a_token_to_the_first_tap() {
     server.says(text(99, "/start AAAAAAAAAA"));
     press(&next_code(&mut out, &mut said).expect("a first address"));
     press(&next_code(&mut out, &mut said).expect("a second address"));
+    // It ends with a tap on the test's own button, by the account that was linked.
+    let carried = |body: &serde_json::Value| {
+        body["reply_markup"]["inline_keyboard"][0][0]["callback_data"].as_str().map(str::to_owned)
+    };
+    let test = server.call("sendMessage", |body| carried(body).is_some());
+    assert_eq!(test.body["chat_id"], ANA);
+    assert_eq!(test.body["reply_markup"]["inline_keyboard"].as_array().unwrap().len(), 1);
+    let button = carried(&test.body).unwrap();
+    for (account, data) in [(99, button.as_str()), (ANA, "t:AAAAAAAAAAAAAAAAAAAAAAAA")] {
+        let asked = server.calls("answerCallbackQuery").len();
+        server.says(tap(account, ANA, data));
+        let end = Instant::now() + Duration::from_secs(10);
+        while server.calls("answerCallbackQuery").len() == asked && Instant::now() < end {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+    assert!(adding.try_wait().unwrap().is_none(), "neither a stranger nor a guess ends it: {said}");
+    server.says(tap(ANA, ANA, &button));
     assert_eq!(next_code(&mut out, &mut said), None);
     let ended = adding.wait_with_output().unwrap();
     assert_eq!(ended.status.code(), Some(0), "{said}\n{}", stderr(&ended));
-    for words in ["This is @our_bot (Gate).", "Found you: @ana.", "Linked: what @ana says"] {
+    for words in [
+        "This is @our_bot (Gate).",
+        "Found you: @ana.",
+        "Linked: what @ana says",
+        "It works: owner tapped it.",
+    ] {
         assert!(said.contains(words), "{words}: {said}");
     }
     assert!(!said.contains("AAAAAAAAAAAAAAA"), "the token is shown: {said}");
@@ -107,7 +130,6 @@ fn from_a_token_to_the_first_tap() {
     let run = |args: &[&str]| -> Output {
         daemon.command(args).env("COUNTERSIGN_TOKEN", &token).output().unwrap()
     };
-    assert!(server.calls("sendMessage").iter().any(|call| call.body["chat_id"] == ANA));
     let list = stdout(&run(&["channel", "list"]));
     assert!(list.contains("telegram") && list.contains("approves up to HIGH"), "{list}");
     let accounts = stdout(&run(&["channel", "accounts"]));

@@ -7,14 +7,18 @@ use super::stand_in::{ID, StandIn, alone, countersign, document, list, problem, 
 fn daemon(tier: &str) -> (StandIn, String) {
     let pending = document("pending", tier);
     let words = pending["phrase"].as_str().unwrap().to_owned();
+    (answers(&pending, &document("approved", tier)), words)
+}
+
+/// A daemon with one request that waits, and what it becomes.
+fn answers(pending: &serde_json::Value, decided: &serde_json::Value) -> StandIn {
     let one = format!("GET /v1/requests/{ID}");
     let decision = format!("POST /v1/requests/{ID}/decision");
-    let daemon = StandIn::new(&[
-        ("GET /v1/requests", 200, list(std::slice::from_ref(&pending))),
+    StandIn::new(&[
+        ("GET /v1/requests", 200, list(std::slice::from_ref(pending))),
         (&one, 200, pending.to_string()),
-        (&decision, 200, document("approved", tier).to_string()),
-    ]);
-    (daemon, words)
+        (&decision, 200, decided.to_string()),
+    ])
 }
 
 #[test]
@@ -60,6 +64,34 @@ fn critical_needs_a_reason_even_with_yes() {
         let output = daemon.run(&["approve", ID, "--yes", "--reason", "agreed"]);
         assert_eq!(output.status.code(), Some(0));
     }
+}
+
+#[test]
+fn in_a_crisis_a_reason_is_asked_for_whatever_the_tier() {
+    let mut pending = document("pending", "MEDIUM");
+    pending["crisis"] = true.into();
+    let daemon = answers(&pending, &document("approved", "MEDIUM"));
+    let output = daemon.run(&["approve", ID, "--yes"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("--reason"), "{}", stderr(&output));
+    assert!(daemon.heard(&format!("POST /v1/requests/{ID}/decision")).is_none());
+    let output = daemon.run(&["approve", ID, "--yes", "--reason", "she asked for it"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+}
+
+#[test]
+fn a_drill_says_what_it_was_once_it_is_answered() {
+    let mut decided = document("denied", "HIGH");
+    let words = "This was a drill: hermes asked for nothing, and nothing runs.";
+    decided["drill"] = serde_json::json!({ "name": "destroy", "caught": true, "words": words });
+    let daemon = answers(&document("pending", "HIGH"), &decided);
+    let output = daemon.run(&["deny", ID]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stdout(&output).contains(words), "{}", stdout(&output));
+    let daemon = answers(&decided, &decided);
+    let history = stdout(&daemon.run(&["history"]));
+    assert!(history.contains("(a drill) Deletes everything"), "{history}");
+    assert!(stdout(&daemon.run(&["show", ID])).contains(words));
 }
 
 #[test]

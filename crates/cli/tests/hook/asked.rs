@@ -94,10 +94,13 @@ fn what_a_person_changed_is_what_runs() {
 fn a_turn_of_several_calls_is_one_group_with_an_answer_for_each() {
     let home = Home::new();
     let person = home.person();
-    let call = |command: &str, id: &str| json!({ "tool": "terminal", "arguments": { "command": command }, "call_id": id });
+    let call = |command: &str, id: &str| {
+        let arguments = json!({ "command": command });
+        json!({ "tool": "terminal", "arguments": arguments, "call_id": id })
+    };
     let batch = json!({
         "event": "batch", "session": "s", "cwd": "/srv",
-        "calls": [call("ls", "1"), call(RISKY, "2"), call("rm -rf /srv/b", "3"), call("pwd", "4")],
+        "calls": [call("ls", "1"), call(RISKY, "2"), call("rm -rf /srv/b", "3"), call("mkdir x", "4")],
     });
     let hook = home.hook(&["plugin", "--agent", "hermes", "--patience", "20"], &batch);
     let open = waiting(&person, 2);
@@ -116,6 +119,16 @@ fn a_turn_of_several_calls_is_one_group_with_an_answer_for_each() {
         said["stages"].as_array().unwrap().iter().flat_map(|s| s.as_array().unwrap()).count(),
         4
     );
+}
+
+#[test]
+fn a_turn_in_which_nobody_has_to_be_asked_goes_on_at_once() {
+    let home = Home::new();
+    let call = |command: &str| json!({ "tool": "terminal", "arguments": { "command": command } });
+    let batch = json!({ "event": "batch", "calls": [call("mkdir a"), call("mkdir b")] });
+    let said = home.says(&["plugin", "--agent", "hermes", "--patience", "5"], &batch).json();
+    let yes = json!({ "decision": "allow" });
+    assert_eq!(said["decisions"], json!([yes, yes]), "{said}");
 }
 
 #[test]

@@ -70,14 +70,43 @@ pub enum Requester {
     Agent(String),
     /// A person who asks others, by name.
     Person(String),
+    /// Nobody: a drill, so that people stay awake. Nothing can come of it.
+    Drill {
+        /// Which one.
+        kind: String,
+        /// The agent whose name stands on the card until it is over.
+        shown: String,
+    },
 }
 
+/// Who asks in a drill, in the ledger and wherever names are held against each other.
+pub const DRILL: &str = "drill";
+
 impl Requester {
-    /// The name alone.
+    /// The name alone. That of a drill is no agent's, whatever its card shows.
     pub fn name(&self) -> &str {
         match self {
             Requester::Agent(name) | Requester::Person(name) => name,
+            Requester::Drill { .. } => DRILL,
         }
+    }
+
+    /// The name that stands on the card.
+    pub fn shown(&self) -> &str {
+        match self {
+            Requester::Agent(name) | Requester::Person(name) => name,
+            Requester::Drill { shown, .. } => shown,
+        }
+    }
+
+    /// Whether this agent asks.
+    pub fn is_agent(&self, agent: &str) -> bool {
+        matches!(self, Requester::Agent(name) if name == agent)
+    }
+
+    /// Whether nobody asks: it is a drill.
+    pub const fn is_drill(&self) -> bool {
+        matches!(self, Requester::Drill { .. })
     }
 }
 

@@ -1,5 +1,9 @@
 //! Which names people and agents may have: names that cannot be taken for anything else.
 
+use countersign_core::request::DRILL;
+
+use crate::api::who;
+
 /// Why a name is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
@@ -12,8 +16,8 @@ pub enum NameError {
 }
 
 /// Words that stand where a person's name may stand.
-const NOT_PEOPLE: [&str; 7] =
-    ["agent", "anonymous", "deadline", "grant", "policy", "requester", "whitelist"];
+const NOT_PEOPLE: [&str; 8] =
+    ["agent", "anonymous", "deadline", DRILL, "grant", "policy", "requester", "whitelist"];
 
 /// A name for a person.
 pub fn person_name(name: &str) -> Result<(), NameError> {
@@ -25,7 +29,7 @@ pub fn person_name(name: &str) -> Result<(), NameError> {
 /// A name for an agent. `uid:1000` is the name of who comes through the socket and is not known.
 pub fn agent_name(name: &str) -> Result<(), NameError> {
     let socket = name.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("uid:"));
-    if socket || name.eq_ignore_ascii_case("anonymous") {
+    if socket || [who::ANONYMOUS, DRILL].iter().any(|word| word.eq_ignore_ascii_case(name)) {
         return Err(NameError::Reserved);
     }
     plain(name)

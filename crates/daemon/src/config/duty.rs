@@ -174,6 +174,11 @@ impl Duty {
         quiet.is_some_and(|quiet| quiet.hours.hold(self.zone.wall(now)))
     }
 
+    /// Whether it is one of these hours, by the ladder's clock.
+    pub fn holds(&self, hours: &Hours, now: Timestamp) -> bool {
+        hours.hold(self.zone.wall(now))
+    }
+
     /// The quiet hours in words, if there are any, and whose clock they are.
     pub fn quiet_words(&self) -> Option<String> {
         let quiet = self.quiet.as_ref()?;
@@ -209,7 +214,8 @@ impl Duty {
     }
 }
 
-fn hours(days: &[String], from: Option<&str>, to: Option<&str>) -> Result<Hours, String> {
+/// Hours of the week as they were written.
+pub fn hours(days: &[String], from: Option<&str>, to: Option<&str>) -> Result<Hours, String> {
     let minute = |field: &str, text: Option<&str>| {
         let text = text.ok_or_else(|| format!("{field} is missing: a time such as 22:00"))?;
         Hours::minute(text).ok_or_else(|| format!("{field}: `{text}` is no time such as 22:00"))

@@ -16,9 +16,12 @@ use countersign_core::verdict::{Mode, Policy, Thresholds};
 use super::channels::channels;
 use super::paths::Paths;
 use super::written::{self, Written};
-use super::{Config, ConfigError, Duty, Flood, Ledger, Log, QuorumByTier, Rules, Socket};
+use super::{Config, ConfigError, Drills, Duty, Flood, Ledger, Log};
+use super::{QuorumByTier, Rules, Socket, duty};
 
 const DAY: u32 = 86_400;
+/// More in a week would be a burden of their own.
+const MOST_DRILLS: u32 = 20;
 
 pub fn meaning(written: Written, paths: &Paths) -> Result<Config, ConfigError> {
     let doors = written.doors.clone();
@@ -71,6 +74,7 @@ fn rules(written: Written) -> Result<Rules, ConfigError> {
             written.ladder.emergency,
         ],
         duty,
+        drills: drills(&written.drills)?,
         channels: channels(&written.channels)?,
         inbox,
         hash: Digest::from_bytes([0; 32]),
@@ -291,6 +295,17 @@ fn flood(written: &written::Flood) -> Result<Flood, ConfigError> {
         denials: number("flood.denials", written.denials, 5, 1..=MANY)?,
         within: minutes("flood.within_minutes", written.within_minutes, 10)?,
         quarantine: minutes("flood.quarantine_minutes", written.quarantine_minutes, 5)?,
+    })
+}
+
+fn drills(written: &written::Drills) -> Result<Drills, ConfigError> {
+    let usual = ["mon-fri".to_owned()];
+    let days = written.days.as_deref().unwrap_or(&usual);
+    let (from, to) = (written.from.as_deref(), written.to.as_deref());
+    let hours = duty::hours(days, from.or(Some("09:00")), to.or(Some("17:00")));
+    Ok(Drills {
+        per_week: number("drills.per_week", written.per_week, 0, 0..=MOST_DRILLS)?,
+        hours: hours.map_err(|problem| wrong("drills", problem))?,
     })
 }
 

@@ -19,6 +19,7 @@ use countersign_core::assurance::Needs;
 use countersign_core::canon::Digest;
 use countersign_core::context::Environment;
 use countersign_core::crisis::Preset;
+use countersign_core::duty::Hours;
 use countersign_core::request::{Quorum, Times};
 use countersign_core::tier::Tier;
 use countersign_core::time::Span;
@@ -126,6 +127,8 @@ pub struct Rules {
     pub ladder: Ladder,
     /// What differs by tier and by time of day.
     pub duty: Duty,
+    /// Made-up calls that keep people awake.
+    pub drills: Drills,
     /// The channels that are set up; `terminal` and `desktop` always are.
     pub channels: BTreeMap<String, SetUp>,
     /// How links to the people's door begin.
@@ -186,6 +189,15 @@ pub struct Flood {
     pub within: Span,
     /// … and an agent may ask nothing for so long.
     pub quarantine: Span,
+}
+
+/// Made-up calls that keep people awake.
+#[derive(Debug, Clone)]
+pub struct Drills {
+    /// At most so many in seven days; none by default.
+    pub per_week: u32,
+    /// When one may come although nobody sits at the inbox.
+    pub hours: Hours,
 }
 
 /// How the ledger is signed and witnessed.

@@ -22,6 +22,7 @@ pub struct Written {
     pub whitelist: Whitelist,
     pub ladder: Ladder,
     pub quiet: Option<Quiet>,
+    pub drills: Drills,
     pub rota: BTreeMap<String, Rota>,
     pub channels: BTreeMap<String, toml::Table>,
     pub log: Log,
@@ -206,6 +207,16 @@ pub struct Quiet {
     pub from: Option<String>,
     pub to: Option<String>,
     pub digest: Vec<String>,
+}
+
+/// Made-up calls that keep people awake.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Drills {
+    pub per_week: Option<u32>,
+    pub days: Option<Vec<String>>,
+    pub from: Option<String>,
+    pub to: Option<String>,
 }
 
 /// Who takes turns.

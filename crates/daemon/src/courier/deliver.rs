@@ -15,6 +15,7 @@ use super::plan::{NEVER_SENT, NOT_AGAIN, Target, pause};
 use super::row::Row;
 use super::tell::{self, About};
 use crate::chance;
+use crate::drills;
 
 /// No channel may take longer than this, whatever it promised.
 const LONGEST_SENDING: Duration = Duration::from_secs(90);
@@ -168,7 +169,12 @@ fn announcement(row: &Row, target: &Target, limits: Limits) -> Announcement {
     let news = match row.outgoing.news {
         News::Asked => Told::Asked,
         News::Climbed(_) => Told::Climbed,
-        News::Ended(state) => Told::Ended(Ending { state, by: by(row), place: place(row) }),
+        News::Ended(state) => Told::Ended(Ending {
+            state,
+            by: by(row),
+            place: place(row),
+            drill: drills::words(&row.stored),
+        }),
     };
     let rung = match row.outgoing.news {
         News::Climbed(rung) => rung.max(target.rung),

@@ -68,7 +68,7 @@ pub async fn summary(gate: &Gate, since: Timestamp) -> Result<Option<String>, St
             if request.plan.created < since {
                 return Ok(counts.say());
             }
-            if request.tier <= Tier::Medium && !request.crisis {
+            if request.tier <= Tier::Medium && !request.crisis && !request.requester.is_drill() {
                 counts.add(request.state);
             }
         }

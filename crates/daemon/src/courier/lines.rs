@@ -10,6 +10,7 @@ use countersign_core::time::Timestamp;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
+use super::Tries;
 use crate::config::Rules;
 
 /// So many messages of one channel are on their way at the same time.
@@ -42,6 +43,8 @@ pub struct Line {
     pub room: Semaphore,
     /// What it keeps to.
     pub limits: Limits,
+    /// Tests with a button of their own.
+    pub tries: Tries,
     pace: Mutex<Pace>,
     health: Mutex<Health>,
     complained: Mutex<Option<Instant>>,
@@ -95,7 +98,8 @@ impl Line {
     pub fn new(channel: Arc<dyn Channel>, limits: Limits) -> Line {
         let pace = Mutex::new(Pace::new(limits.per_minute));
         let room = Semaphore::new(AT_ONCE);
-        Line { channel, room, limits, pace, health: Mutex::default(), complained: Mutex::default() }
+        let (tries, health, complained) = (Tries::default(), Mutex::default(), Mutex::default());
+        Line { channel, room, limits, tries, pace, health, complained }
     }
 
     /// Remembers how an attempt went.

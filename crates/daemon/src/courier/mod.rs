@@ -9,6 +9,7 @@ mod lines;
 mod plan;
 mod row;
 pub mod tell;
+mod tries;
 
 #[cfg(test)]
 pub mod rig;
@@ -34,6 +35,7 @@ use crate::presence::Presence;
 pub use lines::{Line, Lines};
 pub use plan::is_overtaken;
 pub use row::NOBODY;
+pub use tries::Tries;
 
 /// The outbox is read this often, whatever was heard.
 const SWEEP: Duration = Duration::from_secs(5);

@@ -75,11 +75,13 @@ pub async fn announce(
             Err(error) => pause_after(&error).await,
         }
     };
-    let targets = match asked {
+    let mut targets = match asked {
         Some(targets) => targets,
         None if over => withdrawals(&courier, &outgoing, &stored).await,
         None => askings(&ladder(&courier, &stored), &outgoing),
     };
+    // For a drill nobody further is called.
+    targets.retain(|(target, _)| !(target.early && stored.request.requester.is_drill()));
     let tried = &outgoing.tried;
     let results = tried
         .iter()
@@ -204,7 +206,8 @@ impl Row {
     }
 
     fn asks_further(&self, results: &[(String, bool)]) -> bool {
-        if matches!(self.outgoing.news, News::Ended(_)) {
+        let drill = self.stored.request.requester.is_drill();
+        if drill || matches!(self.outgoing.news, News::Ended(_)) {
             return false;
         }
         let known = |channel: &str| results.iter().any(|(name, _)| name == channel);

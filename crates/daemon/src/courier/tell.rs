@@ -65,7 +65,7 @@ pub fn announcement(
         tool: stored.tool.clone(),
         tier: request.tier,
         phrase: phrase(&request.digest.canonical).to_string(),
-        agent: request.requester.name().to_owned(),
+        agent: request.requester.shown().to_owned(),
         session: stored.session.clone(),
         deadline: request.plan.deadline,
         rung: about.rung,
@@ -75,6 +75,7 @@ pub fn announcement(
         call: card.as_ref().map_or_else(String::new, excerpt::lines),
         reasons,
         ways,
+        works: None,
     }
 }
 

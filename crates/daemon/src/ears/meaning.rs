@@ -14,8 +14,9 @@ use serde_json::json;
 
 use crate::api::Api;
 use crate::buttons::{Buttons, Named};
-use crate::courier::Line;
 use crate::courier::tell::{self, About};
+use crate::courier::{Line, Tries};
+use crate::drills;
 
 /// So many waiting requests are listed.
 const LISTED: usize = 5;
@@ -116,6 +117,9 @@ impl Ear<'_> {
     /// One of our buttons, if it is one.
     async fn pressed(&self, text: &str, reason: &str) -> String {
         const NOT_OURS: &str = "This button is not one of ours, so nothing was decided.";
+        if Tries::is_one(text) {
+            return self.tried(text);
+        }
         let Some(pressed) = Buttons::read(text) else { return NOT_OURS.to_owned() };
         let stored = match self.api.gate.store().request(pressed.request).await {
             Ok(Some(stored)) => stored,
@@ -129,6 +133,16 @@ impl Ear<'_> {
             return NOT_OURS.to_owned();
         }
         self.decide(&stored, pressed.choice, reason, Asked::Here).await
+    }
+
+    /// The button of a test.
+    fn tried(&self, button: &str) -> String {
+        let now = self.api.gate.clock().now().at;
+        if self.line.tries.tap(button, &self.person, now) {
+            format!("It works. You answer here as {}.", self.person)
+        } else {
+            "This test is over. Send another one in the inbox, under Channels.".to_owned()
+        }
     }
 
     /// A request by what a person typed: its two words, its code, or its id.
@@ -200,7 +214,7 @@ impl Ear<'_> {
         let facts = json!({ "assurance": standing.assurance });
         let note = Note { policy: rules.hash, facts: Some(facts.to_string()), edited: None };
         match self.api.gate.decide(stored.request.id, event, note).await {
-            Ok(applied) => said(&applied.change),
+            Ok(applied) => drills::words(&applied.stored).unwrap_or_else(|| said(&applied.change)),
             Err(error) => format!("Nothing was decided: {error}."),
         }
     }

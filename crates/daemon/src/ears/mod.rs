@@ -14,8 +14,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use countersign_channels::{Posted, Posting, Word};
+use countersign_channels::{Posted, Posting, Trouble, Word};
 use countersign_core::time::Clock as _;
+use countersign_store::Store as _;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
@@ -32,6 +33,8 @@ const LOOK: Duration = Duration::from_secs(1);
 /// Between two attempts to listen, at first and at most.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
+/// So many seconds after a message was taken it is written down at the latest.
+const WRITTEN_DOWN: u32 = 5;
 /// How long a reply may take.
 const REPLY: Duration = Duration::from_secs(20);
 
@@ -120,6 +123,27 @@ async fn hear(api: &Api, line: &Arc<Line>, word: &Word) -> Option<String> {
     Some(understood(api, line, word).await)
 }
 
+/// Somebody else is told, where that message was the only one. The platform may say so before it is
+/// written down that it took the message.
+async fn did_not_arrive(api: Api, channel: String, trouble: Trouble) {
+    let Trouble { message, error } = trouble;
+    if message.is_empty() {
+        return;
+    }
+    for _ in 0..WRITTEN_DOWN {
+        let (channel, message, why) = (channel.clone(), message.clone(), error.problem.clone());
+        match api.gate.store().undelivered(channel, message, why, api.note()).await {
+            Ok(Some(request)) => {
+                tracing::warn!(%request, "what counted as told was not: it is taken up again");
+                return;
+            }
+            Ok(None) => {}
+            Err(error) => tracing::error!(%error, "it could not be written down; tried again"),
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
 /// What a platform posted to our hook, and what goes back to it; nothing if it is not believed.
 pub async fn posted(api: &Api, line: &Arc<Line>, posted: &Posted<'_>) -> Option<Posting> {
     let heard = line.channel.answers()?.hear(posted);
@@ -133,9 +157,14 @@ pub async fn posted(api: &Api, line: &Arc<Line>, posted: &Posted<'_>) -> Option<
             return None;
         }
     };
-    if let Some(error) = line.channel.answers().and_then(|answers| answers.trouble(posted)) {
-        tracing::warn!(channel, why = error.problem, "a message did not arrive");
-        line.went(Some(&error), posted.now);
+    if let Some(trouble) = line.channel.answers().and_then(|answers| answers.trouble(posted)) {
+        tracing::warn!(channel, why = trouble.error.problem, "a message did not arrive");
+        line.went(Some(&trouble.error), posted.now);
+        // Said once: who saw it may say it again and again.
+        let key = format!("undelivered {}", trouble.message);
+        if api.heard.is_new(channel, &key, posted.now) {
+            tokio::spawn(did_not_arrive(api.clone(), channel.to_owned(), trouble));
+        }
     }
     let mut answer = heard.answer;
     for word in heard.words {

@@ -255,3 +255,22 @@ async fn what_people_call_themselves_draws_nothing() {
     let accounts = trial.gate.store().accounts().await.unwrap();
     assert!(!accounts[0].called.contains('\u{202e}'), "{accounts:?}");
 }
+
+#[tokio::test]
+async fn a_drill_is_answered_like_any_other_and_then_says_what_it_was() {
+    let trial = house().await;
+    asked(&trial, "scp notes.txt ana@203.0.113.9:").await;
+    for choice in [Choice::Deny, Choice::Approve] {
+        let drill = crate::drills::order(&trial.gate).await.unwrap();
+        let critical = drill.request.tier == Tier::Critical;
+        let waiting = understood(&trial.api, &linked(), &word("77", Said::Pending)).await;
+        assert!(waiting.starts_with("2 are waiting") && !waiting.contains("drill"), "{waiting}");
+        let tap = word("77", button(&trial, &drill, choice));
+        let heard = understood(&trial.api, &linked(), &tap).await;
+        if choice == Choice::Approve && critical {
+            assert!(heard.starts_with("Nothing was decided"), "{heard}");
+            continue;
+        }
+        assert!(heard.starts_with("This was a drill: coder asked for nothing"), "{heard}");
+    }
+}

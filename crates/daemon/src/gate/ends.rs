@@ -28,7 +28,9 @@ impl Gate {
     async fn apply(&self, id: Id, event: Event, note: Note) -> Result<Applied, StoreError> {
         let applied = self.store.apply(id, event, note).await?;
         let state = applied.stored.request.state;
-        if state.has_ended() {
+        if state.has_ended() && applied.stored.request.requester.is_drill() {
+            self.open_drill.ended(id);
+        } else if state.has_ended() {
             if matches!(applied.change, Change::Ended(_)) {
                 self.metrics.ended(&applied.stored);
             }

@@ -5,6 +5,7 @@
 
 mod answer;
 mod crisis;
+mod drill;
 mod elsewhere;
 mod ends;
 mod flood;
@@ -37,6 +38,7 @@ use crate::metrics::Metrics;
 
 pub use answer::{Answer, Held, Passed, Settling};
 pub use crisis::Crises;
+pub use drill::{NewDrill, OpenDrill};
 pub use elsewhere::Reported;
 pub use flood::FloodGate;
 pub use grants::{Grants, WHITELIST};
@@ -126,6 +128,7 @@ pub struct Gate {
     grants: Grants,
     flood: FloodGate,
     joins: Joins,
+    open_drill: OpenDrill,
     metrics: Metrics,
 }
 
@@ -140,10 +143,11 @@ impl Gate {
         let grants = Grants::default();
         let (file, now) = (rules.whitelist.as_deref(), clock.now().at);
         grants.read_whitelist(&store, file, rules.hash, now).await?;
-        let flood = FloodGate::new(&store.pending().await?);
-        let rules = RwLock::new(Arc::new(rules));
-        let (joins, metrics) = (Joins::default(), Metrics::default());
-        Ok(Gate { store, clock, rules, crises, grants, flood, joins, metrics })
+        let pending = store.pending().await?;
+        let (flood, open_drill) = (FloodGate::new(&pending), OpenDrill::new(&pending));
+        let (rules, metrics) = (RwLock::new(Arc::new(rules)), Metrics::default());
+        let joins = Joins::default();
+        Ok(Gate { store, clock, rules, crises, grants, flood, joins, open_drill, metrics })
     }
 
     /// The rules in force.

@@ -12,7 +12,7 @@ use countersign_core::words::{length, thousands};
 use countersign_store::{StoreError, Stored};
 use maud::{Markup, html};
 
-use super::{House, Shown, frame, plot, rules, visitor};
+use super::{House, Shown, frame, plot, practice, rules, visitor};
 use crate::recent::{Recent, recent};
 
 /// How far back, in milliseconds, and how many requests at most.
@@ -52,12 +52,16 @@ pub async fn page(State(api): House, headers: HeaderMap, uri: Uri) -> Shown {
     let failed = |error: StoreError| frame::sorry(&error.into(), Some(&who));
     let now = api.gate.clock().now().at;
     let since = Timestamp(now.0.saturating_sub(SPAN));
-    let Recent { requests, partial } =
+    let Recent { requests, mut drills, partial } =
         recent(api.gate.store(), since, MOST).await.map_err(failed)?;
     let mut people = answers(&requests);
-    if who.administrator().is_err() {
+    let administrator = who.administrator().is_ok();
+    if !administrator {
         people.retain(|name, _| *name == who.person);
+        drills.retain(|one| one.request.votes.iter().any(|vote| vote.person == who.person));
     }
+    // What waits is not told from the others here either.
+    drills.retain(|one| one.request.state.has_ended());
     let body = html! {
         section.wide {
             h1 { "Attention" }
@@ -73,6 +77,7 @@ pub async fn page(State(api): House, headers: HeaderMap, uri: Uri) -> Shown {
             (floods(&requests))
             @if people.is_empty() { p { "Nobody has answered anything yet." } }
             @for (name, answers) in &people { (person(name, answers)) }
+            (practice::section(&api.gate.rules().drills, &drills, administrator, now))
         }
     };
     Ok(frame::page("Attention", frame::Place::Settings, Some(&who), &body))

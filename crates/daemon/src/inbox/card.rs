@@ -9,6 +9,7 @@ use maud::{Markup, html};
 use super::call::{call, editable};
 use super::view::View;
 use super::words::{self, apart, shape, thousands};
+use crate::drills;
 
 /// How many reasons stand on a card before "all 7 reasons".
 const REASONS: usize = 3;
@@ -163,6 +164,7 @@ fn over(view: &View) -> Markup {
     html! {
         @if let Some(decision) = &view.stored.request.decision {
             div.over role="status" {
+                @if let Some(words) = drills::words(&view.stored) { p.drill { (words) } }
                 p { strong { (words::ended(decision, view.now)) } }
                 @if !decision.reason.is_empty() {
                     p.claim { (show_within(&decision.reason, TEXT).text) }
@@ -175,14 +177,15 @@ fn over(view: &View) -> Markup {
 /// The buttons. Nothing in here is a link, and nothing works by a GET.
 fn answer(view: &View) -> Markup {
     let critical = view.stored.request.tier == Tier::Critical;
+    let words = view.stored.request.needs_reason();
     let folded = view.card.as_ref().map_or(1, |card| card.folded);
     let approves = view.card.is_some();
     html! {
         form.answer #answer autocomplete="off" {
             label.reason {
-                @if critical { "Why may it happen? (needed to approve)" }
+                @if words { "Why may it happen? (needed to approve)" }
                 @else { "A word to the agent (optional)" }
-                input name="reason" maxlength="500" data-needed=[critical.then_some("yes")];
+                input name="reason" maxlength="500" data-needed=[words.then_some("yes")];
             }
             @if critical {
                 p.hint { "If you have a passkey, it is asked for next and signs exactly this." }

@@ -130,6 +130,9 @@ fn health(line: Result<&Arc<Line>, &ChannelError>, now: Timestamp) -> Markup {
                 Some(at) => { "Last message " (apart(at, now)) "." }
                 None => { "No message since the daemon started." }
             }
+            @if let Some(tapped) = line.tries.tapped() {
+                " " (shown(&tapped.by)) " tapped a test's button " (apart(tapped.at, now)) "."
+            }
         }
         @if let Some((at, problem)) = &health.failed {
             p.wrong { "It failed " (apart(*at, now)) ": " (shown(problem)) "." }

@@ -14,6 +14,7 @@ use super::view::View;
 use super::words::{self, apart, encoded, shape};
 use super::{House, Shown, frame, ledger, plain, visitor, waiting};
 use crate::api::Problem;
+use crate::drills;
 
 const PAGE: u32 = 50;
 const STATES: [(&str, &str); 5] = [
@@ -108,6 +109,7 @@ fn line(view: &View) -> Markup {
                 span.text {
                     span.what { (view.brief()) }
                     span.by {
+                        @if view.is_known_drill() { strong { "a drill" } " · " }
                         (request.tier.label()) " · " (view.words()) " · " (view.agent()) " · "
                         (apart(request.plan.created, view.now))
                     }
@@ -138,7 +140,12 @@ pub async fn one(
             section.story {
                 h2 { "What happened" }
                 ol.entries {
-                    @for told in &story { (ledger::line(told.seq, &told.entry, view.now)) }
+                    @for told in &story {
+                        @if view.stored.request.requester.is_drill() && view.waits() {
+                            @let entry = drills::as_any_other(&told.entry, &view.agent());
+                            (ledger::line(told.seq, &entry, view.now))
+                        } @else { (ledger::line(told.seq, &told.entry, view.now)) }
+                    }
                 }
                 dl.facts {
                     dt { "id" } dd { code { (view.stored.request.id) } }

@@ -14,6 +14,7 @@ mod ledger;
 mod login;
 mod plain;
 mod plot;
+mod practice;
 mod review;
 mod rules;
 mod sessions;

@@ -34,7 +34,7 @@ pub async fn page(
     let agents = agents(&together);
     let of = which.agent.filter(|agent| !agent.is_empty());
     let fits = |view: &View| {
-        of.as_deref().is_none_or(|agent| view.stored.request.requester.name() == agent)
+        of.as_deref().is_none_or(|agent| view.stored.request.requester.shown() == agent)
     };
     let chosen: Vec<View> = together.into_iter().filter(fits).collect();
     let all = chosen.len();
@@ -82,7 +82,7 @@ fn number(alone: usize) -> String {
 fn agents(views: &[View]) -> Vec<(String, usize)> {
     let mut agents = std::collections::BTreeMap::<&str, usize>::new();
     for view in views {
-        *agents.entry(view.stored.request.requester.name()).or_default() += 1;
+        *agents.entry(view.stored.request.requester.shown()).or_default() += 1;
     }
     agents.into_iter().map(|(name, count)| (name.to_owned(), count)).collect()
 }

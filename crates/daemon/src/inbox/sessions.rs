@@ -39,7 +39,7 @@ pub async fn page(State(api): House, headers: HeaderMap, uri: Uri) -> Shown {
     let failed = |error: StoreError| frame::sorry(&error.into(), Some(&who));
     let now = api.gate.clock().now().at;
     let since = Timestamp(now.0.saturating_sub(SPAN));
-    let Recent { requests, partial } =
+    let Recent { requests, partial, .. } =
         recent(api.gate.store(), since, MOST).await.map_err(failed)?;
     let list = sessions(&requests, &api.gate.crises().list());
     let body = html! {

@@ -57,9 +57,14 @@ impl View {
         self.stored.request.state == State::Pending
     }
 
+    /// Whether it was a drill and may be called one by now.
+    pub fn is_known_drill(&self) -> bool {
+        self.stored.request.requester.is_drill() && !self.waits()
+    }
+
     /// The agent's name.
     pub fn agent(&self) -> String {
-        show_within(self.stored.request.requester.name(), NAME).text.into_owned()
+        show_within(self.stored.request.requester.shown(), NAME).text.into_owned()
     }
 
     /// The session, if the agent named one.

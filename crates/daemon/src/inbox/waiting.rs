@@ -111,7 +111,7 @@ async fn fragment(
 pub async fn one(api: &Api, id: Id) -> Result<Option<View>, Problem> {
     let Some(stored) = api.gate.store().request(id).await? else { return Ok(None) };
     let now = api.gate.clock().now().at;
-    let agent = stored.request.requester.name().to_owned();
+    let agent = stored.request.requester.shown().to_owned();
     let tool = (stored.tool.clone(), stored.request.tier);
     let since = Timestamp(now.0.saturating_sub(MONTH));
     let similar = api.gate.store().similar(agent, tool, id, since).await?;

@@ -1,4 +1,4 @@
-//! Cursor: `preToolUse`, and the shell and MCP events of older versions. Written from its documents.
+//! Cursor: `preToolUse`, and the shell and MCP events of older versions. Written from its papers.
 
 use std::path::PathBuf;
 

@@ -75,11 +75,9 @@ fn group(daemon: &Agent, calls: &[&Proposed], end: Instant) -> Vec<Answer> {
     };
     while batch.requests.iter().any(is_pending) {
         let left = end.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            break;
-        }
+        let Some(group) = batch.group.as_deref().filter(|_| !left.is_zero()) else { break };
         // A failed wait leaves what is known: what is pending there is not approved.
-        match daemon.wait_batch(&batch.group, left.as_secs().clamp(1, POLL)) {
+        match daemon.wait_batch(group, left.as_secs().clamp(1, POLL)) {
             Ok(newer) if newer.requests.len() == batch.requests.len() => merge(&mut batch, newer),
             _ => break,
         }
@@ -109,6 +107,9 @@ fn settled(daemon: &Agent, item: BatchItem, call: &Proposed, question: &Question
         BatchItem::Request(request) => request,
         BatchItem::Problem { problem } => {
             return Answer::Denied(format!("Countersign: {problem}, so this call was not run."));
+        }
+        BatchItem::Answered => {
+            return Answer::Denied("Countersign: this answer was not understood.".to_owned());
         }
     };
     if request.state == State::Pending {

@@ -119,7 +119,7 @@ fn part(agent: &str, pieces: &[Piece], record: &Record) -> Part {
                         faults.push(format!("our part of {shown} was changed"));
                     }
                     (Err(misread), _) | (_, Err(misread)) => {
-                        // What the agent cannot read, it does not heed: ours in it is worth nothing.
+                        // What the agent cannot read it does not heed, and ours with it.
                         there += usize::from(text.contains("countersign"));
                         faults.push(format!("{shown}: {misread}"));
                     }

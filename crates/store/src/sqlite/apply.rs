@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use countersign_core::canon::CallDigest;
 use countersign_core::id::Id;
 use countersign_core::ledger::entry::{Entry, Kind};
-use countersign_core::request::{Change, Choice, Event, Refusal, Request, Requester, State};
+use countersign_core::request::{Change, Choice, DRILL, Event, Refusal, Request, Requester, State};
 use countersign_core::time::Timestamp;
 use rusqlite::{OptionalExtension as _, params};
 
@@ -13,7 +13,7 @@ use super::batch::{Batch, entry, number, words};
 use super::fault::signed;
 use super::outbox::announce;
 use super::requests::End;
-use super::row::{Loaded, load};
+use super::row::{Loaded, drill, load};
 use crate::Kept;
 use crate::error::StoreError;
 use crate::record::{Applied, News, Note, Redeemed, Stored};
@@ -34,6 +34,8 @@ pub(super) fn apply(batch: &mut Batch<'_>, id: Id, event: Event, note: &Note) ->
     }
     if let Change::Ended(decision) = &change
         && decision.state == State::Approved
+        // A drill permits nothing, and nothing of it runs.
+        && !stored.request.requester.is_drill()
     {
         stored.permit_until = Some(decision.at.plus(permit_for));
         stored.edited = note.edited.clone().filter(|_| edits);
@@ -135,6 +137,7 @@ fn write_down(batch: &mut Batch<'_>, stored: &Stored, change: &Change, note: &No
     let id = request.id.to_string();
     let vote = request.votes.last();
     let mut facts = Vec::new();
+    facts.extend(drill(&request.requester).map(|kind| words("drill", kind)));
     let kind = match change {
         Change::Nothing => return Ok(()),
         Change::Climbed(rung) => {
@@ -179,8 +182,12 @@ pub(super) fn name<'a>(entry: &mut Entry<'a>, request: &'a Request, session: &'a
     match &request.requester {
         Requester::Agent(name) => entry.agent = Some(Cow::Borrowed(name)),
         Requester::Person(name) => entry.person = Some(Cow::Borrowed(name)),
+        Requester::Drill { .. } => entry.agent = Some(Cow::Borrowed(DRILL)),
     }
-    entry.session = Some(Cow::Borrowed(session));
+    // A drill stands in nobody's session.
+    if !request.requester.is_drill() {
+        entry.session = Some(Cow::Borrowed(session));
+    }
     entry.request = Some(Cow::Borrowed(id));
     entry.digest = Some(request.digest.canonical);
 }

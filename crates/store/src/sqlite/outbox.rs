@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use countersign_core::id::Id;
 use countersign_core::ledger::entry::Kind;
+use countersign_core::request::Rung;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::batch::{Batch, entry, words};
@@ -12,6 +13,7 @@ use super::row::{Cells, rung};
 use crate::Kept;
 use crate::error::StoreError;
 use crate::record::{Attempt, AttemptResult, Delivery, News, Note, Outgoing};
+use crate::wake::Happening;
 
 /// An announcement for the courier, in the same commit as what it announces and named by the entry
 /// that was just written about it.
@@ -127,4 +129,49 @@ pub(super) fn attempted(batch: &mut Batch<'_>, attempt: &Attempt, note: &Note) -
         batch.conn.prepare_cached("DELETE FROM outbox WHERE seq = ?1")?.execute([seq])?;
     }
     Ok(())
+}
+
+/// A delivery that counted as arrived, of a request that waits.
+const ARRIVED: &str = "\
+    SELECT r.id, d.outbox, r.rung FROM request r CROSS JOIN delivery d ON d.request = r.id \
+    WHERE r.state = 'pending' AND d.channel = ?1 AND d.result = 'arrived' AND d.detail = ?2 \
+    ORDER BY d.outbox DESC LIMIT 1";
+
+/// A message did not arrive after all. Where nothing newer is told about its request, what was told
+/// becomes a new announcement: it is taken up again with what is known of each channel by now.
+pub(super) fn undelivered(
+    batch: &mut Batch<'_>,
+    (channel, message): (&str, &str),
+    why: &str,
+    note: &Note,
+) -> Kept<Option<Id>> {
+    let found = batch
+        .conn
+        .prepare_cached(ARRIVED)?
+        .query_row([channel, message], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+        .optional()?;
+    let Some((request, seq, climbs)): Option<([u8; 16], i64, u32)> = found else {
+        return Ok(None);
+    };
+    let (id, rung) = (Id::from_bytes(request), rung(climbs)?);
+    let facts = vec![words("channel", channel), words("reason", why)];
+    let mut entry = entry(Kind::NotifyFailed, note, facts)?;
+    entry.request = Some(Cow::Owned(id.to_string()));
+    batch.write(entry)?;
+    let sql = "UPDATE delivery SET result = 'failed', detail = ?4, at = ?5 \
+               WHERE request = ?1 AND outbox = ?2 AND channel = ?3";
+    batch.conn.prepare_cached(sql)?.execute(params![request, seq, channel, why, batch.now.at.0])?;
+    let newest = "SELECT max(coalesce((SELECT max(outbox) FROM delivery WHERE request = ?1), 0), \
+                  coalesce((SELECT max(seq) FROM outbox WHERE request = ?1), 0))";
+    let newest: i64 = batch.conn.prepare_cached(newest)?.query_row([request], |row| row.get(0))?;
+    if newest == seq {
+        let news = if rung == Rung::First { News::Asked } else { News::Climbed(rung) };
+        announce(batch, id, news)?;
+        let sql = "UPDATE delivery SET outbox = ?3 WHERE request = ?1 AND outbox = ?2 \
+                   AND result <> 'again'";
+        let fresh = signed(batch.entries())?;
+        batch.conn.prepare_cached(sql)?.execute(params![request, seq, fresh])?;
+    }
+    batch.tell(Happening::Undelivered(id));
+    Ok(Some(id))
 }

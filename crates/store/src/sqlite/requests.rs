@@ -10,7 +10,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::batch::{Batch, entry, words};
 use super::fault::signed;
 use super::outbox::announce;
-use super::row::{load, requester_kind, texts_json};
+use super::row::{drill, load, requester_kind, texts_json};
 use crate::Kept;
 use crate::error::StoreError;
 use crate::record::{NewRequest, News, Stored, Submitted};
@@ -105,6 +105,9 @@ fn check(new: &NewRequest) -> Kept<()> {
     if !request.votes.is_empty() {
         return unfit("a new request has no votes");
     }
+    if request.requester.is_drill() && request.state != State::Pending {
+        return unfit("a drill is for people");
+    }
     match (&request.decision, request.state) {
         (None, State::Pending) => Ok(()),
         (Some(decision), state) if decision.state == state => match decision.by {
@@ -144,11 +147,11 @@ fn insert(conn: &Connection, new: &NewRequest) -> Kept<()> {
     let end = request.decision.as_ref().map(End::of).transpose()?.unwrap_or_default();
     let sql = "INSERT INTO request VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, \
                ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, NULL, NULL, NULL, 0, ?22, ?23, ?24, \
-               ?25, ?26, ?27, ?28, ?29, ?30) ON CONFLICT (id) DO NOTHING";
+               ?25, ?26, ?27, ?28, ?29, ?30, ?31) ON CONFLICT (id) DO NOTHING";
     let inserted = conn.prepare_cached(sql)?.execute(params![
         request.id.as_bytes(),
         requester_kind(&request.requester),
-        request.requester.name(),
+        request.requester.shown(),
         request.digest.canonical.as_bytes(),
         request.digest.raw.as_bytes(),
         request.digest.both_bind,
@@ -176,6 +179,7 @@ fn insert(conn: &Connection, new: &NewRequest) -> Kept<()> {
         end.digest,
         end.raw,
         end.both_bind,
+        drill(&request.requester),
     ])?;
     if inserted == 0 {
         return Err(StoreError::Exists("request"));
@@ -239,6 +243,7 @@ fn write_down(batch: &mut Batch<'_>, new: &NewRequest, given: Option<Id>) -> Kep
     let (id, grant) = (request.id.to_string(), given.map(|id| id.to_string()));
     let mut facts = vec![words("tier", request.tier.label()), words("tool", &new.tool)];
     facts.extend(grant.as_deref().map(|grant| words("grant", grant)));
+    facts.extend(drill(&request.requester).map(|kind| words("drill", kind)));
     let mut entry = entry(kind, &new.note, facts)?;
     super::apply::name(&mut entry, request, &new.session, &id);
     batch.write(entry)

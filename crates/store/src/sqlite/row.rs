@@ -21,7 +21,7 @@ macro_rules! columns {
             "r.id, r.requester_kind, r.requester, r.digest, r.raw, r.both_bind, r.tier, ",
             "r.crisis, r.quorum_approve, r.quorum_deny, r.created, r.deadline, r.climb, ",
             "r.state, r.rung, r.votes, r.decider, r.people, r.given, r.channel, r.reason, ",
-            "r.decided, r.decided_digest, r.decided_raw, r.decided_both_bind"
+            "r.decided, r.decided_digest, r.decided_raw, r.decided_both_bind, r.drill"
         )
     };
 }
@@ -170,7 +170,7 @@ fn stored(conn: &Connection, row: &Row<'_>) -> Kept<Loaded> {
 fn bare(conn: &Connection, cells: &mut Cells<'_, '_>) -> Kept<Request> {
     let id = Id::from_bytes(cells.next()?);
     let kind = cells.word()?;
-    let requester = requester(kind, cells.next()?)?;
+    let name = cells.next()?;
     let digest = cells.call()?;
     let tier = tier(cells.word()?)?;
     let crisis = cells.next()?;
@@ -182,6 +182,7 @@ fn bare(conn: &Connection, cells: &mut Cells<'_, '_>) -> Kept<Request> {
     let rung = rung(cells.next()?)?;
     let counted = cells.next::<u32>()?;
     let decision = decision(state, cells)?;
+    let requester = requester(kind, name, cells.next()?)?;
     if decision.as_ref().map_or(State::Pending, |decision| decision.state) != state {
         return Err(corrupt(format!("request {id} is {} without a decision", state.label())));
     }
@@ -236,19 +237,28 @@ fn votes(conn: &Connection, id: Id) -> Kept<Vec<Vote>> {
     Ok(votes)
 }
 
-/// How who asks is kept.
+/// How who asks is kept. A drill is no agent's, so that no agent finds it.
 pub(super) fn requester_kind(requester: &Requester) -> &'static str {
     match requester {
         Requester::Agent(_) => "agent",
-        Requester::Person(_) => "person",
+        Requester::Person(_) | Requester::Drill { .. } => "person",
     }
 }
 
-fn requester(kind: &str, name: String) -> Kept<Requester> {
-    match kind {
-        "agent" => Ok(Requester::Agent(name)),
-        "person" => Ok(Requester::Person(name)),
-        other => Err(corrupt(format!("the requester `{other}`"))),
+/// Which drill it is, if it is one.
+pub(super) fn drill(requester: &Requester) -> Option<&str> {
+    match requester {
+        Requester::Drill { kind, .. } => Some(kind),
+        Requester::Agent(_) | Requester::Person(_) => None,
+    }
+}
+
+fn requester(kind: &str, name: String, drill: Option<String>) -> Kept<Requester> {
+    match (kind, drill) {
+        ("agent", None) => Ok(Requester::Agent(name)),
+        ("person", None) => Ok(Requester::Person(name)),
+        ("person", Some(kind)) => Ok(Requester::Drill { kind, shown: name }),
+        (other, _) => Err(corrupt(format!("the requester `{other}`"))),
     }
 }
 

@@ -74,6 +74,7 @@ fn the_schema_itself_refuses_a_second_decision_and_a_changed_past() {
             "UPDATE request SET state = 'denied'",
             "UPDATE request SET state = 'pending'",
             "UPDATE request SET digest = zeroblob(32)",
+            "UPDATE request SET drill = 'force-push'",
             "UPDATE request SET redeemed = NULL",
             "INSERT INTO vote SELECT request, person, place + 1, 'deny', '', '', 0 FROM vote",
             "UPDATE segment SET entries = zeroblob(9)",

@@ -35,6 +35,8 @@ mod sqlite {
         requests::a_request_is_kept_with_entry_and_announcement,
         requests::the_same_key_finds_the_same_request,
         requests::nobody_brings_an_answer_along,
+        requests::nothing_comes_of_a_drill,
+        requests::a_message_that_did_not_arrive_is_taken_up_again,
         requests::an_edited_approval_keeps_its_arguments,
         requests::what_may_not_stay_goes_with_the_end,
         requests::people_find_requests_page_by_page,

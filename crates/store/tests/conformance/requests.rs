@@ -7,7 +7,9 @@ use countersign_core::request::{
 };
 use countersign_core::tier::Tier;
 use countersign_core::time::Timestamp;
-use countersign_store::{Happening, News, Note, Query, Redeemed, Store, StoreError, Submitted};
+use countersign_store::{
+    Attempt, AttemptResult, Happening, News, Note, Query, Redeemed, Store, StoreError, Submitted,
+};
 
 use crate::setup::*;
 
@@ -316,5 +318,92 @@ pub async fn everything_is_there_after_opening_again<P: Place>() {
     assert_eq!((after.0[0].request.rung, after.0[0].request.votes.len()), (Rung::Next, 1));
     assert_eq!(store.request(over.request.id).await.unwrap(), Some(over));
     assert_eq!(store.tree_head().await.unwrap(), head);
+    verified(&store).await;
+}
+
+pub async fn nothing_comes_of_a_drill<P: Place>() {
+    let place = P::new();
+    let store = place.open();
+    let drill = || {
+        let mut new = asked(1);
+        let (kind, shown) = ("force-push".to_owned(), "coder".to_owned());
+        new.request.requester = Requester::Drill { kind, shown };
+        new
+    };
+    let id = submit(&store, drill()).await.request.id;
+    let read = store.request(id).await.unwrap().unwrap();
+    assert_eq!(read.request.requester, drill().request.requester);
+    let applied = store.apply(id, says("ana", Choice::Approve), note()).await.unwrap().stored;
+    assert_eq!((applied.request.state, applied.permit_until), (State::Approved, None));
+    assert_eq!(store.request(id).await.unwrap().unwrap(), applied);
+    // Neither the agent on its card nor one that calls itself so gets anything of it.
+    for agent in ["coder", "drill"] {
+        let used = store.redeem(id, agent.to_owned(), call(1), note()).await.unwrap();
+        assert_eq!(used, Redeemed::AnotherAgent, "{agent}");
+        let told = store.outcome(id, agent.to_owned(), "{}".to_owned(), note()).await;
+        assert_eq!(told.unwrap_err(), StoreError::NotFound("request"), "{agent}");
+        let query = Query { agent: Some(agent.to_owned()), ..Query::default() };
+        assert!(store.find(query).await.unwrap().requests.is_empty(), "{agent}");
+        let tool = ("send_message".to_owned(), Tier::Medium);
+        let similar = store.similar(agent.to_owned(), tool, fresh_id(), Timestamp(0)).await;
+        let similar = similar.unwrap();
+        assert_eq!((similar.newest.len(), similar.approved), (0, 0), "{agent}");
+    }
+    // The ledger says so from the start, and names no agent.
+    for entry in verified(&store).await {
+        assert_eq!((entry.agent.as_deref(), entry.session.as_deref()), (Some("drill"), None));
+        let says = entry.facts.iter().find(|(name, _)| name == "drill");
+        assert_eq!(says.and_then(|(_, value)| value.as_str()), Some("force-push"));
+    }
+    let mut settled = drill();
+    settled.request = settled.request.settled(Settled::Policy, Timestamp(START));
+    assert!(matches!(store.submit(settled).await, Err(StoreError::Unfit(_))));
+}
+
+pub async fn a_message_that_did_not_arrive_is_taken_up_again<P: Place>() {
+    let place = P::new();
+    let store = place.open();
+    let id = submit(&store, asked(1)).await.request.id;
+    let seq = store.outbox(0, 9).await.unwrap()[0].seq;
+    let arrived = |seq, channel: &str, name: &str, done| Attempt {
+        seq,
+        channel: channel.to_owned(),
+        result: AttemptResult::Arrived(name.to_owned()),
+        done,
+    };
+    store.attempted(arrived(seq, "push", "P1", false), note()).await.unwrap();
+    store.attempted(arrived(seq, "sms", "SM1", true), note()).await.unwrap();
+    assert!(store.outbox(0, 9).await.unwrap().is_empty());
+    let lost = async |channel: &str, name: &str| {
+        let (channel, name) = (channel.to_owned(), name.to_owned());
+        store.undelivered(channel, name, "error 30003".to_owned(), note()).await.unwrap()
+    };
+    // Another channel's message, or none of ours.
+    assert_eq!((lost("push", "SM1").await, lost("sms", "SM2").await), (None, None));
+    assert!(store.outbox(0, 9).await.unwrap().is_empty());
+    let mut watch = store.watch();
+    assert_eq!(lost("sms", "SM1").await, Some(id));
+    assert_eq!(watch.recv().await.unwrap(), Happening::Undelivered(id));
+    let again = store.outbox(0, 9).await.unwrap().remove(0);
+    assert!(again.seq > seq && again.news == News::Asked && again.request == id);
+    let told: Vec<_> = again.tried.iter().map(|one| (&*one.channel, one.result.clone())).collect();
+    let failed = AttemptResult::Failed("error 30003".to_owned());
+    let there = AttemptResult::Arrived("P1".to_owned());
+    assert_eq!(told, [("push", there), ("sms", failed)]);
+    assert_eq!(store.deliveries(id).await.unwrap(), again.tried, "nothing is told twice");
+    assert_eq!(kinds(&store).await.last(), Some(&Kind::NotifyFailed));
+    // Said once more, it changes nothing.
+    assert_eq!(lost("sms", "SM1").await, None);
+    assert_eq!(store.outbox(0, 9).await.unwrap(), std::slice::from_ref(&again));
+    // Where it climbed meanwhile, everybody is told anew anyway.
+    store.attempted(arrived(again.seq, "desk", "D1", true), note()).await.unwrap();
+    place.clock().forward(60_000);
+    store.apply(id, Event::Time, note()).await.unwrap();
+    let climb = store.outbox(0, 9).await.unwrap();
+    assert_eq!(lost("desk", "D1").await, Some(id));
+    assert_eq!(store.outbox(0, 9).await.unwrap(), climb);
+    store.attempted(arrived(climb[0].seq, "sms", "SM9", true), note()).await.unwrap();
+    store.apply(id, says("ana", Choice::Deny), note()).await.unwrap();
+    assert_eq!(lost("sms", "SM9").await, None, "too late");
     verified(&store).await;
 }

@@ -48,6 +48,6 @@ pub struct Answers {
 /// Answered calls of the last 90 days.
 pub async fn answers(api: &Api) -> Result<Answers, StoreError> {
     let since = Timestamp(api.gate.clock().now().at.0.saturating_sub(SPAN));
-    let Recent { requests, partial } = recent(api.gate.store(), since, MOST).await?;
+    let Recent { requests, partial, .. } = recent(api.gate.store(), since, MOST).await?;
     Ok(Answers { since, buckets: buckets(&requests), partial })
 }

@@ -53,6 +53,7 @@ pub fn document(api: &Api, name: &str) -> Option<Value> {
         (Ok(_), Some((_, problem))) => Some(problem.clone()),
         (Ok(_), None) => None,
     };
+    let tapped = line.as_ref().ok().and_then(|line| line.tries.tapped());
     let assurance = line
         .as_ref()
         .ok()
@@ -69,6 +70,7 @@ pub fn document(api: &Api, name: &str) -> Option<Value> {
         "told": health.told,
         "failed": health.failed.map(|(at, _)| at),
         "problem": problem,
+        "tapped": tapped.map(|tapped| json!({ "at": tapped.at, "by": tapped.by })),
     }))
 }
 
@@ -80,9 +82,13 @@ async fn test(State(api): State<Api>, Path(name): Path<String>, headers: HeaderM
         return Err(no_such());
     }
     let now = api.gate.clock().now().at;
-    let notice = Announcement::notice(TEST.to_owned(), now, rules.inbox.clone());
+    let mut notice = Announcement::notice(TEST.to_owned(), now, rules.inbox.clone());
     let sent = match api.lines.get(&rules, &name) {
         Ok(line) => {
+            if line.channel.answers().is_some_and(countersign_channels::Answers::tries) {
+                let button = line.tries.offer(now).map_err(|_| Problem::from(Held::NoChance))?;
+                notice.works = Some(button);
+            }
             let sent = line.channel.announce(&notice).await;
             line.went(sent.as_ref().err(), api.gate.clock().now().at);
             sent
@@ -90,8 +96,8 @@ async fn test(State(api): State<Api>, Path(name): Path<String>, headers: HeaderM
         Err(error) => Err(error),
     };
     let body = match sent {
-        Ok(_) => json!({ "sent": true, "problem": null }),
-        Err(error) => json!({ "sent": false, "problem": error.problem }),
+        Ok(_) => json!({ "sent": true, "problem": null, "taps": notice.works.is_some() }),
+        Err(error) => json!({ "sent": false, "problem": error.problem, "taps": false }),
     };
     Ok(axum::Json(body).into_response())
 }

@@ -26,6 +26,7 @@ use crate::api::fields::{self, Fields};
 use crate::api::{Answered, Api, Problem, who};
 use crate::auth::Who;
 use crate::chance;
+use crate::drills;
 use crate::passkeys::{Assertion, Decided};
 
 /// The longest reason that is kept.
@@ -87,6 +88,8 @@ async fn decide(State(api): State<Api>, Path(text): Path<String>, request: Reque
         let said = Said { choice, seen, reason, edit, signed };
         answer(&api, &who, &stored, said).await?
     };
+    // A drill gives nothing, whatever was wished for.
+    let grant = grant.filter(|_| !stored.request.requester.is_drill());
     if let Some(grant) = &grant {
         let note = Note { policy: api.gate.rules().hash, facts: None, edited: None };
         api.gate.store().give(grant.clone(), note).await?;
@@ -133,7 +136,9 @@ async fn decide_several(State(api): State<Api>, request: Request) -> Answered {
             Err(problem) => Err(problem),
         };
         results.push(match decided {
-            Ok(stored) => json!({ "id": id, "state": stored.request.state }),
+            Ok(stored) => json!({
+                "id": id, "state": stored.request.state, "drill": drills::document(&stored),
+            }),
             Err(problem) => json!({ "id": id, "state": null, "problem": problem }),
         });
     }

@@ -11,6 +11,7 @@ use countersign_store::{AttemptResult, Delivery, Stored};
 use serde_json::{Map, Value, json};
 
 use crate::courier::{NOBODY, is_overtaken};
+use crate::drills;
 use crate::gate::Passed;
 use crate::keys::Keys;
 
@@ -41,6 +42,7 @@ pub fn for_the_list(stored: &Stored) -> Map<String, Value> {
     document.insert("description".to_owned(), json!(description));
     document.insert("votes".to_owned(), json!(votes));
     document.insert("policy".to_owned(), json!(stored.policy));
+    document.insert("drill".to_owned(), drills::document(stored));
     document
 }
 
@@ -102,7 +104,7 @@ fn plain(stored: &Stored) -> Map<String, Value> {
         "digest": request.digest.canonical,
         "raw_digest": request.digest.raw,
         "both_bind": request.digest.both_bind,
-        "agent": request.requester.name(),
+        "agent": request.requester.shown(),
         "session": stored.session,
         "group": stored.group,
         "crisis": request.crisis,
@@ -156,7 +158,11 @@ pub fn permit(stored: &Stored, keys: &Keys, issuer: &str, now: Timestamp) -> Opt
     let request = &stored.request;
     let decision = request.decision.as_ref()?;
     let until = stored.permit_until?;
-    if request.state != State::Approved || now >= until || stored.redeemed.is_some() {
+    if request.requester.is_drill()
+        || request.state != State::Approved
+        || now >= until
+        || stored.redeemed.is_some()
+    {
         return None;
     }
     let (decided_by, grant) = match &decision.by {

@@ -148,6 +148,7 @@ impl Told {
             Happening::Voted(id) => ("voted", id),
             Happening::Climbed(id, _) => ("climbed", id),
             Happening::Ended(id, _) => ("ended", id),
+            Happening::Undelivered(_) => return None,
             Happening::Settings => {
                 return matches!(self.reader, Reader::Person)
                     .then(|| Bytes::from_static(b"event: settings\ndata: {}\n\n"));
@@ -163,7 +164,7 @@ impl Told {
             Err(_) => return Some(again()),
         };
         let data = match &self.reader {
-            Reader::Agent(agent) if stored.request.requester.name() == agent => {
+            Reader::Agent(agent) if stored.request.requester.is_agent(agent) => {
                 requests::for_agent(&self.api, &stored)
             }
             Reader::Agent(_) => return None,

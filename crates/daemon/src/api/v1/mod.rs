@@ -13,6 +13,7 @@ mod channels;
 mod crises;
 mod decisions;
 mod document;
+mod drills;
 mod events;
 mod grants;
 mod ledger;
@@ -58,6 +59,7 @@ pub fn people() -> Router<Api> {
         .merge(channels::people())
         .merge(crises::people())
         .merge(decisions::people())
+        .merge(drills::people())
         .merge(events::people())
         .merge(grants::people())
         .merge(ledger::people())

@@ -158,7 +158,7 @@ pub fn for_agent(api: &Api, stored: &Stored) -> serde_json::Value {
 /// A request of this agent; another's does not exist for it.
 pub async fn own(api: &Api, caller: &Caller, text: &str) -> Result<Stored, Problem> {
     let stored = api.gate.store().request(id(text)?).await?.ok_or_else(no_such)?;
-    if stored.request.requester.name() == caller.agent { Ok(stored) } else { Err(no_such()) }
+    if stored.request.requester.is_agent(&caller.agent) { Ok(stored) } else { Err(no_such()) }
 }
 
 async fn read_own(State(api): State<Api>, Path(id): Path<String>, request: Request) -> Answered {

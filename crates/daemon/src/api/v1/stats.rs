@@ -29,7 +29,7 @@ async fn stats(State(api): State<Api>, headers: HeaderMap) -> Answered {
     who::person(&api, &headers)?;
     let now = api.gate.clock().now().at;
     let since = Timestamp(now.0.saturating_sub(DAY));
-    let Recent { requests, partial } = recent(api.gate.store(), since, MOST).await?;
+    let Recent { requests, partial, .. } = recent(api.gate.store(), since, MOST).await?;
     let metrics = api.gate.metrics();
     let body = json!({
         "since_start": {

@@ -170,7 +170,7 @@ function ended(id, state) {
       if (row) drop(row);
       const next = one(".row:not(.ended)", rows);
       if (next) select(next.dataset.id);
-    }, 5000);
+    }, one("#pane .drill") ? 30000 : 5000); // what is said of a drill takes longer to read
   }).catch(() => {});
 }
 
@@ -372,7 +372,7 @@ async function tell(button) {
   try {
     const answer = await send("POST", button.dataset.path, {});
     if (button.dataset.tell === "test") {
-      const [title, text] = answer.sent ? ["Sent", "A test message is on its way. Look whether it arrived."] : ["Not sent", answer.problem];
+      const [title, text] = answer.sent ? ["Sent", "A test message is on its way. " + (answer.taps ? "Tap its button from your linked account; this page then says so." : "Look whether it arrived.")] : ["Not sent", answer.problem];
       ask(title, text, undefined, () => location.reload());
     } else {
       const box = ask("Link your account", "Within ten minutes, say this there from your own account. The code works once.", undefined, () => location.reload());

@@ -48,9 +48,9 @@ async function together(choice) {
     const requests = list.map((item) => ({ id: item.dataset.id, digest: item.dataset.digest }));
     const reason = one("#together [name=reason]").value.trim();
     const { results } = await send("POST", "/v1/decisions", { choice, reason, requests });
-    for (const { id, state, problem } of results) {
+    for (const { id, state, problem, drill } of results) {
       const item = list.find((each) => each.dataset.id === id);
-      if (state && state !== "pending") settle(item, `${state} by you`);
+      if (state && state !== "pending") settle(item, drill?.words ?? `${state} by you`);
       else one(".result", item).textContent = problem?.detail ?? "More people have to answer it.";
     }
   } catch (error) { wrong.textContent = error.message; }

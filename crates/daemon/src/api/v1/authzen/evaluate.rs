@@ -182,7 +182,7 @@ impl Asking<'_> {
     async fn again(&self, mut asked: Evaluation<'_>, id: Id, made: Made) -> Result<Value, Problem> {
         let unknown = || made.denied("approval_unverifiable", "none");
         let Some(stored) = self.api.gate.store().request(id).await? else { return Ok(unknown()) };
-        if stored.request.requester.name() != self.caller.agent {
+        if !stored.request.requester.is_agent(&self.caller.agent) {
             return Ok(unknown());
         }
         let (seen, goes) = self.api.gate.assess(&mut asked.call, self.caller);

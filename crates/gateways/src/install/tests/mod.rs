@@ -1,5 +1,8 @@
 //! Every agent in scratch homes: in and out again, among people's own lines.
 
+mod chance;
+mod samples;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -13,6 +16,7 @@ use super::status::{self, Stand};
 use super::yaml::WordInList;
 use super::*;
 use crate::agents::{AGENTS, Agent, named};
+use samples::samples;
 
 /// A home folder that nobody else has, with a program of ours in it.
 struct House {
@@ -103,66 +107,6 @@ fn shared(agent: &Agent, place: &Place, ours: &Ours) -> Option<PathBuf> {
     let pieces = agent.pieces(place, ours).unwrap();
     let mut within = pieces.iter().filter(|piece| matches!(piece.share, Share::Within(_)));
     within.next().map(|piece| piece.path.clone())
-}
-
-/// Configurations as people have them.
-fn samples(agent: &str) -> Vec<&'static str> {
-    match agent {
-        "claude" => vec![
-            "",
-            "{}",
-            "{}\n",
-            "{\n  \"model\": \"opus\"\n}\n",
-            "{\n\t\"permissions\": { \"allow\": [\"Bash(git:*)\"] },\n\t\"env\": {}\n}\n",
-            "{ \"hooks\": {} }",
-            "{\"hooks\":{\"PreToolUse\":[{\"matcher\":\"Bash\",\"hooks\":[{\"type\":\"command\",\
-             \"command\":\"/usr/bin/lint.sh\"}]}],\"Stop\":[]},\"model\":\"opus\"}",
-            "{\n  \"hooks\": {\n    \"PostToolUse\": [\n      {\n        \
-             \"matcher\": \"Edit|Write\",\n        \"hooks\": [\n          { \"type\": \"command\", \
-             \"command\": \"prettier --write\", \"timeout\": 5 }\n        ]\n      }\n    ]\n  },\n  \
-             \"statusLine\": { \"type\": \"command\", \"command\": \"x\" }\n}\n",
-            "{\r\n  \"model\": \"opus\",\r\n  \"hooks\": {}\r\n}\r\n",
-        ],
-        "codex" => vec![
-            "",
-            "{\"hooks\":{}}",
-            "{\n  \"hooks\": {\n    \"PreToolUse\": [\n      { \"matcher\": \"Bash\", \"hooks\": \
-             [{ \"type\": \"command\", \"command\": \"./check.py\" }] }\n    ]\n  }\n}\n",
-        ],
-        "gemini" => vec![
-            "",
-            "{\n  /* keep */\n  \"hooks\": {\n    \"AfterTool\": [ // after\n      {\n        \
-             \"matcher\": \"write_file\",\n        \"hooks\": [\n          { \"type\": \
-             \"command\", \"command\": \"prettier --write\", \"timeout\": 5 }\n        ]\n      \
-             }\n    ]\n  },\n  \"ui\": { \"theme\": \"x\" }\n  // mine\n}\n",
-            "{\n  // Google\n  \"security\": { \"auth\": { \"selectedType\": \"gemini-api-key\" } },\n  \
-             \"hooks\": { \"BeforeTool\": [] }\n}\n",
-            "{\"mcpServers\":{\"a\":{\"command\":\"x\"}}}",
-        ],
-        "cursor" => vec![
-            "",
-            "{ \"version\": 1, \"hooks\": { \"afterFileEdit\": [{ \"command\": \"./format.sh\" }] } }\n",
-            "{\n  \"version\": 1,\n  \"hooks\": {\n    \"preToolUse\": [\n      { \"command\": \
-             \"mine.sh\", \"failClosed\": true }\n    ]\n  }\n}\n",
-        ],
-        "openclaw" => vec![
-            "",
-            "{\n  // my bot\n  agents: { defaults: { model: 'x' } },\n  plugins: {\n    allow: \
-             ['telegram'],\n    entries: { telegram: { enabled: true } },\n  },\n}\n",
-            "{\"plugins\":{\"load\":{\"paths\":[\"/opt/other\"]}}}",
-        ],
-        "hermes" => vec![
-            "",
-            "model: x\n",
-            "model: x\n# mine\nplugins:\n  enabled:\n    - other # good\n  disabled: []\nterminal:\n  a: 1\n",
-            "plugins:\n  enabled: [a, 'b']  # two\nmodel: x\n",
-            "plugins:\n  enabled:\n  - a\n  - b\n\nmodel: |\n  plugins: no\n",
-            "plugins:\n  disabled:\n  - a\n",
-            "plugins:\n",
-            "a: 1\nplugins:\n  enabled: []",
-        ],
-        _ => vec![""],
-    }
 }
 
 #[test]
@@ -462,91 +406,16 @@ fn lines_of_yaml_go_where_they_belong() {
     }
 }
 
-/// Numbers that look like chance and are the same every time.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % sides
-    }
-
-    /// A hook of the person, or an old one of ours.
-    fn hook(&mut self) -> Value {
-        let commands =
-            ["mine.sh", "x \"y\" # z", "/old/countersign hook claude", "\u{fc}\u{1f600}"];
-        let at = usize::try_from(self.roll(4)).unwrap();
-        serde_json::json!({ "type": "command", "command": commands[at] })
-    }
-
-    fn settings(&mut self) -> Value {
-        let mut top = serde_json::Map::new();
-        for name in ["model", "env", "permissions"] {
-            match self.roll(4) {
-                0 => drop(top.insert(name.to_owned(), serde_json::json!({ "a": [1, {}, []] }))),
-                1 => drop(top.insert(name.to_owned(), Value::from("t\u{2028}ext"))),
-                _ => {}
-            }
-        }
-        if self.roll(4) > 0 {
-            let mut hooks = serde_json::Map::new();
-            for event in ["PreToolUse", "PostToolUse", "Stop", "UserPromptSubmit"] {
-                let entries = (0..self.roll(4)).map(|_| {
-                    let inner: Vec<Value> = (0..self.roll(3)).map(|_| self.hook()).collect();
-                    serde_json::json!({ "matcher": "*", "hooks": inner })
-                });
-                let entries: Vec<Value> = entries.collect();
-                if self.roll(3) > 0 {
-                    hooks.insert(event.to_owned(), Value::from(entries));
-                }
-            }
-            top.insert("hooks".to_owned(), Value::from(hooks));
-        }
-        Value::from(top)
-    }
-}
-
-/// The person's own hooks, event by event, in their order.
-fn own_hooks(text: &str) -> Vec<(String, Value)> {
-    let value: Value = serde_json::from_str(text).unwrap();
-    let lists = value["hooks"].as_object().cloned().unwrap_or_default();
-    let hooks = lists.into_iter().flat_map(|(event, entries)| {
-        let entries = entries.as_array().cloned().unwrap_or_default();
-        let inner = entries.into_iter().flat_map(|it| it["hooks"].as_array().cloned().unwrap());
-        inner.map(move |hook| (event.clone(), hook))
-    });
-    let ours = |hook: &Value| {
-        let command = hook["command"].as_str().unwrap();
-        command::program_of(command, "claude").is_some()
-    };
-    hooks.filter(|(_, hook)| !ours(hook)).collect()
-}
-
 #[test]
-fn whatever_stands_there_ours_comes_once_and_the_persons_own_stays() {
-    let (house, agent) = (House::new(), named("claude").unwrap());
-    let pieces = agent.pieces(&house.place(None), &house.ours()).unwrap();
-    let Share::Within(part) = &pieces[0].share else { panic!("it is the person's file") };
-    let mut dice = Dice(7);
-    for round in 0..400 {
-        let settings = dice.settings();
-        let text = if round % 2 == 0 {
-            settings.to_string()
-        } else {
-            serde_json::to_string_pretty(&settings).unwrap()
-        };
-        let put = part.put(&text).unwrap();
-        assert_eq!(part.put(&put).unwrap(), put, "{text}");
-        assert_eq!(put.matches("--patience").count(), 1, "{text}\n{put}");
-        assert!(!put.contains("/old/"), "{put}");
-        assert_eq!(own_hooks(&put), own_hooks(&text), "{text}\n{put}");
-        let taken = part.take(&put).unwrap();
-        assert_eq!(own_hooks(&taken), own_hooks(&text), "{text}\n{taken}");
-        assert!(!taken.contains("countersign"), "{taken}");
-        for name in ["model", "env", "permissions"] {
-            let value = |text: &str| serde_json::from_str::<Value>(text).unwrap()[name].clone();
-            assert_eq!((value(&put), value(&taken)), (value(&text), value(&text)));
-        }
+fn the_plugins_of_this_tree_are_taken_along_whole() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plugins");
+    let heart = [("opencode", "countersign.js"), ("openclaw", "index.js"), ("hermes", "gate.py")];
+    for (name, file) in heart {
+        let (_, files) = PLUGINS.iter().find(|(it, _)| *it == name).unwrap();
+        let text = fs::read_to_string(folder.join(name).join(file)).ok();
+        let carried = files.iter().find(|(it, _)| *it == file).map(|(_, text)| (*text).to_owned());
+        assert_eq!(carried, text, "{name}");
+        // Not its tests, its papers, nor what runs them.
+        assert!(files.iter().all(|(it, _)| *it != "check" && *it != "README.md"), "{name}");
     }
 }

@@ -1,0 +1,226 @@
+//! Drills: now and then a made-up risky call, so that people go on reading. Off unless turned on.
+//!
+//! A drill is asked by nobody ([`Requester::Drill`]): no agent can find it, nothing is permitted,
+//! granted or learned from it, and the ledger says what it is from its first entry on. Only the
+//! card keeps it to itself until it was answered.
+
+mod book;
+mod when;
+mod words;
+
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::Duration;
+
+use countersign_core::call::{Annotations, Call};
+use countersign_core::canon::digest;
+use countersign_core::context::{Context, Environment, Platform};
+use countersign_core::json;
+use countersign_core::request::{DRILL, Event, Requester};
+use countersign_core::route::Route;
+use countersign_core::tier::Tier;
+use countersign_core::time::{Clock as _, Timestamp};
+use countersign_store::{Happening, Note, Query, Store as _, StoreError, Stored};
+use tokio::sync::broadcast::error::RecvError;
+
+use crate::chance;
+use crate::doors::{self, Stop};
+use crate::gate::{Caller, Gate, Held, NewDrill};
+use crate::presence::Presence;
+use crate::recent::recent;
+
+pub use book::Drill;
+pub use when::NotNow;
+pub use words::{caught, document, words};
+
+/// How often one may come.
+const LOOK: Duration = Duration::from_mins(1);
+/// How far back earlier drills are looked for, in milliseconds, and among how many requests.
+const BACK: i64 = 30 * 86_400_000;
+const MOST: usize = 10_000;
+/// Among so many of the newest requests is the agent whose name is borrowed.
+const NEWEST: u32 = 200;
+
+/// Makes drills while the rules say so, until the daemon stops.
+pub async fn run(gate: Arc<Gate>, presence: Arc<Presence>, mut stop: Stop) {
+    let mut happenings = gate.store().watch();
+    let mut look = tokio::time::interval(LOOK);
+    look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        let done = tokio::select! {
+            _ = look.tick() => turn(&gate, &presence).await,
+            heard = happenings.recv() => match heard {
+                Ok(Happening::Asked(_) | Happening::Settings) | Err(RecvError::Lagged(_)) => {
+                    make_way(&gate).await
+                }
+                Ok(_) => Ok(()),
+                Err(RecvError::Closed) => return,
+            },
+            () = doors::stopped(&mut stop) => return,
+        };
+        if let Err(error) = done {
+            tracing::warn!(%error, "drills wait");
+        }
+    }
+}
+
+/// One minute: perhaps a drill.
+async fn turn(gate: &Gate, presence: &Presence) -> Result<(), StoreError> {
+    make_way(gate).await?;
+    let (rules, now) = (gate.rules(), gate.clock().now().at);
+    let per_week = rules.drills.per_week;
+    let awake = presence.is_there(now) || rules.duty.holds(&rules.drills.hours, now);
+    if per_week == 0 || !awake {
+        return Ok(());
+    }
+    let Ok(drawn) = chance::bytes::<4>() else { return Ok(()) };
+    let earlier = earlier(gate, now).await?;
+    let times: Vec<Timestamp> = earlier.iter().map(|one| one.request.plan.created).collect();
+    if !when::is_due(per_week, &times, now, u32::from_le_bytes(drawn)) {
+        return Ok(());
+    }
+    match make(gate, awake, &earlier).await {
+        Ok(stored) => tracing::info!(request = %stored.request.id, "a drill is on its way"),
+        Err(NotNow::Held(Held::Unavailable(error))) => return Err(error),
+        Err(why) => tracing::debug!(%why, "no drill now"),
+    }
+    Ok(())
+}
+
+/// One now, because a person wants to see it.
+pub async fn order(gate: &Gate) -> Result<Stored, NotNow> {
+    let earlier = earlier(gate, gate.clock().now().at).await.map_err(Held::from)?;
+    make(gate, true, &earlier).await
+}
+
+async fn earlier(gate: &Gate, now: Timestamp) -> Result<Vec<Stored>, StoreError> {
+    let since = Timestamp(now.0.saturating_sub(BACK));
+    Ok(recent(gate.store(), since, MOST).await?.drills)
+}
+
+async fn make(gate: &Gate, awake: bool, earlier: &[Stored]) -> Result<Stored, NotNow> {
+    scene(gate, awake).await.map_err(Held::from)?.allows()?;
+    let usual = usual(gate).await?.ok_or(NotNow::NoAgent)?;
+    let caller = Caller { agent: DRILL.to_owned(), own_addresses: Arc::default() };
+    let done = |name: &str| earlier.iter().any(|one| kind(one) == Some(name));
+    // First those that were not seen lately, each part in an order that chance gives.
+    let mut drills = Vec::new();
+    for drill in book::all() {
+        let [first, second] = chance::bytes::<2>().map_err(|_| Held::NoChance)?;
+        drills.push((done(&drill.name), first, second, drill));
+    }
+    drills.sort_by_key(|(seen, first, second, _)| (*seen, *first, *second));
+    for (.., drill) in drills {
+        let (tool, arguments) = drill.call();
+        let Ok(value) = json::parse(&arguments) else { continue };
+        let mut call = Call {
+            tool: Cow::Borrowed(tool),
+            arguments: value,
+            agent: None,
+            session: Some(Cow::Borrowed(&usual.session)),
+            context: Context {
+                platform: Platform::Api,
+                environment: Environment::Workstation,
+                cwd: usual.cwd.as_deref(),
+            },
+            annotations: Annotations::default(),
+            claimed: None,
+        };
+        let (seen, goes) = gate.assess(&mut call, &caller);
+        if goes != (Route::Ask { crisis: false }) {
+            continue;
+        }
+        let digest = digest(&call, arguments.as_bytes());
+        let new = NewDrill { call, seen, digest, drill, shown: &usual.agent };
+        return gate.drill(new).await?.ok_or(NotNow::Open);
+    }
+    Err(NotNow::NoCall)
+}
+
+/// Which drill it was.
+fn kind(stored: &Stored) -> Option<&str> {
+    match &stored.request.requester {
+        Requester::Drill { kind, .. } => Some(kind),
+        Requester::Agent(_) | Requester::Person(_) => None,
+    }
+}
+
+async fn scene(gate: &Gate, awake: bool) -> Result<when::Scene, StoreError> {
+    let pending = gate.store().pending().await?;
+    Ok(when::Scene {
+        awake,
+        quiet: gate.rules().duty.is_quiet_hour(gate.clock().now().at),
+        crisis: !gate.crises().list().is_empty(),
+        grave: pending.iter().any(is_grave),
+        open: pending.iter().any(|stored| stored.request.requester.is_drill()),
+    })
+}
+
+/// What a drill may not keep anybody from.
+fn is_grave(stored: &Stored) -> bool {
+    let request = &stored.request;
+    !request.requester.is_drill() && (request.crisis || request.tier >= Tier::High)
+}
+
+/// Takes the drill back that waits, if something graver came.
+async fn make_way(gate: &Gate) -> Result<(), StoreError> {
+    let Some(open) = gate.open_drill() else { return Ok(()) };
+    let scene = scene(gate, true).await?;
+    if !scene.grave && !scene.crisis {
+        return Ok(());
+    }
+    if let Some(stored) = gate.store().request(open).await? {
+        let note = Note { policy: gate.rules().hash, facts: None, edited: None };
+        let by = stored.request.requester;
+        match gate.decide(open, Event::Cancel { by }, note).await {
+            // It may have ended by itself in between.
+            Ok(_) | Err(StoreError::Refused(_)) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// How an agent usually asks here: what a card looks like on any other day.
+struct Usual {
+    agent: String,
+    session: String,
+    cwd: Option<String>,
+}
+
+async fn usual(gate: &Gate) -> Result<Option<Usual>, Held> {
+    let page = gate.store().find(Query { limit: NEWEST, ..Query::default() }).await?;
+    let mut asked: Vec<Stored> = page.requests;
+    asked.retain(|stored| {
+        matches!(stored.request.requester, Requester::Agent(_)) && !stored.request.crisis
+    });
+    let drawn = chance::bytes::<4>().map_err(|_| Held::NoChance)?;
+    let drawn = usize::try_from(u32::from_le_bytes(drawn)).unwrap_or_default();
+    let at = drawn.checked_rem(asked.len()).unwrap_or_default();
+    Ok(asked.get(at).map(|stored| {
+        let card: serde_json::Value = serde_json::from_str(&stored.card).unwrap_or_default();
+        Usual {
+            agent: stored.request.requester.name().to_owned(),
+            session: stored.session.clone(),
+            cwd: card.get("cwd").and_then(serde_json::Value::as_str).map(str::to_owned),
+        }
+    }))
+}
+
+/// An entry of the ledger about a drill that waits, as one about any other request reads: the page
+/// of a request shows its entries, and must not tell. The ledger itself does.
+pub fn as_any_other(entry: &[u8], shown: &str) -> Vec<u8> {
+    let Ok(mut value) = serde_json::from_slice::<serde_json::Value>(entry) else {
+        return Vec::new();
+    };
+    if let Some(agent) = value.get_mut("agent") {
+        *agent = shown.into();
+    }
+    if let Some(facts) = value.get_mut("facts").and_then(serde_json::Value::as_object_mut) {
+        facts.remove("drill");
+    }
+    value.to_string().into_bytes()
+}

@@ -1,0 +1,58 @@
+"""Countersign: ask a person before an AI agent runs a risky tool call.
+
+Only an approval of exactly this call is a yes. Everything else, every error included, is a no.
+"""
+
+from .batch import BatchResult, gate_batch, gate_batch_async
+from .call import Call
+from .client import AsyncClient, Client, secret_file
+from .confirm import request_confirmation, request_confirmation_async
+from .door import Door
+from .errors import (
+    BadInput,
+    CountersignError,
+    Forbidden,
+    NotApproved,
+    NotFound,
+    PermitError,
+    Problem,
+    Unauthorized,
+    Unavailable,
+    Unexpected,
+    Unreachable,
+)
+from .gate import gated
+from .permit import verify_permit
+from .request import Decision, Request, State
+from .steps import Batch, Clearance
+
+__all__ = [
+    "AsyncClient",
+    "BadInput",
+    "Batch",
+    "BatchResult",
+    "Call",
+    "Clearance",
+    "Client",
+    "CountersignError",
+    "Decision",
+    "Door",
+    "Forbidden",
+    "NotApproved",
+    "NotFound",
+    "PermitError",
+    "Problem",
+    "Request",
+    "State",
+    "Unauthorized",
+    "Unavailable",
+    "Unexpected",
+    "Unreachable",
+    "gate_batch",
+    "gate_batch_async",
+    "gated",
+    "request_confirmation",
+    "request_confirmation_async",
+    "secret_file",
+    "verify_permit",
+]

@@ -1,0 +1,130 @@
+"""CrewAI: hooks that ask before each tool call, and say what came of it.
+
+CrewAI runs the tool if a hook fails, so this one never does: every error is a no.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+from crewai.hooks import (
+    ToolCallHookContext,
+    register_after_tool_call_hook,
+    register_before_tool_call_hook,
+    unregister_after_tool_call_hook,
+    unregister_before_tool_call_hook,
+)
+
+from ..call import Call
+from ..client import AsyncClient, Client, sync_of
+from ..errors import NotApproved
+from ..gate import result_digest
+from ..steps import Clearance
+from . import refusal
+
+#: Calls that are asked about or run at the same time; more than that were forgotten by CrewAI.
+_MOST = 1000
+_BLOCKED = "Tool execution blocked by hook"
+
+
+@dataclass
+class _Asked:
+    """What became of a question, until CrewAI comes back with the result."""
+
+    #: CrewAI's own dictionary, by which the result is known to belong to the question.
+    tool_input: dict[str, Any]
+    clearance: Clearance | None = None
+    refused: str | None = None
+    start: float = field(default_factory=time.monotonic)
+
+
+class CountersignHooks:
+    """Asks before every tool call of every crew in this process.
+
+    ``CountersignHooks().install()``, after all other hooks, so that nothing changes a call after
+    it was approved.
+    """
+
+    def __init__(
+        self,
+        client: Client | AsyncClient | None = None,
+        *,
+        session: str | None = None,
+        platform: str | None = None,
+        cwd: str | None = None,
+        environment: str | None = None,
+        timeout: float | None = None,
+    ) -> None:
+        self._client = client
+        self._context: dict[str, Any] = {
+            "session": session,
+            "platform": platform,
+            "cwd": cwd,
+            "environment": environment,
+            "timeout": timeout,
+        }
+        self._asked: dict[int, _Asked] = {}
+        self._lock = threading.Lock()
+
+    def install(self) -> CountersignHooks:
+        """From now on every tool call is asked about."""
+        # First the one that tells: without the other it does nothing.
+        register_after_tool_call_hook(self.after)
+        register_before_tool_call_hook(self.before)
+        return self
+
+    def uninstall(self) -> None:
+        """From now on nothing is asked here."""
+        unregister_before_tool_call_hook(self.before)
+        unregister_after_tool_call_hook(self.after)
+
+    def before(self, context: ToolCallHookContext) -> bool | None:
+        """Asks; False keeps CrewAI from running the tool."""
+        try:
+            return self._ask(context)
+        except Exception as error:
+            with contextlib.suppress(Exception):
+                self._keep(_Asked(context.tool_input, refused=refusal(error)))
+            return False
+
+    def _ask(self, context: ToolCallHookContext) -> bool | None:
+        tool_input = context.tool_input
+        call = Call(tool=context.tool_name, arguments=dict(tool_input), **self._context)
+        clearance = sync_of(self._client).clear(call)
+        if clearance.edited and not tool_input:
+            # CrewAI hands out a copy of an empty input, so what is put into it would not be run.
+            raise NotApproved("a person added arguments, which CrewAI cannot pass on")
+        tool_input.clear()
+        tool_input.update(clearance.arguments)
+        self._keep(_Asked(tool_input, clearance))
+        return None
+
+    def after(self, context: ToolCallHookContext) -> str | None:
+        """Tells the model why a call did not run, or the daemon how it went."""
+        with self._lock:
+            asked = self._asked.pop(id(context.tool_input), None)
+        if asked is None:
+            return None
+        if asked.refused is not None:
+            return asked.refused
+        if asked.clearance is not None and asked.clearance.request.id is not None:
+            took = f"took {(time.monotonic() - asked.start) * 1000:.0f} ms"
+            result = str(context.tool_result or "")
+            if result.startswith(_BLOCKED):
+                status, word = "skipped", "another hook blocked it"
+            elif result.startswith(("Error executing tool", "I encountered an error")):
+                status, word = "error", "the tool failed"
+            else:
+                status, word = "ok", f"result {result_digest(context.raw_tool_result)}"
+            sync_of(self._client).report(asked.clearance.request.id, status, f"{took}; {word}")
+        return None
+
+    def _keep(self, asked: _Asked) -> None:
+        with self._lock:
+            self._asked[id(asked.tool_input)] = asked
+            while len(self._asked) > _MOST:
+                self._asked.pop(next(iter(self._asked)))

@@ -1,0 +1,71 @@
+"""OpenAI Agents SDK: function tools that ask before they run."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import Any
+
+from agents import FunctionTool, Tool
+from agents.tool_context import ToolContext
+
+from .. import plain
+from ..call import Call
+from ..client import AsyncClient, Client, async_of
+from ..errors import BadInput
+from ..gate import run_async
+from . import refusal
+
+
+def gated_tool(
+    tool: Tool,
+    client: Client | AsyncClient | None = None,
+    *,
+    session: str | None = None,
+    platform: str | None = None,
+    cwd: str | None = None,
+    environment: str | None = None,
+    timeout: float | None = None,
+) -> FunctionTool:
+    """A function tool that asks before it runs; what is denied is told to the model.
+
+    Tools that run elsewhere (hosted tools) cannot be held here and are refused; those of an
+    agent's MCP servers do not come by here at all. A ``timeout_seconds`` of the tool counts the
+    time that a person takes as well.
+    """
+    if not isinstance(tool, FunctionTool):
+        raise TypeError(f"a {type(tool).__name__} does not run here, so it cannot be gated here")
+    inner = tool.on_invoke_tool
+    name = tool.name
+
+    async def ask_then_run(context: ToolContext[Any], arguments: str) -> Any:
+        try:
+            asked = plain.decode(arguments) if arguments else {}
+            if not isinstance(asked, dict):
+                raise BadInput("the arguments are no object")
+            speaker = async_of(client)
+            call = Call(
+                tool=name,
+                arguments=asked,
+                session=session,
+                platform=platform,
+                cwd=cwd,
+                environment=environment,
+                timeout=timeout,
+            )
+            clearance = await speaker.clear(call)
+            approved = plain.encode(clearance.arguments)
+        except Exception as error:
+            return refusal(error)
+        return await run_async(speaker, clearance, lambda: inner(context, approved))
+
+    gated = copy.copy(tool)
+    gated.on_invoke_tool = ask_then_run
+    return gated
+
+
+def gated_tools(
+    tools: Sequence[Tool], client: Client | AsyncClient | None = None, **context: Any
+) -> list[Tool]:
+    """Each of these tools behind the gate; one that cannot be is refused."""
+    return [gated_tool(tool, client, **context) for tool in tools]

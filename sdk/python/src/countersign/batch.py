@@ -1,0 +1,121 @@
+"""Several functions asked about at once: stages kept, results in order, none lost."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+from .client import AsyncClient, Client, async_of, sync_of
+from .errors import Problem
+from .gate import MARK, Guarded, Question, run, run_async
+from .request import Request
+
+
+@dataclass(frozen=True)
+class BatchResult:
+    """What came of one call of a batch."""
+
+    #: What the function returned.
+    value: Any = None
+    #: Why it did not run, or what it raised.
+    error: BaseException | None = None
+    request: Request | None = None
+
+    @property
+    def ok(self) -> bool:
+        """Whether it ran and returned."""
+        return self.error is None
+
+    def unwrap(self) -> Any:
+        """The value, or the error raised."""
+        if self.error is not None:
+            raise self.error
+        return self.value
+
+
+_Planned = tuple[Callable[..., Any], Mapping[str, Any]]
+
+
+def gate_batch(
+    calls: Sequence[_Planned],
+    *,
+    client: Client | AsyncClient | None = None,
+    timeout: float | None = None,
+) -> list[BatchResult]:
+    """Asks about several calls at once and runs what was approved.
+
+    Each call is a function (gated or not) with its arguments by name. Calls that may run side by
+    side do; the others keep their order. Results stand in the order of the calls, and one that
+    fails or is denied loses none of the others.
+    """
+    if not calls:
+        return []
+    speaker = sync_of(client)
+    questions = [_planned(function, arguments) for function, arguments in calls]
+    batch = speaker.batch([question.call for question in questions], timeout)
+
+    def one(index: int) -> BatchResult:
+        question, item = questions[index], batch.items[index]
+        if isinstance(item, Problem):
+            return BatchResult(error=item)
+        try:
+            clearance = speaker.use(question.call, item)
+            value = run(speaker, clearance, lambda: question.ready(clearance)())
+        except Exception as error:
+            return BatchResult(error=error, request=item)
+        return BatchResult(value=value, request=item)
+
+    results: dict[int, BatchResult] = {}
+    for stage in batch.stages:
+        with ThreadPoolExecutor(max_workers=min(16, len(stage))) as pool:
+            results.update(zip(stage, pool.map(one, stage), strict=True))
+    return [results[index] for index in range(len(calls))]
+
+
+async def gate_batch_async(
+    calls: Sequence[_Planned],
+    *,
+    client: Client | AsyncClient | None = None,
+    timeout: float | None = None,
+) -> list[BatchResult]:
+    """The same on an event loop; plain functions run in threads."""
+    if not calls:
+        return []
+    speaker = async_of(client)
+    questions = [_planned(function, arguments) for function, arguments in calls]
+    batch = await speaker.batch([question.call for question in questions], timeout)
+
+    async def one(index: int) -> BatchResult:
+        question, item = questions[index], batch.items[index]
+        if isinstance(item, Problem):
+            return BatchResult(error=item)
+
+        def action() -> Any:
+            ready = question.ready(clearance)
+            if inspect.iscoroutinefunction(question.guarded.function):
+                return ready()
+            return asyncio.to_thread(ready)
+
+        try:
+            clearance = await speaker.use(question.call, item)
+            value = await run_async(speaker, clearance, action)
+        except Exception as error:
+            return BatchResult(error=error, request=item)
+        return BatchResult(value=value, request=item)
+
+    results: dict[int, BatchResult] = {}
+    for stage in batch.stages:
+        results.update(zip(stage, await asyncio.gather(*map(one, stage)), strict=True))
+    return [results[index] for index in range(len(calls))]
+
+
+def _planned(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Question:
+    guarded = getattr(function, MARK, None)
+    if not isinstance(guarded, Guarded):
+        return Guarded(function, function.__name__).question((), arguments)
+    owner = (function.__self__,) if inspect.ismethod(function) else ()
+    return guarded.question(owner, arguments)

@@ -1,0 +1,243 @@
+"""The approval router's names, over the real daemon."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from .. import program
+from ..client import Client
+from ..door import Door
+from ..errors import CountersignError
+from ..request import Request, State
+from . import person
+from .tiers import ApprovalTier, call_of
+
+_SHOWN = 200
+_RESOURCES = {
+    "lifeline": "988 Suicide & Crisis Lifeline: call or text 988 (US)",
+    "crisis_text": "Crisis Text Line: text HOME to 741741 (US)",
+    "emergency": "911, or your local emergency number",
+}
+
+
+class ApprovalRouter:
+    """Routes actions of one session: passed at once, kept for a person, or answered with help.
+
+    Every action goes to the daemon, and without one nothing is approved. ``approve`` and ``deny``
+    take a person's token (``person_token`` or ``COUNTERSIGN_TOKEN``); people can as well answer
+    in the inbox or a channel, and ``wait`` hears of it.
+    """
+
+    def __init__(
+        self,
+        session_key: str = "default",
+        *,
+        client: Client | None = None,
+        people: str | None = None,
+        person_token: str | None = None,
+    ) -> None:
+        self._session_key = session_key
+        self._client = client
+        self._people = None if people is None else Door.parse(people)
+        self._person_token = person_token
+        self._pending: dict[str, dict[str, Any]] = {}
+        self._lock = threading.Lock()
+
+    def route(
+        self, action: str, description: str = "", context: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """What becomes of an action. Only ``{"approved": True, …}`` means that it may be done.
+
+        ``status`` is else ``approval_required``, ``crisis`` or ``denied``.
+        """
+        try:
+            if not action:
+                return {"approved": True, "tier": "SAFE", "reason": "there is nothing to do"}
+            if self._in_crisis(action):
+                return _help()
+            call = call_of(
+                action, context, session=self._session_key, description=description or None
+            )
+            request = self._speaker().submit(call)
+            if request.approved:
+                self._speaker().use(call, request)
+        except Exception as error:
+            return _refused(ApprovalTier.CRITICAL, str(error))
+        tier, reason = _tier(request), request.brief or request.why()
+        if request.approved:
+            found = {"approved": True, "tier": tier.label, "reason": reason}
+            return {**found, "smart_approved": True} if tier is ApprovalTier.LOW else found
+        if request.state is not State.PENDING or request.id is None:
+            return _refused(tier, request.why())
+        timeout = tier.timeout_seconds or ApprovalTier.MEDIUM.timeout_seconds
+        with self._lock:
+            self._pending[request.id] = {
+                "action": action,
+                "description": description,
+                "tier": tier,
+                "reason": reason,
+                "created_at": time.time(),
+                "timeout": timeout,
+                "call": call,
+            }
+        return {
+            "approved": False,
+            "status": "approval_required",
+            "approval_id": request.id,
+            "tier": tier.label,
+            "tier_emoji": tier.emoji,
+            "reason": reason,
+            "timeout_seconds": timeout,
+            "message": _message(tier, action, reason, timeout),
+        }
+
+    def approve(
+        self, approval_id: str, approver: str = "user", *, reason: str = ""
+    ) -> dict[str, Any]:
+        """A person says yes. Who approved is who proved it, whatever ``approver`` says."""
+        del approver
+        return self._answer(approval_id, True, reason)
+
+    def deny(self, approval_id: str, denier: str = "user", reason: str = "") -> dict[str, Any]:
+        """A person says no."""
+        del denier
+        return self._answer(approval_id, False, reason)
+
+    def wait(self, approval_id: str, seconds: int = 25) -> dict[str, Any]:
+        """How an action stands, once it is decided or so many seconds are over."""
+        with self._lock:
+            entry = self._pending.get(approval_id)
+        if entry is None:
+            return _unknown(approval_id)
+        try:
+            return self._ended(approval_id, entry, self._speaker().wait(approval_id, seconds))
+        except CountersignError as error:
+            return {"approved": False, "error": str(error)}
+
+    def check_timeouts(self) -> list[dict[str, Any]]:
+        """What nobody answered in time. It is taken back: from then on nobody can approve it."""
+        now = time.time()
+        with self._lock:
+            late = {
+                name: entry
+                for name, entry in self._pending.items()
+                if now - entry["created_at"] > entry["timeout"]
+            }
+            for name in late:
+                del self._pending[name]
+        for name in late:
+            with contextlib.suppress(CountersignError):
+                self._speaker().cancel(name)
+        return [
+            {
+                "approval_id": name,
+                "action": entry["action"],
+                "tier": entry["tier"].label,
+                "elapsed": now - entry["created_at"],
+                "timeout": entry["timeout"],
+            }
+            for name, entry in late.items()
+        ]
+
+    @property
+    def pending_count(self) -> int:
+        """How many actions wait here."""
+        with self._lock:
+            return len(self._pending)
+
+    def _answer(self, name: str, approved: bool, reason: str) -> dict[str, Any]:
+        with self._lock:
+            entry = self._pending.get(name)
+        if entry is None:
+            return _unknown(name)
+        try:
+            person.respond(name, approved, reason, self._people, self._person_token)
+            return self._ended(name, entry, self._speaker().get(name))
+        except CountersignError as error:
+            return {"approved": False, "error": str(error)}
+
+    def _ended(self, name: str, entry: dict[str, Any], request: Request) -> dict[str, Any]:
+        found = {"tier": entry["tier"].label, "action": entry["action"]}
+        if request.state is State.PENDING:
+            return {**found, "approved": False, "status": "pending"}
+        with self._lock:
+            mine = self._pending.pop(name, None)
+        if mine is None:
+            return _unknown(name)
+        if not request.approved:
+            ended = {"denier": request.decided_by, "reason": request.reason}
+            return {**found, "approved": False, **ended}
+        if request.edited_arguments is not None:
+            return {**found, "approved": False, "error": "a person approved another action"}
+        self._speaker().use(entry["call"], request)
+        return {**found, "approved": True, "approver": request.decided_by}
+
+    def _in_crisis(self, action: str) -> bool:
+        """Help is never kept back because a daemon is missing: the program knows it too."""
+        try:
+            found = self._speaker().screen(action, self._session_key)
+        except CountersignError:
+            found = program.screen(action)
+        return found.get("crisis") is not False
+
+    def _speaker(self) -> Client:
+        return self._client or Client()
+
+
+def _tier(request: Request) -> ApprovalTier:
+    try:
+        return ApprovalTier[request.tier]
+    except KeyError:
+        return ApprovalTier.CRITICAL
+
+
+def _message(tier: ApprovalTier, action: str, reason: str, timeout: int | None) -> str:
+    more = len(action) - _SHOWN
+    shown = action[:_SHOWN] + (f"… ({more} more characters)" if more > 0 else "")
+    return (
+        f"{tier.emoji} **{tier.label}**: this waits for your answer.\n"
+        f"**Action:** {shown}\n"
+        f"**Reason:** {reason}\n"
+        f"**Timeout:** {timeout}s, then the next person is asked; silence means no"
+    )
+
+
+def _help() -> dict[str, Any]:
+    return {
+        "approved": False,
+        "status": "crisis",
+        "tier": ApprovalTier.CRITICAL.label,
+        "reason": "crisis: a person may be in danger",
+        "action_required": "crisis_intervention",
+        "resources": dict(_RESOURCES),
+    }
+
+
+def _refused(tier: ApprovalTier, reason: str) -> dict[str, Any]:
+    return {"approved": False, "status": "denied", "tier": tier.label, "reason": reason}
+
+
+def _unknown(name: str) -> dict[str, Any]:
+    return {"approved": False, "error": f"there is no approval {name} that waits here"}
+
+
+_routers: dict[str, ApprovalRouter] = {}
+_routers_lock = threading.Lock()
+
+
+def get_router(session_key: str = "default") -> ApprovalRouter:
+    """The router of a session."""
+    with _routers_lock:
+        return _routers.setdefault(session_key, ApprovalRouter(session_key))
+
+
+def route_action(
+    action: str, description: str = "", context: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Routes an action of the session that its context names."""
+    session = (context or {}).get("session_key", "default")
+    return get_router(str(session)).route(action, description, context)

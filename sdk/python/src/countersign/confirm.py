@@ -1,0 +1,82 @@
+"""One question with one answer: yes, or anything else."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from .call import Call
+from .client import AsyncClient, Client, async_of, sync_of
+
+_log = logging.getLogger("countersign")
+
+
+def request_confirmation(
+    action: str,
+    description: str,
+    payload: Mapping[str, Any] | None = None,
+    risk_level: str | None = None,
+    session_key: str = "",
+    timeout: int = 300,
+    *,
+    client: Client | AsyncClient | None = None,
+) -> bool:
+    """Asks whether an action may be done, and waits for the answer.
+
+    True only if it was approved, by a person or by the rules, exactly as it was asked. No daemon,
+    no answer in time, an error, a changed payload: all of these are False. ``risk_level`` may
+    raise the risk, never lower it.
+    """
+    try:
+        call = _call(action, description, payload, risk_level, session_key, timeout)
+        clearance = sync_of(client).clear(call)
+        return _as_asked(action, clearance.edited)
+    except Exception as error:
+        _log.warning("DENIED %s: %s", action, error)
+        return False
+
+
+async def request_confirmation_async(
+    action: str,
+    description: str,
+    payload: Mapping[str, Any] | None = None,
+    risk_level: str | None = None,
+    session_key: str = "",
+    timeout: int = 300,
+    *,
+    client: Client | AsyncClient | None = None,
+) -> bool:
+    """The same for code that runs on an event loop."""
+    try:
+        call = _call(action, description, payload, risk_level, session_key, timeout)
+        clearance = await async_of(client).clear(call)
+        return _as_asked(action, clearance.edited)
+    except Exception as error:
+        _log.warning("DENIED %s: %s", action, error)
+        return False
+
+
+def _call(
+    action: str,
+    description: str,
+    payload: Mapping[str, Any] | None,
+    risk_level: str | None,
+    session_key: str,
+    timeout: float,
+) -> Call:
+    return Call(
+        tool=action,
+        arguments=payload or {},
+        description=description,
+        risk_level=risk_level,
+        session=session_key or None,
+        timeout=timeout,
+    )
+
+
+def _as_asked(action: str, edited: bool) -> bool:
+    if edited:
+        # A bare yes cannot carry other arguments, so what was asked was not approved.
+        _log.warning("DENIED %s: a person approved another payload than this one", action)
+    return not edited

@@ -1,0 +1,278 @@
+"""Functions behind the gate: asked first, run once with what was approved, reported after."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import inspect
+import logging
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar, cast, overload
+
+from . import plain
+from .call import Call
+from .canon import canonical
+from .client import AsyncClient, Client, async_of, sync_of
+from .errors import BadInput, CountersignError, NotApproved
+from .steps import Clearance
+
+_log = logging.getLogger("countersign")
+_F = TypeVar("_F", bound=Callable[..., Any])
+MARK = "__countersign__"
+_UNTOLD = "the outcome of a call could not be reported: %s"
+
+
+@dataclass(frozen=True)
+class Guarded:
+    """A function, and how it is asked about."""
+
+    function: Callable[..., Any]
+    name: str
+    leave_out: frozenset[str] = frozenset({"self", "cls"})
+    client: Client | AsyncClient | None = None
+    description: str | None = None
+    session: str | None = None
+    platform: str | None = None
+    cwd: str | None = None
+    environment: str | None = None
+    risk_level: str | None = None
+    timeout: float | None = None
+
+    @functools.cached_property
+    def _signature(self) -> inspect.Signature:
+        return inspect.signature(self.function)
+
+    def question(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Question:
+        """The call that these arguments make."""
+        bound = self._signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        shown = {}
+        for name, value in bound.arguments.items():
+            if name in self.leave_out:
+                continue
+            kind = self._signature.parameters[name].kind
+            shown[name] = list(value) if kind is inspect.Parameter.VAR_POSITIONAL else value
+        call = Call(
+            tool=self.name,
+            arguments=shown,
+            description=self.description,
+            session=self.session,
+            platform=self.platform,
+            cwd=self.cwd,
+            environment=self.environment,
+            risk_level=self.risk_level,
+            timeout=self.timeout,
+        )
+        left = {name: bound.arguments[name] for name in self.leave_out & set(bound.arguments)}
+        return Question(self, call, left)
+
+    def fitted(self, arguments: Mapping[str, Any], left: Mapping[str, Any]) -> Callable[[], Any]:
+        """The function with exactly these arguments."""
+        bound = self._signature.bind_partial()
+        known = self._signature.parameters
+        for name in known:
+            if name not in left and name not in arguments:
+                raise BadInput(f"the argument `{name}` is missing")
+        for name in set(arguments) - set(known) | set(arguments) & set(left):
+            raise BadInput(f"there is no argument `{name}`")
+        for name, parameter in known.items():
+            value = left[name] if name in left else arguments[name]
+            if parameter.kind is inspect.Parameter.VAR_POSITIONAL and name not in left:
+                if not isinstance(value, list):
+                    raise BadInput(f"the argument `{name}` is no list")
+                value = tuple(value)
+            if parameter.kind is inspect.Parameter.VAR_KEYWORD and not isinstance(value, dict):
+                raise BadInput(f"the argument `{name}` is no object")
+            bound.arguments[name] = value
+        return functools.partial(self.function, *bound.args, **bound.kwargs)
+
+
+@dataclass(frozen=True)
+class Question:
+    guarded: Guarded
+    call: Call
+    #: Arguments that are not shown to anybody: ``self``, and what the programmer names.
+    left: dict[str, Any]
+
+    def ready(self, clearance: Clearance) -> Callable[[], Any]:
+        """What may run now."""
+        try:
+            return self.guarded.fitted(clearance.arguments, self.left)
+        except BadInput as error:
+            raise NotApproved(
+                f"a person changed the arguments, and they do not fit: {error}", clearance.request
+            ) from None
+
+
+@overload
+def gated(function: _F, /) -> _F: ...
+
+
+@overload
+def gated(
+    *,
+    name: str | None = None,
+    client: Client | AsyncClient | None = None,
+    description: str | None = None,
+    session: str | None = None,
+    platform: str | None = None,
+    cwd: str | None = None,
+    environment: str | None = None,
+    risk_level: str | None = None,
+    timeout: float | None = None,
+    leave_out: Collection[str] = ("self", "cls"),
+) -> Callable[[_F], _F]: ...
+
+
+def gated(
+    function: _F | None = None,
+    /,
+    *,
+    name: str | None = None,
+    client: Client | AsyncClient | None = None,
+    description: str | None = None,
+    session: str | None = None,
+    platform: str | None = None,
+    cwd: str | None = None,
+    environment: str | None = None,
+    risk_level: str | None = None,
+    timeout: float | None = None,
+    leave_out: Collection[str] = ("self", "cls"),
+) -> _F | Callable[[_F], _F]:
+    """Puts a function, plain or ``async``, behind the gate.
+
+    Each call is asked about under the function's name with its arguments by name. If it is
+    approved, its permit is used and the function runs once, with exactly the approved arguments:
+    those that were asked, or what a person made of them. Afterwards the daemon is told what came
+    of it. Otherwise the function does not run and a :class:`CountersignError` is raised.
+
+    Arguments in ``leave_out`` are not shown to anybody and bind nothing.
+    """
+
+    def behind(function: _F) -> _F:
+        if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+            raise TypeError("a generator cannot be gated: it runs later than it is called")
+        guarded = Guarded(
+            function,
+            name or function.__name__,
+            frozenset(leave_out),
+            client,
+            description,
+            session,
+            platform,
+            cwd,
+            environment,
+            risk_level,
+            timeout,
+        )
+        if inspect.iscoroutinefunction(function):
+
+            @functools.wraps(function)
+            async def wrapper(*args: Any, **kwargs: Any) -> Any:
+                question = guarded.question(args, kwargs)
+                speaker = async_of(guarded.client)
+                clearance = await speaker.clear(question.call)
+                return await run_async(speaker, clearance, lambda: question.ready(clearance)())
+        else:
+
+            @functools.wraps(function)
+            def wrapper(*args: Any, **kwargs: Any) -> Any:
+                question = guarded.question(args, kwargs)
+                speaker = sync_of(guarded.client)
+                clearance = speaker.clear(question.call)
+                return run(speaker, clearance, lambda: question.ready(clearance)())
+
+        setattr(wrapper, MARK, guarded)
+        return cast("_F", wrapper)
+
+    return behind if function is None else behind(function)
+
+
+def _well(result: Any) -> tuple[bool, object]:
+    return True, result
+
+
+def run(
+    client: Client,
+    clearance: Clearance,
+    action: Callable[[], Any],
+    meaning: Callable[[Any], tuple[bool, object]] = _well,
+) -> Any:
+    """Runs what was cleared, and tells the daemon what came of it.
+
+    ``meaning`` says of a result whether it is a success, and what of it is worth a digest.
+    """
+    ran = _Ran()
+    try:
+        result = action()
+        ran.returned(*meaning(result))
+        return result
+    except BaseException as error:
+        ran.failed(error)
+        raise
+    finally:
+        name = clearance.request.id
+        if name is not None:
+            try:
+                client.report(name, ran.status, ran.summary())
+            except CountersignError as error:
+                _log.warning(_UNTOLD, error)
+
+
+async def run_async(
+    client: AsyncClient,
+    clearance: Clearance,
+    action: Callable[[], Any],
+    meaning: Callable[[Any], tuple[bool, object]] = _well,
+) -> Any:
+    """The same on an event loop, for an action that may have to be awaited."""
+    ran = _Ran()
+    try:
+        result = action()
+        if inspect.isawaitable(result):
+            result = await result
+        ran.returned(*meaning(result))
+        return result
+    except BaseException as error:
+        ran.failed(error)
+        raise
+    finally:
+        name = clearance.request.id
+        if name is not None:
+            try:
+                await client.report(name, ran.status, ran.summary())
+            except CountersignError as error:
+                _log.warning(_UNTOLD, error)
+
+
+class _Ran:
+    """How a run went, in words for the ledger. The result itself is not told, only its digest."""
+
+    def __init__(self) -> None:
+        self.status = "error"
+        self._word = ""
+        self._start = time.monotonic()
+
+    def returned(self, well: bool, result: object) -> None:
+        self.status = "ok" if well else "error"
+        self._word = f"result {result_digest(result)}"
+
+    def failed(self, error: BaseException) -> None:
+        # What was approved and could not be run as it was approved was not run at all.
+        self.status = "skipped" if isinstance(error, NotApproved) else "error"
+        self._word = type(error).__name__
+
+    def summary(self) -> str:
+        took = f"{(time.monotonic() - self._start) * 1000:.0f} ms"
+        return f"took {took}; {self._word}"
+
+
+def result_digest(result: object) -> str:
+    """The digest of a result, if it is plain JSON; else what kind of thing it is."""
+    try:
+        text, _ = canonical(plain.exact(plain.encode(result, "the result")))
+    except CountersignError:
+        return f"is a {type(result).__name__}, without a digest"
+    return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"

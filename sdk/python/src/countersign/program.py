@@ -1,0 +1,65 @@
+"""The ``countersign`` program: judgement without a daemon, and where the program is."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from typing import Any
+
+from . import plain
+from .call import Call
+from .errors import BadInput, CountersignError, Unexpected
+
+#: How long a judgement may take, in seconds; it takes milliseconds.
+_PATIENCE = 30.0
+
+
+def program() -> str:
+    """The program: ``COUNTERSIGN_BINARY``, else ``countersign`` on the path."""
+    found = os.environ.get("COUNTERSIGN_BINARY") or shutil.which("countersign")
+    if not found:
+        raise BadInput("the program countersign is not found: install it or set COUNTERSIGN_BINARY")
+    return found
+
+
+def assess(call: Call) -> dict[str, Any]:
+    """The judgement of a call, by the program and its built-in rules."""
+    words = ["assess", "--batch"]
+    options = {"platform": call.platform, "cwd": call.cwd, "env": call.environment}
+    for name, value in {**options, "claimed": call.risk_level}.items():
+        if value is not None:
+            words += [f"--{name}={value}"]
+    return _answered(words, f"{{{call.what()}}}")
+
+
+def screen(text: str) -> dict[str, Any]:
+    """Signs of a person in crisis in a text."""
+    return _answered(["screen", "--batch"], plain.encode({"text": text}, "the text"))
+
+
+def plan(calls: Sequence[Call]) -> dict[str, Any]:
+    """Which calls of a list may run side by side."""
+    listed = ",".join(f"{{{call.what()}}}" for call in calls)
+    return _answered(["plan", "--batch"], f"[{listed}]")
+
+
+def _answered(words: list[str], line: str) -> dict[str, Any]:
+    try:
+        done = subprocess.run(
+            [program(), *words],
+            input=f"{line}\n".encode(),
+            capture_output=True,
+            timeout=_PATIENCE,
+            check=False,
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        raise CountersignError(f"the program countersign could not judge: {error}") from None
+    if done.returncode != 0:
+        said = done.stderr.decode(errors="replace").strip()
+        raise CountersignError(f"the program countersign could not judge: {said}")
+    found = plain.decode(done.stdout.decode(errors="replace"))
+    if not isinstance(found, dict) or "error" in found:
+        raise Unexpected("it is no judgement")
+    return found

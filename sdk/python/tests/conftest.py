@@ -1,0 +1,177 @@
+"""A real daemon in a folder of its own, with a person and an agent."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from countersign import AsyncClient, Client
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+# Under these settings nobody is kept from asking: these are tests of something else.
+SETTINGS = """
+[doors]
+agents = "127.0.0.1:0"
+people = "127.0.0.1:0"
+[flood]
+open_per_agent = 100000
+asks_per_minute = 100000
+asks_per_hour = 100000
+denials = 100000
+"""
+
+
+def binary() -> Path:
+    """The program under test."""
+    named = os.environ.get("COUNTERSIGN_BINARY")
+    return Path(named) if named else REPOSITORY / "target/debug/countersign"
+
+
+class House:
+    """A daemon that runs, an owner who is logged in, an agent with a token."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
+        self.config = folder / "countersign.toml"
+        self.config.write_text(SETTINGS)
+        self.passphrase = ""
+        self.start()
+        said = {"name": "owner", "passphrase": self.passphrase, "channel": "terminal"}
+        try:
+            self.owner = str(self._people("POST", "/v1/login", said)["token"])
+            self.token = str(self._people("POST", "/v1/agents", {"name": "py"})["token"])
+        except BaseException:
+            self.stop()
+            raise
+
+    def start(self, agents: str = "127.0.0.1:0") -> None:
+        words = [binary(), "serve", "--json", "--config", self.config, "--agents", agents]
+        words += ["--state", self.folder / "state", "--log", "error"]
+        self.process = subprocess.Popen([str(word) for word in words], stdout=subprocess.PIPE)
+        assert self.process.stdout is not None
+        told = json.loads(self.process.stdout.readline())
+        self.agents, self.people = str(told["agents"]), str(told["people"])
+        self.socket = str(told["socket"])
+        self.passphrase = told.get("passphrase") or self.passphrase
+
+    def stop(self) -> None:
+        self.process.terminate()
+        self.process.wait(60)
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+
+    def client(self) -> Client:
+        return Client(self.agents, self.token)
+
+    def async_client(self) -> AsyncClient:
+        return AsyncClient(self.agents, self.token)
+
+    def _people(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
+        connection = http.client.HTTPConnection(self.people, timeout=120)
+        headers = {"Content-Type": "application/json"}
+        if hasattr(self, "owner"):
+            headers["Authorization"] = f"Bearer {self.owner}"
+        text = None if body is None else json.dumps(body)
+        connection.request(method, path, text, headers)
+        answer = connection.getresponse()
+        found = json.loads(answer.read())
+        connection.close()
+        assert answer.status < 300, found
+        return dict(found)
+
+    def pending(self) -> list[dict[str, Any]]:
+        return list(self._people("GET", "/v1/requests?state=pending")["requests"])
+
+    def decide(self, request: dict[str, Any], choice: str, **more: Any) -> None:
+        body = {"choice": choice, "digest": request["digest"], **more}
+        self._people("POST", f"/v1/requests/{request['id']}/decision", body)
+
+    def calm(self) -> None:
+        """A person ends every crisis context."""
+        for crisis in self._people("GET", "/v1/crises")["crises"]:
+            which = {"agent": crisis["agent"], "session": crisis["session"]}
+            self._people("POST", "/v1/crises/lift", {**which, "reason": "a test is over"})
+
+    def seen(self, name: str) -> dict[str, Any]:
+        """A request as people see it."""
+        return self._people("GET", f"/v1/requests/{name}")
+
+    def latest(self) -> dict[str, Any]:
+        """The newest request as people see it."""
+        listed = self._people("GET", "/v1/requests?limit=1")["requests"]
+        return self.seen(listed[0]["id"])
+
+    def kept(self) -> int:
+        """How many requests there ever were."""
+        return len(self._people("GET", "/v1/requests?limit=500")["requests"])
+
+    @contextmanager
+    def answering(self, choice: str = "approve", **more: Any) -> Iterator[list[dict[str, Any]]]:
+        """A person who gives every question the same answer; says what was asked."""
+        return_now = threading.Event()
+        answered: list[dict[str, Any]] = []
+        wrong: list[BaseException] = []
+
+        def person() -> None:
+            try:
+                while not return_now.wait(0.02):
+                    for request in self.pending():
+                        answered.append(request)
+                        self.decide(request, choice, **more)
+            except BaseException as error:
+                wrong.append(error)
+
+        thread = threading.Thread(target=person)
+        thread.start()
+        try:
+            yield answered
+        finally:
+            return_now.set()
+            thread.join()
+            assert not wrong, wrong
+
+    def wait_until(self, holds: Callable[[], bool]) -> None:
+        until = time.monotonic() + 60
+        while not holds():
+            assert time.monotonic() < until, "it did not come to pass"
+            time.sleep(0.02)
+
+
+@pytest.fixture(scope="session")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+    house = House(tmp_path_factory.mktemp("house"))
+    yield house
+    house.stop()
+
+
+@pytest.fixture(autouse=True)
+def surroundings(house: House, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    """What an agent's process knows: the door and its own token, and no person's."""
+    for name in list(os.environ):
+        if name.startswith(("COUNTERSIGN_", "XDG_")):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("COUNTERSIGN_BINARY", str(binary()))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("COUNTERSIGN_AGENTS", house.agents)
+    monkeypatch.setenv("COUNTERSIGN_AGENT_TOKEN", house.token)
+    yield
+    for request in house.pending():
+        house.decide(request, "deny")
+    house.calm()
+
+
+@pytest.fixture
+def nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No daemon listens."""
+    monkeypatch.setenv("COUNTERSIGN_AGENTS", "127.0.0.1:1")

@@ -1,0 +1,131 @@
+"""LangChain and LangGraph themselves, with LangChain's own fake model, and a real daemon."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+from conftest import House
+from langchain.agents import create_agent
+from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
+from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
+from langchain_core.tools import tool
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.prebuilt import ToolNode
+
+from countersign.adapters.langchain import CountersignMiddleware
+
+ran: list[str] = []
+
+
+class Fake(GenericFakeChatModel):
+    """LangChain's fake, which may be given tools."""
+
+    def bind_tools(self, tools: Sequence[Any], **_: Any) -> Any:
+        return self
+
+
+@tool
+def send_email(to: str) -> str:
+    """Sends an e-mail."""
+    ran.append(to)
+    if to == "nobody@example.com":
+        raise LookupError(to)
+    return f"sent to {to}"
+
+
+@pytest.fixture(autouse=True)
+def nothing_ran() -> None:
+    ran.clear()
+
+
+def called(to: str) -> AIMessage:
+    call = {"name": "send_email", "args": {"to": to}, "id": "1", "type": "tool_call"}
+    return AIMessage(content="", tool_calls=[call])
+
+
+def agent(to: str) -> tuple[Any, dict[str, Any]]:
+    model = Fake(messages=iter([called(to), AIMessage(content="done")]))
+    made = create_agent(model, tools=[send_email], middleware=[CountersignMiddleware()])
+    return made, {"messages": [("user", "write to ana")]}
+
+
+def invoked(to: str) -> dict[str, Any]:
+    made, said = agent(to)
+    return dict(made.invoke(said))
+
+
+def awaited(to: str) -> dict[str, Any]:
+    made, said = agent(to)
+    return dict(asyncio.run(made.ainvoke(said)))
+
+
+def graph() -> Any:
+    """A graph of one's own, without an agent."""
+    gate = CountersignMiddleware()
+    node = ToolNode(
+        [send_email], wrap_tool_call=gate.wrap_tool_call, awrap_tool_call=gate.awrap_tool_call
+    )
+    return StateGraph(MessagesState).add_node("tools", node).add_edge(START, "tools").compile()
+
+
+Run = Callable[[str], dict[str, Any]]
+RUNS: list[Run] = [
+    invoked,
+    awaited,
+    lambda to: dict(graph().invoke({"messages": [called(to)]})),
+    lambda to: dict(asyncio.run(graph().ainvoke({"messages": [called(to)]}))),
+]
+
+
+@pytest.fixture(params=RUNS, ids=["agent", "agent on a loop", "graph", "graph on a loop"])
+def run(request: pytest.FixtureRequest) -> Run:
+    found: Run = request.param
+    return found
+
+
+def told(messages: list[AnyMessage]) -> ToolMessage:
+    """What the model is told about the tool call."""
+    (found,) = [one for one in messages if isinstance(one, ToolMessage)]
+    return found
+
+
+def test_approved_it_runs_once(run: Run, house: House) -> None:
+    with house.answering("approve"):
+        message = told(run("ana@example.com")["messages"])
+    assert (message.content, message.status) == ("sent to ana@example.com", "success")
+    assert ran == ["ana@example.com"]
+    seen = house.latest()
+    assert seen["reported"]["status"] == "ok"
+    assert "sha256:" in seen["reported"]["summary"]
+
+
+def test_denied_it_does_not_run_and_the_model_sees_why(run: Run, house: House) -> None:
+    with house.answering("deny", reason="not to Ana"):
+        message = told(run("ana@example.com")["messages"])
+    assert message.status == "error"
+    assert "Denied by owner: not to Ana" in str(message.content)
+    assert ran == []
+
+
+def test_edited_it_runs_as_the_person_wrote(run: Run, house: House) -> None:
+    with house.answering("approve", edited_arguments={"to": "bob@example.com"}):
+        message = told(run("ana@example.com")["messages"])
+    assert message.content == "sent to bob@example.com"
+    assert ran == ["bob@example.com"]
+
+
+def test_without_a_daemon_nothing_runs(run: Run, nobody: None) -> None:
+    message = told(run("ana@example.com")["messages"])
+    assert message.status == "error"
+    assert "does not answer" in str(message.content)
+    assert ran == []
+
+
+def test_a_tool_that_fails_is_reported(run: Run, house: House) -> None:
+    with house.answering("approve"), pytest.raises(LookupError):
+        run("nobody@example.com")
+    assert house.latest()["reported"]["status"] == "error"
+    assert ran == ["nobody@example.com"]

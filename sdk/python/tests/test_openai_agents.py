@@ -1,0 +1,134 @@
+"""The OpenAI Agents SDK itself, with a model of our own behind its interface, and a real daemon."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from agents import (
+    Agent,
+    FunctionTool,
+    Model,
+    ModelResponse,
+    RunConfig,
+    Runner,
+    Usage,
+    WebSearchTool,
+    function_tool,
+)
+from conftest import House
+from openai.types.responses import (
+    ResponseFunctionToolCall,
+    ResponseOutputMessage,
+    ResponseOutputText,
+)
+
+from countersign.adapters.openai_agents import gated_tool, gated_tools
+
+ran: list[str] = []
+
+
+@function_tool
+def send_email(to: str) -> str:
+    """Sends an e-mail."""
+    ran.append(to)
+    return f"sent to {to}"
+
+
+@pytest.fixture(autouse=True)
+def nothing_ran() -> None:
+    ran.clear()
+
+
+class StandIn(Model):
+    """A stand-in for a model: calls the tool once, then repeats what it was told."""
+
+    def __init__(self, arguments: str) -> None:
+        self.arguments = arguments
+        self.told = ""
+
+    async def get_response(
+        self,
+        system_instructions: str | None,
+        input: Any,
+        *rest: Any,
+        **more: Any,
+    ) -> ModelResponse:
+        outputs = [
+            str(item["output"])
+            for item in input
+            if isinstance(item, dict) and item.get("type") == "function_call_output"
+        ]
+        item: Any
+        if outputs:
+            self.told = outputs[0]
+            text = ResponseOutputText(text="done", type="output_text", annotations=[])
+            item = ResponseOutputMessage(
+                id="m", type="message", role="assistant", status="completed", content=[text]
+            )
+        else:
+            item = ResponseFunctionToolCall(
+                id="f",
+                call_id="c",
+                type="function_call",
+                name="send_email",
+                arguments=self.arguments,
+            )
+        return ModelResponse(output=[item], usage=Usage(), response_id=None)
+
+    def stream_response(self, *rest: Any, **more: Any) -> AsyncIterator[Any]:
+        raise NotImplementedError
+
+
+def told(arguments: str = '{"to":"ana@example.com"}', **context: Any) -> str:
+    model = StandIn(arguments)
+    agent = Agent(name="a", model=model, tools=gated_tools([send_email], **context))
+    config = RunConfig(tracing_disabled=True)
+    asyncio.run(Runner.run(agent, "write to ana", run_config=config))
+    return model.told
+
+
+def test_approved_it_runs_once(house: House) -> None:
+    with house.answering("approve"):
+        assert told() == "sent to ana@example.com"
+    assert ran == ["ana@example.com"]
+    assert house.latest()["reported"]["status"] == "ok"
+
+
+def test_denied_it_does_not_run_and_the_model_sees_why(house: House) -> None:
+    with house.answering("deny", reason="not to Ana"):
+        assert "Denied by owner: not to Ana" in told()
+    assert ran == []
+
+
+def test_edited_it_runs_as_the_person_wrote(house: House) -> None:
+    with house.answering("approve", edited_arguments={"to": "bob@example.com"}):
+        assert told() == "sent to bob@example.com"
+    assert ran == ["bob@example.com"]
+
+
+def test_without_a_daemon_nothing_runs(nobody: None) -> None:
+    assert "does not answer" in told()
+    assert ran == []
+
+
+def test_arguments_with_two_meanings_are_refused(house: House) -> None:
+    before = house.kept()
+    assert "Not run" in told('{"to":"ana@example.com","to":"eve@example.com"}')
+    assert (ran, house.kept()) == ([], before)
+
+
+def test_a_tool_that_runs_elsewhere_is_refused() -> None:
+    with pytest.raises(TypeError, match="cannot be gated here"):
+        gated_tool(WebSearchTool())
+
+
+def test_the_tool_itself_stays_as_it_was(house: House) -> None:
+    gated = gated_tool(send_email)
+    assert isinstance(gated, FunctionTool)
+    assert gated is not send_email
+    assert gated.on_invoke_tool is not send_email.on_invoke_tool
+    assert json.dumps(gated.params_json_schema) == json.dumps(send_email.params_json_schema)

@@ -1,0 +1,131 @@
+"""Pydantic AI itself, with its own function model, and a real daemon."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from conftest import House
+from pydantic_ai import (
+    Agent,
+    ModelMessage,
+    ModelResponse,
+    RunContext,
+    TextPart,
+    Tool,
+    ToolCallPart,
+    ToolReturnPart,
+)
+from pydantic_ai.models.function import AgentInfo, FunctionModel
+from pydantic_ai.models.test import TestModel
+from pydantic_ai.toolsets import FunctionToolset
+
+from countersign.adapters.pydantic_ai import Countersign, GatedToolset
+
+ran: list[Any] = []
+
+
+def send_email(to: str, on: datetime.date | None = None) -> str:
+    """Sends an e-mail."""
+    ran.append(to if on is None else (to, on))
+    return f"sent to {to}"
+
+
+@pytest.fixture(autouse=True)
+def nothing_ran() -> None:
+    ran.clear()
+
+
+def model(arguments: dict[str, Any]) -> FunctionModel:
+    """Calls the tool once, then repeats what it was told."""
+
+    def respond(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        for part in messages[-1].parts:
+            if isinstance(part, ToolReturnPart):
+                return ModelResponse(parts=[TextPart(f"{part.outcome}: {part.content}")])
+        return ModelResponse(parts=[ToolCallPart("send_email", arguments)])
+
+    return FunctionModel(respond)
+
+
+Run = Callable[[dict[str, Any]], str]
+
+
+def with_capability(arguments: dict[str, Any]) -> str:
+    agent = Agent(model(arguments), tools=[send_email], capabilities=[Countersign()])
+    return agent.run_sync("write to ana").output
+
+
+def with_toolset(arguments: dict[str, Any]) -> str:
+    toolset: FunctionToolset[None] = FunctionToolset([send_email])
+    agent = Agent(model(arguments), toolsets=[GatedToolset(toolset)])
+    return agent.run_sync("write to ana").output
+
+
+@pytest.fixture(params=[with_capability, with_toolset], ids=["capability", "toolset"])
+def run(request: pytest.FixtureRequest) -> Run:
+    found: Run = request.param
+    return found
+
+
+ANA = {"to": "ana@example.com"}
+
+
+def test_approved_it_runs_once(run: Run, house: House) -> None:
+    with house.answering("approve"):
+        assert run(ANA) == "success: sent to ana@example.com"
+    assert ran == ["ana@example.com"]
+    assert house.latest()["reported"]["status"] == "ok"
+
+
+def test_denied_it_does_not_run_and_the_model_sees_why(run: Run, house: House) -> None:
+    with house.answering("deny", reason="not to Ana"):
+        said = run(ANA)
+    assert said.startswith("failed: Not run. Denied by owner: not to Ana.")
+    assert ran == []
+
+
+def test_edited_it_runs_as_the_person_wrote(run: Run, house: House) -> None:
+    with house.answering("approve", edited_arguments={"to": "bob@example.com"}):
+        assert run(ANA) == "success: sent to bob@example.com"
+    with house.answering("approve", edited_arguments={"to": 7}):
+        assert "do not fit" in run(ANA)
+    assert ran == ["bob@example.com"]
+
+
+def test_edited_arguments_do_not_pass_by_a_tools_own_check(house: House) -> None:
+    def check(ctx: RunContext[None], to: str, on: datetime.date | None = None) -> None:
+        assert to == "ana@example.com"
+
+    tools = [Tool(send_email, args_validator=check)]
+    agent = Agent(model(ANA), tools=tools, capabilities=[Countersign()])
+    with house.answering("approve", edited_arguments={"to": "bob@example.com"}):
+        assert "in a way of its own" in agent.run_sync("write to ana").output
+    assert ran == []
+    with house.answering("approve"):
+        agent.run_sync("write to ana")
+    assert ran == ["ana@example.com"]
+
+
+def test_richer_arguments_are_shown_as_json(run: Run, house: House) -> None:
+    day = datetime.date(2026, 1, 2)
+    with house.answering("approve"):
+        run({**ANA, "on": "2026-01-02"})
+    assert house.latest()["card"]["arguments"] == '{"on":"2026-01-02","to":"ana@example.com"}'
+    with house.answering("approve", edited_arguments={**ANA, "on": "2026-01-03"}):
+        run({**ANA, "on": "2026-01-02"})
+    assert ran == [("ana@example.com", day), ("ana@example.com", datetime.date(2026, 1, 3))]
+
+
+def test_without_a_daemon_nothing_runs(run: Run, nobody: None) -> None:
+    assert "does not answer" in run(ANA)
+    assert ran == []
+
+
+def test_its_own_test_model_is_gated_too(house: House) -> None:
+    agent = Agent(TestModel(), tools=[send_email], capabilities=[Countersign()])
+    with house.answering("deny"):
+        agent.run_sync("write to ana")
+    assert ran == []

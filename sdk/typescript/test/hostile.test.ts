@@ -1,0 +1,245 @@
+/** Against a stand-in for the daemon that lies, breaks off and stalls: nothing of it is a yes. */
+
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer, type ServerResponse } from "node:http";
+import { test } from "node:test";
+
+import { callDigest, sha256 } from "../src/call.js";
+import { batch, Countersign, gated } from "../src/index.js";
+
+const ID = "01m7ge9tkt6z8p8nkwacf5ef2n";
+const ARGUMENTS = { to: "bo@example.org" };
+const text = JSON.stringify(ARGUMENTS);
+const digest = callDigest({
+  tool: "send",
+  argumentsText: text,
+  agent: "tester",
+  cwd: undefined,
+  environment: "workstation",
+});
+
+type Document = Record<string, unknown>;
+
+/** A document by the contract: approved, with a permit. */
+const approved: Document = {
+  id: ID,
+  state: "approved",
+  decision: {
+    result: "approved",
+    by: { kind: "people", people: ["owner"] },
+    channel: "web",
+    reason: "",
+    at: "x",
+  },
+  tool: "send",
+  brief: "Sends.",
+  tier: "HIGH",
+  phrase: "olive-tractor",
+  digest,
+  raw_digest: sha256(text),
+  both_bind: false,
+  agent: "tester",
+  session: "",
+  group: null,
+  crisis: false,
+  created: "2026-01-01T00:00:00Z",
+  deadline: "2026-01-01T00:05:00Z",
+  rung: "first",
+  quorum: { approve: 1, deny: 1 },
+  approvals: 1,
+  permit: "a.b.c",
+  permit_until: "2026-01-01T00:10:00Z",
+  edited_arguments: null,
+  observed: false,
+};
+const pending = { ...approved, state: "pending", decision: null, permit: null };
+const used = { redeemed: true, request: ID, at: "2026-01-01T00:00:01Z" };
+
+interface Words {
+  ask?: (reply: ServerResponse) => void;
+  wait?: (reply: ServerResponse) => void;
+  redeem?: (reply: ServerResponse) => void;
+  batch?: (reply: ServerResponse) => void;
+}
+
+const json =
+  (value: unknown, status = 200, type = "application/json") =>
+  (reply: ServerResponse): void => {
+    const body = typeof value === "string" ? value : JSON.stringify(value);
+    reply.writeHead(status, { "content-type": type, "content-length": Buffer.byteLength(body) });
+    reply.end(body);
+  };
+
+/** A stand-in for the daemon, which says what it is told to say. */
+async function standIn(
+  words: Words,
+  paths: string[] = [],
+): Promise<{ port: number; close(): void }> {
+  const server = createServer((asked, reply) => {
+    const path = asked.url ?? "";
+    paths.push(path);
+    asked.resume();
+    asked.on("end", () => {
+      if (path.startsWith("/v1/requests?")) (words.ask ?? json(approved))(reply);
+      else if (path.includes("/wait")) (words.wait ?? json(approved))(reply);
+      else if (path.endsWith("/redeem")) (words.redeem ?? json(used))(reply);
+      else if (path.endsWith("/batches")) (words.batch ?? json({}))(reply);
+      else json({ ...approved })(reply);
+    });
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as { port: number };
+  const close = (): void => {
+    server.closeAllConnections();
+    server.close();
+  };
+  return { port, close };
+}
+
+/** What a gated call comes to, how often it ran, and which paths were asked. */
+async function tried(words: Words): Promise<{ error: string; ran: number; paths: string[] }> {
+  const paths: string[] = [];
+  const { port, close } = await standIn(words, paths);
+  const client = new Countersign({ agents: `127.0.0.1:${port}`, token: "csa_x" });
+  let ran = 0;
+  const run = gated(() => (ran += 1), { tool: "send", client, timeoutSeconds: 0.001 });
+  const error = await run(ARGUMENTS).then(
+    () => "",
+    (thrown: Error) => {
+      assert.equal(thrown.name, "NotApproved", String(thrown));
+      return thrown.message;
+    },
+  );
+  close();
+  return { error, ran, paths };
+}
+
+test("the stand-in can say yes", async () => {
+  assert.equal((await tried({})).ran, 1);
+  const waited = await tried({ ask: json(pending, 201) });
+  assert.equal(waited.ran, 1);
+});
+
+const other = "0".repeat(64);
+const lies: Record<string, Words> = {
+  "an unknown state": { ask: json({ ...approved, state: "auto_approved" }) },
+  "a state in other letters": { ask: json({ ...approved, state: "APPROVED" }) },
+  "a decision that says no": { ask: json({ ...approved, decision: { result: "denied", by: {} } }) },
+  "no decision": { ask: json({ ...approved, decision: null }) },
+  "approved while pending": { ask: json({ ...pending, decision: approved["decision"] }) },
+  "another digest": { ask: json({ ...approved, digest: other }) },
+  "other bytes": { ask: json({ ...approved, raw_digest: other }) },
+  "another agent's digest": { ask: json({ ...approved, agent: "somebody" }) },
+  "another request while waiting": {
+    ask: json(pending),
+    wait: json({ ...approved, id: ID.replace("0", "1") }),
+  },
+  "another call while waiting": { ask: json(pending), wait: json({ ...approved, digest: other }) },
+  "no permit": { ask: json({ ...approved, permit: null }) },
+  "no name": { ask: json({ ...approved, id: null }) },
+  "a permit of the wrong kind": { ask: json({ ...approved, permit: true }) },
+  "an edit of the wrong kind": { ask: json({ ...approved, edited_arguments: "x" }) },
+  "a list": { ask: json([approved]) },
+  "a word": { ask: json('"approved"') },
+  true: { ask: json("true") },
+  nothing: { ask: json("") },
+  "no JSON": { ask: json("approved") },
+  "a page": { ask: json("<html>approved</html>", 200, "text/html") },
+  "a redirection": { ask: json(approved, 302) },
+  "an error with a good body": { ask: json(approved, 500) },
+  "an error as a problem with another status": {
+    ask: json({ ...approved, status: 200, detail: "x" }, 500, "application/problem+json"),
+  },
+  "a body without its length": {
+    ask: (reply) => {
+      reply.socket?.end(`HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n${JSON.stringify(approved)}`);
+    },
+  },
+  "an encoded body": {
+    ask: (reply) => {
+      reply.setHeader("content-encoding", "gzip");
+      json(approved)(reply);
+    },
+  },
+  "a broken text": {
+    ask: (reply) => {
+      reply.writeHead(200, { "content-type": "application/json", "content-length": 2 });
+      reply.end(Buffer.from([0xff, 0xfe]));
+    },
+  },
+  "a permit that was not used": { redeem: json({ ...used, redeemed: false }) },
+  "a permit that was used for another": { redeem: json({ ...used, request: "x" }) },
+  "a permit that was used before": {
+    redeem: json(
+      {
+        type: "urn:countersign:problem:permit",
+        title: "t",
+        status: 409,
+        detail: "used before",
+        outcome: "denied",
+        error: "used before",
+        why: "used",
+      },
+      409,
+      "application/problem+json",
+    ),
+  },
+  "nothing about the permit": { redeem: json("{}") },
+};
+
+for (const [what, words] of Object.entries(lies)) {
+  test(`${what} is a no`, async () => {
+    const { error, ran } = await tried(words);
+    assert.equal(ran, 0);
+    assert.match(error, /^send was not run: /);
+  });
+}
+
+test("an answer that breaks off is asked for again, and the permit is not used twice", async () => {
+  let times = 0;
+  const once = await tried({
+    ask: (reply) => {
+      times += 1;
+      if (times > 1) return json(approved)(reply);
+      reply.writeHead(200, { "content-type": "application/json", "content-length": 5000 });
+      reply.write('{"state":"approved"', () => reply.destroy());
+    },
+  });
+  assert.equal(once.ran, 1);
+  assert.equal(once.paths.filter((path) => path.endsWith("/redeem")).length, 1);
+});
+
+test("another request while waiting is a no without a permit too", async () => {
+  const { port, close } = await standIn({
+    ask: json(pending),
+    wait: json({ ...approved, id: ID.replace("0", "1") }),
+  });
+  const client = new Countersign({ agents: `127.0.0.1:${port}`, token: "csa_x" });
+  const asked = client.requestConfirmation({ tool: "send", arguments: ARGUMENTS });
+  await assert.rejects(asked, /for another request/);
+  close();
+});
+
+test("a batch answered for other calls runs nothing", async () => {
+  const answers: Array<[unknown[], number]> = [
+    [[approved], 1],
+    [[], 0],
+    [[approved, approved], 0],
+    [[{ ...approved, digest: other }], 0],
+    [[{ problem: { detail: "no", status: 403 } }], 0],
+    [[null], 0],
+    [[true], 0],
+  ];
+  for (const [requests, times] of answers) {
+    const batched = { group: null, parallel: true, stages: [[0]], reasons: [], requests };
+    const { port, close } = await standIn({ batch: json(batched) });
+    const client = new Countersign({ agents: `127.0.0.1:${port}`, token: "csa_x" });
+    let ran = 0;
+    const calls = [{ tool: "send", arguments: ARGUMENTS, run: () => (ran += 1) }];
+    const [result] = await batch(calls, { client });
+    close();
+    assert.equal(result?.status, times === 1 ? "fulfilled" : "rejected");
+    assert.equal(ran, times);
+  }
+});
