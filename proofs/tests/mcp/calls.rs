@@ -339,3 +339,73 @@ fn a_tool_that_was_never_listed_to_the_client_is_looked_up() {
     place.answer(false);
     assert_eq!(client.next()["result"]["isError"], true);
 }
+
+#[test]
+fn a_client_that_knows_tasks_is_answered_at_once_and_asks_again() {
+    let _alone = alone();
+    let place = Place::new();
+    let mut client = place.proxy(Some(1000), &[]);
+    let mut meta = modern();
+    meta["io.modelcontextprotocol/clientCapabilities"] =
+        json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});
+    let params = json!({"name": "send_email", "arguments": mail(), "_meta": meta});
+    let mut id = 10;
+    let mut start = |client: &mut crate::wires::Wire| {
+        id += 1;
+        client.ask(id, "tools/call", &params);
+        let made = client.next();
+        assert_eq!((&made["id"], &made["result"]["resultType"]), (&json!(id), &json!("task")));
+        assert_eq!(made["result"]["status"], "working");
+        assert!(made["result"]["createdAt"].as_str().unwrap().ends_with('Z'), "{made}");
+        made["result"]["taskId"].clone()
+    };
+    let get = |client: &mut crate::wires::Wire, task: &Value| {
+        client.ask("get", "tasks/get", &json!({"taskId": task, "_meta": modern()}));
+        client.next()["result"].clone()
+    };
+    let ended = |client: &mut crate::wires::Wire, task: &Value| {
+        for _ in 0..200 {
+            let found = get(client, task);
+            if found["status"] != "working" {
+                return found;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        panic!("it goes on for ever")
+    };
+    let task = start(&mut client);
+    place.waiting(1);
+    // Longer than the client's own patience: nobody gives up on a task.
+    std::thread::sleep(Duration::from_millis(1500));
+    assert_eq!(get(&mut client, &task)["status"], "working");
+    assert!(!place.reached("send_email"));
+    place.answer(true);
+    let done = ended(&mut client, &task);
+    assert_eq!(done["status"], "completed", "{done}");
+    let text = done["result"]["content"][0]["text"].as_str().unwrap();
+    assert!(text.starts_with("ran send_email"), "{done}");
+
+    let task = start(&mut client);
+    place.answer(false);
+    let denied = ended(&mut client, &task);
+    assert_eq!(
+        (&denied["status"], &denied["result"]["isError"]),
+        (&json!("completed"), &json!(true))
+    );
+
+    let task = start(&mut client);
+    let request = place.waiting(1).remove(0);
+    client.ask("stop", "tasks/cancel", &json!({"taskId": task}));
+    assert_eq!(client.next()["result"], json!({"resultType": "complete"}));
+    assert_eq!(get(&mut client, &task)["status"], "cancelled");
+    for _ in 0..200 {
+        if place.request(&request["id"])["state"] == "cancelled" {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert_eq!(place.request(&request["id"])["state"], "cancelled");
+    // A task of the server's own is the server's business.
+    client.ask("theirs", "tasks/get", &json!({"taskId": "theirs"}));
+    assert_eq!(client.next()["result"], json!({}));
+}

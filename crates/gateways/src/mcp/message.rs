@@ -19,6 +19,7 @@ pub const BATCHES: &str = "2025-03-26";
 const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 const CLIENT: &str = "io.modelcontextprotocol/clientInfo";
+const TASKS: &str = "io.modelcontextprotocol/tasks";
 
 /// The members of a message that decide what it is.
 const OF_A_MESSAGE: [&str; 6] = ["jsonrpc", "id", "method", "params", "result", "error"];
@@ -205,6 +206,8 @@ pub struct Meta {
     pub capabilities: Option<String>,
     /// The client's name.
     pub client: Option<String>,
+    /// Whether the client can wait for a task.
+    pub tasks: bool,
 }
 
 impl Meta {
@@ -213,6 +216,7 @@ impl Meta {
         let Some(meta) = params.get("_meta") else { return Meta::default() };
         let text = |key: &str| meta.get(key).and_then(Value::as_str).map(ToOwned::to_owned);
         let capabilities = meta.get(CAPABILITIES);
+        let tasks = capabilities.and_then(|can| can.get("extensions")?.get(TASKS));
         let client = meta.get(CLIENT).and_then(|info| info.get("name")).and_then(Value::as_str);
         let progress = meta.get("progressToken");
         let progress = progress.filter(|token| Id::of(token).is_some());
@@ -222,6 +226,7 @@ impl Meta {
             version: text(VERSION),
             capabilities: capabilities.map(Value::to_json),
             client: client.map(ToOwned::to_owned),
+            tasks: tasks.is_some(),
         }
     }
 

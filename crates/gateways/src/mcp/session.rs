@@ -2,6 +2,7 @@
 
 mod batch;
 mod listing;
+mod tasks;
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -55,6 +56,8 @@ struct State {
     /// What we claimed as progress of a call that runs now, by its token.
     claimed: HashMap<Id, f64>,
     continued: Continued,
+    /// Calls that wait as tasks, by the ids that we gave them.
+    tasks: HashMap<Id, tasks::Task>,
 }
 
 /// What a request of the client is, as far as its answer matters.
@@ -116,6 +119,11 @@ impl Session {
                 _ => self.pass(line),
             },
             Kind::Request { id, written, method, params } => {
+                if method.starts_with("tasks/")
+                    && let Some(answer) = self.about_task(&method, written, &params)
+                {
+                    return self.say(&answer);
+                }
                 let open = match method.as_ref() {
                     "initialize" | "server/discover" => Open::Greeting,
                     "tools/list" => Open::List,
@@ -210,6 +218,12 @@ impl Session {
                 asking.question.timeout_seconds = clients::deadline(patience);
                 let ours = call.state.and_then(super::scan::plain);
                 let ours = ours.filter(|state| Desk::is_ours(state));
+                if call.meta.is_modern() && call.meta.tasks && ours.is_none() {
+                    match self.as_task((id, written), call, line, *asking) {
+                        Ok(()) => return,
+                        Err(back) => *asking = back,
+                    }
+                }
                 let holder = self.holder(id, written, call, line, patience);
                 self.desk.hold(*asking, holder, ours.as_deref());
             }
@@ -346,7 +360,9 @@ impl Session {
                     None => true,
                 }
             }
-            Some(Heard::Answer { id, result }) => self.answered(&id, result),
+            Some(Heard::Answer { id, result }) => {
+                self.answered(&id, result) && !self.is_kept(&id, text)
+            }
         }
     }
 
@@ -401,7 +417,10 @@ impl Session {
             if let Open::Runs(ran) = &open {
                 self.reports.say(ran, Report::Error, why);
             }
-            self.say(&words::error(&id.to_string(), -32603, why));
+            let answer = words::error(&id.to_string(), -32603, why);
+            if !self.is_kept(&id, &answer) {
+                self.say(&answer);
+            }
         }
         self.reports.close();
     }
@@ -429,7 +448,7 @@ impl Session {
 
     /// A request is answered by us.
     fn end(&self, id: &Id, text: &str) {
-        if self.state().open.remove(id).is_some() {
+        if self.state().open.remove(id).is_some() && !self.is_kept(id, text) {
             self.say(text);
         }
     }
