@@ -219,9 +219,9 @@ impl Session {
                 let ours = call.state.and_then(super::scan::plain);
                 let ours = ours.filter(|state| Desk::is_ours(state));
                 if call.meta.is_modern() && call.meta.tasks && ours.is_none() {
-                    match self.as_task((id, written), call, line, *asking) {
+                    match self.as_task((id, written), call, line, asking) {
                         Ok(()) => return,
-                        Err(back) => *asking = back,
+                        Err(back) => asking = back,
                     }
                 }
                 let holder = self.holder(id, written, call, line, patience);

@@ -66,8 +66,8 @@ impl Session {
         (id, written): (&Id, &str),
         call: &ToolCall<'_>,
         line: &str,
-        asking: Asking,
-    ) -> Result<(), Asking> {
+        asking: Box<Asking>,
+    ) -> Result<(), Box<Asking>> {
         let mut bytes = [0; 12];
         if getrandom::fill(&mut bytes).is_err() {
             return Err(asking);
@@ -94,7 +94,7 @@ impl Session {
         let mut holder = self.holder(&key, &quoted, call, &line, PATIENCE);
         // The request is answered: nothing may be said about its progress any more.
         holder.progress = None;
-        self.desk.hold(asking, holder, None);
+        self.desk.hold(*asking, holder, None);
         Ok(())
     }
 
