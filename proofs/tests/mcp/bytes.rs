@@ -53,14 +53,11 @@ impl Dice {
 
     fn message(&mut self, id: usize) -> String {
         let (a, b) = (self.json(4), self.json(3));
+        let odd = "\"jsonrpc\":\"2.0\",\"method\":\"notifications/odd\"";
         match self.below(3) {
-            0 => format!(
-                "{{\"jsonrpc\":\"2.0\",\"method\":\"notifications/odd\",\"params\":{{\"a\":{a}}},\"z\":{b}}}"
-            ),
+            0 => format!("{{{odd},\"params\":{{\"a\":{a}}},\"z\":{b}}}"),
             1 => format!("{{ \"unknown\":{a},\"id\":{id} ,\"result\":{b}, \"jsonrpc\":\"2.0\"}}"),
-            _ => format!(
-                "{{\"params\":{{\"a\":{a}}},\"method\":\"notifications/x\\u0079z\",\"more\":{b}}}"
-            ),
+            _ => format!("{{\"params\":{{\"a\":{a}}},\"method\":\"x\\u0079z\",\"more\":{b}}}"),
         }
     }
 }

@@ -149,7 +149,8 @@ fn batches_pass_in_their_one_version_if_nothing_in_them_needs_a_person() {
     let place = Place::new();
     let mut client = place.proxy(None, &[("VERSION", "2025-03-26")]);
     client.greet();
-    let read = r#"{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"read_file","arguments":{"path":"a"}}}"#;
+    let call = r#""params":{"name":"read_file","arguments":{"path":"a"}}"#;
+    let read = format!("{{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"tools/call\",{call}}}");
     let ping = r#"{"jsonrpc":"2.0","id":6,"method":"ping"}"#;
     let harmless = format!("[ {read},{ping} ]");
     client.send(&harmless);
