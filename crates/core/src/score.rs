@@ -121,7 +121,10 @@ fn finish(call: &Call<'_>, policy: &Policy, findings: Findings, sum: Sum) -> Ass
     } else if crisis {
         Verdict::Ask
     } else {
-        policy.verdict(sum.tier, sum.confidence)
+        match policy.verdict(sum.tier, sum.confidence) {
+            Verdict::Ask if is_proof(&sum.reasons) => Verdict::Deny,
+            other => other,
+        }
     };
     let pattern = if requires_human {
         Pattern::PreExecutionGate
@@ -148,6 +151,12 @@ fn finish(call: &Call<'_>, policy: &Policy, findings: Findings, sum: Sum) -> Ass
         doubts: sum.doubts,
         impact: findings.impact,
     }
+}
+
+/// Whether it is the call by which a gate is tried: nobody has to be asked to refuse it.
+fn is_proof(reasons: &[Reason]) -> bool {
+    const PROOFS: [&str; 2] = ["agents.countersign.proof", "tool.agent.proof_of_gate"];
+    reasons.iter().any(|reason| PROOFS.contains(&reason.code.as_ref()))
 }
 
 /// Behaviour that shows in the effects themselves.
@@ -308,6 +317,27 @@ mod tests {
 
     fn concluded(list: Vec<Finding>) -> Assessment {
         conclude(&Call::shell(""), &Policy::default(), found(list))
+    }
+
+    #[test]
+    fn the_call_that_tries_a_gate_is_refused_and_nobody_is_asked() {
+        let judged = |text: &str| {
+            let value = crate::json::parse(text).unwrap();
+            let call = Call::from_json(&value).unwrap();
+            crate::assess::assess(&call, &Policy::default())
+        };
+        for call in [
+            r#"{"tool":"countersign_proof_of_gate","arguments":{}}"#,
+            r#"{"tool":"mcp__files__countersign_proof_of_gate","arguments":{"path":"x"}}"#,
+            r#"{"command":"countersign-proof-of-gate"}"#,
+            r#"{"tool":"Bash","arguments":{"command":"cd x && ./countersign-proof-of-gate y"}}"#,
+        ] {
+            let seen = judged(call);
+            assert_eq!((seen.tier, seen.verdict), (Tier::Critical, Verdict::Deny), "{call}");
+        }
+        // Only the very call: what merely names it is judged for itself.
+        assert_eq!(judged(r#"{"command":"echo countersign-proof-of-gate"}"#).tier, Tier::Safe);
+        assert_eq!(judged(r#"{"command":"rm -rf /"}"#).verdict, Verdict::Ask);
     }
 
     #[test]

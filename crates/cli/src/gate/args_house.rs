@@ -21,6 +21,9 @@ pub struct Doctor {
     /// The configuration.
     #[arg(long, value_name = "FILE")]
     pub config: Option<String>,
+    /// Also start each agent that is here, its gate whole and broken: takes minutes.
+    #[arg(long)]
+    pub live: bool,
     /// As JSON.
     #[arg(long)]
     pub json: bool,
@@ -29,7 +32,11 @@ pub struct Doctor {
 const DOCTOR_EXAMPLES: &str = "\
 Examples:
   countersign doctor
+  countersign doctor --live               proves that denied, crashed and silent mean no
   sudo -u my-agent countersign doctor     what that user could get at
+
+Every gated agent's door is tried with a forbidden call that nobody is asked about: shut, open or
+never tested.
 
 Levels: R0 the agent runs as the daemon's own user, R1 the daemon has a user of its own,
 R2 the daemon is on another host and whoever runs calls checks permits.

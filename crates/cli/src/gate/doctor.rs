@@ -1,5 +1,6 @@
 //! `countersign doctor`: how well this installation protects, said honestly, and how to climb.
 
+mod doors;
 mod level;
 mod ports;
 
@@ -82,6 +83,11 @@ pub fn run(args: &args_house::Doctor) -> Result<ExitCode, Failure> {
     exposure(&config, &mut checks);
     telling(&config, &mut checks);
     keeping(&config, &paths, &mut checks);
+    doors::knock(&mut checks);
+    if args.live {
+        let socket = config.socket.as_ref().map(|socket| Door::Unix(socket.path.clone()));
+        doors::live(socket.as_ref().unwrap_or(&agents), &mut checks);
+    }
     tell(Some(level), &checks, args.json)
 }
 

@@ -158,7 +158,7 @@ fn the_command_that_is_written_passes_what_is_harmless_and_refuses_the_rest() {
         .to_string()
     };
     let output = written(&home, &call("ls"));
-    assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(0), ""));
+    assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(0), "{}"));
     // No daemon answers here, so nobody can say yes.
     let output = written(&home, &call("rm -rf /"));
     let refused = stdout(&output).contains("\"deny\"") || output.status.code() == Some(2);

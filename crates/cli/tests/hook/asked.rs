@@ -147,7 +147,7 @@ fn what_passed_without_the_daemon_is_in_its_ledger_a_moment_later() {
             "tool_input": { "dir_path": "/srv" },
         }),
     );
-    assert_eq!((said.code, said.out.as_str()), (Some(0), ""), "{said:?}");
+    assert_eq!((said.code, said.out.as_str()), (Some(0), "{}"), "{said:?}");
     let lines = home.ledger_with("\"gemini\"");
     let reported = lines.iter().filter(|line| line.contains("reported_by")).count();
     assert_eq!(reported, 6, "{lines:#?}");
@@ -167,7 +167,7 @@ fn what_came_of_a_call_stands_with_its_request() {
     after["tool_response"] = json!({ "stdout": "gone", "exit_code": 0 });
     after["duration_ms"] = json!(42);
     let said = home.says(&["claude"], &after);
-    assert_eq!((said.code, said.out.as_str()), (Some(0), ""), "{said:?}");
+    assert_eq!((said.code, said.out.as_str()), (Some(0), "{}"), "{said:?}");
     let shown = person.show(request.id.as_deref().unwrap()).unwrap();
     let reported = shown.reported.unwrap();
     assert_eq!((&reported["status"], &reported["duration_ms"]), (&json!("ok"), &json!(42)));

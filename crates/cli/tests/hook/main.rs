@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod asked;
 #[cfg(test)]
+mod doors;
+#[cfg(test)]
 mod faults;
 #[cfg(test)]
 mod setting;

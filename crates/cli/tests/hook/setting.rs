@@ -151,7 +151,7 @@ impl Said {
 
     /// Claude's word for it: allow, deny, or nothing.
     pub fn claude(&self) -> (String, String) {
-        if self.out.is_empty() {
+        if self.out == "{}" {
             assert_eq!(self.code, Some(0), "{self:?}");
             return ("nothing".to_owned(), String::new());
         }

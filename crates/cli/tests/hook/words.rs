@@ -54,8 +54,9 @@ fn without_a_daemon_reads_pass_and_the_rest_is_denied_in_the_agent_s_words() {
         let said = home.says(&[agent], &before(agent, "ls -la"));
         assert_eq!(said.code, Some(0), "{agent}: {said:?}");
         match agent {
-            "claude" | "codex" | "gemini" | "copilot" => assert_eq!(said.out, "", "{agent}"),
-            "cursor" => assert_eq!(said.json(), json!({})),
+            "claude" | "codex" | "gemini" | "copilot" | "cursor" => {
+                assert_eq!(said.json(), json!({}), "{agent}");
+            }
             _ => assert_eq!(said.json(), json!({ "decision": "allow" })),
         }
         let said = home.says(&[agent], &before(agent, RISKY)).json();

@@ -31,7 +31,7 @@ pub const AGENT: Agent = Agent {
 fn reply(answer: &Answer) -> Reply {
     match answer {
         Answer::Pass | Answer::Approved { edited: None } | Answer::Noted | Answer::Card(_) => {
-            shape::silent()
+            shape::leaves_it()
         }
         Answer::Approved { edited: Some(text) } => match shape::edited(text) {
             Some(input) => {

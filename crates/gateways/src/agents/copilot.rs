@@ -57,7 +57,7 @@ fn read(from: &Value<'_>) -> Result<Heard, Unheard> {
 
 fn reply(answer: &Answer) -> Reply {
     match answer {
-        Answer::Pass | Answer::Noted | Answer::Card(_) => shape::silent(),
+        Answer::Pass | Answer::Noted | Answer::Card(_) => shape::leaves_it(),
         Answer::Approved { edited: None } => {
             decision("allow", "Countersign: a person approved this call.", None)
         }

@@ -44,7 +44,7 @@ fn read(from: &Value<'_>) -> Result<Heard, Unheard> {
 
 fn reply(answer: &Answer) -> Reply {
     match answer {
-        Answer::Pass | Answer::Noted | Answer::Card(None) => shape::silent(),
+        Answer::Pass | Answer::Noted | Answer::Card(None) => shape::leaves_it(),
         Answer::Approved { edited: None } => shape::says(&json!({ "decision": "allow" })),
         Answer::Approved { edited: Some(text) } => match shape::edited(text) {
             Some(input) => shape::says(&json!({

@@ -77,9 +77,10 @@ pub fn says(object: &serde_json::Value) -> Reply {
     Reply { out: object.to_string(), ..Reply::default() }
 }
 
-/// Nothing at all, which leaves the call to the host's own rules.
-pub fn silent() -> Reply {
-    Reply::default()
+/// Says that there is nothing to say, which leaves the call to the host's own rules. Not silence: a
+/// program that is broken is silent, too, and the installed command takes that for a no.
+pub fn leaves_it() -> Reply {
+    says(&json!({}))
 }
 
 /// The arguments that a person wrote, as JSON again. What cannot be read back must not run.

@@ -6,15 +6,20 @@ use super::Ours;
 
 /// The shell, by its whole path: an agent may run hooks with any other one.
 const SHELL: &str = "/bin/sh";
+/// How the script begins, up to the agent's name.
+const ASKS: &str = "a=$(\"$0\" hook ";
 /// Said where the program gave no answer at all: gone, killed or broken.
 const NO_ANSWER: &str = "Countersign gave no answer, so this call must not run.";
 
 impl Ours {
-    /// Runs before a call. Whatever ends it without an answer, a missing program too, ends with 2
-    /// and words on standard error: what every host takes for a no.
+    /// Runs before a call. Only an answer gets through: a JSON object from a program that ended
+    /// well. Whatever else comes of it (a missing program, an empty one, a crash, half an answer,
+    /// other words, none) ends with 2 and words on standard error: every host takes that for a no,
+    /// and most of them take the rest for a yes.
     pub fn before(&self, agent: &str) -> String {
         let script = format!(
-            "\"$0\" hook {agent} --patience {} || {{ echo \"{NO_ANSWER}\" >&2; exit 2; }}",
+            "{ASKS}{agent} --patience {}) && case $a in {{*}}) printf %s \"$a\" && exit;; esac; \
+             echo \"{NO_ANSWER}\" >&2; exit 2",
             self.patience
         );
         format!("{SHELL} -c {} {}", quoted(&script), quoted(&self.program))
@@ -32,7 +37,7 @@ pub fn program_of(command: &str, agent: &str) -> Option<String> {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let program = match words.as_slice() {
         [SHELL, "-c", script, program] => {
-            let rest = script.strip_prefix("\"$0\" hook ")?.strip_prefix(agent)?;
+            let rest = script.strip_prefix(ASKS)?.strip_prefix(agent)?;
             rest.starts_with(' ').then_some(*program)?
         }
         [program, "hook", named] if *named == agent => program,
@@ -152,16 +157,29 @@ mod tests {
             let (code, out, err) = run(shell, &command);
             assert_eq!((code, out.as_str()), (Some(2), ""), "missing");
             assert!(err.contains("must not run"), "{err}");
-            for ending in ["exit 1", "exit 2", "kill -9 $$", "exit 127"] {
+            for ending in [
+                "exit 1",
+                "exit 2",
+                "kill -9 $$",
+                "exit 127",
+                "printf '{\"half'; kill -9 $$",
+                "printf '{}'; exit 1",
+                "exit 0",
+                "echo all is well",
+            ] {
                 write(ending);
                 let (code, out, err) = run(shell, &command);
                 assert_eq!((code, out.as_str()), (Some(2), ""), "{ending}");
                 assert!(err.contains("must not run"), "{err}");
             }
-            write("echo \"$@\"");
+            std::fs::write(&program, "").unwrap();
+            assert_eq!(run(shell, &command).0, Some(2), "an empty program");
+            write("echo \"{$@}\"");
             let (code, out, err) = run(shell, &command);
             assert_eq!((code, err.as_str()), (Some(0), ""));
-            assert_eq!(out, "hook codex --patience 60\n");
+            assert_eq!(out, "{hook codex --patience 60}");
+            let deaf = format!("({command}) >&-");
+            assert_eq!(run(shell, &deaf).0, Some(2), "an answer that cannot be said");
         }
     }
 }

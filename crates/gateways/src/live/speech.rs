@@ -1,0 +1,225 @@
+//! How the vendors' models speak: what they are offered, what they are told, how they answer.
+
+use serde_json::{Value, json};
+
+use super::http::Event;
+use super::model::Proposal;
+
+/// One vendor's way to speak.
+pub struct Tongue {
+    /// The end of the path that speaks it.
+    ends: &'static [&'static str],
+    /// The tools that a question offers.
+    pub offered: fn(&Value) -> Vec<String>,
+    /// What a question tells of calls that were proposed before.
+    pub told: fn(&Value) -> Vec<String>,
+    /// Whether a stream is wanted.
+    pub streams: fn(&str, &Value) -> bool,
+    /// The events that propose a call.
+    pub call: fn(&Proposal) -> Vec<Event>,
+    /// The events that say some words and end.
+    pub words: fn(&str) -> Vec<Event>,
+    /// The same in one piece.
+    pub whole: fn(&[Event]) -> Value,
+}
+
+const TONGUES: [Tongue; 3] = [
+    Tongue {
+        ends: &["/messages"],
+        offered: |question| names(question.get("tools")),
+        told: anthropic_told,
+        streams: |_, question| question.get("stream") == Some(&Value::Bool(true)),
+        call: |proposal| {
+            let start = json!({ "type": "tool_use", "id": ID, "name": proposal.tool, "input": {} });
+            let text = proposal.arguments.to_string();
+            let delta = json!({ "type": "input_json_delta", "partial_json": text });
+            anthropic(&start, &delta, "tool_use")
+        },
+        words: |text| {
+            let start = json!({ "type": "text", "text": "" });
+            anthropic(&start, &json!({ "type": "text_delta", "text": text }), "end_turn")
+        },
+        whole: |_| {
+            json!({
+                "id": "msg_1", "type": "message", "role": "assistant", "model": "stand-in",
+                "content": [{ "type": "text", "text": "Nothing." }], "stop_reason": "end_turn",
+                "stop_sequence": null, "usage": { "input_tokens": 1, "output_tokens": 1 },
+            })
+        },
+    },
+    Tongue {
+        ends: &["/responses"],
+        offered: |question| names(question.get("tools")),
+        told: |question| results(question.get("input"), "function_call_output"),
+        streams: |_, _| true,
+        call: |proposal| {
+            openai(&json!({
+                "type": "function_call", "id": "fc_1", "call_id": ID, "name": proposal.tool,
+                "arguments": proposal.arguments.to_string(),
+            }))
+        },
+        words: |text| {
+            openai(&json!({
+                "type": "message", "role": "assistant", "id": "msg_1",
+                "content": [{ "type": "output_text", "text": text }],
+            }))
+        },
+        whole: |events| events.last().map(|last| last.data.clone()).unwrap_or_default(),
+    },
+    Tongue {
+        ends: &[":streamGenerateContent", ":generateContent"],
+        offered: gemini_offered,
+        told: gemini_told,
+        streams: |path, _| path.ends_with(":streamGenerateContent"),
+        call: |proposal| {
+            let call = json!({ "name": proposal.tool, "args": proposal.arguments });
+            gemini(&json!({ "functionCall": call }))
+        },
+        words: |text| gemini(&json!({ "text": text })),
+        whole: |events| events.last().map(|last| last.data.clone()).unwrap_or_default(),
+    },
+];
+
+const ID: &str = "call_proof_of_gate";
+
+/// Who speaks at this path.
+pub fn tongue(path: &str) -> Option<&'static Tongue> {
+    TONGUES.iter().find(|tongue| tongue.ends.iter().any(|end| path.ends_with(end)))
+}
+
+/// What is said to other questions: how long a text is, which models there are.
+pub fn small_talk(path: &str) -> Value {
+    match path.rsplit(['/', ':']).next() {
+        Some("count_tokens") => json!({ "input_tokens": 1 }),
+        Some("countTokens") => json!({ "totalTokens": 1 }),
+        Some("models") => json!({ "data": [], "object": "list", "models": [], "has_more": false }),
+        _ => json!({}),
+    }
+}
+
+fn list(value: Option<&Value>) -> &[Value] {
+    value.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
+}
+
+fn names(tools: Option<&Value>) -> Vec<String> {
+    let name = |tool: &Value| tool.get("name").and_then(Value::as_str).map(ToOwned::to_owned);
+    list(tools).iter().filter_map(name).collect()
+}
+
+/// The items of one kind, as they were sent.
+fn results(items: Option<&Value>, kind: &str) -> Vec<String> {
+    let is = |item: &&Value| item.get("type").and_then(Value::as_str) == Some(kind);
+    list(items).iter().filter(is).map(Value::to_string).collect()
+}
+
+fn anthropic_told(question: &Value) -> Vec<String> {
+    let messages = list(question.get("messages")).iter();
+    messages.flat_map(|message| results(message.get("content"), "tool_result")).collect()
+}
+
+fn anthropic(start: &Value, delta: &Value, stop: &str) -> Vec<Event> {
+    let event = |name: &'static str, mut data: Value| {
+        if let Some(members) = data.as_object_mut() {
+            members.insert("type".to_owned(), name.into());
+        }
+        Event { name: Some(name), data }
+    };
+    let usage = json!({ "input_tokens": 1, "output_tokens": 1 });
+    let message = json!({
+        "id": "msg_1", "type": "message", "role": "assistant", "model": "stand-in", "content": [],
+        "stop_reason": null, "stop_sequence": null, "usage": usage,
+    });
+    let end = json!({ "stop_reason": stop, "stop_sequence": null });
+    vec![
+        event("message_start", json!({ "message": message })),
+        event("content_block_start", json!({ "index": 0, "content_block": start })),
+        event("content_block_delta", json!({ "index": 0, "delta": delta })),
+        event("content_block_stop", json!({ "index": 0 })),
+        event("message_delta", json!({ "delta": end, "usage": { "output_tokens": 1 } })),
+        event("message_stop", json!({})),
+    ]
+}
+
+fn openai(item: &Value) -> Vec<Event> {
+    let usage = json!({
+        "input_tokens": 1, "input_tokens_details": null, "output_tokens": 1,
+        "output_tokens_details": null, "total_tokens": 2,
+    });
+    let event = |name: &'static str, data: Value| Event { name: Some(name), data };
+    vec![
+        event(
+            "response.created",
+            json!({ "type": "response.created", "response": { "id": "resp_1" } }),
+        ),
+        event(
+            "response.output_item.done",
+            json!({ "type": "response.output_item.done", "output_index": 0, "item": item }),
+        ),
+        event(
+            "response.completed",
+            json!({
+                "type": "response.completed", "response": { "id": "resp_1", "usage": usage },
+            }),
+        ),
+    ]
+}
+
+fn gemini_offered(question: &Value) -> Vec<String> {
+    let groups = list(question.get("tools")).iter();
+    groups.flat_map(|group| names(group.get("functionDeclarations"))).collect()
+}
+
+fn gemini_told(question: &Value) -> Vec<String> {
+    let contents = list(question.get("contents")).iter();
+    let parts = contents.flat_map(|content| list(content.get("parts")));
+    parts.filter_map(|part| part.get("functionResponse")).map(Value::to_string).collect()
+}
+
+fn gemini(part: &Value) -> Vec<Event> {
+    let data = json!({
+        "candidates": [{
+            "content": { "role": "model", "parts": [part] }, "finishReason": "STOP", "index": 0,
+        }],
+        "usageMetadata": {
+            "promptTokenCount": 1, "candidatesTokenCount": 1, "totalTokenCount": 2,
+        },
+    });
+    vec![Event { name: None, data }]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CALLS: [(&str, &str, &str); 3] = [
+        (
+            "/v1/messages",
+            r#"{"tools":[{"name":"Bash"}],"messages":[{"role":"user","content":"x"}]}"#,
+            r#"{"messages":[{"content":[{"type":"tool_result","content":"no"}]}]}"#,
+        ),
+        (
+            "/v1/responses",
+            r#"{"tools":[{"type":"function","name":"Bash"}],"input":[]}"#,
+            r#"{"input":[{"type":"function_call_output","output":"no"}]}"#,
+        ),
+        (
+            "/v1beta/models/m:streamGenerateContent",
+            r#"{"tools":[{"functionDeclarations":[{"name":"Bash"}]}],"contents":[]}"#,
+            r#"{"contents":[{"parts":[{"functionResponse":{"response":{"output":"no"}}}]}]}"#,
+        ),
+    ];
+
+    #[test]
+    fn every_tongue_knows_what_it_is_offered_and_told() {
+        for (path, first, second) in CALLS {
+            let tongue = tongue(path).unwrap();
+            let (first, second) =
+                (serde_json::from_str(first).unwrap(), serde_json::from_str(second).unwrap());
+            assert_eq!((tongue.offered)(&first), ["Bash"], "{path}");
+            assert!((tongue.told)(&first).is_empty(), "{path}");
+            let told = (tongue.told)(&second);
+            assert!(told.len() == 1 && told[0].contains("no"), "{path}: {told:?}");
+        }
+        assert!(tongue("/v1/messages/count_tokens").is_none());
+    }
+}

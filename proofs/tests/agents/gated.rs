@@ -1,0 +1,141 @@
+//! A whole gate before real agents: a daemon, a person, the installed hook.
+
+use std::fs;
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use countersign_gateways::live::{SUBJECTS, Scratch, Subject};
+use proofs::house::{Gate, House};
+use proofs::http::Client;
+use serde_json::{Value, json};
+
+use crate::bench::{HARM, PATIENCE, Trial, alone, one_of, program, trial};
+use crate::installed::{countersign, install};
+
+/// What happens while the call waits.
+enum Meanwhile {
+    /// Nothing.
+    Nothing,
+    /// A person answers.
+    Answered(&'static str),
+    /// The daemon is killed once somebody is asked.
+    Killed,
+}
+
+/// One agent before a whole gate.
+fn before_a_gate(subject: &Subject, command: &str, meanwhile: &Meanwhile) -> Option<Trial> {
+    let countersign = countersign()?;
+    program(subject)?;
+    let folder = tempfile::tempdir().unwrap();
+    let house = House::new(folder.path(), "").unwrap();
+    let gate = house.start().unwrap();
+    let owner = gate.owner().unwrap();
+    let people = Client::with(gate.people, &owner);
+    thread::scope(|scope| {
+        let running = scope.spawn(|| {
+            trial(subject, command, None, |scratch| {
+                install(subject, scratch, &countersign);
+                is_at_home(scratch, folder.path());
+            })
+        });
+        act(people, gate, meanwhile, || running.is_finished());
+        running.join().unwrap()
+    })
+}
+
+/// The hook finds the daemon by the configuration in the agent's home.
+fn is_at_home(scratch: &Scratch, house: &Path) {
+    let text = fs::read_to_string(house.join("countersign.toml")).unwrap();
+    scratch.write(".config/countersign/countersign.toml", &text).unwrap();
+}
+
+fn act(mut people: Client, gate: Gate, meanwhile: &Meanwhile, over: impl Fn() -> bool) {
+    let mut gate = Some(gate);
+    let until = Instant::now() + PATIENCE;
+    while !over() && Instant::now() < until {
+        thread::sleep(Duration::from_millis(100));
+        if gate.is_none() || matches!(meanwhile, Meanwhile::Nothing) {
+            continue;
+        }
+        let Some(waiting) = waiting(&mut people) else { continue };
+        match meanwhile {
+            Meanwhile::Nothing => {}
+            Meanwhile::Killed => gate.take().unwrap().kill().unwrap(),
+            Meanwhile::Answered(choice) => {
+                let (id, digest) = (&waiting["id"], &waiting["digest"]);
+                let said =
+                    json!({ "choice": choice, "digest": digest, "reason": "I keep letters" });
+                let path = format!("/v1/requests/{}/decision", id.as_str().unwrap());
+                let reply = people.post(&path, &said).unwrap();
+                assert_eq!(reply.status, 200, "{:?}", reply.body);
+            }
+        }
+    }
+}
+
+fn waiting(people: &mut Client) -> Option<Value> {
+    let list = people.get("/v1/requests?state=pending").ok()?;
+    list.body["requests"].as_array()?.first().cloned()
+}
+
+fn each(matter: &str, command: &str, meanwhile: &Meanwhile, check: impl Fn(&Subject, &Trial)) {
+    let _alone = alone();
+    for subject in SUBJECTS.into_iter().filter(|subject| one_of("AGENT", subject.name)) {
+        let Some(trial) = before_a_gate(subject, command, meanwhile) else { continue };
+        println!("{:9} {matter:21} {} {:?}", subject.name, trial.word(), trial.run.took);
+        assert!(trial.seen.proposed, "{}: {trial:?}", subject.name);
+        check(subject, &trial);
+    }
+}
+
+#[test]
+fn a_harmless_call_runs_and_nobody_is_asked() {
+    each("harmless", "cat precious/letter", &Meanwhile::Nothing, |subject, trial| {
+        assert!(trial.told().contains("dear"), "{}: {trial:?}", subject.name);
+    });
+}
+
+#[test]
+fn what_a_person_denies_does_not_run_and_the_model_reads_why() {
+    each("denied", HARM, &Meanwhile::Answered("deny"), |subject, trial| {
+        assert!(!trial.ran, "{}: {trial:?}", subject.name);
+        assert!(trial.told().contains("I keep letters"), "{}: {trial:?}", subject.name);
+    });
+}
+
+#[test]
+fn what_a_person_approves_runs() {
+    each("approved", HARM, &Meanwhile::Answered("approve"), |subject, trial| {
+        assert!(trial.ran, "{}: {trial:?}", subject.name);
+    });
+}
+
+#[test]
+fn the_call_that_tries_the_gate_is_refused_at_once() {
+    each("tried", "countersign-proof-of-gate", &Meanwhile::Nothing, |subject, trial| {
+        assert!(trial.told().contains("Countersign"), "{}: {trial:?}", subject.name);
+    });
+}
+
+#[test]
+fn a_daemon_that_is_killed_while_a_call_waits_lets_nothing_through() {
+    each("daemon killed", HARM, &Meanwhile::Killed, |subject, trial| {
+        assert!(!trial.ran, "{}: {trial:?}", subject.name);
+        assert!(trial.told().contains("still waiting"), "{}: {trial:?}", subject.name);
+    });
+}
+
+#[test]
+fn without_a_daemon_nothing_risky_runs() {
+    let _alone = alone();
+    let Some(countersign) = countersign() else { return };
+    for subject in SUBJECTS.into_iter().filter(|subject| one_of("AGENT", subject.name)) {
+        let put_up = |scratch: &mut _| install(subject, scratch, &countersign);
+        let Some(trial) = trial(subject, HARM, None, put_up) else { continue };
+        println!("{:9} no daemon             {} {:?}", subject.name, trial.word(), trial.run.took);
+        assert!(trial.seen.proposed && !trial.ran, "{}: {trial:?}", subject.name);
+        let told = trial.told();
+        assert!(told.contains("nobody could be asked"), "{}: {trial:?}", subject.name);
+    }
+}

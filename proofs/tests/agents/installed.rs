@@ -1,0 +1,57 @@
+//! The gate as people get it: `countersign install`, in the scratch home of an agent.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use countersign_gateways::live::{Scratch, Subject};
+
+use crate::bench::path;
+
+/// The built `countersign`, beside the tests; or a word that it is missing.
+pub fn countersign() -> Option<PathBuf> {
+    let here = std::env::current_exe().unwrap();
+    let mut folders = here.ancestors().skip(1).take(2);
+    let found = folders.find_map(|at| Some(at.join("countersign")).filter(|at| at.is_file()));
+    if found.is_none() {
+        println!("skipped: no `countersign` here: cargo build -p countersign");
+    }
+    found
+}
+
+/// Where the agent's own `countersign` lies: a file of its own, so that it can be broken.
+pub fn own(scratch: &Scratch) -> PathBuf {
+    scratch.home().join("bin/countersign")
+}
+
+/// How long the installed hook waits for a person before it says "still waiting".
+const PATIENCE: &str = "10";
+
+/// Installs the gate, by a `countersign` of this home.
+pub fn install(subject: &Subject, scratch: &Scratch, countersign: &Path) {
+    let own = own(scratch);
+    fs::create_dir_all(own.parent().unwrap()).unwrap();
+    // The same file under another name where that is possible; it is large.
+    fs::hard_link(countersign, &own).or_else(|_| fs::copy(countersign, &own).map(drop)).unwrap();
+    let done = Command::new(&own)
+        .args(["install", subject.name, "--yes", "--patience", PATIENCE])
+        .env_clear()
+        .env("PATH", path())
+        .env("HOME", scratch.home())
+        .current_dir(scratch.project())
+        .output()
+        .unwrap();
+    let said = [done.stdout, done.stderr].concat();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&said));
+}
+
+/// Puts a script in the place of the agent's `countersign`; nothing at all without one.
+pub fn replace(scratch: &Scratch, script: Option<&str>) {
+    let own = own(scratch);
+    fs::remove_file(&own).unwrap();
+    if let Some(script) = script {
+        fs::write(&own, script).unwrap();
+        fs::set_permissions(&own, PermissionsExt::from_mode(0o755)).unwrap();
+    }
+}

@@ -1,0 +1,14 @@
+//! Real agents at the gate: started offline, told by a stand-in model to do harm. Does it happen?
+
+#[cfg(test)]
+mod bench;
+#[cfg(test)]
+mod broken;
+#[cfg(test)]
+mod by_hand;
+#[cfg(test)]
+mod gated;
+#[cfg(test)]
+mod hosts;
+#[cfg(test)]
+mod installed;
