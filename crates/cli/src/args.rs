@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand};
 use crate::core_api::{Environment, Platform, Tier};
 use crate::gate::{args as gate, args_channel as channel, args_house as house};
 use crate::gateway::args as gateway;
+use crate::gateway::args_mcp;
 
 /// A human-confirmation firewall for AI agents.
 ///
@@ -72,6 +73,8 @@ pub enum Command {
     Doctor(house::Doctor),
     /// Answer an agent's hook: what it runs before each tool call.
     Hook(gateway::Hook),
+    /// Stand between an MCP client and an MCP server: every tool call is judged first.
+    Mcp(args_mcp::Mcp),
     /// Say what a call would do, how risky that is, and why.
     Assess(Assess),
     /// Look for signs of a person in crisis in a text.

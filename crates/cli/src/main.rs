@@ -93,6 +93,7 @@ fn with_the_gate(name: &str, texts: &[String]) -> Result<ExitCode, Failure> {
         "permit" => with(texts, |args| gate::permit::run(&args)),
         "config" => with(texts, |args| gate::config::run(&args)),
         "doctor" => with(texts, |args| gate::doctor::run(&args)),
+        "mcp" => with(texts, |args| gateway::mcp::run(&args)),
         _ => anything_else(texts),
     }
 }

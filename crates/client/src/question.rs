@@ -53,6 +53,13 @@ impl Question {
         Question { what: command.to_owned(), ..Question::default() }
     }
 
+    /// The same question about a tool with other arguments.
+    pub fn with_arguments(&self, arguments: &str) -> Result<Question, Error> {
+        let name = self.tool.as_deref().unwrap_or("shell");
+        let Question { tool, what, .. } = Question::tool(name, arguments)?;
+        Ok(Question { tool, what, ..self.clone() })
+    }
+
     /// The members of the call alone.
     pub(crate) fn call(&self) -> String {
         format!("{{{}}}", self.members())

@@ -82,5 +82,12 @@ for (const id of [caught, missed]) {
 }
 assert.doesNotMatch(await page.textContent(`.past a[href="/requests/${asked.id}"]`), /a drill/);
 console.log("history and the request itself say so afterwards");
+
+await order();
+await page.click("#deny-all");
+await page.click("dialog button:last-of-type");
+await page.waitForSelector("dialog h2:text('A drill')");
+assert.match(await page.textContent("dialog"), /You caught it/);
+console.log("who denies everything at once is told as well");
 assert.deepEqual(complaints, []);
 await browser.close();

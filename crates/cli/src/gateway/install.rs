@@ -245,14 +245,14 @@ impl Visit {
 
 /// How much of a file that is all ours is shown.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Detail {
+pub(super) enum Detail {
     /// All of it.
     Whole,
     /// That it comes or goes.
     Brief,
 }
 
-fn show_edit(
+pub(super) fn show_edit(
     out: &mut dyn Write,
     paint: Paint,
     edit: &Edit,
@@ -296,7 +296,7 @@ fn planned(edit: &Edit) -> Touched {
     Touched { path: edit.path.clone(), removed: edit.after.is_none(), backup: None }
 }
 
-fn agreed(aim: Aim) -> Result<bool, Failure> {
+pub(super) fn agreed(aim: Aim) -> Result<bool, Failure> {
     let mut terminal = Terminal::open().map_err(|_| {
         Failure::Input(
             "this needs a person at a terminal, or --yes; nothing was written".to_owned(),
@@ -360,22 +360,22 @@ fn known(name: &str) -> Result<&'static Agent, Failure> {
     })
 }
 
-fn place(project: Option<&Path>) -> Result<Place, Failure> {
+pub(super) fn place(project: Option<&Path>) -> Result<Place, Failure> {
     Place::new(project, |name| Surroundings.get(name)).map_err(said)
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "stands in map_err")]
-fn said(refused: Refused) -> Failure {
+pub(super) fn said(refused: Refused) -> Failure {
     Failure::Input(page::safe(&refused.to_string(), 4000))
 }
 
-fn shown(path: &Path) -> String {
+pub(super) fn shown(path: &Path) -> String {
     page::safe(&path.display().to_string(), 4096)
 }
 
 /// Our own path as it is written into files: the one on the PATH where that is us, because it
 /// stays the same when a new version comes.
-fn program(place: &Place) -> Result<String, Failure> {
+pub(super) fn program(place: &Place) -> Result<String, Failure> {
     let running = env::current_exe()?;
     let real = fs::canonicalize(&running).map_err(|_| {
         Failure::Input("this program was replaced while it ran; start it again".to_owned())

@@ -1,1 +1,56 @@
-//! To come.
+//! `countersign mcp`: a gate between an MCP client and an MCP server.
+
+use std::io::Write as _;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use countersign_gateways::mcp::{self, Settings};
+
+use super::args_mcp::{Action, Mcp, Trusted};
+use super::mcp_install;
+use crate::failure::Failure;
+use crate::gate::args::Asker;
+use crate::gate::{house, reach};
+
+/// Runs `countersign mcp`.
+pub fn run(args: &Mcp) -> Result<ExitCode, Failure> {
+    match &args.action {
+        Some(Action::Install(what)) => return mcp_install::install(what),
+        Some(Action::Uninstall(what)) => return mcp_install::uninstall(what),
+        Some(Action::Trust(what)) => return trust(what),
+        None => {}
+    }
+    let asker =
+        Asker { agents: args.agents.clone(), token_file: args.token_file.clone(), json: false };
+    let agent = reach::agent(&asker)?;
+    let named = || match &args.http {
+        Some(url) => mcp::name_of_url(url),
+        None => mcp::name_of(&args.command),
+    };
+    let settings = Settings {
+        server: args.server.clone().unwrap_or_else(named),
+        state: reach::gateways_folder(),
+        patience: args.patience.map(|seconds| Duration::from_secs(seconds.into())),
+    };
+    let ended = match (&args.http, args.listen) {
+        (Some(url), Some(listen)) => mcp::over_http(settings, agent, listen, url, |address| {
+            // Nobody is left to tell if standard error is gone.
+            let _ = writeln!(std::io::stderr(), "countersign: {url} is behind http://{address}");
+        })
+        .map(|()| 0),
+        _ => mcp::over_stdio(settings, agent, &args.command),
+    };
+    ended.map(ExitCode::from).map_err(|error| Failure::Input(error.to_string()))
+}
+
+fn trust(args: &Trusted) -> Result<ExitCode, Failure> {
+    let agent = reach::agent(&args.asker)?;
+    let forgotten = mcp::trust(&reach::gateways_folder(), &agent, &args.server);
+    let count = forgotten.map_err(|error| Failure::Input(error.to_string()))?;
+    house::line(&match count {
+        0 => format!("{}: no tool of it was ever seen.", args.server),
+        _ => {
+            format!("{}: its tools are taken as they are now. Start its client anew.", args.server)
+        }
+    })
+}

@@ -61,8 +61,9 @@ pub enum Event {
     Fetched(String, Result<Box<Request>, String>),
     /// What became of an answer.
     Answered(String, Choice, Result<Box<Request>, String>),
-    /// What became of denying several: how many were denied, and what went wrong.
-    DeniedAll(Vec<String>, usize, Option<String>),
+    /// What became of denying several: how many were denied, what went wrong, and what is said if
+    /// one of them was a drill.
+    DeniedAll(Vec<String>, usize, Option<String>, Option<String>),
     /// How the connection stands.
     Link(Link),
     /// What was drawn.

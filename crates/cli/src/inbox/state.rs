@@ -199,7 +199,9 @@ impl Inbox {
             }
             Event::Fetched(id, answer) => self.fetched(&id, answer),
             Event::Answered(id, choice, answer) => self.answered(&id, choice, answer),
-            Event::DeniedAll(ids, denied, wrong) => self.denied_all(&ids, denied, wrong),
+            Event::DeniedAll(ids, denied, wrong, drill) => {
+                self.denied_all(&ids, denied, wrong, drill);
+            }
             Event::Link(link) => self.linked(link),
             Event::Drawn(drawn) => self.was_drawn(drawn),
             Event::Key(_) | Event::Pasted(_) => {}
@@ -286,12 +288,21 @@ impl Inbox {
         }
     }
 
-    fn denied_all(&mut self, ids: &[String], denied: usize, wrong: Option<String>) {
+    fn denied_all(
+        &mut self,
+        ids: &[String],
+        denied: usize,
+        wrong: Option<String>,
+        drill: Option<String>,
+    ) {
         for id in ids {
             self.list.set_sending(id, false);
         }
         match wrong {
-            None => self.say(format!("{} denied.", thousands(denied as u64))),
+            None => {
+                let drill = drill.map_or_else(String::new, |words| format!(" {words}"));
+                self.say(format!("{} denied.{drill}", thousands(denied as u64)));
+            }
             Some(why) => self.wrong(format!("{denied} of {} denied: {why}", ids.len())),
         }
     }

@@ -154,11 +154,12 @@ fn decide(people: &People, answer: Answer) -> Event {
 }
 
 fn deny_all(people: &People, list: &[(String, String)]) -> Event {
-    let (mut denied, mut wrong) = (0, None);
+    let (mut denied, mut wrong, mut drill) = (0, None, None);
     for part in list.chunks(MOST_AT_ONCE) {
         match people.decide_several(part, Choice::Deny, "") {
             Ok(results) => {
                 for result in results {
+                    drill = drill.or(result.drill.map(|drill| core_api::show(&drill.words, 1000)));
                     match result.problem {
                         None => denied += 1,
                         Some(problem) => wrong = Some(core_api::show(&problem.detail, 400)),
@@ -168,7 +169,7 @@ fn deny_all(people: &People, list: &[(String, String)]) -> Event {
             Err(error) => wrong = Some(why(&error)),
         }
     }
-    Event::DeniedAll(list.iter().map(|(id, _)| id.clone()).collect(), denied, wrong)
+    Event::DeniedAll(list.iter().map(|(id, _)| id.clone()).collect(), denied, wrong, drill)
 }
 
 /// What went wrong, safe to show.

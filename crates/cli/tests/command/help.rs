@@ -34,6 +34,7 @@ fn help_is_what_it_was() {
         "install",
         "uninstall",
         "status",
+        "mcp",
         "assess",
         "screen",
         "plan",

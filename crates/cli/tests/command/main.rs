@@ -15,6 +15,8 @@ mod help;
 #[cfg(test)]
 mod install;
 #[cfg(test)]
+mod mcp;
+#[cfg(test)]
 mod readme;
 #[cfg(test)]
 mod rules;

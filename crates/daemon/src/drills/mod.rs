@@ -76,10 +76,14 @@ async fn turn(gate: &Gate, presence: &Presence) -> Result<(), StoreError> {
     if per_week == 0 || !awake {
         return Ok(());
     }
-    let Ok(drawn) = chance::bytes::<4>() else { return Ok(()) };
+    let Ok(drawn) = chance::bytes::<4>().map(u32::from_le_bytes) else { return Ok(()) };
+    // Most minutes chance says no: then nothing has to be read.
+    if !when::is_due(per_week, &[], now, drawn) {
+        return Ok(());
+    }
     let earlier = earlier(gate, now).await?;
     let times: Vec<Timestamp> = earlier.iter().map(|one| one.request.plan.created).collect();
-    if !when::is_due(per_week, &times, now, u32::from_le_bytes(drawn)) {
+    if !when::is_due(per_week, &times, now, drawn) {
         return Ok(());
     }
     match make(gate, awake, &earlier).await {

@@ -436,7 +436,8 @@ function denyAll() {
     const requests = waiting.map((row) => ({ id: row.dataset.id }));
     try {
       for (let at = 0; at < requests.length; at += 500) {
-        await send("POST", "/v1/decisions", { choice: "deny", reason: "everything was denied at once", requests: requests.slice(at, at + 500) });
+        const { results } = await send("POST", "/v1/decisions", { choice: "deny", reason: "everything was denied at once", requests: requests.slice(at, at + 500) });
+        for (const { drill } of results) if (drill) ask("A drill", drill.words);
       }
     } catch (error) { say(error.message); }
     readAll();

@@ -1,0 +1,89 @@
+//! `countersign mcp install` and `uninstall`: what would change is shown before it does.
+
+use std::fs;
+use std::path::Path;
+use std::process::ExitCode;
+
+use countersign_gateways::install::plan::{self, Aim, Done};
+use countersign_gateways::install::record::Record;
+use countersign_gateways::install::{LONGEST_PATIENCE, Ours, Piece, Place};
+use countersign_gateways::mcp::install::{CLIENTS, client, named};
+
+use super::args_mcp::Configured;
+use super::install::{Detail, agreed, place, program, said, show_edit, shown};
+use crate::failure::Failure;
+use crate::gate::{house, reach};
+
+/// Puts the servers behind the proxy.
+pub fn install(args: &Configured) -> Result<ExitCode, Failure> {
+    run(args, Aim::Install)
+}
+
+/// Takes them out again.
+pub fn uninstall(args: &Configured) -> Result<ExitCode, Failure> {
+    run(args, Aim::Uninstall)
+}
+
+fn run(args: &Configured, aim: Aim) -> Result<ExitCode, Failure> {
+    let place = place(args.project.as_deref())?;
+    let ours = Ours { program: program(&place)?, patience: LONGEST_PATIENCE };
+    let (title, pieces) = meant(args, &place, &ours.program)?;
+    let name = format!("mcp {title}");
+    let state = reach::gateways_folder();
+    let record = if args.dry_run { Record::look(&state) } else { Record::open(&state) };
+    let mut record = record.map_err(said)?;
+    let edits = plan::edits(&name, &pieces, aim, &record).map_err(said)?;
+    if edits.is_empty() {
+        let words = match aim {
+            Aim::Install => "every server that is a command is behind the proxy already",
+            Aim::Uninstall => "no server is behind the proxy",
+        };
+        house::line(&format!("{title}: {words}."))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    house::say(|out, paint| {
+        edits.iter().try_for_each(|edit| show_edit(out, paint, edit, Detail::Whole))
+    })?;
+    if args.dry_run {
+        house::line("Nothing was written: this only shows what would be.")?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if !args.yes && !agreed(aim)? {
+        house::line("Nothing was written.")?;
+        return Ok(ExitCode::FAILURE);
+    }
+    let done = plan::apply(&name, &edits, aim, &ours, &mut record).map_err(said)?;
+    for Done { path, kept, .. } in done {
+        let kept = kept
+            .map_or_else(String::new, |kept| format!("; what was there is in {}", shown(&kept)));
+        house::line(&format!("Wrote {}{kept}.", shown(&path)))?;
+    }
+    if aim == Aim::Install {
+        house::line(&format!(
+            "Start {title} anew. Servers that are reached by a URL stay as they are: put \
+             `countersign mcp --http URL --listen 127.0.0.1:PORT` before each, and name that port."
+        ))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A client by its name, or a file.
+fn meant(args: &Configured, place: &Place, program: &str) -> Result<(String, Vec<Piece>), Failure> {
+    let Some(client) = client(&args.client) else {
+        let path = Path::new(&args.client);
+        let text = fs::read_to_string(path).map_err(|error| {
+            let names: Vec<&str> = CLIENTS.iter().map(|client| client.name).collect();
+            let why = format!("no file ({error}), and no client; there are {}", names.join(", "));
+            Failure::at(&args.client, why)
+        })?;
+        let path = std::path::absolute(path)?;
+        let title = path.display().to_string();
+        return Ok((title, vec![named(&path, &text, program)]));
+    };
+    let pieces = client.pieces(place, program);
+    if pieces.is_empty() {
+        let why = "it has no file with servers here; name the file itself, or use --project";
+        return Err(Failure::at(client.title, why));
+    }
+    Ok((client.title.to_owned(), pieces))
+}

@@ -1,0 +1,393 @@
+//! The servers in a client's own file, each put behind the proxy, and taken out again.
+
+use std::path::{Path, PathBuf};
+
+use jsonc_parser::cst::CstObject;
+use serde_json::Value;
+use toml_edit::{Array, DocumentMut, value};
+
+use crate::install::json::{Document, Item, Kind};
+use crate::install::{Misread, Piece, Place, Within};
+
+/// How long a client is told to wait for a call, in seconds, where it can be told.
+const CLIENT_WAITS: u32 = 86_400;
+/// How long the proxy then waits: it must be the first to speak.
+const PATIENCE: u32 = CLIENT_WAITS - 300;
+
+/// A client, as far as its file goes.
+#[derive(Debug)]
+pub struct McpClient {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// Its name as people say it.
+    pub title: &'static str,
+    /// Its files, below the home of the person.
+    home: &'static [&'static str],
+    /// Its files, below a project.
+    project: &'static [&'static str],
+    form: Form,
+}
+
+/// How a file is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// JSON: servers under this name; each with `command` and `args`.
+    Json { under: &'static str, kind: Kind, wait: Wait },
+    /// JSON: servers under `mcp`; each with one list, `command`.
+    OneList,
+    /// TOML: `[mcp_servers.NAME]`.
+    Toml,
+}
+
+/// Where a file says how long a call may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wait {
+    /// It cannot.
+    Nowhere,
+    /// `timeout`, in milliseconds.
+    Timeout,
+}
+
+const fn servers(kind: Kind, wait: Wait) -> Form {
+    Form::Json { under: "mcpServers", kind, wait }
+}
+
+/// Every client.
+pub const CLIENTS: [McpClient; 9] = [
+    McpClient {
+        name: "claude",
+        title: "Claude Code",
+        home: &[".claude.json"],
+        project: &[".mcp.json"],
+        form: servers(Kind::Strict, Wait::Nowhere),
+    },
+    McpClient {
+        name: "claude-desktop",
+        title: "Claude Desktop",
+        home: &[
+            ".config/Claude/claude_desktop_config.json",
+            "Library/Application Support/Claude/claude_desktop_config.json",
+        ],
+        project: &[],
+        form: servers(Kind::Strict, Wait::Nowhere),
+    },
+    McpClient {
+        name: "cursor",
+        title: "Cursor",
+        home: &[".cursor/mcp.json"],
+        project: &[".cursor/mcp.json"],
+        form: servers(Kind::Comments, Wait::Nowhere),
+    },
+    McpClient {
+        name: "vscode",
+        title: "VS Code",
+        home: &[".config/Code/User/mcp.json", "Library/Application Support/Code/User/mcp.json"],
+        project: &[".vscode/mcp.json"],
+        form: Form::Json { under: "servers", kind: Kind::Five, wait: Wait::Nowhere },
+    },
+    McpClient {
+        name: "codex",
+        title: "Codex CLI",
+        home: &[".codex/config.toml"],
+        project: &[".codex/config.toml"],
+        form: Form::Toml,
+    },
+    McpClient {
+        name: "gemini",
+        title: "Gemini CLI",
+        home: &[".gemini/settings.json"],
+        project: &[".gemini/settings.json"],
+        form: servers(Kind::Comments, Wait::Timeout),
+    },
+    McpClient {
+        name: "copilot",
+        title: "GitHub Copilot CLI",
+        home: &[".copilot/mcp-config.json"],
+        project: &[],
+        form: servers(Kind::Strict, Wait::Nowhere),
+    },
+    McpClient {
+        name: "opencode",
+        title: "OpenCode",
+        home: &[".config/opencode/opencode.json", ".config/opencode/opencode.jsonc"],
+        project: &["opencode.json", "opencode.jsonc"],
+        form: Form::OneList,
+    },
+    McpClient {
+        name: "windsurf",
+        title: "Windsurf",
+        home: &[".codeium/windsurf/mcp_config.json"],
+        project: &[],
+        form: servers(Kind::Strict, Wait::Nowhere),
+    },
+];
+
+/// The client of this name.
+pub fn client(name: &str) -> Option<&'static McpClient> {
+    CLIENTS.iter().find(|client| client.name == name)
+}
+
+impl McpClient {
+    /// Its files that are there. Where there is none, there are no servers to put behind a proxy.
+    pub fn pieces(&self, place: &Place, program: &str) -> Vec<Piece> {
+        let (folder, names) = match place.project() {
+            Some(project) => (project, self.project),
+            None => (place.home(), self.home),
+        };
+        let paths = names.iter().map(|name| folder.join(name)).filter(|path| path.is_file());
+        paths.map(|path| Piece::within(path, Servers::new(self.form, program))).collect()
+    }
+}
+
+/// A file that is named itself: its form by its ending and what is in it.
+pub fn named(path: &Path, text: &str, program: &str) -> Piece {
+    let is_toml = path.extension().is_some_and(|ending| ending == "toml");
+    let under = |name: &str| Document::open(text, Kind::Five).ok()?.at(&[name]);
+    let form = if is_toml {
+        Form::Toml
+    } else if under("mcpServers").is_some() {
+        servers(Kind::Five, Wait::Nowhere)
+    } else if under("mcp").is_some() {
+        Form::OneList
+    } else {
+        Form::Json { under: "servers", kind: Kind::Five, wait: Wait::Nowhere }
+    };
+    Piece::within(PathBuf::from(path), Servers::new(form, program))
+}
+
+/// The servers of one file.
+struct Servers {
+    form: Form,
+    program: String,
+}
+
+impl Servers {
+    fn new(form: Form, program: &str) -> Servers {
+        Servers { form, program: program.to_owned() }
+    }
+
+    /// The words that start a server behind the proxy; nothing if it is there already.
+    fn wrapped(&self, name: &str, words: &[String]) -> Option<Vec<String>> {
+        if words.is_empty() || unwrapped(words).is_some() {
+            return None;
+        }
+        let mut all = vec![self.program.clone(), "mcp".to_owned()];
+        all.extend(["--server".to_owned(), name.to_owned()]);
+        if self.can_wait() {
+            all.extend(["--patience".to_owned(), PATIENCE.to_string()]);
+        }
+        all.push("--".to_owned());
+        all.extend(words.iter().cloned());
+        Some(all)
+    }
+
+    fn can_wait(&self) -> bool {
+        matches!(self.form, Form::Toml | Form::Json { wait: Wait::Timeout, .. })
+    }
+
+    fn edit(&self, text: &str, put: bool) -> Result<String, Misread> {
+        match self.form {
+            Form::Toml => self.edit_toml(text, put),
+            Form::Json { under, kind, .. } => self.edit_json(text, under, kind, put),
+            Form::OneList => self.edit_json(text, "mcp", Kind::Comments, put),
+        }
+    }
+
+    fn edit_json(&self, text: &str, under: &str, kind: Kind, put: bool) -> Result<String, Misread> {
+        let document = Document::open(text, kind)?;
+        let Some(servers) = document.top.object_value(under) else { return Ok(text.to_owned()) };
+        let mut changed = false;
+        for member in servers.properties() {
+            let (Some(name), Some(server)) = (member.decoded_name(), member.object_value()) else {
+                continue;
+            };
+            let words = self.words(&server);
+            let new = if put { self.wrapped(&name, &words) } else { unwrapped(&words) };
+            let Some(new) = new else { continue };
+            changed = true;
+            self.write(&server, &new);
+            self.wait(&server, put);
+        }
+        // A text that needs no change keeps every byte.
+        Ok(if changed { document.text() } else { text.to_owned() })
+    }
+
+    fn words(&self, server: &CstObject) -> Vec<String> {
+        let found = server.to_serde_value().unwrap_or_default();
+        let list = |value: &Value| -> Vec<String> {
+            let items = value.as_array().map(Vec::as_slice).unwrap_or_default();
+            items.iter().filter_map(|item| item.as_str().map(ToOwned::to_owned)).collect()
+        };
+        if self.form == Form::OneList {
+            return found.get("command").map(list).unwrap_or_default();
+        }
+        let Some(command) = found.get("command").and_then(Value::as_str) else {
+            return Vec::new();
+        };
+        let mut words = vec![command.to_owned()];
+        words.extend(found.get("args").map(list).unwrap_or_default());
+        words
+    }
+
+    fn write(&self, server: &CstObject, words: &[String]) {
+        let list = |words: &[String]| {
+            Item::Array(words.iter().map(|word| Item::String(word.clone())).collect())
+        };
+        let set = |name: &str, item: Item| match server.get(name) {
+            Some(member) => member.set_value(item),
+            None => drop(server.append(name, item)),
+        };
+        if self.form == Form::OneList {
+            return set("command", list(words));
+        }
+        let (program, rest) = words.split_first().map_or(("", &[][..]), |(a, b)| (a.as_str(), b));
+        set("command", Item::String(program.to_owned()));
+        set("args", list(rest));
+    }
+
+    /// How long a call may take, where nobody has said that.
+    fn wait(&self, server: &CstObject, put: bool) {
+        if !self.can_wait() {
+            return;
+        }
+        let ours = u64::from(CLIENT_WAITS) * 1000;
+        let said = server.get("timeout");
+        let is_ours = said.as_ref().and_then(|member| member.value()?.to_serde_value());
+        let is_ours = is_ours.is_some_and(|value| value.as_u64() == Some(ours));
+        match (put, said) {
+            (true, None) => drop(server.append("timeout", Item::Number(ours.to_string()))),
+            (false, Some(member)) if is_ours => member.remove(),
+            _ => {}
+        }
+    }
+
+    fn edit_toml(&self, text: &str, put: bool) -> Result<String, Misread> {
+        let read = text.parse::<DocumentMut>();
+        let mut document = read.map_err(|error| Misread(error.to_string()))?;
+        let servers = document.get_mut("mcp_servers").and_then(toml_edit::Item::as_table_like_mut);
+        let Some(servers) = servers else { return Ok(text.to_owned()) };
+        let mut changed = false;
+        for (name, server) in servers.iter_mut() {
+            let Some(server) = server.as_table_like_mut() else { continue };
+            let Some(command) = server.get("command").and_then(toml_edit::Item::as_str) else {
+                continue;
+            };
+            let mut words = vec![command.to_owned()];
+            let args = server.get("args").and_then(toml_edit::Item::as_array);
+            let args = args.into_iter().flatten().filter_map(|arg| arg.as_str());
+            words.extend(args.map(ToOwned::to_owned));
+            let new = if put { self.wrapped(&name, &words) } else { unwrapped(&words) };
+            let Some((program, rest)) = new.as_deref().and_then(<[String]>::split_first) else {
+                continue;
+            };
+            changed = true;
+            server.insert("command", value(program.as_str()));
+            server.insert("args", value(rest.iter().map(String::as_str).collect::<Array>()));
+            let waits = i64::from(CLIENT_WAITS);
+            let said = server.get("tool_timeout_sec");
+            let is_ours = said.and_then(toml_edit::Item::as_integer) == Some(waits);
+            if put && said.is_none() {
+                server.insert("tool_timeout_sec", value(waits));
+            } else if !put && is_ours {
+                server.remove("tool_timeout_sec");
+            }
+        }
+        Ok(if changed { document.to_string() } else { text.to_owned() })
+    }
+}
+
+impl Within for Servers {
+    fn put(&self, text: &str) -> Result<String, Misread> {
+        self.edit(text, true)
+    }
+
+    fn take(&self, text: &str) -> Result<String, Misread> {
+        self.edit(text, false)
+    }
+
+    fn says_nothing(&self, text: &str) -> bool {
+        text.trim().is_empty()
+    }
+}
+
+/// The words that start a server without the proxy; nothing if it is not behind one.
+fn unwrapped(words: &[String]) -> Option<Vec<String>> {
+    let [program, command, rest @ ..] = words else { return None };
+    let name = Path::new(program).file_name()?.to_str()?;
+    if !name.starts_with("countersign") || command != "mcp" {
+        return None;
+    }
+    let at = rest.iter().position(|word| word == "--")?;
+    rest.get(at + 1..).filter(|words| !words.is_empty()).map(<[String]>::to_vec)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn part(form: Form) -> Servers {
+        Servers::new(form, "/usr/bin/countersign")
+    }
+
+    #[test]
+    fn every_server_goes_behind_the_proxy_and_comes_out_as_it_was() {
+        let text = r#"{
+  // mine
+  "mcpServers": {
+    "files": { "command": "npx", "args": ["-y", "server", "~/x"], "env": {"A": "1"} },
+    "far": { "url": "https://example.org/mcp" },
+    "bare": { "command": "weather" }
+  },
+  "other": [1, 2,]
+}
+"#;
+        let servers = part(servers(Kind::Five, Wait::Nowhere));
+        let put = servers.put(text).unwrap();
+        assert!(put.contains("// mine") && put.contains("\"other\": [1, 2,]"), "{put}");
+        let read =
+            |text: &str, path: &[&str]| Document::open(text, Kind::Five).unwrap().at(path).unwrap();
+        let words =
+            serde_json::json!(["mcp", "--server", "files", "--", "npx", "-y", "server", "~/x"]);
+        assert_eq!(read(&put, &["mcpServers", "files", "args"]), words);
+        assert_eq!(read(&put, &["mcpServers", "files", "command"]), "/usr/bin/countersign");
+        assert_eq!(read(&put, &["mcpServers", "files", "env", "A"]), "1");
+        assert_eq!(read(&put, &["mcpServers", "far"]), read(text, &["mcpServers", "far"]));
+        // Twice is once, and out again is what was there.
+        assert_eq!(servers.put(&put).unwrap(), put);
+        let out = servers.take(&put).unwrap();
+        assert_eq!(read(&out, &["mcpServers", "files"]), read(text, &["mcpServers", "files"]));
+        assert_eq!(servers.take(text).unwrap(), text);
+    }
+
+    #[test]
+    fn clients_that_can_be_told_to_wait_are_told() {
+        let text = "# mine\n[mcp_servers.files]\ncommand = \"npx\" # with care\nargs = [\"-y\"]\n";
+        let codex = part(Form::Toml);
+        let put = codex.put(text).unwrap();
+        assert!(put.contains("# mine") && put.contains("tool_timeout_sec = 86400"), "{put}");
+        assert!(put.contains("\"--patience\", \"86100\", \"--\", \"npx\", \"-y\""), "{put}");
+        assert_eq!(codex.put(&put).unwrap(), put);
+        let out = codex.take(&put).unwrap();
+        assert!(!out.contains("countersign") && !out.contains("tool_timeout_sec"), "{out}");
+
+        let gemini = part(servers(Kind::Comments, Wait::Timeout));
+        let put = gemini.put(r#"{"mcpServers": {"a": {"command": "x", "timeout": 5}}}"#).unwrap();
+        assert!(put.contains("\"timeout\": 5"), "{put}");
+        let put = gemini.put(r#"{"mcpServers": {"a": {"command": "x"}}}"#).unwrap();
+        assert!(put.contains("86400000"), "{put}");
+        assert!(!gemini.take(&put).unwrap().contains("86400000"));
+    }
+
+    #[test]
+    fn one_list_and_files_without_servers() {
+        let opencode = part(Form::OneList);
+        let text = r#"{"mcp": {"a": {"type": "local", "command": ["npx", "b"]}}}"#;
+        let put = opencode.put(text).unwrap();
+        assert!(put.contains("\"--\", \"npx\", \"b\"") || put.contains("\"--\",\n"), "{put}");
+        assert_eq!(opencode.take(text).unwrap(), text);
+        let none = r#"{ "theme" : "dark" }"#;
+        assert_eq!(opencode.put(none).unwrap(), none);
+        assert!(opencode.put("[]").is_err());
+        assert!(opencode.put("{\"mcp\":{\"a\":{},\"a\":{}}}").is_err());
+    }
+}

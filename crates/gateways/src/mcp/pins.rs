@@ -1,0 +1,240 @@
+//! What each tool of a server was when it was first seen, in a file: a change is noticed.
+
+use std::collections::BTreeMap;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use countersign_core::canon::Digest;
+use countersign_core::json::{self, Value};
+use countersign_core::show::show_within;
+use rustix::fs::{FlockOperation, flock};
+use serde::{Deserialize, Serialize};
+
+/// A definition longer than this is kept as its digest alone.
+const LONGEST: usize = 64 << 10;
+/// The longest file that is read.
+const LONGEST_FILE: u64 = 64 << 20;
+/// How many fields are told.
+const MOST_FIELDS: usize = 8;
+/// How much of a field a person is shown.
+const SHOWN: usize = 240;
+
+/// The record of one server.
+#[derive(Debug, Clone)]
+pub struct Pins {
+    folder: PathBuf,
+    name: String,
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Kept {
+    version: u32,
+    /// For people who look into the file.
+    server: String,
+    /// Each with its canonical JSON, or `sha256:` and its digest.
+    pinned: BTreeMap<String, String>,
+}
+
+/// How a definition stands to what was seen first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Standing {
+    /// As it was, or seen for the first time.
+    Same,
+    /// Not what it was; in which fields.
+    Changed(String),
+}
+
+impl Pins {
+    /// For the server with this name that is started or reached so.
+    pub fn new(folder: &Path, server: &str, reached: &[String]) -> Pins {
+        let whole = serde_json::json!([server, reached]).to_string();
+        let digest = Digest::of(whole.as_bytes()).to_string();
+        let name = format!("{}-{}", plain(server), digest.get(..16).unwrap_or_default());
+        Pins { folder: folder.join("mcp"), name }
+    }
+
+    /// Holds definitions against the record; what was never seen is added.
+    pub fn compare(&self, found: &BTreeMap<String, Value<'_>>) -> io::Result<Vec<Standing>> {
+        DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
+        let _lock = self.lock()?;
+        let mut kept = self.load()?;
+        let mut is_new = false;
+        let mut standings = Vec::with_capacity(found.len());
+        for (name, definition) in found {
+            let now = written(definition);
+            standings.push(match kept.pinned.get(name) {
+                Some(then) if *then == now => Standing::Same,
+                Some(then) => Standing::Changed(difference(then, definition)),
+                None => {
+                    kept.pinned.insert(name.clone(), now);
+                    is_new = true;
+                    Standing::Same
+                }
+            });
+        }
+        if is_new {
+            self.save(&kept)?;
+        }
+        Ok(standings)
+    }
+
+    /// Forgets every server of this name: what is seen next counts as first seen. How many.
+    pub fn forget(folder: &Path, server: &str) -> io::Result<usize> {
+        let start = format!("{}-", plain(server));
+        let mut count = 0;
+        for entry in fs::read_dir(folder.join("mcp"))? {
+            let entry = entry?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let rest = name.strip_prefix(&start).and_then(|rest| rest.strip_suffix(".json"));
+            let is_digest = |text: &str| text.len() == 16 && !text.contains('-');
+            if rest.is_some_and(is_digest) {
+                fs::remove_file(entry.path())?;
+                count += 1;
+            }
+        }
+        Ok(count)
+    }
+
+    fn path(&self, ending: &str) -> PathBuf {
+        self.folder.join(format!("{}.{ending}", self.name))
+    }
+
+    fn lock(&self) -> io::Result<File> {
+        let file = open(OpenOptions::new().create(true).truncate(false), &self.path("lock"))?;
+        flock(&file, FlockOperation::LockExclusive)?;
+        Ok(file)
+    }
+
+    fn load(&self) -> io::Result<Kept> {
+        let fresh = || Kept { version: 1, server: self.name.clone(), ..Kept::default() };
+        let file = match File::open(self.path("json")) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(fresh()),
+            Err(error) => return Err(error),
+        };
+        let mut text = String::new();
+        file.take(LONGEST_FILE).read_to_string(&mut text)?;
+        let kept: Kept = serde_json::from_str(&text)?;
+        if kept.version == 1 { Ok(kept) } else { Err(io::Error::other("of another version")) }
+    }
+
+    /// Whole or not at all.
+    fn save(&self, kept: &Kept) -> io::Result<()> {
+        let new = self.path("new");
+        let mut file = open(OpenOptions::new().create(true).truncate(true), &new)?;
+        file.write_all(serde_json::to_string_pretty(kept)?.as_bytes())?;
+        file.sync_all()?;
+        fs::rename(&new, self.path("json"))
+    }
+}
+
+fn open(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
+    options.read(true).write(true).mode(0o600).open(path)
+}
+
+fn written(definition: &Value<'_>) -> String {
+    let text = definition.to_json();
+    let canonical = countersign_core::canon::canonical(definition);
+    // What a double cannot hold is told apart by its digits.
+    let text = if canonical.exact { text } else { canonical.text };
+    if text.len() > LONGEST { format!("sha256:{}", Digest::of(text.as_bytes())) } else { text }
+}
+
+/// In which fields a definition is not what it was, in words.
+fn difference(then: &str, now: &Value<'_>) -> String {
+    let Ok(then) = json::parse(then) else {
+        return "its definition, which was too long to be kept".to_owned();
+    };
+    let (Some(before), Some(after)) = (then.as_object(), now.as_object()) else {
+        return format!("{} → {}", shown(&then), shown(now));
+    };
+    let mut told = Vec::new();
+    for (key, value) in after {
+        match then.get(key) {
+            Some(old) if written(old) == written(value) => {}
+            Some(old) => {
+                told.push(format!("{}: {} → {}", name(key), shown(old), shown(value)));
+            }
+            None => told.push(format!("{} is new: {}", name(key), shown(value))),
+        }
+    }
+    for (key, old) in before.iter().filter(|(key, _)| now.get(key).is_none()) {
+        told.push(format!("{} is gone: {}", name(key), shown(old)));
+    }
+    let more = told.len().saturating_sub(MOST_FIELDS);
+    told.truncate(MOST_FIELDS);
+    if more > 0 {
+        told.push(format!("and {more} more"));
+    }
+    told.join("; ")
+}
+
+fn name(key: &str) -> String {
+    show_within(key, 60).text.into_owned()
+}
+
+/// A value as a person may see it, with what hides in it made visible.
+fn shown(value: &Value<'_>) -> String {
+    let text = value.as_str().map_or_else(|| value.to_json(), ToOwned::to_owned);
+    let seen = show_within(&text, SHOWN);
+    let hidden = if seen.deceptive { " (it holds hidden or deceptive characters)" } else { "" };
+    format!("“{}”{hidden}", seen.text)
+}
+
+/// A name that can stand in a path and in a tool's name.
+pub fn plain(text: &str) -> String {
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    text.chars().map(|c| if fits(c) { c } else { '_' }).take(64).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    fn tools(text: &'static str) -> BTreeMap<String, Value<'static>> {
+        BTreeMap::from([("send".to_owned(), json::parse(text).unwrap())])
+    }
+
+    #[test]
+    fn a_change_is_noticed_by_every_later_run_and_named_by_its_fields() {
+        let folder = tempfile::tempdir().unwrap();
+        let pins = || Pins::new(folder.path(), "mail", &["mail-server".to_owned()]);
+        let first = tools(r#"{"name":"send","description":"Sends.","inputSchema":{"a":1}}"#);
+        assert_eq!(pins().compare(&first).unwrap(), [Standing::Same]);
+        // Blanks, order and number forms are no change.
+        let same = tools(r#"{"description":"Sends.", "inputSchema":{"a":1.0},"name":"send"}"#);
+        assert_eq!(pins().compare(&same).unwrap(), [Standing::Same]);
+        let other = tools(r#"{"name":"send","description":"Sends to a\u200bll.","x":2}"#);
+        for _ in 0..2 {
+            let found = pins().compare(&other).unwrap();
+            let [Standing::Changed(how)] = found.as_slice() else { panic!("{found:?}") };
+            assert!(how.contains("description: “Sends.” → “Sends to a"), "{how}");
+            assert!(how.contains("hidden"), "{how}");
+            assert!(how.contains("x is new: “2”"), "{how}");
+            assert!(how.contains("inputSchema is gone"), "{how}");
+        }
+        // Another command under the same name is another server.
+        let moved = Pins::new(folder.path(), "mail", &["elsewhere".to_owned()]);
+        assert_eq!(moved.compare(&other).unwrap(), [Standing::Same]);
+        assert_eq!(Pins::forget(folder.path(), "mai").unwrap(), 0);
+        assert_eq!(Pins::forget(folder.path(), "mail").unwrap(), 2);
+        assert_eq!(pins().compare(&other).unwrap(), [Standing::Same]);
+    }
+
+    #[test]
+    fn the_record_is_for_its_owner_alone_and_a_broken_one_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let pins = Pins::new(folder.path(), "../etc/x y", &[]);
+        let one = tools(r#"{"name":"send"}"#);
+        pins.compare(&one).unwrap();
+        let path = pins.path("json");
+        assert!(path.starts_with(folder.path().join("mcp")), "{path:?}");
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        fs::write(&path, "{").unwrap();
+        assert!(pins.compare(&one).is_err());
+    }
+}

@@ -1,0 +1,48 @@
+//! The two reasons to change a client's message: a person changed the call, or a state is ours.
+
+use std::borrow::Cow;
+
+use super::park::Parking;
+use super::scan;
+
+/// An approved message as the server gets it: untouched, unless a person wrote other arguments
+/// or it carries a state that we gave.
+pub fn released<'a>(line: &'a str, edited: Option<&str>) -> Option<Cow<'a, str>> {
+    let params = scan::member(line, "params")?;
+    let state = scan::member(params, "requestState").and_then(scan::plain);
+    let ours = state.is_some_and(|state| Parking::is_ours(&state));
+    let mut changes = Vec::new();
+    if ours {
+        changes.push(("requestState", None));
+        changes.push(("inputResponses", None));
+    }
+    if edited.is_some() {
+        changes.push(("arguments", edited));
+    }
+    if changes.is_empty() {
+        return Some(Cow::Borrowed(line));
+    }
+    let params = scan::with(params, &changes)?;
+    let mut line = scan::with(line, &[("params", Some(&params))])?;
+    line.push('\n');
+    Some(Cow::Owned(line))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_changed_only_where_it_must_be() {
+        let line = "{\"id\":1, \"params\":{\"name\":\"a\",\"arguments\":{\"n\":1e2}},\"z\":1.0}\n";
+        assert!(matches!(released(line, None), Some(Cow::Borrowed(same)) if same == line));
+        let edited = released(line, Some("{\"n\":5}")).unwrap();
+        let expected = "{\"id\":1,\"params\":{\"name\":\"a\",\"arguments\":{\"n\":5}},\"z\":1.0}\n";
+        assert_eq!(edited, expected);
+        let theirs = "{\"params\":{\"name\":\"a\",\"requestState\":\"x\",\"inputResponses\":{}}}\n";
+        assert_eq!(released(theirs, None).unwrap(), theirs);
+        let ours = "{\"params\":{\"name\":\"a\",\"requestState\":\"countersign:1.1.x\"}}\n";
+        assert_eq!(released(ours, None).unwrap(), "{\"params\":{\"name\":\"a\"}}\n");
+        assert_eq!(released("{}", Some("{}")), None);
+    }
+}

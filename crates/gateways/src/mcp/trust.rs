@@ -1,0 +1,28 @@
+//! A server that changed is taken as it is now, once a person has said so at the gate.
+
+use std::path::Path;
+
+use countersign_client::{Agent, Outcome, Question};
+
+use super::McpError;
+use super::pins::Pins;
+
+/// Asks a person whether a server may be taken as it is now. How many records were forgotten.
+///
+/// An agent can run this command as well as a person can: so it is asked about like any call.
+pub fn trust(state: &Path, agent: &Agent, server: &str) -> Result<usize, McpError> {
+    let failed = |error: &dyn std::fmt::Display| McpError(format!("{server}: {error}"));
+    let arguments = serde_json::json!({ "server": server }).to_string();
+    let question = Question::tool("countersign_mcp_trust", &arguments);
+    let mut question = question.map_err(|error| failed(&error))?;
+    question.risk_level = Some("high".to_owned());
+    question.description = Some(
+        "Forgets what the tools of this MCP server were: whatever they are now counts as known, \
+         and their calls are judged as usual again."
+            .to_owned(),
+    );
+    match agent.ask(&question).map_err(|error| failed(&error))? {
+        Outcome::Approved(_) => Pins::forget(state, server).map_err(|error| failed(&error)),
+        _ => Err(McpError(format!("{server}: nobody agreed, so nothing was changed"))),
+    }
+}

@@ -1,0 +1,29 @@
+//! The MCP proxy without the command line: a door, a token, a folder, a name, a patience, a server.
+//! With `PROXY=http` the server is a URL, and the proxy says where it listens.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use countersign_client::{Agent, Door};
+use countersign_gateways::mcp::{Settings, over_http, over_stdio};
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let [door, token, state, server, patience, command @ ..] = words.as_slice() else {
+        return ExitCode::from(2);
+    };
+    let Ok(door) = Door::parse(door) else { return ExitCode::from(2) };
+    let settings = Settings {
+        server: server.clone(),
+        state: state.into(),
+        patience: patience.parse().ok().map(Duration::from_millis),
+    };
+    let agent = Agent::new(door, Some(token.clone()));
+    if std::env::var_os("PROXY").is_some_and(|how| how == "http") {
+        let [url] = command else { return ExitCode::from(2) };
+        let listen = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
+        let ended = over_http(settings, agent, listen, url, |address| println!("{address}"));
+        return if ended.is_ok() { ExitCode::SUCCESS } else { ExitCode::from(2) };
+    }
+    over_stdio(settings, agent, command).map_or(ExitCode::from(2), ExitCode::from)
+}

@@ -1,0 +1,211 @@
+//! The proxy over HTTP: what the official SDKs and the conformance suite see, and what is held.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::sdks::{Agreeable, here, node, python, run, target};
+use crate::wires::{Place, alone, say};
+
+/// Ended with the proof.
+struct Server(Child);
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+/// A server of the Python SDK on a port of its own.
+fn server(python: &str, script: &str) -> (Server, u16) {
+    let port = free_port();
+    let mut command = Command::new(python);
+    command.args([here(script), port.to_string()]).stdout(Stdio::null()).stderr(Stdio::null());
+    let child = Server(command.spawn().unwrap());
+    let end = Instant::now() + Duration::from_mins(1);
+    while TcpStream::connect(("127.0.0.1", port)).is_err() {
+        assert!(Instant::now() < end, "{script} does not start");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    (child, port)
+}
+
+/// A proxy before it.
+fn proxy(place: &Place, upstream: u16, patience: Option<u64>) -> (Server, SocketAddr) {
+    let mut words = place.proxy_words(patience);
+    words.push(format!("http://127.0.0.1:{upstream}/mcp"));
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]).env("PROXY", "http").stdout(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    (Server(child), line.trim().parse().unwrap())
+}
+
+#[test]
+fn the_sdks_see_the_same_over_http_in_both_eras() {
+    let (Some(python), Some(node)) = (python(), node()) else {
+        return say("the_sdks_over_http: skipped, the SDKs are not installed");
+    };
+    let _alone = alone();
+    let place = Place::new();
+    let _yes = Agreeable::new(&place);
+    let (_server, port) = server(&python, "sdk_server.py");
+    let (_proxy, address) = proxy(&place, port, None);
+    let clients = [
+        (&python, "sdk_client.py", "legacy"),
+        (&python, "sdk_client.py", "auto"),
+        (&node, "sdk_client.mjs", "v1"),
+        (&node, "sdk_client.mjs", "v2"),
+        (&node, "sdk_client.mjs", "auto"),
+    ];
+    for (program, script, era) in clients {
+        let words = |url: String| {
+            run(&[program.clone(), here(script), era.to_owned(), "http".to_owned(), url])
+        };
+        let direct = words(format!("http://127.0.0.1:{port}/mcp"));
+        let through = words(format!("http://{address}/mcp"));
+        for (part, value) in direct.as_object().unwrap() {
+            assert_eq!(*value, through[part], "{script} {era}: {part}");
+        }
+        let parts = direct.as_object().unwrap().len();
+        say(&format!("{script} ({era}) over HTTP: {parts} parts alike, direct and through"));
+    }
+}
+
+#[test]
+fn the_conformance_suite_counts_the_same_direct_and_through() {
+    let suite = target("mcp/node_modules/@modelcontextprotocol/conformance/dist/index.js");
+    let (Some(python), Some(node), true) = (python(), node(), suite.is_file()) else {
+        return say("the_conformance_suite: skipped, it is not installed");
+    };
+    let _alone = alone();
+    let place = Place::new();
+    let _yes = Agreeable::new(&place);
+    let (_server, port) = server(&python, "conformance_server.py");
+    let (_proxy, address) = proxy(&place, port, None);
+    let count = |url: String, revision: &str| {
+        let out = Command::new(&node)
+            .arg(&suite)
+            .args(["server", "--url", &url, "--requirements", revision])
+            .current_dir(place.folder.path())
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&out.stdout).into_owned();
+        let summary: Vec<String> = text
+            .lines()
+            .filter(|line| line.contains("passed") && line.contains("failed"))
+            .map(ToOwned::to_owned)
+            .collect();
+        assert!(!summary.is_empty(), "{text}{}", String::from_utf8_lossy(&out.stderr));
+        summary
+    };
+    for revision in ["2025-11-25", "2026-07-28"] {
+        let direct = count(format!("http://127.0.0.1:{port}/mcp"), revision);
+        let through = count(format!("http://{address}/mcp"), revision);
+        let differ: Vec<_> = direct.iter().zip(&through).filter(|(a, b)| a != b).collect();
+        assert!(differ.is_empty() && direct.len() == through.len(), "{revision}: {differ:#?}");
+        let total = direct.last().cloned().unwrap_or_default();
+        say(&format!("conformance {revision}: the same direct and through: {}", total.trim()));
+    }
+}
+
+/// A plain HTTP exchange: the head, and the stream behind it.
+fn post(address: SocketAddr, headers: &str, body: &str) -> (String, BufReader<TcpStream>) {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    let text = format!(
+        "POST /mcp HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\n\
+         accept: application/json, text/event-stream\r\n{headers}content-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    stream.write_all(text.as_bytes()).unwrap();
+    let mut reader = BufReader::new(stream);
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") {
+        assert!(reader.read_line(&mut head).unwrap() > 0, "{head}");
+    }
+    (head, reader)
+}
+
+fn call(tool: &str, arguments: &Value) -> String {
+    let meta = crate::wires::modern();
+    let params = json!({"name": tool, "arguments": arguments, "_meta": meta});
+    json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params}).to_string()
+}
+
+const HEADERS: &str = "mcp-protocol-version: 2026-07-28\r\nmcp-method: tools/call\r\n";
+
+#[test]
+fn a_held_call_answers_with_a_stream_at_once_and_a_client_that_leaves_takes_it_back() {
+    let Some(python) = python() else {
+        return say("a_held_call_over_http: skipped, the Python SDK is not installed");
+    };
+    let _alone = alone();
+    let place = Place::new();
+    let (_server, port) = server(&python, "sdk_server.py");
+    let (_proxy, address) = proxy(&place, port, None);
+    let body = call("send_message", &json!({"to": "bo", "text": "hi"}));
+    let headers = format!("{HEADERS}mcp-name: send_message\r\n");
+    let start = Instant::now();
+    let (head, mut stream) = post(address, &headers, &body);
+    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+    assert!(head.starts_with("HTTP/1.1 200"), "{head}");
+    assert!(head.to_lowercase().contains("content-type: text/event-stream"), "{head}");
+    place.answer(false);
+    let mut said = String::new();
+    let _ = stream.get_mut().set_read_timeout(Some(Duration::from_secs(5)));
+    while !said.contains("\"isError\":true") {
+        let mut line = String::new();
+        assert!(stream.read_line(&mut line).unwrap() > 0, "{said}");
+        said.push_str(&line);
+    }
+    assert!(said.contains("Denied by a human reviewer"), "{said}");
+
+    let (_, stream) = post(address, &headers, &body);
+    let request = place.waiting(1).remove(0);
+    drop(stream);
+    let end = Instant::now() + Duration::from_secs(20);
+    while place.request(&request["id"])["state"] == "pending" {
+        assert!(Instant::now() < end, "it still waits");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert_eq!(place.request(&request["id"])["state"], "cancelled");
+}
+
+#[test]
+fn who_is_not_meant_and_what_contradicts_itself_is_refused() {
+    let Some(python) = python() else {
+        return say("who_is_not_meant: skipped, the Python SDK is not installed");
+    };
+    let _alone = alone();
+    let place = Place::new();
+    let (_server, port) = server(&python, "sdk_server.py");
+    let (_proxy, address) = proxy(&place, port, None);
+    let read = call("read_note", &json!({"name": "a"}));
+    let status = |headers: &str, body: &str| {
+        let (head, mut stream) = post(address, headers, body);
+        let mut rest = [0; 512];
+        let count = stream.read(&mut rest).unwrap_or(0);
+        (
+            head.split(' ').nth(1).unwrap().to_owned(),
+            String::from_utf8_lossy(&rest[..count]).into_owned(),
+        )
+    };
+    assert_eq!(status("origin: http://evil.example\r\n", &read).0, "403");
+    let (code, said) = status("mcp-method: tools/list\r\n", &read);
+    assert_eq!(code, "400");
+    assert!(said.contains("-32020"), "{said}");
+    assert_eq!(status("mcp-name: add\r\n", &read).0, "400");
+    assert_eq!(status("content-encoding: gzip\r\n", &read).0, "415");
+    assert_eq!(status("", "{\"a\":1,\"a\":2}").0, "400");
+    assert_eq!(status("", &read.replace("tools/call", "Tools/call")).0, "400");
+}

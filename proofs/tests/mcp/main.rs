@@ -1,0 +1,16 @@
+//! The MCP proxy from outside: a real daemon, a real process between two pipes.
+
+#[cfg(test)]
+mod bytes;
+#[cfg(test)]
+mod calls;
+#[cfg(test)]
+mod faults;
+#[cfg(test)]
+mod http;
+#[cfg(test)]
+mod sdks;
+#[cfg(test)]
+mod speed;
+#[cfg(test)]
+mod wires;
