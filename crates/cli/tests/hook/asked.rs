@@ -100,7 +100,9 @@ fn a_turn_of_several_calls_is_one_group_with_an_answer_for_each() {
     };
     let batch = json!({
         "event": "batch", "session": "s", "cwd": "/srv",
-        "calls": [call("ls", "1"), call(RISKY, "2"), call("rm -rf /srv/b", "3"), call("mkdir x", "4")],
+        "calls": [
+            call("ls", "1"), call(RISKY, "2"), call("rm -rf /srv/b", "3"), call("mkdir x", "4"),
+        ],
     });
     let hook = home.hook(&["plugin", "--agent", "hermes", "--patience", "20"], &batch);
     let open = waiting(&person, 2);
