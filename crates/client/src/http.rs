@@ -90,10 +90,21 @@ impl Wire {
 
 impl Read for Wire {
     fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
-        let left = Some(self.left()?);
-        let read = match &mut self.stream {
-            Stream::Tcp(stream) => stream.set_read_timeout(left).and_then(|()| stream.read(room)),
-            Stream::Unix(stream) => stream.set_read_timeout(left).and_then(|()| stream.read(room)),
+        // A signal is no answer: what it broke off is begun again, within the same time.
+        let read = loop {
+            let left = Some(self.left()?);
+            let read = match &mut self.stream {
+                Stream::Tcp(stream) => {
+                    stream.set_read_timeout(left).and_then(|()| stream.read(room))
+                }
+                Stream::Unix(stream) => {
+                    stream.set_read_timeout(left).and_then(|()| stream.read(room))
+                }
+            };
+            match read {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                read => break read,
+            }
         };
         read.map_err(|error| match error.kind() {
             io::ErrorKind::WouldBlock => io::Error::new(io::ErrorKind::TimedOut, "no answer came"),
