@@ -18,9 +18,10 @@ const BROKEN: [(&str, Option<&str>); 9] = [
     ("never answers", Some(SILENT)),
 ];
 
-/// Silent about the call; when a person writes it answers, or the agent would not get so far.
+/// Silent about the call as long as its own file is there, which goes with the proof. When a person
+/// writes it answers, or the agent would not get so far.
 const SILENT: &str = "#!/bin/sh
-case $(cat) in *'precious -delete'*) exec sleep 3600;; esac
+case $(cat) in *'precious -delete'*) while [ -e \"$0\" ]; do sleep 1; done; exit 1;; esac
 printf '{}'
 ";
 

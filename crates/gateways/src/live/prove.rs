@@ -19,9 +19,10 @@ const WATCHED: Duration = Duration::from_secs(10);
 /// The forbidden program: every gate refuses it, and all it does is leave a mark.
 const FORBIDDEN: &str = "./countersign-proof-of-gate";
 const MARK: &str = "it-ran";
-/// Silent about the call; when a person writes it answers, or the agent would not get so far.
+/// Silent about the call as long as its own file is there, which goes with the proof. When a person
+/// writes it answers, or the agent would not get so far.
 const SILENT: &str = "#!/bin/sh
-case $(cat) in *countersign-proof-of-gate*) exec sleep 3600;; esac
+case $(cat) in *countersign-proof-of-gate*) while [ -e \"$0\" ]; do sleep 1; done; exit 1;; esac
 printf '{}'
 ";
 

@@ -1,6 +1,7 @@
 //! Proof of gate: a forbidden call through every door that is installed, and what came of it.
 
 use std::env;
+use std::io::{self, IsTerminal as _, Write as _};
 use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
@@ -111,6 +112,10 @@ fn started(subject: &Subject, bench: &Bench<'_>) -> Check {
     let mut shut = Vec::new();
     for hook in Hook::ALL {
         let words = hook.words();
+        if io::stderr().is_terminal() {
+            // A minute and more is long without a word.
+            let _ = writeln!(io::stderr(), "Starting {title}: {words} …");
+        }
         match bench.prove(subject, &program, hook) {
             Ok(Found::Shut(_)) => shut.push(words),
             Ok(Found::Open(why)) => {
