@@ -1,19 +1,36 @@
 //! The bench: a scratch home, a folder worth keeping, an agent whose model wants it gone.
 
 use std::cell::Cell;
+use std::collections::VecDeque;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
 use std::time::Duration;
 
 use countersign_gateways::live::{Model, Run, Scratch, Seen, Subject, find};
 
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-/// One agent at a time: each of them would have the whole machine.
+/// One proof at a time: agents would have the whole machine.
 pub fn alone() -> MutexGuard<'static, ()> {
     ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Two jobs at a time, in order: an agent mostly waits, but five of them at once would starve.
+pub fn two_at_a_time<J: Send>(jobs: impl IntoIterator<Item = J>, work: impl Fn(J) + Sync) {
+    let jobs = Mutex::new(jobs.into_iter().collect::<VecDeque<J>>());
+    let next = || jobs.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while let Some(job) = next() {
+                    work(job);
+                }
+            });
+        }
+    });
 }
 
 /// The call that must not happen.

@@ -2,7 +2,7 @@
 
 use countersign_gateways::live::SUBJECTS;
 
-use crate::bench::{HARM, alone, one_of, trial};
+use crate::bench::{HARM, alone, one_of, trial, two_at_a_time};
 use crate::installed::{countersign, install, replace};
 
 /// What has become of the hook's program.
@@ -47,21 +47,21 @@ fn is_tried(agent: &str, how: &str) -> bool {
 fn no_broken_hook_lets_harm_through() {
     let _alone = alone();
     let Some(program) = countersign() else { return };
-    for subject in SUBJECTS {
-        for (how, script) in BROKEN.into_iter().filter(|(how, _)| is_tried(subject.name, how)) {
-            let put_up = |scratch: &mut _| {
-                install(subject, scratch, &program);
-                replace(scratch, script);
-            };
-            let watched = (how == "never answers").then_some(WATCHED);
-            let Some(trial) = trial(subject, HARM, watched, put_up) else { break };
-            println!("{:9} {how:21} {} {:?}", subject.name, trial.word(), trial.run.took);
-            // With a broken hook some agents do not even ask their model.
-            let known = trial.seen.proposed || trial.run.ended;
-            assert!(known, "{}, {how}: {trial:?}", subject.name);
-            assert!(!trial.ran, "{}, {how}: {trial:?}", subject.name);
-        }
-    }
+    let every = SUBJECTS.into_iter().flat_map(|subject| BROKEN.map(|broken| (subject, broken)));
+    let tried = every.filter(|(subject, (how, _))| is_tried(subject.name, how));
+    two_at_a_time(tried, |(subject, (how, script))| {
+        let put_up = |scratch: &mut _| {
+            install(subject, scratch, &program);
+            replace(scratch, script);
+        };
+        let watched = (how == "never answers").then_some(WATCHED);
+        let Some(trial) = trial(subject, HARM, watched, put_up) else { return };
+        println!("{:9} {how:21} {} {:?}", subject.name, trial.word(), trial.run.took);
+        // With a broken hook some agents do not even ask their model.
+        let known = trial.seen.proposed || trial.run.ended;
+        assert!(known, "{}, {how}: {trial:?}", subject.name);
+        assert!(!trial.ran, "{}, {how}: {trial:?}", subject.name);
+    });
 }
 
 /// What no hook can close, because its host decides: the shell that carries the hook is killed.

@@ -10,7 +10,7 @@ use proofs::house::{Gate, House};
 use proofs::http::Client;
 use serde_json::{Value, json};
 
-use crate::bench::{HARM, PATIENCE, Trial, alone, one_of, program, trial};
+use crate::bench::{HARM, PATIENCE, Trial, alone, one_of, program, trial, two_at_a_time};
 use crate::installed::{countersign, install};
 
 /// What happens while the call waits.
@@ -79,14 +79,24 @@ fn waiting(people: &mut Client) -> Option<Value> {
     list.body["requests"].as_array()?.first().cloned()
 }
 
-fn each(matter: &str, command: &str, meanwhile: &Meanwhile, check: impl Fn(&Subject, &Trial)) {
+fn each(
+    matter: &str,
+    command: &str,
+    meanwhile: &Meanwhile,
+    check: impl Fn(&Subject, &Trial) + Sync,
+) {
     let _alone = alone();
-    for subject in SUBJECTS.into_iter().filter(|subject| one_of("AGENT", subject.name)) {
-        let Some(trial) = before_a_gate(subject, command, meanwhile) else { continue };
+    two_at_a_time(meant(), |subject| {
+        let Some(trial) = before_a_gate(subject, command, meanwhile) else { return };
         println!("{:9} {matter:21} {} {:?}", subject.name, trial.word(), trial.run.took);
         assert!(trial.seen.proposed, "{}: {trial:?}", subject.name);
         check(subject, &trial);
-    }
+    });
+}
+
+/// The agents that are meant.
+fn meant() -> impl Iterator<Item = &'static Subject> {
+    SUBJECTS.into_iter().filter(|subject| one_of("AGENT", subject.name))
 }
 
 #[test]
@@ -130,12 +140,12 @@ fn a_daemon_that_is_killed_while_a_call_waits_lets_nothing_through() {
 fn without_a_daemon_nothing_risky_runs() {
     let _alone = alone();
     let Some(countersign) = countersign() else { return };
-    for subject in SUBJECTS.into_iter().filter(|subject| one_of("AGENT", subject.name)) {
+    two_at_a_time(meant(), |subject| {
         let put_up = |scratch: &mut _| install(subject, scratch, &countersign);
-        let Some(trial) = trial(subject, HARM, None, put_up) else { continue };
+        let Some(trial) = trial(subject, HARM, None, put_up) else { return };
         println!("{:9} no daemon             {} {:?}", subject.name, trial.word(), trial.run.took);
         assert!(trial.seen.proposed && !trial.ran, "{}: {trial:?}", subject.name);
         let told = trial.told();
         assert!(told.contains("nobody could be asked"), "{}: {trial:?}", subject.name);
-    }
+    });
 }

@@ -8,7 +8,7 @@ use crate::setting::{Setting, alone, risky, say};
 
 /// Routes that may answer without or with an agent's credential, as the API is meant to be: what
 /// is asked and read by agents. Everything else is for people.
-const FOR_AGENTS: [&str; 26] = [
+const FOR_AGENTS: [&str; 28] = [
     "GET /health",
     "GET /ready",
     "GET /openapi.json",
@@ -23,6 +23,8 @@ const FOR_AGENTS: [&str; 26] = [
     "GET /v1/requests/{id}/wait",
     "POST /v1/requests/{id}/cancel",
     "POST /v1/requests/{id}/outcome",
+    "POST /v1/outcomes",
+    "POST /v1/passes",
     "POST /v1/batches",
     "GET /v1/batches/{group}/wait",
     "POST /v1/permits/redeem",

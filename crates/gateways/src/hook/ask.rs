@@ -12,6 +12,9 @@ use crate::agents::{Answer, Proposed, Ran};
 const KNOCK: Duration = Duration::from_secs(2);
 /// How long one long poll waits; short, so that a lost connection is soon noticed.
 const POLL: u64 = 20;
+/// How long a daemon may be gone that was heard before: long enough for a restart, and no longer,
+/// because the person should hear of it.
+const GONE: Duration = Duration::from_secs(30);
 /// So often an approval may turn out to have been used by somebody else.
 const USED_BY_OTHERS: usize = 3;
 
@@ -95,7 +98,7 @@ pub enum Waited {
 }
 
 fn wait(daemon: &Agent, question: &Question, end: Instant) -> Result<Waited, Error> {
-    let knock = Instant::now() + KNOCK;
+    let (knock, mut heard) = (Instant::now() + KNOCK, Instant::now());
     let (mut open, mut pause) = (None::<Request>, Duration::from_millis(50));
     loop {
         let left = end.saturating_duration_since(Instant::now());
@@ -114,8 +117,8 @@ fn wait(daemon: &Agent, question: &Question, end: Instant) -> Result<Waited, Err
             Ok(found) => found,
             Err(error) if error.passes_by_itself() => {
                 // Where nobody was ever heard, nobody may be there at all: that is said soon.
-                let until = if open.is_some() { end } else { knock.min(end) };
-                if Instant::now() + pause >= until {
+                let until = if open.is_some() { heard + GONE } else { knock };
+                if Instant::now() + pause >= until.min(end) {
                     return open.map_or(Err(error), |open| Ok(Waited::Pending(Box::new(open))));
                 }
                 thread::sleep(pause);
@@ -124,6 +127,7 @@ fn wait(daemon: &Agent, question: &Question, end: Instant) -> Result<Waited, Err
             }
             Err(error) => return Err(error),
         };
+        (heard, pause) = (Instant::now(), Duration::from_millis(50));
         if open.as_ref().is_some_and(|open| open.digest != found.digest) {
             return Err(Error::Unexpected("the answer is for another call".to_owned()));
         }
@@ -188,7 +192,10 @@ pub fn absent(why: &str) -> String {
 /// An error as a no.
 pub fn said(error: &Error) -> String {
     match error {
-        Error::Denied(_) => format!("Countersign: denied by the rules: {error}."),
+        Error::Denied(problem) => {
+            let why = problem.detail.trim_start_matches("denied: ");
+            format!("Countersign: denied by the rules: {why}. Do not try it another way.")
+        }
         Error::Unreachable { .. } | Error::Unavailable { .. } => absent(&error.to_string()),
         _ => format!("Countersign: {error}, so this call was not run."),
     }

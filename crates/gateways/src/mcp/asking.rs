@@ -161,7 +161,9 @@ pub fn used(
     match called.and_then(|called| agent.redeem(permit, &called)) {
         Ok(used) if Some(&used.request) == yes.request.as_ref() => Use::Run(yes),
         Ok(_) => Use::No(not_asked("the approval was for another request")),
-        Err(Error::Conflict(_)) => Use::Again,
+        Err(Error::Denied(problem)) if matches!(problem.why.as_deref(), Some("used" | "late")) => {
+            Use::Again
+        }
         Err(error) => Use::No(not_asked(&error.to_string())),
     }
 }
