@@ -43,7 +43,7 @@ pub(super) fn read(from: &Value<'_>) -> Result<Heard, Unheard> {
 
 fn reply(answer: &Answer) -> Reply {
     match answer {
-        // Silence leaves it to the permissions that the person gave Claude Code.
+        // No decision leaves it to the permissions that the person gave Claude Code.
         Answer::Pass | Answer::Noted | Answer::Card(None) => shape::leaves_it(),
         Answer::Approved { edited: None } => {
             claude_decision("allow", "Countersign: a person approved this call.", None)

@@ -88,7 +88,7 @@ pub fn edited(text: &str) -> Option<serde_json::Value> {
     serde_json::from_str(text).ok().filter(serde_json::Value::is_object)
 }
 
-/// Claude's way to answer before a call; `allow` says whether a bare yes may be said aloud.
+/// Claude's way to answer before a call, perhaps with other arguments to run with.
 pub fn claude_decision(decision: &str, reason: &str, input: Option<serde_json::Value>) -> Reply {
     let mut specific = json!({
         "hookEventName": "PreToolUse",
