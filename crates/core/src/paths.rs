@@ -253,6 +253,10 @@ mod tests {
         assert_eq!(id("/srv/app/.claude/settings.local.json"), "agent-control");
         assert_eq!(id("/home/bob/app/.cursor/hooks.json"), "agent-hooks");
         assert_eq!(id(".cursor/hooks.json"), "agent-hooks");
+        assert_eq!(id("/home/bob/.cargo/bin/countersign"), "countersign-program");
+        assert_eq!(id("/opt/gate/countersign-hook"), "countersign-program");
+        assert_eq!(id("target/release/countersign"), "countersign-program");
+        assert_eq!(id("/home/bob/countersign.md"), "home");
         assert_ne!(id("/srv/app/.vscode/settings.json"), "agent-control");
     }
 
