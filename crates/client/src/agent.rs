@@ -1,6 +1,5 @@
 //! The agents' side: ask, wait, take back, say what came of it.
 
-use std::thread;
 use std::time::{Duration, Instant};
 
 use countersign_core::base64;
@@ -14,13 +13,10 @@ use crate::http::{self, Exchange};
 use crate::outcome::Outcome;
 use crate::question::{Question, quoted};
 use crate::request::{Request, State};
+use crate::waiting::{Waited, Waiting};
 
 /// How long an ordinary exchange may take.
 const USUAL: Duration = Duration::from_secs(30);
-/// How long one long poll waits at the daemon; short, so that a lost connection is soon noticed.
-const POLL: u64 = 25;
-/// How long a daemon that was never reached is waited for.
-const KNOCK: Duration = Duration::from_secs(2);
 /// How long after the deadline an answer is still waited for: the daemon ends it, not we.
 const GRACE: Duration = Duration::from_secs(10);
 /// The deadline where nothing is said.
@@ -115,41 +111,26 @@ impl Agent {
     ) -> Result<Outcome, Error> {
         let key = question.key.clone().map_or_else(fresh_key, Ok)?;
         let seconds = question.timeout_seconds.unwrap_or(USUAL_TIMEOUT);
-        let start = Instant::now();
-        let mut patience = Patience {
-            knock: start + KNOCK,
-            end: start + Duration::from_secs(u64::from(seconds)) + GRACE,
-            arrived: false,
-            pause: Duration::from_millis(100),
-        };
-        let body = question.body();
-        let first = patience.keep_trying(|| {
-            let found: Request = self.post("/v1/requests?wait=0", &body, Some(&key), USUAL)?;
-            Ok(found)
-        })?;
-        let (id, digest) = match (first.state, first.id.clone()) {
-            (State::Pending, Some(id)) => (id, first.digest.clone()),
-            _ => return ended(first),
-        };
-        asked(&first);
-        let mut found = first;
-        loop {
-            if let Some(outcome) = Outcome::of(found)? {
-                return Ok(outcome);
-            }
-            let left = patience.end.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return Err(Error::Unreachable {
-                    door: self.door.to_string(),
-                    why: "no answer came before the deadline".to_owned(),
-                    sent: true,
-                });
-            }
-            let seconds = left.as_secs().clamp(1, POLL);
-            found = patience.keep_trying(|| self.wait(&id, seconds))?;
-            if found.digest != digest {
-                return Err(Error::Unexpected("the answer is for another call".to_owned()));
-            }
+        let end = Instant::now() + Duration::from_secs(u64::from(seconds)) + GRACE;
+        let (body, mut asked) = (question.body(), Some(asked));
+        let waited = self.wait_until(
+            Waiting { end, gone: None },
+            || self.post("/v1/requests?wait=0", &body, Some(&key), USUAL),
+            |open| {
+                if let (Some(open), Some(asked)) = (open, asked.take_if(|_| open.is_some())) {
+                    asked(open);
+                }
+                true
+            },
+        )?;
+        match waited {
+            Waited::Ended(outcome) => Ok(outcome),
+            Waited::Pending { lost: Some(error), .. } => Err(error),
+            Waited::Pending { lost: None, .. } => Err(Error::Unreachable {
+                door: self.door.to_string(),
+                why: "no answer came before the deadline".to_owned(),
+                sent: true,
+            }),
         }
     }
 
@@ -376,48 +357,9 @@ pub fn segment(text: &str) -> Result<&str, Error> {
     if fits { Ok(text) } else { Err(Error::Input(format!("`{text}` is no name of anything"))) }
 }
 
-fn ended(request: Request) -> Result<Outcome, Error> {
-    Outcome::of(request)?.ok_or_else(|| Error::Unexpected("it is still pending".to_owned()))
-}
-
-fn fresh_key() -> Result<String, Error> {
+/// A key that nobody else has.
+pub fn fresh_key() -> Result<String, Error> {
     let mut bytes = [0_u8; 16];
     getrandom::fill(&mut bytes).map_err(|error| Error::Input(format!("no randomness: {error}")))?;
     Ok(base64::encode_url(&bytes))
-}
-
-/// How long a failing exchange is tried again.
-struct Patience {
-    knock: Instant,
-    end: Instant,
-    /// Whether the daemon ever answered.
-    arrived: bool,
-    pause: Duration,
-}
-
-impl Patience {
-    fn keep_trying<T>(
-        &mut self,
-        mut exchange: impl FnMut() -> Result<T, Error>,
-    ) -> Result<T, Error> {
-        loop {
-            let error = match exchange() {
-                Ok(found) => {
-                    self.arrived = true;
-                    self.pause = Duration::from_millis(100);
-                    return Ok(found);
-                }
-                Err(error) if error.passes_by_itself() => error,
-                Err(error) => return Err(error),
-            };
-            self.arrived |= matches!(error, Error::Unreachable { sent: true, .. });
-            // Where nobody was ever heard, nobody may be there at all: that is said soon.
-            let end = if self.arrived { self.end } else { self.knock.min(self.end) };
-            if Instant::now() + self.pause >= end {
-                return Err(error);
-            }
-            thread::sleep(self.pause);
-            self.pause = (self.pause * 2).min(Duration::from_secs(2));
-        }
-    }
 }

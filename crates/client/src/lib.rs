@@ -36,8 +36,9 @@ mod records;
 mod request;
 mod time;
 pub mod verify;
+mod waiting;
 
-pub use agent::{Agent, Batch, BatchItem, Ran, Redeemed, Report, fetch};
+pub use agent::{Agent, Batch, BatchItem, Ran, Redeemed, Report, fetch, fresh_key};
 pub use channels::{AccountRecord, ChannelRecord, ChannelTest, LinkCode, Tapped};
 pub use door::Door;
 pub use error::{Error, Problem};
@@ -51,3 +52,4 @@ pub use records::{
 };
 pub use request::{Decider, Decision, Drill, Quorum, Request, State, Vote};
 pub use time::Time;
+pub use waiting::{Waited, Waiting};

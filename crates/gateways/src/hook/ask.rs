@@ -1,17 +1,12 @@
 //! One call put to the daemon: asked, waited for, used once.
 
-use std::thread;
 use std::time::{Duration, Instant};
 
-use countersign_client::{Agent, Error, Outcome, Question, Request, State};
+use countersign_client::{Agent, Error, Outcome, Question, Request, Waited, Waiting};
 use countersign_core::canon::Digest;
 
 use crate::agents::{Answer, Proposed, Ran};
 
-/// How long a daemon that was never reached is waited for.
-const KNOCK: Duration = Duration::from_secs(2);
-/// How long one long poll waits; short, so that a lost connection is soon noticed.
-const POLL: u64 = 20;
 /// How long a daemon may be gone that was heard before: long enough for a restart, and no longer,
 /// because the person should hear of it.
 const GONE: Duration = Duration::from_secs(30);
@@ -25,9 +20,10 @@ pub fn ask(daemon: &Agent, call: &Proposed, end: Instant) -> Answer {
         Err(error) => return Answer::Denied(said(&error)),
     };
     for _ in 0..USED_BY_OTHERS {
-        let ended = match wait(daemon, &question, end) {
+        let waiting = Waiting { end, gone: Some(GONE) };
+        let ended = match daemon.wait_until(waiting, || daemon.join(&question), |_| true) {
             Ok(Waited::Ended(outcome)) => outcome,
-            Ok(Waited::Pending(request)) => return Answer::Denied(still_waiting(&request)),
+            Ok(Waited::Pending { request, .. }) => return Answer::Denied(still_waiting(&request)),
             Err(error) => return Answer::Denied(said(&error)),
         };
         match used(daemon, &ended, call, &question) {
@@ -86,58 +82,6 @@ pub fn told(ran: &Ran) -> countersign_client::Ran {
         exit_code: ran.exit_code,
         duration_ms: ran.duration_ms,
         result_digest: digest,
-    }
-}
-
-/// How long we waited, and for what.
-pub enum Waited {
-    /// It is over.
-    Ended(Outcome),
-    /// It still waits for a person.
-    Pending(Box<Request>),
-}
-
-fn wait(daemon: &Agent, question: &Question, end: Instant) -> Result<Waited, Error> {
-    let (knock, mut heard) = (Instant::now() + KNOCK, Instant::now());
-    let (mut open, mut pause) = (None::<Request>, Duration::from_millis(50));
-    loop {
-        let left = end.saturating_duration_since(Instant::now());
-        let answered = match &open {
-            None => daemon.join(question),
-            Some(request) if left.is_zero() => {
-                return Ok(Waited::Pending(Box::new(request.clone())));
-            }
-            // By its name: that outlives the connection, and a restart of the daemon.
-            Some(request) => {
-                let id = request.id.as_deref().unwrap_or_default();
-                daemon.wait(id, left.as_secs().clamp(1, POLL))
-            }
-        };
-        let found = match answered {
-            Ok(found) => found,
-            Err(error) if error.passes_by_itself() => {
-                // Where nobody was ever heard, nobody may be there at all: that is said soon.
-                let until = if open.is_some() { heard + GONE } else { knock };
-                if Instant::now() + pause >= until.min(end) {
-                    return open.map_or(Err(error), |open| Ok(Waited::Pending(Box::new(open))));
-                }
-                thread::sleep(pause);
-                pause = (pause * 2).min(Duration::from_millis(500));
-                continue;
-            }
-            Err(error) => return Err(error),
-        };
-        (heard, pause) = (Instant::now(), Duration::from_millis(50));
-        if open.as_ref().is_some_and(|open| open.digest != found.digest) {
-            return Err(Error::Unexpected("the answer is for another call".to_owned()));
-        }
-        if found.state == State::Pending {
-            open = Some(found);
-            continue;
-        }
-        let ended = Outcome::of(found)?;
-        let ended = ended.ok_or_else(|| Error::Unexpected("it is pending".to_owned()))?;
-        return Ok(Waited::Ended(ended));
     }
 }
 

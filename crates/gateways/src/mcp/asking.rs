@@ -1,20 +1,15 @@
 //! One question put to the gate and waited for. Every way out but one is a no.
 
-use std::thread;
 use std::time::{Duration, Instant};
 
-use countersign_client::{Agent, Error, Outcome, Question, Request};
+use countersign_client::{Agent, Error, Outcome, Question, Request, Waited, Waiting, fresh_key};
 
 use super::words::{self, No};
 
-/// How long a daemon that was never reached is waited for.
-const KNOCK: Duration = Duration::from_secs(2);
 /// How long after the deadline an answer is still waited for.
 const GRACE: Duration = Duration::from_secs(10);
 /// The deadline where nothing is said.
 const USUAL: u32 = 300;
-/// How long one look at a request waits at the daemon.
-const LOOK: u64 = 20;
 
 /// What the gate says.
 #[derive(Debug)]
@@ -62,48 +57,29 @@ pub fn ask(
     mut waits: impl FnMut(Option<(&str, &str)>) -> bool,
 ) -> Ruling {
     let seconds = question.timeout_seconds.unwrap_or(USUAL);
-    let start = Instant::now();
-    let end = start + Duration::from_secs(seconds.into()) + GRACE;
+    let end = Instant::now() + Duration::from_secs(seconds.into()) + GRACE;
     let mut question = question.clone();
     if !joins {
         match fresh_key() {
-            Some(key) => question.key = Some(key),
-            None => return failed("there is no randomness"),
+            Ok(key) => question.key = Some(key),
+            Err(error) => return failed(&error.to_string()),
         }
     }
     let put = || if joins { agent.join(&question) } else { agent.submit(&question) };
-    let mut patience = Patience { knock: start + KNOCK, end, arrived: false };
-    let asked = patience.keep_trying(put, || waits(None));
-    let mut found = match asked {
-        Ok(found) => found,
-        Err(error) => return unheard(&error),
+    let mut taken_back = false;
+    let goes_on = |open: Option<&Request>| {
+        let named = open.and_then(|open| Some((open.id.as_deref()?, open.phrase.as_str())));
+        taken_back = !waits(named);
+        !taken_back
     };
-    let digest = found.digest.clone();
-    loop {
-        if found.digest != digest {
-            return failed("the answer is for another call");
+    match agent.wait_until(Waiting { end, gone: None }, put, goes_on) {
+        Ok(Waited::Ended(outcome)) => ruling(outcome),
+        Ok(Waited::Pending { request, .. }) if taken_back => {
+            drop(request.id.as_deref().map(|id| agent.cancel(id)));
+            Ruling::No(No::new("cancelled", "Not run: the call was taken back."))
         }
-        let id = found.id.clone();
-        let phrase = found.phrase.clone();
-        match Outcome::of(found) {
-            Ok(None) => {}
-            Ok(Some(outcome)) => return ruling(outcome),
-            Err(error) => return failed(&error.to_string()),
-        }
-        let Some(id) = id else { return failed("a request without a name waits") };
-        if !waits(Some((&id, &phrase))) {
-            drop(agent.cancel(&id));
-            return Ruling::No(No::new("cancelled", "Not run: the call was taken back."));
-        }
-        let left = end.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return failed("no answer came before the deadline");
-        }
-        let look = left.as_secs().clamp(1, LOOK);
-        match patience.keep_trying(|| agent.wait(&id, look), || waits(None)) {
-            Ok(next) => found = next,
-            Err(error) => return unheard(&error),
-        }
+        Ok(Waited::Pending { lost: Some(error), .. }) | Err(error) => unheard(&error),
+        Ok(Waited::Pending { lost: None, .. }) => failed("no answer came before the deadline"),
     }
 }
 
@@ -186,47 +162,4 @@ fn not_asked(why: &str) -> No {
         why.trim_end_matches('.')
     );
     No::new("unavailable", why)
-}
-
-fn fresh_key() -> Option<String> {
-    let mut bytes = [0_u8; 16];
-    getrandom::fill(&mut bytes).ok()?;
-    Some(countersign_core::base64::encode_url(&bytes))
-}
-
-/// How long a failing exchange is tried again.
-struct Patience {
-    knock: Instant,
-    end: Instant,
-    arrived: bool,
-}
-
-impl Patience {
-    fn keep_trying<T>(
-        &mut self,
-        mut exchange: impl FnMut() -> Result<T, Error>,
-        mut waits: impl FnMut() -> bool,
-    ) -> Result<T, Error> {
-        let mut pause = Duration::from_millis(50);
-        loop {
-            let error = match exchange() {
-                Ok(found) => {
-                    self.arrived = true;
-                    return Ok(found);
-                }
-                Err(error) => error,
-            };
-            match error {
-                Error::Unreachable { sent, .. } => self.arrived |= sent,
-                Error::Unavailable { .. } => {}
-                other => return Err(other),
-            }
-            let end = if self.arrived { self.end } else { self.knock.min(self.end) };
-            if Instant::now() + pause >= end || !waits() {
-                return Err(error);
-            }
-            thread::sleep(pause);
-            pause = (pause * 2).min(Duration::from_secs(2));
-        }
-    }
 }
