@@ -4,6 +4,8 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use countersign_gateways::install::Ours;
+
 use crate::measure::{at, micros, ratio, time};
 
 /// What Claude Code tells its hook before a call that only reads.
@@ -13,7 +15,7 @@ const READS: &str = r#"{"hook_event_name":"PreToolUse","session_id":"s","cwd":"/
 struct Program {
     name: &'static str,
     path: PathBuf,
-    arguments: &'static [&'static str],
+    arguments: Vec<String>,
     runs: Vec<u64>,
 }
 
@@ -21,12 +23,19 @@ struct Program {
 pub fn bench(rounds: usize) -> Result<(), String> {
     let here = std::env::current_exe().map_err(|e| e.to_string())?;
     let beside = |name: &str| here.with_file_name(name);
-    let program = |name, path, arguments| Program { name, path, arguments, runs: Vec::new() };
+    let program = |name, path, words: &[&str]| {
+        let arguments = words.iter().map(|&word| word.to_owned()).collect();
+        Program { name, path, arguments, runs: Vec::new() }
+    };
+    let small = beside("countersign-hook");
+    let ours = Ours { program: small.display().to_string(), patience: 60 };
     let mut programs = vec![
-        program("an empty Rust program", beside("empty"), &[][..]),
+        program("an empty Rust program", beside("empty"), &[]),
         program("/bin/true", PathBuf::from("/bin/true"), &[]),
         program("countersign assess, safe", beside("countersign"), &["assess", "git status"]),
         program("countersign assess, risky", beside("countersign"), &["assess", "rm -rf /srv"]),
+        program("countersign-hook, a read", small, &["hook", "claude"]),
+        program("  as installed, in its shell", "/bin/sh".into(), &["-c", &ours.before("claude")]),
         program("countersign hook, a read", beside("countersign"), &["hook", "claude"]),
         program("countersign --version", beside("countersign"), &["--version"]),
     ];
@@ -61,7 +70,7 @@ fn start(program: &Program, home: &Path) {
     // Every program gets the same input and the same home, so that only the program differs.
     let input = File::open(home.join("call.json")).map_or_else(|_| Stdio::null(), Stdio::from);
     let _ = Command::new(&program.path)
-        .args(program.arguments)
+        .args(&program.arguments)
         .env("COUNTERSIGN_STATE", home.join("state"))
         .stdin(input)
         .stdout(Stdio::null())

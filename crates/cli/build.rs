@@ -1,4 +1,4 @@
-//! Links the binary at a fixed address, so that nothing is relocated when it starts.
+//! Links the binaries at a fixed address, so that nothing is relocated when they start.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
@@ -7,6 +7,8 @@ fn main() {
     let linux = std::env::var("CARGO_CFG_TARGET_OS").is_ok_and(|os| os == "linux");
     let gnu = std::env::var("CARGO_CFG_TARGET_ENV").is_ok_and(|env| env == "gnu");
     if linux && gnu {
-        println!("cargo::rustc-link-arg-bin=countersign=-no-pie");
+        for bin in ["countersign", "countersign-hook"] {
+            println!("cargo::rustc-link-arg-bin={bin}=-no-pie");
+        }
     }
 }

@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use countersign_gateways::hook::alone::first_program;
 use countersign_gateways::live::{Scratch, Subject};
 
 use crate::bench::path;
@@ -32,8 +33,8 @@ const PATIENCE: &str = "10";
 pub fn install(subject: &Subject, scratch: &Scratch, countersign: &Path) {
     let own = own(scratch);
     fs::create_dir_all(own.parent().unwrap()).unwrap();
-    // The same file under another name where that is possible; it is large.
-    fs::hard_link(countersign, &own).or_else(|_| fs::copy(countersign, &own).map(drop)).unwrap();
+    lay(countersign, &own);
+    lay(&first_program(countersign), &first_program(&own));
     let done = Command::new(&own)
         .args(["install", subject.name, "--yes", "--patience", PATIENCE])
         .env_clear()
@@ -46,12 +47,19 @@ pub fn install(subject: &Subject, scratch: &Scratch, countersign: &Path) {
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&said));
 }
 
-/// Puts a script in the place of the agent's `countersign`; nothing at all without one.
+/// The same file under another name where that is possible; it is large.
+fn lay(program: &Path, at: &Path) {
+    fs::hard_link(program, at).or_else(|_| fs::copy(program, at).map(drop)).unwrap();
+}
+
+/// Puts a script in the place of the agent's `countersign`, large and small; nothing at all
+/// without one.
 pub fn replace(scratch: &Scratch, script: Option<&str>) {
-    let own = own(scratch);
-    fs::remove_file(&own).unwrap();
-    if let Some(script) = script {
-        fs::write(&own, script).unwrap();
-        fs::set_permissions(&own, PermissionsExt::from_mode(0o755)).unwrap();
+    for program in [own(scratch), first_program(&own(scratch))] {
+        fs::remove_file(&program).unwrap();
+        if let Some(script) = script {
+            fs::write(&program, script).unwrap();
+            fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+        }
     }
 }

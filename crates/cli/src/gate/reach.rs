@@ -1,26 +1,17 @@
 //! Where the daemon is, by flag, environment or configuration.
 
-use std::env;
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
 use countersign_client::{Agent, Door};
-use countersign_daemon::config::paths::Variables;
+pub use countersign_daemon::config::paths::Surroundings;
+use countersign_daemon::config::paths::Variables as _;
 use countersign_daemon::config::{Config, Paths};
 
 use super::args::Asker;
 use crate::failure::Failure;
-
-/// The variables of the environment.
-pub struct Surroundings;
-
-impl Variables for Surroundings {
-    fn get(&self, name: &str) -> Option<String> {
-        env::var(name).ok().filter(|value| !value.is_empty())
-    }
-}
 
 /// Where things lie, with what the command line says first.
 pub fn paths(config: Option<&str>, state: Option<&str>) -> Result<Paths, Failure> {
@@ -41,9 +32,9 @@ pub fn paths(config: Option<&str>, state: Option<&str>) -> Result<Paths, Failure
     Ok(paths)
 }
 
-/// Where the gateways keep what is theirs: beside the daemon's folder, which may be another user's.
+/// Where the gateways keep what is theirs.
 pub fn gateways_folder() -> PathBuf {
-    Paths::from_environment(&Surroundings).state.with_file_name("countersign-gateways")
+    Paths::from_environment(&Surroundings).gateways()
 }
 
 /// The configuration as it stands.

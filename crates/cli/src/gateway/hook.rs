@@ -5,18 +5,14 @@ use std::panic::catch_unwind;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Duration;
 
 use clap::Parser as _;
-use countersign_gateways::agents::{self, Agent, Reply};
-use countersign_gateways::hook::{Hook, Spool, USUAL_PATIENCE, drain};
+use countersign_gateways::hook::alone::{Alone, Words};
+use countersign_gateways::hook::{BLOCKS, Hook, Spool, drain, say, tell};
 
 use super::args;
 use crate::gate::args::Asker;
 use crate::gate::reach;
-
-/// What most hosts take for a no, with the reason on standard error.
-const BLOCKS: u8 = 2;
 
 /// Runs the command. There is no way out of here that a host takes for "go on" but an answer.
 pub fn run(texts: &[String]) -> ExitCode {
@@ -44,38 +40,19 @@ fn answer(texts: &[String]) -> u8 {
     if args.host == "drain" {
         return send(args.spool);
     }
-    let (host, name) = match (args.host.as_str(), &args.agent) {
-        ("plugin", Some(name)) => (name.clone(), name.clone()),
-        (host, name) => (host.to_owned(), name.clone().unwrap_or_else(|| host.to_owned())),
+    let words = Words { host: args.host, agent: args.agent, patience: args.patience };
+    let (agent, name) = match words.whose() {
+        Ok(whose) => whose,
+        Err(host) => {
+            tell(&format!("countersign hook: no agent is called `{host}` (see --help)"));
+            return BLOCKS;
+        }
     };
-    let Some(agent) = agents::named(&host) else {
-        tell(&format!("countersign hook: no agent is called `{host}` (see --help)"));
-        return BLOCKS;
-    };
-    let patience = args.patience.map_or(USUAL_PATIENCE, |s| Duration::from_secs(s.into()));
-    let spool = Some(Spool::at(spool_folder(args.spool)));
+    let alone = Alone { agent, name, spool: Spool::at(spool_folder(args.spool)) };
     let daemon =
         Arc::new(|| reach::agent(&Asker::default()).map_err(|failure| failure.to_string()));
-    let hook = Hook { agent, name, patience, daemon, spool };
-    put(agent, &hook.answer(io::stdin()))
-}
-
-/// Says it where the host reads. If that cannot be done, nothing may run.
-fn put(agent: &Agent, reply: &Reply) -> u8 {
-    let mut out = io::stdout().lock();
-    if out.write_all(reply.out.as_bytes()).and_then(|()| out.flush()).is_err() {
-        tell(&format!("Countersign: {} does not listen, so this call was not run.", agent.title));
-        return BLOCKS;
-    }
-    if !reply.err.is_empty() {
-        tell(&reply.err);
-    }
-    reply.code
-}
-
-fn tell(text: &str) {
-    // Nobody is left to tell if standard error is gone.
-    let _ = writeln!(io::stderr(), "{text}");
+    let hook = Hook { alone, patience: words.patience(), daemon };
+    say(agent, &hook.answer(io::stdin()))
 }
 
 enum Asked {
@@ -83,19 +60,11 @@ enum Asked {
     Wrong(String),
 }
 
-/// The flags; read by hand where they are as the installer writes them, which is on the path of
-/// every call.
+/// The flags; without a parser where they are as the installer writes them.
 fn read(texts: &[String]) -> Result<args::Hook, Asked> {
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-    if let [_, host, rest @ ..] = texts.as_slice()
-        && !host.starts_with('-')
-        && let Some(patience) = match rest {
-            [] => Some(None),
-            ["--patience", seconds] => seconds.parse().ok().map(Some),
-            _ => None,
-        }
-    {
-        return Ok(args::Hook { host: (*host).to_owned(), agent: None, patience, spool: None });
+    if let Some(Words { host, agent, patience }) = Words::read(&texts) {
+        return Ok(args::Hook { host, agent, patience, spool: None });
     }
     args::Hook::try_parse_from(&texts).map_err(|error| {
         let text = error.render().to_string();
@@ -118,10 +87,9 @@ fn send(folder: Option<PathBuf>) -> u8 {
     }
 }
 
-/// A no that needs no agent: for the tests of what happens around it.
 #[cfg(test)]
 mod tests {
-    use countersign_gateways::agents::Answer;
+    use countersign_gateways::agents::{self, Answer};
 
     use super::*;
 

@@ -9,11 +9,12 @@ use std::process::ExitCode;
 use countersign_client::Agent as Asker;
 use countersign_daemon::config::paths::Variables as _;
 use countersign_gateways::agents::{AGENTS, Agent, named};
+use countersign_gateways::hook::alone::first_program;
 use countersign_gateways::install::diff::{Line, diff};
 use countersign_gateways::install::plan::{self, Aim, Done, Edit};
 use countersign_gateways::install::record::Record;
 use countersign_gateways::install::status::{self, Seen, Stand};
-use countersign_gateways::install::{LONGEST_PATIENCE, Ours, Place, Refused};
+use countersign_gateways::install::{LONGEST_PATIENCE, Ours, Place, Refused, is_program};
 use serde::Serialize;
 
 use super::args;
@@ -48,7 +49,7 @@ pub fn status(args: &args::Status) -> Result<ExitCode, Failure> {
     };
     let record = Record::look(&reach::gateways_folder()).map_err(said)?;
     let home = place(None)?;
-    let ours = Ours { program: program(&home)?, patience: LONGEST_PATIENCE };
+    let ours = Ours { program: hook_program(&home)?, patience: LONGEST_PATIENCE };
     let project = args.project.as_deref().map(|folder| place(Some(folder))).transpose()?;
     let look = |agent: &&'static Agent| {
         let everywhere = status::look(agent, &home, &ours, &record);
@@ -103,7 +104,7 @@ impl Visit {
     fn new(name: &str, project: Option<&Path>, patience: u32) -> Result<Visit, Failure> {
         let agent = known(name)?;
         let place = place(project)?;
-        let ours = Ours { program: program(&place)?, patience };
+        let ours = Ours { program: hook_program(&place)?, patience };
         let state = reach::gateways_folder();
         let key = place.key(agent.name);
         Ok(Visit { agent, key, place, ours, state, project: project.map(Path::to_owned) })
@@ -392,6 +393,15 @@ pub(super) fn program(place: &Place) -> Result<String, Failure> {
     text.map(str::to_owned).ok_or_else(|| {
         Failure::at(&path.display().to_string(), "this program must be called countersign")
     })
+}
+
+/// The program that hooks start: the small one beside us where there is one, because it is started
+/// before each call.
+pub fn hook_program(place: &Place) -> Result<String, Failure> {
+    let program = program(place)?;
+    let first = first_program(Path::new(&program));
+    let first = first.to_str().filter(|_| is_program(&first)).map(str::to_owned);
+    Ok(first.unwrap_or(program))
 }
 
 fn in_a_passing_folder(program: &str) -> bool {

@@ -58,7 +58,11 @@ impl Home {
     }
 
     pub fn command(&self, words: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_countersign"));
+        // The hook as it is installed: the small program first.
+        let mut command = Command::new(match words {
+            ["hook", ..] => env!("CARGO_BIN_EXE_countersign-hook"),
+            _ => env!("CARGO_BIN_EXE_countersign"),
+        });
         command.args(words).env_clear().env("HOME", self.folder.path());
         command.env("COUNTERSIGN_STATE", self.folder.path().join("state"));
         command

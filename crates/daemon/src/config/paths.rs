@@ -19,7 +19,23 @@ pub trait Variables {
     fn get(&self, name: &str) -> Option<String>;
 }
 
+/// The variables of this process.
+#[derive(Debug)]
+pub struct Surroundings;
+
+impl Variables for Surroundings {
+    fn get(&self, name: &str) -> Option<String> {
+        std::env::var(name).ok().filter(|value| !value.is_empty())
+    }
+}
+
 impl Paths {
+    /// Where the gateways keep what is theirs: beside the daemon's folder, which may be another
+    /// user's.
+    pub fn gateways(&self) -> PathBuf {
+        self.state.with_file_name("countersign-gateways")
+    }
+
     /// By the XDG rules; `COUNTERSIGN_CONFIG` and `COUNTERSIGN_STATE` come first.
     pub fn from_environment(variables: &impl Variables) -> Paths {
         let folder = |name: &str, below_home: &str| {

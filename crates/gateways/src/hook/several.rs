@@ -8,7 +8,7 @@ use countersign_core::call::Call;
 use countersign_core::json;
 use countersign_core::verdict::Policy;
 
-use super::{Hook, ask, is_harmless};
+use super::{Hook, ask};
 use crate::agents::{Answer, Proposed};
 
 /// How long one long poll waits.
@@ -17,10 +17,8 @@ const POLL: u64 = 20;
 impl Hook {
     /// Answers every call of a turn, and says which of them may run side by side.
     pub(super) fn batch(&self, calls: &[Proposed], end: Instant) -> Answer {
-        let mut answers: Vec<Option<Answer>> = calls
-            .iter()
-            .map(|call| (is_harmless(call) && self.is_written_down(call)).then_some(Answer::Pass))
-            .collect();
+        let mut answers: Vec<Option<Answer>> =
+            calls.iter().map(|call| self.alone.passes(call).then_some(Answer::Pass)).collect();
         let open: Vec<usize> =
             answers.iter().enumerate().filter(|(_, a)| a.is_none()).map(|(at, _)| at).collect();
         // A group of one is no group.
@@ -47,7 +45,7 @@ impl Hook {
 }
 
 /// Which calls may run side by side; one after the other where that cannot be known.
-fn stages(calls: &[Proposed]) -> Vec<Vec<usize>> {
+pub(super) fn stages(calls: &[Proposed]) -> Vec<Vec<usize>> {
     let texts: Vec<String> = calls
         .iter()
         .map(|call| {

@@ -16,6 +16,7 @@ use countersign_client::Agent;
 use countersign_core::json;
 use rustix::fs::{FlockOperation, OFlags, flock};
 
+use super::alone::asking_program;
 use crate::agents::Proposed;
 
 /// What is longer goes through the daemon: a line must be one write.
@@ -25,9 +26,11 @@ const FULLEST: u64 = 4 << 20;
 /// So many calls are sent at once, of at most so many bytes.
 const AT_ONCE: usize = 200;
 const BYTES_AT_ONCE: usize = 150 << 10;
-/// How long a sender tries before it leaves the rest to the next one.
+/// How often a sender tries before it leaves the rest to the next one.
 const TRIES: u32 = 20;
 const BETWEEN: Duration = Duration::from_secs(1);
+/// So many times it looks in vain before it goes: a call that has to start one pays for it.
+const IN_VAIN: u32 = 30;
 /// After so long without a sender another one is started.
 const STALE: Duration = Duration::from_secs(30);
 
@@ -63,7 +66,7 @@ impl Spool {
         if file.write(line.as_bytes())? != line.len() {
             return Err(io::Error::other("cut short"));
         }
-        if before == 0 || self.is_stale() {
+        if self.is_stale() {
             self.send();
         }
         Ok(())
@@ -86,20 +89,24 @@ impl Spool {
 
     /// Starts a sender if something waits and none was there lately.
     pub fn send_if_stale(&self) {
-        let waits = fs::metadata(self.waiting()).is_ok_and(|found| found.len() > 0);
-        if waits && self.is_stale() {
+        if self.waits() && self.is_stale() {
             self.send();
         }
     }
 
+    fn waits(&self) -> bool {
+        fs::metadata(self.waiting()).is_ok_and(|found| found.len() > 0)
+    }
+
     fn is_stale(&self) -> bool {
         let touched = fs::metadata(self.lock_file()).and_then(|found| found.modified());
-        touched.map_or(true, |at| at.elapsed().is_ok_and(|ago| ago > STALE))
+        // A time to come says nothing: whoever set it may want that nothing is ever sent.
+        touched.map_or(true, |at| at.elapsed().map_or(true, |ago| ago > STALE))
     }
 
     /// Starts the sender, which nobody waits for.
     fn send(&self) {
-        let Ok(program) = std::env::current_exe() else { return };
+        let Ok(program) = asking_program() else { return };
         let mut command = Command::new(program);
         command.args(["hook", "drain"]).arg("--spool").arg(&self.folder).current_dir("/");
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -143,20 +150,28 @@ pub fn drain(folder: &Path, daemon: &Agent) -> io::Result<()> {
     if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
         return Ok(());
     }
-    for _ in 0..TRIES {
+    let (mut tries, mut in_vain) = (0, 0);
+    // Where the folder went, nothing will come any more.
+    while spool.lock_file().exists() {
         // Whoever comes while we are here need not start another one.
         lock.set_modified(UNIX_EPOCH + Duration::from_millis(now()))?;
         thread::sleep(BETWEEN);
-        if spool.take()? && !spool.send_all(daemon)? {
+        let sent = !spool.take()? || spool.send_all(daemon)?;
+        (tries, in_vain) = match (sent, spool.waits()) {
+            (false, _) => (tries + 1, 0),
+            (true, true) => (0, 0),
+            (true, false) => (0, in_vain + 1),
+        };
+        if tries < TRIES && in_vain < IN_VAIN {
             continue;
         }
-        let rest = fs::metadata(spool.waiting()).map_or(0, |found| found.len());
-        if rest == 0 {
+        // From now on the next call starts the next sender; one that came just before did not.
+        lock.set_modified(UNIX_EPOCH)?;
+        if tries >= TRIES || !spool.waits() {
             break;
         }
     }
-    // The next call starts the next sender at once.
-    lock.set_modified(UNIX_EPOCH)
+    Ok(())
 }
 
 impl Spool {

@@ -22,7 +22,7 @@ use std::path::PathBuf;
 use crate::agents::Agent;
 
 pub use files::Refused;
-pub use place::Place;
+pub use place::{Place, is_program};
 
 /// How long a host is told to wait for a hook that asks people, in seconds: a day.
 pub const HOST_WAITS: u32 = 86_400;

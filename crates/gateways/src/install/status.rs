@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::record::{Record, digest};
-use super::{Ours, Piece, Place, Share, files, place};
+use super::{Ours, Piece, Place, Share, files, is_program};
 use crate::agents::Agent;
+use crate::hook::alone::asks;
 
 /// How an agent stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -137,18 +138,27 @@ fn part(agent: &str, pieces: &[Piece], record: &Record) -> Part {
 /// Why the program that the agent starts is not to be relied on.
 fn program_fault(written: &str, us: &str) -> Option<String> {
     let (written, us) = (Path::new(written), Path::new(us));
-    if !place::is_program(written) {
+    if !is_program(written) {
         return Some(format!("{} is not there, or is no program", written.display()));
     }
-    if fs::canonicalize(written).ok() == fs::canonicalize(us).ok() {
+    // The small program can only say yes; who asks must be beside it.
+    let beside = asks(written);
+    if !is_program(&beside) {
+        return Some(format!("{} is not there, or is no program", beside.display()));
+    }
+    if is_same(written, us) || is_same(written, &asks(us)) {
         return None;
     }
-    let same = match (fs::read(written), fs::read(us)) {
-        (Ok(one), Ok(other)) => one == other,
-        _ => false,
-    };
-    (!same).then(|| {
-        let (written, us) = (written.display(), us.display());
-        format!("the agent starts {written}, which is not the Countersign that runs here ({us})")
-    })
+    let (written, us) = (written.display(), us.display());
+    Some(format!("the agent starts {written}, which is not the Countersign that runs here ({us})"))
+}
+
+/// The same file, or one that holds the same.
+fn is_same(one: &Path, other: &Path) -> bool {
+    if let (Ok(one), Ok(other)) = (fs::canonicalize(one), fs::canonicalize(other))
+        && one == other
+    {
+        return true;
+    }
+    matches!((fs::read(one), fs::read(other)), (Ok(one), Ok(other)) if one == other)
 }

@@ -18,14 +18,15 @@ use countersign_gateways::live::{SUBJECTS, Subject, find};
 
 use super::Check;
 use crate::gate::reach::{self, Surroundings};
+use crate::gateway::install::hook_program;
 
 /// A hook that takes longer for a call that nobody is asked about is no hook.
 const PATIENCE: Duration = Duration::from_secs(15);
 
 /// Fires the forbidden call through the command in each agent's files.
 pub fn knock(checks: &mut Vec<Check>) {
-    let tried = env::current_exe().ok().and_then(|exe| exe.to_str().map(ToOwned::to_owned));
     let place = Place::new(None, |name| Surroundings.get(name));
+    let tried = place.as_ref().ok().and_then(|place| hook_program(place).ok());
     let record = Record::look(&reach::gateways_folder()).ok();
     let (Some(program), Ok(place), Some(record)) = (tried, place, record) else {
         let say = "No agent's door was tried: its files could not be looked at.";

@@ -1,0 +1,78 @@
+//! The binary `countersign-hook`: `countersign hook` for calls that only read, in a small program.
+//!
+//! Agents start it before each call, so its start is what each call costs. Whatever it cannot
+//! answer alone it hands, as it came, to the `countersign` beside it, whose answer it becomes.
+
+use std::env;
+use std::fs::File;
+use std::io::{self, Seek as _, Write as _};
+use std::os::unix::process::CommandExt as _;
+use std::panic::catch_unwind;
+use std::process::{Command, ExitCode};
+
+use countersign_daemon::config::Paths;
+use countersign_daemon::config::paths::Surroundings;
+use countersign_gateways::hook::alone::{Alone, First, Words, asking_program};
+use countersign_gateways::hook::{BLOCKS, Spool, say, tell};
+use rustix::fs::{MemfdFlags, memfd_create};
+
+/// There is no way out of here that a host takes for "go on" but an answer.
+fn main() -> ExitCode {
+    // A panic must not print to where the host reads, nor end with 101.
+    std::panic::set_hook(Box::new(|_| {}));
+    let code = catch_unwind(answer).unwrap_or_else(|_| {
+        tell("Countersign: the hook broke, so this call was not run.");
+        BLOCKS
+    });
+    ExitCode::from(code)
+}
+
+fn answer() -> u8 {
+    let texts: Option<Vec<String>> = env::args_os().skip(1).map(|w| w.into_string().ok()).collect();
+    let Some(texts) = texts else {
+        tell("countersign-hook: an argument is not UTF-8");
+        return BLOCKS;
+    };
+    let words: Vec<&str> = texts.iter().map(String::as_str).collect();
+    if words.first() != Some(&"hook") {
+        tell("countersign-hook is started by agents; see countersign hook --help");
+        return BLOCKS;
+    }
+    let whose = Words::read(&words).and_then(|plain| Some((plain.whose().ok()?, plain.patience())));
+    // Help, mistakes and everything unusual are for the program that has words for them.
+    let Some(((agent, name), patience)) = whose else {
+        tell(&format!("Countersign: {}, so nothing was run.", become_asker(&words, None)));
+        return BLOCKS;
+    };
+    let folder = Paths::from_environment(&Surroundings).gateways();
+    let alone = Alone { agent, name, spool: Spool::at(folder) };
+    match alone.first(io::stdin(), patience) {
+        First::Said(reply) => say(agent, &reply),
+        First::NotAlone(heard) => {
+            let why = become_asker(&words, Some(&heard));
+            say(agent, &alone.last_word(&heard, &why))
+        }
+    }
+}
+
+/// Becomes the program that can ask. Comes back only where that is impossible, and says why.
+fn become_asker(words: &[&str], heard: Option<&[u8]>) -> String {
+    let error = match ready(words, heard) {
+        Ok(mut command) => command.exec(),
+        Err(error) => error,
+    };
+    format!("`countersign` could not be started: {error}")
+}
+
+fn ready(words: &[&str], heard: Option<&[u8]>) -> io::Result<Command> {
+    let mut command = Command::new(asking_program()?);
+    command.args(words);
+    if let Some(heard) = heard {
+        // In memory only: what an agent does may hold secrets.
+        let mut memory = File::from(memfd_create(c"call", MemfdFlags::CLOEXEC)?);
+        memory.write_all(heard)?;
+        memory.rewind()?;
+        command.stdin(memory);
+    }
+    Ok(command)
+}
