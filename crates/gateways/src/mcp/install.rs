@@ -1,5 +1,7 @@
 //! The servers in a client's own file, each put behind the proxy, and taken out again.
 
+pub mod listed;
+
 use std::path::{Path, PathBuf};
 
 use jsonc_parser::cst::CstObject;
@@ -130,12 +132,16 @@ pub fn client(name: &str) -> Option<&'static McpClient> {
 impl McpClient {
     /// Its files that are there. Where there is none, there are no servers to put behind a proxy.
     pub fn pieces(&self, place: &Place, program: &str) -> Vec<Piece> {
+        let piece = |path| Piece::within(path, Servers::new(self.form, program));
+        self.files(place).into_iter().map(piece).collect()
+    }
+
+    fn files(&self, place: &Place) -> Vec<PathBuf> {
         let (folder, names) = match place.project() {
             Some(project) => (project, self.project),
             None => (place.home(), self.home),
         };
-        let paths = names.iter().map(|name| folder.join(name)).filter(|path| path.is_file());
-        paths.map(|path| Piece::within(path, Servers::new(self.form, program))).collect()
+        names.iter().map(|name| folder.join(name)).filter(|path| path.is_file()).collect()
     }
 }
 
