@@ -7,6 +7,10 @@ mod doors;
 #[cfg(test)]
 mod faults;
 #[cfg(test)]
+mod mcp_doors;
+#[cfg(test)]
+mod proof;
+#[cfg(test)]
 mod setting;
 #[cfg(test)]
 mod words;

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use countersign_client::Door;
 use countersign_daemon::config::paths::Variables as _;
+use countersign_daemon::proof::DoorState;
 use countersign_gateways::agents::{self, AGENTS, Agent};
 use countersign_gateways::install::record::Record;
 use countersign_gateways::install::status::{self, Stand};
@@ -33,7 +34,6 @@ pub fn knock(checks: &mut Vec<Check>) {
         return;
     };
     let us = Ours { program, patience: LONGEST_PATIENCE };
-    let before = checks.len();
     // At once: without a daemon each of them takes a moment to say so.
     let stands = AGENTS.map(|agent| (agent, status::look(agent, &place, &us, &record)));
     let found = thread::scope(|scope| {
@@ -48,15 +48,6 @@ pub fn knock(checks: &mut Vec<Check>) {
         })
     });
     checks.extend(found.into_iter().flatten());
-    if checks.len() == before {
-        let say = "No agent is gated here: no door was tried.";
-        checks.push(Check::note(say, "countersign install claude, or another agent"));
-    } else {
-        checks.push(Check::note(
-            "Never tested here: MCP servers behind the proxy, programs that use an SDK.",
-            "let one of them call the tool countersign_proof_of_gate: it must be refused",
-        ));
-    }
 }
 
 fn door(agent: &Agent, seen: &status::Seen, written: &Ours) -> Option<Check> {
@@ -65,22 +56,16 @@ fn door(agent: &Agent, seen: &status::Seen, written: &Ours) -> Option<Check> {
         Stand::Absent => return None,
         Stand::NotGated => {
             let say = format!("{title}: not gated. What it does is not asked about.");
-            return Some(Check::note(say, &install));
+            return Some(Check::note(say, &install).at(title, DoorState::NotGated));
         }
         Stand::Open => {
             let say = format!("{title}: open: {}.", seen.why.join("; "));
-            return Some(Check::bad(say, &install));
+            return Some(Check::bad(say, &install).at(title, DoorState::Open));
         }
         Stand::Gated => {}
     }
     let mut command = knock::command(agent.name, written);
-    Some(match knock::knock(agent, &mut command, PATIENCE) {
-        Found::Shut(why) => {
-            Check::ok(format!("{title}: shut. A forbidden call was refused: {why}"))
-        }
-        Found::Open(why) => Check::bad(format!("{title}: OPEN: {why}."), &install),
-        Found::NeverTested(why) => Check::bad(format!("{title}: never tested: {why}."), &install),
-    })
+    Some(Check::tried(title, knock::knock(agent, &mut command, PATIENCE), &install))
 }
 
 /// Starts each agent that is here against a model of ours, its gate whole and broken.
