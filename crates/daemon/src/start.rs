@@ -144,7 +144,7 @@ impl Daemon {
             links: Links::default(),
             heard: Heard::default(),
             presence: Arc::default(),
-            proofs: Arc::new(Proofs::open(&config.state)),
+            proofs: Arc::new(Proofs::open(&config.state, config.prove_every.is_some())),
             strikes: Strikes::default(),
             checks: Checks::default(),
             keys,

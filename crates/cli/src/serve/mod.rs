@@ -6,6 +6,7 @@ mod proof;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use countersign_core::time::Span;
 use countersign_daemon::Daemon;
 use countersign_daemon::config::Config;
 use tokio::runtime;
@@ -30,9 +31,8 @@ pub fn run(args: &args::Serve) -> Result<ExitCode, Failure> {
     if let Some(level) = &args.log {
         config.log = config.log.at(level).map_err(|error| Failure::at("--log", error))?;
     }
-    let seconds = |seconds: u32| Duration::from_secs(seconds.into());
-    let usual = config.prove_every.map(|every| Duration::from_millis(every.0));
-    let every = args.prove_every.map(seconds).or(usual);
+    config.prove_every = args.prove_every.map(Span::seconds).or(config.prove_every);
+    let every = config.prove_every.map(|every| Duration::from_millis(every.0));
     if !countersign_daemon::log::start(&config.log) {
         return Err(Failure::at("log", "something logs already"));
     }

@@ -18,6 +18,11 @@ const PATIENCE: Duration = Duration::from_mins(3);
 
 /// Tries the doors until the daemon stops.
 pub async fn run(alarm: Alarm, every: Duration) {
+    if env::var_os("HOME").is_none() {
+        // A user without a home has no agents: that is no reason for an alarm.
+        tracing::info!("there is no home folder here: no agent's gate is tried");
+        return;
+    }
     tokio::time::sleep(FIRST.min(every)).await;
     loop {
         if alarm.is_enforced() {

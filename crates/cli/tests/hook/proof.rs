@@ -60,6 +60,10 @@ fn an_open_gate_is_told_once_shown_counted_and_written_down_and_so_is_its_end() 
     assert!(counts("countersign_doors_open 1\n"));
     let inbox = home.as_person("GET", "/", "");
     assert!(inbox.contains("class=\"alarm\"") && inbox.contains("THE GATE IS OPEN"), "{inbox}");
+    let socket = home.folder.path().join("state/agents.sock");
+    let bare = home.command(&[]).env("COUNTERSIGN_AGENTS", socket).output().unwrap();
+    let bare = String::from_utf8_lossy(&bare.stdout).into_owned();
+    assert!(bare.contains("THE GATE IS OPEN") && bare.contains("The daemon runs"), "{bare}");
     // Again and again the same is no news.
     thread::sleep(Duration::from_secs(3));
     assert_eq!(heard().matches("THE GATE IS OPEN").count(), 1, "{}", heard());

@@ -97,9 +97,15 @@ pub struct Counts {
 }
 
 impl Proofs {
-    /// What was remembered in the daemon's folder.
-    pub fn open(state: &Path) -> Proofs {
+    /// What was remembered in the daemon's folder. Where the doors are not tried, nothing holds
+    /// that was found earlier.
+    pub fn open(state: &Path, are_tried: bool) -> Proofs {
         let file = state.join(FILE);
+        if !are_tried {
+            // Mostly there is none.
+            let _ = fs::remove_file(file);
+            return Proofs::default();
+        }
         let known = read(&file).unwrap_or_else(|error| {
             if error.kind() != io::ErrorKind::NotFound {
                 tracing::warn!(%error, "what was known of the agents' doors cannot be read");

@@ -60,13 +60,20 @@ fn of_two_doors_with_one_name_the_worse_one_counts() {
 fn what_is_known_outlives_the_daemon() {
     let folder = tempfile::tempdir().unwrap();
     let state = folder.path();
-    assert!(Proofs::open(state).take(Ok(door(DoorState::Shut)), Timestamp(7)).is_empty());
-    assert_eq!(Proofs::open(state).counts().last, Some(Timestamp(7)));
-    assert_eq!(Proofs::open(state).take(Ok(door(DoorState::NeverTested)), Timestamp(8)).len(), 1);
+    assert!(Proofs::open(state, true).take(Ok(door(DoorState::Shut)), Timestamp(7)).is_empty());
+    assert_eq!(Proofs::open(state, true).counts().last, Some(Timestamp(7)));
+    assert_eq!(
+        Proofs::open(state, true).take(Ok(door(DoorState::NeverTested)), Timestamp(8)).len(),
+        1
+    );
     assert!(remembered(state)[0].contains("cannot be tested any more"));
-    assert!(Proofs::open(state).take(Ok(door(DoorState::NeverTested)), Timestamp(9)).is_empty());
+    assert!(
+        Proofs::open(state, true).take(Ok(door(DoorState::NeverTested)), Timestamp(9)).is_empty()
+    );
+    // Who has them tried no more is not shown for ever what was found last.
+    assert!(Proofs::open(state, false).alarms().is_empty() && remembered(state).is_empty());
     std::fs::write(state.join(FILE), "nonsense").unwrap();
-    assert_eq!(Proofs::open(state).counts(), Counts::default());
+    assert_eq!(Proofs::open(state, true).counts(), Counts::default());
 }
 
 #[tokio::test]

@@ -29,7 +29,8 @@ while IFS= read -r line; do
   id=${id%%[,\}]*}
   case $line in
   *'"method":"initialize"'*)
-    result='{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"countersign-proof","version":"1"}}' ;;
+    result='{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},'
+    result=$result'"serverInfo":{"name":"countersign-proof","version":"1"}}' ;;
   *'"method":"tools/list"'*)
     result='{"tools":[{"name":"countersign_proof_of_gate","inputSchema":{"type":"object"}}]}' ;;
   *'"method":"tools/call"'*)
