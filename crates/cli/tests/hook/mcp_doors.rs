@@ -88,6 +88,38 @@ fn a_proxy_that_lets_the_call_through_is_called_open_and_a_foreign_program_is_no
     assert!(!trace.exists(), "a program was started that is not ours");
 }
 
+#[test]
+fn projects_and_files_that_were_named_are_tried_too() {
+    let home = Home::empty();
+    let (server, trace) = traced(&home);
+    let project = home.folder.path().join("shop");
+    fs::create_dir_all(project.join(".claude")).unwrap();
+    let (mine, theirs) = (project.join(".mcp.json"), home.folder.path().join("servers.json"));
+    for file in [&mine, &theirs] {
+        fs::write(file, json!({ "mcpServers": { "files": server.clone() } }).to_string()).unwrap();
+    }
+    let (folder, named) = (project.display().to_string(), theirs.display().to_string());
+    for words in [
+        &["mcp", "install", "claude", "--project", &folder, "--yes"][..],
+        &["mcp", "install", &named, "--yes"],
+        &["install", "claude", "--project", &folder, "--yes"],
+    ] {
+        let done = command(&home, own(&home), words).output().unwrap();
+        assert!(done.status.success(), "{words:?}: {done:?}");
+    }
+    for door in [
+        format!("MCP server files ({})", mine.display()),
+        format!("MCP server files ({named})"),
+        format!("Claude Code in {folder}"),
+    ] {
+        let (mark, say) = said(&home, &door).unwrap_or_else(|| panic!("{door} was not tried"));
+        assert!(mark == "ok" && say.contains("shut"), "{mark} {say}");
+    }
+    assert!(!trace.exists(), "the real server was started");
+    fs::remove_dir_all(&project).unwrap();
+    assert_eq!(said(&home, &format!("Claude Code in {folder}")), None);
+}
+
 /// A proxy over HTTP, and where it listens.
 struct Listening(Child, String);
 

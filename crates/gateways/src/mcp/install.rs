@@ -145,11 +145,16 @@ impl McpClient {
     }
 }
 
-/// A file that is named itself: its form by its ending and what is in it.
+/// A file that is named itself.
 pub fn named(path: &Path, text: &str, program: &str) -> Piece {
+    Piece::within(PathBuf::from(path), Servers::new(form_of(path, text), program))
+}
+
+/// A file's form by its ending and what is in it.
+fn form_of(path: &Path, text: &str) -> Form {
     let is_toml = path.extension().is_some_and(|ending| ending == "toml");
     let under = |name: &str| Document::open(text, Kind::Five).ok()?.at(&[name]);
-    let form = if is_toml {
+    if is_toml {
         Form::Toml
     } else if under("mcpServers").is_some() {
         servers(Kind::Five, Wait::Nowhere)
@@ -157,8 +162,7 @@ pub fn named(path: &Path, text: &str, program: &str) -> Piece {
         Form::OneList
     } else {
         Form::Json { under: "servers", kind: Kind::Five, wait: Wait::Nowhere }
-    };
-    Piece::within(PathBuf::from(path), Servers::new(form, program))
+    }
 }
 
 /// The servers of one file.

@@ -9,52 +9,65 @@ use std::time::Duration;
 
 use countersign_daemon::config::paths::Variables as _;
 use countersign_daemon::proof::DoorState;
-use countersign_gateways::install::Place;
-use countersign_gateways::install::record::Record;
+use countersign_gateways::install::record::{Entry as Written, Record};
+use countersign_gateways::install::{Misread, Place};
 use countersign_gateways::live::find;
 use countersign_gateways::live::knock::Found;
 use countersign_gateways::live::knock_mcp::{self, AtUrl};
-use countersign_gateways::mcp::install::listed::{Listed, Reached};
-use countersign_gateways::mcp::install::{CLIENTS, McpClient};
+use countersign_gateways::mcp::install::CLIENTS;
+use countersign_gateways::mcp::install::listed::{Listed, Reached, listed_in};
 
 use super::Check;
 use crate::gate::reach::{self, Surroundings};
 
 /// A proxy that takes longer for a call that nobody is asked about is no gate.
 const PATIENCE: Duration = Duration::from_secs(15);
+/// How the record calls what `countersign mcp install` wrote.
+const MCP: &str = "mcp ";
 /// So many are tried side by side.
 const AT_ONCE: usize = 4;
 
 /// One server in one client's file.
 struct Entry {
-    client: &'static McpClient,
+    door: String,
+    install: String,
     file: PathBuf,
     server: Listed,
     /// The program that we once wrote into that file.
     wrote: Option<String>,
 }
 
-/// Tries every server that stands in a client's file for this person.
+/// A file with servers: whose, what puts them behind the proxy, and what it lists.
+struct Listing {
+    of: String,
+    install: String,
+    file: PathBuf,
+    servers: Result<Vec<Listed>, Misread>,
+}
+
+/// Tries every server in the clients' files of this person, and in the files that
+/// `countersign mcp install` once changed: those of projects, and those that were named.
 pub fn knock(checks: &mut Vec<Check>) {
     let Ok(place) = Place::new(None, |name| Surroundings.get(name)) else { return };
     // Without a record only this very program is started.
     let record = Record::look(&reach::gateways_folder()).ok();
+    let written: Vec<&Written> =
+        record.iter().flat_map(Record::entries).filter(|it| it.agent.starts_with(MCP)).collect();
     let mut entries = Vec::new();
-    for client in &CLIENTS {
-        for (file, listed) in client.listed(&place) {
-            let key = place.key(&format!("mcp {}", client.title));
-            let wrote = record.as_ref().and_then(|record| record.about(&key, &file));
-            let wrote = wrote.map(|entry| entry.program.clone());
-            match listed {
-                Ok(servers) => entries.extend(servers.into_iter().map(|server| {
-                    let (file, wrote) = (file.clone(), wrote.clone());
-                    Entry { client, file, server, wrote }
-                })),
-                Err(why) => checks.push(Check::note(
-                    format!("{}: its MCP servers were not tried: {why}.", file.display()),
-                    "mend the file",
-                )),
-            }
+    for Listing { of, install, file, servers } in listings(&place, &written) {
+        let wrote = written.iter().find(|it| it.path == file).map(|it| it.program.clone());
+        match servers {
+            Ok(servers) => entries.extend(servers.into_iter().map(|server| Entry {
+                door: format!("MCP server {} ({of})", server.name),
+                install: install.clone(),
+                file: file.clone(),
+                server,
+                wrote: wrote.clone(),
+            })),
+            Err(why) => checks.push(Check::note(
+                format!("{}: its MCP servers were not tried: {why}.", file.display()),
+                "mend the file",
+            )),
         }
     }
     for some in entries.chunks(AT_ONCE) {
@@ -67,21 +80,44 @@ pub fn knock(checks: &mut Vec<Check>) {
     }
 }
 
+fn listings(place: &Place, written: &[&Written]) -> Vec<Listing> {
+    let mut found = Vec::new();
+    for client in &CLIENTS {
+        found.extend(client.listed(place).into_iter().map(|(file, servers)| Listing {
+            of: client.title.to_owned(),
+            install: format!("countersign mcp install {}", client.name),
+            file,
+            servers,
+        }));
+    }
+    for entry in written {
+        let is_new = found.iter().all(|known| known.file != entry.path);
+        if is_new && entry.path.is_file() {
+            let file = entry.path.display();
+            found.push(Listing {
+                of: file.to_string(),
+                install: format!("countersign mcp install {file}"),
+                file: entry.path.clone(),
+                servers: listed_in(&entry.path),
+            });
+        }
+    }
+    found
+}
+
 impl Entry {
     fn tried(&self) -> Check {
-        let door = format!("MCP server {} ({})", self.server.name, self.client.title);
-        let install = format!("countersign mcp install {}", self.client.name);
         match &self.server.reached {
-            Reached::Proxy(words) => Check::tried(&door, self.through(words), &install),
-            Reached::Command => self.not_gated(&door, &install),
-            Reached::Url(url) => self.at_url(&door, url),
+            Reached::Proxy(words) => Check::tried(&self.door, self.through(words), &self.install),
+            Reached::Command => self.not_gated(&self.install),
+            Reached::Url(url) => self.at_url(url),
         }
     }
 
-    fn not_gated(&self, door: &str, remedy: &str) -> Check {
+    fn not_gated(&self, remedy: &str) -> Check {
         let (name, file) = (&self.server.name, self.file.display());
         let say = format!("Not gated: {name} in {file}. What it is told to do is not asked about.");
-        Check::note(say, remedy).at(door, DoorState::NotGated)
+        Check::note(say, remedy).at(&self.door, DoorState::NotGated)
     }
 
     /// Starts the proxy as it stands in the file, with a server of ours behind it.
@@ -121,17 +157,17 @@ impl Entry {
         Err(format!("{file} starts `{program}`, which is not the Countersign that runs now"))
     }
 
-    fn at_url(&self, door: &str, url: &str) -> Check {
+    fn at_url(&self, url: &str) -> Check {
         let remedy = "put `countersign mcp --http URL --listen 127.0.0.1:PORT` before it";
         if knock_mcp::here(url).is_none() {
-            return self.not_gated(door, remedy);
+            return self.not_gated(remedy);
         }
         match knock_mcp::knock_http(url, PATIENCE) {
-            AtUrl::Shut(why) => Check::tried(door, Found::Shut(why), remedy),
-            AtUrl::SomebodyElse => self.not_gated(door, remedy),
+            AtUrl::Shut(why) => Check::tried(&self.door, Found::Shut(why), remedy),
+            AtUrl::SomebodyElse => self.not_gated(remedy),
             // Who listens to nobody runs nothing: not known as a door.
             AtUrl::Silent(why) => Check::note(
-                format!("{door}: never tested: nobody answers at {url} ({why})."),
+                format!("{}: never tested: nobody answers at {url} ({why}).", self.door),
                 "start the proxy: countersign mcp --http URL --listen 127.0.0.1:PORT",
             ),
         }

@@ -1,12 +1,12 @@
 //! The servers that a client's files list: which go through the proxy, and how; which do not.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 use toml_edit::{DocumentMut, Item, TableLike};
 
-use super::{Form, McpClient, unwrapped};
+use super::{Form, McpClient, form_of, unwrapped};
 use crate::install::json::{Document, Kind};
 use crate::install::{Misread, Place};
 
@@ -39,12 +39,21 @@ impl McpClient {
     /// What its files list.
     pub fn listed(&self, place: &Place) -> Vec<File> {
         let listed = |path: PathBuf| {
-            let text = fs::read_to_string(&path).map_err(|error| Misread(error.to_string()));
-            let found = text.and_then(|text| self.form.listed(&text));
+            let found = text(&path).and_then(|text| self.form.listed(&text));
             (path, found)
         };
         self.files(place).into_iter().map(listed).collect()
     }
+}
+
+/// What a file lists that is named itself.
+pub fn listed_in(path: &Path) -> Result<Vec<Listed>, Misread> {
+    let text = text(path)?;
+    form_of(path, &text).listed(&text)
+}
+
+fn text(path: &Path) -> Result<String, Misread> {
+    fs::read_to_string(path).map_err(|error| Misread(error.to_string()))
 }
 
 impl Form {
