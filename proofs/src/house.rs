@@ -60,7 +60,9 @@ impl House {
         fs::create_dir_all(folder)?;
         let socket = folder.join("run/agents.sock");
         let doors = format!("{DOORS}socket = {:?}\n", socket.display().to_string());
-        fs::write(folder.join("countersign.toml"), format!("{doors}{settings}"))?;
+        // Other agents on this machine are none of a proof's business.
+        let text = format!("{doors}{settings}\n[doctor]\nevery_hours = 0\n");
+        fs::write(folder.join("countersign.toml"), text)?;
         Ok(House { folder: folder.to_owned(), wrapper: Vec::new(), environment: Vec::new() })
     }
 

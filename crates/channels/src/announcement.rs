@@ -196,9 +196,11 @@ impl Announcement {
             }
             News::Asked | News::Climbed | News::Notice(_) => Value::Null,
         };
+        // A notice is about no call: what it says is all there is.
+        let brief = if let News::Notice(text) = &self.news { text } else { &self.brief };
         json!({
             "request": self.request, "kind": self.news.word(), "ended": ended,
-            "brief": self.brief, "tool": self.tool, "tier": self.tier,
+            "brief": brief, "tool": self.tool, "tier": self.tier,
             "emoji": self.tier.emoji(), "phrase": self.phrase, "agent": self.agent,
             "session": self.session, "deadline": self.deadline, "rung": self.rung,
             "crisis": self.crisis, "link": self.link(),

@@ -23,6 +23,7 @@ pub mod otlp;
 pub mod passkeys;
 mod posting;
 mod presence;
+pub mod proof;
 mod push;
 mod recent;
 mod start;

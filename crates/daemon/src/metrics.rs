@@ -16,6 +16,7 @@ use countersign_store::Stored;
 
 use crate::gate::Held;
 use crate::otlp::{Call, Spans};
+use crate::proof;
 
 /// Different names for one label.
 const NAMES: usize = 50;
@@ -123,6 +124,8 @@ pub struct Gauges {
     pub behind: i64,
     /// Entries of the ledger.
     pub entries: u64,
+    /// The agents' gates.
+    pub doors: proof::Counts,
 }
 
 impl Metrics {
@@ -302,6 +305,8 @@ impl Metrics {
         counts.answered.write("countersign_answer_seconds", &ANSWERED, &mut out);
         let _ = writeln!(out, "# TYPE countersign_store_write_seconds histogram");
         counts.written.write("countersign_store_write_seconds", &WRITTEN, &mut out);
+        // Never is long ago.
+        let proved = gauges.doors.last.map_or(0, Timestamp::seconds);
         let behind = Duration::from_millis(u64::try_from(gauges.behind).unwrap_or(0));
         for (name, value) in [
             ("countersign_open_requests", gauges.open.to_string()),
@@ -310,6 +315,10 @@ impl Metrics {
             ("countersign_store_healthy", u8::from(gauges.healthy).to_string()),
             ("countersign_clock_behind_seconds", behind.as_secs_f64().to_string()),
             ("countersign_ledger_entries", gauges.entries.to_string()),
+            ("countersign_doors_open", gauges.doors.open.to_string()),
+            ("countersign_doors_shut", gauges.doors.shut.to_string()),
+            ("countersign_doors_untested", u8::from(gauges.doors.failed).to_string()),
+            ("countersign_doors_proved_timestamp_seconds", proved.to_string()),
         ] {
             let _ = writeln!(out, "# TYPE {name} gauge\n{name} {value}");
         }

@@ -30,6 +30,7 @@ use crate::doors;
 use crate::ears::{Heard, Links};
 use crate::gate::Gate;
 use crate::keys::{self, KeyError, Keys};
+use crate::proof::{Alarm, Proofs};
 
 /// The person who is made at the first start.
 pub const OWNER: &str = "owner";
@@ -143,6 +144,7 @@ impl Daemon {
             links: Links::default(),
             heard: Heard::default(),
             presence: Arc::default(),
+            proofs: Arc::new(Proofs::open(&config.state, config.prove_every.is_some())),
             strikes: Strikes::default(),
             checks: Checks::default(),
             keys,
@@ -239,6 +241,12 @@ impl Daemon {
     /// The gate.
     pub fn gate(&self) -> Arc<Gate> {
         Arc::clone(&self.gate)
+    }
+
+    /// Whom to tell what was found at the agents' gates.
+    pub fn alarm(&self) -> Alarm {
+        let (gate, lines) = (Arc::clone(&self.gate), Arc::clone(&self.api.lines));
+        Alarm::new(gate, lines, Arc::clone(&self.api.proofs))
     }
 
     /// What is behind the doors.

@@ -105,6 +105,7 @@ pub(crate) async fn trial_on(text: &str, options: Options) -> Trial {
         links: crate::ears::Links::default(),
         heard: crate::ears::Heard::default(),
         presence: Arc::default(),
+        proofs: Arc::default(),
         agents_names: Names::new(PORT, &[]),
         people_names: Names::new(PORT, &[]),
     });

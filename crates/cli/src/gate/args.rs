@@ -53,6 +53,9 @@ pub struct Serve {
     /// What is logged: error, warn, info, debug or trace.
     #[arg(long, value_name = "LEVEL")]
     pub log: Option<String>,
+    /// Try the agents' gates after so many seconds and so often, whatever the configuration says.
+    #[arg(long, hide = true, value_parser = clap::value_parser!(u32).range(1..))]
+    pub prove_every: Option<u32>,
     /// One line of JSON with the addresses, for programs.
     #[arg(long)]
     pub json: bool,

@@ -24,6 +24,9 @@ pub struct Doctor {
     /// Also start each agent that is here, its gate whole and broken: takes minutes.
     #[arg(long)]
     pub live: bool,
+    /// Only try the doors: what `countersign serve` repeats.
+    #[arg(long, hide = true, conflicts_with = "live")]
+    pub doors: bool,
     /// As JSON.
     #[arg(long)]
     pub json: bool,
@@ -35,8 +38,8 @@ Examples:
   countersign doctor --live               proves that denied, crashed and silent mean no
   sudo -u my-agent countersign doctor     what that user could get at
 
-Every gated agent's door is tried with a forbidden call that nobody is asked about: shut, open or
-never tested.
+Every gated agent's door, every MCP server behind the proxy and the SDKs are tried with a forbidden
+call that nobody is asked about: shut, open or never tested. No MCP server is started for that.
 
 Levels: R0 the agent runs as the daemon's own user, R1 the daemon has a user of its own,
 R2 the daemon is on another host and whoever runs calls checks permits.

@@ -2,13 +2,17 @@
 
 mod doors;
 mod level;
+mod mcp;
 mod ports;
+mod sdk;
 
 use std::process::ExitCode;
 
 use countersign_client::{Agent, Door};
 use countersign_daemon::config::paths::Variables as _;
 use countersign_daemon::config::{Config, Paths};
+use countersign_daemon::proof::DoorState;
+use countersign_gateways::live::knock::Found;
 use serde::Serialize;
 
 use super::args_house;
@@ -39,24 +43,61 @@ pub struct Check {
     /// What to do about it.
     #[serde(rename = "do", skip_serializing_if = "Option::is_none")]
     remedy: Option<String>,
+    /// The door that was tried, for who compares one proof with the next.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    tried: Option<Tried>,
+}
+
+/// A door and what was found at it.
+#[derive(Debug, Clone, Serialize)]
+struct Tried {
+    door: String,
+    state: DoorState,
 }
 
 impl Check {
     fn ok(say: impl Into<String>) -> Check {
-        Check { mark: Mark::Ok, say: say.into(), remedy: None }
+        Check { mark: Mark::Ok, say: say.into(), remedy: None, tried: None }
     }
 
     fn note(say: impl Into<String>, remedy: &str) -> Check {
-        Check { mark: Mark::Note, say: say.into(), remedy: Some(remedy.to_owned()) }
+        Check { mark: Mark::Note, remedy: Some(remedy.to_owned()), ..Check::ok(say) }
     }
 
     fn bad(say: impl Into<String>, remedy: &str) -> Check {
-        Check { mark: Mark::Bad, say: say.into(), remedy: Some(remedy.to_owned()) }
+        Check { mark: Mark::Bad, remedy: Some(remedy.to_owned()), ..Check::ok(say) }
+    }
+
+    /// The same, about a door.
+    fn at(self, door: &str, state: DoorState) -> Check {
+        Check { tried: Some(Tried { door: door.to_owned(), state }), ..self }
+    }
+
+    /// What was found at a door that was tried.
+    fn tried(door: &str, found: Found, remedy: &str) -> Check {
+        match found {
+            Found::Shut(why) => {
+                let say = format!("{door}: shut. A forbidden call was refused: {why}");
+                Check::ok(say).at(door, DoorState::Shut)
+            }
+            Found::Open(why) => {
+                Check::bad(format!("{door}: OPEN: {why}."), remedy).at(door, DoorState::Open)
+            }
+            Found::NeverTested(why) => {
+                let say = format!("{door}: never tested: {why}.");
+                Check::bad(say, remedy).at(door, DoorState::NeverTested)
+            }
+        }
     }
 }
 
 /// Runs the command.
 pub fn run(args: &args_house::Doctor) -> Result<ExitCode, Failure> {
+    if args.doors {
+        let mut checks = Vec::new();
+        try_doors(&mut checks);
+        return tell(None, &checks, args.json);
+    }
     let paths = reach::paths(args.config.as_deref(), args.state.as_deref())?;
     let mut checks = Vec::new();
     let config = match Config::load(&paths) {
@@ -83,12 +124,24 @@ pub fn run(args: &args_house::Doctor) -> Result<ExitCode, Failure> {
     exposure(&config, &mut checks);
     telling(&config, &mut checks);
     keeping(&config, &paths, &mut checks);
-    doors::knock(&mut checks);
+    try_doors(&mut checks);
     if args.live {
         let socket = config.socket.as_ref().map(|socket| Door::Unix(socket.path.clone()));
         doors::live(socket.as_ref().unwrap_or(&agents), &mut checks);
     }
     tell(Some(level), &checks, args.json)
+}
+
+/// The forbidden call through every door there is.
+fn try_doors(checks: &mut Vec<Check>) {
+    let before = checks.len();
+    doors::knock(checks);
+    mcp::knock(checks);
+    if checks.len() == before {
+        let say = "No agent is gated here: no door was tried.";
+        checks.push(Check::note(say, "countersign install claude, or another agent"));
+    }
+    sdk::knock(checks);
 }
 
 /// Whether the daemon answers, and could approve anything.

@@ -3,15 +3,16 @@
 use std::process::ExitCode;
 
 use countersign_client::{Agent, Door};
+use countersign_daemon::proof::remembered;
 
-use super::{house, reach};
+use super::{house, page, reach};
 use crate::failure::Failure;
 
 /// Runs it. Nothing that is missing here is an error: this is what people try first.
 pub fn run() -> Result<ExitCode, Failure> {
     let lines = match doors() {
         Ok((agents, people)) => match Agent::new(agents.clone(), None).health() {
-            Ok(pending) => running(&people, pending),
+            Ok(pending) => alarms() + &running(&people, pending),
             Err(_) => stopped(&agents),
         },
         Err(failure) => format!("The configuration is refused: {failure}\n{CHECK}"),
@@ -25,6 +26,14 @@ pub fn run() -> Result<ExitCode, Failure> {
 
 fn doors() -> Result<(Door, Door), Failure> {
     Ok((reach::agents_door(None, true)?, reach::people_door(None)?))
+}
+
+/// What the daemon knows to be wrong with the agents' gates, where its folder is ours to read.
+fn alarms() -> String {
+    let state = reach::paths(None, None).map(|paths| paths.state);
+    let alarms = state.map(|state| remembered(&state)).unwrap_or_default();
+    let lines = alarms.iter().flat_map(|alarm| [page::safe(alarm, 1000), "\n".to_owned()]);
+    lines.collect()
 }
 
 fn running(people: &Door, pending: u64) -> String {

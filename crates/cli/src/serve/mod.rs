@@ -1,9 +1,12 @@
 //! `countersign serve`: the daemon, started, told about, and stopped in order.
 
 mod notice;
+mod proof;
 
 use std::process::ExitCode;
+use std::time::Duration;
 
+use countersign_core::time::Span;
 use countersign_daemon::Daemon;
 use countersign_daemon::config::Config;
 use tokio::runtime;
@@ -28,6 +31,8 @@ pub fn run(args: &args::Serve) -> Result<ExitCode, Failure> {
     if let Some(level) = &args.log {
         config.log = config.log.at(level).map_err(|error| Failure::at("--log", error))?;
     }
+    config.prove_every = args.prove_every.map(Span::seconds).or(config.prove_every);
+    let every = config.prove_every.map(|every| Duration::from_millis(every.0));
     if !countersign_daemon::log::start(&config.log) {
         return Err(Failure::at("log", "something logs already"));
     }
@@ -47,6 +52,7 @@ pub fn run(args: &args::Serve) -> Result<ExitCode, Failure> {
                 Daemon::reload(&gate, &paths).await;
             }
         });
+        let proofs = every.map(|every| tokio::spawn(proof::run(daemon.alarm(), every)));
         let stopped = daemon
             .serve(async move {
                 stop.first().await;
@@ -58,6 +64,9 @@ pub fn run(args: &args::Serve) -> Result<ExitCode, Failure> {
             })
             .await;
         reloads.abort();
+        if let Some(proofs) = proofs {
+            proofs.abort();
+        }
         stopped.map_err(|error| Failure::Input(format!("stopped, but {error}")))
     })?;
     Ok(ExitCode::SUCCESS)

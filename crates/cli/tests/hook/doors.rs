@@ -18,7 +18,7 @@ const INSTALLED: [(&str, &str); 4] = [
 ];
 
 /// A `countersign` of this home, which can be broken.
-fn own(home: &Home) -> PathBuf {
+pub fn own(home: &Home) -> PathBuf {
     let own = home.folder.path().join("countersign");
     if !own.exists() {
         let built = env!("CARGO_BIN_EXE_countersign");
@@ -27,7 +27,7 @@ fn own(home: &Home) -> PathBuf {
     own
 }
 
-fn command(home: &Home, program: PathBuf, words: &[&str]) -> Command {
+pub fn command(home: &Home, program: PathBuf, words: &[&str]) -> Command {
     let like = home.command(words);
     let mut command = Command::new(program);
     command.args(words).env_clear().current_dir(home.folder.path());
@@ -43,7 +43,7 @@ fn install(home: &Home) {
 }
 
 /// What the doctor says of one agent: the mark and the words.
-fn said(home: &Home, title: &str) -> Option<(String, String)> {
+pub fn said(home: &Home, title: &str) -> Option<(String, String)> {
     let out = home.command(&["doctor", "--json"]).output().unwrap();
     let told: Value = serde_json::from_slice(&out.stdout).unwrap();
     let checks = told["checks"].as_array().unwrap();

@@ -8,6 +8,9 @@ mod doors;
 mod faults;
 #[cfg(test)]
 mod first;
+mod mcp_doors;
+#[cfg(test)]
+mod proof;
 #[cfg(test)]
 mod setting;
 #[cfg(test)]

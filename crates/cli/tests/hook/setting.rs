@@ -34,7 +34,13 @@ impl Home {
     }
 
     pub fn start(&mut self) {
+        self.start_with(&[]);
+    }
+
+    /// With more words for `countersign serve`.
+    pub fn start_with(&mut self, more: &[&str]) {
         let mut command = self.command(&["serve", "--json", "--agents", "127.0.0.1:0"]);
+        command.args(more);
         let people = if self.people.is_empty() { "127.0.0.1:0" } else { &self.people };
         command.args(["--people", people]).stdout(Stdio::piped()).stderr(Stdio::null());
         command.arg("--state").arg(self.folder.path().join("state"));
@@ -77,16 +83,21 @@ impl Home {
 
     /// What the people's door answers to an owner's word about a request.
     pub fn post_as_person(&self, path: &str, body: &Value) -> String {
+        self.as_person("POST", &format!("/v1/requests/{path}"), &body.to_string())
+    }
+
+    /// What it answers to an owner.
+    pub fn as_person(&self, method: &str, path: &str, body: &str) -> String {
         let token = People::login(&Door::parse(&self.people).unwrap(), "owner", &self.passphrase);
-        let (token, body) = (token.unwrap().token, body.to_string());
+        let token = token.unwrap().token;
         let mut stream = std::net::TcpStream::connect(&self.people).unwrap();
         let head = format!(
-            "POST /v1/requests/{path} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {token}\r\n\
+            "{method} {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {token}\r\n\
              Content-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
             self.people,
             body.len(),
         );
-        stream.write_all((head + &body).as_bytes()).unwrap();
+        stream.write_all((head + body).as_bytes()).unwrap();
         let mut answer = String::new();
         std::io::Read::read_to_string(&mut stream, &mut answer).unwrap();
         answer

@@ -32,6 +32,7 @@ use crate::inbox;
 use crate::keys::Keys;
 use crate::passkeys::Challenges;
 use crate::presence::Presence;
+use crate::proof::Proofs;
 use v1::Offers;
 
 pub use direct::Agents;
@@ -77,6 +78,8 @@ pub struct Parts {
     pub heard: Heard,
     /// Whether somebody sits at the inbox.
     pub presence: Arc<Presence>,
+    /// What is known of the agents' gates.
+    pub proofs: Arc<Proofs>,
     /// The names of the agents' door.
     pub agents_names: Names,
     /// The names of the people's door.

@@ -22,6 +22,8 @@ use super::{QuorumByTier, Rules, Socket, duty};
 const DAY: u32 = 86_400;
 /// More in a week would be a burden of their own.
 const MOST_DRILLS: u32 = 20;
+/// A gate that is tried less than once in a week is as good as untried.
+const MOST_HOURS: u32 = 7 * 24;
 
 pub fn meaning(written: Written, paths: &Paths) -> Result<Config, ConfigError> {
     let doors = written.doors.clone();
@@ -38,6 +40,7 @@ pub fn meaning(written: Written, paths: &Paths) -> Result<Config, ConfigError> {
         state: paths.state.clone(),
         strict: written.store.strict.unwrap_or(false),
         ledger: ledger(&written.ledger)?,
+        prove_every: prove_every(&written.doctor)?,
         log: log(&written.log)?,
         rules: rules(written)?,
     })
@@ -307,6 +310,11 @@ fn drills(written: &written::Drills) -> Result<Drills, ConfigError> {
         per_week: number("drills.per_week", written.per_week, 0, 0..=MOST_DRILLS)?,
         hours: hours.map_err(|problem| wrong("drills", problem))?,
     })
+}
+
+fn prove_every(written: &written::Doctor) -> Result<Option<Span>, ConfigError> {
+    let hours = number("doctor.every_hours", written.every_hours, 6, 0..=MOST_HOURS)?;
+    Ok((hours > 0).then(|| Span::seconds(hours * 3600)))
 }
 
 fn ledger(written: &written::Ledger) -> Result<Ledger, ConfigError> {

@@ -79,6 +79,8 @@ pub struct Config {
     pub strict: bool,
     /// How the ledger is signed and witnessed.
     pub ledger: Ledger,
+    /// Between two proofs that the agents' gates are shut, if there are any.
+    pub prove_every: Option<Span>,
     /// What is logged.
     pub log: Log,
 }

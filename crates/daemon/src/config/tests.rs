@@ -21,6 +21,17 @@ fn an_empty_file_means_the_seed_s_defaults() {
 }
 
 #[test]
+fn the_gates_are_tried_every_few_hours_or_never() {
+    let every = |text: &str| Config::read(text, &paths()).map(|config| config.prove_every);
+    let hours = |hours: u32| Ok(Some(Span::seconds(hours * 3600)));
+    assert_eq!(every(""), hours(6));
+    assert_eq!(every("[doctor]\nevery_hours = 168"), hours(168));
+    assert_eq!(every("[doctor]\nevery_hours = 0"), Ok(None));
+    assert!(every("[doctor]\nevery_hours = 169").unwrap_err().to_string().contains("168"));
+    assert!(every("[doctor]\nminutes = 1").is_err());
+}
+
+#[test]
 fn the_example_is_the_default() {
     let example = Config::read(EXAMPLE, &paths()).unwrap();
     let usual = Config::read("", &paths()).unwrap();

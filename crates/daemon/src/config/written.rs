@@ -23,6 +23,7 @@ pub struct Written {
     pub ladder: Ladder,
     pub quiet: Option<Quiet>,
     pub drills: Drills,
+    pub doctor: Doctor,
     pub rota: BTreeMap<String, Rota>,
     pub channels: BTreeMap<String, toml::Table>,
     pub log: Log,
@@ -217,6 +218,13 @@ pub struct Drills {
     pub days: Option<Vec<String>>,
     pub from: Option<String>,
     pub to: Option<String>,
+}
+
+/// How often the agents' gates are tried.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Doctor {
+    pub every_hours: Option<u32>,
 }
 
 /// Who takes turns.

@@ -16,7 +16,7 @@ use crate::gate::Gate;
 
 /// How often the clock is looked at.
 const LOOK: Duration = Duration::from_secs(15);
-/// How often a digest is tried through a channel.
+/// How often a notice is tried through a channel.
 const TRIES: u32 = 5;
 /// Quiet hours are looked for so many minutes back.
 const DAY: i64 = 24 * 60;
@@ -123,9 +123,15 @@ impl Counts {
 
 /// Tells it to whom the rules name.
 pub async fn tell(gate: &Gate, lines: &Lines, text: &str) {
+    let names = gate.rules().duty.digest(gate.clock().now().at);
+    tell_each(gate, lines, names, text).await;
+}
+
+/// Tells something that is about no request through each of these channels.
+pub async fn tell_each(gate: &Gate, lines: &Lines, names: Vec<String>, text: &str) {
     let rules = gate.rules();
     let now = gate.clock().now().at;
-    for name in rules.duty.digest(now) {
+    for name in names {
         let notice = Announcement::notice(text.to_owned(), now, rules.inbox.clone());
         for attempt in 1..=TRIES {
             let sent = match lines.get(&rules, &name) {
@@ -138,7 +144,7 @@ pub async fn tell(gate: &Gate, lines: &Lines, text: &str) {
             };
             let Err(error) = sent else { break };
             let channel = name.as_str();
-            tracing::warn!(channel, attempt, why = error.problem, "a digest was not sent");
+            tracing::warn!(channel, attempt, why = error.problem, "a notice was not sent");
             if error.permanent {
                 break;
             }

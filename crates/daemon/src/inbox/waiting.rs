@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use super::view::View;
 use super::words::shape;
-use super::{House, Shown, frame, reader, visitor};
+use super::{House, Shown, frame, reader, settings, visitor};
 use crate::api::{Api, Problem};
 
 /// So many are listed; there are seldom more, and then the list says so.
@@ -40,6 +40,7 @@ pub async fn page(
         None => None,
     };
     let body = html! {
+        @for alarm in api.proofs.alarms() { p.alarm role="alert" { (settings::shown(&alarm)) } }
         div.desk {
             aside.rail aria-label="What waits" {
                 div.head {

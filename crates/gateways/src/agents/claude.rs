@@ -24,7 +24,7 @@ pub const AGENT: Agent = Agent {
         pieces,
         then: nothing_then,
         open,
-        notes: &["A permission that was given to Claude Code does not pass a denied call."],
+        notes: &["What you allowed inside Claude Code is still stopped where Countersign says no."],
     },
 };
 

@@ -90,6 +90,11 @@ impl Record {
         self.written.files.iter().find(|entry| entry.agent == agent && entry.path == path)
     }
 
+    /// Every file that we wrote and have not taken our part out of.
+    pub fn entries(&self) -> &[Entry] {
+        &self.written.files
+    }
+
     /// What was written for an agent into one of these files.
     pub fn ours<'a>(&self, agent: &str, mut paths: impl Iterator<Item = &'a Path>) -> Option<Ours> {
         let entry = paths.find_map(|path| self.about(agent, path))?;

@@ -78,11 +78,15 @@ pub fn knock(agent: &Agent, command: &mut Command, patience: Duration) -> Found 
     }
 }
 
-/// What a hook said, and how it ended.
-struct Said {
-    code: Option<i32>,
-    out: String,
-    err: String,
+/// What a program said, and how it ended.
+#[derive(Debug)]
+pub struct Said {
+    /// Its exit code; none if it was killed.
+    pub code: Option<i32>,
+    /// On standard output.
+    pub out: String,
+    /// On standard error.
+    pub err: String,
 }
 
 fn judged(agent: &Agent, said: &Said) -> Found {
@@ -100,7 +104,7 @@ fn judged(agent: &Agent, said: &Said) -> Found {
 }
 
 /// As much of a text as fits on a line or two.
-fn short(text: &str) -> String {
+pub fn short(text: &str) -> String {
     const LONGEST: usize = 120;
     let mut letters = text.trim().chars();
     let begun: String = letters.by_ref().take(LONGEST).collect();
@@ -134,8 +138,8 @@ fn is_like(model: &Value, got: &Value, any: &str, words: &mut Option<String>) ->
     }
 }
 
-/// Runs a hook with something to read; nothing if it takes too long.
-fn run(command: &mut Command, text: String, patience: Duration) -> io::Result<Option<Said>> {
+/// Runs a program with something to read; nothing if it takes too long.
+pub fn run(command: &mut Command, text: String, patience: Duration) -> io::Result<Option<Said>> {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     let mut child = command.spawn()?;
     let id = child.id();

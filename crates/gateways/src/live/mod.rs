@@ -9,6 +9,7 @@ mod copilot;
 mod gemini;
 mod http;
 pub mod knock;
+pub mod knock_mcp;
 mod model;
 mod opencode;
 pub mod prove;

@@ -1,5 +1,7 @@
 //! The servers in a client's own file, each put behind the proxy, and taken out again.
 
+pub mod listed;
+
 use std::path::{Path, PathBuf};
 
 use jsonc_parser::cst::CstObject;
@@ -130,20 +132,29 @@ pub fn client(name: &str) -> Option<&'static McpClient> {
 impl McpClient {
     /// Its files that are there. Where there is none, there are no servers to put behind a proxy.
     pub fn pieces(&self, place: &Place, program: &str) -> Vec<Piece> {
+        let piece = |path| Piece::within(path, Servers::new(self.form, program));
+        self.files(place).into_iter().map(piece).collect()
+    }
+
+    fn files(&self, place: &Place) -> Vec<PathBuf> {
         let (folder, names) = match place.project() {
             Some(project) => (project, self.project),
             None => (place.home(), self.home),
         };
-        let paths = names.iter().map(|name| folder.join(name)).filter(|path| path.is_file());
-        paths.map(|path| Piece::within(path, Servers::new(self.form, program))).collect()
+        names.iter().map(|name| folder.join(name)).filter(|path| path.is_file()).collect()
     }
 }
 
-/// A file that is named itself: its form by its ending and what is in it.
+/// A file that is named itself.
 pub fn named(path: &Path, text: &str, program: &str) -> Piece {
+    Piece::within(PathBuf::from(path), Servers::new(form_of(path, text), program))
+}
+
+/// A file's form by its ending and what is in it.
+fn form_of(path: &Path, text: &str) -> Form {
     let is_toml = path.extension().is_some_and(|ending| ending == "toml");
     let under = |name: &str| Document::open(text, Kind::Five).ok()?.at(&[name]);
-    let form = if is_toml {
+    if is_toml {
         Form::Toml
     } else if under("mcpServers").is_some() {
         servers(Kind::Five, Wait::Nowhere)
@@ -151,8 +162,7 @@ pub fn named(path: &Path, text: &str, program: &str) -> Piece {
         Form::OneList
     } else {
         Form::Json { under: "servers", kind: Kind::Five, wait: Wait::Nowhere }
-    };
-    Piece::within(PathBuf::from(path), Servers::new(form, program))
+    }
 }
 
 /// The servers of one file.

@@ -2,12 +2,13 @@
 
 use std::env;
 use std::io::{self, IsTerminal as _, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
 use countersign_client::Door;
 use countersign_daemon::config::paths::Variables as _;
+use countersign_daemon::proof::DoorState;
 use countersign_gateways::agents::{self, AGENTS, Agent};
 use countersign_gateways::install::record::Record;
 use countersign_gateways::install::status::{self, Stand};
@@ -34,54 +35,69 @@ pub fn knock(checks: &mut Vec<Check>) {
         return;
     };
     let us = Ours { program, patience: LONGEST_PATIENCE };
-    let before = checks.len();
+    let mut stands: Vec<Standing> =
+        AGENTS.iter().map(|agent| Standing::of(agent, &place, &us, &record)).collect();
+    for entry in record.entries() {
+        let Some((name, project)) = entry.agent.split_once(" in ") else { continue };
+        let known = stands.iter().any(|standing| standing.key == entry.agent);
+        let place = Place::new(Some(Path::new(project)), |name| Surroundings.get(name));
+        // A project that is gone has no agent in it.
+        if let (false, Some(agent), Ok(place)) = (known, agents::named(name), place) {
+            stands.push(Standing::of(agent, &place, &us, &record));
+        }
+    }
     // At once: without a daemon each of them takes a moment to say so.
-    let stands = AGENTS.map(|agent| (agent, status::look(agent, &place, &us, &record)));
-    let found = thread::scope(|scope| {
-        let tried = stands.each_ref().map(|(agent, seen)| {
-            let paths = seen.files.iter().map(PathBuf::as_path);
-            let written = record.ours(&place.key(agent.name), paths).unwrap_or_else(|| us.clone());
-            scope.spawn(move || door(agent, seen, &written))
-        });
-        tried.map(|one| {
-            let lost = || Check::bad("An agent's door was lost while it was tried.", "try again");
-            one.join().unwrap_or_else(|_| Some(lost()))
-        })
+    let found: Vec<_> = thread::scope(|scope| {
+        let tried: Vec<_> =
+            stands.iter().map(|standing| scope.spawn(move || standing.tried())).collect();
+        let lost = || Check::bad("An agent's door was lost while it was tried.", "try again");
+        tried.into_iter().map(|one| one.join().unwrap_or_else(|_| Some(lost()))).collect()
     });
     checks.extend(found.into_iter().flatten());
-    if checks.len() == before {
-        let say = "No agent is gated here: no door was tried.";
-        checks.push(Check::note(say, "countersign install claude, or another agent"));
-    } else {
-        checks.push(Check::note(
-            "Never tested here: MCP servers behind the proxy, programs that use an SDK.",
-            "let one of them call the tool countersign_proof_of_gate: it must be refused",
-        ));
-    }
 }
 
-fn door(agent: &Agent, seen: &status::Seen, written: &Ours) -> Option<Check> {
-    let (title, install) = (agent.title, format!("countersign install {}", agent.name));
-    match seen.state {
-        Stand::Absent => return None,
-        Stand::NotGated => {
-            let say = format!("{title}: not gated. What it does is not asked about.");
-            return Some(Check::note(say, &install));
-        }
-        Stand::Open => {
-            let say = format!("{title}: open: {}.", seen.why.join("; "));
-            return Some(Check::bad(say, &install));
-        }
-        Stand::Gated => {}
+/// One agent, for this person or in one project, and how its files stand.
+struct Standing {
+    agent: &'static Agent,
+    key: String,
+    door: String,
+    install: String,
+    seen: status::Seen,
+    written: Ours,
+}
+
+impl Standing {
+    fn of(agent: &'static Agent, place: &Place, us: &Ours, record: &Record) -> Standing {
+        let seen = status::look(agent, place, us, record);
+        let key = place.key(agent.name);
+        let paths = seen.files.iter().map(PathBuf::as_path);
+        let written = record.ours(&key, paths).unwrap_or_else(|| us.clone());
+        let install = match place.project() {
+            None => format!("countersign install {}", agent.name),
+            Some(folder) => {
+                format!("countersign install {} --project {}", agent.name, folder.display())
+            }
+        };
+        Standing { agent, door: place.key(agent.title), key, install, seen, written }
     }
-    let mut command = knock::command(agent.name, written);
-    Some(match knock::knock(agent, &mut command, PATIENCE) {
-        Found::Shut(why) => {
-            Check::ok(format!("{title}: shut. A forbidden call was refused: {why}"))
+
+    fn tried(&self) -> Option<Check> {
+        let Standing { agent, door, install, seen, .. } = self;
+        match seen.state {
+            Stand::Absent => return None,
+            Stand::NotGated => {
+                let say = format!("{door}: not gated. What it does is not asked about.");
+                return Some(Check::note(say, install).at(door, DoorState::NotGated));
+            }
+            Stand::Open => {
+                let say = format!("{door}: open: {}.", seen.why.join("; "));
+                return Some(Check::bad(say, install).at(door, DoorState::Open));
+            }
+            Stand::Gated => {}
         }
-        Found::Open(why) => Check::bad(format!("{title}: OPEN: {why}."), &install),
-        Found::NeverTested(why) => Check::bad(format!("{title}: never tested: {why}."), &install),
-    })
+        let mut command = knock::command(agent.name, &self.written);
+        Some(Check::tried(door, knock::knock(agent, &mut command, PATIENCE), install))
+    }
 }
 
 /// Starts each agent that is here against a model of ours, its gate whole and broken.

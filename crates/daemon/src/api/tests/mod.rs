@@ -87,6 +87,7 @@ impl Trial {
             links: crate::ears::Links::default(),
             heard: crate::ears::Heard::default(),
             presence: Arc::default(),
+            proofs: Arc::default(),
             agents_names: Names::new(6000, &[]),
             people_names: Names::new(6001, &[]),
         })

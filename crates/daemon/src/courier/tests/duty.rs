@@ -64,6 +64,7 @@ async fn quiet_hours_keep_medium_in_the_inbox_and_a_digest_tells_of_it() {
     assert_eq!(text, "While it was quiet, 1 call was asked about: 1 denied.");
     digest::tell(&rig.gate, &rig.reach.lines, &text).await;
     assert_eq!(hook.kinds(), ["asked", "notice"]);
+    assert_eq!(hook.got()[1].1["data"]["brief"], text, "machines hear what it says, too");
 }
 
 #[tokio::test]

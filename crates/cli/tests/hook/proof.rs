@@ -1,0 +1,94 @@
+//! `countersign serve` tries the gates by itself, and people hear when one is open.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::doors::{command, own};
+use crate::setting::Home;
+
+/// A home whose people are told through a program, into a file.
+fn told_into_a_file() -> (Home, PathBuf) {
+    let home = Home::empty();
+    let (pager, told) = (home.folder.path().join("pager"), home.folder.path().join("told"));
+    program(&pager, &format!("#!/bin/sh\ncat >>{}\n", told.display()));
+    let config = home.folder.path().join(".config/countersign");
+    fs::create_dir_all(&config).unwrap();
+    // Nobody is spared at any hour.
+    let text = format!(
+        "[ladder]\nfirst = [\"pager\"]\n[quiet]\nfrom = \"00:00\"\nto = \"23:59\"\n\
+         [channels.pager]\nkind = \"command\"\nprogram = [\"{}\"]\n",
+        pager.display()
+    );
+    fs::write(config.join("countersign.toml"), text).unwrap();
+    (home, told)
+}
+
+fn program(path: &Path, text: &str) {
+    let new = path.with_extension("new");
+    fs::write(&new, text).unwrap();
+    fs::set_permissions(&new, fs::Permissions::from_mode(0o755)).unwrap();
+    fs::rename(new, path).unwrap();
+}
+
+fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let end = Instant::now() + Duration::from_secs(30);
+    while !holds() {
+        assert!(Instant::now() < end, "waited in vain for {what}");
+        thread::sleep(Duration::from_millis(100));
+    }
+}
+
+#[test]
+fn an_open_gate_is_told_once_shown_counted_and_written_down_and_so_is_its_end() {
+    let (mut home, told) = told_into_a_file();
+    let own = own(&home);
+    let installed = command(&home, own.clone(), &["install", "claude", "--yes"]).output().unwrap();
+    assert!(installed.status.success(), "{installed:?}");
+    home.start_with(&["--prove-every", "1"]);
+    let counts = |line: &str| home.as_person("GET", "/metrics", "").contains(line);
+    until("a shut door", || counts("countersign_doors_shut 1\n"));
+    assert!(counts("countersign_doors_open 0\n") && !told.exists());
+
+    let kept = own.with_extension("kept");
+    fs::rename(&own, &kept).unwrap();
+    program(&own, "#!/bin/sh\nprintf '{}'\n");
+    let heard = || fs::read_to_string(&told).unwrap_or_default();
+    until("the alarm", || heard().contains("Claude Code: THE GATE IS OPEN"));
+    assert!(counts("countersign_doors_open 1\n"));
+    let inbox = home.as_person("GET", "/", "");
+    assert!(inbox.contains("class=\"alarm\"") && inbox.contains("THE GATE IS OPEN"), "{inbox}");
+    let socket = home.folder.path().join("state/agents.sock");
+    let bare = home.command(&[]).env("COUNTERSIGN_AGENTS", socket).output().unwrap();
+    let bare = String::from_utf8_lossy(&bare.stdout).into_owned();
+    assert!(bare.contains("THE GATE IS OPEN") && bare.contains("The daemon runs"), "{bare}");
+    // Again and again the same is no news.
+    thread::sleep(Duration::from_secs(3));
+    assert_eq!(heard().matches("THE GATE IS OPEN").count(), 1, "{}", heard());
+
+    fs::rename(&kept, &own).unwrap();
+    until("its end", || heard().contains("Claude Code: the gate is shut again"));
+    assert!(counts("countersign_doors_open 0\n"));
+    assert!(!home.as_person("GET", "/", "").contains("class=\"alarm\""));
+    let ledger = home.ledger_with("door_shut");
+    let opened = ledger.iter().filter(|line| line.contains("door_open")).count();
+    assert_eq!(opened, 1, "{ledger:#?}");
+    home.kill();
+    let store = home.folder.path().join("state/countersign.db").display().to_string();
+    let verified = home.command(&["ledger", "verify", "--store", &store]).output().unwrap();
+    assert!(verified.status.success(), "{verified:?}");
+}
+
+#[test]
+fn where_no_agent_is_gated_nobody_is_told_anything() {
+    let (mut home, told) = told_into_a_file();
+    fs::create_dir(home.folder.path().join(".claude")).unwrap();
+    home.start_with(&["--prove-every", "1"]);
+    let never = "countersign_doors_proved_timestamp_seconds 0\n";
+    until("a proof", || !home.as_person("GET", "/metrics", "").contains(never));
+    let counts = home.as_person("GET", "/metrics", "");
+    let nothing = ["countersign_doors_open 0\n", "countersign_doors_untested 0\n"];
+    assert!(nothing.iter().all(|line| counts.contains(line)) && !told.exists(), "{counts}");
+}

@@ -1,0 +1,187 @@
+//! The servers that a client's files list: which go through the proxy, and how; which do not.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
+use toml_edit::{DocumentMut, Item, TableLike};
+
+use super::{Form, McpClient, form_of, unwrapped};
+use crate::install::json::{Document, Kind};
+use crate::install::{Misread, Place};
+
+/// One server in a client's file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    /// Its name there.
+    pub name: String,
+    /// How the client reaches it.
+    pub reached: Reached,
+    /// The variables it is started with.
+    pub variables: Vec<(String, String)>,
+}
+
+/// How a client reaches a server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reached {
+    /// Through the proxy: the words that start it, up to `--`, behind which the server stands.
+    Proxy(Vec<String>),
+    /// It starts the server itself.
+    Command,
+    /// At a URL.
+    Url(String),
+}
+
+/// One file with what it lists, or why it cannot be read.
+pub type File = (PathBuf, Result<Vec<Listed>, Misread>);
+
+impl McpClient {
+    /// What its files list.
+    pub fn listed(&self, place: &Place) -> Vec<File> {
+        let listed = |path: PathBuf| {
+            let found = text(&path).and_then(|text| self.form.listed(&text));
+            (path, found)
+        };
+        self.files(place).into_iter().map(listed).collect()
+    }
+}
+
+/// What a file lists that is named itself.
+pub fn listed_in(path: &Path) -> Result<Vec<Listed>, Misread> {
+    let text = text(path)?;
+    form_of(path, &text).listed(&text)
+}
+
+fn text(path: &Path) -> Result<String, Misread> {
+    fs::read_to_string(path).map_err(|error| Misread(error.to_string()))
+}
+
+impl Form {
+    fn listed(self, text: &str) -> Result<Vec<Listed>, Misread> {
+        let (under, kind) = match self {
+            Form::Json { under, kind, .. } => (under, kind),
+            Form::OneList => ("mcp", Kind::Comments),
+            Form::Toml => {
+                let read = text.parse::<DocumentMut>();
+                let read = read.map_err(|error| Misread(error.to_string()))?;
+                let servers = read.get("mcp_servers").and_then(Item::as_table_like);
+                return Ok(servers.map(table).iter().flat_map(entries).collect());
+            }
+        };
+        let servers = Document::open(text, kind)?.at(&[under]);
+        let servers = servers.as_ref().and_then(Value::as_object);
+        Ok(servers.into_iter().flat_map(entries).collect())
+    }
+}
+
+fn entries(servers: &Map<String, Value>) -> impl Iterator<Item = Listed> {
+    servers.iter().filter_map(|(name, server)| entry(name, server))
+}
+
+/// One entry; nothing if the client does not use it, or it is no server.
+fn entry(name: &str, server: &Value) -> Option<Listed> {
+    let says = |name: &str, truth: bool| server.get(name).and_then(Value::as_bool) == Some(truth);
+    if says("disabled", true) || says("enabled", false) {
+        return None;
+    }
+    let words: Vec<String> = match server.get("command") {
+        Some(Value::String(program)) => {
+            let rest = server.get("args").map(strings).unwrap_or_default();
+            std::iter::once(program.clone()).chain(rest).collect()
+        }
+        Some(list) => strings(list),
+        None => Vec::new(),
+    };
+    let urls = ["url", "httpUrl", "serverUrl"];
+    let url = urls.iter().find_map(|name| server.get(*name).and_then(Value::as_str));
+    let reached = match (unwrapped(&words), url) {
+        (Some(server), _) => {
+            let ours = words.len().saturating_sub(server.len());
+            Reached::Proxy(words.into_iter().take(ours).collect())
+        }
+        (None, _) if !words.is_empty() => Reached::Command,
+        (None, Some(url)) => Reached::Url(url.to_owned()),
+        (None, None) => return None,
+    };
+    let variables = server.get("env").or_else(|| server.get("environment"));
+    let variables = variables.and_then(Value::as_object).into_iter().flatten();
+    let variables = variables
+        .filter_map(|(name, value)| value.as_str().map(|value| (name.clone(), value.to_owned())));
+    Some(Listed { name: name.to_owned(), reached, variables: variables.collect() })
+}
+
+fn strings(list: &Value) -> Vec<String> {
+    let items = list.as_array().map(Vec::as_slice).unwrap_or_default();
+    items.iter().filter_map(|item| item.as_str().map(ToOwned::to_owned)).collect()
+}
+
+/// As much of a table as an entry can be made of.
+fn table(table: &dyn TableLike) -> Map<String, Value> {
+    table.iter().map(|(name, item)| (name.to_owned(), value(item))).collect()
+}
+
+fn value(item: &Item) -> Value {
+    if let Some(inside) = item.as_table_like() {
+        return Value::Object(table(inside));
+    }
+    if let Some(list) = item.as_array() {
+        let texts = list.iter().filter_map(toml_edit::Value::as_str);
+        return texts.map(Value::from).collect();
+    }
+    let text = item.as_str().map(Value::from);
+    text.or_else(|| item.as_bool().map(Value::from)).unwrap_or(Value::Null)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{CLIENTS, Servers};
+    use super::*;
+    use crate::install::Within as _;
+
+    fn found(listed: &[Listed], name: &str) -> Reached {
+        listed.iter().find(|server| server.name == name).unwrap().reached.clone()
+    }
+
+    #[test]
+    fn every_client_s_file_says_which_servers_are_behind_the_proxy() {
+        for client in &CLIENTS {
+            let text = match client.form {
+                Form::Toml => "[mcp_servers.a]\ncommand = \"x\"\nargs = [\"y\"]\n\
+                               env = { COUNTERSIGN_AGENTS = \"z\" }\n"
+                    .to_owned(),
+                Form::OneList => r#"{"mcp": {"a": {"command": ["x", "y"],
+                    "environment": {"COUNTERSIGN_AGENTS": "z"}}}}"#
+                    .to_owned(),
+                Form::Json { under, .. } => format!(
+                    r#"{{"{under}": {{"a": {{"command": "x", "args": ["y"],
+                    "env": {{"COUNTERSIGN_AGENTS": "z"}}}}}}}}"#
+                ),
+            };
+            let bare = client.form.listed(&text).unwrap();
+            assert_eq!(found(&bare, "a"), Reached::Command, "{}", client.name);
+            let variables = vec![("COUNTERSIGN_AGENTS".to_owned(), "z".to_owned())];
+            assert_eq!(bare.first().unwrap().variables, variables, "{}", client.name);
+            let put = Servers::new(client.form, "/usr/bin/countersign").put(&text).unwrap();
+            let Reached::Proxy(words) = found(&client.form.listed(&put).unwrap(), "a") else {
+                panic!("{}: {put}", client.name)
+            };
+            let (first, last) = (words.first().unwrap(), words.last().unwrap());
+            assert_eq!((first.as_str(), last.as_str()), ("/usr/bin/countersign", "--"), "{put}");
+            assert!(words.iter().any(|word| word == "a"), "{words:?}");
+        }
+    }
+
+    #[test]
+    fn servers_at_a_url_and_those_that_are_switched_off() {
+        let text = r#"{"mcpServers": {
+            "far": {"url": "https://example.org/mcp"}, "near": {"httpUrl": "http://127.0.0.1:1/"},
+            "off": {"command": "x", "disabled": true}, "odd": {"note": 1}
+        }}"#;
+        let listed = super::super::servers(Kind::Strict, super::super::Wait::Nowhere).listed(text);
+        let listed = listed.unwrap();
+        assert_eq!(listed.len(), 2, "{listed:?}");
+        assert_eq!(found(&listed, "near"), Reached::Url("http://127.0.0.1:1/".to_owned()));
+        assert!(Form::Toml.listed("mcp_servers = 1").unwrap().is_empty());
+        assert!(Form::Toml.listed("=").is_err());
+    }
+}
