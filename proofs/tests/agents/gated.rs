@@ -45,7 +45,7 @@ fn before_a_gate(subject: &Subject, command: &str, meanwhile: &Meanwhile) -> Opt
 }
 
 /// The hook finds the daemon by the configuration in the agent's home.
-fn is_at_home(scratch: &Scratch, house: &Path) {
+pub fn is_at_home(scratch: &Scratch, house: &Path) {
     let text = fs::read_to_string(house.join("countersign.toml")).unwrap();
     scratch.write(".config/countersign/countersign.toml", &text).unwrap();
 }
@@ -62,19 +62,22 @@ fn act(mut people: Client, gate: Gate, meanwhile: &Meanwhile, over: impl Fn() ->
         match meanwhile {
             Meanwhile::Nothing => {}
             Meanwhile::Killed => gate.take().unwrap().kill().unwrap(),
-            Meanwhile::Answered(choice) => {
-                let (id, digest) = (&waiting["id"], &waiting["digest"]);
-                let said =
-                    json!({ "choice": choice, "digest": digest, "reason": "I keep letters" });
-                let path = format!("/v1/requests/{}/decision", id.as_str().unwrap());
-                let reply = people.post(&path, &said).unwrap();
-                assert_eq!(reply.status, 200, "{:?}", reply.body);
-            }
+            Meanwhile::Answered(choice) => answer(&mut people, &waiting, choice),
         }
     }
 }
 
-fn waiting(people: &mut Client) -> Option<Value> {
+/// A person answers.
+pub fn answer(people: &mut Client, waiting: &Value, choice: &str) {
+    let (id, digest) = (&waiting["id"], &waiting["digest"]);
+    let said = json!({ "choice": choice, "digest": digest, "reason": "I keep letters" });
+    let path = format!("/v1/requests/{}/decision", id.as_str().unwrap());
+    let reply = people.post(&path, &said).unwrap();
+    assert_eq!(reply.status, 200, "{:?}", reply.body);
+}
+
+/// What waits for a person.
+pub fn waiting(people: &mut Client) -> Option<Value> {
     let list = people.get("/v1/requests?state=pending").ok()?;
     list.body["requests"].as_array()?.first().cloned()
 }

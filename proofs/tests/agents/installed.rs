@@ -33,7 +33,10 @@ pub fn install(subject: &Subject, scratch: &Scratch, countersign: &Path) {
     let own = own(scratch);
     fs::create_dir_all(own.parent().unwrap()).unwrap();
     // The same file under another name where that is possible; it is large.
-    fs::hard_link(countersign, &own).or_else(|_| fs::copy(countersign, &own).map(drop)).unwrap();
+    let link = || fs::hard_link(countersign, &own);
+    if !own.exists() {
+        link().or_else(|_| fs::copy(countersign, &own).map(drop)).unwrap();
+    }
     let done = Command::new(&own)
         .args(["install", subject.name, "--yes", "--patience", PATIENCE])
         .env_clear()

@@ -15,8 +15,8 @@ pub struct Tongue {
     pub told: fn(&Value) -> Vec<String>,
     /// Whether a stream is wanted.
     pub streams: fn(&str, &Value) -> bool,
-    /// The events that propose a call.
-    pub call: fn(&Proposal) -> Vec<Event>,
+    /// The events that propose a call under a name.
+    pub call: fn(&Proposal, &str) -> Vec<Event>,
     /// The events that say some words and end.
     pub words: fn(&str) -> Vec<Event>,
     /// The same in one piece.
@@ -29,8 +29,8 @@ const TONGUES: [Tongue; 3] = [
         offered: |question| names(question.get("tools")),
         told: anthropic_told,
         streams: |_, question| question.get("stream") == Some(&Value::Bool(true)),
-        call: |proposal| {
-            let start = json!({ "type": "tool_use", "id": ID, "name": proposal.tool, "input": {} });
+        call: |proposal, id| {
+            let start = json!({ "type": "tool_use", "id": id, "name": proposal.tool, "input": {} });
             let text = proposal.arguments.to_string();
             let delta = json!({ "type": "input_json_delta", "partial_json": text });
             anthropic(&start, &delta, "tool_use")
@@ -52,11 +52,15 @@ const TONGUES: [Tongue; 3] = [
         offered: |question| names(question.get("tools")),
         told: |question| results(question.get("input"), "function_call_output"),
         streams: |_, _| true,
-        call: |proposal| {
-            openai(&json!({
-                "type": "function_call", "id": "fc_1", "call_id": ID, "name": proposal.tool,
+        call: |proposal, id| {
+            let mut item = json!({
+                "type": "function_call", "id": "fc_1", "call_id": id, "name": proposal.tool,
                 "arguments": proposal.arguments.to_string(),
-            }))
+            });
+            if let (Some(family), Some(item)) = (proposal.family, item.as_object_mut()) {
+                item.insert("namespace".to_owned(), family.into());
+            }
+            openai(&item)
         },
         words: |text| {
             openai(&json!({
@@ -71,7 +75,7 @@ const TONGUES: [Tongue; 3] = [
         offered: gemini_offered,
         told: gemini_told,
         streams: |path, _| path.ends_with(":streamGenerateContent"),
-        call: |proposal| {
+        call: |proposal, _| {
             let call = json!({ "name": proposal.tool, "args": proposal.arguments });
             gemini(&json!({ "functionCall": call }))
         },
@@ -80,7 +84,10 @@ const TONGUES: [Tongue; 3] = [
     },
 ];
 
-const ID: &str = "call_proof_of_gate";
+/// The name of the call that is proposed in this turn.
+pub fn call_id(turn: usize) -> String {
+    format!("call_proof_of_gate_{turn}")
+}
 
 /// Who speaks at this path.
 pub fn tongue(path: &str) -> Option<&'static Tongue> {
@@ -103,7 +110,9 @@ fn list(value: Option<&Value>) -> &[Value] {
 
 fn names(tools: Option<&Value>) -> Vec<String> {
     let name = |tool: &Value| tool.get("name").and_then(Value::as_str).map(ToOwned::to_owned);
-    list(tools).iter().filter_map(name).collect()
+    // A family of tools holds its members in a list of its own.
+    let members = |tool: &Value| names(tool.get("tools"));
+    list(tools).iter().flat_map(|tool| name(tool).into_iter().chain(members(tool))).collect()
 }
 
 /// The items of one kind, as they were sent.
