@@ -10,7 +10,9 @@ use proofs::house::{Gate, House};
 use proofs::http::Client;
 use serde_json::{Value, json};
 
-use crate::bench::{HARM, PATIENCE, Trial, alone, one_of, program, trial, two_at_a_time};
+use crate::bench::{
+    HARM, PATIENCE, Trial, alone, full, is_slow, one_of, program, trial, two_at_a_time,
+};
 use crate::installed::{countersign, install};
 
 /// What happens while the call waits.
@@ -89,7 +91,10 @@ fn each(
     check: impl Fn(&Subject, &Trial) + Sync,
 ) {
     let _alone = alone();
-    two_at_a_time(meant(), |subject| {
+    // Those that take long to start show the two answers of a person, and the rest in full.
+    let answered = matches!(meanwhile, Meanwhile::Answered(_));
+    let tried = meant().filter(|subject| answered || full() || !is_slow(subject));
+    two_at_a_time(tried, |subject| {
         let Some(trial) = before_a_gate(subject, command, meanwhile) else { return };
         println!("{:9} {matter:21} {} {:?}", subject.name, trial.word(), trial.run.took);
         assert!(trial.seen.proposed, "{}: {trial:?}", subject.name);
@@ -143,7 +148,8 @@ fn a_daemon_that_is_killed_while_a_call_waits_lets_nothing_through() {
 fn without_a_daemon_nothing_risky_runs() {
     let _alone = alone();
     let Some(countersign) = countersign() else { return };
-    two_at_a_time(meant(), |subject| {
+    let tried = meant().filter(|subject| full() || !is_slow(subject));
+    two_at_a_time(tried, |subject| {
         let put_up = |scratch: &mut _| install(subject, scratch, &countersign);
         let Some(trial) = trial(subject, HARM, None, put_up) else { return };
         println!("{:9} no daemon             {} {:?}", subject.name, trial.word(), trial.run.took);

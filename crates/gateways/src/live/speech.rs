@@ -23,7 +23,7 @@ pub struct Tongue {
     pub whole: fn(&[Event]) -> Value,
 }
 
-const TONGUES: [Tongue; 3] = [
+const TONGUES: [Tongue; 4] = [
     Tongue {
         ends: &["/messages"],
         offered: |question| names(question.get("tools")),
@@ -69,6 +69,27 @@ const TONGUES: [Tongue; 3] = [
             }))
         },
         whole: |events| events.last().map(|last| last.data.clone()).unwrap_or_default(),
+    },
+    Tongue {
+        ends: &["/chat/completions"],
+        offered: |question| {
+            let tools = list(question.get("tools")).iter();
+            let named = tools.filter_map(|tool| tool.pointer("/function/name")?.as_str());
+            named.map(ToOwned::to_owned).collect()
+        },
+        told: |question| {
+            let is = |message: &&Value| message.get("role").is_some_and(|role| role == "tool");
+            list(question.get("messages")).iter().filter(is).map(Value::to_string).collect()
+        },
+        streams: |_, question| question.get("stream") == Some(&Value::Bool(true)),
+        call: |proposal, id| {
+            let function =
+                json!({ "name": proposal.tool, "arguments": proposal.arguments.to_string() });
+            let call = json!({ "index": 0, "id": id, "type": "function", "function": function });
+            chat(&json!({ "role": "assistant", "content": null, "tool_calls": [call] }))
+        },
+        words: |text| chat(&json!({ "role": "assistant", "content": text })),
+        whole: chat_whole,
     },
     Tongue {
         ends: &[":streamGenerateContent", ":generateContent"],
@@ -173,6 +194,33 @@ fn openai(item: &Value) -> Vec<Event> {
     ]
 }
 
+fn chat(message: &Value) -> Vec<Event> {
+    let calls = message.get("tool_calls").is_some();
+    let stop = if calls { "tool_calls" } else { "stop" };
+    let chunk = |delta: &Value, stop: Option<&str>| {
+        let choice = json!({ "index": 0, "delta": delta, "finish_reason": stop });
+        let data = json!({
+            "id": "chat_1", "object": "chat.completion.chunk", "created": 1, "model": "stand-in",
+            "choices": [choice],
+        });
+        Event { name: None, data }
+    };
+    vec![chunk(message, None), chunk(&json!({}), Some(stop))]
+}
+
+fn chat_whole(events: &[Event]) -> Value {
+    let of = |event: Option<&Event>, place: &str| {
+        event.and_then(|event| event.data.pointer(place)).cloned().unwrap_or_default()
+    };
+    let message = of(events.first(), "/choices/0/delta");
+    let stop = of(events.last(), "/choices/0/finish_reason");
+    json!({
+        "id": "chat_1", "object": "chat.completion", "created": 1, "model": "stand-in",
+        "choices": [{ "index": 0, "message": message, "finish_reason": stop }],
+        "usage": { "prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2 },
+    })
+}
+
 fn gemini_offered(question: &Value) -> Vec<String> {
     let groups = list(question.get("tools")).iter();
     groups.flat_map(|group| names(group.get("functionDeclarations"))).collect()
@@ -200,7 +248,7 @@ fn gemini(part: &Value) -> Vec<Event> {
 mod tests {
     use super::*;
 
-    const CALLS: [(&str, &str, &str); 3] = [
+    const CALLS: [(&str, &str, &str); 4] = [
         (
             "/v1/messages",
             r#"{"tools":[{"name":"Bash"}],"messages":[{"role":"user","content":"x"}]}"#,
@@ -210,6 +258,11 @@ mod tests {
             "/v1/responses",
             r#"{"tools":[{"type":"function","name":"Bash"}],"input":[]}"#,
             r#"{"input":[{"type":"function_call_output","output":"no"}]}"#,
+        ),
+        (
+            "/v1/chat/completions",
+            r#"{"tools":[{"type":"function","function":{"name":"Bash"}}],"messages":[]}"#,
+            r#"{"messages":[{"role":"tool","tool_call_id":"1","content":"no"}]}"#,
         ),
         (
             "/v1beta/models/m:streamGenerateContent",
