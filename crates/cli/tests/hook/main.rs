@@ -9,4 +9,6 @@ mod faults;
 #[cfg(test)]
 mod setting;
 #[cfg(test)]
+mod starved;
+#[cfg(test)]
 mod words;
