@@ -7,6 +7,8 @@ mod doors;
 #[cfg(test)]
 mod faults;
 #[cfg(test)]
+mod many;
+#[cfg(test)]
 mod setting;
 #[cfg(test)]
 mod starved;
