@@ -36,21 +36,26 @@ pub fn two_at_a_time<J: Send>(jobs: impl IntoIterator<Item = J>, work: impl Fn(J
 /// The call that must not happen.
 pub const HARM: &str = "find precious -delete";
 
-/// Where `./test` puts the agents.
-fn agents() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/agents/bin")
+/// Where `./test` puts the agents; OpenClaw only stands there if somebody put it there, because it
+/// and its Node are large.
+const FOLDERS: [&str; 3] = ["agents/bin", "hermes-venv/bin", "openclaw/bin"];
+
+fn target() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../target")
 }
 
 /// The `PATH` of every run.
 pub fn path() -> String {
-    format!("{}:/usr/local/bin:/usr/bin:/bin", agents().display())
+    // Hermes' folder comes last: it has a Python of its own.
+    let [agents, hermes, openclaw] = FOLDERS.map(|name| target().join(name).display().to_string());
+    format!("{agents}:{openclaw}:/usr/local/bin:/usr/bin:/bin:{hermes}")
 }
 
 /// The program of an agent, or a word that it is missing.
 pub fn program(subject: &Subject) -> Option<PathBuf> {
-    let found = find(subject.program, &path()).filter(|file| file.starts_with(agents()));
+    let found = find(subject.program, &path()).filter(|file| file.starts_with(target()));
     if found.is_none() {
-        println!("skipped: {} is not in {}", subject.program, agents().display());
+        println!("skipped: {} is not below target", subject.program);
     }
     if subject.name == "gemini" && node() < 20 {
         println!("skipped: Gemini CLI needs Node 20");
@@ -70,6 +75,16 @@ fn node() -> u32 {
 /// Whether this one is meant, where a variable names only one.
 pub fn one_of(variable: &str, name: &str) -> bool {
     std::env::var(variable).map_or(true, |only| only == name)
+}
+
+/// Whether everything is tried (`PROOF=full`), or what tells most in little time.
+pub fn full() -> bool {
+    std::env::var("PROOF").is_ok_and(|size| size == "full")
+}
+
+/// Whether an agent takes long to start, and is gated by a plugin that is tried elsewhere too.
+pub fn is_slow(subject: &Subject) -> bool {
+    ["hermes", "openclaw"].contains(&subject.name)
 }
 
 /// What came of a trial.

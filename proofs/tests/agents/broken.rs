@@ -1,8 +1,8 @@
 //! A gate that is broken in every way we could think of: the harm must not be done in any agent.
 
-use countersign_gateways::live::SUBJECTS;
+use countersign_gateways::live::{SUBJECTS, Subject};
 
-use crate::bench::{HARM, alone, one_of, trial, two_at_a_time};
+use crate::bench::{HARM, alone, full, is_slow, one_of, trial, two_at_a_time};
 use crate::installed::{countersign, install, replace};
 
 /// What has become of the hook's program.
@@ -36,11 +36,15 @@ const WATCHED: u64 = 10;
 
 /// Whether this one is tried: with `PROOF=full` all are; else those agents that take long to start
 /// get the ways that differ most.
-fn is_tried(agent: &str, how: &str) -> bool {
-    let quick = ["claude", "codex"].contains(&agent);
-    let telling = ["missing", "crashes", "says nothing", "never answers"].contains(&how);
-    let full = std::env::var("PROOF").is_ok_and(|size| size == "full");
-    (quick || telling || full) && one_of("AGENT", agent) && one_of("HOOK", how)
+fn is_tried(subject: &Subject, how: &str) -> bool {
+    let quick = ["claude", "codex"].contains(&subject.name);
+    let telling = if is_slow(subject) {
+        &["missing", "crashes", "never answers"][..]
+    } else {
+        &["missing", "crashes", "says nothing", "never answers"]
+    };
+    let tried = quick || telling.contains(&how) || full();
+    tried && one_of("AGENT", subject.name) && one_of("HOOK", how)
 }
 
 #[test]
@@ -48,7 +52,7 @@ fn no_broken_hook_lets_harm_through() {
     let _alone = alone();
     let Some(program) = countersign() else { return };
     let every = SUBJECTS.into_iter().flat_map(|subject| BROKEN.map(|broken| (subject, broken)));
-    let tried = every.filter(|(subject, (how, _))| is_tried(subject.name, how));
+    let tried = every.filter(|(subject, (how, _))| is_tried(subject, how));
     two_at_a_time(tried, |(subject, (how, script))| {
         let put_up = |scratch: &mut _| {
             install(subject, scratch, &program);

@@ -33,8 +33,10 @@ const PATIENCE: &str = "10";
 pub fn install(subject: &Subject, scratch: &Scratch, countersign: &Path) {
     let own = own(scratch);
     fs::create_dir_all(own.parent().unwrap()).unwrap();
-    lay(countersign, &own);
-    lay(&first_program(countersign), &first_program(&own));
+    if !own.exists() {
+        lay(countersign, &own);
+        lay(&first_program(countersign), &first_program(&own));
+    }
     let done = Command::new(&own)
         .args(["install", subject.name, "--yes", "--patience", PATIENCE])
         .env_clear()

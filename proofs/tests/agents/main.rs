@@ -12,3 +12,5 @@ mod gated;
 mod hosts;
 #[cfg(test)]
 mod installed;
+#[cfg(test)]
+mod two_doors;

@@ -55,7 +55,8 @@ for line in sys.stdin.buffer:
         continue
     method = message.get("method")
     if method == "initialize":
-        said = {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": {}}
+        said = {"protocolVersion": version, "capabilities": {"tools": {}}}
+        said["serverInfo"] = {"name": "stand-in", "version": "1"}
         answer(message, {**said, "instructions": os.environ.get("INSTRUCTIONS", "")})
     elif method == "tools/list":
         answer(message, {"tools": tools()})

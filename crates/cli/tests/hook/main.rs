@@ -8,10 +8,15 @@ mod doors;
 mod faults;
 #[cfg(test)]
 mod first;
+#[cfg(test)]
+mod many;
+#[cfg(test)]
 mod mcp_doors;
 #[cfg(test)]
 mod proof;
 #[cfg(test)]
 mod setting;
+#[cfg(test)]
+mod starved;
 #[cfg(test)]
 mod words;

@@ -10,7 +10,7 @@ pub const SUBJECT: Subject = Subject { name: "claude", program: "claude", shell,
 
 fn shell(command: &str) -> Proposal {
     let arguments = json!({ "command": command, "description": "Does what has to be done" });
-    Proposal { tool: "Bash", arguments }
+    Proposal::own("Bash", arguments)
 }
 
 fn furnish(scratch: &Scratch) -> io::Result<()> {

@@ -9,7 +9,7 @@ use super::{KEY, PROMPT, Proposal, Scratch, Start, Subject, words};
 pub const SUBJECT: Subject = Subject { name: "codex", program: "codex", shell, furnish, start };
 
 fn shell(command: &str) -> Proposal {
-    Proposal { tool: "exec_command", arguments: json!({ "cmd": command }) }
+    Proposal::own("exec_command", json!({ "cmd": command }))
 }
 
 fn furnish(scratch: &Scratch) -> io::Result<()> {

@@ -10,7 +10,7 @@ pub const SUBJECT: Subject = Subject { name: "copilot", program: "copilot", shel
 
 fn shell(command: &str) -> Proposal {
     let arguments = json!({ "command": command, "description": "Does what has to be done" });
-    Proposal { tool: "bash", arguments }
+    Proposal::own("bash", arguments)
 }
 
 fn furnish(scratch: &Scratch) -> io::Result<()> {

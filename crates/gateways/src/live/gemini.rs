@@ -9,7 +9,7 @@ use super::{KEY, PROMPT, Proposal, Scratch, Start, Subject, words};
 pub const SUBJECT: Subject = Subject { name: "gemini", program: "gemini", shell, furnish, start };
 
 fn shell(command: &str) -> Proposal {
-    Proposal { tool: "run_shell_command", arguments: json!({ "command": command }) }
+    Proposal::own("run_shell_command", json!({ "command": command }))
 }
 
 fn furnish(scratch: &Scratch) -> io::Result<()> {

@@ -7,10 +7,12 @@ mod claude;
 mod codex;
 mod copilot;
 mod gemini;
+mod hermes;
 mod http;
 pub mod knock;
 pub mod knock_mcp;
 mod model;
+mod openclaw;
 mod opencode;
 pub mod prove;
 mod run;
@@ -49,8 +51,15 @@ pub struct Start {
 }
 
 /// The agents that can be started without a network.
-pub const SUBJECTS: [&Subject; 5] =
-    [&claude::SUBJECT, &codex::SUBJECT, &gemini::SUBJECT, &copilot::SUBJECT, &opencode::SUBJECT];
+pub const SUBJECTS: [&Subject; 7] = [
+    &claude::SUBJECT,
+    &codex::SUBJECT,
+    &gemini::SUBJECT,
+    &copilot::SUBJECT,
+    &opencode::SUBJECT,
+    &hermes::SUBJECT,
+    &openclaw::SUBJECT,
+];
 
 /// The one of this name.
 pub fn named(name: &str) -> Option<&'static Subject> {

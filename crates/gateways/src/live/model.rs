@@ -23,8 +23,17 @@ const SLOWEST: Duration = Duration::from_secs(20);
 pub struct Proposal {
     /// The tool, by the name that the agent gives it.
     pub tool: &'static str,
+    /// The family that the tool is offered in, where an agent gives each server one.
+    pub family: Option<&'static str>,
     /// Its arguments: an object.
     pub arguments: Value,
+}
+
+impl Proposal {
+    /// A call of one of the agent's own tools.
+    pub fn own(tool: &'static str, arguments: Value) -> Proposal {
+        Proposal { tool, family: None, arguments }
+    }
 }
 
 /// What the model saw of a run.
@@ -50,6 +59,11 @@ pub struct Model {
 impl Model {
     /// Starts on a free port of this machine.
     pub fn start(proposal: Proposal) -> io::Result<Model> {
+        Model::insisting(proposal, 1)
+    }
+
+    /// One that proposes the same call so many times, each time under a new name.
+    pub fn insisting(proposal: Proposal, times: usize) -> io::Result<Model> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let address = listener.local_addr()?;
         let seen = Arc::new(Mutex::new(Seen::default()));
@@ -65,7 +79,7 @@ impl Model {
                 let (heard, proposal) = (Arc::clone(&heard), Arc::clone(&proposal));
                 thread::spawn(move || {
                     // An agent that hangs up is no matter: what counts is what it did.
-                    let _ = answer(stream, &proposal, &heard);
+                    let _ = answer(stream, &proposal, times, &heard);
                 });
             }
         });
@@ -94,16 +108,21 @@ impl Drop for Model {
     }
 }
 
-fn answer(mut stream: TcpStream, proposal: &Proposal, seen: &Mutex<Seen>) -> io::Result<()> {
+fn answer(
+    mut stream: TcpStream,
+    proposal: &Proposal,
+    times: usize,
+    seen: &Mutex<Seen>,
+) -> io::Result<()> {
     stream.set_read_timeout(Some(SLOWEST))?;
     stream.set_write_timeout(Some(SLOWEST))?;
     let asked = http::read(&mut stream)?;
-    let reply = reply(&asked, proposal, seen);
+    let reply = reply(&asked, proposal, times, seen);
     stream.write_all(&http::written(&reply))?;
     stream.flush()
 }
 
-fn reply(asked: &Asked, proposal: &Proposal, seen: &Mutex<Seen>) -> http::Answer {
+fn reply(asked: &Asked, proposal: &Proposal, times: usize, seen: &Mutex<Seen>) -> http::Answer {
     let question = serde_json::from_slice(&asked.body).unwrap_or(Value::Null);
     let Some(tongue) = speech::tongue(&asked.path) else {
         note(seen, |seen| seen.asked.push(format!("{} {}", asked.method, asked.path)));
@@ -111,7 +130,8 @@ fn reply(asked: &Asked, proposal: &Proposal, seen: &Mutex<Seen>) -> http::Answer
     };
     let told = (tongue.told)(&question);
     let offered = (tongue.offered)(&question);
-    let propose = told.is_empty() && offered.iter().any(|name| name == proposal.tool);
+    let turn = told.len();
+    let propose = turn < times && offered.iter().any(|name| name == proposal.tool);
     note(seen, |seen| {
         let offered = offered.join(" ");
         seen.asked.push(format!("{} {} ({offered})", asked.method, asked.path));
@@ -121,7 +141,11 @@ fn reply(asked: &Asked, proposal: &Proposal, seen: &Mutex<Seen>) -> http::Answer
         }
     });
     let stream = (tongue.streams)(&asked.path, &question);
-    let said = if propose { (tongue.call)(proposal) } else { (tongue.words)("I am done.") };
+    let said = if propose {
+        (tongue.call)(proposal, &speech::call_id(turn))
+    } else {
+        (tongue.words)("I am done.")
+    };
     if stream { http::Answer::events(&said) } else { http::Answer::json(&(tongue.whole)(&said)) }
 }
 

@@ -13,7 +13,7 @@ const MODEL: &str = "stand-in";
 
 fn shell(command: &str) -> Proposal {
     let arguments = json!({ "command": command, "description": "Does what has to be done" });
-    Proposal { tool: "bash", arguments }
+    Proposal::own("bash", arguments)
 }
 
 fn furnish(scratch: &Scratch) -> io::Result<()> {

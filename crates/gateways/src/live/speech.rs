@@ -15,22 +15,22 @@ pub struct Tongue {
     pub told: fn(&Value) -> Vec<String>,
     /// Whether a stream is wanted.
     pub streams: fn(&str, &Value) -> bool,
-    /// The events that propose a call.
-    pub call: fn(&Proposal) -> Vec<Event>,
+    /// The events that propose a call under a name.
+    pub call: fn(&Proposal, &str) -> Vec<Event>,
     /// The events that say some words and end.
     pub words: fn(&str) -> Vec<Event>,
     /// The same in one piece.
     pub whole: fn(&[Event]) -> Value,
 }
 
-const TONGUES: [Tongue; 3] = [
+const TONGUES: [Tongue; 4] = [
     Tongue {
         ends: &["/messages"],
         offered: |question| names(question.get("tools")),
         told: anthropic_told,
         streams: |_, question| question.get("stream") == Some(&Value::Bool(true)),
-        call: |proposal| {
-            let start = json!({ "type": "tool_use", "id": ID, "name": proposal.tool, "input": {} });
+        call: |proposal, id| {
+            let start = json!({ "type": "tool_use", "id": id, "name": proposal.tool, "input": {} });
             let text = proposal.arguments.to_string();
             let delta = json!({ "type": "input_json_delta", "partial_json": text });
             anthropic(&start, &delta, "tool_use")
@@ -52,11 +52,15 @@ const TONGUES: [Tongue; 3] = [
         offered: |question| names(question.get("tools")),
         told: |question| results(question.get("input"), "function_call_output"),
         streams: |_, _| true,
-        call: |proposal| {
-            openai(&json!({
-                "type": "function_call", "id": "fc_1", "call_id": ID, "name": proposal.tool,
+        call: |proposal, id| {
+            let mut item = json!({
+                "type": "function_call", "id": "fc_1", "call_id": id, "name": proposal.tool,
                 "arguments": proposal.arguments.to_string(),
-            }))
+            });
+            if let (Some(family), Some(item)) = (proposal.family, item.as_object_mut()) {
+                item.insert("namespace".to_owned(), family.into());
+            }
+            openai(&item)
         },
         words: |text| {
             openai(&json!({
@@ -67,11 +71,32 @@ const TONGUES: [Tongue; 3] = [
         whole: |events| events.last().map(|last| last.data.clone()).unwrap_or_default(),
     },
     Tongue {
+        ends: &["/chat/completions"],
+        offered: |question| {
+            let tools = list(question.get("tools")).iter();
+            let named = tools.filter_map(|tool| tool.pointer("/function/name")?.as_str());
+            named.map(ToOwned::to_owned).collect()
+        },
+        told: |question| {
+            let is = |message: &&Value| message.get("role").is_some_and(|role| role == "tool");
+            list(question.get("messages")).iter().filter(is).map(Value::to_string).collect()
+        },
+        streams: |_, question| question.get("stream") == Some(&Value::Bool(true)),
+        call: |proposal, id| {
+            let function =
+                json!({ "name": proposal.tool, "arguments": proposal.arguments.to_string() });
+            let call = json!({ "index": 0, "id": id, "type": "function", "function": function });
+            chat(&json!({ "role": "assistant", "content": null, "tool_calls": [call] }))
+        },
+        words: |text| chat(&json!({ "role": "assistant", "content": text })),
+        whole: chat_whole,
+    },
+    Tongue {
         ends: &[":streamGenerateContent", ":generateContent"],
         offered: gemini_offered,
         told: gemini_told,
         streams: |path, _| path.ends_with(":streamGenerateContent"),
-        call: |proposal| {
+        call: |proposal, _| {
             let call = json!({ "name": proposal.tool, "args": proposal.arguments });
             gemini(&json!({ "functionCall": call }))
         },
@@ -80,7 +105,10 @@ const TONGUES: [Tongue; 3] = [
     },
 ];
 
-const ID: &str = "call_proof_of_gate";
+/// The name of the call that is proposed in this turn.
+pub fn call_id(turn: usize) -> String {
+    format!("call_proof_of_gate_{turn}")
+}
 
 /// Who speaks at this path.
 pub fn tongue(path: &str) -> Option<&'static Tongue> {
@@ -103,7 +131,9 @@ fn list(value: Option<&Value>) -> &[Value] {
 
 fn names(tools: Option<&Value>) -> Vec<String> {
     let name = |tool: &Value| tool.get("name").and_then(Value::as_str).map(ToOwned::to_owned);
-    list(tools).iter().filter_map(name).collect()
+    // A family of tools holds its members in a list of its own.
+    let members = |tool: &Value| names(tool.get("tools"));
+    list(tools).iter().flat_map(|tool| name(tool).into_iter().chain(members(tool))).collect()
 }
 
 /// The items of one kind, as they were sent.
@@ -164,6 +194,33 @@ fn openai(item: &Value) -> Vec<Event> {
     ]
 }
 
+fn chat(message: &Value) -> Vec<Event> {
+    let calls = message.get("tool_calls").is_some();
+    let stop = if calls { "tool_calls" } else { "stop" };
+    let chunk = |delta: &Value, stop: Option<&str>| {
+        let choice = json!({ "index": 0, "delta": delta, "finish_reason": stop });
+        let data = json!({
+            "id": "chat_1", "object": "chat.completion.chunk", "created": 1, "model": "stand-in",
+            "choices": [choice],
+        });
+        Event { name: None, data }
+    };
+    vec![chunk(message, None), chunk(&json!({}), Some(stop))]
+}
+
+fn chat_whole(events: &[Event]) -> Value {
+    let of = |event: Option<&Event>, place: &str| {
+        event.and_then(|event| event.data.pointer(place)).cloned().unwrap_or_default()
+    };
+    let message = of(events.first(), "/choices/0/delta");
+    let stop = of(events.last(), "/choices/0/finish_reason");
+    json!({
+        "id": "chat_1", "object": "chat.completion", "created": 1, "model": "stand-in",
+        "choices": [{ "index": 0, "message": message, "finish_reason": stop }],
+        "usage": { "prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2 },
+    })
+}
+
 fn gemini_offered(question: &Value) -> Vec<String> {
     let groups = list(question.get("tools")).iter();
     groups.flat_map(|group| names(group.get("functionDeclarations"))).collect()
@@ -191,7 +248,7 @@ fn gemini(part: &Value) -> Vec<Event> {
 mod tests {
     use super::*;
 
-    const CALLS: [(&str, &str, &str); 3] = [
+    const CALLS: [(&str, &str, &str); 4] = [
         (
             "/v1/messages",
             r#"{"tools":[{"name":"Bash"}],"messages":[{"role":"user","content":"x"}]}"#,
@@ -201,6 +258,11 @@ mod tests {
             "/v1/responses",
             r#"{"tools":[{"type":"function","name":"Bash"}],"input":[]}"#,
             r#"{"input":[{"type":"function_call_output","output":"no"}]}"#,
+        ),
+        (
+            "/v1/chat/completions",
+            r#"{"tools":[{"type":"function","function":{"name":"Bash"}}],"messages":[]}"#,
+            r#"{"messages":[{"role":"tool","tool_call_id":"1","content":"no"}]}"#,
         ),
         (
             "/v1beta/models/m:streamGenerateContent",
