@@ -11,7 +11,7 @@ use crate::sdks::{Agreeable, here, node, python, run, target};
 use crate::wires::{Place, alone, say};
 
 /// Ended with the proof.
-struct Server(Child);
+pub struct Server(Child);
 
 impl Drop for Server {
     fn drop(&mut self) {
@@ -39,7 +39,7 @@ fn server(python: &str, script: &str) -> (Server, u16) {
 }
 
 /// A proxy before it.
-fn proxy(place: &Place, upstream: u16, patience: Option<u64>) -> (Server, SocketAddr) {
+pub fn proxy(place: &Place, upstream: u16, patience: Option<u64>) -> (Server, SocketAddr) {
     let mut words = place.proxy_words(patience);
     words.push(format!("http://127.0.0.1:{upstream}/mcp"));
     let mut command = Command::new(&words[0]);

@@ -13,4 +13,6 @@ mod sdks;
 #[cfg(test)]
 mod speed;
 #[cfg(test)]
+mod web;
+#[cfg(test)]
 mod wires;
