@@ -263,43 +263,6 @@ fn progress_keeps_a_client_alive_and_only_ever_grows() {
 }
 
 #[test]
-fn hook_and_proxy_ask_about_one_call_once() {
-    let _alone = alone();
-    let place = Place::new();
-    let mut client = place.proxy(None, &[]);
-    client.greet();
-    // What `countersign hook claude` asks before the same call.
-    let mut hook = proofs::http::Client::with(place.agents.parse().unwrap(), &place.agent);
-    let question = json!({
-        "tool": "mcp__files__send_email", "arguments": mail(), "session": "s1",
-        "platform": "cli", "call_id": "toolu_7", "join": true,
-    });
-    let asked = hook.post("/v1/requests?wait=0", &question).unwrap();
-    place.answer(true);
-    let id = asked.text("id").to_owned();
-    let approved = hook.get(&format!("/v1/requests/{id}")).unwrap();
-    let mut redeem = question.clone();
-    redeem["permit"] = approved.body["permit"].clone();
-    for extra in ["call_id", "join"] {
-        redeem.as_object_mut().unwrap().remove(extra);
-    }
-    assert_eq!(hook.post("/v1/permits/redeem", &redeem).unwrap().status, 200);
-
-    let meta = json!({"claudecode/toolUseId": "toolu_7"});
-    let params = json!({"name": "send_email", "arguments": mail(), "_meta": meta});
-    client.ask(1, "tools/call", &params);
-    assert!(words(&client.next()).starts_with("ran send_email"));
-    // The same name again is another run, and asks.
-    client.ask(2, "tools/call", &params);
-    assert_eq!(place.waiting(1).len(), 1);
-    // So is the same name with other arguments.
-    let mut other = params.clone();
-    other["arguments"]["to"] = json!("everybody@example.org");
-    client.ask(3, "tools/call", &other);
-    assert_eq!(place.waiting(2).len(), 2);
-}
-
-#[test]
 fn a_tool_that_is_not_what_it_was_is_asked_about_each_time_and_the_change_is_shown() {
     let _alone = alone();
     let place = Place::new();

@@ -9,6 +9,8 @@ mod faults;
 #[cfg(test)]
 mod http;
 #[cfg(test)]
+mod once;
+#[cfg(test)]
 mod sdks;
 #[cfg(test)]
 mod speed;

@@ -70,9 +70,12 @@ pub fn ask(tool: &str, call: &ToolCall<'_>, seen: &Seen) -> Judged {
     question.call_id.clone_from(&call.meta.call_id);
     question.annotations = hints(seen.annotations);
     if let Some(why) = &seen.why_ask {
-        // Grave enough that no standing permission for the tool's name covers it.
+        // What was allowed before was allowed for another tool: no permission covers it, nor what
+        // a hook was told, which knows nothing of the change.
         question.risk_level = Some("high".to_owned());
         question.description = Some(why.clone());
+        question.fresh = true;
+        question.call_id = None;
     }
     let arguments = canon::canonical(&call.arguments);
     let arguments = if arguments.exact { call.raw } else { &arguments.text };
@@ -138,6 +141,7 @@ mod tests {
         };
         assert_eq!(asking.question.risk_level.as_deref(), Some("high"));
         assert_eq!(asking.question.description.as_deref(), Some("it changed"));
+        assert!(asking.question.fresh);
         let destructive = Annotations { destructive: Some(true), ..Annotations::default() };
         let said = Seen { annotations: destructive, why_ask: None };
         assert!(matches!(judged("read_file", r#"{"path":"a"}"#, &said), Judged::Ask(_)));

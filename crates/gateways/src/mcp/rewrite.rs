@@ -2,6 +2,9 @@
 
 use std::borrow::Cow;
 
+use countersign_core::canon::canonical;
+use countersign_core::json;
+
 use super::park::Parking;
 use super::scan;
 
@@ -16,6 +19,15 @@ pub fn released<'a>(line: &'a str, edited: Option<&str>) -> Option<Cow<'a, str>>
         changes.push(("requestState", None));
         changes.push(("inputResponses", None));
     }
+    // A hook may have put the edited arguments in already.
+    let differs = |edited: &&str| {
+        let said = scan::member(params, "arguments").unwrap_or("{}");
+        match (json::parse(said), json::parse(edited)) {
+            (Ok(said), Ok(edited)) => canonical(&said) != canonical(&edited),
+            _ => true,
+        }
+    };
+    let edited = edited.filter(differs);
     if edited.is_some() {
         changes.push(("arguments", edited));
     }
@@ -39,6 +51,8 @@ mod tests {
         let edited = released(line, Some("{\"n\":5}")).unwrap();
         let expected = "{\"id\":1,\"params\":{\"name\":\"a\",\"arguments\":{\"n\":5}},\"z\":1.0}\n";
         assert_eq!(edited, expected);
+        let put_in = released(line, Some("{\"n\":100}"));
+        assert!(matches!(put_in, Some(Cow::Borrowed(same)) if same == line));
         let theirs = "{\"params\":{\"name\":\"a\",\"requestState\":\"x\",\"inputResponses\":{}}}\n";
         assert_eq!(released(theirs, None).unwrap(), theirs);
         let ours = "{\"params\":{\"name\":\"a\",\"requestState\":\"countersign:1.1.x\"}}\n";
