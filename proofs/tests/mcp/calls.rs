@@ -144,27 +144,6 @@ fn what_a_client_may_not_say_is_refused_and_never_reaches_the_server() {
 }
 
 #[test]
-fn batches_pass_in_their_one_version_if_nothing_in_them_needs_a_person() {
-    let _alone = alone();
-    let place = Place::new();
-    let mut client = place.proxy(None, &[("VERSION", "2025-03-26")]);
-    client.greet();
-    let call = r#""params":{"name":"read_file","arguments":{"path":"a"}}"#;
-    let read = format!("{{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"tools/call\",{call}}}");
-    let ping = r#"{"jsonrpc":"2.0","id":6,"method":"ping"}"#;
-    let harmless = format!("[ {read},{ping} ]");
-    client.send(&harmless);
-    assert!(client.next().is_array());
-    assert!(place.log().lines().any(|line| line == harmless));
-    let risky = harmless.replace("read_file", "delete_file");
-    client.send(&risky);
-    let answer = client.next();
-    assert_eq!(answer.as_array().map(Vec::len), Some(2), "{answer}");
-    assert!(answer.as_array().unwrap().iter().all(|one| one["error"]["code"] == -32600));
-    assert!(!place.reached("delete_file"));
-}
-
-#[test]
 fn a_client_without_patience_is_told_to_repeat_and_an_approval_waits_for_it_once() {
     let _alone = alone();
     let place = Place::new();

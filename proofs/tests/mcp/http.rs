@@ -119,7 +119,7 @@ fn the_conformance_suite_counts_the_same_direct_and_through() {
 }
 
 /// A plain HTTP exchange: the head, and the stream behind it.
-fn post(address: SocketAddr, headers: &str, body: &str) -> (String, BufReader<TcpStream>) {
+pub fn post(address: SocketAddr, headers: &str, body: &str) -> (String, BufReader<TcpStream>) {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     let text = format!(

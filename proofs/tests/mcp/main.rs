@@ -1,6 +1,8 @@
 //! The MCP proxy from outside: a real daemon, a real process between two pipes.
 
 #[cfg(test)]
+mod batches;
+#[cfg(test)]
 mod bytes;
 #[cfg(test)]
 mod calls;

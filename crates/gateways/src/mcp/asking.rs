@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use countersign_client::{Agent, Error, Outcome, Question, Request};
+use countersign_client::{Agent, BatchItem, Error, Outcome, Problem, Question, Request};
 
 use super::words::{self, No};
 
@@ -53,27 +53,44 @@ pub enum Use {
     Again,
 }
 
+/// How a question gets to the gate.
+#[derive(Debug)]
+pub enum How {
+    /// It shares the request of the same call, if there is one.
+    Join,
+    /// It is one of its own.
+    Alone,
+    /// It is there already, so.
+    Asked(Box<Request>),
+}
+
 /// Asks, and waits for the answer as long as `waits` says so; it is told the request's id and
-/// two words. With `joins` it shares the request of the same call, if there is one.
+/// two words.
 pub fn ask(
     agent: &Agent,
     question: &Question,
-    joins: bool,
+    how: How,
     mut waits: impl FnMut(Option<(&str, &str)>) -> bool,
 ) -> Ruling {
     let seconds = question.timeout_seconds.unwrap_or(USUAL);
     let start = Instant::now();
     let end = start + Duration::from_secs(seconds.into()) + GRACE;
     let mut question = question.clone();
-    if !joins {
+    if matches!(how, How::Alone) {
         match fresh_key() {
             Some(key) => question.key = Some(key),
             None => return failed("there is no randomness"),
         }
     }
-    let put = || if joins { agent.join(&question) } else { agent.submit(&question) };
     let mut patience = Patience { knock: start + KNOCK, end, arrived: false };
-    let asked = patience.keep_trying(put, || waits(None));
+    let asked = match how {
+        How::Join => patience.keep_trying(|| agent.join(&question), || waits(None)),
+        How::Alone => patience.keep_trying(|| agent.submit(&question), || waits(None)),
+        How::Asked(request) => {
+            patience.arrived = true;
+            Ok(*request)
+        }
+    };
     let mut found = match asked {
         Ok(found) => found,
         Err(error) => return unheard(&error),
@@ -168,9 +185,31 @@ pub fn used(
     }
 }
 
+/// Asks about several calls as one group: how each of them goes on.
+pub fn ask_all(agent: &Agent, questions: &[Question]) -> Vec<Result<How, Ruling>> {
+    let batch = match agent.batch(questions, None) {
+        Ok(batch) => batch,
+        // Nothing was asked: each may still be asked for itself, as long as it has patience.
+        Err(Error::Unreachable { sent: false, .. }) => {
+            return questions.iter().map(|_| Ok(How::Alone)).collect();
+        }
+        Err(error) => return questions.iter().map(|_| Err(unheard(&error))).collect(),
+    };
+    let how = |item: BatchItem| match item {
+        BatchItem::Request(request) => Ok(How::Asked(request)),
+        BatchItem::Problem { problem } => Err(denied(&problem)),
+        BatchItem::Answered => Err(failed("a call of the batch has no answer")),
+    };
+    batch.requests.into_iter().map(how).collect()
+}
+
+fn denied(problem: &Problem) -> Ruling {
+    Ruling::No(No::new("denied", words::denied(&problem.detail)))
+}
+
 fn unheard(error: &Error) -> Ruling {
     match error {
-        Error::Denied(problem) => Ruling::No(No::new("denied", words::denied(&problem.detail))),
+        Error::Denied(problem) => denied(problem),
         Error::Unreachable { .. } => failed("the gate does not answer"),
         other => failed(&other.to_string()),
     }

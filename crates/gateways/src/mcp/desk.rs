@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use countersign_client::{Agent, Question};
 
-use super::asking::{self, Ruling, Use, Yes};
+use super::asking::{self, How, Ruling, Use, Yes};
 use super::judge::Asking;
 use super::park::Parking;
 use super::words::{self, No};
@@ -143,6 +143,51 @@ impl Desk {
         self.open(cases, asking, holder, 0);
     }
 
+    /// Clients wait for calls that came together: what is new is asked about as one group.
+    pub fn hold_all(self: &Arc<Desk>, calls: Vec<(Asking, Holder)>) {
+        let mut cases = self.lock();
+        // What a hook may have asked about, and what waits already, goes its own way.
+        let by_itself = |cases: &Cases, asking: &Asking| {
+            asking.question.call_id.is_some()
+                || cases.open.values().any(|case| case.same == asking.same)
+        };
+        let (alone, mut group): (Vec<_>, Vec<_>) =
+            calls.into_iter().partition(|(asking, _)| by_itself(&cases, asking));
+        if group.len() < 2 || cases.open.len() + group.len() > MOST {
+            drop(cases);
+            for (asking, holder) in alone.into_iter().chain(group) {
+                self.hold(asking, holder, None);
+            }
+            return;
+        }
+        let questions: Vec<Question> =
+            group.iter().map(|(asking, _)| asking.question.clone()).collect();
+        let mut numbers = Vec::with_capacity(group.len());
+        for (Asking { question, same }, holder) in group.drain(..) {
+            cases.last += 1;
+            let (number, question) = (cases.last, Arc::new(question));
+            let holder = Some((holder, 0));
+            let case = Case { same, question, again: 0, request: None, holder, ruling: None };
+            cases.open.insert(number, case);
+            numbers.push(number);
+        }
+        self.tick(cases);
+        let desk = Arc::clone(self);
+        start(move || {
+            let asked = asking::ask_all(&desk.agent, &questions);
+            for ((number, question), how) in numbers.into_iter().zip(questions).zip(asked) {
+                let desk = Arc::clone(&desk);
+                start(move || {
+                    let ruling = how.map_or_else(|no| no, |how| desk.ask(number, &question, how));
+                    desk.ruled(number, ruling);
+                });
+            }
+        });
+        for (asking, holder) in alone {
+            self.hold(asking, holder, None);
+        }
+    }
+
     /// A new case.
     fn open(
         self: &Arc<Desk>,
@@ -163,6 +208,7 @@ impl Desk {
         // The same call twice at once is two runs, and takes two approvals.
         let alone = !cases.open.values().any(|case| case.same == same);
         let joins = again == 0 && (alone || question.call_id.is_some());
+        let how = if joins { How::Join } else { How::Alone };
         let asked = Arc::clone(&question);
         let holder = Some((holder, 0));
         let case = Case { same, question, again, request: None, holder, ruling: None };
@@ -170,12 +216,12 @@ impl Desk {
         self.tick(cases);
         let desk = Arc::clone(self);
         start(move || {
-            let ruling = desk.ask(number, &asked, joins);
+            let ruling = desk.ask(number, &asked, how);
             desk.ruled(number, ruling);
         });
     }
 
-    fn ask(&self, number: u64, question: &Question, joins: bool) -> Ruling {
+    fn ask(&self, number: u64, question: &Question, how: How) -> Ruling {
         let waits = |request: Option<(&str, &str)>| {
             let mut cases = self.lock();
             let Some(case) = cases.open.get_mut(&number) else { return false };
@@ -184,7 +230,7 @@ impl Desk {
             }
             true
         };
-        asking::ask(&self.agent, question, joins, waits)
+        asking::ask(&self.agent, question, how, waits)
     }
 
     /// The gate has answered.

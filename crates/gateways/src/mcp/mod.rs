@@ -19,6 +19,7 @@ mod reports;
 mod rewrite;
 mod scan;
 mod session;
+mod several;
 mod stdio;
 mod tools;
 mod trust;

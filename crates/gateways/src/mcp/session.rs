@@ -58,6 +58,8 @@ struct State {
     continued: Continued,
     /// Calls that wait as tasks, by the ids that we gave them.
     tasks: HashMap<Id, tasks::Task>,
+    /// Batches whose answers are not all there.
+    gathers: Vec<batch::Gather>,
 }
 
 /// What a request of the client is, as far as its answer matters.
@@ -284,7 +286,7 @@ impl Session {
                     }
                     state.open.insert(key.clone(), Open::Runs(ran));
                 }
-                session.pass(&line);
+                session.run(&key, &line);
             }
         };
         Holder {
@@ -302,24 +304,20 @@ impl Session {
     /// Whether a cancelled request waited here; then the server never hears of it.
     fn taken_back(self: &Arc<Session>, params: &Value<'_>) -> bool {
         let Some(id) = params.get("requestId").and_then(Id::of) else { return false };
-        let mut state = self.state();
-        match state.open.get(&id) {
-            Some(Open::Held) => {}
+        // It may still be answered; its id is free again.
+        let open = self.state().open.remove(&id);
+        self.is_gathered(&id, None);
+        match open {
+            Some(Open::Held) => {
+                self.desk.withdraw(&format!("{id:?}"));
+                true
+            }
             Some(Open::Runs(ran)) => {
-                self.reports.say(ran, Report::Error, "the client took the call back while it ran");
-                state.open.remove(&id);
-                return false;
+                self.reports.say(&ran, Report::Error, "the client took the call back while it ran");
+                false
             }
-            // It may still be answered; its id is free again.
-            _ => {
-                state.open.remove(&id);
-                return false;
-            }
+            _ => false,
         }
-        state.open.remove(&id);
-        drop(state);
-        self.desk.withdraw(&format!("{id:?}"));
-        true
     }
 
     /// A line of the server. What is not understood is none of our business and passes.
@@ -327,11 +325,12 @@ impl Session {
         let keeps = match std::str::from_utf8(line) {
             Ok(text) if text.trim_start().starts_with('[') => {
                 let parts = super::scan::items(text).unwrap_or_default();
-                // One part for us among others would be taken from all of them: they all pass.
-                for part in parts {
-                    let _ = self.hear(part);
+                let kept: Vec<&str> =
+                    parts.iter().copied().filter(|part| self.hear(part)).collect();
+                if !kept.is_empty() && kept.len() < parts.len() {
+                    self.say(&format!("[{}]", kept.join(",")));
                 }
-                true
+                kept.len() == parts.len()
             }
             Ok(text) => self.hear(text),
             Err(_) => true,

@@ -1,5 +1,6 @@
 //! A reverse proxy before an MCP server that speaks Streamable HTTP; for this machine alone.
 
+mod batch;
 mod body;
 mod call;
 mod events;
@@ -174,10 +175,7 @@ impl Proxy {
         };
         let learn = match message {
             Kind::Blank | Kind::Response => Learn::Nothing,
-            Kind::Batch(items) => match self.batch(&items) {
-                Ok(()) => Learn::Nothing,
-                Err(answer) => return said(StatusCode::BAD_REQUEST, answer),
-            },
+            Kind::Batch(items) => return self.batch(&parts, &items, &bytes).await,
             Kind::Notification { method, params } => {
                 if method == "tools/call" {
                     let why = "a call without an id is not run";

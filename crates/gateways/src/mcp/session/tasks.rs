@@ -98,10 +98,14 @@ impl Session {
         Ok(())
     }
 
-    /// The answer to a call that is a task is kept for whoever asks. Whether it was one.
+    /// The answer to a call that is a task is kept for whoever asks, one in a batch until all are
+    /// there. Whether it was one of these.
     pub(super) fn is_kept(&self, id: &Id, text: &str) -> bool {
         let mut state = self.state();
-        let Some(task) = state.tasks.get_mut(id) else { return false };
+        let Some(task) = state.tasks.get_mut(id) else {
+            drop(state);
+            return self.is_gathered(id, Some(text));
+        };
         match heard::read(text) {
             Some(Heard::Answer { result: Ok(result), .. }) => {
                 task.end("completed", Some(("result", result.to_owned())));
