@@ -21,6 +21,7 @@ mod scan;
 mod session;
 mod several;
 mod stdio;
+mod task;
 mod tools;
 mod trust;
 mod words;

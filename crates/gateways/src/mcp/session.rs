@@ -57,7 +57,7 @@ struct State {
     claimed: HashMap<Id, f64>,
     continued: Continued,
     /// Calls that wait as tasks, by the ids that we gave them.
-    tasks: HashMap<Id, tasks::Task>,
+    tasks: HashMap<Id, super::task::Task>,
     /// Batches whose answers are not all there.
     gathers: Vec<batch::Gather>,
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use countersign_client::Report;
 use http_body_util::{BodyExt as _, Limited};
 use hyper::body::Bytes;
 use hyper::http::request::Parts;
@@ -17,11 +18,12 @@ use crate::mcp::continued::Continued;
 use crate::mcp::desk::Told;
 use crate::mcp::judge::{Judged, ask, judge};
 use crate::mcp::message::{self, BATCHES, Id, Kind, LONGEST, ToolCall, tool_call};
+use crate::mcp::reports::Ran;
 use crate::mcp::several::{self, Member};
 use crate::mcp::{heard, scan, words};
 
 /// What becomes of a request of a batch.
-enum Work {
+pub(super) enum Work {
     /// We answer it.
     Said(String),
     /// It goes to the server.
@@ -219,7 +221,7 @@ impl Plan {
 
 impl Work {
     /// Nothing for what was taken back.
-    async fn answer(self, feed: Option<Sender<Bytes>>) -> Option<String> {
+    pub(super) async fn answer(self, feed: Option<Sender<Bytes>>) -> Option<String> {
         let (held, mut told) = match self {
             Work::Said(text) => return Some(text),
             Work::Goes(held) => {
@@ -248,15 +250,30 @@ impl Work {
     }
 }
 
+/// A call that runs and has not been answered: if it is left so, that is said.
+struct Unfinished(Option<Ran>, Arc<Proxy>);
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        if let Some(ran) = self.0.take() {
+            self.1.reports.say(&ran, Report::Error, "it was not answered, or taken back");
+        }
+    }
+}
+
 impl Held {
-    /// One request of a batch with the server: its answer. What comes beside it goes into the
+    /// One request with the server: its answer. What comes beside it goes into the
     /// stream.
     async fn exchange(self, body: Bytes, learn: Learn, feed: Option<Sender<Bytes>>) -> String {
+        let mut unfinished = match &learn {
+            Learn::Outcome(ran) => Unfinished(Some(ran.clone()), Arc::clone(&self.proxy)),
+            _ => Unfinished(None, Arc::clone(&self.proxy)),
+        };
         let response = match self.proxy.upstream.send(copied(&self.parts, body)).await {
             Ok(response) => response,
             Err(why) => {
-                if let Learn::Outcome(ran) = &learn {
-                    self.proxy.reports.ran(ran, Err(&why));
+                if let Some(ran) = unfinished.0.take() {
+                    self.proxy.reports.ran(&ran, Err(&why));
                 }
                 return self.failed(&format!("the MCP server cannot be reached: {why}"));
             }
@@ -276,6 +293,7 @@ impl Held {
                     let data = data.unwrap_or_default();
                     listener(&data);
                     if is_answer(&data) {
+                        unfinished.0 = None;
                         answer = Some(data);
                     } else if let Some(feed) = &feed {
                         let _ = feed.send(Bytes::from(raw)).await;
@@ -293,6 +311,7 @@ impl Held {
             _ => None,
         });
         let text = single.unwrap_or(text);
+        unfinished.0 = None;
         if !is_answer(text) {
             let why = self.failed(&format!("the MCP server answered {code}"));
             listener(&why);

@@ -70,7 +70,7 @@ impl Proxy {
             judged => judged,
         };
         match judged {
-            Judged::Ask(asking) => self.hold(parts, &called, &call, *asking).await,
+            Judged::Ask(asking) => self.hold(parts, &called, &call, asking).await,
             Judged::No(no) => {
                 let result = words::result(&no, call.meta.is_modern());
                 said(StatusCode::OK, words::answer(called.written, &result))
@@ -87,11 +87,17 @@ impl Proxy {
         parts: &Parts,
         called: &Called<'_>,
         call: &ToolCall<'_>,
-        asking: Asking,
+        mut asking: Box<Asking>,
     ) -> Response<Out> {
-        let place = place(&parts.headers, &called.id);
-        let (asking, holder, told) = self.holder(asking, call, called.written, &place);
         let state = call.state.and_then(scan::plain).filter(|state| Desk::is_ours(state));
+        if call.meta.is_modern() && call.meta.tasks && state.is_none() {
+            match self.as_task(parts, called, call, asking) {
+                Ok(answer) => return answer,
+                Err(back) => asking = back,
+            }
+        }
+        let place = place(&parts.headers, &called.id);
+        let (asking, holder, told) = self.holder(*asking, call, called.written, &place);
         self.desk.hold(asking, holder, state.as_deref());
         let held = Held {
             proxy: Arc::clone(self),

@@ -4,9 +4,11 @@ mod batch;
 mod body;
 mod call;
 mod events;
+mod tasks;
 mod upstream;
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -58,6 +60,8 @@ struct Proxy {
     tools: Mutex<Tools>,
     reports: Reports,
     continued: Mutex<Continued>,
+    /// Calls that wait as tasks, by the names that we gave them.
+    tasks: Mutex<HashMap<String, tasks::Kept>>,
     /// The newest client's name for itself: most proxies have one client.
     client: Mutex<Option<String>>,
     /// One list at a time.
@@ -105,6 +109,7 @@ pub fn run(
             desk: Desk::new(agent, parking),
             tools: Mutex::new(Tools::new(pins)),
             continued: Mutex::default(),
+            tasks: Mutex::default(),
             client: Mutex::default(),
             listing: tokio::sync::Mutex::default(),
             names: ["127.0.0.1", "localhost", "[::1]"].map(|h| format!("{h}:{port}")).to_vec(),
@@ -197,6 +202,11 @@ impl Proxy {
                 if method == "initialize" {
                     let name = params.pointer("/clientInfo/name").and_then(|name| name.as_str());
                     *lock(&self.client) = name.map(ToOwned::to_owned);
+                }
+                if method.starts_with("tasks/")
+                    && let Some(answer) = self.about_task(&parts, &method, written, &params)
+                {
+                    return answer;
                 }
                 match method.as_ref() {
                     "tools/call" => {
