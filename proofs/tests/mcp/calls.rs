@@ -204,6 +204,43 @@ fn a_modern_client_is_parked_and_comes_back_with_the_state() {
 }
 
 #[test]
+fn what_a_parked_call_brought_for_its_server_arrives_there() {
+    let _alone = alone();
+    let place = Place::new();
+    let mut client = place.proxy(Some(500), &[]);
+    let params = |state: &Value, responses: &Value| {
+        json!({
+            "name": "send_email", "arguments": mail(), "_meta": modern(),
+            "requestState": state, "inputResponses": responses,
+        })
+    };
+    let theirs = json!("the server's own");
+    let said = json!({"sure": {"action": "accept", "content": {"n": 1.5}}});
+    client.ask(1, "tools/call", &params(&theirs, &said));
+    let mut state = client.next()["result"]["requestState"].clone();
+    let request = place.waiting(1).remove(0);
+    // Several rounds later it is still there, whatever the client says beside our state.
+    for id in 2..4 {
+        client.ask(id, "tools/call", &params(&state, &json!({})));
+        state = client.next()["result"]["requestState"].clone();
+        assert!(state.as_str().unwrap_or_default().starts_with("countersign:"), "{state}");
+    }
+    // The same call with another answer to the server is another question.
+    client.ask(4, "tools/call", &params(&theirs, &json!({"sure": {"action": "decline"}})));
+    assert_eq!(place.waiting(2).len(), 2);
+    assert_eq!(client.next()["id"], 4);
+    client.ask(5, "tools/call", &params(&state, &json!({})));
+    assert_eq!(place.decide(&request, true, None).status, 200);
+    let ran = client.next();
+    assert_eq!(ran["id"], 5, "{ran}");
+    let log = place.log();
+    let line = log.lines().find(|line| line.contains("tools/call")).unwrap();
+    let given: Value = serde_json::from_str(line).unwrap();
+    assert_eq!(given["params"]["requestState"], theirs);
+    assert_eq!(given["params"]["inputResponses"], said);
+}
+
+#[test]
 fn a_denial_in_the_modern_era_is_a_complete_result() {
     let _alone = alone();
     let place = Place::new();

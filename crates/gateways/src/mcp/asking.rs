@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use countersign_client::{Agent, BatchItem, Error, Outcome, Problem, Question, Request};
 
+use super::park::Carried;
 use super::words::{self, No};
 
 /// How long a daemon that was never reached is waited for.
@@ -32,6 +33,8 @@ pub struct Yes {
     pub request: Option<String>,
     /// The text of the arguments to run with instead.
     pub edited: Option<String>,
+    /// What the call brought for its server, where the client brings our state instead.
+    pub carried: Option<Carried>,
     /// The tier; what is CRITICAL is asked about again at every turn.
     pub tier: String,
     /// Single use, where a person had to be asked.
@@ -93,7 +96,7 @@ pub fn ask(
     };
     let mut found = match asked {
         Ok(found) => found,
-        Err(error) => return unheard(&error),
+        Err(error) => return Ruling::No(unheard(&error)),
     };
     let digest = found.digest.clone();
     loop {
@@ -119,7 +122,7 @@ pub fn ask(
         let look = left.as_secs().clamp(1, LOOK);
         match patience.keep_trying(|| agent.wait(&id, look), || waits(None)) {
             Ok(next) => found = next,
-            Err(error) => return unheard(&error),
+            Err(error) => return Ruling::No(unheard(&error)),
         }
     }
 }
@@ -133,6 +136,7 @@ fn ruling(outcome: Outcome) -> Ruling {
             Ruling::Yes(Yes {
                 request: request.id.clone(),
                 edited,
+                carried: None,
                 tier: request.tier.clone(),
                 permit: approval.permit().map(ToOwned::to_owned),
                 by_people: decision.is_some_and(|one| one.by.kind == "people"),
@@ -186,7 +190,7 @@ pub fn used(
 }
 
 /// Asks about several calls as one group: how each of them goes on.
-pub fn ask_all(agent: &Agent, questions: &[Question]) -> Vec<Result<How, Ruling>> {
+pub fn ask_all(agent: &Agent, questions: &[Question]) -> Vec<Result<How, No>> {
     let batch = match agent.batch(questions, None) {
         Ok(batch) => batch,
         // Nothing was asked: each may still be asked for itself, as long as it has patience.
@@ -198,20 +202,20 @@ pub fn ask_all(agent: &Agent, questions: &[Question]) -> Vec<Result<How, Ruling>
     let how = |item: BatchItem| match item {
         BatchItem::Request(request) => Ok(How::Asked(request)),
         BatchItem::Problem { problem } => Err(denied(&problem)),
-        BatchItem::Answered => Err(failed("a call of the batch has no answer")),
+        BatchItem::Answered => Err(not_asked("a call of the batch has no answer")),
     };
     batch.requests.into_iter().map(how).collect()
 }
 
-fn denied(problem: &Problem) -> Ruling {
-    Ruling::No(No::new("denied", words::denied(&problem.detail)))
+fn denied(problem: &Problem) -> No {
+    No::new("denied", words::denied(&problem.detail))
 }
 
-fn unheard(error: &Error) -> Ruling {
+fn unheard(error: &Error) -> No {
     match error {
         Error::Denied(problem) => denied(problem),
-        Error::Unreachable { .. } => failed("the gate does not answer"),
-        other => failed(&other.to_string()),
+        Error::Unreachable { .. } => not_asked("the gate does not answer"),
+        other => not_asked(&other.to_string()),
     }
 }
 

@@ -11,6 +11,7 @@ use countersign_core::route::passes_everywhere;
 use countersign_core::verdict::Policy;
 
 use super::message::ToolCall;
+use super::park::Carried;
 use super::pins::plain;
 use super::tools::Seen;
 use super::words::No;
@@ -36,6 +37,8 @@ pub struct Asking {
     pub question: Question,
     /// Equal for a repeated call, and for no other.
     pub same: String,
+    /// What it brings for its server beside the call.
+    pub carried: Option<Carried>,
 }
 
 /// The gate's name for a server's tool: what the hooks of the same host say too.
@@ -80,7 +83,7 @@ pub fn ask(tool: &str, call: &ToolCall<'_>, seen: &Seen) -> Judged {
     let arguments = canon::canonical(&call.arguments);
     let arguments = if arguments.exact { call.raw } else { &arguments.text };
     let same = format!("{}\0{arguments}", call.name);
-    Judged::Ask(Box::new(Asking { question, same }))
+    Judged::Ask(Box::new(Asking { question, same, carried: Carried::of(call) }))
 }
 
 /// Whether a call passes without the daemon: judged as on a production machine, so that no

@@ -271,7 +271,9 @@ impl Session {
                     same: same.clone(),
                     since: Instant::now(),
                 };
-                let Some(line) = rewrite::released(&line, yes.edited.as_deref()) else {
+                let carried = yes.carried.as_ref();
+                let line = rewrite::released(&line, yes.edited.as_deref(), carried);
+                let Some(line) = line else {
                     session.reports.say(&ran, Report::Skipped, "the call could not be written");
                     let why = "Not run: the approved call could not be written.";
                     let result = words::result(&words::No::new("unavailable", why), modern);

@@ -360,7 +360,8 @@ impl Held {
     }
 
     pub(super) fn released(&self, yes: &Yes) -> Option<Bytes> {
-        let text = rewrite::released(&self.text, yes.edited.as_deref())?;
+        let carried = yes.carried.as_ref();
+        let text = rewrite::released(&self.text, yes.edited.as_deref(), carried)?;
         Some(Bytes::from(text.into_owned()))
     }
 
