@@ -212,74 +212,79 @@ fn who_is_not_meant_and_what_contradicts_itself_is_refused() {
     assert_eq!(status("", &read.replace("tools/call", "Tools/call")).0, "400");
 }
 
+/// One modern request with its headers; whose it is stands in the last one.
+fn ask(client: &mut Client, method: &str, name: &str, params: &Value, owner: &str) -> Value {
+    let body = json!({"jsonrpc": "2.0", "id": 3, "method": method, "params": params});
+    let headers = [
+        ("mcp-protocol-version", "2026-07-28"),
+        ("mcp-method", method),
+        ("mcp-name", name),
+        ("accept", "application/json, text/event-stream"),
+        ("authorization", owner),
+    ];
+    let reply = client.send("POST", "/mcp", &headers, Some(&body.to_string())).unwrap();
+    assert_eq!((reply.status, &reply.body["id"]), (200, &json!(3)), "{}", reply.body);
+    reply.body["result"].clone()
+}
+
+fn about(client: &mut Client, method: &str, task: &str, owner: &str) -> Value {
+    let params = json!({"taskId": task, "_meta": crate::wires::modern()});
+    ask(client, method, task, &params, owner)
+}
+
+fn ended(client: &mut Client, task: &str) -> Value {
+    for _ in 0..200 {
+        let found = about(client, "tasks/get", task, "Bearer mine");
+        if found["status"] != "working" {
+            return found;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    panic!("it goes on for ever")
+}
+
+fn start_task(client: &mut Client) -> String {
+    let mut meta = crate::wires::modern();
+    meta["io.modelcontextprotocol/clientCapabilities"] =
+        json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});
+    let mail = json!({"to": "bo@example.org", "text": "hi"});
+    let call = json!({"name": "send_email", "arguments": mail, "_meta": meta});
+    let made = ask(client, "tools/call", "send_email", &call, "Bearer mine");
+    assert_eq!((&made["resultType"], &made["status"]), (&json!("task"), &json!("working")));
+    made["taskId"].as_str().unwrap().to_owned()
+}
+
 #[test]
-fn a_client_that_knows_tasks_is_answered_at_once_over_http_too() {
+fn a_client_that_knows_tasks_gets_one_over_http_too() {
     let _alone = alone();
     let place = Place::new();
     let web = Web::new();
     let (_proxy, address) = proxy(&place, web.port, Some(300));
-    let mut client = Client::new(address);
-    let mut meta = crate::wires::modern();
-    meta["io.modelcontextprotocol/clientCapabilities"] =
-        json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});
-    let mut ask = |method: &str, name: &str, params: Value, more: &[(&str, &str)]| {
-        let body = json!({"jsonrpc": "2.0", "id": 3, "method": method, "params": params});
-        let mut headers = vec![
-            ("mcp-protocol-version", "2026-07-28"),
-            ("mcp-method", method),
-            ("mcp-name", name),
-            ("accept", "application/json, text/event-stream"),
-        ];
-        headers.extend(more);
-        let reply = client.send("POST", "/mcp", &headers, Some(&body.to_string())).unwrap();
-        assert_eq!((reply.status, &reply.body["id"]), (200, &json!(3)), "{}", reply.body);
-        reply.body["result"].clone()
-    };
-    let mail = json!({"to": "bo@example.org", "text": "hi"});
-    let call = json!({"name": "send_email", "arguments": mail, "_meta": meta});
-    let mine = [("authorization", "Bearer mine")];
-    let modern = crate::wires::modern();
-    let about = |task: &str| json!({"taskId": task, "_meta": modern});
-    let ended = |ask: &mut dyn FnMut(&str, &str, Value, &[(&str, &str)]) -> Value, task: &str| {
-        for _ in 0..200 {
-            let found = ask("tasks/get", task, about(task), &mine);
-            if found["status"] != "working" {
-                return found;
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        panic!("it goes on for ever")
-    };
-    let mut start = |ask: &mut dyn FnMut(&str, &str, Value, &[(&str, &str)]) -> Value| {
-        let made = ask("tools/call", "send_email", call.clone(), &mine);
-        assert_eq!((&made["resultType"], &made["status"]), (&json!("task"), &json!("working")));
-        made["taskId"].as_str().unwrap().to_owned()
-    };
-    let task = start(&mut ask);
+    let client = &mut Client::new(address);
+    let task = start_task(client);
     place.waiting(1);
     // Longer than the client's own patience: nobody gives up on a task.
     std::thread::sleep(Duration::from_millis(600));
-    assert_eq!(ask("tasks/get", &task, about(&task), &mine)["status"], "working");
+    assert_eq!(about(client, "tasks/get", &task, "Bearer mine")["status"], "working");
     assert!(!web.reached("send_email"));
     place.answer(true);
-    let done = ended(&mut ask, &task);
+    let done = ended(client, &task);
     let text = done["result"]["content"][0]["text"].as_str().unwrap_or_default();
     assert!(done["status"] == "completed" && text.starts_with("ran send_email"), "{done}");
     // It is nobody else's business: the server is asked, which knows nothing of it.
-    let theirs = [("authorization", "Bearer another")];
-    assert_eq!(ask("tasks/get", &task, about(&task), &theirs), json!({}));
+    assert_eq!(about(client, "tasks/get", &task, "Bearer another"), json!({}));
 
-    let task = start(&mut ask);
+    let task = start_task(client);
     place.answer(false);
-    let denied = ended(&mut ask, &task);
+    let denied = ended(client, &task);
     let (status, failed) = (&denied["status"], &denied["result"]["isError"]);
     assert_eq!((status, failed), (&json!("completed"), &json!(true)), "{denied}");
 
-    let task = start(&mut ask);
+    let task = start_task(client);
     let request = place.waiting(1).remove(0);
     let complete = json!({"resultType": "complete"});
-    assert_eq!(ask("tasks/cancel", &task, about(&task), &mine), complete);
-    assert_eq!(ended(&mut ask, &task)["status"], "cancelled");
+    assert_eq!(about(client, "tasks/cancel", &task, "Bearer mine"), complete);
+    assert_eq!(ended(client, &task)["status"], "cancelled");
     let end = Instant::now() + Duration::from_secs(20);
     while place.request(&request["id"])["state"] == "pending" {
         assert!(Instant::now() < end, "it still waits");

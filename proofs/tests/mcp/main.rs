@@ -11,6 +11,8 @@ mod faults;
 #[cfg(test)]
 mod http;
 #[cfg(test)]
+mod looks;
+#[cfg(test)]
 mod once;
 #[cfg(test)]
 mod sdks;

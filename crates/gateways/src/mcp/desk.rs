@@ -52,6 +52,8 @@ pub struct Holder {
     pub id: String,
     /// Whether it speaks the modern way.
     pub modern: bool,
+    /// Whether it only looks at something: then a no is an error.
+    pub is_look: bool,
     /// The text of its token for notices of progress.
     pub progress: Option<String>,
     /// Since when it waits.
@@ -416,7 +418,7 @@ impl Desk {
             return words::answer(&holder.id, &result);
         }
         let no = No { status: "pending", why: words::pending(words), request };
-        words::answer(&holder.id, &words::result(&no, holder.modern))
+        words::refusal(&holder.id, &no, holder.modern, holder.is_look)
     }
 
     fn lock(&self) -> MutexGuard<'_, Cases> {
@@ -426,7 +428,7 @@ impl Desk {
 
 /// Tells a holder that its call does not run.
 fn refuse(holder: &Holder, no: &No) {
-    let answer = words::answer(&holder.id, &words::result(no, holder.modern));
+    let answer = words::refusal(&holder.id, no, holder.modern, holder.is_look);
     (holder.tell)(Told::Answer(answer));
 }
 

@@ -126,7 +126,9 @@ mod tests {
     fn judged(name: &str, raw: &str, seen: &Seen) -> Judged {
         let arguments = json::parse(raw).unwrap_or(Value::Null);
         let meta = Meta::default();
-        judge("files", &ToolCall { name, arguments, raw, meta, state: None, responses: None }, seen)
+        let (state, responses, is_look) = (None, None, false);
+        let call = ToolCall { name, arguments, raw, meta, state, responses, is_look };
+        judge("files", &call, seen)
     }
 
     #[test]

@@ -12,6 +12,7 @@ mod http;
 pub mod install;
 mod judge;
 mod lines;
+mod looks;
 mod message;
 mod park;
 mod pins;

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use countersign_core::canon::canonical;
 use countersign_core::json;
 
+use super::looks::is_look;
 use super::park::{Carried, Parking};
 use super::scan;
 
@@ -25,9 +26,15 @@ pub fn released<'a>(
         changes.push(("requestState", state));
         changes.push(("inputResponses", responses));
     }
+    // A person who edits what is looked at writes another address.
+    let looks = scan::member(line, "method").and_then(scan::plain).is_some_and(|m| is_look(&m));
+    let (member, edited) = match edited {
+        Some(edited) if looks => ("uri", Some(scan::member(edited, "uri")?)),
+        edited => ("arguments", edited),
+    };
     // A hook may have put the edited arguments in already.
     let differs = |edited: &&str| {
-        let said = scan::member(params, "arguments").unwrap_or("{}");
+        let said = scan::member(params, member).unwrap_or("{}");
         match (json::parse(said), json::parse(edited)) {
             (Ok(said), Ok(edited)) => canonical(&said) != canonical(&edited),
             _ => true,
@@ -35,7 +42,7 @@ pub fn released<'a>(
     };
     let edited = edited.filter(differs);
     if edited.is_some() {
-        changes.push(("arguments", edited));
+        changes.push((member, edited));
     }
     if changes.is_empty() {
         return Some(Cow::Borrowed(line));
@@ -69,6 +76,10 @@ mod tests {
             "{\"params\":{\"name\":\"a\",\"requestState\":\"s\\u0031\",\"inputResponses\":{ }}}\n";
         assert_eq!(released(ours, None, Some(&carried)).unwrap(), expected);
         assert_eq!(released(theirs, None, Some(&carried)).unwrap(), theirs);
+        let look = "{\"method\":\"resources/read\",\"params\":{\"uri\":\"file:///a\"}}\n";
+        let edited = released(look, Some("{\"uri\":\"file:///b\"}"), None).unwrap();
+        assert_eq!(edited, look.replace("///a", "///b"));
+        assert_eq!(released(look, Some("{}"), None), None);
         assert_eq!(released("{}", Some("{}"), None), None);
     }
 }

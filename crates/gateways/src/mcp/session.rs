@@ -20,6 +20,7 @@ use super::continued::Continued;
 use super::desk::{Desk, Holder, Told};
 use super::heard::{self, Heard};
 use super::judge::{Judged, ask, judge};
+use super::looks;
 use super::message::{self, Id, Kind, Meta, ToolCall, tool_call};
 use super::reports::{Ran, Reports};
 use super::rewrite;
@@ -133,6 +134,7 @@ impl Session {
                     _ => Open::Other,
                 };
                 let is_call = matches!(open, Open::Held);
+                let looks = looks::is_look(&method);
                 {
                     let mut state = self.state();
                     if state.open.contains_key(&id) {
@@ -145,7 +147,11 @@ impl Session {
                         state.client = name.map(ToOwned::to_owned);
                     }
                 }
-                if is_call { self.call(&id, written, &params, line) } else { self.pass(line) }
+                match (is_call, looks) {
+                    (true, _) => self.call(&id, written, &params, line),
+                    (false, true) => self.look(&id, written, &method, &params, line),
+                    (false, false) => self.pass(line),
+                }
             }
         }
     }
@@ -212,15 +218,16 @@ impl Session {
         match judged {
             Judged::Pass { .. } => {}
             Judged::No(no) => {
-                let result = words::result(&no, call.meta.is_modern());
-                self.end(id, &words::answer(written, &result));
+                let modern = call.meta.is_modern();
+                self.end(id, &words::refusal(written, &no, modern, call.is_look));
             }
             Judged::Ask(mut asking) => {
                 let patience = self.patience(&call.meta);
                 asking.question.timeout_seconds = clients::deadline(patience);
                 let ours = call.state.and_then(super::scan::plain);
                 let ours = ours.filter(|state| Desk::is_ours(state));
-                if call.meta.is_modern() && call.meta.tasks && ours.is_none() {
+                let may_be_task = call.meta.tasks && !call.is_look && ours.is_none();
+                if call.meta.is_modern() && may_be_task {
                     match self.as_task((id, written), call, line, asking) {
                         Ok(()) => return,
                         Err(back) => asking = back,
@@ -228,6 +235,29 @@ impl Session {
                 }
                 let holder = self.holder(id, written, call, line, patience);
                 self.desk.hold(*asking, holder, ours.as_deref());
+            }
+        }
+    }
+
+    /// A resource or a prompt: it passes and is written down, or it waits like a call.
+    fn look(
+        self: &Arc<Session>,
+        id: &Id,
+        written: &str,
+        method: &str,
+        params: &Value<'_>,
+        line: &str,
+    ) {
+        let Some(raw) = looks::arguments(method, params) else { return self.pass(line) };
+        let call = match looks::as_call(method, &raw, line, params) {
+            Ok(call) => call,
+            Err(why) => return self.end(id, &words::error(written, -32602, &why)),
+        };
+        match looks::judged(&self.settings.server, &call, &self.reports) {
+            Judged::Pass { .. } => self.pass(line),
+            judged => {
+                self.state().open.insert(id.clone(), Open::Held);
+                self.go_on(judged, id, written, &call, line);
             }
         }
     }
@@ -249,7 +279,7 @@ impl Session {
     ) -> Holder {
         let (session, key, line) = (Arc::clone(self), id.clone(), line.to_owned());
         let token = call.meta.progress.as_deref().and_then(Id::read);
-        let modern = call.meta.is_modern();
+        let (modern, is_look) = (call.meta.is_modern(), call.is_look);
         let (answer_to, same) = (written.to_owned(), Continued::key(call));
         let tell = move |told: Told| match told {
             Told::Answer(text) => session.end(&key, &text),
@@ -276,8 +306,9 @@ impl Session {
                 let Some(line) = line else {
                     session.reports.say(&ran, Report::Skipped, "the call could not be written");
                     let why = "Not run: the approved call could not be written.";
-                    let result = words::result(&words::No::new("unavailable", why), modern);
-                    return session.end(&key, &words::answer(&answer_to, &result));
+                    let no = words::No::new("unavailable", why);
+                    let answer = words::refusal(&answer_to, &no, modern, is_look);
+                    return session.end(&key, &answer);
                 };
                 {
                     let mut state = session.state();
@@ -295,6 +326,7 @@ impl Session {
             place: format!("{id:?}"),
             id: written.to_owned(),
             modern: call.meta.is_modern(),
+            is_look: call.is_look,
             progress: call.meta.progress.clone(),
             since: Instant::now(),
             patience,

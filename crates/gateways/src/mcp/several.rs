@@ -7,8 +7,10 @@ use countersign_core::call::{Annotations, Call};
 use countersign_core::context::{Context, Environment};
 use countersign_core::verdict::Policy;
 
-use super::judge::tool_name;
+use super::judge::{Judged, tool_name};
+use super::looks;
 use super::message::{self, Id, Kind, ToolCall};
+use super::reports::Reports;
 use super::words;
 
 /// More messages at once are refused: one person has to look through all of them.
@@ -85,6 +87,26 @@ pub fn refused(members: &[Member<'_>], mut wrong: Vec<String>) -> String {
         }
     }
     format!("[{}]", wrong.join(","))
+}
+
+/// What cannot stand in a batch: a look that a person must be asked about. The answer to it;
+/// nothing for everything else, which is on its way into the ledger then.
+pub fn look(server: &str, member: &Member<'_>, reports: &Reports) -> Option<String> {
+    let Kind::Request { written, method, params, .. } = &member.kind else { return None };
+    if !looks::is_look(method) {
+        return None;
+    }
+    let raw = looks::arguments(method, params)?;
+    let judged = looks::as_call(method, &raw, member.text, params)
+        .map(|call| looks::judged(server, &call, reports));
+    match judged {
+        Ok(Judged::Pass { .. }) => None,
+        Ok(_) => {
+            let why = "not read: a person must be asked about it; send it by itself";
+            Some(words::error(written, -32600, why))
+        }
+        Err(why) => Some(words::error(written, -32602, &why)),
+    }
 }
 
 /// Which calls may run side by side, by their place among them; one stage after the other.

@@ -100,6 +100,11 @@ impl Proxy {
                 same,
                 place: place(&parts.headers, id),
             };
+            if let Some(answer) = several::look(&self.settings.server, member, &self.reports) {
+                all_pass = false;
+                work.push(Some(Work::Said(answer)));
+                continue;
+            }
             if !member.is_call() {
                 work.push(Some(Work::Goes(held(String::new()))));
                 continue;

@@ -20,6 +20,7 @@ use crate::mcp::continued::Continued;
 use crate::mcp::desk::{Desk, Holder, Told};
 use crate::mcp::heard;
 use crate::mcp::judge::{Asking, Judged, ask, judge};
+use crate::mcp::looks;
 use crate::mcp::message::{self, Id, Kind, LONGEST, Meta, ToolCall, tool_call};
 use crate::mcp::reports::Ran;
 use crate::mcp::rewrite;
@@ -82,6 +83,35 @@ impl Proxy {
         }
     }
 
+    /// A resource or a prompt: it passes and is written down, or it waits like a call.
+    pub(super) async fn look(
+        self: &Arc<Proxy>,
+        parts: &Parts,
+        called: Called<'_>,
+        method: &str,
+        params: &Value<'_>,
+    ) -> Response<Out> {
+        let judged = match looks::arguments(method, params) {
+            None => None,
+            Some(raw) => match looks::as_call(method, &raw, called.text, params) {
+                Err(why) => {
+                    return said(StatusCode::OK, words::error(called.written, -32602, &why));
+                }
+                Ok(call) => match looks::judged(&self.settings.server, &call, &self.reports) {
+                    Judged::Pass { .. } => None,
+                    Judged::Ask(asking) => {
+                        return self.hold(parts, &called, &call, asking).await;
+                    }
+                    Judged::No(no) => Some(no),
+                },
+            },
+        };
+        match judged {
+            None => self.pass(parts, called.bytes.clone(), Learn::Nothing).await,
+            Some(no) => said(StatusCode::OK, words::refusal(called.written, &no, true, true)),
+        }
+    }
+
     async fn hold(
         self: &Arc<Proxy>,
         parts: &Parts,
@@ -90,8 +120,9 @@ impl Proxy {
         mut asking: Box<Asking>,
     ) -> Response<Out> {
         let state = call.state.and_then(scan::plain).filter(|state| Desk::is_ours(state));
-        if call.meta.is_modern() && call.meta.tasks && state.is_none() {
-            match self.as_task(parts, called, call, asking) {
+        let may_be_task = call.meta.tasks && !call.is_look && state.is_none();
+        if call.meta.is_modern() && may_be_task {
+            match self.as_task(parts, called, call, asking).await {
                 Ok(answer) => return answer,
                 Err(back) => asking = back,
             }
@@ -107,12 +138,7 @@ impl Proxy {
             same: Continued::key(call),
             place,
         };
-        if !hears_events(parts) {
-            return held.whole(told).await;
-        }
-        let (feed, receiver) = mpsc::channel(16);
-        tokio::spawn(held.follow(told, feed));
-        stream(receiver)
+        held.answered(told).await
     }
 
     /// A client that waits, and where it hears what becomes of its call.
@@ -132,6 +158,7 @@ impl Proxy {
             place: place.to_owned(),
             id: written.to_owned(),
             modern: call.meta.is_modern(),
+            is_look: call.is_look,
             progress: call.meta.progress.clone(),
             since: Instant::now(),
             patience,
@@ -246,6 +273,16 @@ pub(super) struct Held {
 }
 
 impl Held {
+    /// The answer to the client: a stream, if it hears one.
+    pub(super) async fn answered(self, told: UnboundedReceiver<Told>) -> Response<Out> {
+        if !hears_events(&self.parts) {
+            return self.whole(told).await;
+        }
+        let (feed, receiver) = mpsc::channel(16);
+        tokio::spawn(self.follow(told, feed));
+        stream(receiver)
+    }
+
     /// Feeds the stream until the call is over, or the client is gone: then it is taken back.
     async fn follow(self, mut told: UnboundedReceiver<Told>, feed: Sender<Bytes>) {
         let mut beat = tokio::time::interval(BEAT);

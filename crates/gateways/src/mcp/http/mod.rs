@@ -30,6 +30,7 @@ use self::upstream::Upstream;
 use super::continued::Continued;
 use super::desk::Desk;
 use super::heard::{self, Heard};
+use super::looks;
 use super::message::{self, Kind, LONGEST, Meta};
 use super::park::Parking;
 use super::pins::Pins;
@@ -212,6 +213,10 @@ impl Proxy {
                     "tools/call" => {
                         let called = call::Called { id, written, text, bytes: &bytes };
                         return self.call(&parts, called, &params).await;
+                    }
+                    method if looks::is_look(method) => {
+                        let called = call::Called { id, written, text, bytes: &bytes };
+                        return self.look(&parts, called, method, &params).await;
                     }
                     "tools/list" => Learn::List,
                     "initialize" | "server/discover" => Learn::Greeting,

@@ -1,11 +1,13 @@
 //! Calls that wait as tasks over HTTP, for clients that can: answered at once, asked about later.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use countersign_core::json::Value;
 use hyper::header::{AUTHORIZATION, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Response, StatusCode};
+use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
 use super::batch::Work;
@@ -13,11 +15,26 @@ use super::body::Out;
 use super::call::{Called, Held};
 use super::{Proxy, said};
 use crate::mcp::continued::Continued;
+use crate::mcp::desk::Desk;
 use crate::mcp::judge::Asking;
 use crate::mcp::message::ToolCall;
 use crate::mcp::session::lock;
 use crate::mcp::task::{self, Task};
 use crate::mcp::words;
+
+/// What is answered so soon needs no task.
+const MOMENT: Duration = Duration::from_secs(2);
+
+/// A client that leaves before it has its task takes its call back.
+struct Leaving(Option<(Arc<Desk>, String)>);
+
+impl Drop for Leaving {
+    fn drop(&mut self) {
+        if let Some((desk, place)) = self.0.take() {
+            desk.withdraw(&place);
+        }
+    }
+}
 
 /// A task, and who may ask about it.
 pub(super) struct Kept {
@@ -27,8 +44,9 @@ pub(super) struct Kept {
 }
 
 impl Proxy {
-    /// Holds a call as a task. The call comes back where it has to wait without one.
-    pub(super) fn as_task(
+    /// Holds a call as a task, unless it is answered in a moment: then that is the answer. The
+    /// call comes back where it has to wait without a task.
+    pub(super) async fn as_task(
         self: &Arc<Proxy>,
         parts: &Parts,
         called: &Called<'_>,
@@ -36,19 +54,17 @@ impl Proxy {
         asking: Box<Asking>,
     ) -> Result<Response<Out>, Box<Asking>> {
         let Some(name) = task::fresh_name() else { return Err(asking) };
-        let task = Task::new();
-        let told = task.told(&name, "task");
         {
             let mut tasks = lock(&self.tasks);
             tasks.retain(|_, kept| !kept.task.is_old());
             if tasks.len() >= task::MOST {
                 return Err(asking);
             }
-            let owner = parts.headers.get(AUTHORIZATION).cloned();
-            tasks.insert(name.clone(), Kept { task, owner, running: None });
         }
-        let (asking, mut holder, news) = self.holder(*asking, call, called.written, &name);
-        // The request is answered: nothing may be said about its progress any more.
+        let task = Task::new();
+        let (asking, mut holder, mut news) = self.holder(*asking, call, called.written, &name);
+        let moment = MOMENT.min(holder.patience);
+        // The request is answered soon: nothing may be said about its progress after that.
         (holder.patience, holder.progress) = (task::PATIENCE, None);
         self.desk.hold(asking, holder, None);
         let held = Held {
@@ -59,6 +75,19 @@ impl Proxy {
             same: Continued::key(call),
             place: name.clone(),
         };
+        let mut leaving = Leaving(Some((Arc::clone(&self.desk), name.clone())));
+        let soon = tokio::time::timeout(moment, news.recv()).await;
+        leaving.0 = None;
+        if let Ok(soon) = soon {
+            let (tell, told) = mpsc::unbounded_channel();
+            if let Some(soon) = soon {
+                drop(tell.send(soon));
+            }
+            return Ok(held.answered(told).await);
+        }
+        let told = task.told(&name, "task");
+        let owner = parts.headers.get(AUTHORIZATION).cloned();
+        lock(&self.tasks).insert(name.clone(), Kept { task, owner, running: None });
         let (proxy, place) = (Arc::clone(self), name.clone());
         let running = tokio::spawn(async move {
             let answer = Work::Waits(held, news).answer(None).await;

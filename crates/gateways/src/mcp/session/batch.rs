@@ -110,6 +110,10 @@ impl Session {
         let mut calls: Vec<Called<'_>> = Vec::new();
         let mut wrong: Vec<(&Id, String)> = Vec::new();
         let mut is_whole = true;
+        for member in members {
+            let answer = several::look(&self.settings.server, member, &self.reports);
+            wrong.extend(member.id().zip(answer));
+        }
         for member in members.iter().filter(|member| member.is_call()) {
             let Kind::Request { id, written, params, .. } = &member.kind else { continue };
             // It may have been taken back while the tools were listed.
@@ -190,6 +194,8 @@ impl Session {
         let line = format!("{}\n", member.text);
         match &member.kind {
             Kind::Request { .. } if member.is_call() => {}
+            // It may be answered already.
+            Kind::Request { id, .. } if !self.state().open.contains_key(id) => {}
             Kind::Notification { method, params } => {
                 if method != "notifications/cancelled" || !self.taken_back(params) {
                     self.pass(&line);
