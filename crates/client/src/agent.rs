@@ -250,7 +250,7 @@ impl Agent {
 
     /// Asks about several calls at once.
     pub fn batch(&self, calls: &[Question], timeout: Option<u32>) -> Result<Batch, Error> {
-        let calls: Vec<String> = calls.iter().map(Question::call).collect();
+        let calls: Vec<String> = calls.iter().map(Question::body).collect();
         let time = timeout.map_or(String::new(), |s| format!(",\"timeout_seconds\":{s}"));
         let body = format!("{{\"calls\":[{}]{time}}}", calls.join(","));
         let batch: Batch = self.post("/v1/batches", &body, Some(&fresh_key()?), USUAL)?;

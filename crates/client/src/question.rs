@@ -35,6 +35,8 @@ pub struct Question {
     pub call_id: Option<String>,
     /// What the tool's server says of it, as the JSON text of an object; it can only raise.
     pub annotations: Option<String>,
+    /// Whether a person must be asked anew: no standing permission and no earlier yes counts.
+    pub fresh: bool,
 }
 
 impl Question {
@@ -76,6 +78,9 @@ impl Question {
             out.push_str(",\"permit\":true");
         }
         text(&mut out, "call_id", self.call_id.as_deref());
+        if self.fresh {
+            out.push_str(",\"fresh\":true");
+        }
         format!("{{{out}}}")
     }
 

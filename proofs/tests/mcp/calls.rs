@@ -144,27 +144,6 @@ fn what_a_client_may_not_say_is_refused_and_never_reaches_the_server() {
 }
 
 #[test]
-fn batches_pass_in_their_one_version_if_nothing_in_them_needs_a_person() {
-    let _alone = alone();
-    let place = Place::new();
-    let mut client = place.proxy(None, &[("VERSION", "2025-03-26")]);
-    client.greet();
-    let call = r#""params":{"name":"read_file","arguments":{"path":"a"}}"#;
-    let read = format!("{{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"tools/call\",{call}}}");
-    let ping = r#"{"jsonrpc":"2.0","id":6,"method":"ping"}"#;
-    let harmless = format!("[ {read},{ping} ]");
-    client.send(&harmless);
-    assert!(client.next().is_array());
-    assert!(place.log().lines().any(|line| line == harmless));
-    let risky = harmless.replace("read_file", "delete_file");
-    client.send(&risky);
-    let answer = client.next();
-    assert_eq!(answer.as_array().map(Vec::len), Some(2), "{answer}");
-    assert!(answer.as_array().unwrap().iter().all(|one| one["error"]["code"] == -32600));
-    assert!(!place.reached("delete_file"));
-}
-
-#[test]
 fn a_client_without_patience_is_told_to_repeat_and_an_approval_waits_for_it_once() {
     let _alone = alone();
     let place = Place::new();
@@ -225,6 +204,43 @@ fn a_modern_client_is_parked_and_comes_back_with_the_state() {
 }
 
 #[test]
+fn what_a_parked_call_brought_for_its_server_arrives_there() {
+    let _alone = alone();
+    let place = Place::new();
+    let mut client = place.proxy(Some(500), &[]);
+    let params = |state: &Value, responses: &Value| {
+        json!({
+            "name": "send_email", "arguments": mail(), "_meta": modern(),
+            "requestState": state, "inputResponses": responses,
+        })
+    };
+    let theirs = json!("the server's own");
+    let said = json!({"sure": {"action": "accept", "content": {"n": 1.5}}});
+    client.ask(1, "tools/call", &params(&theirs, &said));
+    let mut state = client.next()["result"]["requestState"].clone();
+    let request = place.waiting(1).remove(0);
+    // Several rounds later it is still there, whatever the client says beside our state.
+    for id in 2..4 {
+        client.ask(id, "tools/call", &params(&state, &json!({})));
+        state = client.next()["result"]["requestState"].clone();
+        assert!(state.as_str().unwrap_or_default().starts_with("countersign:"), "{state}");
+    }
+    // The same call with another answer to the server is another question.
+    client.ask(4, "tools/call", &params(&theirs, &json!({"sure": {"action": "decline"}})));
+    assert_eq!(place.waiting(2).len(), 2);
+    assert_eq!(client.next()["id"], 4);
+    client.ask(5, "tools/call", &params(&state, &json!({})));
+    assert_eq!(place.decide(&request, true, None).status, 200);
+    let ran = client.next();
+    assert_eq!(ran["id"], 5, "{ran}");
+    let log = place.log();
+    let line = log.lines().find(|line| line.contains("tools/call")).unwrap();
+    let given: Value = serde_json::from_str(line).unwrap();
+    assert_eq!(given["params"]["requestState"], theirs);
+    assert_eq!(given["params"]["inputResponses"], said);
+}
+
+#[test]
 fn a_denial_in_the_modern_era_is_a_complete_result() {
     let _alone = alone();
     let place = Place::new();
@@ -260,43 +276,6 @@ fn progress_keeps_a_client_alive_and_only_ever_grows() {
         last = value;
     }
     assert!((last - 2.0).abs() < f64::EPSILON, "{last}");
-}
-
-#[test]
-fn hook_and_proxy_ask_about_one_call_once() {
-    let _alone = alone();
-    let place = Place::new();
-    let mut client = place.proxy(None, &[]);
-    client.greet();
-    // What `countersign hook claude` asks before the same call.
-    let mut hook = proofs::http::Client::with(place.agents.parse().unwrap(), &place.agent);
-    let question = json!({
-        "tool": "mcp__files__send_email", "arguments": mail(), "session": "s1",
-        "platform": "cli", "call_id": "toolu_7", "join": true,
-    });
-    let asked = hook.post("/v1/requests?wait=0", &question).unwrap();
-    place.answer(true);
-    let id = asked.text("id").to_owned();
-    let approved = hook.get(&format!("/v1/requests/{id}")).unwrap();
-    let mut redeem = question.clone();
-    redeem["permit"] = approved.body["permit"].clone();
-    for extra in ["call_id", "join"] {
-        redeem.as_object_mut().unwrap().remove(extra);
-    }
-    assert_eq!(hook.post("/v1/permits/redeem", &redeem).unwrap().status, 200);
-
-    let meta = json!({"claudecode/toolUseId": "toolu_7"});
-    let params = json!({"name": "send_email", "arguments": mail(), "_meta": meta});
-    client.ask(1, "tools/call", &params);
-    assert!(words(&client.next()).starts_with("ran send_email"));
-    // The same name again is another run, and asks.
-    client.ask(2, "tools/call", &params);
-    assert_eq!(place.waiting(1).len(), 1);
-    // So is the same name with other arguments.
-    let mut other = params.clone();
-    other["arguments"]["to"] = json!("everybody@example.org");
-    client.ask(3, "tools/call", &other);
-    assert_eq!(place.waiting(2).len(), 2);
 }
 
 #[test]

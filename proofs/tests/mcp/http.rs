@@ -5,13 +5,15 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use proofs::http::Client;
 use serde_json::{Value, json};
 
 use crate::sdks::{Agreeable, here, node, python, run, target};
+use crate::web::Web;
 use crate::wires::{Place, alone, say};
 
 /// Ended with the proof.
-struct Server(Child);
+pub struct Server(Child);
 
 impl Drop for Server {
     fn drop(&mut self) {
@@ -39,7 +41,7 @@ fn server(python: &str, script: &str) -> (Server, u16) {
 }
 
 /// A proxy before it.
-fn proxy(place: &Place, upstream: u16, patience: Option<u64>) -> (Server, SocketAddr) {
+pub fn proxy(place: &Place, upstream: u16, patience: Option<u64>) -> (Server, SocketAddr) {
     let mut words = place.proxy_words(patience);
     words.push(format!("http://127.0.0.1:{upstream}/mcp"));
     let mut command = Command::new(&words[0]);
@@ -119,7 +121,7 @@ fn the_conformance_suite_counts_the_same_direct_and_through() {
 }
 
 /// A plain HTTP exchange: the head, and the stream behind it.
-fn post(address: SocketAddr, headers: &str, body: &str) -> (String, BufReader<TcpStream>) {
+pub fn post(address: SocketAddr, headers: &str, body: &str) -> (String, BufReader<TcpStream>) {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     let text = format!(
@@ -208,4 +210,86 @@ fn who_is_not_meant_and_what_contradicts_itself_is_refused() {
     assert_eq!(status("content-encoding: gzip\r\n", &read).0, "415");
     assert_eq!(status("", "{\"a\":1,\"a\":2}").0, "400");
     assert_eq!(status("", &read.replace("tools/call", "Tools/call")).0, "400");
+}
+
+/// One modern request with its headers; whose it is stands in the last one.
+fn ask(client: &mut Client, method: &str, name: &str, params: &Value, owner: &str) -> Value {
+    let body = json!({"jsonrpc": "2.0", "id": 3, "method": method, "params": params});
+    let headers = [
+        ("mcp-protocol-version", "2026-07-28"),
+        ("mcp-method", method),
+        ("mcp-name", name),
+        ("accept", "application/json, text/event-stream"),
+        ("authorization", owner),
+    ];
+    let reply = client.send("POST", "/mcp", &headers, Some(&body.to_string())).unwrap();
+    assert_eq!((reply.status, &reply.body["id"]), (200, &json!(3)), "{}", reply.body);
+    reply.body["result"].clone()
+}
+
+fn about(client: &mut Client, method: &str, task: &str, owner: &str) -> Value {
+    let params = json!({"taskId": task, "_meta": crate::wires::modern()});
+    ask(client, method, task, &params, owner)
+}
+
+fn ended(client: &mut Client, task: &str) -> Value {
+    for _ in 0..200 {
+        let found = about(client, "tasks/get", task, "Bearer mine");
+        if found["status"] != "working" {
+            return found;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    panic!("it goes on for ever")
+}
+
+fn start_task(client: &mut Client) -> String {
+    let mut meta = crate::wires::modern();
+    meta["io.modelcontextprotocol/clientCapabilities"] =
+        json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});
+    let mail = json!({"to": "bo@example.org", "text": "hi"});
+    let call = json!({"name": "send_email", "arguments": mail, "_meta": meta});
+    let made = ask(client, "tools/call", "send_email", &call, "Bearer mine");
+    assert_eq!((&made["resultType"], &made["status"]), (&json!("task"), &json!("working")));
+    made["taskId"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_client_that_knows_tasks_gets_one_over_http_too() {
+    let _alone = alone();
+    let place = Place::new();
+    let web = Web::new();
+    let (_proxy, address) = proxy(&place, web.port, Some(300));
+    let client = &mut Client::new(address);
+    let task = start_task(client);
+    place.waiting(1);
+    // Longer than the client's own patience: nobody gives up on a task.
+    std::thread::sleep(Duration::from_millis(600));
+    assert_eq!(about(client, "tasks/get", &task, "Bearer mine")["status"], "working");
+    assert!(!web.reached("send_email"));
+    place.answer(true);
+    let done = ended(client, &task);
+    let text = done["result"]["content"][0]["text"].as_str().unwrap_or_default();
+    assert!(done["status"] == "completed" && text.starts_with("ran send_email"), "{done}");
+    // It is nobody else's business: the server is asked, which knows nothing of it.
+    assert_eq!(about(client, "tasks/get", &task, "Bearer another"), json!({}));
+
+    let task = start_task(client);
+    place.answer(false);
+    let denied = ended(client, &task);
+    let (status, failed) = (&denied["status"], &denied["result"]["isError"]);
+    assert_eq!((status, failed), (&json!("completed"), &json!(true)), "{denied}");
+
+    let task = start_task(client);
+    let request = place.waiting(1).remove(0);
+    let complete = json!({"resultType": "complete"});
+    assert_eq!(about(client, "tasks/cancel", &task, "Bearer mine"), complete);
+    assert_eq!(ended(client, &task)["status"], "cancelled");
+    let end = Instant::now() + Duration::from_secs(20);
+    while place.request(&request["id"])["state"] == "pending" {
+        assert!(Instant::now() < end, "it still waits");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let ran = web.log().iter().filter(|body| body.contains("send_email")).count();
+    assert_eq!(ran, 1, "only what was approved reached the server");
 }

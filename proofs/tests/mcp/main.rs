@@ -1,6 +1,8 @@
 //! The MCP proxy from outside: a real daemon, a real process between two pipes.
 
 #[cfg(test)]
+mod batches;
+#[cfg(test)]
 mod bytes;
 #[cfg(test)]
 mod calls;
@@ -9,8 +11,14 @@ mod faults;
 #[cfg(test)]
 mod http;
 #[cfg(test)]
+mod looks;
+#[cfg(test)]
+mod once;
+#[cfg(test)]
 mod sdks;
 #[cfg(test)]
 mod speed;
+#[cfg(test)]
+mod web;
 #[cfg(test)]
 mod wires;

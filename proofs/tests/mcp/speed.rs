@@ -3,8 +3,11 @@
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use proofs::http::Client;
 use serde_json::json;
 
+use crate::http::proxy;
+use crate::web::Web;
 use crate::wires::{Place, Wire, alone, say};
 
 /// The usual bar is 0.3 ms; a busy machine and a build without the optimiser get more.
@@ -37,12 +40,56 @@ fn a_harmless_call_takes_hardly_longer_through_the_proxy() {
             times.extend(measure(client, 100 + round * 50, 50));
         }
     }
+    compare("over stdio", times);
+}
+
+/// Says the medians of what was measured direct and through.
+fn compare(way: &str, mut times: [Vec<Duration>; 2]) {
     let median = |times: &mut Vec<Duration>| {
         times.sort_unstable();
         times[times.len() / 2]
     };
     let [direct, through] = times.each_mut().map(median);
     let added = through.saturating_sub(direct);
-    say(&format!("a call that passes: {direct:?} direct, {through:?} through, {added:?} added"));
+    say(&format!(
+        "a call that passes {way}: {direct:?} direct, {through:?} through, {added:?} added"
+    ));
     assert!(added < BAR, "{added:?}");
+}
+
+fn measure_http(client: &mut Client, first: usize, count: usize) -> Vec<Duration> {
+    let mut times = Vec::with_capacity(count);
+    for id in first..first + count {
+        let params = json!({"name": "read_file", "arguments": {"path": "notes.txt"}});
+        let call = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params});
+        let call = call.to_string();
+        let accept = [("accept", "application/json, text/event-stream")];
+        let start = Instant::now();
+        let reply = client.send("POST", "/mcp", &accept, Some(&call)).unwrap();
+        times.push(start.elapsed());
+        assert_eq!((reply.status, &reply.body["id"]), (200, &json!(id)), "{}", reply.body);
+        assert_eq!(reply.body["result"]["isError"], false, "{}", reply.body);
+    }
+    times
+}
+
+#[test]
+fn a_harmless_call_over_http_takes_hardly_longer_through_the_proxy() {
+    let _alone = alone();
+    let place = Place::new();
+    let web = Web::new();
+    let (_proxy, address) = proxy(&place, web.port, None);
+    let mut clients = [Client::new(([127, 0, 0, 1], web.port).into()), Client::new(address)];
+    let mut times = [Vec::new(), Vec::new()];
+    // The first call makes the proxy list the tools.
+    for client in &mut clients {
+        measure_http(client, 0, 20);
+    }
+    for round in 0..20 {
+        for (client, times) in clients.iter_mut().zip(&mut times) {
+            times.extend(measure_http(client, 100 + round * 50, 50));
+        }
+    }
+    assert!(web.reached("read_file"));
+    compare("over HTTP", times);
 }

@@ -81,6 +81,8 @@ pub struct Join<'a> {
     pub approved: bool,
     /// The host's own name for the call: a hook and a proxy that see it share one request.
     pub call_id: Option<&'a str>,
+    /// Whether a person must be asked about it anew: nothing that was allowed before counts.
+    pub fresh: bool,
 }
 
 /// What a question comes to before anything is written.
@@ -305,6 +307,7 @@ impl Gate {
     ) -> Result<Answer, Held> {
         let (_, digest, crisis) = judged;
         if asks.group.is_none()
+            && !asks.join.fresh
             && let Some(stored) = self.same_call(asks, caller, &digest).await?
         {
             return Ok(Answer::Kept(Box::new(stored)));
@@ -320,6 +323,7 @@ impl Gate {
         if let Some(open) = self.flood.same(&caller.agent, session, &digest)
             && asks.key.is_none()
             && asks.group.is_none()
+            && !asks.join.fresh
             && let Some(stored) = self.store.request(open).await?
             && !stored.request.state.has_ended()
         {
@@ -358,11 +362,11 @@ impl Gate {
         caller: &Caller,
         digest: &CallDigest,
     ) -> Result<Option<Stored>, Held> {
-        let Join { approved, call_id } = asks.join;
+        let Join { approved, call_id, .. } = asks.join;
         if let Some(call_id) = call_id
             && let Some(id) = self.joins.named(&caller.agent, call_id)
             && let Some(stored) = self.store.request(id).await?
-            && stored.request.digest.binds(digest)
+            && (stored.request.digest.binds(digest) || was_written(&stored, digest))
         {
             return Ok(Some(stored));
         }
@@ -400,7 +404,8 @@ impl Gate {
         Ok(found.filter(|stored| stored.request.digest.binds(digest)))
     }
 
-    /// What a standing permission makes of it, if one covers it. In a crisis none does.
+    /// What a standing permission makes of it, if one covers it. In a crisis none does, nor where
+    /// a person must be asked anew.
     async fn by_grant(
         &self,
         rules: &Rules,
@@ -409,7 +414,7 @@ impl Gate {
         judged: (&Assessment, CallDigest, bool),
     ) -> Result<Option<Answer>, Held> {
         let (seen, digest, crisis) = judged;
-        if crisis {
+        if crisis || asks.join.fresh {
             return Ok(None);
         }
         let asked = Asked {
@@ -465,6 +470,14 @@ impl Gate {
     pub fn grants(&self) -> &Grants {
         &self.grants
     }
+}
+
+/// Whether this is the very call that a person wrote in place of the one that was asked about.
+fn was_written(stored: &Stored, digest: &CallDigest) -> bool {
+    let decision = stored.request.decision.as_ref();
+    stored.edited.is_some()
+        && stored.request.state == State::Approved
+        && decision.is_some_and(|decision| decision.digest.binds(digest))
 }
 
 /// Whatever is logged about a request says which.

@@ -2,8 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use countersign_client::{Agent, Error, Outcome, Question, Request, Waited, Waiting, fresh_key};
+use countersign_client::{
+    Agent, BatchItem, Error, Outcome, Problem, Question, Request, Waited, Waiting, fresh_key,
+};
 
+use super::park::Carried;
 use super::words::{self, No};
 
 /// How long after the deadline an answer is still waited for.
@@ -27,6 +30,8 @@ pub struct Yes {
     pub request: Option<String>,
     /// The text of the arguments to run with instead.
     pub edited: Option<String>,
+    /// What the call brought for its server, where the client brings our state instead.
+    pub carried: Option<Carried>,
     /// The tier; what is CRITICAL is asked about again at every turn.
     pub tier: String,
     /// Single use, where a person had to be asked.
@@ -48,24 +53,39 @@ pub enum Use {
     Again,
 }
 
+/// How a question gets to the gate.
+#[derive(Debug)]
+pub enum How {
+    /// It shares the request of the same call, if there is one.
+    Join,
+    /// It is one of its own.
+    Alone,
+    /// It is there already, so.
+    Asked(Box<Request>),
+}
+
 /// Asks, and waits for the answer as long as `waits` says so; it is told the request's id and
-/// two words. With `joins` it shares the request of the same call, if there is one.
+/// two words.
 pub fn ask(
     agent: &Agent,
     question: &Question,
-    joins: bool,
+    how: &How,
     mut waits: impl FnMut(Option<(&str, &str)>) -> bool,
 ) -> Ruling {
     let seconds = question.timeout_seconds.unwrap_or(USUAL);
     let end = Instant::now() + Duration::from_secs(seconds.into()) + GRACE;
     let mut question = question.clone();
-    if !joins {
+    if matches!(how, How::Alone) {
         match fresh_key() {
             Ok(key) => question.key = Some(key),
             Err(error) => return failed(&error.to_string()),
         }
     }
-    let put = || if joins { agent.join(&question) } else { agent.submit(&question) };
+    let put = || match how {
+        How::Join => agent.join(&question),
+        How::Alone => agent.submit(&question),
+        How::Asked(request) => Ok((**request).clone()),
+    };
     let mut taken_back = false;
     let goes_on = |open: Option<&Request>| {
         let named = open.and_then(|open| Some((open.id.as_deref()?, open.phrase.as_str())));
@@ -78,7 +98,7 @@ pub fn ask(
             drop(request.id.as_deref().map(|id| agent.cancel(id)));
             Ruling::No(No::new("cancelled", "Not run: the call was taken back."))
         }
-        Ok(Waited::Pending { lost: Some(error), .. }) | Err(error) => unheard(&error),
+        Ok(Waited::Pending { lost: Some(error), .. }) | Err(error) => Ruling::No(unheard(&error)),
         Ok(Waited::Pending { lost: None, .. }) => failed("no answer came before the deadline"),
     }
 }
@@ -92,6 +112,7 @@ fn ruling(outcome: Outcome) -> Ruling {
             Ruling::Yes(Yes {
                 request: request.id.clone(),
                 edited,
+                carried: None,
                 tier: request.tier.clone(),
                 permit: approval.permit().map(ToOwned::to_owned),
                 by_people: decision.is_some_and(|one| one.by.kind == "people"),
@@ -144,11 +165,33 @@ pub fn used(
     }
 }
 
-fn unheard(error: &Error) -> Ruling {
+/// Asks about several calls as one group: how each of them goes on.
+pub fn ask_all(agent: &Agent, questions: &[Question]) -> Vec<Result<How, No>> {
+    let batch = match agent.batch(questions, None) {
+        Ok(batch) => batch,
+        // Nothing was asked: each may still be asked for itself, as long as it has patience.
+        Err(Error::Unreachable { sent: false, .. }) => {
+            return questions.iter().map(|_| Ok(How::Alone)).collect();
+        }
+        Err(error) => return questions.iter().map(|_| Err(unheard(&error))).collect(),
+    };
+    let how = |item: BatchItem| match item {
+        BatchItem::Request(request) => Ok(How::Asked(request)),
+        BatchItem::Problem { problem } => Err(denied(&problem)),
+        BatchItem::Answered => Err(not_asked("a call of the batch has no answer")),
+    };
+    batch.requests.into_iter().map(how).collect()
+}
+
+fn denied(problem: &Problem) -> No {
+    No::new("denied", words::denied(&problem.detail))
+}
+
+fn unheard(error: &Error) -> No {
     match error {
-        Error::Denied(problem) => Ruling::No(No::new("denied", words::denied(&problem.detail))),
-        Error::Unreachable { .. } => failed("the gate does not answer"),
-        other => failed(&other.to_string()),
+        Error::Denied(problem) => denied(problem),
+        Error::Unreachable { .. } => not_asked("the gate does not answer"),
+        other => not_asked(&other.to_string()),
     }
 }
 

@@ -62,7 +62,8 @@ mod tests {
     fn call<'a>(raw: &'a str, state: Option<&'a str>) -> ToolCall<'a> {
         let arguments = json::parse(raw).unwrap();
         let responses = Some("{}");
-        ToolCall { name: "pay", arguments, raw, meta: Meta::default(), state, responses }
+        let meta = Meta::default();
+        ToolCall { name: "pay", arguments, raw, meta, state, responses, is_look: false }
     }
 
     #[test]

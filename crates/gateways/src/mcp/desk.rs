@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 
 use countersign_client::{Agent, Question};
 
-use super::asking::{self, Ruling, Use, Yes};
+use super::asking::{self, How, Ruling, Use, Yes};
 use super::judge::Asking;
-use super::park::Parking;
+use super::park::{Carried, Parking};
 use super::words::{self, No};
 
 /// So many calls may wait at once.
@@ -52,6 +52,8 @@ pub struct Holder {
     pub id: String,
     /// Whether it speaks the modern way.
     pub modern: bool,
+    /// Whether it only looks at something: then a no is an error.
+    pub is_look: bool,
     /// The text of its token for notices of progress.
     pub progress: Option<String>,
     /// Since when it waits.
@@ -73,6 +75,8 @@ impl fmt::Debug for Holder {
 #[derive(Debug)]
 struct Case {
     same: String,
+    /// What the call brings for its server.
+    carried: Option<Carried>,
     question: Arc<Question>,
     /// How often an approval for it turned out to be used.
     again: u8,
@@ -120,14 +124,17 @@ impl Desk {
     }
 
     /// A client waits for a call. `state` is what we gave it to come back with.
-    pub fn hold(self: &Arc<Desk>, asking: Asking, mut holder: Holder, state: Option<&str>) {
+    pub fn hold(self: &Arc<Desk>, mut asking: Asking, mut holder: Holder, state: Option<&str>) {
         let mut cases = self.lock();
         let parked = state.and_then(|state| self.parking.read(state, &asking.same));
+        let named = parked.as_ref().map(|parked| parked.case);
         if let Some(parked) = parked {
             holder.round = parked.round;
+            asking.carried = parked.carried;
         }
-        let waits = |case: &Case| case.holder.is_none() && case.same == asking.same;
-        let named = parked.map(|parked| parked.case);
+        let waits = |case: &Case| {
+            case.holder.is_none() && case.same == asking.same && case.carried == asking.carried
+        };
         let found = named.filter(|number| cases.open.get(number).is_some_and(waits));
         let same = || cases.open.iter().filter(|(_, case)| waits(case)).map(|(n, _)| *n).min();
         if let Some(number) = found.or_else(same) {
@@ -141,6 +148,53 @@ impl Desk {
             return self.tick(cases);
         }
         self.open(cases, asking, holder, 0);
+    }
+
+    /// Clients wait for calls that came together: what is new is asked about as one group.
+    pub fn hold_all(self: &Arc<Desk>, calls: Vec<(Asking, Holder)>) {
+        let mut cases = self.lock();
+        // What a hook may have asked about, and what waits already, goes its own way.
+        let by_itself = |cases: &Cases, asking: &Asking| {
+            asking.question.call_id.is_some()
+                || cases.open.values().any(|case| case.same == asking.same)
+        };
+        let (alone, mut group): (Vec<_>, Vec<_>) =
+            calls.into_iter().partition(|(asking, _)| by_itself(&cases, asking));
+        if group.len() < 2 || cases.open.len() + group.len() > MOST {
+            drop(cases);
+            for (asking, holder) in alone.into_iter().chain(group) {
+                self.hold(asking, holder, None);
+            }
+            return;
+        }
+        let questions: Vec<Question> =
+            group.iter().map(|(asking, _)| asking.question.clone()).collect();
+        let mut numbers = Vec::with_capacity(group.len());
+        for (Asking { question, same, carried }, holder) in group.drain(..) {
+            cases.last += 1;
+            let (number, question) = (cases.last, Arc::new(question));
+            let holder = Some((holder, 0));
+            let (request, ruling) = (None, None);
+            let case = Case { same, carried, question, again: 0, request, holder, ruling };
+            cases.open.insert(number, case);
+            numbers.push(number);
+        }
+        self.tick(cases);
+        let desk = Arc::clone(self);
+        start(move || {
+            let asked = asking::ask_all(&desk.agent, &questions);
+            for ((number, question), how) in numbers.into_iter().zip(questions).zip(asked) {
+                let desk = Arc::clone(&desk);
+                start(move || {
+                    let ruling =
+                        how.map_or_else(Ruling::No, |how| desk.ask(number, &question, &how));
+                    desk.ruled(number, ruling);
+                });
+            }
+        });
+        for (asking, holder) in alone {
+            self.hold(asking, holder, None);
+        }
     }
 
     /// A new case.
@@ -158,24 +212,27 @@ impl Desk {
         }
         cases.last += 1;
         let number = cases.last;
-        let Asking { question, same } = asking;
+        let Asking { question, same, carried } = asking;
         let question = Arc::new(question);
         // The same call twice at once is two runs, and takes two approvals.
         let alone = !cases.open.values().any(|case| case.same == same);
+        // Nor is a yes for what was said to its server before one for this.
+        let alone = alone && carried.is_none();
         let joins = again == 0 && (alone || question.call_id.is_some());
+        let how = if joins { How::Join } else { How::Alone };
         let asked = Arc::clone(&question);
         let holder = Some((holder, 0));
-        let case = Case { same, question, again, request: None, holder, ruling: None };
+        let case = Case { same, carried, question, again, request: None, holder, ruling: None };
         cases.open.insert(number, case);
         self.tick(cases);
         let desk = Arc::clone(self);
         start(move || {
-            let ruling = desk.ask(number, &asked, joins);
+            let ruling = desk.ask(number, &asked, &how);
             desk.ruled(number, ruling);
         });
     }
 
-    fn ask(&self, number: u64, question: &Question, joins: bool) -> Ruling {
+    fn ask(&self, number: u64, question: &Question, how: &How) -> Ruling {
         let waits = |request: Option<(&str, &str)>| {
             let mut cases = self.lock();
             let Some(case) = cases.open.get_mut(&number) else { return false };
@@ -184,7 +241,7 @@ impl Desk {
             }
             true
         };
-        asking::ask(&self.agent, question, joins, waits)
+        asking::ask(&self.agent, question, how, waits)
     }
 
     /// The gate has answered.
@@ -212,11 +269,14 @@ impl Desk {
         let is_new = |name: &str| self.lock().names.insert(name.to_owned());
         match asking::used(&self.agent, &case.question, yes, is_new) {
             Use::No(no) => refuse(&holder, &no),
-            Use::Run(yes) => self.release(number, holder, yes),
+            Use::Run(mut yes) => {
+                yes.carried = case.carried;
+                self.release(number, holder, yes);
+            }
             Use::Again => {
                 let mut question = (*case.question).clone();
                 question.call_id = None;
-                let asking = Asking { question, same: case.same };
+                let asking = Asking { question, same: case.same, carried: case.carried };
                 self.open(self.lock(), asking, holder, case.again + 1);
             }
         }
@@ -319,7 +379,8 @@ impl Desk {
                 }
                 let id = request.map(|(id, _)| id.clone());
                 if let Some((holder, _)) = case.holder.take() {
-                    let answer = self.parting(*number, &case.same, &holder, id, words);
+                    let parked = (*number, case.same.as_str(), case.carried.as_ref());
+                    let answer = self.parting(parked, &holder, id, words);
                     told.push((holder.tell, Told::Answer(answer)));
                 }
             }
@@ -343,13 +404,12 @@ impl Desk {
     /// What a client is told whose patience ends: come back by itself, or ask the model to.
     fn parting(
         &self,
-        number: u64,
-        same: &str,
+        (number, same, carried): (u64, &str, Option<&Carried>),
         holder: &Holder,
         request: Option<String>,
         words: &str,
     ) -> String {
-        let state = self.parking.write(number, same, holder.round + 1);
+        let state = self.parking.write(number, same, holder.round + 1, carried);
         if let (true, Some(state)) = (holder.modern, state) {
             let result = serde_json::json!({
                 "resultType": "input_required",
@@ -358,7 +418,7 @@ impl Desk {
             return words::answer(&holder.id, &result);
         }
         let no = No { status: "pending", why: words::pending(words), request };
-        words::answer(&holder.id, &words::result(&no, holder.modern))
+        words::refusal(&holder.id, &no, holder.modern, holder.is_look)
     }
 
     fn lock(&self) -> MutexGuard<'_, Cases> {
@@ -368,7 +428,7 @@ impl Desk {
 
 /// Tells a holder that its call does not run.
 fn refuse(holder: &Holder, no: &No) {
-    let answer = words::answer(&holder.id, &words::result(no, holder.modern));
+    let answer = words::refusal(&holder.id, no, holder.modern, holder.is_look);
     (holder.tell)(Told::Answer(answer));
 }
 

@@ -11,6 +11,7 @@ use countersign_core::route::passes_everywhere;
 use countersign_core::verdict::Policy;
 
 use super::message::ToolCall;
+use super::park::Carried;
 use super::pins::plain;
 use super::tools::Seen;
 use super::words::No;
@@ -36,6 +37,8 @@ pub struct Asking {
     pub question: Question,
     /// Equal for a repeated call, and for no other.
     pub same: String,
+    /// What it brings for its server beside the call.
+    pub carried: Option<Carried>,
 }
 
 /// The gate's name for a server's tool: what the hooks of the same host say too.
@@ -70,14 +73,17 @@ pub fn ask(tool: &str, call: &ToolCall<'_>, seen: &Seen) -> Judged {
     question.call_id.clone_from(&call.meta.call_id);
     question.annotations = hints(seen.annotations);
     if let Some(why) = &seen.why_ask {
-        // Grave enough that no standing permission for the tool's name covers it.
+        // What was allowed before was allowed for another tool: no permission covers it, nor what
+        // a hook was told, which knows nothing of the change.
         question.risk_level = Some("high".to_owned());
         question.description = Some(why.clone());
+        question.fresh = true;
+        question.call_id = None;
     }
     let arguments = canon::canonical(&call.arguments);
     let arguments = if arguments.exact { call.raw } else { &arguments.text };
     let same = format!("{}\0{arguments}", call.name);
-    Judged::Ask(Box::new(Asking { question, same }))
+    Judged::Ask(Box::new(Asking { question, same, carried: Carried::of(call) }))
 }
 
 /// Whether a call passes without the daemon: judged as on a production machine, so that no
@@ -120,7 +126,9 @@ mod tests {
     fn judged(name: &str, raw: &str, seen: &Seen) -> Judged {
         let arguments = json::parse(raw).unwrap_or(Value::Null);
         let meta = Meta::default();
-        judge("files", &ToolCall { name, arguments, raw, meta, state: None, responses: None }, seen)
+        let (state, responses, is_look) = (None, None, false);
+        let call = ToolCall { name, arguments, raw, meta, state, responses, is_look };
+        judge("files", &call, seen)
     }
 
     #[test]
@@ -138,6 +146,7 @@ mod tests {
         };
         assert_eq!(asking.question.risk_level.as_deref(), Some("high"));
         assert_eq!(asking.question.description.as_deref(), Some("it changed"));
+        assert!(asking.question.fresh);
         let destructive = Annotations { destructive: Some(true), ..Annotations::default() };
         let said = Seen { annotations: destructive, why_ask: None };
         assert!(matches!(judged("read_file", r#"{"path":"a"}"#, &said), Judged::Ask(_)));

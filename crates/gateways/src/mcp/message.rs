@@ -155,7 +155,7 @@ fn one<'a>(text: &'a str, value: Value<'a>) -> Result<Kind<'a>, Refused> {
 }
 
 /// Refuses members that some readers take for another one: those that differ in case alone.
-fn look_alike(value: &Value<'_>, meant: &[&str]) -> Result<(), String> {
+pub fn look_alike(value: &Value<'_>, meant: &[&str]) -> Result<(), String> {
     for (key, _) in value.as_object().unwrap_or_default() {
         let alike = meant.iter().find(|name| **name != key && folded(name) == folded(key));
         if let Some(name) = alike {
@@ -191,6 +191,8 @@ pub struct ToolCall<'a> {
     pub state: Option<&'a str>,
     /// What a client answers to a server's questions, as it is written.
     pub responses: Option<&'a str>,
+    /// Whether it is no call but looks at a resource or a prompt.
+    pub is_look: bool,
 }
 
 /// What stands in `_meta`, and what follows from it.
@@ -269,6 +271,7 @@ pub fn tool_call<'a>(text: &'a str, params: &'a Value<'a>) -> Result<ToolCall<'a
         meta: Meta::of(params),
         state: raw("requestState"),
         responses: raw("inputResponses"),
+        is_look: false,
     })
 }
 

@@ -20,6 +20,7 @@ use super::continued::Continued;
 use super::desk::{Desk, Holder, Told};
 use super::heard::{self, Heard};
 use super::judge::{Judged, ask, judge};
+use super::looks;
 use super::message::{self, Id, Kind, Meta, ToolCall, tool_call};
 use super::reports::{Ran, Reports};
 use super::rewrite;
@@ -57,7 +58,9 @@ struct State {
     claimed: HashMap<Id, f64>,
     continued: Continued,
     /// Calls that wait as tasks, by the ids that we gave them.
-    tasks: HashMap<Id, tasks::Task>,
+    tasks: HashMap<Id, super::task::Task>,
+    /// Batches whose answers are not all there.
+    gathers: Vec<batch::Gather>,
 }
 
 /// What a request of the client is, as far as its answer matters.
@@ -131,6 +134,7 @@ impl Session {
                     _ => Open::Other,
                 };
                 let is_call = matches!(open, Open::Held);
+                let looks = looks::is_look(&method);
                 {
                     let mut state = self.state();
                     if state.open.contains_key(&id) {
@@ -143,7 +147,11 @@ impl Session {
                         state.client = name.map(ToOwned::to_owned);
                     }
                 }
-                if is_call { self.call(&id, written, &params, line) } else { self.pass(line) }
+                match (is_call, looks) {
+                    (true, _) => self.call(&id, written, &params, line),
+                    (false, true) => self.look(&id, written, &method, &params, line),
+                    (false, false) => self.pass(line),
+                }
             }
         }
     }
@@ -210,15 +218,16 @@ impl Session {
         match judged {
             Judged::Pass { .. } => {}
             Judged::No(no) => {
-                let result = words::result(&no, call.meta.is_modern());
-                self.end(id, &words::answer(written, &result));
+                let modern = call.meta.is_modern();
+                self.end(id, &words::refusal(written, &no, modern, call.is_look));
             }
             Judged::Ask(mut asking) => {
                 let patience = self.patience(&call.meta);
                 asking.question.timeout_seconds = clients::deadline(patience);
                 let ours = call.state.and_then(super::scan::plain);
                 let ours = ours.filter(|state| Desk::is_ours(state));
-                if call.meta.is_modern() && call.meta.tasks && ours.is_none() {
+                let may_be_task = call.meta.tasks && !call.is_look && ours.is_none();
+                if call.meta.is_modern() && may_be_task {
                     match self.as_task((id, written), call, line, asking) {
                         Ok(()) => return,
                         Err(back) => asking = back,
@@ -226,6 +235,29 @@ impl Session {
                 }
                 let holder = self.holder(id, written, call, line, patience);
                 self.desk.hold(*asking, holder, ours.as_deref());
+            }
+        }
+    }
+
+    /// A resource or a prompt: it passes and is written down, or it waits like a call.
+    fn look(
+        self: &Arc<Session>,
+        id: &Id,
+        written: &str,
+        method: &str,
+        params: &Value<'_>,
+        line: &str,
+    ) {
+        let Some(raw) = looks::arguments(method, params) else { return self.pass(line) };
+        let call = match looks::as_call(method, &raw, line, params) {
+            Ok(call) => call,
+            Err(why) => return self.end(id, &words::error(written, -32602, &why)),
+        };
+        match looks::judged(&self.settings.server, &call, &self.reports) {
+            Judged::Pass { .. } => self.pass(line),
+            judged => {
+                self.state().open.insert(id.clone(), Open::Held);
+                self.go_on(judged, id, written, &call, line);
             }
         }
     }
@@ -247,7 +279,7 @@ impl Session {
     ) -> Holder {
         let (session, key, line) = (Arc::clone(self), id.clone(), line.to_owned());
         let token = call.meta.progress.as_deref().and_then(Id::read);
-        let modern = call.meta.is_modern();
+        let (modern, is_look) = (call.meta.is_modern(), call.is_look);
         let (answer_to, same) = (written.to_owned(), Continued::key(call));
         let tell = move |told: Told| match told {
             Told::Answer(text) => session.end(&key, &text),
@@ -269,11 +301,14 @@ impl Session {
                     same: same.clone(),
                     since: Instant::now(),
                 };
-                let Some(line) = rewrite::released(&line, yes.edited.as_deref()) else {
+                let carried = yes.carried.as_ref();
+                let line = rewrite::released(&line, yes.edited.as_deref(), carried);
+                let Some(line) = line else {
                     session.reports.say(&ran, Report::Skipped, "the call could not be written");
                     let why = "Not run: the approved call could not be written.";
-                    let result = words::result(&words::No::new("unavailable", why), modern);
-                    return session.end(&key, &words::answer(&answer_to, &result));
+                    let no = words::No::new("unavailable", why);
+                    let answer = words::refusal(&answer_to, &no, modern, is_look);
+                    return session.end(&key, &answer);
                 };
                 {
                     let mut state = session.state();
@@ -284,13 +319,14 @@ impl Session {
                     }
                     state.open.insert(key.clone(), Open::Runs(ran));
                 }
-                session.pass(&line);
+                session.run(&key, &line);
             }
         };
         Holder {
             place: format!("{id:?}"),
             id: written.to_owned(),
             modern: call.meta.is_modern(),
+            is_look: call.is_look,
             progress: call.meta.progress.clone(),
             since: Instant::now(),
             patience,
@@ -302,24 +338,20 @@ impl Session {
     /// Whether a cancelled request waited here; then the server never hears of it.
     fn taken_back(self: &Arc<Session>, params: &Value<'_>) -> bool {
         let Some(id) = params.get("requestId").and_then(Id::of) else { return false };
-        let mut state = self.state();
-        match state.open.get(&id) {
-            Some(Open::Held) => {}
+        // It may still be answered; its id is free again.
+        let open = self.state().open.remove(&id);
+        self.is_gathered(&id, None);
+        match open {
+            Some(Open::Held) => {
+                self.desk.withdraw(&format!("{id:?}"));
+                true
+            }
             Some(Open::Runs(ran)) => {
-                self.reports.say(ran, Report::Error, "the client took the call back while it ran");
-                state.open.remove(&id);
-                return false;
+                self.reports.say(&ran, Report::Error, "the client took the call back while it ran");
+                false
             }
-            // It may still be answered; its id is free again.
-            _ => {
-                state.open.remove(&id);
-                return false;
-            }
+            _ => false,
         }
-        state.open.remove(&id);
-        drop(state);
-        self.desk.withdraw(&format!("{id:?}"));
-        true
     }
 
     /// A line of the server. What is not understood is none of our business and passes.
@@ -327,11 +359,12 @@ impl Session {
         let keeps = match std::str::from_utf8(line) {
             Ok(text) if text.trim_start().starts_with('[') => {
                 let parts = super::scan::items(text).unwrap_or_default();
-                // One part for us among others would be taken from all of them: they all pass.
-                for part in parts {
-                    let _ = self.hear(part);
+                let kept: Vec<&str> =
+                    parts.iter().copied().filter(|part| self.hear(part)).collect();
+                if !kept.is_empty() && kept.len() < parts.len() {
+                    self.say(&format!("[{}]", kept.join(",")));
                 }
-                true
+                kept.len() == parts.len()
             }
             Ok(text) => self.hear(text),
             Err(_) => true,

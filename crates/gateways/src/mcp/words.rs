@@ -44,6 +44,14 @@ pub fn error(id: &str, code: i32, why: &str) -> String {
     format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{error}}}")
 }
 
+/// No server's own code: those of the protocol lie above.
+const REFUSED: i32 = -31_000;
+
+/// The answer to a request that does not run: a tool's result, or an error for what is no tool.
+pub fn refusal(id: &str, no: &No, modern: bool, is_look: bool) -> String {
+    if is_look { error(id, REFUSED, &no.why) } else { answer(id, &result(no, modern)) }
+}
+
 /// A notice of progress; `thousandths` only ever grows.
 pub fn progress(token: &str, thousandths: u32, message: &str) -> String {
     let value = f64::from(thousandths) / 1000.0;

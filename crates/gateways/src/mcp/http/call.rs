@@ -9,7 +9,7 @@ use hyper::body::{Bytes, Incoming};
 use hyper::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Response, StatusCode};
-use tokio::sync::mpsc::{self, Sender, UnboundedReceiver};
+use tokio::sync::mpsc::{self, Receiver, Sender, UnboundedReceiver};
 
 use super::body::Out;
 use super::events::{Events, event};
@@ -20,6 +20,7 @@ use crate::mcp::continued::Continued;
 use crate::mcp::desk::{Desk, Holder, Told};
 use crate::mcp::heard;
 use crate::mcp::judge::{Asking, Judged, ask, judge};
+use crate::mcp::looks;
 use crate::mcp::message::{self, Id, Kind, LONGEST, Meta, ToolCall, tool_call};
 use crate::mcp::reports::Ran;
 use crate::mcp::rewrite;
@@ -28,7 +29,7 @@ use crate::mcp::session::lock;
 use crate::mcp::words;
 
 /// How often a held stream shows that it lives.
-const BEAT: Duration = Duration::from_secs(8);
+pub(super) const BEAT: Duration = Duration::from_secs(8);
 /// How long a server may take to list its tools to us.
 const LISTING: Duration = Duration::from_secs(5);
 /// More pages than this are no list.
@@ -70,7 +71,7 @@ impl Proxy {
             judged => judged,
         };
         match judged {
-            Judged::Ask(asking) => self.hold(parts, &called, &call, *asking).await,
+            Judged::Ask(asking) => self.hold(parts, &called, &call, asking).await,
             Judged::No(no) => {
                 let result = words::result(&no, call.meta.is_modern());
                 said(StatusCode::OK, words::answer(called.written, &result))
@@ -82,36 +83,32 @@ impl Proxy {
         }
     }
 
-    /// Several messages at once pass if none of them needs a person; else all are answered here.
-    pub(super) fn batch(&self, items: &[&str]) -> Result<(), String> {
-        let why = "not run: this batch holds a call that a person must be asked about; send the \
-                   calls one by one";
-        let mut answers = Vec::new();
-        let mut all_pass = true;
-        for item in items {
-            all_pass &= match message::parse(item) {
-                Ok(Kind::Request { written, method, params, .. }) => {
-                    answers.push(words::error(written, -32600, why));
-                    method != "tools/call" || self.passes(item, &params)
+    /// A resource or a prompt: it passes and is written down, or it waits like a call.
+    pub(super) async fn look(
+        self: &Arc<Proxy>,
+        parts: &Parts,
+        called: Called<'_>,
+        method: &str,
+        params: &Value<'_>,
+    ) -> Response<Out> {
+        let judged = match looks::arguments(method, params) {
+            None => None,
+            Some(raw) => match looks::as_call(method, &raw, called.text, params) {
+                Err(why) => {
+                    return said(StatusCode::OK, words::error(called.written, -32602, &why));
                 }
-                Ok(Kind::Notification { method, .. }) => method != "tools/call",
-                Ok(Kind::Response) => true,
-                Ok(Kind::Batch(_) | Kind::Blank) => false,
-                Err(no) => {
-                    answers.push(words::error(&no.id, no.code, &no.why));
-                    false
-                }
-            };
-        }
-        if all_pass { Ok(()) } else { Err(format!("[{}]", answers.join(","))) }
-    }
-
-    fn passes(&self, item: &str, params: &Value<'_>) -> bool {
-        let Ok(call) = tool_call(item, params) else { return false };
-        let seen = lock(&self.tools).see(call.name);
-        match judge(&self.settings.server, &call, &seen) {
-            Judged::Pass { tool } => self.reports.passes(&tool, call.raw),
-            Judged::Ask(_) | Judged::No(_) => false,
+                Ok(call) => match looks::judged(&self.settings.server, &call, &self.reports) {
+                    Judged::Pass { .. } => None,
+                    Judged::Ask(asking) => {
+                        return self.hold(parts, &called, &call, asking).await;
+                    }
+                    Judged::No(no) => Some(no),
+                },
+            },
+        };
+        match judged {
+            None => self.pass(parts, called.bytes.clone(), Learn::Nothing).await,
+            Some(no) => said(StatusCode::OK, words::refusal(called.written, &no, true, true)),
         }
     }
 
@@ -120,26 +117,18 @@ impl Proxy {
         parts: &Parts,
         called: &Called<'_>,
         call: &ToolCall<'_>,
-        mut asking: Asking,
+        mut asking: Box<Asking>,
     ) -> Response<Out> {
-        let client = call.meta.client.clone().or_else(|| lock(&self.client).clone());
-        let usual = || clients::patience(client.as_deref());
-        let patience = self.settings.patience.unwrap_or_else(usual);
-        asking.question.timeout_seconds = clients::deadline(patience);
-        let (tell, told) = mpsc::unbounded_channel();
-        let place = place(&parts.headers, &called.id);
-        let holder = Holder {
-            place: place.clone(),
-            id: called.written.to_owned(),
-            modern: call.meta.is_modern(),
-            progress: call.meta.progress.clone(),
-            since: Instant::now(),
-            patience,
-            round: 0,
-            // Whoever is gone is told nothing, and nothing runs for it.
-            tell: Arc::new(move |what| drop(tell.send(what))),
-        };
         let state = call.state.and_then(scan::plain).filter(|state| Desk::is_ours(state));
+        let may_be_task = call.meta.tasks && !call.is_look && state.is_none();
+        if call.meta.is_modern() && may_be_task {
+            match self.as_task(parts, called, call, asking).await {
+                Ok(answer) => return answer,
+                Err(back) => asking = back,
+            }
+        }
+        let place = place(&parts.headers, &called.id);
+        let (asking, holder, told) = self.holder(*asking, call, called.written, &place);
         self.desk.hold(asking, holder, state.as_deref());
         let held = Held {
             proxy: Arc::clone(self),
@@ -149,24 +138,39 @@ impl Proxy {
             same: Continued::key(call),
             place,
         };
-        let accepts = parts.headers.get_all(ACCEPT).iter();
-        let mut accepts = accepts.filter_map(|value| value.to_str().ok());
-        if !accepts.any(|value| value.contains("text/event-stream") || value.contains("*/*")) {
-            return held.whole(told).await;
-        }
-        let (feed, receiver) = mpsc::channel(16);
-        tokio::spawn(held.follow(told, feed));
-        let mut response = Response::new(Out::Fed(receiver));
-        let headers = response.headers_mut();
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-        let buffering = HeaderName::from_static("x-accel-buffering");
-        headers.insert(buffering, HeaderValue::from_static("no"));
-        response
+        held.answered(told).await
+    }
+
+    /// A client that waits, and where it hears what becomes of its call.
+    pub(super) fn holder(
+        &self,
+        mut asking: Asking,
+        call: &ToolCall<'_>,
+        written: &str,
+        place: &str,
+    ) -> (Asking, Holder, UnboundedReceiver<Told>) {
+        let client = call.meta.client.clone().or_else(|| lock(&self.client).clone());
+        let usual = || clients::patience(client.as_deref());
+        let patience = self.settings.patience.unwrap_or_else(usual);
+        asking.question.timeout_seconds = clients::deadline(patience);
+        let (tell, told) = mpsc::unbounded_channel();
+        let holder = Holder {
+            place: place.to_owned(),
+            id: written.to_owned(),
+            modern: call.meta.is_modern(),
+            is_look: call.is_look,
+            progress: call.meta.progress.clone(),
+            since: Instant::now(),
+            patience,
+            round: 0,
+            // Whoever is gone is told nothing, and nothing runs for it.
+            tell: Arc::new(move |what| drop(tell.send(what))),
+        };
+        (asking, holder, told)
     }
 
     /// Asks the server for its tools, as whoever calls.
-    async fn list(self: &Arc<Proxy>, parts: &Parts, meta: &Meta) {
+    pub(super) async fn list(self: &Arc<Proxy>, parts: &Parts, meta: &Meta) {
         let _one = self.listing.lock().await;
         let came = tokio::time::timeout(LISTING, self.pages(parts, meta)).await;
         let came = came.unwrap_or_else(|_| Err("it gave no answer".to_owned()));
@@ -198,6 +202,24 @@ impl Proxy {
         }
         Err("it does not come to an end".to_owned())
     }
+}
+
+/// Whether a client can be answered with a stream.
+pub(super) fn hears_events(parts: &Parts) -> bool {
+    let accepts = parts.headers.get_all(ACCEPT).iter();
+    let mut accepts = accepts.filter_map(|value| value.to_str().ok());
+    accepts.any(|value| value.contains("text/event-stream") || value.contains("*/*"))
+}
+
+/// An answer that begins at once and is fed later.
+pub(super) fn stream(receiver: Receiver<Bytes>) -> Response<Out> {
+    let mut response = Response::new(Out::Fed(receiver));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    let buffering = HeaderName::from_static("x-accel-buffering");
+    headers.insert(buffering, HeaderValue::from_static("no"));
+    response
 }
 
 /// Headers that say again what the message says.
@@ -241,16 +263,26 @@ async fn answer_in(response: Response<Incoming>, id: &str) -> Option<String> {
 }
 
 /// A call that waits on an open stream.
-struct Held {
-    proxy: Arc<Proxy>,
-    parts: Parts,
-    text: String,
-    written: String,
-    same: String,
-    place: String,
+pub(super) struct Held {
+    pub proxy: Arc<Proxy>,
+    pub parts: Parts,
+    pub text: String,
+    pub written: String,
+    pub same: String,
+    pub place: String,
 }
 
 impl Held {
+    /// The answer to the client: a stream, if it hears one.
+    pub(super) async fn answered(self, told: UnboundedReceiver<Told>) -> Response<Out> {
+        if !hears_events(&self.parts) {
+            return self.whole(told).await;
+        }
+        let (feed, receiver) = mpsc::channel(16);
+        tokio::spawn(self.follow(told, feed));
+        stream(receiver)
+    }
+
     /// Feeds the stream until the call is over, or the client is gone: then it is taken back.
     async fn follow(self, mut told: UnboundedReceiver<Told>, feed: Sender<Bytes>) {
         let mut beat = tokio::time::interval(BEAT);
@@ -355,7 +387,7 @@ impl Held {
         let _ = feed.send(Bytes::from(event(&text))).await;
     }
 
-    fn ran(&self, yes: &Yes) -> Ran {
+    pub(super) fn ran(&self, yes: &Yes) -> Ran {
         Ran {
             request: yes.request.clone(),
             tier: yes.tier.clone(),
@@ -364,12 +396,13 @@ impl Held {
         }
     }
 
-    fn released(&self, yes: &Yes) -> Option<Bytes> {
-        let text = rewrite::released(&self.text, yes.edited.as_deref())?;
+    pub(super) fn released(&self, yes: &Yes) -> Option<Bytes> {
+        let carried = yes.carried.as_ref();
+        let text = rewrite::released(&self.text, yes.edited.as_deref(), carried)?;
         Some(Bytes::from(text.into_owned()))
     }
 
-    fn failed(&self, why: &str) -> String {
+    pub(super) fn failed(&self, why: &str) -> String {
         words::error(&self.written, -32603, why)
     }
 }

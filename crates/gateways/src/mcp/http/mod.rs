@@ -1,11 +1,14 @@
 //! A reverse proxy before an MCP server that speaks Streamable HTTP; for this machine alone.
 
+mod batch;
 mod body;
 mod call;
 mod events;
+mod tasks;
 mod upstream;
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -27,6 +30,7 @@ use self::upstream::Upstream;
 use super::continued::Continued;
 use super::desk::Desk;
 use super::heard::{self, Heard};
+use super::looks;
 use super::message::{self, Kind, LONGEST, Meta};
 use super::park::Parking;
 use super::pins::Pins;
@@ -57,6 +61,8 @@ struct Proxy {
     tools: Mutex<Tools>,
     reports: Reports,
     continued: Mutex<Continued>,
+    /// Calls that wait as tasks, by the names that we gave them.
+    tasks: Mutex<HashMap<String, tasks::Kept>>,
     /// The newest client's name for itself: most proxies have one client.
     client: Mutex<Option<String>>,
     /// One list at a time.
@@ -104,6 +110,7 @@ pub fn run(
             desk: Desk::new(agent, parking),
             tools: Mutex::new(Tools::new(pins)),
             continued: Mutex::default(),
+            tasks: Mutex::default(),
             client: Mutex::default(),
             listing: tokio::sync::Mutex::default(),
             names: ["127.0.0.1", "localhost", "[::1]"].map(|h| format!("{h}:{port}")).to_vec(),
@@ -174,10 +181,7 @@ impl Proxy {
         };
         let learn = match message {
             Kind::Blank | Kind::Response => Learn::Nothing,
-            Kind::Batch(items) => match self.batch(&items) {
-                Ok(()) => Learn::Nothing,
-                Err(answer) => return said(StatusCode::BAD_REQUEST, answer),
-            },
+            Kind::Batch(items) => return self.batch(&parts, &items, &bytes).await,
             Kind::Notification { method, params } => {
                 if method == "tools/call" {
                     let why = "a call without an id is not run";
@@ -200,10 +204,19 @@ impl Proxy {
                     let name = params.pointer("/clientInfo/name").and_then(|name| name.as_str());
                     *lock(&self.client) = name.map(ToOwned::to_owned);
                 }
+                if method.starts_with("tasks/")
+                    && let Some(answer) = self.about_task(&parts, &method, written, &params)
+                {
+                    return answer;
+                }
                 match method.as_ref() {
                     "tools/call" => {
                         let called = call::Called { id, written, text, bytes: &bytes };
                         return self.call(&parts, called, &params).await;
+                    }
+                    method if looks::is_look(method) => {
+                        let called = call::Called { id, written, text, bytes: &bytes };
+                        return self.look(&parts, called, method, &params).await;
                     }
                     "tools/list" => Learn::List,
                     "initialize" | "server/discover" => Learn::Greeting,

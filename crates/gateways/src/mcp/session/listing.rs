@@ -8,6 +8,7 @@ use countersign_core::base64;
 
 use super::Session;
 use crate::mcp::message::{self, Id, Kind, tool_call};
+use crate::mcp::several;
 use crate::mcp::words;
 
 /// How long a server may take to list its tools to us.
@@ -22,12 +23,17 @@ impl Session {
         self.tools().asked(came);
         let waiting = self.state().listing.take().unwrap_or_default();
         for line in waiting {
-            let Ok(Kind::Request { id, written, params, .. }) = message::read(&line) else {
-                continue;
-            };
-            match tool_call(&line, &params) {
-                Ok(call) => self.decide(&id, written, &call, &line),
-                Err(why) => self.end(&id, &words::error(written, -32602, &why)),
+            match message::read(&line) {
+                Ok(Kind::Request { id, written, params, .. }) => match tool_call(&line, &params) {
+                    Ok(call) => self.decide(&id, written, &call, &line),
+                    Err(why) => self.end(&id, &words::error(written, -32602, &why)),
+                },
+                Ok(Kind::Batch(parts)) => {
+                    if let Ok(members) = several::read(&parts) {
+                        self.decide_all(&members, &line);
+                    }
+                }
+                _ => {}
             }
         }
     }

@@ -62,7 +62,11 @@ pub fn read<'v>(value: &'v Value<'_>, text: &'v str) -> Result<Wanted<'v>, Probl
     let description = said.text("description")?.map(plain_words);
     let time = said.seconds("timeout_seconds")?.map(fields::span);
     let permit = said.flag("permit")?;
-    let join = Join { approved: said.flag("join")?.unwrap_or(false), call_id: call_id(&said)? };
+    let join = Join {
+        approved: said.flag("join")?.unwrap_or(false),
+        call_id: call_id(&said)?,
+        fresh: said.flag("fresh")?.unwrap_or(false),
+    };
     said.finish()?;
     let raw = said.raw_call(text);
     Ok(Wanted { call, raw, description, time, permit, join })
