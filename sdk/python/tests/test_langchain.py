@@ -99,7 +99,7 @@ def test_approved_it_runs_once(run: Run, house: House) -> None:
     assert ran == ["ana@example.com"]
     seen = house.latest()
     assert seen["reported"]["status"] == "ok"
-    assert "sha256:" in seen["reported"]["summary"]
+    assert len(seen["reported"]["result_digest"]) == 64
 
 
 def test_denied_it_does_not_run_and_the_model_sees_why(run: Run, house: House) -> None:
