@@ -176,7 +176,7 @@ def test_the_frameworks_own_name_for_a_call_and_thread_is_used(house: House) -> 
 
 
 def test_a_call_that_must_wait_is_not_held_up_by_one_that_never_comes(house: House) -> None:
-    asks = Asks()
+    asks = Asks(patience=15)
     turn = [
         asks.call("send_email", {"to": f"{uuid.uuid4()}@example.com"}, str(uuid.uuid4()), None)
         for _ in range(2)
