@@ -141,6 +141,42 @@ class House:
             thread.join()
             assert not wrong, wrong
 
+    @contextmanager
+    def meanwhile(self, work: Callable[[], Any]) -> Iterator[list[Any]]:
+        """Something goes on while people answer; what it gives back stands in the list then."""
+        results: list[Any] = []
+        wrong: list[BaseException] = []
+
+        def works() -> None:
+            try:
+                results.append(work())
+            except BaseException as error:
+                wrong.append(error)
+
+        thread = threading.Thread(target=works, daemon=True)
+        thread.start()
+        try:
+            yield results
+        except BaseException:
+            # A test that failed does not wait for answers that nobody gives.
+            with self.answering("deny"):
+                thread.join(20)
+            raise
+        thread.join(30)
+        assert not wrong, wrong
+        assert results, "it did not come to an end"
+
+    def waiting(self, *parts: str) -> list[dict[str, Any]]:
+        """What waits, once each of these is in one of them, in this order."""
+
+        def found() -> list[dict[str, Any]]:
+            pending = self.pending()
+            named = [[one for one in pending if part in one["brief"]] for part in parts]
+            return [one[0] for one in named if one]
+
+        self.wait_until(lambda: len(found()) == len(parts))
+        return found()
+
     def wait_until(self, holds: Callable[[], bool]) -> None:
         until = time.monotonic() + 60
         while not holds():

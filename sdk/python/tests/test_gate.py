@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import threading
 from pathlib import Path
 from typing import Any
@@ -52,7 +53,9 @@ def test_approved_it_runs_once_as_it_was_asked(house: House) -> None:
     assert seen["card"]["arguments"] == '{"copies":1,"to":"ana@example.com"}'
     assert seen["redeemed"] is not None
     assert seen["reported"]["status"] == "ok"
-    assert "sha256:" in seen["reported"]["summary"]
+    digest = hashlib.sha256(b"sent to ana@example.com").hexdigest()
+    assert seen["reported"]["result_digest"] == digest
+    assert 0 <= seen["reported"]["duration_ms"] < 60_000
     assert send_email.__doc__ == "Sends."
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import time
+import uuid
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -16,6 +18,7 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode
 
 from countersign.adapters.langchain import CountersignMiddleware
+from countersign.adapters.turns import Asks
 
 ran: list[str] = []
 
@@ -42,8 +45,14 @@ def nothing_ran() -> None:
 
 
 def called(to: str) -> AIMessage:
-    call = {"name": "send_email", "args": {"to": to}, "id": "1", "type": "tool_call"}
-    return AIMessage(content="", tool_calls=[call])
+    """All of these at once."""
+    return AIMessage(
+        content="",
+        tool_calls=[
+            {"name": "send_email", "args": {"to": one}, "id": str(uuid.uuid4())}
+            for one in to.split()
+        ],
+    )
 
 
 def agent(to: str) -> tuple[Any, dict[str, Any]]:
@@ -99,7 +108,7 @@ def test_approved_it_runs_once(run: Run, house: House) -> None:
     assert ran == ["ana@example.com"]
     seen = house.latest()
     assert seen["reported"]["status"] == "ok"
-    assert "sha256:" in seen["reported"]["summary"]
+    assert len(seen["reported"]["result_digest"]) == 64
 
 
 def test_denied_it_does_not_run_and_the_model_sees_why(run: Run, house: House) -> None:
@@ -129,3 +138,49 @@ def test_a_tool_that_fails_is_reported(run: Run, house: House) -> None:
         run("nobody@example.com")
     assert house.latest()["reported"]["status"] == "error"
     assert ran == ["nobody@example.com"]
+
+
+def test_calls_of_one_turn_are_one_group_in_order_and_one_no_loses_none(
+    run: Run, house: House
+) -> None:
+    to = [f"{name}-{uuid.uuid4().hex[:6]}@example.com" for name in ("ana", "bob", "cleo")]
+    with house.meanwhile(lambda: run(" ".join(to))) as results:
+        ana, bob, cleo = house.waiting(*to)
+        assert ana["group"] == bob["group"] == cleo["group"] is not None
+        house.decide(cleo, "approve")
+        house.decide(bob, "deny", reason="not to Bob")
+        # Approved, and still not before what was called first.
+        time.sleep(0.2)
+        assert ran == []
+        house.decide(ana, "approve")
+    said = [one for one in results[0]["messages"] if isinstance(one, ToolMessage)]
+    assert [one.status for one in said] == ["success", "error", "success"]
+    assert "Denied by owner: not to Bob" in str(said[1].content)
+    assert ran == [to[0], to[2]]
+
+
+def test_the_frameworks_own_name_for_a_call_and_thread_is_used(house: House) -> None:
+    made, said = agent("ana@example.com")
+    config = {"configurable": {"thread_id": "thread-9"}}
+    with house.answering("deny") as asked:
+        made.invoke(said, config)
+    assert [one["session"] for one in asked] == ["thread-9"]
+    # A host that takes the same turn up again does not ask again.
+    message = called(f"{uuid.uuid4()}@example.com")
+    with house.answering("deny", reason="said once"):
+        graph().invoke({"messages": [message]})
+    before = house.kept()
+    again = told(graph().invoke({"messages": [message]})["messages"])
+    assert "said once" in str(again.content)
+    assert house.kept() == before
+
+
+def test_a_call_that_must_wait_is_not_held_up_by_one_that_never_comes(house: House) -> None:
+    asks = Asks(patience=15)
+    turn = [
+        asks.call("send_email", {"to": f"{uuid.uuid4()}@example.com"}, str(uuid.uuid4()), None)
+        for _ in range(2)
+    ]
+    # Something else in the agent answered the first call itself.
+    with house.answering("approve"), asks.place(turn[1], turn) as place:
+        assert place.clear().arguments == turn[1].arguments

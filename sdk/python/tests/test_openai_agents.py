@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import uuid
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -44,7 +45,7 @@ def nothing_ran() -> None:
 
 
 class StandIn(Model):
-    """A stand-in for a model: calls the tool once, then repeats what it was told."""
+    """A stand-in for a model: calls the tool once for each line, then repeats what it was told."""
 
     def __init__(self, arguments: str) -> None:
         self.arguments = arguments
@@ -64,20 +65,23 @@ class StandIn(Model):
         ]
         item: Any
         if outputs:
-            self.told = outputs[0]
+            self.told = "\n".join(outputs)
             text = ResponseOutputText(text="done", type="output_text", annotations=[])
             item = ResponseOutputMessage(
                 id="m", type="message", role="assistant", status="completed", content=[text]
             )
-        else:
-            item = ResponseFunctionToolCall(
-                id="f",
-                call_id="c",
+            return ModelResponse(output=[item], usage=Usage(), response_id=None)
+        items: Any = [
+            ResponseFunctionToolCall(
+                id=f"f{at}",
+                call_id=str(uuid.uuid4()),
                 type="function_call",
                 name="send_email",
-                arguments=self.arguments,
+                arguments=one,
             )
-        return ModelResponse(output=[item], usage=Usage(), response_id=None)
+            for at, one in enumerate(self.arguments.split("\n"))
+        ]
+        return ModelResponse(output=items, usage=Usage(), response_id=None)
 
     def stream_response(self, *rest: Any, **more: Any) -> AsyncIterator[Any]:
         raise NotImplementedError
@@ -132,3 +136,27 @@ def test_the_tool_itself_stays_as_it_was(house: House) -> None:
     assert gated is not send_email
     assert gated.on_invoke_tool is not send_email.on_invoke_tool
     assert json.dumps(gated.params_json_schema) == json.dumps(send_email.params_json_schema)
+
+
+def test_calls_of_one_turn_wait_side_by_side_and_one_no_loses_none(house: House) -> None:
+    to = [f"{name}-{uuid.uuid4().hex[:6]}@example.com" for name in ("ana", "bob", "cleo")]
+    lines = "\n".join(json.dumps({"to": one}) for one in to)
+    with house.meanwhile(lambda: told(lines)) as results:
+        ana, bob, cleo = house.waiting(*to)
+        house.decide(cleo, "approve")
+        house.decide(bob, "deny", reason="not to Bob")
+        house.wait_until(lambda: ran == [to[2]])
+        house.decide(ana, "approve")
+    said = results[0].split("\n")
+    assert [said[0], said[2]] == [f"sent to {to[0]}", f"sent to {to[2]}"]
+    assert "Denied by owner: not to Bob" in said[1]
+    assert ran == [to[2], to[0]]
+
+
+def test_no_more_patience_and_the_same_call_goes_on(house: House) -> None:
+    arguments = json.dumps({"to": f"{uuid.uuid4()}@example.com"})
+    assert "Still waiting for a person" in told(arguments, patience=0.3)
+    (waiting,) = house.pending()
+    house.decide(waiting, "approve")
+    assert told(arguments).startswith("sent to")
+    assert house.seen(waiting["id"])["reported"]["duration_ms"] >= 0

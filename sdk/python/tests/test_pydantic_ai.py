@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import datetime
+import time
+import uuid
 from collections.abc import Callable
 from typing import Any
 
@@ -46,6 +49,19 @@ def model(arguments: dict[str, Any]) -> FunctionModel:
             if isinstance(part, ToolReturnPart):
                 return ModelResponse(parts=[TextPart(f"{part.outcome}: {part.content}")])
         return ModelResponse(parts=[ToolCallPart("send_email", arguments)])
+
+    return FunctionModel(respond)
+
+
+def many(calls: list[dict[str, Any]], told: list[str]) -> FunctionModel:
+    """Calls the tool with all of these at once, and notes what it was told, in order."""
+
+    def respond(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        parts = [part for part in messages[-1].parts if isinstance(part, ToolReturnPart)]
+        told.extend(f"{part.outcome}: {part.content}" for part in parts)
+        if parts:
+            return ModelResponse(parts=[TextPart("done")])
+        return ModelResponse(parts=[ToolCallPart("send_email", one) for one in calls])
 
     return FunctionModel(respond)
 
@@ -129,3 +145,29 @@ def test_its_own_test_model_is_gated_too(house: House) -> None:
     with house.answering("deny"):
         agent.run_sync("write to ana")
     assert ran == []
+
+
+@pytest.mark.parametrize("behind", ["capability", "toolset"])
+def test_calls_of_one_turn_are_one_group_in_order_and_one_no_loses_none(
+    behind: str, house: House
+) -> None:
+    to = [f"{name}-{uuid.uuid4().hex[:6]}@example.com" for name in ("ana", "bob", "cleo")]
+    told: list[str] = []
+    model = many([{"to": one} for one in to], told)
+    if behind == "capability":
+        agent = Agent(model, tools=[send_email], capabilities=[Countersign()])
+    else:
+        toolset: FunctionToolset[None] = FunctionToolset([send_email])
+        agent = Agent(model, toolsets=[GatedToolset(toolset)])
+    with house.meanwhile(lambda: asyncio.run(agent.run("write to all"))):
+        ana, bob, cleo = house.waiting(*to)
+        assert ana["group"] == bob["group"] == cleo["group"] is not None
+        house.decide(cleo, "approve")
+        house.decide(bob, "deny", reason="not to Bob")
+        # Approved, and still not before what was called first.
+        time.sleep(0.2)
+        assert ran == []
+        house.decide(ana, "approve")
+    assert [one.split(":")[0] for one in told] == ["success", "failed", "success"]
+    assert "Denied by owner: not to Bob" in told[1]
+    assert ran == [to[0], to[2]]

@@ -36,6 +36,10 @@ export interface Call extends Surroundings {
   readonly arguments?: object | string | undefined;
   /** The idempotency key: the same key asks only once. One is made if nothing is said. */
   readonly key?: string | undefined;
+  /** The host's own name for the call: whoever asks under it again gets the same request. */
+  readonly callId?: string | undefined;
+  /** What the tool's server says of it, as MCP names it; it can only raise. */
+  readonly annotations?: object | undefined;
 }
 
 /** A call as it goes out. */
@@ -44,8 +48,14 @@ export interface Asked {
   readonly argumentsText: string;
   readonly cwd: string | undefined;
   readonly environment: Environment | undefined;
+  /** The host's own name for the call. */
+  readonly callId: string | undefined;
+  /** The members that the call is judged by. */
+  readonly judged: string;
   /** The members that go with the call when it is asked about. */
   readonly body: string;
+  /** The same for a question that joins one about the very same call; it needs a permit. */
+  readonly joining: string;
 }
 
 /** Reads a call once. Nothing of it changes afterwards, whatever happens to the objects given. */
@@ -58,23 +68,52 @@ export function asked(call: Call): Asked {
     throw new Fault("input", "timeoutSeconds must be a number above 0");
   }
   const text = argumentsText(call.arguments ?? {});
-  const rest: Array<readonly [string, string | number | undefined]> = [
+  const { tool, cwd, environment, callId } = call;
+  const hints = call.annotations === undefined ? undefined : argumentsText(call.annotations);
+  const context: Said[] = [
     ["session", call.session],
     ["platform", call.platform],
-    ["cwd", call.cwd],
-    ["environment", call.environment],
+    ["cwd", cwd],
+    ["environment", environment],
     ["risk_level", call.riskLevel],
+    ["annotations", hints === undefined ? undefined : (JSON.parse(hints) as object)],
+  ];
+  const rest: Said[] = [
     ["description", call.description],
     ["timeout_seconds", seconds],
+    ["call_id", callId],
   ];
-  const { tool, cwd, environment } = call;
-  const body = members([["tool", tool]], text, rest);
-  return { tool, argumentsText: text, cwd, environment, body };
+  const joins: Said[] = [
+    ["permit", true],
+    ["join", true],
+  ];
+  const first: Said[] = [["tool", tool]];
+  return {
+    tool,
+    argumentsText: text,
+    cwd,
+    environment,
+    callId,
+    judged: members(first, text, context),
+    body: members(first, text, [...context, ...rest]),
+    joining: members(first, text, [...context, ...rest, ...joins]),
+  };
+}
+
+/** What came of a call, said of the call itself. */
+export function cameOf(call: Asked, outcome: object): string {
+  const told: Said[] = Object.entries(outcome);
+  return `${call.judged.slice(0, -1)}${further([["call_id", call.callId], ...told])}}`;
+}
+
+/** A call that passed elsewhere, so many seconds ago. */
+export function passedAgo(call: Asked, seconds: number): string {
+  return `${call.judged.slice(0, -1)}${further([["seconds_ago", seconds > 0 ? seconds : undefined]])}}`;
 }
 
 /** The body that uses a permit for a call with these arguments. */
 export function redemption(call: Asked, text: string, permit: string): string {
-  const rest: Array<readonly [string, string | undefined]> = [
+  const rest: Said[] = [
     ["cwd", call.cwd],
     ["environment", call.environment],
   ];
@@ -88,15 +127,22 @@ export function redemption(call: Asked, text: string, permit: string): string {
   );
 }
 
-function members(
-  first: ReadonlyArray<readonly [string, string]>,
-  text: string,
-  rest: ReadonlyArray<readonly [string, string | number | undefined]>,
-): string {
-  const said = ([name, value]: readonly [string, string | number | undefined]): string[] =>
-    value === undefined ? [] : [`${JSON.stringify(name)}:${JSON.stringify(value)}`];
-  const parts = [...first.flatMap(said), `"arguments":${text}`, ...rest.flatMap(said)];
-  return `{${parts.join(",")}}`;
+/** A member and its value; none is not said. */
+type Said = readonly [string, unknown];
+
+function members(first: readonly Said[], text: string, rest: readonly Said[]): string {
+  return `{${first.flatMap(said).join(",")},"arguments":${text}${further(rest)}}`;
+}
+
+function further(rest: readonly Said[]): string {
+  return rest
+    .flatMap(said)
+    .map((one) => `,${one}`)
+    .join("");
+}
+
+function said([name, value]: Said): string[] {
+  return value === undefined ? [] : [`${JSON.stringify(name)}:${JSON.stringify(value)}`];
 }
 
 /** What a decision is bound to: the canonical call, hashed. */

@@ -3,17 +3,19 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 
-import { asked as read, redemption, type Asked, type Call } from "./call.js";
+import { asked as read, cameOf, passedAgo, redemption, type Asked, type Call } from "./call.js";
 import { reach, type Door, type Reach } from "./door.js";
 import { Fault, NotApproved } from "./errors.js";
 import { exchange } from "./http.js";
-import { isPlainObject } from "./json.js";
+import { isPlainObject, wellFormed } from "./json.js";
+import { figures, Ran, type Outcome, type Report } from "./outcome.js";
 import {
   approval,
   requestDocument,
   understood,
   type Approval,
   type RequestDocument,
+  type State,
 } from "./request.js";
 
 /** How long an ordinary exchange may take, in milliseconds. */
@@ -28,6 +30,8 @@ const GRACE = 10_000;
 export const USUAL_TIMEOUT = 300;
 /** How long a permit is tried to be used, in seconds. */
 const REDEEM = 10;
+/** So often an approval may turn out to have been used by somebody else. */
+const USED_BY_OTHERS = 3;
 /** How long taking back and reporting may keep anybody waiting, in milliseconds. */
 const COURTESY = 3_000;
 
@@ -37,10 +41,12 @@ export interface Asking {
   readonly signal?: AbortSignal | undefined;
   /** Called once when a person has to be asked. */
   readonly onWaiting?: ((request: RequestDocument) => void) | undefined;
+  /**
+   * How long to wait here, in seconds. After that `NotApproved` with the state `waiting` is thrown;
+   * the question stays open, and whoever asks about the very same call again joins it.
+   */
+  readonly patienceSeconds?: number | undefined;
 }
-
-/** What came of a call. */
-export type Report = "ok" | "error" | "skipped";
 
 /** What running a call came to: it ran and this came back, or it did not run. */
 export type Attempt<T> =
@@ -67,7 +73,9 @@ export class Countersign {
   async requestConfirmation(call: Call, asking: Asking = {}): Promise<Approval> {
     try {
       const asked = read(call);
-      return approval(asked, await this.#answered(asked, call, asking));
+      // Nobody here uses the permit, so an approval must not be shared: one yes is not two.
+      const key = call.key ?? freshKey();
+      return approval(asked, await this.#answered(asked, key, asking, this.#patience(call, asking)));
     } catch (error) {
       throw NotApproved.from(call.tool, error);
     }
@@ -93,7 +101,7 @@ export class Countersign {
     run: (args: Record<string, unknown>, approval: Approval) => T,
     asking: Asking & { readonly failed?: (value: Awaited<T>) => boolean } = {},
   ): Promise<Attempt<Awaited<T>>> {
-    return this.#attempt(call, (asked) => this.#answered(asked, call, asking), run, asking);
+    return this.#attempt(call, undefined, run, asking);
   }
 
   /** Waits for a request that was submitted; if it is approved, uses its permit and runs. */
@@ -101,9 +109,38 @@ export class Countersign {
     call: Call,
     request: RequestDocument,
     run: (args: Record<string, unknown>, approval: Approval) => T,
-    asking: Asking = {},
+    asking: Asking & { readonly failed?: (value: Awaited<T>) => boolean } = {},
   ): Promise<Attempt<Awaited<T>>> {
-    return this.#attempt(call, (asked) => this.#ended(asked, request, call, asking), run, asking);
+    return this.#attempt(call, request, run, asking);
+  }
+
+  /**
+   * Asks without waiting. With `join` it shares a request for the very same call: one that waits,
+   * or one that was approved meanwhile and that nobody used.
+   */
+  async submit(call: Call, more: { readonly join?: boolean } = {}): Promise<RequestDocument> {
+    const key = call.key ?? (more.join === true ? undefined : freshKey());
+    return this.#submit(read(call), key, USUAL);
+  }
+
+  /** One request. */
+  async get(id: string): Promise<RequestDocument> {
+    return named(id, await this.send("GET", `/v1/requests/${segment(id)}`));
+  }
+
+  /** One request, once it has ended or so many seconds are over. */
+  async wait(id: string, seconds = POLL): Promise<RequestDocument> {
+    const path = `/v1/requests/${segment(id)}/wait?seconds=${Math.max(Math.floor(seconds), 0)}`;
+    return named(id, await this.send("GET", path, { patience: seconds * 1000 + USUAL }));
+  }
+
+  /** Own requests, newest first. */
+  async requests(state?: State): Promise<RequestDocument[]> {
+    const query = state === undefined ? "" : `?state=${segment(state)}`;
+    const page = await this.send("GET", `/v1/requests${query}`);
+    const list = isPlainObject(page) ? page["requests"] : undefined;
+    if (!Array.isArray(list)) throw unexpected("there is no list");
+    return list.map(requestDocument);
   }
 
   /** Takes a request back. */
@@ -112,11 +149,48 @@ export class Countersign {
     return named(id, await this.send("POST", path, { body: "{}", patience: COURTESY }));
   }
 
-  /** Says what came of a call. */
-  async report(id: string, status: Report, summary = ""): Promise<RequestDocument> {
+  /** Says what came of a call, in a word or more exactly. */
+  async report(id: string, outcome: Outcome | Report, summary = ""): Promise<RequestDocument> {
     const path = `/v1/requests/${segment(id)}/outcome`;
-    const body = JSON.stringify({ status, summary: wellFormed(summary) });
+    const body = JSON.stringify(figures(outcome, summary));
     return named(id, await this.send("POST", path, { body, patience: COURTESY }));
+  }
+
+  /** The same for a call whose request need not be known: its request, if there was one. */
+  async cameOf(call: Call, outcome: Outcome | Report, summary = ""): Promise<string | null> {
+    const body = cameOf(read(call), figures(outcome, summary));
+    const found = await this.send("POST", "/v1/outcomes", { body });
+    const id = isPlainObject(found) ? found["request"] : undefined;
+    if (id !== null && typeof id !== "string") throw unexpected("it names no request");
+    return id;
+  }
+
+  /**
+   * Reports calls that passed here by the same judgement, each with how long ago, in seconds. How
+   * many of them the daemon would have asked about.
+   */
+  async passed(gateway: string, calls: ReadonlyArray<readonly [Call, number]>): Promise<number> {
+    const list = calls.map(([call, seconds]) => passedAgo(read(call), seconds));
+    const body = `{"gateway":${JSON.stringify(gateway)},"passes":[${list.join(",")}]}`;
+    const found = await this.send("POST", "/v1/passes", { body });
+    const asks = isPlainObject(found) ? found["would_ask"] : undefined;
+    if (typeof asks !== "number") throw unexpected("it does not say what it would have asked");
+    return asks;
+  }
+
+  /** How many requests wait, from the daemon's own word that it lives. */
+  async health(): Promise<number> {
+    const found = await this.send("GET", "/health", { patience: COURTESY });
+    const pending = isPlainObject(found) ? found["pending"] : undefined;
+    if (!isPlainObject(found) || found["service"] !== "countersign" || typeof pending !== "number") {
+      throw unexpected("another service answers there");
+    }
+    return pending;
+  }
+
+  /** Comes back only if something can be approved. */
+  async ready(): Promise<void> {
+    await this.send("GET", "/ready", { patience: 10_000 });
   }
 
   /** Uses the permit of an approval. Comes back only if the permit was taken, now and for this. */
@@ -126,10 +200,7 @@ export class Countersign {
 
   /** What the gate would make of a call, without asking anybody. */
   async assess(call: Call): Promise<Record<string, unknown>> {
-    const { tool, cwd, environment, session, platform, riskLevel } = call;
-    const bare: Call = { tool, cwd, environment, session, platform, riskLevel };
-    const { body } = read({ ...bare, arguments: call.arguments });
-    const found = await this.send("POST", "/v1/assess", { body });
+    const found = await this.send("POST", "/v1/assess", { body: read(call).judged });
     if (!isPlainObject(found)) throw unexpected("it is no assessment");
     return found;
   }
@@ -172,31 +243,51 @@ export class Countersign {
     return reach(this.#given);
   }
 
-  async #submit(asked: Asked, key: string, patience = USUAL): Promise<RequestDocument> {
-    const more = { body: asked.body, key, patience };
+  #patience(call: Call, asking: Asking): Patience {
+    return new Patience(call.timeoutSeconds, asking.patienceSeconds);
+  }
+
+  /** With a key it asks anew, without one it joins. */
+  async #submit(
+    asked: Asked,
+    key: string | undefined,
+    patience: number,
+  ): Promise<RequestDocument> {
+    const body = key === undefined ? asked.joining : asked.body;
+    const more = { body, patience, ...(key === undefined ? {} : { key }) };
     return understood(await this.send("POST", "/v1/requests?wait=0", more), asked);
   }
 
-  async #answered(asked: Asked, call: Call, asking: Asking): Promise<RequestDocument> {
+  async #put(
+    asked: Asked,
+    key: string | undefined,
+    asking: Asking,
+    patience: Patience,
+  ): Promise<RequestDocument> {
     if (isAborted(asking.signal)) throw aborted();
-    const key = call.key ?? freshKey();
-    const patience = new Patience(call.timeoutSeconds);
-    const ask = (): Promise<RequestDocument> =>
-      this.#submit(asked, key, Math.min(USUAL, patience.left()));
+    const ask = (): Promise<RequestDocument> => this.#submit(asked, key, patience.exchange());
     const first = patience.keepTrying(ask, asking.signal);
-    const request = await unlessAborted(first, asking.signal, (late) => {
+    return unlessAborted(first, asking.signal, (late) => {
       // It arrived all the same, so it is taken back as soon as its name is known.
       if (late.state === "pending" && late.id !== null) void this.cancel(late.id).catch(() => {});
     });
-    return this.#ended(asked, request, call, asking, patience);
+  }
+
+  async #answered(
+    asked: Asked,
+    key: string | undefined,
+    asking: Asking,
+    patience: Patience,
+  ): Promise<RequestDocument> {
+    const request = await this.#put(asked, key, asking, patience);
+    return this.#ended(asked, request, asking, patience);
   }
 
   async #ended(
     asked: Asked,
     first: RequestDocument,
-    call: Call,
     asking: Asking,
-    patience = new Patience(call.timeoutSeconds),
+    patience: Patience,
   ): Promise<RequestDocument> {
     const { id } = first;
     if (first.state !== "pending" || id === null) return first;
@@ -208,10 +299,11 @@ export class Countersign {
       while (found.state === "pending") {
         const poll = async (): Promise<unknown> => {
           const left = patience.left();
-          if (left <= 0) throw new Fault("refused", "no answer came before the deadline");
-          const seconds = Math.min(Math.max(Math.floor(left / 1000), 1), POLL);
+          if (left <= 0) throw NotApproved.waiting(asked.tool, first);
+          if (left < 1000) await pause(left);
+          const seconds = Math.min(Math.floor(left / 1000), POLL);
           const path = `/v1/requests/${segment(id)}/wait?seconds=${seconds}`;
-          return this.send("GET", path, { patience: Math.min(left, USUAL), signal });
+          return this.send("GET", path, { patience: patience.exchange(), signal });
         };
         found = understood(await patience.keepTrying(poll, signal), asked);
         if (found.id !== id || found.digest !== first.digest) {
@@ -220,6 +312,11 @@ export class Countersign {
       }
       return found;
     } catch (error) {
+      // Our time is over, not the person's: the same call joins the question that stays open.
+      if (error instanceof NotApproved) throw error;
+      if (error instanceof Fault && error.passesByItself) {
+        throw NotApproved.waiting(asked.tool, first);
+      }
       // Nobody waits for the answer any more, so nobody shall be asked for it.
       await this.cancel(id).catch(() => undefined);
       throw error;
@@ -233,7 +330,7 @@ export class Countersign {
     }
     if (isAborted(signal)) throw aborted();
     const body = redemption(asked, approved.argumentsText, approved.permit);
-    const patience = new Patience(REDEEM, 0, true);
+    const patience = new Patience(REDEEM, REDEEM, true);
     const use = (): Promise<unknown> =>
       this.send("POST", "/v1/permits/redeem", { body, patience: patience.left() });
     const used = await patience.keepTrying(use, signal);
@@ -250,19 +347,50 @@ export class Countersign {
   /** The one way from an answer to a call that runs: approved, permit used, run once. */
   async #attempt<T>(
     call: Call,
-    answered: (asked: Asked) => Promise<RequestDocument>,
+    submitted: RequestDocument | undefined,
     run: (args: Record<string, unknown>, approval: Approval) => T,
     asking: Asking & { readonly failed?: (value: Awaited<T>) => boolean },
   ): Promise<Attempt<Awaited<T>>> {
     let approved: Approval;
     try {
-      const asked = read(call);
-      approved = approval(asked, await answered(asked));
-      await this.#redeem(asked, approved, asking.signal);
+      approved = await this.#cleared(call, submitted, asking);
     } catch (error) {
       return { ran: false, refusal: NotApproved.from(call.tool, error) };
     }
     return this.#runOnce(approved, run, asking);
+  }
+
+  /** Asks, waits, and uses the permit; one that somebody else has used is asked for anew. */
+  async #cleared(
+    call: Call,
+    submitted: RequestDocument | undefined,
+    asking: Asking,
+  ): Promise<Approval> {
+    const patience = this.#patience(call, asking);
+    const named = read(call);
+    const nameless = read({ ...call, callId: undefined });
+    let first = submitted ?? (await this.#put(named, call.key, asking, patience));
+    const silence = first.state === "expired" || first.state === "cancelled";
+    if (submitted === undefined && call.key === undefined && named.callId !== undefined && silence) {
+      // Nobody said no to this name of a call: some hosts give a name more than once.
+      first = await this.#put(nameless, undefined, asking, patience);
+    }
+    for (let used = 0; used < USED_BY_OTHERS; used += 1) {
+      const found = approval(named, await this.#ended(named, first, asking, patience));
+      const isGone = found.permit === null && found.request.id !== null;
+      if (!isGone || call.key !== undefined) {
+        try {
+          await this.#redeem(named, found, asking.signal);
+          return found;
+        } catch (error) {
+          const why = error instanceof Fault ? error.problem?.why : undefined;
+          if (why !== "used" || call.key !== undefined) throw error;
+        }
+      }
+      // The same call twice at once: the other one got it. Asked anew, not under this name.
+      first = await this.#put(nameless, undefined, asking, patience);
+    }
+    throw new Fault("refused", "this call was approved, but only once: propose it again");
   }
 
   async #runOnce<T>(
@@ -271,22 +399,19 @@ export class Countersign {
     asking: Asking & { readonly failed?: (value: Awaited<T>) => boolean },
   ): Promise<Attempt<Awaited<T>>> {
     const { id } = approved.request;
-    const start = performance.now();
-    const tell = async (status: Report, what: string): Promise<void> => {
-      const took = Math.round(performance.now() - start);
+    const ran = new Ran();
+    const tell = async (outcome: Outcome): Promise<void> => {
       // The call has run whatever becomes of this word about it.
-      if (id !== null) await this.report(id, status, `${what} ${took} ms`).catch(() => undefined);
+      if (id !== null) await this.report(id, outcome).catch(() => undefined);
     };
     let value: Awaited<T>;
     try {
       value = await run(approved.arguments, approved);
     } catch (error) {
-      const what = error instanceof Error ? `${error.name}: ${error.message}` : "it failed";
-      await tell("error", `${what.slice(0, 1500)}, after`);
+      await tell(ran.failed(error));
       throw error;
     }
-    const bad = asking.failed?.(value) === true;
-    await tell(bad ? "error" : "ok", bad ? "it failed after" : "it ran for");
+    await tell(ran.returned(value, asking.failed?.(value) === true));
     return { ran: true, value, approval: approved };
   }
 }
@@ -299,14 +424,20 @@ class Patience {
   #arrived: boolean;
   #pause = 100;
 
-  constructor(seconds = USUAL_TIMEOUT, grace = GRACE, arrived = false) {
-    this.#end = this.#start + seconds * 1000 + grace;
+  /** The daemon ends a request, not we; unless our host has less time: `patience`. */
+  constructor(seconds = USUAL_TIMEOUT, patience = Infinity, arrived = false) {
+    this.#end = this.#start + Math.min(seconds * 1000 + GRACE, patience * 1000);
     this.#arrived = arrived;
   }
 
   /** In milliseconds. */
   left(): number {
     return this.#end - performance.now();
+  }
+
+  /** How long one exchange may take, in milliseconds. */
+  exchange(): number {
+    return Math.min(USUAL, Math.max(this.left(), 1000));
   }
 
   async keepTrying<T>(once: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
@@ -371,11 +502,6 @@ function named(id: string, value: unknown): RequestDocument {
   const document = requestDocument(value);
   if (document.id !== id) throw unexpected("it is for another request");
   return document;
-}
-
-/** Half characters would make the whole report unreadable. */
-function wellFormed(text: string): string {
-  return text.replace(/\p{Surrogate}/gu, "\ufffd");
 }
 
 function isAborted(signal: AbortSignal | undefined): boolean {

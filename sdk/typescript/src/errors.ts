@@ -51,8 +51,11 @@ export class Fault extends Error {
   }
 }
 
-/** How a question ended without a yes. */
-export type No = "denied" | "expired" | "cancelled" | "error";
+/**
+ * How a question ended without a yes. `waiting`: our patience is over and the request stays open;
+ * whoever asks about the very same call again joins it.
+ */
+export type No = "denied" | "expired" | "cancelled" | "waiting" | "error";
 
 /**
  * The call was not approved, so it was not run. `message` is written for the model and for
@@ -78,6 +81,14 @@ export class NotApproved extends Error {
     this.state = state;
     this.reason = more.reason ?? said;
     this.request = more.request;
+  }
+
+  /** Nobody has answered yet, and whoever asked has no more time. */
+  static waiting(tool: string, request: RequestDocument): NotApproved {
+    const said =
+      `still waiting for a person (request ${request.id}, "${request.phrase}"); propose the ` +
+      "very same call again to go on waiting, and do nothing else in its place";
+    return new NotApproved(tool, "waiting", said, { request });
   }
 
   /** Whatever was thrown, as a no. */

@@ -14,6 +14,8 @@ export interface GatedOptions<A = object, Rest extends unknown[] = unknown[]> ex
   readonly signal?: AbortSignal | ((args: A, ...rest: Rest) => AbortSignal | undefined) | undefined;
   /** Called once when a person has to be asked. */
   readonly onWaiting?: ((request: RequestDocument) => void) | undefined;
+  /** How long to wait here, in seconds; whoever calls again with the same arguments goes on. */
+  readonly patienceSeconds?: number | undefined;
 }
 
 /**
@@ -26,10 +28,10 @@ export function gated<A extends object, Rest extends unknown[], R>(
   run: (args: A, ...rest: Rest) => R,
   options: GatedOptions<A, Rest>,
 ): (args: A, ...rest: Rest) => Promise<Awaited<R>> {
-  const { client = new Countersign(), signal, onWaiting, ...call } = options;
+  const { client = new Countersign(), signal, onWaiting, patienceSeconds, ...call } = options;
   return async (args: A, ...rest: Rest): Promise<Awaited<R>> => {
     const own = typeof signal === "function" ? signal(args, ...rest) : signal;
-    const asking = { signal: own, onWaiting };
+    const asking = { signal: own, onWaiting, patienceSeconds };
     const asked = { ...call, arguments: args };
     return client.run<R>(asked, (approved) => run(approved as A, ...rest), asking);
   };

@@ -99,6 +99,11 @@ function decimal(text: string): string {
   return `${sign}${short}e${exponent}`;
 }
 
+/** Half characters would make a whole message unreadable. */
+export function wellFormed(text: string): string {
+  return text.replace(/\p{Surrogate}/gu, "\ufffd");
+}
+
 /** Whether a value is an object without a class. */
 export function isPlainObject(value: unknown): value is Record<string, unknown> {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return false;

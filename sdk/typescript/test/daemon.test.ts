@@ -39,6 +39,8 @@ test("one house", async (t) => {
     assert.equal(asked.session, "s1");
     const reported = await house.reported(asked.id);
     assert.equal(reported.status, "ok");
+    assert.equal(reported.result_digest, sha256("sent by me"));
+    assert.equal(typeof reported.duration_ms, "number");
     const after = (await house.asOwner("GET", `/v1/requests/${asked.id}`)) as { redeemed: unknown };
     assert.notEqual(after.redeemed, null);
   });
@@ -87,9 +89,11 @@ test("one house", async (t) => {
     const failed = assert.rejects(broken(risky(5)), { name: "RangeError" });
     const { id } = await house.answer(yes);
     await failed;
-    const { status, summary } = await house.reported(id);
+    const { status, summary, duration_ms: took } = await house.reported(id);
     assert.equal(status, "error");
-    assert.match(summary, /^RangeError: no such mailbox, after \d+ ms$/);
+    // The words of an error may hold anything; only its kind is told.
+    assert.equal(summary, "RangeError");
+    assert.equal(typeof took, "number");
   });
 
   await t.test("the signal takes the request back", async () => {

@@ -35,6 +35,15 @@ export interface Answer {
   edited_arguments?: object;
 }
 
+/** What an agent said came of a call. */
+export interface Reported {
+  status: string;
+  summary: string | null;
+  exit_code?: number;
+  duration_ms?: number;
+  result_digest?: string;
+}
+
 export class House {
   readonly folder = mkdtempSync(join(tmpdir(), "countersign-"));
   readonly socket = join(this.folder, "agents.sock");
@@ -159,10 +168,10 @@ export class House {
   }
 
   /** One request as people read it, once it has been reported on. */
-  async reported(id: string | null): Promise<{ status: string; summary: string }> {
+  async reported(id: string | null): Promise<Reported> {
     for (let tries = 0; tries < 200; tries += 1) {
       const found = (await this.asOwner("GET", `/v1/requests/${id}`)) as RequestDocument;
-      const reported = found["reported"] as { status: string; summary: string } | null;
+      const reported = found["reported"] as Reported | null;
       if (reported !== null) return reported;
       await pause(25);
     }

@@ -50,7 +50,9 @@ export function promises(name: string, framework: Framework, traits: Traits = {}
       assert.deepEqual(ran, [risky(1)]);
       assert.equal(asked.tool, "send_message");
       assert.equal(asked.session, "thread-7");
-      assert.equal((await house.reported(asked.id)).status, "ok");
+      const reported = await house.reported(asked.id);
+      assert.equal(reported.status, "ok");
+      assert.equal(typeof reported.duration_ms, "number");
     });
 
     await t.test("denied: does not run, and the model sees who and why", async () => {
@@ -78,6 +80,26 @@ export function promises(name: string, framework: Framework, traits: Traits = {}
       assert.match(text, /once is enough/);
       assert.match(text, /the message is on its way/);
       assert.equal(ran.length, 1);
+    });
+
+    await t.test("no more patience: the model is told, and the same call goes on", async () => {
+      const options = { client, patienceSeconds: 0.3 };
+      const first = played([risky(20)], { options });
+      assert.match(await first.seen, /still waiting for a person \(request [0-9a-z]+,/);
+      const asked = await house.answer(quiet);
+      const second = played([risky(20)], { options });
+      assert.match(await second.seen, /the message is on its way/);
+      assert.deepEqual([first.ran, second.ran], [[], [risky(20)]]);
+      assert.equal((await house.reported(asked.id)).status, "ok");
+    });
+
+    await t.test("the framework's own name for a call finds its request", async () => {
+      const first = played([risky(21)]);
+      await house.answer({ choice: "deny", reason: "said once" });
+      await first.seen;
+      const before = (await house.requests()).length;
+      assert.match(await played([risky(21)]).seen, /denied by owner: said once/);
+      assert.equal((await house.requests()).length, before);
     });
 
     await t.test("nobody answers: does not run, and the model is told", async () => {

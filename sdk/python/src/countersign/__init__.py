@@ -16,6 +16,7 @@ from .errors import (
     NotFound,
     PermitError,
     Problem,
+    StillWaiting,
     Unauthorized,
     Unavailable,
     Unexpected,
@@ -24,7 +25,7 @@ from .errors import (
 from .gate import gated
 from .permit import verify_permit
 from .request import Decision, Request, State
-from .steps import Batch, Clearance
+from .steps import Batch, Clearance, Outcome
 
 __all__ = [
     "AsyncClient",
@@ -40,10 +41,12 @@ __all__ = [
     "Forbidden",
     "NotApproved",
     "NotFound",
+    "Outcome",
     "PermitError",
     "Problem",
     "Request",
     "State",
+    "StillWaiting",
     "Unauthorized",
     "Unavailable",
     "Unexpected",

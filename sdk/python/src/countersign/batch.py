@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from .client import AsyncClient, Client, async_of, sync_of
-from .errors import Problem
+from .errors import CountersignError, Problem
 from .gate import MARK, Guarded, Question, run, run_async
-from .request import Request
+from .request import Request, State
+from .steps import Batch
 
 
 @dataclass(frozen=True)
@@ -48,31 +50,37 @@ def gate_batch(
 ) -> list[BatchResult]:
     """Asks about several calls at once and runs what was approved.
 
-    Each call is a function (gated or not) with its arguments by name. Calls that may run side by
-    side do; the others keep their order. Results stand in the order of the calls, and one that
-    fails or is denied loses none of the others.
+    Each call is a function (gated or not) with its arguments by name. People see one group. Calls
+    that may run side by side do; the others keep their order. Results stand in the order of the
+    calls, and one that fails or is denied loses none of the others.
     """
     if not calls:
         return []
     speaker = sync_of(client)
-    questions = [_planned(function, arguments) for function, arguments in calls]
-    batch = speaker.batch([question.call for question in questions], timeout)
+    questions = [_planned(function, arguments, timeout) for function, arguments in calls]
+    batch = speaker.plan([question.call for question in questions], timeout)
 
     def one(index: int) -> BatchResult:
         question, item = questions[index], batch.items[index]
         if isinstance(item, Problem):
             return BatchResult(error=item)
         try:
-            clearance = speaker.use(question.call, item)
+            clearance = speaker.settle(question.call, item)
             value = run(speaker, clearance, lambda: question.ready(clearance)())
         except Exception as error:
             return BatchResult(error=error, request=item)
         return BatchResult(value=value, request=item)
 
     results: dict[int, BatchResult] = {}
-    for stage in batch.stages:
-        with ThreadPoolExecutor(max_workers=min(16, len(stage))) as pool:
-            results.update(zip(stage, pool.map(one, stage), strict=True))
+    try:
+        for stage in batch.stages:
+            with ThreadPoolExecutor(max_workers=min(16, len(stage))) as pool:
+                results.update(zip(stage, pool.map(one, stage), strict=True))
+    except BaseException:
+        for name in _open(batch):
+            with contextlib.suppress(CountersignError):
+                speaker.cancel(name)
+        raise
     return [results[index] for index in range(len(calls))]
 
 
@@ -86,8 +94,8 @@ async def gate_batch_async(
     if not calls:
         return []
     speaker = async_of(client)
-    questions = [_planned(function, arguments) for function, arguments in calls]
-    batch = await speaker.batch([question.call for question in questions], timeout)
+    questions = [_planned(function, arguments, timeout) for function, arguments in calls]
+    batch = await speaker.plan([question.call for question in questions], timeout)
 
     async def one(index: int) -> BatchResult:
         question, item = questions[index], batch.items[index]
@@ -101,21 +109,39 @@ async def gate_batch_async(
             return asyncio.to_thread(ready)
 
         try:
-            clearance = await speaker.use(question.call, item)
+            clearance = await speaker.settle(question.call, item)
             value = await run_async(speaker, clearance, action)
         except Exception as error:
             return BatchResult(error=error, request=item)
         return BatchResult(value=value, request=item)
 
     results: dict[int, BatchResult] = {}
-    for stage in batch.stages:
-        results.update(zip(stage, await asyncio.gather(*map(one, stage)), strict=True))
+    try:
+        for stage in batch.stages:
+            results.update(zip(stage, await asyncio.gather(*map(one, stage)), strict=True))
+    except BaseException:
+        for name in _open(batch):
+            with contextlib.suppress(CountersignError, asyncio.CancelledError):
+                await asyncio.shield(speaker.cancel(name))
+        raise
     return [results[index] for index in range(len(calls))]
 
 
-def _planned(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Question:
+def _open(batch: Batch) -> list[str]:
+    """What was asked: nobody waits for the answers any more, so nobody needs to give them."""
+    found = [item for item in batch.items if isinstance(item, Request)]
+    return [item.id for item in found if item.id and item.state is State.PENDING]
+
+
+def _planned(
+    function: Callable[..., Any], arguments: Mapping[str, Any], timeout: float | None
+) -> Question:
     guarded = getattr(function, MARK, None)
+    owner: tuple[Any, ...] = ()
     if not isinstance(guarded, Guarded):
-        return Guarded(function, function.__name__).question((), arguments)
-    owner = (function.__self__,) if inspect.ismethod(function) else ()
+        guarded = Guarded(function, function.__name__)
+    elif inspect.ismethod(function):
+        owner = (function.__self__,)
+    if guarded.timeout is None:
+        guarded = replace(guarded, timeout=timeout)
     return guarded.question(owner, arguments)

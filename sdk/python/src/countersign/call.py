@@ -9,7 +9,7 @@ from typing import Any
 from . import plain
 from .errors import BadInput
 
-_CONTEXT = ("session", "platform", "cwd", "environment", "risk_level")
+_CONTEXT = ("session", "platform", "cwd", "environment", "risk_level", "annotations")
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,10 @@ class Call:
     timeout: float | None = None
     #: Whether a permit is wanted even if nobody has to be asked.
     permit: bool = False
+    #: The host's own name for the call: whoever asks under it again gets the same request.
+    call_id: str | None = None
+    #: What the tool's server says of it, as MCP names it; it can only raise.
+    annotations: Mapping[str, Any] | None = None
     #: The arguments as JSON, as they are sent.
     arguments_text: str = field(init=False, repr=False, compare=False)
 
@@ -47,6 +51,9 @@ class Call:
         object.__setattr__(self, "arguments_text", text)
         # A copy that nobody else holds: what changes while a person thinks changes nothing here.
         object.__setattr__(self, "arguments", plain.decode(text))
+        if self.annotations is not None:
+            hints = plain.decode(plain.encode(dict(self.annotations), "the annotations"))
+            object.__setattr__(self, "annotations", hints)
 
     def what(self) -> str:
         """The members that say what would be done."""
@@ -62,13 +69,16 @@ class Call:
         """All members of the call, as it is judged."""
         return self.what() + "".join(self._member(name) for name in _CONTEXT)
 
-    def body(self) -> str:
-        """The whole question."""
+    def body(self, join: bool = False) -> str:
+        """The whole question; one that joins shares the request of the very same call."""
         out = self.members() + self._member("description")
         if self.timeout is not None:
             out += f',"timeout_seconds":{plain.encode(self.timeout, "the timeout")}'
         if self.permit:
             out += ',"permit":true'
+        out += self._member("call_id")
+        if join:
+            out += ',"join":true'
         return f"{{{out}}}"
 
     def _member(self, name: str) -> str:

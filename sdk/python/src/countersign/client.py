@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import secrets
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,7 +15,7 @@ from .call import Call
 from .door import Door, agents_door
 from .errors import BadInput, CountersignError
 from .request import Request, State
-from .steps import Batch, Clearance
+from .steps import Asking, Batch, Clearance, Outcome
 from .wire import Steps, drive, drive_async
 
 _T = TypeVar("_T")
@@ -51,35 +52,58 @@ class Client(_Agent):
         call: Call,
         *,
         key: str | None = None,
+        join: bool = False,
+        patience: float | None = None,
         asked: Callable[[Request], None] = _nothing,
     ) -> Request:
         """Asks, and waits until somebody answered or the time is over.
 
         The request that comes back is true only if it was approved. ``asked`` is called once if
-        it waits for a person. Whoever interrupts the wait takes the question back.
+        it waits for a person. Whoever interrupts the wait takes the question back. Restarts of
+        the daemon are survived.
+
+        With ``join`` it shares a request for the very same call that waits, or that was approved
+        meanwhile and that nobody used. After ``patience`` seconds :class:`StillWaiting` is
+        raised; the question stays open, and whoever joins goes on waiting.
         """
-        return self._awaited(lambda tell: steps.ask(call, key, tell), asked)
+        return self._awaited(lambda tell: steps.ask(call, Asking(tell, key, join, patience)), asked)
 
     def clear(
         self,
         call: Call,
         *,
         key: str | None = None,
+        patience: float | None = None,
         asked: Callable[[Request], None] = _nothing,
     ) -> Clearance:
         """Asks, waits and uses the permit; what is not approved raises.
 
         Run exactly ``clearance.arguments``, once, and then say what came of it (`report`).
+        Without a key it joins what was asked about the very same call, as :meth:`ask` says; an
+        approval is used once, whoever joins.
         """
-        return self._awaited(lambda tell: steps.clear(call, key, tell), asked)
+        how = (key, key is None, patience)
+        return self._awaited(lambda tell: steps.clear(call, Asking(tell, *how)), asked)
+
+    def settle(
+        self,
+        call: Call,
+        request: Request,
+        *,
+        patience: float | None = None,
+        asked: Callable[[Request], None] = _nothing,
+    ) -> Clearance:
+        """Waits for a request that was submitted before, and uses its permit."""
+        how = (None, True, patience)
+        return self._awaited(lambda tell: steps.settle(call, request, Asking(tell, *how)), asked)
 
     def use(self, call: Call, request: Request) -> Clearance:
         """Uses the permit of a request that was asked before."""
         return self._do(steps.use(call, request))
 
-    def submit(self, call: Call, *, key: str | None = None) -> Request:
+    def submit(self, call: Call, *, key: str | None = None, join: bool = False) -> Request:
         """Asks without waiting."""
-        return self._do(steps.submit(call, key))
+        return self._do(steps.submit(call, _key(key, join), join))
 
     def get(self, name: str) -> Request:
         """One request."""
@@ -97,13 +121,30 @@ class Client(_Agent):
         """Takes a request back."""
         return self._do(steps.cancel(name))
 
-    def report(self, name: str, status: str, summary: str = "") -> Request:
-        """Says what came of a call: ``ok``, ``error`` or ``skipped``."""
-        return self._do(steps.report(name, status, summary))
+    def report(self, name: str, outcome: Outcome | str, summary: str = "") -> Request:
+        """Says what came of a call: ``ok``, ``error`` or ``skipped``, or more exactly."""
+        return self._do(steps.report(name, _outcome(outcome, summary)))
+
+    def came_of(self, call: Call, outcome: Outcome | str, summary: str = "") -> str | None:
+        """The same for a call whose request need not be known: its request, if there was one."""
+        return self._do(steps.came_of(call, _outcome(outcome, summary)))
+
+    def passed(self, gateway: str, calls: Sequence[tuple[Call, float]]) -> int:
+        """Reports calls that passed here by the same judgement, each with how long ago, in seconds.
+
+        How many of them the daemon would have asked about.
+        """
+        return self._do(steps.passed(gateway, calls))
+
+    def plan(
+        self, calls: Sequence[Call], timeout: float | None = None, *, key: str | None = None
+    ) -> Batch:
+        """Asks about several calls at once, without waiting; people see them as one group."""
+        return self._do(steps.plan(calls, timeout, key))
 
     def batch(self, calls: Sequence[Call], timeout: float | None = None) -> Batch:
         """Asks about several calls at once and waits until none of them is pending."""
-        return self._do(steps.batch(calls, timeout))
+        return self._awaited(lambda tell: steps.batch(calls, timeout, tell), _nothing)
 
     def assess(self, call: Call) -> dict[str, Any]:
         """What the gate would make of a call, without asking anybody."""
@@ -125,6 +166,10 @@ class Client(_Agent):
         """How many requests wait, from the daemon's own word that it lives."""
         return self._do(steps.health())
 
+    def ready(self) -> None:
+        """Comes back only if something can be approved."""
+        self._do(steps.ready())
+
     def _do(self, conversation: Steps[_T]) -> _T:
         return drive(conversation, self.door, self._token)
 
@@ -140,9 +185,9 @@ class Client(_Agent):
             raise
         except BaseException:
             # Ctrl-C: nobody waits for the answer any more, so nobody needs to give one.
-            if waiting.name is not None:
+            for name in waiting.names:
                 with contextlib.suppress(CountersignError):
-                    self.cancel(waiting.name)
+                    self.cancel(name)
             raise
 
 
@@ -154,28 +199,47 @@ class AsyncClient(_Agent):
         call: Call,
         *,
         key: str | None = None,
+        join: bool = False,
+        patience: float | None = None,
         asked: Callable[[Request], None] = _nothing,
     ) -> Request:
         """Like :meth:`Client.ask`. A task that is cancelled takes its question back."""
-        return await self._awaited(lambda tell: steps.ask(call, key, tell), asked)
+        how = (key, join, patience)
+        return await self._awaited(lambda tell: steps.ask(call, Asking(tell, *how)), asked)
 
     async def clear(
         self,
         call: Call,
         *,
         key: str | None = None,
+        patience: float | None = None,
         asked: Callable[[Request], None] = _nothing,
     ) -> Clearance:
         """Like :meth:`Client.clear`."""
-        return await self._awaited(lambda tell: steps.clear(call, key, tell), asked)
+        how = (key, key is None, patience)
+        return await self._awaited(lambda tell: steps.clear(call, Asking(tell, *how)), asked)
+
+    async def settle(
+        self,
+        call: Call,
+        request: Request,
+        *,
+        patience: float | None = None,
+        asked: Callable[[Request], None] = _nothing,
+    ) -> Clearance:
+        """Like :meth:`Client.settle`."""
+        how = (None, True, patience)
+        return await self._awaited(
+            lambda tell: steps.settle(call, request, Asking(tell, *how)), asked
+        )
 
     async def use(self, call: Call, request: Request) -> Clearance:
         """Like :meth:`Client.use`."""
         return await self._do(steps.use(call, request))
 
-    async def submit(self, call: Call, *, key: str | None = None) -> Request:
+    async def submit(self, call: Call, *, key: str | None = None, join: bool = False) -> Request:
         """Like :meth:`Client.submit`."""
-        return await self._do(steps.submit(call, key))
+        return await self._do(steps.submit(call, _key(key, join), join))
 
     async def get(self, name: str) -> Request:
         """Like :meth:`Client.get`."""
@@ -193,13 +257,27 @@ class AsyncClient(_Agent):
         """Like :meth:`Client.cancel`."""
         return await self._do(steps.cancel(name))
 
-    async def report(self, name: str, status: str, summary: str = "") -> Request:
+    async def report(self, name: str, outcome: Outcome | str, summary: str = "") -> Request:
         """Like :meth:`Client.report`."""
-        return await self._do(steps.report(name, status, summary))
+        return await self._do(steps.report(name, _outcome(outcome, summary)))
+
+    async def came_of(self, call: Call, outcome: Outcome | str, summary: str = "") -> str | None:
+        """Like :meth:`Client.came_of`."""
+        return await self._do(steps.came_of(call, _outcome(outcome, summary)))
+
+    async def passed(self, gateway: str, calls: Sequence[tuple[Call, float]]) -> int:
+        """Like :meth:`Client.passed`."""
+        return await self._do(steps.passed(gateway, calls))
+
+    async def plan(
+        self, calls: Sequence[Call], timeout: float | None = None, *, key: str | None = None
+    ) -> Batch:
+        """Like :meth:`Client.plan`."""
+        return await self._do(steps.plan(calls, timeout, key))
 
     async def batch(self, calls: Sequence[Call], timeout: float | None = None) -> Batch:
         """Like :meth:`Client.batch`."""
-        return await self._do(steps.batch(calls, timeout))
+        return await self._awaited(lambda tell: steps.batch(calls, timeout, tell), _nothing)
 
     async def assess(self, call: Call) -> dict[str, Any]:
         """Like :meth:`Client.assess`."""
@@ -217,6 +295,10 @@ class AsyncClient(_Agent):
         """Like :meth:`Client.health`."""
         return await self._do(steps.health())
 
+    async def ready(self) -> None:
+        """Like :meth:`Client.ready`."""
+        await self._do(steps.ready())
+
     async def _do(self, conversation: Steps[_T]) -> _T:
         return await drive_async(conversation, self.door, self._token)
 
@@ -229,22 +311,32 @@ class AsyncClient(_Agent):
         try:
             return await self._do(begin(waiting.tell))
         except asyncio.CancelledError:
-            if waiting.name is not None:
+            for name in waiting.names:
                 with contextlib.suppress(CountersignError, asyncio.CancelledError):
-                    await asyncio.shield(self.cancel(waiting.name))
+                    await asyncio.shield(self.cancel(name))
             raise
 
 
 class _Waiting:
-    """Remembers which request waits for a person."""
+    """Remembers which requests wait for a person."""
 
     def __init__(self, asked: Callable[[Request], None]) -> None:
         self._asked = asked
-        self.name: str | None = None
+        self.names: list[str] = []
 
     def tell(self, request: Request) -> None:
-        self.name = request.id
+        if request.id is not None:
+            self.names.append(request.id)
         self._asked(request)
+
+
+def _outcome(said: Outcome | str, summary: str) -> Outcome:
+    return said if isinstance(said, Outcome) else Outcome(said, summary)
+
+
+def _key(key: str | None, join: bool) -> str | None:
+    """What joins has no key of its own: a key asks anew."""
+    return key or (None if join else secrets.token_urlsafe())
 
 
 def sync_of(client: _Agent | None) -> Client:

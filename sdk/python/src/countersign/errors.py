@@ -83,6 +83,20 @@ class NotApproved(CountersignError):
         self.request = request
 
 
+class StillWaiting(NotApproved):
+    """Nobody has answered yet, and our patience is over: the request stays open.
+
+    Whoever asks about the very same call again joins it.
+    """
+
+    def __init__(self, request: Request) -> None:
+        super().__init__(
+            f'Still waiting for a person (request {request.id}, "{request.phrase}"), so this call '
+            "was not run yet",
+            request,
+        )
+
+
 class PermitError(CountersignError):
     """The permit permits nothing."""
 

@@ -6,6 +6,7 @@ import functools
 import hashlib
 import inspect
 import logging
+import subprocess
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from .call import Call
 from .canon import canonical
 from .client import AsyncClient, Client, async_of, sync_of
 from .errors import BadInput, CountersignError, NotApproved
-from .steps import Clearance
+from .steps import Clearance, Outcome
 
 _log = logging.getLogger("countersign")
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -216,7 +217,7 @@ def run(
         name = clearance.request.id
         if name is not None:
             try:
-                client.report(name, ran.status, ran.summary())
+                client.report(name, ran.outcome())
             except CountersignError as error:
                 _log.warning(_UNTOLD, error)
 
@@ -242,37 +243,50 @@ async def run_async(
         name = clearance.request.id
         if name is not None:
             try:
-                await client.report(name, ran.status, ran.summary())
+                await client.report(name, ran.outcome())
             except CountersignError as error:
                 _log.warning(_UNTOLD, error)
 
 
 class _Ran:
-    """How a run went, in words for the ledger. The result itself is not told, only its digest."""
+    """How a run went, for the ledger. The result itself is not told, only its digest."""
 
     def __init__(self) -> None:
-        self.status = "error"
+        self._status = "error"
         self._word = ""
+        self._digest: str | None = None
+        self._exit_code: int | None = None
         self._start = time.monotonic()
 
     def returned(self, well: bool, result: object) -> None:
-        self.status = "ok" if well else "error"
-        self._word = f"result {result_digest(result)}"
+        self._digest = result_digest(result)
+        if isinstance(result, subprocess.CompletedProcess):
+            self._exit_code = result.returncode
+            well = well and result.returncode == 0
+        self._status = "ok" if well else "error"
 
     def failed(self, error: BaseException) -> None:
         # What was approved and could not be run as it was approved was not run at all.
-        self.status = "skipped" if isinstance(error, NotApproved) else "error"
+        self._status = "skipped" if isinstance(error, NotApproved) else "error"
         self._word = type(error).__name__
+        if isinstance(error, subprocess.CalledProcessError):
+            self._exit_code = error.returncode
 
-    def summary(self) -> str:
-        took = f"{(time.monotonic() - self._start) * 1000:.0f} ms"
-        return f"took {took}; {self._word}"
+    def outcome(self) -> Outcome:
+        took = since(self._start)
+        return Outcome(self._status, self._word, self._exit_code, took, self._digest)
 
 
-def result_digest(result: object) -> str:
-    """The digest of a result, if it is plain JSON; else what kind of thing it is."""
+def since(start: float) -> int:
+    """How long it took, in milliseconds; the daemon believes a week."""
+    return min(round((time.monotonic() - start) * 1000), 7 * 24 * 3_600_000)
+
+
+def result_digest(result: object) -> str | None:
+    """SHA-256 of a result in hex: of a text as it is, else of its canonical JSON, if it has one."""
     try:
-        text, _ = canonical(plain.exact(plain.encode(result, "the result")))
+        text = plain.encode(result, "the result")
+        said = result if isinstance(result, str) else canonical(plain.exact(text))[0]
     except CountersignError:
-        return f"is a {type(result).__name__}, without a digest"
-    return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
+        return None
+    return hashlib.sha256(said.encode()).hexdigest()

@@ -17,6 +17,7 @@ from .errors import (
     CountersignError,
     NotApproved,
     Problem,
+    StillWaiting,
     Unavailable,
     Unexpected,
     Unreachable,
@@ -32,6 +33,8 @@ _KNOCK = 2.0
 #: How long after the deadline an answer is still waited for: the daemon ends it, not we.
 _GRACE = 10.0
 _USUAL_TIMEOUT = 300.0
+#: So often an approval may turn out to have been used by somebody else.
+_USED_BY_OTHERS = 3
 #: The longest summary that is shown, in bytes.
 _SUMMARY = 2000
 _NAME = re.compile(r"[A-Za-z0-9_:-][A-Za-z0-9_.:-]{0,127}")
@@ -73,27 +76,86 @@ class Batch:
     items: list[Request | Problem]
 
 
-def ask(call: Call, key: str | None, asked: Callable[[Request], None]) -> Steps[Request]:
+@dataclass(frozen=True)
+class Asking:
+    """How a question is put."""
+
+    #: Called once for each question that waits for a person.
+    asked: Callable[[Request], None]
+    #: The idempotency key: the same key asks only once.
+    key: str | None = None
+    #: Whether a request for the very same call is shared: one that waits, or one that was
+    #: approved meanwhile and that nobody used.
+    join: bool = False
+    #: How long to wait here, in seconds. The question outlives that.
+    patience: float | None = None
+
+
+def ask(call: Call, how: Asking) -> Steps[Request]:
     """Asks, and waits until somebody answered or the time is over."""
-    patience = _Patience(_seconds(call.timeout))
-    exchange = Exchange("POST", "/v1/requests?wait=0", call.body(), key or secrets.token_urlsafe())
-    first = found = yield from patience.keep_trying(partial(_request, exchange))
+    patience = _Patience(call.timeout, how.patience)
+    first = yield from _put(call, how.key, how.join, patience)
+    return (yield from _ended(first, how.asked, patience))
+
+
+def clear(call: Call, how: Asking) -> Steps[Clearance]:
+    """Asks, waits and uses the permit. Every way out but one raises."""
+    patience = _Patience(call.timeout, how.patience)
+    first = yield from _put(call, how.key, how.join, patience)
+    silence = (State.EXPIRED, State.CANCELLED)
+    if how.key is None and call.call_id is not None and first.state in silence:
+        # Nobody said no to this name of a call: some hosts give a name more than once.
+        call = replace(call, call_id=None)
+        first = yield from _put(call, None, True, patience)
+    return (yield from _used(call, first, how, patience))
+
+
+def settle(call: Call, first: Request, how: Asking) -> Steps[Clearance]:
+    """The same for a request that was submitted before."""
+    return (yield from _used(call, first, how, _Patience(call.timeout, how.patience)))
+
+
+def _put(call: Call, key: str | None, join: bool, patience: _Patience) -> Steps[Request]:
+    # What joins has no key of its own: a key asks anew.
+    key = key or (None if join else secrets.token_urlsafe())
+    return (yield from patience.keep_trying(lambda: submit(call, key, join, patience.exchange())))
+
+
+def _ended(first: Request, asked: Callable[[Request], None], patience: _Patience) -> Steps[Request]:
+    found = first
     if first.state is State.PENDING:
         if first.id is None:
             raise Unexpected("it waits, and has no name")
+        patience.open = first
         asked(first)
     while found.state is State.PENDING:
-        seconds = patience.left()
-        found = yield from patience.keep_trying(partial(wait, first.id or "", seconds))
+        left = patience.left()
+        if left < 1:
+            yield Pause(left)
+        look = partial(wait, first.id or "", int(min(left, _POLL)), patience.exchange)
+        found = yield from patience.keep_trying(look)
         if found.digest != first.digest:
             raise Unexpected("the answer is for another call")
+    patience.open = None
     return found
 
 
-def clear(call: Call, key: str | None, asked: Callable[[Request], None]) -> Steps[Clearance]:
-    """Asks, waits and uses the permit. Every way out but one raises."""
-    request = yield from ask(call, key, asked)
-    return (yield from use(call, request))
+def _used(call: Call, first: Request, how: Asking, patience: _Patience) -> Steps[Clearance]:
+    """Uses the permit; one that somebody else has used is asked for anew."""
+    for _ in range(_USED_BY_OTHERS):
+        request = yield from _ended(first, how.asked, patience)
+        is_gone = request.state is State.APPROVED and request.id is not None
+        is_gone = is_gone and request.permit is None
+        if not is_gone or how.key is not None:
+            try:
+                return (yield from use(call, request))
+            except Problem as error:
+                if error.why != "used" or how.key is not None:
+                    raise
+        # The same call twice at once: the other one got it. Asked anew, not under this name.
+        call = replace(call, call_id=None)
+        first = yield from _put(call, None, True, patience)
+    raise NotApproved("this call was approved, but only once: propose it again")
 
 
 def use(call: Call, request: Request) -> Steps[Clearance]:
@@ -123,10 +185,13 @@ def redeem(permit: str, call: Call, request: str | None = None) -> Steps[None]:
         raise Unexpected("the permit was not used")
 
 
-def submit(call: Call, key: str | None) -> Steps[Request]:
+def submit(
+    call: Call, key: str | None, join: bool = False, patience: float = wire.USUAL
+) -> Steps[Request]:
     """Asks without waiting."""
-    key = key or secrets.token_urlsafe()
-    return (yield from _request(Exchange("POST", "/v1/requests?wait=0", call.body(), key)))
+    body = call.body(join)
+    exchange = Exchange("POST", "/v1/requests?wait=0", body, key, patience)
+    return (yield from _request(exchange))
 
 
 def get(name: str) -> Steps[Request]:
@@ -134,10 +199,11 @@ def get(name: str) -> Steps[Request]:
     return _same(name, (yield from _request(Exchange("GET", f"/v1/requests/{segment(name)}"))))
 
 
-def wait(name: str, seconds: int) -> Steps[Request]:
+def wait(name: str, seconds: int, longest: Callable[[float], float] = float) -> Steps[Request]:
     """One request, once it has ended or so many seconds are over."""
     path = f"/v1/requests/{segment(name)}/wait?seconds={seconds}"
-    return _same(name, (yield from _request(Exchange("GET", path, patience=seconds + 30.0))))
+    exchange = Exchange("GET", path, patience=longest(seconds + wire.USUAL))
+    return _same(name, (yield from _request(exchange)))
 
 
 def requests(state: State | None, limit: int) -> Steps[list[Request]]:
@@ -156,12 +222,63 @@ def cancel(name: str) -> Steps[Request]:
     return _same(name, (yield from _request(exchange)))
 
 
-def report(name: str, status: str, summary: str) -> Steps[Request]:
-    """Says what came of a call: ``ok``, ``error`` or ``skipped``."""
-    cut = summary.encode(errors="replace")[:_SUMMARY].decode(errors="ignore")
-    body = plain.encode({"status": status, "summary": cut})
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a call that ran, or did not."""
+
+    #: ``ok``, ``error`` or ``skipped``.
+    status: str
+    #: In words, without secrets; shown at most 2000 bytes long.
+    summary: str = ""
+    #: What a program ended with.
+    exit_code: int | None = None
+    duration_ms: int | None = None
+    #: SHA-256 of what it gave back, in hex.
+    result_digest: str | None = None
+
+    def members(self) -> dict[str, Any]:
+        """As it is told."""
+        cut = self.summary.encode(errors="replace")[:_SUMMARY].decode(errors="ignore")
+        told = {
+            "status": self.status,
+            "summary": cut or None,
+            "exit_code": self.exit_code,
+            "duration_ms": self.duration_ms,
+            "result_digest": self.result_digest,
+        }
+        return {name: value for name, value in told.items() if value is not None}
+
+
+def report(name: str, outcome: Outcome) -> Steps[Request]:
+    """Says what came of a request's call."""
+    body = plain.encode(outcome.members(), "the outcome")
     exchange = Exchange("POST", f"/v1/requests/{segment(name)}/outcome", body)
     return _same(name, (yield from _request(exchange)))
+
+
+def came_of(call: Call, outcome: Outcome) -> Steps[str | None]:
+    """Says what came of a call whose request need not be known: the request, if there was one."""
+    members = {**outcome.members(), **({"call_id": call.call_id} if call.call_id else {})}
+    rest = plain.encode(members, "the outcome").removeprefix("{")
+    exchange = Exchange("POST", "/v1/outcomes", f"{{{call.members()},{rest}")
+    found = (yield from _object(exchange)).get("request")
+    if found is not None and not isinstance(found, str):
+        raise Unexpected("it names no request")
+    return found
+
+
+def passed(gateway: str, calls: Sequence[tuple[Call, float]]) -> Steps[int]:
+    """Reports calls that passed without the daemon, by the same judgement."""
+    listed = ",".join(f"{{{call.members()}{_ago(seconds)}}}" for call, seconds in calls)
+    body = f'{{"gateway":{plain.encode(gateway, "the gateway")},"passes":[{listed}]}}'
+    found = (yield from _object(Exchange("POST", "/v1/passes", body))).get("would_ask")
+    if type(found) is not int:
+        raise Unexpected("it does not say how many it would have asked about")
+    return found
+
+
+def _ago(seconds: float) -> str:
+    return f',"seconds_ago":{plain.encode(seconds, "the time")}' if seconds > 0 else ""
 
 
 def assess(call: Call) -> Steps[dict[str, Any]]:
@@ -207,23 +324,44 @@ def health() -> Steps[int]:
     return pending
 
 
-def batch(calls: Sequence[Call], timeout: float | None) -> Steps[Batch]:
-    """Asks about several calls at once and waits until none of them is pending."""
+def ready() -> Steps[None]:
+    """Comes back only if something can be approved."""
+    yield from wire.said(Exchange("GET", "/ready", patience=10.0))
+
+
+def plan(
+    calls: Sequence[Call], timeout: float | None, key: str | None, patience: _Patience | None = None
+) -> Steps[Batch]:
+    """Asks about several calls at once, without waiting."""
     if not 1 <= len(calls) <= 100:
         raise BadInput("a batch is one to a hundred calls")
-    patience = _Patience(_seconds(timeout))
+    patience = patience or _Patience(timeout)
     body = f'"calls":[{",".join(call.body() for call in calls)}]'
     if timeout is not None:
         body += f',"timeout_seconds":{plain.encode(timeout, "the timeout")}'
-    exchange = Exchange("POST", "/v1/batches", f"{{{body}}}", secrets.token_urlsafe())
-    first = yield from patience.keep_trying(partial(_batch, exchange, len(calls), None))
-    found = first
-    while first.group is not None and any(_waits(item) for item in found.items):
-        seconds = patience.left()
-        path = f"/v1/batches/{segment(first.group)}/wait?seconds={seconds}"
-        again = Exchange("GET", path, patience=seconds + 30.0)
-        found = yield from patience.keep_trying(partial(_batch, again, len(calls), first))
-    return Batch(first.group, first.stages, found.items)
+    key = key or secrets.token_urlsafe()
+    exchange = Exchange("POST", "/v1/batches", f"{{{body}}}", key)
+    return (yield from patience.keep_trying(partial(_batch, exchange, len(calls))))
+
+
+def batch(
+    calls: Sequence[Call], timeout: float | None, asked: Callable[[Request], None]
+) -> Steps[Batch]:
+    """Asks about several calls at once and waits until none of them is pending."""
+    patience = _Patience(timeout)
+    first = yield from plan(calls, timeout, None, patience)
+    items = list(first.items)
+    for item in items:
+        if isinstance(item, Request) and item.state is State.PENDING:
+            asked(item)
+    for at, item in enumerate(items):
+        if isinstance(item, Request):
+            items[at] = yield from _ended(item, _nothing, patience)
+    return replace(first, items=items)
+
+
+def _nothing(_: Request) -> None:
+    """Was told before."""
 
 
 def segment(name: str) -> str:
@@ -233,39 +371,20 @@ def segment(name: str) -> str:
     return name
 
 
-def _waits(item: Request | Problem) -> bool:
-    return isinstance(item, Request) and item.state is State.PENDING
-
-
-def _batch(exchange: Exchange, count: int, first: Batch | None) -> Steps[Batch]:
+def _batch(exchange: Exchange, count: int) -> Steps[Batch]:
     found = yield from _object(exchange)
     group, listed = found.get("group"), found.get("requests")
     if not isinstance(listed, list) or len(listed) != count:
         raise Unexpected("not every call of the batch was answered")
     if group is not None and not isinstance(group, str):
         raise Unexpected("the batch has no name")
-    if first is None:
-        return Batch(group, _stages(found.get("stages"), count), [_item(one) for one in listed])
-    if group != first.group:
-        raise Unexpected("the answer is for another batch")
-    items = [_later(one, before) for one, before in zip(listed, first.items, strict=True)]
-    return Batch(group, first.stages, items)
+    return Batch(group, _stages(found.get("stages"), count), [_item(one) for one in listed])
 
 
 def _item(document: Any) -> Request | Problem:
     if isinstance(document, dict) and isinstance(document.get("problem"), dict):
         return problem(document["problem"])
     return read(document)
-
-
-def _later(document: Any, before: Request | Problem) -> Request | Problem:
-    """How a call stands later; of what was answered for good at once, nothing is kept."""
-    if document is None or not _waits(before) or not isinstance(before, Request):
-        return before
-    found = _item(document)
-    if isinstance(found, Request) and (found.id, found.digest) != (before.id, before.digest):
-        raise Unexpected("the answer is for another call")
-    return found
 
 
 def _stages(found: Any, count: int) -> list[list[int]]:
@@ -294,26 +413,30 @@ def _object(exchange: Exchange) -> Steps[dict[str, Any]]:
     return found
 
 
-def _seconds(timeout: float | None) -> float:
-    return _USUAL_TIMEOUT if timeout is None else float(timeout)
-
-
 class _Patience:
-    """How long a failing exchange is tried again."""
+    """How long a failing exchange is tried again, and an answer waited for."""
 
-    def __init__(self, seconds: float) -> None:
+    def __init__(self, timeout: float | None, patience: float | None = None) -> None:
         now = time.monotonic()
         self._knock = now + _KNOCK
-        self._end = now + seconds + _GRACE
+        # The daemon ends a request, not we; unless our host has less time.
+        whole = (_USUAL_TIMEOUT if timeout is None else float(timeout)) + _GRACE
+        self._end = now + (whole if patience is None else min(whole, float(patience)))
         self._arrived = False
         self._pause = 0.1
+        #: What waits for a person.
+        self.open: Request | None = None
 
-    def left(self) -> int:
-        """How long the next poll may wait."""
+    def left(self) -> float:
+        """How long is left, in seconds."""
         left = self._end - time.monotonic()
-        if left <= 0:
-            raise NotApproved("no answer came before the deadline, and silence means no")
-        return int(max(1, min(left, _POLL)))
+        if left <= 0 and self.open is not None:
+            raise StillWaiting(self.open)
+        return max(left, 0.0)
+
+    def exchange(self, longest: float = wire.USUAL) -> float:
+        """How long one exchange may take."""
+        return min(longest, max(self._end - time.monotonic(), 1.0))
 
     def keep_trying(self, begin: Callable[[], Steps[_T]]) -> Steps[_T]:
         """Survives connections that break and daemons that restart: questions have a key."""
@@ -325,6 +448,8 @@ class _Patience:
                 # Where nobody was ever heard, nobody may be there at all: that is said soon.
                 end = self._end if self._arrived else min(self._knock, self._end)
                 if time.monotonic() + self._pause >= end:
+                    if self.open is not None:
+                        raise StillWaiting(self.open) from error
                     raise
             except CountersignError:
                 raise

@@ -18,6 +18,8 @@ from . import plain
 from .door import Door
 from .errors import BadInput, CountersignError, Unexpected, Unreachable, problem
 
+#: How long an ordinary exchange may take, in seconds.
+USUAL = 30.0
 _CONNECT = 5.0
 _LONGEST_HEAD = 64 << 10
 _LONGEST_ANSWER = 64 << 20
@@ -34,7 +36,7 @@ class Exchange:
     body: str | None = None
     key: str | None = None
     #: How long the whole exchange may take, in seconds.
-    patience: float = 30.0
+    patience: float = USUAL
 
 
 @dataclass(frozen=True)

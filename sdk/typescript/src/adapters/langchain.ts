@@ -20,18 +20,18 @@ export type { AdapterOptions } from "./options.js";
  * Without a `session` the thread's id is taken.
  */
 export function countersign(options: AdapterOptions = {}): ReturnType<typeof createMiddleware> {
-  const { client = new Countersign(), onWaiting, ...call } = options;
+  const { client = new Countersign(), onWaiting, patienceSeconds, ...call } = options;
   return createMiddleware({
     name: "countersign",
     wrapToolCall: async (request, handler) => {
       const { toolCall, runtime } = request;
       const { name } = toolCall;
       const session = call.session ?? threadOf(runtime);
-      const asked = { ...call, session, tool: name, arguments: toolCall.args };
+      const asked = { ...call, session, tool: name, arguments: toolCall.args, callId: toolCall.id };
       const attempt = await client.attempt(
         asked,
         (args) => handler({ ...request, toolCall: { ...toolCall, args } }),
-        { signal: signalOf(runtime), onWaiting, failed: isError },
+        { signal: signalOf(runtime), onWaiting, patienceSeconds, failed: isError },
       );
       if (attempt.ran) return attempt.value;
       const content = attempt.refusal.message;

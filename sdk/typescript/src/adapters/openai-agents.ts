@@ -20,6 +20,12 @@ interface ToolLike {
 // The context and details are the SDK's own and go through unchanged.
 type Invoke = (context: any, input: string, details?: any) => Promise<unknown>;
 
+/** What the SDK says of a call beside its arguments, as far as it is used here. */
+interface Details {
+  readonly signal?: AbortSignal;
+  readonly toolCall?: { readonly callId?: string };
+}
+
 /** The same tools behind the gate. */
 export function gatedTools<T extends ToolLike>(
   tools: readonly T[],
@@ -39,9 +45,10 @@ export function gatedTool<T extends ToolLike>(tool: T, options: AdapterOptions =
   if (tool.type !== "function" || typeof invoke !== "function" || name === undefined) {
     throw new TypeError(`${name ?? tool.type} is no function tool, so it cannot be held here`);
   }
-  const { client = new Countersign(), onWaiting, ...call } = options;
-  const held: Invoke = async (context, input, details: { signal?: AbortSignal } | undefined) => {
-    const asked = { ...call, tool: name, arguments: input.trim() === "" ? "{}" : input };
+  const { client = new Countersign(), onWaiting, patienceSeconds, ...call } = options;
+  const held: Invoke = async (context, input, details: Details | undefined) => {
+    const args = input.trim() === "" ? "{}" : input;
+    const asked = { ...call, tool: name, arguments: args, callId: details?.toolCall?.callId };
     const attempt = await client.attempt(
       asked,
       (_, approval) => {
@@ -49,7 +56,7 @@ export function gatedTool<T extends ToolLike>(tool: T, options: AdapterOptions =
         const own = details === undefined ? undefined : { ...details };
         return (invoke as Invoke).call(tool, context, approval.argumentsText, own);
       },
-      { signal: details?.signal, onWaiting },
+      { signal: details?.signal, onWaiting, patienceSeconds },
     );
     return attempt.ran ? attempt.value : attempt.refusal.message;
   };

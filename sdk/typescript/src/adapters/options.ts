@@ -10,4 +10,6 @@ export interface AdapterOptions extends Omit<Surroundings, "description"> {
   readonly client?: Countersign | undefined;
   /** Called once for each call that waits for a person. */
   readonly onWaiting?: ((request: RequestDocument) => void) | undefined;
+  /** How long a call waits here, in seconds; then the model is told to propose it again. */
+  readonly patienceSeconds?: number | undefined;
 }

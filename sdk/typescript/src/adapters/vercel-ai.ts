@@ -18,6 +18,12 @@ interface ToolLike {
   execute?: ((input: any, options: any) => unknown) | undefined;
 }
 
+/** What the SDK says of a call beside its arguments, as far as it is used here. */
+interface Details {
+  readonly abortSignal?: AbortSignal;
+  readonly toolCallId?: string;
+}
+
 /** The same tools behind the gate, each under its name. */
 export function gatedTools<T extends Record<string, ToolLike>>(
   tools: T,
@@ -44,11 +50,11 @@ export function gatedTool<T extends ToolLike>(
   if (typeof execute !== "function") {
     throw new TypeError(`${name} has no execute function here, so it cannot be held here`);
   }
-  const { client = new Countersign(), onWaiting, ...call } = options;
-  const held = async (input: unknown, more?: { abortSignal?: AbortSignal }): Promise<unknown> => {
-    const asked = { ...call, tool: name, arguments: input as object };
+  const { client = new Countersign(), onWaiting, patienceSeconds, ...call } = options;
+  const held = async (input: unknown, more?: Details): Promise<unknown> => {
+    const asked = { ...call, tool: name, arguments: input as object, callId: more?.toolCallId };
     const run = async (args: unknown): Promise<unknown> => last(execute.call(tool, args, more));
-    return client.run(asked, run, { signal: more?.abortSignal, onWaiting });
+    return client.run(asked, run, { signal: more?.abortSignal, onWaiting, patienceSeconds });
   };
   // Descriptors, because the SDK keeps some of its own that a spread would lose.
   const copy = Object.create(Object.getPrototypeOf(tool) as object | null) as object;

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from ..errors import NotApproved
+from ..errors import NotApproved, StillWaiting
 
 
 def refusal(error: BaseException) -> str:
     """What the model is told about a call that did not run."""
+    if isinstance(error, StillWaiting):
+        return f"{error}. Propose the very same call again to go on waiting; do nothing else."
     if isinstance(error, NotApproved):
         why = str(error)
     else:

@@ -19,12 +19,12 @@ from crewai.hooks import (
     unregister_before_tool_call_hook,
 )
 
-from ..call import Call
-from ..client import AsyncClient, Client, sync_of
+from ..client import AsyncClient, Client
 from ..errors import NotApproved
-from ..gate import result_digest
-from ..steps import Clearance
+from ..gate import result_digest, since
+from ..steps import Clearance, Outcome
 from . import refusal
+from .turns import Asks
 
 #: Calls that are asked about or run at the same time; more than that were forgotten by CrewAI.
 _MOST = 1000
@@ -58,15 +58,17 @@ class CountersignHooks:
         cwd: str | None = None,
         environment: str | None = None,
         timeout: float | None = None,
+        patience: float | None = None,
     ) -> None:
-        self._client = client
-        self._context: dict[str, Any] = {
-            "session": session,
-            "platform": platform,
-            "cwd": cwd,
-            "environment": environment,
-            "timeout": timeout,
-        }
+        self._asks = Asks(
+            client,
+            session=session,
+            platform=platform,
+            cwd=cwd,
+            environment=environment,
+            timeout=timeout,
+            patience=patience,
+        )
         self._asked: dict[int, _Asked] = {}
         self._lock = threading.Lock()
 
@@ -93,8 +95,8 @@ class CountersignHooks:
 
     def _ask(self, context: ToolCallHookContext) -> bool | None:
         tool_input = context.tool_input
-        call = Call(tool=context.tool_name, arguments=dict(tool_input), **self._context)
-        clearance = sync_of(self._client).clear(call)
+        # CrewAI has a name for a call, and does not tell it here.
+        clearance = self._asks.clear(self._asks.call(context.tool_name, tool_input, None, None))
         if clearance.edited and not tool_input:
             # CrewAI hands out a copy of an empty input, so what is put into it would not be run.
             raise NotApproved("a person added arguments, which CrewAI cannot pass on")
@@ -111,16 +113,16 @@ class CountersignHooks:
             return None
         if asked.refused is not None:
             return asked.refused
-        if asked.clearance is not None and asked.clearance.request.id is not None:
-            took = f"took {(time.monotonic() - asked.start) * 1000:.0f} ms"
-            result = str(context.tool_result or "")
+        if asked.clearance is not None:
+            took, result = since(asked.start), str(context.tool_result or "")
             if result.startswith(_BLOCKED):
-                status, word = "skipped", "another hook blocked it"
+                outcome = Outcome("skipped", "another hook blocked it", duration_ms=took)
             elif result.startswith(("Error executing tool", "I encountered an error")):
-                status, word = "error", "the tool failed"
+                outcome = Outcome("error", "the tool failed", duration_ms=took)
             else:
-                status, word = "ok", f"result {result_digest(context.raw_tool_result)}"
-            sync_of(self._client).report(asked.clearance.request.id, status, f"{took}; {word}")
+                digest = result_digest(context.raw_tool_result)
+                outcome = Outcome("ok", duration_ms=took, result_digest=digest)
+            self._asks.tell(asked.clearance, outcome)
         return None
 
     def _keep(self, asked: _Asked) -> None:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 from langchain.agents.middleware import AgentMiddleware
-from langchain_core.messages import ToolMessage
+from langchain_core.messages import AIMessage, ToolCall, ToolMessage
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command
 
 from ..call import Call
-from ..client import AsyncClient, Client, async_of, sync_of
-from ..gate import run, run_async
+from ..client import AsyncClient, Client
+from ..errors import CountersignError
 from ..steps import Clearance
 from . import refusal
+from .turns import Asks
 
 _Result = ToolMessage | Command[Any]
 
@@ -23,7 +25,10 @@ class CountersignMiddleware(AgentMiddleware[Any, Any, Any]):
     """Asks before each tool call of an agent.
 
     ``create_agent(model, tools, middleware=[CountersignMiddleware()])``. Put it last, so that
-    nothing changes a call after it was approved. Without an agent, its two methods fit
+    nothing changes a call after it was approved. Calls that the model makes at once are one group
+    for people, planned once: what may run side by side does, the rest keeps its order. After
+    ``patience`` seconds the model is told that a call still waits, and its retry goes on waiting.
+    The thread is the session, unless one is given. Without an agent, its two methods fit
     ``ToolNode(tools, wrap_tool_call=…, awrap_tool_call=…)``.
     """
 
@@ -36,49 +41,82 @@ class CountersignMiddleware(AgentMiddleware[Any, Any, Any]):
         cwd: str | None = None,
         environment: str | None = None,
         timeout: float | None = None,
+        patience: float | None = None,
     ) -> None:
         super().__init__()
-        self._client = client
-        self._context: dict[str, Any] = {
-            "session": session,
-            "platform": platform,
-            "cwd": cwd,
-            "environment": environment,
-            "timeout": timeout,
-        }
+        self._asks = Asks(
+            client,
+            session=session,
+            platform=platform,
+            cwd=cwd,
+            environment=environment,
+            timeout=timeout,
+            patience=patience,
+        )
 
     def wrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], _Result]
     ) -> _Result:
         """Asks, and runs the tool only if that was approved."""
         try:
-            client = sync_of(self._client)
-            clearance = client.clear(self._call(request))
+            taken = self._asks.place(*self._read(request))
         except Exception as error:
             return _refused(request, error)
-        approved = _approved(request, clearance)
-        found: _Result = run(client, clearance, lambda: handler(approved), _meaning)
-        return found
+        with taken as place:
+            try:
+                clearance = place.clear()
+            except Exception as error:
+                return _refused(request, error)
+            approved = _approved(request, clearance)
+            found: _Result = place.run(clearance, lambda: handler(approved), _meaning)
+            return found
 
     async def awrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[_Result]]
     ) -> _Result:
         """The same on an event loop."""
         try:
-            client = async_of(self._client)
-            clearance = await client.clear(self._call(request))
+            taken = self._asks.place(*self._read(request))
         except Exception as error:
             return _refused(request, error)
-        approved = _approved(request, clearance)
-        found: _Result = await run_async(client, clearance, lambda: handler(approved), _meaning)
-        return found
+        with taken as place:
+            try:
+                clearance = await place.clear_async()
+            except Exception as error:
+                return _refused(request, error)
+            approved = _approved(request, clearance)
+            found: _Result = await place.run_async(clearance, lambda: handler(approved), _meaning)
+            return found
 
-    def _call(self, request: ToolCallRequest) -> Call:
-        return Call(
-            tool=request.tool_call["name"],
-            arguments=dict(request.tool_call["args"]),
-            **self._context,
-        )
+    def _read(self, request: ToolCallRequest) -> tuple[Call, list[Call]]:
+        """The call, and all calls of its turn."""
+        session = _thread(request)
+        own = request.tool_call
+        call = self._asks.call(own["name"], own["args"], own["id"], session)
+        turn = []
+        for one in _siblings(request):
+            # One that cannot be asked about is refused by itself, and keeps no other from it.
+            with contextlib.suppress(CountersignError):
+                turn.append(self._asks.call(one["name"], one["args"], one["id"], session))
+        return call, turn
+
+
+def _siblings(request: ToolCallRequest) -> list[ToolCall]:
+    """The calls that the model made in one message with this one."""
+    state = request.state
+    messages = state.get("messages", []) if isinstance(state, dict) else state
+    for message in reversed(messages if isinstance(messages, list) else []):
+        if isinstance(message, AIMessage):
+            calls = message.tool_calls
+            return calls if any(one["id"] == request.tool_call["id"] for one in calls) else []
+    return []
+
+
+def _thread(request: ToolCallRequest) -> str | None:
+    """LangGraph's own name for the conversation."""
+    runtime = getattr(request, "runtime", None)
+    found = (getattr(runtime, "config", None) or {}).get("configurable", {}).get("thread_id")
+    return found if isinstance(found, str) else None
 
 
 def _approved(request: ToolCallRequest, clearance: Clearance) -> ToolCallRequest:

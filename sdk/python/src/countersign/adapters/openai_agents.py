@@ -10,11 +10,10 @@ from agents import FunctionTool, Tool
 from agents.tool_context import ToolContext
 
 from .. import plain
-from ..call import Call
-from ..client import AsyncClient, Client, async_of
+from ..client import AsyncClient, Client
 from ..errors import BadInput
-from ..gate import run_async
 from . import refusal
+from .turns import Asks
 
 
 def gated_tool(
@@ -26,38 +25,45 @@ def gated_tool(
     cwd: str | None = None,
     environment: str | None = None,
     timeout: float | None = None,
+    patience: float | None = None,
 ) -> FunctionTool:
     """A function tool that asks before it runs; what is denied is told to the model.
 
     Tools that run elsewhere (hosted tools) cannot be held here and are refused; those of an
     agent's MCP servers do not come by here at all. A ``timeout_seconds`` of the tool counts the
-    time that a person takes as well.
+    time that a person takes as well: a shorter ``patience`` tells the model to propose the call
+    again, and the retry goes on waiting.
     """
     if not isinstance(tool, FunctionTool):
         raise TypeError(f"a {type(tool).__name__} does not run here, so it cannot be gated here")
     inner = tool.on_invoke_tool
     name = tool.name
+    asks = Asks(
+        client,
+        session=session,
+        platform=platform,
+        cwd=cwd,
+        environment=environment,
+        timeout=timeout,
+        patience=patience,
+    )
 
     async def ask_then_run(context: ToolContext[Any], arguments: str) -> Any:
         try:
             asked = plain.decode(arguments) if arguments else {}
             if not isinstance(asked, dict):
                 raise BadInput("the arguments are no object")
-            speaker = async_of(client)
-            call = Call(
-                tool=name,
-                arguments=asked,
-                session=session,
-                platform=platform,
-                cwd=cwd,
-                environment=environment,
-                timeout=timeout,
-            )
-            clearance = await speaker.clear(call)
-            approved = plain.encode(clearance.arguments)
+            # The SDK does not say here what else the model called in its turn.
+            taken = asks.place(asks.call(name, asked, getattr(context, "tool_call_id", None), None))
         except Exception as error:
             return refusal(error)
-        return await run_async(speaker, clearance, lambda: inner(context, approved))
+        with taken as place:
+            try:
+                clearance = await place.clear_async()
+                approved = plain.encode(clearance.arguments)
+            except Exception as error:
+                return refusal(error)
+            return await place.run_async(clearance, lambda: inner(context, approved))
 
     gated = copy.copy(tool)
     gated.on_invoke_tool = ask_then_run

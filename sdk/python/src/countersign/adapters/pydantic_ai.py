@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,16 +11,17 @@ from pydantic import ValidationError
 from pydantic_ai import RunContext
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.exceptions import ToolFailed
+from pydantic_ai.messages import ModelResponse, ToolCallPart
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool, WrapperToolset
 from pydantic_core import to_jsonable_python
 
 from .. import plain
 from ..call import Call
-from ..client import AsyncClient, Client, async_of
-from ..errors import BadInput, NotApproved
-from ..gate import run_async
+from ..client import AsyncClient, Client
+from ..errors import BadInput, CountersignError, NotApproved
 from ..steps import Clearance
 from . import refusal
+from .turns import Asks
 
 
 @dataclass
@@ -26,7 +29,8 @@ class GatedToolset(WrapperToolset[Any]):
     """A toolset whose tools are asked about before they run.
 
     The person is shown the arguments as the tool would get them, after they were validated; what
-    is denied reaches the model as a failed tool call.
+    is denied reaches the model as a failed tool call. Calls that the model makes at once are one
+    group for people, planned once: what may run side by side does, the rest keeps its order.
     """
 
     client: Client | AsyncClient | None = None
@@ -35,35 +39,72 @@ class GatedToolset(WrapperToolset[Any]):
     cwd: str | None = None
     environment: str | None = None
     timeout: float | None = None
+    #: How long a call waits, in seconds, before the model is told to propose it again.
+    patience: float | None = None
 
     async def call_tool(
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
     ) -> Any:
         """Asks, and runs the tool only if that was approved."""
         try:
-            speaker = async_of(self.client)
             shown = to_jsonable_python(tool_args)
-            call = Call(
-                tool=name,
-                arguments=shown,
-                session=self.session,
-                platform=self.platform,
-                cwd=self.cwd,
-                environment=self.environment,
-                timeout=self.timeout,
-            )
-            clearance = await speaker.clear(call)
+            call = self._asks.call(name, shown, ctx.tool_call_id, None)
+            taken = self._asks.place(call, self._turn(ctx, call))
         except Exception as error:
             raise ToolFailed(refusal(error)) from error
+        with taken as place:
+            try:
+                clearance = await place.clear_async()
+            except Exception as error:
+                raise ToolFailed(refusal(error)) from error
 
-        def action() -> Any:
-            approved = _approved(clearance, tool_args, tool)
-            return self.wrapped.call_tool(name, approved, ctx, tool)
+            def action() -> Any:
+                approved = _approved(clearance, tool_args, tool)
+                return self.wrapped.call_tool(name, approved, ctx, tool)
 
-        try:
-            return await run_async(speaker, clearance, action)
-        except NotApproved as error:
-            raise ToolFailed(refusal(error)) from error
+            try:
+                return await place.run_async(clearance, action)
+            except NotApproved as error:
+                raise ToolFailed(refusal(error)) from error
+
+    async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
+        """The tools, which are remembered: calls of others in a turn do not come by here."""
+        tools = await super().get_tools(ctx)
+        self._tools.update(tools)
+        return tools
+
+    @functools.cached_property
+    def _asks(self) -> Asks:
+        return Asks(
+            self.client,
+            session=self.session,
+            platform=self.platform,
+            cwd=self.cwd,
+            environment=self.environment,
+            timeout=self.timeout,
+            patience=self.patience,
+        )
+
+    @functools.cached_property
+    def _tools(self) -> dict[str, ToolsetTool[Any]]:
+        return {}
+
+    def _turn(self, ctx: RunContext[Any], own: Call) -> list[Call]:
+        """The calls of the model's turn that come by here, as far as they can be asked about."""
+        turn: list[Call] = []
+        last = ctx.messages[-1] if ctx.messages else None
+        for part in last.parts if isinstance(last, ModelResponse) else ():
+            tool = self._tools.get(part.tool_name) if isinstance(part, ToolCallPart) else None
+            if not isinstance(part, ToolCallPart) or tool is None:
+                continue
+            if part.tool_call_id == own.call_id:
+                turn.append(own)
+                continue
+            with contextlib.suppress(CountersignError, ValueError, AssertionError):
+                given = tool.args_validator.validate_python(part.args_as_dict())
+                shown = to_jsonable_python(given)
+                turn.append(self._asks.call(part.tool_name, shown, part.tool_call_id, None))
+        return turn
 
 
 @dataclass
@@ -79,6 +120,8 @@ class Countersign(AbstractCapability[Any]):
     cwd: str | None = None
     environment: str | None = None
     timeout: float | None = None
+    #: How long a call waits, in seconds, before the model is told to propose it again.
+    patience: float | None = None
     #: For a name of its own in an agent with several.
     id: str | None = field(default=None, kw_only=True)
 
@@ -92,6 +135,7 @@ class Countersign(AbstractCapability[Any]):
             cwd=self.cwd,
             environment=self.environment,
             timeout=self.timeout,
+            patience=self.patience,
         )
 
 
