@@ -95,7 +95,7 @@ impl Check {
 pub fn run(args: &args_house::Doctor) -> Result<ExitCode, Failure> {
     if args.doors {
         let mut checks = Vec::new();
-        try_doors(&mut checks);
+        try_doors(&mut checks, Looked::ByItself);
         return tell(None, &checks, args.json);
     }
     let paths = reach::paths(args.config.as_deref(), args.state.as_deref())?;
@@ -124,7 +124,7 @@ pub fn run(args: &args_house::Doctor) -> Result<ExitCode, Failure> {
     exposure(&config, &mut checks);
     telling(&config, &mut checks);
     keeping(&config, &paths, &mut checks);
-    try_doors(&mut checks);
+    try_doors(&mut checks, Looked::ByAPerson);
     if args.live {
         let socket = config.socket.as_ref().map(|socket| Door::Unix(socket.path.clone()));
         doors::live(socket.as_ref().unwrap_or(&agents), &mut checks);
@@ -132,8 +132,17 @@ pub fn run(args: &args_house::Doctor) -> Result<ExitCode, Failure> {
     tell(Some(level), &checks, args.json)
 }
 
+/// Who wants to know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Looked {
+    /// A person, in a folder of their choice.
+    ByAPerson,
+    /// `countersign serve`, on its schedule: it runs nothing that merely lies about.
+    ByItself,
+}
+
 /// The forbidden call through every door there is.
-fn try_doors(checks: &mut Vec<Check>) {
+fn try_doors(checks: &mut Vec<Check>, looked: Looked) {
     let before = checks.len();
     doors::knock(checks);
     mcp::knock(checks);
@@ -141,7 +150,7 @@ fn try_doors(checks: &mut Vec<Check>) {
         let say = "No agent is gated here: no door was tried.";
         checks.push(Check::note(say, "countersign install claude, or another agent"));
     }
-    sdk::knock(checks);
+    sdk::knock(checks, looked);
 }
 
 /// Whether the daemon answers, and could approve anything.

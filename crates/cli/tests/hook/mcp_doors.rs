@@ -167,16 +167,19 @@ fn the_python_sdk_is_tried_where_it_is_installed() {
     let home = Home::new();
     let sdk = concat!(env!("CARGO_MANIFEST_DIR"), "/../../sdk/python/src");
     let path = std::env::var("PATH").expect("python3 is needed");
-    let tried = |variables: &[(&str, &str)]| {
-        let mut command = home.command(&["doctor", "--doors", "--json"]);
+    let tried = |words: &[&str], variables: &[(&str, &str)]| {
+        let mut command = home.command(words);
         command.env("PATH", &path).envs(variables.iter().copied());
         let told: Value = serde_json::from_slice(&command.output().unwrap().stdout).unwrap();
         let checks = told["checks"].as_array().unwrap().clone();
         checks.into_iter().find(|it| it["say"].as_str().unwrap().starts_with("Python")).unwrap()
     };
-    let found = tried(&[("PYTHONPATH", sdk)]);
+    let found = tried(&["doctor", "--json"], &[("PYTHONPATH", sdk)]);
     assert_eq!((found["mark"].as_str(), found["state"].as_str()), (Some("ok"), Some("shut")));
     assert!(found["say"].as_str().unwrap().contains("refuses"), "{found}");
-    let none = tried(&[]);
-    assert!(none["mark"] == "note" && none.get("state").is_none(), "{none}");
+    // What lies about is not run by the daemon's own test.
+    let scheduled = &["doctor", "--doors", "--json"][..];
+    for none in [tried(&["doctor", "--json"], &[]), tried(scheduled, &[("PYTHONPATH", sdk)])] {
+        assert!(none["mark"] == "note" && none.get("state").is_none(), "{none}");
+    }
 }

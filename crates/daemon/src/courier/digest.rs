@@ -123,34 +123,32 @@ impl Counts {
 
 /// Tells it to whom the rules name.
 pub async fn tell(gate: &Gate, lines: &Lines, text: &str) {
-    let names = gate.rules().duty.digest(gate.clock().now().at);
-    tell_each(gate, lines, names, text).await;
+    for name in gate.rules().duty.digest(gate.clock().now().at) {
+        tell_one(gate, lines, &name, text).await;
+    }
 }
 
-/// Tells something that is about no request through each of these channels.
-pub async fn tell_each(gate: &Gate, lines: &Lines, names: Vec<String>, text: &str) {
+/// Tells something that is about no request through a channel. Whether it arrived.
+pub async fn tell_one(gate: &Gate, lines: &Lines, channel: &str, text: &str) -> bool {
     let rules = gate.rules();
-    let now = gate.clock().now().at;
-    for name in names {
-        let notice = Announcement::notice(text.to_owned(), now, rules.inbox.clone());
-        for attempt in 1..=TRIES {
-            let sent = match lines.get(&rules, &name) {
-                Ok(line) => {
-                    let sent = line.channel.announce(&notice).await;
-                    line.went(sent.as_ref().err(), gate.clock().now().at);
-                    sent.map(|_| ())
-                }
-                Err(error) => Err(error),
-            };
-            let Err(error) = sent else { break };
-            let channel = name.as_str();
-            tracing::warn!(channel, attempt, why = error.problem, "a notice was not sent");
-            if error.permanent {
-                break;
+    let notice = Announcement::notice(text.to_owned(), gate.clock().now().at, rules.inbox.clone());
+    for attempt in 1..=TRIES {
+        let sent = match lines.get(&rules, channel) {
+            Ok(line) => {
+                let sent = line.channel.announce(&notice).await;
+                line.went(sent.as_ref().err(), gate.clock().now().at);
+                sent.map(|_| ())
             }
-            tokio::time::sleep(error.retry_after.unwrap_or(LOOK)).await;
+            Err(error) => Err(error),
+        };
+        let Err(error) = sent else { return true };
+        tracing::warn!(channel, attempt, why = error.problem, "a notice was not sent");
+        if error.permanent {
+            return false;
         }
+        tokio::time::sleep(error.retry_after.unwrap_or(LOOK)).await;
     }
+    false
 }
 
 #[cfg(test)]

@@ -18,7 +18,13 @@ pub struct Known {
     /// When they were last tried, in milliseconds.
     #[serde(default)]
     last: Option<i64>,
+    /// What nobody could be told yet.
+    #[serde(default)]
+    untold: Vec<String>,
 }
+
+/// What is older is on the inbox's page and in the ledger.
+const MOST_UNTOLD: usize = 20;
 
 /// One door.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -83,6 +89,26 @@ impl Known {
         let is_new = self.failed.is_none();
         self.failed = Some(why);
         if is_new { vec![Change::new("", "untested", true, say)] } else { Vec::new() }
+    }
+
+    /// Remembers what has to be told.
+    pub fn owe(&mut self, changes: &[Change]) {
+        self.untold.extend(changes.iter().map(|change| change.say.clone()));
+        let too_many = self.untold.len().saturating_sub(MOST_UNTOLD);
+        self.untold.drain(..too_many);
+    }
+
+    pub fn untold(&self) -> &[String] {
+        &self.untold
+    }
+
+    /// These were told. What was said again meanwhile is still owed.
+    pub fn told(&mut self, told: &[String]) {
+        for say in told {
+            if let Some(at) = self.untold.iter().position(|owed| owed == say) {
+                self.untold.remove(at);
+            }
+        }
     }
 
     pub fn counts(&self) -> Counts {

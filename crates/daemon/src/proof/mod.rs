@@ -81,6 +81,8 @@ pub type Round = Result<Vec<Door>, String>;
 pub struct Proofs {
     known: Mutex<Known>,
     file: Option<PathBuf>,
+    /// Held by who tells people.
+    telling: tokio::sync::Mutex<()>,
 }
 
 /// What is known, in numbers.
@@ -112,7 +114,7 @@ impl Proofs {
             }
             Known::default()
         });
-        Proofs { known: Mutex::new(known), file: Some(file) }
+        Proofs { known: Mutex::new(known), file: Some(file), ..Proofs::default() }
     }
 
     /// In numbers.
@@ -126,14 +128,22 @@ impl Proofs {
     }
 
     fn take(&self, round: Round, now: Timestamp) -> Vec<Change> {
+        self.change(|known| {
+            let changes = known.take(round, now);
+            known.owe(&changes);
+            changes
+        })
+    }
+
+    fn change<T>(&self, change: impl FnOnce(&mut Known) -> T) -> T {
         let mut known = self.lock();
-        let changes = known.take(round, now);
+        let result = change(&mut known);
         if let Some(file) = &self.file
             && let Err(error) = write(file, &known)
         {
             tracing::error!(%error, "what is known of the agents' doors was not kept");
         }
-        changes
+        result
     }
 
     fn lock(&self) -> MutexGuard<'_, Known> {
@@ -182,13 +192,20 @@ impl Alarm {
 
     /// What a proof found. What has changed is logged, written down, and told to people at once.
     pub async fn take(&self, round: Round) {
-        let changes = self.proofs.take(round.map(bounded), self.gate.clock().now().at);
-        if changes.is_empty() {
-            return;
+        let round = round.map(bounded).map_err(|why| plain(&why, WHY));
+        let changes = self.proofs.take(round, self.gate.clock().now().at);
+        if !changes.is_empty() {
+            self.write_down(&changes).await;
         }
+        // Channels that fail are tried again for a while; the next proof does not wait for that.
+        let alarm = self.clone();
+        tokio::spawn(async move { alarm.tell().await });
+    }
+
+    async fn write_down(&self, changes: &[Change]) {
         let policy = self.gate.rules().hash;
         let mut entries = Vec::new();
-        for change in &changes {
+        for change in changes {
             let (door, state) = (change.door.as_str(), change.state);
             if change.is_alarm {
                 tracing::error!(door, state, "{}", change.say);
@@ -204,23 +221,37 @@ impl Alarm {
         if let Err(error) = self.gate.store().append(entries).await {
             tracing::error!(%error, "what was found at the agents' doors was not written down");
         }
-        let text: Vec<&str> = changes.iter().map(|change| change.say.as_str()).collect();
-        let text = text.join(" ");
-        let (gate, lines) = (Arc::clone(&self.gate), Arc::clone(&self.lines));
-        // Channels that fail are tried again for a while; the next proof does not wait for that.
-        tokio::spawn(async move { tell::tell(&gate, &lines, &text).await });
+    }
+
+    /// Tells what nobody was told yet. Where nobody can be reached, the next proof tries again.
+    async fn tell(&self) {
+        let Ok(_telling) = self.proofs.telling.try_lock() else { return };
+        loop {
+            let untold = self.proofs.lock().untold().to_vec();
+            if untold.is_empty() {
+                return;
+            }
+            if !tell::tell(&self.gate, &self.lines, &untold.join(" ")).await {
+                tracing::error!("nobody could be told of the agents' gates");
+                return;
+            }
+            self.proofs.change(|known| known.told(&untold));
+        }
     }
 }
 
 /// What a hook says may be anything: made visible, without secrets, and short.
 fn bounded(doors: Vec<Door>) -> Vec<Door> {
-    let within = |text: &str, most| show_within(&redact_text(text).text, most).text.into_owned();
     let door = |door: Door| Door {
-        name: within(&door.name, NAME),
-        why: within(&door.why, WHY),
+        name: plain(&door.name, NAME),
+        why: plain(&door.why, WHY),
         state: door.state,
     };
     doors.into_iter().take(MOST).map(door).collect()
+}
+
+fn plain(text: &str, most: usize) -> String {
+    show_within(&redact_text(text).text, most).text.into_owned()
 }
 
 #[cfg(test)]

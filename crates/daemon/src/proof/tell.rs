@@ -1,15 +1,18 @@
 //! The alarm on its way to people: at once, at any hour.
 
+use std::sync::Arc;
+
 use countersign_channels::webpush;
 use countersign_core::tier::Tier;
 use countersign_core::time::Clock as _;
+use tokio::task::JoinSet;
 
 use crate::courier::{Lines, digest};
 use crate::gate::Gate;
 
 /// Tells everybody who would be asked about a CRITICAL call, up to the administrators. Quiet hours
-/// do not hold for what is this grave.
-pub async fn tell(gate: &Gate, lines: &Lines, text: &str) {
+/// do not hold for what is this grave. Whether anybody was reached.
+pub async fn tell(gate: &Arc<Gate>, lines: &Arc<Lines>, text: &str) -> bool {
     let (rules, now) = (gate.rules(), gate.clock().now().at);
     let [first, next, administrators, _] =
         rules.duty.ladder(&rules.ladder, Tier::Critical, false, now);
@@ -20,5 +23,15 @@ pub async fn tell(gate: &Gate, lines: &Lines, text: &str) {
             names.push(name);
         }
     }
-    digest::tell_each(gate, lines, names, text).await;
+    // Side by side: one channel that fails must not keep the others waiting.
+    let mut sending = JoinSet::new();
+    for name in names {
+        let (gate, lines, text) = (Arc::clone(gate), Arc::clone(lines), text.to_owned());
+        sending.spawn(async move { digest::tell_one(&gate, &lines, &name, &text).await });
+    }
+    let mut anybody = false;
+    while let Some(arrived) = sending.join_next().await {
+        anybody |= arrived.unwrap_or(false);
+    }
+    anybody
 }

@@ -7,7 +7,7 @@ use countersign_daemon::config::paths::Variables as _;
 use countersign_gateways::live::find;
 use countersign_gateways::live::knock::{self, Found, Said, short};
 
-use super::Check;
+use super::{Check, Looked};
 use crate::gate::reach::Surroundings;
 
 /// To start an interpreter and to be refused.
@@ -75,22 +75,26 @@ try {
 ];
 
 /// Tries each SDK that can be found from here.
-pub fn knock(checks: &mut Vec<Check>) {
-    checks.extend(SDKS.iter().map(Sdk::tried));
+pub fn knock(checks: &mut Vec<Check>, looked: Looked) {
+    checks.extend(SDKS.iter().map(|sdk| sdk.tried(looked)));
 }
 
 impl Sdk {
-    fn tried(&self) -> Check {
+    fn tried(&self, looked: Looked) -> Check {
         let path = Surroundings.get("PATH").unwrap_or_default();
         let Some(program) = find(self.program, &path) else {
             return self.absent(&format!("there is no {} on the PATH", self.program));
         };
         let mut command = Command::new(program);
-        command.args(self.arguments).arg(self.script);
         if self.program == "python3" {
             // Only what is installed counts, not what lies in this folder.
             command.env("PYTHONSAFEPATH", "1").current_dir("/");
+            if looked == Looked::ByItself {
+                // Nor what an agent could have put into the user's own packages.
+                command.arg("-I");
+            }
         }
+        command.args(self.arguments).arg(self.script);
         let found = match knock::run(&mut command, String::new(), PATIENCE) {
             Ok(Some(said)) => judged(&said),
             Ok(None) => {
