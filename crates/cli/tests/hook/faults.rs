@@ -97,6 +97,34 @@ fn a_killed_hook_leaves_its_question_open_for_the_next_try() {
 }
 
 #[test]
+fn people_see_that_a_stopped_agent_no_longer_waits() {
+    const GONE: &str = "The agent stopped waiting";
+    let home = Home::new();
+    let person = home.person();
+    let mut hook = home.hook(&["claude", "--patience", "60"], &bash(RISKY, "t1"));
+    let open = waiting(&person, 1).remove(0);
+    let id = open.id.as_deref().unwrap();
+    let stopped = std::process::Command::new("kill").arg(hook.id().to_string()).status();
+    assert!(stopped.unwrap().success());
+    hook.wait().unwrap();
+    assert!(!home.card(id).contains(GONE), "it may be back in a moment");
+    let end = Instant::now() + Duration::from_secs(30);
+    while !home.card(id).contains(GONE) {
+        assert!(Instant::now() < end, "{}", home.card(id));
+        std::thread::sleep(Duration::from_millis(500));
+    }
+    // The same call comes again and goes on waiting.
+    let retry = home.hook(&["claude", "--patience", "60"], &bash(RISKY, "t2"));
+    let end = Instant::now() + Duration::from_secs(10);
+    while home.card(id).contains(GONE) {
+        assert!(Instant::now() < end, "{}", home.card(id));
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    approve(&person, &waiting(&person, 1));
+    assert_eq!(Said::of(retry).claude().0, "allow");
+}
+
+#[test]
 fn a_wrong_token_and_a_broken_configuration_are_a_no() {
     let home = Home::new();
     let mut command = home.command(&["hook", "claude", "--patience", "3"]);

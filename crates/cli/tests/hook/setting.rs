@@ -115,6 +115,23 @@ impl Home {
         answer
     }
 
+    /// The card of a request, as the inbox shows it.
+    pub fn card(&self, id: &str) -> String {
+        let login = People::login(&Door::parse(&self.people).unwrap(), "owner", &self.passphrase);
+        let mut stream = std::net::TcpStream::connect(&self.people).unwrap();
+        let head = format!(
+            "GET /inbox/card/{id} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\n\
+             Connection: close\r\n\r\n",
+            self.people,
+            login.unwrap().token,
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        let mut answer = String::new();
+        std::io::Read::read_to_string(&mut stream, &mut answer).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+        answer
+    }
+
     /// A hook that was given its input and runs.
     pub fn hook(&self, words: &[&str], input: &Value) -> Child {
         let mut command = self.command(&["hook"]);

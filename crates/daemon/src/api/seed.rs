@@ -70,7 +70,7 @@ async fn end(api: &Api, stored: Box<Stored>) -> Result<Box<Stored>, Problem> {
     let left = api.gate.clock().now().at.until(deadline);
     // A little beyond the deadline: the watch ends it, not this handler.
     let patience = Duration::from_millis(left.0) + Duration::from_secs(30);
-    Ok(Box::new(api.gate.wait(id, patience).await?))
+    Ok(Box::new(api.gate.wait_as_agent(id, patience).await?))
 }
 
 /// What the seed says about a call that passes.

@@ -5,11 +5,11 @@ use std::time::Duration;
 use countersign_core::canon::CallDigest;
 use countersign_core::id::Id;
 use countersign_core::request::{Change, Event, Requester, State};
-use countersign_core::time::Clock as _;
+use countersign_core::time::{Clock as _, Timestamp};
 use countersign_store::{Applied, Note, Redeemed, Store as _, StoreError, Stored};
 use tracing::Instrument as _;
 
-use super::{Caller, Gate, Held, request_span};
+use super::{Caller, Gate, Held, Listener, request_span};
 
 impl Gate {
     /// Waits for the end of a request, at most so long. The request as it then stands.
@@ -18,6 +18,22 @@ impl Gate {
             Ok(ended) => Ok(ended?),
             Err(_) => self.store.request(id).await?.ok_or(Held::NoSuchRequest),
         }
+    }
+
+    /// The same for the agent that asked: people hear of it when it goes.
+    pub async fn wait_as_agent(&self, id: Id, at_most: Duration) -> Result<Stored, Held> {
+        let _listener = self.listener(id);
+        self.wait(id, at_most).await
+    }
+
+    /// The agent listens for the answer as long as it keeps this.
+    pub fn listener(&self, id: Id) -> Listener<'_> {
+        self.listening.listen(id, &self.clock)
+    }
+
+    /// Since when the agent no longer waits for the answer, if it did before.
+    pub fn left_since(&self, id: Id) -> Option<Timestamp> {
+        self.listening.left(id, self.clock.now().at)
     }
 
     /// A person answers.

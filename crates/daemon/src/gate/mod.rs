@@ -12,6 +12,7 @@ mod flood;
 mod grants;
 mod joins;
 mod keep;
+mod listening;
 mod refusals;
 mod whitelist;
 
@@ -43,6 +44,7 @@ pub use elsewhere::Reported;
 pub use flood::FloodGate;
 pub use grants::{Grants, WHITELIST};
 pub use joins::Joins;
+pub use listening::{Listener, Listening};
 
 /// An agent, as it proved to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -130,6 +132,7 @@ pub struct Gate {
     grants: Grants,
     flood: FloodGate,
     joins: Joins,
+    listening: Listening,
     open_drill: OpenDrill,
     metrics: Metrics,
 }
@@ -148,8 +151,19 @@ impl Gate {
         let pending = store.pending().await?;
         let (flood, open_drill) = (FloodGate::new(&pending), OpenDrill::new(&pending));
         let (rules, metrics) = (RwLock::new(Arc::new(rules)), Metrics::default());
-        let joins = Joins::default();
-        Ok(Gate { store, clock, rules, crises, grants, flood, joins, open_drill, metrics })
+        let (joins, listening) = (Joins::default(), Listening::default());
+        Ok(Gate {
+            store,
+            clock,
+            rules,
+            crises,
+            grants,
+            flood,
+            joins,
+            listening,
+            open_drill,
+            metrics,
+        })
     }
 
     /// The rules in force.

@@ -23,6 +23,7 @@ impl Gate {
 
     /// A question is over, however it was heard of.
     pub(super) async fn has_ended(&self, id: Id, state: State) {
+        self.listening.ended(id);
         let (denied, now) = (state == State::Denied, self.clock.now().at);
         let quarantine = self.flood.ended(&self.rules().flood, id, denied, now);
         self.tell_quarantine(quarantine).await;

@@ -156,6 +156,12 @@ fn left(view: &View) -> Markup {
                     " " (view.approvals()) " of " (request.quorum.approve) " have said yes."
                 }
             }
+            @if let Some(since) = view.left_since {
+                p.unheard {
+                    "The agent stopped waiting for this " (apart(since, view.now))
+                    ". If it tries the very same call again soon, a yes lets that run once."
+                }
+            }
         }
     }
 }

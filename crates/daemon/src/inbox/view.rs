@@ -25,6 +25,8 @@ pub struct View {
     pub now: Timestamp,
     /// What became of similar calls, where that was asked for.
     pub similar: Option<Similar>,
+    /// Since when the agent no longer waits for the answer, where that is known.
+    pub left_since: Option<Timestamp>,
 }
 
 impl View {
@@ -32,12 +34,12 @@ impl View {
     pub fn new(stored: Stored, now: Timestamp) -> View {
         let card = json::parse(&stored.card).ok().and_then(|card| Card::from_json(&card).ok());
         let card = card.filter(|card| card.digest == stored.request.digest.canonical);
-        View { stored, card, now, similar: None }
+        View { stored, card, now, similar: None, left_since: None }
     }
 
     /// Without its card: enough for a line in a list of a thousand.
     pub fn unread(stored: Stored, now: Timestamp) -> View {
-        View { stored, card: None, now, similar: None }
+        View { stored, card: None, now, similar: None, left_since: None }
     }
 
     /// What would happen, in one sentence.

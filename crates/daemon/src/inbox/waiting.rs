@@ -116,7 +116,8 @@ pub async fn one(api: &Api, id: Id) -> Result<Option<View>, Problem> {
     let tool = (stored.tool.clone(), stored.request.tier);
     let since = Timestamp(now.0.saturating_sub(MONTH));
     let similar = api.gate.store().similar(agent, tool, id, since).await?;
-    Ok(Some(View { similar: Some(similar), ..View::new(stored, now) }))
+    let left_since = api.gate.left_since(id);
+    Ok(Some(View { similar: Some(similar), left_since, ..View::new(stored, now) }))
 }
 
 /// All that wait, the most urgent first, without their cards.

@@ -161,6 +161,9 @@ async fn wait(
         return Err(no_such());
     }
     let until = Instant::now() + patience;
+    // One after the other, but for all of them from the start.
+    let open = list.iter().filter(|stored| !stored.request.state.has_ended());
+    let _listeners: Vec<_> = open.map(|stored| api.gate.listener(stored.request.id)).collect();
     for stored in list.iter_mut().filter(|stored| !stored.request.state.has_ended()) {
         let left = until.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
         *stored = api.gate.wait(stored.request.id, left).await?;

@@ -124,7 +124,7 @@ where
     } else {
         let id = stored.request.id;
         drop((stored, caller));
-        api.gate.wait(id, wait).await?
+        api.gate.wait_as_agent(id, wait).await?
     };
     Ok(located(&api, status, &stored))
 }
@@ -177,7 +177,7 @@ async fn wait_own(
     let patience = patience(query(asked)?.seconds, USUAL_WAIT)?;
     let stored = own(&api, &caller, &id).await?;
     let stored = match stored.request.state {
-        Stands::Pending => api.gate.wait(stored.request.id, patience).await?,
+        Stands::Pending => api.gate.wait_as_agent(stored.request.id, patience).await?,
         _ => stored,
     };
     Ok(axum::Json(for_agent(&api, &stored)).into_response())

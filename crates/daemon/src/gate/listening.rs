@@ -1,0 +1,102 @@
+//! Whether the agent that asked still listens for the answer, as far as its connection tells.
+//!
+//! An agent that was stopped leaves its question open, because the same call may come again and
+//! join it. People should know that nobody waits meanwhile. All of this is memory only: of a
+//! request that nobody was seen listening for, nothing is said.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use countersign_core::id::Id;
+use countersign_core::time::{Clock as _, Timestamp};
+
+use crate::clock::DaemonClock;
+
+/// So many requests are remembered.
+const MOST: usize = 10_000;
+/// Who waits by one question after the other is away for a moment in between, in milliseconds.
+const MOMENT: i64 = 10_000;
+
+/// Who listens.
+#[derive(Debug, Default)]
+pub struct Listening {
+    known: Mutex<HashMap<Id, Ears>>,
+}
+
+#[derive(Debug)]
+struct Ears {
+    open: usize,
+    /// When the last one left; meaningless while somebody listens.
+    left: Timestamp,
+}
+
+/// One that listens, until it is dropped: its connection went, or it has its answer.
+#[derive(Debug)]
+pub struct Listener<'a> {
+    listening: &'a Listening,
+    clock: &'a DaemonClock,
+    /// Nothing where too many listen already.
+    id: Option<Id>,
+}
+
+impl Listening {
+    /// Somebody listens.
+    pub fn listen<'a>(&'a self, id: Id, clock: &'a DaemonClock) -> Listener<'a> {
+        let mut known = self.lock();
+        let has_room = known.len() < MOST || known.contains_key(&id);
+        if has_room {
+            known.entry(id).or_insert(Ears { open: 0, left: Timestamp(0) }).open += 1;
+        }
+        Listener { listening: self, clock, id: has_room.then_some(id) }
+    }
+
+    /// Since when nobody listens any more, where somebody did.
+    pub fn left(&self, id: Id, now: Timestamp) -> Option<Timestamp> {
+        let known = self.lock();
+        let ears = known.get(&id).filter(|ears| ears.open == 0)?;
+        (now.0.saturating_sub(ears.left.0) >= MOMENT).then_some(ears.left)
+    }
+
+    /// A request has ended.
+    pub fn ended(&self, id: Id) {
+        self.lock().remove(&id);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Id, Ears>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Listener<'_> {
+    fn drop(&mut self) {
+        let (Some(id), now) = (self.id, self.clock.now().at) else { return };
+        if let Some(ears) = self.listening.lock().get_mut(&id) {
+            ears.open = ears.open.saturating_sub(1);
+            ears.left = now;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_left_for_longer_than_a_moment_is_known_to_have_left() {
+        let (listening, clock) = (Listening::default(), DaemonClock::start());
+        let id = crate::chance::id(Timestamp(1)).unwrap();
+        let later = || Timestamp(clock.now().at.0 + MOMENT);
+        assert_eq!(listening.left(id, later()), None, "nobody was ever there");
+        let (one, two) = (listening.listen(id, &clock), listening.listen(id, &clock));
+        drop(one);
+        assert_eq!(listening.left(id, later()), None, "one is left");
+        drop(two);
+        assert_eq!(listening.left(id, clock.now().at), None, "only for a moment");
+        assert!(listening.left(id, later()).is_some());
+        let back = listening.listen(id, &clock);
+        assert_eq!(listening.left(id, later()), None, "it came back");
+        drop(back);
+        listening.ended(id);
+        assert_eq!(listening.left(id, later()), None, "it is over");
+    }
+}
