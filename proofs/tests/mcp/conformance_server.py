@@ -337,4 +337,16 @@ server._tool_manager.get_tool("json_schema_2020_12_tool").parameters = {  # noqa
 }
 
 
+async def heard(context, params):
+    """Enough for what only has to be heard."""
+    return types.EmptyResult()
+
+
+for method, kind in (
+    ("logging/setLevel", types.SetLevelRequestParams),
+    ("resources/subscribe", types.SubscribeRequestParams),
+    ("resources/unsubscribe", types.UnsubscribeRequestParams),
+):
+    server._lowlevel_server.add_request_handler(method, kind, heard)  # noqa: SLF001
+
 server.run("streamable-http", host="127.0.0.1", port=int(sys.argv[1]))
