@@ -254,17 +254,23 @@ def test_who_gives_up_while_the_question_is_on_its_way_takes_it_back_too() -> No
 
     def slow(head: str) -> bytes:
         heads.append(head.split(" HTTP")[0])
-        if head.startswith("POST /v1/requests?"):
+        if head.startswith(("POST /v1/requests?", "POST /v1/batches")):
             time.sleep(0.3)
+        if head.startswith("POST /v1/batches"):
+            return http_answer({"group": "g", "stages": [[0]], "requests": [WAITS]})
         return http_answer(WAITS)
 
-    async def hurried() -> None:
-        client = AsyncClient(liar(slow), "t")
-        task = asyncio.create_task(client.clear(mail()))
+    async def hurried(waits: Any) -> None:
+        task = asyncio.create_task(waits)
         await asyncio.sleep(0.1)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
 
-    asyncio.run(hurried())
-    assert heads == ["POST /v1/requests?wait=0", f"POST /v1/requests/{WAITS['id']}/cancel"]
+    client = AsyncClient(liar(slow), "t")
+    cancelled = f"POST /v1/requests/{WAITS['id']}/cancel"
+    asyncio.run(hurried(client.clear(mail())))
+    assert heads == ["POST /v1/requests?wait=0", cancelled]
+    heads.clear()
+    asyncio.run(hurried(client.plan([mail()])))
+    assert heads == ["POST /v1/batches", cancelled]
