@@ -209,5 +209,6 @@ def surroundings(house: House, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
 
 @pytest.fixture
 def nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No daemon listens."""
+    """No daemon listens, and that is said soon: how long one knocks is not the point here."""
     monkeypatch.setenv("COUNTERSIGN_AGENTS", "127.0.0.1:1")
+    monkeypatch.setattr("countersign.steps._KNOCK", 0.2)

@@ -6,6 +6,7 @@ import asyncio
 import json
 import socket
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -190,8 +191,12 @@ def test_request_confirmation_is_yes_or_no(house: House) -> None:
     assert request_confirmation("access_calendar", "Look") is True
 
 
-def test_request_confirmation_denies_without_a_daemon(nobody: None) -> None:
+def test_request_confirmation_denies_without_a_daemon(monkeypatch: pytest.MonkeyPatch) -> None:
+    # With the patience that people get: a daemon that is just starting is waited for.
+    monkeypatch.setenv("COUNTERSIGN_AGENTS", "127.0.0.1:1")
+    start = time.monotonic()
     assert request_confirmation("access_calendar", "Look") is False
+    assert time.monotonic() - start > 1
     assert asyncio.run(request_confirmation_async("access_calendar", "Look")) is False
 
 

@@ -80,7 +80,9 @@ def test_approved_it_runs_once(native: bool, house: House) -> None:
     with house.answering("approve"):
         assert "sent to ana@example.com" in told(native)
     assert ran == ["ana@example.com"]
-    assert house.latest()["reported"]["status"] == "ok"
+    reported = house.latest()["reported"]
+    assert reported["status"] == "ok"
+    assert reported["duration_ms"] >= 0
 
 
 def test_denied_it_does_not_run_and_the_model_sees_why(native: bool, house: House) -> None:
@@ -106,7 +108,7 @@ def test_no_error_of_ours_lets_a_call_through(
     def broken(*_: Any, **__: Any) -> Any:
         raise RuntimeError("broken")
 
-    monkeypatch.setattr("countersign.adapters.crewai.sync_of", broken)
+    monkeypatch.setattr("countersign.adapters.turns.sync_of", broken)
     assert "Not run" in told(native)
     monkeypatch.setattr(CountersignHooks, "_keep", broken)
     told(native)

@@ -7,6 +7,7 @@ import hashlib
 import subprocess
 import sys
 import threading
+import time
 import uuid
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +18,7 @@ from conftest import House
 from test_client import WAITS, http_answer, liar
 
 from countersign import (
+    AsyncClient,
     BatchResult,
     Call,
     Clearance,
@@ -233,6 +235,7 @@ def test_who_stops_waiting_for_a_list_takes_all_of_it_back(house: House) -> None
     async def hurried(waits: Any) -> None:
         task = asyncio.create_task(waits)
         while len(house.pending()) < 2:
+            assert not task.done()
             await asyncio.sleep(0.02)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -244,3 +247,30 @@ def test_who_stops_waiting_for_a_list_takes_all_of_it_back(house: House) -> None
     planned = [(send_email, {"to": str(uuid.uuid4())}) for _ in range(2)]
     asyncio.run(hurried(gate_batch_async(planned, client=house.async_client())))
     assert house.pending() == []
+
+
+def test_who_gives_up_while_the_question_is_on_its_way_takes_it_back_too() -> None:
+    heads: list[str] = []
+
+    def slow(head: str) -> bytes:
+        heads.append(head.split(" HTTP")[0])
+        if head.startswith(("POST /v1/requests?", "POST /v1/batches")):
+            time.sleep(0.3)
+        if head.startswith("POST /v1/batches"):
+            return http_answer({"group": "g", "stages": [[0]], "requests": [WAITS]})
+        return http_answer(WAITS)
+
+    async def hurried(waits: Any) -> None:
+        task = asyncio.create_task(waits)
+        await asyncio.sleep(0.1)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    client = AsyncClient(liar(slow), "t")
+    cancelled = f"POST /v1/requests/{WAITS['id']}/cancel"
+    asyncio.run(hurried(client.clear(mail())))
+    assert heads == ["POST /v1/requests?wait=0", cancelled]
+    heads.clear()
+    asyncio.run(hurried(client.plan([mail()])))
+    assert heads == ["POST /v1/batches", cancelled]

@@ -184,3 +184,8 @@ def test_a_call_that_must_wait_is_not_held_up_by_one_that_never_comes(house: Hou
     # Something else in the agent answered the first call itself.
     with house.answering("approve"), asks.place(turn[1], turn) as place:
         assert place.clear().arguments == turn[1].arguments
+
+
+def test_what_it_does_not_know_it_does_not_take() -> None:
+    with pytest.raises(TypeError, match="sesion"):
+        CountersignMiddleware(sesion="x")  # type: ignore[call-arg]

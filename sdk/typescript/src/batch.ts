@@ -18,7 +18,8 @@ export interface BatchAsking extends Asking {
   readonly key?: string | undefined;
 }
 
-type Answer = RequestDocument | NotApproved;
+/** How a call of a batch stands, or why it was refused. */
+export type Answer = RequestDocument | NotApproved;
 
 /**
  * Asks about all calls at once; people see them as one group. What is approved runs stage by
@@ -77,9 +78,10 @@ async function settled<T>(
   }
 }
 
-async function submitted<T>(
+/** Asks about all calls at once, without waiting: how each stands, and what may run when. */
+export async function submitted(
   client: Countersign,
-  calls: ReadonlyArray<BatchCall<T>>,
+  calls: readonly Call[],
   asking: BatchAsking,
 ): Promise<{ answers: Answer[]; stages: number[][] }> {
   if (asking.signal?.aborted === true) throw new Fault("aborted", "taken back by the caller");

@@ -108,7 +108,8 @@ export function cameOf(call: Asked, outcome: object): string {
 
 /** A call that passed elsewhere, so many seconds ago. */
 export function passedAgo(call: Asked, seconds: number): string {
-  return `${call.judged.slice(0, -1)}${further([["seconds_ago", seconds > 0 ? seconds : undefined]])}}`;
+  const ago: Said = ["seconds_ago", seconds > 0 ? seconds : undefined];
+  return `${call.judged.slice(0, -1)}${further([ago])}}`;
 }
 
 /** The body that uses a permit for a call with these arguments. */

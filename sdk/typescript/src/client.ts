@@ -75,7 +75,8 @@ export class Countersign {
       const asked = read(call);
       // Nobody here uses the permit, so an approval must not be shared: one yes is not two.
       const key = call.key ?? freshKey();
-      return approval(asked, await this.#answered(asked, key, asking, this.#patience(call, asking)));
+      const patience = this.#patience(call, asking);
+      return approval(asked, await this.#answered(asked, key, asking, patience));
     } catch (error) {
       throw NotApproved.from(call.tool, error);
     }
@@ -181,11 +182,10 @@ export class Countersign {
   /** How many requests wait, from the daemon's own word that it lives. */
   async health(): Promise<number> {
     const found = await this.send("GET", "/health", { patience: COURTESY });
-    const pending = isPlainObject(found) ? found["pending"] : undefined;
-    if (!isPlainObject(found) || found["service"] !== "countersign" || typeof pending !== "number") {
-      throw unexpected("another service answers there");
+    if (isPlainObject(found) && found["service"] === "countersign") {
+      if (typeof found["pending"] === "number") return found["pending"];
     }
-    return pending;
+    throw unexpected("another service answers there");
   }
 
   /** Comes back only if something can be approved. */
@@ -370,8 +370,8 @@ export class Countersign {
     const named = read(call);
     const nameless = read({ ...call, callId: undefined });
     let first = submitted ?? (await this.#put(named, call.key, asking, patience));
-    const silence = first.state === "expired" || first.state === "cancelled";
-    if (submitted === undefined && call.key === undefined && named.callId !== undefined && silence) {
+    const isOwn = submitted === undefined && call.key === undefined && call.callId !== undefined;
+    if (isOwn && (first.state === "expired" || first.state === "cancelled")) {
       // Nobody said no to this name of a call: some hosts give a name more than once.
       first = await this.#put(nameless, undefined, asking, patience);
     }

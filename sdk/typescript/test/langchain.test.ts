@@ -2,11 +2,13 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
 
 import { AIMessage, createAgent, fakeModel, tool, ToolMessage } from "langchain";
 import { z } from "zod";
 
 import { countersign } from "../src/adapters/langchain.js";
+import { sha256 } from "../src/call.js";
 import { House, risky } from "./house.js";
 import { promises, type Play } from "./promises.js";
 
@@ -42,4 +44,39 @@ test("a refused call is a tool message with status error; the thread is the sess
   assert.equal(found?.status, "error");
   assert.equal(found?.tool_call_id, "c0");
   assert.equal(asked.session, "thread-9");
+});
+
+test("calls of one turn are one group in order, and one no loses none", async (t) => {
+  const house = await House.open(t);
+  const ran: unknown[] = [];
+  const tool = (args: unknown) => `sent ${ran.push(args)}`;
+  const calls = [risky(1), risky(2), risky(3)];
+  const { agent } = agentFor({ options: { client: house.client() }, calls, tool });
+  const coming = agent.invoke({ messages });
+  const waiting = await house.waiting(3);
+  assert.equal(new Set(waiting.map((one) => one.group)).size, 1);
+  assert.notEqual(waiting[0]?.group, null);
+  const [one, two, three] = calls.map((args) => {
+    const found = waiting.find((each) => each.raw_digest === sha256(JSON.stringify(args)));
+    assert.ok(found !== undefined);
+    return found;
+  });
+  assert.ok(one !== undefined && two !== undefined && three !== undefined);
+  await house.decide(three, { choice: "approve", reason: "as planned" });
+  await house.decide(two, { choice: "deny", reason: "not the second" });
+  // Approved, and still not before what was called first.
+  await pause(200);
+  assert.deepEqual(ran, []);
+  await house.decide(one, { choice: "approve", reason: "as planned" });
+  const said = (await coming).messages.filter((each) => each instanceof ToolMessage);
+  assert.deepEqual(
+    said.map((each) => [each.tool_call_id, each.status ?? "success"]),
+    [
+      ["c0", "success"],
+      ["c1", "error"],
+      ["c2", "success"],
+    ],
+  );
+  assert.match(String(said[1]?.content), /not the second/);
+  assert.deepEqual(ran, [risky(1), risky(3)]);
 });

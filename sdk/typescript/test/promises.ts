@@ -147,7 +147,7 @@ export function promises(name: string, framework: Framework, traits: Traits = {}
 
     await t.test("a daemon that says nothing: does not run", async () => {
       house.freeze();
-      const { ran, seen } = played([risky(10)], { options: { client, timeoutSeconds: 1 } });
+      const { ran, seen } = played([risky(10)], { options: { client, patienceSeconds: 1 } });
       const text = await seen.finally(() => house.thaw());
       assert.match(text, /send_message was not run: denied: .*does not answer/);
       assert.deepEqual(ran, []);

@@ -140,7 +140,7 @@ class Client(_Agent):
         self, calls: Sequence[Call], timeout: float | None = None, *, key: str | None = None
     ) -> Batch:
         """Asks about several calls at once, without waiting; people see them as one group."""
-        return self._do(steps.plan(calls, timeout, key))
+        return self._awaited(lambda tell: steps.plan(calls, timeout, key, tell), _nothing)
 
     def batch(self, calls: Sequence[Call], timeout: float | None = None) -> Batch:
         """Asks about several calls at once and waits until none of them is pending."""
@@ -273,7 +273,7 @@ class AsyncClient(_Agent):
         self, calls: Sequence[Call], timeout: float | None = None, *, key: str | None = None
     ) -> Batch:
         """Like :meth:`Client.plan`."""
-        return await self._do(steps.plan(calls, timeout, key))
+        return await self._awaited(lambda tell: steps.plan(calls, timeout, key, tell), _nothing)
 
     async def batch(self, calls: Sequence[Call], timeout: float | None = None) -> Batch:
         """Like :meth:`Client.batch`."""

@@ -330,7 +330,11 @@ def ready() -> Steps[None]:
 
 
 def plan(
-    calls: Sequence[Call], timeout: float | None, key: str | None, patience: _Patience | None = None
+    calls: Sequence[Call],
+    timeout: float | None,
+    key: str | None,
+    asked: Callable[[Request], None],
+    patience: _Patience | None = None,
 ) -> Steps[Batch]:
     """Asks about several calls at once, without waiting."""
     if not 1 <= len(calls) <= 100:
@@ -341,7 +345,11 @@ def plan(
         body += f',"timeout_seconds":{plain.encode(timeout, "the timeout")}'
     key = key or secrets.token_urlsafe()
     exchange = Exchange("POST", "/v1/batches", f"{{{body}}}", key)
-    return (yield from patience.keep_trying(partial(_batch, exchange, len(calls))))
+    found = yield from patience.keep_trying(partial(_batch, exchange, len(calls)))
+    for item in found.items:
+        if isinstance(item, Request) and item.state is State.PENDING:
+            asked(item)
+    return found
 
 
 def batch(
@@ -349,11 +357,8 @@ def batch(
 ) -> Steps[Batch]:
     """Asks about several calls at once and waits until none of them is pending."""
     patience = _Patience(timeout)
-    first = yield from plan(calls, timeout, None, patience)
+    first = yield from plan(calls, timeout, None, asked, patience)
     items = list(first.items)
-    for item in items:
-        if isinstance(item, Request) and item.state is State.PENDING:
-            asked(item)
     for at, item in enumerate(items):
         if isinstance(item, Request):
             items[at] = yield from _ended(item, _nothing, patience)

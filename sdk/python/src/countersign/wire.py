@@ -21,6 +21,8 @@ from .errors import BadInput, CountersignError, Unexpected, Unreachable, problem
 #: How long an ordinary exchange may take, in seconds.
 USUAL = 30.0
 _CONNECT = 5.0
+#: How long a caller who gives up waits for the answer to a question that is on its way.
+_LATE = 1.0
 _LONGEST_HEAD = 64 << 10
 _LONGEST_ANSWER = 64 << 20
 _VISIBLE = re.compile(r"[\x21-\x7e]+")
@@ -92,10 +94,29 @@ async def drive_async(steps: Steps[_T], door: Door, token: str | None) -> _T:
         if isinstance(step, Pause):
             await asyncio.sleep(step.seconds)
             continue
+        # A task of its own: `wait_for` of older Pythons may lose that we were cancelled.
+        exchange = asyncio.ensure_future(_exchange_async(door, token, step))
         try:
-            answer = await _exchange_async(door, token, step)
+            await asyncio.wait({exchange})
+        except asyncio.CancelledError:
+            await _hear_out(exchange, steps if step.method == "POST" else None)
+            raise
+        try:
+            answer = exchange.result()
         except CountersignError as error:
             failure = error
+
+
+async def _hear_out(exchange: asyncio.Future[Answer], steps: Steps[_T] | None) -> None:
+    """A question may have arrived all the same: who takes it back needs its name."""
+    try:
+        if steps is not None:
+            await asyncio.wait({exchange}, timeout=_LATE)
+        if steps is not None and exchange.done() and exchange.exception() is None:
+            with contextlib.suppress(StopIteration, CountersignError):
+                steps.send(exchange.result())
+    finally:
+        exchange.cancel()
 
 
 def said(exchange: Exchange) -> Steps[Answer]:

@@ -8,28 +8,35 @@
  * It must stand last in the list: what stands behind it could still change an approved call.
  */
 
-import { createMiddleware, ToolMessage } from "langchain";
+import { AIMessage, createMiddleware, ToolMessage } from "langchain";
 
+import type { Call } from "../call.js";
 import { Countersign } from "../client.js";
+import { Turns } from "../turns.js";
 import type { AdapterOptions } from "./options.js";
 
 export type { AdapterOptions } from "./options.js";
 
 /**
  * The middleware. A refused call is not run, and its tool message says who refused and why.
- * Without a `session` the thread's id is taken.
+ * Calls that the model makes at once are one group for people, planned once: what may run side by
+ * side does, the rest keeps its order. Without a `session` the thread's id is taken.
  */
 export function countersign(options: AdapterOptions = {}): ReturnType<typeof createMiddleware> {
   const { client = new Countersign(), onWaiting, patienceSeconds, ...call } = options;
+  const turns = new Turns(client);
   return createMiddleware({
     name: "countersign",
     wrapToolCall: async (request, handler) => {
       const { toolCall, runtime } = request;
       const { name } = toolCall;
       const session = call.session ?? threadOf(runtime);
-      const asked = { ...call, session, tool: name, arguments: toolCall.args, callId: toolCall.id };
-      const attempt = await client.attempt(
-        asked,
+      const asked = (one: Proposed): Call => {
+        return { ...call, session, tool: one.name, arguments: one.args, callId: one.id };
+      };
+      const attempt = await turns.attempt(
+        asked(toolCall),
+        siblings(request.state, toolCall.id).map(asked),
         (args) => handler({ ...request, toolCall: { ...toolCall, args } }),
         { signal: signalOf(runtime), onWaiting, patienceSeconds, failed: isError },
       );
@@ -38,6 +45,22 @@ export function countersign(options: AdapterOptions = {}): ReturnType<typeof cre
       return new ToolMessage({ content, name, tool_call_id: toolCall.id ?? "", status: "error" });
     },
   });
+}
+
+/** A call as the model made it. */
+interface Proposed {
+  readonly name: string;
+  readonly args: object;
+  readonly id?: string | undefined;
+}
+
+/** The calls that the model made in one message with this one. */
+function siblings(state: unknown, id: string | undefined): Proposed[] {
+  const { messages } = (state ?? {}) as { messages?: unknown };
+  const all = Array.isArray(messages) ? (messages as unknown[]) : [];
+  const last = all.filter((one) => AIMessage.isInstance(one)).at(-1);
+  const calls: Proposed[] = last?.tool_calls ?? [];
+  return calls.some((one) => one.id === id) ? calls : [];
 }
 
 function isError(value: unknown): boolean {

@@ -9,7 +9,7 @@ import contextlib
 import threading
 import time
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from crewai.hooks import (
     ToolCallHookContext,
@@ -24,7 +24,10 @@ from ..errors import NotApproved
 from ..gate import result_digest, since
 from ..steps import Clearance, Outcome
 from . import refusal
-from .turns import Asks
+from .turns import Asks, Surroundings
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 #: Calls that are asked about or run at the same time; more than that were forgotten by CrewAI.
 _MOST = 1000
@@ -52,23 +55,9 @@ class CountersignHooks:
     def __init__(
         self,
         client: Client | AsyncClient | None = None,
-        *,
-        session: str | None = None,
-        platform: str | None = None,
-        cwd: str | None = None,
-        environment: str | None = None,
-        timeout: float | None = None,
-        patience: float | None = None,
+        **surroundings: Unpack[Surroundings],
     ) -> None:
-        self._asks = Asks(
-            client,
-            session=session,
-            platform=platform,
-            cwd=cwd,
-            environment=environment,
-            timeout=timeout,
-            patience=patience,
-        )
+        self._asks = Asks(client, **surroundings)
         self._asked: dict[int, _Asked] = {}
         self._lock = threading.Lock()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from langchain.agents.middleware import AgentMiddleware
 from langchain_core.messages import AIMessage, ToolCall, ToolMessage
@@ -16,7 +16,10 @@ from ..client import AsyncClient, Client
 from ..errors import CountersignError
 from ..steps import Clearance
 from . import refusal
-from .turns import Asks
+from .turns import Asks, Surroundings
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 _Result = ToolMessage | Command[Any]
 
@@ -35,24 +38,10 @@ class CountersignMiddleware(AgentMiddleware[Any, Any, Any]):
     def __init__(
         self,
         client: Client | AsyncClient | None = None,
-        *,
-        session: str | None = None,
-        platform: str | None = None,
-        cwd: str | None = None,
-        environment: str | None = None,
-        timeout: float | None = None,
-        patience: float | None = None,
+        **surroundings: Unpack[Surroundings],
     ) -> None:
         super().__init__()
-        self._asks = Asks(
-            client,
-            session=session,
-            platform=platform,
-            cwd=cwd,
-            environment=environment,
-            timeout=timeout,
-            patience=patience,
-        )
+        self._asks = Asks(client, **surroundings)
 
     def wrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], _Result]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agents import FunctionTool, Tool
 from agents.tool_context import ToolContext
@@ -13,19 +13,16 @@ from .. import plain
 from ..client import AsyncClient, Client
 from ..errors import BadInput
 from . import refusal
-from .turns import Asks
+from .turns import Asks, Surroundings
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 def gated_tool(
     tool: Tool,
     client: Client | AsyncClient | None = None,
-    *,
-    session: str | None = None,
-    platform: str | None = None,
-    cwd: str | None = None,
-    environment: str | None = None,
-    timeout: float | None = None,
-    patience: float | None = None,
+    **surroundings: Unpack[Surroundings],
 ) -> FunctionTool:
     """A function tool that asks before it runs; what is denied is told to the model.
 
@@ -38,15 +35,7 @@ def gated_tool(
         raise TypeError(f"a {type(tool).__name__} does not run here, so it cannot be gated here")
     inner = tool.on_invoke_tool
     name = tool.name
-    asks = Asks(
-        client,
-        session=session,
-        platform=platform,
-        cwd=cwd,
-        environment=environment,
-        timeout=timeout,
-        patience=patience,
-    )
+    asks = Asks(client, **surroundings)
 
     async def ask_then_run(context: ToolContext[Any], arguments: str) -> Any:
         try:
@@ -71,7 +60,9 @@ def gated_tool(
 
 
 def gated_tools(
-    tools: Sequence[Tool], client: Client | AsyncClient | None = None, **context: Any
+    tools: Sequence[Tool],
+    client: Client | AsyncClient | None = None,
+    **surroundings: Unpack[Surroundings],
 ) -> list[Tool]:
     """Each of these tools behind the gate; one that cannot be is refused."""
-    return [gated_tool(tool, client, **context) for tool in tools]
+    return [gated_tool(tool, client, **surroundings) for tool in tools]

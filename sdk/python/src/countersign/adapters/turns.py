@@ -11,7 +11,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from ..call import Call
 from ..client import AsyncClient, Client, async_of, sync_of
@@ -20,6 +20,9 @@ from ..gate import run, run_async
 from ..request import Request, State
 from ..steps import Batch, Clearance, Outcome
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
 #: Turns that are remembered; more than that were left unfinished by their hosts.
 _MOST = 1000
 #: How long a call that must run first may take to begin; a host may have dropped it.
@@ -27,6 +30,24 @@ _ABSENT = 1.0
 _LOOK = 0.01
 _UNPLANNED = "the calls of a turn could not be planned, so each is asked about alone: %s"
 _log = logging.getLogger("countersign")
+
+
+class Surroundings(TypedDict, total=False):
+    """What an adapter may be told beside the daemon it asks."""
+
+    #: The agent's session.
+    session: str | None
+    #: Where the agent's user sits: cli, api, telegram or discord.
+    platform: str | None
+    #: The working directory.
+    cwd: str | None
+    #: workstation, production, ci or container; it can only be claimed for the worse.
+    environment: str | None
+    #: How long people have to answer, in seconds.
+    timeout: float | None
+    #: How long a call waits here, in seconds, before the model is told to propose it again.
+    patience: float | None
+
 
 Meaning = Callable[[Any], tuple[bool, object]]
 
@@ -61,29 +82,20 @@ class Asks:
     def __init__(
         self,
         client: Client | AsyncClient | None = None,
-        *,
-        session: str | None = None,
-        platform: str | None = None,
-        cwd: str | None = None,
-        environment: str | None = None,
-        timeout: float | None = None,
-        patience: float | None = None,
+        **surroundings: Unpack[Surroundings],
     ) -> None:
+        unknown = set(surroundings) - set(Surroundings.__annotations__)
+        if unknown:
+            raise TypeError(f"unexpected: {', '.join(sorted(unknown))}")
         self._client = client
-        self._patience = patience
-        self._context: dict[str, Any] = {
-            "session": session,
-            "platform": platform,
-            "cwd": cwd,
-            "environment": environment,
-            "timeout": timeout,
-        }
+        self._context: dict[str, Any] = dict(surroundings)
+        self._patience: float | None = self._context.pop("patience", None)
         self._turns: OrderedDict[str, _Turn] = OrderedDict()
         self._lock = threading.Lock()
 
     def call(self, tool: str, arguments: Any, call_id: str | None, session: str | None) -> Call:
         """A call as the framework hands it over; its own session counts where none was given."""
-        context = {**self._context, "session": self._context["session"] or session}
+        context = {**self._context, "session": self._context.get("session") or session}
         return Call(tool=tool, arguments=dict(arguments), call_id=call_id or None, **context)
 
     def clear(self, call: Call) -> Clearance:
