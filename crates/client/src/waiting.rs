@@ -15,6 +15,7 @@ const KNOCK: Duration = Duration::from_secs(2);
 /// How long one look at a request waits at the daemon; short, so that a lost connection is soon
 /// noticed.
 const LOOK: u64 = 20;
+const SHORTEST_LOOK: Duration = Duration::from_secs(1);
 /// How long after a failure it is tried again, first and at most.
 const PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
@@ -67,7 +68,8 @@ impl Agent {
                 return Ok(Waited::Ended(outcome));
             }
             let left = waiting.end.saturating_duration_since(Instant::now());
-            if left.is_zero() || !goes_on(Some(&open)) {
+            // A look takes a second at least, and must not outlast the end.
+            if left < SHORTEST_LOOK || !goes_on(Some(&open)) {
                 return Ok(Waited::Pending { request: Box::new(open), lost: None });
             }
             // By its name: that outlives the connection, and a restart of the daemon.

@@ -1,6 +1,6 @@
 //! Several calls of one turn: planned once, asked about as one group, answered one by one.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use countersign_client::{Agent, Batch, BatchItem, Outcome, Question, State};
 use countersign_core::batch::plan;
@@ -73,7 +73,9 @@ fn group(daemon: &Agent, calls: &[&Proposed], end: Instant) -> Vec<Answer> {
     };
     while batch.requests.iter().any(is_pending) {
         let left = end.saturating_duration_since(Instant::now());
-        let Some(group) = batch.group.as_deref().filter(|_| !left.is_zero()) else { break };
+        // A look takes a second at least, and must not outlast the end.
+        let in_time = left >= Duration::from_secs(1);
+        let Some(group) = batch.group.as_deref().filter(|_| in_time) else { break };
         // A failed wait leaves what is known: what is pending there is not approved.
         match daemon.wait_batch(group, left.as_secs().clamp(1, POLL)) {
             Ok(newer) if newer.requests.len() == batch.requests.len() => merge(&mut batch, newer),
