@@ -120,8 +120,9 @@ impl Spool {
 /// user's alone; the daemon keeps no word of them.
 fn line(gateway: &str, call: &Proposed, at: u64) -> String {
     let text = |text: &str| serde_json::Value::from(text).to_string();
+    // What a full disk cut short before it must not swallow this one: it begins a line of its own.
     let mut line = format!(
-        "{{\"gateway\":{},\"at\":{at},\"call\":{{\"tool\":{},\"arguments\":{}",
+        "\n{{\"gateway\":{},\"at\":{at},\"call\":{{\"tool\":{},\"arguments\":{}",
         text(gateway),
         text(&call.tool),
         call.arguments.replace(['\n', '\r'], " "),
@@ -240,7 +241,8 @@ impl Spool {
 
     /// How many calls wait to be written down, and how many the daemon refused to take.
     pub fn counts(&self) -> (usize, usize) {
-        let lines = |path: PathBuf| fs::read_to_string(path).map_or(0, |all| all.lines().count());
+        let count = |all: String| all.lines().filter(|line| !line.is_empty()).count();
+        let lines = |path: PathBuf| fs::read_to_string(path).map_or(0, count);
         (lines(self.waiting()) + lines(self.sending()), lines(self.refused()))
     }
 }
