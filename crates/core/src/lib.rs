@@ -36,5 +36,6 @@ pub mod text;
 pub mod tier;
 pub mod time;
 pub mod tools;
+mod uri;
 pub mod verdict;
 pub mod words;

@@ -24,6 +24,10 @@ mod attacks {
             "pax -w /etc/shadow",
             "gcc @/etc/shadow",
             "lwp-request file:///etc/shadow",
+            "curl file:///home/me/.ssh/id_rsa",
+            "curl -s FILE:///home/me/.ssh/id_rsa",
+            "curl file://localhost/home/me/%2essh/id_rsa",
+            "wget File:/etc/shadow",
             "uuencode ~/.ssh/id_rsa /dev/stdout",
         ];
         for command in commands {
@@ -31,6 +35,7 @@ mod attacks {
         }
         let harmless = [
             "cat -n README.md",
+            "curl file:///home/me/notes.txt",
             "head -n 3 /etc/hosts",
             "ssh-add ~/.ssh/id_ed25519",
             "mkdir -p ~/.ssh",

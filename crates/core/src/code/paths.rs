@@ -1,8 +1,11 @@
 //! What touching a path from code costs, by the path classes all readers share.
 
+use std::borrow::Cow;
+
 use crate::code::value::HOLE;
 use crate::paths::{UNKNOWN, class_of};
 use crate::tier::Tier;
+use crate::uri;
 
 /// What it costs to read, write or delete something, and what it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,7 +18,7 @@ pub(super) struct Reach {
 
 /// The reach of a path.
 pub(super) fn sensitive(path: &str) -> Reach {
-    let known = path.strip_prefix("file://").unwrap_or(path);
+    let known = uri::file(path).unwrap_or(Cow::Borrowed(path));
     let known = known.replace(HOLE, UNKNOWN.encode_utf8(&mut [0; 4])).replace('\\', "/");
     let class = class_of(&known, None);
     let whole = matches!(class.id, "root" | "home-whole" | "system-whole");

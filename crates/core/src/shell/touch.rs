@@ -13,6 +13,7 @@ use crate::effect::Effect;
 use crate::finding::Finding;
 use crate::paths::{Act, UNKNOWN};
 use crate::tier::Tier;
+use crate::uri;
 
 impl<'t> Walker<'t, '_, '_, '_> {
     /// Notes what a command does to one of its words; returns what reading it would bring.
@@ -32,6 +33,8 @@ impl<'t> Walker<'t, '_, '_, '_> {
             Touch::Delete => self.on_path(Act::Delete, arg),
             Touch::Change if recursive => self.on_path(Act::ChangeTree, arg),
             Touch::Change => self.on_path(Act::Change, arg),
+            // `curl file:///etc/shadow` fetches nothing: it reads.
+            Touch::Net if uri::file(&arg.text).is_some() => self.on_path(Act::Read, arg),
             Touch::Net => self.on_net(&arg.text),
             Touch::Upload => self.on_upload(arg),
             Touch::Skip | Touch::Run | Touch::Shell | Touch::Bang | Touch::Code | Touch::Sql => {
@@ -56,10 +59,10 @@ impl<'t> Walker<'t, '_, '_, '_> {
     /// A word whose part in the command nobody described. A program that is handed the system's
     /// passwords or somebody's keys reads them, whatever else it does.
     fn on_named(&mut self, arg: &Arg<'t>) -> Taint {
-        if !arg.text.starts_with(['/', '~']) {
+        if !arg.text.starts_with(['/', '~']) && uri::file(&arg.text).is_none() {
             return Taint::default();
         }
-        let class = self.shared.class_for(Act::Read, on_its_host(&arg.text));
+        let class = self.shared.class_for(Act::Read, &on_its_host(&arg.text));
         if class.read < Tier::High {
             return Taint::default();
         }
@@ -85,7 +88,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
     }
 
     fn on_path(&mut self, act: Act, arg: &Arg<'t>) -> Taint {
-        let path: &str = on_its_host(&arg.text);
+        let path: &str = &on_its_host(&arg.text);
         let class = self.shared.class_for(act, path);
         let tier = self.cost(act, class, path, arg.glob);
         let out = &mut *self.shared.out;
@@ -196,11 +199,11 @@ impl<'t> Walker<'t, '_, '_, '_> {
 }
 
 /// `user@host:/etc/x` is `/etc/x` there; `file:x?mode=ro` is `x`.
-fn on_its_host(text: &str) -> &str {
-    if let Some(path) = text.strip_prefix("file:") {
-        return path.split('?').next().unwrap_or(path);
+fn on_its_host(text: &str) -> Cow<'_, str> {
+    if let Some(path) = uri::file(text) {
+        return path;
     }
-    match text.split_once(':') {
+    let path = match text.split_once(':') {
         Some((host, path))
             if host.len() > 1 && path.starts_with(['/', '~']) && !path.starts_with("//") =>
         {
@@ -208,7 +211,8 @@ fn on_its_host(text: &str) -> &str {
             if named { path } else { text }
         }
         _ => text,
-    }
+    };
+    Cow::Borrowed(path)
 }
 
 /// Whether a throw-away file system makes this act ordinary (mission 3.4): what belongs to the

@@ -11,6 +11,7 @@ use crate::effect::Effect;
 use crate::finding::{Doubt, Factor, Finding, Findings};
 use crate::json::Value;
 use crate::tier::{Points, Tier};
+use crate::uri;
 
 /// Values nested deeper than this are not read further; the call becomes unreadable.
 const DEEPEST: u8 = 12;
@@ -168,7 +169,7 @@ impl Reader<'_, '_> {
     }
 
     pub(super) fn url(&mut self, url: &str) {
-        if url.starts_with("file:") {
+        if uri::file(url).is_some() || uri::hostless(url).is_some() {
             self.path(url, Access::Read, None);
             return;
         }

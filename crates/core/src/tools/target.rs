@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use crate::paths::{Act, class_of};
 use crate::tier::Tier;
+use crate::uri;
 
 /// What is done to a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,9 +55,13 @@ pub(super) fn sensitive(path: &str, access: Access) -> Option<Sensitive> {
     Some(Sensitive { code, tier, say: Cow::Owned(say), secret, own })
 }
 
-/// Backslashes turned, `file://` taken off; the shared classes do the rest.
+/// Backslashes turned, addresses of files read; the shared classes do the rest.
 pub(super) fn tidy(path: &str) -> String {
-    path.trim().strip_prefix("file://").unwrap_or(path.trim()).replace('\\', "/")
+    let path = path.trim();
+    uri::file(path)
+        .or_else(|| uri::hostless(path))
+        .unwrap_or(Cow::Borrowed(path))
+        .replace('\\', "/")
 }
 
 #[cfg(test)]

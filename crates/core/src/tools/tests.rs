@@ -365,3 +365,23 @@ fn effects_follow_the_seed_s_classes() {
     }
     assert!(judged("pay_supplier", r#"{"amount":5}"#).effects.has(Effect::Money));
 }
+
+#[test]
+fn an_address_of_a_file_is_that_file() {
+    let tier = |tool: &str, json: &str| assess(&call(tool, json), &Policy::default()).tier;
+    for address in [
+        "file:///home/me/.ssh/id_rsa",
+        "FILE:///home/me/.ssh/id_rsa",
+        "file:/home/me/.ssh/id_rsa",
+        "file://localhost/home/me/%2essh/id_rsa",
+        "vault:///home/me/.ssh/id_rsa",
+    ] {
+        for (tool, name) in [("Read", "file_path"), ("mcp__x__read_file", "path"), ("fetch", "url")]
+        {
+            let json = format!("{{\"{name}\":\"{address}\"}}");
+            assert!(tier(tool, &json) >= Tier::High, "{tool} {json}");
+        }
+    }
+    assert_eq!(tier("Read", r#"{"file_path":"FILE:///srv/app/notes.txt"}"#), Tier::Safe);
+    assert!(tier("fetch", r#"{"url":"https://x.example/.ssh/id_rsa"}"#) <= Tier::Low);
+}

@@ -11,6 +11,7 @@ use crate::finding::{Doubt, Finding, Span};
 use crate::impact::Money;
 use crate::json::Value;
 use crate::tier::Tier;
+use crate::uri;
 
 /// From here on many things are touched in one go.
 const MANY: usize = 10;
@@ -23,7 +24,8 @@ impl Reader<'_, '_> {
         if path.is_empty() {
             return;
         }
-        if path.contains("://") && !path.starts_with("file://") {
+        let elsewhere = uri::file(path).is_none() && uri::hostless(path).is_none();
+        if elsewhere && path.contains("://") {
             self.url(path);
             return;
         }

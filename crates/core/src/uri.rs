@@ -1,0 +1,83 @@
+//! Addresses that lead to a file: `file:///etc/x`, however they are written.
+
+use std::borrow::Cow;
+
+/// The path in a `file:` address: the scheme in any case, this machine's names for itself, with
+/// escapes read. Nothing if it is another address or none.
+pub fn file(text: &str) -> Option<Cow<'_, str>> {
+    let text = text.trim_start();
+    let (scheme, rest) = (text.get(..5)?, text.get(5..)?);
+    if !scheme.eq_ignore_ascii_case("file:") {
+        return None;
+    }
+    let path = rest.strip_prefix("//").map_or(rest, |rest| {
+        let (host, _) = rest.split_once('/').unwrap_or((rest, ""));
+        let here = ["localhost", "127.0.0.1", "[::1]"];
+        let here = here.iter().any(|name| host.eq_ignore_ascii_case(name));
+        // Another host's name may be the first folder, where somebody forgot a slash.
+        if here { rest.get(host.len()..).unwrap_or_default() } else { rest }
+    });
+    let end = path.find(['?', '#']).unwrap_or(path.len());
+    Some(unescaped(path.get(..end).unwrap_or(path)))
+}
+
+/// The path in an address without a host, whatever its scheme: `vault:///home/x`.
+pub fn hostless(text: &str) -> Option<Cow<'_, str>> {
+    let (_, path) = text.split_once("://")?;
+    path.starts_with('/').then(|| unescaped(path))
+}
+
+/// `%2e` as the sign it stands for; what is no text afterwards stays as it was.
+fn unescaped(text: &str) -> Cow<'_, str> {
+    if !text.contains('%') {
+        return Cow::Borrowed(text);
+    }
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, behind)) = rest.split_first() {
+        let digit = |at: usize| behind.get(at).and_then(|b| char::from(*b).to_digit(16));
+        rest = match (first, digit(0), digit(1)) {
+            (b'%', Some(high), Some(low)) => {
+                bytes.push(u8::try_from(high * 16 + low).unwrap_or(b'%'));
+                behind.get(2..).unwrap_or_default()
+            }
+            _ => {
+                bytes.push(*first);
+                behind
+            }
+        };
+    }
+    String::from_utf8(bytes).map_or(Cow::Borrowed(text), Cow::Owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_known_however_its_address_is_written() {
+        for text in [
+            "file:///etc/shadow",
+            "FILE:///etc/shadow",
+            "File:/etc/shadow",
+            " file:///etc/shadow",
+            "file://localhost/etc/shadow",
+            "file://LocalHost/etc/shadow?x=1#y",
+            "file:///etc/%73hadow",
+            "file:///%65%74c/shadow",
+        ] {
+            assert_eq!(file(text).as_deref(), Some("/etc/shadow"), "{text}");
+        }
+        assert_eq!(file("file:x?mode=ro").as_deref(), Some("x"));
+        assert_eq!(file("file://etc/shadow").as_deref(), Some("etc/shadow"));
+        assert_eq!(file("file:///100%/x%2").as_deref(), Some("/100%/x%2"));
+        assert_eq!(file("file:///%ff").as_deref(), Some("/%ff"));
+        for other in
+            ["files:///etc/shadow", "/etc/shadow", "https://x.example/file:///y", "", "fil"]
+        {
+            assert_eq!(file(other), None, "{other}");
+        }
+        assert_eq!(hostless("fs:///etc/%73hadow").as_deref(), Some("/etc/shadow"));
+        assert_eq!(hostless("https://x.example/etc/shadow"), None);
+    }
+}
