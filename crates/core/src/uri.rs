@@ -27,7 +27,7 @@ pub fn hostless(text: &str) -> Option<Cow<'_, str>> {
     path.starts_with('/').then(|| unescaped(path))
 }
 
-/// `%2e` as the sign it stands for; what is no text afterwards stays as it was.
+/// `%2e` as the sign it stands for. What is no text hides nothing of the rest.
 fn unescaped(text: &str) -> Cow<'_, str> {
     if !text.contains('%') {
         return Cow::Borrowed(text);
@@ -36,18 +36,15 @@ fn unescaped(text: &str) -> Cow<'_, str> {
     let mut rest = text.as_bytes();
     while let Some((first, behind)) = rest.split_first() {
         let digit = |at: usize| behind.get(at).and_then(|b| char::from(*b).to_digit(16));
-        rest = match (first, digit(0), digit(1)) {
-            (b'%', Some(high), Some(low)) => {
-                bytes.push(u8::try_from(high * 16 + low).unwrap_or(b'%'));
-                behind.get(2..).unwrap_or_default()
-            }
-            _ => {
-                bytes.push(*first);
-                behind
-            }
-        };
+        if let (b'%', Some(high), Some(low)) = (first, digit(0), digit(1)) {
+            bytes.push(u8::try_from(high * 16 + low).unwrap_or(b'%'));
+            rest = behind.get(2..).unwrap_or_default();
+        } else {
+            bytes.push(*first);
+            rest = behind;
+        }
     }
-    String::from_utf8(bytes).map_or(Cow::Borrowed(text), Cow::Owned)
+    Cow::Owned(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 #[cfg(test)]
@@ -71,7 +68,7 @@ mod tests {
         assert_eq!(file("file:x?mode=ro").as_deref(), Some("x"));
         assert_eq!(file("file://etc/shadow").as_deref(), Some("etc/shadow"));
         assert_eq!(file("file:///100%/x%2").as_deref(), Some("/100%/x%2"));
-        assert_eq!(file("file:///%ff").as_deref(), Some("/%ff"));
+        assert_eq!(file("file:///.ss%68/x%ff").as_deref(), Some("/.ssh/x\u{fffd}"));
         for other in
             ["files:///etc/shadow", "/etc/shadow", "https://x.example/file:///y", "", "fil"]
         {
