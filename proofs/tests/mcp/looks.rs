@@ -57,6 +57,11 @@ fn what_is_looked_at_passes_and_is_in_the_ledger_but_a_key_is_asked_about() {
     assert!(denied["result"].is_null(), "{denied}");
     let why = denied["error"]["message"].as_str().unwrap_or_default();
     assert!(why.contains("as planned"), "{denied}");
+    // A server that reads its members without regard to case would read this one.
+    client.ask(40, "resources/read", &json!({"URI": KEY}));
+    let refused = client.next();
+    assert_eq!(refused["error"]["code"], -32602, "{refused}");
+    assert!(!place.log().contains("\"URI\""), "{}", place.log());
     // Nor does it get through under another name, or among others.
     client.ask(5, "resources/read", &json!({"uri": "note://a", "URI": KEY}));
     assert_eq!(client.next()["error"]["code"], -32602);

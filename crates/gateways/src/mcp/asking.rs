@@ -156,7 +156,11 @@ pub fn used(
         None => Ok(question.clone()),
     };
     match called.and_then(|called| agent.redeem(permit, &called)) {
-        Ok(used) if Some(&used.request) == yes.request.as_ref() => Use::Run(yes),
+        Ok(used) if Some(&used.request) == yes.request.as_ref() => {
+            // From now on this name has had its run: the daemon would give the same answer again.
+            question.call_id.as_deref().map(is_new);
+            Use::Run(yes)
+        }
         Ok(_) => Use::No(not_asked("the approval was for another request")),
         Err(Error::Denied(problem)) if matches!(problem.why.as_deref(), Some("used" | "late")) => {
             Use::Again

@@ -94,7 +94,7 @@ struct Cases {
     /// Approved, and about to run in the order they came.
     ready: Vec<(u64, Holder, Yes)>,
     releasing: bool,
-    /// Hosts' names of calls that ran by an approval which their hook had used.
+    /// Hosts' names of calls that ran: by an approval that we used, or that their hook had used.
     names: HashSet<String>,
 }
 
@@ -133,7 +133,11 @@ impl Desk {
             asking.carried = parked.carried;
         }
         let waits = |case: &Case| {
-            case.holder.is_none() && case.same == asking.same && case.carried == asking.carried
+            // What a person said of a tool before it changed is not said of it now.
+            case.holder.is_none()
+                && case.same == asking.same
+                && case.carried == asking.carried
+                && case.question.fresh == asking.question.fresh
         };
         let found = named.filter(|number| cases.open.get(number).is_some_and(waits));
         let same = || cases.open.iter().filter(|(_, case)| waits(case)).map(|(n, _)| *n).min();
@@ -217,8 +221,7 @@ impl Desk {
         // The same call twice at once is two runs, and takes two approvals.
         let alone = !cases.open.values().any(|case| case.same == same);
         // Nor is a yes for what was said to its server before one for this.
-        let alone = alone && carried.is_none();
-        let joins = again == 0 && (alone || question.call_id.is_some());
+        let joins = again == 0 && carried.is_none() && (alone || question.call_id.is_some());
         let how = if joins { How::Join } else { How::Alone };
         let asked = Arc::clone(&question);
         let holder = Some((holder, 0));

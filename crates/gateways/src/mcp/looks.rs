@@ -27,8 +27,14 @@ pub fn is_look(method: &str) -> bool {
     matches!(method, RESOURCE | PROMPT)
 }
 
-/// What a call would have as its arguments. Nothing where the server has to say what is wrong.
-pub fn arguments(method: &str, params: &Value<'_>) -> Option<String> {
+/// What a call would have as its arguments. Nothing where the server has to say what is wrong; an
+/// error where a server could read what we cannot.
+pub fn arguments(method: &str, params: &Value<'_>) -> Result<Option<String>, String> {
+    look_alike(params, &["uri", "name", "arguments", "requestState", "inputResponses"])?;
+    Ok(written(method, params))
+}
+
+fn written(method: &str, params: &Value<'_>) -> Option<String> {
     let text = |name: &str| params.get(name).and_then(Value::as_str);
     if method == RESOURCE {
         let uri = text("uri")?;
@@ -57,7 +63,6 @@ pub fn as_call<'a>(
     text: &'a str,
     params: &Value<'_>,
 ) -> Result<ToolCall<'a>, String> {
-    look_alike(params, &["uri", "name", "arguments", "requestState", "inputResponses"])?;
     let written = scan::member(text, "params").and_then(scan::members).unwrap_or_default();
     let member = |key: &str| written.iter().find(|(name, _)| name == key).map(|(_, text)| *text);
     Ok(ToolCall {
@@ -109,7 +114,7 @@ mod tests {
     fn asks(uri: &str) -> bool {
         let params = serde_json::json!({ "uri": uri }).to_string();
         let params = json::parse(&params).unwrap();
-        let raw = arguments(RESOURCE, &params).unwrap();
+        let raw = arguments(RESOURCE, &params).unwrap().unwrap();
         let call = as_call(RESOURCE, &raw, "{}", &params).unwrap();
         needs_person(&tool_name("files", call.name), &call)
     }
@@ -142,11 +147,11 @@ mod tests {
     fn what_is_written_down_is_short_and_what_two_readers_could_read_differently_is_refused() {
         let long = format!("{{\"name\":\"p\",\"arguments\":{{\"a\":\"{}\"}}}}", "x".repeat(9000));
         let long = json::parse(&long).unwrap();
-        assert!(arguments(PROMPT, &long).unwrap().len() < 200);
-        let twice = json::parse(r#"{"uri":"note://a","URI":"file:///etc/shadow"}"#).unwrap();
-        let raw = arguments(RESOURCE, &twice).unwrap();
-        assert!(as_call(RESOURCE, &raw, "{}", &twice).is_err());
+        assert!(arguments(PROMPT, &long).unwrap().unwrap().len() < 200);
+        for text in [r#"{"uri":"note://a","URI":"file:///etc/shadow"}"#, r#"{"URI":"note://a"}"#] {
+            assert!(arguments(RESOURCE, &json::parse(text).unwrap()).is_err(), "{text}");
+        }
         let nothing = json::parse(r#"{"uri":7}"#).unwrap();
-        assert_eq!(arguments(RESOURCE, &nothing), None);
+        assert_eq!(arguments(RESOURCE, &nothing), Ok(None));
     }
 }

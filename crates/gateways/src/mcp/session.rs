@@ -248,10 +248,15 @@ impl Session {
         params: &Value<'_>,
         line: &str,
     ) {
-        let Some(raw) = looks::arguments(method, params) else { return self.pass(line) };
+        let refuse = |why: &str| self.end(id, &words::error(written, -32602, why));
+        let raw = match looks::arguments(method, params) {
+            Ok(Some(raw)) => raw,
+            Ok(None) => return self.pass(line),
+            Err(why) => return refuse(&why),
+        };
         let call = match looks::as_call(method, &raw, line, params) {
             Ok(call) => call,
-            Err(why) => return self.end(id, &words::error(written, -32602, &why)),
+            Err(why) => return refuse(&why),
         };
         match looks::judged(&self.settings.server, &call, &self.reports) {
             Judged::Pass { .. } => self.pass(line),

@@ -96,12 +96,14 @@ pub fn look(server: &str, member: &Member<'_>, reports: &Reports) -> Option<Stri
     if !looks::is_look(method) {
         return None;
     }
-    let raw = looks::arguments(method, params)?;
-    let judged = looks::as_call(method, &raw, member.text, params)
-        .map(|call| looks::judged(server, &call, reports));
+    let judged = looks::arguments(method, params).and_then(|raw| {
+        let Some(raw) = raw else { return Ok(None) };
+        let call = looks::as_call(method, &raw, member.text, params)?;
+        Ok(Some(looks::judged(server, &call, reports)))
+    });
     match judged {
-        Ok(Judged::Pass { .. }) => None,
-        Ok(_) => {
+        Ok(None | Some(Judged::Pass { .. })) => None,
+        Ok(Some(_)) => {
             let why = "not read: a person must be asked about it; send it by itself";
             Some(words::error(written, -32600, why))
         }

@@ -91,12 +91,12 @@ impl Proxy {
         method: &str,
         params: &Value<'_>,
     ) -> Response<Out> {
+        let refuse = |why: &str| said(StatusCode::OK, words::error(called.written, -32602, why));
         let judged = match looks::arguments(method, params) {
-            None => None,
-            Some(raw) => match looks::as_call(method, &raw, called.text, params) {
-                Err(why) => {
-                    return said(StatusCode::OK, words::error(called.written, -32602, &why));
-                }
+            Err(why) => return refuse(&why),
+            Ok(None) => None,
+            Ok(Some(raw)) => match looks::as_call(method, &raw, called.text, params) {
+                Err(why) => return refuse(&why),
                 Ok(call) => match looks::judged(&self.settings.server, &call, &self.reports) {
                     Judged::Pass { .. } => None,
                     Judged::Ask(asking) => {
