@@ -259,6 +259,8 @@ def test_a_person_who_stops_the_agent_stops_the_question(hook, call, keep):
 
 def test_ctrl_c_while_a_question_waits_does_not_run_the_call(hook, call, keep):
     hook.plan(before={"sleeps": 60})
+    # Whoever starts the tests in the background starts them deaf to it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     threading.Timer(1, os.kill, (os.getpid(), signal.SIGINT)).start()
     with pytest.raises(KeyboardInterrupt):
         call("terminal", {"command": f"rm -rf {keep}"})
