@@ -9,6 +9,7 @@ use std::io::{self, Seek as _, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::panic::catch_unwind;
 use std::process::{Command, ExitCode};
+use std::time::{Duration, Instant};
 
 use countersign_daemon::config::Paths;
 use countersign_daemon::config::paths::Surroundings;
@@ -38,17 +39,21 @@ fn answer() -> u8 {
         tell("countersign-hook is started by agents; see countersign hook --help");
         return BLOCKS;
     }
-    let whose = Words::read(&words).and_then(|plain| Some((plain.whose().ok()?, plain.patience())));
+    let plain = Words::read(&words).and_then(|plain| Some((plain.whose().ok()?, plain)));
     // Help, mistakes and everything unusual are for the program that has words for them.
-    let Some(((agent, name), patience)) = whose else {
+    let Some(((agent, name), plain)) = plain else {
         tell(&format!("Countersign: {}, so nothing was run.", become_asker(&words, None)));
         return BLOCKS;
     };
     let folder = Paths::from_environment(&Surroundings).gateways();
     let alone = Alone { agent, name, spool: Spool::at(folder) };
+    let (begun, patience) = (Instant::now(), plain.patience());
     match alone.first(io::stdin(), patience) {
         First::Said(reply) => say(agent, &reply),
         First::NotAlone(heard) => {
+            let spent = Duration::from_secs(begun.elapsed().as_secs());
+            let words = plain.written(patience.saturating_sub(spent));
+            let words: Vec<&str> = words.iter().map(String::as_str).collect();
             let why = become_asker(&words, Some(&heard));
             say(agent, &alone.last_word(&heard, &why))
         }

@@ -110,3 +110,18 @@ fn without_the_program_that_asks_only_what_reads_passes() {
         assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{words:?} {said:?}");
     }
 }
+
+#[test]
+fn a_pipe_in_the_place_of_the_spool_is_not_waited_for() {
+    let home = Home::empty();
+    let gateways = home.folder.path().join("countersign-gateways");
+    fs::create_dir(&gateways).unwrap();
+    let made = Command::new("mkfifo").arg(gateways.join("passes.jsonl")).status().unwrap();
+    assert!(made.success());
+    let begun = std::time::Instant::now();
+    let input = bash("ls", "t").to_string();
+    let words = ["hook", "claude", "--patience", "3"];
+    let said = says(&home, Path::new(SMALL), &words, input.as_bytes());
+    assert!(said.denied().contains("nobody could be asked"), "{said:?}");
+    assert!(begun.elapsed() < std::time::Duration::from_secs(10), "{:?}", begun.elapsed());
+}

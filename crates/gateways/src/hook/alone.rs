@@ -16,7 +16,7 @@ use countersign_core::route::passes_everywhere;
 use countersign_core::verdict::Policy;
 
 use super::input::{self, Unread};
-use super::{Spool, USUAL_PATIENCE, ask, several};
+use super::{Spool, USUAL_PATIENCE, ask, in_time, several};
 use crate::agents::{self, Agent, Answer, Heard, Proposed, Reply};
 
 /// The program that can ask, and the small one before it.
@@ -62,6 +62,14 @@ impl Words {
         Ok((agent, name.clone()))
     }
 
+    /// The same words with what is left of the host's patience: a second at least.
+    pub fn written(&self, left: Duration) -> Vec<String> {
+        let mut words = vec!["hook".to_owned(), self.host.clone()];
+        words.extend(self.agent.iter().flat_map(|name| ["--agent".to_owned(), name.clone()]));
+        words.extend(["--patience".to_owned(), left.as_secs().max(1).to_string()]);
+        words
+    }
+
     /// How long the host waits.
     pub fn patience(&self) -> Duration {
         self.patience.map_or(USUAL_PATIENCE, |seconds| Duration::from_secs(seconds.into()))
@@ -88,8 +96,18 @@ pub enum First {
 }
 
 impl Alone {
-    /// Answers one event, or hands it on as it came.
-    pub fn first(&self, from: impl std::os::fd::AsFd, patience: Duration) -> First {
+    /// Answers one event in time, or hands it on as it came.
+    pub fn first(
+        &self,
+        from: impl std::os::fd::AsFd + Send + 'static,
+        patience: Duration,
+    ) -> First {
+        let (alone, agent) = (self.clone(), self.agent);
+        in_time(patience, move || alone.heard(from, patience))
+            .unwrap_or_else(|no| First::Said((agent.reply)(&no)))
+    }
+
+    fn heard(&self, from: impl std::os::fd::AsFd, patience: Duration) -> First {
         let no = |answer| First::Said((self.agent.reply)(&answer));
         let bytes = match input::read(from, Instant::now() + patience) {
             Ok(bytes) => bytes,

@@ -51,22 +51,7 @@ impl Hook {
     pub fn answer(self, input: impl Read + Send + 'static) -> Reply {
         let (agent, patience) = (self.alone.agent, self.patience);
         let end = Instant::now() + patience;
-        let (tell, told) = channel();
-        // The host is answered even if this thread hangs or panics.
-        let worker = thread::Builder::new().spawn(move || {
-            let _ = tell.send(self.heard(input, end));
-        });
-        let answer = match worker {
-            Err(error) => Answer::Denied(format!("Countersign: no thread could start: {error}.")),
-            Ok(_) => match told.recv_timeout(patience + LAST_WORD) {
-                Ok(answer) => answer,
-                Err(RecvTimeoutError::Timeout) => input::late(),
-                Err(RecvTimeoutError::Disconnected) => {
-                    Answer::Denied("Countersign: the hook broke, so this call was not run.".into())
-                }
-            },
-        };
-        (agent.reply)(&answer)
+        (agent.reply)(&in_time(patience, move || self.heard(input, end)).unwrap_or_else(|no| no))
     }
 
     fn heard(&self, input: impl Read, end: Instant) -> Answer {
@@ -124,6 +109,26 @@ impl Hook {
         let card = told.as_ref().and_then(|told| told.pointer("/card/text"));
         Answer::Card(card.and_then(|text| text.as_str()).map(ToOwned::to_owned).or(own))
     }
+}
+
+/// What the work comes to; a no in time, even if it hangs or panics.
+fn in_time<T: Send + 'static>(
+    patience: Duration,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Answer> {
+    let (tell, told) = channel();
+    let worker = thread::Builder::new().spawn(move || {
+        let _ = tell.send(work());
+    });
+    if let Err(error) = worker {
+        return Err(Answer::Denied(format!("Countersign: no thread could start: {error}.")));
+    }
+    told.recv_timeout(patience + LAST_WORD).map_err(|error| match error {
+        RecvTimeoutError::Timeout => input::late(),
+        RecvTimeoutError::Disconnected => {
+            Answer::Denied("Countersign: the hook broke, so this call was not run.".into())
+        }
+    })
 }
 
 /// Says it where the host reads, and gives the exit code. If it cannot be said, nothing may run.

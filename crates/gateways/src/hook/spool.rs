@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -29,6 +29,7 @@ const BYTES_AT_ONCE: usize = 150 << 10;
 /// How often a sender tries before it leaves the rest to the next one.
 const TRIES: u32 = 20;
 const BETWEEN: Duration = Duration::from_secs(1);
+const A_MOMENT: Duration = Duration::from_millis(100);
 /// So many times it looks in vain before it goes: a call that has to start one pays for it.
 const IN_VAIN: u32 = 30;
 /// After so long without a sender another one is started.
@@ -59,9 +60,9 @@ impl Spool {
             }
             opened => opened?,
         };
-        let before = file.metadata()?.len();
-        if before >= FULLEST {
-            return Err(io::Error::other("full"));
+        let before = file.metadata()?;
+        if !before.is_file() || before.len() >= FULLEST {
+            return Err(io::Error::other("full, or no file"));
         }
         if file.write(line.as_bytes())? != line.len() {
             return Err(io::Error::other("cut short"));
@@ -73,7 +74,8 @@ impl Spool {
     }
 
     fn open(&self) -> io::Result<File> {
-        let flags = (OFlags::NOFOLLOW | OFlags::CLOEXEC).bits();
+        // Not to wait for whoever put a pipe in its place.
+        let flags = (OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK).bits();
         let mut how = OpenOptions::new();
         how.append(true).create(true).mode(0o600).custom_flags(flags.cast_signed());
         how.open(self.waiting())
@@ -95,7 +97,8 @@ impl Spool {
     }
 
     fn waits(&self) -> bool {
-        fs::metadata(self.waiting()).is_ok_and(|found| found.len() > 0)
+        let holds = |path| fs::metadata(path).is_ok_and(|found| found.len() > 0);
+        holds(self.waiting()) || holds(self.sending())
     }
 
     fn is_stale(&self) -> bool {
@@ -186,7 +189,11 @@ impl Spool {
             return Ok(true);
         }
         match fs::rename(self.waiting(), self.sending()) {
-            Ok(()) => Ok(true),
+            Ok(()) => {
+                // Who opened it a moment ago still writes here.
+                thread::sleep(A_MOMENT);
+                Ok(true)
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
             Err(error) => Err(error),
         }
@@ -197,7 +204,8 @@ impl Spool {
     fn send_all(&self, daemon: &Agent) -> io::Result<bool> {
         let mut piece = Vec::new();
         let (mut bytes, mut whose) = (0, String::new());
-        for line in BufReader::new(File::open(self.sending())?).lines() {
+        let mut file = BufReader::new(File::open(self.sending())?);
+        for line in file.by_ref().lines() {
             // A line that a crash cut short says nothing any more.
             let Some((gateway, call)) = read(&line?) else { continue };
             let full = piece.len() >= AT_ONCE || bytes + call.len() > BYTES_AT_ONCE;
@@ -213,6 +221,9 @@ impl Spool {
             piece.push(call);
         }
         if !piece.is_empty() && !self.send_piece(daemon, &whose, &piece)? {
+            return Ok(false);
+        }
+        if file.stream_position()? < fs::metadata(self.sending())?.len() {
             return Ok(false);
         }
         fs::remove_file(self.sending())?;
