@@ -16,12 +16,14 @@ use countersign_core::route::passes_everywhere;
 use countersign_core::verdict::Policy;
 
 use super::input::{self, Unread};
-use super::{Spool, USUAL_PATIENCE, ask, in_time, several};
+use super::{Spool, USUAL_PATIENCE, ask, several};
 use crate::agents::{self, Agent, Answer, Heard, Proposed, Reply};
 
 /// The program that can ask, and the small one before it.
 const ASKS: &str = "countersign";
 const FIRST: &str = "countersign-hook";
+/// What is longer is judged where somebody keeps the time.
+const SHORT: usize = 64 << 10;
 
 /// A hook's words, as the installer and our plugins write them: `hook claude --patience 570`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -97,22 +99,17 @@ pub enum First {
 
 impl Alone {
     /// Answers one event in time, or hands it on as it came.
-    pub fn first(
-        &self,
-        from: impl std::os::fd::AsFd + Send + 'static,
-        patience: Duration,
-    ) -> First {
-        let (alone, agent) = (self.clone(), self.agent);
-        in_time(patience, move || alone.heard(from, patience))
-            .unwrap_or_else(|no| First::Said((agent.reply)(&no)))
-    }
-
-    fn heard(&self, from: impl std::os::fd::AsFd, patience: Duration) -> First {
+    pub fn first(&self, from: impl std::os::fd::AsFd, patience: Duration) -> First {
         let no = |answer| First::Said((self.agent.reply)(&answer));
         let bytes = match input::read(from, Instant::now() + patience) {
             Ok(bytes) => bytes,
             Err(unread) => return no(unread.no()),
         };
+        // A thread that keeps the time would cost more than the answer. What is short is judged in
+        // no time; the rest is for the program that has one.
+        if bytes.len() > SHORT {
+            return First::NotAlone(bytes);
+        }
         let answer = match understand(self.agent, &bytes) {
             Ok(heard) => self.answer(&heard),
             Err(answer) => return no(answer),
