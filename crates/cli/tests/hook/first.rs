@@ -51,6 +51,9 @@ fn both_programs_say_the_same() {
         bash("ls", "t"),
         bash(RISKY, "t"),
         bash("", "t"),
+        // Too long for the small one to judge by itself.
+        bash(&format!("echo {}", "x".repeat(100_000)), "t"),
+        bash(&format!("{RISKY} {}", "x".repeat(100_000)), "t"),
         after("ls"),
         after(RISKY),
         message("please sort my photos"),

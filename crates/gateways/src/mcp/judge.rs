@@ -86,19 +86,26 @@ pub fn ask(tool: &str, call: &ToolCall<'_>, seen: &Seen) -> Judged {
     Judged::Ask(Box::new(Asking { question, same, carried: Carried::of(call) }))
 }
 
-/// Whether a call passes without the daemon: judged as on a production machine, so that no
-/// setting of the daemon could judge it harder.
-fn is_harmless(tool: &str, call: &ToolCall<'_>, annotations: Annotations) -> bool {
-    let call = Call {
-        tool: Cow::Borrowed(tool),
+/// A call as on a production machine: no setting of the daemon could judge it harder.
+pub fn in_production<'a>(
+    tool: impl Into<Cow<'a, str>>,
+    call: &'a ToolCall<'_>,
+    annotations: Annotations,
+) -> Call<'a> {
+    Call {
+        tool: tool.into(),
         arguments: call.arguments.reborrow(),
         agent: None,
         session: None,
         context: Context { environment: Environment::Production, ..Context::default() },
         annotations,
         claimed: None,
-    };
-    passes_everywhere(&assess(&call, &Policy::default()))
+    }
+}
+
+/// Whether a call passes without the daemon.
+fn is_harmless(tool: &str, call: &ToolCall<'_>, annotations: Annotations) -> bool {
+    passes_everywhere(&assess(&in_production(tool, call, annotations), &Policy::default()))
 }
 
 /// The hints that were given, as JSON again.

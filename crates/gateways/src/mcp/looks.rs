@@ -1,17 +1,14 @@
 //! What a client only looks at, resources and prompts: written down, asked about where a tool that
 //! reads the same would be.
 
-use std::borrow::Cow;
-
 use countersign_core::assess::assess;
-use countersign_core::call::{Annotations, Call};
+use countersign_core::call::Annotations;
 use countersign_core::canon::Digest;
-use countersign_core::context::{Context, Environment};
 use countersign_core::json::{self, Value};
 use countersign_core::route::passes_everywhere;
 use countersign_core::verdict::{Policy, Verdict};
 
-use super::judge::{Judged, ask, tool_name};
+use super::judge::{Judged, ask, in_production, tool_name};
 use super::message::{Meta, ToolCall, look_alike};
 use super::reports::Reports;
 use super::scan;
@@ -92,18 +89,7 @@ fn needs_person(tool: &str, call: &ToolCall<'_>) -> bool {
     }
     let uri = call.arguments.get("uri").and_then(Value::as_str).unwrap_or_default();
     let is_file = uri.starts_with("file:");
-    let seen = assess(
-        &Call {
-            tool: Cow::Borrowed(tool),
-            arguments: call.arguments.reborrow(),
-            agent: None,
-            session: None,
-            context: Context { environment: Environment::Production, ..Context::default() },
-            annotations: Annotations::default(),
-            claimed: None,
-        },
-        &Policy::default(),
-    );
+    let seen = assess(&in_production(tool, call, Annotations::default()), &Policy::default());
     seen.verdict != Verdict::Allow || is_file && !passes_everywhere(&seen)
 }
 

@@ -1,13 +1,10 @@
 //! Several messages in one, as one version of the protocol has them: read whole or refused.
 
-use std::borrow::Cow;
-
 use countersign_core::batch::plan;
 use countersign_core::call::{Annotations, Call};
-use countersign_core::context::{Context, Environment};
 use countersign_core::verdict::Policy;
 
-use super::judge::{Judged, tool_name};
+use super::judge::{Judged, in_production, tool_name};
 use super::looks;
 use super::message::{self, Id, Kind, ToolCall};
 use super::reports::Reports;
@@ -114,15 +111,7 @@ pub fn look(server: &str, member: &Member<'_>, reports: &Reports) -> Option<Stri
 /// Which calls may run side by side, by their place among them; one stage after the other.
 pub fn stages<'a>(server: &str, calls: impl Iterator<Item = &'a ToolCall<'a>>) -> Vec<Vec<usize>> {
     let calls: Vec<Call<'_>> = calls
-        .map(|call| Call {
-            tool: Cow::Owned(tool_name(server, call.name)),
-            arguments: call.arguments.reborrow(),
-            agent: None,
-            session: None,
-            context: Context { environment: Environment::Production, ..Context::default() },
-            annotations: Annotations::default(),
-            claimed: None,
-        })
+        .map(|call| in_production(tool_name(server, call.name), call, Annotations::default()))
         .collect();
     plan(&calls, &Policy::default()).stages
 }
