@@ -8,16 +8,12 @@ mod brief;
 mod code;
 #[path = "build/commands.rs"]
 mod commands;
-#[path = "build/crisis.rs"]
-mod crisis;
 #[path = "build/effects.rs"]
 mod effects;
 #[path = "build/fingerprint.rs"]
 mod fingerprint;
 #[path = "build/injection.rs"]
 mod injection;
-#[path = "build/secrets.rs"]
-mod secrets;
 #[path = "build/tools.rs"]
 mod tools;
 #[path = "build/words.rs"]
@@ -34,7 +30,5 @@ fn main() -> Result<(), String> {
     tools::generate(&rules.join("tools"), &out)?;
     code::generate(&rules.join("code"), &out)?;
     injection::generate(&rules.join("injection.toml"), &out)?;
-    brief::generate(&rules.join("brief.toml"), &out)?;
-    secrets::generate(&rules.join("secrets.toml"), &out)?;
-    crisis::generate(&rules.join("crisis"), &out)
+    brief::generate(&rules.join("brief.toml"), &out)
 }

@@ -4,8 +4,6 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-#[path = "../src/glob/bytes.rs"]
-mod bytes;
 #[path = "commands/gate.rs"]
 mod gate;
 #[path = "commands/paths.rs"]

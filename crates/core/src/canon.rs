@@ -1,53 +1,19 @@
-//! Canonical JSON (RFC 8785) and the digests a decision is bound to.
+//! The digests of a call, which a decision is bound to.
 
-use std::borrow::Cow;
-use std::cmp::Ordering;
+use countersign_json::canonical;
+use countersign_json::write_string;
 
 use crate::call::Call;
-use crate::json::{Value, write_string};
-
-mod decimal;
-mod digest;
 
 #[cfg(test)]
 mod tests;
 
-pub use digest::{CallDigest, Digest, DigestError};
+pub use countersign_json::canonical::{
+    CallDigest, Canonical, Digest, DigestError, canonical, held,
+};
 
 /// Stands before the canonical call in its digest, so that no other digest can pass for it.
 const CALL_TAG: &str = "countersign/call/1\0";
-
-/// Canonical bytes and whether they say more than doubles can.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Canonical {
-    /// RFC 8785, but for the numbers that `exact` speaks of.
-    pub text: String,
-    /// Some number is not held by a double and stands with all its digits.
-    pub exact: bool,
-}
-
-/// The canonical form of a value: no blanks, keys in the order of their UTF-16 code units,
-/// numbers as ECMAScript writes them.
-///
-/// A number is *held* when the shortest text of its nearest double has the same decimal value as
-/// what was written: `0.1`, `1e2` and `-0` (which becomes `0`) are held; `9007199254740993`,
-/// `1e400` and `0.30000000000000001` are not. What is not held is written exactly: its digits
-/// as a whole number without zeros at either end, then `e` and a power of ten unless that is 0
-/// (`1e400`, `12345678901234567890123456789e1`). Equal texts then always mean equal values, but
-/// programs that read such a number as a double may still see another one, so the bytes as
-/// received must bind as well: `exact` is set.
-pub fn canonical(value: &Value<'_>) -> Canonical {
-    let mut out = Canonical { text: String::new(), exact: false };
-    write(value, &mut out);
-    out
-}
-
-/// The double that holds a JSON number, if one does.
-pub fn held(digits: &str) -> Option<f64> {
-    let double: f64 = digits.parse().ok().filter(|d: &f64| d.is_finite())?;
-    let mut buffer = ryu_js::Buffer::new();
-    decimal::same(digits, buffer.format_finite(double)).then_some(double)
-}
 
 /// The digests of a call whose arguments were received as `raw`.
 ///
@@ -62,7 +28,7 @@ pub fn digest(call: &Call<'_>, raw: &[u8]) -> CallDigest {
     out.text.push_str("{\"agent\":");
     write_optional(call.agent.as_deref(), &mut out.text);
     out.text.push_str(",\"arguments\":");
-    write(&call.arguments, &mut out);
+    canonical::write(&call.arguments, &mut out);
     out.text.push_str(",\"cwd\":");
     write_optional(call.context.cwd, &mut out.text);
     out.text.push_str(",\"environment\":");
@@ -82,70 +48,4 @@ fn write_optional(text: Option<&str>, out: &mut String) {
         Some(text) => write_string(text, out),
         None => out.push_str("null"),
     }
-}
-
-fn write(value: &Value<'_>, out: &mut Canonical) {
-    match value {
-        Value::Null => out.text.push_str("null"),
-        Value::Bool(true) => out.text.push_str("true"),
-        Value::Bool(false) => out.text.push_str("false"),
-        Value::Number(digits) => write_number(digits, out),
-        Value::String(text) => write_string(text, &mut out.text),
-        Value::Array(items) => {
-            out.text.push('[');
-            for (index, item) in items.iter().enumerate() {
-                if index > 0 {
-                    out.text.push(',');
-                }
-                write(item, out);
-            }
-            out.text.push(']');
-        }
-        Value::Object(members) => write_members(members, out),
-    }
-}
-
-/// Adds the canonical form of an object, given by its members, to a text that has begun.
-pub(crate) fn write_members(members: &[(Cow<'_, str>, Value<'_>)], out: &mut Canonical) {
-    // What was canonical once is in order already, and needs no list of its own.
-    if members.is_sorted_by(|(a, _), (b, _)| utf16_order(a, b).is_le()) {
-        write_ordered(members.iter(), out);
-    } else {
-        let mut sorted: Vec<_> = members.iter().collect();
-        sorted.sort_unstable_by(|(a, _), (b, _)| utf16_order(a, b));
-        write_ordered(sorted.into_iter(), out);
-    }
-}
-
-fn write_ordered<'a, 'b: 'a>(
-    members: impl Iterator<Item = &'a (Cow<'b, str>, Value<'b>)>,
-    out: &mut Canonical,
-) {
-    out.text.push('{');
-    for (index, (key, member)) in members.enumerate() {
-        if index > 0 {
-            out.text.push(',');
-        }
-        write_string(key, &mut out.text);
-        out.text.push(':');
-        write(member, out);
-    }
-    out.text.push('}');
-}
-
-fn write_number(digits: &str, out: &mut Canonical) {
-    if let Some(double) = held(digits) {
-        out.text.push_str(ryu_js::Buffer::new().format_finite(double));
-    } else {
-        decimal::write_exact(digits, &mut out.text);
-        out.exact = true;
-    }
-}
-
-/// Code points order like UTF-16 but for those above U+FFFF, whose surrogates come before U+E000.
-fn utf16_order(a: &str, b: &str) -> Ordering {
-    if a.is_ascii() && b.is_ascii() {
-        return a.cmp(b);
-    }
-    a.encode_utf16().cmp(b.encode_utf16())
 }

@@ -11,22 +11,7 @@ use crate::effect::{Effect, Effects};
 use crate::impact::Impact;
 use crate::tier::{Points, Tier};
 
-/// Byte offsets into the argument a finding points at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-pub struct Span {
-    /// First byte.
-    pub start: u32,
-    /// One past the last byte.
-    pub end: u32,
-}
-
-impl Span {
-    /// A span from offsets; offsets past 4 GiB cannot occur (input is bounded far below).
-    pub fn new(start: usize, end: usize) -> Span {
-        let clip = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-        Span { start: clip(start), end: clip(end.max(start)) }
-    }
-}
+pub use countersign_types::span::Span;
 
 /// Which of the seed's three kinds of weight a finding carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

@@ -169,7 +169,7 @@ fn texts() -> impl Iterator<Item = RuleInfo> {
         examples: p.examples,
         counter_examples: p.counter_examples,
     });
-    let crisis = crisis::about().iter().map(|rule| RuleInfo {
+    let crisis = crisis::rule_notes().iter().map(|rule| RuleInfo {
         subject: Subject::Crisis,
         id: rule.id,
         tier: Tier::Critical,

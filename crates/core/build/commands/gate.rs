@@ -1,8 +1,8 @@
 //! What a call's words must hold for a rule to fit: one comparison rules most of them out.
 
-use super::bytes::bytes_of;
 use super::schema::Rule;
 use super::source::{self, needs, rarest};
+use countersign_text::glob::bytes_of;
 
 /// The bytes that every call this rule fits holds in the words after the program.
 pub fn gate(rule: &Rule) -> u64 {

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::bytes::{CAPITAL, bit_of};
 use super::gate::{flag_needs, shared};
+use countersign_text::glob::{CAPITAL, bit_of};
 
 pub fn touch_pairs(map: &BTreeMap<String, String>) -> Result<String, String> {
     let mut s = String::new();

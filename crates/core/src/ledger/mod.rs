@@ -1,6 +1,0 @@
-//! The ledger: entries, the Merkle tree over them (RFC 6962), signed checkpoints, verification.
-
-pub mod checkpoint;
-pub mod entry;
-pub mod merkle;
-pub mod verify;

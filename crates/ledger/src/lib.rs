@@ -1,0 +1,7 @@
+//! The ledger: entries, the Merkle tree over them (RFC 6962), signed checkpoints, verification.
+
+pub mod checkpoint;
+pub mod entry;
+pub mod merkle;
+pub mod permit;
+pub mod verify;

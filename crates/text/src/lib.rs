@@ -1,0 +1,12 @@
+//! Text as a person sees it: sanitized for display, normalized for comparison, hidden parts found.
+
+pub mod file_url;
+pub mod fold;
+pub mod glob;
+mod hidden;
+pub mod sanitize;
+#[cfg(test)]
+mod tests;
+pub mod words;
+
+pub use hidden::{Hidden, HiddenKind, hidden};
