@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use proof_skip::{Cause, skip};
 use proofs::house::{House, OPEN_HOUSE};
 use serde_json::{Value, json};
 
@@ -95,8 +96,7 @@ fn nonsense_is_answered_as_the_document_says() {
     let _alone = alone();
     let program = Path::new(TOOLS).join("schemathesis");
     if !program.is_file() {
-        say("nonsense: skipped, schemathesis is not installed");
-        return;
+        return skip(Cause::Tool, "schemathesis is not installed");
     }
     let folder = tempfile::tempdir().unwrap();
     let settings = format!("{OPEN_HOUSE}{SOON}");

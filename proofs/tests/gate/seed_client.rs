@@ -1,5 +1,6 @@
 //! Clients of the first daemon work unchanged, but can no longer talk their way through.
 
+use proof_skip::{Cause, skip};
 use proofs::house::{House, OPEN_HOUSE};
 
 use crate::setting::{Setting, alone, has, run, say};
@@ -10,8 +11,7 @@ const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/gate/seed_clien
 fn a_client_of_the_first_daemon_works_unchanged() {
     let _alone = alone();
     if !has("python3") {
-        say("seed client: skipped, Python is not installed");
-        return;
+        return skip(Cause::Tool, "Python is not installed");
     }
     let folder = tempfile::tempdir().unwrap();
     let setting = Setting::new(House::new(folder.path(), OPEN_HOUSE).unwrap());

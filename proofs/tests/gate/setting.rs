@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use proof_skip::{Cause, skip};
 use proofs::house::{Gate, House};
 use proofs::http::{Client, Reply};
 use serde_json::{Value, json};
@@ -103,12 +104,12 @@ impl Dice {
 const BROWSER: &str = "/usr/bin/chromium";
 const DRIVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/browser");
 
-/// Whether there is a browser; says which proof is left out without one.
+/// Whether there is a browser; without one the running test is recorded as skipped.
 pub fn has_browser(proof: &str) -> bool {
     let driver = Path::new(DRIVER).join("node_modules/playwright-core");
     let there = driver.is_dir() && Path::new(BROWSER).is_file();
     if !there {
-        say(&format!("{proof}: skipped, Chromium or playwright-core is not installed"));
+        skip(Cause::Tool, &format!("{proof}: Chromium or playwright-core is not installed"));
     }
     there
 }

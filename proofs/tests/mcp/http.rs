@@ -5,6 +5,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use proof_skip::{Cause, skip};
 use proofs::http::Client;
 use serde_json::{Value, json};
 
@@ -55,7 +56,7 @@ pub fn proxy(place: &Place, upstream: u16, patience: Option<u64>) -> (Server, So
 #[test]
 fn the_sdks_see_the_same_over_http_in_both_eras() {
     let (Some(python), Some(node)) = (python(), node()) else {
-        return say("the_sdks_over_http: skipped, the SDKs are not installed");
+        return skip(Cause::Tool, "the MCP SDKs are not installed");
     };
     let _alone = alone();
     let place = Place::new();
@@ -87,7 +88,7 @@ fn the_sdks_see_the_same_over_http_in_both_eras() {
 fn the_conformance_suite_counts_the_same_direct_and_through() {
     let suite = target("mcp/node_modules/@modelcontextprotocol/conformance/dist/index.js");
     let (Some(python), Some(node), true) = (python(), node(), suite.is_file()) else {
-        return say("the_conformance_suite: skipped, it is not installed");
+        return skip(Cause::Tool, "the MCP conformance suite is not installed");
     };
     let _alone = alone();
     let place = Place::new();
@@ -149,7 +150,7 @@ const HEADERS: &str = "mcp-protocol-version: 2026-07-28\r\nmcp-method: tools/cal
 #[test]
 fn a_held_call_answers_with_a_stream_at_once_and_a_client_that_leaves_takes_it_back() {
     let Some(python) = python() else {
-        return say("a_held_call_over_http: skipped, the Python SDK is not installed");
+        return skip(Cause::Tool, "the Python MCP SDK is not installed");
     };
     let _alone = alone();
     let place = Place::new();
@@ -186,7 +187,7 @@ fn a_held_call_answers_with_a_stream_at_once_and_a_client_that_leaves_takes_it_b
 #[test]
 fn who_is_not_meant_and_what_contradicts_itself_is_refused() {
     let Some(python) = python() else {
-        return say("who_is_not_meant: skipped, the Python SDK is not installed");
+        return skip(Cause::Tool, "the Python MCP SDK is not installed");
     };
     let _alone = alone();
     let place = Place::new();

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use proof_skip::{Cause, skip};
 use serde_json::Value;
 
 use crate::wires::{Place, alone, say};
@@ -98,7 +99,7 @@ fn compare(place: &Place, what: &str, client: &[String], server: &[String]) {
 #[test]
 fn python_clients_see_the_same_in_both_eras() {
     let Some(python) = python() else {
-        return say("python_clients: skipped, the Python SDK is not installed");
+        return skip(Cause::Tool, "the Python MCP SDK is not installed");
     };
     let _alone = alone();
     let place = Place::new();
@@ -113,7 +114,7 @@ fn python_clients_see_the_same_in_both_eras() {
 #[test]
 fn typescript_clients_see_the_same_in_both_eras() {
     let (Some(node), Some(python)) = (node(), python()) else {
-        return say("typescript_clients: skipped, the SDKs are not installed");
+        return skip(Cause::Tool, "the MCP SDKs are not installed");
     };
     let _alone = alone();
     let place = Place::new();
@@ -129,7 +130,7 @@ fn typescript_clients_see_the_same_in_both_eras() {
 #[test]
 fn a_modern_client_that_is_parked_comes_back_by_itself() {
     let Some(python) = python() else {
-        return say("a_modern_client_that_is_parked: skipped, the Python SDK is not installed");
+        return skip(Cause::Tool, "the Python MCP SDK is not installed");
     };
     let _alone = alone();
     let place = Place::new();

@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::process::Command;
 
+use proof_skip::{Cause, skip};
 use serde_json::{Value, json};
 
 use crate::chat::{StandIn, ask, house};
@@ -51,8 +52,7 @@ fn hostile(dice: &mut Dice, most: u64) -> String {
 fn nothing_that_an_agent_writes_means_anything_on_discord() {
     let library = tools().join("people/node_modules/discord-markdown-parser/dist/index.js");
     if !has("node") || !library.is_file() {
-        say("discord: left out, for node or discord-markdown-parser is missing");
-        return;
+        return skip(Cause::Tool, "node or discord-markdown-parser is not installed");
     }
     let _alone = alone();
     let folder = tempfile::tempdir().unwrap();

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
+use proof_skip::{Cause, skip};
 use serde_json::json;
 
 use crate::chat::{hex, now};
@@ -14,8 +15,7 @@ use crate::tools::{judged, tools};
 fn what_discords_own_library_accepts_we_accept_and_nothing_else() {
     let library = tools().join("people/node_modules/discord-interactions/dist/index.js");
     if !has("node") || !library.is_file() {
-        say("discord: left out, for node or discord-interactions is missing");
-        return;
+        return skip(Cause::Tool, "node or discord-interactions is not installed");
     }
     let _alone = alone();
     let folder = tempfile::tempdir().unwrap();

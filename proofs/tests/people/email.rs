@@ -7,6 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use proof_skip::{Cause, skip};
 use serde_json::{Value, json};
 
 use crate::postbox::{HIGH, MEDIUM, house, median_to_message, plain_house, private, until};
@@ -27,7 +28,7 @@ impl Mailbox {
     /// Nothing where aiosmtpd is not installed.
     fn start(settings: &Value) -> Option<Mailbox> {
         if !Path::new(PYTHON).exists() || !run(&[PYTHON, "-c", "import aiosmtpd"]).0 {
-            say("e-mail: skipped, aiosmtpd is not in target/people-venv");
+            skip(Cause::Tool, "aiosmtpd is not in target/people-venv");
             return None;
         }
         let mut command = Command::new(PYTHON);
@@ -183,8 +184,7 @@ fn certificates(folder: &Path) {
 fn passwords_travel_only_to_the_right_server_and_only_in_secret() {
     let _alone = alone();
     if !crate::setting::has("openssl") {
-        say("e-mail with TLS: skipped, openssl is not installed");
-        return;
+        return skip(Cause::Tool, "openssl is not installed");
     }
     let keys = tempfile::tempdir().unwrap();
     certificates(keys.path());

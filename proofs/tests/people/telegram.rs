@@ -14,6 +14,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use proof_skip::{Cause, skip};
 use proofs::house::{House, OPEN_HOUSE};
 use proofs::http::Client;
 use serde_json::{Value, json};
@@ -115,7 +116,7 @@ impl Emulator {
     fn start() -> Option<Emulator> {
         let there = Path::new(TOOLS).join("node_modules/telegram-test-api").is_dir();
         if !there {
-            say("telegram: skipped, telegram-test-api is not installed");
+            skip(Cause::Tool, "telegram-test-api is not installed");
             return None;
         }
         let door = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
