@@ -10,7 +10,7 @@ use proofs::house::{House, OPEN_HOUSE};
 use proofs::http::Client;
 
 use crate::records;
-use crate::setting::{Setting, alone, decide, harmless, risky, run, say};
+use crate::setting::{Setting, decide, harmless, risky, run, say, shared};
 
 const REQUESTS: usize = 500;
 /// Passes that may be answered before their commit (`reserve` in the store's options).
@@ -57,7 +57,7 @@ struct Tally {
 
 #[test]
 fn nothing_is_approved_on_a_full_disk_and_it_recovers() {
-    let _alone = alone();
+    let _shared = shared();
     let folder = tempfile::tempdir().unwrap();
     let Some(disk) = SmallDisk::mount(&folder.path().join("disk")) else {
         return skip(Cause::Machine, "no file system can be mounted");

@@ -10,7 +10,7 @@ use proof_skip::{Cause, skip};
 use proofs::house::{House, OPEN_HOUSE};
 use serde_json::{Value, json};
 
-use crate::setting::{Setting, alone, say, size};
+use crate::setting::{Setting, say, shared, size};
 
 const DOCUMENT: &str =
     include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/daemon/openapi.json"));
@@ -93,7 +93,7 @@ impl Visit<'_> {
 
 #[test]
 fn nonsense_is_answered_as_the_document_says() {
-    let _alone = alone();
+    let _shared = shared();
     let program = Path::new(TOOLS).join("schemathesis");
     if !program.is_file() {
         return skip(Cause::Tool, "schemathesis is not installed");

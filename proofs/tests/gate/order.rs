@@ -6,11 +6,11 @@ use std::path::Path;
 use proof_skip::{Cause, skip};
 use proofs::house::{House, OPEN_HOUSE};
 
-use crate::setting::{Setting, alone, decide, has, risky, say, size};
+use crate::setting::{Setting, decide, has, risky, say, shared, size};
 
 #[test]
 fn a_decided_answer_leaves_after_its_commit_reached_the_disk() {
-    let _alone = alone();
+    let _shared = shared();
     if !has("strace") {
         return skip(Cause::Tool, "strace is not installed");
     }

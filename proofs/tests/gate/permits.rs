@@ -6,11 +6,11 @@ use std::time::Instant;
 use proofs::house::{House, OPEN_HOUSE};
 use serde_json::{Value, json};
 
-use crate::setting::{Setting, alone, decide, risky, say, size};
+use crate::setting::{Setting, decide, risky, say, shared, size};
 
 #[test]
 fn a_permit_is_used_once_and_for_its_own_call() {
-    let _alone = alone();
+    let _shared = shared();
     let folder = tempfile::tempdir().unwrap();
     let setting = Setting::new(House::new(folder.path(), OPEN_HOUSE).unwrap());
     let other = setting.gate.agent(&setting.owner, "other").unwrap();

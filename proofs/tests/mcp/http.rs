@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::sdks::{Agreeable, here, node, python, run, target};
 use crate::web::Web;
-use crate::wires::{Place, alone, say};
+use crate::wires::{Place, say, shared};
 
 /// Ended with the proof.
 pub struct Server(Child);
@@ -58,7 +58,7 @@ fn the_sdks_see_the_same_over_http_in_both_eras() {
     let (Some(python), Some(node)) = (python(), node()) else {
         return skip(Cause::Tool, "the MCP SDKs are not installed");
     };
-    let _alone = alone();
+    let _shared = shared();
     let place = Place::new();
     let _yes = Agreeable::new(&place);
     let (_server, port) = server(&python, "sdk_server.py");
@@ -90,7 +90,7 @@ fn the_conformance_suite_counts_the_same_direct_and_through() {
     let (Some(python), Some(node), true) = (python(), node(), suite.is_file()) else {
         return skip(Cause::Tool, "the MCP conformance suite is not installed");
     };
-    let _alone = alone();
+    let _shared = shared();
     let place = Place::new();
     let _yes = Agreeable::new(&place);
     let (_server, port) = server(&python, "conformance_server.py");
@@ -152,7 +152,7 @@ fn a_held_call_answers_with_a_stream_at_once_and_a_client_that_leaves_takes_it_b
     let Some(python) = python() else {
         return skip(Cause::Tool, "the Python MCP SDK is not installed");
     };
-    let _alone = alone();
+    let _shared = shared();
     let place = Place::new();
     let (_server, port) = server(&python, "sdk_server.py");
     let (_proxy, address) = proxy(&place, port, None);
@@ -189,7 +189,7 @@ fn who_is_not_meant_and_what_contradicts_itself_is_refused() {
     let Some(python) = python() else {
         return skip(Cause::Tool, "the Python MCP SDK is not installed");
     };
-    let _alone = alone();
+    let _shared = shared();
     let place = Place::new();
     let (_server, port) = server(&python, "sdk_server.py");
     let (_proxy, address) = proxy(&place, port, None);
@@ -257,7 +257,7 @@ fn start_task(client: &mut Client) -> String {
 
 #[test]
 fn a_client_that_knows_tasks_gets_one_over_http_too() {
-    let _alone = alone();
+    let _shared = shared();
     let place = Place::new();
     let web = Web::new();
     let (_proxy, address) = proxy(&place, web.port, Some(300));

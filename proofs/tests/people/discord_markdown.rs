@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::chat::{StandIn, ask, house};
 use crate::discord;
-use crate::setting::{Dice, alone, has, say, size};
+use crate::setting::{Dice, has, say, shared, size};
 use crate::tools::{spoken, tools};
 
 /// What means something to Discord, and what stands around it.
@@ -54,7 +54,7 @@ fn nothing_that_an_agent_writes_means_anything_on_discord() {
     if !has("node") || !library.is_file() {
         return skip(Cause::Tool, "node or discord-markdown-parser is not installed");
     }
-    let _alone = alone();
+    let _shared = shared();
     let folder = tempfile::tempdir().unwrap();
     let stand_in = StandIn::start(discord::Discord::default());
     let settings = discord::settings(folder.path(), &stand_in, true);

@@ -7,7 +7,7 @@ use std::process::Command;
 use proof_skip::{Cause, skip};
 use proofs::house::{House, OPEN_HOUSE};
 
-use crate::setting::{Setting, alone, has, say};
+use crate::setting::{Setting, has, say, shared};
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/people/push.mjs");
 /// Installed by `./test`.
@@ -15,7 +15,7 @@ const TOOLS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/people");
 
 #[test]
 fn a_push_service_that_others_wrote_opens_what_we_send() {
-    let _alone = alone();
+    let _shared = shared();
     if !Path::new(TOOLS).join("node_modules/web-push-testing").is_dir() || !has("node") {
         return skip(Cause::Tool, "node or web-push-testing is not installed");
     }

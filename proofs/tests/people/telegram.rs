@@ -20,7 +20,7 @@ use proofs::http::Client;
 use serde_json::{Value, json};
 
 use self::stand_in::{Fault, StandIn, TOKEN};
-use crate::setting::{Dice, Setting, alone, browse, decide, has_browser, risky, say, size};
+use crate::setting::{Dice, Setting, alone, browse, decide, has_browser, risky, say, shared, size};
 
 /// Installed by `./test`.
 const TOOLS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/people");
@@ -203,7 +203,7 @@ fn links(setting: &Setting, emulator: &Emulator) {
 
 #[test]
 fn people_answer_on_telegram() {
-    let _alone = alone();
+    let _shared = shared();
     let Some(emulator) = Emulator::start() else { return };
     let folder = tempfile::tempdir().unwrap();
     let setting = Setting::new(house(folder.path(), &emulator.url()));
@@ -285,7 +285,7 @@ fn a_question_is_on_the_phone_at_once() {
 
 #[test]
 fn no_forged_or_replayed_tap_is_accepted() {
-    let _alone = alone();
+    let _shared = shared();
     let Some(emulator) = Emulator::start() else { return };
     let folder = tempfile::tempdir().unwrap();
     let setting = Setting::new(house(folder.path(), &emulator.url()));
@@ -350,7 +350,7 @@ fn no_forged_or_replayed_tap_is_accepted() {
 
 #[test]
 fn what_telegram_does_on_a_bad_day_is_lived_through() {
-    let _alone = alone();
+    let _shared = shared();
     let server = StandIn::start();
     let folder = tempfile::tempdir().unwrap();
     let mut setting = Setting::new(house(folder.path(), &server.url));
@@ -410,7 +410,7 @@ fn what_telegram_does_on_a_bad_day_is_lived_through() {
 
 #[test]
 fn an_account_is_linked_and_unlinked_in_a_browser() {
-    let _alone = alone();
+    let _shared = shared();
     let Some(emulator) = Emulator::start() else { return };
     if !has_browser("telegram") {
         return;
@@ -431,7 +431,7 @@ fn calls(hook: &mut Client, given: Option<&str>, body: &str) -> u16 {
 #[test]
 fn only_telegram_is_heard_at_the_hook() {
     const SECRET: &str = "AbCdEfGhIjKlMnOpQrStUvWxYz_-0123";
-    let _alone = alone();
+    let _shared = shared();
     let server = StandIn::start();
     let folder = tempfile::tempdir().unwrap();
     let file = secret(folder.path(), "telegram.secret", SECRET);
