@@ -175,7 +175,7 @@ mod inbox {
     fn has_tmux() -> bool {
         let found = Command::new("tmux").arg("-V").output().is_ok();
         if !found {
-            println!("skipped: tmux is missing");
+            proof_skip::skip(proof_skip::Cause::Tool, "tmux is not installed");
         }
         found
     }

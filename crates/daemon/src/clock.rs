@@ -51,9 +51,17 @@ fn wall() -> i64 {
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// Milliseconds since the machine started, sleep included: nobody can set this.
+/// The clock that nobody can set and that counts while the machine sleeps.
+#[cfg(target_os = "linux")]
+const SINCE_BOOT: ClockId = ClockId::Boottime;
+/// The clock that nobody can set. On macOS it counts while the machine sleeps; where it does not,
+/// the machine's own clock, which is followed forwards, makes up for the sleep.
+#[cfg(not(target_os = "linux"))]
+const SINCE_BOOT: ClockId = ClockId::Monotonic;
+
+/// Milliseconds since the machine started.
 fn since_boot() -> i64 {
-    let time = clock_gettime(ClockId::Boottime);
+    let time = clock_gettime(SINCE_BOOT);
     time.tv_sec.saturating_mul(1000).saturating_add(time.tv_nsec / 1_000_000)
 }
 

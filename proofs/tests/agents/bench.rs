@@ -10,6 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use countersign_gateways::live::{Model, Run, Scratch, Seen, Subject, find};
+use proof_skip::{Cause, skip};
 
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
@@ -22,13 +23,17 @@ pub fn alone() -> MutexGuard<'static, ()> {
 pub fn two_at_a_time<J: Send>(jobs: impl IntoIterator<Item = J>, work: impl Fn(J) + Sync) {
     let jobs = Mutex::new(jobs.into_iter().collect::<VecDeque<J>>());
     let next = || jobs.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+    // Named like the test's own thread, so that a skipped case names its test.
+    let test = thread::current().name().unwrap_or_default().to_owned();
     thread::scope(|scope| {
         for _ in 0..2 {
-            scope.spawn(|| {
+            let worker = thread::Builder::new().name(test.clone());
+            let all = || {
                 while let Some(job) = next() {
                     work(job);
                 }
-            });
+            };
+            worker.spawn_scoped(scope, all).unwrap();
         }
     });
 }
@@ -51,14 +56,15 @@ pub fn path() -> String {
     format!("{agents}:{openclaw}:/usr/local/bin:/usr/bin:/bin:{hermes}")
 }
 
-/// The program of an agent, or a word that it is missing.
+/// The program of an agent. Without it the running test, or its case, is recorded as skipped.
 pub fn program(subject: &Subject) -> Option<PathBuf> {
     let found = find(subject.program, &path()).filter(|file| file.starts_with(target()));
     if found.is_none() {
-        println!("skipped: {} is not below target", subject.program);
+        let cause = if subject.name == "openclaw" { Cause::Optional } else { Cause::Tool };
+        skip(cause, &format!("{} is not installed below target", subject.program));
     }
     if subject.name == "gemini" && node() < 20 {
-        println!("skipped: Gemini CLI needs Node 20");
+        skip(Cause::Tool, "Gemini CLI needs Node 20");
         return None;
     }
     found
@@ -66,7 +72,7 @@ pub fn program(subject: &Subject) -> Option<PathBuf> {
 
 /// The version of Node, 0 if there is none.
 fn node() -> u32 {
-    let out = Command::new("node").arg("--version").output();
+    let out = Command::new("node").arg("--version").env("PATH", path()).output();
     let text = out.map(|out| String::from_utf8_lossy(&out.stdout).into_owned()).unwrap_or_default();
     let major = text.trim().trim_start_matches('v').split('.').next().unwrap_or_default();
     major.parse().unwrap_or(0)

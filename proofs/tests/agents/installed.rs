@@ -7,16 +7,17 @@ use std::process::Command;
 
 use countersign_gateways::hook::alone::first_program;
 use countersign_gateways::live::{Scratch, Subject};
+use proof_skip::{Cause, skip};
 
 use crate::bench::path;
 
-/// The built `countersign`, beside the tests; or a word that it is missing.
+/// The built `countersign`, beside the tests. Without it the running test is recorded as skipped.
 pub fn countersign() -> Option<PathBuf> {
     let here = std::env::current_exe().unwrap();
     let mut folders = here.ancestors().skip(1).take(2);
     let found = folders.find_map(|at| Some(at.join("countersign")).filter(|at| at.is_file()));
     if found.is_none() {
-        println!("skipped: no `countersign` here: cargo build -p countersign");
+        skip(Cause::Tool, "no `countersign` beside the tests: cargo build -p countersign");
     }
     found
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use proofs::house::{House, OPEN_HOUSE};
 
-use crate::setting::{Setting, alone, decide, risky, run, say, size, within};
+use crate::setting::{Setting, decide, risky, run, say, shared, size, within};
 
 /// By how much the machine's clock is moved, in seconds: a number that the gate has mapped.
 struct Hands(PathBuf);
@@ -76,7 +76,7 @@ struct Tally {
 
 #[test]
 fn no_jump_of_the_clock_approves_anything_late() {
-    let _alone = alone();
+    let _shared = shared();
     let each = size(10, 800);
     let (start, mut tally) = (Instant::now(), Tally::default());
     let years = 10 * 365 * 86_400;

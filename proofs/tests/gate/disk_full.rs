@@ -5,11 +5,12 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use proof_skip::{Cause, skip};
 use proofs::house::{House, OPEN_HOUSE};
 use proofs::http::Client;
 
 use crate::records;
-use crate::setting::{Setting, alone, decide, harmless, risky, run, say};
+use crate::setting::{Setting, decide, harmless, risky, run, say, shared};
 
 const REQUESTS: usize = 500;
 /// Passes that may be answered before their commit (`reserve` in the store's options).
@@ -56,11 +57,10 @@ struct Tally {
 
 #[test]
 fn nothing_is_approved_on_a_full_disk_and_it_recovers() {
-    let _alone = alone();
+    let _shared = shared();
     let folder = tempfile::tempdir().unwrap();
     let Some(disk) = SmallDisk::mount(&folder.path().join("disk")) else {
-        say("disk full: skipped, no file system can be mounted here");
-        return;
+        return skip(Cause::Machine, "no file system can be mounted");
     };
     let mut setting = Setting::new(House::new(&disk.0.join("house"), OPEN_HOUSE).unwrap());
     let open: Vec<_> = (0..50).map(|number| asked(&mut setting.asks(), number).unwrap()).collect();

@@ -6,10 +6,11 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use proof_skip::{Cause, skip};
 use proofs::house::{House, OPEN_HOUSE};
 use serde_json::{Value, json};
 
-use crate::setting::{Setting, alone, say, size};
+use crate::setting::{Setting, say, shared, size};
 
 const DOCUMENT: &str =
     include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/daemon/openapi.json"));
@@ -92,11 +93,10 @@ impl Visit<'_> {
 
 #[test]
 fn nonsense_is_answered_as_the_document_says() {
-    let _alone = alone();
+    let _shared = shared();
     let program = Path::new(TOOLS).join("schemathesis");
     if !program.is_file() {
-        say("nonsense: skipped, schemathesis is not installed");
-        return;
+        return skip(Cause::Tool, "schemathesis is not installed");
     }
     let folder = tempfile::tempdir().unwrap();
     let settings = format!("{OPEN_HOUSE}{SOON}");

@@ -3,16 +3,16 @@
 use std::collections::HashMap;
 use std::path::Path;
 
+use proof_skip::{Cause, skip};
 use proofs::house::{House, OPEN_HOUSE};
 
-use crate::setting::{Setting, alone, decide, has, risky, say, size};
+use crate::setting::{Setting, decide, has, risky, say, shared, size};
 
 #[test]
 fn a_decided_answer_leaves_after_its_commit_reached_the_disk() {
-    let _alone = alone();
+    let _shared = shared();
     if !has("strace") {
-        say("order: skipped, strace is not installed");
-        return;
+        return skip(Cause::Tool, "strace is not installed");
     }
     let many = size(100, 1_000);
     let folder = tempfile::tempdir().unwrap();

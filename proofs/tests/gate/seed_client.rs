@@ -1,17 +1,17 @@
 //! Clients of the first daemon work unchanged, but can no longer talk their way through.
 
+use proof_skip::{Cause, skip};
 use proofs::house::{House, OPEN_HOUSE};
 
-use crate::setting::{Setting, alone, has, run, say};
+use crate::setting::{Setting, has, run, say, shared};
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/gate/seed_client.py");
 
 #[test]
 fn a_client_of_the_first_daemon_works_unchanged() {
-    let _alone = alone();
+    let _shared = shared();
     if !has("python3") {
-        say("seed client: skipped, Python is not installed");
-        return;
+        return skip(Cause::Tool, "Python is not installed");
     }
     let folder = tempfile::tempdir().unwrap();
     let setting = Setting::new(House::new(folder.path(), OPEN_HOUSE).unwrap());

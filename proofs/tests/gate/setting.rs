@@ -3,17 +3,23 @@
 use std::io::Write as _;
 use std::path::Path;
 use std::process::Command;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
+use proof_skip::{Cause, skip};
 use proofs::house::{Gate, House};
 use proofs::http::{Client, Reply};
 use serde_json::{Value, json};
 
-static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+static MACHINE: RwLock<()> = RwLock::new(());
 
-/// One proof at a time: each measures, and each needs the machine.
-pub fn alone() -> MutexGuard<'static, ()> {
-    ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
+/// For a proof that measures: no other proof of this program runs beside it.
+pub fn alone() -> RwLockWriteGuard<'static, ()> {
+    MACHINE.write().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// For a proof that mostly waits: others like it run beside it. Each has its own folder and ports.
+pub fn shared() -> RwLockReadGuard<'static, ()> {
+    MACHINE.read().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The usual size, or the whole one with `PROOF=full`; `PROOF=` and a number means that number.
@@ -103,12 +109,12 @@ impl Dice {
 const BROWSER: &str = "/usr/bin/chromium";
 const DRIVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/browser");
 
-/// Whether there is a browser; says which proof is left out without one.
+/// Whether there is a browser; without one the running test is recorded as skipped.
 pub fn has_browser(proof: &str) -> bool {
     let driver = Path::new(DRIVER).join("node_modules/playwright-core");
     let there = driver.is_dir() && Path::new(BROWSER).is_file();
     if !there {
-        say(&format!("{proof}: skipped, Chromium or playwright-core is not installed"));
+        skip(Cause::Tool, &format!("{proof}: Chromium or playwright-core is not installed"));
     }
     there
 }

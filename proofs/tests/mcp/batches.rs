@@ -1,13 +1,12 @@
 //! Several messages in one, in the one version that has them, over both ways.
 
 use std::io::BufRead as _;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use crate::http::{post, proxy};
 use crate::web::Web;
-use crate::wires::{Place, Wire, alone, words};
+use crate::wires::{Place, Wire, shared, words};
 
 const VERSION: &[(&str, &str)] = &[("VERSION", "2025-03-26")];
 
@@ -35,7 +34,7 @@ fn client(place: &Place) -> Wire {
 
 #[test]
 fn a_batch_of_which_nothing_needs_a_person_passes_byte_for_byte() {
-    let _alone = alone();
+    let _shared = shared();
     let place = Place::new();
     let mut client = client(&place);
     let harmless = format!("[ {},{PING} ]", call(5, "read_file", READ));
@@ -77,7 +76,7 @@ fn check_mixed(answer: &Value) {
 
 #[test]
 fn a_batch_is_asked_about_as_one_group_and_answered_as_one() {
-    let _alone = alone();
+    let _shared = shared();
     let place = Place::new();
     let mut client = client(&place);
     let (all, runs) = mixed();
@@ -94,12 +93,14 @@ fn a_batch_is_asked_about_as_one_group_and_answered_as_one() {
 
 #[test]
 fn calls_of_a_batch_keep_their_order_where_it_matters() {
-    let _alone = alone();
+    let _shared = shared();
     let place = Place::new();
     let mut client = client(&place);
     client.send(&format!("[{},{}]", call(1, "send_email", MAIL), call(2, "read_file", READ)));
     place.waiting(1);
-    std::thread::sleep(Duration::from_millis(200));
+    // The server has answered something later, so it would have been asked by now.
+    client.send(r#"{"jsonrpc":"2.0","id":"list","method":"tools/list"}"#);
+    assert_eq!(client.next()["id"], "list");
     assert!(!place.reached("read_file"), "it overtook the call before it");
     place.answer(true);
     let answer = client.next();
@@ -118,7 +119,7 @@ fn calls_of_a_batch_keep_their_order_where_it_matters() {
 
 #[test]
 fn an_odd_batch_is_refused_whole() {
-    let _alone = alone();
+    let _shared = shared();
     let place = Place::new();
     let mut client = client(&place);
     let before = place.log();
@@ -150,7 +151,7 @@ fn an_odd_batch_is_refused_whole() {
 
 #[test]
 fn a_batch_over_http_is_asked_about_as_one_group_and_answered_as_one() {
-    let _alone = alone();
+    let _shared = shared();
     let place = Place::new();
     let web = Web::new();
     let (_proxy, address) = proxy(&place, web.port, None);

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::wires::{Place, alone, say};
+use crate::wires::{Place, say, shared};
 
 /// Small random numbers that need no quality.
 struct Dice(u64);
@@ -64,7 +64,7 @@ impl Dice {
 
 #[test]
 fn what_is_not_gated_keeps_every_byte() {
-    let _alone = alone();
+    let _shared = shared();
     let place = Place::new();
     let mut client = place.proxy(None, &[]);
     client.greet();

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::wires::{Place, alone, modern, words};
+use crate::wires::{Place, modern, shared, words};
 
 const MAIL: &str = r#"{"to":"bo@example.org","text":"hi"}"#;
 
@@ -14,7 +14,7 @@ fn mail() -> Value {
 
 #[test]
 fn a_harmless_call_passes_and_a_risky_one_runs_only_after_a_yes() {
-    let _alone = alone();
+    let _shared = shared();
     let place = Place::new();
     let mut client = place.proxy(None, &[]);
     client.greet();
@@ -58,7 +58,7 @@ fn a_harmless_call_passes_and_a_risky_one_runs_only_after_a_yes() {
 
 #[test]
 fn a_person_may_change_the_arguments() {
-    let _alone = alone();
+    let _shared = shared();
     let place = Place::new();
     let mut client = place.proxy(None, &[]);
     client.greet();
@@ -74,7 +74,7 @@ fn a_person_may_change_the_arguments() {
 
 #[test]
 fn a_call_that_is_taken_back_never_runs_and_is_not_answered() {
-    let _alone = alone();
+    let _shared = shared();
     let place = Place::new();
     let mut client = place.proxy(None, &[]);
     client.greet();
@@ -100,7 +100,7 @@ fn a_call_that_is_taken_back_never_runs_and_is_not_answered() {
 
 #[test]
 fn ids_are_typed_and_one_in_flight_is_not_used_twice() {
-    let _alone = alone();
+    let _shared = shared();
     let place = Place::new();
     let mut client = place.proxy(None, &[]);
     client.greet();
@@ -117,7 +117,7 @@ fn ids_are_typed_and_one_in_flight_is_not_used_twice() {
 
 #[test]
 fn what_a_client_may_not_say_is_refused_and_never_reaches_the_server() {
-    let _alone = alone();
+    let _shared = shared();
     let place = Place::new();
     let mut client = place.proxy(None, &[]);
     client.greet();
@@ -145,7 +145,7 @@ fn what_a_client_may_not_say_is_refused_and_never_reaches_the_server() {
 
 #[test]
 fn a_client_without_patience_is_told_to_repeat_and_an_approval_waits_for_it_once() {
-    let _alone = alone();
+    let _shared = shared();
     let place = Place::new();
     let mut client = place.proxy(Some(700), &[]);
     client.greet();
@@ -158,7 +158,9 @@ fn a_client_without_patience_is_told_to_repeat_and_an_approval_waits_for_it_once
     assert!(words(&client.next()).contains("repeat the identical call"));
     assert_eq!(place.waiting(1).len(), 1);
     place.answer(true);
-    std::thread::sleep(Duration::from_millis(300));
+    // A later call that has come back: whatever the approval started would be in the log by now.
+    client.call(30, "read_file", &json!({"path": "a"}));
+    assert_eq!(client.next()["id"], 30);
     assert!(!place.reached("send_email"), "it ran although nobody waited for it");
     client.call(3, "send_email", &mail());
     let ran = client.next();
@@ -172,7 +174,7 @@ fn a_client_without_patience_is_told_to_repeat_and_an_approval_waits_for_it_once
 
 #[test]
 fn a_modern_client_is_parked_and_comes_back_with_the_state() {
-    let _alone = alone();
+    let _shared = shared();
     let place = Place::new();
     let mut client = place.proxy(Some(500), &[]);
     let params = |state: Option<&Value>| {
@@ -205,7 +207,7 @@ fn a_modern_client_is_parked_and_comes_back_with_the_state() {
 
 #[test]
 fn what_a_parked_call_brought_for_its_server_arrives_there() {
-    let _alone = alone();
+    let _shared = shared();
     let place = Place::new();
     let mut client = place.proxy(Some(500), &[]);
     let params = |state: &Value, responses: &Value| {
@@ -242,7 +244,7 @@ fn what_a_parked_call_brought_for_its_server_arrives_there() {
 
 #[test]
 fn a_denial_in_the_modern_era_is_a_complete_result() {
-    let _alone = alone();
+    let _shared = shared();
     let place = Place::new();
     let mut client = place.proxy(None, &[]);
     let params = json!({"name": "send_email", "arguments": mail(), "_meta": modern()});
@@ -255,7 +257,7 @@ fn a_denial_in_the_modern_era_is_a_complete_result() {
 
 #[test]
 fn progress_keeps_a_client_alive_and_only_ever_grows() {
-    let _alone = alone();
+    let _shared = shared();
     let place = Place::new();
     let mut client = place.proxy(None, &[]);
     client.greet();
@@ -280,7 +282,7 @@ fn progress_keeps_a_client_alive_and_only_ever_grows() {
 
 #[test]
 fn a_tool_that_is_not_what_it_was_is_asked_about_each_time_and_the_change_is_shown() {
-    let _alone = alone();
+    let _shared = shared();
     let place = Place::new();
     let mut client = place.proxy(None, &[]);
     client.greet();
@@ -301,7 +303,7 @@ fn a_tool_that_is_not_what_it_was_is_asked_about_each_time_and_the_change_is_sho
 
 #[test]
 fn a_tool_that_was_never_listed_to_the_client_is_looked_up() {
-    let _alone = alone();
+    let _shared = shared();
     let place = Place::new();
     let mut client = place.proxy(None, &[]);
     client.greet_as("a client with a cache");
@@ -322,7 +324,7 @@ fn a_tool_that_was_never_listed_to_the_client_is_looked_up() {
 
 #[test]
 fn a_client_that_knows_tasks_is_answered_at_once_and_asks_again() {
-    let _alone = alone();
+    let _shared = shared();
     let place = Place::new();
     let mut client = place.proxy(Some(1000), &[]);
     let mut meta = modern();

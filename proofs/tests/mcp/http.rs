@@ -5,12 +5,13 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use proof_skip::{Cause, skip};
 use proofs::http::Client;
 use serde_json::{Value, json};
 
 use crate::sdks::{Agreeable, here, node, python, run, target};
 use crate::web::Web;
-use crate::wires::{Place, alone, say};
+use crate::wires::{Place, say, shared};
 
 /// Ended with the proof.
 pub struct Server(Child);
@@ -55,9 +56,9 @@ pub fn proxy(place: &Place, upstream: u16, patience: Option<u64>) -> (Server, So
 #[test]
 fn the_sdks_see_the_same_over_http_in_both_eras() {
     let (Some(python), Some(node)) = (python(), node()) else {
-        return say("the_sdks_over_http: skipped, the SDKs are not installed");
+        return skip(Cause::Tool, "the MCP SDKs are not installed");
     };
-    let _alone = alone();
+    let _shared = shared();
     let place = Place::new();
     let _yes = Agreeable::new(&place);
     let (_server, port) = server(&python, "sdk_server.py");
@@ -87,9 +88,9 @@ fn the_sdks_see_the_same_over_http_in_both_eras() {
 fn the_conformance_suite_counts_the_same_direct_and_through() {
     let suite = target("mcp/node_modules/@modelcontextprotocol/conformance/dist/index.js");
     let (Some(python), Some(node), true) = (python(), node(), suite.is_file()) else {
-        return say("the_conformance_suite: skipped, it is not installed");
+        return skip(Cause::Tool, "the MCP conformance suite is not installed");
     };
-    let _alone = alone();
+    let _shared = shared();
     let place = Place::new();
     let _yes = Agreeable::new(&place);
     let (_server, port) = server(&python, "conformance_server.py");
@@ -149,9 +150,9 @@ const HEADERS: &str = "mcp-protocol-version: 2026-07-28\r\nmcp-method: tools/cal
 #[test]
 fn a_held_call_answers_with_a_stream_at_once_and_a_client_that_leaves_takes_it_back() {
     let Some(python) = python() else {
-        return say("a_held_call_over_http: skipped, the Python SDK is not installed");
+        return skip(Cause::Tool, "the Python MCP SDK is not installed");
     };
-    let _alone = alone();
+    let _shared = shared();
     let place = Place::new();
     let (_server, port) = server(&python, "sdk_server.py");
     let (_proxy, address) = proxy(&place, port, None);
@@ -186,9 +187,9 @@ fn a_held_call_answers_with_a_stream_at_once_and_a_client_that_leaves_takes_it_b
 #[test]
 fn who_is_not_meant_and_what_contradicts_itself_is_refused() {
     let Some(python) = python() else {
-        return say("who_is_not_meant: skipped, the Python SDK is not installed");
+        return skip(Cause::Tool, "the Python MCP SDK is not installed");
     };
-    let _alone = alone();
+    let _shared = shared();
     let place = Place::new();
     let (_server, port) = server(&python, "sdk_server.py");
     let (_proxy, address) = proxy(&place, port, None);
@@ -256,7 +257,7 @@ fn start_task(client: &mut Client) -> String {
 
 #[test]
 fn a_client_that_knows_tasks_gets_one_over_http_too() {
-    let _alone = alone();
+    let _shared = shared();
     let place = Place::new();
     let web = Web::new();
     let (_proxy, address) = proxy(&place, web.port, Some(300));

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::http::proxy;
 use crate::web::Web;
-use crate::wires::{Place, alone};
+use crate::wires::{Place, shared};
 
 const KEY: &str = "file:///home/bo/.ssh/id_rsa";
 
@@ -34,7 +34,7 @@ fn in_ledger(place: &Place, tools: [&str; 2]) {
 
 #[test]
 fn what_is_looked_at_passes_and_is_in_the_ledger_but_a_key_is_asked_about() {
-    let _alone = alone();
+    let _shared = shared();
     let place = Place::new();
     let mut client = place.proxy(None, &[("VERSION", "2025-03-26")]);
     client.greet();
@@ -84,7 +84,7 @@ fn what_is_looked_at_passes_and_is_in_the_ledger_but_a_key_is_asked_about() {
 
 #[test]
 fn what_is_looked_at_over_http_is_held_to_the_same() {
-    let _alone = alone();
+    let _shared = shared();
     let place = Place::new();
     let web = Web::new();
     let (_proxy, address) = proxy(&place, web.port, None);

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::wires::{Place, alone, words};
+use crate::wires::{Place, shared, words};
 
 fn mail() -> Value {
     json!({"to": "bo@example.org", "text": "hi"})
@@ -10,7 +10,7 @@ fn mail() -> Value {
 
 #[test]
 fn hook_and_proxy_ask_about_one_call_once() {
-    let _alone = alone();
+    let _shared = shared();
     let place = Place::new();
     let mut client = place.proxy(None, &[]);
     client.greet();
@@ -47,7 +47,7 @@ fn hook_and_proxy_ask_about_one_call_once() {
 
 #[test]
 fn a_name_that_had_its_run_has_no_second_one() {
-    let _alone = alone();
+    let _shared = shared();
     let place = Place::new();
     let mut client = place.proxy(None, &[]);
     client.greet();
@@ -66,7 +66,7 @@ fn a_name_that_had_its_run_has_no_second_one() {
 
 #[test]
 fn a_yes_from_before_a_change_is_not_one_for_the_changed_tool() {
-    let _alone = alone();
+    let _shared = shared();
     let place = Place::new();
     let mut client = place.proxy(Some(700), &[]);
     client.greet();
@@ -105,7 +105,7 @@ fn hook_edits(place: &Place, name: &str, edited: &Value) {
 
 #[test]
 fn what_a_person_wrote_at_the_hook_is_not_asked_about_again_by_the_proxy() {
-    let _alone = alone();
+    let _shared = shared();
     let place = Place::new();
     let mut client = place.proxy(None, &[]);
     client.greet();
@@ -147,7 +147,7 @@ fn what_a_person_wrote_at_the_hook_is_not_asked_about_again_by_the_proxy() {
 
 #[test]
 fn no_standing_permission_covers_a_tool_that_changed() {
-    let _alone = alone();
+    let _shared = shared();
     let place = Place::new();
     let mut client = place.proxy(None, &[]);
     client.greet();

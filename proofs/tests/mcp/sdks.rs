@@ -6,9 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use proof_skip::{Cause, skip};
 use serde_json::Value;
 
-use crate::wires::{Place, alone, say};
+use crate::wires::{Place, say, shared};
 
 pub fn target(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../target").join(name)
@@ -98,9 +99,9 @@ fn compare(place: &Place, what: &str, client: &[String], server: &[String]) {
 #[test]
 fn python_clients_see_the_same_in_both_eras() {
     let Some(python) = python() else {
-        return say("python_clients: skipped, the Python SDK is not installed");
+        return skip(Cause::Tool, "the Python MCP SDK is not installed");
     };
-    let _alone = alone();
+    let _shared = shared();
     let place = Place::new();
     let _yes = Agreeable::new(&place);
     let server = [python.clone(), here("sdk_server.py")];
@@ -113,9 +114,9 @@ fn python_clients_see_the_same_in_both_eras() {
 #[test]
 fn typescript_clients_see_the_same_in_both_eras() {
     let (Some(node), Some(python)) = (node(), python()) else {
-        return say("typescript_clients: skipped, the SDKs are not installed");
+        return skip(Cause::Tool, "the MCP SDKs are not installed");
     };
-    let _alone = alone();
+    let _shared = shared();
     let place = Place::new();
     let _yes = Agreeable::new(&place);
     for era in ["v1", "v2", "auto"] {
@@ -129,9 +130,9 @@ fn typescript_clients_see_the_same_in_both_eras() {
 #[test]
 fn a_modern_client_that_is_parked_comes_back_by_itself() {
     let Some(python) = python() else {
-        return say("a_modern_client_that_is_parked: skipped, the Python SDK is not installed");
+        return skip(Cause::Tool, "the Python MCP SDK is not installed");
     };
-    let _alone = alone();
+    let _shared = shared();
     let place = Place::new();
     // Longer than one leg of the proxy's patience, shorter than the client's ten.
     let _yes = Agreeable::after(&place, Duration::from_millis(1500));

@@ -8,7 +8,7 @@ use crate::postbox::{
     CRITICAL, HIGH, MEDIUM, Postbox, SECRET, house, median_to_message, mutated, now, private,
     signed, until,
 };
-use crate::setting::{Setting, alone, say, size};
+use crate::setting::{Setting, alone, say, shared, size};
 
 fn channel(url: &str, folder: &Path) -> String {
     let secret = private(folder, "ops.secret", &format!("whsec_{SECRET}"));
@@ -54,7 +54,7 @@ fn buttons(setting: &Setting, receiver: &Postbox, asked: &Value) -> Value {
 
 #[test]
 fn a_receiver_brings_the_answers_of_linked_people() {
-    let _alone = alone();
+    let _shared = shared();
     let folder = tempfile::tempdir().unwrap();
     let receiver = Postbox::start(204, "");
     let setting = house(folder.path(), "ops", &channel(&receiver.url(), folder.path()));
@@ -97,7 +97,7 @@ fn a_receiver_brings_the_answers_of_linked_people() {
 
 #[test]
 fn no_forged_or_replayed_callback_counts() {
-    let _alone = alone();
+    let _shared = shared();
     let folder = tempfile::tempdir().unwrap();
     let receiver = Postbox::start(204, "");
     let setting = house(folder.path(), "ops", &channel(&receiver.url(), folder.path()));

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::chat::{Asked, Caller, Fault, Platform, StandIn};
 use crate::chat::{ask, asked, code, hex, house, median, now, problem, secret, state, until};
-use crate::setting::{Dice, Setting, alone, risky, say, size, within};
+use crate::setting::{Dice, Setting, alone, risky, say, shared, size, within};
 
 const TOKEN: &str = "MTIz.discord.stand-in";
 const CHANNEL: &str = "1300000000000000001";
@@ -246,7 +246,7 @@ pub fn hooked(folder: &Path) -> (StandIn<Discord>, Setting, Caller) {
 
 #[test]
 fn a_tap_decides_once_and_the_message_says_so() {
-    let _alone = alone();
+    let _shared = shared();
     let folder = tempfile::tempdir().unwrap();
     let (discord, setting, mut caller) = hooked(folder.path());
     let ping = post(&mut caller, &json!({ "id": "2", "type": 1 }));
@@ -283,7 +283,7 @@ fn a_tap_decides_once_and_the_message_says_so() {
 
 #[test]
 fn every_message_about_a_request_says_how_it_ended_and_late_taps_change_nothing() {
-    let _alone = alone();
+    let _shared = shared();
     let folder = tempfile::tempdir().unwrap();
     let stand_in = StandIn::start(Discord::default());
     let mut set_up = settings(folder.path(), &stand_in, true);
@@ -321,7 +321,7 @@ fn every_message_about_a_request_says_how_it_ended_and_late_taps_change_nothing(
 
 #[test]
 fn a_message_arrives_once_whatever_befalls_it() {
-    let _alone = alone();
+    let _shared = shared();
     let folder = tempfile::tempdir().unwrap();
     let (discord, setting, _caller) = hooked(folder.path());
     let limited = json!({ "message": "slow", "retry_after": 1.5, "global": false });
@@ -386,7 +386,7 @@ pub fn forge(dice: &mut Dice, seconds: &mut String, signature: &mut String, body
 
 #[test]
 fn no_forged_or_replayed_callback_is_accepted() {
-    let _alone = alone();
+    let _shared = shared();
     let folder = tempfile::tempdir().unwrap();
     let (discord, setting, mut caller) = hooked(folder.path());
     // A good tap of before, kept to be replayed.
@@ -466,7 +466,7 @@ fn a_message_is_there_at_once() {
 
 #[test]
 fn words_and_reactions_in_the_channel_are_heard_where_there_is_no_hook() {
-    let _alone = alone();
+    let _shared = shared();
     let folder = tempfile::tempdir().unwrap();
     let discord = StandIn::start(Discord::default());
     discord.platform.lock().unwrap().says(ANA, "!link 12345678");

@@ -6,12 +6,12 @@ use std::sync::Barrier;
 use serde_json::json;
 
 use crate::chat::{Caller, StandIn, asked, house, state};
-use crate::setting::{Dice, alone, risky, say, size};
+use crate::setting::{Dice, risky, say, shared, size};
 use crate::{discord, slack};
 
 #[test]
 fn answered_in_two_places_at_once_it_ends_once_and_both_say_so() {
-    let _alone = alone();
+    let _shared = shared();
     let folder = tempfile::tempdir().unwrap();
     let one = StandIn::start(discord::Discord::default());
     let two = StandIn::start(slack::Slack::default());

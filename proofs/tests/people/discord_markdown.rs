@@ -4,11 +4,12 @@
 use std::path::Path;
 use std::process::Command;
 
+use proof_skip::{Cause, skip};
 use serde_json::{Value, json};
 
 use crate::chat::{StandIn, ask, house};
 use crate::discord;
-use crate::setting::{Dice, alone, has, say, size};
+use crate::setting::{Dice, has, say, shared, size};
 use crate::tools::{spoken, tools};
 
 /// What means something to Discord, and what stands around it.
@@ -51,10 +52,9 @@ fn hostile(dice: &mut Dice, most: u64) -> String {
 fn nothing_that_an_agent_writes_means_anything_on_discord() {
     let library = tools().join("people/node_modules/discord-markdown-parser/dist/index.js");
     if !has("node") || !library.is_file() {
-        say("discord: left out, for node or discord-markdown-parser is missing");
-        return;
+        return skip(Cause::Tool, "node or discord-markdown-parser is not installed");
     }
-    let _alone = alone();
+    let _shared = shared();
     let folder = tempfile::tempdir().unwrap();
     let stand_in = StandIn::start(discord::Discord::default());
     let settings = discord::settings(folder.path(), &stand_in, true);

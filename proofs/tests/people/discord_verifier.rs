@@ -3,21 +3,21 @@
 use std::path::Path;
 use std::process::Command;
 
+use proof_skip::{Cause, skip};
 use serde_json::json;
 
 use crate::chat::{hex, now};
 use crate::discord::{forge, hooked, key, sign};
-use crate::setting::{Dice, alone, has, say, size};
+use crate::setting::{Dice, has, say, shared, size};
 use crate::tools::{judged, tools};
 
 #[test]
 fn what_discords_own_library_accepts_we_accept_and_nothing_else() {
     let library = tools().join("people/node_modules/discord-interactions/dist/index.js");
     if !has("node") || !library.is_file() {
-        say("discord: left out, for node or discord-interactions is missing");
-        return;
+        return skip(Cause::Tool, "node or discord-interactions is not installed");
     }
-    let _alone = alone();
+    let _shared = shared();
     let folder = tempfile::tempdir().unwrap();
     let (_discord, setting, mut caller) = hooked(folder.path());
     let (mut dice, many) = (Dice(0xd15c), size(400, 10_000));

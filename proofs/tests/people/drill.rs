@@ -2,11 +2,11 @@
 
 use proofs::house::{House, OPEN_HOUSE};
 
-use crate::setting::{Setting, alone, browse, has_browser};
+use crate::setting::{Setting, browse, has_browser, shared};
 
 #[test]
 fn a_drill_looks_like_any_other_until_it_is_answered() {
-    let _alone = alone();
+    let _shared = shared();
     if !has_browser("drill") {
         return;
     }

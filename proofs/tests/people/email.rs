@@ -7,10 +7,11 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use proof_skip::{Cause, skip};
 use serde_json::{Value, json};
 
 use crate::postbox::{HIGH, MEDIUM, house, median_to_message, plain_house, private, until};
-use crate::setting::{Setting, alone, run, say};
+use crate::setting::{Setting, alone, run, say, shared};
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/people/mailbox.py");
 const PYTHON: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/people-venv/bin/python");
@@ -27,7 +28,7 @@ impl Mailbox {
     /// Nothing where aiosmtpd is not installed.
     fn start(settings: &Value) -> Option<Mailbox> {
         if !Path::new(PYTHON).exists() || !run(&[PYTHON, "-c", "import aiosmtpd"]).0 {
-            say("e-mail: skipped, aiosmtpd is not in target/people-venv");
+            skip(Cause::Tool, "aiosmtpd is not in target/people-venv");
             return None;
         }
         let mut command = Command::new(PYTHON);
@@ -84,7 +85,7 @@ fn header<'a>(letter: &'a Value, name: &str) -> &'a str {
 
 #[test]
 fn a_letter_is_read_as_it_was_meant_and_its_link_decides_nothing() {
-    let _alone = alone();
+    let _shared = shared();
     let Some(mailbox) = Mailbox::start(&json!({})) else { return };
     let folder = tempfile::tempdir().unwrap();
     let channel = mailbox.channel("tls = \"none\"\ndetails = true\n");
@@ -128,7 +129,7 @@ fn a_letter_is_read_as_it_was_meant_and_its_link_decides_nothing() {
 
 #[test]
 fn later_is_tried_again_and_never_is_not() {
-    let _alone = alone();
+    let _shared = shared();
     let answers = json!({ "answers": ["451 later", "250 taken", "554 never"] });
     let Some(mailbox) = Mailbox::start(&answers) else { return };
     let folder = tempfile::tempdir().unwrap();
@@ -181,10 +182,9 @@ fn certificates(folder: &Path) {
 
 #[test]
 fn passwords_travel_only_to_the_right_server_and_only_in_secret() {
-    let _alone = alone();
+    let _shared = shared();
     if !crate::setting::has("openssl") {
-        say("e-mail with TLS: skipped, openssl is not installed");
-        return;
+        return skip(Cause::Tool, "openssl is not installed");
     }
     let keys = tempfile::tempdir().unwrap();
     certificates(keys.path());

@@ -10,7 +10,7 @@ use crate::postbox::{
     Got, HIGH, MEDIUM, Manner, Postbox, SECRET, house, median_to_message, mutated, plain_house,
     private, until,
 };
-use crate::setting::{Setting, alone, say, size};
+use crate::setting::{Setting, alone, say, shared, size};
 
 fn channel(name: &str, server: &str, folder: &Path, more: &str) -> String {
     let secret = private(folder, "phone.secret", &format!("whsec_{SECRET}"));
@@ -40,7 +40,7 @@ fn press(setting: &Setting, (proof, button): (&str, &str)) -> u16 {
 
 #[test]
 fn a_phone_is_told_and_answers() {
-    let _alone = alone();
+    let _shared = shared();
     let folder = tempfile::tempdir().unwrap();
     let ntfy = server();
     let phone = channel("phone", &ntfy.url(), folder.path(), "details = true\n");
@@ -86,7 +86,7 @@ fn a_phone_is_told_and_answers() {
 
 #[test]
 fn no_forged_or_replayed_button_counts() {
-    let _alone = alone();
+    let _shared = shared();
     let folder = tempfile::tempdir().unwrap();
     let ntfy = server();
     let phone = channel("phone", &ntfy.url(), folder.path(), "details = true\n");
@@ -133,7 +133,7 @@ fn no_forged_or_replayed_button_counts() {
 
 #[test]
 fn a_phone_of_nobody_answers_nothing() {
-    let _alone = alone();
+    let _shared = shared();
     let folder = tempfile::tempdir().unwrap();
     let ntfy = server();
     let phone = channel("phone", &ntfy.url(), folder.path(), "details = true\n");
@@ -151,7 +151,7 @@ fn a_phone_of_nobody_answers_nothing() {
 
 #[test]
 fn a_bad_server_is_asked_again_and_a_refusal_is_final() {
-    let _alone = alone();
+    let _shared = shared();
     let folder = tempfile::tempdir().unwrap();
     let ntfy = server();
     let setting = house(folder.path(), "phone", &channel("phone", &ntfy.url(), folder.path(), ""));

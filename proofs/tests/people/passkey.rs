@@ -2,11 +2,11 @@
 
 use proofs::house::{House, OPEN_HOUSE};
 
-use crate::setting::{Setting, alone, browse, has_browser};
+use crate::setting::{Setting, browse, has_browser, shared};
 
 #[test]
 fn a_passkey_signs_what_is_critical_and_nothing_else_does() {
-    let _alone = alone();
+    let _shared = shared();
     if !has_browser("passkey") {
         return;
     }

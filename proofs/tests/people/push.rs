@@ -4,9 +4,10 @@ use std::net::TcpListener;
 use std::path::Path;
 use std::process::Command;
 
+use proof_skip::{Cause, skip};
 use proofs::house::{House, OPEN_HOUSE};
 
-use crate::setting::{Setting, alone, has, say};
+use crate::setting::{Setting, has, say, shared};
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/people/push.mjs");
 /// Installed by `./test`.
@@ -14,10 +15,9 @@ const TOOLS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/people");
 
 #[test]
 fn a_push_service_that_others_wrote_opens_what_we_send() {
-    let _alone = alone();
+    let _shared = shared();
     if !Path::new(TOOLS).join("node_modules/web-push-testing").is_dir() || !has("node") {
-        say("push: skipped, node or web-push-testing is not installed");
-        return;
+        return skip(Cause::Tool, "node or web-push-testing is not installed");
     }
     let folder = tempfile::tempdir().unwrap();
     // It listens on this machine, which no other push service does.

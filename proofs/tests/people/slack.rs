@@ -6,6 +6,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
+use proof_skip::{Cause, skip};
 use serde_json::{Value, json};
 use sha2::Sha256;
 
@@ -13,7 +14,7 @@ use crate::chat::{Asked, Caller, Fault, Platform, StandIn};
 use crate::chat::{
     ask, asked, code, hex, house, median, now, open_for_a_while, problem, secret, state, until,
 };
-use crate::setting::{Dice, Setting, alone, risky, say, size, within};
+use crate::setting::{Dice, Setting, alone, risky, say, shared, size, within};
 use crate::tools::{judged, tools};
 
 const TOKEN: &str = "xoxb-slack-stand-in";
@@ -217,7 +218,7 @@ fn hooked(folder: &Path) -> (StandIn<Slack>, Setting, Caller) {
 
 #[test]
 fn a_tap_decides_once_and_the_message_says_so() {
-    let _alone = alone();
+    let _shared = shared();
     let folder = tempfile::tempdir().unwrap();
     let (slack, setting, mut caller) = hooked(folder.path());
     let there = post(&mut caller, JSON, r#"{"type":"url_verification","challenge":"3eZ"}"#);
@@ -265,7 +266,7 @@ fn a_tap_decides_once_and_the_message_says_so() {
 
 #[test]
 fn a_message_arrives_whatever_befalls_it() {
-    let _alone = alone();
+    let _shared = shared();
     let folder = tempfile::tempdir().unwrap();
     let (slack, setting, mut caller) = hooked(folder.path());
     slack.misbehave([
@@ -319,7 +320,7 @@ fn forge(dice: &mut Dice, seconds: &mut String, signature: &mut String, body: &m
 
 #[test]
 fn no_forged_or_replayed_callback_is_accepted() {
-    let _alone = alone();
+    let _shared = shared();
     let folder = tempfile::tempdir().unwrap();
     let (slack, setting, mut caller) = hooked(folder.path());
     let before = asked(&setting, &risky(7), &["slack"]);
@@ -366,7 +367,7 @@ fn no_forged_or_replayed_callback_is_accepted() {
 
 #[test]
 fn after_a_crash_a_tap_still_decides_and_nothing_of_before_is_heard_again() {
-    let _alone = alone();
+    let _shared = shared();
     let folder = tempfile::tempdir().unwrap();
     let (slack, setting, mut caller) = hooked(folder.path());
     let before = asked(&setting, &risky(1), &["slack"]);
@@ -427,10 +428,9 @@ fn a_message_is_there_at_once() {
 fn what_slacks_own_library_accepts_we_accept_and_nothing_else() {
     let python = tools().join("people-venv/bin/python");
     if !python.is_file() {
-        say("slack: left out, for slack_sdk is missing");
-        return;
+        return skip(Cause::Tool, "slack_sdk is not installed");
     }
-    let _alone = alone();
+    let _shared = shared();
     let folder = tempfile::tempdir().unwrap();
     let (_slack, setting, mut caller) = hooked(folder.path());
     let (mut dice, many) = (Dice(0x51ac), size(400, 10_000));

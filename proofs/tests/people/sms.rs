@@ -9,7 +9,7 @@ use crate::postbox::{
     HIGH, MEDIUM, Manner, Postbox, SECRET, house, median_to_message, mutated, plain_house, private,
     until,
 };
-use crate::setting::{Setting, alone, say, size};
+use crate::setting::{Setting, alone, say, shared, size};
 
 const ACCOUNT: &str = "AC0123456789abcdef0123456789abcdef";
 const TOKEN: &str = "0123456789abcdef";
@@ -110,7 +110,7 @@ fn digits(text: &str) -> &str {
 
 #[test]
 fn a_phone_is_linked_told_and_answers() {
-    let _alone = alone();
+    let _shared = shared();
     let folder = tempfile::tempdir().unwrap();
     let twilio = twilio();
     let setting = house(folder.path(), "sms", &channel(&twilio.url(), folder.path()));
@@ -159,7 +159,7 @@ fn a_phone_is_linked_told_and_answers() {
 
 #[test]
 fn no_forged_or_replayed_text_counts() {
-    let _alone = alone();
+    let _shared = shared();
     let folder = tempfile::tempdir().unwrap();
     let twilio = twilio();
     let setting = house(folder.path(), "sms", &channel(&twilio.url(), folder.path()));
@@ -204,7 +204,7 @@ fn no_forged_or_replayed_text_counts() {
 
 #[test]
 fn what_does_not_arrive_is_known() {
-    let _alone = alone();
+    let _shared = shared();
     let folder = tempfile::tempdir().unwrap();
     let twilio = twilio();
     let setting = house(folder.path(), "sms", &channel(&twilio.url(), folder.path()));

@@ -14,12 +14,13 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use proof_skip::{Cause, skip};
 use proofs::house::{House, OPEN_HOUSE};
 use proofs::http::Client;
 use serde_json::{Value, json};
 
 use self::stand_in::{Fault, StandIn, TOKEN};
-use crate::setting::{Dice, Setting, alone, browse, decide, has_browser, risky, say, size};
+use crate::setting::{Dice, Setting, alone, browse, decide, has_browser, risky, say, shared, size};
 
 /// Installed by `./test`.
 const TOOLS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/people");
@@ -115,7 +116,7 @@ impl Emulator {
     fn start() -> Option<Emulator> {
         let there = Path::new(TOOLS).join("node_modules/telegram-test-api").is_dir();
         if !there {
-            say("telegram: skipped, telegram-test-api is not installed");
+            skip(Cause::Tool, "telegram-test-api is not installed");
             return None;
         }
         let door = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
@@ -202,7 +203,7 @@ fn links(setting: &Setting, emulator: &Emulator) {
 
 #[test]
 fn people_answer_on_telegram() {
-    let _alone = alone();
+    let _shared = shared();
     let Some(emulator) = Emulator::start() else { return };
     let folder = tempfile::tempdir().unwrap();
     let setting = Setting::new(house(folder.path(), &emulator.url()));
@@ -284,7 +285,7 @@ fn a_question_is_on_the_phone_at_once() {
 
 #[test]
 fn no_forged_or_replayed_tap_is_accepted() {
-    let _alone = alone();
+    let _shared = shared();
     let Some(emulator) = Emulator::start() else { return };
     let folder = tempfile::tempdir().unwrap();
     let setting = Setting::new(house(folder.path(), &emulator.url()));
@@ -349,7 +350,7 @@ fn no_forged_or_replayed_tap_is_accepted() {
 
 #[test]
 fn what_telegram_does_on_a_bad_day_is_lived_through() {
-    let _alone = alone();
+    let _shared = shared();
     let server = StandIn::start();
     let folder = tempfile::tempdir().unwrap();
     let mut setting = Setting::new(house(folder.path(), &server.url));
@@ -409,7 +410,7 @@ fn what_telegram_does_on_a_bad_day_is_lived_through() {
 
 #[test]
 fn an_account_is_linked_and_unlinked_in_a_browser() {
-    let _alone = alone();
+    let _shared = shared();
     let Some(emulator) = Emulator::start() else { return };
     if !has_browser("telegram") {
         return;
@@ -430,7 +431,7 @@ fn calls(hook: &mut Client, given: Option<&str>, body: &str) -> u16 {
 #[test]
 fn only_telegram_is_heard_at_the_hook() {
     const SECRET: &str = "AbCdEfGhIjKlMnOpQrStUvWxYz_-0123";
-    let _alone = alone();
+    let _shared = shared();
     let server = StandIn::start();
     let folder = tempfile::tempdir().unwrap();
     let file = secret(folder.path(), "telegram.secret", SECRET);

@@ -2,11 +2,11 @@
 
 use proofs::house::{House, OPEN_HOUSE};
 
-use crate::setting::{Setting, alone, browse, has_browser};
+use crate::setting::{Setting, browse, has_browser, shared};
 
 #[test]
 fn a_notification_can_deny_and_never_approve() {
-    let _alone = alone();
+    let _shared = shared();
     if !has_browser("worker") {
         return;
     }

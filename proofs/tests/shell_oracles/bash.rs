@@ -5,11 +5,13 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-/// Whether bash is there; says so once if it is not.
+use proof_skip::{Cause, skip};
+
+/// Whether bash is missing; without it the running test is recorded as skipped.
 pub fn missing() -> bool {
     let there = Command::new("bash").arg("--version").output().is_ok_and(|o| o.status.success());
     if !there {
-        eprintln!("SKIPPED: bash is not installed, so there is nothing to compare with");
+        skip(Cause::Tool, "bash is not installed");
     }
     !there
 }

@@ -87,12 +87,6 @@ def test_permits(house: House) -> None:
     assert names["claims"]["decided_by"] == "owner"
 
 
-def test_the_first_systems_names(capsys: pytest.CaptureFixture[str]) -> None:
-    names = execute("countersign.compat")
-    assert names["tier"].label == "HIGH"
-    assert capsys.readouterr().out == "approval_required\n"
-
-
 def gated(house: House, part: str, names: Callable[[], dict[str, Any]]) -> None:
     """An adapter's example: approved it runs once, denied it does not."""
     with house.answering("approve"):

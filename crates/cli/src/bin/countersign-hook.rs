@@ -4,18 +4,17 @@
 //! answer alone it hands, as it came, to the `countersign` beside it, whose answer it becomes.
 
 use std::env;
-use std::fs::File;
-use std::io::{self, Seek as _, Write as _};
+use std::io;
 use std::os::unix::process::CommandExt as _;
 use std::panic::catch_unwind;
+use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
 use countersign_daemon::config::Paths;
 use countersign_daemon::config::paths::Surroundings;
 use countersign_gateways::hook::alone::{Alone, First, Words, asking_program};
-use countersign_gateways::hook::{BLOCKS, Spool, say, tell};
-use rustix::fs::{MemfdFlags, memfd_create};
+use countersign_gateways::hook::{BLOCKS, Spool, forward, say, tell};
 
 /// There is no way out of here that a host takes for "go on" but an answer.
 fn main() -> ExitCode {
@@ -46,7 +45,7 @@ fn answer() -> u8 {
         return BLOCKS;
     };
     let folder = Paths::from_environment(&Surroundings).gateways();
-    let alone = Alone { agent, name, spool: Spool::at(folder) };
+    let alone = Alone { agent, name, spool: Spool::at(folder.clone()) };
     let (begun, patience) = (Instant::now(), plain.patience());
     match alone.first(io::stdin(), patience) {
         First::Said(reply) => say(agent, &reply),
@@ -54,14 +53,15 @@ fn answer() -> u8 {
             let spent = Duration::from_secs(begun.elapsed().as_secs());
             let words = plain.written(patience.saturating_sub(spent));
             let words: Vec<&str> = words.iter().map(String::as_str).collect();
-            let why = become_asker(&words, Some(&heard));
+            let why = become_asker(&words, Some((&heard, &folder)));
             say(agent, &alone.last_word(&heard, &why))
         }
     }
 }
 
-/// Becomes the program that can ask. Comes back only where that is impossible, and says why.
-fn become_asker(words: &[&str], heard: Option<&[u8]>) -> String {
+/// Becomes the program that can ask, with the host's input and a private folder. Comes back only
+/// where that is impossible, and says why.
+fn become_asker(words: &[&str], heard: Option<(&[u8], &Path)>) -> String {
     let error = match ready(words, heard) {
         Ok(mut command) => command.exec(),
         Err(error) => error,
@@ -69,15 +69,11 @@ fn become_asker(words: &[&str], heard: Option<&[u8]>) -> String {
     format!("`countersign` could not be started: {error}")
 }
 
-fn ready(words: &[&str], heard: Option<&[u8]>) -> io::Result<Command> {
+fn ready(words: &[&str], heard: Option<(&[u8], &Path)>) -> io::Result<Command> {
     let mut command = Command::new(asking_program()?);
     command.args(words);
-    if let Some(heard) = heard {
-        // In memory only: what an agent does may hold secrets.
-        let mut memory = File::from(memfd_create(c"call", MemfdFlags::CLOEXEC)?);
-        memory.write_all(heard)?;
-        memory.rewind()?;
-        command.stdin(memory);
+    if let Some((bytes, private)) = heard {
+        command.stdin(forward::as_stdin(bytes, private)?);
     }
     Ok(command)
 }

@@ -200,9 +200,7 @@ fn in_use(args: &Add, old: &Config) -> Result<ExitCode, Failure> {
     let later =
         format!("Then link your account: countersign channel link {}", page::safe(&args.name, 40));
     let Some(daemon) = running::daemon(&old.store) else {
-        house::line(&format!(
-            "No daemon runs on this store. Start it: countersign serve\n{later}"
-        ))?;
+        house::line(&format!("{}\n{later}", running::NOT_FOUND))?;
         return Ok(ExitCode::FAILURE);
     };
     let id = daemon.as_raw_nonzero();

@@ -1,23 +1,39 @@
 //! The daemon that runs here: the process that holds the store's lock, and no other.
 
-use std::fs;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// The process that holds the lock of this store, if one does.
+/// What people are told where no daemon was found.
+pub const NOT_FOUND: &str = if cfg!(target_os = "linux") {
+    "No daemon runs on this store. Start it: countersign serve"
+} else {
+    "Restart the daemon, so that it reads its configuration: countersign serve"
+};
+
+/// The process that holds the lock of this store, if one does. Linux lists locks in `/proc/locks`.
+#[cfg(target_os = "linux")]
 pub fn daemon(store: &Path) -> Option<Pid> {
+    use std::os::unix::fs::MetadataExt as _;
+
     let mut lock = store.as_os_str().to_owned();
     lock.push(".lock");
-    let about = fs::metadata(lock).ok()?;
+    let about = std::fs::metadata(lock).ok()?;
     let (major, minor) = (rustix::fs::major(about.dev()), rustix::fs::minor(about.dev()));
     let file = format!("{major:02x}:{minor:02x}:{}", about.ino());
-    let locks = fs::read_to_string("/proc/locks").ok()?;
+    let locks = std::fs::read_to_string("/proc/locks").ok()?;
     locks.lines().find_map(|line| holder(line, &file))
 }
 
+/// Unknown: this system does not say which process holds a lock. The caller then asks the person
+/// to restart the daemon.
+#[cfg(not(target_os = "linux"))]
+pub fn daemon(_store: &Path) -> Option<Pid> {
+    None
+}
+
 /// A line such as `4: FLOCK ADVISORY WRITE 1234 08:01:5678 0 EOF`, if it is about this file.
+#[cfg(any(target_os = "linux", test))]
 fn holder(line: &str, file: &str) -> Option<Pid> {
     let mut words = line.split_whitespace().skip(1);
     if words.next()? != "FLOCK" {
@@ -52,12 +68,13 @@ mod tests {
         assert_eq!(raw(""), None);
     }
 
+    #[cfg(target_os = "linux")]
     #[test]
     fn a_store_that_nobody_holds_has_no_daemon() {
         let folder = tempfile::tempdir().unwrap();
         let store = folder.path().join("countersign.db");
         assert_eq!(daemon(&store), None);
-        let lock = fs::File::create(folder.path().join("countersign.db.lock")).unwrap();
+        let lock = std::fs::File::create(folder.path().join("countersign.db.lock")).unwrap();
         assert_eq!(daemon(&store), None);
         lock.try_lock().unwrap();
         let own = i32::try_from(std::process::id()).unwrap();

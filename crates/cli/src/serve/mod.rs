@@ -96,12 +96,22 @@ impl Stop {
 
 /// Keys and passphrases must not end in a core file, nor be read by a debugger of the same user.
 fn keep_memory_private() {
-    use rustix::process::{DumpableBehavior, Resource, Rlimit, set_dumpable_behavior, setrlimit};
+    use rustix::process::{Resource, Rlimit, setrlimit};
     let none = Rlimit { current: Some(0), maximum: Some(0) };
     if setrlimit(Resource::Core, none).is_err() {
         tracing::warn!("core dumps could not be turned off");
     }
+    close_to_debuggers();
+}
+
+#[cfg(target_os = "linux")]
+fn close_to_debuggers() {
+    use rustix::process::{DumpableBehavior, set_dumpable_behavior};
     if set_dumpable_behavior(DumpableBehavior::NotDumpable).is_err() {
         tracing::warn!("the memory could not be closed to debuggers");
     }
 }
+
+/// macOS asks for an entitlement before one process may read another's memory.
+#[cfg(not(target_os = "linux"))]
+fn close_to_debuggers() {}

@@ -128,7 +128,8 @@ fn it_starts_tells_its_places_and_stops_in_order() {
     let core = limits.lines().find(|line| line.starts_with("Max core file size")).unwrap();
     assert!(core.split_whitespace().nth(4) == Some("0"), "{core}");
     daemon.signal("-HUP");
-    std::thread::sleep(Duration::from_millis(200));
+    let text = stdout(&daemon.run(&[]));
+    assert!(text.contains("The daemon runs; nothing waits."), "{text}");
     daemon.signal("-TERM");
     assert_eq!(daemon.ended(), Some(0));
     // The second start has nothing to tell any more.
@@ -173,7 +174,10 @@ fn a_daemon_that_is_killed_is_survived_by_whoever_waits() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    std::thread::sleep(Duration::from_millis(1500));
+    let end = Instant::now() + Duration::from_secs(5);
+    while stdout(&daemon.run(&[])).contains("nothing waits") {
+        assert!(Instant::now() < end, "the question does not arrive");
+    }
     daemon.signal("-KILL");
     daemon.ended();
     let _again = Daemon::start(&state);

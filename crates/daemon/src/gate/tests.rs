@@ -1,7 +1,7 @@
 //! The gate as a whole, over a real store: what passes, what waits, and that nothing else runs.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use countersign_core::assurance::{Needs, Standing};
 use countersign_core::request::{Change, Choice, Decider, Event, Refusal, State};
@@ -408,6 +408,15 @@ async fn a_flood_is_told_no_one_by_one_and_nobody_waits_for_it() {
     assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
 }
 
+/// Waits until something holds that another task brings about.
+async fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let end = Instant::now() + Duration::from_secs(30);
+    while !holds() {
+        assert!(Instant::now() < end, "not within 30 s: {what}");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
 #[tokio::test]
 async fn who_asks_and_breaks_off_has_asked() {
     let house = House::with("", "[flood]\nasks_per_minute = 5\n").await;
@@ -421,17 +430,17 @@ async fn who_asks_and_breaks_off_has_asked() {
         // Polled once: it is on its way to the store, and nobody waits for it.
         let _ = tokio::time::timeout(Duration::ZERO, asking).await;
     }
-    tokio::time::sleep(Duration::from_millis(300)).await;
+    // The store writes in order: what was on its way is written before this agent is.
+    house.agent("later", 1_000_000).await;
     let found = house.gate.store().find(Query::default()).await.unwrap().requests.len();
     assert!((1..=5).contains(&found), "{found}");
-    assert_eq!(house.gate.open_requests(), found);
+    until("every request is counted", || house.gate.open_requests() == found).await;
     // An end that nobody waited for is counted as well.
     for stored in house.gate.store().pending().await.unwrap() {
         let event = answer(&stored, "owner", Choice::Approve, "");
         house.gate.store().apply(stored.request.id, event, house.note()).await.unwrap();
     }
-    tokio::time::sleep(Duration::from_millis(300)).await;
-    assert_eq!(house.gate.open_requests(), 0);
+    until("no request is open", || house.gate.open_requests() == 0).await;
     stop.send(true).unwrap();
     follow.await.unwrap();
 }
@@ -452,8 +461,15 @@ async fn what_changes_in_the_store_is_followed() {
     grant.made_by = "owner".to_owned();
     grant.shape = countersign_core::grant::Shape::Action { tool: "send_message".to_owned() };
     house.gate.store().give(grant, house.note()).await.unwrap();
-    tokio::time::sleep(Duration::from_millis(300)).await;
-    assert!(house.api.book.agent(&token, house.now()).is_err());
+    // Changes are followed in order: with the last one all of them were.
+    let other = house.agent("other", 1_000_000).await;
+    let agents = house.gate.store().agents().await.unwrap();
+    let mut last = agents.into_iter().find(|agent| agent.name == "other").unwrap();
+    last.revoked = Some(house.now());
+    house.gate.store().keep_agent(last, house.note()).await.unwrap();
+    let gone = |token: &str| house.api.book.agent(token, house.now()).is_err();
+    until("the last change is followed", || gone(&other)).await;
+    assert!(gone(&token));
     assert_eq!(kept(&house.gate, MESSAGE).await.request.state, State::Approved);
     stop.send(true).unwrap();
     follow.await.unwrap();

@@ -6,6 +6,7 @@
 
 pub mod alone;
 mod ask;
+pub mod forward;
 mod input;
 mod several;
 mod spool;

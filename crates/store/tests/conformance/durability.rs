@@ -150,8 +150,7 @@ fn a_small_file_system_denies_and_room_heals() {
         .arg(place.folder.path())
         .output();
     if !mount.is_ok_and(|done| done.status.success()) {
-        println!("no file system may be mounted here: left out");
-        return;
+        return proof_skip::skip(proof_skip::Cause::Machine, "no file system can be mounted");
     }
     let unmount = Unmount(place.folder.path().to_owned());
     run(async {

@@ -40,6 +40,7 @@ __all__ = [
     "ConfirmationRequest",
     "ConfirmationStatus",
     "NeedsPerson",
+    "NotProvided",
     "RiskLevel",
     "ToolCallAssessment",
     "classify_action",
@@ -71,10 +72,18 @@ _NOT_YET = {
 }
 
 
+class NotProvided(AttributeError, NotImplementedError):
+    """A name of the first system that this package does not provide.
+
+    An ``AttributeError``, so that ``hasattr`` and ``getattr`` with a default work; and a
+    ``NotImplementedError``, which says that the name is known.
+    """
+
+
 def __getattr__(name: str) -> Any:
     for what, names in _NOT_YET.items():
         if name in names.split():
-            raise NotImplementedError(f"{name}: {what} is not in this package yet")
+            raise NotProvided(f"{name}: {what} is not in this package yet")
     if name in ("TIER_PATTERNS", "CRISIS_BYPASS_PATTERNS"):
-        raise NotImplementedError(f"{name}: calls are read, not matched; ask classify_tier")
+        raise NotProvided(f"{name}: calls are read, not matched; ask classify_tier")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -133,9 +133,18 @@ def test_what_is_not_there_yet_says_so() -> None:
         with pytest.raises(NotImplementedError, match=f"{name}: .* is not in this package yet"):
             getattr(compat, name)
         # Not even the import comes through, so nothing can take its silence for "safe".
-        with pytest.raises(NotImplementedError):
+        with pytest.raises(ImportError):
             exec(f"from countersign.compat import {name}")  # noqa: S102
     with pytest.raises(NotImplementedError, match="classify_tier"):
         _ = compat.TIER_PATTERNS
     with pytest.raises(AttributeError):
         _ = compat.nonsense
+
+
+def test_hasattr_never_throws() -> None:
+    known = [name for names in compat._NOT_YET.values() for name in names.split()]
+    assert len(known) > 10
+    for name in [*known, "TIER_PATTERNS", "CRISIS_BYPASS_PATTERNS", "nonsense", "__wrapped__"]:
+        assert not hasattr(compat, name)
+        assert getattr(compat, name, None) is None
+    assert all(hasattr(compat, name) for name in compat.__all__)
