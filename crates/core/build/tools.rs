@@ -54,6 +54,16 @@ const ROLES: &[(&str, &str)] = &[
     ("items", "Role::Items"),
     ("sweep", "Role::Sweep"),
     ("escalate", "Role::Escalate"),
+    ("switch", "Role::Switch"),
+    ("argv", "Role::Argv"),
+    ("program", "Role::Program"),
+    ("env", "Role::Env"),
+    ("interpreter", "Role::Interpreter"),
+    ("plain", "Role::Plain"),
+    ("note", "Role::Note"),
+    ("keystrokes", "Role::Keystrokes"),
+    ("content", "Role::Content"),
+    ("label", "Role::Label"),
     ("tool", "Role::Tool"),
     ("tool_arguments", "Role::ToolArguments"),
 ];
@@ -64,6 +74,9 @@ struct RuleFile {
     family: String,
     #[serde(default)]
     servers: Vec<String>,
+    /// The agents whose own tools these are; such names are exact and need the host to be known.
+    #[serde(default)]
+    hosts: Vec<String>,
     tool: Vec<Tool>,
 }
 
@@ -72,6 +85,9 @@ struct RuleFile {
 struct Tool {
     id: String,
     names: Vec<String>,
+    /// The values of one argument for which this entry replaces the plain one of the same name.
+    #[serde(default)]
+    when: BTreeMap<String, Vec<String>>,
     tier: String,
     #[serde(default)]
     effects: Vec<String>,
@@ -99,12 +115,15 @@ pub fn generate(rules: &Path, out: &Path) -> Result<(), String> {
     words::arguments(&read(&rules.join("arguments.toml"))?, &mut text)?;
     words::actions(&read(&rules.join("actions.toml"))?, &mut text)?;
     words::secrets(&read(&rules.join("secrets.toml"))?, &mut text)?;
+    words::exec_arguments(&read(&rules.join("exec_arguments.toml"))?, &mut text)?;
+    words::autorun(&read(&rules.join("autorun.toml"))?, &mut text)?;
     write(&out.join("tools.rs"), &text)?;
     write(&out.join("tools_examples.rs"), &examples)
 }
 
 fn catalogue(rules: &Path, text: &mut String, examples: &mut String) -> Result<(), String> {
-    const OTHER: [&str; 5] = ["verbs", "nouns", "arguments", "actions", "secrets"];
+    const OTHER: [&str; 7] =
+        ["verbs", "nouns", "arguments", "actions", "secrets", "exec_arguments", "autorun"];
     let mut files = Vec::new();
     for entry in fs::read_dir(rules).map_err(|e| format!("{}: {e}", rules.display()))? {
         let path = entry.map_err(|e| e.to_string())?.path();
@@ -115,55 +134,116 @@ fn catalogue(rules: &Path, text: &mut String, examples: &mut String) -> Result<(
     }
     files.sort();
 
-    let mut names: BTreeMap<(usize, String), usize> = BTreeMap::new();
+    let mut names = Names::default();
     let mut servers: BTreeMap<String, usize> = BTreeMap::new();
+    let mut hosts: BTreeMap<String, usize> = BTreeMap::new();
     let mut entries = String::new();
     let mut shown = [String::new(), String::new()];
     let mut count = 0;
     for (at, file) in files.into_iter().enumerate() {
         let family: RuleFile =
             toml::from_str(&read(&file)?).map_err(|e| format!("{}: {e}", file.display()))?;
-        // Family 0 holds the tools that stand without a server.
-        let group = if family.servers.is_empty() { 0 } else { at + 1 };
+        // Group 0 holds the tools that need neither a server nor a host.
+        let shared = family.servers.is_empty() && family.hosts.is_empty();
+        let group = if shared { 0 } else { at + 1 };
+        names.groups = names.groups.max(group + 1);
         for server in &family.servers {
             if servers.insert(compact(server), group).is_some() {
                 return Err(format!("the server {server} stands twice"));
             }
         }
+        for host in &family.hosts {
+            if hosts.insert(compact(host), group).is_some() {
+                return Err(format!("the host {host} is listed twice"));
+            }
+        }
+        let host = family.hosts.first().map(|host| compact(host));
         for tool in &family.tool {
             let code = format!("tool.{}.{}", family.family, tool.id);
-            entry(&mut entries, &code, tool).map_err(|e| format!("{code}: {e}"))?;
-            register(&mut names, group, tool, count).map_err(|e| format!("{code}: {e}"))?;
+            entry(&mut entries, &code, host.as_deref(), tool).map_err(|e| format!("{code}: {e}"))?;
+            names
+                .register(group, host.is_some(), tool, count)
+                .map_err(|e| format!("{code}: {e}"))?;
             for (list, lines) in shown.iter_mut().zip([&tool.examples, &tool.counter_examples]) {
                 for line in lines {
-                    let _ = writeln!(list, "({code:?}, {line:?}, {}),", find(TIERS, &tool.tier)?);
+                    let tier = find(TIERS, &tool.tier)?;
+                    let _ = writeln!(list, "({code:?}, {line:?}, {tier}, {host:?}),");
                 }
             }
             count += 1;
         }
     }
     let _ = writeln!(text, "pub(super) static TOOLS: &[Entry] = &[\n{entries}];");
-    let groups = servers.values().copied().max().unwrap_or(0) + 1;
-    let _ = writeln!(text, "static TOOL_NAMES: &[&[(u64, &str, u16)]] = &[");
-    for group in 0..groups {
-        text.push_str("&[\n");
-        for ((_, name), at) in names.iter().filter(|((g, _), _)| *g == group) {
-            let _ = writeln!(text, "({}, {name:?}, {at}),", first_bytes(name));
+    names.write(text)?;
+    for (table, groups) in [("SERVERS", &servers), ("HOSTS", &hosts)] {
+        let _ = writeln!(text, "static {table}: &[(&str, u8)] = &[");
+        for (name, group) in groups {
+            let _ = writeln!(text, "({name:?}, {group}),");
         }
-        text.push_str("],\n");
+        text.push_str("];\n");
     }
-    text.push_str("];\nstatic SERVERS: &[(&str, u8)] = &[\n");
-    for (server, group) in &servers {
-        let _ = writeln!(text, "({server:?}, {group}),");
-    }
-    text.push_str("];\n");
     let [good, bad] = shown;
-    let _ = writeln!(examples, "static EXAMPLES: &[(&str, &str, Tier)] = &[\n{good}];");
-    let _ = writeln!(examples, "static COUNTER_EXAMPLES: &[(&str, &str, Tier)] = &[\n{bad}];");
+    let row = "(&str, &str, Tier, Option<&str>)";
+    let _ = writeln!(examples, "static EXAMPLES: &[{row}] = &[\n{good}];");
+    let _ = writeln!(examples, "static COUNTER_EXAMPLES: &[{row}] = &[\n{bad}];");
     Ok(())
 }
 
-fn entry(out: &mut String, code: &str, tool: &Tool) -> Result<(), String> {
+/// Tool names by group; entries with a condition are kept apart from the plain ones.
+#[derive(Default)]
+struct Names {
+    plain: BTreeMap<(usize, String), usize>,
+    variants: Vec<(usize, String, usize)>,
+    groups: usize,
+}
+
+impl Names {
+    fn register(
+        &mut self,
+        group: usize,
+        exact: bool,
+        tool: &Tool,
+        at: usize,
+    ) -> Result<(), String> {
+        for name in &tool.names {
+            let key = if exact { name.clone() } else { compact(name) };
+            if !tool.when.is_empty() {
+                self.variants.push((group, key, at));
+            } else if self.plain.insert((group, key.clone()), at).is_some() {
+                return Err(format!("the name {key} is taken"));
+            }
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, text: &mut String) -> Result<(), String> {
+        let _ = writeln!(text, "static TOOL_NAMES: &[&[(u64, &str, u16)]] = &[");
+        for group in 0..self.groups {
+            text.push_str("&[\n");
+            for ((_, name), at) in self.plain.iter().filter(|((g, _), _)| *g == group) {
+                let _ = writeln!(text, "({}, {name:?}, {at}),", first_bytes(name));
+            }
+            text.push_str("],\n");
+        }
+        text.push_str("];\nstatic VARIANTS: &[(u8, &str, u16)] = &[\n");
+        self.variants.sort();
+        for (group, name, at) in &self.variants {
+            if !self.plain.contains_key(&(*group, name.clone())) {
+                return Err(format!("{name} has a condition and no plain entry"));
+            }
+            let _ = writeln!(text, "({group}, {name:?}, {at}),");
+        }
+        text.push_str("];\n");
+        Ok(())
+    }
+}
+
+fn entry(
+    out: &mut String,
+    code: &str,
+    host: Option<&str>,
+    tool: &Tool,
+) -> Result<(), String> {
     if tool.examples.is_empty() {
         return Err("every entry needs an example".to_owned());
     }
@@ -172,12 +252,19 @@ fn entry(out: &mut String, code: &str, tool: &Tool) -> Result<(), String> {
     for (key, role) in &tool.args {
         let _ = write!(args, "({:?}, {}), ", compact(key), find(ROLES, role)?);
     }
+    let when = match tool.when.iter().next() {
+        None => "None".to_owned(),
+        Some((key, values)) if tool.when.len() == 1 => {
+            format!("Some(({:?}, &{values:?}))", compact(key))
+        }
+        Some(_) => return Err("a condition names one argument".to_owned()),
+    };
     let safer = tool.safer.as_ref().map_or("None".to_owned(), |s| format!("Some({s:?})"));
     let human = find(HUMAN, tool.human.as_deref().unwrap_or("none"))?;
     let _ = writeln!(
         out,
         "Entry {{ code: {code:?}, tier: {}, effects: {}, irreversible: {}, human: {human}, \
-         say: {:?}, safer: {safer}, args: &[{args}], examples: &{:?}, counter_examples: &{:?} }},",
+         say: {:?}, safer: {safer}, args: &[{args}], when: {when}, host: {host:?}, examples: &{:?}, counter_examples: &{:?} }},",
         find(TIERS, &tool.tier)?,
         effects(&tool.effects)?,
         tool.irreversible,
@@ -185,21 +272,6 @@ fn entry(out: &mut String, code: &str, tool: &Tool) -> Result<(), String> {
         tool.examples,
         tool.counter_examples,
     );
-    Ok(())
-}
-
-fn register(
-    names: &mut BTreeMap<(usize, String), usize>,
-    group: usize,
-    tool: &Tool,
-    at: usize,
-) -> Result<(), String> {
-    for name in &tool.names {
-        let key = compact(name);
-        if names.insert((group, key.clone()), at).is_some() {
-            return Err(format!("the name {key} is taken"));
-        }
-    }
     Ok(())
 }
 

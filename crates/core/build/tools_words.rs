@@ -152,6 +152,26 @@ pub fn arguments(source: &str, out: &mut String) -> Result<(), String> {
     table(&lists, ROLES, "static ARGUMENT_NAMES: &[(u64, &str, Role)]", out)
 }
 
+/// `exec_arguments.toml`: role → names → `EXEC_ARGUMENTS`.
+pub fn exec_arguments(source: &str, out: &mut String) -> Result<(), String> {
+    let lists: Lists = toml::from_str(source).map_err(|e| format!("exec_arguments.toml: {e}"))?;
+    table(&lists, ROLES, "static EXEC_ARGUMENTS: &[(u64, &str, Role)]", out)
+}
+
+/// `autorun.toml` → `AUTORUN_FILES`, `AUTORUN_DANGERS`.
+pub fn autorun(source: &str, out: &mut String) -> Result<(), String> {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Autorun {
+        files: Vec<String>,
+        dangers: Vec<String>,
+    }
+    let file: Autorun = toml::from_str(source).map_err(|e| format!("autorun.toml: {e}"))?;
+    let _ = writeln!(out, "pub(super) static AUTORUN_FILES: &[&str] = &{:?};", file.files);
+    let _ = writeln!(out, "pub(super) static AUTORUN_DANGERS: &[&str] = &{:?};", file.dangers);
+    Ok(())
+}
+
 /// `actions.toml`: tier → names → `ACTIONS`.
 pub fn actions(source: &str, out: &mut String) -> Result<(), String> {
     let lists: Lists = toml::from_str(source).map_err(|e| format!("actions.toml: {e}"))?;

@@ -84,4 +84,9 @@ pub struct Context<'a> {
     pub environment: Environment,
     /// Working directory, if the caller told us.
     pub cwd: Option<&'a str>,
+    /// Root folder of the project the session works in, if the caller told us.
+    pub project: Option<&'a str>,
+    /// The agent program that runs the tool, such as `claude-code`. Its own tools are known by
+    /// their exact names.
+    pub host: Option<&'a str>,
 }

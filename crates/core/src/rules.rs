@@ -263,7 +263,7 @@ fn tool_holds(rule: &RuleInfo, line: &str, wanted: bool) -> bool {
         arguments,
         agent: None,
         session: None,
-        context: Context::default(),
+        context: Context { host: tools::host_of(rule.id), ..Context::default() },
         annotations: Annotations::default(),
         claimed: None,
     };

@@ -241,10 +241,9 @@ fn lifts(call: &Call<'_>, findings: &Findings, points: u16) -> Vec<Lift> {
         lifts.push((least - so_far, "context.money", "Money would move."));
         so_far = least;
     }
-    // Text that could not be read to its end is never SAFE; its low confidence then asks.
-    let low = Tier::Low.points().0;
-    if findings.has_doubt(Doubt::Unreadable) && so_far < low {
-        lifts.push((low - so_far, "context.unreadable", "Part of this could not be read."));
+    // Text that could not be read to its end may say anything.
+    if findings.has_doubt(Doubt::Unreadable) && so_far < least {
+        lifts.push((least - so_far, "context.unreadable", "Part of this could not be read."));
     }
     lifts
 }
@@ -401,7 +400,7 @@ mod tests {
         let mut findings = Findings::default();
         findings.doubt(Doubt::Unreadable);
         let seen = conclude(&Call::shell(""), &Policy::default(), findings);
-        assert_eq!((seen.tier, seen.verdict), (Tier::Low, Verdict::Ask));
+        assert_eq!((seen.tier, seen.verdict), (Tier::Medium, Verdict::Ask));
     }
 
     #[test]

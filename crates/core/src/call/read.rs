@@ -52,7 +52,8 @@ pub enum CallError {
 
 impl<'a> Call<'a> {
     /// Reads `{"command": "…"}` or `{"tool": "…", "arguments": {…}}` with the optional fields
-    /// agent, session, platform, cwd, environment (or env), annotations and `risk_level`.
+    /// agent, session, platform, cwd, project, host, environment (or env), annotations and
+    /// `risk_level`.
     ///
     /// `null` is the same as absent, and other fields are passed over. The call borrows from
     /// the value. A command alone is a call of the tool `shell`; a command beside a tool or
@@ -80,6 +81,8 @@ impl<'a> Call<'a> {
                 platform: text(value, "platform")?.map(Platform::parse).unwrap_or_default(),
                 environment: environment(value)?,
                 cwd: text(value, "cwd")?,
+                project: text(value, "project")?,
+                host: text(value, "host")?,
             },
             annotations: annotations(value)?,
             claimed: claimed(value)?,

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::program::Tongue;
-use super::table::{Class, Role};
+use super::table::{Class, Role, Strength};
 use super::target::Access;
 use super::{table, text};
 use crate::context::Context;
@@ -14,7 +14,7 @@ use crate::tier::{Points, Tier};
 use crate::uri;
 
 /// Values nested deeper than this are not read further; the call becomes unreadable.
-const DEEPEST: u8 = 12;
+pub(super) const DEEPEST: u8 = 12;
 
 /// Where in the arguments a value stands.
 #[derive(Clone, Copy)]
@@ -26,6 +26,11 @@ pub(super) struct Place<'p> {
 }
 
 impl Place<'_> {
+    /// The place of an item of the array that stands here.
+    pub(super) fn item(&self, index: usize) -> Place<'_> {
+        Place { parent: Some(self), key: self.key, index: Some(index), depth: self.depth + 1 }
+    }
+
     /// Its JSON pointer; the names that most calls use cost nothing.
     fn shown(&self) -> Cow<'static, str> {
         match (self.parent, self.index, self.key) {
@@ -61,17 +66,51 @@ pub(super) struct Reader<'c, 'o> {
     pub language: Option<Tongue>,
     /// A currency named by another argument.
     pub currency: Option<String>,
+    /// The file that another argument says is written.
+    pub target: Option<&'c str>,
     pub out: &'o mut Findings,
 }
 
-impl Reader<'_, '_> {
+impl<'c> Reader<'c, '_> {
+    /// Notes the arguments that decide how the others are read.
+    pub(super) fn steer(
+        &mut self,
+        members: &'c [(Cow<'c, str>, Value<'c>)],
+        role_of: &dyn Fn(&str) -> Option<Role>,
+    ) {
+        for (key, value) in members {
+            let Value::String(text) = value else { continue };
+            match role_of(key) {
+                Some(Role::Language) => self.language = Some(super::program::tongue(text)),
+                Some(Role::Cwd) => self.ctx.cwd = Some(text),
+                Some(Role::Currency) => self.currency = Some(text.to_string()),
+                Some(Role::PathWrite) => self.target = Some(text),
+                _ => {}
+            }
+        }
+    }
+
     /// Adds what one argument adds.
     pub(super) fn read(&mut self, role: Role, value: &Value<'_>, place: &Place<'_>) {
         if place.depth > DEEPEST {
             self.unreadable();
             return;
         }
+        self.placed(place, |reader| reader.read_as(role, value, place));
+    }
+
+    /// Runs a reading, and says of its findings which argument they mean.
+    pub(super) fn placed(&mut self, place: &Place<'_>, reading: impl FnOnce(&mut Self)) {
         let from = self.out.list.len();
+        reading(self);
+        let mut pointer: Option<Cow<'static, str>> = None;
+        for finding in self.out.list.iter_mut().skip(from).filter(|f| f.argument.is_empty()) {
+            let pointer = pointer.get_or_insert_with(|| place.shown());
+            finding.argument.clone_from(pointer);
+        }
+    }
+
+    fn read_as(&mut self, role: Role, value: &Value<'_>, place: &Place<'_>) {
         match role {
             Role::Shell => self.shell(value),
             Role::ShellLines => self.shell_lines(value),
@@ -81,15 +120,17 @@ impl Reader<'_, '_> {
                 self.each(Role::Body, value, place);
             }
             Role::Sweep => self.sweep(value),
+            Role::Switch => self.switch(value),
+            Role::Argv | Role::Program => self.shell(value),
+            Role::Keystrokes => self.keystrokes(value),
+            Role::Env => self.env(value, place),
+            Role::Note | Role::Plain | Role::Interpreter => {}
             Role::Escalate => self.escalate(value),
             Role::Amount => self.amount(value),
             Role::Language | Role::Currency | Role::Cwd | Role::Tool | Role::ToolArguments => {}
+            // What an edit takes out of a file is not written.
+            Role::Content if place.key.starts_with("old") => {}
             _ => self.each(role, value, place),
-        }
-        let mut pointer: Option<Cow<'static, str>> = None;
-        for finding in self.out.list.iter_mut().skip(from).filter(|f| f.argument.is_empty()) {
-            let pointer = pointer.get_or_insert_with(|| place.shown());
-            finding.argument.clone_from(pointer);
         }
     }
 
@@ -141,16 +182,9 @@ impl Reader<'_, '_> {
             Role::PathDelete => self.path(text, Access::Delete, None),
             Role::Url => self.url(text),
             Role::Recipient => self.recipient(text),
-            Role::Patch => {
-                let files = text::patched(text);
-                // What names no file and changes no line is no patch, whatever it is called.
-                if files.is_empty() && !text.contains("@@") && !text.trim().is_empty() {
-                    self.out.doubt(Doubt::Unreadable);
-                }
-                for (path, access, span) in files {
-                    self.path(path, access, Some(span));
-                }
-            }
+            Role::Patch => self.patch(text),
+            Role::Content => self.content(text),
+            Role::Label => self.label(text),
             Role::Method => self.method(text),
             Role::Action => self.action(text),
             Role::Secret if !self.looks && !text.is_empty() => self.hands_over(),
@@ -173,6 +207,13 @@ impl Reader<'_, '_> {
             self.path(url, Access::Read, None);
             return;
         }
+        if url.contains(char::is_whitespace) {
+            // A sentence: each address in it may be opened.
+            for part in url.split_whitespace().filter(|part| part.contains("://")) {
+                self.url(part.trim_matches(|c: char| "\"'()<>[],.".contains(c)));
+            }
+            return;
+        }
         let Some(host) = text::host(url) else { return };
         self.out.impact.hosts.add(host);
         self.out.effect(Effect::NetIn);
@@ -185,6 +226,11 @@ impl Reader<'_, '_> {
             ));
         }
         self.leak(url);
+        if text::carries_data(url) {
+            self.out.effect(Effect::NetOut);
+            let say = "This address is long enough to carry data out of this machine.";
+            self.out.add(Finding::pattern("net.data_in_address", Tier::Medium, say));
+        }
     }
 
     fn method(&mut self, method: &str) {
@@ -203,10 +249,10 @@ impl Reader<'_, '_> {
     }
 
     /// An argument that says what to do: `action: "delete"`.
-    fn action(&mut self, text: &str) {
+    pub(super) fn action(&mut self, text: &str) {
         let words = super::name::words(text);
-        let Some((verb, _)) = words.split(' ').take(3).find_map(table::verb) else { return };
-        if verb.class.only_looks() || self.looks {
+        let Some((verb, strength)) = words.split(' ').take(3).find_map(table::verb) else { return };
+        if verb.class.only_looks() || self.looks && strength != Strength::Strong {
             return;
         }
         for effect in verb.effects {
@@ -237,7 +283,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    fn leak(&mut self, value: &str) {
+    pub(super) fn leak(&mut self, value: &str) {
         let Some((name, span)) = text::secret(value) else { return };
         self.out.effect(Effect::Secret);
         let say = format!("This text contains {name}, and it would leave this machine.");
@@ -247,8 +293,10 @@ impl Reader<'_, '_> {
     fn escalate(&mut self, value: &Value<'_>) {
         let on = match value {
             Value::Bool(on) => *on,
-            Value::String(text) => text == "require_escalated",
-            _ => false,
+            Value::String(text) => !matches!(text.as_ref(), "" | "use_default" | "false"),
+            Value::Null | Value::Number(_) => false,
+            Value::Array(list) => list.iter().any(|item| item.as_str().is_none_or(|t| t == "all")),
+            Value::Object(members) => !members.is_empty(),
         };
         if on {
             self.out.effect(Effect::Privilege);
@@ -288,7 +336,7 @@ pub(super) fn guessed(key: &str) -> Option<Role> {
     }
     let role = table::argument(last).or_else(|| table::argument(table::singular(last)?));
     role.or_else(|| words.starts_with("amount ").then_some(Role::Amount))
-        .filter(|role| !matches!(role, Role::Shell | Role::Action | Role::Tool))
+        .filter(|role| !matches!(role, Role::Shell | Role::Action | Role::Tool | Role::Argv))
 }
 
 #[cfg(test)]

@@ -30,17 +30,17 @@ pub(super) fn read(subject: &Subject<'_>, out: &mut Findings) {
         None
     };
     let looks = class.is_some_and(Class::only_looks);
-    let outward = !looks
-        && (class.is_none()
-            || out.effects.has_any(&[Effect::Send, Effect::NetOut, Effect::Remote]));
+    let runs = class.is_none() || verbs.iter().any(|verb| verb.class == Class::Exec);
     let mut reader = Reader {
         ctx: subject.context,
         agent: subject.agent,
         class: class.or(Some(Class::Manage)),
         looks,
-        outward,
+        // Whatever such a tool is given may leave this machine: its server is not known.
+        outward: true,
         language: None,
         currency: None,
+        target: None,
         out,
     };
     if verbs.iter().any(|v| v.decides) {
@@ -50,9 +50,17 @@ pub(super) fn read(subject: &Subject<'_>, out: &mut Findings) {
     super::inner(subject, names_a_tool, reader.out);
     match subject.arguments {
         Value::Object(members) => {
-            let role = |key: &str| Some(guessed(key).unwrap_or(Role::Body));
-            let roles: Vec<Option<Role>> = members.iter().map(|(key, _)| role(key)).collect();
-            super::members_of(members, &roles, &mut reader);
+            let role_of = |key: &str| guessed(key);
+            reader.steer(members, &role_of);
+            if runs {
+                let exec = |key: &str| table::exec_argument(&name::compact(key));
+                reader.exec_members(members, &|key| exec(key).or_else(|| guessed(key)), None, false);
+            } else {
+                let roles: Vec<Option<Role>> =
+                    members.iter().map(|(key, _)| role_of(key).or(Some(Role::Body))).collect();
+                super::members_of(members, &roles, &mut reader);
+            }
+            reader.scan(subject.arguments, true);
         }
         Value::Null => {}
         other => {

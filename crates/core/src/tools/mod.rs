@@ -1,9 +1,15 @@
 //! Tools that are not shell: a catalogue, and a careful reading of names and arguments.
 
 mod arguments;
+#[cfg(test)]
+mod attack_tests;
+mod autorun;
+mod exec;
 mod guess;
 mod name;
+mod patch;
 mod program;
+mod scan;
 mod table;
 mod target;
 #[cfg(test)]
@@ -14,7 +20,7 @@ mod touch;
 use std::borrow::Cow;
 
 use arguments::{Place, Reader};
-pub(crate) use table::about;
+pub(crate) use table::{about, host_of};
 use table::{Entry, Role};
 
 use crate::call::{Annotations, Call};
@@ -64,7 +70,7 @@ fn judge(subject: &Subject<'_>, out: &mut Findings) {
             "The tool's name is too long to be read.",
         ));
     }
-    match lookup(subject.name) {
+    match lookup(subject) {
         Some((entry, true)) => known(subject, entry, true, out),
         Some((entry, false)) => {
             out.doubt(Doubt::GuessedTool);
@@ -80,27 +86,35 @@ fn judge(subject: &Subject<'_>, out: &mut Findings) {
 }
 
 /// The catalogue entry of a name, and whether it is surely that tool.
-fn lookup(name: &str) -> Option<(&'static Entry, bool)> {
+fn lookup(subject: &Subject<'_>) -> Option<(&'static Entry, bool)> {
+    let (name, arguments) = (subject.name, subject.arguments);
+    if let Some(host) = subject.context.host
+        && let Some(entry) = table::host_tool(host, name, arguments)
+    {
+        return Some((entry, true));
+    }
     // Most names are plain small words already.
     if name.bytes().all(|b| b.is_ascii_lowercase())
-        && let Some((entry, _)) = table::tool(name)
+        && let Some((entry, _)) = table::tool(name, arguments)
     {
         return Some((entry, true));
     }
     let whole = name::compact(name);
     let bare = whole.strip_prefix("mcp").unwrap_or(&whole);
     let parts = name::parts(name);
-    if let Some((entry, served)) = table::tool(&whole).or_else(|| table::tool(bare)) {
+    if let Some((entry, served)) =
+        table::tool(&whole, arguments).or_else(|| table::tool(bare, arguments))
+    {
         return Some((entry, served || parts.server.is_empty()));
     }
     if parts.tool.len() == name.len() {
         return None;
     }
     let own = name::compact(parts.tool);
-    if let Some((entry, _)) = table::tool(&format!("{}{own}", parts.server)) {
+    if let Some((entry, _)) = table::tool(&format!("{}{own}", parts.server), arguments) {
         return Some((entry, true));
     }
-    table::tool(&own).map(|(entry, _)| (entry, parts.server.is_empty()))
+    table::tool(&own, arguments).map(|(entry, _)| (entry, parts.server.is_empty()))
 }
 
 fn known(subject: &Subject<'_>, entry: &'static Entry, sure: bool, out: &mut Findings) {
@@ -115,72 +129,87 @@ fn known(subject: &Subject<'_>, entry: &'static Entry, sure: bool, out: &mut Fin
     out.add(base);
 
     let outward = effects.has_any(&[Effect::Send, Effect::NetOut, Effect::Publish, Effect::Remote]);
+    // What a server's tools do is the server's word: a known name does not make it true.
+    let served = !sure || !name::parts(subject.name).server.is_empty();
     let mut reader = Reader {
         ctx: subject.context,
         agent: subject.agent,
         class: effects.has(Effect::Delete).then_some(table::Class::Delete),
         looks: effects.only_reads() && !entry.effects.is_empty(),
-        outward,
+        outward: outward || served,
         language: None,
         currency: None,
+        target: None,
         out,
     };
     let role_of = |key: &str| {
         let listed = entry.args.iter().find(|(name, _)| same(key, name)).map(|(_, role)| *role);
         let listed = listed.or_else(|| another_path(key, entry));
-        if sure { listed } else { listed.or_else(|| arguments::guessed(key)) }
+        // What a tool that runs things is given is never guessed to be harmless.
+        if sure || entry.runs_code() { listed } else { listed.or_else(|| arguments::guessed(key)) }
     };
-    let members = match subject.arguments {
-        Value::Object(members) => members.as_slice(),
-        _ => &[],
-    };
-    let roles: Vec<Option<Role>> = members.iter().map(|(key, _)| role_of(key)).collect();
-    let matter = |role: &Role| role.is_the_matter() || *role == Role::PathWrite;
-    if !roles.iter().flatten().any(matter)
-        && entry.args.iter().any(|(_, role)| role.is_the_matter())
-        && members.iter().any(|(_, value)| value.as_str().is_some_and(text::says_something))
-    {
-        // What it would do stands somewhere, but not where this tool keeps it.
-        reader.unreadable();
-    }
     match subject.arguments {
-        Value::Object(members) => members_of(members, &roles, &mut reader),
+        Value::Object(members) if entry.runs_code() => {
+            reader.steer(members, &role_of);
+            let strict = entry.tier < Tier::Medium;
+            reader.exec_members(members, &role_of, None, strict);
+            let says_what = |key: &str| {
+                let role = role_of(key).or_else(|| table::exec_argument(&name::compact(key)));
+                role.is_some_and(Role::is_the_matter)
+            };
+            if !sure && strict && !members.iter().any(|(key, _)| says_what(key)) {
+                // Only its name says what it would run, and the name is a server's word.
+                reader.unread();
+            }
+        }
+        Value::Object(members) => {
+            let roles: Vec<Option<Role>> = members.iter().map(|(key, _)| role_of(key)).collect();
+            let decides = |role: &Role| role.is_the_matter() || *role == Role::PathWrite;
+            if !roles.iter().flatten().any(decides)
+                && entry.args.iter().any(|(_, role)| role.is_the_matter())
+                && members.iter().any(|(_, value)| value.as_str().is_some_and(text::says_something))
+            {
+                // What it would do is given, but not where this tool keeps it.
+                reader.unreadable();
+            }
+            reader.steer(members, &role_of);
+            members_of(members, &roles, &mut reader);
+        }
         Value::String(_) | Value::Array(_) => {
             // A free-form tool is given its one text bare.
             let place = Place { parent: None, key: "", index: None, depth: 0 };
-            let bare =
-                |r: &Role| matches!(r, Role::Shell | Role::Patch | Role::Sql | Role::Code(_));
-            if let Some((_, role)) = entry.args.iter().find(|(_, role)| bare(role)) {
-                reader.read(*role, subject.arguments, &place);
+            let bare = |r: &Role| r.is_code() || matches!(r, Role::Patch | Role::Sql);
+            match entry.args.iter().find(|(_, role)| bare(role)) {
+                Some((_, role)) => reader.exec_member(Some(*role), subject.arguments, &place, true),
+                None if entry.runs_code() => {
+                    reader.exec_member(None, subject.arguments, &place, true);
+                }
+                None => {}
             }
         }
         _ => {}
     }
+    reader.scan(subject.arguments, served);
     if entry.args.iter().any(|(_, role)| *role == Role::Tool) {
-        inner(
-            subject,
-            |key, wanted| entry.args.iter().any(|(name, role)| *role == wanted && same(key, name)),
-            out,
-        );
+        let is = |key: &str, wanted: Role| {
+            entry.args.iter().any(|(name, role)| *role == wanted && same(key, name))
+        };
+        if let Value::Object(members) = subject.arguments
+            && !members.iter().any(|(key, value)| is(key, Role::Tool) && value.as_str().is_some())
+            && !members.is_empty()
+        {
+            reader.unreadable();
+        }
+        inner(subject, is, out);
     }
 }
 
-/// Reads every member whose role is known; what steers the others is looked at first.
-fn members_of<'v>(
-    members: &'v [(Cow<'v, str>, Value<'v>)],
+/// Reads every member whose role is known.
+fn members_of(
+    members: &[(Cow<'_, str>, Value<'_>)],
     roles: &[Option<Role>],
-    reader: &mut Reader<'v, '_>,
+    reader: &mut Reader<'_, '_>,
 ) {
-    for ((_, value), role) in members.iter().zip(roles) {
-        match (role, value) {
-            (Some(Role::Language), Value::String(name)) => {
-                reader.language = Some(program::tongue(name));
-            }
-            (Some(Role::Cwd), Value::String(folder)) => reader.ctx.cwd = Some(folder),
-            (Some(Role::Currency), Value::String(name)) => reader.currency = Some(name.to_string()),
-            _ => {}
-        }
-    }
     for ((key, value), role) in members.iter().zip(roles) {
         if let Some(role) = role {
             let place = Place { parent: None, key, index: None, depth: 0 };
@@ -214,9 +243,16 @@ fn inner(subject: &Subject<'_>, is: impl Fn(&str, Role) -> bool, out: &mut Findi
     }
     let nothing = Value::Null;
     let arguments = member(Role::ToolArguments).unwrap_or(&nothing);
-    if matches!(arguments, Value::String(text) if !text.is_empty()) {
-        out.doubt(Doubt::Unreadable);
-    }
+    // Arguments given as JSON in a string are the arguments; other text is unreadable.
+    let parsed = arguments.as_str().filter(|text| !text.trim().is_empty()).map(crate::json::parse);
+    let arguments = match &parsed {
+        Some(Ok(value @ Value::Object(_))) => value,
+        Some(_) => {
+            out.doubt(Doubt::Unreadable);
+            arguments
+        }
+        None => arguments,
+    };
     judge(
         &Subject {
             name,

@@ -9,15 +9,16 @@ impl Reader<'_, '_> {
     /// One command: a text, or a program with its arguments.
     pub(super) fn shell(&mut self, value: &Value<'_>) {
         match value {
-            Value::String(text) => crate::shell::read(text, &self.ctx, self.out),
+            Value::String(text) => self.shell_text(text),
             Value::Array(list) => {
                 let words: Option<Vec<&str>> = list.iter().map(Value::as_str).collect();
                 match words.as_deref() {
                     None => self.unreadable(),
+                    Some([program, patch]) if is_apply_patch(program) => self.patch(patch),
                     Some([shell, flags, script])
                         if is_shell(shell) && flags.starts_with('-') && flags.ends_with('c') =>
                     {
-                        crate::shell::read(script, &self.ctx, self.out);
+                        self.shell_text(script);
                     }
                     // No program has a blank in its name: these are lines.
                     Some(lines @ [first, ..]) if first.contains(char::is_whitespace) => {
@@ -28,6 +29,18 @@ impl Reader<'_, '_> {
             }
             Value::Null => {}
             _ => self.unreadable(),
+        }
+    }
+
+    /// Shell text as the agent wrote it. A patch given to `apply_patch` in it is read as a patch.
+    fn shell_text(&mut self, text: &str) {
+        crate::shell::read(text, &self.ctx, self.out);
+        if text.contains("*** Begin Patch") {
+            self.patch(text);
+        }
+        // Terminal codes are taken out before a command is read; the shell gets them.
+        if text.contains('\u{1b}') && crate::shell::readable(text).is_err() {
+            self.unreadable();
         }
     }
 
@@ -43,9 +56,9 @@ impl Reader<'_, '_> {
     }
 
     /// Reads shell that was put together here: its places mean nothing to the reader.
-    fn made_shell(&mut self, text: &str) {
+    pub(super) fn made_shell(&mut self, text: &str) {
         let from = self.out.list.len();
-        crate::shell::read(text, &self.ctx, self.out);
+        self.shell_text(text);
         for finding in self.out.list.iter_mut().skip(from) {
             finding.span = None;
         }
@@ -75,10 +88,22 @@ impl Reader<'_, '_> {
     /// Code in the language that another argument names.
     pub(super) fn code(&mut self, text: &str) {
         match self.language.unwrap_or(Tongue::Code(Language::Python)) {
-            Tongue::Shell => crate::shell::read(text, &self.ctx, self.out),
+            Tongue::Shell => self.shell_text(text),
             Tongue::Code(language) => crate::code::read(language, text, 0, &self.ctx, self.out),
         }
     }
+}
+
+fn is_apply_patch(program: &str) -> bool {
+    matches!(program, "apply_patch" | "applypatch")
+}
+
+/// Whether a text names the shell or language that runs the code, by its name or path.
+pub(super) fn is_interpreter(text: &str) -> bool {
+    let name = text.rsplit(['/', '\\']).next().unwrap_or(text);
+    let name = name.strip_suffix(".exe").unwrap_or(name);
+    let known = ["pwsh", "powershell", "cmd", "python", "python3", "node", "true", "false", ""];
+    super::text::is_plain_word(text) && (is_shell(name) || known.contains(&name))
 }
 
 fn is_shell(program: &str) -> bool {
@@ -87,7 +112,7 @@ fn is_shell(program: &str) -> bool {
 }
 
 /// Words as one line of shell, quoted so that it means the same.
-fn joined(words: &[&str]) -> String {
+pub(super) fn joined(words: &[&str]) -> String {
     let mut line = String::new();
     for word in words {
         if !line.is_empty() {

@@ -3,6 +3,7 @@
 use crate::assess::HumanImpact;
 use crate::code::Language;
 use crate::effect::Effect;
+use crate::json::Value;
 use crate::tier::Tier;
 
 /// One described tool.
@@ -16,8 +17,19 @@ pub(super) struct Entry {
     pub safer: Option<&'static str>,
     /// Sorted by name.
     pub args: &'static [(&'static str, Role)],
+    /// The argument and the values of it for which this entry replaces the plain one.
+    pub when: Option<(&'static str, &'static [&'static str])>,
+    /// The agent whose own tool this is, where only that agent gives the name this meaning.
+    pub host: Option<&'static str>,
     pub examples: &'static [&'static str],
     pub counter_examples: &'static [&'static str],
+}
+
+impl Entry {
+    /// Whether the tool runs what it is given: each of its arguments must then be understood.
+    pub(super) fn runs_code(&self) -> bool {
+        self.effects.contains(&Effect::Exec) || self.args.iter().any(|(_, role)| role.is_code())
+    }
 }
 
 /// A rule about tools as people read it.
@@ -29,6 +41,11 @@ pub(crate) struct About {
     pub safer: Option<&'static str>,
     pub examples: &'static [&'static str],
     pub counter_examples: &'static [&'static str],
+}
+
+/// The agent to which a rule's names belong, where they mean this only there.
+pub(crate) fn host_of(code: &str) -> Option<&'static str> {
+    TOOLS.iter().find(|tool| tool.code == code)?.host
 }
 
 /// Every described tool, then the words by which others are guessed; those have no examples.
@@ -82,24 +99,47 @@ pub(super) enum Role {
     Secret,
     Items,
     Sweep,
+    /// A boolean that makes the tool destroy or replace things.
+    Switch,
     Escalate,
+    /// A program's words, one string each.
+    Argv,
+    /// The program that another argument's words belong to.
+    Program,
+    /// Environment variables by name.
+    Env,
+    /// Which shell or language runs the code.
+    Interpreter,
+    /// A word, number or name that is never run.
+    Plain,
+    /// Prose for the person who reads along.
+    Note,
+    /// Keys typed into a running program.
+    Keystrokes,
+    /// What is written into the file that another argument names.
+    Content,
+    /// What a button or link says.
+    Label,
     Tool,
     ToolArguments,
 }
 
 impl Role {
+    /// Whether the argument is run as shell or code.
+    pub(super) fn is_code(self) -> bool {
+        use Role::{AnyCode, Argv, Code, Keystrokes, Program, Shell, ShellLines};
+        matches!(self, Shell | ShellLines | Code(_) | AnyCode | Argv | Program | Keystrokes)
+    }
+
+    /// Whether the argument names a path.
+    pub(super) fn is_path(self) -> bool {
+        use Role::{Cwd, Path, PathDelete, PathRead, PathTaken, PathWrite};
+        matches!(self, Path | PathRead | PathWrite | PathDelete | PathTaken | Cwd)
+    }
+
     /// Whether the argument itself says what the tool would do.
     pub(super) fn is_the_matter(self) -> bool {
-        matches!(
-            self,
-            Role::Shell
-                | Role::ShellLines
-                | Role::Code(_)
-                | Role::AnyCode
-                | Role::Sql
-                | Role::Patch
-                | Role::Tool
-        )
+        self.is_code() || matches!(self, Role::Sql | Role::Patch | Role::Tool)
     }
 }
 
@@ -190,22 +230,46 @@ fn find<T: Copy>(table: &Words<T>, word: &str) -> Option<T> {
 }
 
 /// The tool of a compact key, and whether the key names its server.
-pub(super) fn tool(key: &str) -> Option<(&'static Entry, bool)> {
-    if let Some(entry) = in_group(0, key) {
+pub(super) fn tool(key: &str, arguments: &Value<'_>) -> Option<(&'static Entry, bool)> {
+    if let Some(entry) = in_group(0, key, arguments) {
         return Some((entry, false));
     }
     // Every server's name that begins the key stands before it; the longest comes first.
     let first = key.as_bytes().first()?;
     let before = SERVERS.get(..SERVERS.partition_point(|(name, _)| *name <= key))?;
-    before
-        .iter()
-        .rev()
-        .take_while(|(name, _)| name.as_bytes().first() == Some(first))
-        .find_map(|(name, group)| Some((in_group(*group, key.strip_prefix(name)?)?, true)))
+    before.iter().rev().take_while(|(name, _)| name.as_bytes().first() == Some(first)).find_map(
+        |(name, group)| Some((in_group(*group, key.strip_prefix(name)?, arguments)?, true)),
+    )
 }
 
-fn in_group(group: u8, key: &str) -> Option<&'static Entry> {
-    TOOLS.get(usize::from(find(TOOL_NAMES.get(usize::from(group))?, key)?))
+/// The own tool of an agent, by its exact name.
+pub(super) fn host_tool(host: &str, name: &str, arguments: &Value<'_>) -> Option<&'static Entry> {
+    let (_, group) = HOSTS.iter().find(|(known, _)| super::same(host, known))?;
+    in_group(*group, name, arguments)
+}
+
+fn in_group(group: u8, key: &str, arguments: &Value<'_>) -> Option<&'static Entry> {
+    let plain = TOOLS.get(usize::from(find(TOOL_NAMES.get(usize::from(group))?, key)?))?;
+    let start = VARIANTS.partition_point(|(g, name, _)| (*g, *name) < (group, key));
+    let variants = VARIANTS.get(start..)?;
+    let same_name = variants.iter().take_while(|(g, name, _)| (*g, *name) == (group, key));
+    let mut entries = same_name.filter_map(|(.., at)| TOOLS.get(usize::from(*at)));
+    entries.find(|entry| fits(entry, arguments)).or(Some(plain))
+}
+
+/// Whether the argument that decides between entries has one of this entry's values. An argument
+/// given twice in different spellings must fit both times.
+fn fits(entry: &Entry, arguments: &Value<'_>) -> bool {
+    let (Some((wanted, values)), Value::Object(members)) = (entry.when, arguments) else {
+        return false;
+    };
+    let mut given = members.iter().filter(|(key, _)| super::same(key, wanted)).peekable();
+    given.peek().is_some()
+        && given.all(|(_, value)| match value {
+            Value::String(text) => values.contains(&text.as_ref()),
+            Value::Bool(on) => values.contains(if *on { &"true" } else { &"false" }),
+            _ => false,
+        })
 }
 
 /// The verb of a word, and how surely the word is one.
@@ -234,6 +298,11 @@ pub(super) fn argument(name: &str) -> Option<Role> {
     find(ARGUMENT_NAMES, name)
 }
 
+/// The role of an argument's compact name in a tool that runs what it is given.
+pub(super) fn exec_argument(key: &str) -> Option<Role> {
+    find(EXEC_ARGUMENTS, key)
+}
+
 /// The seed's tier of an action name.
 pub(super) fn action(name: &str) -> Option<Tier> {
     find(ACTIONS, name)
@@ -243,4 +312,13 @@ pub(super) fn action(name: &str) -> Option<Tier> {
 pub(super) fn singular(word: &str) -> Option<&str> {
     let one = word.strip_suffix("es").filter(|w| w.ends_with(['s', 'x', 'h']));
     one.or_else(|| word.strip_suffix('s')).filter(|w| w.len() > 1)
+}
+
+/// A name of every tool that runs what it is given and needs neither a server nor a host.
+#[cfg(test)]
+pub(super) fn names_that_run() -> Vec<&'static str> {
+    let all = TOOL_NAMES.first().copied().unwrap_or_default();
+    let name = |index: usize| all.iter().find(|(.., at)| usize::from(*at) == index);
+    let runs = TOOLS.iter().enumerate().filter(|(_, entry)| entry.runs_code());
+    runs.filter_map(|(index, _)| name(index)).map(|(_, name, _)| *name).collect()
 }

@@ -40,8 +40,15 @@ fn call(tool: &str, json: &str) -> Call<'static> {
     }
 }
 
-fn judged(tool: &str, json: &str) -> Assessment {
+pub(super) fn judged(tool: &str, json: &str) -> Assessment {
     assess(&call(tool, json), &Policy::default())
+}
+
+/// The same for a tool that an agent itself runs.
+pub(super) fn judged_at(tool: &str, json: &str, host: Option<&'static str>) -> Assessment {
+    let mut call = call(tool, json);
+    call.context.host = host;
+    assess(&call, &Policy::default())
 }
 
 fn tier(tool: &str, json: &str) -> Tier {
@@ -61,9 +68,9 @@ fn line(text: &str) -> (&str, String, Option<Tier>) {
 #[test]
 fn every_example_of_the_catalogue_holds() {
     let mut wrong = Vec::new();
-    for (code, text, base) in EXAMPLES {
+    for (code, text, base, host) in EXAMPLES {
         let (tool, json, wanted) = line(text);
-        let seen = judged(tool, &json);
+        let seen = judged_at(tool, &json, *host);
         let codes: Vec<_> = seen.reasons.iter().map(|r| r.code.as_ref()).collect();
         if seen.tier != wanted.unwrap_or(*base) || !codes.contains(code) {
             wrong.push(format!("{text}: {code} expected, {:?} {codes:?}", seen.tier));
@@ -75,10 +82,10 @@ fn every_example_of_the_catalogue_holds() {
 #[test]
 fn every_counter_example_is_judged_otherwise() {
     let mut wrong = Vec::new();
-    for (code, text, base) in COUNTER_EXAMPLES {
+    for (code, text, base, host) in COUNTER_EXAMPLES {
         let (tool, json, wanted) = line(text);
         let wanted = wanted.expect("a counter-example names its tier");
-        let seen = judged(tool, &json);
+        let seen = judged_at(tool, &json, *host);
         let codes: Vec<_> = seen.reasons.iter().map(|r| r.code.as_ref()).collect();
         let differs = wanted != *base || !codes.contains(code) || codes.len() > 1;
         if seen.tier != wanted || !differs {

@@ -1,11 +1,7 @@
 //! Small readings of text arguments: secrets, addresses, SQL, patches.
 
 use super::table::SECRET_STARTS;
-use super::target::Access;
 use crate::finding::Span;
-
-/// Text is read for secrets up to here.
-const READ_TO: usize = 64 * 1024;
 
 /// The first well-known secret in a text.
 pub(super) fn secret(text: &str) -> Option<(&'static str, Span)> {
@@ -21,11 +17,8 @@ pub(super) fn secret(text: &str) -> Option<(&'static str, Span)> {
             }
         }
         at += token.len() + separator(text, at + token.len());
-        if at > READ_TO {
-            break;
-        }
     }
-    let block = text.find("-----BEGIN ").filter(|_| text.contains("PRIVATE KEY-----"))?;
+    let block = text.find("-----BEGIN ").filter(|_| text.contains("PRIVATE KEY"))?;
     Some(("a private key", Span::new(block, block + 11)))
 }
 
@@ -84,39 +77,81 @@ pub(super) fn looks_like_sql(text: &str) -> bool {
     rest.split_whitespace().take(40).any(next)
 }
 
-/// The files a patch touches, with their places in it.
-pub(super) fn patched(text: &str) -> Vec<(&str, Access, Span)> {
-    const HEADS: [(&str, Access); 5] = [
-        ("*** Add File: ", Access::Write),
-        ("*** Update File: ", Access::Write),
-        ("*** Delete File: ", Access::Delete),
-        ("*** Move to: ", Access::Write),
-        ("+++ b/", Access::Write),
-    ];
-    let mut files = Vec::new();
-    let mut at = 0;
-    let mut old: Option<(&str, usize)> = None;
-    for line in text.split_inclusive('\n') {
-        let bare = line.trim_end();
-        for (head, access) in HEADS {
-            if let Some(path) = bare.strip_prefix(head) {
-                files.push((path, access, place(at + head.len(), path)));
-            }
-        }
-        if let Some(path) = bare.strip_prefix("--- a/") {
-            old = Some((path, at + 6));
-        } else if bare == "+++ /dev/null"
-            && let Some((path, start)) = old.take()
-        {
-            files.push((path, Access::Delete, place(start, path)));
-        }
-        at += line.len();
-    }
-    files
+/// Whether a text says nothing that could be run: empty, a number, true or false.
+pub(super) fn is_inert(text: &str) -> bool {
+    let text = text.trim();
+    matches!(text, "" | "true" | "false" | "True" | "False" | "null")
+        || text.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'.' | b'-' | b','))
+            && text.bytes().any(|b| b.is_ascii_digit())
 }
 
-fn place(start: usize, text: &str) -> Span {
-    Span::new(start, start + text.len())
+/// Whether a text is one word: a name, an identifier, a number with its unit.
+pub(super) fn is_plain_word(text: &str) -> bool {
+    text.len() <= 128
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || "_-.:@+,=#/".contains(c))
+}
+
+/// Whether a text can only be a path: no shell would find a second command in it.
+pub(super) fn is_plain_path(text: &str) -> bool {
+    let text = text.trim();
+    let rooted = text.starts_with(['/', '~', '.']) || text.get(1..3) == Some(":\\");
+    !text.contains(|c: char| c.is_control() || ";|&$`<>".contains(c))
+        && (rooted || !text.contains(char::is_whitespace))
+}
+
+/// Names of keys, as tools that type spell them.
+const KEYS: [&str; 26] = [
+    "enter", "return", "tab", "escape", "esc", "space", "backspace", "delete", "up", "down",
+    "left", "right", "home", "end", "pageup", "pagedown", "c-c", "c-d", "c-z", "^c", "^d", "^z",
+    "ctrl+c", "ctrl-c", "ctrl+d", "ctrl-d",
+];
+
+/// Whether a text for a running program is only keys that send no command: control characters,
+/// arrows, an interrupt, or the word that declines or leaves.
+pub(super) fn is_key(text: &str) -> bool {
+    let rest = without_keys(text);
+    let rest = rest.trim_matches(|c: char| c.is_control() || c.is_whitespace());
+    let lower = rest.to_ascii_lowercase();
+    rest.is_empty()
+        || KEYS.contains(&lower.as_str())
+        || matches!(lower.as_str(), "n" | "no" | "q" | "quit" | "exit" | ":q" | ":q!")
+}
+
+/// The text without key names in braces (`{enter}`) and without cursor sequences.
+pub(super) fn without_keys(text: &str) -> String {
+    let mut out = text.to_owned();
+    for key in KEYS {
+        let braced = format!("{{{key}}}");
+        if out.contains(&braced) {
+            out = out.replace(&braced, "\n");
+        }
+    }
+    for arrow in ["\u{1b}[A", "\u{1b}[B", "\u{1b}[C", "\u{1b}[D"] {
+        out = out.replace(arrow, "");
+    }
+    out
+}
+
+/// Whether a text is a GraphQL document that changes something.
+pub(super) fn is_graphql_change(text: &str) -> bool {
+    text.contains('{')
+        && text.split(['\n', '}']).any(|part| {
+            part.trim_start().strip_prefix("mutation").is_some_and(|rest| {
+                rest.starts_with(|c: char| c.is_whitespace() || c == '{' || c == '(')
+            })
+        })
+}
+
+/// Whether an address is long enough, where addresses are seldom long, to carry data away.
+pub(super) fn carries_data(url: &str) -> bool {
+    /// A query, a part of a path or a host name this long is rarely typed or linked.
+    const QUERY: usize = 200;
+    const PART: usize = 100;
+    const HOST: usize = 80;
+    let rest = url.trim().split_once("://").map_or(url.trim(), |(_, rest)| rest);
+    let (place, query) = rest.split_once(['?', '#']).unwrap_or((rest, ""));
+    let (host, path) = place.split_once('/').unwrap_or((place, ""));
+    host.len() >= HOST || query.len() >= QUERY || path.split('/').any(|part| part.len() >= PART)
 }
 
 /// An amount as written: a number above zero, perhaps with a sign of its currency.
@@ -161,12 +196,41 @@ mod tests {
     }
 
     #[test]
-    fn patches_name_their_files() {
-        let text = "*** Begin Patch\n*** Delete File: a b.txt\n--- a/x\n+++ /dev/null\n+++ b/y\n";
-        let files: Vec<_> = patched(text).into_iter().map(|(p, a, _)| (p, a)).collect();
-        assert_eq!(
-            files,
-            [("a b.txt", Access::Delete), ("x", Access::Delete), ("y", Access::Write)]
-        );
+    fn keys_are_no_commands() {
+        for key in ["", "\u{3}", "\r\n", "{up}{enter}", "C-c", "\u{1b}[A", "n\n", "q"] {
+            assert!(is_key(key), "{key:?}");
+        }
+        for typed in ["ls", "y", "rm -rf /\n", "rm{enter}"] {
+            assert!(!is_key(typed), "{typed:?}");
+        }
+        assert_eq!(without_keys("ls{enter}"), "ls\n");
+    }
+
+    #[test]
+    fn words_and_paths_are_plain_where_no_shell_finds_a_command() {
+        assert!(is_plain_word("shell-1") && !is_plain_word("rm x") && !is_plain_word("$(x)"));
+        for path in ["/srv/My Files", "src", "C:\\My Files", "~/a"] {
+            assert!(is_plain_path(path), "{path}");
+        }
+        for path in ["rm -rf /", "/x; rm", "$(x)", "a\nb", "`x`"] {
+            assert!(!is_plain_path(path), "{path}");
+        }
+        assert!(is_inert("30") && is_inert("-1.5") && !is_inert("-") && !is_inert("ls"));
+    }
+
+    #[test]
+    fn long_addresses_carry_data() {
+        assert!(!carries_data("https://docs.example/a/b?x=1#top"));
+        assert!(carries_data(&format!("https://x.example/?d={}", "a".repeat(200))));
+        assert!(carries_data(&format!("https://x.example/{}", "a".repeat(100))));
+        assert!(carries_data(&format!("https://{}.x.example/", "a".repeat(80))));
+    }
+
+    #[test]
+    fn graphql_changes_are_seen() {
+        assert!(is_graphql_change("mutation { deleteUser(id: 1) { id } }"));
+        assert!(is_graphql_change("query A { a }\nmutation B($x: Int) { b }"));
+        assert!(!is_graphql_change("query { mutations { id } }"));
+        assert!(!is_graphql_change("mutation rates of viruses"));
     }
 }

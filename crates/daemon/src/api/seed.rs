@@ -120,7 +120,7 @@ async fn asked(api: &Api, caller: &Caller, bytes: Bytes) -> Result<Answer, Probl
             context: Context {
                 platform: Platform::Api,
                 environment: Environment::Workstation,
-                cwd: None,
+                ..Context::default()
             },
             annotations: Annotations::default(),
             claimed,

@@ -129,6 +129,7 @@ async fn make(gate: &Gate, awake: bool, earlier: &[Stored]) -> Result<Stored, No
                 platform: Platform::Api,
                 environment: Environment::Workstation,
                 cwd: usual.cwd.as_deref(),
+                ..Context::default()
             },
             annotations: Annotations::default(),
             claimed: None,
