@@ -21,6 +21,7 @@ pub mod id;
 pub mod impact;
 pub mod json;
 pub mod ledger;
+mod limit;
 pub mod paths;
 pub mod permit;
 pub mod phrase;

@@ -71,7 +71,7 @@ impl Reader<'_, '_> {
             self.unreadable();
             return;
         }
-        let from = self.out.list.len();
+        let outer = std::mem::take(self.out);
         match role {
             Role::Shell => self.shell(value),
             Role::ShellLines => self.shell_lines(value),
@@ -86,11 +86,14 @@ impl Reader<'_, '_> {
             Role::Language | Role::Currency | Role::Cwd | Role::Tool | Role::ToolArguments => {}
             _ => self.each(role, value, place),
         }
+        let inner = std::mem::replace(self.out, outer);
         let mut pointer: Option<Cow<'static, str>> = None;
-        for finding in self.out.list.iter_mut().skip(from).filter(|f| f.argument.is_empty()) {
-            let pointer = pointer.get_or_insert_with(|| place.shown());
-            finding.argument.clone_from(pointer);
-        }
+        self.out.absorb(inner, |mut finding| {
+            if finding.argument.is_empty() {
+                finding.argument.clone_from(pointer.get_or_insert_with(|| place.shown()));
+            }
+            finding
+        });
     }
 
     /// Strings at once, lists one by one; lists of recipients or paths are counted.
