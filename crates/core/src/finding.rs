@@ -1,6 +1,8 @@
 //! Findings: what the readers of shell, code, SQL, tools and text see in a call.
 //!
-//! Every reader gets a `&mut Findings` and adds to it; nothing ever takes one away.
+//! Every reader gets a `&mut Findings` and adds to it. The list is append-only: an added finding can
+//! be read, but neither changed nor removed. A reader that changes what another reader found reads
+//! into `Findings` of its own and adds the result with [`Findings::absorb`].
 
 use std::borrow::Cow;
 
@@ -109,8 +111,8 @@ impl Doubt {
 /// Everything seen in one call.
 #[derive(Debug, Default, Clone)]
 pub struct Findings {
-    /// In the order seen.
-    pub list: Vec<Finding>,
+    /// In the order seen; nothing outside this module can change or remove an entry.
+    list: Vec<Finding>,
     /// All effects together.
     pub effects: Effects,
     /// What would be touched.
@@ -123,16 +125,56 @@ pub struct Findings {
     human: Option<HumanImpact>,
 }
 
+/// Every doubt, to copy them from one reader to another.
+const DOUBTS: [Doubt; 7] = [
+    Doubt::UnknownProgram,
+    Doubt::DynamicProgram,
+    Doubt::DynamicArguments,
+    Doubt::Unreadable,
+    Doubt::GuessedTool,
+    Doubt::VagueArguments,
+    Doubt::CrisisSigns,
+];
+
+/// How many findings are kept with every place they were seen at. Beyond it, a finding is added only
+/// if no finding of the same code, kind and argument weighs as much: only a further place is lost.
+const MAX_PLACES: usize = 1024;
+
 impl Findings {
-    /// Adds a finding, once per code and place.
+    /// Adds a finding unless the list has the same one: same code, kind, weight, argument and place.
     pub fn add(&mut self, finding: Finding) {
-        let same = |f: &Finding| f.code == finding.code && f.argument == finding.argument;
-        if let Some(old) = self.list.iter_mut().find(|f| same(f)) {
-            if finding.weight > old.weight {
-                *old = finding;
-            }
-        } else {
+        let full = self.list.len() >= MAX_PLACES;
+        let implied = |f: &Finding| {
+            f.factor == finding.factor
+                && (f.weight == finding.weight && f.span == finding.span
+                    || full && f.weight >= finding.weight)
+                && f.code == finding.code
+                && f.argument == finding.argument
+        };
+        if !self.list.iter().any(implied) {
             self.list.push(finding);
+        }
+    }
+
+    /// All findings in the order they were added.
+    pub fn iter(&self) -> std::slice::Iter<'_, Finding> {
+        self.list.iter()
+    }
+
+    /// Adds everything another reader saw. `change` may move a finding to another place or raise it
+    /// before it is added; findings that are in this list already are not touched.
+    pub fn absorb(&mut self, inner: Findings, mut change: impl FnMut(Finding) -> Finding) {
+        self.effects.extend(inner.effects);
+        for doubt in DOUBTS {
+            if inner.has_doubt(doubt) {
+                self.doubt(doubt);
+            }
+        }
+        self.irreversible |= inner.irreversible;
+        self.human = self.human.max(inner.human);
+        self.impact.absorb(&inner.impact);
+        for finding in inner.list {
+            self.add(change(finding));
         }
     }
 
@@ -179,5 +221,64 @@ impl Findings {
             .map(|f| f.weight.tier())
             .max()
             .unwrap_or(Tier::Safe)
+    }
+}
+
+impl<'f> IntoIterator for &'f Findings {
+    type Item = &'f Finding;
+    type IntoIter = std::slice::Iter<'f, Finding>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(code: &'static str, tier: Tier, start: usize) -> Finding {
+        Finding::pattern(code, tier, "").at(Span::new(start, start + 1))
+    }
+
+    #[test]
+    fn only_the_same_finding_at_the_same_place_is_added_once() {
+        let mut findings = Findings::default();
+        for finding in [
+            found("a", Tier::Medium, 0),
+            found("a", Tier::Medium, 0),
+            found("a", Tier::High, 0),
+            found("a", Tier::Medium, 4),
+            found("b", Tier::Medium, 0),
+        ] {
+            findings.add(finding);
+        }
+        assert_eq!(findings.iter().count(), 4);
+    }
+
+    #[test]
+    fn a_long_list_loses_places_and_never_weight() {
+        let mut findings = Findings::default();
+        for at in 0..2 * MAX_PLACES {
+            findings.add(found("a", Tier::Low, at));
+        }
+        assert_eq!(findings.iter().count(), MAX_PLACES);
+        findings.add(found("a", Tier::High, 5));
+        findings.add(found("b", Tier::Low, 5));
+        assert_eq!((findings.iter().count(), findings.tier()), (MAX_PLACES + 2, Tier::High));
+    }
+
+    #[test]
+    fn what_is_absorbed_changes_nothing_that_was_there() {
+        let mut findings = Findings::default();
+        findings.add(found("a", Tier::Medium, 0));
+        let mut inner = Findings::default();
+        inner.add(found("a", Tier::Medium, 0));
+        inner.doubt(Doubt::Unreadable);
+        inner.irreversible();
+        findings.absorb(inner, |f| Finding { weight: Tier::High.points(), ..f });
+        let weights: Vec<Points> = findings.iter().map(|f| f.weight).collect();
+        assert_eq!(weights, [Tier::Medium.points(), Tier::High.points()]);
+        assert!(findings.has_doubt(Doubt::Unreadable) && findings.is_irreversible());
     }
 }

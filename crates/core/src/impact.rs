@@ -77,6 +77,26 @@ pub struct Impact {
 }
 
 impl Impact {
+    /// Adds everything another reader saw.
+    pub(crate) fn absorb(&mut self, other: &Impact) {
+        self.money.extend(other.money.iter().cloned());
+        self.items = self.items.max(other.items);
+        for (list, more) in [
+            (&mut self.recipients, &other.recipients),
+            (&mut self.deletes, &other.deletes),
+            (&mut self.writes, &other.writes),
+            (&mut self.rows, &other.rows),
+            (&mut self.services, &other.services),
+            (&mut self.secrets, &other.secrets),
+            (&mut self.hosts, &other.hosts),
+            (&mut self.programs, &other.programs),
+        ] {
+            more.listed.iter().for_each(|entry| list.add(entry));
+            let listed = u32::try_from(more.listed.len()).unwrap_or(u32::MAX);
+            list.count = list.count.saturating_add(more.count.saturating_sub(listed));
+        }
+    }
+
     /// The lists, by the word that every surface has for them.
     pub const fn lists(&self) -> [(&'static str, &Touched); 8] {
         [

@@ -15,6 +15,7 @@ pub mod excerpt;
 pub mod finding;
 pub mod grant;
 pub mod impact;
+mod limit;
 pub mod paths;
 pub mod phrase;
 pub mod redact;

@@ -111,7 +111,7 @@ pub fn class_of(path: &str, cwd: Option<&str>) -> &'static PathClass {
 pub static LOST: PathClass = PathClass {
     id: "unknown",
     name: "an unknown place",
-    read: Tier::Low,
+    read: Tier::Medium,
     write: Tier::Medium,
     delete: Tier::Medium,
     delete_tree: Tier::High,

@@ -246,7 +246,7 @@ fn holds(rule: &RuleInfo, line: &str, wanted: bool) -> bool {
             return crisis::screen(line, &ScreenOptions::default()).crisis == wanted;
         }
     }
-    findings.list.iter().any(|f| f.code == rule.id) == wanted
+    findings.iter().any(|f| f.code == rule.id) == wanted
 }
 
 /// `tool {json}` or `tool {json} = TIER`.

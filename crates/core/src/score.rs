@@ -76,8 +76,7 @@ pub fn goes_out(effects: Effects) -> bool {
 /// The whole record from what was seen.
 pub fn conclude(call: &Call<'_>, policy: &Policy, mut findings: Findings) -> Assessment {
     behaviours(&mut findings);
-    let list = std::mem::take(&mut findings.list);
-    let (mut reasons, mut points) = weigh(list);
+    let (mut reasons, mut points) = weigh(heaviest(&findings));
     for (lift, code, say) in lifts(call, &findings, points) {
         points = points.saturating_add(lift);
         reasons.push(context(code, lift, say));
@@ -183,6 +182,21 @@ fn behaviours(findings: &mut Findings) {
     }
 }
 
+/// One finding for each code and argument, the heaviest: people read a reason once, and weights
+/// that add up do so once.
+fn heaviest(findings: &Findings) -> Vec<Finding> {
+    let mut list: Vec<&Finding> = Vec::new();
+    for finding in findings {
+        let same = |f: &&Finding| f.code == finding.code && f.argument == finding.argument;
+        match list.iter().position(same).and_then(|at| list.get_mut(at)) {
+            Some(known) if known.weight >= finding.weight => {}
+            Some(known) => *known = finding,
+            None => list.push(finding),
+        }
+    }
+    list.into_iter().cloned().collect()
+}
+
 /// Patterns by max with crumbs, the rest added. Each reason keeps its true share.
 fn weigh(list: Vec<Finding>) -> (Vec<Reason>, u16) {
     let heaviest = list
@@ -241,7 +255,7 @@ fn lifts(call: &Call<'_>, findings: &Findings, points: u16) -> Vec<Lift> {
         lifts.push((least - so_far, "context.money", "Money would move."));
         so_far = least;
     }
-    // Text that could not be read to its end may say anything.
+    // Text that could not be read to its end may hold anything: a person is asked.
     if findings.has_doubt(Doubt::Unreadable) && so_far < least {
         lifts.push((least - so_far, "context.unreadable", "Part of this could not be read."));
     }
@@ -310,7 +324,7 @@ mod tests {
 
     fn found(list: Vec<Finding>) -> Findings {
         let mut findings = Findings::default();
-        findings.list = list;
+        list.into_iter().for_each(|finding| findings.add(finding));
         findings
     }
 

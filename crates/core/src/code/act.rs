@@ -9,9 +9,10 @@ use crate::code::table::{
     TAINT_BUILT, TAINT_DECODED, TAINT_ENV, TAINT_INPUT, TAINT_MANY, TAINT_NET, id,
 };
 use crate::code::url;
-use crate::code::value::{HOLE, Shape, Value};
+use crate::code::value::{HOLE, Shape, TAINT_LOST, Value};
 use crate::effect::Effect;
 use crate::finding::{Doubt, Finding};
+use crate::limit;
 use crate::tier::Tier;
 
 /// As `arg` of a rule: the object the method belongs to.
@@ -57,8 +58,12 @@ impl<'a> Reader<'a, '_> {
         if !rule.needs.is_empty() && !self.modules.iter().any(|m| m.starts_with(rule.needs)) {
             return;
         }
-        if !self.pay(16) {
-            self.out.doubt(Doubt::Unreadable);
+        self.pay(16);
+        if !self.quiet
+            && (args.iter().any(|v| v.taint & TAINT_LOST != 0) || callee.taint & TAINT_LOST != 0)
+        {
+            let span = self.span(at);
+            limit::report_lost(self.out, Some(span));
         }
         self.signs |= rule.signs;
         if rule.signs & SIGN_FORK != 0 {
@@ -104,7 +109,6 @@ impl<'a> Reader<'a, '_> {
         let Some(value) = subject else { return self.path(rule, kind, None, 0, at) };
         for choice in value.choices() {
             if !self.pay(16) {
-                self.out.doubt(Doubt::Unreadable);
                 return;
             }
             self.path(rule, kind, choice.text(), value.taint | choice.taint, at);

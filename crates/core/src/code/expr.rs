@@ -4,15 +4,15 @@ use crate::code::Language;
 use crate::code::lex::{K, KEYWORD, Tok};
 use crate::code::reader::Reader;
 use crate::code::value::{Shape, Value};
-use crate::finding::Doubt;
+use crate::limit::Limit;
 
-const NEST_LIMIT: u8 = 48;
+/// How deep expressions may nest.
+const NESTED: Limit = Limit::new("expressions inside expressions", 48);
 
 impl<'a> Reader<'a, '_> {
     /// One expression, up to a comma, a closing bracket or the end of the statement.
     pub(super) fn expr(&mut self) -> Value<'a> {
-        if self.nest >= NEST_LIMIT {
-            self.out.doubt(Doubt::Unreadable);
+        if !NESTED.admits(usize::from(self.nest) + 1, self.out, self.fixed) {
             self.pos += 1;
             return Value::default();
         }
@@ -370,7 +370,7 @@ impl<'a> Reader<'a, '_> {
     /// A dictionary, a block or a function body.
     pub(super) fn braces(&mut self) -> Value<'a> {
         self.pos += 1;
-        if self.nest >= NEST_LIMIT {
+        if !NESTED.admits(usize::from(self.nest) + 1, self.out, self.fixed) {
             return Value::default();
         }
         self.nest += 1;
@@ -389,9 +389,7 @@ impl<'a> Reader<'a, '_> {
             } else {
                 let mut value = self.expr();
                 value.key = key;
-                if items.len() < 32 {
-                    items.push(value);
-                }
+                items.push(value);
             }
             self.pos = self.pos.max(before + 1);
         }

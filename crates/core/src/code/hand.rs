@@ -13,16 +13,6 @@ pub(crate) const DEPTH_LIMIT: u8 = 4;
 /// A byte read by another reader costs as much as this many read here.
 const HAND_COST: usize = 8;
 
-const DOUBTS: [Doubt; 7] = [
-    Doubt::UnknownProgram,
-    Doubt::DynamicProgram,
-    Doubt::DynamicArguments,
-    Doubt::Unreadable,
-    Doubt::GuessedTool,
-    Doubt::VagueArguments,
-    Doubt::CrisisSigns,
-];
-
 type At = (u32, u32);
 
 impl<'a> Reader<'a, '_> {
@@ -114,38 +104,7 @@ impl<'a> Reader<'a, '_> {
     }
 }
 
-/// Adds everything one reader saw to what another saw.
+/// Adds everything another reader saw, all of it at one place where a place is given.
 fn absorb(out: &mut Findings, inner: Findings, place: Option<Span>) {
-    out.effects.extend(inner.effects);
-    for doubt in DOUBTS {
-        if inner.has_doubt(doubt) {
-            out.doubt(doubt);
-        }
-    }
-    if inner.is_irreversible() {
-        out.irreversible();
-    }
-    let from = &inner.impact;
-    let to = &mut out.impact;
-    to.money.extend(from.money.iter().cloned());
-    for (list, more) in [
-        (&mut to.recipients, &from.recipients),
-        (&mut to.deletes, &from.deletes),
-        (&mut to.writes, &from.writes),
-        (&mut to.rows, &from.rows),
-        (&mut to.services, &from.services),
-        (&mut to.secrets, &from.secrets),
-        (&mut to.hosts, &from.hosts),
-        (&mut to.programs, &from.programs),
-    ] {
-        more.listed.iter().for_each(|entry| list.add(entry));
-        let unlisted = u32::try_from(more.listed.len()).unwrap_or(u32::MAX);
-        list.count = list.count.saturating_add(more.count.saturating_sub(unlisted));
-    }
-    for mut finding in inner.list {
-        if place.is_some() {
-            finding.span = place;
-        }
-        out.add(finding);
-    }
+    out.absorb(inner, |finding| Finding { span: place.or(finding.span), ..finding });
 }

@@ -55,23 +55,28 @@ pub(super) struct Lexer<'a> {
     pub(super) lang: Language,
     /// Hole-aware scanning failed once: do not try again.
     pub(super) plain: bool,
+    /// A string that holds code was read as plain text.
+    pub(super) unread: bool,
     pub(super) toks: Vec<Tok>,
 }
 
-/// Tokens of `text[from..to]`.
-pub(super) fn lex(text: &str, from: usize, to: usize, lang: Language) -> Vec<Tok> {
+/// Tokens of `text[from..to]`, and whether code in strings was left unread.
+pub(super) fn lex(text: &str, from: usize, to: usize, lang: Language) -> (Vec<Tok>, bool) {
     let mut lexer = Lexer {
         bytes: text.as_bytes(),
         at: from,
         end: to.min(text.len()),
         lang,
         plain: false,
+        unread: false,
         toks: Vec::with_capacity((to.saturating_sub(from)) / 3 + 4),
     };
     while lexer.at < lexer.end {
         lexer.step();
     }
-    lexer.toks
+    // Perl has only names in its strings.
+    let holes = !matches!(lang, Language::Perl | Language::Other);
+    (lexer.toks, lexer.unread && holes)
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "input is bounded far below 4 GiB")]

@@ -5,6 +5,12 @@ use crate::code::lex::K;
 use crate::code::reader::Reader;
 use crate::code::table::id;
 use crate::code::value::{Shape, Value};
+use crate::limit::Limit;
+
+/// Modules that are remembered.
+const MODULES: Limit = Limit::new("modules", 128);
+/// Names that one statement may set.
+const NAMES: Limit = Limit::new("names set at once", 128);
 
 impl<'a> Reader<'a, '_> {
     /// What a name stands for.
@@ -19,7 +25,9 @@ impl<'a> Reader<'a, '_> {
     /// A module by its name in an import.
     pub(super) fn module(&mut self, name: &'a str) -> Value<'a> {
         let name = name.strip_prefix("node:").unwrap_or(name);
-        if self.modules.len() < 64 && !self.modules.contains(&name) {
+        if !self.modules.contains(&name)
+            && MODULES.admits(self.modules.len() + 1, self.out, self.fixed)
+        {
             self.modules.push(name);
         }
         Value { node: self.table.dotted(name).unwrap_or(0), ..Value::default() }
@@ -193,7 +201,7 @@ impl<'a> Reader<'a, '_> {
                 }
                 (K::Ident, name) if fresh => {
                     self.pos += 1;
-                    if !matches!(name, "self" | "cls" | "this") && params.len() < 16 {
+                    if !matches!(name, "self" | "cls" | "this") {
                         params.push(name);
                     }
                     fresh = false;
@@ -291,7 +299,10 @@ impl<'a> Reader<'a, '_> {
     fn several(&mut self) -> bool {
         let mut names = vec![self.word(0)];
         let mut at = 1;
-        while self.is(at, K::Comma) && self.is(at + 1, K::Ident) && names.len() < 8 {
+        while self.is(at, K::Comma) && self.is(at + 1, K::Ident) {
+            if !NAMES.admits(names.len() + 1, self.out, self.fixed) {
+                break;
+            }
             names.push(self.word(at + 1));
             at += 2;
         }

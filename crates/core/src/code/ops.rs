@@ -5,13 +5,22 @@ use crate::code::lex::K;
 use crate::code::reader::Reader;
 use crate::code::table::{Op, SIGN_BIG, SIGN_FOREVER, TAINT_DECODED, TAINT_ENV, TAINT_MANY, id};
 use crate::code::text;
-use crate::code::value::{HOLE, Shape, TEXT_LIMIT, Text, Value};
+use crate::code::value::{HOLE, Shape, TAINT_LOST, TEXT, Text, Value, lost};
+use crate::limit::Limit;
+
+/// Work that one piece of code may cost, counted in bytes.
+const WORK: Limit = Limit::new("steps in code", 65_536);
+/// Functions that one call may mean.
+const CALLEES: Limit = Limit::new("functions that a call may mean", 64);
 
 impl<'a> Reader<'a, '_> {
-    /// Pays for work; false when there is nothing left.
+    /// Pays for work; false, and a finding, when there is nothing left.
     pub(super) fn pay(&mut self, cost: usize) -> bool {
         let enough = self.fuel >= cost;
         self.fuel = self.fuel.saturating_sub(cost);
+        if !enough {
+            WORK.exceeded().report(self.out, self.fixed);
+        }
         enough
     }
 
@@ -28,8 +37,8 @@ impl<'a> Reader<'a, '_> {
             return Value { num, ..Value::unknown(taint) };
         }
         let size = left.text().map_or(1, str::len) + right.text().map_or(1, str::len);
-        if size > TEXT_LIMIT || !self.pay(size) {
-            return Value::unknown(taint);
+        if TEXT.check(size).is_err() || !self.pay(size) {
+            return Value::unknown(taint | TAINT_LOST);
         }
         let mut out = String::with_capacity(size);
         for side in [left, right] {
@@ -71,8 +80,8 @@ impl<'a> Reader<'a, '_> {
             } else if !out.is_empty() && !out.ends_with('/') {
                 out.push('/');
             }
-            if out.len() + text.len() > TEXT_LIMIT || !self.pay(text.len()) {
-                return Value::unknown(taint);
+            if TEXT.check(out.len() + text.len()).is_err() || !self.pay(text.len()) {
+                return Value::unknown(taint | TAINT_LOST);
             }
             out.push_str(text);
         }
@@ -159,10 +168,11 @@ impl<'a> Reader<'a, '_> {
 
     fn reversed(value: &Value<'a>) -> Value<'a> {
         match value.latest().text() {
-            Some(text) if text.len() <= TEXT_LIMIT => {
-                Value::of_text(text.chars().rev().collect(), value.taint)
+            Some(text) => {
+                let cut = lost(TEXT.check(text.len()));
+                Value::of_text(text.chars().rev().collect(), value.taint | cut)
             }
-            _ => value.clone(),
+            None => value.clone(),
         }
     }
 
@@ -242,7 +252,9 @@ impl<'a> Reader<'a, '_> {
 
     fn call_any(&mut self, callee: &Value<'a>, args: &[Value<'a>], at: (u32, u32)) -> Value<'a> {
         let mut result = Value::unknown(callee.taint);
-        for choice in callee.items().iter().take(8) {
+        let mut choices: Vec<&Value<'a>> = callee.items().iter().collect();
+        CALLEES.cut(&mut choices, self.out, self.fixed);
+        for choice in choices {
             let one = self.call(choice, args, at);
             result = result.or(one);
         }

@@ -19,10 +19,13 @@ impl Lexer<'_> {
         }
         let lines = triple || !matches!(self.lang, Language::Python);
         let close = close.or_else(|| {
-            if self.plain {
+            let end = self.plain_end(open + width, quote, width, lines);
+            if self.plain && flags & HOLES != 0 {
                 flags &= !HOLES;
+                let upto = end.unwrap_or(self.end);
+                self.unread |= (open + width..upto).any(|at| self.hole_at(at) > 0);
             }
-            self.plain_end(open + width, quote, width, lines)
+            end
         });
         let close = close.unwrap_or(self.end);
         let after = if self.byte(close) == quote { close + width } else { close };

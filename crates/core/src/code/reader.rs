@@ -8,6 +8,10 @@ use crate::code::table::{Id, Table, id, of};
 use crate::code::value::{Shape, Value};
 use crate::context::Context;
 use crate::finding::{Findings, Span};
+use crate::limit::Limit;
+
+/// Strings with code inside that do not close: what follows them is not read as code.
+const UNCLOSED: Limit = Limit::new("unclosed strings", 0);
 
 /// A function the code defines.
 #[derive(Debug, Default)]
@@ -63,12 +67,16 @@ impl<'a, 'o> Reader<'a, 'o> {
         depth: u8,
         out: &'o mut Findings,
     ) -> Reader<'a, 'o> {
+        let (toks, unread) = lex(src, 0, src.len(), lang);
+        if unread {
+            UNCLOSED.exceeded().report(out, None);
+        }
         Reader {
             lang,
             table: of(lang),
             src,
             base,
-            toks: lex(src, 0, src.len(), lang),
+            toks,
             pos: 0,
             env: BTreeMap::new(),
             attrs: BTreeMap::new(),
@@ -271,7 +279,7 @@ impl<'a, 'o> Reader<'a, 'o> {
                 | (K::Comma, _)
                 | (K::Open, "(" | "[")
                 | (K::Close, ")" | "]") => {}
-                (K::Ident, name) if names.len() < 8 => names.push(name),
+                (K::Ident, name) => names.push(name),
                 (K::Semi, _) => {
                     if self.is(1, K::Semi) {
                         self.forever_from_here();

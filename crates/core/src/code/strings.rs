@@ -4,9 +4,11 @@ use crate::code::Language;
 use crate::code::lex::{EXEC, HOLES, K, Tok, is_word, lex};
 use crate::code::reader::Reader;
 use crate::code::text;
-use crate::code::value::{HOLE, TEXT_LIMIT, Text, Value};
+use crate::code::value::{HOLE, TAINT_LOST, TEXT, Text, Value};
+use crate::limit::Limit;
 
-const HOLE_LIMIT: u8 = 4;
+/// How deep strings with code inside may nest.
+const NESTED: Limit = Limit::new("strings inside strings", 4);
 
 impl<'a> Reader<'a, '_> {
     /// One or more string literals side by side.
@@ -69,7 +71,8 @@ impl<'a> Reader<'a, '_> {
                 Some(text) => out.push_str(text),
                 None => out.push(HOLE),
             }
-            if out.len() > TEXT_LIMIT {
+            if TEXT.check(out.len()).is_err() {
+                taint |= TAINT_LOST;
                 out.truncate(0);
                 out.push(HOLE);
             }
@@ -109,10 +112,13 @@ impl<'a> Reader<'a, '_> {
     }
 
     fn hole_value(&mut self, from: usize, to: usize) -> Value<'a> {
-        if self.holes >= HOLE_LIMIT || from >= to {
+        if from >= to || !NESTED.admits(usize::from(self.holes) + 1, self.out, self.fixed) {
             return Value::default();
         }
-        let toks = lex(self.src, from, to, self.lang);
+        let (toks, unread) = lex(self.src, from, to, self.lang);
+        if unread {
+            NESTED.exceeded().report(self.out, self.fixed);
+        }
         let toks = std::mem::replace(&mut self.toks, toks);
         let pos = std::mem::replace(&mut self.pos, 0);
         self.holes += 1;

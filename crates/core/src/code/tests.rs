@@ -56,7 +56,7 @@ fn every_rule_s_examples() {
                     continue;
                 }
                 let seen = findings(lang, example);
-                if !seen.list.iter().any(|f| f.code == rule.id && f.weight.tier() >= rule.tier) {
+                if !seen.iter().any(|f| f.code == rule.id && f.weight.tier() >= rule.tier) {
                     wrong.push(format!("{lang:?} {}: not seen in {example:?}", rule.id));
                 }
             }
@@ -65,7 +65,7 @@ fn every_rule_s_examples() {
                     continue;
                 }
                 let seen = findings(lang, example);
-                if seen.list.iter().any(|f| f.code == rule.id) {
+                if seen.iter().any(|f| f.code == rule.id) {
                     wrong.push(format!("{lang:?} {}: seen in {example:?}", rule.id));
                 }
             }
@@ -87,7 +87,7 @@ fn ordinary_work_is_left_alone() {
     for (lang, text) in python.chain(javascript) {
         let seen = findings(lang, text);
         if seen.tier() >= Tier::Medium {
-            wrong.push(format!("{text:?}: {:?}", seen.list));
+            wrong.push(format!("{text:?}: {:?}", seen));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -210,7 +210,7 @@ fn sql_in_code_is_read_as_sql() {
     let seen = findings(Language::Python, "cur.execute('DROP TABLE users')");
     assert_eq!(seen.tier(), Tier::Medium);
     assert_eq!(seen.impact.rows.listed, ["users"]);
-    let place = seen.list.iter().find_map(|f| f.span).expect("a place");
+    let place = seen.iter().find_map(|f| f.span).expect("a place");
     assert_eq!((place.start, place.end), (13, 29));
 }
 

@@ -1,7 +1,7 @@
 //! Text without running it: escapes, base64, hex, percent escapes, and the usual string methods.
 
 use crate::code::lex::RAW;
-use crate::code::value::{HOLE, Shape, TEXT_LIMIT, Text, Value};
+use crate::code::value::{HOLE, Shape, TAINT_LOST, TEXT, Text, Value};
 use crate::shell;
 
 /// The content of a string literal, its escapes resolved.
@@ -115,7 +115,7 @@ pub(super) fn rot13(text: &str) -> String {
 /// Character codes to text.
 pub(super) fn from_codes<'v, 'a: 'v>(codes: impl Iterator<Item = &'v Value<'a>>) -> Option<String> {
     let mut out = String::new();
-    for code in codes.take(TEXT_LIMIT) {
+    for code in codes {
         for one in code.items.as_deref().unwrap_or(std::slice::from_ref(code)) {
             out.push(char::from_u32(u32::try_from(one.num?).ok()?)?);
         }
@@ -137,8 +137,9 @@ pub(super) fn join(separator: &str, list: &Value<'_>) -> Option<String> {
             Some(text) => out.push_str(text),
             None => out.push(HOLE),
         }
-        if out.len() > TEXT_LIMIT {
-            return None;
+        if TEXT.check(out.len()).is_err() {
+            // Too long to be kept, which whoever keeps it will say.
+            break;
         }
     }
     Some(out)
@@ -160,9 +161,11 @@ pub(super) fn method<'a>(name: &str, recv: &Value<'a>, args: &[Value<'a>]) -> Op
         "join" => join(text, first?)?,
         "replace" | "gsub" | "replaceAll" | "sub" => {
             let (from, to) = (arg?, args.get(1).and_then(Value::text).unwrap_or(""));
-            let small = !from.is_empty() && text.matches(from).count() * to.len() <= TEXT_LIMIT;
-            if !small {
+            if from.is_empty() {
                 return None;
+            }
+            if TEXT.check(text.matches(from).count() * to.len()).is_err() {
+                return Some(Value::unknown(recv.taint | TAINT_LOST));
             }
             text.replace(from, to)
         }
@@ -194,9 +197,9 @@ fn swap(c: char) -> char {
 pub(super) fn split<'a>(text: &str, by: Option<&str>, taint: u32) -> Vec<Value<'a>> {
     let value = |t: &str| Value::of_text(t.to_owned(), taint);
     match by {
-        None => text.split_whitespace().take(64).map(value).collect(),
-        Some("") => text.chars().take(64).map(|c| value(c.encode_utf8(&mut [0; 4]))).collect(),
-        Some(by) => text.split(by).take(64).map(value).collect(),
+        None => text.split_whitespace().map(value).collect(),
+        Some("") => text.chars().map(|c| value(c.encode_utf8(&mut [0; 4]))).collect(),
+        Some(by) => text.split(by).map(value).collect(),
     }
 }
 
@@ -225,7 +228,7 @@ pub(super) fn fill(text: &str, args: &[Value<'_>]) -> String {
         } else {
             out.push(c);
         }
-        if out.len() > TEXT_LIMIT {
+        if TEXT.check(out.len()).is_err() {
             break;
         }
     }

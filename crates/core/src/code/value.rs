@@ -3,11 +3,16 @@
 use std::rc::Rc;
 
 use crate::code::table::TAINT_MANY;
+use crate::limit::{Excess, Limit};
 
 /// Longest text that is put together.
-pub(super) const TEXT_LIMIT: usize = 4096;
+pub(super) const TEXT: Limit = Limit::new("bytes in a text", 32 * 1024);
 /// Most entries of a list that are kept.
-pub(super) const ITEM_LIMIT: usize = 64;
+const ITEMS: Limit = Limit::new("entries in a list", 512);
+/// Most values that one name is followed with.
+const CHOICES: Limit = Limit::new("values of a name", 16);
+/// Cut off by one of these bounds; reported where it is used.
+pub(super) const TAINT_LOST: u32 = 1 << 31;
 /// Stands for a part that is only known when it runs.
 pub(super) const HOLE: char = '\u{1a}';
 
@@ -57,6 +62,11 @@ pub(super) struct Value<'a> {
     pub(super) exact: Option<u32>,
 }
 
+/// The mark of what a bound cut off.
+pub(super) fn lost(within: Result<(), Excess>) -> u32 {
+    within.map_or_else(|_| TAINT_LOST, |()| 0)
+}
+
 impl<'a> Value<'a> {
     pub(super) fn text(&self) -> Option<&str> {
         self.text.as_ref().map(Text::as_str)
@@ -68,18 +78,18 @@ impl<'a> Value<'a> {
     }
 
     pub(super) fn of_text(text: String, taint: u32) -> Value<'a> {
-        let text = if text.len() > TEXT_LIMIT { None } else { Some(Text::Own(text.into())) };
+        let taint = taint | lost(TEXT.check(text.len()));
+        let text = (taint & TAINT_LOST == 0).then(|| Text::Own(text.into()));
         Value { text, taint, ..Value::default() }
     }
 
     /// Alternatives never nest: alternatives of alternatives are alternatives.
     pub(super) fn of_items(mut items: Vec<Value<'a>>, shape: Shape) -> Value<'a> {
         if shape == Shape::AnyOf && items.iter().any(|v| v.shape == Shape::AnyOf) {
-            let flat = items.iter().flat_map(|v| v.choices().iter().cloned());
-            items = flat.take(ITEM_LIMIT).collect();
+            items = items.iter().flat_map(|v| v.choices().iter().cloned()).collect();
         }
-        let taint = items.iter().fold(0, |t, v| t | v.taint);
-        items.truncate(ITEM_LIMIT);
+        let taint = items.iter().fold(lost(ITEMS.check(items.len())), |t, v| t | v.taint);
+        items.truncate(512);
         Value { items: Some(items.into()), shape, taint, ..Value::default() }
     }
 
@@ -108,7 +118,7 @@ impl<'a> Value<'a> {
             _ if self.taint & TAINT_MANY != 0 => self.clone(),
             (Some(_), _) => {
                 let inner = self.items().iter().flat_map(|v| v.items().iter().cloned());
-                Value::of_items(inner.take(ITEM_LIMIT).collect(), Shape::AnyOf)
+                Value::of_items(inner.collect(), Shape::AnyOf)
             }
             _ => Value { text: None, exact: None, num: None, ..self.clone() },
         }
@@ -130,11 +140,14 @@ impl<'a> Value<'a> {
                     && v.text() == value.text()
                     && v.items.is_none() == value.items.is_none()
             };
-            if all.len() < 6 && (value.items.is_some() || !all.iter().any(same)) {
+            if value.items.is_some() || !all.iter().any(same) {
                 all.push(value.clone());
             }
         }
-        Value::of_items(all, Shape::AnyOf)
+        let cut = lost(CHOICES.check(all.len()));
+        all.truncate(16);
+        let any = Value::of_items(all, Shape::AnyOf);
+        Value { taint: any.taint | cut, ..any }
     }
 
     /// The argument with a key.

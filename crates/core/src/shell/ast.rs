@@ -86,6 +86,8 @@ pub struct Simple<'a> {
 pub struct Assignment<'a> {
     /// Name.
     pub name: &'a str,
+    /// What stands in `NAME[…]=`, as written.
+    pub subscript: Option<&'a str>,
     /// `+=`.
     pub append: bool,
     /// Value; for arrays all elements.

@@ -7,13 +7,14 @@ use super::flow::{Flow, Taint};
 use super::folders::Folders;
 use super::signs;
 use super::tables::Touch;
-use super::walk::Walker;
+use super::walk::{Walker, representative};
 use crate::effect::Effect;
 use crate::finding::Span;
+use crate::limit::Limit;
 use crate::paths::{Act, UNKNOWN};
 
 /// How many lines `read` is followed through.
-const MAX_LINES: usize = 6;
+const LINES: Limit = Limit::new("lines for `read`", 12);
 
 /// The words that `set` makes the positional ones.
 fn set_words<'a, 't>(args: &'a [Arg<'t>]) -> Option<&'a [Arg<'t>]> {
@@ -22,6 +23,19 @@ fn set_words<'a, 't>(args: &'a [Arg<'t>]) -> Option<&'a [Arg<'t>]> {
     }
     let plain = |word: &Arg<'_>| !word.text.starts_with(['-', '+']);
     args.get(1..).filter(|words| words.first().is_some_and(plain))
+}
+
+/// Whether a word of the shell takes some of its arguments for arithmetic.
+fn evaluates(args: &[Arg<'_>]) -> bool {
+    const COMPARES: [&str; 6] = ["-eq", "-ne", "-lt", "-le", "-gt", "-ge"];
+    let indexed = |a: &Arg<'_>| a.text.contains('[') && a.text.len() > 1;
+    match args.first().map_or("", |a| a.text.as_ref()) {
+        "let" => true,
+        "test" | "[" => {
+            args.iter().skip(1).any(|a| COMPARES.contains(&a.text.as_ref()) || indexed(a))
+        }
+        _ => args.iter().skip(1).any(indexed),
+    }
 }
 
 impl<'t> Walker<'t, '_, '_, '_> {
@@ -39,16 +53,34 @@ impl<'t> Walker<'t, '_, '_, '_> {
             }
             "eval" => Some(self.eval(args, stdin, span)),
             "source" | "." => Some(self.source(args, stdin, span)),
-            "export" | "declare" | "typeset" | "local" | "readonly" | "setenv" => {
+            "export" | "declare" | "typeset" | "local" | "readonly" | "setenv" | "integer" => {
                 self.subscripts_of(args);
+                let whole = |a: &Arg<'_>| a.text.starts_with('-') && a.text.contains('i');
+                if first.text == "integer" || args.iter().skip(1).any(whole) {
+                    self.shared.integers = true;
+                    self.shared.edits += 1;
+                    self.arithmetic_values(span);
+                }
                 self.export(args);
                 None
             }
             "read" | "mapfile" | "readarray" | "getopts" | "wait" | "unset" | "let" | "printf"
             | "test" | "[" => {
                 self.subscripts_of(args);
+                if evaluates(args) {
+                    self.arithmetic_values(span);
+                }
                 self.fill(args, stdin);
                 None
+            }
+            "emulate" => {
+                let at = args.iter().position(|a| a.text == "-c")?;
+                let text = args.get(at + 1)?;
+                Some(self.shell_text(text, stdin))
+            }
+            // zsh: `repeat COUNT COMMAND`.
+            "repeat" if args.len() > 2 => {
+                Some(self.command(args.get(2..).unwrap_or_default(), stdin.clone(), span))
             }
             "hash" => {
                 if let [_, flag, path, names @ ..] = args
@@ -112,7 +144,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
         let Some(arg) = args.get(1) else { return Flow::none() };
         self.shared.out.effect(Effect::Exec);
         if arg.text.starts_with("/dev/fd/") || arg.taint.has(Taint::NET) {
-            let flow = self.shared.process.take().unwrap_or(Flow::unknown(arg.taint));
+            let flow = self.shared.process_of(&arg.text).unwrap_or(Flow::unknown(arg.taint));
             return self.run_flow(&flow, span);
         }
         if arg.text == "/dev/stdin" || arg.text == "-" {
@@ -145,18 +177,19 @@ impl<'t> Walker<'t, '_, '_, '_> {
             _ => args.iter().skip(1).filter(is_name).collect(),
         };
         if first.text == "read" {
-            let lines = stdin.text.as_deref().map(|t| t.lines().collect::<Vec<_>>());
-            if let (Some(lines), [name]) = (&lines, names.as_slice())
-                && (1..=MAX_LINES).contains(&lines.len())
-            {
-                for line in lines {
-                    self.set(&name.text, line.trim().to_owned(), stdin.taint);
+            let line = |l: &str| (l.trim().to_owned(), stdin.taint);
+            let lines = stdin.text.as_deref().map(|t| t.lines().map(line).collect::<Vec<_>>());
+            if let (Some(lines), [name]) = (lines.filter(|l| !l.is_empty()), names.as_slice()) {
+                let lines = representative(lines);
+                let lost = LINES.check(lines.len()).map_or_else(Taint::from, |()| Taint::default());
+                for (line, taint) in lines {
+                    self.set(&name.text, line, taint.and(lost));
                 }
                 return;
             }
         }
         let empty = first.text == "unset";
-        for name in names.drain(..).take(16) {
+        for name in names.drain(..) {
             let value = if empty { String::new() } else { UNKNOWN.to_string() };
             if self.lookup(&name.text).is_some() {
                 self.set(&name.text, value, stdin.taint);
@@ -181,7 +214,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
     pub(super) fn arithmetic_values(&mut self, span: Span) {
         let held = |v: &&(String, String, Taint)| v.1.contains('[') && v.1.contains(['$', '`']);
         let all = self.shared.variables.iter().chain(&self.shared.former);
-        let texts: Vec<String> = all.filter(held).map(|v| v.1.clone()).take(8).collect();
+        let texts: Vec<String> = all.filter(held).map(|v| v.1.clone()).collect();
         for text in texts {
             self.subscripts(&text, span);
         }

@@ -12,11 +12,15 @@ use super::walk::Walker;
 use crate::effect::Effect;
 use crate::finding::{Doubt, Factor, Finding, Span};
 use crate::glob;
+use crate::limit::{self, Limit};
 use crate::paths::{Act, UNKNOWN, class_of};
 use crate::tier::{Points, Tier};
 
 /// How many commands may stand inside each other (`sudo env nice …`).
 const MAX_INNER: u8 = 24;
+
+/// How many programs one pattern is tried as.
+const GUESSED: Limit = Limit::new("programs that a pattern fits", 12);
 
 /// How many programs named by patterns are tried.
 const MAX_GUESSES: u8 = 8;
@@ -37,6 +41,9 @@ impl<'t> Walker<'t, '_, '_, '_> {
             self.shared.sign(&signs::TOO_DEEP, Some(span));
             self.shared.out.doubt(Doubt::Unreadable);
             return Flow::unknown(stdin.taint);
+        }
+        if args.iter().any(|a| a.taint.has(Taint::LOST)) {
+            limit::report_lost(self.shared.out, Some(span));
         }
         self.shared.inner += 1;
         self.shared.asks += 1;
@@ -79,7 +86,9 @@ impl<'t> Walker<'t, '_, '_, '_> {
                 self.run_written(content, first, &stdin);
             }
         }
-        match resolve(&first.text) {
+        // zsh: `=rm` is the path of `rm`.
+        let named = first.text.strip_prefix('=').and_then(resolve);
+        match resolve(&first.text).or(named) {
             Some(known) => {
                 if first.has_slash() && !is_standard_place(&first.text) {
                     self.shared.sign(&signs::UNKNOWN_PROGRAM, Some(first.span));
@@ -138,7 +147,8 @@ impl<'t> Walker<'t, '_, '_, '_> {
             return Flow::unknown(stdin.taint);
         }
         let pattern = first.text.rsplit('/').next().unwrap_or_default().replace(['[', ']'], "");
-        let names = tables::names().filter(|n| glob::matches(&pattern, n)).take(12);
+        let mut names: Vec<&str> = tables::names().filter(|n| glob::matches(&pattern, n)).collect();
+        GUESSED.cut(&mut names, self.shared.out, Some(span));
         for name in names {
             let mut guess = args.to_vec();
             if let Some(slot) = guess.first_mut() {
@@ -239,9 +249,10 @@ impl<'t> Walker<'t, '_, '_, '_> {
         span: Span,
     ) -> Flow {
         let ((spec, rules), args) = (known, inv.args);
-        let secret_before = self.shared.out.effects.has(Effect::Secret);
         let matched = self.rules(rules, inv, stdin.present, span);
-        let reveals = !secret_before && self.shared.out.effects.has(Effect::Secret);
+        let secret = |r: &&&Rule| r.effects.contains(&Effect::Secret);
+        let reveals = spec.effects.contains(&Effect::Secret)
+            || rules.iter().filter(secret).any(|r| inv.fits(r, stdin.present, self.shared.root));
         if asks_for_help(spec, inv) && !grave(rules, inv, stdin.present) {
             return Flow::unknown(Taint::default());
         }

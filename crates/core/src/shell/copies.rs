@@ -64,5 +64,5 @@ impl<'t> Walker<'t, '_, '_, '_> {
 
 fn operands(inv: &Invocation<'_, '_>) -> Vec<String> {
     let paths = inv.operands.iter().filter_map(|i| inv.arg(*i));
-    paths.take(16).map(|a| a.text.to_string()).collect()
+    paths.map(|a| a.text.to_string()).collect()
 }

@@ -59,6 +59,7 @@ impl<'a> Reader<'a> {
         if indirect {
             self.at += 1;
         }
+        let evaluates = self.expansion_flags();
         let start = self.at;
         while self.peek().is_some_and(|b| b.is_ascii_alphanumeric() || b == b'_') {
             self.at += 1;
@@ -83,6 +84,12 @@ impl<'a> Reader<'a> {
         }
         let operation = match (self.peek(), self.peek_at(1)) {
             (None, _) => return Err(Problem::Unclosed),
+            (Some(b'}'), _) if evaluates => {
+                let at = self.at;
+                self.at += 1;
+                let as_prompt = Word { parts: Parts::Plain("@P"), start: at, end: at };
+                Operation::Other(Box::new(as_prompt))
+            }
             (Some(b'}'), _) if !indirect => {
                 self.at += 1;
                 Operation::Plain
@@ -100,10 +107,24 @@ impl<'a> Reader<'a> {
             _ => Operation::Other(self.operand(0, quoted)?),
         };
         let variable = Part::Variable { name, operation, quoted };
-        if inside.is_empty() {
+        let number = which.trim_matches(['[', ']']).bytes().all(|b| b.is_ascii_digit());
+        if number || matches!(which, "[@]" | "[*]") {
             return Ok(vec![variable]);
         }
-        Ok(vec![Part::Aside(inside), variable])
+        // An index is arithmetic: the values of variables in it are evaluated.
+        Ok(vec![Part::Aside(vec![Part::Arithmetic { parts: inside }]), variable])
+    }
+
+    /// `${(flags)NAME}` of zsh; whether the flags say that the value is evaluated.
+    fn expansion_flags(&mut self) -> bool {
+        if self.peek() != Some(b'(') {
+            return false;
+        }
+        let rest = self.bytes.get(self.at..).unwrap_or_default();
+        let Some(length) = rest.iter().position(|b| *b == b')') else { return false };
+        let evaluates = rest.get(..length).is_some_and(|flags| flags.contains(&b'e'));
+        self.at += length + 1;
+        evaluates
     }
 
     fn operand(&mut self, skip: usize, quoted: bool) -> Outcome<Box<Word<'a>>> {
@@ -141,6 +162,9 @@ impl<'a> Reader<'a> {
     /// Up to `))`, collecting what runs inside.
     fn arithmetic(&mut self) -> Outcome<Vec<Part<'a>>> {
         let parts = self.enclosed(b'(', b')', false)?;
+        if self.peek() != Some(b')') {
+            return Err(Problem::Unclosed);
+        }
         self.at += 1;
         Ok(parts)
     }

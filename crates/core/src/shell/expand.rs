@@ -7,6 +7,7 @@ use super::flow::{Flow, Taint};
 use super::signs;
 use super::walk::Walker;
 use crate::finding::{Doubt, Span};
+use crate::limit::{Excess, Limit};
 use crate::paths::UNKNOWN;
 
 /// A word after expansion. Parts that are only known at run time are `UNKNOWN` characters.
@@ -38,7 +39,10 @@ impl Arg<'_> {
 const MAX_BRACES: usize = 1024 * 1024;
 
 /// How many fields one word may become.
-const MAX_FIELDS: usize = 64;
+const FIELDS: Limit = Limit::new("words made from one", 2048);
+/// How many numbers of `{1..n}` are written out; those between the first and the last stand as one
+/// unknown word.
+const MAX_RANGE: usize = 512;
 
 /// A word being put together.
 struct Field {
@@ -88,9 +92,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
         let braces = parts.iter().any(|p| matches!(p, Part::Bare(t) if t.contains('{')));
         for (i, part) in parts.iter().enumerate() {
             self.part(part, i == 0, &mut fields, &mut taint);
-            if fields.len() > MAX_FIELDS {
-                break;
-            }
+            FIELDS.cut(&mut fields, self.shared.out, Some(span));
         }
         for field in fields {
             if !field.real && field.text.is_empty() {
@@ -99,9 +101,13 @@ impl<'t> Walker<'t, '_, '_, '_> {
             let glob = field.glob;
             if braces && field.text.contains('{') {
                 let mut many = Vec::new();
-                if !brace(&field.text, &mut many) {
-                    self.shared.sign(&signs::TOO_MANY, Some(span));
-                    self.shared.out.doubt(Doubt::Unreadable);
+                match brace(&field.text, &mut many) {
+                    Ok(true) => {}
+                    Ok(false) => {
+                        self.shared.sign(&signs::TOO_MANY, Some(span));
+                        self.shared.out.doubt(Doubt::Unreadable);
+                    }
+                    Err(excess) => self.shared.exceeded(excess, Some(span)),
                 }
                 for text in many {
                     out.push(Arg { text: Cow::Owned(text), span, taint, glob });
@@ -136,7 +142,9 @@ impl<'t> Walker<'t, '_, '_, '_> {
             }
             Part::Variable { name, operation, quoted } => {
                 let mut value = self.variable(name, operation, taint);
-                if !quoted {
+                if *quoted {
+                    self.join_with_ifs(name, operation, &mut value);
+                } else {
                     self.split_at_ifs(&mut value);
                 }
                 // "$@" is all words, each by itself.
@@ -152,12 +160,10 @@ impl<'t> Walker<'t, '_, '_, '_> {
             }
             Part::Process { list, reads } => {
                 let flow = if *reads { self.nested_list(list) } else { self.fed_list(list) };
-                field.real = true;
-                field.text.push_str("/dev/fd/63");
                 *taint = taint.and(flow.taint);
-                if *reads {
-                    self.process_text(flow);
-                }
+                let path = if *reads { self.process_text(flow) } else { "/dev/fd/63".to_owned() };
+                field.real = true;
+                field.text.push_str(&path);
             }
             Part::Arithmetic { parts } => {
                 field.real = true;
@@ -176,6 +182,23 @@ impl<'t> Walker<'t, '_, '_, '_> {
         let own = self.shared.variables.iter().rev().find(|(n, _, _)| n == "IFS");
         if let Some((_, marks, _)) = own.filter(|(_, m, _)| !m.is_empty() && !m.contains(UNKNOWN)) {
             *value = value.replace(|c: char| marks.contains(c), " ");
+        }
+    }
+
+    /// "${list[*]}" and "$*" join with the first character of an `IFS` of one's own.
+    fn join_with_ifs(&mut self, name: &str, operation: &Operation<'_>, value: &mut String) {
+        if !matches!(operation, Operation::Plain) || !value.contains(' ') {
+            return;
+        }
+        let own = self.shared.variables.iter().rev().find(|(n, _, _)| n == "IFS");
+        let Some(marks) = own.map(|(_, marks, _)| marks.clone()) else { return };
+        if marks.starts_with(' ') || name == "@" {
+            return;
+        }
+        let elements = self.shared.elements(name);
+        if elements.len() > 1 {
+            let mark = marks.chars().next().map(String::from).unwrap_or_default();
+            *value = elements.join(&mark);
         }
     }
 
@@ -208,6 +231,11 @@ impl<'t> Walker<'t, '_, '_, '_> {
             }
             Operation::Slice(range, word) => {
                 self.joined(word, taint);
+                if !range.bytes().all(|b| b.is_ascii_digit() || b" :-".contains(&b)) {
+                    // An offset is arithmetic: the values of variables in it are evaluated.
+                    let span = self.span(word.start, word.end);
+                    self.arithmetic_values(span);
+                }
                 known.and_then(|v| slice(&v, range)).unwrap_or_else(|| UNKNOWN.to_string())
             }
             Operation::Other(word) => {
@@ -290,7 +318,7 @@ fn splice(fields: &mut Vec<Field>, value: &str, quoted: bool) {
         field.real |= !first.is_empty();
         field.text.push_str(first);
     }
-    for word in words.take(MAX_FIELDS) {
+    for word in words {
         if fields.last().is_some_and(|f| f.text.is_empty() && !f.real) {
             fields.pop();
         }
@@ -369,14 +397,11 @@ fn edit(value: &str, pattern: &str) -> Option<String> {
 }
 
 /// `{a,b}` and `{1..3}`, outermost first, bounded; false where a word too long was left as it is.
-fn brace(text: &str, out: &mut Vec<String>) -> bool {
+fn brace(text: &str, out: &mut Vec<String>) -> Result<bool, Excess> {
     let mut work = vec![text.to_owned()];
     let (mut bytes, mut whole) = (MAX_BRACES, true);
     while let Some(text) = work.pop() {
-        if out.len() + work.len() >= MAX_FIELDS {
-            out.push(text);
-            continue;
-        }
+        FIELDS.check(out.len() + work.len() + 1)?;
         match split_brace(&text) {
             None => out.push(text),
             Some((_, middle, _)) if middle.len() * text.len() > bytes => {
@@ -391,7 +416,7 @@ fn brace(text: &str, out: &mut Vec<String>) -> bool {
             }
         }
     }
-    whole
+    Ok(whole)
 }
 
 fn split_brace(text: &str) -> Option<(&str, Vec<String>, &str)> {
@@ -425,14 +450,24 @@ fn split_brace(text: &str) -> Option<(&str, Vec<String>, &str)> {
         return Some((before, choices, after));
     }
     let (a, b) = inner.split_once("..")?;
+    let (b, step) = b.split_once("..").unwrap_or((b, "1"));
+    let step = step.parse::<i32>().ok()?.unsigned_abs().max(1) as usize;
     if let (Ok(a), Ok(b)) = (a.parse::<i32>(), b.parse::<i32>()) {
-        let choices = (a.min(b)..=a.max(b)).take(8).map(|n| n.to_string()).collect();
+        let (low, high) = (a.min(b), a.max(b));
+        let mut choices: Vec<String> =
+            (low..=high).step_by(step).take(MAX_RANGE).map(|n| n.to_string()).collect();
+        if usize::try_from(i64::from(high) - i64::from(low)).unwrap_or(usize::MAX) / step
+            >= MAX_RANGE
+        {
+            choices.push(UNKNOWN.to_string());
+            choices.push(high.to_string());
+        }
         return Some((before, choices, after));
     }
     let (mut ca, mut cb) = (a.chars(), b.chars());
     match (ca.next(), ca.next(), cb.next(), cb.next()) {
         (Some(x), None, Some(y), None) if x.is_ascii_alphabetic() && y.is_ascii_alphabetic() => {
-            let choices = (x.min(y)..=x.max(y)).take(26).map(String::from).collect();
+            let choices = (x.min(y)..=x.max(y)).step_by(step).map(String::from).collect();
             Some((before, choices, after))
         }
         _ => None,

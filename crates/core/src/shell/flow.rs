@@ -2,6 +2,11 @@
 
 use std::borrow::Cow;
 
+use crate::limit::{Excess, Limit};
+
+/// Bytes of one text that flows between commands.
+const TEXT: Limit = Limit::new("bytes in a text between commands", 64 * 1024);
+
 /// Where data comes from; bits add up along a pipe.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Taint(pub u8);
@@ -20,6 +25,9 @@ impl Taint {
     /// Computed by another command.
     pub const COMPUTED: Taint = Taint(32);
 
+    /// Cut off by one of our own bounds; reported where it is used.
+    pub const LOST: Taint = Taint(64);
+
     /// Both.
     #[must_use]
     pub const fn and(self, other: Taint) -> Taint {
@@ -29,6 +37,12 @@ impl Taint {
     /// Whether all bits of `other` are here.
     pub const fn has(self, other: Taint) -> bool {
         self.0 & other.0 == other.0
+    }
+}
+
+impl From<Excess> for Taint {
+    fn from(_: Excess) -> Taint {
+        Taint::LOST
     }
 }
 
@@ -83,7 +97,13 @@ impl Flow {
         }
         self.taint = self.taint.and(next.taint);
         match (&mut self.text, next.text) {
-            (Some(a), Some(b)) if a.len() + b.len() < 64 * 1024 => a.push_str(&b),
+            (Some(a), Some(b)) => match TEXT.check(a.len() + b.len()) {
+                Ok(()) => a.push_str(&b),
+                Err(excess) => {
+                    self.taint = self.taint.and(excess.into());
+                    self.text = None;
+                }
+            },
             (mine, _) => *mine = None,
         }
         self
@@ -212,7 +232,8 @@ pub fn printf(format: &str, args: &[Cow<'_, str>]) -> Option<String> {
             }
         }
         out.push_str(&super::escape::decode(&literal, false));
-        if !consumed || next.len() == 0 || out.len() > 64 * 1024 {
+        TEXT.check(out.len()).ok()?;
+        if !consumed || next.len() == 0 {
             break;
         }
     }

@@ -4,15 +4,17 @@ use std::borrow::Cow;
 
 use super::expand::Arg;
 use super::invocation::Invocation;
+use super::plain::is_plain;
 use super::walk::{Shared, Walker};
 use crate::context::Context;
+use crate::limit::Limit;
 use crate::paths::{Act, LOST, PathClass, UNKNOWN, class_of, normal};
 use crate::tier::Tier;
 
 /// How many folders are followed at once.
 const MAX_FOLDERS: usize = 12;
 /// How many links and copies are remembered.
-const MAX_LINKS: usize = 32;
+const LINKS: Limit = Limit::new("links and copies", 64);
 
 /// A set of folders. `cd` may fail, and a branch may not run: more than one is possible.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -139,10 +141,16 @@ impl Shared<'_, '_> {
         for (name, target) in
             pairs.flat_map(|n| targets.iter().map(move |t| (n.clone(), t.clone())))
         {
-            if self.links.len() >= MAX_LINKS {
-                self.folders.lost = true;
-            } else if name != target && name != "." {
-                self.links.push(Link { name, target, copy });
+            // Another name for an ordinary file of the project leads to nothing that matters.
+            if name == target || name == "." || is_plain(&target) {
+                continue;
+            }
+            match LINKS.check(self.links.len() + 1) {
+                Ok(()) => self.links.push(Link { name, target, copy }),
+                Err(excess) => {
+                    self.folders.lost = true;
+                    self.exceeded(excess, None);
+                }
             }
         }
     }
@@ -179,7 +187,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
         if !target.starts_with(['/', '~', '.'])
             && let Some((roots, _)) = self.lookup("CDPATH")
         {
-            paths.extend(roots.split(':').take(4).map(|root| format!("{root}/{target}")));
+            paths.extend(roots.split(':').map(|root| format!("{root}/{target}")));
         }
         for place in before.each() {
             for path in &paths {

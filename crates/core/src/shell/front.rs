@@ -4,11 +4,12 @@
 use std::borrow::Cow;
 
 use super::signs::{self, Sign};
-use super::{Flow, Shared, read_nested};
+use super::{Flow, Problem, Shared, read_nested};
 use crate::context::Context;
 use crate::crisis::{self, ScreenOptions};
 use crate::effect::Effect;
 use crate::finding::{Doubt, Finding, Findings, Span};
+use crate::limit::Limit;
 use crate::sql;
 use crate::text::words::words;
 use crate::text::{HiddenKind, hidden};
@@ -27,6 +28,11 @@ pub struct Phrase {
     pub counter_examples: &'static [&'static str],
 }
 
+/// How many times reading begins again in SQL that may be shell.
+const SQL_LINES: Limit = Limit::new("lines of SQL", 400);
+/// How long words of a person may be.
+const PROSE: Limit = Limit::new("bytes of prose", 16 * 1024);
+
 /// What a text that gives an agent new orders costs.
 pub const NEW_ORDERS: Tier = Tier::Medium;
 
@@ -36,8 +42,12 @@ include!(concat!(env!("OUT_DIR"), "/injection.rs"));
 pub fn read(text: &str, ctx: &Context<'_>, out: &mut Findings) {
     let clean = without_terminal_codes(text, out);
     look_alikes(&clean, out);
+    if let Cow::Owned(_) = clean {
+        covered(text, ctx, out);
+    }
     if sql::looks_like_sql(&clean) {
         sql::read(&clean, 0, ctx, out);
+        sql_as_shell(&clean, ctx, out);
         return;
     }
     if holds(&clean, b'\r') && clean.contains("\\\r\n") {
@@ -60,6 +70,57 @@ pub fn read(text: &str, ctx: &Context<'_>, out: &mut Findings) {
     together(&clean, out);
     if out.has_doubt(Doubt::UnknownProgram) && is_prose(&clean) {
         prose(&clean, out);
+    }
+}
+
+/// The text as it came, terminal codes and all: what cannot be read so is not read.
+fn covered(text: &str, ctx: &Context<'_>, out: &mut Findings) {
+    let mut raw = Findings::default();
+    read_nested(text, 0, ctx, 0, &mut raw);
+    add_grave(&raw, None, out);
+}
+
+/// SQL handed to a shell: statements do nothing there, but each line that is a command runs. Lines
+/// that are no shell are passed over as the shell would pass over them, and reading goes on behind.
+fn sql_as_shell(text: &str, ctx: &Context<'_>, out: &mut Findings) {
+    let (mut from, mut tries) = (0, 0);
+    while let Some(rest) = text.get(from..).filter(|rest| !rest.is_empty()) {
+        tries += 1;
+        if !SQL_LINES.admits(tries, out, None) {
+            return;
+        }
+        let line_from = |at: usize| {
+            let behind = rest.get(at..).unwrap_or_default();
+            behind.find('\n').map_or(rest.len(), |end| at + end + 1)
+        };
+        let end = match super::readable(rest) {
+            Ok(()) => rest.len(),
+            Err((Problem::Unexpected, at)) => line_from(at),
+            Err(_) => line_from(0),
+        };
+        let mut shell = Findings::default();
+        read_nested(rest.get(..end).unwrap_or(rest), from, ctx, 0, &mut shell);
+        add_grave(&shell, Some(&[signs::UNREADABLE.code]), out);
+        from += end.max(1);
+    }
+}
+
+/// Adds what asks a person in another reading of the same text, except for these codes.
+fn add_grave(other: &Findings, except: Option<&[&str]>, out: &mut Findings) {
+    let counts = |f: &&Finding| {
+        f.weight.tier() >= Tier::Medium
+            && !except.is_some_and(|codes| codes.contains(&f.code.as_ref()))
+    };
+    let mut grave = other.iter().filter(counts).peekable();
+    if grave.peek().is_none() {
+        return;
+    }
+    out.effects.extend(other.effects);
+    if other.is_irreversible() {
+        out.irreversible();
+    }
+    for finding in grave {
+        out.add(Finding { span: except.and(finding.span), ..finding.clone() });
     }
 }
 
@@ -136,10 +197,7 @@ fn wide_letters(ascii: &str, ctx: &Context<'_>, out: &mut Findings) {
     read_nested(ascii, 0, ctx, 0, &mut folded);
     if folded.tier() > out.tier() && folded.tier() >= Tier::Medium {
         add(out, &signs::HIDDEN, None);
-        for mut finding in folded.list {
-            finding.span = None;
-            out.add(finding);
-        }
+        out.absorb(folded, |finding| Finding { span: None, ..finding });
     }
 }
 
@@ -152,7 +210,7 @@ fn together(text: &str, out: &mut Findings) {
         add(out, &signs::REVERSE_SHELL, None);
         return;
     }
-    let has = |codes: &[&str]| out.list.iter().any(|f| codes.contains(&f.code.as_ref()));
+    let has = |codes: &[&str]| out.iter().any(|f| codes.contains(&f.code.as_ref()));
     let shell = [
         "shell.session",
         "shell.unseen-code",
@@ -197,7 +255,7 @@ fn is_prose(text: &str) -> bool {
 
 /// Words of a person instead of a command: new orders for the agent, or a cry for help.
 fn prose(text: &str, out: &mut Findings) {
-    if text.len() > 16 * 1024 {
+    if !PROSE.admits(text.len(), out, None) {
         return;
     }
     if let Some(found) = new_orders(text) {

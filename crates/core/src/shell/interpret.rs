@@ -5,13 +5,14 @@ use std::borrow::Cow;
 use super::expand::Arg;
 use super::flow::{Flow, Taint};
 use super::invocation::Invocation;
-use super::scripts;
 use super::signs::{self, Sign};
 use super::tables::{Interpreter, Spec, Speech, Touch};
 use super::walk::Walker;
+use super::{awk, sed};
 use crate::code::{self, Language};
+use crate::context::Context;
 use crate::effect::Effect;
-use crate::finding::{Doubt, Span};
+use crate::finding::{Doubt, Finding, Findings, Span};
 use crate::paths::{Act, UNKNOWN};
 use crate::sql;
 use crate::tier::Tier;
@@ -29,6 +30,9 @@ impl<'t> Walker<'t, '_, '_, '_> {
         if inv.has_one(&["--version", "--help", "-V"]) && inv.operands.is_empty() {
             return Some(Flow::unknown(Taint::default()));
         }
+        self.magic_files(interpreter, inv);
+        self.emptied_in_place(interpreter, spec, inv);
+        self.program_files(interpreter, inv, stdin, span);
         let mut ran = false;
         let mut flow = Flow::unknown(stdin.taint);
         // A shell takes its text from the first operand, however `-c` is clustered.
@@ -92,6 +96,31 @@ impl<'t> Walker<'t, '_, '_, '_> {
         None
     }
 
+    /// `awk -f FILE`, `sed -f FILE`: the program is in a file, or on standard input.
+    fn program_files(
+        &mut self,
+        interpreter: Interpreter,
+        inv: &Invocation<'_, 't>,
+        stdin: &Flow,
+        span: Span,
+    ) {
+        if !matches!(interpreter.speech, Speech::Awk | Speech::Sed) {
+            return;
+        }
+        for (name, value) in &inv.values {
+            let Some(word) = inv.args.get(value.word) else { continue };
+            if !matches!(*name, "-f" | "--file" | "-E" | "--exec") {
+                continue;
+            }
+            let arg = Arg { text: Cow::Owned(value.text.to_owned()), ..word.clone() };
+            let streamed = matches!(value.text, "-" | "/dev/stdin");
+            if streamed && stdin.text.is_none() {
+                self.stream_sign(stdin, span);
+            }
+            self.script(interpreter, &arg, stdin, span);
+        }
+    }
+
     /// `python -m pip …` is `pip …`.
     fn module(
         &mut self,
@@ -142,7 +171,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
     ) -> Option<Flow> {
         self.shared.out.effect(Effect::Exec);
         if arg.text.starts_with("/dev/fd/") {
-            let flow = self.shared.process.take().unwrap_or(Flow::unknown(arg.taint));
+            let flow = self.shared.process_of(&arg.text).unwrap_or(Flow::unknown(arg.taint));
             return Some(self.run_speech(interpreter, &flow, span));
         }
         if arg.text == "-" || arg.text == "/dev/stdin" {
@@ -230,11 +259,11 @@ impl<'t> Walker<'t, '_, '_, '_> {
         let language = match speech {
             Speech::Shell => return self.shell_text(arg, stdin),
             Speech::Awk => {
-                scripts::awk(self, text, arg.span);
+                awk::read(self, text, arg.span);
                 return Flow::unknown(stdin.taint);
             }
             Speech::Sed => {
-                scripts::sed(self, text, arg.span);
+                sed::read(self, text, arg.span);
                 return Flow::unknown(stdin.taint);
             }
             Speech::Sql => {
@@ -279,26 +308,20 @@ impl<'t> Walker<'t, '_, '_, '_> {
     /// SQL in a word. A client runs it against a real database, so loss of data is worse than
     /// the bare statement.
     pub(super) fn sql_text(&mut self, text: &str, span: Span) {
-        let before = self.shared.out.list.len();
-        self.foreign(span, |ctx, out| sql::read(text, 0, ctx, out));
-        for finding in self.shared.out.list.iter_mut().skip(before) {
-            if finding.weight.tier() == Tier::Medium {
-                finding.weight = Tier::High.points();
-            }
-        }
+        let mut inner = Findings::default();
+        sql::read(text, 0, self.shared.ctx, &mut inner);
+        self.shared.out.absorb(inner, |finding| {
+            let raised = finding.weight.tier() == Tier::Medium;
+            let weight = if raised { Tier::High.points() } else { finding.weight };
+            Finding { span: Some(span), weight, ..finding }
+        });
     }
 
     /// Runs another reader and puts its findings at this place.
-    fn foreign(
-        &mut self,
-        span: Span,
-        read: impl FnOnce(&crate::context::Context<'_>, &mut crate::finding::Findings),
-    ) {
-        let before = self.shared.out.list.len();
-        read(self.shared.ctx, self.shared.out);
-        for finding in self.shared.out.list.iter_mut().skip(before) {
-            finding.span = Some(span);
-        }
+    fn foreign(&mut self, span: Span, read: impl FnOnce(&Context<'_>, &mut Findings)) {
+        let mut inner = Findings::default();
+        read(self.shared.ctx, &mut inner);
+        self.shared.out.absorb(inner, |finding| Finding { span: Some(span), ..finding });
     }
 }
 

@@ -59,7 +59,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
         stdin: &Flow,
         judge: impl FnOnce(&mut Self) -> Flow,
     ) -> Flow {
-        if !self.shared.walks_again() || self.shared.process.is_some() {
+        if !self.shared.walks_again() || !self.shared.process.is_empty() {
             return judge(self);
         }
         let shared = &*self.shared;

@@ -1,6 +1,7 @@
 //! Shell text: read into a small IR, then walked for what it would do.
 
 mod ast;
+mod awk;
 mod builtins;
 mod command;
 mod compound;
@@ -12,16 +13,18 @@ mod few;
 mod flow;
 mod folders;
 mod front;
+mod in_place;
 mod interpret;
 mod invocation;
 mod judged;
 mod outline;
 mod output;
+mod plain;
 mod program;
 mod reader;
 mod redirect;
 mod scope;
-mod scripts;
+mod sed;
 mod signs;
 mod streams;
 pub mod tables;

@@ -24,12 +24,11 @@ impl<'t> Walker<'t, '_, '_, '_> {
                 let mut all = Flow::none();
                 for index in &inv.operands {
                     let path = &inv.arg(*index)?.text;
-                    let flow =
-                        match self.shared.process.take().filter(|_| path.starts_with("/dev/fd/")) {
-                            Some(flow) => flow,
-                            None if path == "-" || path == "/dev/stdin" => stdin.clone(),
-                            None => self.known_file(path).unwrap_or(Flow::unknown(Taint::FILE)),
-                        };
+                    let flow = match self.shared.process_of(path) {
+                        Some(flow) => flow,
+                        None if path == "-" || path == "/dev/stdin" => stdin.clone(),
+                        None => self.known_file(path).unwrap_or(Flow::unknown(Taint::FILE)),
+                    };
                     all = all.then(flow);
                 }
                 Some(all)
@@ -108,7 +107,10 @@ fn printf(inv: &Invocation<'_, '_>) -> Flow {
         words.remove(0);
     }
     let Some((format, args)) = words.split_first() else { return Flow::unknown(taint) };
-    Flow { present: true, text: flow::printf(format, args), taint, place: None }
+    let text = flow::printf(format, args);
+    // A format that is not followed, or more text than is kept.
+    let taint = if text.is_none() { taint.and(Taint::LOST) } else { taint };
+    Flow { present: true, text, taint, place: None }
 }
 
 fn decode(stdin: &Flow, decoder: impl Fn(&str) -> Option<String>) -> Flow {

@@ -399,6 +399,16 @@ impl<'a> Reader<'a> {
             }
             match self.peek() {
                 None | Some(b'\n' | b';' | b'&' | b'|' | b')') => break,
+                Some(b'(') if self.after_bare_equals(&simple) => {
+                    // `=( … )` of zsh: a file that holds what the commands write.
+                    simple.words.pop();
+                    let start = self.at - 1;
+                    self.at += 1;
+                    let list = self.deeper(|r| r.list(Until::Paren))?;
+                    let parts = Parts::Many(vec![Part::Process { list, reads: true }]);
+                    simple.words.push(Word { parts, start, end: self.at });
+                    continue;
+                }
                 Some(b'(') if self.after_equals(&simple) => {
                     // `declare -a x=(…)`
                     self.at += 1;
@@ -427,6 +437,11 @@ impl<'a> Reader<'a> {
             };
         }
         Ok(Node::Simple(simple))
+    }
+
+    fn after_bare_equals(&self, simple: &Simple<'a>) -> bool {
+        let Some(word) = simple.words.last() else { return false };
+        word.end == self.at && self.slice(word.start, word.end) == "="
     }
 
     fn after_equals(&self, simple: &Simple<'a>) -> bool {
@@ -462,7 +477,9 @@ impl<'a> Reader<'a> {
         }
         let name = self.slice(start, end);
         let mut inside = Vec::new();
+        let mut subscript = None;
         if self.bytes.get(end) == Some(&b'[') {
+            let from = end + 1;
             let back = self.at;
             self.at = end + 1;
             let Ok(parts) = self.deeper(|r| r.bracketed(false)) else {
@@ -471,6 +488,7 @@ impl<'a> Reader<'a> {
             };
             inside = parts;
             end = self.at;
+            subscript = Some(self.slice(from, end.saturating_sub(1)));
             self.at = back;
         }
         let append = self.bytes.get(end) == Some(&b'+');
@@ -480,8 +498,10 @@ impl<'a> Reader<'a> {
         }
         self.at = equals + 1;
         let mut value = Vec::new();
-        if !inside.is_empty() {
-            let parts = Parts::Many(vec![Part::Aside(inside)]);
+        if subscript.is_some() {
+            // An index is arithmetic: the values of variables in it are evaluated.
+            let index = Part::Arithmetic { parts: inside };
+            let parts = Parts::Many(vec![Part::Aside(vec![index])]);
             value.push(Word { parts, start, end: equals });
         }
         if self.peek() == Some(b'(') {
@@ -490,7 +510,7 @@ impl<'a> Reader<'a> {
         } else if let Some(word) = self.word()? {
             value.push(word);
         }
-        Ok(Some(Assignment { name, append, value }))
+        Ok(Some(Assignment { name, subscript, append, value }))
     }
 
     /// Elements up to `)`.

@@ -3,27 +3,35 @@
 use super::ast::{Assignment, List, Node, Stage};
 use super::expand::Arg;
 use super::flow::{Flow, Taint};
+use super::plain::is_plain;
 use super::signs;
 use super::tables::ASSIGNMENTS;
 use super::walk::{Shared, Walker};
 use crate::finding::{Finding, Span};
 use crate::glob;
+use crate::limit::Limit;
 use crate::paths::UNKNOWN;
 
 /// How long a variable's value may be.
-const MAX_VALUE: usize = 8 * 1024;
+const VALUE: Limit = Limit::new("bytes in a variable", 32 * 1024);
 
 /// How many former values are kept.
-const MAX_FORMER: usize = 32;
+const FORMER: Limit = Limit::new("values that variables had before", 64);
 
 /// How many variables are followed.
-const MAX_VARIABLES: usize = 256;
+const VARIABLES: Limit = Limit::new("variables", 256);
 
 /// How many elements of a list are followed one by one.
-const MAX_ELEMENTS: usize = 8;
+const ELEMENTS: Limit = Limit::new("elements in a list", 64);
 
 /// How many former values of one variable are kept.
-const MAX_FORMER_EACH: usize = 6;
+const FORMER_EACH: Limit = Limit::new("values that a variable had before", 12);
+
+/// How many arguments of a function or script are followed.
+const ARGUMENTS: Limit = Limit::new("arguments", 256);
+
+/// How many function calls may stand inside each other.
+const CALLS: Limit = Limit::new("functions inside functions", 16);
 
 /// How many functions and aliases are followed.
 const MAX_NAMED: usize = 128;
@@ -49,8 +57,9 @@ impl<'t> Walker<'t, '_, '_, '_> {
         self.name(name, text, false);
         let outer = self.defining.replace(name);
         self.shared.calls += 1;
-        if self.shared.calls < 8 {
-            self.apart(|w| w.stage(body, Flow::none()));
+        match CALLS.check(usize::from(self.shared.calls)) {
+            Ok(()) => drop(self.apart(|w| w.stage(body, Flow::none()))),
+            Err(excess) => self.shared.exceeded(excess, None),
         }
         self.shared.calls -= 1;
         self.defining = outer;
@@ -58,9 +67,27 @@ impl<'t> Walker<'t, '_, '_, '_> {
 
     /// Sets `$1`, `$2` … and `$@` from these words.
     pub(super) fn positional(&mut self, words: &[Arg<'t>], first: usize) {
+        let words = self.within_arguments(words);
         for (name, value, taint) in arguments(words, first) {
             self.set(&name, value, taint);
         }
+    }
+
+    /// The words that can be followed as `$1`, `$2` ….
+    fn within_arguments<'w>(&mut self, words: &'w [Arg<'t>]) -> &'w [Arg<'t>] {
+        match ARGUMENTS.check(words.len()) {
+            Ok(()) => words,
+            Err(excess) => {
+                self.shared.exceeded(excess, words.first().map(|a| a.span));
+                words.get(..256).unwrap_or(words)
+            }
+        }
+    }
+
+    /// `$1`, `$2` … as far as they are known: what `for NAME; do` goes through.
+    pub(super) fn positional_values(&mut self) -> Vec<(String, Taint)> {
+        let count = self.lookup("#").and_then(|(n, _)| n.parse::<usize>().ok()).unwrap_or(0);
+        (1..=count.min(256)).filter_map(|i| self.lookup(&i.to_string())).collect()
     }
 
     /// `shift`.
@@ -69,7 +96,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
             return;
         };
         let mut all = String::new();
-        for i in 1..=count.min(32) {
+        for i in 1..=count.min(256) {
             let next = if i + by <= count { self.lookup(&(i + by).to_string()) } else { None };
             if let Some((value, _)) = &next {
                 all.push_str(if all.is_empty() { "" } else { " " });
@@ -99,12 +126,21 @@ impl<'t> Walker<'t, '_, '_, '_> {
         if bodies.is_empty() && texts.is_empty() {
             return None;
         }
-        if self.defining == Some(name) || self.shared.calls >= 8 {
+        let deep = CALLS.check(usize::from(self.shared.calls) + 1);
+        if self.defining == Some(name) || deep.is_err() {
+            let words = args.get(1..).unwrap_or_default();
+            let quiet = |a: &Arg<'_>| is_plain(&a.text) || a.text.trim_matches(UNKNOWN).is_empty();
+            if let Err(excess) = deep
+                && !(self.defining == Some(name) && words.iter().all(quiet))
+            {
+                self.shared.exceeded(excess, args.first().map(|a| a.span));
+            }
             return (!bodies.is_empty() || texts.iter().any(|t| !t.alias))
                 .then(|| Flow::unknown(Taint::default()));
         }
         let keep = self.shared.variables.len();
-        self.shared.variables.extend(arguments(args.get(1..).unwrap_or_default(), 1));
+        let words = self.within_arguments(args.get(1..).unwrap_or_default());
+        self.shared.variables.extend(arguments(words, 1));
         self.shared.calls += 1;
         let mut flow: Option<Flow> = None;
         let many = bodies.len() + texts.len() > 1;
@@ -149,23 +185,39 @@ impl<'t> Walker<'t, '_, '_, '_> {
     pub(super) fn assign(&mut self, assignment: &'t Assignment<'t>, lasting: bool) {
         let mut taint = Taint::default();
         let mut value = String::new();
+        let computed = has_computed_index(self.text, assignment.name);
         for (i, word) in assignment.value.iter().enumerate() {
-            if i > 0 {
+            if i > 0 && assignment.subscript.is_none() {
                 value.push(' ');
             }
             let element = self.joined(word, &mut taint);
             value.push_str(&element);
-            if lasting && assignment.value.len() > 1 && !assignment.append && i < MAX_ELEMENTS {
-                self.set(&format!("{}[{i}]", assignment.name), element, taint);
+            let several = assignment.value.len() > 1 && assignment.subscript.is_none();
+            if lasting && several && !assignment.append {
+                if computed {
+                    self.set(&format!("{}[?]", assignment.name), element.clone(), taint);
+                }
+                if ELEMENTS.check(i + 1).is_ok() {
+                    self.set(&format!("{}[{i}]", assignment.name), element, taint);
+                }
             }
         }
         let (start, end) = assignment.value.first().map_or((0, 0), |w| (w.start, w.end));
         let span = self.span(start.saturating_sub(assignment.name.len() + 1), end);
         self.assigned(assignment.name, &value, span);
+        if self.shared.integers {
+            self.subscripts(&value, span);
+        }
         if lasting {
-            if assignment.append
+            if let Some(subscript) = assignment.subscript {
+                // One element; "${NAME[@]}" is all of them.
+                self.set(&format!("{}[{subscript}]", assignment.name), value.clone(), taint);
+            }
+            if (assignment.append || assignment.subscript.is_some())
                 && let Some((old, t)) = self.lookup(assignment.name)
             {
+                let list = assignment.subscript.is_some() || assignment.value.len() > 1;
+                value.insert_str(0, if list { " " } else { "" });
                 value.insert_str(0, &old);
                 taint = taint.and(t);
             }
@@ -201,8 +253,13 @@ impl<'t> Walker<'t, '_, '_, '_> {
         self.shared.asks += 1;
         self.shared.ask_variable(name);
         let found = self.shared.variables.iter().rev().find(|(n, _, _)| n == name);
-        if let Some((_, value, taint)) = found {
-            let (value, taint) = (value.clone(), *taint);
+        let found = found.map(|(_, value, taint)| (value.clone(), *taint));
+        if found.is_none()
+            && let Some(element) = self.element(name)
+        {
+            return Some(element);
+        }
+        if let Some((value, taint)) = found {
             if self.shared.expansion < value.len() {
                 self.shared.sign(&signs::TOO_MANY, None);
                 return None;
@@ -225,6 +282,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
             "HISTFILE" => "~/.bash_history",
             "XDG_CONFIG_HOME" => "~/.config",
             _ if is_secret_name(name) => return Some((UNKNOWN.to_string(), Taint::SECRET)),
+            _ if self.shared.variables_lost => return Some((UNKNOWN.to_string(), Taint::LOST)),
             _ => return None,
         };
         Some((value.to_owned(), Taint::default()))
@@ -235,7 +293,10 @@ impl Shared<'_, '_> {
     /// Sets a variable; the value it had before stays possible.
     pub fn assign(&mut self, name: &str, value: String, taint: Taint) {
         // What grows without end is not followed.
-        let mut value = if value.len() > MAX_VALUE { UNKNOWN.to_string() } else { value };
+        let (mut value, mut taint) = match VALUE.check(value.len()) {
+            Ok(()) => (value, taint),
+            Err(excess) => (UNKNOWN.to_string(), taint.and(excess.into())),
+        };
         if let Some((_, open)) = self.open.iter().find(|(n, _)| n == name) {
             let begins = value.starts_with(open.trim_end_matches(UNKNOWN));
             value = if begins { open.clone() } else { UNKNOWN.to_string() };
@@ -244,22 +305,64 @@ impl Shared<'_, '_> {
             if slot.1 != value {
                 self.changes += 1;
                 self.edits += 1;
-                let former = self.former.iter().filter(|(n, _, _)| n == name).count();
-                if self.former.len() >= MAX_FORMER || former >= MAX_FORMER_EACH {
-                    // Too many to follow: which value holds is not known any more.
-                    (slot.1, slot.2) = (UNKNOWN.to_string(), taint.and(slot.2));
-                    return;
-                }
                 if !self.former.contains(slot) {
-                    self.former.push(slot.clone());
+                    let each = self.former.iter().filter(|(n, _, _)| n == name).count();
+                    let room = FORMER.check(self.former.len() + 1);
+                    match room.and(FORMER_EACH.check(each + 1)) {
+                        Ok(()) => self.former.push(slot.clone()),
+                        // It may still be that value.
+                        Err(excess) if !is_plain(&slot.1) => taint = taint.and(excess.into()),
+                        Err(_) => {}
+                    }
                 }
             }
             self.edits += u32::from(slot.2 != taint);
             (slot.1, slot.2) = (value, taint);
-        } else if self.variables.len() < MAX_VARIABLES {
+        } else if VARIABLES.check(self.variables.len() + 1).is_ok() {
             self.changed();
             self.variables.push((name.to_owned(), value, taint));
+        } else {
+            // From now on a name that is not found may be one of those.
+            self.edits += 1;
+            self.variables_lost = true;
         }
+    }
+}
+
+impl Walker<'_, '_, '_, '_> {
+    /// The element `name[index]` of a list where that is not a variable by itself: the index is a
+    /// variable, or it is computed and any element may be meant.
+    fn element(&mut self, name: &str) -> Option<(String, Taint)> {
+        let (list, index) = name.split_once('[')?;
+        let index = index.trim_end_matches(']');
+        let known = self.shared.variables.iter().rev().find(|(n, _, _)| n == list);
+        let taint = known.map(|(_, _, taint)| *taint)?;
+        if index == "?" {
+            return Some((UNKNOWN.to_string(), taint.and(Taint::LOST)));
+        }
+        let variable = index.trim_start_matches(['$', '{']).trim_end_matches('}');
+        let plain = |n: &str| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit());
+        if !plain(index)
+            && let Some((number, _)) = self.lookup(variable).filter(|(n, _)| plain(n))
+        {
+            return self.lookup(&format!("{list}[{number}]"));
+        }
+        self.lookup(&format!("{list}[?]"))
+    }
+}
+
+impl Shared<'_, '_> {
+    /// The elements of a list, or the positional words for `*`.
+    pub fn elements(&self, name: &str) -> Vec<String> {
+        let value = |n: &str| {
+            let found = self.variables.iter().rev().find(|(v, _, _)| v == n);
+            found.map(|(_, value, _)| value.clone())
+        };
+        let key = |i: usize| match name {
+            "*" | "@" => (i + 1).to_string(),
+            _ => format!("{name}[{i}]"),
+        };
+        (0..256).map_while(|i| value(&key(i))).collect()
     }
 }
 
@@ -276,11 +379,25 @@ impl Named {
     }
 }
 
+/// Whether a text takes elements of a list by an index that is not a number.
+fn has_computed_index(text: &str, name: &str) -> bool {
+    let mut rest = text;
+    while let Some((_, after)) = rest.split_once('[') {
+        let before = rest.len() - after.len() - 1;
+        let named = rest.get(..before).is_some_and(|t| t.ends_with(name));
+        if named && !after.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '@' | '*')) {
+            return true;
+        }
+        rest = after;
+    }
+    false
+}
+
 /// `$1`, `$2` …, `$@`, `$*` and `$#` for these words.
 fn arguments(words: &[Arg<'_>], first: usize) -> Vec<(String, String, Taint)> {
     let mut all = String::new();
     let mut variables = Vec::new();
-    for (i, arg) in words.iter().enumerate().take(32) {
+    for (i, arg) in words.iter().enumerate() {
         variables.push(((i + first).to_string(), arg.text.to_string(), arg.taint));
         if i + first > 0 {
             all.push_str(if all.is_empty() { "" } else { " " });

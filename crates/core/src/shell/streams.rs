@@ -45,8 +45,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
         let mut args = Vec::new();
         self.expand(word, &mut args);
         let Some(arg) = args.first() else { return Flow::unknown(Taint::default()) };
-        if let Some(flow) = self.shared.process.take().filter(|_| arg.text.starts_with("/dev/fd/"))
-        {
+        if let Some(flow) = self.shared.process_of(&arg.text) {
             return flow;
         }
         if is_socket(&arg.text) {

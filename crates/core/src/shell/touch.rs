@@ -10,7 +10,8 @@ use super::tables::{PathClass, Spec, Touch};
 use super::walk::Walker;
 use crate::context::Environment;
 use crate::effect::Effect;
-use crate::finding::Finding;
+use crate::finding::{Finding, Span};
+use crate::limit;
 use crate::paths::{Act, UNKNOWN};
 use crate::tier::Tier;
 use crate::uri;
@@ -41,6 +42,12 @@ impl<'t> Walker<'t, '_, '_, '_> {
                 Taint::default()
             }
         }
+    }
+
+    /// The same for a path that stands inside a word.
+    pub(super) fn touch_text(&mut self, touch: Touch, path: &str, span: Span) -> Taint {
+        let text = Cow::Owned(path.to_owned());
+        self.touch(touch, &Arg { text, span, taint: Taint::default(), glob: false }, false)
     }
 
     /// Files that a program writes for itself beside what it runs: `strace -o file command`.
@@ -89,6 +96,9 @@ impl<'t> Walker<'t, '_, '_, '_> {
 
     fn on_path(&mut self, act: Act, arg: &Arg<'t>) -> Taint {
         let path: &str = &on_its_host(&arg.text);
+        if arg.taint.has(Taint::LOST) {
+            limit::report_lost(self.shared.out, Some(arg.span));
+        }
         let class = self.shared.class_for(act, path);
         let tier = self.cost(act, class, path, arg.glob);
         let out = &mut *self.shared.out;

@@ -1,10 +1,11 @@
 //! The walk through the IR: what runs, in what order, with which words, fed by what.
 
-use super::ast::{List, Node, Redirect, Runs, Stage, Word};
+use super::ast::{List, Node, Parts, Redirect, Runs, Stage, Word};
 use super::expand::Arg;
 use super::flow::{Flow, Taint};
 use super::folders::{Folders, Link};
 use super::judged::Judged;
+use super::plain::is_plain;
 use super::reader::{self, Problem};
 use super::scope::Named;
 use super::signs::{self, Sign};
@@ -12,6 +13,7 @@ use super::streams::{empties, is_exec};
 use super::worlds::Asked;
 use crate::context::Context;
 use crate::finding::{Doubt, Finding, Findings, Span};
+use crate::limit::{Excess, Limit};
 use crate::paths::UNKNOWN;
 
 /// How many texts may nest (`sh -c "sh -c …"`).
@@ -23,8 +25,15 @@ const MAX_COMMANDS: u32 = 1_500;
 const MAX_READING: usize = 4 * super::reader::MAX_BYTES;
 /// How many bytes of variables are put into words in one call.
 const MAX_EXPANSION: usize = 256 * 1024;
+/// How many values of a loop variable are tried whatever they are; behind them, a plain value is
+/// tried only if there was none like it.
+const FIRST_VALUES: usize = 6;
 /// How many values of a loop variable are tried.
-const MAX_VALUES: usize = 6;
+const LOOP_VALUES: Limit = Limit::new("values in a loop", 64);
+/// How much of what may still be walked one loop may use up.
+const LOOP_WORK: Limit = Limit::new("commands in a loop", MAX_COMMANDS as usize / 2);
+/// How many words one command may have once they are expanded.
+const WORDS: Limit = Limit::new("words in a command", 4096);
 
 /// What all walkers of one call share.
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
@@ -38,6 +47,10 @@ pub(super) struct Shared<'c, 'o> {
     pub former_files: Vec<(String, Flow)>,
     /// More files were written than are followed.
     pub files_lost: bool,
+    /// More variables were set than are followed.
+    pub variables_lost: bool,
+    /// Some variable was declared to be a number: what is assigned is evaluated.
+    pub integers: bool,
     /// Where the next command may run.
     pub folders: Folders,
     /// Where it may run if the last command failed; none is the same folders.
@@ -76,8 +89,8 @@ pub(super) struct Shared<'c, 'o> {
     /// All spans fall on this one while a text inside a word is read.
     pub fixed: Option<Span>,
     pub base: usize,
-    /// What the newest `<( … )` holds.
-    pub process: Option<Flow>,
+    /// What each `<( … )` of the command being made holds, by the path it stands for.
+    pub process: Vec<(String, Flow)>,
     /// Function calls in progress.
     pub calls: u8,
     /// Commands inside commands in progress.
@@ -104,6 +117,8 @@ impl<'c, 'o> Shared<'c, 'o> {
             files: Vec::new(),
             former_files: Vec::new(),
             files_lost: false,
+            variables_lost: false,
+            integers: false,
             folders: Folders::start(ctx),
             failed: None,
             seen: Folders::start(ctx),
@@ -125,7 +140,7 @@ impl<'c, 'o> Shared<'c, 'o> {
             elsewhere: false,
             fixed: None,
             base,
-            process: None,
+            process: Vec::new(),
             calls: 0,
             inner: 0,
             guessing: false,
@@ -167,6 +182,17 @@ impl<'c, 'o> Shared<'c, 'o> {
         flow
     }
 
+    /// What the `<( … )` behind this path holds.
+    pub fn process_of(&mut self, path: &str) -> Option<Flow> {
+        let at = self.process.iter().position(|(name, _)| name == path)?;
+        Some(self.process.remove(at).1)
+    }
+
+    /// Adds the finding of an exceeded bound.
+    pub fn exceeded(&mut self, excess: Excess, span: Option<Span>) {
+        excess.report(self.out, span.or(self.fixed));
+    }
+
     /// Adds a structural finding.
     pub fn sign(&mut self, sign: &Sign, span: Option<Span>) {
         let mut finding = Finding::pattern(sign.code, sign.tier, sign.say);
@@ -187,8 +213,10 @@ pub(super) struct Walker<'t, 's, 'c, 'o> {
 
 impl<'t> Walker<'t, '_, '_, '_> {
     pub(super) fn span(&self, start: usize, end: usize) -> Span {
-        let base = self.shared.base;
-        self.shared.fixed.unwrap_or_else(|| Span::new(base + start, base + end))
+        let (base, length) = (self.shared.base, self.text.len());
+        self.shared
+            .fixed
+            .unwrap_or_else(|| Span::new(base + start.min(length), base + end.min(length)))
     }
 
     /// A list inside a word: its output becomes the word.
@@ -220,9 +248,12 @@ impl<'t> Walker<'t, '_, '_, '_> {
         }
     }
 
-    pub(super) fn process_text(&mut self, flow: Flow) {
+    /// Keeps what a `<( … )` holds; returns the path it stands for.
+    pub(super) fn process_text(&mut self, flow: Flow) -> String {
         self.shared.edits += 1;
-        self.shared.process = Some(flow);
+        let path = format!("/dev/fd/{}", 63 + self.shared.process.len());
+        self.shared.process.push((path.clone(), flow));
+        path
     }
 
     pub(super) fn stage(&mut self, stage: &'t Stage<'t>, stdin: Flow) -> Flow {
@@ -273,10 +304,12 @@ impl<'t> Walker<'t, '_, '_, '_> {
     fn node(&mut self, stage: &'t Stage<'t>, stdin: Flow) -> Flow {
         match &stage.node {
             Node::Simple(simple) => {
+                let processes = self.shared.process.len();
                 let mut args: Vec<Arg<'t>> = Vec::with_capacity(simple.words.len());
                 for word in &simple.words {
                     self.expand(word, &mut args);
                 }
+                WORDS.cut(&mut args, self.shared.out, self.shared.fixed);
                 let keep = self.shared.variables.len();
                 for assignment in &simple.assignments {
                     self.assign(assignment, args.is_empty());
@@ -287,6 +320,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
                 }
                 let span = self.span(stage.start, stage.end);
                 let flow = self.command(&args, stdin, span);
+                self.shared.process.truncate(processes);
                 if !simple.assignments.is_empty() {
                     let end = (keep + simple.assignments.len()).min(self.shared.variables.len());
                     self.shared.variables.drain(keep.min(end)..end);
@@ -314,6 +348,10 @@ impl<'t> Walker<'t, '_, '_, '_> {
                 Flow::none()
             }
             Node::Test(words) => {
+                if words.iter().any(|w| matches!(w.parts, Parts::Plain(t) if compares(t))) {
+                    let span = self.span(stage.start, stage.end);
+                    self.arithmetic_values(span);
+                }
                 for word in words {
                     // Never split.
                     let text = self.joined(word, &mut Taint::default());
@@ -338,13 +376,23 @@ impl<'t> Walker<'t, '_, '_, '_> {
         }
         let mut values: Vec<(String, Taint)> =
             args.into_iter().map(|a| (a.text.into_owned(), a.taint)).collect();
+        if words.is_empty() {
+            values = self.positional_values();
+        }
         if values.is_empty() {
             values.push((UNKNOWN.to_string(), Taint::default()));
         }
+        let mut values = representative(values);
+        LOOP_VALUES.cut(&mut values, self.shared.out, self.shared.fixed);
         let mut flow = Flow::none();
-        values.truncate(MAX_VALUES);
         let last = values.len() - 1;
+        let share = self.shared.budget / 2;
         for (at, (value, taint)) in values.iter().enumerate() {
+            if (FIRST_VALUES..last).contains(&at) && self.shared.budget < share {
+                // What is left has to do for the rest of the text.
+                self.shared.exceeded(LOOP_WORK.exceeded(), None);
+                continue;
+            }
             if at == 0 {
                 self.set(name, value.clone(), *taint);
             } else {
@@ -367,4 +415,23 @@ impl<'t> Walker<'t, '_, '_, '_> {
         flow.text = None;
         flow
     }
+}
+
+/// The operators of `[[ … ]]` that compare numbers.
+fn compares(operator: &str) -> bool {
+    matches!(operator, "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge")
+}
+
+/// The first values, and behind them those that are not plain data like one that came before.
+pub(super) fn representative(values: Vec<(String, Taint)>) -> Vec<(String, Taint)> {
+    let mut plain = false;
+    let mut at = 0;
+    let mut keep = |(value, taint): &(String, Taint)| {
+        at += 1;
+        let like = *taint == Taint::default() && is_plain(value);
+        let known = plain;
+        plain |= like;
+        at <= FIRST_VALUES || !(like && known)
+    };
+    values.into_iter().filter(|value| keep(value)).collect()
 }

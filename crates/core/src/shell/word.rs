@@ -83,6 +83,11 @@ impl<'a> Reader<'a> {
     /// The commands that a bracketed pattern from `from` to here would run.
     fn inside_pattern(&mut self, parts: &mut Vec<Part<'a>>, from: usize) -> Outcome<()> {
         let body = self.slice(from, self.at);
+        if let Some(text) = qualifier(body) {
+            let text = Cow::Owned(text);
+            let runs = Part::Backquote { text, start: from, end: self.at, quoted: false };
+            parts.push(Part::Aside(vec![runs]));
+        }
         if body.contains(['$', '`']) {
             let word = self.here_word(body, from)?;
             if let Parts::Many(inside) = word.parts {
@@ -325,6 +330,35 @@ impl<'a> Reader<'a> {
         self.at += 1;
         Ok(super::escape::decode(raw, false))
     }
+}
+
+/// What zsh runs for each file of `*(e:'…':)` or `*(+name)`.
+fn qualifier(body: &str) -> Option<String> {
+    let inner = body.strip_prefix('(')?.strip_suffix(')').unwrap_or(body);
+    if let Some((_, name)) = inner.split_once('+')
+        && !name.is_empty()
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+    {
+        return Some(name.to_owned());
+    }
+    let mut rest = inner;
+    while let Some((_, after)) = rest.split_once('e') {
+        rest = after;
+        let Some(open) = after.chars().next().filter(|c| !c.is_alphanumeric()) else { continue };
+        let close = match open {
+            '(' => ')',
+            '[' => ']',
+            '{' => '}',
+            '<' => '>',
+            other => other,
+        };
+        let code = after.get(open.len_utf8()..).unwrap_or_default();
+        if let Some((code, _)) = code.rsplit_once(close) {
+            let bare = |q: char| code.strip_prefix(q).and_then(|c| c.strip_suffix(q));
+            return Some(bare('\'').or(bare('"')).unwrap_or(code).to_owned());
+        }
+    }
+    None
 }
 
 /// Bytes that mean nothing special in a word.

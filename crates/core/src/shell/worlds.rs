@@ -6,14 +6,18 @@ use std::borrow::Cow;
 use super::ast::{Join, Pipeline};
 use super::flow::{Flow, Taint};
 use super::folders::Folders;
+use super::plain::is_plain;
 use super::signs;
 use super::walk::{Shared, Walker};
+use crate::limit::Limit;
 use crate::paths::UNKNOWN;
 
 /// How many ways to combine values are tried for one pipeline.
-const MAX_WAYS: usize = 16;
+const MAX_WAYS: usize = 24;
 /// How deep such trying may nest.
-const MAX_NESTING: u8 = 2;
+const NESTING: Limit = Limit::new("combinations of former values", 2);
+/// What is left undone when nothing may be walked any more.
+const WALKED: Limit = Limit::new("commands", 1_500);
 /// How many former contents of files are kept.
 const MAX_FORMER_FILES: usize = 24;
 /// How many files are followed.
@@ -45,6 +49,12 @@ struct Ways {
 }
 
 impl Ways {
+    /// Whether all values are plain data, so that it does not matter which of them come together.
+    fn is_plain(&self) -> bool {
+        let plain = |held: &Held| matches!(held, Held::Variable(value, _) if is_plain(value));
+        self.former.iter().filter(|held| !held.iter().all(plain)).count() < 2
+    }
+
     /// The nth of them: a value for each thing asked, none for what is true now.
     fn way<'w>(&'w self, n: usize) -> Vec<Option<Cow<'w, Held>>> {
         if self.all {
@@ -71,9 +81,13 @@ impl Ways {
         if n + 1 < self.count {
             return self.former.iter().map(one_each).collect();
         }
+        // Combinations of values that matter were not tried: reported where one is used.
+        let lost = if self.is_plain() { Taint::default() } else { Taint::LOST };
         let unknown = |former: &Vec<Held>| match former.first()? {
-            Held::Variable(..) => Some(Held::Variable(UNKNOWN.to_string(), Taint::COMPUTED)),
-            Held::File(_) => Some(Held::File(Flow::unknown(Taint::FILE))),
+            Held::Variable(..) => {
+                Some(Held::Variable(UNKNOWN.to_string(), Taint::COMPUTED.and(lost)))
+            }
+            Held::File(_) => Some(Held::File(Flow::unknown(Taint::FILE.and(lost)))),
         };
         self.former.iter().map(|former| unknown(former).map(Cow::Owned)).collect()
     }
@@ -146,7 +160,13 @@ impl<'t> Walker<'t, '_, '_, '_> {
         let outer = std::mem::take(&mut self.shared.asked);
         let mut flow = self.once(pipeline, stdin.clone());
         let asked = std::mem::replace(&mut self.shared.asked, outer);
-        if asked.is_empty() || self.shared.nesting >= MAX_NESTING {
+        if asked.is_empty() {
+            return flow;
+        }
+        if let Err(excess) = NESTING.check(usize::from(self.shared.nesting) + 1) {
+            if !self.shared.ways(&asked).is_plain() {
+                self.shared.exceeded(excess, None);
+            }
             return flow;
         }
         let (mut after, mut failed) = (self.shared.folders.clone(), self.shared.failed.take());
@@ -155,6 +175,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
         let ways = self.shared.ways(&asked);
         for n in 0..ways.count {
             if self.shared.budget == 0 {
+                self.shared.exceeded(WALKED.exceeded(), None);
                 break;
             }
             let way = ways.way(n);

@@ -9,7 +9,11 @@ use super::signs;
 use super::tables::{Inner, Spec, Wrapper};
 use super::walk::Walker;
 use crate::finding::Span;
+use crate::limit::Limit;
 use crate::paths::UNKNOWN;
+
+/// How many words of standard input `xargs` is followed with.
+const FED: Limit = Limit::new("words on standard input", 1024);
 
 impl<'t> Walker<'t, '_, '_, '_> {
     /// The command inside `sudo`, `env`, `ssh`, `docker exec` …; none if there is none.
@@ -133,14 +137,27 @@ impl<'t> Walker<'t, '_, '_, '_> {
     }
 }
 
+/// The words of standard input: split at blanks, and where `-0` or `-d` say so.
+fn fed_words<'w>(text: &'w str, inv: &Invocation<'_, '_>) -> Vec<&'w str> {
+    let marks = inv.values.iter().find(|(n, _)| matches!(*n, "-d" | "--delimiter"));
+    let marks = marks.map_or("", |(_, value)| value.text.trim_start_matches('\\'));
+    // A NUL cannot stand in a text of ours; `\0` is kept as the byte 1.
+    let splits = |c: char| c.is_whitespace() || c == '\u{1}' || marks.contains(c);
+    text.split(splits).filter(|word| !word.is_empty()).collect()
+}
+
 /// Appends to `xargs`' command what standard input holds.
 fn feed<'t>(inner: &mut Vec<Arg<'t>>, inv: &Invocation<'_, 't>, stdin: &Flow) {
     let span = inner.last().map_or(Span::new(0, 0), |a| a.span);
+    let mut taint = stdin.taint;
     let words: Vec<String> = match &stdin.text {
-        Some(text) if text.len() < 4096 => {
-            text.split_whitespace().take(32).map(str::to_owned).collect()
+        Some(text) => {
+            let words = fed_words(text, inv);
+            taint =
+                taint.and(FED.check(words.len()).map_or_else(Taint::from, |()| Taint::default()));
+            words.into_iter().take(1024).map(str::to_owned).collect()
         }
-        _ => match &stdin.place {
+        None => match &stdin.place {
             Some(place) => vec![format!("{}/{UNKNOWN}", place.trim_end_matches('/'))],
             None => vec![UNKNOWN.to_string()],
         },
@@ -151,14 +168,14 @@ fn feed<'t>(inner: &mut Vec<Arg<'t>>, inv: &Invocation<'_, 't>, stdin: &Flow) {
         for arg in inner.iter_mut().filter(|a| a.text.contains(mark.text) && !mark.text.is_empty())
         {
             arg.text = Cow::Owned(arg.text.replace(mark.text, &all));
-            arg.taint = arg.taint.and(stdin.taint);
+            arg.taint = arg.taint.and(taint);
         }
         return;
     }
     for word in words {
         // An unknown list of files is as wide as a star.
         let glob = word.contains(UNKNOWN);
-        inner.push(Arg { text: Cow::Owned(word), span, taint: stdin.taint, glob });
+        inner.push(Arg { text: Cow::Owned(word), span, taint, glob });
     }
 }
 

@@ -230,11 +230,11 @@ fn effective<'t, 'a>(statement: &'t [Tok<'a>]) -> &'t [Tok<'a>] {
     let is = |t: &Tok<'_>, w: &str| t.t == T::Word && t.text.eq_ignore_ascii_case(w);
     let Some(first) = statement.first() else { return statement };
     let acts = |t: &Tok<'_>| ["DELETE", "UPDATE", "INSERT", "MERGE"].iter().any(|w| is(t, w));
-    let analyzes = is(first, "EXPLAIN")
-        && statement.iter().take(6).any(|t| is(t, "ANALYZE") || is(t, "ANALYSE"));
-    if (is(first, "WITH") || analyzes)
-        && let Some(at) = statement.iter().position(acts)
-    {
+    let Some(at) = statement.iter().position(acts) else { return statement };
+    let options = statement.get(..at).unwrap_or_default();
+    let analyzes =
+        is(first, "EXPLAIN") && options.iter().any(|t| is(t, "ANALYZE") || is(t, "ANALYSE"));
+    if is(first, "WITH") || analyzes {
         return statement.get(at..).unwrap_or(statement);
     }
     statement
@@ -249,7 +249,7 @@ fn begins(statement: &[Tok<'_>], phrase: &[&str]) -> bool {
             let Some((next, _)) = more.split_first() else { return true };
             let is = |t: &Tok<'_>| t.t == T::Word && t.text.eq_ignore_ascii_case(next);
             let mut rest = statement;
-            for _ in 0..8 {
+            for _ in 0..64 {
                 let Some(at) = rest.iter().position(is) else { return false };
                 rest = rest.get(at..).unwrap_or_default();
                 if begins(rest, more) {
@@ -257,7 +257,8 @@ fn begins(statement: &[Tok<'_>], phrase: &[&str]) -> bool {
                 }
                 rest = rest.get(1..).unwrap_or_default();
             }
-            false
+            // What is not looked at any further counts as the statement it may be.
+            rest.iter().any(is)
         }
         "?" => match statement.split_first() {
             Some((first, rest)) if matches!(first.t, T::Word | T::Name) => {
@@ -332,7 +333,7 @@ fn tables<'a>(statement: &[Tok<'a>]) -> Vec<&'a str> {
                 names.push(tok.text.trim_matches(['"', '`']));
                 expect = false;
             }
-            T::Mark(b',') if names.len() < 64 => expect = true,
+            T::Mark(b',') => expect = true,
             T::Mark(b'.' | b'[' | b']') => {}
             _ => break,
         }

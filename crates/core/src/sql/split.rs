@@ -68,7 +68,7 @@ impl Lexer<'_> {
 
     fn line_start(&self) -> bool {
         let before = self.text.as_bytes().get(..self.at).unwrap_or_default();
-        let gap = before.iter().rev().take(64).find(|b| !matches!(b, b' ' | b'\t'));
+        let gap = before.iter().rev().find(|b| !matches!(b, b' ' | b'\t'));
         gap.is_none_or(|&b| b == b'\n')
     }
 

@@ -28,12 +28,11 @@ fn every_rule_s_examples() {
         for rule in table {
             for example in rule.examples {
                 let seen = run(reader, example, Environment::Workstation);
-                let found =
-                    seen.list.iter().any(|f| f.code == rule.id && f.weight.tier() == rule.tier);
+                let found = seen.iter().any(|f| f.code == rule.id && f.weight.tier() == rule.tier);
                 if rule.tier == Tier::Safe && seen.tier() != Tier::Safe {
-                    wrong.push(format!("{}: {example:?} is not SAFE: {:?}", rule.id, seen.list));
+                    wrong.push(format!("{}: {example:?} is not SAFE: {:?}", rule.id, seen));
                 } else if rule.tier != Tier::Safe && !found {
-                    wrong.push(format!("{}: not seen in {example:?}: {:?}", rule.id, seen.list));
+                    wrong.push(format!("{}: not seen in {example:?}: {:?}", rule.id, seen));
                 }
                 let live = run(reader, example, Environment::Production);
                 if live.tier() < rule.production {
@@ -42,7 +41,7 @@ fn every_rule_s_examples() {
             }
             for example in rule.counter {
                 let seen = run(reader, example, Environment::Workstation);
-                if seen.list.iter().any(|f| f.code == rule.id) {
+                if seen.iter().any(|f| f.code == rule.id) {
                     wrong.push(format!("{}: seen in {example:?}", rule.id));
                 }
             }

@@ -99,15 +99,18 @@ impl<'c> Reader<'c, '_> {
         self.placed(place, |reader| reader.read_as(role, value, place));
     }
 
-    /// Runs a reading, and says of its findings which argument they mean.
+    /// Runs a reading, and notes for its findings which argument they are about.
     pub(super) fn placed(&mut self, place: &Place<'_>, reading: impl FnOnce(&mut Self)) {
-        let from = self.out.list.len();
+        let outer = std::mem::take(self.out);
         reading(self);
+        let inner = std::mem::replace(self.out, outer);
         let mut pointer: Option<Cow<'static, str>> = None;
-        for finding in self.out.list.iter_mut().skip(from).filter(|f| f.argument.is_empty()) {
-            let pointer = pointer.get_or_insert_with(|| place.shown());
-            finding.argument.clone_from(pointer);
-        }
+        self.out.absorb(inner, |mut finding| {
+            if finding.argument.is_empty() {
+                finding.argument.clone_from(pointer.get_or_insert_with(|| place.shown()));
+            }
+            finding
+        });
     }
 
     fn read_as(&mut self, role: Role, value: &Value<'_>, place: &Place<'_>) {

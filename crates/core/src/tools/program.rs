@@ -3,6 +3,7 @@
 use super::arguments::{Place, Reader};
 use super::table::Role;
 use crate::code::Language;
+use crate::finding::{Finding, Findings};
 use crate::json::Value;
 
 impl Reader<'_, '_> {
@@ -57,11 +58,10 @@ impl Reader<'_, '_> {
 
     /// Reads shell that was put together here: its places mean nothing to the reader.
     pub(super) fn made_shell(&mut self, text: &str) {
-        let from = self.out.list.len();
+        let outer = std::mem::take(self.out);
         self.shell_text(text);
-        for finding in self.out.list.iter_mut().skip(from) {
-            finding.span = None;
-        }
+        let inner = std::mem::replace(self.out, outer);
+        self.out.absorb(inner, |finding| Finding { span: None, ..finding });
     }
 
     /// Code or SQL: a text, or a list of lines that belong together.
@@ -74,11 +74,10 @@ impl Reader<'_, '_> {
                     self.each(role, value, place);
                     return;
                 };
-                let from = self.out.list.len();
+                let outer = std::mem::take(self.out);
                 self.text(role, &lines.join("\n"));
-                for finding in self.out.list.iter_mut().skip(from) {
-                    finding.span = None;
-                }
+                let inner = std::mem::replace(self.out, outer);
+                self.out.absorb(inner, |finding| Finding { span: None, ..finding });
             }
             Value::Null => {}
             _ => self.unreadable(),
