@@ -15,6 +15,7 @@ mod front;
 mod interpret;
 mod invocation;
 mod judged;
+mod nested;
 mod outline;
 mod output;
 mod program;
