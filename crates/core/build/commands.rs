@@ -8,6 +8,8 @@ use std::path::Path;
 mod gate;
 #[path = "commands/paths.rs"]
 mod paths;
+#[path = "commands/runners.rs"]
+mod runners;
 #[path = "commands/schema.rs"]
 mod schema;
 #[path = "commands/source.rs"]
@@ -15,7 +17,7 @@ mod source;
 
 use crate::effects::effects;
 use paths::write_paths;
-use schema::{Assignment, File, PathFile, Program, Rule};
+use schema::{Anywhere, Assignment, File, PathFile, Program, Rule, Runner};
 use source::{flags, globs, list, operands, put, sequence, tier, touch_pairs};
 
 /// Reads the rule files of this kind and writes the table into `out`.
@@ -37,6 +39,7 @@ pub fn generate(rules: &Path, out: &Path) -> Result<(), String> {
     let text = fs::read_to_string(&paths).map_err(|e| format!("{}: {e}", paths.display()))?;
     let classes: PathFile =
         toml::from_str(&text).map_err(|e| format!("{}: {e}", paths.display()))?;
+    tables.describe_runners();
     let mut source = tables.write()?;
     write_paths(&classes, &mut source)?;
     fs::write(out.join("commands.rs"), source).map_err(|e| e.to_string())
@@ -48,6 +51,8 @@ struct Tables {
     names: BTreeMap<String, usize>,
     rules: Vec<Rule>,
     assignments: Vec<Assignment>,
+    runners: Vec<Runner>,
+    anywhere: Anywhere,
 }
 
 impl Tables {
@@ -73,7 +78,24 @@ impl Tables {
             self.rules.push(rule);
         }
         self.assignments.extend(file.assignment);
+        self.runners.extend(file.runner);
+        if let Some(anywhere) = file.anywhere {
+            self.anywhere = anywhere;
+        }
         Ok(())
+    }
+
+    /// A program that stands only in the table of runners gets a plain description.
+    fn describe_runners(&mut self) {
+        for (name, program) in runners::undescribed(&self.runners, &self.names) {
+            self.names.insert(name, self.specs.len());
+            self.specs.push(("runners".to_owned(), program));
+        }
+        for (name, at) in &self.names {
+            if let Some((_, program)) = self.specs.get_mut(*at) {
+                runners::add_values(&self.runners, name, program);
+            }
+        }
     }
 
     fn write(&self) -> Result<String, String> {
@@ -103,13 +125,21 @@ impl Tables {
                 spec_source(family, program).map_err(|e| format!("{:?}: {e}", program.names))?,
             );
         }
-        put(&mut s, "];\ntype Named = (u64, &'static str, u16, &'static [&'static Rule]);\n");
+        put(
+            &mut s,
+            "];\ntype Named = (u64, &'static str, u16, &'static [&'static Rule], &'static [&'static Runner]);\n",
+        );
         put(&mut s, format!("static PROGRAMS: [Named; {}] = [\n", self.names.len()));
         for (name, index) in &self.names {
             let rules = by_program.get(name.as_str()).map(Vec::as_slice).unwrap_or_default();
             put(
                 &mut s,
-                format!("({:#x}, {name:?}, {index}, &{}),\n", first_bytes(name), rule_refs(rules)),
+                format!(
+                    "({:#x}, {name:?}, {index}, &{}, &{}),\n",
+                    first_bytes(name),
+                    rule_refs(rules),
+                    runners::refs(&self.runners, name)
+                ),
             );
         }
         put(&mut s, "];\n");
@@ -124,23 +154,25 @@ impl Tables {
             );
         }
         self.write_assignments(&mut s)?;
+        runners::write(&self.runners, &self.anywhere, &mut s)?;
         Ok(s)
     }
 
     fn write_assignments(&self, s: &mut String) -> Result<(), String> {
         put(
             s,
-            "/// What setting a variable costs.\n#[derive(Debug)]\npub struct Assignment {\n/// Stable id.\npub id: &'static str,\n/// Variable names (globs).\npub names: Globs,\n/// Values (globs); empty for any.\npub values: Globs,\n/// The value is shell text that other programs will run.\npub shell: bool,\n/// Cost.\npub tier: Tier,\n/// Sentence.\npub say: &'static str,\n/// Must match.\npub examples: &'static [&'static str],\n/// Must not.\npub counter_examples: &'static [&'static str],\n}\n/// Every assignment rule.\npub static ASSIGNMENTS: &[Assignment] = &[\n",
+            "/// What setting a variable costs.\n#[derive(Debug)]\npub struct Assignment {\n/// Stable id.\npub id: &'static str,\n/// Variable names (globs).\npub names: Globs,\n/// Values (globs); empty for any.\npub values: Globs,\n/// The value is shell text that other programs will run.\npub shell: bool,\n/// Moves the folder in which programs look for their settings.\npub home: bool,\n/// Cost.\npub tier: Tier,\n/// Sentence.\npub say: &'static str,\n/// Must match.\npub examples: &'static [&'static str],\n/// Must not.\npub counter_examples: &'static [&'static str],\n}\n/// Every assignment rule.\npub static ASSIGNMENTS: &[Assignment] = &[\n",
         );
         for a in &self.assignments {
             put(
                 s,
                 format!(
-                    "Assignment {{ id: {:?}, names: {}, values: {}, shell: {}, tier: {}, say: {:?}, examples: {}, counter_examples: {} }},\n",
+                    "Assignment {{ id: {:?}, names: {}, values: {}, shell: {}, home: {}, tier: {}, say: {:?}, examples: {}, counter_examples: {} }},\n",
                     a.id,
                     globs(&a.names),
                     globs(&a.values),
                     a.shell,
+                    a.home,
                     tier(&a.tier)?,
                     a.say,
                     list(&a.examples),
@@ -176,7 +208,7 @@ fn rule_source(r: &Rule) -> Result<String, String> {
         .collect();
     let wrap = |e: String| format!("rule `{}`: {e}", r.id);
     Ok(format!(
-        "Rule {{ gate: {:#x}, marks: {:#x}, head_marks: {:#x}, flag_marks: {:#x}, flag_gate: {:#x}, id: {:?}, tier: {}, say: {:?}, safer: {:?}, sub: &[{}], flags: {}, all_flags: &[{}], not_flags: {}, operand: {}, not_operand: {}, first: {}, last: {}, arg: {}, option: &[{options}], min_operands: {}, max_operands: {}, stdin: {}, root: {}, computed: {}, settings: {}, effects: {}, irreversible: {}, examples: {}, counter_examples: {} }},\n",
+        "Rule {{ gate: {:#x}, marks: {:#x}, head_marks: {:#x}, flag_marks: {:#x}, flag_gate: {:#x}, id: {:?}, tier: {}, say: {:?}, safer: {:?}, sub: &[{}], flags: {}, all_flags: &[{}], not_flags: {}, operand: {}, not_operand: {}, first: {}, not_first: {}, last: {}, arg: {}, option: &[{options}], min_operands: {}, max_operands: {}, stdin: {}, root: {}, home: {}, computed: {}, settings: {}, effects: {}, irreversible: {}, examples: {}, counter_examples: {} }},\n",
         gate::gate(r),
         gate::marks(r),
         gate::head_marks(r),
@@ -193,12 +225,14 @@ fn rule_source(r: &Rule) -> Result<String, String> {
         globs(&r.operand),
         globs(&r.not_operand),
         globs(&r.first),
+        globs(&r.not_first),
         globs(&r.last),
         globs(&r.arg),
         r.min_operands,
         r.max_operands.unwrap_or(u8::MAX),
         r.stdin,
         r.root,
+        r.home,
         r.computed,
         r.settings,
         effects(&r.effects).map_err(wrap)?,
@@ -224,41 +258,20 @@ fn value_letters(values: &[String]) -> u128 {
 fn spec_source(family: &str, p: &Program) -> Result<String, String> {
     let mut values = p.values.clone();
     values.extend(p.touches.keys().cloned());
-    let mut wrappers = String::new();
-    for w in &p.wrapper {
-        let inner = match w.inner.as_str() {
-            "argv" => "Argv",
-            "shell" => "Shell",
-            other => return Err(format!("inner `{other}` is neither argv nor shell")),
-        };
-        put(
-            &mut wrappers,
-            format!(
-                "Wrapper {{ sub: {:?}, skip: {}, inner: Inner::{inner}, assignments: {}, root: {}, shell_when_bare: {}, after_dashes: {}, feeds: {}, elsewhere: {} }}, ",
-                w.sub,
-                w.skip,
-                w.assignments,
-                w.root,
-                w.shell_when_bare,
-                w.after_dashes,
-                w.feeds,
-                w.elsewhere
-            ),
-        );
-    }
     let interpreter = match &p.interpreter {
         None => "None".to_owned(),
         Some(i) => format!(
-            "Some(Interpreter {{ speech: Speech::{}, stdin: {}, script: {}, inline: {}, bare: {} }})",
+            "Some(Interpreter {{ speech: Speech::{}, stdin: {}, script: {}, inline: {}, bare: {}, bare_operands: {} }})",
             i.speech,
             i.stdin,
             i.script,
             tier(&i.inline)?,
-            tier(&i.bare)?
+            tier(&i.bare)?,
+            i.bare_operands
         ),
     };
     Ok(format!(
-        "Spec {{ family: {family:?}, base: {}, say: {:?}, ordinary: {:?}, single_dash: {}, posix: {}, letters: {:#x}, values: {}, touches: &[{}], exec: {}, operands: {}, first_if: {}, in_place: {}, recursive: {}, dry: {}, keys: &[{}], wrappers: &[{wrappers}], interpreter: {interpreter}, fetches: {}, sends: {}, inert: {}, effects: {} }},\n",
+        "Spec {{ family: {family:?}, base: {}, say: {:?}, ordinary: {:?}, single_dash: {}, posix: {}, letters: {:#x}, values: {}, touches: &[{}], exec: {}, operands: {}, first_if: {}, in_place: {}, recursive: {}, dry: {}, keys: &[{}], interpreter: {interpreter}, fetches: {}, sends: {}, inert: {}, effects: {} }},\n",
         tier(&p.base)?,
         p.say,
         format!("{family}.ordinary"),

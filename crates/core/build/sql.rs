@@ -12,6 +12,7 @@ use crate::effects::effects;
 #[serde(deny_unknown_fields)]
 struct File {
     shapes: Vec<String>,
+    functions: Vec<String>,
     statement: Vec<Statement>,
     redis: Vec<Statement>,
     mongo: Vec<Statement>,
@@ -52,6 +53,9 @@ pub fn generate(rules: &Path, out: &Path) -> Result<(), String> {
     let verbs: BTreeSet<&str> = shapes.iter().filter_map(|s| s.first().copied()).collect();
     table.push_str("/// The first words of `SHAPES`, each once.\nstatic VERBS: &[&str] = &");
     table.push_str(&nested_words(&verbs));
+    let functions: BTreeSet<&str> = file.functions.iter().map(String::as_str).collect();
+    table.push_str("/// Functions that only compute, sorted.\nstatic FUNCTIONS: &[&str] = &");
+    table.push_str(&nested_words(&functions));
     for (label, list) in [("SQL", &file.statement), ("REDIS", &file.redis), ("MONGO", &file.mongo)]
     {
         table.push_str("static ");

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+pub mod guard;
+
 use crate::glob;
 pub use crate::shell::tables::PathClass;
 use crate::shell::tables::{
@@ -102,6 +104,9 @@ pub fn class_of(path: &str, cwd: Option<&str>) -> &'static PathClass {
         if let Some(pattern) = patterns.iter().find(|p| fits(p, &path)) {
             offer(pattern.class);
         }
+    }
+    if let Some(class) = guard::could_match(&path) {
+        offer(class);
     }
     // INVARIANT: `best` is an index of CLASSES; the last class fits every path.
     CLASSES.get(best).unwrap_or(&LOST)

@@ -31,7 +31,38 @@ pub fn write_paths(file: &PathFile, s: &mut String) -> Result<(), String> {
     }
     put(s, "];\n");
     write_patterns(file, s);
+    write_guarded(file, s);
     Ok(())
+}
+
+/// What patterns and parents of the protected classes are compared with.
+fn write_guarded(file: &PathFile, s: &mut String) {
+    put(s, "/// Paths that a pattern must not reach.\npub static GUARDED: &[GuardedPath] = &[\n");
+    for (i, c) in file.class.iter().enumerate().filter(|(_, c)| c.guard) {
+        for p in &c.paths {
+            let (kind, rest) = if let Some(rest) = p.strip_prefix("name:") {
+                ("Name", rest)
+            } else if let Some(rest) = p.strip_prefix("dir:").or(p.strip_prefix("in:")) {
+                ("Inside", rest)
+            } else if let Some(rest) = p.strip_prefix("~/") {
+                ("Home", rest)
+            } else if let Some(rest) = p.strip_prefix('/') {
+                ("Root", rest)
+            } else {
+                continue;
+            };
+            let tree = rest.ends_with("/**") || p.starts_with("dir:");
+            let rest = rest.strip_suffix("/**").unwrap_or(rest);
+            let parts: Vec<&str> = rest.split('/').collect();
+            put(
+                s,
+                format!(
+                    "GuardedPath {{ kind: GuardedKind::{kind}, parts: &{parts:?}, tree: {tree}, class: {i} }},\n"
+                ),
+            );
+        }
+    }
+    put(s, "];\n");
 }
 
 /// The patterns, by what of a path they look at.

@@ -13,9 +13,12 @@ pub struct File {
     pub rule: Vec<Rule>,
     #[serde(default)]
     pub assignment: Vec<Assignment>,
+    #[serde(default)]
+    pub runner: Vec<Runner>,
+    pub anywhere: Option<Anywhere>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a word of the rule files")]
 pub struct Program {
@@ -45,8 +48,6 @@ pub struct Program {
     pub dry: Vec<String>,
     #[serde(default)]
     pub keys: BTreeMap<String, String>,
-    #[serde(default)]
-    pub wrapper: Vec<Wrapper>,
     pub interpreter: Option<Interpreter>,
     #[serde(default)]
     pub fetches: bool,
@@ -58,15 +59,30 @@ pub struct Program {
     pub effects: Vec<String>,
 }
 
+/// A program that runs another program, and where in its words that command stands.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a word of the rule files")]
-pub struct Wrapper {
+pub struct Runner {
+    pub programs: Vec<String>,
     #[serde(default)]
-    pub sub: String,
+    pub sub: Vec<String>,
+    #[serde(default)]
+    pub start: Option<String>,
     #[serde(default)]
     pub skip: u8,
-    pub inner: String,
+    #[serde(default)]
+    pub options: Vec<String>,
+    #[serde(default)]
+    pub prefixes: Vec<String>,
+    #[serde(default)]
+    pub lead: String,
+    #[serde(default)]
+    pub inner: Option<String>,
+    #[serde(default)]
+    pub place: Option<String>,
+    #[serde(default)]
+    pub values: Vec<String>,
     #[serde(default)]
     pub assignments: bool,
     #[serde(default)]
@@ -74,11 +90,16 @@ pub struct Wrapper {
     #[serde(default)]
     pub shell_when_bare: bool,
     #[serde(default)]
-    pub after_dashes: bool,
-    #[serde(default)]
     pub feeds: bool,
-    #[serde(default)]
-    pub elsewhere: bool,
+    pub example: String,
+}
+
+/// Where any program at all may be handed a command.
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields)]
+pub struct Anywhere {
+    pub options: Vec<String>,
+    pub commands: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -91,6 +112,8 @@ pub struct Interpreter {
     pub script: bool,
     pub inline: String,
     pub bare: String,
+    #[serde(default)]
+    pub bare_operands: u8,
 }
 
 #[derive(Deserialize)]
@@ -117,6 +140,8 @@ pub struct Rule {
     #[serde(default)]
     pub first: Vec<String>,
     #[serde(default)]
+    pub not_first: Vec<String>,
+    #[serde(default)]
     pub last: Vec<String>,
     #[serde(default)]
     pub arg: Vec<String>,
@@ -129,6 +154,8 @@ pub struct Rule {
     pub stdin: bool,
     #[serde(default)]
     pub root: bool,
+    #[serde(default)]
+    pub home: bool,
     #[serde(default)]
     pub computed: bool,
     #[serde(default)]
@@ -150,6 +177,8 @@ pub struct Assignment {
     pub values: Vec<String>,
     #[serde(default)]
     pub shell: bool,
+    #[serde(default)]
+    pub home: bool,
     pub tier: String,
     pub say: String,
     pub examples: Vec<String>,
@@ -167,6 +196,8 @@ pub struct PathFile {
 pub struct PathClass {
     pub id: String,
     pub name: String,
+    #[serde(default)]
+    pub guard: bool,
     pub paths: Vec<String>,
     pub read: String,
     pub write: String,

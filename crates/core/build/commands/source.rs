@@ -21,6 +21,7 @@ pub fn touch(kind: &str) -> Result<&'static str, String> {
         "append" => "Touch::Append",
         "delete" => "Touch::Delete",
         "change" => "Touch::Change",
+        "move" => "Touch::Move",
         "run" => "Touch::Run",
         "shell" => "Touch::Shell",
         "bang" => "Touch::Bang",

@@ -215,6 +215,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
         self.shared.sign(sign, Some(first.span));
         self.rules(UNLISTED, &inv, stdin.present, span);
         self.rules(EVERYWHERE, &inv, stdin.present, span);
+        self.undescribed_runner(&inv, stdin, span);
         for index in &inv.operands {
             if let Some(arg) = inv.arg(*index) {
                 let url = arg.text.contains("://");
@@ -227,7 +228,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
     }
 
     fn known(&mut self, known: Known, args: &[Arg<'t>], stdin: &Flow, span: Span) -> Flow {
-        let (spec, _) = known;
+        let (spec, ..) = known;
         let inv = Invocation::new(args, Some(spec));
         spec.effects.iter().for_each(|e| self.shared.out.effect(*e));
         let dry = inv.has_any(spec.dry);
@@ -248,12 +249,12 @@ impl<'t> Walker<'t, '_, '_, '_> {
         stdin: &Flow,
         span: Span,
     ) -> Flow {
-        let ((spec, rules), args) = (known, inv.args);
+        let ((spec, rules, runners), args) = (known, inv.args);
         let matched = self.rules(rules, inv, stdin.present, span);
         let secret = |r: &&&Rule| r.effects.contains(&Effect::Secret);
         let reveals = spec.effects.contains(&Effect::Secret)
             || rules.iter().filter(secret).any(|r| inv.fits(r, stdin.present, self.shared.root));
-        if asks_for_help(spec, inv) && !grave(rules, inv, stdin.present) {
+        if runners.is_empty() && asks_for_help(spec, inv) && !grave(rules, inv, stdin.present) {
             return Flow::unknown(Taint::default());
         }
         if args.first().is_some_and(|a| a.has_slash() && is_odd_place(&a.text)) {
@@ -265,9 +266,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
         if self.shared.root && spec.base >= Tier::Low {
             self.as_root(span);
         }
-        if let Some(wrapper) = spec.wrappers.iter().find(|w| w.sub.is_empty() || inv.begins(w.sub))
-            && let Some(flow) = self.wrapped(wrapper, inv, stdin, span)
-        {
+        if let Some(flow) = self.inner_commands(runners, spec, inv, stdin, span) {
             self.option_writes(spec, inv, dry);
             return flow;
         }
@@ -372,7 +371,8 @@ impl<'t> Walker<'t, '_, '_, '_> {
     ) -> Matched {
         let mut matched = Matched::Nothing;
         for rule in rules {
-            if !inv.fits(rule, stdin, self.shared.root) {
+            let placed = !rule.home || self.shared.home_moved;
+            if !placed || !inv.fits(rule, stdin, self.shared.root) {
                 continue;
             }
             matched = matched.max(if rule.settings { Matched::Settings } else { Matched::Some });
@@ -504,13 +504,12 @@ impl<'t> Walker<'t, '_, '_, '_> {
 
 /// `--help` and `--version` of a program that only works by itself and takes no value there.
 fn asks_for_help(spec: &Spec, inv: &Invocation<'_, '_>) -> bool {
-    spec.wrappers.is_empty()
-        && spec.interpreter.is_none()
+    spec.interpreter.is_none()
         && inv.has_long()
         && ["--help", "--version"].iter().any(|f| inv.has(f) && !spec.values.contains(f))
 }
 
 /// Whether a rule that asks a person holds, whatever else is written.
 fn grave(rules: &[&'static Rule], inv: &Invocation<'_, '_>, stdin: bool) -> bool {
-    rules.iter().any(|r| r.tier >= Tier::Medium && inv.fits(r, stdin, true))
+    rules.iter().any(|r| r.tier >= Tier::Medium && !r.home && inv.fits(r, stdin, true))
 }

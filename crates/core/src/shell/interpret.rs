@@ -86,7 +86,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
             let client = matches!(interpreter.speech, Speech::Sql | Speech::Redis | Speech::Mongo);
             return if client { None } else { Some(flow) };
         }
-        if inv.operands.is_empty() && interpreter.bare > Tier::Safe && is_session(inv) {
+        if interpreter.bare > Tier::Safe && is_session(interpreter, spec, inv) {
             // Inside a container nothing of this machine is in reach.
             let tier = if self.shared.elsewhere { Tier::Low } else { interpreter.bare };
             let sign = Sign { tier, ..signs::SHELL_SESSION };
@@ -138,10 +138,24 @@ impl<'t> Walker<'t, '_, '_, '_> {
             self.shared.sign(&signs::WRITE_AND_RUN, Some(span));
             return Some(self.run_speech(interpreter, &flow, span));
         }
+        if module.text == "http.server" {
+            self.serves_folder(inv, span);
+        }
         super::program::resolve(module.text)?;
         let mut inner: Vec<Arg<'t>> = inv.args.get(module.word..)?.to_vec();
         inner.first_mut()?.text = Cow::Owned(module.text.to_owned());
         Some(self.command(&inner, stdin.clone(), span))
+    }
+
+    /// `python -m http.server` in a folder that holds more than a project.
+    fn serves_folder(&mut self, inv: &Invocation<'_, 't>, span: Span) {
+        let named = inv.args.iter().position(|a| matches!(a.text.as_ref(), "-d" | "--directory"));
+        let folder = named.and_then(|at| inv.args.get(at + 1)).map_or(".", |a| a.text.as_ref());
+        let class = self.shared.class_for(Act::DeleteTree, folder);
+        if matches!(class.id, "home-whole" | "root" | "system-whole" | "credentials") {
+            self.shared.out.effect(Effect::NetOut);
+            self.shared.sign(&signs::SERVES_FOLDER, Some(span));
+        }
     }
 
     fn inline(&mut self, interpreter: Interpreter, inv: &Invocation<'_, 't>, arg: &Arg<'t>) {
@@ -241,7 +255,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
     }
 
     /// Reads code in its language.
-    fn speech(&mut self, speech: Speech, arg: &Arg<'t>, stdin: &Flow) -> Flow {
+    pub(super) fn speech(&mut self, speech: Speech, arg: &Arg<'t>, stdin: &Flow) -> Flow {
         if arg.is_unknown()
             && arg.text.starts_with(UNKNOWN)
             && speech != Speech::Awk
@@ -315,6 +329,17 @@ impl<'t> Walker<'t, '_, '_, '_> {
             let weight = if raised { Tier::High.points() } else { finding.weight };
             Finding { span: Some(span), weight, ..finding }
         });
+        let head = text.trim_start().get(..6).unwrap_or_default();
+        let asks = ["select", "call ", "exec ", "with ", "values", "do "];
+        let calls =
+            asks.iter().any(|a| head.get(..a.len()).is_some_and(|h| h.eq_ignore_ascii_case(a)));
+        if calls && let Some(name) = sql::unknown_function(text) {
+            let say = format!("Calls the database function {name}, which may change data.");
+            let mut finding = Finding::pattern("sql.unknown-function", Tier::Medium, say);
+            finding.span = Some(span);
+            self.shared.out.effect(Effect::Remote);
+            self.shared.out.add(finding);
+        }
     }
 
     /// Runs another reader and puts its findings at this place.
@@ -338,8 +363,30 @@ fn modules(interpreter: Interpreter, inv: &Invocation<'_, '_>) -> String {
     uses
 }
 
-/// Whether it would wait for somebody to type: no option but those of a session.
-fn is_session(inv: &Invocation<'_, '_>) -> bool {
-    const SESSION: [&str; 9] = ["-i", "-l", "--login", "-s", "-p", "-il", "-li", "--", "-"];
-    inv.options.iter().filter_map(|i| inv.arg(*i)).all(|a| SESSION.contains(&a.text.as_ref()))
+/// Whether it would wait for a person to type: nothing to run is given, and no option says that it
+/// does something else.
+fn is_session(interpreter: Interpreter, spec: &Spec, inv: &Invocation<'_, '_>) -> bool {
+    const SESSION: [&str; 12] =
+        ["-i", "-l", "--login", "-s", "-p", "-il", "-li", "--", "-", "-q", "-B", "--interactive"];
+    if inv.operands.len() > usize::from(interpreter.bare_operands) {
+        return false;
+    }
+    let runs = |name: &str| name == "-m" || spec.touches.iter().any(|(n, _)| *n == name);
+    if inv.values.iter().any(|(name, _)| runs(name)) {
+        return false;
+    }
+    match interpreter.speech {
+        // These start a session with nearly every option they have.
+        Speech::Shell => !inv.has_one(&["--version", "--help", "-c", "-n", "-D"]),
+        Speech::Python => !inv.has_one(&["--version", "--help", "-V", "-h"]),
+        Speech::Sql | Speech::Redis | Speech::Mongo => {
+            let looks = ["--version", "--help", "-V", "--list", "-l", "-?", "-version", "-help"];
+            let takes = |f: &&&'static str| !spec.values.contains(*f);
+            !looks.iter().filter(takes).any(|f| inv.has(f))
+        }
+        _ => {
+            let options = inv.options.iter().filter_map(|i| inv.arg(*i));
+            options.into_iter().all(|a| SESSION.contains(&a.text.as_ref()))
+        }
+    }
 }

@@ -338,6 +338,10 @@ impl<'i, 't> Invocation<'i, 't> {
         if !rule.first.is_empty() && !rest.first().is_some_and(|i| self.fits_any(&rule.first, *i)) {
             return false;
         }
+        let head = rest.first();
+        if !rule.not_first.is_empty() && head.is_some_and(|i| self.fits_any(&rule.not_first, *i)) {
+            return false;
+        }
         if !rule.last.is_empty() {
             let last = u16::try_from(self.args.len().saturating_sub(1)).unwrap_or(u16::MAX);
             if self.args.len() <= 2 || !self.fits_any(&rule.last, last) {

@@ -17,6 +17,7 @@ mod in_place;
 mod interpret;
 mod invocation;
 mod judged;
+mod nested;
 mod outline;
 mod output;
 mod plain;

@@ -63,6 +63,11 @@ impl<'t> Walker<'t, '_, '_, '_> {
                 let place = inv.operand(0).filter(|o| !o.starts_with(['(', '!'])).unwrap_or(".");
                 Some(Flow { place: Some(place.to_owned()), ..Flow::unknown(Taint::FILE) })
             }
+            // Where exactly does not matter; that it is this program's file does.
+            "which" if inv.operands.len() == 1 => {
+                let name = inv.operand(0).filter(|name| !name.contains([UNKNOWN, '/']))?;
+                Some(Flow::text(format!("/usr/bin/{name}")))
+            }
             "env" | "printenv" if inv.operands.is_empty() => Some(Flow::unknown(Taint::SECRET)),
             _ => None,
         }

@@ -1,10 +1,8 @@
 //! Which program a word names, and what the place it lies in says about it.
 
-use super::tables::{self, Rule, Spec};
+use super::tables;
+pub(super) use super::tables::Known;
 use crate::paths::{class_of, last_part};
-
-/// A program's description and the rules that may speak of it.
-pub(super) type Known = (&'static Spec, &'static [&'static Rule]);
 
 /// The description of a program by the word that names it.
 pub(super) fn resolve(word: &str) -> Option<Known> {

@@ -237,6 +237,11 @@ impl<'t> Walker<'t, '_, '_, '_> {
                 let mut finding = Finding::pattern(rule.id, rule.tier, rule.say);
                 finding.span = Some(span);
                 self.shared.out.add(finding);
+                if rule.home {
+                    self.shared.home_moved = true;
+                    // What was judged before was judged with the home folder in its place.
+                    self.shared.judged.clear();
+                }
                 if rule.shell {
                     let text = value.replace(UNKNOWN, "$_");
                     self.inside(&text, span, &Flow::none());

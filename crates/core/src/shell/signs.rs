@@ -76,8 +76,11 @@ pub const DECODED_CODE: Sign =
 pub const UNSEEN_CODE: Sign =
     sign("shell.unseen-code", Tier::Medium, "Runs commands whose text is not shown here.");
 /// An interactive shell.
-pub const SHELL_SESSION: Sign =
-    sign("shell.session", Tier::Medium, "Opens a shell in which anything can be typed unseen.");
+pub const SHELL_SESSION: Sign = sign(
+    "shell.session",
+    Tier::Medium,
+    "Opens an interactive session; what is typed into it is not checked.",
+);
 /// A shell given `-c`.
 pub const SHELL_TEXT: Sign =
     sign("shell.inline", Tier::Medium, "Runs commands handed to a shell as text.");
@@ -96,6 +99,15 @@ pub const EXFILTRATION: Sign = sign(
     Tier::Critical,
     "Reads keys, passwords or tokens and sends them out over the network.",
 );
+/// A folder with much more than a project is offered to the network.
+pub const SERVES_FOLDER: Sign = sign(
+    "exfiltration.serves-folder",
+    Tier::Medium,
+    "Offers every file of a home or system folder to other machines.",
+);
+/// A change on a host that is called production.
+pub const PRODUCTION_HOST: Sign =
+    sign("context.production-host", Tier::Medium, "Changes something on a production host.");
 /// A local file leaves the machine.
 pub const UPLOAD: Sign =
     sign("exfiltration.upload", Tier::Medium, "Sends a local file to another machine.");

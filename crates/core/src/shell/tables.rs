@@ -21,6 +21,8 @@ pub enum Touch {
     Delete,
     /// Changes owner, mode or attributes of the path.
     Change,
+    /// Takes the path away from where it is, with all below.
+    Move,
     /// Runs the file at the path.
     Run,
     /// Shell text.
@@ -48,23 +50,50 @@ pub struct Operands {
     pub tail: &'static [Touch],
 }
 
-/// What the inner words of a wrapper are.
+/// What the inner words of a runner are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Inner {
     /// A command as separate words: `sudo rm x`.
     Argv,
-    /// The remaining words joined are shell text: `ssh host 'rm x'`.
+    /// The words joined are shell text: `ssh host 'rm x'`.
     Shell,
+    /// Every word is shell text by itself: `concurrently 'a b' 'c d'`.
+    Each,
+    /// Text in another language: `rails runner 'User.count'`.
+    Code(Speech),
 }
 
-/// A program that runs another command named in its own words.
-#[derive(Debug, Clone, Copy)]
+/// Where the inner command of a runner starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Start {
+    /// At an operand.
+    Operand,
+    /// Behind `--` only.
+    Dashes,
+    /// At the value of an option.
+    Option,
+    /// In any word, behind a prefix.
+    Word,
+}
+
+/// One way in which a program runs another command named in its own words.
+#[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a word of the rule files")]
-pub struct Wrapper {
-    /// Which subcommand wraps (`docker exec`); empty for the program itself.
-    pub sub: &'static str,
+pub struct Runner {
+    /// The programs that have this way.
+    pub programs: &'static [&'static str],
+    /// Which subcommands run it (`docker exec`); empty for the program itself.
+    pub sub: &'static [&'static [Glob]],
+    /// Where the inner command starts.
+    pub start: Start,
     /// Operands before the inner command starts.
     pub skip: u8,
+    /// Options whose value is the command.
+    pub options: &'static [&'static str],
+    /// The command follows one of these, in an option's value or in any word; `*` at most once.
+    pub prefixes: &'static [&'static str],
+    /// Put before the text of the command: `git ` for an alias of git.
+    pub lead: &'static str,
     /// Words or text.
     pub inner: Inner,
     /// `NAME=value` words may stand before the command.
@@ -73,12 +102,14 @@ pub struct Wrapper {
     pub root: bool,
     /// Without an inner command a shell starts.
     pub shell_when_bare: bool,
-    /// The command comes only after `--`.
-    pub after_dashes: bool,
     /// Words from standard input are appended (`xargs`).
     pub feeds: bool,
-    /// The inner command runs somewhere else, not on this file system.
+    /// The inner command runs in a container, not on this file system.
     pub elsewhere: bool,
+    /// The inner command runs on another machine.
+    pub remote: bool,
+    /// A call with `{}` in place of the inner command.
+    pub example: &'static str,
 }
 
 /// Languages of code on the command line.
@@ -121,8 +152,10 @@ pub struct Interpreter {
     pub script: bool,
     /// Code given on the command line is at least this tier.
     pub inline: Tier,
-    /// Without any operand or code it is an interactive session of this tier.
+    /// Without code to run it is an interactive session of this tier.
     pub bare: Tier,
+    /// How many operands a session may have (a database client's database).
+    pub bare_operands: u8,
 }
 
 /// A flag as rules name it.
@@ -164,6 +197,32 @@ pub struct PathPattern {
     pub class: u8,
 }
 
+/// Where a protected path begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GuardedKind {
+    /// In the root folder.
+    Root,
+    /// In a home folder.
+    Home,
+    /// In any folder.
+    Inside,
+    /// The last part of any path.
+    Name,
+}
+
+/// A path that no pattern and no parent may reach unseen.
+#[derive(Debug, Clone, Copy)]
+pub struct GuardedPath {
+    /// Where it begins.
+    pub kind: GuardedKind,
+    /// Its parts.
+    pub parts: &'static [&'static str],
+    /// Everything below it as well.
+    pub tree: bool,
+    /// Index into `CLASSES`.
+    pub class: u8,
+}
+
 /// One rule about a program.
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a word of the rule files")]
@@ -200,6 +259,8 @@ pub struct Rule {
     pub not_operand: Globs,
     /// The first operand after the subcommand matches any of these globs.
     pub first: Globs,
+    /// The first operand after the subcommand matches none of these globs.
+    pub not_first: Globs,
     /// The last word matches any of these globs (and is not the only one).
     pub last: Globs,
     /// Any word at all matches any of these globs.
@@ -214,6 +275,8 @@ pub struct Rule {
     pub stdin: bool,
     /// Only under `sudo` and its kin.
     pub root: bool,
+    /// Only when the home folder or that of the settings was moved before.
+    pub home: bool,
     /// Only when an operand is computed by another command.
     pub computed: bool,
     /// Prints settings for the shell, made to be evaluated (`eval "$(ssh-agent)"`).
@@ -264,8 +327,6 @@ pub struct Spec {
     pub dry: &'static [Flag],
     /// Operands of the form `key=value` that are touches (`of=`).
     pub keys: &'static [(&'static str, Touch)],
-    /// It runs other commands.
-    pub wrappers: &'static [Wrapper],
     /// It runs code.
     pub interpreter: Option<Interpreter>,
     /// Its output comes from the network.
@@ -301,14 +362,17 @@ pub struct PathClass {
 
 include!(concat!(env!("OUT_DIR"), "/commands.rs"));
 
+/// A program's description, the rules that may speak of it, and how it runs other programs.
+pub type Known = (&'static Spec, &'static [&'static Rule], &'static [&'static Runner]);
+
 /// The specification of a program by its name.
-pub fn spec(name: &str) -> Option<(&'static Spec, &'static [&'static Rule])> {
+pub fn spec(name: &str) -> Option<Known> {
     // Names are sorted, and most differ in their first eight bytes.
     let key = first_bytes(name);
     let from = PROGRAMS.partition_point(|(k, ..)| *k < key);
     let same = PROGRAMS.get(from..)?.iter().take_while(|(k, ..)| *k == key);
-    let (_, _, index, rules) = same.into_iter().find(|(_, n, ..)| *n == name)?;
-    Some((SPECS.get(usize::from(*index))?, rules))
+    let (_, _, index, rules, runners) = same.into_iter().find(|(_, n, ..)| *n == name)?;
+    Some((SPECS.get(usize::from(*index))?, rules, runners))
 }
 
 /// The first eight bytes of a name as a number that sorts like the name.

@@ -12,7 +12,7 @@ use crate::context::Environment;
 use crate::effect::Effect;
 use crate::finding::{Finding, Span};
 use crate::limit;
-use crate::paths::{Act, UNKNOWN};
+use crate::paths::{Act, UNKNOWN, guard};
 use crate::tier::Tier;
 use crate::uri;
 
@@ -30,10 +30,20 @@ impl<'t> Walker<'t, '_, '_, '_> {
                 Taint::default()
             }
             Touch::Write | Touch::Append => self.on_path(Act::Write, arg),
-            Touch::Delete if recursive => self.on_path(Act::DeleteTree, arg),
+            Touch::Delete if recursive => {
+                self.above_guarded(arg);
+                self.on_path(Act::DeleteTree, arg)
+            }
             Touch::Delete => self.on_path(Act::Delete, arg),
-            Touch::Change if recursive => self.on_path(Act::ChangeTree, arg),
+            Touch::Change if recursive => {
+                self.above_guarded(arg);
+                self.on_path(Act::ChangeTree, arg)
+            }
             Touch::Change => self.on_path(Act::Change, arg),
+            Touch::Move => {
+                self.above_guarded(arg);
+                self.on_path(Act::Change, arg)
+            }
             // `curl file:///etc/shadow` fetches nothing: it reads.
             Touch::Net if uri::file(&arg.text).is_some() => self.on_path(Act::Read, arg),
             Touch::Net => self.on_net(&arg.text),
@@ -74,6 +84,19 @@ impl<'t> Walker<'t, '_, '_, '_> {
             return Taint::default();
         }
         self.on_path(Act::Read, arg)
+    }
+
+    /// A folder that is taken away takes what Countersign needs with it.
+    fn above_guarded(&mut self, arg: &Arg<'t>) {
+        let path: &str = &on_its_host(&arg.text);
+        let names = self.shared.names_of(path);
+        let Some(class) = names.iter().find_map(|name| guard::guarded_below(name)) else { return };
+        self.shared.out.effect(Effect::SelfChange);
+        let shown = path.replace(UNKNOWN, "…");
+        let say = format!("Takes away {shown}, which holds {}.", class.name);
+        let mut finding = Finding::pattern("path.above-protected", Tier::Critical, say);
+        finding.span = Some(arg.span);
+        self.shared.out.add(finding);
     }
 
     /// What the act costs here: by class, by environment, by how wide the name reaches.
@@ -148,9 +171,9 @@ impl<'t> Walker<'t, '_, '_, '_> {
         if matches!(class.id, "autostart" | "shell-startup" | "git-hooks") && act == Act::Write {
             out.effect(Effect::Persist);
         }
-        if matches!(class.id, "countersign" | "agent-control" | "agent-instructions")
-            && act != Act::Read
-        {
+        let ours = matches!(class.id, "countersign" | "countersign-keys" | "countersign-program");
+        let agent = matches!(class.id, "agent-hooks" | "agent-control" | "agent-instructions");
+        if (ours || agent) && act != Act::Read {
             out.effect(Effect::SelfChange);
         }
         let say = if class.id == "project" {
@@ -246,7 +269,8 @@ fn disposable(environment: Environment, class: &str, act: Act) -> bool {
         }
         Environment::Container => {
             own || (changes
-                && !matches!(class, "countersign" | "device" | "memory" | "root" | "kernel"))
+                && !matches!(class, "countersign" | "countersign-keys" | "countersign-program")
+                && !matches!(class, "agent-hooks" | "device" | "memory" | "root" | "kernel"))
         }
     }
 }

@@ -103,6 +103,10 @@ pub(super) struct Shared<'c, 'o> {
     pub reading: usize,
     /// Programs named by patterns so far.
     pub guesses: u8,
+    /// Whether the folder in which programs look for their settings was moved.
+    pub home_moved: bool,
+    /// Readings of words as commands beside the first.
+    pub readings: u16,
     /// Values that variables had before they were set anew. A branch, subshell or function may not
     /// really have set them, so commands that use them are judged with these as well.
     pub former: Vec<(String, String, Taint)>,
@@ -147,6 +151,8 @@ impl<'c, 'o> Shared<'c, 'o> {
             expansion: MAX_EXPANSION,
             reading: MAX_READING,
             guesses: 0,
+            home_moved: false,
+            readings: 0,
             former: Vec::new(),
         }
     }

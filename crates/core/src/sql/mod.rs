@@ -1,5 +1,6 @@
 //! SQL read for what it would change; Redis and the Mongo shell likewise.
 
+mod functions;
 mod split;
 #[cfg(test)]
 mod tests;
@@ -8,6 +9,7 @@ use crate::context::{Context, Environment};
 use crate::effect::Effect;
 use crate::finding::{Finding, Findings, Span};
 use crate::tier::Tier;
+pub use functions::unknown_function;
 use split::{T, Tok, tokens};
 
 /// Whether a condition narrows a statement.

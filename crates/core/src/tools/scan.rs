@@ -161,5 +161,5 @@ pub(super) fn is_dangerous(text: &str, ctx: &Context<'_>, least: Tier) -> bool {
     let mut seen = Findings::default();
     crate::shell::read(text, ctx, &mut seen);
     let listed = |code: &str| AUTORUN_DANGERS.iter().any(|start| code.starts_with(start));
-    seen.tier() >= least || seen.list.iter().any(|finding| listed(&finding.code))
+    seen.tier() >= least || seen.iter().any(|finding| listed(&finding.code))
 }
