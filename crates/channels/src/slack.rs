@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use countersign_core::assurance::Assurance;
 use countersign_core::tier::Tier;
+use countersign_net::Client;
 
 use crate::chat::{self, Posts, Prompts};
 use crate::secret::Token;
@@ -63,7 +64,7 @@ impl Slack {
         let platform = Platform {
             base: chat::base(&settings.base_url, settings.allow_private)?,
             token: read(&settings.token_file)?,
-            allow_private: settings.allow_private,
+            client: Client::new(settings.allow_private),
             timeout: settings.timeout,
         };
         let (channel, prompts) = (settings.channel.clone(), Prompts::default());

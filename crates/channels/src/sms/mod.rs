@@ -10,11 +10,12 @@ use std::time::Duration;
 use countersign_core::assurance::Assurance;
 use countersign_core::base64;
 use countersign_core::tier::Tier;
+use countersign_net::{Client, HttpRequest, HttpUrl};
 use serde_json::Value;
 use zeroize::Zeroizing;
 
+use crate::http::check_status;
 use crate::message::{Fitted, Message};
-use crate::post::{Asked, Target, exchange};
 use crate::secret::Token;
 use crate::{
     Announcement, Answers, Channel, ChannelError, Heard, News, NotHeard, Posted, Posting, Receipt,
@@ -77,7 +78,7 @@ impl Settings {
         }
         let urls = [("base_url", Some(&self.base_url)), ("hook_url", self.hook_url.as_ref())];
         urls.into_iter().find_map(|(field, url)| {
-            Target::parse(url?).err().map(|problem| format!("{field}: {problem}"))
+            HttpUrl::parse(url?).err().map(|problem| format!("{field}: {problem}"))
         })
     }
 }
@@ -93,32 +94,32 @@ fn is_number(text: &str) -> bool {
 pub struct Sms {
     name: String,
     most: Tier,
-    api: Target,
+    api: HttpUrl,
     account: String,
     token: Token,
     from: String,
     to: String,
     hook_url: Option<String>,
-    allow_private: bool,
+    client: Client,
     timeout: Duration,
 }
 
 impl Sms {
     /// Reads the token.
     pub fn open(name: String, most: Tier, settings: &Settings) -> Result<Sms, ChannelError> {
-        let base = Target::parse(&settings.base_url).map_err(ChannelError::permanent)?;
+        let base = HttpUrl::parse(&settings.base_url).map_err(ChannelError::permanent)?;
         let path = format!("/2010-04-01/Accounts/{}/Messages.json", settings.account);
         Ok(Sms {
             name,
             most,
-            api: base.at(&path),
+            api: base.join(&path).map_err(ChannelError::permanent)?,
             account: settings.account.clone(),
             token: Token::read(&settings.token_file)
                 .map_err(|error| ChannelError::permanent(error.to_string()))?,
             from: settings.from.clone(),
             to: settings.to.clone(),
             hook_url: settings.hook_url.clone(),
-            allow_private: settings.allow_private,
+            client: Client::new(settings.allow_private),
             timeout: settings.timeout,
         })
     }
@@ -133,10 +134,11 @@ impl Sms {
             ("content-type", "application/x-www-form-urlencoded"),
             ("authorization", login.as_str()),
         ];
-        let asked = Asked { method: "POST", headers: &headers, body: form::write(&fields) };
-        let said = exchange(&self.api, self.allow_private, asked, self.timeout).await?;
-        let body: Value = serde_json::from_slice(&said.body).unwrap_or_default();
-        if let Err(mut error) = said.answer.judge("Twilio") {
+        let body = form::write(&fields).into_bytes();
+        let request = HttpRequest { method: "POST", url: &self.api, headers: &headers, body };
+        let reply = self.client.exchange(request, self.timeout).await?;
+        let body: Value = serde_json::from_slice(&reply.body).unwrap_or_default();
+        if let Err(mut error) = check_status(&reply, "Twilio") {
             if let Some(code) = body.get("code").and_then(Value::as_u64) {
                 error.problem = format!("{} (error {code})", error.problem);
             }

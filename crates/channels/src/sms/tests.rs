@@ -11,13 +11,13 @@ fn phone(hook: bool) -> Sms {
     Sms {
         name: "sms".to_owned(),
         most: Tier::Critical,
-        api: Target::parse("https://api.example.org").unwrap(),
+        api: HttpUrl::parse("https://api.example.org").unwrap(),
         account: format!("AC{}", "0".repeat(32)),
         token: Token::from_text("12345"),
         from: "+15550000001".to_owned(),
         to: "+15550000002".to_owned(),
         hook_url: hook.then(|| "https://approve.example.org/hooks/sms".to_owned()),
-        allow_private: false,
+        client: Client::new(false),
         timeout: Duration::from_secs(1),
     }
 }
