@@ -9,6 +9,7 @@ pub mod command;
 pub mod desktop;
 pub mod discord;
 pub mod email;
+mod form;
 mod http;
 pub mod message;
 pub mod ntfy;

@@ -2,7 +2,6 @@
 //! Slack: buttons, the command `/countersign`, and messages that name us. The addresses that Slack
 //! sends along for replies are never used: a reply goes where our own settings say.
 
-mod form;
 mod hook;
 mod platform;
 mod write;

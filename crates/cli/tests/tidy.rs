@@ -149,6 +149,23 @@ mod tidy {
     }
 
     #[test]
+    fn only_net_opens_tls_connections_and_it_knows_nothing_else_of_ours() {
+        for path in files("toml") {
+            let (file, text) = (shown(&path), read(&path));
+            if file == "Cargo.toml" || file == "crates/net/Cargo.toml" {
+                continue;
+            }
+            for name in ["hyper-rustls", "tokio-rustls", "rustls-native-certs"] {
+                assert!(!text.contains(&format!("\n{name}")), "{file}: {name} belongs to net");
+            }
+        }
+        let net = dependencies(&read(&root().join("crates/net/Cargo.toml")), "dependencies");
+        assert!(!net.iter().any(|name| name.starts_with("countersign")), "{net:?}");
+        let channels = read(&root().join("crates/channels/Cargo.toml"));
+        assert!(!channels.contains("countersign-store"), "a channel cannot see the store");
+    }
+
+    #[test]
     fn the_code_map_names_every_crate_and_every_room_of_core() {
         let map = read(&root().join("ARCHITECTURE.md"));
         for entry in fs::read_dir(root().join("crates")).unwrap() {

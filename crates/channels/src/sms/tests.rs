@@ -124,9 +124,9 @@ fn hear(phone: &Sms, form: &str, signature: Option<&str>) -> Result<Heard, NotHe
 /// As Twilio would sign it.
 fn signed(phone: &Sms, form: &str) -> String {
     let mut text = phone.hook_url.clone().unwrap_or_default();
-    for (name, value) in form::read(form.as_bytes()).unwrap() {
-        text.push_str(&name);
-        text.push_str(&value);
+    for (name, value) in Form::read(form.as_bytes()).unwrap().fields() {
+        text.push_str(name);
+        text.push_str(value);
     }
     let algorithm = ring::hmac::HMAC_SHA1_FOR_LEGACY_USE_ONLY;
     let key = ring::hmac::Key::new(algorithm, phone.token.expose().as_bytes());
