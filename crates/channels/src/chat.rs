@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use countersign_core::id::Id;
 use countersign_core::time::Timestamp;
+use countersign_net::HttpUrl;
 
-use crate::post::Target;
 use crate::{Announcement, ChannelError, Receipt, Sending};
 
 /// How far a platform's clock may be from ours, either way.
@@ -82,11 +82,11 @@ pub fn cut(text: &str, most: usize) -> String {
 
 /// The platform's address. A token goes there with every message: in the clear only to where the
 /// operator said that it may.
-pub fn base(url: &str, allow_private: bool) -> Result<Target, ChannelError> {
+pub fn base(url: &str, allow_private: bool) -> Result<HttpUrl, ChannelError> {
     if !url.starts_with("https://") && !allow_private {
         return Err(ChannelError::permanent("base_url must begin with https://"));
     }
-    Target::parse(url).map_err(|problem| ChannelError::permanent(format!("base_url: {problem}")))
+    HttpUrl::parse(url).map_err(|problem| ChannelError::permanent(format!("base_url: {problem}")))
 }
 
 /// A platform whose messages can be changed after they were posted.

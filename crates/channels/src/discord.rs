@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use countersign_core::assurance::Assurance;
 use countersign_core::tier::Tier;
+use countersign_net::Client;
 use ed25519_dalek::VerifyingKey;
 use serde_json::json;
 use tokio::sync::Mutex;
@@ -71,7 +72,7 @@ impl Discord {
             token: Token::read(&settings.token_file)
                 .map_err(|error| ChannelError::permanent(error.to_string()))?,
             channel: settings.channel.clone(),
-            allow_private: settings.allow_private,
+            client: Client::new(settings.allow_private),
             timeout: settings.timeout,
         };
         let polls = settings.poll || key.is_none();

@@ -1,7 +1,6 @@
 //! Ways to reach a person. A channel tells, and hears what people say; it cannot decide, and it
 //! cannot see the store.
 
-pub mod address;
 pub mod announcement;
 pub mod answers;
 mod callback;
@@ -10,9 +9,10 @@ pub mod command;
 pub mod desktop;
 pub mod discord;
 pub mod email;
+mod form;
+mod http;
 pub mod message;
 pub mod ntfy;
-pub mod post;
 mod program;
 pub mod secret;
 pub mod settings;

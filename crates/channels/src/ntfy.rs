@@ -7,10 +7,11 @@ use std::time::Duration;
 use countersign_core::assurance::Assurance;
 use countersign_core::tier::Tier;
 use countersign_core::time::Timestamp;
+use countersign_net::{Client, HttpRequest, HttpUrl};
 use serde_json::{Value, json};
 
+use crate::http::check_status;
 use crate::message::{Fitted, Message};
-use crate::post::{Asked, Target, exchange};
 use crate::secret::{SecretError, Secrets, Token};
 use crate::{
     Announcement, Answers, Channel, ChannelError, Heard, News, NotHeard, Posted, Posting, Receipt,
@@ -65,7 +66,7 @@ impl Settings {
         }
         let urls = [("url", Some(&self.url)), ("hook_url", self.hook.as_ref().map(|h| &h.url))];
         urls.into_iter().find_map(|(field, url)| {
-            Target::parse(url?).err().map(|problem| format!("{field}: {problem}"))
+            HttpUrl::parse(url?).err().map(|problem| format!("{field}: {problem}"))
         })
     }
 }
@@ -75,11 +76,11 @@ impl Settings {
 pub struct Ntfy {
     name: String,
     most: Tier,
-    server: Target,
+    server: HttpUrl,
     topic: String,
     token: Option<Token>,
     hook: Option<Buttons>,
-    allow_private: bool,
+    client: Client,
     timeout: Duration,
 }
 
@@ -102,11 +103,11 @@ impl Ntfy {
         Ok(Ntfy {
             name,
             most,
-            server: Target::parse(&settings.url).map_err(ChannelError::permanent)?,
+            server: HttpUrl::parse(&settings.url).map_err(ChannelError::permanent)?,
             topic: settings.topic.clone(),
             token: token.map_err(unread)?,
             hook: hook.transpose().map_err(unread)?,
-            allow_private: settings.allow_private,
+            client: Client::new(settings.allow_private),
             timeout: settings.timeout,
         })
     }
@@ -115,10 +116,11 @@ impl Ntfy {
         let bearer = self.token.as_ref().map(|token| format!("Bearer {}", token.expose()));
         let mut headers = vec![("content-type", "application/json")];
         headers.extend(bearer.as_deref().map(|bearer| ("authorization", bearer)));
-        let asked = Asked { method: "POST", headers: &headers, body: message.to_string() };
-        let said = exchange(&self.server, self.allow_private, asked, self.timeout).await?;
-        said.answer.judge("the ntfy server")?;
-        let body: Option<Value> = serde_json::from_slice(&said.body).ok();
+        let body = message.to_string().into_bytes();
+        let request = HttpRequest { method: "POST", url: &self.server, headers: &headers, body };
+        let reply = self.client.exchange(request, self.timeout).await?;
+        check_status(&reply, "the ntfy server")?;
+        let body: Option<Value> = serde_json::from_slice(&reply.body).ok();
         let id = body.as_ref().and_then(|body| body.get("id")?.as_str());
         Ok(Receipt(id.unwrap_or_default().to_owned()))
     }
@@ -281,11 +283,11 @@ mod tests {
         Ntfy {
             name: "phone".to_owned(),
             most: Tier::Critical,
-            server: Target::parse("https://ntfy.example.org").unwrap(),
+            server: HttpUrl::parse("https://ntfy.example.org").unwrap(),
             topic: "k3TqfX9".to_owned(),
             token: None,
             hook: hook.then(|| Buttons { url, secrets, person: "ana".to_owned() }),
-            allow_private: false,
+            client: Client::new(false),
             timeout: Duration::from_secs(1),
         }
     }

@@ -2,7 +2,6 @@
 //! Slack: buttons, the command `/countersign`, and messages that name us. The addresses that Slack
 //! sends along for replies are never used: a reply goes where our own settings say.
 
-mod form;
 mod hook;
 mod platform;
 mod write;
@@ -12,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use countersign_core::assurance::Assurance;
 use countersign_core::tier::Tier;
+use countersign_net::Client;
 
 use crate::chat::{self, Posts, Prompts};
 use crate::secret::Token;
@@ -63,7 +63,7 @@ impl Slack {
         let platform = Platform {
             base: chat::base(&settings.base_url, settings.allow_private)?,
             token: read(&settings.token_file)?,
-            allow_private: settings.allow_private,
+            client: Client::new(settings.allow_private),
             timeout: settings.timeout,
         };
         let (channel, prompts) = (settings.channel.clone(), Prompts::default());

@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use countersign_core::tier::Tier;
+use countersign_net::{Client, HttpUrl};
 use serde_json::json;
 
 use crate::callback::{self, Callback};
-use crate::post::{Target, post};
+use crate::http::{USER_AGENT, check_status, post};
 use crate::secret::Secrets;
 use crate::{Announcement, Answers, Channel, ChannelError, Receipt, Sending};
 
@@ -31,7 +32,7 @@ pub struct Settings {
 impl Settings {
     /// What is wrong with the URL, if anything.
     pub fn url_problem(&self) -> Option<&'static str> {
-        Target::parse(&self.url).err()
+        HttpUrl::parse(&self.url).err()
     }
 }
 
@@ -40,10 +41,10 @@ impl Settings {
 pub struct Webhook {
     name: String,
     most: Tier,
-    target: Target,
+    url: HttpUrl,
     secrets: Secrets,
     callback: Option<Callback>,
-    allow_private: bool,
+    client: Client,
     timeout: Duration,
 }
 
@@ -62,10 +63,10 @@ impl Webhook {
         Ok(Webhook {
             name,
             most,
-            target: Target::parse(&settings.url).map_err(ChannelError::permanent)?,
+            url: HttpUrl::parse(&settings.url).map_err(ChannelError::permanent)?,
             secrets: read(&settings.secret_file)?,
             callback,
-            allow_private: settings.allow_private,
+            client: Client::new(settings.allow_private),
             timeout: settings.timeout,
         })
     }
@@ -78,13 +79,14 @@ impl Webhook {
         let seconds = seconds.to_string();
         let headers = [
             ("content-type", "application/cloudevents+json; charset=utf-8"),
-            ("user-agent", concat!("countersign/", env!("CARGO_PKG_VERSION"))),
+            ("user-agent", USER_AGENT),
             ("webhook-id", news.key.as_str()),
             ("webhook-timestamp", seconds.as_str()),
             ("webhook-signature", signature.as_str()),
         ];
-        let answer = post(&self.target, self.allow_private, &headers, body, self.timeout).await?;
-        answer.judge("the receiver")
+        let body = body.into_bytes();
+        let reply = post(&self.client, &self.url, &headers, body, self.timeout).await?;
+        check_status(&reply, "the receiver")
     }
 }
 

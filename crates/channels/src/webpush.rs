@@ -10,11 +10,12 @@ use std::time::Duration;
 
 use countersign_core::tier::Tier;
 use countersign_core::time::Timestamp;
+use countersign_net::{Client, HttpUrl};
 use serde_json::json;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
-use crate::post::{Target, post_bytes};
+use crate::http::post;
 use crate::{Announcement, Channel, ChannelError, Limits, News, Receipt, Sending};
 
 pub use vapid::VapidKey;
@@ -57,8 +58,7 @@ impl fmt::Debug for Browser {
 impl Browser {
     /// What is wrong with it, if anything: an address that is none, a key that is no point.
     pub fn problem(&self) -> Option<&'static str> {
-        let target = Target::parse(&self.endpoint);
-        match target {
+        match HttpUrl::parse(&self.endpoint) {
             Err(problem) => Some(problem),
             Ok(_) if self.secret.len() != 16 => Some("`auth` must have 16 bytes"),
             Ok(_) if sealed::seal(self, b"").is_err() => Some("`p256dh` must be a P-256 key"),
@@ -137,6 +137,7 @@ pub struct WebPush {
     most: Tier,
     details: bool,
     settings: Settings,
+    client: Client,
     browsers: Arc<Browsers>,
 }
 
@@ -155,8 +156,14 @@ impl WebPush {
         settings: &Settings,
         browsers: Arc<Browsers>,
     ) -> WebPush {
-        let (name, settings) = (name.to_owned(), settings.clone());
-        WebPush { name, most: limits.most, details: limits.details, settings, browsers }
+        WebPush {
+            name: name.to_owned(),
+            most: limits.most,
+            details: limits.details,
+            client: Client::new(settings.allow_private),
+            settings: settings.clone(),
+            browsers,
+        }
     }
 
     /// Calls every browser. It went well if one of them was reached; the others are not called
@@ -175,7 +182,8 @@ impl WebPush {
             let push = Push {
                 browser,
                 key: Arc::clone(&key),
-                settings: self.settings.clone(),
+                client: self.client.clone(),
+                contact: self.settings.contact.clone(),
                 text: Arc::clone(&text),
                 topic: topic(news),
                 urgency: urgency(news),
@@ -205,7 +213,8 @@ impl WebPush {
 struct Push {
     browser: Browser,
     key: Arc<VapidKey>,
-    settings: Settings,
+    client: Client,
+    contact: Option<String>,
     text: Arc<str>,
     topic: String,
     urgency: &'static str,
@@ -215,15 +224,15 @@ struct Push {
 
 impl Push {
     async fn send(self) -> Pushed {
-        let target = match Target::parse(&self.browser.endpoint) {
-            Ok(target) => target,
+        let url = match HttpUrl::parse(&self.browser.endpoint) {
+            Ok(url) => url,
             Err(problem) => return Pushed::Failed(ChannelError::permanent(problem)),
         };
         let Ok(body) = sealed::seal(&self.browser, self.text.as_bytes()) else {
             return Pushed::Failed(ChannelError::permanent("it cannot be sealed for the browser"));
         };
-        let contact = self.settings.contact.as_deref();
-        let Some(who) = self.key.authorization(&target.origin(), self.now, contact) else {
+        let contact = self.contact.as_deref();
+        let Some(who) = self.key.authorization(&url.origin(), self.now, contact) else {
             return Pushed::Failed(ChannelError::permanent("it cannot be signed"));
         };
         let seconds = self.seconds.to_string();
@@ -236,18 +245,17 @@ impl Push {
             // What was not delivered yet is replaced by what is newer about the same request.
             ("topic", self.topic.as_str()),
         ];
-        let posted = post_bytes(&target, self.settings.allow_private, &headers, body, TIMEOUT);
-        let answer = match posted.await {
-            Ok(answer) => answer,
+        let reply = match post(&self.client, &url, &headers, body, TIMEOUT).await {
+            Ok(reply) => reply,
             Err(error) => return Pushed::Failed(error),
         };
-        let problem = format!("the push service answered {}", answer.status);
-        match answer.status {
+        let problem = format!("the push service answered {}", reply.status);
+        match reply.status {
             200..=299 => Pushed::Taken,
             404 | 410 => Pushed::Gone(self.browser.endpoint),
             408 | 429 | 500.. => Pushed::Failed(ChannelError {
                 problem,
-                retry_after: answer.retry_after,
+                retry_after: reply.retry_after,
                 permanent: false,
             }),
             _ => Pushed::Failed(ChannelError::permanent(problem)),

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use countersign_net::{Client, HttpRequest, HttpUrl};
 use serde_json::Value;
 
 use crate::ChannelError;
-use crate::post::{Asked, Target, exchange};
 use crate::secret::Token;
 
 /// Discord's number for a message that is not there.
@@ -17,10 +17,10 @@ const LONGEST_PAUSE: f64 = 3600.0;
 /// Where calls go and in whose name.
 #[derive(Debug)]
 pub struct Platform {
-    pub base: Target,
+    pub base: HttpUrl,
     pub token: Token,
     pub channel: String,
-    pub allow_private: bool,
+    pub client: Client,
     pub timeout: Duration,
 }
 
@@ -55,19 +55,20 @@ impl Platform {
         if body.is_some() {
             headers.push(("content-type", "application/json"));
         }
-        let body = body.map(Value::to_string).unwrap_or_default();
-        let asked = Asked { method, headers: &headers, body };
-        let said = exchange(&self.base.at(path), self.allow_private, asked, self.timeout)
-            .await
-            .map_err(|error| Failed { error, code: 0 })?;
-        let body = serde_json::from_slice(&said.body);
-        match said.answer.status {
+        let body = body.map(Value::to_string).unwrap_or_default().into_bytes();
+        let not_sent = |error| Failed { error, code: 0 };
+        let url = self.base.join(path).map_err(|why| not_sent(ChannelError::permanent(why)))?;
+        let request = HttpRequest { method, url: &url, headers: &headers, body };
+        let reply = self.client.exchange(request, self.timeout).await;
+        let reply = reply.map_err(|error| not_sent(error.into()))?;
+        let body = serde_json::from_slice(&reply.body);
+        match reply.status {
             204 => Ok(Value::Null),
             200..=299 => body.map_err(|_| Failed {
                 error: ChannelError::again("Discord's answer cannot be read"),
                 code: 0,
             }),
-            status => Err(refused(status, said.answer.retry_after, &body.unwrap_or_default())),
+            status => Err(refused(status, reply.retry_after, &body.unwrap_or_default())),
         }
     }
 }

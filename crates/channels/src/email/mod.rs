@@ -1,38 +1,47 @@
-//! E-mail: a letter about each request, in one thread. Its link leads to the inbox and decides
-//! nothing: mail programs open links by themselves.
+//! E-mail: one message about each request, in one thread. Its link opens the inbox and decides
+//! nothing, because mail programs open links by themselves.
 
-mod letter;
-mod smtp;
+mod content;
+mod session;
+mod stream;
+#[cfg(test)]
+mod tests;
 
+use std::fmt;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use countersign_core::tier::Tier;
+use countersign_net::{connect_tcp, connect_tls, trusted_roots};
+use lettre::Address;
+use lettre::transport::smtp::authentication::Credentials;
+use lettre::transport::smtp::client::{Certificate, CertificateStore, TlsParameters};
+use tokio::sync::OnceCell;
+use tokio::task::JoinSet;
 
-use crate::post::{Target, connect, secured};
-use crate::secret::Token;
+use crate::secret::{SecretError, Token};
 use crate::{Announcement, Channel, ChannelError, Receipt, Sending};
-use letter::Letter;
-use smtp::{Envelope, Session};
+use content::Content;
+use session::Session;
 
-/// The most people who get a letter.
-const MOST_PEOPLE: usize = 20;
+/// The most recipients of a message.
+const MAX_RECIPIENTS: usize = 20;
 
-/// What an operator sets up.
+/// What an operator configures.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     /// The mail server.
     pub server: String,
     /// Its port.
     pub port: u16,
-    /// How the connection is kept secret.
+    /// How the connection is encrypted.
     pub tls: Tls,
-    /// The user, where the server wants one, and the file of the password.
-    pub login: Option<(String, PathBuf)>,
-    /// Who writes.
+    /// How we log in, where the server wants that.
+    pub login: Option<Login>,
+    /// The sender's address.
     pub from: String,
-    /// Who is written to.
+    /// The recipients' addresses.
     pub to: Vec<String>,
     /// Whether private networks may be reached.
     pub allow_private: bool,
@@ -40,14 +49,33 @@ pub struct Settings {
     pub timeout: Duration,
 }
 
-/// How the connection is kept secret.
+/// How we log in to the mail server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Login {
+    /// The user name.
+    pub user: String,
+    /// What proves it.
+    pub secret: LoginSecret,
+}
+
+/// What proves who logs in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LoginSecret {
+    /// The file of a password, read once.
+    Password(PathBuf),
+    /// The file of an OAuth 2.0 access token. It is read for every message, because another
+    /// program has to replace the token before it expires.
+    OAuth2(PathBuf),
+}
+
+/// How the connection is encrypted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tls {
-    /// From the first byte.
+    /// TLS from the first byte.
     Implicit,
-    /// Asked for in the open, then demanded.
+    /// STARTTLS, without which nothing is sent.
     Starttls,
-    /// Not at all: to this machine only.
+    /// Not at all: for a server on this machine only.
     None,
 }
 
@@ -73,43 +101,38 @@ impl Tls {
 }
 
 impl Settings {
-    /// What is wrong with it, if anything.
+    /// What is wrong with the settings, if anything.
     pub fn problem(&self) -> Option<String> {
-        if let Err(problem) = self.target() {
-            return Some(format!("server: {problem}"));
-        }
-        let here = self.server == "localhost"
-            || self.server.parse().is_ok_and(|address: IpAddr| address.is_loopback());
-        if self.tls == Tls::None && !here {
-            return Some("tls: \"none\" is only for a server on this machine".to_owned());
-        }
-        if self.to.is_empty() || self.to.len() > MOST_PEOPLE {
-            return Some(format!("to: it is a list of 1 to {MOST_PEOPLE} addresses"));
-        }
-        if let Some(bad) = self.to.iter().chain([&self.from]).find(|text| !is_address(text)) {
-            return Some(format!("{bad:?} is no plain address such as ana@example.org"));
-        }
-        let plain =
-            |(user, _): &(String, PathBuf)| user.bytes().all(|byte| byte.is_ascii_graphic());
-        let good = self.login.as_ref().is_none_or(plain);
-        (!good).then(|| "user: it has only plain letters, digits and signs".to_owned())
-    }
-
-    fn target(&self) -> Result<Target, &'static str> {
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || b".-:".contains(&byte);
         if self.server.is_empty() || !self.server.bytes().all(plain) {
-            return Err("it is a name or an address, without anything else");
+            return Some(
+                "server: must be a host name or an IP address and nothing else".to_owned(),
+            );
         }
-        let host = if self.server.contains(':') {
-            format!("[{}]", self.server)
-        } else {
-            self.server.clone()
-        };
-        Target::parse(&format!("https://{host}:{}", self.port))
+        let is_local = self.server == "localhost"
+            || self.server.parse().is_ok_and(|address: IpAddr| address.is_loopback());
+        if self.tls == Tls::None && !is_local {
+            return Some("tls: \"none\" is only for a server on this machine".to_owned());
+        }
+        if self.to.is_empty() || self.to.len() > MAX_RECIPIENTS {
+            return Some(format!("to: must be a list of 1 to {MAX_RECIPIENTS} addresses"));
+        }
+        if let Some(bad) = self.to.iter().chain([&self.from]).find(|text| parse(text).is_err()) {
+            return Some(format!("{bad:?} is not a plain address such as ana@example.org"));
+        }
+        let plain = |login: &Login| login.user.bytes().all(|byte| byte.is_ascii_graphic());
+        let good = self.login.as_ref().is_none_or(plain);
+        (!good).then(|| "user: must have only ASCII letters, digits and punctuation".to_owned())
     }
 }
 
-/// Whether this is an address that can stand in a header and in a command as it is.
+/// An address without quoting, comments or international characters.
+fn parse(text: &str) -> Result<Address, ChannelError> {
+    let invalid = || ChannelError::permanent(format!("{text:?} is not an e-mail address"));
+    if is_address(text) { text.parse().map_err(|_| invalid()) } else { Err(invalid()) }
+}
+
+/// Whether this is an address that can be in a header and in an SMTP command unchanged.
 fn is_address(text: &str) -> bool {
     let Some((name, host)) = text.rsplit_once('@') else { return false };
     let sign = |byte: u8| byte.is_ascii_alphanumeric() || b".!#$%&'*+-/=?^_`{|}~".contains(&byte);
@@ -120,80 +143,147 @@ fn is_address(text: &str) -> bool {
         && host.bytes().all(letter)
 }
 
-/// A mail server and who is written to.
+/// A login with its secret, or with the place where the newest secret is.
 #[derive(Debug)]
+enum OpenLogin {
+    Password(String, Token),
+    OAuth2(String, PathBuf),
+}
+
+impl OpenLogin {
+    fn read(&self) -> Result<session::Login, ChannelError> {
+        let with = |user: &str, token: &Token| {
+            Credentials::new(user.to_owned(), token.expose().to_owned())
+        };
+        match self {
+            OpenLogin::Password(user, password) => {
+                Ok(session::Login::Password(with(user, password)))
+            }
+            OpenLogin::OAuth2(user, file) => {
+                // Another program may be replacing the file at this moment.
+                let token = Token::read(file);
+                let token = token.map_err(|error| ChannelError::again(error.to_string()))?;
+                Ok(session::Login::OAuth2(with(user, &token)))
+            }
+        }
+    }
+}
+
+/// A mail server and the recipients.
 pub struct Email {
     name: String,
     most: Tier,
-    server: Target,
-    tls: Tls,
-    login: Option<(String, Token)>,
-    from: String,
-    to: Vec<String>,
-    allow_private: bool,
-    timeout: Duration,
+    settings: Settings,
+    login: Option<OpenLogin>,
+    from: Address,
+    to: Vec<Address>,
+    /// The parameters for STARTTLS, made at the first use.
+    tls: OnceCell<TlsParameters>,
+}
+
+impl fmt::Debug for Email {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Email").field("settings", &self.settings).finish_non_exhaustive()
+    }
 }
 
 impl Email {
     /// Reads the password.
     pub fn open(name: String, most: Tier, settings: &Settings) -> Result<Email, ChannelError> {
-        let login = settings.login.as_ref().map(|(user, file)| {
-            let password = Token::read(file);
-            let password = password.map_err(|error| ChannelError::permanent(error.to_string()));
-            password.map(|password| (user.clone(), password))
+        let login = settings.login.as_ref().map(|Login { user, secret }| match secret {
+            LoginSecret::Password(file) => {
+                let password = Token::read(file).map_err(unreadable)?;
+                Ok::<_, ChannelError>(OpenLogin::Password(user.clone(), password))
+            }
+            LoginSecret::OAuth2(file) => {
+                // Read again for every message; here only to report a mistake early.
+                Token::read(file).map_err(unreadable)?;
+                Ok(OpenLogin::OAuth2(user.clone(), file.clone()))
+            }
         });
         Ok(Email {
             name,
             most,
-            server: settings.target().map_err(ChannelError::permanent)?,
-            tls: settings.tls,
             login: login.transpose()?,
-            from: settings.from.clone(),
-            to: settings.to.clone(),
-            // Without TLS it goes to this machine and nowhere else, which is checked below.
-            allow_private: settings.allow_private || settings.tls == Tls::None,
-            timeout: settings.timeout,
+            from: parse(&settings.from)?,
+            to: settings.to.iter().map(|address| parse(address)).collect::<Result<_, _>>()?,
+            settings: settings.clone(),
+            tls: OnceCell::new(),
         })
     }
 
     async fn send(
         &self,
         news: &Announcement,
-        answers: Option<&str>,
+        in_reply_to: Option<&str>,
     ) -> Result<String, ChannelError> {
-        let letter = Letter { news, from: &self.from, to: &self.to, channel: &self.name, answers };
-        let text = letter.text();
-        let envelope = Envelope { from: &self.from, to: &self.to, text: &text };
-        let sending = async {
-            let stream = connect(&self.server, self.allow_private).await?;
-            if self.tls == Tls::None {
-                let here = stream.peer_addr().is_ok_and(|address| address.ip().is_loopback());
-                if !here {
-                    return Err(ChannelError::permanent(
-                        "without TLS only this machine is written to",
-                    ));
-                }
-            }
-            let login =
-                self.login.as_ref().map(|(user, password)| (user.as_str(), password.expose()));
-            match self.tls {
-                Tls::None => Session::new(stream).greeted().await?.post(login, envelope).await,
-                Tls::Implicit => {
-                    let stream = secured(&self.server, stream).await?;
-                    Session::new(stream).greeted().await?.post(login, envelope).await
-                }
-                Tls::Starttls => {
-                    let open = Session::new(stream).greeted().await?.starttls().await?;
-                    let stream = secured(&self.server, open).await?;
-                    Session::new(stream).post(login, envelope).await
-                }
-            }
-        };
-        match tokio::time::timeout(self.timeout, sending).await {
-            Ok(sent) => sent.map(|()| letter.name()),
-            Err(_) => Err(ChannelError::again("no answer in time")),
+        let content =
+            Content { news, from: &self.from, to: &self.to, channel: &self.name, in_reply_to };
+        let message = content.to_bytes()?;
+        let delivery = self.deliver(message);
+        match tokio::time::timeout(self.settings.timeout, delivery).await {
+            Ok(sent) => sent.map(|()| content.message_id()),
+            Err(_) => Err(ChannelError::again("the mail server did not answer in time")),
         }
     }
+
+    async fn deliver(&self, message: Vec<u8>) -> Result<(), ChannelError> {
+        let settings = &self.settings;
+        let session = Session {
+            starttls: match settings.tls {
+                Tls::Starttls => Some(self.tls_parameters().await?),
+                Tls::Implicit | Tls::None => None,
+            },
+            login: self.login.as_ref().map(OpenLogin::read).transpose()?,
+            from: self.from.clone(),
+            to: self.to.clone(),
+            message,
+        };
+        // Without TLS the connection ends on this machine, which is checked below.
+        let allow_private = settings.allow_private || settings.tls == Tls::None;
+        let stream = connect_tcp(&settings.server, settings.port, allow_private).await?;
+        let lost = |_| ChannelError::again("the connection was closed");
+        let peer = stream.peer_addr().map_err(lost)?;
+        if settings.tls == Tls::None && !peer.ip().is_loopback() {
+            return Err(ChannelError::permanent(
+                "without TLS only a server on this machine is used: set tls = \"implicit\"",
+            ));
+        }
+        // In a task of its own, so that a panic while reading what a server sent ends nothing else.
+        // Dropping the set cancels the session.
+        let mut task = JoinSet::new();
+        if settings.tls == Tls::Implicit {
+            let stream = connect_tls(&settings.server, stream).await?;
+            task.spawn(session.run(stream, peer));
+        } else {
+            task.spawn(session.run(stream, peer));
+        }
+        match task.join_next().await {
+            Some(Ok(sent)) => sent,
+            _ => Err(ChannelError::again("the answer of the mail server could not be read")),
+        }
+    }
+
+    async fn tls_parameters(&self) -> Result<TlsParameters, ChannelError> {
+        let make = async || {
+            let failed = |error: lettre::transport::smtp::Error| {
+                ChannelError::permanent(format!("TLS could not be set up: {error}"))
+            };
+            let mut builder = TlsParameters::builder(self.settings.server.clone())
+                .certificate_store(CertificateStore::None);
+            for root in trusted_roots().await?.iter() {
+                let root = Certificate::from_der(root.to_vec()).map_err(failed)?;
+                builder = builder.add_root_certificate(root);
+            }
+            builder.build_rustls().map_err(failed)
+        };
+        self.tls.get_or_try_init(make).await.cloned()
+    }
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "used in map_err")]
+fn unreadable(error: SecretError) -> ChannelError {
+    ChannelError::permanent(error.to_string())
 }
 
 impl Channel for Email {
@@ -216,69 +306,5 @@ impl Channel for Email {
     ) -> Sending<'a, ()> {
         let prompt = prompt.map(|receipt| receipt.0.as_str()).filter(|name| !name.is_empty());
         Box::pin(async move { self.send(end, prompt).await.map(|_| ()) })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    pub(super) fn settings() -> Settings {
-        Settings {
-            server: "mail.example.org".to_owned(),
-            port: 465,
-            tls: Tls::Implicit,
-            login: None,
-            from: "countersign@example.org".to_owned(),
-            to: vec!["ana@example.org".to_owned()],
-            allow_private: false,
-            timeout: Duration::from_secs(1),
-        }
-    }
-
-    #[test]
-    fn what_could_say_something_else_to_a_server_is_refused() {
-        assert_eq!(settings().problem(), None);
-        for address in [
-            "",
-            "ana",
-            "@example.org",
-            "ana@",
-            "ana@example.org\r\nRCPT TO:<eve@example.org>",
-            "ana@example.org>",
-            "a b@example.org",
-            "\"a\"@example.org",
-            "ana@example.org, eve@example.org",
-            "\u{e4}na@example.org",
-            "ana@exa mple.org",
-        ] {
-            assert!(
-                Settings { from: address.to_owned(), ..settings() }.problem().is_some()
-                    && Settings { to: vec![address.to_owned()], ..settings() }.problem().is_some(),
-                "{address:?}"
-            );
-        }
-        for server in ["", "a b", "a/b", "a@b", "a\r\nb", "a?b", "a#b"] {
-            let bad = Settings { server: server.to_owned(), ..settings() };
-            assert!(bad.problem().is_some(), "{server:?}");
-        }
-        let login = Some(("a\r\nb".to_owned(), PathBuf::new()));
-        assert!(Settings { login, ..settings() }.problem().is_some());
-        assert!(Settings { to: Vec::new(), ..settings() }.problem().is_some());
-    }
-
-    #[test]
-    fn without_tls_only_this_machine() {
-        for (server, good) in [
-            ("localhost", true),
-            ("127.0.0.1", true),
-            ("::1", true),
-            ("mail.example.org", false),
-            ("10.0.0.1", false),
-            ("localhost.example.org", false),
-        ] {
-            let open = Settings { tls: Tls::None, server: server.to_owned(), ..settings() };
-            assert_eq!(open.problem().is_none(), good, "{server}");
-        }
     }
 }

@@ -6,9 +6,9 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use serde_json::{Value, json};
 use sha2::Sha256;
 
-use super::form::Form;
 use super::write;
 use crate::chat::{from_hex, is_fresh};
+use crate::form::Form;
 use crate::secret::Token;
 use crate::{Heard, NotHeard, Posted, Posting, Said, Word};
 

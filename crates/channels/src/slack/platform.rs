@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use countersign_net::{Client, HttpRequest, HttpUrl};
 use serde_json::Value;
 
 use crate::ChannelError;
-use crate::post::{Asked, Target, exchange};
+use crate::http::USER_AGENT;
 use crate::secret::Token;
 
 /// What may be different in a while. Everything else is for a person to put right.
@@ -25,9 +26,9 @@ const LONGEST_WORD: usize = 60;
 /// Where calls go and in whose name.
 #[derive(Debug)]
 pub struct Platform {
-    pub base: Target,
+    pub base: HttpUrl,
     pub token: Token,
-    pub allow_private: bool,
+    pub client: Client,
     pub timeout: Duration,
 }
 
@@ -51,19 +52,21 @@ impl Platform {
         let headers = [
             ("authorization", token.as_str()),
             ("content-type", "application/json; charset=utf-8"),
-            ("user-agent", concat!("countersign/", env!("CARGO_PKG_VERSION"))),
+            ("user-agent", USER_AGENT),
         ];
-        let asked = Asked { method: "POST", headers: &headers, body: body.to_string() };
-        let target = self.base.at(&format!("/{method}"));
-        let said = exchange(&target, self.allow_private, asked, self.timeout)
-            .await
-            .map_err(|error| Failed { error, word: String::new() })?;
-        let body: Value = serde_json::from_slice(&said.body).unwrap_or_default();
-        let fine = (200..=299).contains(&said.answer.status);
+        let not_sent = |error| Failed { error, word: String::new() };
+        let url = self.base.join(&format!("/{method}"));
+        let url = url.map_err(|why| not_sent(ChannelError::permanent(why)))?;
+        let body = body.to_string().into_bytes();
+        let request = HttpRequest { method: "POST", url: &url, headers: &headers, body };
+        let reply = self.client.exchange(request, self.timeout).await;
+        let reply = reply.map_err(|error| not_sent(error.into()))?;
+        let body: Value = serde_json::from_slice(&reply.body).unwrap_or_default();
+        let fine = (200..=299).contains(&reply.status);
         if fine && body.get("ok").and_then(Value::as_bool) == Some(true) {
             return Ok(body);
         }
-        Err(refused(said.answer.status, said.answer.retry_after, &body))
+        Err(refused(reply.status, reply.retry_after, &body))
     }
 }
 

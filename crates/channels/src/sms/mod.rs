@@ -1,8 +1,8 @@
 //! Short messages through Twilio. Anybody can write a number under which they send, so a yes has
 //! to bring the digits that only the phone was sent; a no does not.
 
-mod form;
 mod segments;
+mod signature;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,11 +10,13 @@ use std::time::Duration;
 use countersign_core::assurance::Assurance;
 use countersign_core::base64;
 use countersign_core::tier::Tier;
+use countersign_net::{Client, HttpRequest, HttpUrl};
 use serde_json::Value;
 use zeroize::Zeroizing;
 
+use crate::form::{self, Form};
+use crate::http::check_status;
 use crate::message::{Fitted, Message};
-use crate::post::{Asked, Target, exchange};
 use crate::secret::Token;
 use crate::{
     Announcement, Answers, Channel, ChannelError, Heard, News, NotHeard, Posted, Posting, Receipt,
@@ -28,6 +30,8 @@ const MOST: usize = 3;
 const LONGEST: usize = MOST * 153 * 4;
 /// The longest sentence that is tried first, in bytes.
 const SENTENCE: usize = 400;
+/// The longest form that Twilio sends, in bytes.
+const MAX_FORM: usize = 64 * 1024;
 /// Digits of a code.
 const DIGITS: usize = 6;
 /// What is replied to a yes without digits.
@@ -77,7 +81,7 @@ impl Settings {
         }
         let urls = [("base_url", Some(&self.base_url)), ("hook_url", self.hook_url.as_ref())];
         urls.into_iter().find_map(|(field, url)| {
-            Target::parse(url?).err().map(|problem| format!("{field}: {problem}"))
+            HttpUrl::parse(url?).err().map(|problem| format!("{field}: {problem}"))
         })
     }
 }
@@ -93,32 +97,32 @@ fn is_number(text: &str) -> bool {
 pub struct Sms {
     name: String,
     most: Tier,
-    api: Target,
+    api: HttpUrl,
     account: String,
     token: Token,
     from: String,
     to: String,
     hook_url: Option<String>,
-    allow_private: bool,
+    client: Client,
     timeout: Duration,
 }
 
 impl Sms {
     /// Reads the token.
     pub fn open(name: String, most: Tier, settings: &Settings) -> Result<Sms, ChannelError> {
-        let base = Target::parse(&settings.base_url).map_err(ChannelError::permanent)?;
+        let base = HttpUrl::parse(&settings.base_url).map_err(ChannelError::permanent)?;
         let path = format!("/2010-04-01/Accounts/{}/Messages.json", settings.account);
         Ok(Sms {
             name,
             most,
-            api: base.at(&path),
+            api: base.join(&path).map_err(ChannelError::permanent)?,
             account: settings.account.clone(),
             token: Token::read(&settings.token_file)
                 .map_err(|error| ChannelError::permanent(error.to_string()))?,
             from: settings.from.clone(),
             to: settings.to.clone(),
             hook_url: settings.hook_url.clone(),
-            allow_private: settings.allow_private,
+            client: Client::new(settings.allow_private),
             timeout: settings.timeout,
         })
     }
@@ -133,10 +137,11 @@ impl Sms {
             ("content-type", "application/x-www-form-urlencoded"),
             ("authorization", login.as_str()),
         ];
-        let asked = Asked { method: "POST", headers: &headers, body: form::write(&fields) };
-        let said = exchange(&self.api, self.allow_private, asked, self.timeout).await?;
-        let body: Value = serde_json::from_slice(&said.body).unwrap_or_default();
-        if let Err(mut error) = said.answer.judge("Twilio") {
+        let body = form::write(&fields).into_bytes();
+        let request = HttpRequest { method: "POST", url: &self.api, headers: &headers, body };
+        let reply = self.client.exchange(request, self.timeout).await?;
+        let body: Value = serde_json::from_slice(&reply.body).unwrap_or_default();
+        if let Err(mut error) = check_status(&reply, "Twilio") {
             if let Some(code) = body.get("code").and_then(Value::as_u64) {
                 error.problem = format!("{} (error {code})", error.problem);
             }
@@ -170,12 +175,13 @@ impl Sms {
     }
 
     /// The form, if Twilio sent it to us.
-    fn proven(&self, posted: &Posted<'_>) -> Result<Vec<(String, String)>, NotHeard> {
+    fn proven(&self, posted: &Posted<'_>) -> Result<Form, NotHeard> {
         let url = self.hook_url.as_deref().ok_or(NotHeard::NoHook)?;
         let signature = (posted.header)("x-twilio-signature").ok_or(NotHeard::Forged)?;
-        let fields = form::read(posted.body).ok_or(NotHeard::Forged)?;
-        let ours = value(&fields, "AccountSid") == Some(self.account.as_str());
-        if ours && form::is_signed(&self.token, url, &fields, signature) {
+        let body = Some(posted.body).filter(|body| body.len() <= MAX_FORM);
+        let fields = body.and_then(Form::read).ok_or(NotHeard::Forged)?;
+        let ours = fields.get("AccountSid") == Some(self.account.as_str());
+        if ours && signature::is_signed(&self.token, url, &fields, signature) {
             Ok(fields)
         } else {
             Err(NotHeard::Forged)
@@ -186,10 +192,6 @@ impl Sms {
 /// Counts messages; a text that is far too long is not read for that.
 fn measure(text: &str) -> usize {
     if text.len() > LONGEST { MOST + 1 } else { segments(text) }
-}
-
-fn value<'a>(fields: &'a [(String, String)], name: &str) -> Option<&'a str> {
-    fields.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
 }
 
 /// Without pictures and typographic dots: one of them would make every letter large.
@@ -266,10 +268,10 @@ impl Answers for Sms {
         let fields = self.proven(posted)?;
         let answer = twiml("");
         // Twilio tells how a message of ours fares.
-        if value(&fields, "MessageStatus").is_some() {
+        if fields.get("MessageStatus").is_some() {
             return Ok(Heard { words: Vec::new(), answer });
         }
-        let field = |name| value(&fields, name).ok_or(NotHeard::Unreadable);
+        let field = |name| fields.get(name).ok_or(NotHeard::Unreadable);
         let (number, text, key) = (field("From")?, field("Body")?, field("MessageSid")?);
         let (said, mark) = read(text);
         let word = Word {
@@ -284,10 +286,11 @@ impl Answers for Sms {
 
     fn trouble(&self, posted: &Posted<'_>) -> Option<Trouble> {
         let fields = self.proven(posted).ok()?;
-        let status = value(&fields, "MessageStatus")?;
-        let message = value(&fields, "MessageSid").unwrap_or_default().to_owned();
+        let status = fields.get("MessageStatus")?;
+        let message = fields.get("MessageSid").unwrap_or_default().to_owned();
         matches!(status, "failed" | "undelivered").then(|| {
-            let code = value(&fields, "ErrorCode")
+            let code = fields
+                .get("ErrorCode")
                 .filter(|code| code.len() <= 10 && code.bytes().all(|byte| byte.is_ascii_digit()));
             let code = code.map_or_else(String::new, |code| format!(" (error {code})"));
             let problem = format!("Twilio could not deliver a message{code}");

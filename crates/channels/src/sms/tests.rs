@@ -11,13 +11,13 @@ fn phone(hook: bool) -> Sms {
     Sms {
         name: "sms".to_owned(),
         most: Tier::Critical,
-        api: Target::parse("https://api.example.org").unwrap(),
+        api: HttpUrl::parse("https://api.example.org").unwrap(),
         account: format!("AC{}", "0".repeat(32)),
         token: Token::from_text("12345"),
         from: "+15550000001".to_owned(),
         to: "+15550000002".to_owned(),
         hook_url: hook.then(|| "https://approve.example.org/hooks/sms".to_owned()),
-        allow_private: false,
+        client: Client::new(false),
         timeout: Duration::from_secs(1),
     }
 }
@@ -124,9 +124,9 @@ fn hear(phone: &Sms, form: &str, signature: Option<&str>) -> Result<Heard, NotHe
 /// As Twilio would sign it.
 fn signed(phone: &Sms, form: &str) -> String {
     let mut text = phone.hook_url.clone().unwrap_or_default();
-    for (name, value) in form::read(form.as_bytes()).unwrap() {
-        text.push_str(&name);
-        text.push_str(&value);
+    for (name, value) in Form::read(form.as_bytes()).unwrap().fields() {
+        text.push_str(name);
+        text.push_str(value);
     }
     let algorithm = ring::hmac::HMAC_SHA1_FOR_LEGACY_USE_ONLY;
     let key = ring::hmac::Key::new(algorithm, phone.token.expose().as_bytes());

@@ -4,11 +4,12 @@
 use std::fmt;
 use std::time::Duration;
 
+use countersign_net::{Client, HttpRequest, HttpUrl};
 use serde_json::{Value, json};
 
 use crate::ChannelError;
 use crate::announcement::safe;
-use crate::post::{Asked, Target, exchange};
+use crate::http::USER_AGENT;
 use crate::secret::Token;
 
 /// Where bots speak.
@@ -24,9 +25,9 @@ const LONGEST_PAUSE: u64 = 3600;
 
 /// A bot, known by its token.
 pub struct Bot {
-    target: Target,
+    base: HttpUrl,
     token: Token,
-    allow_private: bool,
+    client: Client,
     timeout: Duration,
 }
 
@@ -69,13 +70,13 @@ impl From<Refusal> for ChannelError {
 
 impl fmt::Debug for Bot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Bot({:?})", self.target)
+        write!(f, "Bot({:?})", self.base)
     }
 }
 
 /// What is wrong with an address of the Bot API, if anything.
 pub fn base_problem(base_url: &str, allow_private: bool) -> Option<&'static str> {
-    match Target::parse(base_url) {
+    match HttpUrl::parse(base_url) {
         Err(problem) => Some(problem),
         Ok(_) if !allow_private && !base_url.starts_with("https://") => {
             Some("the token would go there unprotected: the URL must begin with https://")
@@ -100,8 +101,8 @@ impl Bot {
                 "this is no bot's token: it looks like 123456789:AbC-dEf_…, as BotFather gives it",
             ));
         }
-        let target = Target::parse(base_url).map_err(ChannelError::permanent)?;
-        Ok(Bot { target, token, allow_private, timeout })
+        let base = HttpUrl::parse(base_url).map_err(ChannelError::permanent)?;
+        Ok(Bot { base, token, client: Client::new(allow_private), timeout })
     }
 
     /// One call.
@@ -144,20 +145,19 @@ impl Bot {
     }
 
     async fn within(&self, method: &str, body: &Value, time: Duration) -> Result<Value, Refusal> {
-        let target = self.target.at(&format!("/bot{}/{method}", self.token.expose()));
-        let headers = [
-            ("content-type", "application/json"),
-            ("user-agent", concat!("countersign/", env!("CARGO_PKG_VERSION"))),
-        ];
-        let asked = Asked { method: "POST", headers: &headers, body: body.to_string() };
-        let said = exchange(&target, self.allow_private, asked, time).await?;
-        let status = said.answer.status;
-        let mut answer: Value = serde_json::from_slice(&said.body).unwrap_or_default();
+        let url = self.base.join(&format!("/bot{}/{method}", self.token.expose()));
+        let url = url.map_err(ChannelError::permanent)?;
+        let headers = [("content-type", "application/json"), ("user-agent", USER_AGENT)];
+        let body = body.to_string().into_bytes();
+        let request = HttpRequest { method: "POST", url: &url, headers: &headers, body };
+        let reply = self.client.exchange(request, time).await.map_err(ChannelError::from)?;
+        let status = reply.status;
+        let mut answer: Value = serde_json::from_slice(&reply.body).unwrap_or_default();
         if (200..300).contains(&status) && answer.get("ok") == Some(&Value::Bool(true)) {
             return Ok(answer.get_mut("result").map(Value::take).unwrap_or_default());
         }
         let mut refusal = self.refusal(status, &answer);
-        refusal.error.retry_after = refusal.error.retry_after.or(said.answer.retry_after);
+        refusal.error.retry_after = refusal.error.retry_after.or(reply.retry_after);
         Err(refusal)
     }
 

@@ -5,7 +5,6 @@ use std::io::{self, Read as _, Write as _};
 
 use countersign_client::People;
 use countersign_daemon::config::paths::Variables as _;
-use rustix::termios::{self, LocalModes, OptionalActions, Termios};
 
 use super::args::Person;
 use super::reach::{self, Surroundings};
@@ -105,55 +104,13 @@ impl Terminal {
         Ok(matches!(answer.trim(), "y" | "Y" | "yes" | "Yes"))
     }
 
-    /// Asks, and reads one line that nobody sees.
+    /// Asks for a secret and reads it from the terminal without echo.
     pub fn secret(&mut self, question: &str) -> io::Result<String> {
-        self.file.write_all(question.as_bytes())?;
-        let silent = Silent::on(&self.file)?;
-        let mut line = Vec::new();
-        let read: io::Result<()> = loop {
-            match self.byte()? {
-                // Ctrl-C and Ctrl-D: signals are off while nothing is echoed, so that the
-                // terminal is never left dumb.
-                Some(3 | 4) | None => break Err(io::ErrorKind::Interrupted.into()),
-                Some(b'\n' | b'\r') => break Ok(()),
-                Some(8 | 127) => while line.pop().is_some_and(|byte: u8| byte & 0xc0 == 0x80) {},
-                // Ctrl-U.
-                Some(21) => line.clear(),
-                Some(byte) if line.len() < LONGEST => line.push(byte),
-                Some(_) => {}
-            }
-        };
-        drop(silent);
-        self.file.write_all(b"\n")?;
-        read?;
-        String::from_utf8(line).map_err(|_| io::ErrorKind::InvalidData.into())
+        rpassword::prompt_password(question)
     }
 
     fn byte(&mut self) -> io::Result<Option<u8>> {
         let mut byte = [0];
         Ok((self.file.read(&mut byte)? == 1).then_some(byte.first().copied().unwrap_or_default()))
-    }
-}
-
-/// Puts the terminal back when it goes.
-struct Silent {
-    file: File,
-    before: Termios,
-}
-
-impl Silent {
-    fn on(file: &File) -> io::Result<Silent> {
-        let file = file.try_clone()?;
-        let before = termios::tcgetattr(&file)?;
-        let mut quiet = before.clone();
-        quiet.local_modes &= !(LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG);
-        termios::tcsetattr(&file, OptionalActions::Flush, &quiet)?;
-        Ok(Silent { file, before })
-    }
-}
-
-impl Drop for Silent {
-    fn drop(&mut self) {
-        let _ = termios::tcsetattr(&self.file, OptionalActions::Flush, &self.before);
     }
 }

@@ -85,6 +85,23 @@ fn only_the_store_uses_a_database() {
 }
 
 #[test]
+fn only_net_opens_tls_connections_and_it_uses_no_other_crate_of_ours() {
+    for path in ending_in("toml") {
+        let (file, text) = (shown(&path), read(&path));
+        if file == "Cargo.toml" || file == "crates/net/Cargo.toml" {
+            continue;
+        }
+        for name in ["hyper-rustls", "tokio-rustls", "rustls-native-certs"] {
+            assert!(!text.contains(&format!("\n{name}")), "{file}: {name} belongs to net");
+        }
+    }
+    let net = dependencies(&read(&root().join("crates/net/Cargo.toml")), "dependencies");
+    assert!(!net.iter().any(|name| name.starts_with("countersign")), "{net:?}");
+    let channels = read(&root().join("crates/channels/Cargo.toml"));
+    assert!(!channels.contains("countersign-store"), "a channel cannot see the store");
+}
+
+#[test]
 fn no_crate_uses_one_above_it() {
     for entry in fs::read_dir(root().join("crates")).unwrap() {
         let name = entry.unwrap().file_name().to_string_lossy().to_string();

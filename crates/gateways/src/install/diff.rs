@@ -1,106 +1,60 @@
-//! The difference between two texts, line by line, as people know it from `diff -u`.
+//! The difference between two texts, line by line, as `diff -u` shows it.
 
-/// Lines around a change that are shown with it.
-const AROUND: usize = 3;
-/// Above so many pairs of lines the middle is shown as taken out and put in whole.
-const MOST_PAIRS: usize = 4_000_000;
+use std::time::{Duration, Instant};
+
+use similar::{Algorithm, DiffOp, capture_diff_slices_deadline, group_diff_ops};
+
+/// Unchanged lines that are shown around a change.
+const CONTEXT: usize = 3;
+/// How long the search for a short difference may take; then a longer one is shown.
+const MAX_SEARCH: Duration = Duration::from_millis(500);
 
 /// One line of a difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Line<'a> {
-    /// Stays.
+    /// The line is in both texts.
     Same(&'a str),
-    /// Goes.
+    /// The line is only in the old text.
     Out(&'a str),
-    /// Comes.
+    /// The line is only in the new text.
     In(&'a str),
-    /// Lines that stay and are not shown.
+    /// Unchanged lines are not shown here.
     Gap,
 }
 
-/// What changes from one text to another; nothing where they are the same.
+/// What changes from one text to another; empty where they are the same.
 pub fn diff<'a>(old: &'a str, new: &'a str) -> Vec<Line<'a>> {
     let old: Vec<&str> = old.lines().collect();
     let new: Vec<&str> = new.lines().collect();
-    shortened(&whole(&old, &new))
-}
-
-fn whole<'a>(old: &[&'a str], new: &[&'a str]) -> Vec<Line<'a>> {
-    let start = old.iter().zip(new).take_while(|(a, b)| a == b).count();
-    let (old_rest, new_rest) = (old.get(start..).unwrap_or(&[]), new.get(start..).unwrap_or(&[]));
-    let end = old_rest.iter().rev().zip(new_rest.iter().rev()).take_while(|(a, b)| a == b).count();
-    let old_middle = old_rest.get(..old_rest.len() - end).unwrap_or(&[]);
-    let new_middle = new_rest.get(..new_rest.len() - end).unwrap_or(&[]);
-    let mut lines: Vec<Line<'a>> = old.iter().take(start).map(|line| Line::Same(line)).collect();
-    lines.extend(middle(old_middle, new_middle));
-    lines.extend(old.iter().skip(old.len() - end).map(|line| Line::Same(line)));
+    let deadline = Instant::now().checked_add(MAX_SEARCH);
+    let ops = capture_diff_slices_deadline(Algorithm::Myers, &old, &new, deadline);
+    let mut lines = Vec::new();
+    // Where the unchanged lines that were not shown yet begin.
+    let mut shown_to = 0;
+    for group in group_diff_ops(ops, CONTEXT) {
+        if group.first().is_some_and(|op| op.old_range().start > shown_to) {
+            lines.push(Line::Gap);
+        }
+        for op in &group {
+            push(&mut lines, op, &old, &new);
+            shown_to = op.old_range().end;
+        }
+    }
+    if !lines.is_empty() && shown_to < old.len() {
+        lines.push(Line::Gap);
+    }
     lines
 }
 
-/// By the longest common part.
-fn middle<'a>(old: &[&'a str], new: &[&'a str]) -> Vec<Line<'a>> {
-    if old.len().saturating_mul(new.len()) > MOST_PAIRS {
-        let out = old.iter().map(|line| Line::Out(line));
-        return out.chain(new.iter().map(|line| Line::In(line))).collect();
+fn push<'a>(lines: &mut Vec<Line<'a>>, op: &DiffOp, old: &[&'a str], new: &[&'a str]) {
+    let old_lines = old.get(op.old_range()).unwrap_or_default().iter();
+    let new_lines = new.get(op.new_range()).unwrap_or_default().iter();
+    if matches!(op, DiffOp::Equal { .. }) {
+        lines.extend(old_lines.map(|line| Line::Same(line)));
+    } else {
+        lines.extend(old_lines.map(|line| Line::Out(line)));
+        lines.extend(new_lines.map(|line| Line::In(line)));
     }
-    // Row by row from the end: how many lines two tails have in common.
-    let mut rows = vec![vec![0_u32; new.len() + 1]];
-    for a in old.iter().rev() {
-        let below = rows.last().cloned().unwrap_or_default();
-        let mut row = vec![0; new.len() + 1];
-        for (at, b) in new.iter().enumerate().rev() {
-            let get = |row: &[u32], at: usize| row.get(at).copied().unwrap_or(0);
-            let best = if a == b {
-                get(&below, at + 1) + 1
-            } else {
-                get(&below, at).max(get(&row, at + 1))
-            };
-            if let Some(cell) = row.get_mut(at) {
-                *cell = best;
-            }
-        }
-        rows.push(row);
-    }
-    rows.reverse();
-    let common = |i: usize, j: usize| rows.get(i).and_then(|row| row.get(j)).copied().unwrap_or(0);
-    let (mut i, mut j, mut lines) = (0, 0, Vec::new());
-    loop {
-        match (old.get(i), new.get(j)) {
-            (None, None) => return lines,
-            (Some(a), Some(b)) if a == b => {
-                lines.push(Line::Same(a));
-                (i, j) = (i + 1, j + 1);
-            }
-            (Some(a), b) if b.is_none() || common(i + 1, j) >= common(i, j + 1) => {
-                lines.push(Line::Out(a));
-                i += 1;
-            }
-            (_, Some(b)) => {
-                lines.push(Line::In(b));
-                j += 1;
-            }
-            (Some(a), None) => {
-                lines.push(Line::Out(a));
-                i += 1;
-            }
-        }
-    }
-}
-
-/// Without the lines far from any change.
-fn shortened<'a>(lines: &[Line<'a>]) -> Vec<Line<'a>> {
-    let changes = |line: &Line<'_>| matches!(line, Line::Out(_) | Line::In(_));
-    let mut shown = Vec::new();
-    for (at, line) in lines.iter().enumerate() {
-        let from = at.saturating_sub(AROUND);
-        let near = lines.iter().skip(from).take(at - from + AROUND + 1).any(changes);
-        if near {
-            shown.push(*line);
-        } else if shown.last() != Some(&Line::Gap) {
-            shown.push(Line::Gap);
-        }
-    }
-    if shown.iter().any(changes) { shown } else { Vec::new() }
 }
 
 #[cfg(test)]
@@ -130,28 +84,32 @@ mod tests {
 
     #[test]
     fn applied_it_gives_the_new_text() {
+        // Short enough that every line is shown.
         let texts = ["", "a\n", "a\nb\n", "b\na\n", "a\nb\nc\nb\na\n", "c\nb\n", "x\nb\nx\n"];
         for old in texts {
-            for new in texts {
-                let old_lines: Vec<&str> = old.lines().collect();
-                let new_lines: Vec<&str> = new.lines().collect();
-                let lines = whole(&old_lines, &new_lines);
-                let after: Vec<&str> = lines
-                    .iter()
-                    .filter_map(|line| match line {
-                        Line::Same(text) | Line::In(text) => Some(*text),
-                        Line::Out(_) | Line::Gap => None,
+            for new in texts.into_iter().filter(|new| *new != old) {
+                let lines = diff(old, new);
+                let side = |keep: fn(&Line<'_>) -> bool| -> String {
+                    let kept = lines.iter().filter(|line| keep(line));
+                    kept.map(|line| match line {
+                        Line::Same(text) | Line::Out(text) | Line::In(text) => format!("{text}\n"),
+                        Line::Gap => "@@\n".to_owned(),
                     })
-                    .collect();
-                let before: Vec<&str> = lines
-                    .iter()
-                    .filter_map(|line| match line {
-                        Line::Same(text) | Line::Out(text) => Some(*text),
-                        Line::In(_) | Line::Gap => None,
-                    })
-                    .collect();
-                assert_eq!((before, after), (old_lines, new_lines));
+                    .collect()
+                };
+                assert_eq!(side(|line| !matches!(line, Line::In(_))), old);
+                assert_eq!(side(|line| !matches!(line, Line::Out(_))), new);
             }
         }
+    }
+
+    #[test]
+    fn long_texts_without_a_common_line_are_compared_in_time() {
+        let text = |letter: char| -> String {
+            (0..20_000).map(|number| format!("{letter}{number}\n")).collect()
+        };
+        let begin = Instant::now();
+        assert_eq!(diff(&text('a'), &text('b')).len(), 40_000);
+        assert!(begin.elapsed() < Duration::from_secs(20), "{:?}", begin.elapsed());
     }
 }

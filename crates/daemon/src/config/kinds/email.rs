@@ -1,5 +1,6 @@
 //! `kind = "email"`.
 
+use countersign_channels::email::{Login, LoginSecret};
 use countersign_channels::{Settings, email};
 use serde::Deserialize;
 use toml::Table;
@@ -14,6 +15,7 @@ struct Email {
     tls: Option<String>,
     user: Option<String>,
     password_file: Option<String>,
+    oauth2_token_file: Option<String>,
     from: Option<String>,
     to: Option<Vec<String>>,
     #[serde(default)]
@@ -25,10 +27,18 @@ pub fn settings(table: Table) -> Meant<Settings> {
     let written: Email = read(table)?;
     let tls = email::Tls::parse(written.tls.as_deref().unwrap_or("implicit"))
         .ok_or("tls must be implicit, starttls or none")?;
-    let login = match (written.user, written.password_file) {
+    let secret = match (written.password_file, written.oauth2_token_file) {
         (None, None) => None,
-        (Some(user), Some(file)) => Some((user, absolute("password_file", &file)?)),
-        _ => return Err("user and password_file go together".to_owned()),
+        (Some(file), None) => Some(LoginSecret::Password(absolute("password_file", &file)?)),
+        (None, Some(file)) => Some(LoginSecret::OAuth2(absolute("oauth2_token_file", &file)?)),
+        (Some(_), Some(_)) => {
+            return Err("password_file and oauth2_token_file exclude each other".to_owned());
+        }
+    };
+    let login = match (written.user, secret) {
+        (None, None) => None,
+        (Some(user), Some(secret)) => Some(Login { user, secret }),
+        _ => return Err("user needs password_file or oauth2_token_file, and they need user".into()),
     };
     let settings = email::Settings {
         server: written.server.ok_or("server is missing")?,

@@ -229,7 +229,7 @@ impl Proxy {
 
     /// Whether a body is none that any MCP server could take for a message: to get a token, say.
     fn is_something_else(&self, parts: &Parts, text: &str) -> bool {
-        if parts.uri.path() == self.upstream.path {
+        if parts.uri.path() == self.upstream.path() {
             return false;
         }
         let kind = parts.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());

@@ -1,8 +1,8 @@
-//! Which addresses are the open internet. Everything else is somebody's inside.
+//! Which addresses belong to the public internet; all others are local, private or reserved.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Whether an address is neither this machine, nor a private network, nor anything special.
+/// Whether an address is neither this machine nor in a private or reserved network.
 pub fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => public_v4(address),
@@ -27,21 +27,23 @@ fn public_v4(address: Ipv4Addr) -> bool {
 
 fn public_v6(address: Ipv6Addr) -> bool {
     let [first, second, third, fourth, fifth, sixth, high, low] = address.segments();
-    let inside = |high: u16, low: u16| {
+    let embedded_is_public = |high: u16, low: u16| {
         let [[a, b], [c, d]] = [high.to_be_bytes(), low.to_be_bytes()];
         public_v4(Ipv4Addr::new(a, b, c, d))
     };
-    // Forms that stand for an IPv4 address are as public as that one.
+    // IPv4-mapped, NAT64 and 6to4 addresses contain an IPv4 address, which is checked instead.
     match [first, second, third, fourth, fifth, sixth] {
-        [0, 0, 0, 0, 0, 0xFFFF] | [0x64, 0xFF9B, 0, 0, 0, 0] => return inside(high, low),
-        [0x2002, high, low, ..] => return inside(high, low),
+        [0, 0, 0, 0, 0, 0xFFFF] | [0x64, 0xFF9B, 0, 0, 0, 0] => {
+            return embedded_is_public(high, low);
+        }
+        [0x2002, high, low, ..] => return embedded_is_public(high, low),
         _ => {}
     }
-    // Only 2000::/3 is given out to the internet; some of it is not.
-    let given_out = first & 0xE000 == 0x2000;
-    let special = first == 0x2001 && (second < 0x200 || second == 0xDB8);
-    let example = first == 0x3FFF && second < 0x1000;
-    given_out && !special && !example
+    // Only 2000::/3 is allocated to the internet, and parts of it are reserved.
+    let allocated = first & 0xE000 == 0x2000;
+    let reserved = first == 0x2001 && (second < 0x200 || second == 0xDB8);
+    let documentation = first == 0x3FFF && second < 0x1000;
+    allocated && !reserved && !documentation
 }
 
 #[cfg(test)]
@@ -49,8 +51,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn inner_addresses_are_seen_in_every_form() {
-        for inner in [
+    fn private_addresses_are_recognized_in_every_form() {
+        for private in [
             "127.0.0.1",
             "127.8.8.8",
             "0.0.0.0",
@@ -85,13 +87,13 @@ mod tests {
             "100::1",
             "3fff::1",
         ] {
-            assert!(!is_public(inner.parse().unwrap()), "{inner}");
+            assert!(!is_public(private.parse().unwrap()), "{private}");
         }
     }
 
     #[test]
-    fn the_internet_is_public() {
-        for outer in [
+    fn public_addresses_are_recognized() {
+        for public in [
             "1.1.1.1",
             "8.8.8.8",
             "172.32.0.1",
@@ -104,7 +106,7 @@ mod tests {
             "64:ff9b::808:808",
             "2002:808:808::",
         ] {
-            assert!(is_public(outer.parse().unwrap()), "{outer}");
+            assert!(is_public(public.parse().unwrap()), "{public}");
         }
     }
 }
