@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::{Duration, Instant};
 
-use countersign_core::assurance::{Needs, Standing};
+use countersign_core::assurance::{Needs, Standing, Tenure};
 use countersign_core::canon::{CallDigest, Digest};
 use countersign_core::id::Id;
 use countersign_core::ledger::entry::{Entry, Kind};
@@ -253,7 +253,7 @@ fn yes() -> Event {
         edited: None,
         channel: "web".to_owned(),
         reason: String::new(),
-        standing: (Standing::login(false), Needs::default()),
+        standing: (Standing::login(false, Tenure::from(Timestamp(0))), Needs::default()),
     }
 }
 

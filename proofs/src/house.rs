@@ -145,6 +145,9 @@ impl Gate {
         let mut client = Client::new(self.people);
         if let Some(token) = token {
             client = Client::with(self.people, token);
+            if let Some(passphrase) = &self.passphrase {
+                client = client.confirmed(passphrase);
+            }
         }
         let reply = client.post(path, said)?;
         match reply.text("token") {

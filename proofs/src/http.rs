@@ -28,6 +28,8 @@ impl Reply {
 pub struct Client {
     door: SocketAddr,
     token: Option<String>,
+    /// The proof that goes with changes.
+    step_up: Option<String>,
     patience: Duration,
     stream: Option<BufReader<TcpStream>>,
 }
@@ -35,12 +37,20 @@ pub struct Client {
 impl Client {
     /// A caller without credentials.
     pub fn new(door: SocketAddr) -> Client {
-        Client { door, token: None, patience: Duration::from_mins(1), stream: None }
+        let patience = Duration::from_mins(1);
+        Client { door, token: None, step_up: None, patience, stream: None }
     }
 
     /// A caller with a token.
     pub fn with(door: SocketAddr, token: &str) -> Client {
         Client { token: Some(token.to_owned()), ..Client::new(door) }
+    }
+
+    /// The same, confirming what it changes with this passphrase.
+    #[must_use]
+    pub fn confirmed(self, passphrase: &str) -> Client {
+        let proof = countersign_daemon::auth::step_up_proof(passphrase);
+        Client { step_up: Some(proof), ..self }
     }
 
     /// Waits at most so long for each answer.
@@ -79,7 +89,9 @@ impl Client {
         headers: &[(&str, &str)],
         body: Option<&str>,
     ) -> io::Result<()> {
-        let text = request(self.door, self.token.as_deref(), (method, path), headers, body);
+        let proof = self.step_up.as_deref().map(|proof| ("x-countersign-step-up", proof));
+        let headers: Vec<_> = headers.iter().copied().chain(proof).collect();
+        let text = request(self.door, self.token.as_deref(), (method, path), &headers, body);
         let mut stream = match self.stream.take() {
             Some(stream) => stream,
             None => self.connect()?,

@@ -325,7 +325,8 @@ impl Agent {
     ) -> Result<T, Error> {
         let token = self.token.as_deref();
         let accept = "application/json";
-        let exchange = Exchange { method, path, token, key, body, accept, patience };
+        let step_up = None;
+        let exchange = Exchange { method, path, token, key, step_up, body, accept, patience };
         let (_, text) = http::whole(&self.door, &exchange)?;
         understood(&text)
     }
@@ -338,6 +339,7 @@ pub fn fetch(door: &Door, path: &str) -> Result<String, Error> {
         path,
         token: None,
         key: None,
+        step_up: None,
         body: None,
         accept: "*/*",
         patience: USUAL,

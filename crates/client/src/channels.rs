@@ -118,7 +118,7 @@ impl People {
 
     /// A code that links one's own account.
     pub fn link_account(&self, channel: &str) -> Result<LinkCode, Error> {
-        self.post(&format!("/v1/channels/{}/link", segment(channel)?), &serde_json::json!({}))
+        self.change(&format!("/v1/channels/{}/link", segment(channel)?), &serde_json::json!({}))
     }
 
     /// One's own accounts; an administrator sees everybody's.
@@ -133,7 +133,7 @@ impl People {
     /// Ends what an account may say.
     pub fn unlink_account(&self, channel: &str, account: &str) -> Result<(), Error> {
         let path = format!("/v1/accounts/{}/{}", segment(channel)?, segment(account)?);
-        self.text("DELETE", &path, None).map(|_| ())
+        self.delete(&path)
     }
 }
 

@@ -38,6 +38,7 @@ impl Events {
             path: "/v1/events",
             token,
             key: None,
+            step_up: None,
             body: None,
             accept: "text/event-stream",
             patience: Duration::from_secs(10),

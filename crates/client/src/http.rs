@@ -22,6 +22,8 @@ pub struct Exchange<'a> {
     pub path: &'a str,
     pub token: Option<&'a str>,
     pub key: Option<&'a str>,
+    /// The passphrase that confirms a change.
+    pub step_up: Option<&'a str>,
     pub body: Option<&'a str>,
     pub accept: &'static str,
     /// How long the whole exchange may take.
@@ -206,6 +208,10 @@ fn head(door: &Door, exchange: &Exchange<'_>) -> Result<String, Error> {
     if let Some(key) = exchange.key {
         header("Idempotency-Key", key);
     }
+    if let Some(passphrase) = exchange.step_up {
+        let proof = countersign_core::base64::encode_url(passphrase.as_bytes());
+        header("X-Countersign-Step-Up", &format!("passphrase {proof}"));
+    }
     if let Some(body) = exchange.body {
         header("Content-Type", "application/json");
         header("Content-Length", &body.len().to_string());
@@ -327,6 +333,7 @@ mod tests {
             path,
             token,
             key: None,
+            step_up: None,
             body: None,
             accept: "*/*",
             patience: CONNECT,

@@ -48,7 +48,7 @@ pub use people::{Choice, Decided, Filter, GrantWish, Login, Page, People};
 pub use question::Question;
 pub use records::{
     AgentRecord, Crisis, Entries, GrantRecord, LedgerKey, Me, NewAgent, NewGrant, PersonRecord,
-    Proof,
+    Proof, SessionRecord,
 };
 pub use request::{Decider, Decision, Drill, Quorum, Request, State, Vote};
 pub use time::Time;

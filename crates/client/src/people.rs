@@ -13,7 +13,7 @@ use crate::events::Events;
 use crate::http::{self, Exchange};
 use crate::records::{
     AgentRecord, Crisis, Entries, GrantRecord, LedgerKey, Me, NewAgent, NewGrant, PersonRecord,
-    Proof,
+    Proof, SessionRecord,
 };
 use crate::request::{Drill, Request, State};
 use crate::time::Time;
@@ -25,6 +25,17 @@ const USUAL: Duration = Duration::from_secs(30);
 pub struct People {
     door: Door,
     token: String,
+    passphrase: Option<Passphrase>,
+}
+
+/// What confirms changes. It is never printed.
+#[derive(Clone)]
+struct Passphrase(String);
+
+impl std::fmt::Debug for Passphrase {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Passphrase(…)")
+    }
 }
 
 /// A login that was made.
@@ -108,7 +119,37 @@ pub struct Page {
 impl People {
     /// With a token that was made before.
     pub fn new(door: Door, token: String) -> People {
-        People { door, token }
+        People { door, token, passphrase: None }
+    }
+
+    /// The same, confirming each change with this passphrase. A token alone changes nothing that
+    /// gives or takes power: the daemon answers with the problem `step-up-required`.
+    #[must_use]
+    pub fn confirmed_with(mut self, passphrase: &str) -> People {
+        self.passphrase = Some(Passphrase(passphrase.to_owned()));
+        self
+    }
+
+    /// Whether changes are confirmed with a passphrase.
+    pub fn is_confirmed(&self) -> bool {
+        self.passphrase.is_some()
+    }
+
+    /// A new passphrase for a person with a recovery code; it is told once.
+    pub fn recover(door: &Door, name: &str, code: &str) -> Result<String, Error> {
+        let body = serde_json::json!({ "name": name, "code": code }).to_string();
+        let exchange = Exchange {
+            method: "POST",
+            path: "/v1/recover",
+            token: None,
+            key: None,
+            step_up: None,
+            body: Some(&body),
+            accept: "application/json",
+            patience: USUAL,
+        };
+        let made: Secret = understood(&http::whole(door, &exchange)?.1)?;
+        made.passphrase.ok_or_else(no_secret)
     }
 
     /// Logs in with a passphrase, from a terminal.
@@ -122,6 +163,7 @@ impl People {
             path: "/v1/login",
             token: None,
             key: None,
+            step_up: None,
             body: Some(&body),
             accept: "application/json",
             patience: USUAL,
@@ -186,7 +228,9 @@ impl People {
         if let (Some(grant), Some(members)) = (grant, body.as_object_mut()) {
             members.insert("grant".to_owned(), serde_json::json!(grant));
         }
-        self.post(&format!("/v1/requests/{}/decision", segment(id)?), &body)
+        let path = format!("/v1/requests/{}/decision", segment(id)?);
+        // Only a grant that comes with the answer is a change that has to be confirmed.
+        if grant.is_some() { self.change(&path, &body) } else { self.post(&path, &body) }
     }
 
     /// Answers several requests alike: each by its id and the digest that was shown.
@@ -221,12 +265,12 @@ impl People {
 
     /// Gives a grant.
     pub fn give(&self, grant: &NewGrant) -> Result<serde_json::Value, Error> {
-        self.post("/v1/grants", grant)
+        self.change("/v1/grants", grant)
     }
 
     /// Takes a grant back.
     pub fn revoke_grant(&self, id: &str) -> Result<(), Error> {
-        self.text("DELETE", &format!("/v1/grants/{}", segment(id)?), None).map(|_| ())
+        self.delete(&format!("/v1/grants/{}", segment(id)?))
     }
 
     /// Sessions in crisis.
@@ -241,7 +285,7 @@ impl People {
     /// Lifts a crisis.
     pub fn lift_crisis(&self, agent: &str, session: &str, reason: &str) -> Result<(), Error> {
         let body = serde_json::json!({ "agent": agent, "session": session, "reason": reason });
-        self.text("POST", "/v1/crises/lift", Some(&body.to_string())).map(|_| ())
+        self.change::<serde_json::Value>("/v1/crises/lift", &body).map(|_| ())
     }
 
     /// Everybody who may answer.
@@ -256,19 +300,40 @@ impl People {
     /// Adds a person; the passphrase is told once.
     pub fn add_person(&self, name: &str, role: &str) -> Result<String, Error> {
         let made: Secret =
-            self.post("/v1/people", &serde_json::json!({ "name": name, "role": role }))?;
+            self.change("/v1/people", &serde_json::json!({ "name": name, "role": role }))?;
         made.passphrase.ok_or_else(no_secret)
     }
 
     /// Takes a person's rights away.
     pub fn revoke_person(&self, name: &str) -> Result<(), Error> {
-        self.text("DELETE", &format!("/v1/people/{}", segment(name)?), None).map(|_| ())
+        self.delete(&format!("/v1/people/{}", segment(name)?))
     }
 
-    /// A new passphrase for a person.
+    /// Gives a person another role.
+    pub fn change_role(&self, name: &str, role: &str) -> Result<(), Error> {
+        let path = format!("/v1/people/{}/role", segment(name)?);
+        let body = serde_json::json!({ "role": role });
+        self.change::<serde_json::Value>(&path, &body).map(|_| ())
+    }
+
+    /// One's own sessions.
+    pub fn sessions(&self) -> Result<Vec<SessionRecord>, Error> {
+        #[derive(Deserialize)]
+        struct List {
+            sessions: Vec<SessionRecord>,
+        }
+        self.read::<List>("/v1/sessions").map(|list| list.sessions)
+    }
+
+    /// Ends one of one's own sessions.
+    pub fn end_session(&self, id: &str) -> Result<(), Error> {
+        self.text("DELETE", &format!("/v1/sessions/{}", segment(id)?), None).map(|_| ())
+    }
+
+    /// A new passphrase for oneself.
     pub fn new_passphrase(&self, name: &str) -> Result<String, Error> {
         let path = format!("/v1/people/{}/passphrase", segment(name)?);
-        let made: Secret = self.post(&path, &serde_json::json!({}))?;
+        let made: Secret = self.change(&path, &serde_json::json!({}))?;
         made.passphrase.ok_or_else(no_secret)
     }
 
@@ -283,19 +348,19 @@ impl People {
 
     /// Adds an agent; its token is told once.
     pub fn add_agent(&self, agent: &NewAgent) -> Result<String, Error> {
-        let made: Secret = self.post("/v1/agents", agent)?;
+        let made: Secret = self.change("/v1/agents", agent)?;
         made.token.ok_or_else(no_secret)
     }
 
     /// Ends an agent.
     pub fn revoke_agent(&self, name: &str) -> Result<(), Error> {
-        self.text("DELETE", &format!("/v1/agents/{}", segment(name)?), None).map(|_| ())
+        self.delete(&format!("/v1/agents/{}", segment(name)?))
     }
 
     /// A new token for an agent.
     pub fn new_token(&self, name: &str) -> Result<String, Error> {
         let path = format!("/v1/agents/{}/token", segment(name)?);
-        let made: Secret = self.post(&path, &serde_json::json!({}))?;
+        let made: Secret = self.change(&path, &serde_json::json!({}))?;
         made.token.ok_or_else(no_secret)
     }
 
@@ -349,17 +414,53 @@ impl People {
         understood(&self.text("POST", path, Some(&body))?)
     }
 
+    /// A change: confirmed with the passphrase, where there is one.
+    pub(crate) fn change<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &impl Serialize,
+    ) -> Result<T, Error> {
+        let body = serde_json::to_string(body).map_err(|error| Error::Input(error.to_string()))?;
+        understood(&self.confirmed("POST", path, Some(&body))?)
+    }
+
+    /// Takes something away: a change like any other.
+    pub(crate) fn delete(&self, path: &str) -> Result<(), Error> {
+        self.confirmed("DELETE", path, None).map(|_| ())
+    }
+
     pub(crate) fn text(
         &self,
         method: &'static str,
         path: &str,
         body: Option<&str>,
     ) -> Result<String, Error> {
+        self.exchange(method, path, body, None)
+    }
+
+    fn confirmed(
+        &self,
+        method: &'static str,
+        path: &str,
+        body: Option<&str>,
+    ) -> Result<String, Error> {
+        let passphrase = self.passphrase.as_ref().map(|passphrase| passphrase.0.as_str());
+        self.exchange(method, path, body, passphrase)
+    }
+
+    fn exchange(
+        &self,
+        method: &'static str,
+        path: &str,
+        body: Option<&str>,
+        step_up: Option<&str>,
+    ) -> Result<String, Error> {
         let exchange = Exchange {
             method,
             path,
             token: Some(&self.token),
             key: None,
+            step_up,
             body,
             accept: "application/json, text/plain",
             patience: USUAL,

@@ -22,6 +22,27 @@ pub struct Me {
     pub expires: Option<Time>,
 }
 
+/// A session of one's own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionRecord {
+    /// Its name.
+    pub id: String,
+    /// `web` or `terminal`.
+    pub channel: String,
+    /// Since when.
+    #[serde(default)]
+    pub made: Option<Time>,
+    /// When it was last used.
+    #[serde(default)]
+    pub used: Option<Time>,
+    /// Until when.
+    #[serde(default)]
+    pub expires: Option<Time>,
+    /// Whether it is the one that asks.
+    #[serde(default)]
+    pub current: bool,
+}
+
 /// A person who may answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PersonRecord {
@@ -32,6 +53,9 @@ pub struct PersonRecord {
     /// Since when.
     #[serde(default)]
     pub added: Option<Time>,
+    /// From when they may approve.
+    #[serde(default)]
+    pub active_from: Option<Time>,
     /// Until when.
     #[serde(default)]
     pub revoked: Option<Time>,

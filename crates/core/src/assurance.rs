@@ -8,6 +8,7 @@ use std::fmt;
 use serde::Serialize;
 
 use crate::tier::Tier;
+use crate::time::Timestamp;
 
 /// How sure we are that it was this person. Later ones are worth more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -94,12 +95,40 @@ pub struct Standing {
     pub approves: Tier,
     /// Whether they have a passkey.
     pub has_passkey: bool,
+    /// How long they have been able to answer this way.
+    pub tenure: Tenure,
+}
+
+/// How long a person, or the account or passkey they answer with, has had the right to answer.
+/// Whoever steals an administrator's session must not be able to create the people who then approve.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tenure {
+    /// When the right was given: requests made before this moment are for other people.
+    pub since: Timestamp,
+    /// When the waiting period ends; nothing is approved earlier.
+    pub active_from: Timestamp,
+}
+
+impl Tenure {
+    /// A right that was given at this moment and had no waiting period.
+    pub const fn from(since: Timestamp) -> Tenure {
+        Tenure { since, active_from: since }
+    }
+
+    /// The shorter of two: a person is no older than the account they answer through.
+    #[must_use]
+    pub fn and(self, other: Tenure) -> Tenure {
+        Tenure {
+            since: self.since.max(other.since),
+            active_from: self.active_from.max(other.active_from),
+        }
+    }
 }
 
 impl Standing {
     /// Somebody who logged in with a passphrase.
-    pub const fn login(has_passkey: bool) -> Standing {
-        Standing { assurance: Assurance::Login, approves: Tier::Critical, has_passkey }
+    pub const fn login(has_passkey: bool, tenure: Tenure) -> Standing {
+        Standing { assurance: Assurance::Login, approves: Tier::Critical, has_passkey, tenure }
     }
 }
 
@@ -154,6 +183,7 @@ impl std::error::Error for TooLittle {}
 mod tests {
     use super::*;
 
+    const TENURE: Tenure = Tenure::from(Timestamp(0));
     const TIERS: [Tier; 5] = [Tier::Safe, Tier::Low, Tier::Medium, Tier::High, Tier::Critical];
 
     /// Every tier, crisis or not, way in, assurance, passkey or none, and every setting.
@@ -168,7 +198,9 @@ mod tests {
                             for setting in Assurance::ALL {
                                 let needs =
                                     Needs { medium: setting, high: setting, critical: setting };
-                                let standing = Standing { assurance, approves, has_passkey };
+                                let tenure = TENURE;
+                                let standing =
+                                    Standing { assurance, approves, has_passkey, tenure };
                                 let may = may_approve(&needs, standing, tier, crisis).is_ok();
                                 approved += u32::from(may);
                                 if !may {
@@ -193,11 +225,11 @@ mod tests {
     fn a_login_approves_everything_until_there_is_a_passkey() {
         let needs = Needs::default();
         for tier in TIERS {
-            assert_eq!(may_approve(&needs, Standing::login(false), tier, true), Ok(()));
+            assert_eq!(may_approve(&needs, Standing::login(false, TENURE), tier, true), Ok(()));
         }
-        let signs = may_approve(&needs, Standing::login(true), Tier::Critical, false);
+        let signs = may_approve(&needs, Standing::login(true, TENURE), Tier::Critical, false);
         assert_eq!(signs, Err(TooLittle::Needs(Assurance::Passkey)));
-        assert_eq!(may_approve(&needs, Standing::login(true), Tier::High, false), Ok(()));
+        assert_eq!(may_approve(&needs, Standing::login(true, TENURE), Tier::High, false), Ok(()));
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Grants: standing permissions that a person gave, and what they can never cover.
 
+mod members;
+
 use std::fmt;
 
 use serde::Serialize;
@@ -7,8 +9,12 @@ use serde::Serialize;
 use crate::assess::Assessment;
 use crate::canon::CallDigest;
 use crate::id::Id;
+use crate::json::Value;
 use crate::tier::Tier;
 use crate::time::{Moment, Timestamp};
+use crate::tools;
+
+pub use members::is_command_shape;
 
 /// What a grant speaks of.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -19,16 +25,17 @@ pub enum Shape {
         /// Its digests.
         digest: CallDigest,
     },
-    /// Every call of this tool below HIGH.
+    /// Every call of this tool below HIGH. A tool that runs commands or code is never covered so.
     Action {
         /// The tool's name.
         tool: String,
     },
-    /// Calls of this tool whose every recipient is named here (the seed's `targets`).
+    /// Calls of this tool whose every recipient is named here (the seed's `targets`). For a tool
+    /// that runs commands: those below HIGH that begin with the words of one of these.
     Targets {
         /// The tool's name.
         tool: String,
-        /// Whom it may reach.
+        /// Whom it may reach, or which commands it may run.
         targets: Vec<String>,
     },
     /// Calls of this tool that reach nobody but the agent's own, proven addresses (`self_only`).
@@ -73,6 +80,8 @@ pub struct Asked<'a> {
     pub own_addresses: &'a [String],
     /// Its digests.
     pub digest: &'a CallDigest,
+    /// Its arguments.
+    pub arguments: &'a Value<'a>,
     /// Its judgement.
     pub assessment: &'a Assessment,
     /// Whether its session is in a crisis.
@@ -88,6 +97,8 @@ pub enum NotCovered {
     Critical,
     /// A tool's name alone covers nothing from HIGH up.
     TooGraveForItsName,
+    /// A tool that runs commands is covered by naming commands, never as a whole.
+    RunsPrograms,
     /// It speaks of something else.
     SomethingElse,
     /// It is for another agent or session.
@@ -137,26 +148,39 @@ impl Grant {
                 if *tool == seen.tool && seen.tier >= Tier::High {
                     return Err(NotCovered::TooGraveForItsName);
                 }
+                if *tool == seen.tool && tools::runs_programs(tool, asked.arguments) {
+                    return Err(NotCovered::RunsPrograms);
+                }
                 *tool == seen.tool
             }
+            Shape::Targets { tool, targets } if tools::runs_programs(tool, asked.arguments) => {
+                *tool == seen.tool
+                    && seen.tier < Tier::High
+                    && members::is_plain_command(tool, asked.arguments, targets)
+            }
             Shape::Targets { tool, targets } => {
-                *tool == seen.tool && reaches_only(seen, targets, same_target)
+                *tool == seen.tool && reaches_only(asked, targets, same_target)
             }
             Shape::ToSelf { tool } => {
-                *tool == seen.tool && reaches_only(seen, asked.own_addresses, same_address)
+                *tool == seen.tool && reaches_only(asked, asked.own_addresses, same_address)
             }
         };
         if fits { Ok(()) } else { Err(NotCovered::SomethingElse) }
     }
 }
 
-/// Whether a call names recipients, all of them are known, and all are on the list.
-fn reaches_only(seen: &Assessment, list: &[String], same: fn(&str, &str) -> bool) -> bool {
-    let reached = &seen.impact.recipients;
+/// Whether a call names recipients, all of them are known, and all are on the list; and whether it
+/// holds nothing beside them but the message.
+fn reaches_only(asked: &Asked<'_>, list: &[String], same: fn(&str, &str) -> bool) -> bool {
+    let reached = &asked.assessment.impact.recipients;
     // The preview lists only the first few: what is not listed is not covered.
     let all_known = usize::try_from(reached.count) == Ok(reached.listed.len());
     let on_list = |recipient: &String| list.iter().any(|known| same(known, recipient));
-    !reached.is_empty() && all_known && reached.listed.iter().all(on_list)
+    let is_listed = |text: &str| list.iter().any(|known| same(known, text));
+    !reached.is_empty()
+        && all_known
+        && reached.listed.iter().all(on_list)
+        && members::is_plain_message(asked.arguments, is_listed)
 }
 
 fn same_target(known: &str, found: &str) -> bool {
@@ -174,6 +198,7 @@ impl fmt::Display for NotCovered {
             NotCovered::Crisis => "no grant covers a call in a crisis",
             NotCovered::Critical => "no grant covers a CRITICAL call",
             NotCovered::TooGraveForItsName => "a grant by name covers nothing from HIGH up",
+            NotCovered::RunsPrograms => "a tool that runs commands is not covered as a whole",
             NotCovered::SomethingElse => "it speaks of something else",
             NotCovered::SomebodyElse => "it is for another agent or session",
             NotCovered::Over => "it is over",
@@ -218,6 +243,7 @@ mod tests {
             session: "s1",
             own_addresses: &own_addresses,
             digest: &digest,
+            arguments: &call.arguments,
             assessment: &assessment,
             crisis,
         };
@@ -264,6 +290,93 @@ mod tests {
         assert_eq!(covers(&given, MAIL, false), Ok(()));
         let claimed = r#"{"tool":"send_email","arguments":{"from":"eve@x.com","to":"eve@x.com"}}"#;
         assert_eq!(covers(&given, claimed, false), Err(NotCovered::SomethingElse));
+    }
+
+    /// Each rode along with mail to an address that was on the list.
+    #[test]
+    fn a_mail_grant_covers_nothing_that_it_does_not_know() {
+        let targets = Shape::Targets {
+            tool: "send_email".to_owned(),
+            targets: vec!["ana@example.org".to_owned()],
+        };
+        let (listed, own) =
+            (grant(targets), grant(Shape::ToSelf { tool: "send_email".to_owned() }));
+        let with = |more: &str| {
+            format!(r#"{{"tool":"send_email","arguments":{{"to":"ana@example.org",{more}}}}}"#)
+        };
+        for fine in [
+            r#""subject":"hi","body":"two\nlines""#,
+            r#""cc":["ana@example.org"],"text":"hi""#,
+            r#""from":"ana@example.org","message":"hi""#,
+        ] {
+            assert_eq!(covers(&listed, &with(fine), false), Ok(()), "{fine}");
+            assert_eq!(covers(&own, &with(fine), false), Ok(()), "{fine}");
+        }
+        for more in [
+            r#""Bcc":"eve@example.com""#,
+            r#""BCC":["ana@example.org","eve@example.com"]"#,
+            r#""bcc":{"address":"eve@example.com"}"#,
+            r#""cc":"ana@example.org, eve@example.com""#,
+            r#""attachments":["~/.ssh/id_rsa"]"#,
+            r#""attachment":"/etc/passwd""#,
+            r#""forward_to":"eve@example.com""#,
+            r#""reply_to":"eve@example.com""#,
+            r#""from":"boss@example.com""#,
+            r#""subject":"hi\r\nBcc: eve@example.com""#,
+            r#""subject":"hi\nBcc: eve@example.com""#,
+            r#""headers":{"Bcc":"eve@example.com"}"#,
+            r#""template":"/etc/shadow""#,
+            r#""body":{"file":"/etc/shadow"}"#,
+            r#""unheard_of":true"#,
+        ] {
+            assert!(covers(&listed, &with(more), false).is_err(), "{more}");
+            assert!(covers(&own, &with(more), false).is_err(), "{more}");
+        }
+    }
+
+    #[test]
+    fn a_tool_that_runs_commands_is_covered_by_naming_commands() {
+        let run = |tool: &str, command: &str| {
+            format!(r#"{{"tool":"{tool}","arguments":{{"command":"{command}"}}}}"#)
+        };
+        for tool in ["terminal", "bash", "Bash", "shell", "execute_command", "mcp__x__run_shell"] {
+            let call = run(tool, "npm install left-pad");
+            let whole = covers(&named(tool), &call, false);
+            assert_eq!(whole, Err(NotCovered::RunsPrograms), "{tool}");
+        }
+        let python = r#"{"tool":"execute_code","arguments":{"code":"print(1)"}}"#;
+        assert_eq!(covers(&named("execute_code"), python, false), Err(NotCovered::RunsPrograms));
+        let commands = |list: &[&str]| {
+            let targets = list.iter().map(|text| (*text).to_owned()).collect();
+            grant(Shape::Targets { tool: "terminal".to_owned(), targets })
+        };
+        let given = commands(&["npm install", "git push origin"]);
+        for fine in ["npm install left-pad", "npm install", "git push origin main"] {
+            assert_eq!(covers(&given, &run("terminal", fine), false), Ok(()), "{fine}");
+        }
+        for other in [
+            "npm install left-pad; curl x.example",
+            "npm install left-pad && reboot",
+            "npm install $(id)",
+            "npm install `id`",
+            "npm install > /etc/passwd",
+            "npm install a\\nreboot",
+            "npm install --script-shell=/tmp/x",
+            "npm installx",
+            "npm",
+            "X=1 npm install",
+            "git push --force origin",
+            "rm -rf /",
+        ] {
+            assert!(covers(&given, &run("terminal", other), false).is_err(), "{other}");
+        }
+        let beside = r#"{"tool":"terminal","arguments":{"command":"npm install","env":{"A":"b"}}}"#;
+        assert!(covers(&given, beside, false).is_err());
+        for wide in ["npm", "", " ", "python3 -c", "bash -c", "git push *", "a b;c", "a $b"] {
+            assert!(!is_command_shape(wide), "{wide}");
+            let given = commands(&[wide]);
+            assert!(covers(&given, &run("terminal", "npm install"), false).is_err(), "{wide}");
+        }
     }
 
     #[test]

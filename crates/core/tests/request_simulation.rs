@@ -7,12 +7,12 @@
 mod simulation {
     use std::collections::HashSet;
 
-    use countersign_core::assurance::{Assurance, Needs, Standing};
+    use countersign_core::assurance::{Assurance, Needs, Standing, Tenure};
     use countersign_core::canon::{CallDigest, Digest};
     use countersign_core::id::Id;
     use countersign_core::request::{
-        Change, Choice, Decider, Event, Profile, Quorum, Refusal, Request, Requester, Rung, State,
-        Terms, Times,
+        Change, Choice, Decider, EditedCall, Event, Profile, Quorum, Refusal, Request, Requester,
+        Rung, State, Terms, Times,
     };
     use countersign_core::tier::Tier;
     use countersign_core::time::{Moment, Span, Timestamp};
@@ -53,6 +53,7 @@ mod simulation {
     struct Model {
         requester: Requester,
         deadline: i64,
+        created: Timestamp,
         needs_reason: bool,
         crisis: bool,
         tier: Tier,
@@ -77,9 +78,18 @@ mod simulation {
                 Event::Answer { person, choice, seen, edited, reason, standing, .. } => {
                     let own = self.requester == Requester::Person(person.clone());
                     let answered = self.yes.contains(person) || self.no.contains(person);
-                    let worded = !self.needs_reason || !reason.trim().is_empty();
-                    let may_edit =
-                        edited.is_none() || (!self.crisis && self.quorum.approve.max(1) == 1);
+                    let edited = edited.as_ref();
+                    let graver = edited.is_some_and(|edited| edited.tier == Tier::Critical);
+                    let troubled = edited.is_some_and(|edited| edited.crisis);
+                    let needs_reason = self.needs_reason || graver || troubled;
+                    let worded = !needs_reason || !reason.trim().is_empty();
+                    let may_edit = edited.is_none_or(|edited| {
+                        let one = self.quorum.approve <= 1 && edited.quorum.approve <= 1;
+                        !self.crisis && !edited.crisis && one
+                    });
+                    let tier = edited.map_or(self.tier, |edited| edited.tier.max(self.tier));
+                    let tenure = standing.0.tenure;
+                    let there = tenure.since <= self.created && tenure.active_from <= now.at;
                     if late || own || answered {
                         None
                     } else if *choice == Choice::Deny {
@@ -90,7 +100,8 @@ mod simulation {
                         && *seen == call(1)
                         && worded
                         && may_edit
-                        && self.sure_of(standing.0, standing.1)
+                        && there
+                        && self.sure_of(tier, standing.0, standing.1)
                     {
                         self.yes.insert(person.clone());
                         let enough = self.yes.len() >= usize::from(self.quorum.approve.max(1));
@@ -105,30 +116,39 @@ mod simulation {
         }
 
         /// Whether we know well enough who it is.
-        fn sure_of(&self, standing: Standing, needs: Needs) -> bool {
-            let (sure, critical) = (standing.assurance, self.tier == Tier::Critical);
+        fn sure_of(&self, tier: Tier, standing: Standing, needs: Needs) -> bool {
+            let (sure, critical) = (standing.assurance, tier == Tier::Critical);
             let logged_in = matches!(sure, Assurance::Login | Assurance::Passkey);
-            let set = match self.tier {
+            let set = match tier {
                 Tier::Critical => needs.critical,
                 Tier::High => needs.high,
                 Tier::Medium | Tier::Low | Tier::Safe => needs.medium,
             };
             sure >= set
-                && standing.approves >= self.tier
-                && (self.tier != Tier::High || sure != Assurance::Reached)
+                && standing.approves >= tier
+                && (tier != Tier::High || sure != Assurance::Reached)
                 && (logged_in || !(critical || self.crisis))
                 && (sure == Assurance::Passkey || !(critical && standing.has_passkey))
         }
     }
 
+    fn random_tenure(dice: &mut Dice) -> Tenure {
+        let any = |dice: &mut Dice| match dice.below(4) {
+            0 => Timestamp(i64::try_from(dice.below(1 << 41)).unwrap()),
+            _ => Timestamp(0),
+        };
+        Tenure { since: any(dice), active_from: any(dice) }
+    }
+
     fn random_standing(dice: &mut Dice) -> (Standing, Needs) {
         if dice.one_in(2) {
-            return (Standing::login(false), Needs::default());
+            return (Standing::login(false, random_tenure(dice)), Needs::default());
         }
         let standing = Standing {
             assurance: *dice.pick(&Assurance::ALL),
             approves: *dice.pick(&Tier::ALL),
             has_passkey: dice.one_in(2),
+            tenure: random_tenure(dice),
         };
         let mut any = || *dice.pick(&Assurance::ALL);
         (standing, Needs { medium: any(), high: any(), critical: any() })
@@ -147,7 +167,12 @@ mod simulation {
                 person: (*dice.pick(&PEOPLE)).to_owned(),
                 choice: if dice.one_in(3) { Choice::Deny } else { Choice::Approve },
                 seen: if dice.one_in(6) { call(2) } else { call(1) },
-                edited: dice.one_in(5).then(|| call(3)),
+                edited: dice.one_in(5).then(|| EditedCall {
+                    digest: call(3),
+                    tier: *dice.pick(&Tier::ALL),
+                    crisis: dice.one_in(4),
+                    quorum: Quorum { approve: u8::from(dice.one_in(3)) + 1, deny: 1 },
+                }),
                 channel: "web".to_owned(),
                 reason: (*dice.pick(&["", " \t", "asked the customer"])).to_owned(),
                 standing: random_standing(dice),
@@ -212,6 +237,7 @@ mod simulation {
             requester: request.requester.clone(),
             deadline: request.plan.deadline.0,
             needs_reason: request.needs_reason(),
+            created: request.plan.created,
             crisis: request.crisis,
             tier: request.tier,
             quorum: request.quorum,

@@ -33,8 +33,10 @@ pub struct Reply {
     pub body: Value,
 }
 
+pub use crate::auth::step_up_proof as step_up_header;
+
 pub struct House {
-    _folder: tempfile::TempDir,
+    folder: tempfile::TempDir,
     _daemon: Daemon,
     pub api: Api,
     pub gate: Arc<Gate>,
@@ -64,7 +66,7 @@ impl House {
         let notice = daemon.notice();
         let api = daemon.api();
         House {
-            _folder: folder,
+            folder,
             gate: daemon.gate(),
             passphrase: notice.passphrase.map(|text| text.to_string()).unwrap(),
             agents: (api::Agents::new(&api), notice.agents.port()),
@@ -122,6 +124,29 @@ impl House {
         self.ask(door, line, &[("authorization", &bearer)], body).await
     }
 
+    /// A change, confirmed with the owner's passphrase.
+    pub async fn change(&self, token: &str, line: &str, body: Option<Value>) -> Reply {
+        self.change_with(token, &self.passphrase, line, body).await
+    }
+
+    /// A change, confirmed with this passphrase.
+    pub async fn change_with(
+        &self,
+        token: &str,
+        passphrase: &str,
+        line: &str,
+        body: Option<Value>,
+    ) -> Reply {
+        let (bearer, proof) = (format!("Bearer {token}"), step_up_header(passphrase));
+        let headers = [("authorization", &*bearer), (crate::api::STEP_UP, &*proof)];
+        self.ask(Door::People, line, &headers, body).await
+    }
+
+    /// The daemon's state folder.
+    pub fn state(&self) -> std::path::PathBuf {
+        self.folder.path().join("s")
+    }
+
     pub fn now(&self) -> Timestamp {
         self.gate.clock().now().at
     }
@@ -130,11 +155,20 @@ impl House {
         self.api.note()
     }
 
-    /// A person whose passphrase nobody knows.
+    /// A person with the owner's passphrase.
     pub async fn person(&self, name: &str, role: Role) {
-        let passphrase = "none".to_owned();
+        let passphrase = self.api.book.record("owner").unwrap().passphrase;
         let name = name.to_owned();
-        let person = Person { name, role, passphrase, added: self.now(), revoked: None };
+        let added = self.now();
+        let person = Person {
+            name,
+            role,
+            passphrase,
+            added,
+            role_since: added,
+            active_from: added,
+            revoked: None,
+        };
         self.gate.store().keep_person(person, self.note()).await.unwrap();
         self.api.book.read(self.gate.store()).await.unwrap();
     }

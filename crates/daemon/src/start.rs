@@ -144,6 +144,7 @@ impl Daemon {
             links: Links::default(),
             heard: Heard::default(),
             presence: Arc::default(),
+            recovery: auth::recovery::folder(&config.state),
             proofs: Arc::new(Proofs::open(&config.state, config.prove_every.is_some())),
             strikes: Strikes::default(),
             checks: Checks::default(),
@@ -284,6 +285,8 @@ async fn first_person(
         role: Role::Administrator,
         passphrase: hash_passphrase(&passphrase).ok_or(StartError::Passphrase)?,
         added: now,
+        role_since: now,
+        active_from: now,
         revoked: None,
     };
     let note = Note { policy: config.rules.hash, facts: None, edited: None };

@@ -1,6 +1,6 @@
 //! A whole gate over a real store in a folder of its own, for tests.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use axum::body::Body;
 use axum::extract::Request;
@@ -27,6 +27,16 @@ const PORT: u16 = 6000;
 /// Nobody is spared any question.
 pub(crate) const FLOOD: &str = "[flood]\nopen_per_agent = 100000\nasks_per_minute = 100000\n\
     asks_per_hour = 100000\n";
+
+/// What the person proves themselves with.
+const PASSPHRASE: &str = "plum-rocket-seven-cellar";
+
+/// What is kept of it, made once: that takes a while.
+fn hashed() -> &'static str {
+    static HASHED: LazyLock<String> =
+        LazyLock::new(|| crate::auth::hash_passphrase(PASSPHRASE).unwrap());
+    &HASHED
+}
 
 pub(crate) struct Trial {
     pub gate: Arc<Gate>,
@@ -79,8 +89,16 @@ pub(crate) async fn trial_on(text: &str, options: Options) -> Trial {
         };
         store.keep_agent(agent, note()).await.unwrap();
     }
-    let (name, role, passphrase) = ("ana".to_owned(), Role::Administrator, "x".to_owned());
-    let person = Person { name, role, passphrase, added: now, revoked: None };
+    let (name, role, passphrase) = ("ana".to_owned(), Role::Administrator, hashed().to_owned());
+    let person = Person {
+        name,
+        role,
+        passphrase,
+        added: now,
+        role_since: now,
+        active_from: now,
+        revoked: None,
+    };
     store.keep_person(person, note()).await.unwrap();
     let login = Login {
         secret: Digest::of(PERSON.as_bytes()),
@@ -106,6 +124,7 @@ pub(crate) async fn trial_on(text: &str, options: Options) -> Trial {
         heard: crate::ears::Heard::default(),
         presence: Arc::default(),
         proofs: Arc::default(),
+        recovery: crate::auth::recovery::folder(folder.path()),
         agents_names: Names::new(PORT, &[]),
         people_names: Names::new(PORT, &[]),
     });
@@ -148,6 +167,7 @@ async fn heard(mut door: axum::Router, token: &str, path: &str, body: &str) -> H
         .header("host", format!("127.0.0.1:{PORT}"))
         .header("authorization", format!("Bearer {token}"))
         .header("content-type", "application/json")
+        .header(api::STEP_UP, crate::house::step_up_header(PASSPHRASE))
         .body(Body::from(body.to_owned()))
         .unwrap();
     request.extensions_mut().insert(Peer::Network { local: true });

@@ -24,6 +24,10 @@ pub struct Person {
     pub passphrase: String,
     /// Since when.
     pub added: Timestamp,
+    /// Since when they have had this role. The store sets it when the role changes.
+    pub role_since: Timestamp,
+    /// From when they may approve: the end of their waiting period.
+    pub active_from: Timestamp,
     /// Until when; everything they hold ends with it.
     pub revoked: Option<Timestamp>,
 }
@@ -77,6 +81,8 @@ pub struct Account {
     pub called: String,
     /// Since when.
     pub linked: Timestamp,
+    /// From when it may approve: the end of its waiting period.
+    pub active_from: Timestamp,
     /// Until when.
     pub ended: Option<Timestamp>,
 }
@@ -98,6 +104,8 @@ pub struct Passkey {
     pub uses: u32,
     /// Since when.
     pub added: Timestamp,
+    /// From when it may sign: the end of its waiting period.
+    pub active_from: Timestamp,
     /// When it signed last.
     pub used: Option<Timestamp>,
     /// Until when.

@@ -1,5 +1,6 @@
 """With the real `countersign` and a real daemon: a person answers, and Hermes does as told."""
 
+import base64
 import json
 import os
 import subprocess
@@ -25,10 +26,12 @@ def has_hook():
 pytestmark = pytest.mark.skipif(not has_hook(), reason="no built `countersign` with `hook`")
 
 
-def post(address, path, said, token=None):
+def post(address, path, said, token=None, proof=None):
     headers = {"content-type": "application/json"}
     if token:
         headers["authorization"] = f"Bearer {token}"
+    if proof:
+        headers["x-countersign-step-up"] = f"passphrase {proof}"
     sent = json.dumps(said).encode() if said is not None else None
     asked = urllib.request.Request(f"http://{address}{path}", sent, headers)
     with urllib.request.urlopen(asked, timeout=30) as answer:
@@ -52,7 +55,8 @@ def house(tmp_path_factory):
         told = json.loads(daemon.stdout.readline())
         login = {"name": "owner", "passphrase": told["passphrase"], "channel": "terminal"}
         owner = post(told["people"], "/v1/login", login)["token"]
-        agent = post(told["people"], "/v1/agents", {"name": "hermes"}, owner)["token"]
+        proof = base64.urlsafe_b64encode(told["passphrase"].encode()).decode().rstrip("=")
+        agent = post(told["people"], "/v1/agents", {"name": "hermes"}, owner, proof)["token"]
         yield SimpleNamespace(
             people=told["people"], agents=told["agents"], owner=owner, agent=agent, daemon=daemon
         )

@@ -1,7 +1,7 @@
 // Drives Chromium through the inbox. Every check prints one line; the first that fails ends it.
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
-import { pages } from "./pages.mjs";
+import { confirm, pages } from "./pages.mjs";
 
 const { TOOLS, BROWSER, PEOPLE, AGENTS, AGENT_TOKEN, PASSPHRASE, SHOTS } = process.env;
 const { chromium } = createRequire(`${TOOLS}/package.json`)("playwright-core");
@@ -166,6 +166,7 @@ await check("a grant for an hour lets exactly this call pass", async () => {
   await open(page, id);
   await page.click("details.more > summary");
   await page.click('[data-shape="exact"][data-scope="until"]');
+  await confirm(page, PASSPHRASE);
   await page.waitForSelector(`${card(id)}[data-state=approved]`);
   assert.equal((await ask(call)).state, "approved");
 });
@@ -248,6 +249,7 @@ await check("an agent is added, its token shown once, and revoked", async () => 
   await house.click("details.add > summary");
   await house.fill("[name=name]", "helper");
   await house.click("form.api button.main");
+  await confirm(house, PASSPHRASE);
   const token = await house.textContent("dialog .secret");
   assert.match(token, /^csa_/);
   await house.click("dialog button");
@@ -256,6 +258,7 @@ await check("an agent is added, its token shown once, and revoked", async () => 
   assert.equal(await known(), 200);
   await house.click('[data-method=DELETE][data-path="/v1/agents/helper"]');
   await house.click("dialog button:last-child");
+  await confirm(house, PASSPHRASE);
   await house.waitForFunction(() => !document.body.textContent.includes("helper"));
   assert.equal(await known(), 401);
   await house.context().close();
@@ -268,15 +271,18 @@ await check("a grant is given and taken back, a person added", async () => {
   await house.fill("[name=tool]", "send_message");
   await house.fill("[name=targets]", "bo@example.org\nana@example.org");
   await house.click("form.api button.main");
+  await confirm(house, PASSPHRASE);
   await house.waitForSelector("text=send_message to bo@example.org, ana@example.org");
   const count = await house.locator(".list li").count();
   await house.click(".list li:has-text('send_message to') [data-method=DELETE]");
   await house.click("dialog button:last-child");
+  await confirm(house, PASSPHRASE);
   await house.waitForFunction((was) => document.querySelectorAll("section > .list li").length === was - 1, count);
   await house.goto(PEOPLE + "/people");
   await house.click("details.add > summary");
   await house.fill("[name=name]", "ana");
   await house.click("form.api button.main");
+  await confirm(house, PASSPHRASE);
   assert.match(await house.textContent("dialog .secret"), /^[a-z]+(-[a-z]+){4,}/);
   await house.context().close();
 });
@@ -288,6 +294,7 @@ await check("a session in crisis is shown and lifted with a reason", async () =>
   assert.match(await house.textContent(".list li"), /session night/);
   await house.fill("[name=reason]", "I spoke to her");
   await house.click("form.api button");
+  await confirm(house, PASSPHRASE);
   await house.waitForSelector("text=There is no such session");
   await house.context().close();
 });

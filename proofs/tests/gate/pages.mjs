@@ -3,6 +3,13 @@ import assert from "node:assert/strict";
 
 const PHONE = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true };
 
+// Being signed in is not enough for a change: the page asks who it is.
+export const confirm = async (on, passphrase) => {
+  await on.waitForSelector("#confirm");
+  await on.fill("#confirm [name=passphrase]", passphrase);
+  await on.click("dialog:has(#confirm) button:last-child");
+};
+
 export async function pages({ PEOPLE, SHOTS, visit, agent, ask, mail, stands, check, complaints, PASSPHRASE }) {
   let number = 0;
   const restart = (session = "s") => ask({ tool: "terminal", command: `systemctl restart web-${++number}`, session, timeout_seconds: 500 });
@@ -106,6 +113,7 @@ export async function pages({ PEOPLE, SHOTS, visit, agent, ask, mail, stands, ch
     await shots("sessions", "/sessions");
     await house.fill(".list li:first-child [name=reason]", "I spoke to her");
     await house.click(".list li:first-child form.api button");
+    await confirm(house, PASSPHRASE);
     await house.waitForFunction(() => !document.body.textContent.includes("Somebody may be in crisis"));
     await house.click(".list li:has-text('a-session-of-its-own') a.session");
     assert.equal(await house.locator(".past li").count(), 1);

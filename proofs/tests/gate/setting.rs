@@ -59,7 +59,11 @@ impl Setting {
 
     /// The owner at the people's door.
     pub fn decides(&self) -> Client {
-        Client::with(self.gate.people, &self.owner)
+        let client = Client::with(self.gate.people, &self.owner);
+        match &self.gate.passphrase {
+            Some(passphrase) => client.confirmed(passphrase),
+            None => client,
+        }
     }
 }
 

@@ -38,6 +38,7 @@ pub struct Place {
     pub agent: String,
     pub agents: String,
     people: std::net::SocketAddr,
+    passphrase: String,
 }
 
 /// What the stand-in server lists unless a proof says otherwise.
@@ -60,7 +61,8 @@ impl Place {
         let agent = gate.agent(&owner, "coder").unwrap();
         let (agents, people) = (gate.agents.to_string(), gate.people);
         fs::write(folder.path().join("tools.json"), TOOLS).unwrap();
-        Place { folder, gate: Some(gate), owner, agent, agents, people }
+        let passphrase = gate.passphrase.clone().unwrap();
+        Place { folder, gate: Some(gate), owner, agent, agents, people, passphrase }
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -104,7 +106,7 @@ impl Place {
     }
 
     pub fn person(&self) -> Client {
-        Client::with(self.people, &self.owner)
+        Client::with(self.people, &self.owner).confirmed(&self.passphrase)
     }
 
     /// What waits, once there are so many.

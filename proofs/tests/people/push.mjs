@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 
-const { TOOLS, PEOPLE, AGENTS, AGENT_TOKEN, OWNER_TOKEN, SERVICE_PORT } = process.env;
+const { TOOLS, PEOPLE, AGENTS, AGENT_TOKEN, OWNER_TOKEN, PASSPHRASE, SERVICE_PORT } = process.env;
 const need = createRequire(`${TOOLS}/package.json`);
 const { PushApiModel } = need("web-push-testing/src/PushApiModel.js");
 const WebPushTestingServer = need("web-push-testing/src/server.js");
@@ -12,6 +12,7 @@ new WebPushTestingServer(new PushApiModel(), Number(SERVICE_PORT)).startServer()
 
 async function post(url, body, token, method = "POST") {
   const headers = { "content-type": "application/json", ...(token && { authorization: `Bearer ${token}` }) };
+  if (token === OWNER_TOKEN && method !== "GET") headers["x-countersign-step-up"] = `passphrase ${Buffer.from(PASSPHRASE).toString("base64url")}`;
   const response = await fetch(url, { method, headers, body: body && JSON.stringify(body) });
   const said = await response.json().catch(() => ({}));
   return { status: response.status, ...said };

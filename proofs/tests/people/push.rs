@@ -33,6 +33,7 @@ fn a_push_service_that_others_wrote_opens_what_we_send() {
         .env("AGENTS", format!("http://{}", setting.gate.agents))
         .env("AGENT_TOKEN", &setting.agent)
         .env("OWNER_TOKEN", &setting.owner)
+        .env("PASSPHRASE", setting.gate.passphrase.as_deref().unwrap())
         .output()
         .unwrap();
     let text = String::from_utf8_lossy(&out.stdout);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import http.client
 import json
 import os
@@ -82,6 +83,8 @@ class House:
         headers = {"Content-Type": "application/json"}
         if hasattr(self, "owner"):
             headers["Authorization"] = f"Bearer {self.owner}"
+            proof = base64.urlsafe_b64encode(self.passphrase.encode()).decode().rstrip("=")
+            headers["X-Countersign-Step-Up"] = f"passphrase {proof}"
         text = None if body is None else json.dumps(body)
         connection.request(method, path, text, headers)
         answer = connection.getresponse()

@@ -63,8 +63,10 @@ export class House {
     writeFileSync(house.config, `${settings}${doors}${socket}${OPEN_HOUSE}`);
     const passphrase = await house.start();
     const login = { name: "owner", passphrase, channel: "terminal" };
-    house.#owner = await house.#made("/v1/login", login);
-    house.token = await house.#made("/v1/agents", { name: "tester" });
+    house.#passphrase = String(passphrase);
+    const entered = (await house.asOwner("POST", "/v1/login", login)) as { token: string };
+    house.#owner = entered.token;
+    house.token = await house.#agent({ name: "tester" });
     return house;
   }
 
@@ -122,12 +124,23 @@ export class House {
 
   /** Adds the agent that the socket knows by its user. */
   async knowUser(): Promise<void> {
-    await this.asOwner("POST", "/v1/agents", { name: "by-user", uid: process.getuid?.() });
+    await this.#agent({ name: "by-user", uid: process.getuid?.() });
   }
 
-  async #made(path: string, said: object): Promise<string> {
-    const found = (await this.asOwner("POST", path, said)) as { token: string };
-    return found.token;
+  /** Adds an agent, confirmed with the owner's passphrase, and returns its token. */
+  async #agent(said: object): Promise<string> {
+    const proof = Buffer.from(this.#passphrase, "utf8").toString("base64url");
+    const answer = await fetch(`http://${this.people}/v1/agents`, {
+      method: "POST",
+      headers: {
+        Authorization: `Bearer ${this.#owner}`,
+        "Content-Type": "application/json",
+        "X-Countersign-Step-Up": `passphrase ${proof}`,
+      },
+      body: JSON.stringify(said),
+    });
+    if (answer.status !== 201) throw new Error(`no agent: ${await answer.text()}`);
+    return ((await answer.json()) as { token: string }).token;
   }
 
   /** At the people's door. */

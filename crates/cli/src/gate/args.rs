@@ -14,6 +14,10 @@ pub struct Person {
     /// A file with your token, readable by you alone; else `COUNTERSIGN_TOKEN`.
     #[arg(long, value_name = "FILE")]
     pub token_file: Option<String>,
+    /// A file with your passphrase, readable by you alone, or `-` for standard input; else the
+    /// terminal asks for it when it is needed.
+    #[arg(long, value_name = "FILE")]
+    pub passphrase_file: Option<String>,
     /// As JSON.
     #[arg(long)]
     pub json: bool,
@@ -312,13 +316,26 @@ Exit codes: 0 logged in, 2 an error.";
 #[derive(Parser)]
 #[command(name = "countersign people", bin_name = "countersign people")]
 #[command(
-    after_help = "Examples:\n  countersign people add ana\n  countersign people add ops --administrator\n  countersign people revoke ana\n\nExit codes: 0 done, 2 an error."
+    after_help = PEOPLE_EXAMPLES
 )]
 pub struct People {
     /// What to do.
     #[command(subcommand)]
     pub what: PeopleWhat,
 }
+
+const PEOPLE_EXAMPLES: &str = "\
+Examples:
+  countersign people add ana
+  countersign people add ops --administrator
+  countersign people revoke ana
+  countersign people passphrase owner     a new passphrase for yourself
+  countersign people recover ana          on the daemon's machine, for who lost theirs
+
+Every change asks for your passphrase, even where a token is set: a token alone changes nothing.
+Whoever has a passkey makes changes in the inbox. New people wait before they can approve
+([people] waiting_seconds), and nobody approves requests that are older than their account.
+Exit codes: 0 done, 2 an error.";
 
 /// What to do with people.
 #[derive(Subcommand)]
@@ -338,8 +355,39 @@ pub enum PeopleWhat {
     },
     /// Take a person's rights away; their logins end at once.
     Revoke(Named),
-    /// A new passphrase for a person; it is shown once.
+    /// Give a person another role.
+    Role {
+        /// Their name.
+        name: String,
+        /// What they may do: approver or administrator.
+        #[arg(value_parser = ["approver", "administrator"])]
+        role: String,
+        /// As whom.
+        #[command(flatten)]
+        person: Person,
+    },
+    /// A new passphrase for yourself; it is shown once.
     Passphrase(Named),
+    /// Issue a recovery code, on the daemon's own machine, for a person who lost their passphrase.
+    Recover {
+        /// Their name.
+        name: String,
+        /// Their passkeys end too: for who lost those as well.
+        #[arg(long)]
+        remove_passkeys: bool,
+        /// The daemon's state folder; else `COUNTERSIGN_STATE`, else the usual place.
+        #[arg(long, value_name = "DIR")]
+        state: Option<String>,
+        /// As JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Use a recovery code: it becomes a new passphrase, shown once.
+    UseCode(Named),
+    /// Where you are signed in.
+    Sessions(PersonOnly),
+    /// End one of your sessions, by its id in `people sessions`.
+    EndSession(Named),
 }
 
 /// Nothing but who asks.

@@ -39,7 +39,7 @@ pub fn run(args: &Channel) -> Result<ExitCode, Failure> {
             Ok(code)
         }
         ChannelWhat::Link { name, no_wait, person } => {
-            let session = Session::open(person)?;
+            let session = Session::open_to_change(person)?;
             let before = session.accounts()?;
             let code = session.link_account(name)?;
             if person.json {
@@ -67,7 +67,7 @@ pub fn run(args: &Channel) -> Result<ExitCode, Failure> {
             let (channel, number) = account.split_once('/').ok_or_else(|| {
                 Failure::at(account, "say CHANNEL/ACCOUNT, as `channel accounts` lists it")
             })?;
-            Session::open(person)?.unlink_account(channel, number)?;
+            Session::open_to_change(person)?.unlink_account(channel, number)?;
             if person.json {
                 let gone = serde_json::json!({ "account": account, "unlinked": true });
                 return house::json(&gone);

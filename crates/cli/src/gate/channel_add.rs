@@ -210,7 +210,7 @@ fn in_use(args: &Add, old: &Config) -> Result<ExitCode, Failure> {
         house::line(&format!("Have the daemon read it: kill -HUP {id}\n{later}"))?;
         return Ok(ExitCode::FAILURE);
     }
-    let session = Session::open(&args.person)?;
+    let session = Session::open_to_change(&args.person)?;
     let end = Instant::now() + RELOAD;
     while !session.channels()?.iter().any(|channel| channel.name == args.name) {
         if Instant::now() > end {

@@ -2,6 +2,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
 
 use countersign_client::People;
 use countersign_daemon::config::paths::Variables as _;
@@ -12,6 +13,9 @@ use crate::failure::Failure;
 
 /// Longest line that is typed.
 const LONGEST: usize = 2000;
+
+/// The longest passphrase file.
+const LONGEST_FILE: u64 = 4096;
 
 /// A person who may answer, for as long as one command runs.
 pub struct Session {
@@ -31,8 +35,55 @@ impl Session {
         if let Some(token) = token {
             return Ok(Session { people: People::new(door, token), ours: false });
         }
-        let login = login(person)?;
-        Ok(Session { people: People::new(door, login.token), ours: true })
+        let (login, passphrase) = login_with(person)?;
+        let people = People::new(door, login.token).confirmed_with(&passphrase);
+        Ok(Session { people, ours: true })
+    }
+
+    /// The same for a command that changes people, agents, grants or links: a token alone is not
+    /// enough for that, so the passphrase is asked for.
+    pub fn open_to_change(person: &Person) -> Result<Session, Failure> {
+        let mut session = Session::open(person)?;
+        if !session.people.is_confirmed() {
+            let question = "Your passphrase, to confirm this change: ";
+            let passphrase = passphrase(person, question)?;
+            session.people = session.people.clone().confirmed_with(&passphrase);
+        }
+        Ok(session)
+    }
+}
+
+/// A passphrase from the file that was named, or typed on the terminal.
+fn passphrase(person: &Person, question: &str) -> Result<String, Failure> {
+    if let Some(name) = &person.passphrase_file {
+        return passphrase_file(name);
+    }
+    let mut terminal = Terminal::open().map_err(|_| {
+        Failure::Input(
+            "this needs your passphrase: run it in a terminal, or name a file with \
+             --passphrase-file (`-` reads standard input)"
+                .to_owned(),
+        )
+    })?;
+    Ok(terminal.secret(question)?.trim().to_owned())
+}
+
+fn passphrase_file(name: &str) -> Result<String, Failure> {
+    let failed = |error| Failure::at(name, error);
+    let mut text = String::new();
+    if name == "-" {
+        io::stdin().take(LONGEST_FILE).read_to_string(&mut text).map_err(failed)?;
+    } else {
+        let file = File::open(name).map_err(failed)?;
+        let mode = file.metadata().map_err(failed)?.permissions().mode();
+        if mode & 0o077 != 0 {
+            return Err(Failure::at(name, "others can read this passphrase: chmod 600 it"));
+        }
+        file.take(LONGEST_FILE).read_to_string(&mut text).map_err(failed)?;
+    }
+    match text.trim() {
+        "" => Err(Failure::at(name, "there is no passphrase in it")),
+        text => Ok(text.to_owned()),
     }
 }
 
@@ -53,9 +104,17 @@ impl Drop for Session {
     }
 }
 
-/// Logs in with a passphrase from the terminal.
+/// Logs in with a passphrase.
 pub fn login(person: &Person) -> Result<countersign_client::Login, Failure> {
+    login_with(person).map(|(login, _)| login)
+}
+
+fn login_with(person: &Person) -> Result<(countersign_client::Login, String), Failure> {
     let door = reach::people_door(person.people.as_deref())?;
+    if person.passphrase_file.is_some() {
+        let passphrase = passphrase(person, "")?;
+        return Ok((People::login(&door, &person.whose, &passphrase)?, passphrase));
+    }
     let mut terminal = Terminal::open().map_err(|_| {
         Failure::Input(
             "this needs a person: run it in a terminal, or set COUNTERSIGN_TOKEN or --token-file \
@@ -65,7 +124,13 @@ pub fn login(person: &Person) -> Result<countersign_client::Login, Failure> {
     })?;
     let name = crate::core_api::show(&person.whose, 64);
     let passphrase = terminal.secret(&format!("Passphrase of {name} for {door}: "))?;
-    Ok(People::login(&door, &person.whose, passphrase.trim())?)
+    let passphrase = passphrase.trim().to_owned();
+    Ok((People::login(&door, &person.whose, &passphrase)?, passphrase))
+}
+
+/// A recovery code, from the file that was named or typed on the terminal.
+pub fn recovery_code(person: &Person) -> Result<String, Failure> {
+    passphrase(person, "Recovery code: ")
 }
 
 /// The person's own terminal, whatever standard input and output are.

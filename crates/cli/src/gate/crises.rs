@@ -34,7 +34,7 @@ pub fn run(args: &args::Crises) -> Result<ExitCode, Failure> {
             })
         }
         CrisesWhat::Lift { agent, session, reason, person } => {
-            Session::open(person)?.lift_crisis(agent, session, reason)?;
+            Session::open_to_change(person)?.lift_crisis(agent, session, reason)?;
             if person.json {
                 let answer = serde_json::json!({
                     "agent": agent, "session": session, "lifted": true,

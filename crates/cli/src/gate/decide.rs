@@ -26,7 +26,11 @@ pub fn deny(args: &args::Deny) -> Result<ExitCode, Failure> {
 
 /// Runs `countersign approve`.
 pub fn approve(args: &args::Approve) -> Result<ExitCode, Failure> {
-    let session = Session::open(&args.person)?;
+    // A grant that is good beyond its session is a change of its own.
+    let session = match args.minutes {
+        Some(_) if !args.for_session => Session::open_to_change(&args.person)?,
+        _ => Session::open(&args.person)?,
+    };
     let Some(text) = &args.request else { return approve_all(args, &session) };
     let request = choose::find(&session, text, Among::Waiting)?;
     if !args.yes {

@@ -43,7 +43,7 @@ pub fn run(args: &args::Grants) -> Result<ExitCode, Failure> {
                 minutes: *minutes,
                 uses: *uses,
             };
-            let given = Session::open(person)?.give(&grant)?;
+            let given = Session::open_to_change(person)?.give(&grant)?;
             if person.json {
                 return house::json(&given);
             }
@@ -51,7 +51,7 @@ pub fn run(args: &args::Grants) -> Result<ExitCode, Failure> {
             house::line(&format!("Given: {}", page::safe(id, 60)))
         }
         GrantsWhat::Revoke(args) => {
-            Session::open(&args.person)?.revoke_grant(&args.name)?;
+            Session::open_to_change(&args.person)?.revoke_grant(&args.name)?;
             if args.person.json {
                 return house::json(&serde_json::json!({ "id": args.name, "revoked": true }));
             }

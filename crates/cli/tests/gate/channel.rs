@@ -23,7 +23,15 @@ impl Place {
         fs::write(place.config(), config).unwrap();
         fs::write(place.path("bot"), TOKEN).unwrap();
         fs::set_permissions(place.path("bot"), fs::Permissions::from_mode(0o600)).unwrap();
+        place.passphrase("none yet");
         place
+    }
+
+    /// Keeps the passphrase that confirms changes.
+    fn passphrase(&self, text: &str) {
+        let file = self.path("passphrase");
+        fs::write(&file, text).unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
     }
 
     fn path(&self, name: &str) -> String {
@@ -44,6 +52,7 @@ impl Place {
             .args(["channel", "add", "telegram", "--yes", "--wait", "20", "--allow-private"])
             .args(["--base-url", &server.url, "--bot-token-file", &self.path("bot")])
             .args(["--config", &self.config()])
+            .args(["--passphrase-file", &self.path("passphrase")])
             .env("COUNTERSIGN_STATE", self.path("state"))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -84,6 +93,7 @@ fn from_a_token_to_the_first_tap() {
     let state = place.path("state");
     let daemon = Daemon::with(Path::new(&state), &["--config", &place.config()]);
     let token = daemon.token();
+    place.passphrase(daemon.passphrase());
     let press = codes(&server);
     let mut command = daemon.command(&[]);
     let mut adding = place.add(command.env("COUNTERSIGN_TOKEN", &token), &server);
@@ -138,7 +148,8 @@ fn from_a_token_to_the_first_tap() {
     let test = run(&["channel", "test", "telegram"]);
     assert_eq!(test.status.code(), Some(1));
     assert!(stdout(&test).contains("may not write there"), "{}", stdout(&test));
-    let gone = run(&["channel", "unlink", "telegram/77"]);
+    let file = place.path("passphrase");
+    let gone = run(&["channel", "unlink", "telegram/77", "--passphrase-file", &file]);
     assert!(stdout(&gone).contains("telegram/77"), "{}", stderr(&gone));
     let none = stdout(&run(&["channel", "accounts"]));
     assert!(none.contains("No account is linked"), "{none}");

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use countersign_client::{Door, People};
 
-use super::stand_in::{countersign, stderr, stdout};
+use super::stand_in::{alone, countersign, stderr, stdout};
 
 /// A daemon in a folder of its own.
 pub struct Daemon {
@@ -52,8 +52,12 @@ impl Daemon {
     /// The owner's token, by the passphrase of the first start.
     pub fn token(&self) -> String {
         let door = Door::parse(&self.address("people")).unwrap();
-        let passphrase = self.line["passphrase"].as_str().unwrap();
-        People::login(&door, "owner", passphrase).unwrap().token
+        People::login(&door, "owner", self.passphrase()).unwrap().token
+    }
+
+    /// The owner's passphrase, as it was told at the first start.
+    pub fn passphrase(&self) -> &str {
+        self.line["passphrase"].as_str().unwrap()
     }
 
     /// Starts to ask about a command.
@@ -247,13 +251,40 @@ fn house_is_kept_with_a_person_s_token() {
     let folder = tempfile::tempdir().unwrap();
     let daemon = Daemon::start(&folder.path().join("state"));
     let token = daemon.token();
+    let file = folder.path().join("passphrase");
+    std::fs::write(&file, daemon.line["passphrase"].as_str().unwrap()).unwrap();
+    let private = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+    std::fs::set_permissions(&file, private).unwrap();
     let person = |args: &[&str]| {
-        let output = daemon.command(args).env("COUNTERSIGN_TOKEN", &token).output().unwrap();
+        let mut command = daemon.command(args);
+        command.arg("--passphrase-file").arg(&file).env("COUNTERSIGN_TOKEN", &token);
+        let output = command.output().unwrap();
         assert_eq!(output.status.code(), Some(0), "{args:?}: {}", stderr(&output));
         stdout(&output)
     };
+    // A token alone changes nothing, and where nobody can be asked the way is said.
+    let mut unasked = daemon.command(&["people", "add", "eve"]);
+    let refused = alone(unasked.env("COUNTERSIGN_TOKEN", &token)).output().unwrap();
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(stderr(&refused).contains("--passphrase-file"), "{}", stderr(&refused));
     assert!(person(&["people", "add", "ana"]).lines().next().unwrap().len() > 20);
     assert!(person(&["people", "list"]).contains("ana"));
+    person(&["people", "role", "ana", "administrator"]);
+    assert!(person(&["people", "sessions"]).contains("this one"));
+    let state = folder.path().join("state");
+    let issued = daemon.command(&["people", "recover", "ana", "--state"]).arg(&state).output();
+    let issued = stdout(&issued.unwrap());
+    let code = folder.path().join("code");
+    std::fs::write(&code, issued.lines().next().unwrap()).unwrap();
+    let private = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+    std::fs::set_permissions(&code, private).unwrap();
+    let used = daemon
+        .command(&["people", "use-code", "ana", "--passphrase-file"])
+        .arg(&code)
+        .output()
+        .unwrap();
+    assert_eq!(used.status.code(), Some(0), "{}", stderr(&used));
+    assert_eq!(stdout(&used).lines().next().unwrap().split('-').count(), 7);
     person(&["people", "revoke", "ana"]);
     assert!(person(&["agents", "add", "bot", "--days", "9"]).starts_with("csa_"));
     assert!(person(&["agents", "list"]).contains("bot"));

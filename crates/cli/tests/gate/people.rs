@@ -194,9 +194,9 @@ fn secrets_are_shown_once_and_lists_are_lines() {
         ),
         ("GET /v1/stats", 200, STATS.to_owned()),
     ]);
-    let added = stdout(&daemon.run(&["people", "add", "ana"]));
+    let added = stdout(&daemon.change(&["people", "add", "ana"]));
     assert!(added.starts_with("seven plain words\n"), "{added}");
-    let added = stdout(&daemon.run(&["agents", "add", "bot", "--days", "9"]));
+    let added = stdout(&daemon.change(&["agents", "add", "bot", "--days", "9"]));
     assert!(added.starts_with("csa_abc\n"), "{added}");
     assert!(daemon.heard("POST /v1/agents").unwrap().contains("\"days\":9"));
     assert!(stdout(&daemon.run(&["grants", "list"])).contains("no grants"));

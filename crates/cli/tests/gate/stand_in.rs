@@ -80,6 +80,18 @@ impl StandIn {
         alone(command.args(args)).output().unwrap()
     }
 
+    /// The same for a command that changes something, with a passphrase in a file.
+    pub fn change(&self, args: &[&str]) -> Output {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "seven plain words").unwrap();
+        let args: Vec<&str> = args
+            .iter()
+            .copied()
+            .chain(["--passphrase-file", file.path().to_str().unwrap()])
+            .collect();
+        self.run(&args)
+    }
+
     /// Whether something was heard that begins so.
     pub fn heard(&self, start: &str) -> Option<String> {
         self.heard.lock().unwrap().iter().find(|one| one.starts_with(start)).cloned()

@@ -90,7 +90,7 @@ impl Home {
     pub fn person(&self) -> People {
         let door = Door::parse(&self.people).unwrap();
         let login = People::login(&door, "owner", &self.passphrase).unwrap();
-        People::new(door, login.token)
+        People::new(door, login.token).confirmed_with(&self.passphrase)
     }
 
     /// What the people's door answers to an owner's word about a request.
@@ -105,8 +105,10 @@ impl Home {
         let mut stream = std::net::TcpStream::connect(&self.people).unwrap();
         let head = format!(
             "{method} {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {token}\r\n\
+             X-Countersign-Step-Up: {}\r\n\
              Content-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
             self.people,
+            countersign_daemon::auth::step_up_proof(&self.passphrase),
             body.len(),
         );
         stream.write_all((head + body).as_bytes()).unwrap();

@@ -4,9 +4,10 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::{Decider, Decision, Request, Requester, Rung, State};
+use super::{Decider, Decision, Quorum, Request, Requester, Rung, State};
 use crate::assurance::{Needs, Standing, TooLittle, may_approve};
 use crate::canon::CallDigest;
+use crate::tier::Tier;
 use crate::time::{Moment, Timestamp};
 
 /// Yes or no; there is no third and no default.
@@ -34,6 +35,20 @@ pub struct Vote {
     pub at: Timestamp,
 }
 
+/// A call that a person wrote in place of the one that was asked for, judged again. It is approved
+/// under its own tier where that is graver.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EditedCall {
+    /// Its digests.
+    pub digest: CallDigest,
+    /// Its tier.
+    pub tier: Tier,
+    /// Whether the crisis rules hold for it.
+    pub crisis: bool,
+    /// How many people the rules in force ask for.
+    pub quorum: Quorum,
+}
+
 /// What can happen to a request.
 #[derive(Debug, Clone)]
 pub enum Event {
@@ -46,7 +61,7 @@ pub enum Event {
         /// The digest of the call that this person was shown.
         seen: CallDigest,
         /// The call to run instead, if the person changed it.
-        edited: Option<CallDigest>,
+        edited: Option<EditedCall>,
         /// Through which channel.
         channel: String,
         /// Why.
@@ -113,6 +128,10 @@ pub enum Refusal {
     EditInCrisis,
     /// We are not sure enough who says yes.
     TooLittle(TooLittle),
+    /// The person, their role or the account they use is newer than the request.
+    NewerThanRequest,
+    /// The waiting period of the person, the passkey or the account ends at this time.
+    WaitingUntil(Timestamp),
 }
 
 impl Request {
@@ -160,7 +179,7 @@ impl Request {
         &mut self,
         vote: Vote,
         seen: &CallDigest,
-        edited: Option<CallDigest>,
+        edited: Option<EditedCall>,
         (standing, needs): (Standing, Needs),
         now: Moment,
     ) -> Result<Change, Refusal> {
@@ -178,9 +197,10 @@ impl Request {
             Choice::Deny => Ok(self.object(vote)),
             Choice::Approve => {
                 self.may_approve(&vote, seen, edited, now)?;
-                may_approve(&needs, standing, self.tier, self.crisis)
-                    .map_err(Refusal::TooLittle)?;
-                Ok(self.count(vote, edited.unwrap_or(self.digest)))
+                self.may_vote(standing, now)?;
+                let (tier, crisis) = self.gravity(edited);
+                may_approve(&needs, standing, tier, crisis).map_err(Refusal::TooLittle)?;
+                Ok(self.count(vote, edited.map_or(self.digest, |edited| edited.digest)))
             }
         }
     }
@@ -189,19 +209,39 @@ impl Request {
         &self,
         vote: &Vote,
         seen: &CallDigest,
-        edited: Option<CallDigest>,
+        edited: Option<EditedCall>,
         now: Moment,
     ) -> Result<(), Refusal> {
+        let (tier, crisis) = self.gravity(edited);
+        let needs_reason = tier == Tier::Critical || crisis;
+        let quorum = edited.map_or(0, |edited| edited.quorum.approve).max(self.quorum.approve);
         if !now.settled {
             Err(Refusal::ClockUnsettled)
         } else if *seen != self.digest {
             Err(Refusal::NotThisCall)
-        } else if self.needs_reason() && vote.reason.trim().is_empty() {
+        } else if needs_reason && vote.reason.trim().is_empty() {
             Err(Refusal::ReasonNeeded)
-        } else if edited.is_some() && self.crisis {
+        } else if edited.is_some() && crisis {
             Err(Refusal::EditInCrisis)
-        } else if edited.is_some() && self.quorum.approve > 1 {
+        } else if edited.is_some() && quorum > 1 {
             Err(Refusal::EditNeedsOnePerson)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// The tier and the crisis rules of the call that would run. An edit raises them, never lowers.
+    fn gravity(&self, edited: Option<EditedCall>) -> (Tier, bool) {
+        let tier = edited.map_or(self.tier, |edited| edited.tier.max(self.tier));
+        (tier, self.crisis || edited.is_some_and(|edited| edited.crisis))
+    }
+
+    /// Whether this person was there before the request, and has waited long enough.
+    fn may_vote(&self, standing: Standing, now: Moment) -> Result<(), Refusal> {
+        if standing.tenure.since > self.plan.created {
+            Err(Refusal::NewerThanRequest)
+        } else if standing.tenure.active_from > now.at {
+            Err(Refusal::WaitingUntil(standing.tenure.active_from))
         } else {
             Ok(())
         }
@@ -262,6 +302,15 @@ impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = match self {
             Refusal::TooLittle(little) => return little.fmt(f),
+            Refusal::WaitingUntil(time) => {
+                return write!(
+                    f,
+                    "this account, role or passkey is new and cannot approve before {time}"
+                );
+            }
+            Refusal::NewerThanRequest => {
+                "this account, role or link is newer than the request, so it cannot approve it"
+            }
             Refusal::Ended(State::Approved) => "it was approved already",
             Refusal::Ended(State::Denied) => "it was denied already",
             Refusal::Ended(State::Cancelled) => "the agent took it back",

@@ -16,7 +16,7 @@ use crate::id::Id;
 use crate::tier::Tier;
 use crate::time::Timestamp;
 
-pub use event::{Change, Choice, Event, Refusal, Vote};
+pub use event::{Change, Choice, EditedCall, Event, Refusal, Vote};
 pub use ladder::{Plan, Profile, Rung, Times};
 
 /// Where a request stands. It leaves `Pending` once and never moves again.

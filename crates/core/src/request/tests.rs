@@ -1,7 +1,7 @@
 //! The request by itself, and seeded lives of it against a model.
 
 use super::*;
-use crate::assurance::{Needs, Standing};
+use crate::assurance::{Needs, Standing, Tenure};
 use crate::canon::Digest;
 use crate::time::{Moment, Span};
 
@@ -25,8 +25,12 @@ fn says(person: &str, choice: Choice, reason: &str) -> Event {
         edited: None,
         channel: "web".to_owned(),
         reason: reason.to_owned(),
-        standing: (Standing::login(false), Needs::default()),
+        standing: (Standing::login(false, Tenure::from(Timestamp(1_000))), Needs::default()),
     }
+}
+
+fn edited_call(tier: Tier, quorum: Quorum) -> EditedCall {
+    EditedCall { digest: call(9), tier, crisis: false, quorum }
 }
 
 fn at(seconds: i64) -> Moment {
@@ -148,7 +152,7 @@ fn an_edited_call_is_what_is_approved() {
     let edit = |asked: &mut Request| {
         let mut event = says("ana", Choice::Approve, "");
         if let Event::Answer { edited, .. } = &mut event {
-            *edited = Some(call(9));
+            *edited = Some(edited_call(Tier::High, Quorum::default()));
         }
         asked.apply(event, at(1))
     };
@@ -158,4 +162,72 @@ fn an_edited_call_is_what_is_approved() {
     assert_eq!(edit(&mut crisis), Err(Refusal::ReasonNeeded));
     edit(&mut asked).unwrap();
     assert_eq!(asked.decision.unwrap().digest, call(9));
+}
+
+/// Every tier asked for, every tier edited into, with one person or two for CRITICAL: the edited
+/// call is approved only under the rules of the graver of the two.
+#[test]
+fn an_edited_call_takes_its_own_quorum_reason_and_assurance() {
+    let quorum_of = |tier, critical| Quorum {
+        approve: if tier == Tier::Critical { critical } else { 1 },
+        deny: 1,
+    };
+    for asked_tier in Tier::ALL {
+        for edited_tier in Tier::ALL {
+            for critical in [1, 2] {
+                for reason in ["", "asked Bo"] {
+                    for standing in [
+                        Standing::login(false, Tenure::from(Timestamp(0))),
+                        Standing::login(true, Tenure::from(Timestamp(0))),
+                        Standing {
+                            assurance: crate::assurance::Assurance::Linked,
+                            ..Standing::login(false, Tenure::from(Timestamp(0)))
+                        },
+                    ] {
+                        let mut asked = request(asked_tier, quorum_of(asked_tier, critical));
+                        let mut event = says("ana", Choice::Approve, reason);
+                        if let Event::Answer { edited, standing: given, .. } = &mut event {
+                            let quorum = quorum_of(edited_tier, critical);
+                            *edited = Some(edited_call(edited_tier, quorum));
+                            given.0 = standing;
+                        }
+                        let grave = asked_tier.max(edited_tier) == Tier::Critical;
+                        let plain = Standing::login(false, Tenure::from(Timestamp(0)));
+                        let may =
+                            !grave || critical == 1 && !reason.is_empty() && standing == plain;
+                        let approved = asked.apply(event, at(1)).is_ok();
+                        assert_eq!(
+                            approved, may,
+                            "{asked_tier:?} edited into {edited_tier:?}, {critical}, {reason:?}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn nobody_approves_what_is_older_than_they_are_or_before_they_have_waited() {
+    let created = Timestamp(1_000);
+    let answer = |tenure, choice| {
+        let mut asked = request(Tier::Medium, Quorum::default());
+        let mut event = says("ana", choice, "");
+        if let Event::Answer { standing, .. } = &mut event {
+            standing.0 = Standing::login(false, tenure);
+        }
+        asked.apply(event, at(10)).map(|_| asked.state)
+    };
+    let approve = |tenure| answer(tenure, Choice::Approve);
+    assert_eq!(approve(Tenure::from(created)), Ok(State::Approved));
+    let newer = Tenure::from(Timestamp(1_001));
+    assert_eq!(approve(newer), Err(Refusal::NewerThanRequest));
+    let waits = Tenure { since: Timestamp(0), active_from: Timestamp(11_001) };
+    assert_eq!(approve(waits), Err(Refusal::WaitingUntil(Timestamp(11_001))));
+    let waited = Tenure { since: Timestamp(0), active_from: Timestamp(11_000) };
+    assert_eq!(approve(waited), Ok(State::Approved));
+    for new in [newer, waits] {
+        assert_eq!(answer(new, Choice::Deny), Ok(State::Denied), "a denial is always taken");
+    }
+    assert_eq!(waits.and(newer), Tenure { since: newer.since, active_from: waits.active_from });
 }

@@ -51,6 +51,36 @@ pub fn read(call: &Call<'_>, out: &mut Findings) {
     judge(&subject, out);
 }
 
+/// Whether this tool runs commands, code or other tools that its arguments spell out.
+pub fn runs_programs(tool: &str, arguments: &Value<'_>) -> bool {
+    let runs = |role: Role| {
+        matches!(role, Role::Shell | Role::ShellLines | Role::Code(_) | Role::AnyCode | Role::Tool)
+    };
+    let known =
+        lookup(tool).is_some_and(|(entry, _)| entry.args.iter().any(|(_, role)| runs(*role)));
+    let members = arguments.as_object().unwrap_or_default();
+    known || members.iter().any(|(key, _)| arguments::guessed(key).is_some_and(runs))
+}
+
+/// The one shell command of a call, and all members beside it. None where the tool runs none, where
+/// there are several, or where it is not one text.
+pub fn command_text<'v>(
+    tool: &str,
+    arguments: &'v Value<'v>,
+) -> Option<(&'v str, &'v [(Cow<'v, str>, Value<'v>)])> {
+    let members = arguments.as_object()?;
+    let entry = lookup(tool).map(|(entry, _)| entry);
+    let role_of = |key: &str| {
+        let listed = entry.and_then(|entry| entry.args.iter().find(|(name, _)| same(key, name)));
+        listed.map(|(_, role)| *role).or_else(|| arguments::guessed(key))
+    };
+    let mut found = members.iter().filter(|(key, _)| role_of(key) == Some(Role::Shell));
+    match (found.next(), found.next()) {
+        (Some((_, value)), None) => Some((value.as_str()?, members)),
+        _ => None,
+    }
+}
+
 /// One tool with its arguments; a call may hold another one inside.
 struct Subject<'s> {
     name: &'s str,

@@ -6,12 +6,14 @@ mod health;
 mod hooks;
 mod problem;
 mod seed;
+mod step_up;
 mod v1;
 pub(crate) mod who;
 
 #[cfg(test)]
 mod tests;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use axum::Router;
@@ -20,6 +22,8 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
+use countersign_core::assurance::Standing;
+use countersign_core::time::{Clock as _, Span};
 
 use crate::auth::origin::{Names, is_a_page};
 use crate::auth::{Book, Checks, Strikes};
@@ -37,6 +41,11 @@ use v1::Offers;
 
 pub use direct::Agents;
 pub use problem::Problem;
+pub use step_up::SteppedUp;
+#[cfg(test)]
+pub use step_up::{EXEMPT, HEADER as STEP_UP, NEEDED};
+#[cfg(test)]
+pub use v1::DOCUMENT;
 pub use v1::push;
 pub(crate) use v1::{Answers, answers, deny, proven};
 #[cfg(test)]
@@ -80,6 +89,8 @@ pub struct Parts {
     pub presence: Arc<Presence>,
     /// What is known of the agents' gates.
     pub proofs: Arc<Proofs>,
+    /// The folder of recovery codes.
+    pub recovery: PathBuf,
     /// The names of the agents' door.
     pub agents_names: Names,
     /// The names of the people's door.
@@ -110,6 +121,28 @@ impl Api {
             buttons: Arc::clone(&self.buttons),
             presence: Arc::clone(&self.presence),
         }
+    }
+
+    /// Whether this person has a passkey that may sign now.
+    pub fn has_passkey(&self, person: &str) -> bool {
+        self.book.has_passkey(person, self.gate.clock().now().at)
+    }
+
+    /// What a person who is signed in brings along to an answer.
+    pub fn standing(&self, person: &str) -> Standing {
+        Standing::login(self.has_passkey(person), self.book.tenure(person))
+    }
+
+    /// How long a new passkey or linked account of this person waits before it may approve. Whoever
+    /// is the only person here sets the installation up, and there is nobody to object.
+    pub fn waiting_period(&self, person: &str) -> Span {
+        if self.book.is_alone(person) { Span(0) } else { self.gate.rules().waiting_period }
+    }
+
+    /// Tells every channel about a change of who may approve. The change does not wait for it.
+    pub fn announce(&self, text: String) {
+        let (gate, lines) = (Arc::clone(&self.gate), Arc::clone(&self.lines));
+        tokio::spawn(async move { crate::courier::broadcast(&gate, &lines, &text).await });
     }
 
     /// Waits until the daemon stops.
@@ -159,6 +192,7 @@ pub fn people(api: &Api) -> Router {
         .route("/pending", get(seed::pending))
         .route("/respond", post(seed::respond))
         .route("/hooks/{channel}", post(hooks::posted))
+        .route(step_up::BEGIN, post(step_up::begin))
         .merge(v1::people())
         .merge(inbox::pages())
         .fallback(nowhere)
@@ -214,11 +248,14 @@ async fn people_check(State(api): State<Api>, request: Request, next: Next) -> R
     }
     // Who proves with a passphrase who they are may have an old session's cookie still, and no
     // proof of it. Neither way looks at the cookie.
-    let logs_in = [v1::LOGIN, inbox::DENY].contains(&request.uri().path());
+    let logs_in = [v1::LOGIN, v1::RECOVER, inbox::DENY].contains(&request.uri().path());
     if !logs_in && let Err(problem) = who::check_proof(&api, request.method(), request.headers()) {
         return guarded(problem.into_response());
     }
-    let response = next.run(request).await;
+    let response = match step_up::check(&api, request).await {
+        Ok(request) => next.run(request).await,
+        Err(problem) => problem.into_response(),
+    };
     let status = response.status().as_u16();
     api.gate.metrics().answered("people", status);
     if logs_in && matches!(status, 401 | 403 | 429) {

@@ -188,6 +188,12 @@ impl From<Refusal> for Problem {
             Refusal::OwnRequest | Refusal::NotYours => {
                 Problem::new(StatusCode::FORBIDDEN, "forbidden", "You may not do this", detail)
             }
+            Refusal::NewerThanRequest | Refusal::WaitingUntil(_) => Problem::new(
+                StatusCode::FORBIDDEN,
+                "too-new",
+                "You cannot approve this yet",
+                detail,
+            ),
             Refusal::ReasonNeeded => Problem::new(
                 StatusCode::UNPROCESSABLE_ENTITY,
                 "reason-needed",

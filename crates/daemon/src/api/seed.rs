@@ -9,7 +9,6 @@ use axum::extract::{Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
-use countersign_core::assurance::Standing;
 use countersign_core::call::{Annotations, Call};
 use countersign_core::context::{Context, Environment, Platform};
 use countersign_core::id::Id;
@@ -193,7 +192,7 @@ pub async fn respond(State(api): State<Api>, request: Request) -> Answered {
     let id = Id::parse(id).ok_or_else(|| Problem::not_found("unknown request"))?;
     let stored = api.gate.store().request(id).await?;
     let stored = stored.ok_or_else(|| Problem::not_found("unknown request"))?;
-    let standing = (Standing::login(api.book.has_passkey(&who.person)), api.gate.rules().needs);
+    let standing = (api.standing(&who.person), api.gate.rules().needs);
     let event = Event::Answer {
         person: who.person,
         choice: if approved { Choice::Approve } else { Choice::Deny },

@@ -65,7 +65,8 @@ pub fn person(api: &Api, headers: &HeaderMap) -> Result<Who, Problem> {
         Some(token) => (token, false),
         None => (cookie(api, headers)?.ok_or(Stranger::Nobody)?, true),
     };
-    let who = api.book.person(secret, api.gate.clock().now().at)?;
+    let idle = api.gate.rules().idle;
+    let who = api.book.person(secret, idle, api.gate.clock().now().at)?;
     // A cookie that was stolen is no token, or it would not need its proof.
     if by_cookie == (who.channel == WEB) { Ok(who) } else { Err(Stranger::Unknown.into()) }
 }

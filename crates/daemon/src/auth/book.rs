@@ -1,10 +1,11 @@
 //! The book of everybody who is known, at hand in memory; the store has the pages.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex as StdMutex, PoisonError, RwLock};
 
+use countersign_core::assurance::Tenure;
 use countersign_core::canon::Digest;
-use countersign_core::time::Timestamp;
+use countersign_core::time::{Span, Timestamp};
 use countersign_store::{Agent, Backend, Login, Passkey, Person, Role, Store, StoreError};
 use tokio::sync::{Mutex, MutexGuard};
 
@@ -40,6 +41,8 @@ impl Who {
 #[derive(Debug, Default)]
 pub struct Book {
     pages: RwLock<Pages>,
+    /// When each login was last used. Not kept: after a restart every login counts as just used.
+    used: StdMutex<HashMap<Digest, Timestamp>>,
     /// Held while the pages are read: an older reading never replaces a newer one.
     reading: Mutex<()>,
     /// Held while somebody is added or taken out, so that what was checked still holds.
@@ -54,9 +57,16 @@ struct Pages {
     people: HashMap<String, Person>,
     logins: HashMap<Digest, Login>,
     /// By channel and account.
-    accounts: HashMap<(String, String), String>,
+    accounts: HashMap<(String, String), Linked>,
     /// By person.
     passkeys: HashMap<String, Vec<Passkey>>,
+}
+
+/// Whose an account elsewhere is, and since when.
+#[derive(Debug)]
+struct Linked {
+    person: String,
+    tenure: Tenure,
 }
 
 #[derive(Debug)]
@@ -83,11 +93,16 @@ impl Book {
             .collect();
         pages.logins = logins.into_iter().map(|login| (login.secret, login)).collect();
         for account in accounts {
-            pages.accounts.insert((account.channel, account.account), account.person);
+            let tenure = Tenure { since: account.linked, active_from: account.active_from };
+            let linked = Linked { person: account.person, tenure };
+            pages.accounts.insert((account.channel, account.account), linked);
         }
         for passkey in passkeys {
             pages.passkeys.entry(passkey.person.clone()).or_default().push(passkey);
         }
+        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        used.retain(|login, _| pages.logins.contains_key(login));
+        drop(used);
         *self.pages.write().unwrap_or_else(PoisonError::into_inner) = pages;
         Ok(())
     }
@@ -117,7 +132,7 @@ impl Book {
     }
 
     /// The person with this browser session or token.
-    pub fn person(&self, secret: &str, now: Timestamp) -> Result<Who, Stranger> {
+    pub fn person(&self, secret: &str, idle: Span, now: Timestamp) -> Result<Who, Stranger> {
         if secret.starts_with(AGENT_TOKEN) {
             return Err(Stranger::NotAPerson);
         }
@@ -131,6 +146,7 @@ impl Book {
             return Err(Stranger::Unknown);
         }
         let person = pages.people.get(&login.person).ok_or(Stranger::Unknown)?;
+        self.use_login(digest, idle, now)?;
         Ok(Who {
             person: person.name.clone(),
             role: person.role,
@@ -140,11 +156,41 @@ impl Book {
         })
     }
 
+    /// Refuses a login that was idle for too long, and notes that it is used now.
+    fn use_login(&self, login: Digest, idle: Span, now: Timestamp) -> Result<(), Stranger> {
+        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = used.entry(login).or_insert(now);
+        if now >= last.plus(idle) {
+            return Err(Stranger::Unknown);
+        }
+        *last = now.max(*last);
+        Ok(())
+    }
+
+    /// When a login was last used, as far as is known here.
+    pub fn last_used(&self, login: &Login, now: Timestamp) -> Timestamp {
+        let used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        used.get(&login.secret).copied().unwrap_or(login.made).min(now)
+    }
+
     /// The person to whom an account elsewhere is linked.
-    pub fn account(&self, channel: &str, account: &str) -> Option<String> {
+    pub fn account(&self, channel: &str, account: &str) -> Option<(String, Tenure)> {
         let pages = self.pages.read().unwrap_or_else(PoisonError::into_inner);
-        let person = pages.accounts.get(&(channel.to_owned(), account.to_owned()))?;
-        pages.people.contains_key(person).then(|| person.clone())
+        let linked = pages.accounts.get(&(channel.to_owned(), account.to_owned()))?;
+        let person = pages.people.get(&linked.person)?;
+        Some((person.name.clone(), linked.tenure.and(tenure(person))))
+    }
+
+    /// How long a person has had their role; somebody unknown has it only from the end of time on.
+    pub fn tenure(&self, name: &str) -> Tenure {
+        let pages = self.pages.read().unwrap_or_else(PoisonError::into_inner);
+        pages.people.get(name).map_or(Tenure::from(Timestamp(i64::MAX)), tenure)
+    }
+
+    /// Whether this is everybody there is.
+    pub fn is_alone(&self, name: &str) -> bool {
+        let pages = self.pages.read().unwrap_or_else(PoisonError::into_inner);
+        pages.people.len() == 1 && pages.people.contains_key(name)
     }
 
     /// The passkeys of a person.
@@ -153,10 +199,11 @@ impl Book {
         pages.passkeys.get(person).cloned().unwrap_or_default()
     }
 
-    /// Whether a person signs what is CRITICAL.
-    pub fn has_passkey(&self, person: &str) -> bool {
+    /// Whether a person has a passkey that may sign by now: then they sign what is CRITICAL.
+    pub fn has_passkey(&self, person: &str, now: Timestamp) -> bool {
         let pages = self.pages.read().unwrap_or_else(PoisonError::into_inner);
-        pages.passkeys.get(person).is_some_and(|passkeys| !passkeys.is_empty())
+        let passkeys = pages.passkeys.get(person);
+        passkeys.is_some_and(|list| list.iter().any(|passkey| passkey.active_from <= now))
     }
 
     /// Waits until nobody else changes who is known. What is checked then still holds when it is
@@ -170,7 +217,7 @@ impl Book {
         let mut pages = self.pages.write().unwrap_or_else(PoisonError::into_inner);
         pages.people.remove(name);
         pages.logins.retain(|_, login| login.person != name);
-        pages.accounts.retain(|_, person| person != name);
+        pages.accounts.retain(|_, linked| linked.person != name);
         pages.passkeys.remove(name);
     }
 
@@ -208,6 +255,10 @@ impl Book {
     pub fn people(&self) -> usize {
         self.pages.read().unwrap_or_else(PoisonError::into_inner).people.len()
     }
+}
+
+fn tenure(person: &Person) -> Tenure {
+    Tenure { since: person.added.max(person.role_since), active_from: person.active_from }
 }
 
 impl Pages {

@@ -5,6 +5,7 @@ mod follow;
 mod names;
 pub mod origin;
 mod passphrase;
+pub mod recovery;
 mod strikes;
 
 #[cfg(test)]
@@ -20,6 +21,11 @@ pub use strikes::Strikes;
 pub const AGENT_TOKEN: &str = "csa_";
 /// What people's tokens begin with.
 pub const PERSON_TOKEN: &str = "csp_";
+
+/// What a client sends in `X-Countersign-Step-Up` to confirm a change with a passphrase.
+pub fn step_up_proof(passphrase: &str) -> String {
+    format!("passphrase {}", countersign_core::base64::encode_url(passphrase.as_bytes()))
+}
 
 /// Why somebody is not let in. Nothing more is said to who knocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

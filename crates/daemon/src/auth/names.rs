@@ -19,6 +19,10 @@ pub enum NameError {
 const NOT_PEOPLE: [&str; 8] =
     ["agent", "anonymous", "deadline", DRILL, "grant", "policy", "requester", "whitelist"];
 
+/// Words by which people know the product itself: an agent of this name could be taken for it.
+const NOT_AGENTS: [&str; 8] =
+    ["admin", "administrator", "approver", "countersign", "daemon", "owner", "root", "system"];
+
 /// A name for a person.
 pub fn person_name(name: &str) -> Result<(), NameError> {
     plain(name)?;
@@ -29,7 +33,9 @@ pub fn person_name(name: &str) -> Result<(), NameError> {
 /// A name for an agent. `uid:1000` is the name of who comes through the socket and is not known.
 pub fn agent_name(name: &str) -> Result<(), NameError> {
     let socket = name.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("uid:"));
-    if socket || [who::ANONYMOUS, DRILL].iter().any(|word| word.eq_ignore_ascii_case(name)) {
+    let words = [who::ANONYMOUS, DRILL];
+    let mut reserved = words.iter().chain(&NOT_PEOPLE).chain(&NOT_AGENTS);
+    if socket || reserved.any(|word| word.eq_ignore_ascii_case(name)) {
         return Err(NameError::Reserved);
     }
     plain(name)
@@ -55,7 +61,7 @@ mod tests {
             assert_eq!(person_name(name), Err(NameError::Letters), "{name:?}");
             assert_eq!(agent_name(name), Err(NameError::Letters), "{name:?}");
         }
-        for name in ["anonymous", "Anonymous", "uid:0", "UID:1000"] {
+        for name in ["anonymous", "uid:0", "UID:1000", "owner", "System", "policy", "admin"] {
             assert_eq!(agent_name(name), Err(NameError::Reserved), "{name}");
         }
         for name in ["policy", "Grant", "whitelist"] {

@@ -57,6 +57,18 @@ fn rules(written: Written) -> Result<Rules, ConfigError> {
         times: times(&written.times)?,
         quorum: quorum(&written.quorum)?,
         needs: needs(&written.assurance)?,
+        waiting_period: seconds(
+            "people.waiting_seconds",
+            written.people.waiting_seconds,
+            3_600,
+            0..=30 * DAY,
+        )?,
+        idle: seconds(
+            "people.idle_seconds",
+            written.people.idle_seconds,
+            12 * 3_600,
+            60..=30 * DAY,
+        )?,
         flood: flood(&written.flood)?,
         permit_for: seconds("permits.seconds", written.permits.seconds, 300, 1..=DAY)?,
         issuer: written.permits.issuer.unwrap_or_else(|| "countersign".to_owned()),

@@ -109,6 +109,10 @@ pub struct Rules {
     pub quorum: QuorumByTier,
     /// How sure we must be who approves.
     pub needs: Needs,
+    /// How long a new person, passkey or linked account waits before it may approve.
+    pub waiting_period: Span,
+    /// How long a session may be idle before it ends.
+    pub idle: Span,
     /// How people are kept from being flooded.
     pub flood: Flood,
     /// How long a permit is good.

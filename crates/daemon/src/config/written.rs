@@ -14,6 +14,7 @@ pub struct Written {
     pub judgement: Judgement,
     pub quorum: Quorum,
     pub assurance: Assurance,
+    pub people: People,
     pub flood: Flood,
     pub permits: Permits,
     pub store: Store,
@@ -85,6 +86,14 @@ pub struct Assurance {
     pub medium: Option<String>,
     pub high: Option<String>,
     pub critical: Option<String>,
+}
+
+/// How long new people, passkeys and links wait, and how long a session may be idle.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct People {
+    pub waiting_seconds: Option<u32>,
+    pub idle_seconds: Option<u32>,
 }
 
 /// How people are kept from being flooded.

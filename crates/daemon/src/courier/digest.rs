@@ -1,13 +1,15 @@
 //! After the quiet hours: one message that says what nobody was disturbed for.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use countersign_channels::Announcement;
+use countersign_channels::{Announcement, webpush};
 use countersign_core::request::State;
 use countersign_core::tier::Tier;
 use countersign_core::time::{Clock as _, Timestamp};
 use countersign_store::{Query, Store as _, StoreError};
+use tokio::task::JoinSet;
 
 use super::Lines;
 use crate::config::duty::Duty;
@@ -126,6 +128,23 @@ pub async fn tell(gate: &Gate, lines: &Lines, text: &str) {
     for name in gate.rules().duty.digest(gate.clock().now().at) {
         tell_one(gate, lines, &name, text).await;
     }
+}
+
+/// Tells something that everybody should know through every channel: those of the ladder, those that
+/// are set up, and browsers. Quiet hours do not hold for it.
+pub async fn broadcast(gate: &Arc<Gate>, lines: &Arc<Lines>, text: &str) {
+    let rules = gate.rules();
+    // The desktop's notifications are always set up, but only sent where the ladder names them.
+    let set_up = rules.channels.keys().filter(|name| *name != "desktop");
+    let browsers = lines.browsers().any().then(|| webpush::NAME.to_owned());
+    let named = rules.ladder.iter().flatten().filter(|name| rules.channels.contains_key(*name));
+    let names: BTreeSet<String> = named.chain(set_up).cloned().chain(browsers).collect();
+    let mut sending = JoinSet::new();
+    for name in names {
+        let (gate, lines, text) = (Arc::clone(gate), Arc::clone(lines), text.to_owned());
+        sending.spawn(async move { tell_one(&gate, &lines, &name, &text).await });
+    }
+    sending.join_all().await;
 }
 
 /// Tells something that is about no request through a channel. Whether it arrived.

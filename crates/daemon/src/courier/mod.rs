@@ -32,6 +32,7 @@ use crate::doors::{self, Stop};
 use crate::gate::Gate;
 use crate::presence::Presence;
 
+pub use digest::broadcast;
 pub use lines::{Line, Lines};
 pub use plan::is_overtaken;
 pub use row::NOBODY;

@@ -4,10 +4,10 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use countersign_core::assurance::{Needs, Standing};
+use countersign_core::assurance::{Needs, Standing, Tenure};
 use countersign_core::call::Call;
 use countersign_core::request::{Choice, Event};
-use countersign_core::time::{Clock as _, Span};
+use countersign_core::time::{Clock as _, Span, Timestamp};
 use countersign_store::{Backend, Note, Options, SqliteStore, Store as _, Stored};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
@@ -108,7 +108,7 @@ impl Rig {
             edited: None,
             channel: "web".to_owned(),
             reason: String::new(),
-            standing: (Standing::login(false), Needs::default()),
+            standing: (Standing::login(false, Tenure::from(Timestamp(0))), Needs::default()),
         };
         let note = Note { policy: self.gate.rules().hash, facts: None, edited: None };
         self.gate.decide(asked.request.id, event, note).await.unwrap();

@@ -155,7 +155,7 @@ async fn no_agent_finds_a_drill_or_anything_in_it() {
     assert_ne!(asked.body["digest"], json!(drill.request.digest.canonical));
     // And nobody can be called like one.
     let body = Some(json!({ "name": "Drill" }));
-    let made = scene.house.by(&scene.owner, Door::People, "POST /v1/agents", body).await;
+    let made = scene.house.change(&scene.owner, "POST /v1/agents", body).await;
     assert_eq!(made.status, 400, "{}", made.body);
 }
 

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use countersign_channels::{Answers, News, Said, Which, Word};
-use countersign_core::assurance::Standing;
+use countersign_core::assurance::{Standing, Tenure};
 use countersign_core::phrase::phrase;
 use countersign_core::request::{Change, Choice, Event, Rung, State};
 use countersign_core::show::show_within;
-use countersign_core::time::Clock as _;
+use countersign_core::time::{Clock as _, Span};
 use countersign_core::words;
 use countersign_store::{Account, AttemptResult, Note, Query, Store as _, Stored};
 use serde_json::json;
@@ -36,7 +36,7 @@ pub async fn understood(api: &Api, line: &Arc<Line>, word: &Word) -> String {
     if let Said::Link(code) = &word.said {
         return link(api, channel, word, code).await;
     }
-    let Some(person) = person(api, answers, channel, word) else {
+    let Some((person, tenure)) = person(api, answers, channel, word) else {
         tracing::warn!(channel, "an account that is nobody's said something");
         return format!(
             "This account is linked to nobody here, so it cannot answer. In the inbox, under \
@@ -44,7 +44,7 @@ pub async fn understood(api: &Api, line: &Arc<Line>, word: &Word) -> String {
             answers.command("link")
         );
     };
-    let hears = Ear { api, line, answers, person };
+    let hears = Ear { api, line, answers, person, tenure };
     match &word.said {
         Said::Button(text) => hears.pressed(text, "").await,
         Said::Reasoned { button, reason } => hears.pressed(button, reason).await,
@@ -56,9 +56,14 @@ pub async fn understood(api: &Api, line: &Arc<Line>, word: &Word) -> String {
 }
 
 /// Who speaks: whose account it is, or whose the operator says that the channel is.
-fn person(api: &Api, answers: &dyn Answers, channel: &str, word: &Word) -> Option<String> {
+fn person(
+    api: &Api,
+    answers: &dyn Answers,
+    channel: &str,
+    word: &Word,
+) -> Option<(String, Tenure)> {
     match answers.person() {
-        Some(name) => api.book.record(name).map(|_| name.to_owned()),
+        Some(name) => api.book.record(name).map(|_| (name.to_owned(), api.book.tenure(name))),
         None => api.book.account(channel, &word.account),
     }
 }
@@ -75,6 +80,7 @@ async fn link(api: &Api, channel: &str, word: &Word, code: &str) -> String {
         person: person.clone(),
         called: show_within(&word.called, NAME).text.into_owned(),
         linked: now,
+        active_from: now.plus(api.waiting_period(&person)),
         ended: None,
     };
     match api.gate.store().keep_account(account, api.note_by(&person)).await {
@@ -89,7 +95,16 @@ async fn link(api: &Api, channel: &str, word: &Word, code: &str) -> String {
     if let Err(error) = api.book.read(api.gate.store()).await {
         tracing::error!(%error, "a new link is not known yet");
     }
-    format!("Linked. You answer here as {person} from now on.")
+    api.announce(format!(
+        "{person} linked an account on {channel}: it can approve calls as {person}."
+    ));
+    match api.waiting_period(&person) {
+        Span(0) => format!("Linked. You answer here as {person} from now on."),
+        wait => {
+            let wait = words::length(wait.0 / 1000);
+            format!("Linked. You can deny here as {person} now, and approve in {wait}.")
+        }
+    }
 }
 
 /// Where somebody was asked, as far as what they said proves it.
@@ -107,6 +122,8 @@ struct Ear<'a> {
     line: &'a Arc<Line>,
     answers: &'a dyn Answers,
     person: String,
+    /// How long they have been able to answer here.
+    tenure: Tenure,
 }
 
 impl Ear<'_> {
@@ -200,7 +217,8 @@ impl Ear<'_> {
         let standing = Standing {
             assurance: self.answers.assurance(),
             approves: self.line.limits.approves,
-            has_passkey: self.api.book.has_passkey(&self.person),
+            has_passkey: self.api.has_passkey(&self.person),
+            tenure: self.tenure,
         };
         let event = Event::Answer {
             person: self.person.clone(),

@@ -187,6 +187,25 @@ impl Gate {
         self.judge(&rules, call, caller)
     }
 
+    /// What the rules make of a call that a person wrote in place of an agent's: its judgement, and
+    /// whether the crisis rules hold for it. What the policy refuses cannot be approved by an edit.
+    pub fn judge_edit(&self, call: &Call<'_>) -> Result<(Assessment, bool), Held> {
+        let rules = self.rules();
+        let mut context = call.context;
+        if context.environment != Environment::Production {
+            context.environment = rules.environment;
+        }
+        let call = Call { context, ..call.clone() };
+        let seen = assess(&call, &rules.judgement);
+        let agent = call.agent.as_deref().unwrap_or_default();
+        let crisis = self.crises.holds(agent, call.session.as_deref());
+        match route(&seen, Standing { mode: rules.mode, crisis }) {
+            Route::Refuse => Err(Held::Refused),
+            Route::Ask { crisis } => Ok((seen, crisis)),
+            Route::Pass { .. } => Ok((seen, crisis)),
+        }
+    }
+
     fn judge<'c>(
         &self,
         rules: &Rules,
@@ -436,6 +455,7 @@ impl Gate {
             session: asks.call.session.as_deref().unwrap_or_default(),
             own_addresses: &caller.own_addresses,
             digest: &digest,
+            arguments: &asks.call.arguments,
             assessment: seen,
             crisis,
         };

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use countersign_core::assurance::{Needs, Standing};
+use countersign_core::assurance::{Needs, Standing, Tenure};
 use countersign_core::request::{Change, Choice, Decider, Event, Refusal, State};
 use countersign_core::time::Timestamp;
 use countersign_store::{Applied, Crisis, Query, Redeemed};
@@ -58,7 +58,7 @@ fn answer(stored: &Stored, person: &str, choice: Choice, reason: &str) -> Event 
         edited: None,
         channel: "web".to_owned(),
         reason: reason.to_owned(),
-        standing: (Standing::login(false), Needs::default()),
+        standing: (Standing::login(false, Tenure::from(Timestamp(0))), Needs::default()),
     }
 }
 

@@ -34,8 +34,8 @@ pub async fn page(State(api): House, headers: HeaderMap, uri: Uri) -> Shown {
             h2 { "Passkeys" }
             p.hint {
                 "A passkey is your finger, your face or a PIN on a device of yours. Once you have "
-                "one, you approve CRITICAL calls with it: it signs exactly the call that you see, "
-                "and a stolen login is not enough."
+                "one, you approve CRITICAL calls and confirm changes with it: it signs exactly "
+                "what you see, and a stolen session is not enough."
             }
             @if passkeys.is_empty() { p { "You have none." } }
             ul.list { @for passkey in &passkeys { (passkey_line(passkey, now)) } }
@@ -73,26 +73,18 @@ fn passkey_line(passkey: &Passkey, now: Timestamp) -> Markup {
                         Some(at) => { ", last used " (apart(at, now)) }
                         None => ", not used yet",
                     }
+                    @if passkey.active_from > now {
+                        ", can sign " (apart(passkey.active_from, now))
+                    }
                 }
             }
             details.add {
                 summary { "Remove" }
                 form.api data-method="POST" data-path={ "/v1/passkeys/" (id) "/remove" } {
-                    (passphrase())
                     p.wrong role="alert" {}
                     button type="submit" { "Remove it" }
                 }
             }
-        }
-    }
-}
-
-fn passphrase() -> Markup {
-    html! {
-        label {
-            "Your passphrase, once more"
-            input name="passphrase" type="password" required maxlength="1024"
-                autocomplete="current-password";
         }
     }
 }
@@ -106,7 +98,6 @@ fn add_passkey(first: bool) -> Markup {
                     "What you call it"
                     input name="name" required maxlength="64" placeholder="my laptop";
                 }
-                (passphrase())
                 p.wrong role="alert" {}
                 button.main type="submit" { "Add it" }
             }

@@ -31,6 +31,21 @@ pub async fn page(Query(asked): Query<Next>) -> Response {
                 button.main type="submit" { "Log in" }
             }
             p.hint { "The passphrase was shown once, when Countersign was first started." }
+            details.add {
+                summary { "Use a recovery code" }
+                form.api data-method="POST" data-path="/v1/recover" data-once="passphrase"
+                    data-open="yes" {
+                    p.hint {
+                        "Somebody with access to the daemon's machine gets a code with "
+                        code { "countersign people recover NAME" }
+                        ". It gives you a new passphrase and ends your sessions."
+                    }
+                    label { "Name" input name="name" autocomplete="username" required; }
+                    label { "Code" input name="code" autocomplete="off" required; }
+                    p.wrong role="alert" {}
+                    button type="submit" { "Get a new passphrase" }
+                }
+            }
             noscript {
                 @if let Some(id) = plain::named(&next) { (plain::form(id)) }
                 p {

@@ -204,7 +204,7 @@ pub async fn people(State(api): House, headers: HeaderMap, uri: Uri) -> Shown {
             @if may_change(&who) {
                 ul.list {
                     @for person in all.iter().filter(|person| person.revoked.is_none()) {
-                        (person_line(person, now))
+                        (person_line(person, person.name == who.person, now))
                     }
                 }
                 details.add {
@@ -227,21 +227,28 @@ pub async fn people(State(api): House, headers: HeaderMap, uri: Uri) -> Shown {
     Ok(frame::page("People", frame::Place::People, Some(&who), &body))
 }
 
-fn person_line(person: &Person, now: Timestamp) -> Markup {
+fn person_line(person: &Person, own: bool, now: Timestamp) -> Markup {
     let path = format!("/v1/people/{}", super::words::encoded(&person.name));
     let role = if person.role == Role::Administrator { "administrator" } else { "approver" };
     html! {
         li {
             div {
                 strong { (shown(&person.name)) }
-                p.hint { (role) ", added " (apart(person.added, now)) }
+                p.hint {
+                    (role) ", added " (apart(person.added, now))
+                    @if person.active_from > now {
+                        ", can approve " (apart(person.active_from, now))
+                    }
+                }
             }
             div.pair {
-                button type="button" data-method="POST" data-path={ (path) "/passphrase" }
-                    data-once="passphrase"
-                    data-question="Their passphrase and every login end at once. Make a new one?" {
-                        "New passphrase"
-                    }
+                @if own {
+                    button type="button" data-method="POST" data-path={ (path) "/passphrase" }
+                        data-once="passphrase"
+                        data-question="Your other sessions end at once. Make a new passphrase?" {
+                            "New passphrase"
+                        }
+                }
                 (act("Revoke", "DELETE", &path, "They can answer nothing any more. Revoke them?"))
             }
         }

@@ -34,6 +34,8 @@ pub enum Purpose {
     Enrol,
     /// An answer.
     Decide(Decided),
+    /// A change of people, rights or settings, by its digest.
+    Change(Digest),
 }
 
 #[derive(Debug)]
@@ -63,6 +65,13 @@ pub fn challenge_of(decided: &Decided, nonce: &[u8; 32]) -> Digest {
     Digest::of(&text)
 }
 
+/// The challenge for a change. Whoever has the ledger can make it again.
+pub fn challenge_of_change(change: &Digest, nonce: &[u8; 32]) -> Digest {
+    let mut text = change.as_bytes().to_vec();
+    text.extend_from_slice(nonce);
+    Digest::of(&text)
+}
+
 impl Challenges {
     /// A new challenge for somebody who is logged in.
     pub fn begin(
@@ -75,6 +84,7 @@ impl Challenges {
         let challenge = match &purpose {
             Purpose::Enrol => Digest::of(&nonce),
             Purpose::Decide(decided) => challenge_of(decided, &nonce),
+            Purpose::Change(change) => challenge_of_change(change, &nonce),
         };
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         open.retain(|_, open| now < open.until);
@@ -135,6 +145,7 @@ mod tests {
             (("ana", Digest::of(b"another login")), decide(1), NOW),
             (ana, decide(2), NOW),
             (ana, Purpose::Enrol, NOW),
+            (ana, Purpose::Change(Digest::from_bytes([1; 32])), NOW),
             (ana, decide(1), later),
         ] {
             let challenge = fresh(decide(1));

@@ -61,6 +61,9 @@ pub enum NotSigned {
     /// The signature does not fit.
     #[error("the signature is wrong")]
     Signature,
+    /// It is new, and its waiting period is not over.
+    #[error("this passkey is new and cannot sign yet: its waiting period is not over")]
+    Waiting,
     /// Its count went back or stood still.
     #[error("this passkey has counted backwards, so there may be a copy of it: remove it")]
     Copied,
@@ -85,6 +88,7 @@ impl NotSigned {
             NotSigned::Unknown => "unknown",
             NotSigned::Algorithm => "algorithm",
             NotSigned::Signature => "signature",
+            NotSigned::Waiting => "waiting",
             NotSigned::Copied => "copied",
         }
     }

@@ -98,11 +98,10 @@ impl Soft {
     }
 
     /// What is sent to enrol it.
-    pub fn enrols(&self, challenge: &[u8], name: &str, passphrase: &str) -> Value {
+    pub fn enrols(&self, challenge: &[u8], name: &str) -> Value {
         let client = self.client("webauthn.create", challenge);
         json!({
-            "name": name, "passphrase": passphrase,
-            "client_data": base64::encode_url(&client),
+            "name": name, "client_data": base64::encode_url(&client),
             "attestation": base64::encode_url(&self.attestation()),
         })
     }

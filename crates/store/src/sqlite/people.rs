@@ -22,14 +22,33 @@ pub(super) fn keep_person(batch: &mut Batch<'_>, person: &Person, note: &Note) -
         Role::Approver => "approver",
         Role::Administrator => "administrator",
     };
-    let sql = "INSERT INTO person VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (name) DO UPDATE SET \
-               role = excluded.role, passphrase = excluded.passphrase, revoked = excluded.revoked";
+    let before = batch
+        .conn
+        .prepare_cached("SELECT role, passphrase FROM person WHERE name = ?1")?
+        .query_row([&person.name], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))
+        .optional()?;
+    // Which change it is goes into the ledger: a reset passphrase must not look like a new person.
+    let what = match &before {
+        _ if person.revoked.is_some() => "revoked",
+        None => "added",
+        Some((old, _)) if old != role => "role changed",
+        Some((_, old)) if *old != person.passphrase => "passphrase changed",
+        Some(_) => "kept",
+    };
+    let role_since = if what == "role changed" { batch.now.at } else { person.role_since };
+    let sql = "INSERT INTO person (name, role, passphrase, added, revoked, role_since, \
+               active_from) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (name) DO UPDATE SET \
+               role = excluded.role, passphrase = excluded.passphrase, \
+               revoked = excluded.revoked, role_since = max(role_since, excluded.role_since), \
+               active_from = max(active_from, excluded.active_from)";
     batch.conn.prepare_cached(sql)?.execute(params![
         person.name,
         role,
         person.passphrase,
         person.added.0,
-        person.revoked.map(|at| at.0)
+        person.revoked.map(|at| at.0),
+        role_since.0,
+        person.active_from.0,
     ])?;
     if person.revoked.is_some() {
         for way in ["login", "account", "passkey", "subscription"] {
@@ -37,8 +56,7 @@ pub(super) fn keep_person(batch: &mut Batch<'_>, person: &Person, note: &Note) -
             batch.conn.prepare_cached(&sql)?.execute(params![person.name, batch.now.at.0])?;
         }
     }
-    let mut facts = vec![words("role", role)];
-    facts.extend(person.revoked.map(|_| words("what", "revoked")));
+    let facts = vec![words("role", role), words("what", what)];
     let mut entry = entry(Kind::Person, note, facts)?;
     entry.person = Some(Cow::Borrowed(&person.name));
     batch.write(entry)?;
@@ -48,7 +66,8 @@ pub(super) fn keep_person(batch: &mut Batch<'_>, person: &Person, note: &Note) -
 
 /// All people.
 pub(super) fn people(conn: &Connection) -> Kept<Vec<Person>> {
-    let sql = "SELECT name, role, passphrase, added, revoked FROM person ORDER BY name";
+    let sql = "SELECT name, role, passphrase, added, revoked, role_since, active_from \
+               FROM person ORDER BY name";
     let mut statement = conn.prepare_cached(sql)?;
     let mut rows = statement.query([])?;
     let mut people = Vec::new();
@@ -61,13 +80,26 @@ pub(super) fn people(conn: &Connection) -> Kept<Vec<Person>> {
             other => return Err(corrupt(format!("the role `{other}`"))),
         };
         let (passphrase, added) = (cells.next()?, cells.time()?);
-        people.push(Person { name, role, passphrase, added, revoked: cells.maybe_time()? });
+        let revoked = cells.maybe_time()?;
+        let (role_since, active_from) = (cells.time()?, cells.time()?);
+        people.push(Person { name, role, passphrase, added, role_since, active_from, revoked });
     }
     Ok(people)
 }
 
 /// Adds or changes an agent.
 pub(super) fn keep_agent(batch: &mut Batch<'_>, agent: &Agent, note: &Note) -> Kept<()> {
+    let before = batch
+        .conn
+        .prepare_cached("SELECT token FROM agent WHERE name = ?1")?
+        .query_row([&agent.name], |row| row.get::<_, Option<[u8; 32]>>(0))
+        .optional()?;
+    let what = match before {
+        _ if agent.revoked.is_some() => "revoked",
+        None => "added",
+        Some(old) if old.map(Digest::from_bytes) != agent.token => "token changed",
+        Some(_) => "kept",
+    };
     let sql = "INSERT INTO agent VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (name) DO UPDATE \
                SET token = excluded.token, uid = excluded.uid, \
                own_addresses = excluded.own_addresses, expires = excluded.expires, \
@@ -81,8 +113,7 @@ pub(super) fn keep_agent(batch: &mut Batch<'_>, agent: &Agent, note: &Note) -> K
         agent.expires.map(|at| at.0),
         agent.revoked.map(|at| at.0),
     ])?;
-    let facts = agent.revoked.map(|_| words("what", "revoked")).into_iter().collect();
-    let mut entry = entry(Kind::Agent, note, facts)?;
+    let mut entry = entry(Kind::Agent, note, vec![words("what", what)])?;
     entry.agent = Some(Cow::Borrowed(&agent.name));
     batch.write(entry)?;
     batch.tell(Happening::Settings);

@@ -1,5 +1,7 @@
 //! Requests as rows, and back. What no version of us wrote is an error, never a guess.
 
+use std::collections::HashSet;
+
 use countersign_core::canon::{CallDigest, Digest};
 use countersign_core::id::Id;
 use countersign_core::request::{
@@ -191,7 +193,28 @@ fn bare(conn: &Connection, cells: &mut Cells<'_, '_>) -> Kept<Request> {
     if u32::try_from(votes.len()) != Ok(counted) {
         return Err(corrupt(format!("request {id} has {} of {counted} votes", votes.len())));
     }
-    Ok(Request { id, requester, digest, tier, crisis, quorum, plan, state, rung, votes, decision })
+    let request =
+        Request { id, requester, digest, tier, crisis, quorum, plan, state, rung, votes, decision };
+    if has_quorum(&request) {
+        Ok(request)
+    } else {
+        Err(corrupt(format!("request {id} was approved by fewer people than it takes")))
+    }
+}
+
+/// Whether enough different people approved what people approved.
+fn has_quorum(request: &Request) -> bool {
+    let by_people = matches!(
+        &request.decision,
+        Some(Decision { state: State::Approved, by: Decider::People(_), .. })
+    );
+    let people: HashSet<&str> = request
+        .votes
+        .iter()
+        .filter(|vote| vote.choice == Choice::Approve)
+        .map(|vote| vote.person.as_str())
+        .collect();
+    !by_people || people.len() >= usize::from(request.quorum.approve.max(1))
 }
 
 /// The decision that stands in a request's row, if there is one.

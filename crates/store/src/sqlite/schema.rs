@@ -8,12 +8,13 @@ use crate::error::OpenError;
 const APPLICATION: i64 = 0x4353_474E;
 
 /// Each takes the store from the form of its number to the next. None is ever changed.
-const MIGRATIONS: [&str; 5] = [
+const MIGRATIONS: [&str; 6] = [
     include_str!("../../migrations/sqlite/0001_first.sql"),
     include_str!("../../migrations/sqlite/0002_fewer_trees.sql"),
     include_str!("../../migrations/sqlite/0003_ways_in.sql"),
     include_str!("../../migrations/sqlite/0004_looked_for.sql"),
     include_str!("../../migrations/sqlite/0005_drills.sql"),
+    include_str!("../../migrations/sqlite/0006_waiting_periods.sql"),
 ];
 
 /// Brings the store to the newest form. A form newer than ours is left alone. Foreign keys must be

@@ -41,9 +41,11 @@ fn told(
 /// Keeps a linked account or its end. One that has ended may be linked again, by anybody.
 pub(super) fn keep_account(batch: &mut Batch<'_>, account: &Account, note: &Note) -> Kept<()> {
     known(batch, &account.person, account.ended.is_some())?;
-    let sql = "INSERT INTO account VALUES (?1, ?2, ?3, ?4, ?5, ?6) \
+    let sql = "INSERT INTO account (channel, account, person, called, linked, ended, active_from) \
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) \
                ON CONFLICT (channel, account) DO UPDATE SET person = excluded.person, \
-               called = excluded.called, linked = excluded.linked, ended = excluded.ended \
+               called = excluded.called, linked = excluded.linked, ended = excluded.ended, \
+               active_from = excluded.active_from \
                WHERE person = excluded.person OR ended IS NOT NULL";
     let kept = batch.conn.prepare_cached(sql)?.execute(params![
         account.channel,
@@ -52,6 +54,7 @@ pub(super) fn keep_account(batch: &mut Batch<'_>, account: &Account, note: &Note
         account.called,
         account.linked.0,
         account.ended.map(|at| at.0),
+        account.active_from.0,
     ])?;
     if kept == 0 {
         return Err(StoreError::Exists("account"));
@@ -62,7 +65,7 @@ pub(super) fn keep_account(batch: &mut Batch<'_>, account: &Account, note: &Note
 
 /// All accounts that have not ended.
 pub(super) fn accounts(conn: &Connection) -> Kept<Vec<Account>> {
-    let sql = "SELECT channel, account, person, called, linked, ended FROM account \
+    let sql = "SELECT channel, account, person, called, linked, ended, active_from FROM account \
                WHERE ended IS NULL ORDER BY channel, account";
     let mut statement = conn.prepare_cached(sql)?;
     let mut rows = statement.query([])?;
@@ -72,7 +75,8 @@ pub(super) fn accounts(conn: &Connection) -> Kept<Vec<Account>> {
         let (channel, account) = (cells.next()?, cells.next()?);
         let (person, called) = (cells.next()?, cells.next()?);
         let (linked, ended) = (cells.time()?, cells.maybe_time()?);
-        accounts.push(Account { channel, account, person, called, linked, ended });
+        let active_from = cells.time()?;
+        accounts.push(Account { channel, account, person, called, linked, active_from, ended });
     }
     Ok(accounts)
 }
@@ -86,7 +90,8 @@ pub(super) fn keep_passkey(batch: &mut Batch<'_>, passkey: &Passkey, note: &Note
         .query_row([&passkey.credential], |_| Ok(()))
         .optional()?;
     // A count that goes back is a copied device: the caller refuses it, and so does the row.
-    let sql = "INSERT INTO passkey VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) \
+    let sql = "INSERT INTO passkey (credential, person, name, public_key, algorithm, uses, added, \
+               used, ended, active_from) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) \
                ON CONFLICT (credential) DO UPDATE SET name = excluded.name, \
                uses = max(uses, excluded.uses), used = coalesce(excluded.used, used), \
                ended = excluded.ended \
@@ -102,6 +107,7 @@ pub(super) fn keep_passkey(batch: &mut Batch<'_>, passkey: &Passkey, note: &Note
         passkey.added.0,
         passkey.used.map(|at| at.0),
         passkey.ended.map(|at| at.0),
+        passkey.active_from.0,
     ])?;
     if kept == 0 {
         return Err(StoreError::Exists("passkey"));
@@ -116,8 +122,8 @@ pub(super) fn keep_passkey(batch: &mut Batch<'_>, passkey: &Passkey, note: &Note
 
 /// All passkeys that have not ended.
 pub(super) fn passkeys(conn: &Connection) -> Kept<Vec<Passkey>> {
-    let sql = "SELECT credential, person, name, public_key, algorithm, uses, added, used, ended \
-               FROM passkey WHERE ended IS NULL ORDER BY added";
+    let sql = "SELECT credential, person, name, public_key, algorithm, uses, added, used, ended, \
+               active_from FROM passkey WHERE ended IS NULL ORDER BY added";
     let mut statement = conn.prepare_cached(sql)?;
     let mut rows = statement.query([])?;
     let mut passkeys = Vec::new();
@@ -126,6 +132,7 @@ pub(super) fn passkeys(conn: &Connection) -> Kept<Vec<Passkey>> {
         let (credential, person, name) = (cells.next()?, cells.next()?, cells.next()?);
         let (public_key, algorithm, uses) = (cells.next()?, cells.next()?, cells.next()?);
         let (added, used, ended) = (cells.time()?, cells.maybe_time()?, cells.maybe_time()?);
+        let active_from = cells.time()?;
         passkeys.push(Passkey {
             credential,
             person,
@@ -134,6 +141,7 @@ pub(super) fn passkeys(conn: &Connection) -> Kept<Vec<Passkey>> {
             algorithm,
             uses,
             added,
+            active_from,
             used,
             ended,
         });

@@ -3,7 +3,8 @@
 use countersign_core::id::Id;
 use countersign_core::ledger::entry::Kind;
 use countersign_core::request::{
-    Change, Choice, Decider, Decision, Event, Refusal, Requester, Rung, Settled, State, Times,
+    Change, Choice, Decider, Decision, EditedCall, Event, Quorum, Refusal, Requester, Rung,
+    Settled, State, Times,
 };
 use countersign_core::tier::Tier;
 use countersign_core::time::Timestamp;
@@ -116,7 +117,12 @@ pub async fn an_edited_approval_keeps_its_arguments<P: Place>() {
     let id = submit(&store, asked(1)).await.request.id;
     let mut event = says("ana", Choice::Approve);
     if let Event::Answer { edited, .. } = &mut event {
-        *edited = Some(call(9));
+        *edited = Some(EditedCall {
+            digest: call(9),
+            tier: Tier::Medium,
+            crisis: false,
+            quorum: Quorum::default(),
+        });
     }
     let without = store.apply(id, event.clone(), note()).await;
     assert!(matches!(without, Err(StoreError::Unfit(_))), "{without:?}");

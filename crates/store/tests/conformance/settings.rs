@@ -105,6 +105,8 @@ pub async fn people_agents_and_logins<P: Place>() {
         role: Role::Administrator,
         passphrase: "$argon2id$x".to_owned(),
         added: Timestamp(START),
+        role_since: Timestamp(START),
+        active_from: Timestamp(START),
         revoked: None,
     };
     let login = |byte| Login {
@@ -178,6 +180,8 @@ fn person(name: &str) -> Person {
         role: Role::Approver,
         passphrase: "$argon2id$x".to_owned(),
         added: Timestamp(START),
+        role_since: Timestamp(START),
+        active_from: Timestamp(START),
         revoked: None,
     }
 }
@@ -189,6 +193,7 @@ fn account(person: &str, account: &str) -> Account {
         person: person.to_owned(),
         called: "Ana".to_owned(),
         linked: Timestamp(START),
+        active_from: Timestamp(START + 60),
         ended: None,
     }
 }
@@ -202,6 +207,7 @@ fn passkey(person: &str) -> Passkey {
         algorithm: -7,
         uses: 3,
         added: Timestamp(START),
+        active_from: Timestamp(START + 60),
         used: None,
         ended: None,
     }

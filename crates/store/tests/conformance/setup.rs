@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 
-use countersign_core::assurance::{Needs, Standing};
+use countersign_core::assurance::{Needs, Standing, Tenure};
 use countersign_core::canon::{CallDigest, Digest};
 use countersign_core::id::Id;
 use countersign_core::ledger::entry::{Entry, Kind};
@@ -160,7 +160,7 @@ pub fn says(person: &str, choice: Choice) -> Event {
         edited: None,
         channel: "web".to_owned(),
         reason: "looked at it".to_owned(),
-        standing: (Standing::login(false), Needs::default()),
+        standing: (Standing::login(false, Tenure::from(Timestamp(START))), Needs::default()),
     }
 }
 

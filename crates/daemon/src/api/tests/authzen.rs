@@ -1,8 +1,9 @@
 //! `AuthZEN`: decisions, offers bound to one call, approvals used once.
 
 use super::*;
-use countersign_core::assurance::{Needs, Standing};
+use countersign_core::assurance::{Needs, Standing, Tenure};
 use countersign_core::request::{Choice, Event};
+use countersign_core::time::Timestamp;
 
 const EVALUATE: &str = "/access/v1/evaluation";
 
@@ -343,7 +344,7 @@ async fn a_denied_request_stays_denied() {
         edited: None,
         channel: "web".to_owned(),
         reason: String::new(),
-        standing: (Standing::login(false), Needs::default()),
+        standing: (Standing::login(false, Tenure::from(Timestamp(0))), Needs::default()),
     };
     trial.api.gate.decide(id, event, note()).await.unwrap();
     let answer = evaluate(&trial, with_approval(body, &json!({ "id": id }))).await;

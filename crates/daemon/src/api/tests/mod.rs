@@ -10,7 +10,7 @@ mod passkeys;
 mod push;
 mod reports;
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use axum::Router;
 use axum::body::Body;
@@ -33,6 +33,7 @@ use crate::clock::DaemonClock;
 use crate::config::{Config, Paths};
 use crate::doors::Peer;
 use crate::gate::Gate;
+use crate::house::step_up_header;
 use crate::keys::Keys;
 
 /// The agent of most tests, and its token.
@@ -42,6 +43,15 @@ const CODER_TOKEN: &str = "csa_coder";
 const OTHER_TOKEN: &str = "csa_other";
 /// A person.
 const ANA_TOKEN: &str = "csp_ana";
+/// What she proves herself with.
+const PASSPHRASE: &str = "plum-rocket-seven-cellar";
+
+/// What is kept of it, made once: that takes a while.
+fn hashed() -> &'static str {
+    static HASHED: LazyLock<String> =
+        LazyLock::new(|| crate::auth::hash_passphrase(PASSPHRASE).unwrap());
+    &HASHED
+}
 
 /// Both doors over a store in a folder of its own.
 struct Trial {
@@ -88,6 +98,7 @@ impl Trial {
             heard: crate::ears::Heard::default(),
             presence: Arc::default(),
             proofs: Arc::default(),
+            recovery: crate::auth::recovery::folder(&place),
             agents_names: Names::new(6000, &[]),
             people_names: Names::new(6001, &[]),
         })
@@ -101,9 +112,11 @@ impl Trial {
         read(self.agents(method, path, Some(CODER_TOKEN), &[], body).await).await
     }
 
-    /// Asks as Ana.
+    /// Asks as Ana, who confirms with her passphrase that it is her.
     async fn person(&self, method: &str, path: &str, body: Value) -> (StatusCode, Value) {
-        read(send(&self.people, 6001, method, path, Some(ANA_TOKEN), &[], body).await).await
+        let proof = step_up_header(PASSPHRASE);
+        let headers = [(super::STEP_UP, &*proof)];
+        read(send(&self.people, 6001, method, path, Some(ANA_TOKEN), &headers, body).await).await
     }
 
     async fn agents(
@@ -166,8 +179,10 @@ async fn enter_everybody(store: &Backend, clock: &DaemonClock) {
     let ana = Person {
         name: "ana".to_owned(),
         role: Role::Approver,
-        passphrase: "none".to_owned(),
+        passphrase: hashed().to_owned(),
         added: now,
+        role_since: now,
+        active_from: now,
         revoked: None,
     };
     store.keep_person(ana, note()).await.unwrap();

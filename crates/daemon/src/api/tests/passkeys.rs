@@ -1,6 +1,7 @@
 //! Passkeys through the people's door, over a real store, with a passkey in software.
 
 use super::*;
+use crate::api::STEP_UP;
 use crate::passkeys::soft::{Soft, sent};
 use crate::passkeys::{Decided, Offline, challenge_of};
 use countersign_core::base64;
@@ -10,24 +11,30 @@ use countersign_core::request::Choice;
 use ring::signature::{ECDSA_P256_SHA256_ASN1, UnparsedPublicKey};
 
 const ORIGIN: &str = "http://localhost:6001";
-const PASSPHRASE: &str = "plum-rocket-seven-cellar";
 const BY_NAME: [(&str, &str); 1] = [("host", "localhost:6001")];
 
-/// Ana with a passphrase that she knows.
 async fn house() -> Trial {
-    let trial = Trial::new().await;
-    let api = &trial.api;
-    let mut ana = api.book.record("ana").unwrap();
-    let hashed = api.checks.hash(PASSPHRASE.to_owned().into()).await.unwrap();
-    ana.passphrase = hashed.unwrap();
-    api.gate.store().keep_person(ana, note()).await.unwrap();
-    api.book.read(api.gate.store()).await.unwrap();
-    trial
+    Trial::new().await
 }
 
 /// Asks as Ana, on the page under its name.
 async fn ana(trial: &Trial, method: &str, path: &str, body: Value) -> (StatusCode, Value) {
     read(send(&trial.people, 6001, method, path, Some(ANA_TOKEN), &BY_NAME, body).await).await
+}
+
+/// The same with a proof that it is her.
+async fn proven(trial: &Trial, proof: &str, path: &str, body: Value) -> (StatusCode, Value) {
+    let headers = [BY_NAME[0], (STEP_UP, proof)];
+    read(send(&trial.people, 6001, "POST", path, Some(ANA_TOKEN), &headers, body).await).await
+}
+
+/// The proof by a passkey for this very change.
+async fn signs_change(trial: &Trial, soft: &mut Soft, path: &str, body: &Value) -> String {
+    let asks = json!({ "method": "POST", "path": path, "body": body });
+    let (status, begun) = ana(trial, "POST", "/v1/step-up", asks).await;
+    assert_eq!((status, &begun["proof"]), (StatusCode::OK, &json!("passkey")), "{begun}");
+    let signed = sent(&soft.signs(&bytes(&begun["challenge"])));
+    format!("passkey {}", base64::encode_url(signed.to_string().as_bytes()))
 }
 
 fn bytes(value: &Value) -> Vec<u8> {
@@ -42,8 +49,8 @@ async fn begin(trial: &Trial) -> Vec<u8> {
 
 async fn enrolled(trial: &Trial) -> Soft {
     let soft = Soft::es256("localhost", ORIGIN);
-    let body = soft.enrols(&begin(trial).await, "desk", PASSPHRASE);
-    let (status, answer) = ana(trial, "POST", "/v1/passkeys", body).await;
+    let body = soft.enrols(&begin(trial).await, "desk");
+    let (status, answer) = proven(trial, &step_up_header(PASSPHRASE), "/v1/passkeys", body).await;
     assert_eq!(status, StatusCode::CREATED, "{answer}");
     soft
 }
@@ -176,29 +183,86 @@ async fn an_edit_is_signed_as_it_will_run() {
 #[tokio::test]
 async fn enrolment_needs_the_passphrase_and_a_challenge_of_ours() {
     let trial = house().await;
-    let soft = Soft::eddsa("localhost", ORIGIN);
-    let begun = begin(&trial).await;
-    let wrong = soft.enrols(&begun, "desk", "not-it");
-    let (status, answer) = ana(&trial, "POST", "/v1/passkeys", wrong).await;
+    let mut soft = Soft::eddsa("localhost", ORIGIN);
+    let right = step_up_header(PASSPHRASE);
+    let enrol = soft.enrols(&begin(&trial).await, "desk");
+    let (status, answer) = ana(&trial, "POST", "/v1/passkeys", enrol.clone()).await;
+    assert_eq!(status, StatusCode::FORBIDDEN);
+    assert_eq!(answer["type"], "urn:countersign:problem:step-up-required");
+    let wrong = step_up_header("not-it");
+    let (status, answer) = proven(&trial, &wrong, "/v1/passkeys", enrol).await;
     assert_eq!(status, StatusCode::FORBIDDEN);
     assert_eq!(answer["detail"], "the passphrase is wrong");
-    // The challenge is used up.
-    let again = soft.enrols(&begun, "desk", PASSPHRASE);
-    refused(&ana(&trial, "POST", "/v1/passkeys", again).await, "challenge");
-    let own = soft.enrols(&[9; 32], "desk", PASSPHRASE);
-    refused(&ana(&trial, "POST", "/v1/passkeys", own).await, "challenge");
-    assert!(!trial.api.book.has_passkey("ana"));
-    let good = soft.enrols(&begin(&trial).await, "desk", PASSPHRASE);
-    let (status, answer) = ana(&trial, "POST", "/v1/passkeys", good.clone()).await;
+    let own = soft.enrols(&[9; 32], "desk");
+    refused(&proven(&trial, &right, "/v1/passkeys", own).await, "challenge");
+    assert!(!trial.api.has_passkey("ana"));
+    let good = soft.enrols(&begin(&trial).await, "desk");
+    let (status, answer) = proven(&trial, &right, "/v1/passkeys", good).await;
     assert_eq!((status, &answer["algorithm"]), (StatusCode::CREATED, &json!("EdDSA")), "{answer}");
-    // Removed with the passphrase alone; then a login is enough again.
+    assert!(trial.api.has_passkey("ana"));
+    // Removed with the passkey itself; the passphrase is not enough any more.
     let path = format!("/v1/passkeys/{}/remove", text(&answer["id"]));
-    let (status, _) = ana(&trial, "POST", &path, json!({ "passphrase": "not-it" })).await;
-    assert_eq!(status, StatusCode::FORBIDDEN);
-    assert!(trial.api.book.has_passkey("ana"));
-    let (status, _) = ana(&trial, "POST", &path, json!({ "passphrase": PASSPHRASE })).await;
-    assert_eq!(status, StatusCode::OK);
-    assert!(!trial.api.book.has_passkey("ana"));
+    let (status, answer) = proven(&trial, &right, &path, json!({})).await;
+    assert_eq!((status, &answer["why"]), (StatusCode::FORBIDDEN, &json!("passkey")), "{answer}");
+    let proof = signs_change(&trial, &mut soft, &path, &json!({})).await;
+    let (status, answer) = proven(&trial, &proof, &path, json!({})).await;
+    assert_eq!(status, StatusCode::OK, "{answer}");
+    assert!(!trial.api.has_passkey("ana"));
+}
+
+#[tokio::test]
+async fn a_signature_under_a_change_is_good_once_and_for_that_change_alone() {
+    let trial = house().await;
+    let mut soft = enrolled(&trial).await;
+    let path = "/v1/people/ana/passphrase";
+    let lift = json!({ "agent": "coder", "session": "s", "reason": "over" });
+    let other = signs_change(&trial, &mut soft, "/v1/crises/lift", &lift).await;
+    refused(&proven(&trial, &other, path, json!({})).await, "challenge");
+    let with_more = signs_change(&trial, &mut soft, path, &json!({ "x": 1 })).await;
+    refused(&proven(&trial, &with_more, path, json!({})).await, "challenge");
+    // A signature under an answer is none under a change.
+    let (asked, yes) = critical(&trial, "a").await;
+    let answer = sent(&soft.signs(&challenge(&trial, &asked, &yes).await)).to_string();
+    let answer = format!("passkey {}", base64::encode_url(answer.as_bytes()));
+    refused(&proven(&trial, &answer, path, json!({})).await, "challenge");
+    let good = signs_change(&trial, &mut soft, path, &json!({})).await;
+    let (status, changed) = proven(&trial, &good, path, json!({})).await;
+    assert_eq!(status, StatusCode::OK, "{changed}");
+    refused(&proven(&trial, &good, path, json!({})).await, "challenge");
+    let (_, exported) = trial.person("GET", "/v1/ledger/entries?from=0", Value::Null).await;
+    let entries = exported["entries"].as_array().unwrap();
+    let entry = entries.iter().find(|entry| entry["facts"]["what"] == "passphrase changed");
+    let proof = &entry.unwrap()["facts"]["step_up"];
+    assert_eq!(
+        (&proof["proof"], &proof["operation"]),
+        (&json!("passkey"), &json!("POST /v1/people/ana/passphrase"),)
+    );
+}
+
+/// Where others could object, a new passkey neither signs nor is asked for until it has waited.
+#[tokio::test]
+async fn a_new_passkey_waits_before_it_signs() {
+    let trial = house().await;
+    let mut bo = trial.api.book.record("ana").unwrap();
+    bo.name = "bo".to_owned();
+    trial.api.gate.store().keep_person(bo, note()).await.unwrap();
+    trial.api.book.read(trial.api.gate.store()).await.unwrap();
+    let mut soft = enrolled(&trial).await;
+    assert!(!trial.api.has_passkey("ana"));
+    let (asked, yes) = critical(&trial, "a").await;
+    let path = format!("/v1/requests/{}/challenge", text(&asked["id"]));
+    assert_eq!(ana(&trial, "POST", &path, yes.clone()).await.0, StatusCode::CONFLICT);
+    let decided = Decided {
+        request: Id::parse(text(&asked["id"])).unwrap(),
+        digest: Digest::parse(text(&asked["digest"])).unwrap(),
+        choice: Choice::Approve,
+    };
+    let login = ("ana", Digest::of(ANA_TOKEN.as_bytes()));
+    let purpose = crate::passkeys::Purpose::Decide(decided);
+    let now = trial.api.gate.clock().now().at;
+    let begun = trial.api.challenges.begin(login, purpose, now).unwrap();
+    let signed = soft.signs(begun.as_bytes());
+    refused(&decide(&trial, &asked, &yes, sent(&signed)).await, "waiting");
 }
 
 #[tokio::test]

@@ -14,7 +14,7 @@ use zeroize::Zeroizing;
 
 use super::people::still_administrator;
 use crate::api::fields::{self, Fields};
-use crate::api::{Answered, Api, Problem, who};
+use crate::api::{Answered, Api, Problem, SteppedUp, who};
 use crate::auth::{AGENT_TOKEN, agent_name};
 use crate::chance;
 use crate::gate::Held;
@@ -49,7 +49,7 @@ fn document(agent: &Agent) -> serde_json::Value {
     })
 }
 
-async fn add(State(api): State<Api>, request: Request) -> Answered {
+async fn add(State(api): State<Api>, proven: SteppedUp, request: Request) -> Answered {
     let who = who::administrator(&api, request.headers())?;
     let (parts, body) = request.into_parts();
     let bytes = fields::body(&parts.headers, body).await?;
@@ -68,6 +68,10 @@ async fn add(State(api): State<Api>, request: Request) -> Answered {
     if agents.iter().any(|agent| agent.name.eq_ignore_ascii_case(&name)) {
         return Err(Problem::conflict("this name is or was an agent's; no name is given twice"));
     }
+    let people = api.gate.store().people().await?;
+    if people.iter().any(|person| person.name.eq_ignore_ascii_case(&name)) {
+        return Err(Problem::conflict("this name is or was a person's; choose another one"));
+    }
     let taken = |agent: &Agent| agent.revoked.is_none() && agent.uid.is_some() && agent.uid == uid;
     if agents.iter().any(taken) {
         return Err(Problem::conflict("another agent comes with this uid"));
@@ -82,7 +86,7 @@ async fn add(State(api): State<Api>, request: Request) -> Answered {
         expires: Some(expiry(now, days)?),
         revoked: None,
     };
-    api.gate.store().keep_agent(agent.clone(), api.note_by(&who.person)).await?;
+    api.gate.store().keep_agent(agent.clone(), proven.note(&api, &who.person)).await?;
     api.book.read(api.gate.store()).await?;
     let body = with_token(&agent, &token);
     Ok((StatusCode::CREATED, axum::Json(body)).into_response())
@@ -131,14 +135,19 @@ async fn find(api: &Api, name: &str) -> Result<Agent, Problem> {
     found.ok_or_else(|| Problem::not_found("there is no such agent"))
 }
 
-async fn revoke(State(api): State<Api>, Path(name): Path<String>, headers: HeaderMap) -> Answered {
+async fn revoke(
+    State(api): State<Api>,
+    Path(name): Path<String>,
+    proven: SteppedUp,
+    headers: HeaderMap,
+) -> Answered {
     let who = who::administrator(&api, &headers)?;
     let _changing = api.book.changing().await;
     still_administrator(&api, &headers)?;
     let mut agent = find(&api, &name).await?;
     let at = api.gate.clock().now().at;
     agent.revoked = Some(at);
-    api.gate.store().keep_agent(agent, api.note_by(&who.person)).await?;
+    api.gate.store().keep_agent(agent, proven.note(&api, &who.person)).await?;
     api.book.strike_agent(&name);
     api.book.read(api.gate.store()).await?;
     Ok(axum::Json(json!({ "name": name, "revoked": at })).into_response())
@@ -148,6 +157,7 @@ async fn revoke(State(api): State<Api>, Path(name): Path<String>, headers: Heade
 async fn change_token(
     State(api): State<Api>,
     Path(name): Path<String>,
+    proven: SteppedUp,
     request: Request,
 ) -> Answered {
     let who = who::administrator(&api, request.headers())?;
@@ -163,7 +173,7 @@ async fn change_token(
     let mut agent = find(&api, &name).await?;
     agent.expires = Some(expiry(api.gate.clock().now().at, days)?);
     agent.token = Some(Digest::of(token.as_bytes()));
-    api.gate.store().keep_agent(agent.clone(), api.note_by(&who.person)).await?;
+    api.gate.store().keep_agent(agent.clone(), proven.note(&api, &who.person)).await?;
     api.book.strike_agent(&name);
     api.book.read(api.gate.store()).await?;
     Ok(axum::Json(with_token(&agent, &token)).into_response())

@@ -11,7 +11,7 @@ use countersign_core::time::Clock as _;
 use countersign_store::{Role, Store as _};
 use serde_json::{Value, json};
 
-use crate::api::{Answered, Api, Problem, who};
+use crate::api::{Answered, Api, Problem, SteppedUp, who};
 use crate::gate::Held;
 
 /// What a test says.
@@ -103,7 +103,12 @@ async fn test(State(api): State<Api>, Path(name): Path<String>, headers: HeaderM
 }
 
 /// A code with which the person who asks links their account.
-async fn link(State(api): State<Api>, Path(name): Path<String>, headers: HeaderMap) -> Answered {
+async fn link(
+    State(api): State<Api>,
+    Path(name): Path<String>,
+    _proven: SteppedUp,
+    headers: HeaderMap,
+) -> Answered {
     let who = who::person(&api, &headers)?;
     let rules = api.gate.rules();
     if !rules.channels.contains_key(&name) {
@@ -138,6 +143,7 @@ async fn accounts(State(api): State<Api>, headers: HeaderMap) -> Answered {
             json!({
                 "channel": account.channel, "account": account.account,
                 "person": account.person, "called": account.called, "linked": account.linked,
+                "active_from": account.active_from,
             })
         })
         .collect();
@@ -147,6 +153,7 @@ async fn accounts(State(api): State<Api>, headers: HeaderMap) -> Answered {
 async fn unlink(
     State(api): State<Api>,
     Path((channel, account)): Path<(String, String)>,
+    proven: SteppedUp,
     headers: HeaderMap,
 ) -> Answered {
     let who = who::person(&api, &headers)?;
@@ -159,7 +166,7 @@ async fn unlink(
     let at = api.gate.clock().now().at;
     found.ended = Some(at);
     api.book.strike_account(&channel, &account);
-    api.gate.store().keep_account(found, api.note_by(&who.person)).await?;
+    api.gate.store().keep_account(found, proven.note(&api, &who.person)).await?;
     api.book.read(api.gate.store()).await?;
     let body = json!({ "channel": channel, "account": account, "ended": at });
     Ok(axum::Json(body).into_response())

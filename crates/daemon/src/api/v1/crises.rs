@@ -6,12 +6,12 @@ use axum::http::HeaderMap;
 use axum::response::IntoResponse as _;
 use axum::routing::{get, post};
 use countersign_core::redact::redact_text;
-use countersign_store::{Crisis, Note, Store as _};
+use countersign_store::{Crisis, Store as _};
 use serde_json::{Value, json};
 
 use super::{requests, screen};
 use crate::api::fields::{self, Fields};
-use crate::api::{Answered, Api, Problem, who};
+use crate::api::{Answered, Api, Problem, SteppedUp, who};
 
 /// What people may do.
 pub fn people() -> Router<Api> {
@@ -32,7 +32,7 @@ fn document(crisis: &Crisis) -> Value {
 }
 
 /// On the disk first, then in memory: if the write fails, the crisis holds.
-async fn lift(State(api): State<Api>, request: Request) -> Answered {
+async fn lift(State(api): State<Api>, proven: SteppedUp, request: Request) -> Answered {
     let who = who::person(&api, request.headers())?;
     let (parts, body) = request.into_parts();
     let bytes = fields::body(&parts.headers, body).await?;
@@ -49,8 +49,7 @@ async fn lift(State(api): State<Api>, request: Request) -> Answered {
     }
     let known = api.gate.crises().signs(agent, session);
     let signs = known.ok_or_else(|| Problem::not_found("there is no such crisis"))?;
-    let facts = json!({ "reason": redact_text(reason).text }).to_string();
-    let note = Note { policy: api.gate.rules().hash, facts: Some(facts), edited: None };
+    let note = proven.note_with(&api, json!({ "reason": redact_text(reason).text }));
     let (name, place) = (agent.to_owned(), session.to_owned());
     // None there is one whose write is still on its way.
     api.gate.store().lift_crisis(name, place, who.person, note).await?;

@@ -6,8 +6,7 @@ use axum::Router;
 use axum::extract::{Path, Request, State};
 use axum::response::IntoResponse as _;
 use axum::routing::post;
-use countersign_core::assess::assess;
-use countersign_core::assurance::{Assurance, Standing, may_approve};
+use countersign_core::assurance::Assurance;
 use countersign_core::call::{Annotations, Call};
 use countersign_core::canon::{CallDigest, Digest, canonical, digest};
 use countersign_core::context::{Context, Environment, Platform};
@@ -15,24 +14,27 @@ use countersign_core::grant::{Grant, Shape};
 use countersign_core::id::Id;
 use countersign_core::json::Value;
 use countersign_core::redact::redact_value;
-use countersign_core::request::{Choice, Event, Refusal};
+use countersign_core::request::{Choice, EditedCall, Event, Refusal};
 use countersign_core::tier::Tier;
 use countersign_core::time::{Clock as _, Span};
+use countersign_core::tools;
 use countersign_store::{Note, Store as _, Stored};
 use serde_json::json;
 
 use super::{passkeys, requests};
 use crate::api::fields::{self, Fields};
-use crate::api::{Answered, Api, Problem, who};
+use crate::api::{Answered, Api, Problem, step_up, who};
 use crate::auth::Who;
 use crate::chance;
 use crate::drills;
-use crate::passkeys::{Assertion, Decided};
+use crate::passkeys::{Assertion, Decided, Purpose};
 
 /// The longest reason that is kept.
 const LONGEST_REASON: usize = 2000;
 /// A grant lasts a month at most.
 const LONGEST_GRANT: u32 = 43_200;
+/// How long a grant for a session lasts if nobody says how long.
+const SESSION_MINUTES: u32 = 720;
 
 /// What people may do.
 pub fn people() -> Router<Api> {
@@ -49,7 +51,7 @@ async fn challenge(State(api): State<Api>, Path(text): Path<String>, request: Re
     let bytes = fields::body(&parts.headers, body).await?;
     let value = fields::parse(&bytes)?;
     let said = Fields::of(&value)?;
-    let (choice, reason, seen) = (choice(&said)?, reason(&said)?, seen(&said)?);
+    let (choice, _, seen) = (choice(&said)?, reason(&said)?, seen(&said)?);
     let (edited, _) = (said.get("edited_arguments"), said.get("grant"));
     said.finish()?;
     let stored = find(&api, requests::id(&text)?).await?;
@@ -58,8 +60,8 @@ async fn challenge(State(api): State<Api>, Path(text): Path<String>, request: Re
     if seen != Some(asked) {
         return Err(Refusal::NotThisCall.into());
     }
-    let edit = edited.map(|arguments| Edit::new(&api, &stored, arguments, &reason)).transpose()?;
-    let digest = edit.map_or(asked, |edit| edit.digest.canonical);
+    let edit = edited.map(|arguments| Edit::new(&api, &stored, arguments)).transpose()?;
+    let digest = edit.map_or(asked, |edit| edit.call.digest.canonical);
     let decided = Decided { request: stored.request.id, digest, choice };
     passkeys::ask(&api, &who, &parts.headers, decided)
 }
@@ -82,7 +84,11 @@ async fn decide(State(api): State<Api>, Path(text): Path<String>, request: Reque
     if choice == Choice::Deny && (edited.is_some() || wanted.is_some()) {
         return Err(Problem::bad("a denial has no edit and gives no grant"));
     }
-    let edit = edited.map(|arguments| Edit::new(&api, &stored, arguments, &reason)).transpose()?;
+    let edit = edited.map(|arguments| Edit::new(&api, &stored, arguments)).transpose()?;
+    let mut note = api.note_by(&who.person);
+    if wanted.as_ref().is_some_and(Wish::needs_step_up) {
+        note = step_up::prove(&api, &who, &parts, &bytes).await?.note(&api, &who.person);
+    }
     let grant = wanted.map(|wish| wish.grant(&api, &stored, &who)).transpose()?;
     let applied = {
         let said = Said { choice, seen, reason, edit, signed };
@@ -91,7 +97,6 @@ async fn decide(State(api): State<Api>, Path(text): Path<String>, request: Reque
     // A drill gives nothing, whatever was wished for.
     let grant = grant.filter(|_| !stored.request.requester.is_drill());
     if let Some(grant) = &grant {
-        let note = Note { policy: api.gate.rules().hash, facts: None, edited: None };
         api.gate.store().give(grant.clone(), note).await?;
         api.gate.grants().add(grant.clone());
     }
@@ -148,7 +153,7 @@ async fn decide_several(State(api): State<Api>, request: Request) -> Answered {
 /// A no from somebody who proved who they are in the same breath.
 pub async fn deny(api: &Api, person: String, id: Id) -> Result<Stored, Problem> {
     let stored = find(api, id).await?;
-    let standing = Standing::login(api.book.has_passkey(&person));
+    let standing = api.standing(&person);
     let event = Event::Answer {
         person,
         choice: Choice::Deny,
@@ -189,12 +194,12 @@ async fn answer(api: &Api, who: &Who, stored: &Stored, said: Said) -> Result<Sto
         (Choice::Deny, None) => asked,
     };
     let mut facts = said.edit.as_ref().map(|edit| edit.facts.clone()).unwrap_or_default();
-    let mut standing = Standing::login(api.book.has_passkey(&who.person));
+    let mut standing = api.standing(&who.person);
     if let Some(signed) = &said.signed {
-        let runs = said.edit.as_ref().map_or(asked, |edit| edit.digest).canonical;
+        let runs = said.edit.as_ref().map_or(asked, |edit| edit.call.digest).canonical;
         let request = stored.request.id;
         let decided = Decided { request, digest: runs, choice: said.choice };
-        let kept = passkeys::signed(api, who, signed, decided).await?;
+        let kept = passkeys::signed(api, who, signed, Purpose::Decide(decided)).await?;
         facts.insert("passkey".to_owned(), kept);
         standing.assurance = Assurance::Passkey;
     }
@@ -204,16 +209,11 @@ async fn answer(api: &Api, who: &Who, stored: &Stored, said: Said) -> Result<Sto
         edited: said.edit.as_ref().map(|edit| edit.arguments.clone()),
     };
     let needs = api.gate.rules().needs;
-    if let Some(edit) = &said.edit {
-        // An edit can make a call graver than the one that was asked for.
-        may_approve(&needs, standing, edit.tier, stored.request.crisis)
-            .map_err(Refusal::TooLittle)?;
-    }
     let event = Event::Answer {
         person: who.person.clone(),
         choice: said.choice,
         seen,
-        edited: said.edit.map(|edit| edit.digest),
+        edited: said.edit.map(|edit| edit.call),
         channel: who.channel.clone(),
         reason: said.reason,
         standing: (standing, needs),
@@ -244,19 +244,13 @@ fn seen(said: &Fields<'_, '_>) -> Result<Option<Digest>, Problem> {
 
 /// The call as a person changed it.
 struct Edit {
-    digest: CallDigest,
+    call: EditedCall,
     arguments: String,
     facts: serde_json::Map<String, serde_json::Value>,
-    tier: Tier,
 }
 
 impl Edit {
-    fn new(
-        api: &Api,
-        stored: &Stored,
-        arguments: &Value<'_>,
-        reason: &str,
-    ) -> Result<Edit, Problem> {
+    fn new(api: &Api, stored: &Stored, arguments: &Value<'_>) -> Result<Edit, Problem> {
         if arguments.as_object().is_none() {
             return Err(Problem::bad("`edited_arguments` must be an object"));
         }
@@ -281,11 +275,9 @@ impl Edit {
             annotations: Annotations::default(),
             claimed: None,
         };
-        let seen = assess(&call, &api.gate.rules().judgement);
-        // An edit can make a call graver than the one that was asked for.
-        if seen.tier == Tier::Critical && reason.trim().is_empty() {
-            return Err(Refusal::ReasonNeeded.into());
-        }
+        // An edit can make a call graver than the one that was asked for: it is judged as if the
+        // agent had asked for it, and core approves it under the graver of the two.
+        let (seen, crisis) = api.gate.judge_edit(&call)?;
         let arguments = canonical(arguments).text;
         let digest = digest(&call, arguments.as_bytes());
         // The agent reads the edit back as JSON, and would read another number than was approved.
@@ -299,7 +291,9 @@ impl Edit {
             "tier": seen.tier,
         });
         let facts = facts.as_object().cloned().unwrap_or_default();
-        Ok(Edit { digest, arguments, facts, tier: seen.tier })
+        let quorum = api.gate.rules().quorum.of(seen.tier, crisis);
+        let call = EditedCall { digest, tier: seen.tier, crisis, quorum };
+        Ok(Edit { call, arguments, facts })
     }
 }
 
@@ -311,6 +305,12 @@ struct Wish {
 }
 
 impl Wish {
+    /// A grant for the very call that is approved, in this session and at most half a day, lets
+    /// nothing happen that the same person could not approve again. Every other grant is a power.
+    fn needs_step_up(&self) -> bool {
+        !(self.exact && self.session && self.minutes <= SESSION_MINUTES)
+    }
+
     fn read(value: &Value<'_>) -> Result<Wish, Problem> {
         let said = Fields::of(value)?;
         let exact = match said.needed_text("shape")? {
@@ -325,7 +325,7 @@ impl Wish {
         };
         let minutes = said.get("minutes").and_then(Value::as_number);
         let minutes = match minutes {
-            None if session => Some(720),
+            None if session => Some(SESSION_MINUTES),
             None => None,
             Some(digits) => digits.parse().ok(),
         };
@@ -343,6 +343,12 @@ impl Wish {
         }
         if !self.exact && request.tier >= Tier::High {
             return Err(Problem::conflict("a grant by name covers nothing from HIGH up"));
+        }
+        if !self.exact && tools::runs_programs(&stored.tool, &Value::Object(Vec::new())) {
+            return Err(Problem::conflict(
+                "this tool runs commands: a grant for all of them is not given, approve this \
+                 exact call instead",
+            ));
         }
         if self.session && stored.session.is_empty() {
             return Err(Problem::conflict("the agent named no session"));

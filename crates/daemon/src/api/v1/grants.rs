@@ -13,17 +13,18 @@ use countersign_core::call::{Annotations, Call};
 use countersign_core::canon::{CallDigest, Digest};
 use countersign_core::context::Context;
 use countersign_core::effect::Effect;
-use countersign_core::grant::{Grant, Shape};
+use countersign_core::grant::{Grant, Shape, is_command_shape};
 use countersign_core::id::Id;
 use countersign_core::json::Value;
 use countersign_core::tier::Tier;
 use countersign_core::time::{Clock as _, Span};
+use countersign_core::tools;
 use countersign_store::Store as _;
 use serde::Deserialize;
 use serde_json::json;
 
 use crate::api::fields::{self, Fields};
-use crate::api::{Answered, Api, Problem, who};
+use crate::api::{Answered, Api, Problem, SteppedUp, who};
 use crate::chance;
 use crate::gate::Held;
 
@@ -75,7 +76,7 @@ fn document(api: &Api, grant: &Grant) -> serde_json::Value {
     document
 }
 
-async fn give(State(api): State<Api>, request: Request) -> Answered {
+async fn give(State(api): State<Api>, proven: SteppedUp, request: Request) -> Answered {
     let who = who::administrator(&api, request.headers())?;
     let (parts, body) = request.into_parts();
     let bytes = fields::body(&parts.headers, body).await?;
@@ -93,13 +94,14 @@ async fn give(State(api): State<Api>, request: Request) -> Answered {
         shape,
         agent,
         session,
-        made_by: who.person,
+        made_by: who.person.clone(),
         made_at: now,
         expires: Some(now.plus(Span::seconds(minutes.saturating_mul(60)))),
         uses_left,
         revoked: None,
     };
-    api.gate.store().give(grant.clone(), api.note()).await?;
+    let note = proven.note(&api, &who.person);
+    api.gate.store().give(grant.clone(), note).await?;
     api.gate.grants().add(grant.clone());
     Ok((StatusCode::CREATED, axum::Json(document(&api, &grant))).into_response())
 }
@@ -179,6 +181,26 @@ fn may_be_given(api: &Api, shape: &Shape) -> Result<(), Problem> {
         Shape::Action { tool } => (tool, true),
         Shape::Targets { tool, .. } | Shape::ToSelf { tool } => (tool, false),
     };
+    let runs = tools::runs_programs(tool, &Value::Object(Vec::new()));
+    match shape {
+        Shape::Action { .. } if runs => {
+            return Err(Problem::conflict(
+                "this tool runs commands, so a grant for all of it would cover every command: \
+                 name the commands, such as `git push origin`, as `targets`",
+            ));
+        }
+        Shape::Targets { targets, .. } if runs => {
+            if let Some(wide) = targets.iter().find(|text| !is_command_shape(text)) {
+                let wide = countersign_core::show::show_within(wide, 60);
+                return Err(Problem::conflict(format!(
+                    "`{}` is no command shape: a program and at least one further word, without \
+                     quotes, variables or other shell syntax, not ending in an option",
+                    wide.text
+                )));
+            }
+        }
+        _ => {}
+    }
     let seen = bare(api, tool);
     if seen.tier == Tier::Critical || seen.crisis_sensitive || seen.effects.has(Effect::Crisis) {
         return Err(Problem::conflict("no grant covers CRITICAL calls or calls in a crisis"));
@@ -208,12 +230,14 @@ fn bare(api: &Api, tool: &str) -> Assessment {
 async fn take_back(
     State(api): State<Api>,
     Path(text): Path<String>,
+    proven: SteppedUp,
     headers: HeaderMap,
 ) -> Answered {
     let who = who::person(&api, &headers)?;
     let no_such = || Problem::not_found("there is no such grant");
     let id = Id::parse(&text).ok_or_else(no_such)?;
-    let revoked = api.gate.store().revoke_grant(id, who.person, api.note()).await?;
+    let note = proven.note(&api, &who.person);
+    let revoked = api.gate.store().revoke_grant(id, who.person, note).await?;
     api.gate.grants().drop(id);
     if !revoked {
         return Err(no_such());

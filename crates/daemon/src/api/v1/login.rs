@@ -16,7 +16,7 @@ use zeroize::Zeroizing;
 
 use crate::api::fields::{self, Fields};
 use crate::api::{Answered, Api, Problem, who};
-use crate::auth::{Crowded, PERSON_TOKEN};
+use crate::auth::{Crowded, PERSON_TOKEN, Who};
 use crate::chance;
 use crate::gate::Held;
 
@@ -47,10 +47,7 @@ async fn log_in(State(api): State<Api>, request: Request) -> Answered {
         _ => return Err(Problem::bad("`channel` must be web or terminal")),
     };
     said.finish()?;
-    if name.len() > LONGEST || passphrase.len() > LONGEST {
-        return Err(Problem::bad(format!("at most {LONGEST} bytes each")));
-    }
-    let guess = Guess { name, passphrase, channel: channel.clone() };
+    let guess = Guess::new(name, passphrase, &channel)?;
     // A task of its own: who breaks off has guessed all the same.
     let working = api.clone();
     let (secret, login) = tokio::spawn(async move { guess.check(&working).await })
@@ -67,23 +64,32 @@ pub async fn proven(
     name: String,
     passphrase: Zeroizing<String>,
 ) -> Result<String, Problem> {
-    if name.len() > LONGEST || passphrase.len() > LONGEST {
-        return Err(Problem::bad(format!("at most {LONGEST} bytes each")));
-    }
-    let guess = Guess { name, passphrase, channel: who::WEB.to_owned() };
+    let guess = Guess::new(name, passphrase, who::WEB)?;
     let working = api.clone();
     let person = tokio::spawn(async move { guess.prove(&working).await });
     Ok(person.await.map_err(|_| Problem::from(Crowded))??.name)
 }
 
 /// What somebody says about themselves.
-struct Guess {
-    name: String,
-    passphrase: Zeroizing<String>,
+pub(super) struct Guess {
+    pub name: String,
+    pub passphrase: Zeroizing<String>,
     channel: String,
 }
 
 impl Guess {
+    /// A name and what is to prove it, if neither is too long to be looked at.
+    pub fn new(
+        name: String,
+        passphrase: Zeroizing<String>,
+        channel: &str,
+    ) -> Result<Guess, Problem> {
+        if name.len() > LONGEST || passphrase.len() > LONGEST {
+            return Err(Problem::bad(format!("at most {LONGEST} bytes each")));
+        }
+        Ok(Guess { name, passphrase, channel: channel.to_owned() })
+    }
+
     async fn check(self, api: &Api) -> Result<(Zeroizing<String>, Login), Problem> {
         let person = self.prove(api).await?;
         self.enter(api, &person).await
@@ -147,7 +153,7 @@ impl Guess {
 
     /// Written down before it is said. A name that nobody has is not: it may be a passphrase typed
     /// into the wrong field.
-    async fn failed(&self, api: &Api, known: bool) -> Problem {
+    pub async fn failed(&self, api: &Api, known: bool) -> Problem {
         let locked = api.strikes.wrong(&self.name, api.gate.clock().now().at);
         let entry = |kind| {
             let mut entry = Entry::new(0, kind, api.gate.rules().hash);
@@ -172,7 +178,7 @@ impl Guess {
 }
 
 /// Whether somebody who is in already knows their passphrase: guesses count like those of a login.
-pub async fn knows(api: &Api, person: &str, passphrase: Zeroizing<String>) -> Result<(), Problem> {
+pub async fn knows(api: &Api, who: &Who, passphrase: Zeroizing<String>) -> Result<(), Problem> {
     let wrong = || {
         let title = "This is not right";
         Problem::new(StatusCode::FORBIDDEN, "wrong", title, "the passphrase is wrong")
@@ -180,7 +186,7 @@ pub async fn knows(api: &Api, person: &str, passphrase: Zeroizing<String>) -> Re
     if passphrase.len() > LONGEST {
         return Err(wrong());
     }
-    let guess = Guess { name: person.to_owned(), passphrase, channel: who::WEB.to_owned() };
+    let guess = Guess { name: who.person.clone(), passphrase, channel: who.channel.clone() };
     let working = api.clone();
     // A task of its own: who breaks off has guessed all the same.
     let right = tokio::spawn(async move {

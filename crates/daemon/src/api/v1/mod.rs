@@ -20,21 +20,24 @@ mod ledger;
 mod login;
 mod metrics;
 mod openapi;
-mod passkeys;
+pub mod passkeys;
 mod people;
 mod permits;
 pub mod push;
+mod recover;
 mod reports;
 mod requests;
 mod screen;
+mod sessions;
 mod stats;
 
 pub use authzen::Offers;
 pub use calibration::{Answers, answers};
 pub use decisions::deny;
-pub use login::{LOGIN, proven};
+pub use login::{LOGIN, knows, proven};
 #[cfg(test)]
 pub use openapi::DOCUMENT;
+pub use recover::RECOVER;
 pub use requests::create_now;
 
 /// What agents may do.
@@ -69,6 +72,8 @@ pub fn people() -> Router<Api> {
         .merge(passkeys::people())
         .merge(people::people())
         .merge(push::people())
+        .merge(recover::people())
         .merge(requests::people())
+        .merge(sessions::people())
         .merge(stats::people())
 }

@@ -12,13 +12,11 @@ use countersign_core::canon::Digest;
 use countersign_core::json::Value;
 use countersign_core::ledger::entry::{Entry, Kind};
 use countersign_core::time::Clock as _;
-use countersign_store::{Note, Passkey, Store as _};
+use countersign_store::{Passkey, Store as _};
 use serde_json::json;
-use zeroize::Zeroizing;
 
-use super::login;
 use crate::api::fields::{self, Fields};
-use crate::api::{Answered, Api, Problem, who};
+use crate::api::{Answered, Api, Problem, SteppedUp, who};
 use crate::auth::Who;
 use crate::gate::Held;
 use crate::passkeys::{
@@ -77,7 +75,7 @@ fn document(passkey: &Passkey) -> serde_json::Value {
     json!({
         "id": base64::encode_url(&passkey.credential), "name": passkey.name,
         "algorithm": algorithm_name(passkey.algorithm), "added": passkey.added,
-        "used": passkey.used,
+        "active_from": passkey.active_from, "used": passkey.used,
     })
 }
 
@@ -120,16 +118,26 @@ async fn begin(State(api): State<Api>, request: Request) -> Answered {
 
 /// Asks for a signature under an answer.
 pub fn ask(api: &Api, who: &Who, headers: &HeaderMap, decided: Decided) -> Answered {
-    let known = known(api, who);
+    let body = challenge_for(api, who, headers, Purpose::Decide(decided))?;
+    Ok(axum::Json(body).into_response())
+}
+
+/// What a browser needs to ask for a signature.
+pub fn challenge_for(
+    api: &Api,
+    who: &Who,
+    headers: &HeaderMap,
+    purpose: Purpose,
+) -> Result<serde_json::Value, Problem> {
+    let now = api.gate.clock().now().at;
+    let passkeys = api.book.passkeys(&who.person);
+    let usable = passkeys.iter().filter(|passkey| passkey.active_from <= now);
+    let known: Vec<_> = usable.map(|passkey| base64::encode_url(&passkey.credential)).collect();
     if known.is_empty() {
-        return Err(Problem::conflict("you have no passkey: add one on the page Passkeys"));
+        return Err(Problem::conflict("you have no passkey: add one on the page Devices"));
     }
     let place = place(api, headers)?;
-    let body = json!({
-        "challenge": challenge(api, who, Purpose::Decide(decided))?,
-        "place": place, "known": known,
-    });
-    Ok(axum::Json(body).into_response())
+    Ok(json!({ "challenge": challenge(api, who, purpose)?, "place": place, "known": known }))
 }
 
 fn bytes(said: &Fields<'_, '_>, name: &'static str, most: usize) -> Result<Vec<u8>, Problem> {
@@ -165,16 +173,16 @@ fn believed<'o>(
     Ok((Place(place), nonce.ok_or(NotSigned::Challenge)?))
 }
 
-/// Checks the signature under an answer. What the ledger keeps of it: enough to check it again.
+/// Checks the signature under an answer or a change. What the ledger keeps of it: enough to check it again.
 pub async fn signed(
     api: &Api,
     who: &Who,
     said: &Assertion,
-    decided: Decided,
+    purpose: Purpose,
 ) -> Result<serde_json::Value, Problem> {
     // One at a time: of two with the same count one is a copy's.
     let changing = api.book.changing().await;
-    let (passkey, nonce) = match checked(api, who, said, decided) {
+    let (passkey, nonce) = match checked(api, who, said, purpose) {
         Ok(checked) => checked,
         Err(not) => {
             drop(changing);
@@ -198,13 +206,16 @@ fn checked(
     api: &Api,
     who: &Who,
     said: &Assertion,
-    decided: Decided,
+    purpose: Purpose,
 ) -> Result<(Passkey, [u8; 32]), NotSigned> {
     let told = client::read(&said.client_data, "webauthn.get")?;
-    let (place, nonce) = believed(api, who, &told, Purpose::Decide(decided))?;
+    let (place, nonce) = believed(api, who, &told, purpose)?;
     let mut passkeys = api.book.passkeys(&who.person).into_iter();
     let found = passkeys.find(|passkey| passkey.credential == said.credential);
     let mut passkey = found.ok_or(NotSigned::Unknown)?;
+    if passkey.active_from > api.gate.clock().now().at {
+        return Err(NotSigned::Waiting);
+    }
     let key = Key::kept(passkey.algorithm, &passkey.public_key)?;
     passkey.uses = assertion::check(said, &key, passkey.uses, place)?;
     passkey.used = Some(api.gate.clock().now().at);
@@ -224,28 +235,26 @@ async fn refused(api: &Api, who: &Who, not: NotSigned) {
     }
 }
 
-async fn enrol(State(api): State<Api>, request: Request) -> Answered {
+async fn enrol(State(api): State<Api>, proven: SteppedUp, request: Request) -> Answered {
     let who = who::person(&api, request.headers())?;
     let (parts, body) = request.into_parts();
-    let read = Zeroizing::new(fields::body(&parts.headers, body).await?.to_vec());
+    let read = fields::body(&parts.headers, body).await?;
     let value = fields::parse(&read)?;
     let said = Fields::of(&value)?;
     let name = name(&said)?;
-    let passphrase = Zeroizing::new(said.needed_text("passphrase")?.to_owned());
     let client_data = bytes(&said, "client_data", client::LONGEST)?;
     let attestation = bytes(&said, "attestation", LONGEST_ATTESTATION)?;
     said.finish()?;
-    // The challenge is used up before the passphrase is looked at, and whatever comes of that.
     let told = client::read(&client_data, "webauthn.create")?;
     let (place, _) = believed(&api, &who, &told, Purpose::Enrol)?;
     let made = attested::read(&attestation, place)?;
-    login::knows(&api, &who.person, passphrase).await?;
     let changing = api.book.changing().await;
     // Asked again when it is one's turn: the login may have ended in between.
     who::person(&api, &parts.headers)?;
     if api.book.passkeys(&who.person).len() >= MOST {
         return Err(Problem::conflict(format!("a person has at most {MOST} passkeys")));
     }
+    let now = api.gate.clock().now().at;
     let passkey = Passkey {
         credential: made.credential,
         person: who.person.clone(),
@@ -253,7 +262,8 @@ async fn enrol(State(api): State<Api>, request: Request) -> Answered {
         public_key: made.key.bytes().to_vec(),
         algorithm: made.key.algorithm(),
         uses: made.count,
-        added: api.gate.clock().now().at,
+        added: now,
+        active_from: now.plus(api.waiting_period(&who.person)),
         used: None,
         ended: None,
     };
@@ -262,12 +272,12 @@ async fn enrol(State(api): State<Api>, request: Request) -> Answered {
         "by": who.person, "id": base64::encode_url(&passkey.credential),
         "public_key": base64::encode_url(&passkey.public_key), "algorithm": passkey.algorithm,
     });
-    let policy = api.gate.rules().hash;
-    let note = Note { policy, facts: Some(facts.to_string()), edited: None };
+    let note = proven.note_with(&api, facts);
     let body = document(&passkey);
     api.gate.store().keep_passkey(passkey, note).await?;
     api.book.read(api.gate.store()).await?;
     drop(changing);
+    api.announce(format!("{} added a passkey for approvals.", who.person));
     Ok((StatusCode::CREATED, axum::Json(body)).into_response())
 }
 
@@ -284,16 +294,13 @@ fn name(said: &Fields<'_, '_>) -> Result<String, Problem> {
 async fn remove(
     State(api): State<Api>,
     Path(credential): Path<String>,
+    proven: SteppedUp,
     request: Request,
 ) -> Answered {
     let who = who::person(&api, request.headers())?;
     let (parts, body) = request.into_parts();
-    let read = Zeroizing::new(fields::body(&parts.headers, body).await?.to_vec());
-    let value = fields::parse(&read)?;
-    let said = Fields::of(&value)?;
-    let passphrase = Zeroizing::new(said.needed_text("passphrase")?.to_owned());
-    said.finish()?;
-    login::knows(&api, &who.person, passphrase).await?;
+    let bytes = fields::body(&parts.headers, body).await?;
+    Fields::of(&fields::parse(&bytes)?)?.finish()?;
     let changing = api.book.changing().await;
     who::person(&api, &parts.headers)?;
     let mut passkeys = api.book.passkeys(&who.person).into_iter();
@@ -301,10 +308,10 @@ async fn remove(
     let mut passkey = found.ok_or_else(|| Problem::not_found("there is no such passkey"))?;
     passkey.ended = Some(api.gate.clock().now().at);
     let body = json!({ "id": credential, "removed": passkey.ended });
-    let facts = json!({ "by": who.person, "id": credential }).to_string();
-    let note = Note { policy: api.gate.rules().hash, facts: Some(facts), edited: None };
+    let note = proven.note_with(&api, json!({ "by": who.person, "id": credential }));
     api.gate.store().keep_passkey(passkey, note).await?;
     api.book.read(api.gate.store()).await?;
     drop(changing);
+    api.announce(format!("{} removed a passkey.", who.person));
     Ok(axum::Json(body).into_response())
 }

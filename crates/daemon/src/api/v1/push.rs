@@ -13,7 +13,7 @@ use countersign_store::{Store as _, Subscription};
 use serde_json::{Value, json};
 
 use crate::api::fields::{self, Fields};
-use crate::api::{Answered, Api, Problem, who};
+use crate::api::{Answered, Api, Problem, SteppedUp, who};
 use crate::push;
 
 /// So many browsers may one person have.
@@ -102,7 +102,7 @@ fn subscription(
     }
 }
 
-async fn add(State(api): State<Api>, request: Request) -> Answered {
+async fn add(State(api): State<Api>, proven: SteppedUp, request: Request) -> Answered {
     let who = who::person(&api, request.headers())?;
     let (parts, body) = request.into_parts();
     let bytes = fields::body(&parts.headers, body).await?;
@@ -113,19 +113,24 @@ async fn add(State(api): State<Api>, request: Request) -> Answered {
         return Err(Problem::conflict(format!("a person has at most {MOST} browsers here")));
     }
     let body = document(&browser);
-    api.gate.store().keep_subscription(browser, api.note_by(&who.person)).await?;
+    api.gate.store().keep_subscription(browser, proven.note(&api, &who.person)).await?;
     push::read(&api.gate, api.lines.browsers()).await?;
     Ok((StatusCode::CREATED, axum::Json(body)).into_response())
 }
 
-async fn end(State(api): State<Api>, Path(id): Path<String>, headers: HeaderMap) -> Answered {
+async fn end(
+    State(api): State<Api>,
+    Path(id): Path<String>,
+    proven: SteppedUp,
+    headers: HeaderMap,
+) -> Answered {
     let who = who::person(&api, &headers)?;
     let own = own(&api, &who.person).await?;
     let found = own.into_iter().find(|(name, _)| *name == id);
     let (_, mut browser) = found.ok_or_else(|| Problem::not_found("there is no such browser"))?;
     browser.ended = Some(api.gate.clock().now().at);
     let body = json!({ "id": id, "ended": browser.ended });
-    api.gate.store().keep_subscription(browser, api.note_by(&who.person)).await?;
+    api.gate.store().keep_subscription(browser, proven.note(&api, &who.person)).await?;
     push::read(&api.gate, api.lines.browsers()).await?;
     Ok(axum::Json(body).into_response())
 }

@@ -46,7 +46,7 @@ async fn strangers(house: &House) -> Vec<String> {
     house.person("bob", Role::Administrator).await;
     let gone = house.login("bob", "terminal", 1_000_000).await;
     assert_eq!(house.by(&gone, Door::People, "GET /v1/people", None).await.status, 200);
-    let revoked = house.by(&owner, Door::People, "DELETE /v1/people/bob", None).await;
+    let revoked = house.change(&owner, "DELETE /v1/people/bob", None).await;
     assert_eq!(revoked.status, 200);
     let digest = countersign_core::canon::Digest::of(owner.as_bytes()).to_string();
     let made_up = [String::new(), "csp_".to_owned(), owner.to_uppercase(), format!("csp_{digest}")];
@@ -85,10 +85,11 @@ async fn approvers_change_nobody() {
     let ana = house.login("ana", "terminal", 1_000_000).await;
     for line in &PEOPLE[10..18] {
         let body = line.starts_with("POST").then(|| json!({}));
-        let reply = house.by(&ana, Door::People, line, body).await;
+        let reply = house.change(&ana, line, body).await;
         assert_eq!(reply.status, 403, "{line}");
+        assert_eq!(reply.body["type"], "urn:countersign:problem:forbidden", "{line}");
     }
-    let give = house.by(&ana, Door::People, "POST /v1/grants", Some(json!({}))).await;
+    let give = house.change(&ana, "POST /v1/grants", Some(json!({}))).await;
     assert_eq!(give.status, 403);
 }
 
@@ -100,7 +101,7 @@ async fn only_known_agents_ask_and_each_sees_its_own() {
     let expired = house.agent("late", -1).await;
     let gone = house.agent("gone", 1_000_000).await;
     let owner = house.owner().await;
-    let reply = house.by(&owner, Door::People, "DELETE /v1/agents/gone", None).await;
+    let reply = house.change(&owner, "DELETE /v1/agents/gone", None).await;
     assert_eq!(reply.status, 200);
     for line in AGENTS {
         let body = line.starts_with("POST").then(|| json!({}));

@@ -4,3 +4,4 @@ mod credentials;
 mod login;
 mod pages;
 mod settings;
+mod step_up;

@@ -26,14 +26,17 @@ async function fetched(path) {
   return holder.content;
 }
 
-async function send(method, path, body, exact) {
+async function send(method, path, body, exact, confirmed) {
   let text = body && JSON.stringify(body);
   // As it was typed: JavaScript's numbers would lose digits of long ones.
   if (exact) text = `${text.slice(0, -1)},${JSON.stringify(exact.name)}:${exact.text}}`;
   const headers = { "content-type": "application/json", "x-countersign-proof": localStorage.getItem(KEPT) ?? "" };
+  if (confirmed) headers["x-countersign-step-up"] = confirmed;
   const response = await fetch(path, { method, headers, body: text, credentials: "same-origin" });
   const answer = await response.json().catch(() => ({}));
   if (response.status === 401 || answer.why === "no-proof") { toLogin(); throw new Error("logged out"); }
+  // Being signed in is not enough for this: the person confirms it, once for each change.
+  if (answer.type === "urn:countersign:problem:step-up-required" && !confirmed) return send(method, path, body, exact, await confirmation(method, path, text));
   if (!response.ok) throw Object.assign(new Error(answer.detail ?? "The gate did not answer. Nothing was approved."), { type: answer.type });
   return answer;
 }
@@ -301,7 +304,7 @@ document.addEventListener("submit", (event) => {
   else if (event.target.matches("form.api")) {
     event.preventDefault();
     const form = event.target;
-    change(form.dataset.method, form.dataset.path, said(form), form.dataset.once)
+    change(form.dataset.method, form.dataset.path, said(form), form.dataset.once, form.dataset.open)
       .catch((error) => { one(".wrong", form).textContent = error.message; });
   }
   // Enter in the reason's field never decides.
@@ -356,8 +359,8 @@ function said(form) {
   return body;
 }
 
-async function change(method, path, body, once) {
-  const answer = await send(method, path, body);
+async function change(method, path, body, once, open) {
+  const answer = open ? await send(method, path, body) : await sendConfirmed(method, path, body);
   if (!once) return location.reload();
   const box = ask("Shown this once", "It is kept nowhere. Copy it now:", undefined, () => location.reload());
   const secret = document.createElement("p");
@@ -370,7 +373,7 @@ async function change(method, path, body, once) {
 async function tell(button) {
   button.disabled = true;
   try {
-    const answer = await send("POST", button.dataset.path, {});
+    const answer = await (button.dataset.tell === "test" ? send : sendConfirmed)("POST", button.dataset.path, {});
     if (button.dataset.tell === "test") {
       const [title, text] = answer.sent ? ["Sent", "A test message is on its way. " + (answer.taps ? "Tap its button from your linked account; this page then says so." : "Look whether it arrived.")] : ["Not sent", answer.problem];
       ask(title, text, undefined, () => location.reload());

@@ -19,15 +19,56 @@ async function asked(ceremony, otherwise) {
 }
 
 async function signature(id, body, exact) {
-  const { challenge, place, known: ids } = await send("POST", `/v1/requests/${id}/challenge`, body, exact);
+  return signed(await send("POST", `/v1/requests/${id}/challenge`, body, exact), "The passkey was not used, so nothing was approved. Try again.");
+}
+
+async function signed({ challenge, place, known: ids }, otherwise) {
   const publicKey = { challenge: toBytes(challenge), rpId: place, allowCredentials: credentials(ids), userVerification: "required", timeout: PATIENCE_MS };
-  const { rawId, response } = await asked(() => navigator.credentials.get({ publicKey }), "The passkey was not used, so nothing was approved. Try again.");
+  const { rawId, response } = await asked(() => navigator.credentials.get({ publicKey }), otherwise);
   return { id: toText(rawId), client_data: toText(response.clientDataJSON), authenticator_data: toText(response.authenticatorData), signature: toText(response.signature) };
+}
+
+// A change of people, rights or settings, with the proof that it is the person's own.
+async function sendConfirmed(method, path, body) {
+  return send(method, path, body, undefined, await confirmation(method, path, body && JSON.stringify(body)));
+}
+
+// The proof of one change: a signature over it where there is a passkey, else the passphrase.
+async function confirmation(method, path, text) {
+  const begun = await send("POST", "/v1/step-up", { method, path }, text && { name: "body", text });
+  if (begun.proof !== "passkey") return `passphrase ${toText(new TextEncoder().encode(await passphrase()))}`;
+  const proof = await signed(begun, "The passkey was not used, so nothing was changed. Try again.");
+  return `passkey ${toText(new TextEncoder().encode(JSON.stringify(proof)))}`;
+}
+
+function passphrase() {
+  return new Promise((resolve, reject) => {
+    const [form, label, field] = ["form", "label", "input"].map((name) => document.createElement(name));
+    [form.id, field.type, field.name, field.required, field.maxLength, field.autocomplete] = ["confirm", "password", "passphrase", true, 1024, "current-password"];
+    let given = false;
+    const confirm = () => {
+      given = true;
+      resolve(field.value);
+    };
+    const box = ask("Confirm that it is you", "Being signed in is not enough for this change.", { label: "Confirm", act: confirm }, () => { if (!given) reject(new Error("Nothing was changed.")); });
+    label.append("Your passphrase", field);
+    form.append(label);
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      confirm();
+      box.close();
+    });
+    box.insertBefore(form, box.lastElementChild);
+    field.focus();
+  });
 }
 
 // An answer; signed where the gate says that it needs a passkey.
 async function decision(id, body, exact) {
   const path = `/v1/requests/${id}/decision`;
+  // A grant beyond this very call in its session is a power of its own.
+  const { grant } = body;
+  if (grant && !(grant.shape === "exact" && grant.scope === "session")) return sendConfirmed("POST", path, body);
   try {
     return await send("POST", path, body, exact);
   } catch (error) {
@@ -49,9 +90,8 @@ async function addPasskey(form) {
     timeout: PATIENCE_MS,
   };
   const { response } = await asked(() => navigator.credentials.create({ publicKey }), "The passkey was not made. Try again.");
-  await send("POST", "/v1/passkeys", {
+  await sendConfirmed("POST", "/v1/passkeys", {
     name: form.elements.name.value.trim(),
-    passphrase: form.elements.passphrase.value,
     client_data: toText(response.clientDataJSON),
     attestation: toText(response.attestationObject),
   });

@@ -21,7 +21,7 @@ async function addBrowser(form) {
   const ready = await navigator.serviceWorker.ready;
   const made = await ready.pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: key });
   const { endpoint, keys } = made.toJSON();
-  await send("POST", "/v1/push", { endpoint, p256dh: keys.p256dh, auth: keys.auth, called: browserName() });
+  await sendConfirmed("POST", "/v1/push", { endpoint, p256dh: keys.p256dh, auth: keys.auth, called: browserName() });
   location.reload();
 }
 

@@ -1,0 +1,163 @@
+//! Recovery codes: how a person who lost their passphrase or passkey gets a new passphrase.
+//!
+//! A code is issued on the daemon's own machine, by whoever may write its state folder, and is kept
+//! there as a digest. No session can ask for one, so a stolen session never gets a passphrase.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::{
+    DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _, chown,
+};
+use std::path::{Path, PathBuf};
+
+use countersign_core::canon::Digest;
+use countersign_core::time::{Span, Timestamp};
+use serde::{Deserialize, Serialize};
+use subtle::ConstantTimeEq as _;
+use zeroize::Zeroizing;
+
+use super::{fresh_passphrase, person_name};
+
+/// How long a code is good.
+const GOOD_FOR: Span = Span::seconds(900);
+/// The longest file that is read.
+const LONGEST: u64 = 4096;
+const FOLDER: &str = "recovery";
+
+/// What is kept of a code.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Kept {
+    /// SHA-256 of the code, in hex.
+    code: String,
+    /// Until when it is good, in milliseconds since 1970.
+    expires: i64,
+    /// Whether the person's passkeys end with it.
+    remove_passkeys: bool,
+}
+
+/// A code that was right. It is gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Recovered {
+    /// Whether the person's passkeys end with it.
+    pub remove_passkeys: bool,
+}
+
+/// The folder of the codes in a state folder.
+pub fn folder(state: &Path) -> PathBuf {
+    state.join(FOLDER)
+}
+
+fn file(folder: &Path, name: &str) -> io::Result<PathBuf> {
+    person_name(name).map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
+    Ok(folder.join(format!("{name}.json")))
+}
+
+/// Issues a code for a person, at this time in milliseconds since 1970; an older one is void. The
+/// code is returned once and kept nowhere.
+pub fn issue(
+    state: &Path,
+    name: &str,
+    remove_passkeys: bool,
+    now: i64,
+) -> io::Result<(Zeroizing<String>, Timestamp)> {
+    let owner = fs::symlink_metadata(state)?;
+    let folder = folder(state);
+    let path = file(&folder, name)?;
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
+    let code = fresh_passphrase().map_err(|error| io::Error::other(error.to_string()))?;
+    let expires = Timestamp(now).plus(GOOD_FOR);
+    let kept =
+        Kept { code: Digest::of(code.as_bytes()).to_string(), expires: expires.0, remove_passkeys };
+    let text = serde_json::to_string(&kept).map_err(io::Error::other)?;
+    let fresh = path.with_extension("new");
+    match fs::remove_file(&fresh) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut out = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&fresh)?;
+    out.write_all(text.as_bytes())?;
+    // An administrator of the machine may issue it; the daemon reads only what is its own.
+    if out.metadata()?.uid() != owner.uid() {
+        chown(&folder, Some(owner.uid()), Some(owner.gid()))?;
+        chown(&fresh, Some(owner.uid()), Some(owner.gid()))?;
+    }
+    fs::rename(&fresh, &path)?;
+    Ok((code, expires))
+}
+
+/// Whether this is the code of this person. A right one is removed before it counts.
+pub fn take(folder: &Path, name: &str, code: &str, now: Timestamp) -> Option<Recovered> {
+    let path = file(folder, name).ok()?;
+    let kept = read(folder, &path)?;
+    if now.0 >= kept.expires {
+        // Whether it could be removed or not, it counts for nothing.
+        let _ = fs::remove_file(&path);
+        return None;
+    }
+    let given = Digest::of(code.as_bytes()).to_string();
+    let right = bool::from(given.as_bytes().ct_eq(kept.code.as_bytes()));
+    // One that cannot be removed could be used twice.
+    (right && fs::remove_file(&path).is_ok())
+        .then_some(Recovered { remove_passkeys: kept.remove_passkeys })
+}
+
+/// A file that only the owner of the folder could have written; anything else is none.
+fn read(folder: &Path, path: &Path) -> Option<Kept> {
+    let owner = fs::symlink_metadata(folder).ok().filter(fs::Metadata::is_dir)?;
+    let flags = rustix::fs::OFlags::NOFOLLOW.bits() | rustix::fs::OFlags::NONBLOCK.bits();
+    let flags = i32::try_from(flags).ok()?;
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;
+    let about = file.metadata().ok()?;
+    let private = |about: &fs::Metadata| about.permissions().mode() & 0o077 == 0;
+    let ours = about.is_file() && about.uid() == owner.uid() && about.len() <= LONGEST;
+    if !ours || !private(&about) || !private(&owner) {
+        return None;
+    }
+    let mut text = String::new();
+    file.take(LONGEST).read_to_string(&mut text).ok()?;
+    serde_json::from_str(&text).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Timestamp = Timestamp(1_000_000);
+
+    #[test]
+    fn a_code_is_good_once_for_one_person_and_not_for_long() {
+        let state = tempfile::tempdir().unwrap();
+        let folder = folder(state.path());
+        let (code, expires) = issue(state.path(), "ana", true, NOW.0).unwrap();
+        let on_disk = fs::read_to_string(folder.join("ana.json")).unwrap();
+        assert!(!on_disk.contains(&*code));
+        assert_eq!(take(&folder, "bo", &code, NOW), None);
+        assert_eq!(take(&folder, "ana", "wrong", NOW), None);
+        assert_eq!(take(&folder, "ana", &code, NOW), Some(Recovered { remove_passkeys: true }));
+        assert_eq!(take(&folder, "ana", &code, NOW), None, "twice");
+        let (old, _) = issue(state.path(), "ana", false, NOW.0).unwrap();
+        let (new, _) = issue(state.path(), "ana", false, NOW.0).unwrap();
+        assert_eq!(take(&folder, "ana", &old, NOW), None, "an older one");
+        assert_eq!(take(&folder, "ana", &new, expires), None, "too late");
+        assert_eq!(take(&folder, "ana", &new, NOW), None, "it is gone");
+        assert!(issue(state.path(), "../ana", false, NOW.0).is_err());
+        assert_eq!(take(&folder, "../ana", &new, NOW), None);
+    }
+
+    #[test]
+    fn a_file_that_others_could_have_written_is_none() {
+        let state = tempfile::tempdir().unwrap();
+        let folder = folder(state.path());
+        let (code, _) = issue(state.path(), "ana", false, NOW.0).unwrap();
+        let path = folder.join("ana.json");
+        for mode in [0o644, 0o620, 0o602] {
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            assert_eq!(take(&folder, "ana", &code, NOW), None, "{mode:o}");
+        }
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        fs::rename(&path, state.path().join("elsewhere")).unwrap();
+        std::os::unix::fs::symlink(state.path().join("elsewhere"), &path).unwrap();
+        assert_eq!(take(&folder, "ana", &code, NOW), None, "a link");
+    }
+}
