@@ -138,7 +138,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
             feed(&mut inner, inv, stdin);
         }
         let stdin = if runner.feeds { Flow::none() } else { stdin.clone() };
-        let before = self.shared.out.list.len();
+        let before = self.shared.out.iter().len();
         let flow = self.placed(runner, |w| match runner.inner {
             Inner::Argv => w.command(&inner, stdin, span),
             Inner::Shell | Inner::Code(_) => {
@@ -159,7 +159,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
         });
         let hosts = inv.args.get(1..from).unwrap_or_default();
         if runner.remote && hosts.iter().any(|a| is_production(&a.text)) {
-            let mut found = self.shared.out.list.iter().skip(before);
+            let mut found = self.shared.out.iter().skip(before);
             if found.any(|finding| finding.weight.tier() >= Tier::Low) {
                 self.shared.sign(&signs::PRODUCTION_HOST, Some(span));
             }

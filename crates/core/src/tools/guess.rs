@@ -71,6 +71,13 @@ pub(super) fn read(subject: &Subject<'_>, out: &mut Findings) {
     }
 }
 
+/// Whether the name of an undescribed tool says that it runs what it is given.
+pub(super) fn names_execution(tool: &str) -> bool {
+    let words = name::words(tool);
+    let words: Vec<&str> = words.split(' ').filter(|w| !w.is_empty()).collect();
+    verbs(&words, tool).iter().any(|verb| verb.class == Class::Exec)
+}
+
 /// `tool_name` with `arguments` inside an unknown tool: another tool hides there.
 fn names_a_tool(key: &str, wanted: Role) -> bool {
     let key = name::compact(key);

@@ -53,13 +53,16 @@ pub fn read(call: &Call<'_>, out: &mut Findings) {
 
 /// Whether this tool runs commands, code or other tools that its arguments spell out.
 pub fn runs_programs(tool: &str, arguments: &Value<'_>) -> bool {
-    let runs = |role: Role| {
-        matches!(role, Role::Shell | Role::ShellLines | Role::Code(_) | Role::AnyCode | Role::Tool)
+    let runs = |role: Role| role.is_code() || role == Role::Tool;
+    let known = match find_entry(None, tool, arguments) {
+        Some((entry, _)) => entry.runs_code() || entry.args.iter().any(|(_, role)| runs(*role)),
+        None => guess::names_execution(tool),
     };
-    let known =
-        lookup(tool).is_some_and(|(entry, _)| entry.args.iter().any(|(_, role)| runs(*role)));
     let members = arguments.as_object().unwrap_or_default();
-    known || members.iter().any(|(key, _)| arguments::guessed(key).is_some_and(runs))
+    let role_of = |key: &str| {
+        table::exec_argument(&name::compact(key)).or_else(|| arguments::guessed(key))
+    };
+    known || members.iter().any(|(key, _)| role_of(key).is_some_and(runs))
 }
 
 /// The one shell command of a call, and all members beside it. None where the tool runs none, where
@@ -69,14 +72,17 @@ pub fn command_text<'v>(
     arguments: &'v Value<'v>,
 ) -> Option<(&'v str, &'v [(Cow<'v, str>, Value<'v>)])> {
     let members = arguments.as_object()?;
-    let entry = lookup(tool).map(|(entry, _)| entry);
+    let entry = find_entry(None, tool, arguments).map(|(entry, _)| entry);
     let role_of = |key: &str| {
         let listed = entry.and_then(|entry| entry.args.iter().find(|(name, _)| same(key, name)));
-        listed.map(|(_, role)| *role).or_else(|| arguments::guessed(key))
+        let exec = || table::exec_argument(&name::compact(key));
+        listed.map(|(_, role)| *role).or_else(exec).or_else(|| arguments::guessed(key))
     };
-    let mut found = members.iter().filter(|(key, _)| role_of(key) == Some(Role::Shell));
+    let mut found = members.iter().filter(|(key, _)| role_of(key).is_some_and(Role::is_code));
     match (found.next(), found.next()) {
-        (Some((_, value)), None) => Some((value.as_str()?, members)),
+        (Some((key, value)), None) if role_of(key) == Some(Role::Shell) => {
+            Some((value.as_str()?, members))
+        }
         _ => None,
     }
 }
@@ -117,8 +123,15 @@ fn judge(subject: &Subject<'_>, out: &mut Findings) {
 
 /// The catalogue entry of a name, and whether it is surely that tool.
 fn lookup(subject: &Subject<'_>) -> Option<(&'static Entry, bool)> {
-    let (name, arguments) = (subject.name, subject.arguments);
-    if let Some(host) = subject.context.host
+    find_entry(subject.context.host, subject.name, subject.arguments)
+}
+
+fn find_entry(
+    host: Option<&str>,
+    name: &str,
+    arguments: &Value<'_>,
+) -> Option<(&'static Entry, bool)> {
+    if let Some(host) = host
         && let Some(entry) = table::host_tool(host, name, arguments)
     {
         return Some((entry, true));

@@ -3,7 +3,7 @@
 use super::arguments::{Place, Reader};
 use super::table::Role;
 use crate::code::Language;
-use crate::finding::{Finding, Findings};
+use crate::finding::{Finding};
 use crate::json::Value;
 
 impl Reader<'_, '_> {
