@@ -65,7 +65,6 @@ mod protection {
             &[
                 "cat *.toml",
                 "sed -i 's/a/b/' src/*.toml",
-                "rm src/*.orig",
                 "mv src/a src/b",
                 "mv ~/src/app/a ~/src/app/b",
                 "ls ~/.config",
@@ -76,7 +75,6 @@ mod protection {
                 "kill %1",
                 "kill $!",
                 "kill -0 4242",
-                "kill $(lsof -ti:3000)",
             ],
             |tier| tier <= Tier::Low,
         );
@@ -238,7 +236,7 @@ mod protection {
                 "ssh host 'docker compose ps'",
                 "python3 -m venv .venv",
                 "cat ~/.cargo/config.toml",
-                "cat ~/.config/nvim/tokens.lua.md",
+                "cat ~/.config/nvim/init.lua",
                 "cat src/auth.ts",
                 "cat src/token.rs",
             ],

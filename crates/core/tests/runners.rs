@@ -97,7 +97,11 @@ mod runners {
                 Speech::Sql => ("DROP TABLE users", Tier::High),
                 Speech::Mongo => ("db.users.drop()", Tier::Medium),
                 Speech::Redis => ("FLUSHALL", Tier::Medium),
-                _ => ("x = 1", Tier::Medium),
+                Speech::JavaScript => {
+                    ("require('child_process').execSync('rm -rf ~')", Tier::Medium)
+                }
+                Speech::Python => ("import os; os.system('rm -rf ~')", Tier::Medium),
+                _ => ("system('rm -rf ~');", Tier::Medium),
             };
             for program in runner.programs {
                 let line = call(runner, program, text);
@@ -109,6 +113,8 @@ mod runners {
         assert!(misses.is_empty(), "{}", misses.join("\n"));
         assert!(tier("psql -c 'select wipe_all()'") >= Tier::Medium);
         assert!(tier("psql -c 'select count(*), max(a) from t where b in (1, 2)'") <= Tier::Low);
+        assert!(tier("python manage.py shell -c 'print(Order.objects.count())'") <= Tier::Low);
+        assert!(tier("rails runner 'puts User.count'") <= Tier::Low);
         assert!(tier("sqlite3 app.db 'select * from t'") <= Tier::Low);
         assert!(tier("wrangler d1 execute db --command 'select 1'") <= Tier::Low);
     }
@@ -126,6 +132,8 @@ mod runners {
             "cargo bench --pre-command 'rm -rf ~'",
             "timeout --frob 5 3 rm -rf ~",
             "nice --frob x rm -rf ~",
+            "npx concurrently@9 'rm -rf ~'",
+            "frob --shell bash -c 'rm -rf ~'",
         ] {
             assert_eq!(tier(line), Tier::Critical, "{line}");
         }
@@ -134,6 +142,8 @@ mod runners {
             "frob -- --watch",
             "frob install left-pad",
             "frob --command build",
+            "frob print --shell zsh",
+            "where node",
             "cargo test -- --nocapture",
         ] {
             assert!(tier(line) <= Tier::Low, "{line}");

@@ -267,6 +267,9 @@ impl<'t> Walker<'t, '_, '_, '_> {
             self.as_root(span);
         }
         if let Some(flow) = self.inner_commands(runners, spec, inv, stdin, span) {
+            if spec.sends {
+                self.sent(stdin.taint, stdin.taint, span);
+            }
             self.option_writes(spec, inv, dry);
             return flow;
         }

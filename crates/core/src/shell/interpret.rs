@@ -171,7 +171,9 @@ impl<'t> Walker<'t, '_, '_, '_> {
         } else {
             signs::INLINE_CODE
         };
-        let tier = if filter { Tier::Low } else { interpreter.inline };
+        // `docker exec web sh -c '…'` is how a command gets there: its text is judged like any other.
+        let carried = self.shared.elsewhere && interpreter.speech == Speech::Shell;
+        let tier = if filter || carried { Tier::Low } else { interpreter.inline };
         self.shared.sign(&Sign { tier, ..base }, Some(arg.span));
     }
 

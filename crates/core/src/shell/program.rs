@@ -24,6 +24,10 @@ pub(super) fn resolve(word: &str) -> Option<Known> {
     if let Some(known) = tables::spec(folded) {
         return Some(known);
     }
+    // `prettier@3`, as package runners write it.
+    if let Some((package, _)) = folded.split_once('@').filter(|(package, _)| !package.is_empty()) {
+        return tables::spec(package);
+    }
     let bare =
         folded.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.').trim_end_matches('-');
     if bare.len() < 2 || bare.len() == folded.len() {

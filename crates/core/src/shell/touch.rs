@@ -31,22 +31,35 @@ impl<'t> Walker<'t, '_, '_, '_> {
             }
             Touch::Write | Touch::Append => self.on_path(Act::Write, arg),
             Touch::Delete if recursive => {
-                self.above_guarded(arg);
+                self.above_guarded(Act::DeleteTree, arg);
                 self.on_path(Act::DeleteTree, arg)
             }
             Touch::Delete => self.on_path(Act::Delete, arg),
             Touch::Change if recursive => {
-                self.above_guarded(arg);
+                self.above_guarded(Act::ChangeTree, arg);
                 self.on_path(Act::ChangeTree, arg)
             }
             Touch::Change => self.on_path(Act::Change, arg),
             Touch::Move => {
-                self.above_guarded(arg);
+                self.above_guarded(Act::Change, arg);
                 self.on_path(Act::Change, arg)
             }
             // `curl file:///etc/shadow` fetches nothing: it reads.
             Touch::Net if uri::file(&arg.text).is_some() => self.on_path(Act::Read, arg),
-            Touch::Net => self.on_net(&arg.text),
+            Touch::Net => {
+                let taint = self.on_net(&arg.text);
+                // `https://host/?d=$(cat file)`: the address carries what was read.
+                let host = host_of(&arg.text);
+                let away = taint.has(Taint::NET) && !host.is_empty() && !host.contains(UNKNOWN);
+                if away && arg.taint.has(Taint::SECRET) {
+                    self.shared.out.effect(Effect::NetOut);
+                    self.shared.sign(&signs::EXFILTRATION, Some(arg.span));
+                } else if away && arg.taint.has(Taint::FILE) {
+                    self.shared.out.effect(Effect::NetOut);
+                    self.shared.sign(&signs::UPLOAD, Some(arg.span));
+                }
+                taint
+            }
             Touch::Upload => self.on_upload(arg),
             Touch::Skip | Touch::Run | Touch::Shell | Touch::Bang | Touch::Code | Touch::Sql => {
                 Taint::default()
@@ -87,13 +100,17 @@ impl<'t> Walker<'t, '_, '_, '_> {
     }
 
     /// A folder that is taken away takes what Countersign needs with it.
-    fn above_guarded(&mut self, arg: &Arg<'t>) {
+    fn above_guarded(&mut self, act: Act, arg: &Arg<'t>) {
         let path: &str = &on_its_host(&arg.text);
+        if self.shared.class_for(act, path).cost(act) == Tier::Critical {
+            // Grave enough as it is, and said in better words.
+            return;
+        }
         let names = self.shared.names_of(path);
         let Some(class) = names.iter().find_map(|name| guard::guarded_below(name)) else { return };
         self.shared.out.effect(Effect::SelfChange);
         let shown = path.replace(UNKNOWN, "…");
-        let say = format!("Takes away {shown}, which holds {}.", class.name);
+        let say = format!("Changes, moves or deletes {shown}, which holds {}.", class.name);
         let mut finding = Finding::pattern("path.above-protected", Tier::Critical, say);
         finding.span = Some(arg.span);
         self.shared.out.add(finding);

@@ -238,7 +238,8 @@ impl<'t> Walker<'t, '_, '_, '_> {
         let Inner::Code(speech) = runner.inner else { return self.shell_text(arg, stdin) };
         let statements = matches!(speech, Speech::Sql | Speech::Redis | Speech::Mongo);
         if !statements {
-            self.shared.sign(&signs::INLINE_CODE, Some(arg.span));
+            let sign = signs::Sign { tier: Tier::Low, ..signs::INLINE_CODE };
+            self.shared.sign(&sign, Some(arg.span));
         }
         self.speech(speech, arg, stdin)
     }
@@ -280,6 +281,9 @@ impl<'t> Walker<'t, '_, '_, '_> {
         for (at, word) in inv.args.iter().enumerate().skip(1) {
             let text: &str = &word.text;
             let behind_dashes = inv.dashes.is_some_and(|d| d + 1 == at);
+            if !behind_dashes && self.names_a_value(inv, at) {
+                continue;
+            }
             if (listed(text) || behind_dashes && resolve(text).is_some())
                 && self.another_reading(span)
             {
@@ -297,6 +301,21 @@ impl<'t> Walker<'t, '_, '_, '_> {
                 self.shell_text(&arg, stdin);
             }
         }
+    }
+
+    /// Whether a word is more likely the value of an option than a command: `--shell zsh`.
+    fn names_a_value(&self, inv: &Invocation<'_, 't>, at: usize) -> bool {
+        let Some((spec, ..)) = inv.args.get(at).and_then(|a| resolve(&a.text)) else {
+            return false;
+        };
+        if spec.interpreter.is_none() {
+            return false;
+        }
+        let Some(next) = inv.args.get(at + 1) else { return true };
+        let before = at.checked_sub(1).and_then(|n| inv.args.get(n));
+        let option = before.is_some_and(|a| a.text.starts_with("--") && a.text.len() > 2);
+        let runs = ["-c", "-e", "-r", "-lc", "-ic", "-m"].iter().any(|f| next.text.starts_with(f));
+        option && !runs
     }
 
     /// An option we take to have a value may have none on this system: then that "value" is the
