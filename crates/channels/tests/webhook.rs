@@ -151,6 +151,7 @@ mod webhooks {
             by: "ana".to_owned(),
             place: String::new(),
             drill: None,
+            edited: None,
         });
         let end = Announcement { news, ..self::news() };
         hook.withdraw(Some(&receipt), &end).await.unwrap();

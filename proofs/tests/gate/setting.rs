@@ -99,9 +99,10 @@ impl Dice {
     }
 }
 
-/// Chromium, and what drives it (installed by `./test`).
-const BROWSER: &str = "/usr/bin/chromium";
-const DRIVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/browser");
+/// Chromium, installed by `./test`.
+pub const BROWSER: &str = "/usr/bin/chromium";
+/// What drives it, installed by `./test` as well.
+pub const DRIVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/browser");
 
 /// Whether there is a browser; says which proof is left out without one.
 pub fn has_browser(proof: &str) -> bool {

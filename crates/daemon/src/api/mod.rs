@@ -38,7 +38,7 @@ use v1::Offers;
 pub use direct::Agents;
 pub use problem::Problem;
 pub use v1::push;
-pub(crate) use v1::{Answers, answers, deny, proven};
+pub(crate) use v1::{Answers, answers, check_edit, deny, proven};
 #[cfg(test)]
 pub use who::cookie_of;
 

@@ -8,6 +8,7 @@ use countersign_core::request::{
 use countersign_core::tier::Tier;
 use countersign_core::time::Timestamp;
 use countersign_store::{
+    EditedCall,
     Attempt, AttemptResult, Happening, News, Note, Query, Redeemed, Store, StoreError, Submitted,
 };
 
@@ -120,9 +121,12 @@ pub async fn an_edited_approval_keeps_its_arguments<P: Place>() {
     }
     let without = store.apply(id, event.clone(), note()).await;
     assert!(matches!(without, Err(StoreError::Unfit(_))), "{without:?}");
-    let with = Note { edited: Some(r#"{"to":"bo"}"#.to_owned()), ..note() };
+    let (arguments, card) = (r#"{"to":"bo"}"#.to_owned(), r#"{"tier":"HIGH"}"#.to_owned());
+    let with = Note { edited: Some(EditedCall { arguments, card }), ..note() };
     let stored = store.apply(id, event, with).await.unwrap().stored;
     assert_eq!(stored.edited.as_deref(), Some(r#"{"to":"bo"}"#));
+    assert_eq!(stored.edited_card.as_deref(), Some(r#"{"tier":"HIGH"}"#));
+    assert_eq!(store.request(id).await.unwrap(), Some(stored));
     assert_eq!(kinds(&store).await, [Kind::Ask, Kind::Edit, Kind::Approve]);
     let old = store.redeem(id, "coder".to_owned(), call(1), note()).await.unwrap();
     assert_eq!(old, Redeemed::AnotherCall);
@@ -172,6 +176,20 @@ pub async fn people_find_requests_page_by_page<P: Place>() {
     assert_eq!(count(text("NUMBER 3")).await, 1);
     assert_eq!(count(text(ids[0].to_string().get(4..).unwrap())).await, 1);
     assert_eq!(count(text("%")).await, 0);
+    let mut new = asked(9);
+    let arguments = r#"{"command":"chmod -R 777 \"/var/www\"","times":31415926}"#;
+    new.card = serde_json::json!({ "arguments": arguments, "command": null }).to_string();
+    new.session = "nightly-deploy".to_owned();
+    new.request.requester = Requester::Agent("hermes".to_owned());
+    let words = countersign_core::phrase::phrase(&new.request.digest.canonical).to_string();
+    submit(&store, new).await;
+    let (first, second) = words.split_once('-').unwrap();
+    let both = format!("{first} {second}");
+    let texts = ["chmod -r 777 \"/var", "31415926", "NIGHTLY", "hermes", &words, second, &both];
+    for wanted in texts {
+        assert_eq!(count(text(wanted)).await, 1, "{wanted}");
+    }
+    assert_eq!(count(text("rm -rf /var/www")).await, 0);
     assert_eq!(count(Query { agent: Some("x".to_owned()), ..Query::default() }).await, 0);
     assert_eq!(count(Query { state: Some(State::Denied), ..Query::default() }).await, 0);
 }
