@@ -316,7 +316,8 @@ pub(crate) mod tests {
         );
         let by = "ana".to_owned();
         let place = "in the web inbox".to_owned();
-        let news = News::Ended(Ending { state: State::Denied, by, place, drill: None, edited: None });
+        let news =
+            News::Ended(Ending { state: State::Denied, by, place, drill: None, edited: None });
         let ended = Announcement { news, ..asked() };
         assert_eq!(ended.title(), "\u{1f534} HIGH: denied by ana in the web inbox");
         let (by, drill) = ("ana".to_owned(), Some("This was a drill.".to_owned()));
@@ -334,7 +335,8 @@ pub(crate) mod tests {
             call: "$ rm -rf /var/www".to_owned(),
         };
         let (by, place) = ("ana".to_owned(), "in the web inbox".to_owned());
-        let ending = Ending { state: State::Approved, by, place, drill: None, edited: Some(edited) };
+        let ending =
+            Ending { state: State::Approved, by, place, drill: None, edited: Some(edited) };
         let told = Announcement { news: News::Ended(ending), ..asked() };
         assert_eq!(told.title(), "\u{1f534} HIGH: approved as edited by ana in the web inbox");
         assert_eq!(

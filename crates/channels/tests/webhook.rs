@@ -155,7 +155,8 @@ mod webhooks {
         });
         let end = Announcement { news, ..self::news() };
         hook.withdraw(Some(&receipt), &end).await.unwrap();
-        let ended = r#""ended":{"by":"ana","drill":null,"place":"","state":"approved"}"#;
+        let ended =
+            r#""ended":{"by":"ana","drill":null,"edited":null,"place":"","state":"approved"}"#;
         assert!(heard.recv().unwrap().contains(ended));
     }
 

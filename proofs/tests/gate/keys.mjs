@@ -119,14 +119,20 @@ function wrong({ id, said, pressed, sent }) {
 
 // ---- the tabs ------------------------------------------------------------------------------------
 const browser = await chromium.launch({ executablePath: BROWSER, args: QUIET });
-const context = await browser.newContext({ viewport: { width: 1280, height: 720 } });
-await context.exposeFunction("witnessed", (answer) => answers.push(answer));
-await context.addInitScript(witness);
-const login = await context.newPage();
+// Each tab has a context of its own: a browser opens few connections to one host in each.
+let storageState;
+async function newTab() {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 720 }, storageState });
+  await context.exposeFunction("witnessed", (answer) => answers.push(answer));
+  await context.addInitScript(witness);
+  return context.newPage();
+}
+const login = await newTab();
 await login.goto(here + "/login");
 await login.fill("[name=passphrase]", PASSPHRASE);
 await login.click("button.main");
 await login.waitForURL(here + "/");
+storageState = await login.context().storageState();
 await login.close();
 
 async function topUp() {
@@ -151,7 +157,10 @@ async function sequence(page, random) {
     } else if (what === "rest") await page.waitForTimeout(500);
     else {
       // In capitals: after the time that a person takes to look at a card.
-      if (what === what.toUpperCase()) await page.waitForTimeout(500 + random.below(500));
+      if (what === what.toUpperCase()) {
+        await page.waitForSelector("#pane article", { timeout: 1500 }).catch(() => {});
+        await page.waitForTimeout(450 + random.below(200));
+      }
       for (const key of what.toLowerCase()) { await page.keyboard.press(key); await page.waitForTimeout(random.below(60)); }
     }
     await page.waitForTimeout(random.below(250));
@@ -183,7 +192,7 @@ const busy = new Set();
 let gate = Promise.resolve();
 async function tab(index) {
   const random = dice(seed + 100 + index);
-  const page = await context.newPage();
+  const page = await newTab();
   await page.goto(here + "/");
   await page.waitForSelector("#pane article");
   while (done < sequences) {

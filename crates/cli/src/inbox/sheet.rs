@@ -143,7 +143,11 @@ impl Sheet {
                 let call = format!("Edited call: {}", page::safe(&arguments.to_string(), TEXT));
                 self.words(&call, Style::new(), pen);
             }
-            self.words("Below is the original call, which was not approved.", pen.look.faint(), pen);
+            self.words(
+                "Below is the original call, which was not approved.",
+                pen.look.faint(),
+                pen,
+            );
         }
         if let Some(decision) = request.decision.as_ref().filter(|one| !one.reason.is_empty()) {
             let told = format!("The agent was told: {}", page::safe(&decision.reason, TEXT));

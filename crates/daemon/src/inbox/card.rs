@@ -191,7 +191,8 @@ fn over(view: &View) -> Markup {
         @if let Some(decision) = &view.stored.request.decision {
             div.over role="status" {
                 @if let Some(words) = drills::words(&view.stored) { p.drill { (words) } }
-                p { strong { (words::ended(decision, view.now)) } }
+                @let edited = view.stored.edited.is_some();
+                p { strong { (words::ended(decision, edited, view.now)) } }
                 @if !decision.reason.is_empty() {
                     p.claim { (show_within(&decision.reason, TEXT).text) }
                 }

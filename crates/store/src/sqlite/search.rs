@@ -88,7 +88,8 @@ mod tests {
     #[test]
     fn a_text_is_found_as_a_person_reads_it() {
         let mut text = String::new();
-        let arguments = r#"{"a":["x \"y\"",{"b":12345678901234567890}],"command":"rm -rf /srv/\u00e4"}"#;
+        let arguments =
+            r#"{"a":["x \"y\"",{"b":12345678901234567890}],"command":"rm -rf /srv/\u00e4"}"#;
         let card = serde_json::json!({ "arguments": arguments, "command": "rm -rf /srv/ä" });
         add_card(&mut text, &card.to_string());
         for part in ["x \"y\"", "12345678901234567890", "rm -rf /srv/ä"] {

@@ -8,8 +8,8 @@ use countersign_core::request::{
 use countersign_core::tier::Tier;
 use countersign_core::time::Timestamp;
 use countersign_store::{
-    EditedCall,
-    Attempt, AttemptResult, Happening, News, Note, Query, Redeemed, Store, StoreError, Submitted,
+    Attempt, AttemptResult, EditedCall, Happening, News, Note, Query, Redeemed, Store, StoreError,
+    Submitted,
 };
 
 use crate::setup::*;

@@ -209,7 +209,8 @@ async fn answer(api: &Api, who: &Who, stored: &Stored, said: Said) -> Result<Sto
     let asked = stored.request.digest;
     let seen = match (said.choice, said.seen) {
         (Choice::Approve, None) => {
-            let what = "`digest` is required to approve: send the digest of the call that was shown";
+            let what =
+                "`digest` is required to approve: send the digest of the call that was shown";
             return Err(Problem::bad(what));
         }
         // A denial without a digest denies the request; one that names another call does not.

@@ -13,9 +13,13 @@ function answerable(card) {
 function fold(card) {
   const folded = all("pre.long:not(.open)", card).length > 0;
   const unseen = one("input[name=unseen]", card);
+  const area = one("textarea[name=edited]", card);
+  const edited = area !== null && area.value !== area.dataset.was;
   for (const button of all('[data-answer="approve"], [data-edit="approve"]', card)) {
-    button.disabled = folded || (unseen !== null && !unseen.checked);
-    button.title = folded ? "Show all of it first" : "";
+    // Whoever edits the call means the edited one: the original is not approved by mistake.
+    const original = edited && Boolean(button.dataset.answer);
+    button.disabled = folded || original || (unseen !== null && !unseen.checked);
+    button.title = folded ? "Show all of it first" : original ? "Approve the edited call, or undo the edit" : "";
   }
 }
 
@@ -107,6 +111,7 @@ function discardEdit(card) {
   one(".checked", card).replaceChildren();
   one(".difference", card).hidden = true;
   one('[data-edit="approve"]', card).hidden = true;
+  fold(card);
 }
 
 async function edit(card, step) {

@@ -209,7 +209,7 @@ async function select(id, focus) {
   try {
     card = (await fetched(`/inbox/card/${id}`)).firstElementChild;
   } catch (error) {
-    if (mine === turn) showFailure(id, error.name === "TypeError" ? "The daemon did not answer." : `The daemon answered with error ${error.message}.`);
+    if (mine === turn) showFailure(id, ["TypeError", "TimeoutError"].includes(error.name) ? "The daemon did not answer." : `The daemon answered with error ${error.message}.`);
     return;
   }
   // A newer selection was made meanwhile: this card belongs to an older one.

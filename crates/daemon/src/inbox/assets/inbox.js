@@ -14,8 +14,11 @@ function toLogin() {
   location.assign("/login?next=" + encodeURIComponent(here));
 }
 
+// A connection that hangs is a failure, or the page would wait for it forever.
+const PATIENCE_OF_READS_MS = 15000;
+
 async function fetched(path) {
-  const response = await fetch(path, { credentials: "same-origin" });
+  const response = await fetch(path, { credentials: "same-origin", signal: AbortSignal.timeout(PATIENCE_OF_READS_MS) });
   if (response.status === 401 || response.status === 403) { toLogin(); throw new Error("logged out"); }
   if (!response.ok) throw new Error(String(response.status));
   const holder = document.createElement("template");

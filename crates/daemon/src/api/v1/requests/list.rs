@@ -81,6 +81,9 @@ pub(super) async fn list_all(
     Ok(axum::Json(page_document(&list, &page)).into_response())
 }
 
-fn page_document(list: &impl serde::Serialize, page: &countersign_store::Page) -> serde_json::Value {
+fn page_document(
+    list: &impl serde::Serialize,
+    page: &countersign_store::Page,
+) -> serde_json::Value {
     json!({ "requests": list, "next": page.next, "truncated": page.truncated })
 }
