@@ -108,16 +108,13 @@ fn print_edited(out: &mut dyn Write, request: &Request, style: Style) -> io::Res
     let Some(arguments) = &request.edited_arguments else { return Ok(()) };
     let paint = style.paint;
     writeln!(out, "{}", paint.strong("Edited call (this is what was approved)"))?;
-    match edited_card_of(request) {
-        Some(card) => {
-            writeln!(out, "{}\n", page::safe(&card.brief, 400))?;
-            card::print_stored(out, &card, style)?;
-            writeln!(out, "  {}  {}", paint.faint("words   "), card.phrase)?;
-        }
-        None => {
-            writeln!(out, "  The assessment of this edit was not recorded.")?;
-            writeln!(out, "  {}", page::safe(&arguments.to_string(), 8000))?;
-        }
+    if let Some(card) = edited_card_of(request) {
+        writeln!(out, "{}\n", page::safe(&card.brief, 400))?;
+        card::print_stored(out, &card, style)?;
+        writeln!(out, "  {}  {}", paint.faint("words   "), page::safe(&card.phrase, 60))?;
+    } else {
+        writeln!(out, "  The assessment of this edit was not recorded.")?;
+        writeln!(out, "  {}", page::safe(&arguments.to_string(), 8000))?;
     }
     writeln!(out, "\n{}", paint.strong("Original call (it was not approved)"))
 }

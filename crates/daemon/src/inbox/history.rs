@@ -102,7 +102,9 @@ pub async fn page(
                         "The search stopped at its limit; older requests were not searched."
                     }
                 }
-                p { a href=(next) { @if found.truncated { "Search older requests" } @else { "Older requests" } } }
+                @let older =
+                    if found.truncated { "Search older requests" } else { "Older requests" };
+                p { a href=(next) { (older) } }
             } @else if views.is_empty() {
                 p.hint role="status" { (no_match(text.as_deref(), search.before.is_some())) }
             }

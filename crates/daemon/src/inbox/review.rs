@@ -45,7 +45,7 @@ pub async fn page(
             h1 { (title(views.len(), all)) }
             p.hint {
                 "Each answer is a decision of its own, for exactly the call that you see here. "
-                "A HIGH call is approved only after it was opened and one of its two words was typed."
+                "A HIGH call is approved after it was opened and one of its two words typed."
                 @if !alone.is_empty() {
                     " " (number(alone.len())) " CRITICAL or in a crisis: "
                     a href="/" { "answered alone" } "."

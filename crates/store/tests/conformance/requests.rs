@@ -194,6 +194,34 @@ pub async fn people_find_requests_page_by_page<P: Place>() {
     assert_eq!(count(Query { state: Some(State::Denied), ..Query::default() }).await, 0);
 }
 
+/// However many requests there are, one search reads a bounded number of them.
+pub async fn a_search_says_where_it_stopped<P: Place>() {
+    const OTHERS: usize = 5_100;
+    let place = P::new();
+    let store = std::sync::Arc::new(place.open());
+    let mut wanted = asked(1);
+    wanted.brief = "Deletes the needle".to_owned();
+    let wanted = submit(&*store, wanted).await.request.id;
+    let tasks: Vec<_> = (0..OTHERS)
+        .map(|_| {
+            let (store, new) = (store.clone(), asked(2));
+            tokio::spawn(async move { store.submit(new).await.unwrap() })
+        })
+        .collect();
+    for task in tasks {
+        task.await.unwrap();
+    }
+    let query = |before| Query { text: Some("needle".to_owned()), before, ..Query::default() };
+    let first = store.find(query(None)).await.unwrap();
+    assert!(first.requests.is_empty() && first.truncated && first.next.is_some());
+    let rest = store.find(query(first.next)).await.unwrap();
+    let found: Vec<Id> = rest.requests.iter().map(|stored| stored.request.id).collect();
+    assert_eq!((found, rest.truncated, rest.next), (vec![wanted], false, None));
+    // A list that needs no search is not cut off here.
+    let all = store.find(Query { limit: 500, ..Query::default() }).await.unwrap();
+    assert!(all.requests.len() == 500 && !all.truncated);
+}
+
 pub async fn earlier_calls_are_counted_by_what_became_of_them<P: Place>() {
     let place = P::new();
     let store = place.open();
