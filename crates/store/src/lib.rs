@@ -25,7 +25,7 @@ pub use backend::Backend;
 pub use error::{OpenError, StoreError};
 pub use people::{Account, Agent, Login, Passkey, Person, Role, Subscription};
 pub use record::{
-    Applied, Attempt, AttemptResult, Crisis, Delivery, EditedCall, Found, NewRequest, News, Note,
+    Applied, Attempt, AttemptResult, Crisis, Delivery, EditRecord, Found, NewRequest, News, Note,
     Outgoing, Page, Query, Redeemed, Similar, Slice, Stored, Submitted, Told, TreeHead,
 };
 pub use sqlite::{Offline, Options, SqliteStore};

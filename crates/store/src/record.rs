@@ -13,12 +13,12 @@ pub struct Note {
     /// Further facts for the entry, as a JSON object; already free of secrets.
     pub facts: Option<String>,
     /// The call to run instead, with an edited approval.
-    pub edited: Option<EditedCall>,
+    pub edited: Option<EditRecord>,
 }
 
 /// A call as a person changed it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct EditedCall {
+pub struct EditRecord {
     /// The arguments to run, as JSON.
     pub arguments: String,
     /// Its card, as JSON: how it was judged when it was approved; free of secrets.

@@ -1,17 +1,19 @@
 //! The edited call beside the original: judged before it can be approved, and shown ever after.
 
 use axum::extract::{Path, Request, State};
+use axum::response::IntoResponse as _;
 use countersign_core::card::Card;
-use countersign_core::json;
+use countersign_core::json::parse;
 use countersign_core::phrase::phrase;
 use countersign_core::show::show_within;
 use countersign_core::tier::Tier;
 use countersign_store::Stored;
 use maud::{Markup, html};
+use serde_json::json;
 
 use super::card::{badge, inside, word_field};
 use super::view::View;
-use super::{House, Shown, frame, reader};
+use super::{House, Shown, reader};
 use crate::api::check_edit;
 
 /// How much of arguments without a card is shown.
@@ -20,7 +22,7 @@ const ARGUMENTS: usize = 8_000;
 /// The card of the edited call that was approved; none if it cannot be read or is of another call.
 pub fn card_of(stored: &Stored) -> Option<Card> {
     let decided = stored.request.decision.as_ref()?.digest.canonical;
-    let card = json::parse(stored.edited_card.as_deref()?).ok()?;
+    let card = parse(stored.edited_card.as_deref()?).ok()?;
     Card::from_json(&card).ok().filter(|card| card.digest == decided)
 }
 
@@ -63,8 +65,8 @@ pub async fn check(State(api): House, Path(text): Path<String>, request: Request
     reader(&api, request.headers())?;
     let card = check_edit(&api, &text, request).await?;
     let words = phrase(&card.digest).to_string();
-    Ok(frame::part(html! {
-        div.judged data-digest=(card.digest) data-tier=(card.tier.label()) {
+    let markup = html! {
+        div.judged data-tier=(card.tier.label()) {
             (judged(&card))
             @match card.tier {
                 Tier::High => (word_field(&words)),
@@ -72,5 +74,8 @@ pub async fn check(State(api): House, Path(text): Path<String>, request: Request
                 Tier::Safe | Tier::Low | Tier::Medium => {}
             }
         }
-    }))
+    };
+    let markup = markup.into_string();
+    let answer = json!({ "digest": card.digest, "tier": card.tier, "markup": markup });
+    Ok(axum::Json(answer).into_response())
 }

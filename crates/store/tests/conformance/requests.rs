@@ -8,7 +8,7 @@ use countersign_core::request::{
 use countersign_core::tier::Tier;
 use countersign_core::time::Timestamp;
 use countersign_store::{
-    Attempt, AttemptResult, EditedCall, Happening, News, Note, Query, Redeemed, Store, StoreError,
+    Attempt, AttemptResult, EditRecord, Happening, News, Note, Query, Redeemed, Store, StoreError,
     Submitted,
 };
 
@@ -122,7 +122,7 @@ pub async fn an_edited_approval_keeps_its_arguments<P: Place>() {
     let without = store.apply(id, event.clone(), note()).await;
     assert!(matches!(without, Err(StoreError::Unfit(_))), "{without:?}");
     let (arguments, card) = (r#"{"to":"bo"}"#.to_owned(), r#"{"tier":"HIGH"}"#.to_owned());
-    let with = Note { edited: Some(EditedCall { arguments, card }), ..note() };
+    let with = Note { edited: Some(EditRecord { arguments, card }), ..note() };
     let stored = store.apply(id, event, with).await.unwrap().stored;
     assert_eq!(stored.edited.as_deref(), Some(r#"{"to":"bo"}"#));
     assert_eq!(stored.edited_card.as_deref(), Some(r#"{"tier":"HIGH"}"#));

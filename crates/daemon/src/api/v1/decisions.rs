@@ -19,7 +19,7 @@ use countersign_core::redact::redact_value;
 use countersign_core::request::{Choice, Event, Refusal};
 use countersign_core::tier::Tier;
 use countersign_core::time::{Clock as _, Span};
-use countersign_store::{EditedCall, Note, Store as _, Stored};
+use countersign_store::{EditRecord, Note, Store as _, Stored};
 use serde_json::json;
 
 use super::{passkeys, requests};
@@ -320,10 +320,10 @@ impl Edit {
     }
 
     /// What the store keeps of it.
-    fn record(&self) -> Result<EditedCall, Problem> {
+    fn record(&self) -> Result<EditRecord, Problem> {
         let card = serde_json::to_string(&self.card);
         let card = card.map_err(|error| Problem::bad(error.to_string()))?;
-        Ok(EditedCall { arguments: self.arguments.clone(), card })
+        Ok(EditRecord { arguments: self.arguments.clone(), card })
     }
 
     fn new(api: &Api, stored: &Stored, arguments: &Value<'_>) -> Result<Edit, Problem> {

@@ -136,11 +136,10 @@ async function checkEdit(card) {
   shown.replaceChildren(...(changes.length ? changes : ["Nothing is different."]));
   shown.hidden = false;
   if (changes.length === 0) return;
-  const part = await sendForMarkup(`/inbox/edit/${card.dataset.id}`, { digest: card.dataset.digest }, { name: "edited_arguments", text });
+  const { digest, tier, markup } = await send("POST", `/inbox/edit/${card.dataset.id}`, { digest: card.dataset.digest }, { name: "edited_arguments", text });
   if (!card.isConnected || area.value !== text) return;
-  const judged = part.firstElementChild;
-  one(".checked", card).replaceChildren(judged);
-  checkedEdits.set(card, { text, digest: judged.dataset.digest, tier: judged.dataset.tier });
+  one(".checked", card).innerHTML = ours.createHTML(markup);
+  checkedEdits.set(card, { text, digest, tier });
   one('[data-edit="approve"]', card).hidden = false;
   fold(card);
 }

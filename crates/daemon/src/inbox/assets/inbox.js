@@ -26,27 +26,16 @@ async function fetched(path) {
   return holder.content;
 }
 
-async function exchange(method, path, body, exact) {
+async function send(method, path, body, exact) {
   let text = body && JSON.stringify(body);
   // As it was typed: JavaScript's numbers would lose digits of long ones.
   if (exact) text = `${text.slice(0, -1)},${JSON.stringify(exact.name)}:${exact.text}}`;
   const headers = { "content-type": "application/json", "x-countersign-proof": localStorage.getItem(KEPT) ?? "" };
   const response = await fetch(path, { method, headers, body: text, credentials: "same-origin" });
-  if (response.ok) return response;
   const answer = await response.json().catch(() => ({}));
   if (response.status === 401 || answer.why === "no-proof") { toLogin(); throw new Error("logged out"); }
-  throw Object.assign(new Error(answer.detail ?? "The daemon did not answer. Nothing was approved."), { type: answer.type });
-}
-
-async function send(method, path, body, exact) {
-  return (await exchange(method, path, body, exact)).json().catch(() => ({}));
-}
-
-// The same where the answer is a part of a page.
-async function sendForMarkup(path, body, exact) {
-  const holder = document.createElement("template");
-  holder.innerHTML = ours.createHTML(await (await exchange("POST", path, body, exact)).text());
-  return holder.content;
+  if (!response.ok) throw Object.assign(new Error(answer.detail ?? "The gate did not answer. Nothing was approved."), { type: answer.type });
+  return answer;
 }
 
 // ---- everything that is tapped or typed --------------------------------------------------------
