@@ -11,6 +11,9 @@ use serde_json::{Value, json};
 /// The longest sentence and the longest name that a message holds, in bytes.
 const SENTENCE: usize = 400;
 const NAME: usize = 80;
+/// The longest words about an edit, and how much of them the edited call takes.
+const EDITED: usize = 600;
+const EDITED_CALL: usize = 240;
 /// The longest notice.
 const NOTICE: usize = 2_000;
 
@@ -94,6 +97,30 @@ pub struct Ending {
     pub place: String,
     /// What is to be said where it was only a drill.
     pub drill: Option<String>,
+    /// The call that was approved in place of the original.
+    pub edited: Option<EditedNotice>,
+}
+
+/// A call that a person edited and approved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EditedNotice {
+    /// How grave the edited call is.
+    pub tier: Tier,
+    /// What it does, in one plain sentence.
+    pub brief: String,
+    /// The exact call, safe to show; empty where this channel shows no calls.
+    pub call: String,
+}
+
+impl EditedNotice {
+    /// The edited call first, then the original, of which nothing runs.
+    fn sentence(&self, original: &str) -> String {
+        let mut text = format!("Edited call ({}): {}", self.tier.label(), self.brief);
+        if !self.call.is_empty() {
+            text = format!("{text} {}", show_within(&self.call, EDITED_CALL).text);
+        }
+        safe(&format!("{text} Original, not approved: {original}"), EDITED)
+    }
 }
 
 impl News {
@@ -135,6 +162,8 @@ impl Announcement {
             safe(text, NOTICE)
         } else if let News::Ended(Ending { drill: Some(words), .. }) = &self.news {
             safe(words, NOTICE)
+        } else if let News::Ended(Ending { edited: Some(edited), .. }) = &self.news {
+            edited.sentence(&self.brief)
         } else if self.brief.trim().is_empty() {
             format!("It wants to use {}.", safe(&self.tool, NAME))
         } else {
@@ -192,6 +221,9 @@ impl Announcement {
                 json!({
                     "state": ending.state, "by": ending.by, "place": ending.place,
                     "drill": ending.drill,
+                    "edited": ending.edited.as_ref().map(|edited| {
+                        json!({ "tier": edited.tier, "brief": edited.brief })
+                    }),
                 })
             }
             News::Asked | News::Climbed | News::Notice(_) => Value::Null,
@@ -218,6 +250,7 @@ impl Ending {
         match self.state {
             State::Cancelled if self.drill.is_some() => "a drill, taken back".to_owned(),
             _ if self.drill.is_some() => format!("a drill, {} by {by}", self.state.label()),
+            State::Approved if self.edited.is_some() => format!("approved as edited by {by}"),
             State::Approved => format!("approved by {by}"),
             State::Denied => format!("denied by {by}"),
             State::Cancelled => "the agent took it back".to_owned(),
@@ -283,21 +316,42 @@ pub(crate) mod tests {
         );
         let by = "ana".to_owned();
         let place = "in the web inbox".to_owned();
-        let news = News::Ended(Ending { state: State::Denied, by, place, drill: None });
+        let news =
+            News::Ended(Ending { state: State::Denied, by, place, drill: None, edited: None });
         let ended = Announcement { news, ..asked() };
         assert_eq!(ended.title(), "\u{1f534} HIGH: denied by ana in the web inbox");
         let (by, drill) = ("ana".to_owned(), Some("This was a drill.".to_owned()));
-        let over = Ending { state: State::Approved, by, place: String::new(), drill };
+        let over = Ending { state: State::Approved, by, place: String::new(), drill, edited: None };
         let drill = Announcement { news: News::Ended(over), ..asked() };
         assert_eq!(drill.title(), "\u{1f534} HIGH: a drill, approved by ana");
         assert_eq!(drill.sentence(), "This was a drill.");
     }
 
     #[test]
+    fn an_edited_call_is_told_with_its_own_tier_before_the_original() {
+        let edited = EditedNotice {
+            tier: Tier::Critical,
+            brief: "Deletes /var/www.".to_owned(),
+            call: "$ rm -rf /var/www".to_owned(),
+        };
+        let (by, place) = ("ana".to_owned(), "in the web inbox".to_owned());
+        let ending =
+            Ending { state: State::Approved, by, place, drill: None, edited: Some(edited) };
+        let told = Announcement { news: News::Ended(ending), ..asked() };
+        assert_eq!(told.title(), "\u{1f534} HIGH: approved as edited by ana in the web inbox");
+        assert_eq!(
+            told.sentence(),
+            "Edited call (CRITICAL): Deletes /var/www. $ rm -rf /var/www Original, not approved: \
+             Deletes 214 files below ~/code/shop."
+        );
+        assert_eq!(told.data()["ended"]["edited"]["tier"], "CRITICAL");
+    }
+
+    #[test]
     fn nobody_draws_on_the_terminal_of_who_decides() {
         let evil = "\x1b[2J\x07safe\u{202e}\r\n".to_owned();
         let (by, place, drill) = (evil.clone(), evil.clone(), Some(evil.clone()));
-        let news = News::Ended(Ending { state: State::Approved, by, place, drill });
+        let news = News::Ended(Ending { state: State::Approved, by, place, drill, edited: None });
         for told in [
             Announcement { agent: evil.clone(), brief: evil.clone(), ..asked() },
             Announcement { tool: evil.clone(), brief: String::new(), ..asked() },

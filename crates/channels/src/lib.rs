@@ -29,7 +29,7 @@ use std::time::Duration;
 
 use countersign_core::tier::Tier;
 
-pub use announcement::{Announcement, Ending, News, Ways};
+pub use announcement::{Announcement, EditedNotice, Ending, News, Ways};
 pub use answers::{Answers, Heard, NotHeard, Posted, Posting, Said, Trouble, Which, Word};
 pub use message::{Fitted, Message};
 pub use settings::{Limits, Settings};

@@ -327,7 +327,8 @@ mod tests {
     #[test]
     fn the_end_takes_the_place_of_the_question_and_is_quiet() {
         let (by, place) = ("ana".to_owned(), String::new());
-        let news = News::Ended(Ending { state: State::Denied, by, place, drill: None });
+        let news =
+            News::Ended(Ending { state: State::Denied, by, place, drill: None, edited: None });
         let end = topic(true).message(&Announcement { news, ..asked() });
         assert_eq!(end["sequence_id"], topic(true).message(&asked())["sequence_id"]);
         assert!(end.get("actions").is_none() && end["priority"] == 2);

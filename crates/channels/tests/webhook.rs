@@ -151,10 +151,12 @@ mod webhooks {
             by: "ana".to_owned(),
             place: String::new(),
             drill: None,
+            edited: None,
         });
         let end = Announcement { news, ..self::news() };
         hook.withdraw(Some(&receipt), &end).await.unwrap();
-        let ended = r#""ended":{"by":"ana","drill":null,"place":"","state":"approved"}"#;
+        let ended =
+            r#""ended":{"by":"ana","drill":null,"edited":null,"place":"","state":"approved"}"#;
         assert!(heard.recv().unwrap().contains(ended));
     }
 

@@ -114,6 +114,9 @@ pub struct Page {
     pub requests: Vec<Request>,
     /// Where the next page begins.
     pub next: Option<String>,
+    /// The search stopped at its limit; `next` continues it.
+    #[serde(default)]
+    pub truncated: bool,
 }
 
 impl People {

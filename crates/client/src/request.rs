@@ -101,6 +101,12 @@ pub struct Request {
     /// What people see (to people only).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub card: Option<serde_json::Value>,
+    /// How the edited call was judged, if one was approved (to people only).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edited: Option<EditedSummary>,
+    /// The card of the edited call, if one was approved (to people only).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edited_card: Option<serde_json::Value>,
     /// Who said what (to people only).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub votes: Option<Vec<Vote>>,
@@ -134,6 +140,19 @@ impl Request {
     pub fn decided_by(&self) -> String {
         self.decision.as_ref().map_or_else(|| "nobody yet".to_owned(), |one| one.by.words())
     }
+}
+
+/// A call that a person edited and approved, in short.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EditedSummary {
+    /// What it does, in one sentence.
+    pub brief: String,
+    /// SAFE to CRITICAL.
+    pub tier: String,
+    /// Two words from its digest.
+    pub phrase: String,
+    /// Its digest, in hex.
+    pub digest: String,
 }
 
 /// A made-up call, so that people go on reading. No agent asked for it, and nothing runs.

@@ -25,8 +25,8 @@ pub use backend::Backend;
 pub use error::{OpenError, StoreError};
 pub use people::{Account, Agent, Login, Passkey, Person, Role, Subscription};
 pub use record::{
-    Applied, Attempt, AttemptResult, Crisis, Delivery, Found, NewRequest, News, Note, Outgoing,
-    Page, Query, Redeemed, Similar, Slice, Stored, Submitted, Told, TreeHead,
+    Applied, Attempt, AttemptResult, Crisis, Delivery, EditRecord, Found, NewRequest, News, Note,
+    Outgoing, Page, Query, Redeemed, Similar, Slice, Stored, Submitted, Told, TreeHead,
 };
 pub use sqlite::{Offline, Options, SqliteStore};
 pub use wake::Happening;

@@ -12,8 +12,17 @@ pub struct Note {
     pub policy: Digest,
     /// Further facts for the entry, as a JSON object; already free of secrets.
     pub facts: Option<String>,
-    /// The arguments to run instead, with an edited approval.
-    pub edited: Option<String>,
+    /// The call to run instead, with an edited approval.
+    pub edited: Option<EditRecord>,
+}
+
+/// A call as a person changed it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EditRecord {
+    /// The arguments to run, as JSON.
+    pub arguments: String,
+    /// Its card, as JSON: how it was judged when it was approved; free of secrets.
+    pub card: String,
 }
 
 /// A request to be kept.
@@ -69,6 +78,8 @@ pub struct Stored {
     pub redeemed: Option<Timestamp>,
     /// The arguments to run instead, as JSON, if a person changed them.
     pub edited: Option<String>,
+    /// The card of the edited call, as JSON; none of edits from before it was recorded.
+    pub edited_card: Option<String>,
     /// What the agent says came of it, as JSON.
     pub outcome: Option<String>,
 }
@@ -119,7 +130,7 @@ pub struct Query {
     pub session: Option<String>,
     /// In this batch.
     pub group: Option<Id>,
-    /// With this text in tool, brief or id.
+    /// With this text in tool, sentence, command, arguments, two words, agent, session or id.
     pub text: Option<String>,
     /// Older than this one.
     pub before: Option<Id>,
@@ -134,6 +145,8 @@ pub struct Page {
     pub requests: Vec<Stored>,
     /// Where the next page begins, if there is one.
     pub next: Option<Id>,
+    /// The search stopped at its limit before the page was full; `next` continues it.
+    pub truncated: bool,
 }
 
 /// What became of earlier calls of the same agent with the same tool.

@@ -19,6 +19,7 @@ mod read;
 mod requests;
 mod row;
 mod schema;
+mod search;
 mod shared;
 mod ways;
 mod writer;

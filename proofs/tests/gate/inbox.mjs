@@ -39,6 +39,17 @@ async function open(page, id) {
   await settled(page);
 }
 
+// HIGH takes one of the two words.
+async function typeWord(page, where = ".answer") {
+  const field = page.locator(`${where} [name=word]`);
+  if (await field.count() > 0) await field.fill((await field.getAttribute("data-words")).split("-")[1]);
+}
+
+async function approve(page) {
+  await typeWord(page);
+  await page.click('.buttons [data-answer="approve"]');
+}
+
 async function check(what, act) {
   const figure = await act();
   console.log(figure === undefined ? what : `${what}: ${figure}`);
@@ -73,17 +84,24 @@ await check("a request appears while one looks", async () => {
   return `${took} ms after it was asked`;
 });
 
-await check("approve once", async () => {
-  const { id } = await ask(mail());
+await check("HIGH is approved once, after one of its two words was typed", async () => {
+  const { id, tier } = await ask(mail());
+  assert.equal(tier, "HIGH");
   await page.waitForSelector(`.row[data-id="${id}"]`);
   await open(page, id);
   await page.click('.buttons [data-answer="approve"]');
+  assert.match(await page.textContent(".wrong[role=alert]"), /one of the two words/);
+  await page.fill(".answer [name=word]", "yes");
+  await page.click('.buttons [data-answer="approve"]');
+  await page.waitForTimeout(200);
+  assert.equal((await stands(id)).state, "pending");
+  await approve(page);
   await page.waitForSelector(`${card(id)}[data-state=approved]`);
   assert.equal((await stands(id)).state, "approved");
   assert.match(await page.textContent(`${card(id)} .over`), /approved by owner/);
 });
 
-await check("deny with a word to the agent", async () => {
+await check("deny with a message to the agent", async () => {
   const { id } = await ask(mail());
   await page.waitForSelector(`.row[data-id="${id}"]`);
   await open(page, id);
@@ -99,7 +117,7 @@ await check("a CRITICAL call is not approved without a reason", async () => {
   await page.waitForSelector(`.row[data-id="${id}"]`);
   await open(page, id);
   await page.click('.buttons [data-answer="approve"]');
-  assert.match(await page.textContent(".wrong[role=alert]"), /Say why/);
+  assert.match(await page.textContent(".wrong[role=alert]"), /Enter a reason/);
   assert.equal((await stands(id)).state, "pending");
   await page.fill("[name=reason]", "a machine that is thrown away");
   await page.click('.buttons [data-answer="approve"]');
@@ -107,7 +125,7 @@ await check("a CRITICAL call is not approved without a reason", async () => {
 });
 
 await check("Enter in the reason's field decides nothing, and no key does at once", async () => {
-  const { id } = await ask(mail());
+  const { id } = await ask({ tool: "terminal", command: `systemctl restart web-${++number}`, timeout_seconds: 500 });
   await page.waitForSelector(`.row[data-id="${id}"]`);
   await open(page, id);
   await page.fill("[name=reason]", "x");
@@ -121,18 +139,49 @@ await check("Enter in the reason's field decides nothing, and no key does at onc
   await page.waitForSelector(`${card(id)}[data-state=approved]`);
 });
 
-await check("change it, see the difference, approve that", async () => {
-  const { id } = await ask(mail());
+await check("an edit is judged and shown before it can be approved, and beside the original ever after", async () => {
+  const { id, tier } = await ask({ tool: "terminal", command: "chmod -R 777 /var/www", timeout_seconds: 500 });
   await page.waitForSelector(`.row[data-id="${id}"]`);
   await open(page, id);
   await page.click("details.more > summary");
   await page.click("details.edit > summary");
-  await page.fill("[name=edited]", JSON.stringify({ to: "ana@example.org", body: "shorter" }));
-  await page.click('[data-edit="look"]');
-  assert.match(await page.textContent(".difference"), /- .*bo@example\.org[^]*\+ .*ana@example\.org/);
+  await page.fill("[name=edited]", JSON.stringify({ command: "rm -rf /var/www" }));
+  assert.ok(await page.isHidden('[data-edit="approve"]'));
+  assert.ok(await page.isDisabled('.buttons [data-answer="approve"]'), "the original is not approved by mistake");
+  await page.click('[data-edit="check"]');
+  await page.waitForSelector(".checked .judged");
+  assert.match(await page.textContent(".difference"), /- .*chmod[^]*\+ .*rm -rf/);
+  const judged = await page.textContent(".checked");
+  const worse = await page.getAttribute(".checked .judged", "data-tier");
+  assert.match(judged, /rm -rf \/var\/www/);
+  assert.ok(judged.includes(worse) && ["HIGH", "CRITICAL"].includes(worse), `${tier} became ${worse}`);
+  // Another letter, and the check is void.
+  await page.locator("[name=edited]").press("End");
+  await page.locator("[name=edited]").pressSequentially(" ");
+  assert.ok(await page.isHidden('[data-edit="approve"]'));
+  await page.click('[data-edit="check"]');
+  await page.waitForSelector(".checked .judged");
+  await page.fill("[name=reason]", "as planned");
+  await typeWord(page, ".checked");
+  if (SHOTS) await page.screenshot({ path: `${SHOTS}/edit-checked.png` });
   await page.click('[data-edit="approve"]');
   await page.waitForSelector(`${card(id)}[data-state=approved]`);
-  assert.equal((await stands(id)).edited_arguments.to, "ana@example.org");
+  assert.equal((await stands(id)).edited_arguments.command, "rm -rf /var/www");
+  const both = async (seen, selector) => {
+    const text = await seen.textContent(selector);
+    assert.match(text, /Edited call[^]*rm -rf \/var\/www[^]*Original call[^]*chmod -R 777/);
+    assert.ok(text.includes(worse));
+  };
+  await both(page, card(id));
+  const past = await visit();
+  await past.goto(`${PEOPLE}/requests/${id}`);
+  await both(past, "article.card");
+  if (SHOTS) await past.screenshot({ path: `${SHOTS}/edited-story.png`, fullPage: true });
+  await past.goto(`${PEOPLE}/history?q=${encodeURIComponent("rm -rf /var/www")}`);
+  assert.match(await past.textContent(`.past li:has(a[href="/requests/${id}"])`), new RegExp(`Approved as edited: ${worse}`));
+  if (SHOTS) await past.screenshot({ path: `${SHOTS}/history-edited.png` });
+  await past.context().close();
+  return `${tier} became ${worse}`;
 });
 
 await check("an edit changes no digit unseen, and a changed order is a difference", async () => {
@@ -143,17 +192,18 @@ await check("an edit changes no digit unseen, and a changed order is a differenc
   await page.click("details.edit > summary");
   const look = async (text) => {
     await page.fill("[name=edited]", text);
-    await page.click('[data-edit="look"]');
+    await page.click('[data-edit="check"]');
     return page.textContent(".difference");
   };
   const long = "12345678901234567890.12345678901234567890";
   assert.ok((await look(`{"text":"x","n":${long}}`)).includes(`"n": ${long}`));
-  await page.click('[data-edit="approve"]');
   await page.waitForFunction(() => /more digits/.test(document.querySelector(".answer .wrong").textContent));
   assert.equal((await stands(id)).state, "pending");
   complaints.length = 0; // the browser itself reports the refusal
   const shown = await look(`{"text":"order ${number}","to":["b@example.org","a@example.org","c@example.org"]}`);
   assert.match(shown, /- +"(.@example.org)"[^]*\+ +"\1"|\+ +"(.@example.org)"[^]*- +"\2"/);
+  await page.waitForSelector(".checked .judged");
+  await typeWord(page, ".checked");
   await page.click('[data-edit="approve"]');
   await page.waitForSelector(`${card(id)}[data-state=approved]`);
   assert.equal((await stands(id)).edited_arguments.to[0], "b@example.org");
@@ -165,6 +215,7 @@ await check("a grant for an hour lets exactly this call pass", async () => {
   await page.waitForSelector(`.row[data-id="${id}"]`);
   await open(page, id);
   await page.click("details.more > summary");
+  await typeWord(page);
   await page.click('[data-shape="exact"][data-scope="until"]');
   await confirm(page, PASSPHRASE);
   await page.waitForSelector(`${card(id)}[data-state=approved]`);
@@ -203,13 +254,60 @@ await check("nothing moves under a finger when something graver comes", async ()
 });
 
 await check("a card that has just come up takes no tap", async () => {
-  const { id } = await ask(mail());
+  const { id } = await ask({ tool: "terminal", command: `systemctl restart web-${++number}`, timeout_seconds: 500 });
   await page.waitForSelector(`.row[data-id="${id}"]`);
   await page.click(`.row[data-id="${id}"]`);
   await page.waitForSelector(card(id));
-  await page.click('.buttons [data-answer="approve"]');
+  await approve(page);
   await page.waitForTimeout(200);
   assert.equal((await stands(id)).state, "pending");
+});
+
+await check("while the next card is on its way there is none to answer", async () => {
+  const slow = await visit();
+  const list = [await ask(mail()), await ask(mail())];
+  await slow.goto(PEOPLE + "/?r=" + list[0].id);
+  await slow.waitForSelector(card(list[0].id));
+  await slow.waitForSelector(`.row[data-id="${list[1].id}"]`);
+  await slow.route("**/inbox/card/*", async (route) => { await new Promise((done) => setTimeout(done, 2500)); await route.continue().catch(() => {}); });
+  await settled(slow);
+  const marked = () => slow.getAttribute(".row[aria-current]", "data-id");
+  await slow.click(`.row[data-id="${list[1].id}"]`);
+  assert.equal(await marked(), list[1].id);
+  assert.equal(await slow.locator("#pane article").count(), 0);
+  assert.match(await slow.textContent("#pane"), /Loading the request/);
+  for (const button of await slow.locator("#pane .buttons button").all()) assert.ok(await button.isDisabled());
+  for (const key of "aadd") await slow.keyboard.press(key);
+  await slow.waitForSelector(card(list[1].id));
+  for (const { id } of list) assert.equal((await stands(id)).state, "pending");
+  // A slower answer of the daemon does not bring an older card back.
+  await slow.click(`.row[data-id="${list[0].id}"]`);
+  await slow.unroute("**/inbox/card/*", { behavior: "ignoreErrors" });
+  await slow.click(`.row[data-id="${list[1].id}"]`);
+  await slow.waitForSelector(card(list[1].id));
+  await slow.waitForTimeout(2700);
+  assert.ok(await slow.isVisible(card(list[1].id)));
+  assert.equal(await marked(), list[1].id);
+  await slow.context().close();
+});
+
+await check("a decision that names another call is refused, an approval without a digest as well", async () => {
+  const [{ id, digest }, other] = [await ask(mail()), await ask(mail())];
+  const said = (body) => page.evaluate(async ([path, said]) => {
+    const headers = { "content-type": "application/json", "x-countersign-proof": localStorage.getItem("countersign-proof") };
+    const response = await fetch(path, { method: "POST", headers, body: JSON.stringify(said) });
+    return [response.status, (await response.json()).detail];
+  }, [`/v1/requests/${id}/decision`, body]);
+  for (const choice of ["approve", "deny"]) assert.equal((await said({ choice, digest: other.digest, reason: "x" }))[0], 409);
+  const [status, detail] = await said({ choice: "approve", reason: "x" });
+  assert.deepEqual([status, /digest/.test(detail)], [400, true]);
+  assert.equal((await stands(id)).state, "pending");
+  const edited = { choice: "approve", reason: "x", digest, edited_arguments: { to: "a@example.org" } };
+  assert.equal((await said(edited))[0], 400);
+  assert.equal((await said({ ...edited, edited_digest: digest }))[0], 409);
+  assert.equal((await stands(id)).state, "pending");
+  assert.equal((await said({ choice: "deny" }))[0], 200);
+  complaints.length = 0; // the browser itself reports the refusals
 });
 
 await check("the cookie alone decides nothing", async () => {
@@ -233,6 +331,19 @@ await check("decided elsewhere, the card says so", async () => {
   await other.click('.buttons [data-answer="deny"]');
   await page.waitForSelector(`${card(id)}[data-state=denied]`);
   await other.context().close();
+});
+
+await check("history finds commands, arguments, the two words and sessions, and says when nothing matches", async () => {
+  const past = await visit();
+  const { id, phrase } = await ask({ tool: "terminal", command: "systemctl restart olive-press", session: "nightly-deploy", timeout_seconds: 500 });
+  const { id: letter } = await ask({ tool: "send_email", arguments: { to: "zoe@example.org", body: "about the pantry" }, timeout_seconds: 500 });
+  for (const [text, wanted] of [["restart olive-press", id], [phrase, id], [phrase.replace("-", " "), id], ["nightly-deploy", id], [id, id], ["the pantry", letter], ["ZOE@example.org", letter]]) {
+    await past.goto(`${PEOPLE}/history?q=${encodeURIComponent(text)}`);
+    assert.equal(await past.locator(`.past a[href="/requests/${wanted}"]`).count(), 1, text);
+  }
+  await past.goto(`${PEOPLE}/history?q=nothing-has-this`);
+  assert.match(await past.textContent("main"), /No requests match “nothing-has-this”/);
+  await past.context().close();
 });
 
 await check("history finds it, and its story is told", async () => {
@@ -316,6 +427,28 @@ await check("the ledger is verified in the browser itself", async () => {
   await house.context().close();
   return said;
 });
+
+for (const [name, viewport, options] of [["a desk of 1280x720", { width: 1280, height: 720 }, {}], ["a phone of 390x844", { width: 390, height: 844 }, { isMobile: true, hasTouch: true }]]) {
+  await check(`${name} with thirty pending: the card and its buttons stay in view`, async () => {
+    for (let at = (await page.locator(".row:not(.ended)").count()); at < 30; at += 1) await ask(mail("many words ".repeat(30)));
+    const seen = await visit({ viewport, ...options });
+    await seen.goto(PEOPLE + "/");
+    await seen.waitForFunction(() => document.querySelectorAll(".row").length >= 30);
+    const last = seen.locator(".row").last();
+    await last.scrollIntoViewIfNeeded();
+    await last.click();
+    await seen.waitForSelector(`${card(await last.getAttribute("data-id"))}`);
+    const view = await seen.evaluate(() => {
+      const box = (selector) => { const { top, bottom } = document.querySelector(selector).getBoundingClientRect(); return [top, bottom]; };
+      return { page: document.scrollingElement.scrollHeight - innerHeight, boxes: ["#pane h1", ".buttons [data-answer=deny]", ".buttons [data-answer=approve]", "#pane .call"].map(box), height: innerHeight };
+    });
+    assert.ok(view.page <= 0, `the page itself scrolls by ${view.page} px`);
+    for (const [top, bottom] of view.boxes.slice(0, 3)) assert.ok(top >= 0 && bottom <= view.height, JSON.stringify(view));
+    assert.ok(view.boxes[3][0] < view.height, "the call begins in view");
+    if (SHOTS) await seen.screenshot({ path: `${SHOTS}/thirty-${viewport.width}.png` });
+    await seen.context().close();
+  });
+}
 
 for (const [name, viewport] of [["a phone", { width: 390, height: 844 }], ["a small phone", { width: 320, height: 568 }]]) {
   await check(`${name}: one card, nothing cut off, large buttons apart`, async () => {
@@ -405,7 +538,7 @@ await check("a thousand that wait: first paint, one more of them, one less", asy
   }
   const middle = (list) => Math.round(list.sort((a, b) => a - b)[3]);
   const [more, less] = [middle(figures.asked), middle(figures.ended)];
-  assert.match(await many.textContent("#count"), /^1000 wait/);
+  assert.match(await many.textContent("#count"), /^1000 pending/);
   await many.context().close();
   assert.ok(paint <= 1000 && more <= 100 && less <= 100, `${paint} ms, ${more} ms, ${less} ms`);
   return `${Math.round(paint)} ms, ${more} ms, ${less} ms`;

@@ -13,6 +13,8 @@ mod flood;
 #[cfg(test)]
 mod inbox;
 #[cfg(test)]
+mod keys;
+#[cfg(test)]
 mod kill_nine;
 #[cfg(test)]
 mod nonsense;

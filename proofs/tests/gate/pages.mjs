@@ -46,6 +46,9 @@ export async function pages({ PEOPLE, SHOTS, visit, agent, ask, mail, stands, ch
     assert.match(await house.textContent("#chosen"), /3 of .* chosen\. 1 must be opened/);
     assert.ok(await house.isDisabled("[data-together=approve]"));
     await house.click(`${item(grave.id)} details.opened > summary`);
+    await house.waitForFunction(() => /one of the two words/.test(document.querySelector("#chosen").textContent));
+    assert.ok(await house.isDisabled("[data-together=approve]"));
+    await house.fill(`${item(grave.id)} [name=word]`, grave.phrase.split("-")[0]);
     await house.waitForFunction(() => !document.querySelector("[data-together=approve]").disabled);
     await house.click("[data-together=approve]");
     assert.match(await house.textContent("dialog"), /2 MEDIUM, 1 HIGH|1 HIGH, 2 MEDIUM/);

@@ -109,9 +109,10 @@ impl Dice {
     }
 }
 
-/// Chromium, and what drives it (installed by `./test`).
-const BROWSER: &str = "/usr/bin/chromium";
-const DRIVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/browser");
+/// Chromium, installed by `./test`.
+pub const BROWSER: &str = "/usr/bin/chromium";
+/// What drives it, installed by `./test` as well.
+pub const DRIVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/browser");
 
 /// Whether there is a browser; without one the running test is recorded as skipped.
 pub fn has_browser(proof: &str) -> bool {

@@ -137,10 +137,13 @@ impl Place {
         let mut said = json!({
             "choice": choice, "digest": request["digest"], "reason": "as planned",
         });
-        if let Some(edited) = edited {
-            said["edited_arguments"] = edited;
-        }
         let id = request["id"].as_str().unwrap();
+        if let Some(edited) = edited {
+            let body = json!({ "digest": request["digest"], "edited_arguments": edited });
+            let checked = self.person().post(&format!("/v1/requests/{id}/edit"), &body).unwrap();
+            said["edited_arguments"] = edited;
+            said["edited_digest"] = checked.body["digest"].clone();
+        }
         self.person().post(&format!("/v1/requests/{id}/decision"), &said).unwrap()
     }
 

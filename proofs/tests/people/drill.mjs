@@ -43,6 +43,8 @@ async function answer(id, choice) {
   assert.doesNotMatch(own.toLowerCase(), /drill/);
   await page.waitForTimeout(600);
   await page.fill("[name=reason]", "as planned");
+  const word = card.locator(".answer [name=word]");
+  if (choice === "approve" && await word.count() > 0) await word.fill((await word.getAttribute("data-words")).split("-")[0]);
   const session = card.locator('[data-scope="session"]');
   if (choice === "approve" && await session.count() > 0) {
     await card.locator("details.more > summary").click();

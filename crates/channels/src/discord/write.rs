@@ -217,7 +217,8 @@ mod tests {
     #[test]
     fn an_end_has_no_buttons_and_no_way_that_could_be_read_in_it() {
         let (by, place) = ("ana".to_owned(), "through slack".to_owned());
-        let news = News::Ended(Ending { state: State::Denied, by, place, drill: None });
+        let news =
+            News::Ended(Ending { state: State::Denied, by, place, drill: None, edited: None });
         let over = Announcement { news, ways: None, ..asked() };
         let message = ended(&over);
         assert_eq!(message["components"], json!([]));

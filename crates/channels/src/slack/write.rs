@@ -194,7 +194,8 @@ mod tests {
     #[test]
     fn an_end_has_no_buttons_and_no_call() {
         let (by, place) = ("ana".to_owned(), "through discord".to_owned());
-        let news = News::Ended(Ending { state: State::Approved, by, place, drill: None });
+        let news =
+            News::Ended(Ending { state: State::Approved, by, place, drill: None, edited: None });
         let message = ended(&Announcement { news, ways: None, ..asked() }, "C1", "1.2");
         assert!(values(&message).is_empty());
         let text = message.to_string();

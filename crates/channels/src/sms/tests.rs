@@ -77,7 +77,7 @@ fn without_the_call_nothing_says_yes() {
 #[test]
 fn the_end_is_one_short_message() {
     let (by, place) = ("ana".to_owned(), "in the web inbox".to_owned());
-    let news = News::Ended(Ending { state: State::Denied, by, place, drill: None });
+    let news = News::Ended(Ending { state: State::Denied, by, place, drill: None, edited: None });
     let end = Announcement { news, ways: None, ..asked() };
     let text = phone(true).text(&end).text;
     assert_eq!(text, "HIGH: denied by ana in the web inbox.\nolive-tractor");

@@ -180,6 +180,7 @@ mod tests {
             by: "ana".to_owned(),
             place: String::new(),
             drill: None,
+            edited: None,
         });
         let over = Announcement { news: over, ways: None, ..news };
         assert!(buttons(&over).is_empty() && !shows_whole(&over));

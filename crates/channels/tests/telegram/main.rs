@@ -76,7 +76,8 @@ mod telegram {
 
     fn ended() -> Announcement {
         let (by, place) = ("ana".to_owned(), "in the web inbox".to_owned());
-        let news = News::Ended(Ending { state: State::Denied, by, place, drill: None });
+        let news =
+            News::Ended(Ending { state: State::Denied, by, place, drill: None, edited: None });
         Announcement { news, ways: None, ..asked() }
     }
 

@@ -265,9 +265,12 @@ pub struct History {
     /// Only this agent's.
     #[arg(long, value_name = "NAME")]
     pub agent: Option<String>,
-    /// With this text in the tool, the sentence or the id.
+    /// With this text in the tool, command, arguments, two words, agent, session or id.
     #[arg(long, value_name = "TEXT")]
     pub q: Option<String>,
+    /// Only requests older than this one.
+    #[arg(long, value_name = "ID")]
+    pub before: Option<String>,
     /// At most so many.
     #[arg(long, value_name = "N", default_value_t = 50)]
     pub limit: u32,

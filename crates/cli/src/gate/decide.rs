@@ -8,7 +8,7 @@ use super::args;
 use super::choose::{self, Among};
 use super::credential::{Session, Terminal};
 use super::preview::{Waiting, id};
-use super::proof::Proof;
+use super::proof::{self, Proof};
 use super::{house, page, show};
 use crate::card::Style;
 use crate::core_api::Tier;
@@ -35,8 +35,7 @@ pub fn approve(args: &args::Approve) -> Result<ExitCode, Failure> {
     let request = choose::find(&session, text, Among::Waiting)?;
     if !args.yes {
         house::say(|out, paint| Ok(show::print(out, &request, Style { paint, all: true })?))?;
-        let words = page::safe(&request.phrase, 60);
-        if !terminal("--yes")?.agrees(&format!("\nApprove {words}?"))? {
+        if !agreed(&mut terminal("--yes")?, &request, text)? {
             return refused();
         }
     }
@@ -56,6 +55,23 @@ pub fn approve(args: &args::Approve) -> Result<ExitCode, Failure> {
     let id = id(&request)?;
     let after = session.decide(id, &request.digest, Choice::Approve, &reason, wish.as_ref())?;
     told(&after, args.person.json)
+}
+
+/// HIGH takes one of the two words; who named the request by them has typed them already.
+fn agreed(terminal: &mut Terminal, request: &Request, named: &str) -> Result<bool, Failure> {
+    let words = page::safe(&request.phrase, 60);
+    let is_high = Tier::parse(&request.tier).is_none_or(|tier| tier == Tier::High);
+    if !is_high || request.crisis || proof::is_word(named, &request.phrase) {
+        return terminal.agrees(&format!("\nApprove {words}?"));
+    }
+    typed_word(terminal, request)
+}
+
+fn typed_word(terminal: &mut Terminal, request: &Request) -> Result<bool, Failure> {
+    let tier = page::safe(&request.tier, 12);
+    let word = page::safe(&proof::either_word(&request.phrase), 60);
+    let typed = terminal.line(&format!("\n{tier}. To approve, type {word}: "))?;
+    Ok(proof::is_word(&typed, &request.phrase))
 }
 
 fn needs_reason(request: &Request) -> bool {
@@ -109,8 +125,9 @@ fn approve_all(args: &args::Approve, session: &People) -> Result<ExitCode, Failu
             Proof::Reason => {
                 terminal.line(&format!("{words} is {tier}. Why may it run? (Enter: no) "))?
             }
-            _ if terminal.agrees(&format!("{words} is {tier}. Approve it?"))? => reason.to_owned(),
-            _ => continue,
+            Proof::Word | Proof::OnlyWord if !typed_word(&mut terminal, request)? => continue,
+            Proof::Yes if !terminal.agrees(&format!("{words} is {tier}. Approve it?"))? => continue,
+            _ => reason.to_owned(),
         };
         if *proof != Proof::Reason || !said.trim().is_empty() {
             session.decide(id(request)?, &request.digest, Choice::Approve, said.trim(), None)?;

@@ -30,6 +30,19 @@ pub fn brief(request: &Request) -> String {
     if brief.is_empty() { safe(&request.tool, 80) } else { safe(brief, 160) }
 }
 
+/// What would happen; of an edited call what it does now, and what was asked for.
+fn what(request: &Request) -> String {
+    let brief = brief(request);
+    match (&request.drill, &request.edited) {
+        (Some(_), _) => format!("(a drill) {brief}"),
+        (None, Some(edited)) => {
+            let (tier, now) = (safe(&edited.tier, 12), safe(&edited.brief, 160));
+            format!("(edited, {tier}) {now} Original: {brief}")
+        }
+        (None, None) => brief,
+    }
+}
+
 /// Rows with their columns aligned; the last column may be as long as it likes.
 pub fn table(out: &mut dyn Write, rows: &[Vec<String>]) -> io::Result<()> {
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);
@@ -68,11 +81,7 @@ pub fn requests(out: &mut dyn Write, list: &[Request], now: Time, paint: Paint) 
                 format!("{emoji} {}", safe(&request.tier, 12)),
                 safe(&request.agent, 24),
                 when,
-                if request.drill.is_some() {
-                    format!("(a drill) {}", brief(request))
-                } else {
-                    brief(request)
-                },
+                what(request),
             ]
         })
         .collect();

@@ -9,9 +9,9 @@ use crate::core_api::{Card, Tier};
 pub enum Proof {
     /// A `y`.
     Yes,
-    /// A typed `y`, or the first of the two words, and Enter.
+    /// One of the two words and Enter, as in the web inbox.
     Word,
-    /// The first of the two words and Enter: not all of the call can be seen.
+    /// The same, because not all of the call can be seen.
     OnlyWord,
     /// Why, in words: the gate refuses without.
     Reason,
@@ -40,22 +40,25 @@ pub fn has_session_offer(request: &Request) -> bool {
     session && !request.crisis && tier(request).is_some_and(|tier| tier < Tier::Critical)
 }
 
-/// The first of the two words.
-pub fn first_word(phrase: &str) -> &str {
-    phrase.split('-').next().unwrap_or_default()
+/// The two words as they are asked for: "olive or tractor".
+pub fn either_word(phrase: &str) -> String {
+    phrase.split('-').collect::<Vec<_>>().join(" or ")
+}
+
+/// Whether one of the two words was typed, or both.
+pub fn is_word(typed: &str, phrase: &str) -> bool {
+    let typed = typed.trim();
+    let is = |word: &str| !word.is_empty() && typed.eq_ignore_ascii_case(word);
+    is(phrase) || phrase.split('-').any(is)
 }
 
 impl Proof {
     /// Whether what was typed is enough. A reason is enough if it is one.
     pub fn is_given(self, typed: &str, phrase: &str) -> bool {
         let typed = typed.trim();
-        let word = first_word(phrase);
-        let is_word = !word.is_empty() && typed.eq_ignore_ascii_case(word);
-        let is_yes = typed.eq_ignore_ascii_case("y") || typed.eq_ignore_ascii_case("yes");
         match self {
-            Proof::Yes => is_yes,
-            Proof::Word => is_yes || is_word,
-            Proof::OnlyWord => is_word,
+            Proof::Yes => typed.eq_ignore_ascii_case("y") || typed.eq_ignore_ascii_case("yes"),
+            Proof::Word | Proof::OnlyWord => is_word(typed, phrase),
             Proof::Reason => !typed.is_empty(),
         }
     }
@@ -74,8 +77,12 @@ mod tests {
             }
         }
         assert!(Proof::Word.is_given("Olive", "olive-tractor"));
-        assert!(Proof::Word.is_given("y", "olive-tractor"));
-        assert!(!Proof::OnlyWord.is_given("y", "olive-tractor"));
-        assert!(!Proof::Word.is_given("n", "olive-tractor"));
+        assert!(Proof::Word.is_given("tractor", "olive-tractor"));
+        assert!(Proof::Word.is_given("olive-tractor", "olive-tractor"));
+        for proof in [Proof::Word, Proof::OnlyWord] {
+            for typed in ["y", "yes", "n", "oliv", "-"] {
+                assert!(!proof.is_given(typed, "olive-tractor"), "{typed}");
+            }
+        }
     }
 }

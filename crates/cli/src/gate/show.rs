@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use countersign_client::{Filter, Request, State};
+use countersign_client::{Filter, Page, Request, State};
 
 use super::args;
 use super::choose::{self, Among};
@@ -38,6 +38,7 @@ pub fn history(args: &args::History) -> Result<ExitCode, Failure> {
         state: args.state.as_deref().map(state).transpose()?,
         agent: args.agent.clone(),
         q: args.q.clone(),
+        before: args.before.clone(),
         limit: Some(args.limit),
         ..Filter::default()
     };
@@ -47,14 +48,29 @@ pub fn history(args: &args::History) -> Result<ExitCode, Failure> {
     }
     house::say(|out, paint| {
         if page.requests.is_empty() {
-            return Ok(writeln!(out, "Nothing of the kind was asked.")?);
+            writeln!(out, "{}", no_match(&page, args.q.as_deref()))?;
         }
         page::requests(out, &page.requests, now(), paint)?;
-        if page.next.is_some() {
-            writeln!(out, "{}", paint.faint("older ones: --limit"))?;
+        if let Some(next) = &page.next {
+            let what = if page.truncated {
+                "The search stopped at its limit; older requests were not searched. Continue"
+            } else {
+                "Older requests"
+            };
+            let hint = format!("{what}: --before {}", page::safe(next, 60));
+            writeln!(out, "{}", paint.faint(hint))?;
         }
         Ok(())
     })
+}
+
+/// "No requests match" is said only where every request was looked at.
+fn no_match(page: &Page, text: Option<&str>) -> String {
+    let which = if page.next.is_some() { "No match so far" } else { "No requests match" };
+    match text {
+        Some(text) => format!("{which}: {}", page::safe(text, 120)),
+        None => format!("{which}."),
+    }
 }
 
 fn state(word: &str) -> Result<State, Failure> {
@@ -81,9 +97,32 @@ pub fn card_of(request: &Request) -> Option<Card> {
     (card.digest.to_string() == request.digest).then_some(card)
 }
 
+/// The card of the edited call that was approved, if there is one.
+fn edited_card_of(request: &Request) -> Option<Card> {
+    let text = request.edited_card.as_ref()?.to_string();
+    core_api::read_card(&text).ok()
+}
+
+/// The edited call, before the original: it is what was approved.
+fn print_edited(out: &mut dyn Write, request: &Request, style: Style) -> io::Result<()> {
+    let Some(arguments) = &request.edited_arguments else { return Ok(()) };
+    let paint = style.paint;
+    writeln!(out, "{}", paint.strong("Edited call (this is what was approved)"))?;
+    if let Some(card) = edited_card_of(request) {
+        writeln!(out, "{}\n", page::safe(&card.brief, 400))?;
+        card::print_stored(out, &card, style)?;
+        writeln!(out, "  {}  {}", paint.faint("words   "), page::safe(&card.phrase, 60))?;
+    } else {
+        writeln!(out, "  The assessment of this edit was not recorded.")?;
+        writeln!(out, "  {}", page::safe(&arguments.to_string(), 8000))?;
+    }
+    writeln!(out, "\n{}", paint.strong("Original call (it was not approved)"))
+}
+
 /// The whole request: the sentence first, then the call, why, who, until when.
 pub fn print(out: &mut dyn Write, request: &Request, style: Style) -> io::Result<()> {
     let paint = style.paint;
+    print_edited(out, request, style)?;
     writeln!(out, "{}\n", paint.strong(page::brief(request)))?;
     if let Some(card) = card_of(request) {
         card::print_stored(out, &card, style)?;
@@ -139,7 +178,15 @@ pub fn standing(request: &Request, paint: Paint) -> String {
     };
     let by = page::safe(&decision.by.words(), 200);
     let word = paint.strong(decision.result.word());
-    format!("{word} by {by}, {}{}", apart(decision.at, now), quoted(&decision.reason))
+    let edited = match (&request.edited, &request.edited_arguments) {
+        (Some(edited), _) => {
+            let (tier, brief) = (page::safe(&edited.tier, 12), page::safe(&edited.brief, 400));
+            format!(" as edited ({tier}: {brief})")
+        }
+        (None, Some(_)) => " as edited".to_owned(),
+        (None, None) => String::new(),
+    };
+    format!("{word}{edited} by {by}, {}{}", apart(decision.at, now), quoted(&decision.reason))
 }
 
 fn quoted(reason: &str) -> String {

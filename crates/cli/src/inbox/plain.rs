@@ -9,7 +9,7 @@ use super::list::rank;
 use super::wires::waiting;
 use crate::failure::Failure;
 use crate::gate::preview::{self, Waiting, id};
-use crate::gate::proof::{Proof, first_word};
+use crate::gate::proof::{Proof, either_word};
 use crate::gate::{house, now, page, show};
 
 /// The longest line that is read.
@@ -137,8 +137,8 @@ impl<R: BufRead> Asker<'_, R> {
         let question = match proof {
             Proof::Yes => "Approve? [y/N] (n denies, Enter leaves it waiting) ".to_owned(),
             Proof::Word | Proof::OnlyWord => {
-                let word = page::safe(first_word(&request.phrase), 60);
-                format!("{tier}. Approve? Type {word} or y (n denies, Enter leaves it waiting) ")
+                let word = page::safe(&either_word(&request.phrase), 60);
+                format!("{tier}. To approve, type {word} (n denies, Enter leaves it pending) ")
             }
             Proof::Reason => {
                 format!("{tier}. Why may it happen? (n denies, Enter leaves it waiting) ")

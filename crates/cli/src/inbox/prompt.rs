@@ -9,7 +9,7 @@ use super::look::Look;
 use super::state::{Asking, Focus, Inbox, Note, Question};
 use crate::core_api::{Tier, thousands};
 use crate::gate::page;
-use crate::gate::proof::{Proof, first_word};
+use crate::gate::proof::{Proof, either_word};
 
 /// How much of a sentence stands in a question.
 const SHORT: usize = 80;
@@ -84,7 +84,7 @@ fn approve(inbox: &Inbox, question: &Question, look: Look, room: usize) -> Promp
         let unseen = format!("{} bytes of it are on no card. ", thousands(question.unseen));
         text.push((unseen, look.wrong()));
     }
-    let word = page::safe(first_word(&question.phrase), 60);
+    let word = page::safe(&either_word(&question.phrase), 60);
     let entry = inbox.list.by_id(&question.id);
     let tier = entry.map_or(String::new(), |entry| page::safe(&entry.request.tier, 12));
     let style = Style::new();
@@ -98,7 +98,7 @@ fn approve(inbox: &Inbox, question: &Question, look: Look, room: usize) -> Promp
             return Prompt { lines, cursor: None };
         }
         Proof::Word => {
-            text.push((format!("It is {tier}: type {word} or y, then Enter."), style));
+            text.push((format!("It is {tier}: type {word}, then Enter."), style));
         }
         Proof::OnlyWord => text.push((format!("Type {word}, then Enter."), style)),
         Proof::Reason => {

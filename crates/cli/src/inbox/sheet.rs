@@ -134,6 +134,21 @@ impl Sheet {
             self.blank();
             return;
         }
+        if let Some(edited) = &request.edited {
+            let (tier, brief) = (page::safe(&edited.tier, 12), page::safe(&edited.brief, TEXT));
+            let text = format!("Approved as edited ({tier}): {brief}");
+            let style = pen.look.accent(Tier::parse(&edited.tier), false);
+            self.words(&text, style.patch(pen.look.strong()), pen);
+            if let Some(arguments) = &request.edited_arguments {
+                let call = format!("Edited call: {}", page::safe(&arguments.to_string(), TEXT));
+                self.words(&call, Style::new(), pen);
+            }
+            self.words(
+                "Below is the original call, which was not approved.",
+                pen.look.faint(),
+                pen,
+            );
+        }
         if let Some(decision) = request.decision.as_ref().filter(|one| !one.reason.is_empty()) {
             let told = format!("The agent was told: {}", page::safe(&decision.reason, TEXT));
             self.words(&told, Style::new(), pen);

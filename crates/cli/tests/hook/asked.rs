@@ -79,11 +79,15 @@ fn what_a_person_changed_is_what_runs() {
     let person = home.person();
     let request = waiting(&person, 1).remove(0);
     let edited = json!({ "command": "ls /srv/data" });
-    let body = json!({
-        "choice": "approve", "digest": request.digest, "reason": "only look",
-        "edited_arguments": edited,
-    });
-    let answer = home.post_as_person(&format!("{}/decision", request.id.unwrap()), &body);
+    let id = request.id.unwrap();
+    let mut body = json!({ "digest": request.digest, "edited_arguments": edited });
+    let checked = home.post_as_person(&format!("{id}/edit"), &body);
+    let (_, checked) = checked.split_once("\r\n\r\n").unwrap();
+    let checked: serde_json::Value = serde_json::from_str(checked).unwrap();
+    body["edited_digest"] = checked["digest"].clone();
+    body["choice"] = json!("approve");
+    body["reason"] = json!("only look");
+    let answer = home.post_as_person(&format!("{id}/decision"), &body);
     assert!(answer.contains("approved"), "{answer}");
     let said = Said::of(hook);
     assert_eq!(said.claude().0, "allow", "{said:?}");

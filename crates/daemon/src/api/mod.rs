@@ -47,7 +47,7 @@ pub use step_up::{EXEMPT, HEADER as STEP_UP, NEEDED};
 #[cfg(test)]
 pub use v1::DOCUMENT;
 pub use v1::push;
-pub(crate) use v1::{Answers, answers, deny, proven};
+pub(crate) use v1::{Answers, answers, check_edit, deny, proven};
 #[cfg(test)]
 pub use who::cookie_of;
 

@@ -174,6 +174,7 @@ fn announcement(row: &Row, target: &Target, limits: Limits) -> Announcement {
             by: by(row),
             place: place(row),
             drill: drills::words(&row.stored),
+            edited: tell::edited(&row.stored, limits),
         }),
     };
     let rung = match row.outgoing.news {

@@ -1,6 +1,6 @@
 //! What is told about a request through one channel: as much as the channel may show.
 
-use countersign_channels::{Announcement, Limits, News, Ways};
+use countersign_channels::{Announcement, EditedNotice, Limits, News, Ways};
 use countersign_core::card::Card;
 use countersign_core::excerpt;
 use countersign_core::json;
@@ -77,6 +77,25 @@ pub fn announcement(
         ways,
         works: None,
     }
+}
+
+/// The edited call that was approved; its text only where this channel may show calls.
+pub fn edited(stored: &Stored, limits: Limits) -> Option<EditedNotice> {
+    stored.edited.as_ref()?;
+    let card = stored.edited_card.as_deref().and_then(|text| json::parse(text).ok());
+    let card = card.and_then(|card| Card::from_json(&card).ok());
+    Some(match card {
+        Some(card) => EditedNotice {
+            tier: card.tier,
+            call: if limits.details { excerpt::lines(&card) } else { String::new() },
+            brief: card.brief,
+        },
+        None => EditedNotice {
+            tier: stored.request.tier,
+            brief: "Its assessment cannot be read; see the inbox.".to_owned(),
+            call: String::new(),
+        },
+    })
 }
 
 /// The card of the call that is decided about; one of another call is none.

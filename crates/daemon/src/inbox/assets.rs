@@ -17,7 +17,7 @@ struct File {
     text: &'static str,
 }
 
-const FILES: [File; 8] = [
+const FILES: [File; 10] = [
     File {
         name: "inbox.css",
         kind: "text/css; charset=utf-8",
@@ -27,6 +27,16 @@ const FILES: [File; 8] = [
         name: "inbox.js",
         kind: "text/javascript; charset=utf-8",
         text: include_str!("assets/inbox.js"),
+    },
+    File {
+        name: "desk.js",
+        kind: "text/javascript; charset=utf-8",
+        text: include_str!("assets/desk.js"),
+    },
+    File {
+        name: "answer.js",
+        kind: "text/javascript; charset=utf-8",
+        text: include_str!("assets/answer.js"),
     },
     File {
         name: "pages.css",

@@ -23,23 +23,43 @@ pub fn card(view: &View) -> Markup {
         article.card.(view.colour()) #card data-id=(request.id)
             data-digest=(request.digest.canonical)
             data-tier=(request.tier.label()) data-state=(request.state.label())
-            aria-labelledby="brief" {
-            p.tier {
-                span.badge {
-                    span aria-hidden="true" { (shape(request.tier)) " " }
-                    (request.tier.label())
+            data-votes=(request.votes.len()) aria-labelledby="brief" {
+            div.sheet {
+                p.tier {
+                    (badge(request.tier))
+                    @if request.crisis { span.badge.heart { "somebody may be in crisis" } }
+                    strong.words { (view.words()) }
                 }
-                @if request.crisis { span.badge.heart { "somebody may be in crisis" } }
-                strong.words { (view.words()) }
+                h1 #brief tabindex="-1" { (view.brief()) }
+                @if !view.waits() { (over(view)) (super::edited::approved(view)) }
+                @match &view.card {
+                    Some(card) => (inside(card)),
+                    None => p.wrong { "The call cannot be shown, so it cannot be approved here." },
+                }
+                (asks(view))
+                (super::earlier::earlier(view))
+                @if view.waits() && view.card.is_some() { (more(view)) }
             }
-            h1 #brief tabindex="-1" { (view.brief()) }
-            @match &view.card {
-                Some(card) => (inside(card)),
-                None => p.wrong { "The call cannot be shown here, so it cannot be approved here." },
-            }
-            (asks(view))
-            (super::earlier::earlier(view))
-            @if view.waits() { (left(view)) (answer(view)) } @else { (over(view)) }
+            @if view.waits() { (answer(view)) }
+        }
+    }
+}
+
+/// The tier: a shape, a word and a colour.
+pub fn badge(tier: Tier) -> Markup {
+    html! {
+        span.badge { span aria-hidden="true" { (shape(tier)) " " } (tier.label()) }
+    }
+}
+
+/// The field for one of the two words, which approving a HIGH call takes here as in the terminal.
+pub fn word_field(phrase: &str) -> Markup {
+    let (first, second) = phrase.split_once('-').unwrap_or((phrase, phrase));
+    html! {
+        label.word {
+            "Type " strong { (first) } " or " strong { (second) } " to approve"
+            input name="word" maxlength="60" autocapitalize="none" spellcheck="false"
+                data-words=(phrase);
         }
     }
 }
@@ -153,7 +173,7 @@ fn left(view: &View) -> Markup {
                 ". Asked: "
                 (words::rung(request.rung)) "."
                 @if request.quorum.approve > 1 {
-                    " " (view.approvals()) " of " (request.quorum.approve) " have said yes."
+                    " " (view.approvals()) " of " (request.quorum.approve) " have approved."
                 }
             }
             @if let Some(since) = view.left_since {
@@ -171,7 +191,8 @@ fn over(view: &View) -> Markup {
         @if let Some(decision) = &view.stored.request.decision {
             div.over role="status" {
                 @if let Some(words) = drills::words(&view.stored) { p.drill { (words) } }
-                p { strong { (words::ended(decision, view.now)) } }
+                @let edited = view.stored.edited.is_some();
+                p { strong { (words::ended(decision, edited, view.now)) } }
                 @if !decision.reason.is_empty() {
                     p.claim { (show_within(&decision.reason, TEXT).text) }
                 }
@@ -182,16 +203,20 @@ fn over(view: &View) -> Markup {
 
 /// The buttons. Nothing in here is a link, and nothing works by a GET.
 fn answer(view: &View) -> Markup {
-    let critical = view.stored.request.tier == Tier::Critical;
-    let words = view.stored.request.needs_reason();
+    let tier = view.stored.request.tier;
+    let critical = tier == Tier::Critical;
+    let needed = view.stored.request.needs_reason();
     let folded = view.card.as_ref().map_or(1, |card| card.folded);
     let approves = view.card.is_some();
     html! {
         form.answer #answer autocomplete="off" {
-            label.reason {
-                @if words { "Why may it happen? (needed to approve)" }
-                @else { "A word to the agent (optional)" }
-                input name="reason" maxlength="500" data-needed=[words.then_some("yes")];
+            (left(view))
+            div.fields {
+                label.reason {
+                    @if needed { "Reason (required)" } @else { "Message to the agent (optional)" }
+                    input name="reason" maxlength="500" data-needed=[needed.then_some("yes")];
+                }
+                @if tier == Tier::High && !needed && approves { (word_field(&view.words())) }
             }
             @if critical {
                 p.hint { "If you have a passkey, it is asked for next and signs exactly this." }
@@ -211,7 +236,6 @@ fn answer(view: &View) -> Markup {
                     }
                 }
             }
-            @if approves { (more(view)) }
         }
     }
 }
@@ -229,7 +253,7 @@ fn choice(label: &str, grant: Option<(&str, &str, Option<&str>)>, says: &Markup)
     let (shape, scope, minutes) = grant
         .map_or((None, None, None), |(shape, scope, minutes)| (Some(shape), Some(scope), minutes));
     let answer = if grant.is_some() { "approve" } else { "deny" };
-    let words = grant.is_none().then_some("I will do it myself.");
+    let words = grant.is_none().then_some("I'll do it myself.");
     html! {
         li {
             button type="button" data-answer=(answer) data-says=[words] data-shape=[shape]
@@ -256,15 +280,15 @@ fn more(view: &View) -> Markup {
         details.more {
             summary { "Other answers" }
             ul.choices {
-                (choice("I will do it myself", None, &take_over))
+                (choice("Deny, I'll do it myself", None, &take_over))
                 @if grants && view.session().is_some() {
-                    (choice("For this session", Some(("exact", "session", None)), &session))
+                    (choice("Approve for this session", Some(("exact", "session", None)), &session))
                 }
                 @if grants {
-                    (choice("For an hour", Some(("exact", "until", Some("60"))), &hour))
+                    (choice("Approve for an hour", Some(("exact", "until", Some("60"))), &hour))
                 }
                 @if by_name {
-                    (choice("All like this", Some(("action", "until", Some("60"))), &all))
+                    (choice("Approve all like this", Some(("action", "until", Some("60"))), &all))
                 }
             }
             (edit(view))
@@ -280,12 +304,13 @@ fn edit(view: &View) -> Markup {
     html! {
         @if card.is_some() {
             details.edit {
-                summary { "Change it, then approve" }
+                summary { "Edit, then approve" }
                 textarea name="edited" rows="8" spellcheck="false" data-was=(arguments)
                     aria-label="The arguments, as JSON" { (arguments) }
                 pre.difference hidden {}
-                button type="button" data-edit="look" { "See the difference" }
-                button type="button" data-edit="approve" hidden { "Approve it as changed" }
+                div.checked role="status" {}
+                button type="button" data-edit="check" { "Check edit" }
+                button type="button" data-edit="approve" hidden { "Approve the edited call" }
             }
         }
     }

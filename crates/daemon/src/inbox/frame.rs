@@ -44,7 +44,7 @@ pub enum Place {
 }
 
 const MENU: [(Place, &str, &str); 11] = [
-    (Place::Waiting, "/", "Waiting"),
+    (Place::Waiting, "/", "Inbox"),
     (Place::History, "/history", "History"),
     (Place::Sessions, "/sessions", "Sessions"),
     (Place::Grants, "/grants", "Grants"),
@@ -80,6 +80,8 @@ pub fn page(title: &str, place: Place, who: Option<&Who>, body: &Markup) -> Resp
                 link rel="apple-touch-icon" href="/icon-192.png";
                 meta name="theme-color" content="#101418";
                 script src=(assets::address("inbox.js")) defer {}
+                script src=(assets::address("desk.js")) defer {}
+                script src=(assets::address("answer.js")) defer {}
                 script src=(assets::address("pages.js")) defer {}
                 script src=(assets::address("passkey.js")) defer {}
                 script src=(assets::address("push.js")) defer {}

@@ -18,7 +18,7 @@ use crate::drills;
 
 const PAGE: u32 = 50;
 const STATES: [(&str, &str); 5] = [
-    ("", "any end"),
+    ("", "any state"),
     ("approved", "approved"),
     ("denied", "denied"),
     ("expired", "expired"),
@@ -57,7 +57,8 @@ pub async fn page(
     let found = api.gate.store().find(query).await;
     let found = found.map_err(|error: StoreError| frame::sorry(&error.into(), Some(&who)))?;
     let now = api.gate.clock().now().at;
-    let views: Vec<View> = found.requests.into_iter().map(|one| View::new(one, now)).collect();
+    let views = found.requests.iter().map(|one| View::new(one.clone(), now));
+    let views: Vec<View> = views.collect();
     let next = found.next.map(|id| {
         let part = |name: &str, value: &Option<String>| {
             value.as_deref().map_or(String::new(), |value| format!("&{name}={}", encoded(value)))
@@ -75,7 +76,8 @@ pub async fn page(
         section.wide {
             h1 { "History" }
             form.search method="get" action="/history" role="search" {
-                input name="q" type="search" placeholder="tool, sentence or id"
+                input name="q" type="search" maxlength="200"
+                    placeholder="command, argument, tool, two words, session or id"
                     aria-label="Search" value=[text.as_deref()];
                 input name="agent" placeholder="agent" aria-label="Agent" value=[agent.as_deref()];
                 select name="state" aria-label="How it ended" {
@@ -92,12 +94,36 @@ pub async fn page(
                 p { "Only session " strong { (show_within(session, 120).text) } ". "
                     a href="/history" { "All sessions" } }
             }
-            @if views.is_empty() { p.hint { "Nothing of the kind was asked." } }
             ol.past { @for view in &views { (line(view)) } }
-            @if let Some(next) = next { p { a href=(next) { "Older ones" } } }
+            @if let Some(next) = next {
+                @if found.truncated {
+                    p.hint role="status" {
+                        (none_yet(views.is_empty()))
+                        "The search stopped at its limit; older requests were not searched."
+                    }
+                }
+                @let older =
+                    if found.truncated { "Search older requests" } else { "Older requests" };
+                p { a href=(next) { (older) } }
+            } @else if views.is_empty() {
+                p.hint role="status" { (no_match(text.as_deref(), search.before.is_some())) }
+            }
         }
     };
     Ok(frame::page("History", frame::Place::History, Some(&who), &body))
+}
+
+/// Said only where every request was looked at.
+fn no_match(text: Option<&str>, older: bool) -> String {
+    let which = if older { "No older requests match" } else { "No requests match" };
+    match text {
+        Some(text) => format!("{which} “{}”.", show_within(text, 120).text),
+        None => format!("{which}."),
+    }
+}
+
+fn none_yet(empty: bool) -> &'static str {
+    if empty { "No match among the requests searched so far. " } else { "" }
 }
 
 fn line(view: &View) -> Markup {
@@ -108,6 +134,7 @@ fn line(view: &View) -> Markup {
                 span.shape aria-hidden="true" { (shape(request.tier)) }
                 span.text {
                     span.what { (view.brief()) }
+                    @if view.stored.edited.is_some() { span.edit { (edit(view)) } }
                     span.by {
                         @if view.is_known_drill() { strong { "a drill" } " · " }
                         (request.tier.label()) " · " (view.words()) " · " (view.agent()) " · "
@@ -116,6 +143,19 @@ fn line(view: &View) -> Markup {
                 }
                 span.end.(request.state.label()) { (words::state(request.state)) }
             }
+        }
+    }
+}
+
+/// The edited call in one line.
+fn edit(view: &View) -> Markup {
+    html! {
+        @match super::edited::card_of(&view.stored) {
+            Some(card) => {
+                strong { "Approved as edited" } ": " (card.tier.label()) " · "
+                (show_within(&card.brief, 400).text)
+            }
+            None => { strong { "Approved as edited" } ": the assessment was not recorded" }
         }
     }
 }

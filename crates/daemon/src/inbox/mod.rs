@@ -8,6 +8,7 @@ mod card;
 mod channels;
 mod devices;
 mod earlier;
+mod edited;
 mod frame;
 mod history;
 mod ledger;
@@ -42,6 +43,7 @@ pub fn pages() -> Router<Api> {
         .route("/inbox/ids", get(waiting::ids))
         .route("/inbox/row/{id}", get(waiting::row))
         .route("/inbox/card/{id}", get(waiting::card))
+        .route("/inbox/edit/{id}", post(edited::check))
         .route(DENY, post(plain::deny))
         .route("/review", get(review::page))
         .route("/requests/{id}", get(history::one))

@@ -45,7 +45,7 @@ pub async fn page(
             h1 { (title(views.len(), all)) }
             p.hint {
                 "Each answer is a decision of its own, for exactly the call that you see here. "
-                "Calls that are HIGH have to be opened before they can be approved."
+                "A HIGH call is approved after it was opened and one of its two words typed."
                 @if !alone.is_empty() {
                     " " (number(alone.len())) " CRITICAL or in a crisis: "
                     a href="/" { "answered alone" } "."
@@ -127,6 +127,7 @@ fn item(view: &View) -> Markup {
                     details.opened {
                         summary { "Open the call" }
                         (inside(view))
+                        @if whole { (card::word_field(&view.words())) }
                     }
                 } @else { (inside(view)) }
                 p.result role="status" {}
@@ -155,7 +156,7 @@ fn bar() -> Markup {
     html! {
         form #together autocomplete="off" {
             label.reason {
-                "A word to the agents (optional)"
+                "Message to the agents (optional)"
                 input name="reason" maxlength="500";
             }
             div.conclude {

@@ -42,7 +42,7 @@ pub async fn page(
     let body = html! {
         @for alarm in api.proofs.alarms() { p.alarm role="alert" { (settings::shown(&alarm)) } }
         div.desk {
-            aside.rail aria-label="What waits" {
+            aside.rail aria-label="Pending requests" {
                 div.head {
                     h2 #count { (count(views.len())) }
                     a.quiet #review-all href="/review" hidden[views.is_empty()] {
@@ -63,12 +63,12 @@ pub async fn page(
                     " keys"
                 }
             }
-            section.pane #pane aria-live="off" {
+            section.pane #pane {
                 @match &shown { Some(view) => (super::card::card(view)), None => (nothing()) }
             }
         }
     };
-    Ok(frame::page("Waiting", frame::Place::Waiting, Some(&who), &body))
+    Ok(frame::page("Inbox", frame::Place::Waiting, Some(&who), &body))
 }
 
 /// The list alone.
@@ -140,10 +140,9 @@ pub async fn waiting(api: &Api) -> Result<Vec<View>, StoreError> {
 
 fn count(waiting: usize) -> String {
     match waiting {
-        0 => "Nothing waits".to_owned(),
-        number if number >= MOST => format!("{MOST} or more wait"),
-        1 => "1 waits".to_owned(),
-        number => format!("{number} wait"),
+        0 => "Nothing pending".to_owned(),
+        number if number >= MOST => format!("{MOST} or more pending"),
+        number => format!("{number} pending"),
     }
 }
 
@@ -173,8 +172,8 @@ fn entry(view: &View, looked_at: Option<Id>) -> Markup {
 
 fn nothing() -> Markup {
     html! {
-        div.nothing #card {
-            h1 { "Nothing waits for you." }
+        div.nothing {
+            h1 { "Nothing is pending." }
             p { "When an agent wants to do something risky, it appears here at once." }
         }
     }

@@ -28,8 +28,8 @@ pub fn rung(rung: Rung) -> &'static str {
     }
 }
 
-/// "approved by ana in web, 3 min ago".
-pub fn ended(decision: &Decision, now: Timestamp) -> String {
+/// "approved by ana (web), 3 min ago".
+pub fn ended(decision: &Decision, edited: bool, now: Timestamp) -> String {
     let when = apart(decision.at, now);
     let channel = if decision.channel.is_empty() {
         String::new()
@@ -38,7 +38,8 @@ pub fn ended(decision: &Decision, now: Timestamp) -> String {
     };
     match (&decision.by, decision.state) {
         (Decider::People(people), state) => {
-            format!("{} by {}{channel}, {when}", state.label(), people.join(" and "))
+            let edited = if edited { " as edited" } else { "" };
+            format!("{}{edited} by {}{channel}, {when}", state.label(), people.join(" and "))
         }
         (Decider::Deadline, _) => format!("denied: nobody answered in time, {when}"),
         (Decider::Requester, _) => format!("taken back by the agent, {when}"),

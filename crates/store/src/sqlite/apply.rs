@@ -38,11 +38,15 @@ pub(super) fn apply(batch: &mut Batch<'_>, id: Id, event: Event, note: &Note) ->
         && !stored.request.requester.is_drill()
     {
         stored.permit_until = Some(decision.at.plus(permit_for));
-        stored.edited = note.edited.clone().filter(|_| edits);
+        if let Some(edited) = note.edited.as_ref().filter(|_| edits) {
+            stored.edited = Some(edited.arguments.clone());
+            stored.edited_card = Some(edited.card.clone());
+        }
     }
     // First what can be refused for its words; behind this line nothing is refused any more.
     write_down(batch, &stored, &change, note)?;
     save(batch, &stored, votes)?;
+    save_edit(batch, &stored)?;
     if card_after.is_some() && matches!(change, Change::Ended(_)) {
         forget(batch, &mut stored)?;
     }
@@ -125,6 +129,14 @@ fn save(batch: &Batch<'_>, stored: &Stored, votes: usize) -> Kept<()> {
                 vote.at.0
             ])?;
     }
+    Ok(())
+}
+
+/// Writes the card of the edited call that was approved.
+fn save_edit(batch: &Batch<'_>, stored: &Stored) -> Kept<()> {
+    let Some(card) = &stored.edited_card else { return Ok(()) };
+    let sql = "UPDATE request_text SET edited_card = ?2 WHERE request = ?1";
+    batch.conn.prepare_cached(sql)?.execute(params![stored.request.id.as_bytes(), card])?;
     Ok(())
 }
 

@@ -1,7 +1,5 @@
 //! What a person looks for among the requests.
 
-use std::fmt::Write as _;
-
 use countersign_core::id::Id;
 use countersign_core::request::State;
 use countersign_core::tier::Tier;
@@ -9,29 +7,38 @@ use countersign_core::time::Timestamp;
 use rusqlite::{Connection, ToSql};
 
 use super::row::load;
+use super::search::Search;
 use crate::Kept;
 use crate::record::{Page, Query, Similar, Stored};
 
-/// A page of requests, newest first.
+/// So many requests are looked at for one page where no index helps.
+const LOOKED_AT: usize = 20_000;
+/// So many are read with their texts.
+const SEARCHED: usize = 5_000;
+/// So many bytes of texts are read.
+const SEARCHED_BYTES: usize = 32 << 20;
+
+/// A page of requests, newest first. One that reached a limit says so and where it goes on.
 pub(super) fn find(conn: &Connection, query: &Query) -> Kept<Page> {
     let most = match query.limit {
         0 => 50,
         limit => usize::try_from(limit.min(500)).unwrap_or(500),
     };
-    let wanted = query.text.as_ref().map(|text| text.to_lowercase());
+    let search = query.text.as_deref().and_then(Search::new);
     // Texts are long: read only where one is looked for.
-    let mut sql = match &wanted {
-        None => "SELECT r.id FROM request r WHERE 1",
+    let mut sql = match &search {
+        None => "SELECT r.id, r.state FROM request r WHERE 1",
         Some(_) => {
-            "SELECT r.id, t.tool, t.brief FROM request r JOIN request_text t \
-             ON t.request = r.id WHERE 1"
+            "SELECT r.id, r.state, r.digest, r.requester, r.session, t.tool, t.brief, t.card, \
+             t.edited_card FROM request r JOIN request_text t ON t.request = r.id WHERE 1"
         }
     }
     .to_owned();
     let mut values: Vec<&dyn ToSql> = Vec::new();
-    // A word of ours, spelled out: the index of what waits is for that word alone.
-    if let Some(state) = query.state.map(State::label) {
-        let _ = write!(sql, " AND r.state = '{state}'");
+    // Only pending requests have an index by state; the other states are told apart row by row, so
+    // that the limit counts them.
+    if query.state == Some(State::Pending) {
+        sql.push_str(" AND r.state = 'pending'");
     }
     if let Some(agent) = &query.agent {
         sql.push_str(" AND r.requester_kind = 'agent' AND r.requester = ?");
@@ -59,18 +66,29 @@ pub(super) fn find(conn: &Connection, query: &Query) -> Kept<Page> {
     let mut statement = conn.prepare_cached(&sql)?;
     let mut rows = statement.query(values.as_slice())?;
     let mut page = Page::default();
+    let limit = if search.is_some() { SEARCHED } else { LOOKED_AT };
+    let (mut looked_at, mut bytes, mut last) = (0_usize, 0_usize, None);
     while let Some(row) = rows.next()? {
-        let id = Id::from_bytes(row.get(0)?);
-        if let Some(wanted) = &wanted {
-            let (tool, brief): (String, String) = (row.get(1)?, row.get(2)?);
-            let texts = [tool.to_lowercase(), brief.to_lowercase(), id.to_string()];
-            if !texts.iter().any(|text| text.contains(wanted)) {
-                continue;
-            }
+        if looked_at >= limit || bytes >= SEARCHED_BYTES {
+            (page.next, page.truncated) = (last, true);
+            break;
         }
-        if page.requests.len() >= most {
+        let id = Id::from_bytes(row.get(0)?);
+        looked_at += 1;
+        let state: String = row.get(1)?;
+        let mut fits = query.state.is_none_or(|wanted| wanted.label() == state);
+        if let Some(search) = search.as_ref().filter(|_| fits) {
+            let read;
+            (fits, read) = search.fits(id, row)?;
+            bytes = bytes.saturating_add(read);
+        }
+        if fits && page.requests.len() >= most {
             page.next = page.requests.last().map(|last: &Stored| last.request.id);
             break;
+        }
+        last = Some(id);
+        if !fits {
+            continue;
         }
         page.requests.extend(load(conn, id)?.map(|found| found.stored));
     }
@@ -149,6 +167,7 @@ mod tests {
         for (rest, index) in [
             (" AND r.session = ? AND r.session <> ''", "request_session (session=?)"),
             (" AND r.state = 'pending'", "request_pending"),
+            (" AND r.requester_kind = 'agent' AND r.requester = ?", "request_agent (requester=?)"),
         ] {
             let told = plan(&format!("{start}{rest} ORDER BY r.id DESC"));
             assert!(told.contains(index) && !told.contains("TEMP B-TREE"), "{told}");

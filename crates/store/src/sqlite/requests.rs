@@ -69,6 +69,7 @@ fn kept(new: NewRequest) -> Stored {
         permit_until,
         redeemed: None,
         edited: None,
+        edited_card: None,
         outcome: None,
     }
 }
@@ -189,9 +190,15 @@ fn insert(conn: &Connection, new: &NewRequest) -> Kept<()> {
         Some(after) if request.state.has_ended() => (after, None),
         after => (&new.card, after.as_ref()),
     };
-    conn.prepare_cached("INSERT INTO request_text VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?.execute(
-        params![request.id.as_bytes(), new.tool, new.brief, card, new.detail, card_after],
-    )?;
+    conn.prepare_cached("INSERT INTO request_text VALUES (?1, ?2, ?3, ?4, ?5, ?6, NULL)")?
+        .execute(params![
+            request.id.as_bytes(),
+            new.tool,
+            new.brief,
+            card,
+            new.detail,
+            card_after
+        ])?;
     Ok(())
 }
 

@@ -35,7 +35,7 @@ macro_rules! select {
             "SELECT ",
             columns!(),
             ", r.session, r.batch, r.policy, r.permit_until, r.redeemed, r.edited, r.outcome, ",
-            "r.permit_for, t.tool, t.brief, t.card, t.card_after, t.detail ",
+            "r.permit_for, t.tool, t.brief, t.card, t.card_after, t.detail, t.edited_card ",
             "FROM request r JOIN request_text t ON t.request = r.id WHERE ",
             $which
         )
@@ -150,7 +150,7 @@ fn stored(conn: &Connection, row: &Row<'_>) -> Kept<Loaded> {
     let permit_for = Span(unsigned(cells.next()?)?);
     let (tool, brief) = (cells.next()?, cells.next()?);
     let (card, card_after) = (cells.next()?, cells.next()?);
-    let detail = cells.next()?;
+    let (detail, edited_card) = (cells.next()?, cells.next()?);
     let stored = Stored {
         request,
         tool,
@@ -163,6 +163,7 @@ fn stored(conn: &Connection, row: &Row<'_>) -> Kept<Loaded> {
         permit_until,
         redeemed,
         edited,
+        edited_card,
         outcome,
     };
     Ok(Loaded { stored, permit_for, card_after })

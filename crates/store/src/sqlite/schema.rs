@@ -8,13 +8,14 @@ use crate::error::OpenError;
 const APPLICATION: i64 = 0x4353_474E;
 
 /// Each takes the store from the form of its number to the next. None is ever changed.
-const MIGRATIONS: [&str; 6] = [
+const MIGRATIONS: [&str; 7] = [
     include_str!("../../migrations/sqlite/0001_first.sql"),
     include_str!("../../migrations/sqlite/0002_fewer_trees.sql"),
     include_str!("../../migrations/sqlite/0003_ways_in.sql"),
     include_str!("../../migrations/sqlite/0004_looked_for.sql"),
     include_str!("../../migrations/sqlite/0005_drills.sql"),
     include_str!("../../migrations/sqlite/0006_waiting_periods.sql"),
+    include_str!("../../migrations/sqlite/0007_edited_cards.sql"),
 ];
 
 /// Brings the store to the newest form. A form newer than ours is left alone. Foreign keys must be
@@ -58,7 +59,7 @@ mod tests {
         let mut conn = Connection::open_in_memory().unwrap();
         migrate(&mut conn).unwrap();
         for (table, columns) in
-            [("request", 35), ("request_text", 6), ("vote", 7), ("outbox", 6), ("delivery", 8)]
+            [("request", 35), ("request_text", 7), ("vote", 7), ("outbox", 6), ("delivery", 8)]
         {
             let values = vec!["1"; columns].join(", ");
             let update = "UPDATE request SET state = 1, decider = 1, decided = 1 WHERE id = 1";

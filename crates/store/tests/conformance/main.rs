@@ -40,6 +40,7 @@ mod sqlite {
         requests::an_edited_approval_keeps_its_arguments,
         requests::what_may_not_stay_goes_with_the_end,
         requests::people_find_requests_page_by_page,
+        requests::a_search_says_where_it_stopped,
         requests::earlier_calls_are_counted_by_what_became_of_them,
         requests::a_permit_is_used_once_in_time_by_its_agent_for_its_call,
         requests::the_first_word_about_an_outcome_counts,

@@ -9,7 +9,8 @@ use countersign_core::request::{
 use countersign_core::tier::Tier;
 use countersign_core::time::Timestamp;
 use countersign_store::{
-    Attempt, AttemptResult, Happening, News, Note, Query, Redeemed, Store, StoreError, Submitted,
+    Attempt, AttemptResult, EditRecord, Happening, News, Note, Query, Redeemed, Store, StoreError,
+    Submitted,
 };
 
 use crate::setup::*;
@@ -126,9 +127,12 @@ pub async fn an_edited_approval_keeps_its_arguments<P: Place>() {
     }
     let without = store.apply(id, event.clone(), note()).await;
     assert!(matches!(without, Err(StoreError::Unfit(_))), "{without:?}");
-    let with = Note { edited: Some(r#"{"to":"bo"}"#.to_owned()), ..note() };
+    let (arguments, card) = (r#"{"to":"bo"}"#.to_owned(), r#"{"tier":"HIGH"}"#.to_owned());
+    let with = Note { edited: Some(EditRecord { arguments, card }), ..note() };
     let stored = store.apply(id, event, with).await.unwrap().stored;
     assert_eq!(stored.edited.as_deref(), Some(r#"{"to":"bo"}"#));
+    assert_eq!(stored.edited_card.as_deref(), Some(r#"{"tier":"HIGH"}"#));
+    assert_eq!(store.request(id).await.unwrap(), Some(stored));
     assert_eq!(kinds(&store).await, [Kind::Ask, Kind::Edit, Kind::Approve]);
     let old = store.redeem(id, "coder".to_owned(), call(1), note()).await.unwrap();
     assert_eq!(old, Redeemed::AnotherCall);
@@ -178,8 +182,50 @@ pub async fn people_find_requests_page_by_page<P: Place>() {
     assert_eq!(count(text("NUMBER 3")).await, 1);
     assert_eq!(count(text(ids[0].to_string().get(4..).unwrap())).await, 1);
     assert_eq!(count(text("%")).await, 0);
+    let mut new = asked(9);
+    let arguments = r#"{"command":"chmod -R 777 \"/var/www\"","times":31415926}"#;
+    new.card = serde_json::json!({ "arguments": arguments, "command": null }).to_string();
+    new.session = "nightly-deploy".to_owned();
+    new.request.requester = Requester::Agent("hermes".to_owned());
+    let words = countersign_core::phrase::phrase(&new.request.digest.canonical).to_string();
+    submit(&store, new).await;
+    let (first, second) = words.split_once('-').unwrap();
+    let both = format!("{first} {second}");
+    let texts = ["chmod -r 777 \"/var", "31415926", "NIGHTLY", "hermes", &words, second, &both];
+    for wanted in texts {
+        assert_eq!(count(text(wanted)).await, 1, "{wanted}");
+    }
+    assert_eq!(count(text("rm -rf /var/www")).await, 0);
     assert_eq!(count(Query { agent: Some("x".to_owned()), ..Query::default() }).await, 0);
     assert_eq!(count(Query { state: Some(State::Denied), ..Query::default() }).await, 0);
+}
+
+/// However many requests there are, one search reads a bounded number of them.
+pub async fn a_search_says_where_it_stopped<P: Place>() {
+    const OTHERS: usize = 5_100;
+    let place = P::new();
+    let store = std::sync::Arc::new(place.open());
+    let mut wanted = asked(1);
+    wanted.brief = "Deletes the needle".to_owned();
+    let wanted = submit(&*store, wanted).await.request.id;
+    let tasks: Vec<_> = (0..OTHERS)
+        .map(|_| {
+            let (store, new) = (store.clone(), asked(2));
+            tokio::spawn(async move { store.submit(new).await.unwrap() })
+        })
+        .collect();
+    for task in tasks {
+        task.await.unwrap();
+    }
+    let query = |before| Query { text: Some("needle".to_owned()), before, ..Query::default() };
+    let first = store.find(query(None)).await.unwrap();
+    assert!(first.requests.is_empty() && first.truncated && first.next.is_some());
+    let rest = store.find(query(first.next)).await.unwrap();
+    let found: Vec<Id> = rest.requests.iter().map(|stored| stored.request.id).collect();
+    assert_eq!((found, rest.truncated, rest.next), (vec![wanted], false, None));
+    // A list that needs no search is not cut off here.
+    let all = store.find(Query { limit: 500, ..Query::default() }).await.unwrap();
+    assert!(all.requests.len() == 500 && !all.truncated);
 }
 
 pub async fn earlier_calls_are_counted_by_what_became_of_them<P: Place>() {

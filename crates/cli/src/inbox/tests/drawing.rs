@@ -146,3 +146,38 @@ fn a_daemon_that_is_away_is_said_so() {
     bench.tell(Event::Link(Link::Up));
     assert!(bench.shows("Nothing waits for you."));
 }
+
+#[test]
+fn an_edited_call_is_shown_beside_the_original() {
+    let asked = request(1, "chmod -R 777 /var/www", "HIGH");
+    let other = request(2, "rm -rf /var/www", "CRITICAL");
+    let mut after = super::ended(&asked, "approved");
+    let card = other.card.clone().unwrap();
+    after.edited_arguments = Some(serde_json::json!({ "command": "rm -rf /var/www" }));
+    let summary = serde_json::json!({
+        "brief": card["brief"], "tier": "CRITICAL", "phrase": card["phrase"],
+        "digest": card["digest"],
+    });
+    after.edited = serde_json::from_value(summary).unwrap();
+    let mut bench = Bench::new(100, 40, std::slice::from_ref(&asked));
+    bench.tell(Event::Changed(Box::new(after.clone())));
+    assert!(bench.shows("Approved as edited (CRITICAL)"), "{}", bench.text());
+    assert!(bench.shows("rm -rf /var/www") && bench.shows("chmod -R 777"), "{}", bench.text());
+    after.edited_card = Some(card);
+    let printed = |request: &countersign_client::Request| {
+        let paint = crate::terminal::Paint::Plain;
+        let mut out = Vec::new();
+        let style = crate::card::Style { paint, all: true };
+        crate::gate::show::print(&mut out, request, style).unwrap();
+        String::from_utf8(out).unwrap()
+    };
+    let text = printed(&after);
+    let (edited, original) = text.split_once("Original call (it was not approved)").unwrap();
+    assert!(edited.contains("rm -rf /var/www") && edited.contains("of 4 points"), "{text}");
+    assert!(original.contains("chmod -R 777 /var/www"), "{text}");
+    assert!(original.contains("approved as edited (CRITICAL"), "{text}");
+    // An edit whose assessment was not recorded is shown all the same.
+    (after.edited_card, after.edited) = (None, None);
+    let text = printed(&after);
+    assert!(text.contains("rm -rf /var/www") && text.contains("not recorded"), "{text}");
+}

@@ -259,8 +259,12 @@ async fn an_edited_approval_is_for_the_edited_call() {
     let (_, task) = trial.agent("POST", "/access/v1/requests", wanted(&body, &denied)).await;
     let id = task["task"]["id"].as_str().unwrap();
     let (_, document) = trial.agent("GET", &format!("/v1/requests/{id}"), Value::Null).await;
-    let answer = json!({ "choice": "approve", "digest": document["digest"],
+    let mut answer = json!({ "digest": document["digest"],
         "edited_arguments": { "command": "rm -rf /srv/x/tmp" } });
+    let path = format!("/v1/requests/{id}/edit");
+    let (_, checked) = trial.person("POST", &path, answer.clone()).await;
+    answer["choice"] = json!("approve");
+    answer["edited_digest"] = checked["digest"].clone();
     trial.person("POST", &format!("/v1/requests/{id}/decision"), answer).await;
     let (_, task) = trial.agent("GET", &format!("/access/v1/requests/{id}"), Value::Null).await;
     let result = &task["result"];

@@ -3,6 +3,7 @@
 mod authzen;
 mod batches;
 mod crises;
+mod decisions;
 mod events;
 mod openapi;
 mod pages;

@@ -66,6 +66,18 @@ async fn critical(trial: &Trial, folder: &str) -> (Value, Value) {
     (asked, yes)
 }
 
+/// The same with other arguments, which were checked.
+async fn edited(trial: &Trial, asked: &Value, yes: &Value, arguments: Value) -> Value {
+    let path = format!("/v1/requests/{}/edit", asked["id"].as_str().unwrap());
+    let body = json!({ "digest": yes["digest"], "edited_arguments": arguments });
+    let (status, checked) = ana(trial, "POST", &path, body).await;
+    assert_eq!(status, StatusCode::OK, "{checked}");
+    let mut said = yes.clone();
+    said["edited_arguments"] = arguments;
+    said["edited_digest"] = checked["digest"].clone();
+    said
+}
+
 async fn challenge(trial: &Trial, asked: &Value, yes: &Value) -> Vec<u8> {
     let path = format!("/v1/requests/{}/challenge", asked["id"].as_str().unwrap());
     let (status, answer) = ana(trial, "POST", &path, yes.clone()).await;
@@ -170,8 +182,7 @@ async fn an_edit_is_signed_as_it_will_run() {
     let trial = house().await;
     let mut soft = enrolled(&trial).await;
     let (asked, yes) = critical(&trial, "a").await;
-    let mut edited = yes.clone();
-    edited["edited_arguments"] = json!({ "command": "rm -rf / b" });
+    let edited = edited(&trial, &asked, &yes, json!({ "command": "rm -rf / b" })).await;
     // Signed as it was asked, sent as it was changed.
     let signed = soft.signs(&challenge(&trial, &asked, &yes).await);
     refused(&decide(&trial, &asked, &edited, sent(&signed)).await, "challenge");
@@ -329,8 +340,8 @@ fn verified(entries: &[Value]) -> Result<u64, String> {
 async fn a_signature_that_was_moved_or_changed_is_found_in_the_ledger() {
     let trial = house().await;
     let mut soft = enrolled(&trial).await;
-    let (asked, mut yes) = critical(&trial, "a").await;
-    yes["edited_arguments"] = json!({ "command": "rm -rf / b" });
+    let (asked, yes) = critical(&trial, "a").await;
+    let yes = edited(&trial, &asked, &yes, json!({ "command": "rm -rf / b" })).await;
     let signed = soft.signs(&challenge(&trial, &asked, &yes).await);
     assert_eq!(decide(&trial, &asked, &yes, sent(&signed)).await.0, StatusCode::OK);
     let (second, no) = critical(&trial, "c").await;

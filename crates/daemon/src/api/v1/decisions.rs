@@ -9,6 +9,7 @@ use axum::routing::post;
 use countersign_core::assurance::Assurance;
 use countersign_core::call::{Annotations, Call};
 use countersign_core::canon::{CallDigest, Digest, canonical, digest};
+use countersign_core::card::Card;
 use countersign_core::context::{Context, Environment, Platform};
 use countersign_core::grant::{Grant, Shape};
 use countersign_core::id::Id;
@@ -18,7 +19,7 @@ use countersign_core::request::{Choice, EditedCall, Event, Refusal};
 use countersign_core::tier::Tier;
 use countersign_core::time::{Clock as _, Span};
 use countersign_core::tools;
-use countersign_store::{Note, Store as _, Stored};
+use countersign_store::{EditRecord, Note, Store as _, Stored};
 use serde_json::json;
 
 use super::{passkeys, requests};
@@ -40,8 +41,31 @@ const SESSION_MINUTES: u32 = 720;
 pub fn people() -> Router<Api> {
     Router::new()
         .route("/v1/requests/{id}/challenge", post(challenge))
+        .route("/v1/requests/{id}/edit", post(edit))
         .route("/v1/requests/{id}/decision", post(decide))
         .route("/v1/decisions", post(decide_several))
+}
+
+/// How an edited call is judged: its card, before anybody approves it.
+async fn edit(State(api): State<Api>, Path(text): Path<String>, request: Request) -> Answered {
+    who::person(&api, request.headers())?;
+    Ok(axum::Json(check_edit(&api, &text, request).await?).into_response())
+}
+
+/// The card of an edited call. The body names the call that the person was shown.
+pub async fn check_edit(api: &Api, text: &str, request: Request) -> Result<Card, Problem> {
+    let (parts, body) = request.into_parts();
+    let bytes = fields::body(&parts.headers, body).await?;
+    let value = fields::parse(&bytes)?;
+    let said = Fields::of(&value)?;
+    let (seen, edited) = (seen(&said)?, said.get("edited_arguments"));
+    said.finish()?;
+    let stored = find(api, requests::id(text)?).await?;
+    if seen != Some(stored.request.digest.canonical) {
+        return Err(Refusal::NotThisCall.into());
+    }
+    let edited = edited.ok_or_else(|| Problem::bad("`edited_arguments` is required"))?;
+    Edit::new(api, &stored, edited).map(|edit| edit.card)
 }
 
 /// What a passkey has to sign for an answer. The body is that of the answer.
@@ -53,6 +77,7 @@ async fn challenge(State(api): State<Api>, Path(text): Path<String>, request: Re
     let said = Fields::of(&value)?;
     let (choice, _, seen) = (choice(&said)?, reason(&said)?, seen(&said)?);
     let (edited, _) = (said.get("edited_arguments"), said.get("grant"));
+    let checked = digest_of(&said, "edited_digest")?;
     said.finish()?;
     let stored = find(&api, requests::id(&text)?).await?;
     let asked = stored.request.digest.canonical;
@@ -60,7 +85,7 @@ async fn challenge(State(api): State<Api>, Path(text): Path<String>, request: Re
     if seen != Some(asked) {
         return Err(Refusal::NotThisCall.into());
     }
-    let edit = edited.map(|arguments| Edit::new(&api, &stored, arguments)).transpose()?;
+    let edit = Edit::checked(&api, &stored, edited, checked)?;
     let digest = edit.map_or(asked, |edit| edit.call.digest.canonical);
     let decided = Decided { request: stored.request.id, digest, choice };
     passkeys::ask(&api, &who, &parts.headers, decided)
@@ -76,6 +101,7 @@ async fn decide(State(api): State<Api>, Path(text): Path<String>, request: Reque
     let reason = reason(&said)?;
     let seen = seen(&said)?;
     let edited = said.get("edited_arguments");
+    let checked = digest_of(&said, "edited_digest")?;
     let wanted = said.get("grant").map(Wish::read).transpose()?;
     let signed = said.get("passkey").map(passkeys::assertion).transpose()?;
     said.finish()?;
@@ -84,7 +110,7 @@ async fn decide(State(api): State<Api>, Path(text): Path<String>, request: Reque
     if choice == Choice::Deny && (edited.is_some() || wanted.is_some()) {
         return Err(Problem::bad("a denial has no edit and gives no grant"));
     }
-    let edit = edited.map(|arguments| Edit::new(&api, &stored, arguments)).transpose()?;
+    let edit = Edit::checked(&api, &stored, edited, checked)?;
     let mut note = api.note_by(&who.person);
     if wanted.as_ref().is_some_and(Wish::needs_step_up) {
         note = step_up::prove(&api, &who, &parts, &bytes).await?.note(&api, &who.person);
@@ -188,7 +214,13 @@ async fn answer(api: &Api, who: &Who, stored: &Stored, said: Said) -> Result<Sto
     let asked = stored.request.digest;
     let seen = match (said.choice, said.seen) {
         (Choice::Approve, None) => {
-            return Err(Problem::bad("`digest` is needed: say which call you were shown"));
+            let what =
+                "`digest` is required to approve: send the digest of the call that was shown";
+            return Err(Problem::bad(what));
+        }
+        // A denial without a digest denies the request; one that names another call does not.
+        (Choice::Deny, Some(seen)) if seen != asked.canonical => {
+            return Err(Refusal::NotThisCall.into());
         }
         (_, Some(seen)) => CallDigest { canonical: seen, ..asked },
         (Choice::Deny, None) => asked,
@@ -206,7 +238,7 @@ async fn answer(api: &Api, who: &Who, stored: &Stored, said: Said) -> Result<Sto
     let note = Note {
         policy: api.gate.rules().hash,
         facts: (!facts.is_empty()).then(|| json!(facts).to_string()),
-        edited: said.edit.as_ref().map(|edit| edit.arguments.clone()),
+        edited: said.edit.as_ref().map(Edit::record).transpose()?,
     };
     let needs = api.gate.rules().needs;
     let event = Event::Answer {
@@ -238,7 +270,11 @@ fn reason(said: &Fields<'_, '_>) -> Result<String, Problem> {
 }
 
 fn seen(said: &Fields<'_, '_>) -> Result<Option<Digest>, Problem> {
-    let digest = said.text("digest")?.map(Digest::parse).transpose();
+    digest_of(said, "digest")
+}
+
+fn digest_of(said: &Fields<'_, '_>, name: &'static str) -> Result<Option<Digest>, Problem> {
+    let digest = said.text(name)?.map(Digest::parse).transpose();
     digest.map_err(|error| Problem::bad(error.to_string()))
 }
 
@@ -247,9 +283,44 @@ struct Edit {
     call: EditedCall,
     arguments: String,
     facts: serde_json::Map<String, serde_json::Value>,
+    card: Card,
 }
 
 impl Edit {
+    /// The edit of an answer. The answer names the digest of the edited call, which the person saw
+    /// judged: nobody approves an edit whose assessment was not shown.
+    fn checked(
+        api: &Api,
+        stored: &Stored,
+        edited: Option<&Value<'_>>,
+        checked: Option<Digest>,
+    ) -> Result<Option<Edit>, Problem> {
+        let Some(arguments) = edited else {
+            return match checked {
+                None => Ok(None),
+                Some(_) => Err(Problem::bad("`edited_digest` needs `edited_arguments`")),
+            };
+        };
+        let edit = Edit::new(api, stored, arguments)?;
+        match checked {
+            Some(digest) if digest == edit.call.digest.canonical => Ok(Some(edit)),
+            Some(_) => Err(Problem::conflict(
+                "the edited arguments are not the call that was checked; check the edit again",
+            )),
+            None => Err(Problem::bad(
+                "`edited_digest` is required to approve an edited call: check the edit with \
+                 POST /v1/requests/{id}/edit and send the digest of the answer",
+            )),
+        }
+    }
+
+    /// What the store keeps of it.
+    fn record(&self) -> Result<EditRecord, Problem> {
+        let card = serde_json::to_string(&self.card);
+        let card = card.map_err(|error| Problem::bad(error.to_string()))?;
+        Ok(EditRecord { arguments: self.arguments.clone(), card })
+    }
+
     fn new(api: &Api, stored: &Stored, arguments: &Value<'_>) -> Result<Edit, Problem> {
         if arguments.as_object().is_none() {
             return Err(Problem::bad("`edited_arguments` must be an object"));
@@ -291,9 +362,10 @@ impl Edit {
             "tier": seen.tier,
         });
         let facts = facts.as_object().cloned().unwrap_or_default();
+        let card = Card::new(&call, &seen, &digest);
         let quorum = api.gate.rules().quorum.of(seen.tier, crisis);
         let call = EditedCall { digest, tier: seen.tier, crisis, quorum };
-        Ok(Edit { call, arguments, facts })
+        Ok(Edit { call, arguments, facts, card })
     }
 }
 

@@ -27,6 +27,7 @@ pub fn for_people(stored: &Stored, deliveries: &[Delivery]) -> Value {
     let mut document = for_the_list(stored);
     let card: Value = serde_json::from_str(&stored.card).unwrap_or_default();
     document.insert("card".to_owned(), card);
+    document.insert("edited_card".to_owned(), json!(edited_card(stored)));
     let deliveries = deliveries.iter().filter(|one| one.channel != NOBODY);
     let deliveries: Vec<Value> = deliveries.map(delivery).collect();
     document.insert("deliveries".to_owned(), json!(deliveries));
@@ -42,8 +43,25 @@ pub fn for_the_list(stored: &Stored) -> Map<String, Value> {
     document.insert("description".to_owned(), json!(description));
     document.insert("votes".to_owned(), json!(votes));
     document.insert("policy".to_owned(), json!(stored.policy));
+    document.insert("edited".to_owned(), edited(stored));
     document.insert("drill".to_owned(), drills::document(stored));
     document
+}
+
+fn edited_card(stored: &Stored) -> Option<Value> {
+    stored.edited_card.as_deref().and_then(|text| serde_json::from_str(text).ok())
+}
+
+/// How the edited call was judged, where one was approved.
+fn edited(stored: &Stored) -> Value {
+    let part = |card: &Value, name: &str| card.get(name).cloned().unwrap_or_default();
+    let of = |card: Value| {
+        json!({
+            "brief": part(&card, "brief"), "tier": part(&card, "tier"),
+            "phrase": part(&card, "phrase"), "digest": part(&card, "digest"),
+        })
+    };
+    edited_card(stored).map_or(Value::Null, of)
 }
 
 /// A call that nobody was asked about and of which only a ledger line is kept.

@@ -33,7 +33,7 @@ mod stats;
 
 pub use authzen::Offers;
 pub use calibration::{Answers, answers};
-pub use decisions::deny;
+pub use decisions::{check_edit, deny};
 pub use login::{LOGIN, knows, proven};
 #[cfg(test)]
 pub use openapi::DOCUMENT;

@@ -14,6 +14,7 @@ function unseen(item) {
   if (!item.dataset.whole) return "be answered alone";
   if (all("details.opened", item).some((part) => !part.dataset.seen)) return "be opened";
   if (all("pre.long:not(.open)", item).length > 0) return "be shown whole";
+  if (all("input[name=word]", item).some((field) => !isTyped(field))) return "have one of the two words typed";
   return "";
 }
 
@@ -60,6 +61,7 @@ async function together(choice) {
 
 if (review && one("#together")) {
   review.addEventListener("change", tally);
+  review.addEventListener("input", tally);
   review.addEventListener("toggle", (event) => {
     if (event.target.matches("details.opened") && event.target.open) event.target.dataset.seen = "yes";
     tally();

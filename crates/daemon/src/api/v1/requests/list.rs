@@ -67,7 +67,7 @@ pub(super) async fn list_own(
     wanted.agent = Some(caller.agent);
     let page = api.gate.store().find(wanted).await?;
     let list: Vec<_> = page.requests.iter().map(|stored| for_agent(&api, stored)).collect();
-    Ok(axum::Json(json!({ "requests": list, "next": page.next })).into_response())
+    Ok(axum::Json(page_document(&list, &page)).into_response())
 }
 
 pub(super) async fn list_all(
@@ -78,5 +78,12 @@ pub(super) async fn list_all(
     who::person(&api, &headers)?;
     let page = api.gate.store().find(query(asked)?.query()?).await?;
     let list: Vec<_> = page.requests.iter().map(document::for_the_list).collect();
-    Ok(axum::Json(json!({ "requests": list, "next": page.next })).into_response())
+    Ok(axum::Json(page_document(&list, &page)).into_response())
+}
+
+fn page_document(
+    list: &impl serde::Serialize,
+    page: &countersign_store::Page,
+) -> serde_json::Value {
+    json!({ "requests": list, "next": page.next, "truncated": page.truncated })
 }

@@ -1,0 +1,50 @@
+//! Random keys in the inbox under latency, reordering and restarts: no answer reaches a request
+//! whose card was not on the screen.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use proofs::house::{House, OPEN_HOUSE};
+
+use crate::setting::{BROWSER, DRIVER, Setting, alone, has_browser, say, size};
+
+#[test]
+fn no_key_answers_a_card_that_is_not_shown() {
+    let _alone = alone();
+    if !has_browser("keys") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let setting = Setting::new(House::new(folder.path(), OPEN_HOUSE).unwrap());
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/gate/keys.mjs");
+    let mut child = Command::new("node")
+        .arg(script)
+        .env("TOOLS", DRIVER)
+        .env("BROWSER", BROWSER)
+        .env("PEOPLE", format!("http://{}", setting.gate.people))
+        .env("AGENTS", format!("http://{}", setting.gate.agents))
+        .env("AGENT_TOKEN", &setting.agent)
+        .env("PASSPHRASE", setting.gate.passphrase.as_deref().unwrap())
+        .env("SEQUENCES", size(150, 1000).to_string())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut told = child.stdin.take().unwrap();
+    let heard = BufReader::new(child.stdout.take().unwrap());
+    let Setting { house, gate, .. } = setting;
+    let mut gate = Some(gate);
+    for line in heard.lines() {
+        let line = line.unwrap();
+        if line == "restart" {
+            gate.take().unwrap().kill().unwrap();
+            let fresh = house.start().unwrap();
+            writeln!(told, "http://{} http://{}", fresh.people, fresh.agents).unwrap();
+            gate = Some(fresh);
+        } else {
+            say(&format!("keys: {line}"));
+        }
+    }
+    assert!(child.wait().unwrap().success());
+}
