@@ -160,7 +160,8 @@ fn catalogue(rules: &Path, text: &mut String, examples: &mut String) -> Result<(
         let host = family.hosts.first().map(|host| compact(host));
         for tool in &family.tool {
             let code = format!("tool.{}.{}", family.family, tool.id);
-            entry(&mut entries, &code, host.as_deref(), tool).map_err(|e| format!("{code}: {e}"))?;
+            entry(&mut entries, &code, host.as_deref(), tool)
+                .map_err(|e| format!("{code}: {e}"))?;
             names
                 .register(group, host.is_some(), tool, count)
                 .map_err(|e| format!("{code}: {e}"))?;
@@ -238,12 +239,7 @@ impl Names {
     }
 }
 
-fn entry(
-    out: &mut String,
-    code: &str,
-    host: Option<&str>,
-    tool: &Tool,
-) -> Result<(), String> {
+fn entry(out: &mut String, code: &str, host: Option<&str>, tool: &Tool) -> Result<(), String> {
     if tool.examples.is_empty() {
         return Err("every entry needs an example".to_owned());
     }
@@ -264,7 +260,8 @@ fn entry(
     let _ = writeln!(
         out,
         "Entry {{ code: {code:?}, tier: {}, effects: {}, irreversible: {}, human: {human}, \
-         say: {:?}, safer: {safer}, args: &[{args}], when: {when}, host: {host:?}, examples: &{:?}, counter_examples: &{:?} }},",
+         say: {:?}, safer: {safer}, args: &[{args}], when: {when}, host: {host:?}, \
+         examples: &{:?}, counter_examples: &{:?} }},",
         find(TIERS, &tool.tier)?,
         effects(&tool.effects)?,
         tool.irreversible,

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::program::Tongue;
-use super::table::{Class, Role, Strength};
+use super::table::{Class, Role, Strength, Verb};
 use super::target::Access;
 use super::{table, text};
 use crate::context::Context;
@@ -254,17 +254,25 @@ impl<'c> Reader<'c, '_> {
     /// An argument that says what to do: `action: "delete"`.
     pub(super) fn action(&mut self, text: &str) {
         let words = super::name::words(text);
-        let Some((verb, strength)) = words.split(' ').take(3).find_map(table::verb) else { return };
-        if verb.class.only_looks() || self.looks && strength != Strength::Strong {
-            return;
+        let first = words.split(' ').take(3).find_map(table::verb);
+        // `list_and_purge` purges, whatever comes first.
+        let grave = |(verb, strength): &(&Verb, Strength)| {
+            *strength == Strength::Strong
+                && matches!(verb.class, Class::Delete | Class::Money | Class::Grant)
+        };
+        let others = words.split(' ').take(8).filter_map(table::verb).filter(grave);
+        for (verb, strength) in first.into_iter().chain(others) {
+            if verb.class.only_looks() || self.looks && strength != Strength::Strong {
+                continue;
+            }
+            for effect in verb.effects {
+                self.out.effect(*effect);
+            }
+            if verb.irreversible {
+                self.out.irreversible();
+            }
+            self.out.add(Finding::pattern(verb.code, verb.tier, verb.say));
         }
-        for effect in verb.effects {
-            self.out.effect(*effect);
-        }
-        if verb.irreversible {
-            self.out.irreversible();
-        }
-        self.out.add(Finding::pattern(verb.code, verb.tier, verb.say));
     }
 
     fn body(&mut self, text: &str) {

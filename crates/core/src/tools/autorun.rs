@@ -3,8 +3,8 @@
 use super::arguments::Reader;
 use super::patch;
 use super::scan::is_dangerous;
-use super::table::AUTORUN_FILES;
 pub(super) use super::table::AUTORUN_DANGERS;
+use super::table::AUTORUN_FILES;
 use crate::finding::{Doubt, Finding};
 use crate::glob;
 use crate::tier::Tier;
@@ -31,7 +31,8 @@ impl Reader<'_, '_> {
     }
 
     fn written(&mut self, path: &str, text: &str) {
-        if runs_later(path) && holds_danger(text, |line| is_dangerous(line, &self.ctx, Tier::Critical))
+        if runs_later(path)
+            && holds_danger(text, |line| is_dangerous(line, &self.ctx, Tier::Critical))
         {
             let say = "Writes a dangerous command into a file that runs later by itself.";
             self.out.add(Finding::pattern("path.autorun_command", Tier::High, say));
@@ -42,7 +43,8 @@ impl Reader<'_, '_> {
 /// Whether a file runs by itself, by its path.
 fn runs_later(path: &str) -> bool {
     let path = path.replace('\\', "/").to_ascii_lowercase();
-    let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
+    let parts: Vec<&str> =
+        path.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
     AUTORUN_FILES.iter().any(|pattern| {
         let wanted: Vec<&str> = pattern.split('/').collect();
         parts.len().checked_sub(wanted.len()).is_some_and(|skip| {

@@ -54,13 +54,18 @@ pub(super) fn read(subject: &Subject<'_>, out: &mut Findings) {
             reader.steer(members, &role_of);
             if runs {
                 let exec = |key: &str| table::exec_argument(&name::compact(key));
-                reader.exec_members(members, &|key| exec(key).or_else(|| guessed(key)), None, false);
+                reader.exec_members(
+                    members,
+                    &|key| exec(key).or_else(|| guessed(key)),
+                    None,
+                    false,
+                );
             } else {
                 let roles: Vec<Option<Role>> =
                     members.iter().map(|(key, _)| role_of(key).or(Some(Role::Body))).collect();
                 super::members_of(members, &roles, &mut reader);
             }
-            reader.scan(subject.arguments, true);
+            reader.scan(subject.arguments, true, &|_| false);
         }
         Value::Null => {}
         other => {

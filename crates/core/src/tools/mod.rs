@@ -20,8 +20,8 @@ mod touch;
 use std::borrow::Cow;
 
 use arguments::{Place, Reader};
-pub(crate) use table::{about, host_of};
 use table::{Entry, Role};
+pub(crate) use table::{about, host_of};
 
 use crate::call::{Annotations, Call};
 use crate::context::Context;
@@ -171,7 +171,10 @@ fn known(subject: &Subject<'_>, entry: &'static Entry, sure: bool, out: &mut Fin
     base.safer = entry.safer.map(Into::into);
     out.add(base);
 
-    let outward = effects.has_any(&[Effect::Send, Effect::NetOut, Effect::Publish, Effect::Remote]);
+    // What is looked up elsewhere is sent there as a question.
+    let asks_elsewhere = effects.has(Effect::Read) && effects.has(Effect::NetIn);
+    let outward = asks_elsewhere
+        || effects.has_any(&[Effect::Send, Effect::NetOut, Effect::Publish, Effect::Remote]);
     // What a server's tools do is the server's word: a known name does not make it true.
     let served = !sure || !name::parts(subject.name).server.is_empty();
     let mut reader = Reader {
@@ -232,7 +235,7 @@ fn known(subject: &Subject<'_>, entry: &'static Entry, sure: bool, out: &mut Fin
         }
         _ => {}
     }
-    reader.scan(subject.arguments, served);
+    reader.scan(subject.arguments, served, &|key| role_of(key) == Some(Role::Content));
     if entry.args.iter().any(|(_, role)| *role == Role::Tool) {
         let is = |key: &str, wanted: Role| {
             entry.args.iter().any(|(name, role)| *role == wanted && same(key, name))

@@ -13,8 +13,14 @@ use crate::json::Value;
 use crate::tier::Tier;
 
 impl Reader<'_, '_> {
-    /// Looks at every value of a call. `served` is a tool whose contract is only its server's word.
-    pub(super) fn scan(&mut self, arguments: &Value<'_>, served: bool) {
+    /// Looks at every value of a call. `served` is a tool whose contract is only its server's word;
+    /// `is_content` names the arguments that are written into files.
+    pub(super) fn scan(
+        &mut self,
+        arguments: &Value<'_>,
+        served: bool,
+        is_content: &dyn Fn(&str) -> bool,
+    ) {
         if !self.outward && !served {
             return;
         }
@@ -28,7 +34,7 @@ impl Reader<'_, '_> {
                 self.read(Role::Recipient, value, &place);
             }
             let place = Place { parent: None, key, index: None, depth: 0 };
-            self.scan_value(value, &place, served);
+            self.scan_value(value, &place, served && !is_content(key));
         }
     }
 
@@ -51,6 +57,9 @@ impl Reader<'_, '_> {
                 }
             }),
             Value::Array(list) => {
+                if served && !list.is_empty() && is_switch(place.key) {
+                    self.placed(place, |reader| reader.switch(value));
+                }
                 for (index, item) in list.iter().enumerate() {
                     self.scan_value(item, &place.item(index), served);
                 }
@@ -95,9 +104,9 @@ impl Reader<'_, '_> {
         let on = match value {
             Value::Bool(on) => *on,
             Value::Number(digits) => digits.as_ref() != "0",
-            Value::String(text) => {
-                ["true", "yes", "on", "1", "all", "*"].iter().any(|on| text.eq_ignore_ascii_case(on))
-            }
+            Value::String(text) => ["true", "yes", "on", "1", "all", "*"]
+                .iter()
+                .any(|on| text.eq_ignore_ascii_case(on)),
             _ => false,
         };
         if !on {
@@ -148,16 +157,23 @@ fn is_switch(key: &str) -> bool {
         return true;
     }
     let words = name::words(key);
-    let destroys = |word: &str| {
-        table::verb(word).is_some_and(|(verb, strength)| {
-            verb.class == Class::Delete && strength == Strength::Strong
-        })
+    let deletes = |word: &str| {
+        table::verb(word).filter(|(verb, _)| verb.class == Class::Delete).map(|(verb, _)| verb.tier)
     };
-    words.split(' ').any(destroys)
+    // `remove` alone is an order; `remove_duplicates` only shapes what is shown.
+    let order =
+        |word: &str| deletes(word) >= Some(Tier::High) || matches!(word, "delete" | "erase");
+    deletes(&words).is_some() || words.split(' ').any(order)
 }
 
 /// Whether a text, read as a command, is of this tier or does what no text should say by accident.
+/// Words alone are prose: `John Doe` names a person, although `john` is a program.
 pub(super) fn is_dangerous(text: &str, ctx: &Context<'_>, least: Tier) -> bool {
+    let technical = text.contains(|c: char| "/|;&$`<>".contains(c))
+        || text.split_whitespace().any(|word| word.starts_with('-'));
+    if !technical {
+        return false;
+    }
     let mut seen = Findings::default();
     crate::shell::read(text, ctx, &mut seen);
     let listed = |code: &str| AUTORUN_DANGERS.iter().any(|start| code.starts_with(start));

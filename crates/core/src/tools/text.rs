@@ -87,8 +87,7 @@ pub(super) fn is_inert(text: &str) -> bool {
 
 /// Whether a text is one word: a name, an identifier, a number with its unit.
 pub(super) fn is_plain_word(text: &str) -> bool {
-    text.len() <= 128
-        && text.chars().all(|c| c.is_ascii_alphanumeric() || "_-.:@+,=#/".contains(c))
+    text.len() <= 128 && text.chars().all(|c| c.is_ascii_alphanumeric() || "_-.:@+,=#/".contains(c))
 }
 
 /// Whether a text can only be a path: no shell would find a second command in it.
@@ -101,9 +100,32 @@ pub(super) fn is_plain_path(text: &str) -> bool {
 
 /// Names of keys, as tools that type spell them.
 const KEYS: [&str; 26] = [
-    "enter", "return", "tab", "escape", "esc", "space", "backspace", "delete", "up", "down",
-    "left", "right", "home", "end", "pageup", "pagedown", "c-c", "c-d", "c-z", "^c", "^d", "^z",
-    "ctrl+c", "ctrl-c", "ctrl+d", "ctrl-d",
+    "enter",
+    "return",
+    "tab",
+    "escape",
+    "esc",
+    "space",
+    "backspace",
+    "delete",
+    "up",
+    "down",
+    "left",
+    "right",
+    "home",
+    "end",
+    "pageup",
+    "pagedown",
+    "c-c",
+    "c-d",
+    "c-z",
+    "^c",
+    "^d",
+    "^z",
+    "ctrl+c",
+    "ctrl-c",
+    "ctrl+d",
+    "ctrl-d",
 ];
 
 /// Whether a text for a running program is only keys that send no command: control characters,
@@ -142,16 +164,34 @@ pub(super) fn is_graphql_change(text: &str) -> bool {
         })
 }
 
-/// Whether an address is long enough, where addresses are seldom long, to carry data away.
+/// Whether an address holds so much that it can carry data away: a long query or host name, or
+/// long runs of letters and digits that are no words.
 pub(super) fn carries_data(url: &str) -> bool {
-    /// A query, a part of a path or a host name this long is rarely typed or linked.
     const QUERY: usize = 200;
     const PART: usize = 100;
     const HOST: usize = 80;
+    const OPAQUE: usize = 100;
     let rest = url.trim().split_once("://").map_or(url.trim(), |(_, rest)| rest);
     let (place, query) = rest.split_once(['?', '#']).unwrap_or((rest, ""));
     let (host, path) = place.split_once('/').unwrap_or((place, ""));
-    host.len() >= HOST || query.len() >= QUERY || path.split('/').any(|part| part.len() >= PART)
+    let opaque: usize = rest.split(['/', '?', '&', '#', ',', ';']).map(opaque_length).sum();
+    let long = |part: &str| {
+        part.len() >= PART
+            && (part.len() >= 2 * PART || part.split('-').any(|word| word.len() > 20))
+    };
+    host.len() >= HOST || query.len() >= QUERY || opaque >= OPAQUE || path.split('/').any(long)
+}
+
+/// The length of the longest run in a text that looks encoded, if it is no short identifier.
+fn opaque_length(text: &str) -> usize {
+    let encoded = |run: &&str| {
+        run.len() >= 32
+            && run.bytes().any(|b| b.is_ascii_uppercase())
+            && run.bytes().any(|b| b.is_ascii_lowercase())
+            && run.bytes().any(|b| b.is_ascii_digit())
+    };
+    let runs = text.split(|c: char| !(c.is_ascii_alphanumeric() || "+_-%".contains(c)));
+    runs.filter(encoded).map(str::len).max().unwrap_or(0)
 }
 
 /// An amount as written: a number above zero, perhaps with a sign of its currency.
@@ -224,6 +264,12 @@ mod tests {
         assert!(carries_data(&format!("https://x.example/?d={}", "a".repeat(200))));
         assert!(carries_data(&format!("https://x.example/{}", "a".repeat(100))));
         assert!(carries_data(&format!("https://{}.x.example/", "a".repeat(80))));
+        assert!(carries_data(&format!("https://x.example/c?d={}", "QUtJQUlP0".repeat(12))));
+        let title = "how-to-solve-the-plugin-problem-a-complete-step-by-step-guide-for-local-";
+        assert!(!carries_data(&format!("https://x.example/{title}testing-and-other-things-2-5/")));
+        assert!(!carries_data(
+            "https://x.example/d/1BxiMVs0XRA5nFMdKvBdBZjgmUUqptlbs74OgvE2upms/edit"
+        ));
     }
 
     #[test]

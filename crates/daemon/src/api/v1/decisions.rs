@@ -342,7 +342,12 @@ impl Edit {
             arguments: arguments.reborrow(),
             agent: Some(Cow::Borrowed(stored.request.requester.name())),
             session: Some(Cow::Borrowed(&stored.session)),
-            context: Context { platform: Platform::Api, environment, cwd: text("cwd"), ..Context::default() },
+            context: Context {
+                platform: Platform::Api,
+                environment,
+                cwd: text("cwd"),
+                ..Context::default()
+            },
             annotations: Annotations::default(),
             claimed: None,
         };
