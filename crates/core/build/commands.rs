@@ -91,9 +91,13 @@ impl Tables {
             self.names.insert(name, self.specs.len());
             self.specs.push(("runners".to_owned(), program));
         }
-        for (name, at) in &self.names {
-            if let Some((_, program)) = self.specs.get_mut(*at) {
-                runners::add_values(&self.runners, name, program);
+        for (name, at) in &mut self.names {
+            let Some((family, program)) = self.specs.get(*at) else { continue };
+            // Only this program has these options; others may share its description.
+            if let Some(own) = runners::with_values(&self.runners, name, program) {
+                let family = family.clone();
+                *at = self.specs.len();
+                self.specs.push((family, own));
             }
         }
     }

@@ -1,4 +1,4 @@
-//! What an agent with a shell would try against the gate itself, and the look-alikes that must pass.
+//! What an agent with a shell would try against the gate itself, and look-alikes that must pass.
 
 mod protection {
     use countersign_core::assess::assess;

@@ -133,6 +133,13 @@ mod runners {
             "timeout --frob 5 3 rm -rf ~",
             "nice --frob x rm -rf ~",
             "npx concurrently@9 'rm -rf ~'",
+            "task -- rm -rf ~",
+            "cargo bin rm -rf ~",
+            "pulumi x y sh -c 'rm -rf ~'",
+            "retry rm -rf ~",
+            "start-stop-daemon --start --exec /bin/rm -- -rf ~",
+            "ocaml -e 'Sys.command \"rm -rf ~\"'",
+            "elixir -e 'System.cmd(\"rm\", [\"-rf\", \"~\"])'",
             "frob --shell bash -c 'rm -rf ~'",
         ] {
             assert_eq!(tier(line), Tier::Critical, "{line}");
@@ -144,6 +151,11 @@ mod runners {
             "frob --command build",
             "frob print --shell zsh",
             "where node",
+            "git add -- rm",
+            "cargo run -- rm item",
+            "docker exec web ls",
+            "docker run node npm test",
+            "gcloud compute ssh vm --command ls",
             "cargo test -- --nocapture",
         ] {
             assert!(tier(line) <= Tier::Low, "{line}");

@@ -35,17 +35,20 @@ pub fn undescribed(
     programs
 }
 
-/// Adds the options that take a value according to the runners of this program.
-pub fn add_values(runners: &[Runner], name: &str, program: &mut Program) {
+/// The description with the options that take a value according to this program's runners; none if
+/// it has them all.
+pub fn with_values(runners: &[Runner], name: &str, program: &Program) -> Option<Program> {
+    let mut own = program.clone();
     for runner in runners.iter().filter(|r| r.programs.iter().any(|p| p == name)) {
         let text = !matches!(runner.inner.as_deref(), None | Some("argv"));
-        let options = runner.options.iter().filter(|_| text);
+        let options = runner.options.iter().filter(|o| text && o.starts_with('-'));
         for value in runner.values.iter().chain(options) {
-            if !program.values.contains(value) && !program.touches.contains_key(value) {
-                program.values.push(value.clone());
+            if !own.values.contains(value) && !own.touches.contains_key(value) {
+                own.values.push(value.clone());
             }
         }
     }
+    (own.values.len() > program.values.len()).then_some(own)
 }
 
 /// The table itself.

@@ -18,7 +18,7 @@ pub struct File {
     pub anywhere: Option<Anywhere>,
 }
 
-#[derive(Deserialize, Default)]
+#[derive(Deserialize, Default, Clone)]
 #[serde(deny_unknown_fields)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a word of the rule files")]
 pub struct Program {
@@ -102,7 +102,7 @@ pub struct Anywhere {
     pub commands: Vec<String>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Clone)]
 #[serde(deny_unknown_fields)]
 pub struct Interpreter {
     pub speech: String,

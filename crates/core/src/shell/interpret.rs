@@ -171,7 +171,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
         } else {
             signs::INLINE_CODE
         };
-        // `docker exec web sh -c '…'` is how a command gets there: its text is judged like any other.
+        // `docker exec web sh -c '…'` is how a command gets there; its text is judged as any other.
         let carried = self.shared.elsewhere && interpreter.speech == Speech::Shell;
         let tier = if filter || carried { Tier::Low } else { interpreter.inline };
         self.shared.sign(&Sign { tier, ..base }, Some(arg.span));
@@ -305,6 +305,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
             Speech::Php => Language::Php,
             Speech::Other => {
                 self.apple_shell(text, arg.span);
+                self.quoted_commands(text, arg.span);
                 Language::Other
             }
         };

@@ -77,6 +77,21 @@ fn closed(text: &str, prefix: &str) -> String {
     inner.replace("\\r", "\n").replace("\\n", "\n").replace("\\\"", "\"").replace("\\'", "'")
 }
 
+/// The texts in double or single quotes, in order.
+pub(super) fn quoted(code: &str) -> Vec<String> {
+    let mut texts = Vec::new();
+    let mut rest = code;
+    while let Some(at) = rest.find(['"', '\'']).filter(|_| texts.len() < MAX_TEXTS) {
+        let quote = rest.get(at..=at).unwrap_or_default();
+        let inside = rest.get(at + 1..).unwrap_or_default();
+        let text = closed(inside, quote);
+        let end = inside.find(quote).map_or(inside.len(), |end| end + 1);
+        rest = inside.get(end.max(text.len() + 1).min(inside.len())..).unwrap_or_default();
+        texts.push(text);
+    }
+    texts
+}
+
 /// Whether the first word of a text, behind assignments and marks, passes this test.
 pub(super) fn begins_command(text: &str, is_program: impl Fn(&str) -> bool) -> bool {
     let text = text.trim_start_matches([' ', '!', ':', '|', '(', '{', '\\', '"', '\'']);

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::expand::Arg;
 use super::flow::{Flow, Taint};
 use super::invocation::Invocation;
-use super::nested::{begins_command, is_assignment, joined, option_value, texts_behind};
+use super::nested::{begins_command, is_assignment, joined, option_value, quoted, texts_behind};
 use super::program::resolve;
 use super::signs;
 use super::tables::{COMMAND_OPTIONS, COMMAND_WORDS, Inner, Runner, Spec, Speech, Start};
@@ -49,6 +49,12 @@ impl<'t> Walker<'t, '_, '_, '_> {
             }
         }
         let direct = |r: &&&Runner| matches!(r.start, Start::Operand | Start::Dashes);
+        if !spec.inert
+            && spec.interpreter.is_none()
+            && !runners.iter().filter(fits).any(|r| direct(&r))
+        {
+            self.unexpected_command(inv, stdin, span);
+        }
         let mut flow = None;
         let mut starts: Vec<(usize, Inner)> = Vec::new();
         for runner in runners.iter().filter(fits).filter(direct) {
@@ -191,6 +197,9 @@ impl<'t> Walker<'t, '_, '_, '_> {
             };
             if runner.inner == Inner::Argv {
                 let mut inner: Vec<Arg<'t>> = inv.args.get(at + 1..).unwrap_or_default().to_vec();
+                if inner.get(1).is_some_and(|a| a.text == "--") {
+                    inner.remove(1);
+                }
                 if let Some(text) = attached {
                     inner.insert(0, Arg { text: Cow::Owned(text.to_owned()), ..word.clone() });
                 }
@@ -303,6 +312,48 @@ impl<'t> Walker<'t, '_, '_, '_> {
         }
     }
 
+    /// A command where the description of a program knows of none: behind `--`, or so plain that it
+    /// cannot be anything else.
+    fn unexpected_command(&mut self, inv: &Invocation<'_, 't>, stdin: &Flow, span: Span) {
+        for (at, word) in inv.args.iter().enumerate().skip(2) {
+            let name = crate::paths::last_part(&word.text);
+            let Some(next) = inv.args.get(at + 1) else { return };
+            if COMMAND_WORDS.binary_search(&name).is_err() {
+                continue;
+            }
+            let behind_dashes = inv.dashes.is_some_and(|d| d + 1 == at);
+            let plain = match name {
+                "rm" => ["-rf", "-fr", "-Rf", "-fR"].iter().any(|f| next.text.starts_with(f)),
+                "sh" | "bash" | "zsh" | "dash" | "ksh" => {
+                    ["-c", "-lc", "-ec", "-xc", "-ic"].contains(&next.text.as_ref())
+                }
+                "sudo" => true,
+                _ => false,
+            };
+            if (behind_dashes || plain) && self.another_reading(span) {
+                let inner: Vec<Arg<'t>> = inv.args.get(at..).unwrap_or_default().to_vec();
+                self.command(&inner, stdin.clone(), span);
+                return;
+            }
+        }
+    }
+
+    /// Commands in the quoted texts of code that no reader knows: `Sys.command "rm -rf x"`,
+    /// `System.cmd("rm", ["-rf", "x"])`.
+    pub(super) fn quoted_commands(&mut self, code: &str, span: Span) {
+        let listed =
+            |first: &str| COMMAND_WORDS.binary_search(&crate::paths::last_part(first)).is_ok();
+        let texts = quoted(code);
+        for (at, text) in texts.iter().enumerate() {
+            if !begins_command(text, listed) || !self.another_reading(span) {
+                continue;
+            }
+            let words = texts.get(at..).unwrap_or_default();
+            let line = if text.contains(' ') { text.clone() } else { words.join(" ") };
+            self.inside(&line, span, &Flow::none());
+        }
+    }
+
     /// Whether a word is more likely the value of an option than a command: `--shell zsh`.
     fn names_a_value(&self, inv: &Invocation<'_, 't>, at: usize) -> bool {
         let Some((spec, ..)) = inv.args.get(at).and_then(|a| resolve(&a.text)) else {
@@ -343,6 +394,11 @@ impl<'t> Walker<'t, '_, '_, '_> {
         let option = |a: &Arg<'_>| a.text.starts_with('-') && a.text != "--" && a.text.len() > 1;
         if before.is_some_and(|a| option(a) && !a.text.contains('=')) {
             starts.push(from + 1);
+        }
+        // The word that is taken for a container, host or number may be the command itself.
+        if let Some(taken) = usize::from(runner.skip).checked_sub(1) {
+            let sub = runner.sub.iter().find_map(|path| inv.sub(path)).unwrap_or(0);
+            starts.extend(inv.operands.get(sub + taken).map(|at| usize::from(*at)));
         }
         for at in starts {
             let known = |a: &&Arg<'_>| !a.is_unknown() && resolve(&a.text).is_some();
