@@ -1,5 +1,5 @@
-//! What is told about a request, and the plain words for it. The call itself is in it only where
-//! the channel may show it.
+//! The content of an announcement and its texts. The call itself is included only where the
+//! channel may show it.
 
 use countersign_core::id::Id;
 use countersign_core::request::{Rung, State};
@@ -8,7 +8,7 @@ use countersign_core::tier::Tier;
 use countersign_core::time::Timestamp;
 use serde_json::{Value, json};
 
-/// The longest sentence and the longest name that a message holds, in bytes.
+/// The longest sentence and the longest name in a message, in bytes.
 const SENTENCE: usize = 400;
 const NAME: usize = 80;
 /// The longest words about an edit, and how much of them the edited call takes.
@@ -17,10 +17,10 @@ const EDITED_CALL: usize = 240;
 /// The longest notice.
 const NOTICE: usize = 2_000;
 
-/// What is told about a request. Free of secrets.
+/// What a channel announces about a request. It contains no secrets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Announcement {
-    /// The name of this announcement: the same in every attempt, another for other news.
+    /// The id of this announcement: the same in every attempt, different for each announcement.
     pub key: String,
     /// What happened.
     pub news: News,
@@ -34,40 +34,40 @@ pub struct Announcement {
     pub brief: String,
     /// The tool.
     pub tool: String,
-    /// How grave it is.
+    /// The risk tier.
     pub tier: Tier,
-    /// Two words from the digest.
+    /// The word pair made from the digest.
     pub phrase: String,
-    /// Who asks.
+    /// The agent that asks.
     pub agent: String,
-    /// In which session.
+    /// The agent's session.
     pub session: String,
-    /// Until when it can be approved.
+    /// The deadline for an approval.
     pub deadline: Timestamp,
-    /// Who is asked by now.
+    /// The people who have been asked so far.
     pub rung: Rung,
     /// Whether a person may be in danger.
     pub crisis: bool,
-    /// Where the people's door is.
+    /// The base URL of the inbox.
     pub inbox: String,
     /// The exact call, safe to show; empty where this channel shows none of it.
     pub call: String,
-    /// Bytes of the call that are not in there.
+    /// Bytes of the call that were left out.
     pub folded: u64,
-    /// Why, heaviest first, safe to show; none where this channel shows no details.
+    /// The reasons for the tier, most important first; empty where this channel shows no details.
     pub reasons: Vec<String>,
-    /// What a person can answer with, where this channel takes answers.
+    /// How a person can answer, where this channel takes answers.
     pub ways: Option<Ways>,
-    /// What the button of a test carries, where its tap is waited for.
+    /// The payload of a test message's button, where a test waits for it.
     pub works: Option<String>,
 }
 
-/// What a person can answer with.
+/// How a person can answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ways {
-    /// What the button for a yes carries; none where this channel cannot approve it.
+    /// The payload of the Approve button; none where this channel cannot approve the request.
     pub approve: Option<String>,
-    /// What the button for a no carries.
+    /// The payload of the Deny button.
     pub deny: String,
     /// A few digits to type, where there are no buttons.
     pub code: String,
@@ -78,11 +78,11 @@ pub struct Ways {
 pub enum News {
     /// A person is asked.
     Asked,
-    /// Nobody answered: more people are asked.
+    /// The request was escalated to more people.
     Climbed,
-    /// It is over.
+    /// The request has ended.
     Ended(Ending),
-    /// Something that is about no request: a test, a digest.
+    /// A notice without a request: a test, a digest.
     Notice(String),
 }
 
@@ -91,11 +91,11 @@ pub enum News {
 pub struct Ending {
     /// Approved, denied, expired or cancelled.
     pub state: State,
-    /// By whom, in words.
+    /// Who ended it, as text.
     pub by: String,
-    /// Where they said it, in words; empty where nobody did.
+    /// Through which channel, as text; empty where no person did.
     pub place: String,
-    /// What is to be said where it was only a drill.
+    /// The text that is added if the request was a drill.
     pub drill: Option<String>,
     /// The call that was approved in place of the original.
     pub edited: Option<EditedNotice>,
@@ -124,7 +124,7 @@ impl EditedNotice {
 }
 
 impl News {
-    /// The word for machines.
+    /// The word in events and JSON.
     pub const fn word(&self) -> &'static str {
         match self {
             News::Asked => "asked",
@@ -136,7 +136,7 @@ impl News {
 }
 
 impl Announcement {
-    /// Where a person can answer.
+    /// The URL where a person can answer.
     pub fn link(&self) -> String {
         if matches!(self.news, News::Notice(_)) {
             return self.inbox.clone();
@@ -144,7 +144,7 @@ impl Announcement {
         format!("{}/requests/{}", self.inbox.trim_end_matches('/'), self.request)
     }
 
-    /// Who wants what, in a few words: the title of a message.
+    /// The title of a message: which agent asks for what.
     pub fn title(&self) -> String {
         let (emoji, tier) = (self.tier.emoji(), self.tier.label());
         let agent = safe(&self.agent, NAME);
@@ -156,7 +156,7 @@ impl Announcement {
         }
     }
 
-    /// What would happen.
+    /// What the call would do.
     pub fn sentence(&self) -> String {
         if let News::Notice(text) = &self.news {
             safe(text, NOTICE)
@@ -171,7 +171,7 @@ impl Announcement {
         }
     }
 
-    /// What to do, with the two words that must be the same everywhere.
+    /// What to do next, with the word pair that must be the same on every surface.
     pub fn advice(&self) -> String {
         match self.news {
             News::Asked | News::Climbed => {
@@ -183,7 +183,7 @@ impl Announcement {
         }
     }
 
-    /// A notice that is about no request.
+    /// A notice without a request.
     pub fn notice(text: String, now: Timestamp, inbox: String) -> Announcement {
         Announcement {
             key: format!("notice-{}", now.0),
@@ -209,12 +209,12 @@ impl Announcement {
         }
     }
 
-    /// All of it in one line without control characters.
+    /// The announcement in one line without control characters.
     pub fn line(&self) -> String {
         format!("{}. {} {}", self.title(), self.sentence(), self.advice())
     }
 
-    /// All of it for machines.
+    /// The announcement as JSON.
     pub fn data(&self) -> Value {
         let ended = match &self.news {
             News::Ended(ending) => {
@@ -259,7 +259,7 @@ impl Ending {
     }
 }
 
-/// A text that can stand before a person.
+/// A text that is safe to show.
 pub(crate) fn safe(text: &str, limit: usize) -> String {
     show_within(text, limit).text.into_owned()
 }

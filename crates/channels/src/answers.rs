@@ -1,5 +1,5 @@
-//! What people say through a channel. A channel reads it and proves that the platform sent it;
-//! what it means, and whether it counts, is decided elsewhere.
+//! Replies of people through a channel. A channel parses a reply and verifies that the platform
+//! sent it; the daemon decides what it means and whether it counts.
 
 use std::fmt;
 
@@ -10,124 +10,122 @@ use crate::{Announcement, ChannelError, Sending};
 
 /// A channel through which people can answer.
 pub trait Answers: Send + Sync + fmt::Debug {
-    /// What an answer through it is worth.
+    /// The assurance of an answer through this channel.
     fn assurance(&self) -> Assurance;
 
-    /// Whether all of the call stands in the message that it sends: only then can it be approved
-    /// here.
+    /// Whether the message shows the whole call: only then can it be approved here.
     fn shows_whole(&self, news: &Announcement) -> bool;
 
-    /// The person who counts as answering, whoever it is: where nobody can be told from another,
-    /// an operator says whose it is.
+    /// The person to whom all answers are attributed, where the platform cannot tell accounts
+    /// apart and the operator configured one.
     fn person(&self) -> Option<&str> {
         None
     }
 
-    /// Waits for what people say, where the platform has to be asked. Where it calls us instead,
-    /// this never ends.
+    /// Polls for replies. Where the platform calls our hook instead, this never returns.
     fn listen(&self) -> Sending<'_, Vec<Word>> {
         Box::pin(std::future::pending())
     }
 
-    /// Reads what was posted to our hook, if the platform really sent it.
+    /// Parses what was posted to our hook and verifies that the platform sent it.
     fn hear(&self, posted: &Posted<'_>) -> Result<Heard, NotHeard> {
         let _ = posted;
         Err(NotHeard::NoHook)
     }
 
-    /// What the platform says went wrong with a message that it had taken; asked only about what
-    /// was heard.
+    /// A delivery failure that the platform reports for a message that it had accepted; called only
+    /// for posts that were verified.
     fn trouble(&self, posted: &Posted<'_>) -> Option<Trouble> {
         let _ = posted;
         None
     }
 
-    /// The answer that goes back with the same HTTP exchange, where the platform wants it so.
+    /// The reply in the same HTTP response, where the platform wants it there.
     fn answer(&self, word: &Word, reply: &str) -> Option<Posting> {
         let _ = (word, reply);
         None
     }
 
-    /// Tells somebody what became of what they said.
+    /// Tells the sender of a reply what became of it.
     fn reply<'a>(&'a self, word: &'a Word, reply: &'a str) -> Sending<'a, ()>;
 
-    /// Whether a test message can have a button of its own, so that the way back is tried as well.
+    /// Whether a test message can have a button, so that the return path is tested too.
     fn tries(&self) -> bool {
         false
     }
 
-    /// How a person says a command here: `/approve`, `!approve`.
+    /// How a command is written here: `/approve`, `!approve`.
     fn command(&self, word: &str) -> String {
         format!("/{word}")
     }
 
-    /// An address that says a linking code by itself when it is opened, where there is one.
+    /// A URL that sends the linking code when it is opened, where the platform has one.
     fn opens(&self, code: &str) -> Option<String> {
         let _ = code;
         None
     }
 }
 
-/// A message that the platform had taken and did not bring.
+/// A message that the platform had accepted and could not deliver.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trouble {
-    /// What it called the message when it took it.
+    /// The platform's id of the message.
     pub message: String,
     /// What went wrong.
     pub error: ChannelError,
 }
 
-/// What somebody said. Nothing in it is believed but what the platform vouches for.
+/// One reply. Only what the platform vouches for is trusted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Word {
-    /// What the platform calls the account: it does not change and cannot be chosen.
+    /// The platform's id of the account, which does not change and cannot be chosen.
     pub account: String,
-    /// What it is called there, for people; anybody may call themselves anything.
+    /// The display name of the account, which its owner can choose freely.
     pub called: String,
-    /// What was said.
+    /// The parsed reply.
     pub said: Said,
-    /// The platform's name of this word: the same where it is delivered twice.
+    /// The platform's id of this reply: the same if it is delivered twice.
     pub key: String,
-    /// What the channel needs to reply to just this.
+    /// What the channel needs to answer this reply.
     pub reply_to: String,
 }
 
-/// What was said, read as far as it can be without knowing any request.
+/// A reply, parsed as far as possible without knowing any request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Said {
-    /// One of our buttons, by what we wrote into it.
+    /// A button, with its payload.
     Button(String),
-    /// One of our buttons, and why.
+    /// A button with a reason.
     Reasoned {
-        /// What we wrote into it.
+        /// The payload of the button.
         button: String,
-        /// Why, as it was typed.
+        /// The reason as typed.
         reason: String,
     },
-    /// A yes in words.
+    /// An approval as text.
     Approve(Which),
-    /// A no in words.
+    /// A denial as text.
     Deny(Which),
-    /// What is waiting?
+    /// A question for pending requests.
     Pending,
     /// A code that links this account to a person.
     Link(String),
-    /// Anything else that was meant for us.
+    /// Anything else that was addressed to us.
     Help,
 }
 
-/// Which request, and why, as it was typed.
+/// Which request, and the reason, as typed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Which {
-    /// The two words, the code or the id; empty where nothing was named.
+    /// The word pair, the code or the id; empty if none was given.
     pub name: String,
     /// The rest of the line.
     pub reason: String,
 }
 
 impl Said {
-    /// Reads a line such as `/approve olive-tractor looks right`; nothing if it does not begin
-    /// with the sign of commands.
+    /// Parses a line such as `/approve olive-tractor looks right`; nothing if it does not begin
+    /// with the command prefix.
     pub fn parse(sign: char, text: &str) -> Option<Said> {
         let line = text.trim().strip_prefix(sign)?;
         let (command, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
@@ -150,29 +148,29 @@ impl Said {
 
 /// An HTTP request to our hook.
 pub struct Posted<'a> {
-    /// The whole address, as the platform has it.
+    /// The whole URL as the platform called it.
     pub url: &'a str,
-    /// A header by name, if it is there once.
+    /// A header by name, if it is present exactly once.
     pub header: &'a (dyn Fn(&str) -> Option<&'a str> + Sync),
-    /// The body as it came.
+    /// The unchanged body.
     pub body: &'a [u8],
     /// Now.
     pub now: Timestamp,
 }
 
-/// What was read from a hook.
+/// The replies in a hook's post.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Heard {
-    /// What people said; nothing where the platform only wants to know whether we are there.
+    /// The replies; empty where the platform only checks that we are reachable.
     pub words: Vec<Word>,
-    /// What goes back if no word has an answer of its own.
+    /// The response if no reply has an answer of its own.
     pub answer: Posting,
 }
 
-/// The body of an HTTP answer.
+/// The body of an HTTP response.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Posting {
-    /// Its kind.
+    /// Its content type.
     pub content_type: &'static str,
     /// The body.
     pub body: String,
@@ -185,17 +183,17 @@ impl Posting {
     }
 }
 
-/// Why nothing was heard.
+/// Why a post to the hook was rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NotHeard {
     /// This channel has no hook.
-    #[error("this channel takes nothing here")]
+    #[error("this channel has no hook")]
     NoHook,
-    /// The signature is missing or wrong, or the time is not ours.
-    #[error("this does not come from the platform")]
+    /// The signature is missing or wrong, or the timestamp is too old or too new.
+    #[error("the signature is missing or invalid, or the timestamp is not current")]
     Forged,
-    /// It is the platform's, and still cannot be read.
-    #[error("this cannot be read")]
+    /// The post is signed by the platform and still cannot be parsed.
+    #[error("the body could not be parsed")]
     Unreadable,
 }
 

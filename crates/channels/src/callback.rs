@@ -1,5 +1,5 @@
-//! What the receiver of webhooks brings back: people's answers, signed as Standard Webhooks 1.0
-//! demands. It vouches for the account; who that is, a person has linked.
+//! Answers that a webhook's receiver posts back, signed as Standard Webhooks 1.0 requires. The
+//! receiver vouches for the account; a person has linked the account before.
 
 use countersign_core::assurance::Assurance;
 use countersign_core::json::{self, Value};
@@ -10,21 +10,21 @@ use crate::{
     Announcement, Answers, ChannelError, Heard, NotHeard, Posted, Posting, Said, Sending, Word,
 };
 
-/// How far its clock may be from ours, in seconds.
+/// The largest difference between the receiver's clock and ours, in seconds.
 const TOLERANCE: u64 = 300;
-/// The longest body, name of a message, account, and reason.
+/// The longest body, message id, account, and reason.
 const BODY: usize = 16 * 1024;
 const ID: usize = 200;
 const ACCOUNT: usize = 200;
 const REASON: usize = 2_000;
 
-/// The way back from a receiver.
+/// The return path from a receiver.
 #[derive(Debug)]
 pub struct Callback {
     secrets: Secrets,
 }
 
-/// Whether all of the call is in the message.
+/// Whether the message has the whole call.
 pub fn is_whole(news: &Announcement) -> bool {
     !news.call.is_empty() && news.folded == 0
 }
@@ -34,13 +34,13 @@ impl Callback {
         Callback { secrets }
     }
 
-    /// The name of a message that was signed by the receiver, just now.
+    /// The id of a message that the receiver signed within the time window.
     fn proven<'a>(&self, posted: &Posted<'a>) -> Option<&'a str> {
         let id = (posted.header)("webhook-id")?;
         let time = (posted.header)("webhook-timestamp")?;
         let signature = (posted.header)("webhook-signature")?;
         let seconds: i64 = time.parse().ok()?;
-        // What is signed is the text of the number: there may be only one for it.
+        // The signature covers the text of the number, so only its canonical form is accepted.
         let in_time = posted.now.seconds().abs_diff(seconds) <= TOLERANCE;
         let plain = !id.is_empty() && id.len() <= ID && seconds.to_string() == time;
         let holds = plain
@@ -71,7 +71,7 @@ impl Answers for Callback {
             key: id.to_owned(),
             reply_to: String::new(),
         };
-        // This goes back where the word was heard before.
+        // The response to a reply that was received before.
         let again = json!({ "heard": false, "reply": "This was said before." });
         Ok(Heard { words: vec![word], answer: Posting::json(&again) })
     }
@@ -81,8 +81,12 @@ impl Answers for Callback {
     }
 
     fn reply<'a>(&'a self, _word: &'a Word, _reply: &'a str) -> Sending<'a, ()> {
-        // Everything is said in the answer.
-        Box::pin(async { Err(ChannelError::permanent("there is nobody to reply to")) })
+        // The HTTP response has the whole answer.
+        Box::pin(async {
+            Err(ChannelError::permanent(
+                "a webhook's receiver gets its reply in the HTTP response only",
+            ))
+        })
     }
 
     fn command(&self, word: &str) -> String {
@@ -90,7 +94,7 @@ impl Answers for Callback {
     }
 }
 
-/// The account and what it says; nothing unless every member is known and fits the others.
+/// The account and its reply; nothing unless every member is known and consistent.
 fn read(body: &Value<'_>) -> Option<(String, Said)> {
     let members = body.as_object()?;
     let known = ["account", "decision", "button", "reason", "link"];
@@ -115,7 +119,7 @@ fn read(body: &Value<'_>) -> Option<(String, Said)> {
                 _ => return None,
             };
             let reason = reason.unwrap_or_default();
-            // A button that says something else than the decision beside it says nothing.
+            // A button that contradicts the decision beside it is rejected.
             if !button.starts_with(begins) || reason.len() > REASON {
                 return None;
             }

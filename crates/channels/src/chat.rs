@@ -1,5 +1,5 @@
-//! What Discord and Slack have in common: a block of code that its content cannot leave, requests
-//! that carry a time and a signature, and prompts that have to be taken back together.
+//! What Discord and Slack share: code blocks that their content cannot close, signed requests with
+//! a timestamp, and prompts that are withdrawn together.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
@@ -11,17 +11,17 @@ use countersign_net::HttpUrl;
 
 use crate::{Announcement, ChannelError, Receipt, Sending};
 
-/// How far a platform's clock may be from ours, either way.
+/// The largest difference between a platform's clock and ours, in either direction.
 const WINDOW_MS: u64 = 300_000;
-/// What opens and closes a block of code on both platforms.
+/// The delimiter of a code block on both platforms.
 const FENCE: &str = "```";
-/// A backtick as `show` would write it: a text's own brackets are markers there, so this one is
-/// nobody else's.
+/// A backtick as `show` writes it. `show` also marks a text's own brackets, so no other text
+/// looks like this.
 const BACKTICK: &str = "\u{27e8}U+0060\u{27e9}";
-/// So many requests are remembered with their prompts.
+/// Prompts that are remembered.
 const REMEMBERED: usize = 512;
 
-/// The text as a block of code. Nothing in it can end the block: three backticks in a row are
+/// The text as a code block. Nothing in it can close the block: three backticks in a row are
 /// written as markers.
 pub fn fenced(text: &str) -> String {
     let mut inside = String::with_capacity(text.len());
@@ -40,12 +40,12 @@ pub fn fenced(text: &str) -> String {
         inside.push(letter);
     }
     close(&mut run, &mut inside);
-    // The line breaks keep backticks at either end apart from the fence.
+    // The line breaks separate backticks at either end from the delimiter.
     format!("{FENCE}\n{inside}\n{FENCE}")
 }
 
-/// Whether this was sent about now (seconds since 1970, in digits), and since we are open: what
-/// was heard before a restart is forgotten, so nothing of that time may be heard again.
+/// Whether a timestamp (seconds since 1970, in digits) is current and not older than this channel:
+/// a restart forgets which posts were received, so older ones could be replayed.
 pub fn is_fresh(now: Timestamp, seconds: &str, open_for: Duration) -> bool {
     let digits = !seconds.is_empty() && seconds.bytes().all(|byte| byte.is_ascii_digit());
     let sent = seconds.parse::<i64>().ok().and_then(|seconds| seconds.checked_mul(1000));
@@ -54,7 +54,7 @@ pub fn is_fresh(now: Timestamp, seconds: &str, open_for: Duration) -> bool {
     apart <= WINDOW_MS && !(is_past && u128::from(apart) > open_for.as_millis())
 }
 
-/// So many bytes from their hexadecimal digits.
+/// `N` bytes from hexadecimal digits.
 pub fn from_hex<const N: usize>(text: &str) -> Option<[u8; N]> {
     let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
     let pairs = text.as_bytes().chunks(2).map(|pair| match pair {
@@ -64,12 +64,12 @@ pub fn from_hex<const N: usize>(text: &str) -> Option<[u8; N]> {
     pairs.collect::<Option<Vec<u8>>>()?.try_into().ok()
 }
 
-/// How long a text is where every emoji counts twice: no platform counts more.
+/// The length of a text in UTF-16 units, the largest count that a platform uses.
 pub fn length(text: &str) -> usize {
     text.encode_utf16().count()
 }
 
-/// The beginning of a text, at most so long.
+/// The beginning of a text, at most `most` UTF-16 units long.
 pub fn cut(text: &str, most: usize) -> String {
     let mut left = most;
     let fits = |letter: &char| {
@@ -80,35 +80,37 @@ pub fn cut(text: &str, most: usize) -> String {
     text.chars().take_while(fits).collect()
 }
 
-/// The platform's address. A token goes there with every message: in the clear only to where the
-/// operator said that it may.
+/// The platform's base URL. Every request carries the token, so http is accepted only where the
+/// operator allowed private networks.
 pub fn base(url: &str, allow_private: bool) -> Result<HttpUrl, ChannelError> {
     if !url.starts_with("https://") && !allow_private {
-        return Err(ChannelError::permanent("base_url must begin with https://"));
+        return Err(ChannelError::permanent(
+            "base_url must begin with https://, because every request carries the bot's token",
+        ));
     }
     HttpUrl::parse(url).map_err(|problem| ChannelError::permanent(format!("base_url: {problem}")))
 }
 
-/// A platform whose messages can be changed after they were posted.
+/// A platform whose messages can be edited.
 pub trait Posts: Sync {
-    /// What was posted about requests that still wait.
+    /// The messages about pending requests.
     fn prompts(&self) -> &Prompts;
 
     /// Posts a message.
     fn post<'a>(&'a self, news: &'a Announcement) -> Sending<'a, Receipt>;
 
-    /// Says in a message how it ended, and takes its buttons away.
+    /// Edits a message to say how the request ended, and removes its buttons.
     fn end<'a>(&'a self, receipt: &'a Receipt, end: &'a Announcement) -> Sending<'a, ()>;
 }
 
-/// Posts a message and remembers where it stands.
+/// Posts a message and remembers its id.
 pub async fn announce(chat: &dyn Posts, news: &Announcement) -> Result<Receipt, ChannelError> {
     let receipt = chat.post(news).await?;
     chat.prompts().sent(news, &receipt);
     Ok(receipt)
 }
 
-/// Says in every message about a request how it ended; in a new one where none is known.
+/// Edits every message about a request to say how it ended; posts a new one where none is known.
 pub async fn withdraw(
     chat: &dyn Posts,
     prompt: Option<&Receipt>,
@@ -125,8 +127,8 @@ pub async fn withdraw(
     Ok(())
 }
 
-/// The messages about requests that still wait. A request that climbs is announced again; when it
-/// ends, no older message may keep its buttons.
+/// The messages about pending requests. An escalated request is announced again; when it ends, no
+/// older message may keep its buttons.
 #[derive(Debug, Default)]
 pub struct Prompts(Mutex<VecDeque<(Id, Receipt)>>);
 
@@ -143,7 +145,7 @@ impl Prompts {
         all.push_back((news.request, receipt.clone()));
     }
 
-    /// All messages about a request, the one that is known to the caller as well.
+    /// All messages about a request, including the one that the caller knows.
     pub fn of(&self, request: Id, known: Option<&Receipt>) -> Vec<Receipt> {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let own = all.iter().filter(|(about, _)| *about == request).map(|(_, receipt)| receipt);
@@ -156,7 +158,7 @@ impl Prompts {
         found
     }
 
-    /// They are taken back.
+    /// Forgets the messages about a request.
     pub fn forget(&self, request: Id) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.retain(|(about, _)| *about != request);
@@ -215,7 +217,7 @@ mod tests {
             let long = Duration::from_hours(1);
             assert_eq!(is_fresh(now, seconds, long), fresh, "{seconds}");
         }
-        // Before the channel was opened nobody here heard anything.
+        // Posts from before the channel was opened are refused.
         for (seconds, open_for, fresh) in
             [("1794699990", 10, true), ("1794699990", 9, false), ("1794700010", 0, true)]
         {

@@ -1,4 +1,4 @@
-//! A program of the operator's: gets the announcement as JSON, tells whoever it tells.
+//! A program of the operator, which gets the announcement as JSON on its standard input.
 
 use std::time::Duration;
 
@@ -8,21 +8,21 @@ use crate::announcement::safe;
 use crate::program::run;
 use crate::{Announcement, Channel, ChannelError, Receipt, Sending};
 
-/// The longest name a program may give its message.
+/// The longest message id that a program may print.
 const NAME: usize = 200;
 
-/// What an operator sets up.
+/// What an operator configures.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     /// The program, by its absolute path.
     pub program: String,
-    /// Its arguments. Nothing of an announcement is ever among them.
+    /// Its arguments. No text of an announcement is ever among them.
     pub arguments: Vec<String>,
     /// How long it may take.
     pub timeout: Duration,
 }
 
-/// A program of the operator's.
+/// A program of the operator.
 #[derive(Debug)]
 pub struct Command {
     name: String,

@@ -9,7 +9,7 @@ use crate::{Announcement, Channel, ChannelError, News, Receipt, Sending};
 
 const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// What an operator sets up.
+/// What an operator configures.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     /// The program.
@@ -66,14 +66,14 @@ fn arguments(news: &Announcement, prompt: Option<&Receipt>) -> Vec<String> {
     if let Some(Receipt(number)) = prompt.filter(|prompt| !prompt.0.is_empty()) {
         arguments.push(format!("--replace-id={number}"));
     }
-    // Whatever a call is named, it is no option.
+    // A text that begins with a dash must not be read as an option.
     arguments.push("--".to_owned());
     arguments.push(news.title());
     arguments.push(escaped(&format!("{}\n{}", news.sentence(), news.advice())));
     arguments
 }
 
-/// Desktops read a little HTML in the body: none of it may come from a call.
+/// Escapes the body: desktops interpret some HTML, and none of it may come from a call.
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
@@ -99,7 +99,7 @@ impl Channel for Desktop {
         Box::pin(async move {
             match prompt {
                 Some(_) => self.show(end, prompt).await.map(|_| ()),
-                // What may never have been there needs no second notification.
+                // Without a receipt there may be no notification to replace.
                 None => Ok(()),
             }
         })

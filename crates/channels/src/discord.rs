@@ -1,5 +1,5 @@
-//! Discord: messages with buttons into one channel. What people say comes through the interactions
-//! endpoint, signed by Discord, or is read in the channel where there is no such endpoint.
+//! Discord: messages with buttons in one channel. Replies come through the interactions endpoint,
+//! signed by Discord; without an endpoint the channel is polled.
 
 mod interactions;
 mod platform;
@@ -24,21 +24,21 @@ use crate::{Answers, Heard, NotHeard, Posted, Posting, Word};
 use platform::Platform;
 use poll::Place;
 
-/// Where Discord's interface is.
+/// The base URL of Discord's API.
 pub const BASE_URL: &str = "https://discord.com/api/v10";
 
-/// What an operator sets up.
+/// What an operator configures.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// The file of the bot's token, readable by nobody else.
+    /// The file of the bot's token, readable only by its owner.
     pub token_file: PathBuf,
     /// The channel's id.
     pub channel: String,
     /// The application's public key, where Discord calls our hook.
     pub public_key: Option<String>,
-    /// Whether the channel is read for words and reactions; always so without a public key.
+    /// Whether the channel is polled for replies and reactions; always so without a public key.
     pub poll: bool,
-    /// Where Discord's interface is.
+    /// The base URL of Discord's API.
     pub base_url: String,
     /// Whether this machine and private networks may be reached.
     pub allow_private: bool,
@@ -64,7 +64,9 @@ impl Discord {
     /// Reads the token and the key.
     pub fn open(name: String, most: Tier, settings: &Settings) -> Result<Discord, ChannelError> {
         if !platform::is_id(&settings.channel) {
-            return Err(ChannelError::permanent("channel must be the channel's id, in digits"));
+            return Err(ChannelError::permanent(
+                "channel must be the id of a Discord channel (digits only)",
+            ));
         }
         let key = settings.public_key.as_deref().map(public_key).transpose()?;
         let platform = Platform {
@@ -86,11 +88,11 @@ impl Discord {
         let message = write::message(news, &self.platform.channel, how);
         let created = self.platform.call("POST", &self.platform.messages(), Some(&message)).await?;
         let id = created.get("id").and_then(|id| id.as_str()).filter(|id| platform::is_id(id));
-        let id = id.ok_or_else(|| ChannelError::again("Discord's answer cannot be read"))?;
+        let id = id.ok_or_else(|| ChannelError::again("Discord's response could not be parsed"))?;
         Ok(Receipt(format!("{}/{id}", self.platform.channel)))
     }
 
-    /// Says in a message how it ended, and takes its buttons away.
+    /// Edits a message to say how the request ended, and removes its buttons.
     async fn ended(&self, receipt: &Receipt, end: &Announcement) -> Result<(), ChannelError> {
         let Some((channel, message)) = receipt.0.split_once('/') else { return Ok(()) };
         if !platform::is_id(channel) || !platform::is_id(message) {
@@ -98,17 +100,17 @@ impl Discord {
         }
         let path = format!("/channels/{channel}/messages/{message}");
         match self.platform.call("PATCH", &path, Some(&write::ended(end))).await {
-            // Somebody deleted it: nothing asks any more.
+            // The message was deleted, so there is nothing to edit.
             Err(failed) if failed.code == platform::UNKNOWN_MESSAGE => Ok(()),
             other => other.map(|_| ()).map_err(ChannelError::from),
         }
     }
 
-    /// People can answer in words without writing into the channel, once Discord knows our command.
+    /// Registers our slash command, with which people answer without posting in the channel.
     async fn register(&self) -> Result<(), ChannelError> {
         let own = self.platform.call("GET", "/applications/@me", None).await?;
         let id = own.get("id").and_then(|id| id.as_str()).filter(|id| platform::is_id(id));
-        let id = id.ok_or_else(|| ChannelError::again("Discord's answer cannot be read"))?;
+        let id = id.ok_or_else(|| ChannelError::again("Discord's response could not be parsed"))?;
         let path = format!("/applications/{id}/commands");
         self.platform.call("POST", &path, Some(&interactions::command())).await?;
         Ok(())
@@ -116,10 +118,14 @@ impl Discord {
 }
 
 fn public_key(text: &str) -> Result<VerifyingKey, ChannelError> {
-    let wrong = || ChannelError::permanent("public_key must be the application's: 64 hex digits");
+    let wrong = || {
+        ChannelError::permanent(
+            "public_key must be the application's public key (64 hexadecimal digits)",
+        )
+    };
     let bytes = from_hex::<32>(text).ok_or_else(wrong)?;
     let key = VerifyingKey::from_bytes(&bytes).map_err(|_| wrong())?;
-    // For a weak key anybody can sign.
+    // Anyone can sign for a weak key.
     if key.is_weak() { Err(wrong()) } else { Ok(key) }
 }
 

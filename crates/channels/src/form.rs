@@ -49,7 +49,8 @@ pub fn write(fields: &[(&str, &str)]) -> String {
 }
 
 fn decode(text: &[u8]) -> Option<String> {
-    let is_escape = |rest: &[u8]| matches!(rest, [high, low, ..] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit());
+    let is_hex = u8::is_ascii_hexdigit;
+    let is_escape = |rest: &[u8]| matches!(rest, [high, low, ..] if is_hex(high) && is_hex(low));
     // `percent_decode` would leave an incomplete escape as it is.
     let mut after_percent = text.split(|byte| *byte == b'%').skip(1);
     if !after_percent.all(is_escape) {

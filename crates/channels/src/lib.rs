@@ -1,5 +1,5 @@
-//! Ways to reach a person. A channel tells, and hears what people say; it cannot decide, and it
-//! cannot see the store.
+//! Notification channels. A channel sends messages and receives people's replies; it cannot
+//! decide a request, and it cannot see the store.
 
 pub mod announcement;
 pub mod answers;
@@ -34,60 +34,60 @@ pub use answers::{Answers, Heard, NotHeard, Posted, Posting, Said, Trouble, Whic
 pub use message::{Fitted, Message};
 pub use settings::{Limits, Settings};
 
-/// What a channel is doing; dropping it breaks it off.
+/// An operation of a channel; dropping it cancels it.
 pub type Sending<'a, T> = Pin<Box<dyn Future<Output = Result<T, ChannelError>> + Send + 'a>>;
 
-/// A way to reach a person.
+/// A notification channel.
 ///
-/// Everything may be told twice: whoever sends cannot know whether what was sent before a crash
+/// A message may be sent twice, because after a crash the sender cannot know whether the first one
 /// arrived. [`Announcement::key`] is the same each time.
 pub trait Channel: Send + Sync + fmt::Debug {
-    /// The name under which it stands on the ladder.
+    /// The name under which the escalation ladder refers to it.
     fn name(&self) -> &str;
 
-    /// The gravest tier it may carry.
+    /// The highest tier that it may carry.
     fn most(&self) -> Tier;
 
-    /// Tells that somebody is asked, or that more people are asked by now.
+    /// Announces a request, or that it was escalated to more people.
     fn announce<'a>(&'a self, news: &'a Announcement) -> Sending<'a, Receipt>;
 
-    /// Tells that it is over: takes the prompt away, or says how it ended. There is no receipt
-    /// where nobody knows whether the prompt arrived.
+    /// Announces the end of a request: removes the prompt, or edits it to say how it ended. There
+    /// is no receipt where it is unknown whether the prompt arrived.
     fn withdraw<'a>(
         &'a self,
         prompt: Option<&'a Receipt>,
         end: &'a Announcement,
     ) -> Sending<'a, ()>;
 
-    /// How people answer through it, if they can.
+    /// How people answer through this channel, if they can.
     fn answers(&self) -> Option<&dyn Answers> {
         None
     }
 }
 
-/// What the channel calls a message, so that it can be changed later.
+/// The platform's id of a message, with which it can be edited later.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Receipt(pub String);
 
-/// Why nobody was told. The words may be kept and shown: they hold no secret and no address.
+/// Why a message was not sent. The text may be logged and shown: it has no secret and no address.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{problem}")]
 pub struct ChannelError {
-    /// What is wrong.
+    /// What failed, why, and what to do about it.
     pub problem: String,
-    /// How long the other side wants to be left alone.
+    /// How long the server asked us to wait before the next attempt.
     pub retry_after: Option<Duration>,
-    /// Trying again would change nothing.
+    /// Whether another attempt would fail in the same way.
     pub permanent: bool,
 }
 
 impl ChannelError {
-    /// It may work later.
+    /// An error that may go away by itself.
     pub fn again(problem: impl Into<String>) -> ChannelError {
         ChannelError { problem: problem.into(), retry_after: None, permanent: false }
     }
 
-    /// It will not work until somebody changes something.
+    /// An error that remains until an operator changes something.
     pub fn permanent(problem: impl Into<String>) -> ChannelError {
         ChannelError { problem: problem.into(), retry_after: None, permanent: true }
     }

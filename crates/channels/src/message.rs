@@ -1,5 +1,5 @@
-//! A message about a request, within a platform's limits: as much of the call as fits, and an
-//! honest word about the rest.
+//! A message about a request within a platform's limit: as much of the call as fits, and a note
+//! about what was left out.
 
 use countersign_core::words::thousands;
 
@@ -8,17 +8,17 @@ use crate::announcement::{Announcement, News};
 /// The parts of a message, in order. All of them are safe to show; none is escaped for a platform.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
-    /// Who wants what.
+    /// Which agent asks for what.
     pub title: String,
-    /// What would happen.
+    /// What the call would do.
     pub sentence: String,
     /// The exact call, or its beginning; empty where this channel shows none.
     pub call: String,
-    /// What is missing of it, in words; empty where nothing is.
+    /// A note about the part that was left out; empty where nothing was.
     pub missing: String,
-    /// Why, heaviest first.
+    /// The reasons for the tier, most important first.
     pub reasons: Vec<String>,
-    /// The two words, the time left and the way to the inbox.
+    /// The word pair, the time left and the link to the inbox.
     pub advice: String,
 }
 
@@ -32,7 +32,7 @@ pub struct Fitted {
 }
 
 impl Announcement {
-    /// The message with at most so many bytes of the call.
+    /// The message with at most `room` bytes of the call.
     pub fn message(&self, most: usize) -> Message {
         let over = matches!(self.news, News::Ended(_));
         let call = if over { "" } else { self.call.as_str() };
@@ -54,8 +54,8 @@ impl Announcement {
         }
     }
 
-    /// The message rendered so that it fits: the call gives way, nothing else. `measure` counts as
-    /// the platform counts.
+    /// The message shortened to the limit; only the call is cut. `measure` counts as the platform
+    /// counts.
     pub fn fitted(
         &self,
         limit: usize,

@@ -1,5 +1,5 @@
-//! ntfy: a push message to everybody who reads a topic. A topic is a secret that several people
-//! may share, so whoever answers from it has been reached and no more.
+//! ntfy: push messages to the subscribers of a topic. Several people may know the topic, so an
+//! answer proves only that a subscriber was reached.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -18,27 +18,27 @@ use crate::{
     Said, Sending, Word,
 };
 
-/// The longest text of a message, in bytes; a longer one would become a file to download.
+/// The longest text of a message, in bytes; ntfy turns a longer one into an attachment.
 const LONGEST: usize = 4_000;
 /// The longest topic.
 const TOPIC: usize = 64;
-/// The longest thing that one of our buttons carries.
+/// The longest payload of a button.
 const BUTTON: usize = 64;
 /// Seconds after which the same button counts as pressed again.
 const AGAIN: i64 = 10;
-/// The header with which a button proves that it came from a message of ours.
+/// The header with which a button proves that it comes from one of our messages.
 const PROOF: &str = "x-countersign-proof";
 
-/// What an operator sets up.
+/// What an operator configures.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     /// The server.
     pub url: String,
-    /// The topic: who knows it can read and write there.
+    /// The topic: everyone who knows it can read and write there.
     pub topic: String,
     /// The file of the token, where the server wants one.
     pub token_file: Option<PathBuf>,
-    /// How buttons in the message answer, if they do.
+    /// How buttons in the message answer, if there are any.
     pub hook: Option<Hook>,
     /// Whether this machine and private networks may be reached.
     pub allow_private: bool,
@@ -51,18 +51,20 @@ pub struct Settings {
 pub struct Hook {
     /// Our hook, as a phone reaches it.
     pub url: String,
-    /// The file of the secret that signs what buttons carry: `whsec_` and base64.
+    /// The file of the secret that signs the payloads of buttons: `whsec_` and base64.
     pub secret_file: PathBuf,
-    /// Whose phone it is.
+    /// The person to whom answers are attributed.
     pub person: String,
 }
 
 impl Settings {
-    /// What is wrong with the addresses or the topic, if anything.
+    /// What is wrong with the URLs or the topic, if anything.
     pub fn problem(&self) -> Option<String> {
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
         if self.topic.is_empty() || self.topic.len() > TOPIC || !self.topic.bytes().all(plain) {
-            return Some(format!("topic: it has at most {TOPIC} of a-z, A-Z, 0-9, - and _"));
+            return Some(format!(
+                "topic: must have 1 to {TOPIC} characters of a-z, A-Z, 0-9, - and _"
+            ));
         }
         let urls = [("url", Some(&self.url)), ("hook_url", self.hook.as_ref().map(|h| &h.url))];
         urls.into_iter().find_map(|(field, url)| {
@@ -137,8 +139,8 @@ impl Ntfy {
         });
         if let Some(message) = message.as_object_mut() {
             if !matches!(news.news, News::Notice(_)) {
-                // Later news about a request takes the place of older on the phone. A server that
-                // does not know this yet shows a second message.
+                // A later message about a request replaces the earlier one on the phone. A server
+                // that does not support this shows a second message.
                 message.insert("sequence_id".to_owned(), json!(news.request));
             }
             if matches!(news.news, News::Asked | News::Climbed) {
@@ -163,7 +165,7 @@ impl Ntfy {
 
 impl Buttons {
     fn action(&self, label: &str, button: &str, topic: &str, until: Timestamp) -> Value {
-        // Whoever reads the topic has this too: it is good for one answer until the deadline.
+        // Every subscriber gets this proof; it is valid for one answer until the deadline.
         let until = until.seconds();
         let proof = format!("{until} {}", self.secrets.sign(button, until, topic));
         json!({
@@ -172,7 +174,7 @@ impl Buttons {
         })
     }
 
-    /// The button that was pressed, if we wrote it and it is still good.
+    /// The payload of the pressed button, if its proof is valid and not expired.
     fn pressed<'a>(&self, posted: &Posted<'a>, topic: &str) -> Option<&'a str> {
         let body = posted.body.get(..posted.body.len().min(BUTTON + 1))?;
         let button = std::str::from_utf8(body).ok().filter(|text| text.len() <= BUTTON)?;
@@ -185,7 +187,7 @@ impl Buttons {
     }
 }
 
-/// How much a phone is disturbed.
+/// The ntfy priority.
 fn priority(news: &Announcement) -> u8 {
     match (&news.news, news.tier) {
         (News::Ended(_), _) => 2,
@@ -254,7 +256,7 @@ impl Answers for Ntfy {
             account: "whoever reads the topic".to_owned(),
             called: String::new(),
             said: Said::Button(button.to_owned()),
-            // What comes twice is one press; what comes later is somebody who presses again.
+            // A duplicate delivery has the same key; a later press has another.
             key: format!("{button} {}", posted.now.seconds() / AGAIN),
             reply_to: String::new(),
         };
@@ -263,7 +265,7 @@ impl Answers for Ntfy {
         Ok(Heard { words: vec![word], answer })
     }
 
-    /// The app shows nothing of what a hook answers, so it is told like other news.
+    /// The app does not show a hook's response, so the reply is published to the topic.
     fn reply<'a>(&'a self, _word: &'a Word, reply: &'a str) -> Sending<'a, ()> {
         let message = json!({ "topic": self.topic, "message": reply, "priority": 2 });
         Box::pin(async move { self.publish(&message).await.map(|_| ()) })

@@ -1,4 +1,5 @@
-//! Runs a program: an argument list, never a shell; a short time, then it and its children go.
+//! Runs a program with an argument list, never through a shell. After a time limit the program and
+//! its children are killed.
 
 use std::ffi::OsString;
 use std::io;
@@ -11,7 +12,7 @@ use tokio::process::Command;
 
 use crate::ChannelError;
 
-/// What a program may know of our environment: enough to find a desktop, no secret.
+/// The environment variables that a program gets: enough to find a desktop, no secret.
 const KEPT: [&str; 9] = [
     "PATH",
     "HOME",
@@ -23,24 +24,24 @@ const KEPT: [&str; 9] = [
     "XDG_RUNTIME_DIR",
     "DBUS_SESSION_BUS_ADDRESS",
 ];
-/// So much of what it prints is read.
+/// The most output that is read, in bytes.
 const MOST_OUTPUT: u64 = 1024;
-/// How long we listen for what it printed once it has ended.
+/// How long output is read after the program has ended.
 const LAST_WORDS: Duration = Duration::from_millis(100);
 
-/// The program's children share its group; the group ends when this is dropped.
+/// The process group of the program and its children; killed when this is dropped.
 struct Group(Option<Pid>);
 
 impl Drop for Group {
     fn drop(&mut self) {
         if let Some(pid) = self.0.take() {
-            // Whoever is gone already needs no ending.
+            // The group may have ended by itself.
             let _ = kill_process_group(pid, Signal::KILL);
         }
     }
 }
 
-/// Runs it with a text on its standard input. What it printed, if it ended well.
+/// Runs a program with a text on its standard input; returns its output if it succeeded.
 pub async fn run(
     program: &str,
     arguments: &[String],
@@ -87,7 +88,7 @@ pub async fn run(
                 }
             };
             if !heard {
-                // What it started may hold its output open for ever.
+                // A child of the program may keep the output open for ever.
                 let _ = tokio::time::timeout(LAST_WORDS, listening).await;
             }
             status
@@ -95,20 +96,28 @@ pub async fn run(
         tokio::time::timeout(time, both).await
     };
     let status = status
-        .map_err(|_| ChannelError::again("the program did not end in time"))?
-        .map_err(|_| ChannelError::again("nobody knows how the program ended"))?;
+        .map_err(|_| {
+            ChannelError::again("the program did not finish within timeout_seconds and was killed")
+        })?
+        .map_err(|_| ChannelError::again("the exit status of the program could not be read"))?;
     group.0 = None;
     match status.code() {
         Some(0) => Ok(String::from_utf8_lossy(&said).into_owned()),
-        Some(code) => Err(ChannelError::again(format!("the program ended with {code}"))),
-        None => Err(ChannelError::again("the program was killed")),
+        Some(code) => {
+            Err(ChannelError::again(format!("the program failed with exit status {code}")))
+        }
+        None => Err(ChannelError::again("the program was killed by a signal")),
     }
 }
 
 fn not_started(error: &io::Error) -> ChannelError {
     match error.kind() {
-        io::ErrorKind::NotFound => ChannelError::permanent("the program is not there"),
-        io::ErrorKind::PermissionDenied => ChannelError::permanent("the program may not be run"),
-        kind => ChannelError::again(format!("the program cannot be started: {kind}")),
+        io::ErrorKind::NotFound => {
+            ChannelError::permanent("the program is not installed, or its path is wrong")
+        }
+        io::ErrorKind::PermissionDenied => {
+            ChannelError::permanent("the program is not executable: check its permissions")
+        }
+        kind => ChannelError::again(format!("the program could not be started: {kind}")),
     }
 }

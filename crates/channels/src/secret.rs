@@ -1,4 +1,4 @@
-//! Secrets: read from a file that nobody else can read. Those of webhooks sign.
+//! Secrets, read from files that only their owner can read, and the signatures of webhooks.
 
 use std::fmt;
 use std::fs::File;
@@ -13,34 +13,34 @@ use zeroize::Zeroizing;
 
 /// The longest file.
 const LARGEST: u64 = 4096;
-/// How many bytes a secret has (Standard Webhooks).
+/// The length of a secret in bytes (Standard Webhooks).
 const LENGTHS: std::ops::RangeInclusive<usize> = 24..=64;
 
-/// So many signatures of one message are looked at.
+/// Signatures of one message that are checked.
 const MOST_SIGNATURES: usize = 8;
 
 /// Why a secret cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SecretError {
-    /// It cannot be read.
-    #[error("{0}: {1}")]
+    /// The file could not be read.
+    #[error("could not read {0}: {1}")]
     Unreadable(String, String),
-    /// Others could read it.
+    /// Other users can read the file.
     #[error("other users can read {0}: run `chmod 600 {0}`")]
     Exposed(String),
-    /// It is no secret in the form we know.
-    #[error("{0}: a line must be `whsec_` and 24 to 64 bytes in base64")]
+    /// The file has a line that is not a secret.
+    #[error("{0}: each line must be `whsec_` followed by 24 to 64 bytes in base64")]
     Form(String),
-    /// It is no token.
-    #[error("{0}: there must be one token in it and nothing else")]
+    /// The file does not contain exactly one token.
+    #[error("{0} must contain one token and nothing else")]
     NoToken(String),
 }
 
-/// One secret, or the new and the old one while the receiver changes over.
+/// One secret, or the new and the old one while the receiver rotates its secret.
 pub struct Secrets(Vec<Zeroizing<Vec<u8>>>);
 
 impl Secrets {
-    /// Reads a file: one secret a line, the newest first.
+    /// Reads a file with one secret per line, the newest first.
     pub fn read(path: &Path) -> Result<Secrets, SecretError> {
         let name = path.display().to_string();
         let text = private_text(path)?;
@@ -69,7 +69,7 @@ impl Secrets {
             .0
             .iter()
             .filter_map(|secret| {
-                // A key of any length is fine for HMAC; nothing is sent unsigned in its place.
+                // HMAC takes keys of any length, so this never drops a signature.
                 let mut mac = Hmac::<Sha256>::new_from_slice(secret).ok()?;
                 mac.update(format!("{id}.{seconds}.").as_bytes());
                 mac.update(body.as_bytes());
@@ -95,12 +95,12 @@ impl Secrets {
     }
 }
 
-/// The text of a file that nobody else can read.
+/// The text of a file that only its owner can read.
 fn private_text(path: &Path) -> Result<Zeroizing<String>, SecretError> {
     let name = path.display().to_string();
     let unreadable =
         |error: std::io::Error| SecretError::Unreadable(name.clone(), error.kind().to_string());
-    // What is looked at is what is read: the open file, not its name.
+    // The permissions are checked on the open file, so the file cannot be replaced in between.
     let file = File::open(path).map_err(unreadable)?;
     let about = file.metadata().map_err(unreadable)?;
     if !about.is_file() {
@@ -114,7 +114,7 @@ fn private_text(path: &Path) -> Result<Zeroizing<String>, SecretError> {
     Ok(text)
 }
 
-/// A token of a platform: one word in a file that nobody else can read.
+/// An API token: one word in a file that only its owner can read.
 pub struct Token(Zeroizing<String>);
 
 impl Token {
@@ -124,7 +124,7 @@ impl Token {
         Token::parse(&text).ok_or_else(|| SecretError::NoToken(path.display().to_string()))
     }
 
-    /// A token as somebody typed it: one word.
+    /// A token as typed: one word.
     pub fn parse(text: &str) -> Option<Token> {
         let word = text.trim();
         let plain = !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_graphic());

@@ -1,4 +1,4 @@
-//! What an operator sets up for a channel, and the channel made of it.
+//! The settings of a channel, and the channel created from them.
 
 use std::sync::Arc;
 
@@ -17,29 +17,30 @@ use crate::webhook::{self, Webhook};
 use crate::webpush::{self, WebPush};
 use crate::{Channel, ChannelError};
 
-/// What every channel keeps to.
+/// Limits that every channel has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// The gravest tier it may carry.
+    /// The highest tier that it may carry.
     pub most: Tier,
-    /// So many messages in a minute.
+    /// The most messages per minute.
     pub per_minute: u32,
-    /// The gravest tier that can be approved through it.
+    /// The highest tier that can be approved through it.
     pub approves: Tier,
-    /// Whether the call itself may stand in its messages. Without that it approves nothing.
+    /// Whether its messages include the call. Without that it approves nothing.
     pub details: bool,
-    /// Whether it reaches a person away from the desk, and waits a little while they sit there.
+    /// Whether it interrupts a person away from the desk; then it waits a little while they are
+    /// active in the inbox.
     pub rings: bool,
 }
 
-/// One kind of channel with its settings. Holds names of files with secrets, never a secret.
+/// One kind of channel with its settings. It has paths of secret files, never a secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Settings {
     /// Signed messages to a URL.
     Webhook(webhook::Settings),
     /// Push messages through an ntfy server.
     Ntfy(ntfy::Settings),
-    /// Letters through a mail server.
+    /// E-mail through a mail server.
     Email(email::Settings),
     /// Short messages through Twilio.
     Sms(sms::Settings),
@@ -47,9 +48,9 @@ pub enum Settings {
     Desktop(desktop::Settings),
     /// A line on the daemon's own terminal.
     Terminal,
-    /// A program of the operator's.
+    /// A program of the operator.
     Command(command::Settings),
-    /// Browsers that asked to be called.
+    /// Browsers that subscribed to Web Push.
     WebPush(webpush::Settings),
     /// A bot on Telegram.
     Telegram(telegram::Settings),
@@ -60,7 +61,7 @@ pub enum Settings {
 }
 
 impl Settings {
-    /// The word for the kind.
+    /// The value of `kind` in the configuration.
     pub const fn kind(&self) -> &'static str {
         match self {
             Settings::Webhook(_) => "webhook",
@@ -77,11 +78,11 @@ impl Settings {
         }
     }
 
-    /// What a channel of this kind keeps to unless the operator says otherwise.
+    /// The default limits of a channel of this kind.
     pub const fn usual(kind: &str) -> Limits {
         let per_minute = match kind.as_bytes() {
             b"desktop" => 30,
-            // More than one a second in a chat is refused.
+            // Telegram refuses more than one message per second in a chat.
             b"telegram" => 60,
             _ => 120,
         };
@@ -93,7 +94,7 @@ impl Settings {
             rings: !matches!(kind.as_bytes(), b"desktop" | b"terminal" | b"command"),
         };
         match kind.as_bytes() {
-            // Chats between few: what they show stays with who is asked.
+            // Chats are usually limited to the people who are asked, so they may show the call.
             b"telegram" | b"discord" | b"slack" => {
                 Limits { approves: Tier::High, details: true, ..usual }
             }
@@ -102,7 +103,7 @@ impl Settings {
         }
     }
 
-    /// The channel, or why there can be none: a secret that is missing or open to others, say.
+    /// Opens the channel; fails for example if a secret is missing or readable by other users.
     pub fn open(&self, name: &str, limits: Limits) -> Result<Arc<dyn Channel>, ChannelError> {
         let (name, most) = (name.to_owned(), limits.most);
         Ok(match self {
@@ -113,7 +114,7 @@ impl Settings {
             Settings::Desktop(settings) => Arc::new(Desktop::new(name, most, settings.clone())),
             Settings::Terminal => Arc::new(Terminal::new(name, most)),
             Settings::Command(settings) => Arc::new(Command::new(name, most, settings.clone())),
-            // Without the daemon's list it calls nobody: see `WebPush::new`.
+            // The daemon replaces the empty list of browsers: see `WebPush::new`.
             Settings::WebPush(settings) => {
                 Arc::new(WebPush::new(&name, limits, settings, Arc::default()))
             }

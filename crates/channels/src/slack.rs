@@ -1,6 +1,6 @@
-//! Slack: messages with buttons into one channel. What people say comes to our hook, signed by
-//! Slack: buttons, the command `/countersign`, and messages that name us. The addresses that Slack
-//! sends along for replies are never used: a reply goes where our own settings say.
+//! Slack: messages with buttons in one channel. Replies come to our hook, signed by Slack: buttons,
+//! the command `/countersign`, and messages that mention us. The response URLs that Slack sends
+//! along are never used: a reply goes where our own settings say.
 
 mod hook;
 mod platform;
@@ -20,19 +20,19 @@ use crate::{Answers, Heard, NotHeard, Posted, Posting, Word};
 
 use platform::{Failed, Platform};
 
-/// Where Slack's interface is.
+/// The base URL of Slack's API.
 pub const BASE_URL: &str = "https://slack.com/api";
 
-/// What an operator sets up.
+/// What an operator configures.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// The file of the bot's token, readable by nobody else.
+    /// The file of the bot's token, readable only by its owner.
     pub token_file: PathBuf,
     /// The channel's id.
     pub channel: String,
-    /// The file of the secret with which Slack signs, readable by nobody else.
+    /// The file of the secret with which Slack signs, readable only by its owner.
     pub signing_secret_file: PathBuf,
-    /// Where Slack's interface is.
+    /// The base URL of Slack's API.
     pub base_url: String,
     /// Whether this machine and private networks may be reached.
     pub allow_private: bool,
@@ -56,7 +56,9 @@ impl Slack {
     /// Reads the token and the secret.
     pub fn open(name: String, most: Tier, settings: &Settings) -> Result<Slack, ChannelError> {
         if !hook::is_id(&settings.channel) {
-            return Err(ChannelError::permanent("channel must be the channel's id, such as C0123"));
+            return Err(ChannelError::permanent(
+                "channel must be the id of a Slack channel, such as C0123",
+            ));
         }
         let read =
             |path| Token::read(path).map_err(|error| ChannelError::permanent(error.to_string()));
@@ -76,18 +78,18 @@ impl Slack {
         let message = write::message(news, &self.channel);
         let posted = self.platform.call("chat.postMessage", &message).await?;
         let text = |name: &str| posted.get(name).and_then(|value| value.as_str());
-        // Slack knows a message by its channel and its time.
+        // Slack identifies a message by its channel and its timestamp.
         match (text("channel"), text("ts")) {
             (Some(channel), Some(at)) => Ok(Receipt(format!("{channel}/{at}"))),
-            _ => Err(ChannelError::again("Slack's answer cannot be read")),
+            _ => Err(ChannelError::again("Slack's response could not be parsed")),
         }
     }
 
-    /// Says in a message how it ended, and takes its buttons away.
+    /// Edits a message to say how the request ended, and removes its buttons.
     async fn ended(&self, receipt: &Receipt, end: &Announcement) -> Result<(), ChannelError> {
         let Some((channel, at)) = receipt.0.split_once('/') else { return Ok(()) };
         match self.platform.call("chat.update", &write::ended(end, channel, at)).await {
-            // Somebody deleted it: nothing asks any more.
+            // The message was deleted, so there is nothing to edit.
             Err(Failed { word, .. }) if word == "message_not_found" => Ok(()),
             other => other.map(|_| ()).map_err(ChannelError::from),
         }

@@ -1,4 +1,4 @@
-//! Telegram: a bot asks in a chat, with buttons; linked people tap them or type a command.
+//! Telegram: a bot posts requests with buttons in a chat; linked people tap them or type a command.
 
 pub mod bot;
 mod said;
@@ -22,7 +22,7 @@ use crate::{Announcement, Answers, Channel, ChannelError, Heard, NotHeard, Poste
 use crate::{Receipt, Said, Sending, Word};
 use bot::{Bot, Me, Refusal};
 
-/// The header in which Telegram proves itself to our hook.
+/// The header with which Telegram authenticates to our hook.
 const SECRET_HEADER: &str = "x-telegram-bot-api-secret-token";
 /// The longest toast, and from where on it waits for a tap.
 const TOAST: usize = 200;
@@ -32,7 +32,7 @@ const LONGEST: usize = 4096;
 /// Requests whose messages are remembered, and messages of one request.
 const REMEMBERED: usize = 512;
 const MESSAGES: usize = 8;
-/// After so long without news Telegram may begin to count anew.
+/// After this time without updates Telegram may restart its numbering.
 const COUNTS_ANEW: Duration = Duration::from_hours(72);
 /// Between two questions for news, where the other side does not let us wait.
 const BREATH: Duration = Duration::from_millis(200);
@@ -42,14 +42,14 @@ const REPLIES: usize = 30;
 const REPLIES_EACH: usize = 10;
 const MINUTE: Duration = Duration::from_mins(1);
 
-/// What an operator sets up.
+/// What an operator configures.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// The file of the bot's token, readable by nobody else.
+    /// The file of the bot's token, readable only by its owner.
     pub token_file: PathBuf,
     /// The chat in which it asks: a person's number, or a group's, which is negative.
     pub chat: i64,
-    /// Where the Bot API is.
+    /// The base URL of the Bot API.
     pub base_url: String,
     /// Whether this machine and private networks may be reached.
     pub allow_private: bool,
@@ -112,7 +112,7 @@ impl Telegram {
                     || !secret.expose().bytes().all(plain)
                 {
                     return Err(ChannelError::permanent(
-                        "the secret for the hook has 16 to 256 of A-Z, a-z, 0-9, - and _",
+                        "the hook's secret must have 16 to 256 of A-Z, a-z, 0-9, - and _",
                     ));
                 }
                 Some((hook.clone(), secret))
@@ -139,7 +139,7 @@ impl Telegram {
         let text = text::text(news);
         let mut body = json!({
             "chat_id": self.chat, "text": text.text, "entities": text.entities,
-            // Nobody but a person opens what an agent wrote.
+            // No link previews: nothing may fetch a URL that an agent wrote.
             "link_preview_options": { "is_disabled": true },
         });
         let buttons = text::buttons(news);
@@ -149,7 +149,7 @@ impl Telegram {
         let sent = self.bot.call("sendMessage", &body).await?;
         let number = sent.get("message_id").and_then(Value::as_i64);
         let number =
-            number.ok_or_else(|| ChannelError::again("Telegram did not say it is sent"))?;
+            number.ok_or_else(|| ChannelError::again("Telegram's response has no message id"))?;
         Ok(self.receipt(news.request, number))
     }
 
@@ -175,7 +175,7 @@ impl Telegram {
     async fn end(&self, prompt: &Receipt, end: &Announcement) -> Result<(), ChannelError> {
         let text = text::text(end);
         let Some((chat, numbers)) = read_receipt(prompt) else {
-            return Err(ChannelError::permanent("this is no message of Telegram's"));
+            return Err(ChannelError::permanent("the stored message id is not one of Telegram"));
         };
         let mut result = Ok(());
         for number in numbers {
@@ -240,7 +240,7 @@ impl Telegram {
     }
 
     async fn say(&self, word: &Word, reply: &str) -> Result<(), ChannelError> {
-        let bad = || ChannelError::permanent("there is nothing to reply to");
+        let bad = || ChannelError::permanent("the reply has no chat to answer in");
         let (kind, rest) = word.reply_to.split_once(':').ok_or_else(bad)?;
         if kind == "q" {
             let body = json!({

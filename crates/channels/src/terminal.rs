@@ -8,7 +8,7 @@ use countersign_core::tier::Tier;
 
 use crate::{Announcement, Channel, ChannelError, Receipt, Sending};
 
-/// A terminal that somebody stopped (Ctrl-S) takes nothing.
+/// How long a write may take: a terminal that was stopped with Ctrl-S accepts nothing.
 const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The terminal.
@@ -16,7 +16,7 @@ const TIMEOUT: Duration = Duration::from_secs(2);
 pub struct Terminal {
     name: String,
     most: Tier,
-    /// Held while a line is written: a terminal that is stuck must not collect threads.
+    /// Held while a line is written, so that a stopped terminal does not accumulate threads.
     writing: Arc<Mutex<()>>,
 }
 
@@ -31,7 +31,9 @@ impl Terminal {
             return Err(ChannelError::permanent("the daemon has no terminal"));
         }
         let writing = Arc::clone(&self.writing);
-        let stuck = || ChannelError::again("the terminal takes nothing");
+        let stuck = || {
+            ChannelError::again("the terminal does not accept output (was it stopped with Ctrl-S?)")
+        };
         let written = tokio::task::spawn_blocking(move || {
             let _one_at_a_time = writing.try_lock().map_err(|_| stuck())?;
             io::stderr().write_all(text.as_bytes()).map_err(|_| stuck())

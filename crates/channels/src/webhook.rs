@@ -1,4 +1,4 @@
-//! Webhooks: `CloudEvents` 1.0, signed as Standard Webhooks 1.0 demands.
+//! Webhooks: `CloudEvents` 1.0, signed as Standard Webhooks 1.0 requires.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -12,16 +12,16 @@ use crate::http::{USER_AGENT, check_status, post};
 use crate::secret::Secrets;
 use crate::{Announcement, Answers, Channel, ChannelError, Receipt, Sending};
 
-/// What an operator sets up.
+/// What an operator configures.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// Where to.
+    /// The receiver's URL.
     pub url: String,
-    /// The file of the secret: `whsec_` and base64, readable by nobody else.
+    /// The file of the secret: `whsec_` and base64, readable only by its owner.
     pub secret_file: PathBuf,
-    /// Whether the receiver may bring people's answers to our hook.
+    /// Whether the receiver may post people's answers to our hook.
     pub callback: bool,
-    /// The file of the secret that signs those; none means that it is the same.
+    /// The file of the secret that signs those answers; none means the same secret.
     pub callback_secret_file: Option<PathBuf>,
     /// Whether this machine and private networks may be reached.
     pub allow_private: bool,
@@ -73,7 +73,7 @@ impl Webhook {
 
     async fn send(&self, news: &Announcement) -> Result<(), ChannelError> {
         let body = event(news, self.callback.is_some());
-        // The time is the attempt's, so that a receiver can refuse what was recorded long ago.
+        // The time of the attempt, so that a receiver can reject replays.
         let seconds = news.now.seconds();
         let signature = self.secrets.sign(&news.key, seconds, &body);
         let seconds = seconds.to_string();

@@ -1,5 +1,5 @@
-//! Web Push: browsers that asked to be called. What is sent is sealed for the browser (RFC 8291),
-//! and says who sends it (RFC 8292); the push service in between reads nothing.
+//! Web Push to subscribed browsers. Messages are encrypted for the browser (RFC 8291) and signed
+//! (RFC 8292); the push service in between cannot read them.
 
 mod sealed;
 mod vapid;
@@ -20,19 +20,19 @@ use crate::{Announcement, Channel, ChannelError, Limits, News, Receipt, Sending}
 
 pub use vapid::VapidKey;
 
-/// Its name, which no other channel may have: it is always there.
+/// The name of this channel, which is always there; no other channel may have it.
 pub const NAME: &str = "webpush";
 /// How long one push may take.
 const TIMEOUT: Duration = Duration::from_secs(15);
-/// How long an end is worth telling, in seconds.
+/// How long a push service keeps the end of a request, in seconds.
 const END_IS_NEWS: u64 = 600;
-/// So much of a call fits beside the rest.
+/// The longest part of a call in a message, in bytes.
 const CALL: usize = 1_500;
 
-/// What an operator may set up.
+/// What an operator may configure.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Settings {
-    /// Whom a push service may ask about us: `mailto:` or `https:`.
+    /// The operator's contact for push services: `mailto:` or `https:`.
     pub contact: Option<String>,
     /// Whether this machine and private networks may be reached.
     pub allow_private: bool,
@@ -41,11 +41,11 @@ pub struct Settings {
 /// One browser.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Browser {
-    /// Where to: whoever knows it can call.
+    /// The push URL, which is a secret: everyone who knows it can send.
     pub endpoint: String,
     /// Its P-256 key, uncompressed.
     pub public_key: Vec<u8>,
-    /// The secret that it shares with us.
+    /// The authentication secret of the subscription.
     pub secret: Vec<u8>,
 }
 
@@ -56,7 +56,7 @@ impl fmt::Debug for Browser {
 }
 
 impl Browser {
-    /// What is wrong with it, if anything: an address that is none, a key that is no point.
+    /// What is wrong with the subscription, if anything.
     pub fn problem(&self) -> Option<&'static str> {
         match HttpUrl::parse(&self.endpoint) {
             Err(problem) => Some(problem),
@@ -67,8 +67,8 @@ impl Browser {
     }
 }
 
-/// The browsers to be called. The daemon keeps the list as it is in its store, and takes out what
-/// push services say is gone.
+/// The subscribed browsers. The daemon keeps the list equal to its store, and removes browsers
+/// that push services report as gone.
 #[derive(Debug, Default)]
 pub struct Browsers {
     list: RwLock<Vec<Browser>>,
@@ -78,7 +78,7 @@ pub struct Browsers {
 }
 
 impl Browsers {
-    /// Who we are to push services.
+    /// Sets our key for push services.
     pub fn set_key(&self, key: VapidKey) {
         *self.key.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(key));
     }
@@ -97,7 +97,7 @@ impl Browsers {
         *self.list.write().unwrap_or_else(PoisonError::into_inner) = list;
     }
 
-    /// Whether any browser wants to be called.
+    /// Whether any browser is subscribed.
     pub fn any(&self) -> bool {
         !self.list.read().unwrap_or_else(PoisonError::into_inner).is_empty()
     }
@@ -106,7 +106,7 @@ impl Browsers {
         self.list.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Waits for browsers that are gone, and gives their addresses.
+    /// Waits for browsers that are gone, and returns their push URLs.
     pub async fn gone(&self) -> Vec<String> {
         loop {
             let waits = self.lost.notified();
@@ -141,7 +141,7 @@ pub struct WebPush {
     browsers: Arc<Browsers>,
 }
 
-/// What became of one push.
+/// The result of one push.
 enum Pushed {
     Taken,
     Gone(String),
@@ -166,19 +166,22 @@ impl WebPush {
         }
     }
 
-    /// Calls every browser. It went well if one of them was reached; the others are not called
-    /// again for that, or who was reached would be called twice.
+    /// Sends to every browser. One success is enough: a retry would send a second message to the
+    /// browsers that got the first.
     async fn call(&self, news: &Announcement) -> Result<(), ChannelError> {
         let browsers = self.browsers.all();
         if browsers.is_empty() {
-            return Err(ChannelError::permanent("no browser has asked to be called"));
+            return Err(ChannelError::permanent(
+                "no browser is subscribed: enable notifications in the inbox",
+            ));
         }
         let key = self.browsers.key();
-        let key = key.ok_or_else(|| ChannelError::permanent("there is no key for Web Push"))?;
+        let key =
+            key.ok_or_else(|| ChannelError::permanent("the daemon has no key for Web Push"))?;
         let text: Arc<str> = payload(news, self.details).into();
         let mut pushes = JoinSet::new();
         for browser in browsers {
-            // All at once: one slow push service keeps nobody else waiting.
+            // In parallel, so that one slow push service does not delay the others.
             let push = Push {
                 browser,
                 key: Arc::clone(&key),
@@ -198,13 +201,15 @@ impl WebPush {
                 Ok(Pushed::Taken) => reached = true,
                 Ok(Pushed::Gone(endpoint)) => self.browsers.lose(&endpoint),
                 Ok(Pushed::Failed(error)) => newest = Some(error),
-                Err(_) => newest = Some(ChannelError::again("a push broke off")),
+                Err(_) => newest = Some(ChannelError::again("a push was cancelled")),
             }
         }
         match newest {
             _ if reached => Ok(()),
             Some(error) => Err(error),
-            None => Err(ChannelError::permanent("every browser that asked to be called is gone")),
+            None => Err(ChannelError::permanent(
+                "every subscription has expired: enable notifications in the inbox again",
+            )),
         }
     }
 }
@@ -229,11 +234,15 @@ impl Push {
             Err(problem) => return Pushed::Failed(ChannelError::permanent(problem)),
         };
         let Ok(body) = sealed::seal(&self.browser, self.text.as_bytes()) else {
-            return Pushed::Failed(ChannelError::permanent("it cannot be sealed for the browser"));
+            return Pushed::Failed(ChannelError::permanent(
+                "the message could not be encrypted for the browser",
+            ));
         };
         let contact = self.contact.as_deref();
         let Some(who) = self.key.authorization(&url.origin(), self.now, contact) else {
-            return Pushed::Failed(ChannelError::permanent("it cannot be signed"));
+            return Pushed::Failed(ChannelError::permanent(
+                "the message could not be signed for the push service",
+            ));
         };
         let seconds = self.seconds.to_string();
         let headers = [
@@ -242,7 +251,7 @@ impl Push {
             ("authorization", who.as_str()),
             ("ttl", seconds.as_str()),
             ("urgency", self.urgency),
-            // What was not delivered yet is replaced by what is newer about the same request.
+            // A newer message about the same request replaces an undelivered one.
             ("topic", self.topic.as_str()),
         ];
         let reply = match post(&self.client, &url, &headers, body, TIMEOUT).await {
@@ -263,7 +272,7 @@ impl Push {
     }
 }
 
-/// How long the push service keeps it, in seconds: as long as it is news.
+/// How long the push service keeps the message, in seconds.
 fn lasts(news: &Announcement) -> u64 {
     match news.news {
         News::Asked | News::Climbed => news.now.until(news.deadline).0.div_ceil(1000),
@@ -276,7 +285,7 @@ fn urgency(news: &Announcement) -> &'static str {
     if asks && (news.tier >= Tier::High || news.crisis) { "high" } else { "normal" }
 }
 
-/// At most 32 letters that may stand in a URL.
+/// At most 32 characters that are safe in a URL.
 fn topic(news: &Announcement) -> String {
     match news.news {
         News::Notice(_) => "notice".to_owned(),
@@ -284,7 +293,7 @@ fn topic(news: &Announcement) -> String {
     }
 }
 
-/// What the browser's own worker shows. The call is in it only where this channel may show it.
+/// What the service worker shows. It has the call only where this channel may show it.
 fn payload(news: &Announcement, details: bool) -> String {
     let asks = matches!(news.news, News::Asked | News::Climbed);
     let message = news.message(if details { CALL } else { 0 });

@@ -1,4 +1,4 @@
-//! Spans for an OpenTelemetry collector: OTLP over HTTP as JSON, in batches, never in the way.
+//! Spans for an OpenTelemetry collector: OTLP over HTTP as JSON, in batches, never blocking a call.
 
 use std::time::Duration;
 
@@ -11,22 +11,22 @@ use crate::chance;
 use crate::doors::{self, Stop};
 use crate::posting::post_text;
 
-/// Spans that wait at most; what comes beyond them is dropped.
+/// The most spans in the queue; further ones are dropped.
 const WAITING: usize = 2048;
 /// Spans in one message.
 const BATCH: usize = 512;
 const EVERY: Duration = Duration::from_secs(5);
 
-/// A call, as a span tells it. No argument of the call is in it.
+/// A call as a span records it, without its arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Call {
     /// The tool.
     pub tool: String,
-    /// Its request, if one was kept.
+    /// Its request, if there is one.
     pub request: Option<String>,
     /// The agent.
     pub agent: String,
-    /// How it was judged.
+    /// Its risk tier.
     pub tier: &'static str,
     /// How it ended.
     pub end: &'static str,
@@ -36,18 +36,18 @@ pub struct Call {
     pub to: Timestamp,
 }
 
-/// Where spans are put.
+/// The sending end of the span queue.
 #[derive(Debug, Clone)]
 pub struct Spans(mpsc::Sender<Call>);
 
 impl Spans {
-    /// Takes a span, or drops it: whoever judges calls does not wait for whoever watches.
+    /// Queues a span, or drops it: the gate never waits for the exporter.
     pub fn send(&self, call: Call) {
         let _ = self.0.try_send(call);
     }
 }
 
-/// A way for spans, and the work that carries them to the collector until the daemon stops.
+/// The span queue, and the task that exports it to the collector until the daemon stops.
 pub fn exporter(collector: &str, stop: Stop) -> (Spans, impl Future<Output = ()> + use<>) {
     let (put, take) = mpsc::channel(WAITING);
     let url = format!("{}/v1/traces", collector.trim_end_matches('/'));
@@ -74,7 +74,7 @@ async fn carry(url: String, mut take: mpsc::Receiver<Call>, mut stop: Stop) {
     }
 }
 
-/// Sends what there is. What does not arrive is gone: the ledger is the record, not this.
+/// Sends a batch. A failed batch is lost: the ledger is the record, not the spans.
 async fn send(url: &str, batch: &mut Vec<Call>) {
     if batch.is_empty() {
         return;
@@ -82,7 +82,7 @@ async fn send(url: &str, batch: &mut Vec<Call>) {
     let body = message(batch);
     batch.clear();
     if let Err(error) = post_text(url, "application/json", body.to_string()).await {
-        tracing::debug!(%error, "spans were not taken");
+        tracing::debug!(%error, "the collector did not accept the spans");
     }
 }
 
@@ -140,7 +140,7 @@ mod tests {
         let secret = format!("ghp_{}", "a1B2".repeat(9));
         let at = Timestamp(1_700_000_000_000);
         for _ in 0..WAITING + 10 {
-            // More than may wait: dropped, and nobody is held up.
+            // More than the queue holds: dropped without blocking.
             spans.send(Call {
                 tool: format!("run {secret}"),
                 request: Some("r1".into()),

@@ -1,4 +1,4 @@
-//! Discord's HTTP interface: one call, and what its refusals mean for us.
+//! Discord's HTTP API: one request, and the meaning of its errors.
 
 use std::time::Duration;
 
@@ -8,13 +8,13 @@ use serde_json::Value;
 use crate::ChannelError;
 use crate::secret::Token;
 
-/// Discord's number for a message that is not there.
+/// Discord's error code for a message that does not exist.
 pub const UNKNOWN_MESSAGE: u64 = 10_008;
 const AGENT: &str = concat!("DiscordBot (countersign, ", env!("CARGO_PKG_VERSION"), ")");
-/// The longest time Discord may ask us to wait.
+/// The longest pause that is accepted from Discord, in seconds.
 const LONGEST_PAUSE: f64 = 3600.0;
 
-/// Where calls go and in whose name.
+/// The API endpoint and the credentials.
 #[derive(Debug)]
 pub struct Platform {
     pub base: HttpUrl,
@@ -24,7 +24,7 @@ pub struct Platform {
     pub timeout: Duration,
 }
 
-/// A call that failed, with Discord's own number for the reason; 0 where there is none.
+/// A failed request, with Discord's error code; 0 where there is none.
 #[derive(Debug)]
 pub struct Failed {
     pub error: ChannelError,
@@ -43,7 +43,7 @@ impl Platform {
         format!("/channels/{}/messages", self.channel)
     }
 
-    /// One call; its answer as JSON.
+    /// Sends one request; returns the response as JSON.
     pub async fn call(
         &self,
         method: &str,
@@ -65,7 +65,7 @@ impl Platform {
         match reply.status {
             204 => Ok(Value::Null),
             200..=299 => body.map_err(|_| Failed {
-                error: ChannelError::again("Discord's answer cannot be read"),
+                error: ChannelError::again("Discord's response could not be parsed"),
                 code: 0,
             }),
             status => Err(refused(status, reply.retry_after, &body.unwrap_or_default())),
@@ -77,23 +77,26 @@ fn refused(status: u16, header: Option<Duration>, body: &Value) -> Failed {
     let code = body.get("code").and_then(Value::as_u64).unwrap_or_default();
     let permanent = !matches!(status, 408 | 425 | 429 | 500..);
     let problem = match (status, code) {
-        (401, _) => "Discord does not know the bot's token (401)".to_owned(),
-        (403, _) => "the bot may not do this in the channel (403)".to_owned(),
-        (404, _) => "Discord knows no such channel or message (404)".to_owned(),
+        (401, _) => {
+            "Discord rejected the bot's token (401): create a new one and update token_file"
+                .to_owned()
+        }
+        (403, _) => "the bot lacks permission in the channel (403): check its role".to_owned(),
+        (404, _) => "the channel or message does not exist (404): check `channel`".to_owned(),
         (300..=399, _) => {
-            format!("Discord answered {status}: it sends us elsewhere, which is not followed")
+            format!("Discord answered {status}: redirects are not followed; check base_url")
         }
         (_, 0) => format!("Discord answered {status}"),
-        _ => format!("Discord answered {status} (number {code})"),
+        _ => format!("Discord answered {status} (error code {code})"),
     };
-    // The body is finer than the header: seconds with a fraction.
+    // The body has fractions of a second, the header does not.
     let body = body.get("retry_after").and_then(Value::as_f64);
     let body = body.and_then(|wait| Duration::try_from_secs_f64(wait.min(LONGEST_PAUSE)).ok());
     let retry_after = if permanent { None } else { body.max(header) };
     Failed { error: ChannelError { problem, retry_after, permanent }, code }
 }
 
-/// Whether this is an id: it goes into addresses.
+/// Whether this is an id. Ids become part of URLs.
 pub fn is_id(text: &str) -> bool {
     (1..=20).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit())
 }

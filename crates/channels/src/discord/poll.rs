@@ -1,4 +1,4 @@
-//! Reading the channel for words and reactions, where Discord has no way to call us.
+//! Polls the channel for replies and reactions, where Discord cannot call our hook.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -10,11 +10,11 @@ use super::Discord;
 use super::platform::is_id;
 use crate::{ChannelError, Said, Which, Word};
 
-/// Between two looks.
+/// The pause between two polls.
 const PAUSE: Duration = Duration::from_secs(2);
-/// So many messages are looked at; Discord gives no more at once.
+/// Messages per poll, the most that Discord returns.
 const PAGE: &str = "?limit=100";
-/// A no is heard before a yes of the same moment. With the form that goes into an address.
+/// Denials come before approvals of the same poll. Each with its form in a URL.
 const REACTIONS: [(&str, &str); 2] = [("\u{274c}", "%E2%9D%8C"), ("\u{2705}", "%E2%9C%85")];
 
 /// What was seen so far.
@@ -27,7 +27,7 @@ pub struct Place {
 }
 
 impl Discord {
-    /// Waits until somebody said something.
+    /// Waits for a reply.
     pub(super) async fn heard_in_channel(&self) -> Result<Vec<Word>, ChannelError> {
         loop {
             let words = self.look().await?;
@@ -42,11 +42,12 @@ impl Discord {
         let mut place = self.place.lock().await;
         let page = self.page().await?;
         let Some(seen) = place.as_mut() else {
-            // What was said before we listened may be about a call that was asked before, in the
-            // same words: it is not heard.
+            // A reply from before the first poll may be about an earlier request with the same
+            // words, so it is ignored.
             let me = self.platform.call("GET", "/users/@me", None).await?;
             let me = text(&me, "id").filter(|id| is_id(id));
-            let me = me.ok_or_else(|| ChannelError::again("Discord's answer cannot be read"))?;
+            let me =
+                me.ok_or_else(|| ChannelError::again("Discord's response could not be parsed"))?;
             let newest = page.iter().filter_map(number).max().unwrap_or_default();
             *place = Some(Place { me: me.to_owned(), newest, reacted: HashMap::new() });
             return Ok(Vec::new());
@@ -65,7 +66,7 @@ impl Discord {
                 page.sort_by_key(number);
                 Ok(page)
             }
-            _ => Err(ChannelError::again("Discord's answer cannot be read")),
+            _ => Err(ChannelError::again("Discord's response could not be parsed")),
         }
     }
 

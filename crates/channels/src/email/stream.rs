@@ -1,9 +1,9 @@
 //! The connection under an SMTP session, with two rules that `lettre` does not have.
 //!
-//! A server may send only so many bytes and lines in all. And one read never goes beyond the end of a line:
-//! `lettre` keeps what it has read when it changes to TLS, so a line injected behind the answer to
-//! STARTTLS would otherwise count as if it had come through TLS. Here it stays below TLS, where it
-//! breaks the handshake.
+//! The bytes and lines that a server may send are bounded. And one read never goes beyond the end
+//! of a line: `lettre` keeps what it has read when it changes to TLS, so a line injected behind the
+//! answer to STARTTLS would otherwise count as if it had come through TLS. Here it stays below TLS,
+//! where it breaks the handshake.
 
 use std::fmt;
 use std::io;

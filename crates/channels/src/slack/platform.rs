@@ -1,4 +1,4 @@
-//! Slack's HTTP interface: one call, and what its refusals mean for us.
+//! Slack's HTTP API: one request, and the meaning of its errors.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::ChannelError;
 use crate::http::USER_AGENT;
 use crate::secret::Token;
 
-/// What may be different in a while. Everything else is for a person to put right.
+/// Errors that may go away by themselves; an operator has to fix all others.
 const PASSING: [&str; 8] = [
     "fatal_error",
     "internal_error",
@@ -20,10 +20,10 @@ const PASSING: [&str; 8] = [
     "team_added_to_org",
     "accesslimited",
 ];
-/// The longest word for a refusal.
+/// The longest error code.
 const LONGEST_WORD: usize = 60;
 
-/// Where calls go and in whose name.
+/// The API endpoint and the credentials.
 #[derive(Debug)]
 pub struct Platform {
     pub base: HttpUrl,
@@ -32,7 +32,7 @@ pub struct Platform {
     pub timeout: Duration,
 }
 
-/// A call that failed, with Slack's own word for the reason; empty where there is none.
+/// A failed request, with Slack's error code; empty where there is none.
 #[derive(Debug)]
 pub struct Failed {
     pub error: ChannelError,
@@ -46,7 +46,7 @@ impl From<Failed> for ChannelError {
 }
 
 impl Platform {
-    /// One call; its answer as JSON.
+    /// Sends one request; returns the response as JSON.
     pub async fn call(&self, method: &str, body: &Value) -> Result<Value, Failed> {
         let token = format!("Bearer {}", self.token.expose());
         let headers = [
@@ -72,7 +72,7 @@ impl Platform {
 
 fn refused(status: u16, retry_after: Option<Duration>, body: &Value) -> Failed {
     let word = body.get("error").and_then(Value::as_str).unwrap_or_default();
-    // The word is shown to people: only one that can be a word.
+    // The code is shown to people, so only lower-case letters and underscores are accepted.
     let plain = |byte: u8| byte.is_ascii_lowercase() || byte == b'_';
     let word = if word.len() <= LONGEST_WORD && word.bytes().all(plain) { word } else { "" };
     let passing = match status {
@@ -81,12 +81,14 @@ fn refused(status: u16, retry_after: Option<Duration>, body: &Value) -> Failed {
         _ => false,
     };
     let problem = match (status, word) {
-        (200..=299, "") => "Slack's answer cannot be read".to_owned(),
+        (200..=299, "") => "Slack's response could not be parsed".to_owned(),
         (200..=299, "invalid_auth" | "not_authed" | "token_revoked" | "account_inactive") => {
-            format!("Slack does not take the bot's token ({word})")
+            format!(
+                "Slack rejected the bot's token ({word}): create a new one and update token_file"
+            )
         }
         (200..=299, "channel_not_found" | "not_in_channel") => {
-            format!("the bot is not in this channel ({word})")
+            format!("the bot is not in this channel ({word}): invite it")
         }
         (_, "") => format!("Slack answered {status}"),
         _ => format!("Slack answered {word}"),
@@ -130,6 +132,6 @@ mod tests {
     #[test]
     fn a_word_for_a_refusal_draws_nothing() {
         let failed = refused(200, None, &json!({ "error": "\u{1b}[2Jfine" }));
-        assert_eq!(failed.error.problem, "Slack's answer cannot be read");
+        assert_eq!(failed.error.problem, "Slack's response could not be parsed");
     }
 }

@@ -1,5 +1,5 @@
-//! Short messages through Twilio. Anybody can write a number under which they send, so a yes has
-//! to bring the digits that only the phone was sent; a no does not.
+//! SMS through Twilio. Sender numbers can be forged, so an approval needs the digits that only the
+//! phone was sent; a denial does not.
 
 mod segments;
 mod signature;
@@ -24,36 +24,36 @@ use crate::{
 };
 use segments::{cut, segments};
 
-/// So many short messages make up one text.
+/// The most SMS segments of one text.
 const MOST: usize = 3;
-/// More bytes than this never fit into so many: 153 letters each, of at most four bytes.
+/// A longer text never fits, in bytes: 153 characters per segment, each of at most four bytes.
 const LONGEST: usize = MOST * 153 * 4;
 /// The longest sentence that is tried first, in bytes.
 const SENTENCE: usize = 400;
 /// The longest form that Twilio sends, in bytes.
 const MAX_FORM: usize = 64 * 1024;
-/// Digits of a code.
+/// The number of digits of a code.
 const DIGITS: usize = 6;
-/// What is replied to a yes without digits.
+/// The reply to an approval without digits.
 const NEEDS_DIGITS: &str = "Not approved. A yes by text needs the six digits of the message, such \
                             as: YES 482913";
-/// The mark of such a yes.
+/// Marks such an approval.
 const NO_DIGITS: &str = "no digits";
 
-/// What an operator sets up.
+/// What an operator configures.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// The account's name (`AC…`).
+    /// The account's id (`AC…`).
     pub account: String,
     /// The file of its token, which also signs what Twilio sends us.
     pub token_file: PathBuf,
     /// Our number, or a messaging service (`MG…`).
     pub from: String,
-    /// Whom it reaches.
+    /// The number that gets the messages.
     pub to: String,
-    /// Where the API is.
+    /// The base URL of the API.
     pub base_url: String,
-    /// Our hook, exactly as Twilio was told to call it; without it nobody can answer.
+    /// Our hook, exactly as configured at Twilio; without it people cannot answer.
     pub hook_url: Option<String>,
     /// Whether this machine and private networks may be reached.
     pub allow_private: bool,
@@ -62,7 +62,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// What is wrong with it, if anything.
+    /// What is wrong with the settings, if anything.
     pub fn problem(&self) -> Option<String> {
         let name = |text: &str, begin: &str| {
             let rest = text.strip_prefix(begin);
@@ -71,13 +71,15 @@ impl Settings {
             })
         };
         if !name(&self.account, "AC") {
-            return Some("account: it is AC and 32 hexadecimal digits".to_owned());
+            return Some("account: must be AC followed by 32 hexadecimal digits".to_owned());
         }
         if !is_number(&self.from) && !name(&self.from, "MG") {
-            return Some("from: it is a number such as +15551234567, or a service MG…".to_owned());
+            return Some(
+                "from: must be a number such as +15551234567, or a service MG…".to_owned(),
+            );
         }
         if !is_number(&self.to) {
-            return Some("to: it is a number such as +15551234567".to_owned());
+            return Some("to: must be a number such as +15551234567".to_owned());
         }
         let urls = [("base_url", Some(&self.base_url)), ("hook_url", self.hook_url.as_ref())];
         urls.into_iter().find_map(|(field, url)| {
@@ -86,13 +88,13 @@ impl Settings {
     }
 }
 
-/// Whether this is a telephone number as the whole world writes it (E.164).
+/// Whether this is a phone number in E.164 format.
 fn is_number(text: &str) -> bool {
     let digits = text.strip_prefix('+').unwrap_or_default();
     (7..=15).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// A telephone.
+/// A phone.
 #[derive(Debug)]
 pub struct Sms {
     name: String,
@@ -151,7 +153,7 @@ impl Sms {
         Ok(Receipt(name.unwrap_or_default().to_owned()))
     }
 
-    /// The text about a request, within a few messages.
+    /// The text about a request, within the limit of segments.
     fn text(&self, news: &Announcement) -> Fitted {
         let answers = self.hook_url.is_some();
         let fit = |room: usize| {
@@ -161,7 +163,7 @@ impl Sms {
         if measure(&fitted.text) <= MOST {
             return fitted;
         }
-        // Even without the call it was too long, so the sentence gives way as well.
+        // Too long even without the call, so the sentence is shortened too.
         let mut room = SENTENCE;
         while room > 0 && measure(&render(news, &news.message(0), room, answers)) > MOST {
             room = room * 3 / 4;
@@ -189,12 +191,12 @@ impl Sms {
     }
 }
 
-/// Counts messages; a text that is far too long is not read for that.
+/// Counts segments; a text that is far too long is not read for that.
 fn measure(text: &str) -> usize {
     if text.len() > LONGEST { MOST + 1 } else { segments(text) }
 }
 
-/// Without pictures and typographic dots: one of them would make every letter large.
+/// Without emoji and ellipses: one character outside the GSM alphabet makes every character larger.
 fn render(news: &Announcement, message: &Message, room: usize, answers: bool) -> String {
     let title = message.title.strip_prefix(news.tier.emoji()).unwrap_or(&message.title).trim();
     let mut sentence = message.sentence.replace('…', "...");
@@ -241,7 +243,7 @@ impl Channel for Sms {
         end: &'a Announcement,
     ) -> Sending<'a, ()> {
         Box::pin(async {
-            // Who answered here was told in the reply.
+            // The person who answered here was told in the reply.
             let here = format!("through {}", self.name);
             if matches!(&end.news, News::Ended(ending) if ending.place == here) {
                 return Ok(());
@@ -267,7 +269,7 @@ impl Answers for Sms {
     fn hear(&self, posted: &Posted<'_>) -> Result<Heard, NotHeard> {
         let fields = self.proven(posted)?;
         let answer = twiml("");
-        // Twilio tells how a message of ours fares.
+        // A delivery report about one of our messages.
         if fields.get("MessageStatus").is_some() {
             return Ok(Heard { words: Vec::new(), answer });
         }
@@ -315,7 +317,7 @@ impl Answers for Sms {
     }
 }
 
-/// What somebody texted, and a mark where it was a yes that cannot count.
+/// Parses a text; the second value marks an approval without digits.
 fn read(text: &str) -> (Said, &'static str) {
     let said = Said::parse('/', &format!("/{}", text.trim())).unwrap_or(Said::Help);
     let Said::Approve(which) = said else { return (said, "") };
@@ -323,13 +325,13 @@ fn read(text: &str) -> (Said, &'static str) {
         [which.name.as_str()].into_iter().chain(which.reason.split_whitespace()).collect();
     let is_code =
         |word: &&&str| word.len() == DIGITS && word.bytes().all(|byte| byte.is_ascii_digit());
-    // The two words are no secret from who asks: the digits are.
+    // The agent may know the word pair; it does not know the digits.
     let Some(code) = words.iter().find(is_code) else { return (Said::Help, NO_DIGITS) };
     let reason = words.iter().filter(|word| !is_code(word)).copied().collect::<Vec<_>>().join(" ");
     (Said::Approve(Which { name: (*code).to_owned(), reason }), "")
 }
 
-/// An answer as Twilio reads it; nothing is sent for an empty text.
+/// A response in TwiML; an empty text sends no message.
 fn twiml(reply: &str) -> Posting {
     let reply = cut(reply, MOST);
     let reply = reply.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");

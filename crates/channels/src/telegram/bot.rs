@@ -1,5 +1,5 @@
-//! Telegram's Bot API: one call, and what its refusals mean. The token is in the address, so no
-//! address is ever shown.
+//! Telegram's Bot API: one request, and the meaning of its errors. The token is part of the URL, so
+//! no URL is ever shown.
 
 use std::fmt;
 use std::time::Duration;
@@ -12,18 +12,18 @@ use crate::announcement::safe;
 use crate::http::USER_AGENT;
 use crate::secret::Token;
 
-/// Where bots speak.
+/// The base URL of the Bot API.
 pub const BASE_URL: &str = "https://api.telegram.org";
-/// How long Telegram holds a question for news open.
+/// How long Telegram keeps a poll open.
 const HOLD: Duration = Duration::from_secs(25);
-/// So many updates at once: all of them, as long as they can be, fit into one answer.
+/// Updates per poll, so few that the longest ones fit into one response.
 const UPDATES: u32 = 10;
-/// The longest words of Telegram's that are passed on.
+/// The longest error description that is shown.
 const WORDS: usize = 200;
-/// The longest pause that is taken from Telegram, in seconds.
+/// The longest pause that is accepted from Telegram, in seconds.
 const LONGEST_PAUSE: u64 = 3600;
 
-/// A bot, known by its token.
+/// A bot with its token.
 pub struct Bot {
     base: HttpUrl,
     token: Token,
@@ -43,9 +43,9 @@ pub struct Me {
 /// Why a call failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    /// What it means for us.
+    /// What the channel reports.
     pub error: ChannelError,
-    /// What Telegram said, for telling refusals apart.
+    /// Telegram's description, to tell errors apart.
     description: String,
 }
 
@@ -74,12 +74,12 @@ impl fmt::Debug for Bot {
     }
 }
 
-/// What is wrong with an address of the Bot API, if anything.
+/// What is wrong with a base URL of the Bot API, if anything.
 pub fn base_problem(base_url: &str, allow_private: bool) -> Option<&'static str> {
     match HttpUrl::parse(base_url) {
         Err(problem) => Some(problem),
         Ok(_) if !allow_private && !base_url.starts_with("https://") => {
-            Some("the token would go there unprotected: the URL must begin with https://")
+            Some("base_url must begin with https://, because it carries the bot's token")
         }
         Ok(_) => None,
     }
@@ -98,7 +98,7 @@ impl Bot {
         }
         if !looks_right(token.expose()) {
             return Err(ChannelError::permanent(
-                "this is no bot's token: it looks like 123456789:AbC-dEf_…, as BotFather gives it",
+                "not a bot token: copy the one from BotFather, such as 123456789:AbC-dEf_…",
             ));
         }
         let base = HttpUrl::parse(base_url).map_err(ChannelError::permanent)?;
@@ -117,7 +117,7 @@ impl Bot {
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
         let username: String = text("username").chars().filter(|c| plain(*c)).collect();
         if username.is_empty() {
-            return Err(ChannelError::again("Telegram did not say what the bot is called"));
+            return Err(ChannelError::again("Telegram's response has no name for the bot"));
         }
         Ok(Me { username, name: safe(text("first_name"), WORDS) })
     }
@@ -133,7 +133,7 @@ impl Bot {
         }
         match self.within("getUpdates", &body, HOLD + self.timeout).await? {
             Value::Array(updates) => Ok(updates),
-            _ => Err(ChannelError::again("what came back is not Telegram's")),
+            _ => Err(ChannelError::again("the response is not from the Telegram Bot API")),
         }
     }
 
@@ -166,17 +166,18 @@ impl Bot {
         let code = code.and_then(|code| u16::try_from(code).ok()).unwrap_or(status);
         let description = answer.get("description").and_then(Value::as_str).unwrap_or_default();
         let parameter = |name| answer.get("parameters").and_then(|all| all.get(name));
-        // Whoever answers must not be able to make us write the token down.
+        // A response must not be able to put the token into our log.
         let words = match safe(description, WORDS) {
             words if words.contains(self.token.expose()) => String::new(),
             words => words,
         };
         let error = match code {
-            200..=299 => ChannelError::again("what came back is not Telegram's"),
+            200..=299 => ChannelError::again("the response is not from the Telegram Bot API"),
             401 | 404 => ChannelError::permanent(
-                "Telegram does not take the bot's token: it is not whole, or no longer good",
+                "Telegram rejected the bot's token: it is incomplete or was revoked; \
+                 get a new one from BotFather",
             ),
-            403 => ChannelError::permanent(format!("the bot may not write there: {words}")),
+            403 => ChannelError::permanent(format!("the bot may not write in this chat: {words}")),
             409 => ChannelError::again(
                 "another program reads this bot's messages, or a webhook is set for it: \
                  Countersign needs a bot of its own",
@@ -184,13 +185,13 @@ impl Bot {
             429 => {
                 let seconds = parameter("retry_after").and_then(Value::as_u64);
                 let pause = seconds.map(|seconds| Duration::from_secs(seconds.min(LONGEST_PAUSE)));
-                let error = ChannelError::again("Telegram wants us to be slower");
+                let error = ChannelError::again("Telegram's rate limit is reached");
                 ChannelError { retry_after: pause, ..error }
             }
             408 | 425 | 500.. => ChannelError::again(format!("Telegram answered {code}")),
             _ => match parameter("migrate_to_chat_id").and_then(Value::as_i64) {
                 Some(chat) => ChannelError::permanent(format!(
-                    "the group has a new number: write chat = {chat} into the configuration"
+                    "the group has a new id: set chat = {chat} in the configuration"
                 )),
                 None => ChannelError::permanent(format!("Telegram answered {code}: {words}")),
             },
@@ -199,7 +200,7 @@ impl Bot {
     }
 }
 
-/// Whether this can be a bot's token. It becomes part of an address.
+/// Whether this can be a bot's token, which becomes part of a URL.
 fn looks_right(token: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     token.split_once(':').is_some_and(|(number, secret)| {

@@ -1,5 +1,5 @@
-//! What people said, read from Telegram's updates. Whoever is not plainly a person speaking for
-//! themselves, in a chat of ours, said nothing.
+//! Parses replies from Telegram's updates. Only messages that a person wrote themselves, in one of
+//! our chats, count.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! A message sealed for one browser: RFC 8291 over `aes128gcm` (RFC 8188), in one record.
+//! A message encrypted for one browser: RFC 8291 over `aes128gcm` (RFC 8188), in one record.
 
 use ring::aead::{AES_128_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use ring::agreement::{ECDH_P256, EphemeralPrivateKey, UnparsedPublicKey, agree_ephemeral};
@@ -27,7 +27,7 @@ impl KeyType for Size {
     }
 }
 
-/// Seals a text, with a key and a salt that are used this once.
+/// Encrypts a text with a key and a salt that are used only once.
 pub fn seal(browser: &Browser, text: &[u8]) -> Result<Vec<u8>, Unspecified> {
     let chance = SystemRandom::new();
     let own = EphemeralPrivateKey::generate(&ECDH_P256, &chance)?;

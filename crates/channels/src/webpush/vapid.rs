@@ -9,7 +9,7 @@ use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair as 
 use serde_json::json;
 use zeroize::Zeroizing;
 
-/// How long a signature is good, in seconds; a day is the most.
+/// How long a signature is valid, in seconds; a day is the maximum.
 const GOOD_FOR: i64 = 12 * 3_600;
 
 /// Our key for push services. Browsers take messages of no other.

@@ -166,7 +166,7 @@ fn nothing_is_written_while_something_is_wrong() {
     server.fails("getMe", Fault::refuses(401, "Unauthorized", &"".into()));
     let refused = place.add(&mut countersign(), &server).wait_with_output().unwrap();
     assert_eq!(refused.status.code(), Some(2));
-    assert!(stderr(&refused).contains("does not take the bot's token"), "{}", stderr(&refused));
+    assert!(stderr(&refused).contains("rejected the bot's token"), "{}", stderr(&refused));
     // Broken off while it waits for Start.
     let mut waiting = place.add(&mut countersign(), &server);
     let end = Instant::now() + Duration::from_secs(20);

@@ -1,4 +1,4 @@
-//! A file to which checkpoints are added, best on another machine's disk.
+//! A file to which checkpoints are appended, preferably on another machine's disk.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -7,10 +7,10 @@ use std::path::Path;
 
 use super::WitnessError;
 
-/// Adds a note and waits until it is on the disk.
+/// Appends a checkpoint and waits until it is on the disk.
 pub fn add(path: &Path, note: &str) -> Result<(), WitnessError> {
     let mut file = OpenOptions::new().append(true).create(true).mode(0o600).open(path)?;
-    // One write, so that a full disk leaves no half of the next one behind it.
+    // One write, so that a checkpoint is not split by another writer.
     file.write_all(format!("{note}\n").as_bytes())?;
     Ok(file.sync_all()?)
 }

@@ -1,4 +1,4 @@
-//! A git repository into which checkpoints are committed; pushing it is its owner's business.
+//! A git repository into which checkpoints are committed; its owner has to push it.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -13,7 +13,7 @@ const FILE: &str = "checkpoint";
 const PATIENCE: Duration = Duration::from_secs(10);
 const STEP: Duration = Duration::from_millis(10);
 
-/// Writes the note and commits it. Words are given one by one: no shell reads any of them.
+/// Writes the checkpoint and commits it. git is run with an argument list, never through a shell.
 pub fn commit(folder: &Path, size: u64, note: &str) -> Result<(), WitnessError> {
     std::fs::write(folder.join(FILE), note)?;
     run(folder, &["add", "--", FILE])?;
@@ -21,7 +21,7 @@ pub fn commit(folder: &Path, size: u64, note: &str) -> Result<(), WitnessError> 
 }
 
 fn run(folder: &Path, words: &[&str]) -> Result<(), WitnessError> {
-    // No hook of the repository runs with our rights, and nothing asks anybody.
+    // No hook of the repository runs with our permissions, and git prompts for nothing.
     let ours = [
         "core.hooksPath=/dev/null",
         "user.name=countersign",
@@ -47,10 +47,10 @@ fn run(folder: &Path, words: &[&str]) -> Result<(), WitnessError> {
             return if status.success() { Ok(()) } else { Err(failed()) };
         }
         if waited >= PATIENCE {
-            // It may have ended in between; either way nobody waits for it any more.
+            // It may have ended in between.
             let _ = child.kill();
             let _ = child.wait();
-            return Err(WitnessError::Git("did not end in time".to_owned()));
+            return Err(WitnessError::Git("did not finish in time".to_owned()));
         }
         sleep(STEP);
         waited += STEP;

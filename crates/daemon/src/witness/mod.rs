@@ -1,4 +1,4 @@
-//! Witnesses: places outside the store that keep signed heads of the ledger.
+//! Witnesses: destinations outside the store that keep signed checkpoints of the ledger.
 
 mod file;
 mod git;
@@ -11,33 +11,33 @@ use crate::config::Ledger;
 /// Why a witness did not take a checkpoint.
 #[derive(Debug, thiserror::Error)]
 pub enum WitnessError {
-    /// A file or folder.
+    /// Writing to a file or folder failed.
     #[error("{0}")]
     File(#[from] std::io::Error),
-    /// git ended with an error, or did not end.
+    /// git failed, or did not finish in time.
     #[error("git {0}")]
     Git(String),
-    /// The other side did not take it.
+    /// The server did not accept the checkpoint.
     #[error("{0}")]
     Post(#[from] crate::posting::PostError),
-    /// The work was cut short.
-    #[error("it was cut short")]
-    CutShort,
+    /// The task was cancelled.
+    #[error("writing the checkpoint was cancelled")]
+    Cancelled,
 }
 
-/// One place that keeps checkpoints.
+/// One destination that keeps checkpoints.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Witness {
-    /// A file that grows.
+    /// A file to which checkpoints are appended.
     File(PathBuf),
-    /// A repository with one commit for each.
+    /// A git repository with one commit for each checkpoint.
     Git(PathBuf),
-    /// Somebody who takes them over HTTP.
+    /// A server that takes them over HTTP.
     Webhook(String),
 }
 
 impl Witness {
-    /// Those that are set up.
+    /// The configured witnesses.
     pub fn all(ledger: &Ledger) -> Vec<Witness> {
         let file = ledger.file.clone().map(Witness::File);
         let git = ledger.git.clone().map(Witness::Git);
@@ -45,7 +45,7 @@ impl Witness {
         [file, git, webhook].into_iter().flatten().collect()
     }
 
-    /// What it is called in the ledger.
+    /// Its name in the ledger.
     pub fn name(&self) -> &'static str {
         match self {
             Witness::File(_) => "file",
@@ -54,7 +54,7 @@ impl Witness {
         }
     }
 
-    /// Sends a signed head there.
+    /// Sends a signed checkpoint there.
     pub async fn send(&self, size: u64, note: &str) -> Result<(), WitnessError> {
         let note = note.to_owned();
         match self.clone() {
@@ -68,5 +68,5 @@ impl Witness {
 async fn blocking(
     work: impl FnOnce() -> Result<(), WitnessError> + Send + 'static,
 ) -> Result<(), WitnessError> {
-    tokio::task::spawn_blocking(work).await.map_err(|_| WitnessError::CutShort)?
+    tokio::task::spawn_blocking(work).await.map_err(|_| WitnessError::Cancelled)?
 }
