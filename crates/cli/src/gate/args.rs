@@ -14,8 +14,7 @@ pub struct Person {
     /// A file with your token, readable by you alone; else `COUNTERSIGN_TOKEN`.
     #[arg(long, value_name = "FILE")]
     pub token_file: Option<String>,
-    /// A file with your passphrase, readable by you alone, or `-` for standard input; else the
-    /// terminal asks for it when it is needed.
+    /// Your passphrase in a private file, or `-` for standard input; else the terminal asks.
     #[arg(long, value_name = "FILE")]
     pub passphrase_file: Option<String>,
     /// As JSON.
@@ -466,9 +465,11 @@ Examples:
   countersign grants list
   countersign grants give write_file --agent hermes --minutes 60
   countersign grants give send_email --target team@example.com --uses 10
+  countersign grants give terminal --target 'git push origin' --agent hermes
   countersign grants revoke 01hf3zq9x8y7w6v5t4s3r2q1p0
 
-No grant covers CRITICAL calls or calls in a crisis, and none by name covers HIGH.
+No grant covers CRITICAL calls or calls in a crisis, and none by name covers HIGH. A tool that runs
+commands is covered by naming them with --target: a program and at least one further word.
 Exit codes: 0 done, 2 an error.";
 
 /// What to do with grants.

@@ -192,7 +192,7 @@ pub fn people(api: &Api) -> Router {
         .route("/pending", get(seed::pending))
         .route("/respond", post(seed::respond))
         .route("/hooks/{channel}", post(hooks::posted))
-        .route(step_up::BEGIN, post(step_up::begin))
+        .merge(step_up::people())
         .merge(v1::people())
         .merge(inbox::pages())
         .fallback(nowhere)

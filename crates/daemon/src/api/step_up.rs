@@ -4,11 +4,13 @@
 //! route in [`NEEDED`] carries a proof: a passkey's signature over this very change where the person
 //! has a passkey, else the passphrase. A route that is neither there nor in [`EXEMPT`] is not served.
 
+use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::{FromRequestParts, MatchedPath, Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::IntoResponse as _;
+use axum::routing::post;
 use countersign_core::base64;
 use countersign_core::canon::{Digest, canonical};
 use countersign_store::Note;
@@ -119,6 +121,11 @@ impl FromRequestParts<Api> for SteppedUp {
             None => Err(required(api, &who::person(api, &parts.headers)?)),
         }
     }
+}
+
+/// What people may do.
+pub fn people() -> Router<Api> {
+    Router::new().route(BEGIN, post(begin))
 }
 
 /// One change: what is done to what, with which body.
@@ -235,7 +242,7 @@ impl Proof {
 
 /// Which proof a change needs, with the challenge for a passkey. The body names the change as it
 /// will be sent: `method`, `path`, and `body` where there is one.
-pub async fn begin(State(api): State<Api>, request: Request) -> Answered {
+async fn begin(State(api): State<Api>, request: Request) -> Answered {
     let who = who::person(&api, request.headers())?;
     let (parts, body) = request.into_parts();
     let bytes = fields::body(&parts.headers, body).await?;

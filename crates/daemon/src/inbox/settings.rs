@@ -104,7 +104,7 @@ fn new_grant() -> Markup {
             summary { "Give one" }
             form.api data-method="POST" data-path="/v1/grants" {
                 label { "What" select name="shape" {
-                    option value="targets" { "a tool, to these people only" }
+                    option value="targets" { "a tool, to these people or with these commands only" }
                     option value="to_self" { "a tool, to the agent's own user only" }
                     option value="action" { "every call of a tool below HIGH" }
                 } }
@@ -113,7 +113,7 @@ fn new_grant() -> Markup {
                     input name="tool" required maxlength="200" placeholder="send_message";
                 }
                 label {
-                    "To whom (one a line, for the first kind)"
+                    "To whom, or which commands (one a line, for the first kind)"
                     textarea name="targets" data-lines="yes" rows="3" {}
                 }
                 label { "Agent (empty: any)" input name="agent"; }
