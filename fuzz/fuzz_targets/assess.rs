@@ -3,9 +3,10 @@
 
 use countersign_core::assess::{Assessment, assess};
 use countersign_core::call::Call;
+use countersign_core::finding::Doubt;
 use countersign_core::json;
 use countersign_core::tier::Tier;
-use countersign_core::verdict::Policy;
+use countersign_core::verdict::{Policy, Verdict};
 use libfuzzer_sys::fuzz_target;
 
 fn check(call: &Call<'_>) -> Assessment {
@@ -15,6 +16,10 @@ fn check(call: &Call<'_>) -> Assessment {
     assert_eq!(Ok(text), serde_json::to_string(&again).map_err(|e| e.to_string()), "two answers");
     assert!((0.0..=1.0).contains(&found.risk) && (0.0..=1.0).contains(&found.confidence));
     assert_eq!(found.tier, found.points.tier());
+    if found.doubts.contains(&Doubt::Unreadable) {
+        assert!(found.tier >= Tier::Medium, "unread and {:?}", found.tier);
+        assert_ne!(found.verdict, Verdict::Allow, "unread and allowed");
+    }
     found
 }
 
@@ -28,6 +33,10 @@ fuzz_target!(|bytes: &[u8]| {
         let found = check(&Call::shell(text));
         if countersign_core::shell::readable(text).is_err() {
             assert!(found.tier >= Tier::Medium, "unreadable and {:?}", found.tier);
+        }
+        for span in found.reasons.iter().filter_map(|r| r.span) {
+            let (start, end) = (span.start as usize, span.end as usize);
+            assert!(text.get(start..end).is_some(), "a place at {start}..{end}");
         }
     }
 });

@@ -25,7 +25,7 @@ fuzz_target!(|bytes: &[u8]| {
     };
     let found = judge(lang, text);
     assert_eq!(format!("{found:?}"), format!("{:?}", judge(lang, text)), "two answers");
-    for finding in &found.list {
+    for finding in &found {
         let Some(span) = finding.span else { continue };
         let (start, end) = (span.start as usize, span.end as usize);
         assert!(text.get(start..end).is_some(), "{} stands at {start}..{end}", finding.code);

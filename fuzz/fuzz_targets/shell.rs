@@ -1,4 +1,5 @@
-//! Shell text: never a panic, same answer twice, spans inside the text, unreadable is never safe.
+//! Shell text: never a panic, same answer twice, spans inside the text, nothing unread below MEDIUM,
+//! and no tier that noise before the text could lower.
 #![no_main]
 
 use countersign_core::context::Context;
@@ -17,14 +18,19 @@ fuzz_target!(|bytes: &[u8]| {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let found = judge(text);
     assert_eq!(format!("{found:?}"), format!("{:?}", judge(text)), "two answers");
-    for finding in &found.list {
+    for finding in &found {
         let Some(span) = finding.span else { continue };
         let (start, end) = (span.start as usize, span.end as usize);
         assert!(text.get(start..end).is_some(), "{} stands at {start}..{end}", finding.code);
     }
-    if shell::readable(text).is_err() {
-        assert!(found.tier() >= Tier::Medium, "unreadable and {:?}", found.tier());
+    if found.has_doubt(Doubt::Unreadable) || shell::readable(text).is_err() {
+        assert!(found.tier() >= Tier::Medium, "unread and {:?}", found.tier());
         assert!(found.has_doubt(Doubt::Unreadable));
+    } else {
+        for noise in ["true\n", "echo start; ", ": <<'END'\nit's\nEND\n"] {
+            let noisy = judge(&format!("{noise}{text}")).tier();
+            assert!(noisy >= found.tier(), "{noise:?} lowers {:?} to {noisy:?}", found.tier());
+        }
     }
     // The oracles' view walks the same tree.
     let _ = shell::commands(text);

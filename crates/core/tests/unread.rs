@@ -266,10 +266,15 @@ mod unread {
             "x=(r m); IFS=; \"${x[*]}\" -rf ~",
             "IFS=; x=(r m); \"${x[*]}\" -rf ~",
             "set -- r m; IFS=; \"$*\" -rf ~",
-            "x=(cat /etc shadow); IFS=/; f=\"${x[*]:1}\"; cat \"$f\"; IFS=; \"${x[*]}\"",
+            "x=(a /etc/shadow); cat \"${x[@]:1}\"",
+            "set -- a b c /etc/shadow; cat \"${@:4:1}\"",
             "x[0]=rm; x[1]=-rf; x[2]=~; \"${x[@]}\"",
             "x=(); x+=(cat); x+=(/etc/shadow); \"${x[@]}\"",
             "{r..r..1}m -rf ~",
+            "declare -a x=(rm -rf ~); \"${x[@]}\"",
+            "x=([0]=rm [1]=-rf [2]=~); \"${x[@]}\"",
+            "bash <(echo rm -rf ~) <(true)",
+            "cat <(true) <(cat /etc/shadow)",
         ]);
         passes(&["x=(a b c); IFS=,; echo \"${x[*]}\"", "x[0]=a; x[1]=b; echo \"${x[@]}\""]);
     }
@@ -281,6 +286,7 @@ mod unread {
             "perl -pe 1 'rm -rf ~|'",
             "perl -ne 'print' '| rm -rf ~'",
             "perl x.pl '>/etc/cron.d/x'",
+            "perl -pi -e 'system(\"rm -rf ~\")' x",
             "sed -i d *",
             "sed -i '1,$d' src/*.rs",
             "sed -n -i '' *",

@@ -12,7 +12,7 @@ const NESTED: Limit = Limit::new("expressions inside expressions", 48);
 impl<'a> Reader<'a, '_> {
     /// One expression, up to a comma, a closing bracket or the end of the statement.
     pub(super) fn expr(&mut self) -> Value<'a> {
-        if !NESTED.admits(usize::from(self.nest) + 1, self.out, self.fixed) {
+        if !self.within(NESTED, usize::from(self.nest) + 1) {
             self.pos += 1;
             return Value::default();
         }
@@ -370,7 +370,7 @@ impl<'a> Reader<'a, '_> {
     /// A dictionary, a block or a function body.
     pub(super) fn braces(&mut self) -> Value<'a> {
         self.pos += 1;
-        if !NESTED.admits(usize::from(self.nest) + 1, self.out, self.fixed) {
+        if !self.within(NESTED, usize::from(self.nest) + 1) {
             return Value::default();
         }
         self.nest += 1;

@@ -30,7 +30,8 @@ impl<'a> Reader<'a, '_> {
         if !enough {
             self.out.doubt(Doubt::Unreadable);
             let say = "This code holds more commands than can be followed.";
-            self.out.add(Finding::pattern("code.too_many", Tier::High, say));
+            let whole = self.span((0, 0));
+            self.out.add(Finding::pattern("code.too_many", Tier::High, say).at(whole));
         }
         enough
     }

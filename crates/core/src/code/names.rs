@@ -25,9 +25,7 @@ impl<'a> Reader<'a, '_> {
     /// A module by its name in an import.
     pub(super) fn module(&mut self, name: &'a str) -> Value<'a> {
         let name = name.strip_prefix("node:").unwrap_or(name);
-        if !self.modules.contains(&name)
-            && MODULES.admits(self.modules.len() + 1, self.out, self.fixed)
-        {
+        if !self.modules.contains(&name) && self.within(MODULES, self.modules.len() + 1) {
             self.modules.push(name);
         }
         Value { node: self.table.dotted(name).unwrap_or(0), ..Value::default() }
@@ -300,7 +298,7 @@ impl<'a> Reader<'a, '_> {
         let mut names = vec![self.word(0)];
         let mut at = 1;
         while self.is(at, K::Comma) && self.is(at + 1, K::Ident) {
-            if !NAMES.admits(names.len() + 1, self.out, self.fixed) {
+            if !self.within(NAMES, names.len() + 1) {
                 break;
             }
             names.push(self.word(at + 1));

@@ -19,7 +19,7 @@ impl<'a> Reader<'a, '_> {
         let enough = self.fuel >= cost;
         self.fuel = self.fuel.saturating_sub(cost);
         if !enough {
-            WORK.exceeded().report(self.out, self.fixed);
+            self.exceeded(WORK.exceeded());
         }
         enough
     }
@@ -253,7 +253,8 @@ impl<'a> Reader<'a, '_> {
     fn call_any(&mut self, callee: &Value<'a>, args: &[Value<'a>], at: (u32, u32)) -> Value<'a> {
         let mut result = Value::unknown(callee.taint);
         let mut choices: Vec<&Value<'a>> = callee.items().iter().collect();
-        CALLEES.cut(&mut choices, self.out, self.fixed);
+        let whole = self.span((0, 0));
+        CALLEES.cut(&mut choices, self.out, Some(whole));
         for choice in choices {
             let one = self.call(choice, args, at);
             result = result.or(one);

@@ -8,7 +8,7 @@ use crate::code::table::{Id, Table, id, of};
 use crate::code::value::{Shape, Value};
 use crate::context::Context;
 use crate::finding::{Findings, Span};
-use crate::limit::Limit;
+use crate::limit::{Excess, Limit};
 
 /// Strings with code inside that do not close: what follows them is not read as code.
 const UNCLOSED: Limit = Limit::new("unclosed strings", 0);
@@ -28,6 +28,8 @@ pub(super) struct Reader<'a, 'o> {
     pub(super) src: &'a str,
     pub(super) base: usize,
     pub(super) toks: Vec<Tok>,
+    /// Code inside strings that was not read.
+    unread: bool,
     pub(super) pos: usize,
     pub(super) env: BTreeMap<Id<'a>, Value<'a>>,
     pub(super) attrs: BTreeMap<Id<'a>, Value<'a>>,
@@ -68,15 +70,13 @@ impl<'a, 'o> Reader<'a, 'o> {
         out: &'o mut Findings,
     ) -> Reader<'a, 'o> {
         let (toks, unread) = lex(src, 0, src.len(), lang);
-        if unread {
-            UNCLOSED.exceeded().report(out, None);
-        }
         Reader {
             lang,
             table: of(lang),
             src,
             base,
             toks,
+            unread,
             pos: 0,
             env: BTreeMap::new(),
             attrs: BTreeMap::new(),
@@ -104,6 +104,9 @@ impl<'a, 'o> Reader<'a, 'o> {
 
     /// Walks the code; twice where names are used before they are bound.
     pub(super) fn run(&mut self) {
+        if self.unread {
+            self.exceeded(UNCLOSED.exceeded());
+        }
         if self.needs_two_walks() {
             self.quiet = true;
             self.walk();
@@ -401,6 +404,17 @@ impl<'a, 'o> Reader<'a, 'o> {
         }
         let old = self.env.remove(&id(name)).unwrap_or_default();
         self.env.insert(id(name), old.or(value));
+    }
+
+    /// Adds the finding of an exceeded bound.
+    pub(super) fn exceeded(&mut self, excess: Excess) {
+        let whole = self.span((0, 0));
+        excess.report(self.out, Some(whole));
+    }
+
+    /// Whether so many are within a bound; adds the finding where they are not.
+    pub(super) fn within(&mut self, limit: Limit, count: usize) -> bool {
+        limit.check(count).map_err(|excess| self.exceeded(excess)).is_ok()
     }
 
     /// Where something stands, in the caller's argument.

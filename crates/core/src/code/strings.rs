@@ -112,12 +112,12 @@ impl<'a> Reader<'a, '_> {
     }
 
     fn hole_value(&mut self, from: usize, to: usize) -> Value<'a> {
-        if from >= to || !NESTED.admits(usize::from(self.holes) + 1, self.out, self.fixed) {
+        if from >= to || !self.within(NESTED, usize::from(self.holes) + 1) {
             return Value::default();
         }
         let (toks, unread) = lex(self.src, from, to, self.lang);
         if unread {
-            NESTED.exceeded().report(self.out, self.fixed);
+            self.exceeded(NESTED.exceeded());
         }
         let toks = std::mem::replace(&mut self.toks, toks);
         let pos = std::mem::replace(&mut self.pos, 0);

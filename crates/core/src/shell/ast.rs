@@ -90,6 +90,8 @@ pub struct Assignment<'a> {
     pub subscript: Option<&'a str>,
     /// `+=`.
     pub append: bool,
+    /// `NAME=( … )`.
+    pub list: bool,
     /// Value; for arrays all elements.
     pub value: Vec<Word<'a>>,
 }

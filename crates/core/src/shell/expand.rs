@@ -236,7 +236,13 @@ impl<'t> Walker<'t, '_, '_, '_> {
                     let span = self.span(word.start, word.end);
                     self.arithmetic_values(span);
                 }
-                known.and_then(|v| slice(&v, range)).unwrap_or_else(|| UNKNOWN.to_string())
+                let elements = self.shared.elements(name);
+                let sliced = if elements.len() > 1 {
+                    slice_list(&elements, range, matches!(name, "@" | "*"))
+                } else {
+                    known.and_then(|v| slice(&v, range))
+                };
+                sliced.unwrap_or_else(|| UNKNOWN.to_string())
             }
             Operation::Other(word) => {
                 let pattern = self.joined(word, taint);
@@ -350,6 +356,21 @@ fn slice(value: &str, range: &str) -> Option<String> {
         offset.parse::<usize>().ok()?
     };
     Some(value.chars().skip(offset).take(length.unwrap_or(usize::MAX)).collect())
+}
+
+/// `${list[@]:offset:length}` with plain numbers; positional words count from one.
+fn slice_list(elements: &[String], range: &str, positional: bool) -> Option<String> {
+    let (offset, length) = match range.split_once(':') {
+        Some((o, l)) => (o, l.trim().parse::<usize>().ok()?),
+        None => (range, usize::MAX),
+    };
+    let offset = offset.trim();
+    let offset = match offset.strip_prefix('-') {
+        Some(back) => elements.len().checked_sub(back.parse().ok()?)?,
+        None => offset.parse::<usize>().ok()?.saturating_sub(usize::from(positional)),
+    };
+    let kept: Vec<&str> = elements.iter().skip(offset).take(length).map(String::as_str).collect();
+    Some(kept.join(" "))
 }
 
 /// `#`, `##`, `%`, `%%` with plain text, `/a/b`, `//a/b`, `,,`, `^^`.

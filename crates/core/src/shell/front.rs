@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use super::signs::{self, Sign};
-use super::{Flow, Problem, Shared, read_nested};
+use super::{Problem, read_nested};
 use crate::context::Context;
 use crate::crisis::{self, ScreenOptions};
 use crate::effect::Effect;
@@ -28,8 +28,8 @@ pub struct Phrase {
     pub counter_examples: &'static [&'static str],
 }
 
-/// How many times reading begins again in SQL that may be shell.
-const SQL_LINES: Limit = Limit::new("lines of SQL", 400);
+/// How many times reading begins again in text that is no shell as a whole.
+const RESTARTS: Limit = Limit::new("lines that are no shell", 200);
 /// How long words of a person may be.
 const PROSE: Limit = Limit::new("bytes of prose", 16 * 1024);
 
@@ -40,36 +40,43 @@ include!(concat!(env!("OUT_DIR"), "/injection.rs"));
 
 /// Reads a whole command: an argument that an agent wants a shell to run.
 pub fn read(text: &str, ctx: &Context<'_>, out: &mut Findings) {
-    let clean = without_terminal_codes(text, out);
-    look_alikes(&clean, out);
-    if let Cow::Owned(_) = clean {
-        covered(text, ctx, out);
+    match without_terminal_codes(text, out) {
+        Cow::Borrowed(_) => read_clean(text, ctx, out),
+        Cow::Owned(clean) => {
+            let mut inner = Findings::default();
+            read_clean(&clean, ctx, &mut inner);
+            // Places in the cleaned text mean nothing in the one that came.
+            let whole = Span::new(0, text.len());
+            out.absorb(inner, |found| Finding { span: found.span.map(|_| whole), ..found });
+            covered(text, ctx, out);
+        }
     }
-    if sql::looks_like_sql(&clean) {
-        sql::read(&clean, 0, ctx, out);
-        sql_as_shell(&clean, ctx, out);
+}
+
+/// The same for a text without terminal codes.
+fn read_clean(text: &str, ctx: &Context<'_>, out: &mut Findings) {
+    look_alikes(text, out);
+    if sql::looks_like_sql(text) {
+        sql::read(text, 0, ctx, out);
+        line_by_line(text, ctx, out);
         return;
     }
-    if holds(&clean, b'\r') && clean.contains("\\\r\n") {
+    if holds(text, b'\r') && text.contains("\\\r\n") {
         // Some shells join such lines, some do not: both readings count.
-        read_nested(&clean.replace("\\\r\n", "\n"), 0, ctx, 0, out);
+        read_nested(&text.replace("\\\r\n", "\n"), 0, ctx, 0, out);
     }
-    if matches!(clean, Cow::Borrowed(_)) {
-        read_nested(&clean, 0, ctx, 0, out);
-    } else {
-        // Places in the cleaned text mean nothing in the one that came.
-        let mut shared = Shared::new(ctx, 0, out);
-        shared.fixed = Some(Span::new(0, text.len()));
-        shared.text(&clean, &Flow::none());
+    read_nested(text, 0, ctx, 0, out);
+    if out.has_doubt(Doubt::Unreadable) {
+        line_by_line(text, ctx, out);
     }
-    if !clean.is_ascii()
-        && let Some(ascii) = narrowed(&clean)
+    if !text.is_ascii()
+        && let Some(ascii) = narrowed(text)
     {
         wide_letters(&ascii, ctx, out);
     }
-    together(&clean, out);
-    if out.has_doubt(Doubt::UnknownProgram) && is_prose(&clean) {
-        prose(&clean, out);
+    together(text, out);
+    if out.has_doubt(Doubt::UnknownProgram) && is_prose(text) {
+        prose(text, out);
     }
 }
 
@@ -80,13 +87,13 @@ fn covered(text: &str, ctx: &Context<'_>, out: &mut Findings) {
     add_grave(&raw, None, out);
 }
 
-/// SQL handed to a shell: statements do nothing there, but each line that is a command runs. Lines
-/// that are no shell are passed over as the shell would pass over them, and reading goes on behind.
-fn sql_as_shell(text: &str, ctx: &Context<'_>, out: &mut Findings) {
+/// Text that is no shell as a whole, or SQL handed to a shell: each line that is a command may run.
+/// What is no shell is passed over as a shell would pass over it, and reading goes on behind it.
+fn line_by_line(text: &str, ctx: &Context<'_>, out: &mut Findings) {
     let (mut from, mut tries) = (0, 0);
     while let Some(rest) = text.get(from..).filter(|rest| !rest.is_empty()) {
         tries += 1;
-        if !SQL_LINES.admits(tries, out, None) {
+        if !RESTARTS.admits(tries, out, None) {
             return;
         }
         let line_from = |at: usize| {
@@ -98,10 +105,33 @@ fn sql_as_shell(text: &str, ctx: &Context<'_>, out: &mut Findings) {
             Err((Problem::Unexpected, at)) => line_from(at),
             Err(_) => line_from(0),
         };
+        let piece = rest.get(..end).unwrap_or(rest);
         let mut shell = Findings::default();
-        read_nested(rest.get(..end).unwrap_or(rest), from, ctx, 0, &mut shell);
+        read_nested(piece, from, ctx, 0, &mut shell);
+        if shell.has_doubt(Doubt::Unreadable) {
+            let mut at = from;
+            for part in piece.split_inclusive([';', '\n', '|', '&']) {
+                let bare = without_openers(part.trim_end_matches([';', '\n', '|', '&']));
+                read_nested(bare, at + part.find(bare).unwrap_or(0), ctx, 0, &mut shell);
+                at += part.len();
+            }
+        }
         add_grave(&shell, Some(&[signs::UNREADABLE.code]), out);
         from += end.max(1);
+    }
+}
+
+/// A piece of shell without what only opens a block.
+fn without_openers(piece: &str) -> &str {
+    const WORDS: [&str; 8] = ["if ", "then ", "elif ", "else ", "while ", "until ", "do ", "time "];
+    let mut rest = piece;
+    loop {
+        let trimmed = rest.trim_start_matches(['{', '(', '!', ' ', '\t', '\r']);
+        let bare = WORDS.iter().find_map(|word| trimmed.strip_prefix(word)).unwrap_or(trimmed);
+        if bare.len() == rest.len() {
+            return rest;
+        }
+        rest = bare;
     }
 }
 

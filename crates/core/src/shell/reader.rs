@@ -410,9 +410,13 @@ impl<'a> Reader<'a> {
                     continue;
                 }
                 Some(b'(') if self.after_equals(&simple) => {
-                    // `declare -a x=(…)`
+                    // `declare -a x=(…)`: one word that holds all elements.
                     self.at += 1;
-                    self.array(&mut simple.words)?;
+                    let mut elements = Vec::new();
+                    self.array(&mut elements)?;
+                    if let Some(word) = simple.words.last_mut() {
+                        hold_elements(word, elements, self.at);
+                    }
                     continue;
                 }
                 Some(b'(') => return self.after_paren(simple),
@@ -504,13 +508,14 @@ impl<'a> Reader<'a> {
             let parts = Parts::Many(vec![Part::Aside(vec![index])]);
             value.push(Word { parts, start, end: equals });
         }
-        if self.peek() == Some(b'(') {
+        let list = self.peek() == Some(b'(');
+        if list {
             self.at += 1;
             self.array(&mut value)?;
         } else if let Some(word) = self.word()? {
             value.push(word);
         }
-        Ok(Some(Assignment { name, subscript, append, value }))
+        Ok(Some(Assignment { name, subscript, append, list, value }))
     }
 
     /// Elements up to `)`.
@@ -527,4 +532,21 @@ impl<'a> Reader<'a> {
             }
         }
     }
+}
+
+/// Puts the elements of a list into the word before them, with blanks between.
+fn hold_elements<'a>(word: &mut Word<'a>, elements: Vec<Word<'a>>, end: usize) {
+    let parts_of = |parts: Parts<'a>| match parts {
+        Parts::Plain(text) => vec![Part::Bare(Cow::Borrowed(text))],
+        Parts::Many(parts) => parts,
+    };
+    let mut all = parts_of(std::mem::replace(&mut word.parts, Parts::Plain("")));
+    for (at, element) in elements.into_iter().enumerate() {
+        if at > 0 {
+            all.push(Part::Quoted(Cow::Borrowed(" ")));
+        }
+        all.extend(parts_of(element.parts));
+    }
+    word.parts = Parts::Many(all);
+    word.end = end;
 }

@@ -130,8 +130,10 @@ impl<'t> Walker<'t, '_, '_, '_> {
         if self.defining == Some(name) || deep.is_err() {
             let words = args.get(1..).unwrap_or_default();
             let quiet = |a: &Arg<'_>| is_plain(&a.text) || a.text.trim_matches(UNKNOWN).is_empty();
+            // A function that calls itself with plain words was read with such words already.
+            let recursive = self.shared.called.iter().any(|called| called == name);
             if let Err(excess) = deep
-                && !(self.defining == Some(name) && words.iter().all(quiet))
+                && !((recursive || self.defining == Some(name)) && words.iter().all(quiet))
             {
                 self.shared.exceeded(excess, args.first().map(|a| a.span));
             }
@@ -142,6 +144,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
         let words = self.within_arguments(args.get(1..).unwrap_or_default());
         self.shared.variables.extend(arguments(words, 1));
         self.shared.calls += 1;
+        self.shared.called.push(name.to_owned());
         let mut flow: Option<Flow> = None;
         let many = bodies.len() + texts.len() > 1;
         for body in bodies {
@@ -157,6 +160,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
             }
         }
         self.shared.calls -= 1;
+        self.shared.called.pop();
         let positional =
             |n: &str| matches!(n, "@" | "*" | "#") || n.bytes().all(|b| b.is_ascii_digit());
         let mut at = 0;
@@ -190,10 +194,18 @@ impl<'t> Walker<'t, '_, '_, '_> {
             if i > 0 && assignment.subscript.is_none() {
                 value.push(' ');
             }
-            let element = self.joined(word, &mut taint);
+            let mut element = self.joined(word, &mut taint);
+            if assignment.list
+                && element.starts_with('[')
+                && let Some((_, rest)) = element.split_once("]=")
+            {
+                // `NAME=([index]=value …)`: an index is arithmetic.
+                element = rest.to_owned();
+                let span = self.span(word.start, word.end);
+                self.arithmetic_values(span);
+            }
             value.push_str(&element);
-            let several = assignment.value.len() > 1 && assignment.subscript.is_none();
-            if lasting && several && !assignment.append {
+            if lasting && assignment.list && !assignment.append {
                 if computed {
                     self.set(&format!("{}[?]", assignment.name), element.clone(), taint);
                 }
@@ -216,7 +228,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
             if (assignment.append || assignment.subscript.is_some())
                 && let Some((old, t)) = self.lookup(assignment.name)
             {
-                let list = assignment.subscript.is_some() || assignment.value.len() > 1;
+                let list = assignment.subscript.is_some() || assignment.list;
                 value.insert_str(0, if list { " " } else { "" });
                 value.insert_str(0, &old);
                 taint = taint.and(t);
@@ -341,7 +353,11 @@ impl Walker<'_, '_, '_, '_> {
         let (list, index) = name.split_once('[')?;
         let index = index.trim_end_matches(']');
         let known = self.shared.variables.iter().rev().find(|(n, _, _)| n == list);
-        let taint = known.map(|(_, _, taint)| *taint)?;
+        let (value, taint) = known.map(|(_, value, taint)| (value.clone(), *taint))?;
+        if self.shared.elements(list).is_empty() && !value.contains(' ') {
+            // No list: `${NAME[0]}` is its value.
+            return Some((value, taint));
+        }
         if index == "?" {
             return Some((UNKNOWN.to_string(), taint.and(Taint::LOST)));
         }

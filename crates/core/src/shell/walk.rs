@@ -93,6 +93,8 @@ pub(super) struct Shared<'c, 'o> {
     pub process: Vec<(String, Flow)>,
     /// Function calls in progress.
     pub calls: u8,
+    /// Their names, the innermost last.
+    pub called: Vec<String>,
     /// Commands inside commands in progress.
     pub inner: u8,
     /// A program named by a pattern is being tried as each program it could be.
@@ -146,6 +148,7 @@ impl<'c, 'o> Shared<'c, 'o> {
             base,
             process: Vec::new(),
             calls: 0,
+            called: Vec::new(),
             inner: 0,
             guessing: false,
             expansion: MAX_EXPANSION,
