@@ -457,7 +457,8 @@ fn back_to_the_first_form(place: &SqlitePlace) {
                    batch, idempotency, policy, permit_for, permit_until, redeemed, edited, outcome";
     conn.execute_batch(&format!(
         "INSERT INTO request SELECT {columns} FROM newest.request;
-         INSERT INTO request_text SELECT * FROM newest.request_text;
+         INSERT INTO request_text SELECT request, tool, brief, card, detail, card_after
+             FROM newest.request_text;
          INSERT INTO decision SELECT id, state, decider, people, given, channel, reason, decided,
              decided_digest, decided_raw, decided_both_bind FROM newest.request
              WHERE decider IS NOT NULL;

@@ -182,7 +182,8 @@ pub async fn people_find_requests_page_by_page<P: Place>() {
     assert_eq!(count(text("NUMBER 3")).await, 1);
     assert_eq!(count(text(ids[0].to_string().get(4..).unwrap())).await, 1);
     assert_eq!(count(text("%")).await, 0);
-    let mut new = asked(9);
+    let mut new = asked(1);
+    new.request.digest = call(77);
     let arguments = r#"{"command":"chmod -R 777 \"/var/www\"","times":31415926}"#;
     new.card = serde_json::json!({ "arguments": arguments, "command": null }).to_string();
     new.session = "nightly-deploy".to_owned();
