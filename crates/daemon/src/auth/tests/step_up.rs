@@ -313,9 +313,10 @@ async fn a_grant_with_an_answer_is_a_power_unless_it_is_that_very_call_in_its_se
         let asked = house.by(&agent, Door::Agents, "POST /v1/requests", Some(call)).await.body;
         let line = format!("POST /v1/requests/{}/decision", asked["id"].as_str().unwrap());
         let body = Some(json!({"choice": "approve", "digest": asked["digest"], "grant": grant}));
-        match proof {
-            true => house.change(&owner, &line, body).await,
-            false => house.by(&owner, Door::People, &line, body).await,
+        if proof {
+            house.change(&owner, &line, body).await
+        } else {
+            house.by(&owner, Door::People, &line, body).await
         }
     };
     let narrow = json!({"shape": "exact", "scope": "session"});
