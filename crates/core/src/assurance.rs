@@ -100,7 +100,7 @@ pub struct Standing {
 }
 
 /// How long a person, or the account or passkey they answer with, has had the right to answer.
-/// Whoever steals an administrator's session must not be able to create the people who then approve.
+/// Whoever steals an administrator's session must not create the people who then approve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tenure {
     /// When the right was given: requests made before this moment are for other people.

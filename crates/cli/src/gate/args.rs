@@ -14,7 +14,7 @@ pub struct Person {
     /// A file with your token, readable by you alone; else `COUNTERSIGN_TOKEN`.
     #[arg(long, value_name = "FILE")]
     pub token_file: Option<String>,
-    /// Your passphrase in a private file, or `-` for standard input; else the terminal asks.
+    /// A private file with your passphrase, or `-` for standard input; else asked.
     #[arg(long, value_name = "FILE")]
     pub passphrase_file: Option<String>,
     /// As JSON.

@@ -42,7 +42,7 @@ fn a_yes_needs_a_terminal_or_a_flag_and_carries_the_digest_that_was_seen() {
     let output = daemon.run(&["approve", &words]);
     assert_eq!(output.status.code(), Some(2), "{}", stdout(&output));
     assert!(daemon.heard(&format!("POST /v1/requests/{ID}/decision")).is_none());
-    let output = daemon.run(&["approve", &words, "--yes", "--for", "30"]);
+    let output = daemon.change(&["approve", &words, "--yes", "--for", "30"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let sent = daemon.heard(&format!("POST /v1/requests/{ID}/decision")).unwrap();
     let body: serde_json::Value =

@@ -1,8 +1,9 @@
 //! Step-up: whatever gives or takes power needs a fresh proof of the person, in the same request.
 //!
 //! A session can be stolen, so it reads and answers, and changes nothing else. Every request to a
-//! route in [`NEEDED`] carries a proof: a passkey's signature over this very change where the person
-//! has a passkey, else the passphrase. A route that is neither there nor in [`EXEMPT`] is not served.
+//! route in [`NEEDED`] carries a proof: a passkey's signature over this very change where the
+//! person has a passkey, else the passphrase. A route that is neither there nor in [`EXEMPT`] is
+//! not served.
 
 use axum::Router;
 use axum::body::{Body, Bytes};

@@ -130,8 +130,8 @@ pub async fn tell(gate: &Gate, lines: &Lines, text: &str) {
     }
 }
 
-/// Tells something that everybody should know through every channel: those of the ladder, those that
-/// are set up, and browsers. Quiet hours do not hold for it.
+/// Tells something that everybody should know through every channel: those of the ladder, those
+/// that are set up, and browsers. Quiet hours do not hold for it.
 pub async fn broadcast(gate: &Arc<Gate>, lines: &Arc<Lines>, text: &str) {
     let rules = gate.rules();
     // The desktop's notifications are always set up, but only sent where the ladder names them.

@@ -173,7 +173,8 @@ fn believed<'o>(
     Ok((Place(place), nonce.ok_or(NotSigned::Challenge)?))
 }
 
-/// Checks the signature under an answer or a change. What the ledger keeps of it: enough to check it again.
+/// Checks the signature under an answer or a change. What the ledger keeps of it is enough to check
+/// it again.
 pub async fn signed(
     api: &Api,
     who: &Who,

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::api::{DOCUMENT, EXEMPT, NEEDED, STEP_UP};
 use crate::auth::recovery;
+use crate::courier::rig::{Manner, Receiver, until};
 use crate::house::{Door, House, Reply, step_up_header};
 
 const REQUIRED: &str = "urn:countersign:problem:step-up-required";
@@ -312,9 +313,10 @@ async fn a_grant_with_an_answer_is_a_power_unless_it_is_that_very_call_in_its_se
         let asked = house.by(&agent, Door::Agents, "POST /v1/requests", Some(call)).await.body;
         let line = format!("POST /v1/requests/{}/decision", asked["id"].as_str().unwrap());
         let body = Some(json!({"choice": "approve", "digest": asked["digest"], "grant": grant}));
-        match proof {
-            true => house.change(&owner, &line, body).await,
-            false => house.by(&owner, Door::People, &line, body).await,
+        if proof {
+            house.change(&owner, &line, body).await
+        } else {
+            house.by(&owner, Door::People, &line, body).await
         }
     };
     let narrow = json!({"shape": "exact", "scope": "session"});
@@ -328,6 +330,27 @@ async fn a_grant_with_an_answer_is_a_power_unless_it_is_that_very_call_in_its_se
         let refused = decide(wide.clone(), false).await;
         assert_eq!(refused.body["type"], REQUIRED, "{wide}: {:?}", refused.body);
         assert_eq!(decide(wide.clone(), true).await.status, 200, "{wide}");
+    }
+}
+
+/// Whoever answers through any channel hears that somebody new can approve.
+#[tokio::test]
+async fn changes_of_who_may_approve_are_announced_on_every_channel() {
+    let folder = tempfile::tempdir().unwrap();
+    let (first, beside) =
+        (Receiver::start(Manner::Answers(200)).await, Receiver::start(Manner::Answers(200)).await);
+    let sections = format!(
+        "[ladder]\nfirst = [\"one\"]\n{}{}",
+        first.channel("one", folder.path()),
+        beside.channel("two", folder.path())
+    );
+    let house = House::with("", &sections).await;
+    let owner = house.owner().await;
+    add(&house, &owner, "ana").await;
+    let words = "owner added ana as an administrator";
+    for (name, hook) in [("one", &first), ("two", &beside)] {
+        until(name, async || hook.got().iter().any(|(_, body)| body.to_string().contains(words)))
+            .await;
     }
 }
 
