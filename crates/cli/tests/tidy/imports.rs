@@ -59,9 +59,9 @@ impl Crate {
     }
 
     /// A path from the crate's root, if it is one of this crate.
-    fn absolute(&self, module: &Module, path: &[String]) -> Option<Module> {
+    fn absolute(&self, module: &[String], path: &[String]) -> Option<Module> {
         let (first, rest) = path.split_first()?;
-        let mut base = module.clone();
+        let mut base = module.to_vec();
         let mut rest = rest.to_vec();
         match first.as_str() {
             "crate" => base.clear(),

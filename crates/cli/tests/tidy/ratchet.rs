@@ -48,7 +48,8 @@ fn parsed(text: &str) -> Counts {
 }
 
 fn written(counts: &Counts) -> String {
-    counts.iter().map(|(key, count)| format!("{key}\t{count}\n")).collect()
+    let lines = counts.iter().map(|(key, count)| format!("{key}\t{count}\n"));
+    lines.collect::<Vec<_>>().concat()
 }
 
 /// What is worse than the list, and what is better.
