@@ -104,10 +104,13 @@ impl Reader<'_, '_> {
         let on = match value {
             Value::Bool(on) => *on,
             Value::Number(digits) => digits.as_ref() != "0",
-            Value::String(text) => ["true", "yes", "on", "1", "all", "*"]
-                .iter()
-                .any(|on| text.eq_ignore_ascii_case(on)),
-            _ => false,
+            // `delete: "user-1"` says what is deleted.
+            Value::String(text) => {
+                let off = ["", "false", "no", "off", "0", "none", "never"];
+                !off.iter().any(|off| text.trim().eq_ignore_ascii_case(off))
+            }
+            Value::Array(list) => !list.is_empty(),
+            Value::Null | Value::Object(_) => false,
         };
         if !on {
             return;
