@@ -173,6 +173,7 @@ mod protection {
                 "node server.js",
                 "ssh -T git@github.com",
                 "ssh -G github.com",
+                "ssh git@github.com",
                 "psql -l",
                 "psql -c 'select 1'",
                 "sqlite3 app.db .tables",

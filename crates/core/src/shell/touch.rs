@@ -102,6 +102,10 @@ impl<'t> Walker<'t, '_, '_, '_> {
     /// A folder that is taken away takes what Countersign needs with it.
     fn above_guarded(&mut self, act: Act, arg: &Arg<'t>) {
         let path: &str = &on_its_host(&arg.text);
+        if act != Act::DeleteTree && self.shared.ctx.environment.is_disposable() {
+            // An image gives a home folder to its user.
+            return;
+        }
         if self.shared.class_for(act, path).cost(act) == Tier::Critical {
             // Grave enough as it is, and said in better words.
             return;

@@ -130,7 +130,8 @@ impl<'t> Walker<'t, '_, '_, '_> {
         self.swallowed(runner, inv, from, stdin, span);
         let mut inner: Vec<Arg<'t>> = inv.args.get(from..).unwrap_or_default().to_vec();
         if inner.is_empty() {
-            let idle = inv.has_one(&NO_SESSION) || skip == 0 && !inv.options.is_empty();
+            let forge = inv.operand(0).is_some_and(|host| host.starts_with("git@"));
+            let idle = forge || inv.has_one(&NO_SESSION) || skip == 0 && !inv.options.is_empty();
             if runner.shell_when_bare && inv.operands.len() >= skip && !stdin.present && !idle {
                 self.shared.sign(&signs::SHELL_SESSION, Some(span));
                 return Some(Flow::none());
@@ -237,6 +238,8 @@ impl<'t> Walker<'t, '_, '_, '_> {
             if !self.another_reading(word.span) {
                 return;
             }
+            // What is only put before another command ends with an operator.
+            let text = text.trim_end().trim_end_matches(['&', '|', ';']);
             let arg = Arg { text: Cow::Owned(format!("{}{text}", runner.lead)), ..word.clone() };
             self.placed(runner, |w| w.inner_text(runner, &arg, stdin));
         }
@@ -425,6 +428,8 @@ impl<'t> Walker<'t, '_, '_, '_> {
             if !spec.exec.contains(&arg.text.as_ref()) {
                 continue;
             }
+            let only_reads = |k: super::program::Known| k.0.inert && k.0.in_place.is_empty();
+            let reads = inv.args.get(at).and_then(|a| resolve(&a.text)).is_some_and(only_reads);
             let mut inner: Vec<Arg<'t>> = Vec::new();
             while let Some(word) = inv.args.get(at) {
                 at += 1;
@@ -434,7 +439,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
                 let mut word = word.clone();
                 if word.text.contains("{}") {
                     // Any file below: a pattern, so that what is protected there counts.
-                    let place = place.replace(UNKNOWN, "*");
+                    let place = if reads { place.clone() } else { place.replace(UNKNOWN, "*") };
                     word.text = Cow::Owned(word.text.replace("{}", &place));
                     word.glob = true;
                 }
