@@ -4,8 +4,6 @@
 mod content;
 mod session;
 mod stream;
-#[cfg(test)]
-mod tests;
 
 use std::fmt;
 use std::net::IpAddr;
@@ -308,3 +306,6 @@ impl Channel for Email {
         Box::pin(async move { self.send(end, prompt).await.map(|_| ()) })
     }
 }
+
+#[cfg(test)]
+mod tests;

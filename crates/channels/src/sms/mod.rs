@@ -331,7 +331,7 @@ fn read(text: &str) -> (Said, &'static str) {
     (Said::Approve(Which { name: (*code).to_owned(), reason }), "")
 }
 
-/// A response in TwiML; an empty text sends no message.
+/// A response in `TwiML`; an empty text sends no message.
 fn twiml(reply: &str) -> Posting {
     let reply = cut(reply, MOST);
     let reply = reply.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
