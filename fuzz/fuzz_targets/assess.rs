@@ -31,7 +31,9 @@ fuzz_target!(|bytes: &[u8]| {
     }
     if let Ok(text) = std::str::from_utf8(bytes) {
         let found = check(&Call::shell(text));
-        if countersign_core::shell::readable(text).is_err() {
+        // SQL is read as SQL; what is neither is asked about.
+        let sql = countersign_core::sql::looks_like_sql(text);
+        if !sql && countersign_core::shell::readable(text).is_err() {
             assert!(found.tier >= Tier::Medium, "unreadable and {:?}", found.tier);
         }
         for span in found.reasons.iter().filter_map(|r| r.span) {

@@ -37,8 +37,12 @@ mod unread {
         assert!(asked.is_empty(), "needless questions: {asked:#?}");
     }
 
+    fn each(count: usize, make: fn(usize) -> String) -> String {
+        (0..count).map(make).collect::<Vec<_>>().concat()
+    }
+
     fn words(count: usize) -> String {
-        (0..count).map(|n| format!("a{n} ")).collect()
+        each(count, |n| format!("a{n} "))
     }
 
     #[test]
@@ -102,14 +106,17 @@ mod unread {
                     "\"a\", ".repeat(n)
                 ),
             ]);
-            let mut variables = String::new();
-            let mut folders = String::new();
-            let mut former = String::new();
-            for i in 0..n {
-                variables.push_str(&format!("v{i}=ls; "));
-                folders.push_str(&format!("cd d{i} || "));
-                former.push_str(&format!("f=a{i}; "));
-            }
+        }
+        asks(&commands.iter().map(String::as_str).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_value_that_is_not_followed_any_more_is_asked_about() {
+        let mut commands = Vec::new();
+        for n in [1, 6, 7, 12, 13, 32, 65, 130, 255, 257, 260, 600] {
+            let variables = each(n, |i| format!("v{i}=ls; "));
+            let folders = each(n, |i| format!("cd d{i} || "));
+            let former = each(n, |i| format!("f=a{i}; "));
             commands.extend([
                 format!("{variables}x=/etc/shadow; cat $x"),
                 format!("{former}f=/etc/shadow; cat $f"),
@@ -121,11 +128,10 @@ mod unread {
         }
         for n in [1, 7, 8, 9, 15, 16, 17, 20, 30] {
             let mut nested = "cat \"$1\"".to_owned();
-            let mut chain = String::new();
             for i in 0..n {
                 nested = format!("f{i}() {{ {nested}; }}; f{i} \"$1\"");
-                chain.push_str(&format!("g{} () {{ g{i} \"$1\"; }}; ", i + 1));
             }
+            let chain = each(n, |i| format!("g{} () {{ g{i} \"$1\"; }}; ", i + 1));
             commands.extend([
                 format!("f() {{ {nested}; }}; f /etc/shadow"),
                 format!("g0() {{ cat \"$1\"; }}; {chain} g{n} /etc/shadow"),
@@ -138,7 +144,7 @@ mod unread {
 
     #[test]
     fn a_long_harmless_command_stays_quiet() {
-        let names: String = (0..300).map(|n| format!("src/a{n}.txt ")).collect();
+        let names = each(300, |n| format!("src/a{n}.txt "));
         let commands = [
             "for f in a b c d e f g h; do echo $f; done".to_owned(),
             format!("for f in {}; do echo $f; done", words(60)),
@@ -156,6 +162,12 @@ mod unread {
             "fact() { if [ $1 -le 1 ]; then echo 1; else fact $(($1 - 1)); fi; }; fact 5"
                 .to_owned(),
             "a=(one two three); for i in 0 1 2; do echo \"${a[$i]}\"; done".to_owned(),
+            "for s in battery sysinfo git python node docker kubectl az aws gcp project cf cds; do \
+             f=segments/$s.go; [ -f \"$f\" ] || continue; n=$(grep -c x \"$f\"); echo \"$s: $n\"; done"
+                .to_owned(),
+            "p=''; if [ -f a ]; then z=$(ls); p+=\"$z\"; fi; if [ -f b ]; then p+=,; z=$(ls b); \
+             p+=\"$z\"; fi; if [ -f c ]; then p+=,; p+=c.txt; fi; echo \"$p\""
+                .to_owned(),
             "i=0; while [ $i -lt 10 ]; do i=$((i+1)); echo $i; done".to_owned(),
             "while read -r f; do echo \"$f\"; done < list.txt".to_owned(),
         ];
@@ -421,7 +433,9 @@ mod unread {
         ) {
             let text = pieces.concat();
             let seen = judge(&text);
-            if countersign_core::shell::readable(&text).is_err() {
+            // SQL is read as SQL; what is neither is asked about.
+            let sql = countersign_core::sql::looks_like_sql(&text);
+            if !sql && countersign_core::shell::readable(&text).is_err() {
                 prop_assert!(seen.tier >= Tier::Medium, "{:?} {text:?}", seen.tier);
                 prop_assert!(seen.verdict != Verdict::Allow, "{text:?}");
             }

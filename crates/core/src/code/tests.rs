@@ -87,7 +87,7 @@ fn ordinary_work_is_left_alone() {
     for (lang, text) in python.chain(javascript) {
         let seen = findings(lang, text);
         if seen.tier() >= Tier::Medium {
-            wrong.push(format!("{text:?}: {:?}", seen));
+            wrong.push(format!("{text:?}: {seen:?}"));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -337,14 +337,10 @@ fn codeish() -> impl Strategy<Value = String> {
 fn what_exceeds_a_bound_is_a_finding() {
     for n in [1, 6, 7, 8, 9, 31, 33, 63, 65, 128, 130, 600] {
         let items = "'a', ".repeat(n);
-        let mut several = String::new();
-        let mut branches = String::new();
-        let mut imports = String::new();
-        for i in 0..n {
-            several.push_str(&format!("a{i}, "));
-            branches.push_str(&format!("if c:\n  x = 'b{i}'\n"));
-            imports.push_str(&format!("import m{i}\n"));
-        }
+        let each = |make: fn(usize) -> String| (0..n).map(make).collect::<Vec<_>>().concat();
+        let several = each(|i| format!("a{i}, "));
+        let branches = each(|i| format!("if c:\n  x = 'b{i}'\n"));
+        let imports = each(|i| format!("import m{i}\n"));
         for text in [
             format!("import os\nfor f in [{items}'/etc/shadow']: open(f).read()"),
             format!("import os\nx = [{items}'/etc/shadow']\nopen(x[{n}])"),

@@ -49,8 +49,8 @@ pub(super) fn read(walker: &mut Walker<'_, '_, '_, '_>, program: &str, span: Spa
                 }
             }
             Mark(b'>', twice) if prints(tokens.get(..at)) => {
-                for path in program.texts(up_to_end(rest)).iter().filter(|p| !p.contains("$_")) {
-                    write(walker, path, *twice, span);
+                for path in program.texts(up_to_end(rest)) {
+                    write(walker, &path.replace("$_", "\0"), *twice, span);
                 }
             }
             Mark(b'<', false) if reads_line(tokens.get(..at)) => {
@@ -126,12 +126,11 @@ impl Program<'_> {
             match self.tokens.get(at + 1..).unwrap_or_default() {
                 [Mark(b'=', false), Text(text), End | Mark(b'}' | b')', false), ..]
                 | [Mark(b'=', false), Text(text)] => values.push(text.clone()),
-                [Mark(b'=', false), ..] => open = true,
+                [Mark(b'=', false) | Mark(b'+' | b'-' | b'[', _), ..] => open = true,
                 // Handed to `sub`, `split` and the like, or filled by `getline`.
                 [Mark(b')' | b',', false), ..] => {
                     open |= matches!(before, Some(Mark(b',', false)));
                 }
-                [Mark(b'+' | b'-' | b'[', _), ..] => open = true,
                 _ => {}
             }
             open |= matches!(before, Some(Word("getline" | "in")));

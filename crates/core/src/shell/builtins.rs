@@ -54,14 +54,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
             "eval" => Some(self.eval(args, stdin, span)),
             "source" | "." => Some(self.source(args, stdin, span)),
             "export" | "declare" | "typeset" | "local" | "readonly" | "setenv" | "integer" => {
-                self.subscripts_of(args);
-                let whole = |a: &Arg<'_>| a.text.starts_with('-') && a.text.contains('i');
-                if first.text == "integer" || args.iter().skip(1).any(whole) {
-                    self.shared.integers = true;
-                    self.shared.edits += 1;
-                    self.arithmetic_values(span);
-                }
-                self.export(args);
+                self.declare(args, span);
                 None
             }
             "read" | "mapfile" | "readarray" | "getopts" | "wait" | "unset" | "let" | "printf"
@@ -83,13 +76,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
                 Some(self.command(args.get(2..).unwrap_or_default(), stdin.clone(), span))
             }
             "hash" => {
-                if let [_, flag, path, names @ ..] = args
-                    && flag.text == "-p"
-                {
-                    for name in names {
-                        self.name(&name.text, &path.text, true);
-                    }
-                }
+                self.hash(args);
                 None
             }
             "set" => {
@@ -124,6 +111,30 @@ impl<'t> Walker<'t, '_, '_, '_> {
             }
             _ => None,
         }
+    }
+
+    /// `hash -p PATH NAME`: from now on the name runs that path.
+    fn hash(&mut self, args: &[Arg<'t>]) {
+        if let [_, flag, path, names @ ..] = args
+            && flag.text == "-p"
+        {
+            for name in names {
+                self.name(&name.text, &path.text, true);
+            }
+        }
+    }
+
+    /// `declare NAME=value` and its kin; under `-i` values are arithmetic.
+    fn declare(&mut self, args: &[Arg<'t>], span: Span) {
+        self.subscripts_of(args);
+        let whole =
+            |a: &Arg<'_>| a.text == "integer" || a.text.starts_with('-') && a.text.contains('i');
+        if args.iter().any(whole) {
+            self.shared.integers = true;
+            self.shared.edits += 1;
+            self.arithmetic_values(span);
+        }
+        self.export(args);
     }
 
     fn eval(&mut self, args: &[Arg<'t>], stdin: &Flow, span: Span) -> Flow {

@@ -57,7 +57,15 @@ pub fn read(text: &str, ctx: &Context<'_>, out: &mut Findings) {
 fn read_clean(text: &str, ctx: &Context<'_>, out: &mut Findings) {
     look_alikes(text, out);
     if sql::looks_like_sql(text) {
-        sql::read(text, 0, ctx, out);
+        let mut statements = Findings::default();
+        sql::read(text, 0, ctx, &mut statements);
+        let unknown = statements.iter().any(|f| f.code == sql::UNKNOWN_STATEMENT);
+        out.absorb(statements, |finding| finding);
+        if unknown && super::readable(text).is_err() {
+            // Neither SQL nor shell.
+            out.doubt(Doubt::Unreadable);
+            add(out, &signs::UNREADABLE, None);
+        }
         line_by_line(text, ctx, out);
         return;
     }
@@ -66,7 +74,7 @@ fn read_clean(text: &str, ctx: &Context<'_>, out: &mut Findings) {
         read_nested(&text.replace("\\\r\n", "\n"), 0, ctx, 0, out);
     }
     read_nested(text, 0, ctx, 0, out);
-    if out.has_doubt(Doubt::Unreadable) {
+    if out.has_doubt(Doubt::Unreadable) && super::readable(text).is_err() {
         line_by_line(text, ctx, out);
     }
     if !text.is_ascii()
@@ -108,7 +116,7 @@ fn line_by_line(text: &str, ctx: &Context<'_>, out: &mut Findings) {
         let piece = rest.get(..end).unwrap_or(rest);
         let mut shell = Findings::default();
         read_nested(piece, from, ctx, 0, &mut shell);
-        if shell.has_doubt(Doubt::Unreadable) {
+        if shell.has_doubt(Doubt::Unreadable) && super::readable(piece).is_err() {
             let mut at = from;
             for part in piece.split_inclusive([';', '\n', '|', '&']) {
                 let bare = without_openers(part.trim_end_matches([';', '\n', '|', '&']));

@@ -32,7 +32,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
         let quiet = inv.has_one(&["-n", "--quiet", "--silent"]);
         let empties = if interpreter.speech == Speech::Sed {
             let summary = sed::summary(&program);
-            summary.empties && !summary.prints || quiet && !summary.prints
+            !summary.prints && (summary.empties || quiet)
         } else {
             quiet && !["print", "say", "write", "eof"].iter().any(|word| program.contains(word))
         };

@@ -1,7 +1,7 @@
 //! Plain data: words of which one more changes no judgement.
 
 use super::program::resolve;
-use crate::paths::{Act, class_of};
+use crate::paths::{Act, UNKNOWN, class_of};
 use crate::tier::Tier;
 
 /// Whether a word is a number or the name of an ordinary file of the project. Nothing that runs,
@@ -21,6 +21,14 @@ pub(super) fn is_plain(word: &str) -> bool {
         && resolve(named).is_none()
         && class_of(named, None).id == "project"
         && class_of(named, None).cost(Act::Read) == Tier::Safe
+}
+
+/// Whether a value is plain data, or unknown data with nothing else in it that matters: of several
+/// such values one stands for all.
+pub(super) fn is_like_any(value: &str) -> bool {
+    let known = value.replace(UNKNOWN, "");
+    let known = known.trim_matches([' ', ',', ':', '/', '\n']);
+    known.is_empty() || is_plain(known)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use super::ast::{Assignment, List, Node, Stage};
 use super::expand::Arg;
 use super::flow::{Flow, Taint};
-use super::plain::is_plain;
+use super::plain::{is_like_any, is_plain};
 use super::signs;
 use super::tables::ASSIGNMENTS;
 use super::walk::{Shared, Walker};
@@ -197,10 +197,10 @@ impl<'t> Walker<'t, '_, '_, '_> {
             let mut element = self.joined(word, &mut taint);
             if assignment.list
                 && element.starts_with('[')
-                && let Some((_, rest)) = element.split_once("]=")
+                && let Some(equals) = element.find("]=")
             {
                 // `NAME=([index]=value …)`: an index is arithmetic.
-                element = rest.to_owned();
+                element.drain(..equals + 2);
                 let span = self.span(word.start, word.end);
                 self.arithmetic_values(span);
             }
@@ -322,13 +322,20 @@ impl Shared<'_, '_> {
             if slot.1 != value {
                 self.changes += 1;
                 self.edits += 1;
-                if !self.former.contains(slot) {
+                let unknown = slot.1.contains(UNKNOWN);
+                let like = is_like_any(&slot.1);
+                let known = |f: &&(String, String, Taint)| {
+                    f.0 == *name
+                        && (*f == slot
+                            || like && f.1.contains(UNKNOWN) == unknown && is_like_any(&f.1))
+                };
+                if !self.former.iter().any(|f| known(&f)) {
                     let each = self.former.iter().filter(|(n, _, _)| n == name).count();
                     let room = FORMER.check(self.former.len() + 1);
                     match room.and(FORMER_EACH.check(each + 1)) {
                         Ok(()) => self.former.push(slot.clone()),
                         // It may still be that value.
-                        Err(excess) if !is_plain(&slot.1) => taint = taint.and(excess.into()),
+                        Err(excess) if !like => taint = taint.and(excess.into()),
                         Err(_) => {}
                     }
                 }

@@ -29,7 +29,7 @@ const MAX_EXPANSION: usize = 256 * 1024;
 /// tried only if there was none like it.
 const FIRST_VALUES: usize = 6;
 /// How many values of a loop variable are tried.
-const LOOP_VALUES: Limit = Limit::new("values in a loop", 64);
+const LOOP_VALUES: Limit = Limit::new("values in a loop", 256);
 /// How much of what may still be walked one loop may use up.
 const LOOP_WORK: Limit = Limit::new("commands in a loop", MAX_COMMANDS as usize / 2);
 /// How many words one command may have once they are expanded.
@@ -391,6 +391,8 @@ impl<'t> Walker<'t, '_, '_, '_> {
         if values.is_empty() {
             values.push((UNKNOWN.to_string(), Taint::default()));
         }
+        // Where no value is sure, the loop may not run and the variable keeps what it held.
+        let unsure = values.iter().all(|(value, _)| value.contains(UNKNOWN));
         let mut values = representative(values);
         LOOP_VALUES.cut(&mut values, self.shared.out, self.shared.fixed);
         let mut flow = Flow::none();
@@ -402,7 +404,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
                 self.shared.exceeded(LOOP_WORK.exceeded(), None);
                 continue;
             }
-            if at == 0 {
+            if at == 0 && (unsure || self.shared.variables.iter().all(|(n, _, _)| n != name)) {
                 self.set(name, value.clone(), *taint);
             } else {
                 self.shared.put(name, value, *taint);
@@ -431,16 +433,18 @@ fn compares(operator: &str) -> bool {
     matches!(operator, "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge")
 }
 
-/// The first values, and behind them those that are not plain data like one that came before.
+/// The first values, and behind them those that are neither there already nor plain data like one
+/// that came before.
 pub(super) fn representative(values: Vec<(String, Taint)>) -> Vec<(String, Taint)> {
+    let mut kept: Vec<(String, Taint)> = Vec::with_capacity(values.len());
     let mut plain = false;
-    let mut at = 0;
-    let mut keep = |(value, taint): &(String, Taint)| {
-        at += 1;
-        let like = *taint == Taint::default() && is_plain(value);
-        let known = plain;
+    for (value, taint) in values {
+        let like = taint == Taint::default() && is_plain(&value);
+        let known = (like && plain) || kept.iter().any(|k| k.0 == value && k.1 == taint);
         plain |= like;
-        at <= FIRST_VALUES || !(like && known)
-    };
-    values.into_iter().filter(|value| keep(value)).collect()
+        if kept.len() < FIRST_VALUES || !known {
+            kept.push((value, taint));
+        }
+    }
+    kept
 }

@@ -6,14 +6,14 @@ use std::borrow::Cow;
 use super::ast::{Join, Pipeline};
 use super::flow::{Flow, Taint};
 use super::folders::Folders;
-use super::plain::is_plain;
+use super::plain::is_like_any;
 use super::signs;
 use super::walk::{Shared, Walker};
 use crate::limit::Limit;
 use crate::paths::UNKNOWN;
 
 /// How many ways to combine values are tried for one pipeline.
-const MAX_WAYS: usize = 24;
+const MAX_WAYS: usize = 40;
 /// How deep such trying may nest.
 const NESTING: Limit = Limit::new("combinations of former values", 2);
 /// What is left undone when nothing may be walked any more.
@@ -51,7 +51,7 @@ struct Ways {
 impl Ways {
     /// Whether all values are plain data, so that it does not matter which of them come together.
     fn is_plain(&self) -> bool {
-        let plain = |held: &Held| matches!(held, Held::Variable(value, _) if is_plain(value));
+        let plain = |held: &Held| matches!(held, Held::Variable(v, _) if is_like_any(v));
         self.former.iter().filter(|held| !held.iter().all(plain)).count() < 2
     }
 

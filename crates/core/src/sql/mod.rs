@@ -42,6 +42,9 @@ pub(crate) struct Statement {
 
 include!(concat!(env!("OUT_DIR"), "/sql.rs"));
 
+/// The code of a statement that no rule knows.
+pub(crate) const UNKNOWN_STATEMENT: &str = "sql.unknown";
+
 /// Reads a text in one of the languages here.
 pub(crate) type Reader = fn(&str, usize, &Context<'_>, &mut Findings);
 
@@ -105,7 +108,7 @@ fn read_dialect(text: &str, backslash: bool, base: usize, ctx: &Context<'_>, out
             let say = "Does something to a database that is not understood.";
             let span = Span::new(base + first.start, base + text.len());
             out.effect(Effect::Remote);
-            out.add(Finding::pattern("sql.unknown", Tier::Low, say).at(span));
+            out.add(Finding::pattern(UNKNOWN_STATEMENT, Tier::Low, say).at(span));
         }
     }
 }
