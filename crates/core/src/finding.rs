@@ -151,6 +151,19 @@ impl Findings {
         }
     }
 
+    /// Takes over what another reading of the same text found, as far as `keep` says so, and its
+    /// doubts where they count.
+    pub fn absorb(&mut self, other: Findings, doubts: bool, keep: impl Fn(&Finding) -> bool) {
+        for finding in other.list.into_iter().filter(keep) {
+            self.add(finding);
+        }
+        self.effects.extend(other.effects);
+        self.impact.absorb(other.impact);
+        self.doubts |= if doubts { other.doubts } else { 0 };
+        self.irreversible |= other.irreversible;
+        self.human = self.human.max(other.human);
+    }
+
     /// Notes an effect.
     pub fn effect(&mut self, effect: Effect) {
         self.effects.insert(effect);

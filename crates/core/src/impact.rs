@@ -26,6 +26,13 @@ impl Touched {
         }
     }
 
+    /// Adds the entries of another list.
+    fn absorb(&mut self, other: &Touched) {
+        other.listed.iter().for_each(|entry| self.add(entry));
+        let more = other.count.saturating_sub(u32::try_from(other.listed.len()).unwrap_or(0));
+        self.count = self.count.saturating_add(more);
+    }
+
     /// Whether nothing was added.
     pub fn is_empty(&self) -> bool {
         self.count == 0
@@ -77,6 +84,24 @@ pub struct Impact {
 }
 
 impl Impact {
+    /// Takes over what another reading of the same call would touch.
+    pub fn absorb(&mut self, other: Impact) {
+        for money in other.money {
+            if !self.money.contains(&money) {
+                self.money.push(money);
+            }
+        }
+        self.recipients.absorb(&other.recipients);
+        self.deletes.absorb(&other.deletes);
+        self.writes.absorb(&other.writes);
+        self.rows.absorb(&other.rows);
+        self.services.absorb(&other.services);
+        self.secrets.absorb(&other.secrets);
+        self.hosts.absorb(&other.hosts);
+        self.programs.absorb(&other.programs);
+        self.items = self.items.max(other.items);
+    }
+
     /// The lists, by the word that every surface has for them.
     pub const fn lists(&self) -> [(&'static str, &Touched); 8] {
         [

@@ -9,10 +9,10 @@ use crate::context::Context;
 use crate::crisis::{self, ScreenOptions};
 use crate::effect::Effect;
 use crate::finding::{Doubt, Finding, Findings, Span};
-use crate::sql;
 use crate::text::words::words;
 use crate::text::{HiddenKind, hidden};
 use crate::tier::Tier;
+use crate::{cmd, powershell, sql};
 
 /// A group of sentences that try to give an agent new orders.
 pub struct Phrase {
@@ -40,27 +40,77 @@ pub fn read(text: &str, ctx: &Context<'_>, out: &mut Findings) {
         sql::read(&clean, 0, ctx, out);
         return;
     }
-    if holds(&clean, b'\r') && clean.contains("\\\r\n") {
+    if powershell::looks_like(&clean) || cmd::looks_like(&clean) {
+        several_readings(text, &clean, ctx, out);
+    } else {
+        posix(text, &clean, ctx, out);
+    }
+}
+
+/// Text that may be for another shell: every reading counts. Only what the POSIX reader does not
+/// understand is left out where the other reader understands all of it.
+fn several_readings(text: &str, clean: &Cow<'_, str>, ctx: &Context<'_>, out: &mut Findings) {
+    let mut other = Findings::default();
+    if powershell::looks_like(clean) {
+        powershell::read_nested(clean, 0, ctx, 0, &mut other);
+    }
+    if cmd::looks_like(clean) {
+        cmd::read(clean, ctx, &mut other);
+    }
+    let mut own = Findings::default();
+    posix(text, clean, ctx, &mut own);
+    let has = |found: &Findings, code: &str| found.list.iter().any(|f| f.code == code);
+    let understood = !["powershell.unreadable", "cmd.unreadable"].iter().any(|c| has(&other, c));
+    let unreadable = has(&own, signs::UNREADABLE.code);
+    let mut blanked = Findings::default();
+    if has(&own, signs::DYNAMIC.code) {
+        read_nested(&powershell::without_assignments(clean), 0, ctx, 0, &mut blanked);
+    }
+    let assigns = !has(&blanked, signs::DYNAMIC.code);
+    out.absorb(own, !understood, |finding| {
+        let left_out = finding.code == signs::UNREADABLE.code
+            || finding.code == signs::DYNAMIC.code && assigns;
+        !(understood && left_out)
+    });
+    let mixed = matches!(clean, Cow::Owned(_));
+    for finding in &mut other.list {
+        // Places in the cleaned text mean nothing in the one that came.
+        finding.span = finding.span.filter(|_| !mixed);
+    }
+    out.absorb(other, understood || unreadable, |finding| {
+        unreadable || !finding.code.ends_with(".unreadable")
+    });
+}
+
+/// A command in the language of POSIX shells.
+fn posix(text: &str, clean: &Cow<'_, str>, ctx: &Context<'_>, out: &mut Findings) {
+    if holds(clean, b'\r') && clean.contains("\\\r\n") {
         // Some shells join such lines, some do not: both readings count.
         read_nested(&clean.replace("\\\r\n", "\n"), 0, ctx, 0, out);
     }
     if matches!(clean, Cow::Borrowed(_)) {
-        read_nested(&clean, 0, ctx, 0, out);
+        read_nested(clean, 0, ctx, 0, out);
     } else {
         // Places in the cleaned text mean nothing in the one that came.
         let mut shared = Shared::new(ctx, 0, out);
         shared.fixed = Some(Span::new(0, text.len()));
-        shared.text(&clean, &Flow::none());
+        shared.text(clean, &Flow::none());
     }
     if !clean.is_ascii()
-        && let Some(ascii) = narrowed(&clean)
+        && let Some(ascii) = narrowed(clean)
     {
         wide_letters(&ascii, ctx, out);
     }
-    together(&clean, out);
-    if out.has_doubt(Doubt::UnknownProgram) && is_prose(&clean) {
-        prose(&clean, out);
+    together(clean, out);
+    if out.has_doubt(Doubt::UnknownProgram) && is_prose(clean) {
+        prose(clean, out);
     }
+}
+
+/// Notes hidden characters in text for another shell.
+pub(crate) fn hidden_text(text: &str, out: &mut Findings) {
+    let clean = without_terminal_codes(text, out);
+    look_alikes(&clean, out);
 }
 
 /// Whether the byte is in the text. Commands are short: a pass without an early end is quicker, as

@@ -148,8 +148,17 @@ fn known(subject: &Subject<'_>, entry: &'static Entry, sure: bool, out: &mut Fin
         Value::String(_) | Value::Array(_) => {
             // A free-form tool is given its one text bare.
             let place = Place { parent: None, key: "", index: None, depth: 0 };
-            let bare =
-                |r: &Role| matches!(r, Role::Shell | Role::Patch | Role::Sql | Role::Code(_));
+            let bare = |r: &Role| {
+                matches!(
+                    r,
+                    Role::Shell
+                        | Role::PowerShell
+                        | Role::Cmd
+                        | Role::Patch
+                        | Role::Sql
+                        | Role::Code(_)
+                )
+            };
             if let Some((_, role)) = entry.args.iter().find(|(_, role)| bare(role)) {
                 reader.read(*role, subject.arguments, &place);
             }

@@ -60,6 +60,8 @@ pub(crate) fn about() -> impl Iterator<Item = About> {
 pub(super) enum Role {
     Shell,
     ShellLines,
+    PowerShell,
+    Cmd,
     Code(Language),
     AnyCode,
     Language,
@@ -94,6 +96,8 @@ impl Role {
             self,
             Role::Shell
                 | Role::ShellLines
+                | Role::PowerShell
+                | Role::Cmd
                 | Role::Code(_)
                 | Role::AnyCode
                 | Role::Sql
