@@ -159,7 +159,36 @@ impl Tables {
         }
         self.write_assignments(&mut s)?;
         runners::write(&self.runners, &self.anywhere, &mut s)?;
+        self.write_aliases(&mut s)?;
         Ok(s)
+    }
+
+    /// The aliases of cmdlets, sorted. They mean nothing outside PowerShell.
+    fn write_aliases(&self, s: &mut String) -> Result<(), String> {
+        let mut aliases = BTreeMap::new();
+        for (_, program) in &self.specs {
+            let Some(name) = program.names.first().filter(|_| program.cmdlet) else { continue };
+            for alias in &program.aliases {
+                // `alias:cmdlet` where the cmdlet is not the first of the list.
+                let (alias, name) = match alias.split_once(':') {
+                    Some((alias, cmdlet)) if program.names.iter().any(|n| n == cmdlet) => {
+                        (alias, cmdlet)
+                    }
+                    Some(_) => return Err(format!("alias `{alias}`: no such cmdlet here")),
+                    None => (alias.as_str(), name.as_str()),
+                };
+                if aliases.insert(alias, name).is_some() {
+                    return Err(format!("alias `{alias}` has two cmdlets"));
+                }
+            }
+        }
+        put(s, "/// Aliases of PowerShell and their cmdlets.\n");
+        put(s, format!("static CMDLET_ALIASES: [(&str, &str); {}] = [", aliases.len()));
+        for (alias, name) in aliases {
+            put(s, format!("({alias:?}, {name:?}), "));
+        }
+        put(s, "];\n");
+        Ok(())
     }
 
     fn write_assignments(&self, s: &mut String) -> Result<(), String> {
@@ -275,11 +304,11 @@ fn spec_source(family: &str, p: &Program) -> Result<String, String> {
         ),
     };
     Ok(format!(
-        "Spec {{ family: {family:?}, base: {}, say: {:?}, ordinary: {:?}, single_dash: {}, posix: {}, letters: {:#x}, values: {}, touches: &[{}], exec: {}, operands: {}, first_if: {}, in_place: {}, recursive: {}, dry: {}, keys: &[{}], interpreter: {interpreter}, fetches: {}, sends: {}, inert: {}, effects: {} }},\n",
+        "Spec {{ family: {family:?}, base: {}, say: {:?}, ordinary: {:?}, single_dash: {}, posix: {}, letters: {:#x}, values: {}, touches: &[{}], exec: {}, operands: {}, first_if: {}, in_place: {}, recursive: {}, dry: {}, keys: &[{}], interpreter: {interpreter}, fetches: {}, sends: {}, inert: {}, cmdlet: {}, positions: {}, switches: {}, input_paths: {}, slash_options: {}, filter: {}, effects: {} }},\n",
         tier(&p.base)?,
         p.say,
         format!("{family}.ordinary"),
-        p.single_dash,
+        p.single_dash || p.cmdlet || p.slash_options,
         p.posix,
         value_letters(&values),
         list(&values),
@@ -294,6 +323,12 @@ fn spec_source(family: &str, p: &Program) -> Result<String, String> {
         p.fetches,
         p.sends,
         p.inert,
+        p.cmdlet,
+        list(&p.positions),
+        list(&p.switches),
+        p.input_paths,
+        p.slash_options,
+        p.filter,
         effects(&p.effects)?
     ))
 }

@@ -30,6 +30,8 @@ const HUMAN: &[(&str, &str)] = &[
 const ROLES: &[(&str, &str)] = &[
     ("shell", "Role::Shell"),
     ("shell_lines", "Role::ShellLines"),
+    ("powershell", "Role::PowerShell"),
+    ("cmd", "Role::Cmd"),
     ("python", "Role::Code(Language::Python)"),
     ("javascript", "Role::Code(Language::JavaScript)"),
     ("code", "Role::AnyCode"),

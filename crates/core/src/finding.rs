@@ -178,6 +178,24 @@ impl Findings {
         }
     }
 
+    /// Adds what another reading of the same text found, as far as `keep` says so, and its doubts
+    /// if `doubts`.
+    pub fn absorb_reading(
+        &mut self,
+        other: Findings,
+        doubts: bool,
+        keep: impl Fn(&Finding) -> bool,
+    ) {
+        self.effects.extend(other.effects);
+        self.impact.absorb(&other.impact);
+        self.doubts |= if doubts { other.doubts } else { 0 };
+        self.irreversible |= other.irreversible;
+        self.human = self.human.max(other.human);
+        for finding in other.list.into_iter().filter(keep) {
+            self.add(finding);
+        }
+    }
+
     /// Notes an effect.
     pub fn effect(&mut self, effect: Effect) {
         self.effects.insert(effect);

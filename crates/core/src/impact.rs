@@ -26,6 +26,13 @@ impl Touched {
         }
     }
 
+    /// Adds the entries of another list.
+    fn absorb(&mut self, other: &Touched) {
+        other.listed.iter().for_each(|entry| self.add(entry));
+        let more = other.count.saturating_sub(u32::try_from(other.listed.len()).unwrap_or(0));
+        self.count = self.count.saturating_add(more);
+    }
+
     /// Whether nothing was added.
     pub fn is_empty(&self) -> bool {
         self.count == 0
@@ -79,22 +86,20 @@ pub struct Impact {
 impl Impact {
     /// Adds everything another reader saw.
     pub(crate) fn absorb(&mut self, other: &Impact) {
-        self.money.extend(other.money.iter().cloned());
-        self.items = self.items.max(other.items);
-        for (list, more) in [
-            (&mut self.recipients, &other.recipients),
-            (&mut self.deletes, &other.deletes),
-            (&mut self.writes, &other.writes),
-            (&mut self.rows, &other.rows),
-            (&mut self.services, &other.services),
-            (&mut self.secrets, &other.secrets),
-            (&mut self.hosts, &other.hosts),
-            (&mut self.programs, &other.programs),
-        ] {
-            more.listed.iter().for_each(|entry| list.add(entry));
-            let listed = u32::try_from(more.listed.len()).unwrap_or(u32::MAX);
-            list.count = list.count.saturating_add(more.count.saturating_sub(listed));
+        for money in &other.money {
+            if !self.money.contains(money) {
+                self.money.push(money.clone());
+            }
         }
+        self.recipients.absorb(&other.recipients);
+        self.deletes.absorb(&other.deletes);
+        self.writes.absorb(&other.writes);
+        self.rows.absorb(&other.rows);
+        self.services.absorb(&other.services);
+        self.secrets.absorb(&other.secrets);
+        self.hosts.absorb(&other.hosts);
+        self.programs.absorb(&other.programs);
+        self.items = self.items.max(other.items);
     }
 
     /// The lists, by the word that every surface has for them.

@@ -13,7 +13,7 @@ use crate::shell::tables::{ASSIGNMENTS, RULES};
 use crate::tier::Tier;
 use crate::tools;
 use crate::verdict::Policy;
-use crate::{shell, sql};
+use crate::{cmd, powershell, shell, sql};
 
 /// What a rule is about, and so how its examples are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -220,7 +220,12 @@ fn holds(rule: &RuleInfo, line: &str, wanted: bool) -> bool {
         Subject::Command if rule.id.starts_with("generic.looks") || rule.id == "generic.bare" => {
             return shell::looks(rule.id, line) == wanted;
         }
-        Subject::Command => shell::read(line, &ctx, &mut findings),
+        // An example may name its shell: `PS> …`, `cmd> …`.
+        Subject::Command => match (line.strip_prefix("PS> "), line.strip_prefix("cmd> ")) {
+            (Some(line), _) => powershell::read(line, &ctx, &mut findings),
+            (_, Some(line)) => cmd::read(line, &ctx, &mut findings),
+            _ => shell::read(line, &ctx, &mut findings),
+        },
         Subject::Tool => return tool_holds(rule, line, wanted),
         Subject::Code(language) => {
             // What stands for every language is written in Python.

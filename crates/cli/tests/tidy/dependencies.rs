@@ -61,7 +61,8 @@ fn the_pure_crates_have_closed_dependency_lists() {
 fn the_pure_crates_do_no_io_and_read_no_clock() {
     let forbidden =
         ["std::fs", "std::net", "std::process", "std::env", "std::time", "std::io", "std::thread"];
-    let pure = |file: &str| PURE.iter().any(|(name, _)| file.starts_with(&format!("crates/{name}/")));
+    let pure =
+        |file: &str| PURE.iter().any(|(name, _)| file.starts_with(&format!("crates/{name}/")));
     for path in product().into_iter().filter(|path| pure(&shown(path))) {
         let text = read(&path);
         let product = without_tests(&text).split("#[cfg(test)]").next().unwrap_or_default();

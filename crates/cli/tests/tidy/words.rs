@@ -50,8 +50,7 @@ fn words_are_plain() {
         let file = shown(&path);
         let read_here = path.extension().is_some_and(|e| ENDINGS.iter().any(|one| e == *one));
         // What people in a crisis write is quoted there; this file names the words.
-        let quotes =
-            file.starts_with("crates/crisis/rules/") || file.ends_with("tidy/words.rs");
+        let quotes = file.starts_with("crates/crisis/rules/") || file.ends_with("tidy/words.rs");
         if !read_here || quotes {
             continue;
         }

@@ -56,6 +56,20 @@ pub struct Program {
     #[serde(default)]
     pub inert: bool,
     #[serde(default)]
+    pub cmdlet: bool,
+    #[serde(default)]
+    pub aliases: Vec<String>,
+    #[serde(default)]
+    pub positions: Vec<String>,
+    #[serde(default)]
+    pub switches: Vec<String>,
+    #[serde(default)]
+    pub input_paths: bool,
+    #[serde(default)]
+    pub slash_options: bool,
+    #[serde(default)]
+    pub filter: bool,
+    #[serde(default)]
     pub effects: Vec<String>,
 }
 

@@ -89,6 +89,9 @@ impl<'t> Walker<'t, '_, '_, '_> {
         // zsh: `=rm` is the path of `rm`.
         let named = first.text.strip_prefix('=').and_then(resolve);
         match resolve(&first.text).or(named) {
+            Some(known) if known.0.cmdlet || known.0.slash_options => {
+                self.judged(args, &stdin, |w| w.windows_command(known, args, &stdin, span))
+            }
             Some(known) => {
                 if first.has_slash() && !is_standard_place(&first.text) {
                     self.shared.sign(&signs::UNKNOWN_PROGRAM, Some(first.span));
@@ -227,7 +230,13 @@ impl<'t> Walker<'t, '_, '_, '_> {
         Flow::unknown(stdin.taint)
     }
 
-    fn known(&mut self, known: Known, args: &[Arg<'t>], stdin: &Flow, span: Span) -> Flow {
+    pub(super) fn known(
+        &mut self,
+        known: Known,
+        args: &[Arg<'t>],
+        stdin: &Flow,
+        span: Span,
+    ) -> Flow {
         let (spec, ..) = known;
         let inv = Invocation::new(args, Some(spec));
         spec.effects.iter().for_each(|e| self.shared.out.effect(*e));

@@ -14,6 +14,7 @@ use crate::sql;
 use crate::text::words::words;
 use crate::text::{HiddenKind, hidden};
 use crate::tier::Tier;
+use crate::{cmd, powershell};
 
 /// A group of sentences that try to give an agent new orders.
 pub struct Phrase {
@@ -69,6 +70,45 @@ fn read_clean(text: &str, ctx: &Context<'_>, out: &mut Findings) {
         line_by_line(text, ctx, out);
         return;
     }
+    if powershell::looks_like(text) || cmd::looks_like(text) {
+        several_readings(text, ctx, out);
+    } else {
+        posix(text, ctx, out);
+    }
+}
+
+/// Text that may be for another shell: every reading counts. Only what the POSIX reader does not
+/// understand is left out where the other reader understands all of it.
+fn several_readings(text: &str, ctx: &Context<'_>, out: &mut Findings) {
+    let mut other = Findings::default();
+    if powershell::looks_like(text) {
+        powershell::read_nested(text, 0, ctx, 0, &mut other);
+    }
+    if cmd::looks_like(text) {
+        cmd::read(text, ctx, &mut other);
+    }
+    let mut own = Findings::default();
+    posix(text, ctx, &mut own);
+    let has = |found: &Findings, code: &str| found.iter().any(|f| f.code == code);
+    let understood = !["powershell.unreadable", "cmd.unreadable"].iter().any(|c| has(&other, c));
+    let unreadable = has(&own, signs::UNREADABLE.code);
+    let mut blanked = Findings::default();
+    if has(&own, signs::DYNAMIC.code) {
+        read_nested(&powershell::without_assignments(text), 0, ctx, 0, &mut blanked);
+    }
+    let assigns = !has(&blanked, signs::DYNAMIC.code);
+    out.absorb_reading(own, !understood, |finding| {
+        let left_out = finding.code == signs::UNREADABLE.code
+            || finding.code == signs::DYNAMIC.code && assigns;
+        !(understood && left_out)
+    });
+    out.absorb_reading(other, understood || unreadable, |finding| {
+        unreadable || !finding.code.ends_with(".unreadable")
+    });
+}
+
+/// A command in the language of POSIX shells.
+fn posix(text: &str, ctx: &Context<'_>, out: &mut Findings) {
     if holds(text, b'\r') && text.contains("\\\r\n") {
         // Some shells join such lines, some do not: both readings count.
         read_nested(&text.replace("\\\r\n", "\n"), 0, ctx, 0, out);
@@ -160,6 +200,12 @@ fn add_grave(other: &Findings, except: Option<&[&str]>, out: &mut Findings) {
     for finding in grave {
         out.add(Finding { span: except.and(finding.span), ..finding.clone() });
     }
+}
+
+/// Notes hidden characters in text for another shell.
+pub(crate) fn hidden_text(text: &str, out: &mut Findings) {
+    let clean = without_terminal_codes(text, out);
+    look_alikes(&clean, out);
 }
 
 /// Whether the byte is in the text. Commands are short: a pass without an early end is quicker, as

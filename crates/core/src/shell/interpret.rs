@@ -27,6 +27,9 @@ impl<'t> Walker<'t, '_, '_, '_> {
         stdin: &Flow,
         span: Span,
     ) -> Option<Flow> {
+        if matches!(interpreter.speech, Speech::PowerShell | Speech::Cmd) {
+            return self.start_other_shell(interpreter, inv, stdin, span);
+        }
         if inv.has_one(&["--version", "--help", "-V"]) && inv.operands.is_empty() {
             return Some(Flow::unknown(Taint::default()));
         }
@@ -303,6 +306,11 @@ impl<'t> Walker<'t, '_, '_, '_> {
             Speech::Perl => Language::Perl,
             Speech::Ruby => Language::Ruby,
             Speech::Php => Language::Php,
+            Speech::PowerShell => {
+                let span = arg.span;
+                return self.other_shell(|judge| crate::powershell::run_text(judge, text, span));
+            }
+            Speech::Cmd => return self.shell_text(arg, stdin),
             Speech::Other => {
                 self.apple_shell(text, arg.span);
                 self.quoted_commands(text, arg.span);

@@ -18,6 +18,7 @@ mod interpret;
 mod invocation;
 mod judged;
 mod nested;
+mod other_shells;
 mod outline;
 mod output;
 mod plain;
@@ -40,12 +41,13 @@ use std::borrow::Cow;
 use crate::context::Context;
 use crate::finding::{Findings, Span};
 use expand::Arg;
-use flow::{Flow, Taint};
 use walk::{Shared, Walker};
 
+pub(crate) use flow::{Flow, Taint};
 pub use flow::{base64_bytes, hex_bytes};
 pub use front::read;
-pub(crate) use front::{NEW_ORDERS, new_orders, phrases};
+pub(crate) use front::{NEW_ORDERS, hidden_text, new_orders, phrases};
+pub(crate) use other_shells::{CommandJudge, CommandWord, described_program, judge_text};
 pub use outline::commands;
 pub use reader::{MAX_BYTES, MAX_DEPTH, Problem};
 

@@ -137,6 +137,10 @@ pub enum Speech {
     Redis,
     /// Mongo shell.
     Mongo,
+    /// PowerShell.
+    PowerShell,
+    /// The command interpreter of Windows.
+    Cmd,
     /// Something else with the common signs.
     Other,
 }
@@ -335,6 +339,19 @@ pub struct Spec {
     pub sends: bool,
     /// Its words are text only and never run (`echo`, `grep`).
     pub inert: bool,
+    /// A PowerShell command: its parameters may be abbreviated and are bound before rules are held
+    /// against it.
+    pub cmdlet: bool,
+    /// The parameters that a cmdlet's words without a name stand for, in order; names with `|`.
+    pub positions: &'static [&'static str],
+    /// The parameters of a cmdlet that take no value.
+    pub switches: &'static [&'static str],
+    /// A cmdlet whose input through the pipe names the paths it works on.
+    pub input_paths: bool,
+    /// A program of Windows whose options begin with a slash.
+    pub slash_options: bool,
+    /// A cmdlet that hands on what it is given through the pipe.
+    pub filter: bool,
     /// Effects it always has.
     pub effects: &'static [Effect],
 }
@@ -387,4 +404,10 @@ pub fn first_bytes(name: &str) -> u64 {
 /// The names of all described programs, sorted.
 pub fn names() -> impl Iterator<Item = &'static str> {
     PROGRAMS.iter().map(|(_, name, ..)| *name)
+}
+
+/// The cmdlet behind an alias of PowerShell, by its name in lower case.
+pub fn cmdlet_of_alias(alias: &str) -> Option<&'static str> {
+    let at = CMDLET_ALIASES.binary_search_by(|(name, _)| (*name).cmp(alias)).ok()?;
+    CMDLET_ALIASES.get(at).map(|(_, cmdlet)| *cmdlet)
 }

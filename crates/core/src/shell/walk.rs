@@ -17,7 +17,7 @@ use crate::limit::{Excess, Limit};
 use crate::paths::UNKNOWN;
 
 /// How many texts may nest (`sh -c "sh -c …"`).
-const MAX_TEXTS: u8 = 12;
+pub(super) const MAX_TEXTS: u8 = 12;
 /// How many commands are walked in one call.
 const MAX_COMMANDS: u32 = 1_500;
 /// How many bytes are read in one call, texts inside texts included. A text over the reader's own

@@ -117,6 +117,8 @@ impl<'c> Reader<'c, '_> {
         match role {
             Role::Shell => self.shell(value),
             Role::ShellLines => self.shell_lines(value),
+            Role::PowerShell => self.shell_in(Tongue::PowerShell, value),
+            Role::Cmd => self.shell_in(Tongue::Cmd, value),
             Role::Code(_) | Role::AnyCode | Role::Sql => self.matter(role, value, place),
             Role::Items => {
                 self.items(value);

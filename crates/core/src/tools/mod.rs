@@ -59,9 +59,8 @@ pub fn runs_programs(tool: &str, arguments: &Value<'_>) -> bool {
         None => guess::names_execution(tool),
     };
     let members = arguments.as_object().unwrap_or_default();
-    let role_of = |key: &str| {
-        table::exec_argument(&name::compact(key)).or_else(|| arguments::guessed(key))
-    };
+    let role_of =
+        |key: &str| table::exec_argument(&name::compact(key)).or_else(|| arguments::guessed(key));
     known || members.iter().any(|(key, _)| role_of(key).is_some_and(runs))
 }
 

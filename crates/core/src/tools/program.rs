@@ -3,8 +3,9 @@
 use super::arguments::{Place, Reader};
 use super::table::Role;
 use crate::code::Language;
-use crate::finding::{Finding};
+use crate::finding::{Finding, Findings};
 use crate::json::Value;
+use crate::tier::Tier;
 
 impl Reader<'_, '_> {
     /// One command: a text, or a program with its arguments.
@@ -33,9 +34,37 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Shell text as the agent wrote it. A patch given to `apply_patch` in it is read as a patch.
+    /// One command in the language of a shell that the tool is named after.
+    pub(super) fn shell_in(&mut self, tongue: Tongue, value: &Value<'_>) {
+        let old = self.language.replace(tongue);
+        if let Value::Array(list) = value {
+            // Words of a program, or lines: both readings count.
+            let words: Vec<&str> = list.iter().filter_map(Value::as_str).collect();
+            self.made_shell(&words.join(" "));
+        }
+        self.shell(value);
+        self.language = old;
+    }
+
+    /// A text in the shell that another argument or the tool's name says, else in any. A patch given
+    /// to `apply_patch` in it is read as a patch.
     fn shell_text(&mut self, text: &str) {
-        crate::shell::read(text, &self.ctx, self.out);
+        match self.language {
+            Some(Tongue::PowerShell) => crate::powershell::read(text, &self.ctx, self.out),
+            Some(Tongue::Cmd) => {
+                crate::cmd::read(text, &self.ctx, self.out);
+                // A tool called `cmd` need not be Windows: what is grave in a POSIX shell counts too.
+                let mut posix = Findings::default();
+                crate::shell::read(text, &self.ctx, &mut posix);
+                self.out.absorb_reading(posix, false, |f| f.weight.tier() >= Tier::High);
+            }
+            Some(Tongue::UnreadShell) => {
+                crate::shell::read(text, &self.ctx, self.out);
+                let say = "Runs commands in a shell whose language Countersign does not read.";
+                self.out.add(Finding::pattern("shell.unread-language", Tier::Medium, say));
+            }
+            _ => crate::shell::read(text, &self.ctx, self.out),
+        }
         if text.contains("*** Begin Patch") {
             self.patch(text);
         }
@@ -87,7 +116,9 @@ impl Reader<'_, '_> {
     /// Code in the language that another argument names.
     pub(super) fn code(&mut self, text: &str) {
         match self.language.unwrap_or(Tongue::Code(Language::Python)) {
-            Tongue::Shell => self.shell_text(text),
+            Tongue::Shell | Tongue::PowerShell | Tongue::Cmd | Tongue::UnreadShell => {
+                self.shell_text(text);
+            }
             Tongue::Code(language) => crate::code::read(language, text, 0, &self.ctx, self.out),
         }
     }
@@ -107,7 +138,7 @@ pub(super) fn is_interpreter(text: &str) -> bool {
 
 fn is_shell(program: &str) -> bool {
     let name = program.rsplit(['/', '\\']).next().unwrap_or(program);
-    matches!(name, "sh" | "bash" | "zsh" | "dash" | "ksh" | "ash" | "fish")
+    matches!(name, "sh" | "bash" | "zsh" | "dash" | "ksh" | "ash")
 }
 
 /// Words as one line of shell, quoted so that it means the same.
@@ -133,12 +164,18 @@ pub(super) fn joined(words: &[&str]) -> String {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tongue {
     Shell,
+    PowerShell,
+    Cmd,
+    /// A shell whose language is not read.
+    UnreadShell,
     Code(Language),
 }
 
 /// The language a caller names.
 pub(super) fn tongue(name: &str) -> Tongue {
     let name = name.to_ascii_lowercase();
+    let name = name.rsplit(['/', '\\']).next().unwrap_or(&name);
+    let name = name.strip_suffix(".exe").unwrap_or(name).to_owned();
     Tongue::Code(match name.as_str() {
         "python" | "python3" | "py" | "ipython" => Language::Python,
         "javascript" | "js" | "node" | "typescript" | "ts" | "deno" | "bun" => Language::JavaScript,
@@ -146,6 +183,11 @@ pub(super) fn tongue(name: &str) -> Tongue {
         "ruby" | "rb" => Language::Ruby,
         "php" => Language::Php,
         "shell" => return Tongue::Shell,
+        "powershell" | "pwsh" | "ps1" => return Tongue::PowerShell,
+        "cmd" | "batch" | "bat" => return Tongue::Cmd,
+        "fish" | "nu" | "nushell" | "xonsh" | "elvish" | "tcsh" | "csh" | "murex" => {
+            return Tongue::UnreadShell;
+        }
         name if is_shell(name) => return Tongue::Shell,
         _ => Language::Other,
     })

@@ -77,6 +77,8 @@ pub(crate) fn about() -> impl Iterator<Item = About> {
 pub(super) enum Role {
     Shell,
     ShellLines,
+    PowerShell,
+    Cmd,
     Code(Language),
     AnyCode,
     Language,
@@ -127,8 +129,11 @@ pub(super) enum Role {
 impl Role {
     /// Whether the argument is run as shell or code.
     pub(super) fn is_code(self) -> bool {
-        use Role::{AnyCode, Argv, Code, Keystrokes, Program, Shell, ShellLines};
-        matches!(self, Shell | ShellLines | Code(_) | AnyCode | Argv | Program | Keystrokes)
+        use Role::{AnyCode, Argv, Cmd, Code, Keystrokes, PowerShell, Program, Shell, ShellLines};
+        matches!(
+            self,
+            Shell | ShellLines | PowerShell | Cmd | Code(_) | AnyCode | Argv | Program | Keystrokes
+        )
     }
 
     /// Whether the argument names a path.

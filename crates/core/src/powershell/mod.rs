@@ -1,0 +1,181 @@
+//! PowerShell: read into a syntax tree, walked with its constants, judged by the rules of commands.
+//!
+//! `parser`, `statements`, `words`, `strings` and `expressions` make the tree (`ast`); `run`,
+//! `eval` and `dotnet` walk it; `command`, `bind` and `cmdlets` turn each command into words that
+//! the rules know; `launch` reads the options of `powershell` itself.
+
+mod ast;
+mod bind;
+mod cmdlets;
+mod command;
+mod dotnet;
+mod eval;
+mod expressions;
+mod launch;
+mod parser;
+mod run;
+mod statements;
+mod strings;
+#[cfg(test)]
+mod tests;
+mod value;
+mod words;
+
+use std::borrow::Cow;
+
+use crate::context::Context;
+use crate::finding::{Findings, Span};
+use crate::shell::tables::Spec;
+use crate::shell::{CommandJudge, CommandWord, Flow, judge_text};
+use run::{Evaluator, State};
+
+pub(crate) use cmdlets::split_arguments;
+pub(crate) use launch::launched;
+
+/// Reads a whole PowerShell text that an agent wants to run.
+pub fn read(text: &str, ctx: &Context<'_>, out: &mut Findings) {
+    crate::shell::hidden_text(text, out);
+    read_nested(text, 0, ctx, 0, out);
+}
+
+/// Reads PowerShell text and adds what it would do. `base` is its place in its argument.
+pub fn read_nested(text: &str, base: usize, ctx: &Context<'_>, depth: u8, out: &mut Findings) {
+    let plain = plain_marks(text);
+    let length = text.len();
+    judge_text(base, ctx, depth, out, |judge| {
+        if matches!(plain, Cow::Owned(_)) {
+            // Places in the changed text mean nothing in the one that came.
+            judge.pin(Some(Span::new(base, base + length)));
+        }
+        let mut state = State::default();
+        Evaluator { judge, state: &mut state }.text(&plain);
+    });
+}
+
+/// Typographic quotes and dashes mean the plain ones in PowerShell.
+fn plain_marks(text: &str) -> Cow<'_, str> {
+    let plain = |c: char| match c {
+        '\u{2018}'..='\u{201b}' => Some('\''),
+        '\u{201c}'..='\u{201e}' => Some('"'),
+        '\u{2013}'..='\u{2015}' => Some('-'),
+        _ => None,
+    };
+    if text.is_ascii() || !text.contains(|c| plain(c).is_some()) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.chars().map(|c| plain(c).unwrap_or(c)).collect())
+}
+
+/// Binds the parameters of a cmdlet whose words were read by another shell.
+pub(crate) fn bind_plain(
+    spec: &'static Spec,
+    words: &[CommandWord],
+    stdin: &Flow,
+) -> Vec<CommandWord> {
+    let Some((name, rest)) = words.split_first() else { return Vec::new() };
+    let arguments = bind::plain_arguments(rest);
+    let bound = bind::bind(spec, &arguments, None);
+    let name = CommandWord { text: name.text.to_ascii_lowercase(), ..name.clone() };
+    bind::calls(spec, &name, &bound, stdin).into_iter().next().unwrap_or_default()
+}
+
+/// Runs PowerShell text for another reader.
+pub(crate) fn run_text(judge: &mut CommandJudge<'_, '_, '_>, text: &str, span: Span) -> Flow {
+    let mut state = State::default();
+    let mut evaluator = Evaluator { judge, state: &mut state };
+    evaluator.inner_text(text, span).flow()
+}
+
+/// The text with PowerShell's assignments (`$name =`) blanked out, every other byte in its place. A
+/// POSIX reader takes the variable for the name of a program.
+pub fn without_assignments(text: &str) -> String {
+    let mut out = text.as_bytes().to_vec();
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    let mut begins = true;
+    while let Some(&byte) = bytes.get(at) {
+        if begins && byte == b'$' {
+            let count = |from: usize, is: fn(u8) -> bool| {
+                bytes.get(from..).unwrap_or_default().iter().take_while(|b| is(**b)).count()
+            };
+            let blank = |b: u8| b == b' ' || b == b'\t';
+            let name = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b':';
+            let mut end = at + 1 + count(at + 1, name);
+            let named = end > at + 1;
+            end += count(end, blank);
+            end += usize::from(matches!(bytes.get(end), Some(b'+')));
+            if named && bytes.get(end) == Some(&b'=') && bytes.get(end + 1) != Some(&b'=') {
+                end += 1;
+                // `$a = $b` names no program either.
+                let value = end + count(end, blank);
+                if bytes.get(value) == Some(&b'$') {
+                    let after = value + 1 + count(value + 1, name);
+                    let rest = after + count(after, blank);
+                    if after > value + 1 && matches!(bytes.get(rest), None | Some(b';' | b'\n')) {
+                        end = after;
+                    }
+                }
+                for slot in out.iter_mut().take(end).skip(at) {
+                    *slot = b' ';
+                }
+                at = end;
+            }
+        }
+        begins = match bytes.get(at) {
+            Some(b';' | b'\n' | b'{' | b'(') => true,
+            Some(b' ' | b'\t' | b'\r') => begins,
+            _ => false,
+        };
+        at += 1;
+    }
+    String::from_utf8(out).unwrap_or_else(|_| text.to_owned())
+}
+
+/// Whether a text whose shell nobody named may be PowerShell: a cmdlet where a command stands, an
+/// environment variable in its form, a variable that gets a value, or a .NET type.
+pub fn looks_like(text: &str) -> bool {
+    if text.len() > crate::shell::MAX_BYTES {
+        return false;
+    }
+    let lower = text.to_ascii_lowercase();
+    if lower.contains("$env:") || lower.contains("]::") || lower.contains("$psscriptroot") {
+        return true;
+    }
+    let mut word_start = true;
+    let mut at = 0;
+    for part in lower.split_inclusive(|c: char| c.is_whitespace() || ";|&({".contains(c)) {
+        let word = part.trim_end_matches(|c: char| c.is_whitespace() || ";|&({)}".contains(c));
+        if word_start && !word.is_empty() && begins_powershell(word, lower.get(at + part.len()..)) {
+            return true;
+        }
+        at += part.len();
+        let ends = part.ends_with([';', '|', '&', '(', '{', '\n']);
+        word_start = ends || word.is_empty() && word_start;
+    }
+    false
+}
+
+fn begins_powershell(word: &str, rest: Option<&str>) -> bool {
+    let rest = rest.unwrap_or_default().trim_start();
+    let assigns = rest.starts_with("= ") || rest.starts_with("+= ");
+    if word.starts_with('$') {
+        return assigns || word.contains('=') && word.len() > 2 && !word.contains("$(");
+    }
+    if matches!(word, "foreach" | "if" | "while" | "switch") {
+        return rest.starts_with("($") || rest.starts_with("$");
+    }
+    if crate::shell::tables::cmdlet_of_alias(word).is_some() {
+        // An alias that is no program elsewhere, or hardly one.
+        return matches!(word, "ri" | "ni" | "ii" | "gc")
+            || crate::shell::described_program(word).is_none();
+    }
+    if cmdlets::is_cmdlet(word) {
+        return true;
+    }
+    word.split_once('-').is_some_and(|(verb, noun)| {
+        !noun.is_empty()
+            && noun.bytes().all(|b| b.is_ascii_alphanumeric())
+            && crate::shell::tables::spec(&format!("{verb}-*")).is_some()
+            && crate::shell::described_program(word).is_none()
+    })
+}
