@@ -27,13 +27,23 @@ pub(super) fn is_plain(word: &str) -> bool {
 /// such values one stands for all.
 pub(super) fn is_like_any(value: &str) -> bool {
     let known = value.replace(UNKNOWN, "");
-    let known = known.trim_matches([' ', ',', ':', '/', '\n']);
+    let known = known.trim_matches([' ', ',', ':', '\n']);
     known.is_empty() || is_plain(known)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::is_plain;
+    use super::{is_like_any, is_plain};
+
+    #[test]
+    fn nothing_that_matters_is_like_any_other() {
+        for value in ["", ",", "a.txt", "\0", "\0,\0", "\0,a.txt"] {
+            assert!(is_like_any(value), "{value:?}");
+        }
+        for value in ["/etc/shadow", "\0/.ssh/id_rsa", "\0 -rf /", "rm -rf ~", "push", "/"] {
+            assert!(!is_like_any(value), "{value:?}");
+        }
+    }
 
     #[test]
     fn only_numbers_and_ordinary_files_are_plain() {
