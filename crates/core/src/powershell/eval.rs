@@ -184,7 +184,8 @@ impl Evaluator<'_, '_, '_, '_> {
             done.extend(values_left.next());
             for (operator, right) in operators.iter().zip(values_left) {
                 let here = level.is_empty() || level.contains(operator);
-                match if here { done.pop() } else { None } {
+                let left_value = if here { done.pop() } else { None };
+                match left_value {
                     Some(value) => {
                         let value = self.operate(operator, value, right);
                         done.push(value);
