@@ -58,7 +58,7 @@ fn agreed(terminal: &mut Terminal, request: &Request, named: &str) -> Result<boo
     let words = page::safe(&request.phrase, 60);
     let is_high = Tier::parse(&request.tier).is_none_or(|tier| tier == Tier::High);
     if !is_high || request.crisis || proof::is_word(named, &request.phrase) {
-        return terminal.agrees(&format!("\nApprove {words}?"));
+        return Ok(terminal.agrees(&format!("\nApprove {words}?"))?);
     }
     typed_word(terminal, request)
 }
