@@ -24,7 +24,7 @@ pub const MAX_BODY: usize = 1 << 20;
 /// The longest pause that a server may ask for with `Retry-After`, in seconds.
 const MAX_PAUSE: u64 = 3600;
 /// How long an unused connection is kept.
-const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
+const IDLE_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// How a client connects.
 #[derive(Clone, Debug)]

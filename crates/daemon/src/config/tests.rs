@@ -145,6 +145,17 @@ fn phones_and_letters_are_refused_with_what_is_wrong() {
             email(&format!("server = \"a.example\"\nuser = \"u\"\npassword_file = {exposed}")),
             "chmod 600",
         ),
+        (
+            email(&format!("server = \"a.example\"\nuser = \"u\"\noauth2_token_file = {exposed}")),
+            "chmod 600",
+        ),
+        (
+            email(&format!(
+                "server = \"a.example\"\nuser = \"u\"\npassword_file = {exposed}\n\
+                 oauth2_token_file = {exposed}"
+            )),
+            "exclude each other",
+        ),
         ("kind = \"sms\"".to_owned(), "token_file"),
         (sms(""), "from"),
         (sms("from = \"555\"\nto = \"+15550000002\""), "from"),

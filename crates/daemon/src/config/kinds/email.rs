@@ -38,7 +38,7 @@ pub fn settings(table: Table) -> Meant<Settings> {
     let login = match (written.user, secret) {
         (None, None) => None,
         (Some(user), Some(secret)) => Some(Login { user, secret }),
-        _ => return Err("user needs password_file or oauth2_token_file, and they need user".into()),
+        _ => return Err("user and password_file (or oauth2_token_file) go together".to_owned()),
     };
     let settings = email::Settings {
         server: written.server.ok_or("server is missing")?,
