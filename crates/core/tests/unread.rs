@@ -417,14 +417,16 @@ mod unread {
             for (before, after) in layers {
                 text = format!("{before}{text}{after}");
             }
-            prop_assert!(tier(&text) >= tier(command), "{:?} < {:?}: {text}", tier(&text), tier(command));
+            let (noisy, alone) = (tier(&text), tier(command));
+            prop_assert!(noisy >= alone, "{noisy:?} < {alone:?}: {text}");
         }
 
         /// Whatever the reader cannot read to its end asks a person, and no place lies outside.
         #[test]
         fn nothing_unread_is_below_medium(
             pieces in prop::collection::vec(prop::sample::select(vec![
-                "ls", " ", "'", "\"", "$(", "$((", ")", "))", "`", "{", "}", "(", "[", "]", "|", "||",
+                "ls", " ", "'", "\"", "$(", "$((", ")", "))", "`", "{", "}", "(", "[", "]", "|",
+                "||",
                 "&&", ";", ";;", "\n", "<<EOF", "EOF", "<", ">", "\\", "$x", "${x:", "x=", "x[", "]=1",
                 "if ", "then ", "fi", "for x in ", "do ", "done", "case ", "esac", "\u{1b}[", "\u{1b}\"",
                 "\0", "é", "*(e:", "=(", "SELECT ", "* FROM x", "rm -rf ~", "#", "!", "2>&1", "[[ ", " ]]",
