@@ -1,6 +1,7 @@
 //! Findings: what the readers of shell, code, SQL, tools and text see in a call.
 //!
-//! Every reader gets a `&mut Findings` and adds to it. The list is append-only: an added finding can
+//! Every reader gets a `&mut Findings` and adds to it. The list is append-only: an added finding
+//! can
 //! be read, but neither changed nor removed. A reader that changes what another reader found reads
 //! into `Findings` of its own and adds the result with [`Findings::absorb`].
 
@@ -136,12 +137,14 @@ const DOUBTS: [Doubt; 7] = [
     Doubt::CrisisSigns,
 ];
 
-/// How many findings are kept with every place they were seen at. Beyond it, a finding is added only
+/// How many findings are kept with every place they were seen at. Beyond it, a finding is added
+/// only
 /// if no finding of the same code, kind and argument weighs as much: only a further place is lost.
 const MAX_PLACES: usize = 1024;
 
 impl Findings {
-    /// Adds a finding unless the list has the same one: same code, kind, weight, argument and place.
+    /// Adds a finding unless the list has the same one: same code, kind, weight, argument and
+    /// place.
     pub fn add(&mut self, finding: Finding) {
         let full = self.list.len() >= MAX_PLACES;
         let implied = |f: &Finding| {

@@ -163,7 +163,8 @@ mod unread {
                 .to_owned(),
             "a=(one two three); for i in 0 1 2; do echo \"${a[$i]}\"; done".to_owned(),
             "for s in battery sysinfo git python node docker kubectl az aws gcp project cf cds; do \
-             f=segments/$s.go; [ -f \"$f\" ] || continue; n=$(grep -c x \"$f\"); echo \"$s: $n\"; done"
+             f=segments/$s.go; [ -f \"$f\" ] || continue; n=$(grep -c x \"$f\"); \
+             echo \"$s: $n\"; done"
                 .to_owned(),
             "p=''; if [ -f a ]; then z=$(ls); p+=\"$z\"; fi; if [ -f b ]; then p+=,; z=$(ls b); \
              p+=\"$z\"; fi; if [ -f c ]; then p+=,; p+=c.txt; fi; echo \"$p\""
@@ -417,17 +418,22 @@ mod unread {
             for (before, after) in layers {
                 text = format!("{before}{text}{after}");
             }
-            prop_assert!(tier(&text) >= tier(command), "{:?} < {:?}: {text}", tier(&text), tier(command));
+            let (noisy, alone) = (tier(&text), tier(command));
+            prop_assert!(noisy >= alone, "{noisy:?} < {alone:?}: {text}");
         }
 
         /// Whatever the reader cannot read to its end asks a person, and no place lies outside.
         #[test]
         fn nothing_unread_is_below_medium(
             pieces in prop::collection::vec(prop::sample::select(vec![
-                "ls", " ", "'", "\"", "$(", "$((", ")", "))", "`", "{", "}", "(", "[", "]", "|", "||",
-                "&&", ";", ";;", "\n", "<<EOF", "EOF", "<", ">", "\\", "$x", "${x:", "x=", "x[", "]=1",
-                "if ", "then ", "fi", "for x in ", "do ", "done", "case ", "esac", "\u{1b}[", "\u{1b}\"",
-                "\0", "é", "*(e:", "=(", "SELECT ", "* FROM x", "rm -rf ~", "#", "!", "2>&1", "[[ ", " ]]",
+                "ls", " ", "'", "\"", "$(", "$((", ")", "))", "`", "{", "}", "(", "[", "]", "|",
+                "||",
+                "&&", ";", ";;", "\n", "<<EOF", "EOF", "<", ">", "\\", "$x", "${x:", "x=",
+                "x[", "]=1",
+                "if ", "then ", "fi", "for x in ", "do ", "done", "case ", "esac", "\u{1b}[",
+                "\u{1b}\"",
+                "\0", "é", "*(e:", "=(", "SELECT ", "* FROM x", "rm -rf ~", "#", "!", "2>&1",
+                "[[ ", " ]]",
                 "awk '", "python3 -c '", "{1..9}", "\r\n", "sed -e ", "e rm",
             ]), 0..14)
         ) {

@@ -46,7 +46,8 @@ impl<'t> Walker<'t, '_, '_, '_> {
         }
     }
 
-    /// Perl opens the files it is given with its two-argument `open`: `'command |'` runs, `'> file'`
+    /// Perl opens the files it is given with its two-argument `open`: `'command |'` runs, `'>
+    /// file'`
     /// writes.
     pub(super) fn magic_files(&mut self, interpreter: Interpreter, inv: &Invocation<'_, 't>) {
         if interpreter.speech != Speech::Perl {
