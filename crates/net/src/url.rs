@@ -39,7 +39,7 @@ impl HttpUrl {
             return Err("the URL has no host");
         }
         let port = authority.port_u16().unwrap_or(if is_https { 443 } else { 80 });
-        Ok(HttpUrl { host, port, is_https, uri })
+        Ok(HttpUrl { uri, host, port, is_https })
     }
 
     /// The host name or address, IPv6 without brackets.
