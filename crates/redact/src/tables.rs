@@ -166,6 +166,6 @@ pub(super) fn examples()
 
 #[cfg(any(test, feature = "samples"))]
 pub(super) fn class_bit(name: &str) -> u8 {
-    let found = CLASS_BITS.iter().find(|(listed, _)| *listed == name).unwrap();
-    u8::try_from(found.1).unwrap()
+    let found = CLASS_BITS.iter().find(|(listed, _)| *listed == name);
+    found.and_then(|(_, bit)| u8::try_from(*bit).ok()).unwrap_or(u8::MAX)
 }

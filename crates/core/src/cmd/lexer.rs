@@ -292,10 +292,10 @@ impl<'t> Lexer<'t> {
             let tail = rest.get(from..).unwrap_or_default();
             let named = tail.trim_start_matches('~');
             let letter = named.bytes().next();
-            let single = named
-                .bytes()
-                .nth(1)
-                .is_none_or(|b| !b.is_ascii_alphanumeric() && b != b'%' && b != b'_' && b != b':');
+            let single =
+                named.as_bytes().get(1).copied().is_none_or(|b| {
+                    !b.is_ascii_alphanumeric() && b != b'%' && b != b'_' && b != b':'
+                });
             if matches!(letter, Some(b'0'..=b'9' | b'*')) {
                 self.at += 1 + from + (tail.len() - named.len()) + 1;
                 word.text.push(UNKNOWN);
@@ -306,7 +306,7 @@ impl<'t> Lexer<'t> {
                 word.text.push('.');
                 return;
             }
-            if let Some(letter) = letter.filter(|b| b.is_ascii_alphabetic())
+            if let Some(letter) = letter.filter(u8::is_ascii_alphabetic)
                 && (doubled || single || tail.starts_with('~'))
             {
                 // `~dpn` are modifiers before the letter.

@@ -33,12 +33,11 @@ pub(crate) fn launched(
     let Some(at) = at else {
         if stdin.present {
             let text = stdin.text.clone();
-            return Some(match text {
-                Some(text) => run_text(judge, &text, stdin, span),
-                None => {
-                    judge.unseen_code(stdin.taint, span);
-                    Flow::unknown(stdin.taint)
-                }
+            return Some(if let Some(text) = text {
+                run_text(judge, &text, stdin, span)
+            } else {
+                judge.unseen_code(stdin.taint, span);
+                Flow::unknown(stdin.taint)
             });
         }
         return None;

@@ -371,7 +371,7 @@ fn without_suffix(program: &str) -> &str {
 }
 
 fn is_echo(name: &str) -> bool {
-    name.len() == 4 || name.bytes().nth(4).is_some_and(|b| !b.is_ascii_alphanumeric())
+    name.len() == 4 || name.as_bytes().get(4).copied().is_some_and(|b| !b.is_ascii_alphanumeric())
 }
 
 /// How many words the condition of `if` takes up.

@@ -137,7 +137,7 @@ fn every_text_is_read_within_bounds() {
             let at = usize::try_from(seed >> 33).unwrap_or(0) % parts.len();
             text.push_str(parts.get(at).unwrap_or(&""));
         }
-        for finding in read_text(&text).iter() {
+        for finding in &read_text(&text) {
             if let Some(span) = finding.span {
                 assert!(usize::try_from(span.end).unwrap_or(0) <= text.len(), "{text:?}");
             }

@@ -131,12 +131,11 @@ impl Evaluator<'_, '_, '_, '_> {
         }
         let program = format!(".{lower}");
         let flow = self.described_call(&program, base, arguments, span);
-        match flow {
-            Some(flow) => Value::from_flow(flow.or(&Flow::unknown(taint))),
-            None => {
-                self.unknown_call(span);
-                Value::unknown(taint)
-            }
+        if let Some(flow) = flow {
+            Value::from_flow(flow.or(&Flow::unknown(taint)))
+        } else {
+            self.unknown_call(span);
+            Value::unknown(taint)
         }
     }
 

@@ -185,15 +185,12 @@ impl Evaluator<'_, '_, '_, '_> {
             for (operator, right) in operators.iter().zip(values_left) {
                 let here = level.is_empty() || level.contains(operator);
                 let left_value = if here { done.pop() } else { None };
-                match left_value {
-                    Some(value) => {
-                        let value = self.operate(operator, value, right);
-                        done.push(value);
-                    }
-                    None => {
-                        left.push(operator);
-                        done.push(right);
-                    }
+                if let Some(value) = left_value {
+                    let value = self.operate(operator, value, right);
+                    done.push(value);
+                } else {
+                    left.push(operator);
+                    done.push(right);
                 }
             }
             values = done;

@@ -104,7 +104,7 @@ impl<'t> Parser<'t> {
                 Some(Cow::Borrowed("??"))
             }
             // `a ? b : c`
-            (b'?', Some(b' ')) | (b':', Some(b' ')) => {
+            (b'?' | b':', Some(b' ')) => {
                 self.at += 1;
                 Some(Cow::Borrowed("?:"))
             }

@@ -151,12 +151,11 @@ fn encoded(judge: &mut CommandJudge<'_, '_, '_>, word: Option<&CommandWord>, spa
     );
     let known = word.filter(|w| !w.text.contains(UNKNOWN));
     let text = known.and_then(|w| base64_bytes(&w.text)).and_then(|b| super::dotnet::utf16(&b));
-    match text.filter(|t| !t.contains(UNKNOWN)) {
-        Some(text) => run(judge, &Value::text(text), span),
-        None => {
-            judge.unseen_code(Taint::DECODED, span);
-            Flow::unknown(Taint::default())
-        }
+    if let Some(text) = text.filter(|t| !t.contains(UNKNOWN)) {
+        run(judge, &Value::text(text), span)
+    } else {
+        judge.unseen_code(Taint::DECODED, span);
+        Flow::unknown(Taint::default())
     }
 }
 

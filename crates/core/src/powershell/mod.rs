@@ -162,7 +162,7 @@ fn begins_powershell(word: &str, rest: Option<&str>) -> bool {
         return assigns || word.contains('=') && word.len() > 2 && !word.contains("$(");
     }
     if matches!(word, "foreach" | "if" | "while" | "switch") {
-        return rest.starts_with("($") || rest.starts_with("$");
+        return rest.starts_with("($") || rest.starts_with('$');
     }
     if crate::shell::tables::cmdlet_of_alias(word).is_some() {
         // An alias that is no program elsewhere, or hardly one.

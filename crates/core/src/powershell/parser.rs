@@ -113,12 +113,11 @@ impl<'t> Parser<'t> {
                 }
                 b'<' if self.peek_at(1) == Some(b'#') => {
                     let start = self.at;
-                    match self.rest().find("#>") {
-                        Some(end) => self.at += end + 2,
-                        None => {
-                            self.fail(Problem::Unclosed, start);
-                            self.at = self.text.len();
-                        }
+                    if let Some(end) = self.rest().find("#>") {
+                        self.at += end + 2
+                    } else {
+                        self.fail(Problem::Unclosed, start);
+                        self.at = self.text.len();
                     }
                 }
                 b'#' => {

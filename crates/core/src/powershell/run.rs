@@ -104,12 +104,11 @@ impl State {
 
     /// Sets a variable to exactly this value; the old ones are returned.
     pub fn replace(&mut self, name: &str, value: Value) -> Option<Vec<Value>> {
-        match self.variables.iter_mut().find(|(n, _)| n == name) {
-            Some((_, values)) => Some(std::mem::replace(values, vec![value])),
-            None => {
-                self.variables.push((name.to_owned(), vec![value]));
-                None
-            }
+        if let Some((_, values)) = self.variables.iter_mut().find(|(n, _)| n == name) {
+            Some(std::mem::replace(values, vec![value]))
+        } else {
+            self.variables.push((name.to_owned(), vec![value]));
+            None
         }
     }
 

@@ -106,13 +106,12 @@ impl<'t> Parser<'t> {
             let start = self.at;
             let value = self.argument();
             parts.push(vec![statement_of(ElementKind::Expression(value), start, self.at)]);
-            match self.block() {
-                Some(body) => parts.push(body),
-                None => {
-                    self.fail(Problem::Unexpected, self.at);
-                    if self.at == start {
-                        self.bump();
-                    }
+            if let Some(body) = self.block() {
+                parts.push(body)
+            } else {
+                self.fail(Problem::Unexpected, self.at);
+                if self.at == start {
+                    self.bump();
                 }
             }
         }
@@ -186,13 +185,12 @@ impl<'t> Parser<'t> {
         let mut parts = Vec::new();
         self.blanks(true);
         self.types();
-        match self.block() {
-            Some(body) => parts.push(body),
-            None => {
-                // `data`, `end` or `process` may also be the name of a command.
-                self.at = start;
-                return self.pipeline_statement();
-            }
+        if let Some(body) = self.block() {
+            parts.push(body)
+        } else {
+            // `data`, `end` or `process` may also be the name of a command.
+            self.at = start;
+            return self.pipeline_statement();
         }
         loop {
             let keep = self.at;

@@ -310,7 +310,7 @@ impl Texts {
         for _ in 0..count {
             let part = PARTS.get(usize::try_from(self.next()).unwrap_or(0) % PARTS.len());
             text.push_str(part.unwrap_or(&""));
-            if self.next() % 3 == 0 {
+            if self.next().is_multiple_of(3) {
                 text.push(' ');
             }
         }
@@ -323,7 +323,7 @@ fn every_text_is_read_without_panic_and_spans_stay_inside() {
     let mut texts = Texts(7);
     for _ in 0..6_000 {
         let text = texts.text();
-        for finding in read_text(&text).iter() {
+        for finding in &read_text(&text) {
             if let Some(span) = finding.span {
                 assert!(
                     usize::try_from(span.end).unwrap_or(0) <= text.len(),

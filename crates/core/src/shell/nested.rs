@@ -96,7 +96,7 @@ pub(super) fn quoted(code: &str) -> Vec<String> {
 pub(super) fn begins_command(text: &str, is_program: impl Fn(&str) -> bool) -> bool {
     let text = text.trim_start_matches([' ', '!', ':', '|', '(', '{', '\\', '"', '\'']);
     let mut words = text.split_whitespace();
-    words.find(|word| !is_assignment(word)).is_some_and(|first| is_program(first))
+    words.find(|word| !is_assignment(word)).is_some_and(is_program)
 }
 
 pub(super) fn is_assignment(text: &str) -> bool {

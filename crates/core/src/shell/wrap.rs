@@ -405,7 +405,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
         }
         for at in starts {
             let known = |a: &&Arg<'_>| !a.is_unknown() && resolve(&a.text).is_some();
-            if inv.args.get(at).filter(known).is_none() || !self.another_reading(span) {
+            if inv.args.get(at).as_ref().is_none_or(|x| !known(x)) || !self.another_reading(span) {
                 continue;
             }
             let other: Vec<Arg<'t>> = inv.args.get(at..).unwrap_or_default().to_vec();

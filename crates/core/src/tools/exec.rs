@@ -330,13 +330,14 @@ impl Reader<'_, '_> {
         let ctx = self.ctx;
         let line = match value {
             Value::String(text) => text.to_string(),
-            other => match strings(other) {
-                Some(words) => joined(&words),
-                None => {
+            other => {
+                if let Some(words) = strings(other) {
+                    joined(&words)
+                } else {
                     self.unreadable();
                     return;
                 }
-            },
+            }
         };
         let each = strings(value).unwrap_or_default();
         if each.into_iter().chain([line.as_str()]).any(|t| is_dangerous(t, &ctx, Tier::High)) {

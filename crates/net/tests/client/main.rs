@@ -1,0 +1,4 @@
+//! The client against real sockets.
+
+#[cfg(test)]
+mod sockets;
