@@ -41,6 +41,7 @@ impl Reader<'_, '_> {
             // Words of a program, or lines: both readings count.
             let words: Vec<&str> = list.iter().filter_map(Value::as_str).collect();
             self.made_shell(&words.join(" "));
+            self.made_shell(&words.join("\n"));
         }
         self.shell(value);
         self.language = old;
