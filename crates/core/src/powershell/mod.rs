@@ -157,8 +157,8 @@ pub fn looks_like(text: &str) -> bool {
 
 /// Aliases of cmdlets that POSIX shells have as words of their own.
 const POSIX_WORDS: [&str; 16] = [
-    "cd", "chdir", "pushd", "popd", "pwd", "type", "select", "help", "history", "foreach", "h", "r",
-    "%", "fc", "where", "sleep",
+    "cd", "chdir", "pushd", "popd", "pwd", "type", "select", "help", "history", "foreach", "h",
+    "r", "%", "fc", "where", "sleep",
 ];
 
 fn begins_powershell(word: &str, rest: Option<&str>) -> bool {
