@@ -282,7 +282,7 @@ mod inbox {
         let screen = Screen::with(&daemon, "", "approve --all");
         screen.wait_for("Approve these 1?");
         screen.keys(&["y", "Enter"]);
-        screen.wait_for("is HIGH. Approve it?");
+        screen.wait_for("HIGH. To approve, type ");
         screen.keys(&["Enter"]);
         screen.wait_for("1 of 2 approved.");
         assert!(matches!(medium.join().unwrap(), Outcome::Approved(_)));
