@@ -57,6 +57,14 @@ mod inbox {
             self.person().list(&filter).unwrap().requests.len()
         }
 
+        /// The first of the two words of the only pending request.
+        fn first_word(&self) -> String {
+            let filter = Filter { state: Some(State::Pending), ..Filter::default() };
+            let requests = self.person().list(&filter).unwrap().requests;
+            assert_eq!(requests.len(), 1);
+            requests[0].phrase.split('-').next().unwrap().to_owned()
+        }
+
         /// Asks about a command, and waits for the answer elsewhere.
         fn ask(&self, command: &str) -> JoinHandle<Outcome> {
             let door = Door::parse(&format!("unix:{}", self.socket)).unwrap();
@@ -209,6 +217,13 @@ mod inbox {
         settle();
         assert_eq!(daemon.pending(), 1, "{}", screen.text());
         screen.keys(&["y", "Enter"]);
+        settle();
+        assert_eq!(daemon.pending(), 1, "y does not approve HIGH:\n{}", screen.text());
+        // Letter by letter: tmux takes some words, such as "home", for the name of a key.
+        for letter in daemon.first_word().chars() {
+            screen.keys(&[&letter.to_string()]);
+        }
+        screen.keys(&["Enter"]);
         assert!(matches!(asked.join().unwrap(), Outcome::Approved(_)));
         screen.wait_for("approved by owner");
 
@@ -282,7 +297,7 @@ mod inbox {
         let screen = Screen::with(&daemon, "", "approve --all");
         screen.wait_for("Approve these 1?");
         screen.keys(&["y", "Enter"]);
-        screen.wait_for("is HIGH. Approve it?");
+        screen.wait_for("HIGH. To approve, type ");
         screen.keys(&["Enter"]);
         screen.wait_for("1 of 2 approved.");
         assert!(matches!(medium.join().unwrap(), Outcome::Approved(_)));

@@ -146,7 +146,7 @@ Examples:
   countersign inbox --plain
 
 j and k move, Enter opens, a approves, d denies, ? lists all keys. Enter alone approves nothing:
-after a, HIGH takes the first of its two words or y, CRITICAL takes your reason.
+after a, HIGH takes one of its two words, CRITICAL takes your reason.
 Where there is no terminal it is plain by itself: y approves, n denies, anything else leaves it
 waiting; what is HIGH or CRITICAL is then never approved from a pipe.
 Exit codes: 0 done, 2 an error.";

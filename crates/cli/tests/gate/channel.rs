@@ -147,7 +147,7 @@ fn from_a_token_to_the_first_tap() {
     server.fails("sendMessage", Fault::refuses(403, "Forbidden: bot was blocked", &"".into()));
     let test = run(&["channel", "test", "telegram"]);
     assert_eq!(test.status.code(), Some(1));
-    assert!(stdout(&test).contains("may not write there"), "{}", stdout(&test));
+    assert!(stdout(&test).contains("may not write in this chat"), "{}", stdout(&test));
     let file = place.path("passphrase");
     let gone = run(&["channel", "unlink", "telegram/77", "--passphrase-file", &file]);
     assert!(stdout(&gone).contains("telegram/77"), "{}", stderr(&gone));

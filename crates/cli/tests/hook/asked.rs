@@ -84,6 +84,7 @@ fn what_a_person_changed_is_what_runs() {
     let checked = home.post_as_person(&format!("{id}/edit"), &body);
     let (_, checked) = checked.split_once("\r\n\r\n").unwrap();
     let checked: serde_json::Value = serde_json::from_str(checked).unwrap();
+    assert!(checked["digest"].is_string(), "{checked}");
     body["edited_digest"] = checked["digest"].clone();
     body["choice"] = json!("approve");
     body["reason"] = json!("only look");
