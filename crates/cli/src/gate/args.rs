@@ -264,7 +264,7 @@ pub struct History {
     /// Only this agent's.
     #[arg(long, value_name = "NAME")]
     pub agent: Option<String>,
-    /// With this text in the tool, call, two words, agent, session or id.
+    /// With this text in the call, its two words, agent, session or id.
     #[arg(long, value_name = "TEXT")]
     pub q: Option<String>,
     /// Only requests older than this one.

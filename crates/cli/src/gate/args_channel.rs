@@ -67,7 +67,7 @@ pub struct Add {
     /// What it is called in the configuration.
     #[arg(long, value_name = "NAME", default_value = "telegram")]
     pub name: String,
-    /// A file with the bot's token, readable by you alone; else the token is asked for.
+    /// A file with the bot's token, readable by you alone; else it is asked for.
     #[arg(long, value_name = "FILE")]
     pub bot_token_file: Option<String>,
     /// The chat in which it asks; else the one in which you press Start.
