@@ -116,17 +116,15 @@ pub fn looks_like(text: &str) -> bool {
     if text.len() > crate::shell::MAX_BYTES {
         return false;
     }
+    // Every sign of it needs one of these.
+    if !text.contains(['/', '\\', '%', ':']) {
+        return false;
+    }
     let lower = text.to_ascii_lowercase();
     lower.split(['&', '|', '\n', ';', '(']).any(|part| {
         let mut words = part.split_whitespace().map(|w| w.trim_start_matches('@'));
         let Some(first) = words.next() else { return false };
         let name = first.split('/').next().unwrap_or(first);
-        let own = crate::shell::tables::spec(&format!("cmd:{name}"));
-        let slashed =
-            own.or_else(|| crate::shell::tables::spec(name)).is_some_and(|(s, ..)| s.slash_options);
-        if !slashed {
-            return matches!(name, "for" | "if") && part.contains("%%");
-        }
         let is_option = |w: &str| {
             let mut chars = w.chars();
             chars.next() == Some('/')
@@ -134,7 +132,14 @@ pub fn looks_like(text: &str) -> bool {
                 && chars.next().is_none_or(|c| c == ':' || c == '/')
         };
         let drive = |w: &str| w.trim_matches('"').as_bytes().get(1) == Some(&b':');
-        first.len() > name.len()
-            || words.any(|w| is_option(w) || drive(w) || w.contains('\\') || w.starts_with('%'))
+        let signs = first.len() > name.len()
+            || words.any(|w| is_option(w) || drive(w) || w.contains('\\') || w.starts_with('%'));
+        if !signs {
+            return matches!(name, "for" | "if") && part.contains("%%");
+        }
+        let own = crate::shell::tables::spec(&format!("cmd:{name}"));
+        let slashed =
+            own.or_else(|| crate::shell::tables::spec(name)).is_some_and(|(s, ..)| s.slash_options);
+        slashed || matches!(name, "for" | "if") && part.contains("%%")
     })
 }

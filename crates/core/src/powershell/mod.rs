@@ -137,15 +137,17 @@ pub fn looks_like(text: &str) -> bool {
     if text.len() > crate::shell::MAX_BYTES {
         return false;
     }
-    let lower = text.to_ascii_lowercase();
-    if lower.contains("$env:") || lower.contains("]::") || lower.contains("$psscriptroot") {
+    let named = |name: &str| {
+        text.as_bytes().windows(name.len()).any(|w| w.eq_ignore_ascii_case(name.as_bytes()))
+    };
+    if text.contains("]::") || text.contains('$') && (named("$env:") || named("$psscriptroot")) {
         return true;
     }
     let mut word_start = true;
     let mut at = 0;
-    for part in lower.split_inclusive(|c: char| c.is_whitespace() || ";|&({".contains(c)) {
+    for part in text.split_inclusive(|c: char| c.is_whitespace() || ";|&({".contains(c)) {
         let word = part.trim_end_matches(|c: char| c.is_whitespace() || ";|&({)}".contains(c));
-        if word_start && !word.is_empty() && begins_powershell(word, lower.get(at + part.len()..)) {
+        if word_start && !word.is_empty() && begins_powershell(word, text.get(at + part.len()..)) {
             return true;
         }
         at += part.len();
@@ -163,6 +165,12 @@ const POSIX_WORDS: [&str; 16] = [
 
 fn begins_powershell(word: &str, rest: Option<&str>) -> bool {
     let rest = rest.unwrap_or_default().trim_start();
+    // Commands are written in small letters nearly always.
+    let word: &str = if word.bytes().any(|b| b.is_ascii_uppercase()) {
+        &word.to_ascii_lowercase()
+    } else {
+        word
+    };
     let assigns = rest.starts_with("= ") || rest.starts_with("+= ");
     if word.starts_with('$') {
         return assigns || word.contains('=') && word.len() > 2 && !word.contains("$(");
@@ -177,6 +185,9 @@ fn begins_powershell(word: &str, rest: Option<&str>) -> bool {
         // An alias that is no program elsewhere, or hardly one.
         return matches!(word, "ri" | "ni" | "ii" | "gc")
             || crate::shell::described_program(word).is_none();
+    }
+    if !word.contains('-') {
+        return false;
     }
     if cmdlets::is_cmdlet(word) {
         return true;
