@@ -109,9 +109,9 @@ fn read(folder: &Path, path: &Path) -> Option<Kept> {
     let flags = i32::try_from(flags).ok()?;
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;
     let about = file.metadata().ok()?;
-    let private = |about: &fs::Metadata| about.permissions().mode() & 0o077 == 0;
+    let exposed = |about: &fs::Metadata| about.permissions().mode() & 0o077 != 0;
     let ours = about.is_file() && about.uid() == owner.uid() && about.len() <= LONGEST;
-    if !ours || !private(&about) || !private(&owner) {
+    if !ours || exposed(&about) || exposed(&owner) {
         return None;
     }
     let mut text = String::new();

@@ -126,6 +126,7 @@ fn phones_and_letters_are_refused_with_what_is_wrong() {
     let email = |rest: &str| {
         format!("kind = \"email\"\nfrom = \"g@example.org\"\nto = [\"a@example.org\"]\n{rest}")
     };
+    let login = "server = \"a.example\"\nuser = \"u\"\n";
     let ntfy = |rest: &str| format!("kind = \"ntfy\"\ntopic = \"k3TqfX9\"\n{rest}");
     let hook = "hook_url = \"https://example.org/hooks/ops\"\n";
     for (text, problem) in [
@@ -141,14 +142,8 @@ fn phones_and_letters_are_refused_with_what_is_wrong() {
         (email("server = \"mail.example.org\"\ntls = \"ssl\""), "starttls"),
         (email("server = \"mail.example.org\"\nuser = \"u\""), "go together"),
         (email("server = \"https://mail.example.org\""), "server"),
-        (
-            email(&format!("server = \"a.example\"\nuser = \"u\"\npassword_file = {exposed}")),
-            "chmod 600",
-        ),
-        (
-            email(&format!("server = \"a.example\"\nuser = \"u\"\noauth2_token_file = {exposed}")),
-            "chmod 600",
-        ),
+        (email(&format!("{login}password_file = {exposed}")), "chmod 600"),
+        (email(&format!("{login}oauth2_token_file = {exposed}")), "chmod 600"),
         (
             email(&format!(
                 "server = \"a.example\"\nuser = \"u\"\npassword_file = {exposed}\n\

@@ -59,19 +59,8 @@ pub async fn page(
     let now = api.gate.clock().now().at;
     let views = found.requests.iter().map(|one| View::new(one.clone(), now));
     let views: Vec<View> = views.collect();
-    let next = found.next.map(|id| {
-        let part = |name: &str, value: &Option<String>| {
-            value.as_deref().map_or(String::new(), |value| format!("&{name}={}", encoded(value)))
-        };
-        let rest = [
-            part("q", &text),
-            part("agent", &agent),
-            part("session", &session),
-            part("state", &state),
-        ];
-        let rest = rest.concat();
-        format!("/history?before={id}{rest}")
-    });
+    let filters = [("q", &text), ("agent", &agent), ("session", &session), ("state", &state)];
+    let next = found.next.map(|id| older_page(id, filters));
     let body = html! {
         section.wide {
             h1 { "History" }
@@ -111,6 +100,14 @@ pub async fn page(
         }
     };
     Ok(frame::page("History", frame::Place::History, Some(&who), &body))
+}
+
+/// The address of the page of older requests, with the same filters.
+fn older_page(before: Id, filters: [(&str, &Option<String>); 4]) -> String {
+    let rest = filters.map(|(name, value)| {
+        value.as_deref().map_or(String::new(), |value| format!("&{name}={}", encoded(value)))
+    });
+    format!("/history?before={before}{}", rest.concat())
 }
 
 /// Said only where every request was looked at.

@@ -45,12 +45,11 @@ async fn recover(State(api): State<Api>, request: Request) -> Answered {
 }
 
 /// Not 401, by which browsers know that they are signed out.
-fn wrong(problem: Problem) -> Problem {
-    Problem {
-        status: StatusCode::FORBIDDEN.as_u16(),
-        detail: "the name or the recovery code is wrong, or the code is too old".to_owned(),
-        ..problem
-    }
+fn wrong(mut problem: Problem) -> Problem {
+    problem.status = StatusCode::FORBIDDEN.as_u16();
+    "the name or the recovery code is wrong, or the code is too old"
+        .clone_into(&mut problem.detail);
+    problem
 }
 
 async fn change(api: &Api, guess: &Guess) -> Result<(String, Zeroizing<String>), Problem> {
