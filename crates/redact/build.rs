@@ -404,9 +404,7 @@ fn examples(file: &File, classes: &Classes<'_>, source: &mut String) -> Result<(
         let _ = writeln!(source, "({kind:?}, &{good:?}, &{bad:?}),");
     }
     let bits: Vec<(&str, usize)> = classes.iter().map(|(n, c)| (*n, c.bit)).collect();
-    let _ = writeln!(
-        source,
-        "];\n#[cfg(any(test, feature = \"samples\"))]\nstatic CLASS_BITS: &[(&str, usize)] = &{bits:?};"
-    );
+    source.push_str("];\n#[cfg(any(test, feature = \"samples\"))]\n");
+    let _ = writeln!(source, "static CLASS_BITS: &[(&str, usize)] = &{bits:?};");
     Ok(())
 }

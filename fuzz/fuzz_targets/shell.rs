@@ -1,4 +1,4 @@
-//! Shell text: never a panic, same answer twice, spans inside the text, nothing unread below MEDIUM,
+//! The shell reader: no panic, no hang, spans inside the text, nothing unread below MEDIUM.
 //! and no tier that noise before the text could lower.
 #![no_main]
 

@@ -103,7 +103,7 @@ mod pushes {
         push.announce(&news()).await.unwrap();
         assert_eq!(shared.gone().await, [list[0].endpoint.clone()]);
         let error = push.announce(&news()).await.unwrap_err();
-        assert!(error.permanent && error.problem.contains("gone"), "{error}");
+        assert!(error.permanent && error.problem.contains("has expired"), "{error}");
         assert_eq!(shared.gone().await, [list[1].endpoint.clone()]);
         assert!(!shared.any());
         let error = push.announce(&news()).await.unwrap_err();

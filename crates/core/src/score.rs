@@ -324,7 +324,9 @@ mod tests {
 
     fn found(list: Vec<Finding>) -> Findings {
         let mut findings = Findings::default();
-        list.into_iter().for_each(|finding| findings.add(finding));
+        for finding in list {
+            findings.add(finding);
+        }
         findings
     }
 

@@ -78,7 +78,7 @@ fn located(path: &str) -> Option<String> {
     } else if let Some(rest) = fold_prefix(&slashed, "//./physicaldrive") {
         return Some(format!("/dev/disk{rest}"));
     } else if slashed.starts_with("//?/") || slashed.starts_with("//./") {
-        slashed = slashed.get(4..).unwrap_or_default().to_owned();
+        slashed.drain(..4);
     }
     for host in ["//localhost/", "//127.0.0.1/"] {
         if let Some(rest) = fold_prefix(&slashed, host) {

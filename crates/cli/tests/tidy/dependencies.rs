@@ -1,4 +1,4 @@
-//! What crates may depend on: the pure crates' closed lists, the store's database, no imports upwards.
+//! What crates may depend on: closed lists of the pure crates, layers, the store's database.
 
 use std::fs;
 

@@ -218,7 +218,6 @@ impl<'t> Lexer<'t> {
         for (i, b) in self.rest().bytes().enumerate().skip(1) {
             match (quote, b) {
                 (Some(q), b) if q == b => quote = None,
-                (Some(_), _) => {}
                 (None, b'"' | b'\'' | b'`') => quote = Some(b),
                 (None, b')') => {
                     end = self.at + i;

@@ -171,15 +171,13 @@ impl Runner<'_, '_, '_, '_> {
         let name = first.text.trim_start_matches('@').to_ascii_lowercase();
         let rest = words.get(1..).unwrap_or_default();
         match name.as_str() {
-            "" => self.words(rest, stdin, span),
             "if" => {
                 let skip = condition(rest);
                 self.words(rest.get(skip..).unwrap_or_default(), stdin, span)
             }
-            "else" => self.words(rest, stdin, span),
             "for" => self.for_loop(rest, stdin, span),
             "call" if rest.first().is_some_and(|w| w.text.starts_with(':')) => Flow::none(),
-            "call" => self.words(rest, stdin, span),
+            "" | "else" | "call" => self.words(rest, stdin, span),
             "start" => {
                 let skip = start_options(rest);
                 self.words(rest.get(skip..).unwrap_or_default(), stdin, span)

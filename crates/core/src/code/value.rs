@@ -113,6 +113,11 @@ impl<'a> Value<'a> {
 
     /// What a loop over the value sees.
     pub(super) fn element(&self) -> Value<'a> {
+        let element = self.any_item();
+        Value { taint: element.taint | self.taint & TAINT_LOST, ..element }
+    }
+
+    fn any_item(&self) -> Value<'a> {
         match (&self.items, self.shape) {
             (Some(items), Shape::List) => Value::of_items(items.to_vec(), Shape::AnyOf),
             _ if self.taint & TAINT_MANY != 0 => self.clone(),

@@ -1,6 +1,6 @@
 //! Cmdlets that run text, start programs, set names or say where files are.
 
-use super::command::{Given, is_pattern};
+use super::command::{Given, argument, is_pattern};
 use super::run::{Evaluator, Named};
 use super::value::{Kind, Value};
 use crate::finding::Span;
@@ -22,7 +22,7 @@ impl Evaluator<'_, '_, '_, '_> {
     ) -> Option<Value> {
         match name.text.as_str() {
             "invoke-expression" => {
-                let code = self.argument(spec, given, "-command");
+                let code = argument(spec, given, "-command");
                 let code = code.unwrap_or_else(|| input.clone());
                 Some(self.run_text(&code, span))
             }
@@ -32,7 +32,7 @@ impl Evaluator<'_, '_, '_, '_> {
                 Some(self.start_process(spec, given, span))
             }
             "set-location" | "push-location" => {
-                let path = self.argument(spec, given, "-path");
+                let path = argument(spec, given, "-path");
                 let path = path.map_or_else(|| "~".to_owned(), |p| p.string());
                 let path = windows_path::normalize(&path, self.judge.context().cwd).into_owned();
                 let words = [CommandWord::new("cd", span), CommandWord::new(path, span)];
@@ -44,14 +44,14 @@ impl Evaluator<'_, '_, '_, '_> {
                 Some(Value::nothing())
             }
             "set-alias" | "new-alias" => {
-                let alias = self.argument(spec, given, "-name")?.string().to_ascii_lowercase();
-                let target = self.argument(spec, given, "-value")?.string();
+                let alias = argument(spec, given, "-name")?.string().to_ascii_lowercase();
+                let target = argument(spec, given, "-value")?.string();
                 self.alias(alias, target);
                 Some(Value::nothing())
             }
             "set-variable" | "new-variable" => {
-                let variable = self.argument(spec, given, "-name")?.string().to_ascii_lowercase();
-                let value = self.argument(spec, given, "-value").unwrap_or_else(|| input.clone());
+                let variable = argument(spec, given, "-name")?.string().to_ascii_lowercase();
+                let value = argument(spec, given, "-value").unwrap_or_else(|| input.clone());
                 self.set_variable(&variable, value, span);
                 Some(Value::nothing())
             }
@@ -63,8 +63,8 @@ impl Evaluator<'_, '_, '_, '_> {
                 Some(if output.is_nothing() { input.clone() } else { output })
             }
             "get-location" => Some(Value::text(".")),
-            "join-path" => Some(self.join_path(spec, given)),
-            "split-path" => Some(self.split_path(spec, given)),
+            "join-path" => Some(join_path(spec, given)),
+            "split-path" => Some(split_path(spec, given)),
             _ => self.followed_files(spec, name, given, input, span),
         }
     }
@@ -81,7 +81,7 @@ impl Evaluator<'_, '_, '_, '_> {
         match name.text.as_str() {
             "get-childitem" => {
                 let mut output = self.bound(spec, name, given, input, span);
-                let path = self.argument(spec, given, "-path");
+                let path = argument(spec, given, "-path");
                 let path = path.map_or_else(|| ".".to_owned(), |p| p.string());
                 let path = windows_path::normalize(&path, self.judge.context().cwd).into_owned();
                 let folder = match path.rsplit_once('/') {
@@ -94,12 +94,12 @@ impl Evaluator<'_, '_, '_, '_> {
                 Some(output)
             }
             "get-item" | "resolve-path" | "convert-path" => {
-                let path = self.argument(spec, given, "-path").unwrap_or_else(|| input.clone());
+                let path = argument(spec, given, "-path").unwrap_or_else(|| input.clone());
                 let output = self.bound(spec, name, given, input, span);
                 Some(path.tainted(output.taint))
             }
             "get-command" | "get-alias" => {
-                let wanted = self.argument(spec, given, "-name")?.string();
+                let wanted = argument(spec, given, "-name")?.string();
                 Some(if is_pattern(&wanted) {
                     Value::unknown(Taint::default())
                 } else {
@@ -108,7 +108,7 @@ impl Evaluator<'_, '_, '_, '_> {
             }
             "get-content" => {
                 let output = self.bound(spec, name, given, input, span);
-                let path = self.argument(spec, given, "-path").unwrap_or_else(|| input.clone());
+                let path = argument(spec, given, "-path").unwrap_or_else(|| input.clone());
                 let path = path.string();
                 let path = windows_path::normalize(&path, self.judge.context().cwd).into_owned();
                 let held = self.judge.known_file(&path).map(Value::from_flow);
@@ -134,8 +134,8 @@ impl Evaluator<'_, '_, '_, '_> {
         match name.text.as_str() {
             "new-object" => {
                 self.bound(spec, name, given, input, span);
-                let kind = self.argument(spec, given, "-typename");
-                let com = self.argument(spec, given, "-comobject").map(|c| c.string());
+                let kind = argument(spec, given, "-typename");
+                let com = argument(spec, given, "-comobject").map(|c| c.string());
                 let kind = match (com, kind) {
                     (Some(com), _) => format!("com:{}", com.to_ascii_lowercase()),
                     (None, Some(kind)) => super::dotnet::type_name(&kind.string()),
@@ -194,31 +194,28 @@ impl Evaluator<'_, '_, '_, '_> {
                 output = output.then((*block.output).clone());
             }
         }
-        if let Some(member) = self.argument(spec, given, "-process") {
-            match &member.kind {
-                Kind::Block(_) => {}
-                // A block in a variable.
-                _ => {
-                    let values: Vec<Value> = given
-                        .iter()
-                        .skip(1)
-                        .filter(|g| g.argument.parameter.is_none())
-                        .map(|g| g.value.clone())
-                        .collect();
-                    output = self.call(input, &member.string(), false, &values, span);
-                }
-            }
+        // A member's name, or a block in a variable.
+        if let Some(member) = argument(spec, given, "-process")
+            && !matches!(member.kind, Kind::Block(_))
+        {
+            let values: Vec<Value> = given
+                .iter()
+                .skip(1)
+                .filter(|g| g.argument.parameter.is_none())
+                .map(|g| g.value.clone())
+                .collect();
+            output = self.call(input, &member.string(), false, &values, span);
         }
         if output.is_nothing() { Value::nothing() } else { output.tainted(input.origins()) }
     }
 
     /// `Start-Process PROGRAM -ArgumentList …` runs the program.
     fn start_process(&mut self, spec: &'static Spec, given: &[Given], span: Span) -> Value {
-        let Some(program) = self.argument(spec, given, "-filepath") else {
+        let Some(program) = argument(spec, given, "-filepath") else {
             return Value::nothing();
         };
-        let arguments = self.argument(spec, given, "-argumentlist").unwrap_or_default();
-        let verb = self.argument(spec, given, "-verb").map(|v| v.string());
+        let arguments = argument(spec, given, "-argumentlist").unwrap_or_default();
+        let verb = argument(spec, given, "-verb").map(|v| v.string());
         let root = verb.is_some_and(|v| v.eq_ignore_ascii_case("runas"));
         let text = program.string();
         if text.contains("://") {
@@ -241,31 +238,6 @@ impl Evaluator<'_, '_, '_, '_> {
         output
     }
 
-    fn join_path(&mut self, spec: &'static Spec, given: &[Given]) -> Value {
-        let parent = self.argument(spec, given, "-path").unwrap_or_default();
-        let child = self.argument(spec, given, "-childpath").unwrap_or_default();
-        let taint = parent.origins().and(child.origins());
-        let (parent, child) = (parent.string(), child.string());
-        let text = format!("{}/{child}", parent.trim_end_matches(['/', '\\']));
-        Value::of(Kind::Text(text), taint)
-    }
-
-    fn split_path(&mut self, spec: &'static Spec, given: &[Given]) -> Value {
-        let path = self.argument(spec, given, "-path").unwrap_or_default();
-        let leaf = given.iter().any(|g| {
-            g.argument.parameter.as_ref().is_some_and(|p| p.len() > 3 && "-leafbase".starts_with(p))
-        });
-        let taint = path.origins();
-        let text = path.string().replace('\\', "/");
-        let text = match text.trim_end_matches('/').rsplit_once('/') {
-            Some((_, last)) if leaf => last.to_owned(),
-            Some((parent, _)) => parent.to_owned(),
-            None if leaf => text,
-            None => ".".to_owned(),
-        };
-        Value::of(Kind::Text(text), taint)
-    }
-
     /// `Set-Content`, `Out-File` and their kin: what the file holds afterwards.
     fn write_content(
         &mut self,
@@ -277,7 +249,7 @@ impl Evaluator<'_, '_, '_, '_> {
     ) -> Value {
         self.bound(spec, name, given, input, span);
         let content = match name.text.as_str() {
-            "set-content" | "add-content" => self.argument(spec, given, "-value"),
+            "set-content" | "add-content" => argument(spec, given, "-value"),
             _ => None,
         };
         let content = content.unwrap_or_else(|| input.clone());
@@ -288,7 +260,7 @@ impl Evaluator<'_, '_, '_, '_> {
                     .as_ref()
                     .is_some_and(|p| p.len() > 1 && "-append".starts_with(p))
             });
-        let path = self.argument(spec, given, "-path").unwrap_or_default();
+        let path = argument(spec, given, "-path").unwrap_or_default();
         for word in path.words(span, true) {
             if windows_path::share_host(&word.text).is_some() {
                 self.judge.sent(content.origins().has(Taint::SECRET), span);
@@ -297,7 +269,7 @@ impl Evaluator<'_, '_, '_, '_> {
             self.judge.written(&text, append, &content.flow());
         }
         if name.text == "tee-object" {
-            if let Some(variable) = self.argument(spec, given, "-variable") {
+            if let Some(variable) = argument(spec, given, "-variable") {
                 let variable = variable.string().to_ascii_lowercase();
                 self.set_variable(&variable, input.clone(), span);
             }
@@ -315,8 +287,8 @@ impl Evaluator<'_, '_, '_, '_> {
         input: &Value,
         span: Span,
     ) -> Option<Value> {
-        let path = self.argument(spec, given, "-path")?.string();
-        let value = self.argument(spec, given, "-value").unwrap_or_default();
+        let path = argument(spec, given, "-path")?.string();
+        let value = argument(spec, given, "-value").unwrap_or_default();
         let (drive, item) = path.split_once(':')?;
         let item = item.trim_start_matches([':', '\\', '/']).to_ascii_lowercase();
         match drive.to_ascii_lowercase().as_str() {
@@ -335,9 +307,9 @@ impl Evaluator<'_, '_, '_, '_> {
 
     /// A copy holds what its source holds.
     fn copied(&mut self, spec: &'static Spec, given: &[Given], taint: Taint) {
-        let Some(from) = self.argument(spec, given, "-path") else { return };
-        let to = self.argument(spec, given, "-destination");
-        let to = to.or_else(|| self.argument(spec, given, "-destinationpath"));
+        let Some(from) = argument(spec, given, "-path") else { return };
+        let to = argument(spec, given, "-destination");
+        let to = to.or_else(|| argument(spec, given, "-destinationpath"));
         let Some(to) = to else { return };
         let cwd = self.judge.context().cwd;
         let to = windows_path::normalize(&to.string(), cwd).into_owned();
@@ -356,17 +328,17 @@ impl Evaluator<'_, '_, '_, '_> {
     fn uploaded(&mut self, spec: &'static Spec, given: &[Given], input: &Value, span: Span) {
         let mut taint = input.origins();
         for name in ["-body", "-form", "-headers"] {
-            if let Some(value) = self.argument(spec, given, name) {
+            if let Some(value) = argument(spec, given, name) {
                 taint = taint.and(value.origins());
             }
         }
         // A secret in the address leaves as well.
-        if let Some(uri) = self.argument(spec, given, "-uri") {
+        if let Some(uri) = argument(spec, given, "-uri") {
             let from = uri.origins();
             taint =
                 taint.and(if from.has(Taint::SECRET) { Taint::SECRET } else { Taint::default() });
         }
-        if let Some(file) = self.argument(spec, given, "-infile") {
+        if let Some(file) = argument(spec, given, "-infile") {
             taint = taint.and(Taint::FILE);
             let path =
                 windows_path::normalize(&file.string(), self.judge.context().cwd).into_owned();
@@ -405,6 +377,31 @@ pub fn split_arguments(text: &str) -> Vec<String> {
         parts.push(part);
     }
     parts
+}
+
+fn join_path(spec: &'static Spec, given: &[Given]) -> Value {
+    let parent = argument(spec, given, "-path").unwrap_or_default();
+    let child = argument(spec, given, "-childpath").unwrap_or_default();
+    let taint = parent.origins().and(child.origins());
+    let (parent, child) = (parent.string(), child.string());
+    let text = format!("{}/{child}", parent.trim_end_matches(['/', '\\']));
+    Value::of(Kind::Text(text), taint)
+}
+
+fn split_path(spec: &'static Spec, given: &[Given]) -> Value {
+    let path = argument(spec, given, "-path").unwrap_or_default();
+    let leaf = given.iter().any(|g| {
+        g.argument.parameter.as_ref().is_some_and(|p| p.len() > 3 && "-leafbase".starts_with(p))
+    });
+    let taint = path.origins();
+    let text = path.string().replace('\\', "/");
+    let text = match text.trim_end_matches('/').rsplit_once('/') {
+        Some((_, last)) if leaf => last.to_owned(),
+        Some((parent, _)) => parent.to_owned(),
+        None if leaf => text,
+        None => ".".to_owned(),
+    };
+    Value::of(Kind::Text(text), taint)
 }
 
 /// Whether a program of this name is described as a cmdlet.

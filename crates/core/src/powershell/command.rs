@@ -260,10 +260,11 @@ impl Evaluator<'_, '_, '_, '_> {
             let short =
                 program.get(..program.len().saturating_sub(suffix.len())).unwrap_or_default();
             if lower.ends_with(suffix) && described_program(short).is_some() {
-                program = short.to_owned();
+                let kept = short.len();
+                program.truncate(kept);
             }
         }
-        if lower.ends_with(".ps1")
+        if lower.strip_suffix(".ps1").is_some()
             && let Some(flow) = self.judge.known_file(&program)
         {
             self.judge.find(
@@ -363,44 +364,43 @@ impl Evaluator<'_, '_, '_, '_> {
             || stdin.taint.has(Taint::SECRET);
         self.judge.sent(secret, span);
     }
+}
 
-    /// The value given for a parameter, by its full name or its position.
-    pub fn argument(&self, spec: &'static Spec, given: &[Given], wanted: &str) -> Option<Value> {
-        let position =
-            spec.positions.iter().position(|names| names.split('|').any(|n| n == wanted));
-        let mut named = vec![false; spec.positions.len()];
-        let mut loose = Vec::new();
-        let mut at = 0;
-        while let Some(one) = given.get(at) {
-            at += 1;
-            let Some(name) = &one.argument.parameter else {
-                loose.push(one);
-                continue;
-            };
-            let next = given.get(at).filter(|g| g.argument.parameter.is_none());
-            match bind::parameter(spec, name) {
-                Some(Parameter::Value(full)) => {
-                    at += usize::from(next.is_some());
-                    if full == wanted {
-                        return next.map(|g| g.value.clone());
-                    }
+/// The value given for a parameter, by its full name or its position.
+pub fn argument(spec: &'static Spec, given: &[Given], wanted: &str) -> Option<Value> {
+    let position = spec.positions.iter().position(|names| names.split('|').any(|n| n == wanted));
+    let mut named = vec![false; spec.positions.len()];
+    let mut loose = Vec::new();
+    let mut at = 0;
+    while let Some(one) = given.get(at) {
+        at += 1;
+        let Some(name) = &one.argument.parameter else {
+            loose.push(one);
+            continue;
+        };
+        let next = given.get(at).filter(|g| g.argument.parameter.is_none());
+        match bind::parameter(spec, name) {
+            Some(Parameter::Value(full)) => {
+                at += usize::from(next.is_some());
+                if full == wanted {
+                    return next.map(|g| g.value.clone());
                 }
-                Some(Parameter::Position(index, _)) => {
-                    at += usize::from(next.is_some());
-                    if Some(index) == position {
-                        return next.map(|g| g.value.clone());
-                    }
-                    if let Some(flag) = named.get_mut(index) {
-                        *flag = true;
-                    }
-                }
-                _ => at += usize::from(next.is_some_and(|g| g.argument.attached)),
             }
+            Some(Parameter::Position(index, _)) => {
+                at += usize::from(next.is_some());
+                if Some(index) == position {
+                    return next.map(|g| g.value.clone());
+                }
+                if let Some(flag) = named.get_mut(index) {
+                    *flag = true;
+                }
+            }
+            _ => at += usize::from(next.is_some_and(|g| g.argument.attached)),
         }
-        let position = position?;
-        let before = (0..position).filter(|i| named.get(*i) == Some(&false)).count();
-        loose.get(before).map(|g| g.value.clone())
     }
+    let position = position?;
+    let before = (0..position).filter(|i| named.get(*i) == Some(&false)).count();
+    loose.get(before).map(|g| g.value.clone())
 }
 
 /// A cmdlet by its name or alias in lower case.

@@ -79,7 +79,7 @@ impl Evaluator<'_, '_, '_, '_> {
             let value = self.value(piece);
             taint = taint.and(value.origins());
             if at == 0 {
-                place = value.place.clone();
+                place.clone_from(&value.place);
             }
             text.push_str(&value.string());
             if text.len() > MAX_TEXT {
@@ -275,7 +275,7 @@ impl Evaluator<'_, '_, '_, '_> {
             value = match step {
                 Access::Index(index) => {
                     let index = self.value(index);
-                    self.index(&value, &index)
+                    index_of(&value, &index)
                 }
                 Access::Member { name, is_static, arguments, start, end } => {
                     let span = self.judge.span(*start, *end);
@@ -289,75 +289,12 @@ impl Evaluator<'_, '_, '_, '_> {
                             self.call(&value, &name.string(), *is_static, &arguments, span)
                         }
                         None if last => value,
-                        None => self.member(&value, &name.string()),
+                        None => member_of(&value, &name.string()),
                     }
                 }
             };
         }
         value
-    }
-
-    fn index(&mut self, value: &Value, index: &Value) -> Value {
-        let taint = value.origins();
-        let numbers: Option<Vec<i64>> =
-            index.items().iter().map(|i| i.known().and_then(|n| n.parse().ok())).collect();
-        if let (Kind::Table(members), Some(key)) = (&value.kind, index.known()) {
-            let key = key.to_ascii_lowercase();
-            let found = members.iter().find(|(name, _)| *name == key);
-            return found.map_or_else(Value::nothing, |(_, value)| value.clone());
-        }
-        let Some(numbers) = numbers.filter(|n| n.len() <= MAX_ITEMS) else {
-            // Any of its items.
-            return Value { place: value.place.clone(), ..value.clone() };
-        };
-        let pick = |count: usize, n: i64| {
-            let at = if n < 0 { i64::try_from(count).unwrap_or(0) + n } else { n };
-            usize::try_from(at).ok().filter(|at| *at < count)
-        };
-        let mut picked = Vec::new();
-        match &value.kind {
-            Kind::List(list) => {
-                for n in numbers {
-                    picked.extend(pick(list.len(), n).and_then(|at| list.get(at)).cloned());
-                }
-            }
-            Kind::Text(text) if !text.contains(UNKNOWN) && text.len() <= MAX_TEXT => {
-                let chars: Vec<char> = text.chars().collect();
-                for n in numbers {
-                    let found = pick(chars.len(), n).and_then(|at| chars.get(at));
-                    picked.extend(found.map(|c| Value::text(c.to_string())));
-                }
-            }
-            _ => return Value { place: value.place.clone(), ..Value::unknown(taint) },
-        }
-        match picked.len() {
-            1 => picked.pop().unwrap_or_default().tainted(taint),
-            _ => Value::of(Kind::List(picked), taint),
-        }
-    }
-
-    /// `value.name` without arguments.
-    fn member(&mut self, value: &Value, name: &str) -> Value {
-        let name = name.to_ascii_lowercase();
-        let taint = value.origins();
-        match &value.kind {
-            Kind::Table(members) => match members.iter().find(|(n, _)| *n == name) {
-                Some((_, value)) => value.clone(),
-                None => Value::unknown(taint),
-            },
-            // `[Text.Encoding]::Unicode`, `[Environment]::UserName`.
-            Kind::Type(kind) => Value::of(Kind::Object(format!("{kind}.{name}")), taint),
-            // Where a profile lies beside `$PROFILE` itself.
-            Kind::Text(text) if text == PROFILE => value.clone(),
-            _ if matches!(name.as_str(), "length" | "count") => Value::unknown(Taint::default()),
-            Kind::Block(_) => Value::unknown(taint),
-            Kind::Text(_) | Kind::List(_) if value.place.is_some() => Value {
-                place: value.place.clone().filter(|_| is_path_member(&name)),
-                ..Value::unknown(taint)
-            },
-            Kind::Text(_) | Kind::List(_) if is_path_member(&name) => value.clone(),
-            _ => Value::unknown(taint),
-        }
     }
 }
 
@@ -477,4 +414,67 @@ fn formatted(format: &str, items: &[Value]) -> Option<String> {
     }
     out.push_str(rest);
     Some(out)
+}
+
+/// `value[index]`.
+fn index_of(value: &Value, index: &Value) -> Value {
+    let taint = value.origins();
+    let numbers: Option<Vec<i64>> =
+        index.items().iter().map(|i| i.known().and_then(|n| n.parse().ok())).collect();
+    if let (Kind::Table(members), Some(key)) = (&value.kind, index.known()) {
+        let key = key.to_ascii_lowercase();
+        let found = members.iter().find(|(name, _)| *name == key);
+        return found.map_or_else(Value::nothing, |(_, value)| value.clone());
+    }
+    let Some(numbers) = numbers.filter(|n| n.len() <= MAX_ITEMS) else {
+        // Any of its items.
+        return Value { place: value.place.clone(), ..value.clone() };
+    };
+    let pick = |count: usize, n: i64| {
+        let at = if n < 0 { i64::try_from(count).unwrap_or(0) + n } else { n };
+        usize::try_from(at).ok().filter(|at| *at < count)
+    };
+    let mut picked = Vec::new();
+    match &value.kind {
+        Kind::List(list) => {
+            for n in numbers {
+                picked.extend(pick(list.len(), n).and_then(|at| list.get(at)).cloned());
+            }
+        }
+        Kind::Text(text) if !text.contains(UNKNOWN) && text.len() <= MAX_TEXT => {
+            let chars: Vec<char> = text.chars().collect();
+            for n in numbers {
+                let found = pick(chars.len(), n).and_then(|at| chars.get(at));
+                picked.extend(found.map(|c| Value::text(c.to_string())));
+            }
+        }
+        _ => return Value { place: value.place.clone(), ..Value::unknown(taint) },
+    }
+    match picked.len() {
+        1 => picked.pop().unwrap_or_default().tainted(taint),
+        _ => Value::of(Kind::List(picked), taint),
+    }
+}
+
+/// `value.name` without arguments.
+fn member_of(value: &Value, name: &str) -> Value {
+    let name = name.to_ascii_lowercase();
+    let taint = value.origins();
+    match &value.kind {
+        Kind::Table(members) => match members.iter().find(|(n, _)| *n == name) {
+            Some((_, value)) => value.clone(),
+            None => Value::unknown(taint),
+        },
+        // `[Text.Encoding]::Unicode`, `[Environment]::UserName`.
+        Kind::Type(kind) => Value::of(Kind::Object(format!("{kind}.{name}")), taint),
+        // Where a profile lies beside `$PROFILE` itself.
+        Kind::Text(text) if text == PROFILE => value.clone(),
+        _ if matches!(name.as_str(), "length" | "count") => Value::unknown(Taint::default()),
+        Kind::Text(_) | Kind::List(_) if value.place.is_some() => Value {
+            place: value.place.clone().filter(|_| is_path_member(&name)),
+            ..Value::unknown(taint)
+        },
+        Kind::Text(_) | Kind::List(_) if is_path_member(&name) => value.clone(),
+        _ => Value::unknown(taint),
+    }
 }

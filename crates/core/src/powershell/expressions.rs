@@ -84,8 +84,9 @@ impl<'t> Parser<'t> {
     /// A binary operator here, in lower case and without its dash.
     fn operator(&mut self) -> Option<Cow<'t, str>> {
         match (self.peek()?, self.peek_at(1)) {
-            (b'+', Some(b'+')) | (b'-', Some(b'-')) => None,
-            (b'+' | b'-' | b'*' | b'/' | b'%', Some(b'=')) => None,
+            (b'+', Some(b'+'))
+            | (b'-', Some(b'-'))
+            | (b'+' | b'-' | b'*' | b'/' | b'%', Some(b'=')) => None,
             (b'-', Some(b)) if b.is_ascii_alphabetic() => {
                 let (word, length) = self.operator_word()?;
                 self.at += length;
@@ -217,8 +218,7 @@ impl<'t> Parser<'t> {
         let keep = self.at;
         self.blanks(true);
         let operand = match self.peek() {
-            Some(b'$' | b'\'' | b'"' | b'(' | b'@' | b'[' | b'{') => true,
-            Some(b'0'..=b'9') => true,
+            Some(b'$' | b'\'' | b'"' | b'(' | b'@' | b'[' | b'{' | b'0'..=b'9') => true,
             Some(b'-' | b'+') => self.peek_at(1).is_some_and(|b| b.is_ascii_digit()),
             _ => false,
         };
@@ -240,8 +240,7 @@ impl<'t> Parser<'t> {
         loop {
             let start = self.at;
             match (self.peek(), self.peek_at(1)) {
-                (Some(b':'), Some(b':')) => self.at += 2,
-                (Some(b'?'), Some(b'.')) => self.at += 2,
+                (Some(b':'), Some(b':')) | (Some(b'?'), Some(b'.')) => self.at += 2,
                 (Some(b'.'), Some(b)) if b.is_ascii_alphabetic() || b"_$('\"".contains(&b) => {
                     self.at += 1;
                 }
@@ -360,7 +359,7 @@ impl<'t> Parser<'t> {
     fn one_primary(&mut self) -> Expr<'t> {
         let start = self.at;
         match (self.peek(), self.peek_at(1)) {
-            (Some(b'$'), Some(b'(')) => {
+            (Some(b'$' | b'@'), Some(b'(')) => {
                 self.at += 2;
                 Expr::Statements(self.statements(Some(b')')))
             }
@@ -370,10 +369,6 @@ impl<'t> Parser<'t> {
             (Some(b'@'), Some(b'\'' | b'"')) => self.here_string(),
             (Some(b'('), _) => {
                 self.at += 1;
-                Expr::Statements(self.statements(Some(b')')))
-            }
-            (Some(b'@'), Some(b'(')) => {
-                self.at += 2;
                 Expr::Statements(self.statements(Some(b')')))
             }
             (Some(b'@'), Some(b'{')) => {

@@ -90,7 +90,9 @@ pub fn launched(
                 "Starts PowerShell with an option that Countersign does not know.",
                 word.span,
             ),
-            None if word.text == "-" => return Some(command(judge, &[word.clone()], stdin, span)),
+            None if word.text == "-" => {
+                return Some(command(judge, std::slice::from_ref(word), stdin, span));
+            }
             None => {
                 let from = words.get(at - 1..).unwrap_or_default();
                 let script = word.text.to_ascii_lowercase().ends_with(".ps1");

@@ -155,6 +155,12 @@ pub fn looks_like(text: &str) -> bool {
     false
 }
 
+/// Aliases of cmdlets that POSIX shells have as words of their own.
+const POSIX_WORDS: [&str; 16] = [
+    "cd", "chdir", "pushd", "popd", "pwd", "type", "select", "help", "history", "foreach", "h",
+    "r", "%", "fc", "where", "sleep",
+];
+
 fn begins_powershell(word: &str, rest: Option<&str>) -> bool {
     let rest = rest.unwrap_or_default().trim_start();
     let assigns = rest.starts_with("= ") || rest.starts_with("+= ");
@@ -163,6 +169,9 @@ fn begins_powershell(word: &str, rest: Option<&str>) -> bool {
     }
     if matches!(word, "foreach" | "if" | "while" | "switch") {
         return rest.starts_with("($") || rest.starts_with('$');
+    }
+    if POSIX_WORDS.contains(&word) {
+        return false;
     }
     if crate::shell::tables::cmdlet_of_alias(word).is_some() {
         // An alias that is no program elsewhere, or hardly one.

@@ -114,7 +114,7 @@ impl<'t> Parser<'t> {
                 b'<' if self.peek_at(1) == Some(b'#') => {
                     let start = self.at;
                     if let Some(end) = self.rest().find("#>") {
-                        self.at += end + 2
+                        self.at += end + 2;
                     } else {
                         self.fail(Problem::Unclosed, start);
                         self.at = self.text.len();

@@ -57,7 +57,8 @@ impl<'t> Parser<'t> {
                 None => self.fail(Problem::Unexpected, self.at),
             }
         }
-        while word == "if" || word == "elseif" {
+        let mut more = matches!(word.as_ref(), "if" | "elseif");
+        while more {
             let keep = self.at;
             self.blanks(true);
             match self.keyword().as_ref() {
@@ -69,11 +70,11 @@ impl<'t> Parser<'t> {
                 "else" => {
                     self.at += 4;
                     parts.extend(self.block());
-                    break;
+                    more = false;
                 }
                 _ => {
                     self.at = keep;
-                    break;
+                    more = false;
                 }
             }
         }
@@ -107,7 +108,7 @@ impl<'t> Parser<'t> {
             let value = self.argument();
             parts.push(vec![statement_of(ElementKind::Expression(value), start, self.at)]);
             if let Some(body) = self.block() {
-                parts.push(body)
+                parts.push(body);
             } else {
                 self.fail(Problem::Unexpected, self.at);
                 if self.at == start {
@@ -186,7 +187,7 @@ impl<'t> Parser<'t> {
         self.blanks(true);
         self.types();
         if let Some(body) = self.block() {
-            parts.push(body)
+            parts.push(body);
         } else {
             // `data`, `end` or `process` may also be the name of a command.
             self.at = start;

@@ -144,14 +144,13 @@ impl<'t> Parser<'t> {
     fn begins_variable(&self) -> bool {
         match self.peek_at(1) {
             Some(b'(' | b'{' | b'$' | b'?' | b'^' | b'_') => true,
-            Some(b':') => false,
+            Some(b':') | None => false,
             Some(b) if b.is_ascii() => b.is_ascii_alphanumeric(),
             Some(_) => self
                 .text
                 .get(self.at + 1..)
                 .and_then(|r| r.chars().next())
                 .is_some_and(char::is_alphanumeric),
-            None => false,
         }
     }
 
@@ -244,7 +243,6 @@ impl<'t> Parser<'t> {
         for (i, b) in self.rest().bytes().take(MAX_TYPE).enumerate() {
             match (quote, b) {
                 (Some(q), b) if q == b => quote = None,
-                (Some(_), _) => {}
                 (None, b'\'' | b'"') => quote = Some(b),
                 (None, b'[') => open += 1,
                 (None, b']') => {

@@ -5,6 +5,21 @@ use std::borrow::Cow;
 use super::ast::{Element, ElementKind, Expr, Redirection, Word, WordKind};
 use super::parser::{Parser, Problem};
 
+/// A redirection: into a file, or into another stream.
+enum Redirect<'t> {
+    File(Redirection<'t>),
+    Stream,
+}
+
+impl<'t> Redirect<'t> {
+    fn file(self) -> Option<Redirection<'t>> {
+        match self {
+            Redirect::File(redirection) => Some(redirection),
+            Redirect::Stream => None,
+        }
+    }
+}
+
 impl<'t> Parser<'t> {
     /// One element of a pipeline.
     pub(super) fn element(&mut self) -> Element<'t> {
@@ -78,7 +93,7 @@ impl<'t> Parser<'t> {
                 break;
             }
             if let Some(redirection) = self.redirection() {
-                redirections.extend(redirection);
+                redirections.extend(redirection.file());
                 continue;
             }
             if !self.enter() {
@@ -102,9 +117,8 @@ impl<'t> Parser<'t> {
 
     fn ends_command(&self) -> bool {
         match self.peek() {
-            None | Some(b';' | b'|' | b'\n' | b')' | b'}') => true,
+            None | Some(b';' | b'|' | b'\n' | b')' | b'}' | b'&') => true,
             Some(b'\r') => self.peek_at(1) == Some(b'\n'),
-            Some(b'&') => true,
             _ => false,
         }
     }
@@ -116,14 +130,14 @@ impl<'t> Parser<'t> {
         }
         self.blanks(false);
         while let Some(redirection) = self.redirection() {
-            element.redirections.extend(redirection);
+            element.redirections.extend(redirection.file());
             element.end = self.at;
             self.blanks(false);
         }
     }
 
-    /// `> file`, `2>> file`, `*> file`; the inner none for `2>&1`, which names no file.
-    fn redirection(&mut self) -> Option<Option<Redirection<'t>>> {
+    /// `> file`, `2>> file`, `*> file`; `Redirect::Stream` for `2>&1`, which names no file.
+    fn redirection(&mut self) -> Option<Redirect<'t>> {
         let start = self.at;
         let stream = match (self.peek()?, self.peek_at(1)) {
             (b'>', _) => b'1',
@@ -137,16 +151,16 @@ impl<'t> Parser<'t> {
         let append = self.eat(b'>');
         if self.peek() == Some(b'&') && matches!(self.peek_at(1), Some(b'1' | b'2')) {
             self.at += 2;
-            return Some(None);
+            return Some(Redirect::Stream);
         }
         self.blanks(false);
         if self.ends_command() {
             self.fail(Problem::Unexpected, self.at);
-            return Some(None);
+            return Some(Redirect::Stream);
         }
         let target = self.argument();
         let output = matches!(stream, b'1' | b'*');
-        Some(Some(Redirection { target, append, output, start, end: self.at }))
+        Some(Redirect::File(Redirection { target, append, output, start, end: self.at }))
     }
 
     fn word(&mut self, first: bool) -> Word<'t> {
@@ -245,14 +259,13 @@ impl<'t> Parser<'t> {
                     self.primary_with_access()
                 }
                 b'(' | b'{' if pieces.is_empty() => self.primary_with_access(),
-                b' ' | b'\t' | b'\r' | b'\n' | b';' | b'|' | b'&' | b'(' | b')' | b'{' | b'}'
-                | b',' => break,
                 b'>' | b'<' if pieces.is_empty() => {
                     self.fail(Problem::Unexpected, self.at);
                     self.at += 1;
                     continue;
                 }
-                b'>' => break,
+                b' ' | b'\t' | b'\r' | b'\n' | b';' | b'|' | b'&' | b'(' | b')' | b'{' | b'}'
+                | b',' | b'>' => break,
                 _ => {
                     bare = true;
                     let Some(piece) = self.bare_piece() else { break };

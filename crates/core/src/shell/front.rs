@@ -175,7 +175,10 @@ fn without_openers(piece: &str) -> &str {
     let mut rest = piece;
     loop {
         let trimmed = rest.trim_start_matches(['{', '(', '!', ' ', '\t', '\r']);
-        let bare = WORDS.iter().find_map(|word| trimmed.strip_prefix(word)).unwrap_or(trimmed);
+        let name = trimmed.bytes().take_while(|b| b.is_ascii_alphanumeric() || *b == b'_').count();
+        let function = trimmed.get(name..).and_then(|rest| rest.strip_prefix("()"));
+        let worded = WORDS.iter().find_map(|word| trimmed.strip_prefix(word));
+        let bare = worded.or(function).unwrap_or(trimmed);
         if bare.len() == rest.len() {
             return rest;
         }

@@ -276,7 +276,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
         }
         let text: &str = &arg.text;
         let language = match speech {
-            Speech::Shell => return self.shell_text(arg, stdin),
+            Speech::Shell | Speech::Cmd => return self.shell_text(arg, stdin),
             Speech::Awk => {
                 awk::read(self, text, arg.span);
                 return Flow::unknown(stdin.taint);
@@ -310,7 +310,6 @@ impl<'t> Walker<'t, '_, '_, '_> {
                 let span = arg.span;
                 return self.other_shell(|judge| crate::powershell::run_text(judge, text, span));
             }
-            Speech::Cmd => return self.shell_text(arg, stdin),
             Speech::Other => {
                 self.apple_shell(text, arg.span);
                 self.quoted_commands(text, arg.span);

@@ -23,21 +23,22 @@ pub(super) fn joined<'t>(words: &[Arg<'t>], span: Span) -> Arg<'t> {
     Arg { text: Cow::Owned(text), span, taint, glob: false }
 }
 
-/// Whether a word is this option, and the value that is attached to it: `--exec=x`, `-cx`, `-qc`.
-pub(super) fn option_value<'w>(word: &'w str, option: &str) -> Option<Option<&'w str>> {
+/// The value attached to an option: `--exec=x`, `-cx`; empty if the next word is its value, as in
+/// `--exec x` or `-qc x`; `None` if the word is not this option.
+pub(super) fn option_value<'w>(word: &'w str, option: &str) -> Option<&'w str> {
     if word == option {
-        return Some(None);
+        return Some("");
     }
     if let Some(rest) = word.strip_prefix(option) {
         if option.len() == 2 {
-            return Some(Some(rest.strip_prefix('=').unwrap_or(rest)));
+            return Some(rest.strip_prefix('=').unwrap_or(rest));
         }
-        return rest.strip_prefix('=').map(Some);
+        return rest.strip_prefix('=');
     }
     let letter = option.strip_prefix('-').filter(|o| o.len() == 1)?;
     let cluster = word.strip_prefix('-').filter(|w| !w.starts_with('-') && w.len() <= 4)?;
     let letters = cluster.bytes().all(|b| b.is_ascii_alphabetic());
-    (letters && cluster.ends_with(letter)).then_some(None)
+    (letters && cluster.ends_with(letter)).then_some("")
 }
 
 /// The texts that stand behind a prefix. Its star stands for anything up to what follows it, so the

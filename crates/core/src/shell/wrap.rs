@@ -130,40 +130,14 @@ impl<'t> Walker<'t, '_, '_, '_> {
         self.swallowed(runner, inv, from, stdin, span);
         let mut inner: Vec<Arg<'t>> = inv.args.get(from..).unwrap_or_default().to_vec();
         if inner.is_empty() {
-            let forge = inv.operand(0).is_some_and(|host| host.starts_with("git@"));
-            let idle = forge || inv.has_one(&NO_SESSION) || skip == 0 && !inv.options.is_empty();
-            if runner.shell_when_bare && inv.operands.len() >= skip && !stdin.present && !idle {
-                self.shared.sign(&signs::SHELL_SESSION, Some(span));
-                return Some(Flow::none());
-            }
-            if runner.shell_when_bare && stdin.present && !idle {
-                return Some(self.run_flow(stdin, span));
-            }
-            return None;
+            return self.without_command(runner, inv, skip, stdin, span);
         }
         if runner.feeds {
             feed(&mut inner, inv, stdin);
         }
         let stdin = if runner.feeds { Flow::none() } else { stdin.clone() };
         let before = self.shared.out.iter().len();
-        let flow = self.placed(runner, |w| match runner.inner {
-            Inner::Argv => w.command(&inner, stdin, span),
-            Inner::Shell | Inner::Code(_) => {
-                // Some hand the words over as they are: then quotes still hold.
-                let quoted = inner.len() > 1 && inner.iter().any(|a| a.text.contains(' '));
-                if runner.inner == Inner::Shell && quoted && w.another_reading(span) {
-                    w.command(&inner, stdin.clone(), span);
-                }
-                w.inner_text(runner, &joined(&inner, span), &stdin)
-            }
-            Inner::Each => {
-                let mut flow = Flow::none();
-                for word in inner.iter().filter(|a| !a.text.starts_with('-')) {
-                    flow = w.shell_text(word, &stdin);
-                }
-                flow
-            }
-        });
+        let flow = self.placed(runner, |w| w.run_inner(runner, &inner, &stdin, span));
         let hosts = inv.args.get(1..from).unwrap_or_default();
         if runner.remote && hosts.iter().any(|a| is_production(&a.text)) {
             let mut found = self.shared.out.iter().skip(before);
@@ -172,6 +146,52 @@ impl<'t> Walker<'t, '_, '_, '_> {
             }
         }
         Some(flow)
+    }
+
+    /// Judges the inner command in the form in which the program takes it.
+    fn run_inner(&mut self, runner: &Runner, inner: &[Arg<'t>], stdin: &Flow, span: Span) -> Flow {
+        match runner.inner {
+            Inner::Argv => self.command(inner, stdin.clone(), span),
+            Inner::Shell | Inner::Code(_) => {
+                // Some hand the words over as they are: then quotes still hold.
+                let quoted = inner.len() > 1 && inner.iter().any(|a| a.text.contains(' '));
+                if runner.inner == Inner::Shell && quoted && self.another_reading(span) {
+                    self.command(inner, stdin.clone(), span);
+                }
+                self.inner_text(runner, &joined(inner, span), stdin)
+            }
+            Inner::Each => {
+                let mut flow = Flow::none();
+                for word in inner.iter().filter(|a| !a.text.starts_with('-')) {
+                    flow = self.shell_text(word, stdin);
+                }
+                flow
+            }
+        }
+    }
+
+    /// A program that runs others, given no command: it may open a session, or read commands.
+    fn without_command(
+        &mut self,
+        runner: &Runner,
+        inv: &Invocation<'_, 't>,
+        skip: usize,
+        stdin: &Flow,
+        span: Span,
+    ) -> Option<Flow> {
+        let forge = inv.operand(0).is_some_and(|host| host.starts_with("git@"));
+        let idle = forge || inv.has_one(&NO_SESSION) || skip == 0 && !inv.options.is_empty();
+        if !runner.shell_when_bare || idle {
+            return None;
+        }
+        if stdin.present {
+            return Some(self.run_flow(stdin, span));
+        }
+        if inv.operands.len() < skip {
+            return None;
+        }
+        self.shared.sign(&signs::SHELL_SESSION, Some(span));
+        Some(Flow::none())
     }
 
     /// Judges where and with which rights the inner command runs; afterwards all is as before.
@@ -196,6 +216,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
             else {
                 continue;
             };
+            let attached = Some(attached).filter(|text| !text.is_empty());
             if runner.inner == Inner::Argv {
                 let mut inner: Vec<Arg<'t>> = inv.args.get(at + 1..).unwrap_or_default().to_vec();
                 if inner.get(1).is_some_and(|a| a.text == "--") {
@@ -293,7 +314,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
         for (at, word) in inv.args.iter().enumerate().skip(1) {
             let text: &str = &word.text;
             let behind_dashes = inv.dashes.is_some_and(|d| d + 1 == at);
-            if !behind_dashes && self.names_a_value(inv, at) {
+            if !behind_dashes && names_a_value(inv, at) {
                 continue;
             }
             if (listed(text) || behind_dashes && resolve(text).is_some())
@@ -355,21 +376,6 @@ impl<'t> Walker<'t, '_, '_, '_> {
             let line = if text.contains(' ') { text.clone() } else { words.join(" ") };
             self.inside(&line, span, &Flow::none());
         }
-    }
-
-    /// Whether a word is more likely the value of an option than a command: `--shell zsh`.
-    fn names_a_value(&self, inv: &Invocation<'_, 't>, at: usize) -> bool {
-        let Some((spec, ..)) = inv.args.get(at).and_then(|a| resolve(&a.text)) else {
-            return false;
-        };
-        if spec.interpreter.is_none() {
-            return false;
-        }
-        let Some(next) = inv.args.get(at + 1) else { return true };
-        let before = at.checked_sub(1).and_then(|n| inv.args.get(n));
-        let option = before.is_some_and(|a| a.text.starts_with("--") && a.text.len() > 2);
-        let runs = ["-c", "-e", "-r", "-lc", "-ic", "-m"].iter().any(|f| next.text.starts_with(f));
-        option && !runs
     }
 
     /// An option we take to have a value may have none on this system: then that "value" is the
@@ -502,4 +508,19 @@ fn feed<'t>(inner: &mut Vec<Arg<'t>>, inv: &Invocation<'_, 't>, stdin: &Flow) {
         let glob = word.contains(UNKNOWN);
         inner.push(Arg { text: Cow::Owned(word), span, taint, glob });
     }
+}
+
+/// Whether a word is more likely the value of an option than a command: `--shell zsh`.
+fn names_a_value(inv: &Invocation<'_, '_>, at: usize) -> bool {
+    let Some((spec, ..)) = inv.args.get(at).and_then(|a| resolve(&a.text)) else {
+        return false;
+    };
+    if spec.interpreter.is_none() {
+        return false;
+    }
+    let Some(next) = inv.args.get(at + 1) else { return true };
+    let before = at.checked_sub(1).and_then(|n| inv.args.get(n));
+    let option = before.is_some_and(|a| a.text.starts_with("--") && a.text.len() > 2);
+    let runs = ["-c", "-e", "-r", "-lc", "-ic", "-m"].iter().any(|f| next.text.starts_with(f));
+    option && !runs
 }

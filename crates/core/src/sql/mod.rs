@@ -183,7 +183,7 @@ pub fn looks_like_sql(text: &str) -> bool {
     // A statement goes on after its verb; most commands end the check here.
     let goes_on = head.as_bytes().get(first).is_some_and(|b| b.is_ascii_whitespace() || *b == b'(');
     let next = head.get(first..).unwrap_or_default().trim_start().bytes().next();
-    let worded = next.is_some_and(|b| b.is_ascii_alphabetic() || b"*(\"'`@/-".contains(&b));
+    let worded = next.is_some_and(|b| b.is_ascii_alphanumeric() || b"*(\"'`@/-".contains(&b));
     let option =
         next == Some(b'-') && !head.get(first..).is_some_and(|r| r.trim_start().starts_with("--"));
     if (!goes_on || !worded || option) && !head.starts_with("--") && !head.starts_with("/*") {
@@ -196,10 +196,12 @@ pub fn looks_like_sql(text: &str) -> bool {
         return false;
     }
     let all = tokens(text, true);
-    let Some(statement) = all.split(|t| t.t == T::Mark(b';')).find(|s| !s.is_empty()) else {
-        return false;
+    let shaped = |statement: &[Tok<'_>]| {
+        let long = |phrase: &[&str]| statement.len() > phrase.len().min(2);
+        SHAPES.iter().any(|phrase| begins(statement, phrase) && long(phrase))
     };
-    SHAPES.iter().any(|phrase| begins(statement, phrase) && statement.len() > phrase.len().min(2))
+    // Any statement: `SELECT 1; DROP TABLE users` begins with one that could be anything.
+    all.split(|t| t.t == T::Mark(b';')).any(shaped)
 }
 
 fn add(

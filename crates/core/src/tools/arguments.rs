@@ -115,7 +115,7 @@ impl<'c> Reader<'c, '_> {
 
     fn read_as(&mut self, role: Role, value: &Value<'_>, place: &Place<'_>) {
         match role {
-            Role::Shell => self.shell(value),
+            Role::Shell | Role::Argv | Role::Program => self.shell(value),
             Role::ShellLines => self.shell_lines(value),
             Role::PowerShell => self.shell_in(Tongue::PowerShell, value),
             Role::Cmd => self.shell_in(Tongue::Cmd, value),
@@ -126,13 +126,18 @@ impl<'c> Reader<'c, '_> {
             }
             Role::Sweep => self.sweep(value),
             Role::Switch => self.switch(value),
-            Role::Argv | Role::Program => self.shell(value),
             Role::Keystrokes => self.keystrokes(value),
             Role::Env => self.env(value, place),
-            Role::Note | Role::Plain | Role::Interpreter => {}
             Role::Escalate => self.escalate(value),
             Role::Amount => self.amount(value),
-            Role::Language | Role::Currency | Role::Cwd | Role::Tool | Role::ToolArguments => {}
+            Role::Note
+            | Role::Plain
+            | Role::Interpreter
+            | Role::Language
+            | Role::Currency
+            | Role::Cwd
+            | Role::Tool
+            | Role::ToolArguments => {}
             // What an edit takes out of a file is not written.
             Role::Content if place.key.starts_with("old") => {}
             _ => self.each(role, value, place),

@@ -62,10 +62,11 @@ impl Reader<'_, '_> {
             return;
         }
         self.placed(place, |reader| match role {
-            Some(Role::Shell | Role::Argv) => reader.command(false, value, place, strict),
-            Some(Role::ShellLines | Role::Program) => reader.command(true, value, place, strict),
+            Some(Role::Shell | Role::Argv) => reader.command(false, value, place),
             Some(Role::Interpreter) if value.as_str().is_some_and(is_interpreter) => {}
-            Some(Role::Interpreter) => reader.command(true, value, place, strict),
+            Some(Role::ShellLines | Role::Program | Role::Interpreter) => {
+                reader.command(true, value, place);
+            }
             Some(Role::Plain) if is_plain(value) && !reader.spells_danger(value) => {}
             Some(Role::Plain) => reader.unlisted(value, place, strict),
             Some(Role::Note) => reader.note(value),
@@ -123,7 +124,7 @@ impl Reader<'_, '_> {
     }
 
     /// A command in any shape: a line, a program with its words, several of either, or an object.
-    fn command(&mut self, lines: bool, value: &Value<'_>, place: &Place<'_>, strict: bool) {
+    fn command(&mut self, lines: bool, value: &Value<'_>, place: &Place<'_>) {
         match value {
             Value::Array(list) if list.is_empty() => {}
             Value::Array(list) => {
@@ -146,7 +147,7 @@ impl Reader<'_, '_> {
                         self.unreadable();
                         return;
                     }
-                    self.command(lines, item, &inner, strict);
+                    self.command(lines, item, &inner);
                 }
             }
             Value::Object(members) => self.exec_members(members, &|_| None, Some(place), true),
@@ -166,7 +167,7 @@ impl Reader<'_, '_> {
             Value::Array(_) if each_text(value, &text::is_inert) && strings(value).is_some() => {}
             Value::Array(list) => {
                 if strings(value).is_some() {
-                    self.command(true, value, place, strict);
+                    self.command(true, value, place);
                     self.unread();
                     return;
                 }

@@ -64,12 +64,15 @@ pub fn runs_programs(tool: &str, arguments: &Value<'_>) -> bool {
     known || members.iter().any(|(key, _)| role_of(key).is_some_and(runs))
 }
 
+/// The members of an object.
+type Members<'v> = [(Cow<'v, str>, Value<'v>)];
+
 /// The one shell command of a call, and all members beside it. None where the tool runs none, where
 /// there are several, or where it is not one text.
 pub fn command_text<'v>(
     tool: &str,
     arguments: &'v Value<'v>,
-) -> Option<(&'v str, &'v [(Cow<'v, str>, Value<'v>)])> {
+) -> Option<(&'v str, &'v Members<'v>)> {
     let members = arguments.as_object()?;
     let entry = find_entry(None, tool, arguments).map(|(entry, _)| entry);
     let role_of = |key: &str| {
@@ -193,11 +196,34 @@ fn known(subject: &Subject<'_>, entry: &'static Entry, sure: bool, out: &mut Fin
         // What a tool that runs things is given is never guessed to be harmless.
         if sure || entry.runs_code() { listed } else { listed.or_else(|| arguments::guessed(key)) }
     };
-    match subject.arguments {
+    read_known(subject.arguments, (entry, sure), &role_of, &mut reader);
+    reader.scan(subject.arguments, served, &|key| role_of(key) == Some(Role::Content));
+    if entry.args.iter().any(|(_, role)| *role == Role::Tool) {
+        let is = |key: &str, wanted: Role| {
+            entry.args.iter().any(|(name, role)| *role == wanted && same(key, name))
+        };
+        if let Value::Object(members) = subject.arguments
+            && !members.iter().any(|(key, value)| is(key, Role::Tool) && value.as_str().is_some())
+            && !members.is_empty()
+        {
+            reader.unreadable();
+        }
+        inner(subject, is, out);
+    }
+}
+
+/// Reads the arguments of a described tool, each by its role.
+fn read_known<'c>(
+    arguments: &'c Value<'c>,
+    (entry, sure): (&'static Entry, bool),
+    role_of: &dyn Fn(&str) -> Option<Role>,
+    reader: &mut Reader<'c, '_>,
+) {
+    match arguments {
         Value::Object(members) if entry.runs_code() => {
-            reader.steer(members, &role_of);
+            reader.steer(members, role_of);
             let strict = entry.tier < Tier::Medium;
-            reader.exec_members(members, &role_of, None, strict);
+            reader.exec_members(members, role_of, None, strict);
             let says_what = |key: &str| {
                 let role = role_of(key).or_else(|| table::exec_argument(&name::compact(key)));
                 role.is_some_and(Role::is_the_matter)
@@ -217,44 +243,27 @@ fn known(subject: &Subject<'_>, entry: &'static Entry, sure: bool, out: &mut Fin
                 // What it would do is given, but not where this tool keeps it.
                 reader.unreadable();
             }
-            reader.steer(members, &role_of);
-            members_of(members, &roles, &mut reader);
+            reader.steer(members, role_of);
+            members_of(members, &roles, reader);
         }
         Value::String(_) | Value::Array(_) => {
             // A free-form tool is given its one text bare.
             let place = Place { parent: None, key: "", index: None, depth: 0 };
             let bare = |r: &Role| r.is_code() || matches!(r, Role::Patch | Role::Sql);
             match entry.args.iter().find(|(_, role)| bare(role)) {
-                Some((_, role)) => reader.exec_member(Some(*role), subject.arguments, &place, true),
+                Some((_, role)) => reader.exec_member(Some(*role), arguments, &place, true),
                 None if entry.runs_code() => {
-                    reader.exec_member(None, subject.arguments, &place, true);
+                    reader.exec_member(None, arguments, &place, true);
                 }
                 None => {}
             }
         }
         _ => {}
     }
-    reader.scan(subject.arguments, served, &|key| role_of(key) == Some(Role::Content));
-    if entry.args.iter().any(|(_, role)| *role == Role::Tool) {
-        let is = |key: &str, wanted: Role| {
-            entry.args.iter().any(|(name, role)| *role == wanted && same(key, name))
-        };
-        if let Value::Object(members) = subject.arguments
-            && !members.iter().any(|(key, value)| is(key, Role::Tool) && value.as_str().is_some())
-            && !members.is_empty()
-        {
-            reader.unreadable();
-        }
-        inner(subject, is, out);
-    }
 }
 
 /// Reads every member whose role is known.
-fn members_of(
-    members: &[(Cow<'_, str>, Value<'_>)],
-    roles: &[Option<Role>],
-    reader: &mut Reader<'_, '_>,
-) {
+fn members_of(members: &Members<'_>, roles: &[Option<Role>], reader: &mut Reader<'_, '_>) {
     for ((key, value), role) in members.iter().zip(roles) {
         if let Some(role) = role {
             let place = Place { parent: None, key, index: None, depth: 0 };

@@ -41,19 +41,20 @@ impl Reader<'_, '_> {
             // Words of a program, or lines: both readings count.
             let words: Vec<&str> = list.iter().filter_map(Value::as_str).collect();
             self.made_shell(&words.join(" "));
+            self.made_shell(&words.join("\n"));
         }
         self.shell(value);
         self.language = old;
     }
 
-    /// A text in the shell that another argument or the tool's name says, else in any. A patch given
-    /// to `apply_patch` in it is read as a patch.
+    /// A text in the shell that another argument or the tool's name says, else in any. A patch
+    /// given to `apply_patch` in it is read as a patch.
     fn shell_text(&mut self, text: &str) {
         match self.language {
             Some(Tongue::PowerShell) => crate::powershell::read(text, &self.ctx, self.out),
             Some(Tongue::Cmd) => {
                 crate::cmd::read(text, &self.ctx, self.out);
-                // A tool called `cmd` need not be Windows: what is grave in a POSIX shell counts too.
+                // A tool called `cmd` need not be Windows: grave findings of a POSIX shell count.
                 let mut posix = Findings::default();
                 crate::shell::read(text, &self.ctx, &mut posix);
                 self.out.absorb_reading(posix, false, |f| f.weight.tier() >= Tier::High);

@@ -55,7 +55,7 @@ pub const NEEDED: [(&str, &str); 16] = [
 ];
 
 /// What may be done without a proof, and why.
-pub const EXEMPT: [(&str, &str); 15] = [
+pub const EXEMPT: [(&str, &str); 17] = [
     // These prove who the person is by themselves.
     ("POST", super::v1::LOGIN),
     ("POST", crate::inbox::DENY),
@@ -68,6 +68,10 @@ pub const EXEMPT: [(&str, &str); 15] = [
     ("POST", "/v1/requests/{id}/decision"),
     ("POST", "/v1/decisions"),
     ("POST", "/respond"),
+    // A check of an edit assesses the edited call for the person and stores nothing. The approval
+    // of the edit is a separate request.
+    ("POST", "/v1/requests/{id}/edit"),
+    ("POST", crate::inbox::CHECK_EDIT),
     // Challenges are worth nothing until they are signed.
     ("POST", "/v1/requests/{id}/challenge"),
     ("POST", "/v1/passkeys/begin"),

@@ -16,6 +16,9 @@ use super::view::View;
 use super::{House, Shown, reader};
 use crate::api::check_edit;
 
+/// The route that checks an edit for the inbox.
+pub const CHECK_EDIT: &str = "/inbox/edit/{id}";
+
 /// How much of arguments without a card is shown.
 const ARGUMENTS: usize = 8_000;
 

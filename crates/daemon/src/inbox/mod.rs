@@ -33,6 +33,7 @@ use axum::routing::{get, post};
 use crate::api::{Api, Problem, who};
 use crate::auth::Who;
 
+pub use edited::CHECK_EDIT;
 pub use plain::DENY;
 
 /// What browsers see.
@@ -43,7 +44,7 @@ pub fn pages() -> Router<Api> {
         .route("/inbox/ids", get(waiting::ids))
         .route("/inbox/row/{id}", get(waiting::row))
         .route("/inbox/card/{id}", get(waiting::card))
-        .route("/inbox/edit/{id}", post(edited::check))
+        .route(CHECK_EDIT, post(edited::check))
         .route(DENY, post(plain::deny))
         .route("/review", get(review::page))
         .route("/requests/{id}", get(history::one))

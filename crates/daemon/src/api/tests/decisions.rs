@@ -61,6 +61,10 @@ async fn an_edit_is_approved_only_as_it_was_checked_and_stays_beside_the_origina
     assert_eq!(status, StatusCode::OK, "{card}");
     assert!(card["arguments"].as_str().unwrap().contains("rm -rf /var/www"), "{card}");
     assert!(!card["reasons"].as_array().unwrap().is_empty(), "{card}");
+    // The inbox shows the same assessment.
+    let body = json!({ "digest": one["digest"], "edited_arguments": edited });
+    let (status, shown) = trial.person("POST", &format!("/inbox/edit/{id}"), body).await;
+    assert_eq!((status, &shown["digest"]), (StatusCode::OK, &card["digest"]), "{shown}");
     let yes = json!({ "choice": "approve", "digest": one["digest"], "reason": "agreed",
         "edited_arguments": edited });
     let (status, problem) = decide(&trial, &one, yes.clone()).await;
@@ -94,12 +98,14 @@ async fn an_edit_is_approved_only_as_it_was_checked_and_stays_beside_the_origina
 async fn an_agent_checks_no_edit() {
     let trial = Trial::new().await;
     let one = asked(&trial, "chmod -R 777 /var/www").await;
-    let path = format!("/v1/requests/{}/edit", one["id"].as_str().unwrap());
+    let id = one["id"].as_str().unwrap();
     let body = json!({ "digest": one["digest"], "edited_arguments": { "command": "ls" } });
-    for token in [None, Some(super::CODER_TOKEN)] {
-        let sent = send(&trial.people, 6001, "POST", &path, token, &[], body.clone()).await;
-        let (status, _) = read(sent).await;
-        let refused = [StatusCode::UNAUTHORIZED, StatusCode::FORBIDDEN];
-        assert!(refused.contains(&status), "{status}");
+    for path in [format!("/v1/requests/{id}/edit"), format!("/inbox/edit/{id}")] {
+        for token in [None, Some(super::CODER_TOKEN)] {
+            let sent = send(&trial.people, 6001, "POST", &path, token, &[], body.clone()).await;
+            let (status, _) = read(sent).await;
+            let refused = [StatusCode::UNAUTHORIZED, StatusCode::FORBIDDEN];
+            assert!(refused.contains(&status), "{path}: {status}");
+        }
     }
 }

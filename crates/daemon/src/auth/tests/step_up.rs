@@ -90,7 +90,10 @@ fn every_change_is_decided_about() {
         .collect();
     assert_eq!(known.len(), NEEDED.len() + EXEMPT.len(), "none is in both");
     let mut documented = changes();
-    documented.insert(("POST".to_owned(), crate::inbox::DENY.to_owned()));
+    // The inbox has routes of its own, which the document does not describe.
+    for path in [crate::inbox::DENY, crate::inbox::CHECK_EDIT] {
+        documented.insert(("POST".to_owned(), path.to_owned()));
+    }
     assert_eq!(known, documented);
 }
 
@@ -291,11 +294,15 @@ async fn an_edit_into_a_graver_call_takes_that_calls_rules() {
     assert_eq!(asked["tier"], "MEDIUM", "{asked}");
     let asked = ask(&house, &agent, "git push origin main --force-with-lease").await;
     assert_ne!(asked["tier"], "CRITICAL", "{asked}");
-    let line = format!("POST /v1/requests/{}/decision", asked["id"].as_str().unwrap());
-    let body = json!({
-        "choice": "approve", "digest": asked["digest"], "reason": "I looked",
-        "edited_arguments": {"command": "rm -rf /"},
-    });
+    let id = asked["id"].as_str().unwrap();
+    let mut body = json!({"digest": asked["digest"], "edited_arguments": {"command": "rm -rf /"}});
+    let line = format!("POST /v1/requests/{id}/edit");
+    let checked = house.by(&owner, Door::People, &line, Some(body.clone())).await;
+    assert_eq!(checked.body["tier"], "CRITICAL", "{:?}", checked.body);
+    body["choice"] = json!("approve");
+    body["reason"] = json!("I looked");
+    body["edited_digest"] = checked.body["digest"].clone();
+    let line = format!("POST /v1/requests/{id}/decision");
     let reply = house.by(&owner, Door::People, &line, Some(body)).await;
     assert_eq!(reply.status, 409, "{:?}", reply.body);
     assert!(reply.body["detail"].as_str().unwrap().contains("several people"));
