@@ -19,7 +19,7 @@ const DOCUMENT: &str =
     include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/daemon/openapi.json"));
 
 /// Routes that accept an agent's credential or none. A new one must be added here on purpose.
-const NOT_FOR_PEOPLE_ONLY: [&str; 28] = [
+const NOT_FOR_PEOPLE_ONLY: [&str; 29] = [
     "GET /health",
     "GET /ready",
     "GET /openapi.json",
@@ -48,6 +48,8 @@ const NOT_FOR_PEOPLE_ONLY: [&str; 28] = [
     "GET /access/v1/requests/{id}",
     "POST /access/v1/requests/{id}/cancel",
     "POST /v1/login",
+    // The recovery code in the body is the credential: `a_guessed_code_recovers_nothing` guesses.
+    "POST /v1/recover",
 ];
 
 /// Routes that decide or change who may: they must be in the document, or nothing would be tried.
@@ -155,6 +157,7 @@ fn no_route_lets_an_agent_decide() {
             }
         }
     }
+    a_guessed_code_recovers_nothing(&setting);
     let stands = setting.asks().get(&format!("/v1/requests/{id}")).unwrap();
     assert_eq!(stands.text("state"), "pending", "somebody decided");
     // The owner's own credential does decide, so the refusals above mean something.
@@ -169,6 +172,19 @@ fn no_route_lets_an_agent_decide() {
     ));
 }
 
+/// `/v1/recover` takes no token: a guessed code is refused, and the agent API does not serve it.
+fn a_guessed_code_recovers_nothing(setting: &Setting) {
+    let guess = json!({ "name": "owner", "code": "a".repeat(32) });
+    for (door, expected) in
+        [(setting.gate.agents, [404, 405].as_slice()), (setting.gate.people, &[403])]
+    {
+        for mut client in [Client::new(door), Client::with(door, &setting.agent)] {
+            let reply = client.post("/v1/recover", &guess).unwrap();
+            assert!(expected.contains(&reply.status), "{reply:?}");
+        }
+    }
+}
+
 /// The path with values that exist: the request, the owner, the agent, the channel.
 fn with_values(path: &str, id: &str) -> String {
     let name = if path.contains("/agents/") { "coder" } else { "owner" };
@@ -176,6 +192,7 @@ fn with_values(path: &str, id: &str) -> String {
     let path = path.replace("{id}", id).replace("{name}", name).replace("{channel}", "ops");
     let path =
         path.replace("{credential}", "x").replace("{browser}", "x").replace("{account}", "x");
+    let path = path.replace("{session}", "x");
     assert!(!path.contains('{'), "{path} has a parameter without a value");
     path
 }
