@@ -32,7 +32,7 @@ pub fn section(rules: &Drills, drills: &[Stored], administrator: bool, now: Time
                 ul.list { @for one in drills.iter().take(LISTED) { (line(one, now)) } }
             }
             @if administrator {
-                button type="button" data-method="POST" data-path="/v1/drills"
+                button type="button" data-method="POST" data-path="/v1/drills" data-open="yes"
                     data-question="One made-up call comes to the inbox and to the first channels, \
                                    at once. Whoever answers is told that it was one." {
                     "Send one now"

@@ -58,7 +58,7 @@ document.addEventListener("click", (event) => {
   else if (target.id === "verify") verify(target);
   else if (target.dataset.tell) tell(target);
   else if (target.dataset.method) {
-    const act = () => change(target.dataset.method, target.dataset.path, target.dataset.method === "POST" ? {} : undefined, target.dataset.once)
+    const act = () => change(target.dataset.method, target.dataset.path, target.dataset.method === "POST" ? {} : undefined, target.dataset.once, target.dataset.open)
       .catch((error) => ask("That was not done", error.message));
     ask(target.textContent, target.dataset.question, { label: target.textContent, act });
   }
