@@ -82,7 +82,8 @@ fn bot_token(args: &Add) -> Result<String, Failure> {
         "Make a bot for Countersign alone: on Telegram, write /newbot to @BotFather. It gives you \
          a token.",
     )?;
-    Ok(terminal()?.secret("The bot's token (it is not shown): ")?.trim().to_owned())
+    terminal()?;
+    Ok(Terminal::secret("The bot's token (it is not shown): ")?.trim().to_owned())
 }
 
 fn terminal() -> Result<Terminal, Failure> {

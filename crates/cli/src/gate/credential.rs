@@ -58,14 +58,14 @@ fn passphrase(person: &Person, question: &str) -> Result<String, Failure> {
     if let Some(name) = &person.passphrase_file {
         return passphrase_file(name);
     }
-    let mut terminal = Terminal::open().map_err(|_| {
+    Terminal::open().map_err(|_| {
         Failure::Input(
             "this needs your passphrase: run it in a terminal, or name a file with \
              --passphrase-file (`-` reads standard input)"
                 .to_owned(),
         )
     })?;
-    Ok(terminal.secret(question)?.trim().to_owned())
+    Ok(Terminal::secret(question)?.trim().to_owned())
 }
 
 fn passphrase_file(name: &str) -> Result<String, Failure> {
@@ -115,7 +115,7 @@ fn login_with(person: &Person) -> Result<(countersign_client::Login, String), Fa
         let passphrase = passphrase(person, "")?;
         return Ok((People::login(&door, &person.whose, &passphrase)?, passphrase));
     }
-    let mut terminal = Terminal::open().map_err(|_| {
+    Terminal::open().map_err(|_| {
         Failure::Input(
             "this needs a person: run it in a terminal, or set COUNTERSIGN_TOKEN or --token-file \
              (see `countersign login --help`)"
@@ -123,7 +123,7 @@ fn login_with(person: &Person) -> Result<(countersign_client::Login, String), Fa
         )
     })?;
     let name = crate::core_api::show(&person.whose, 64);
-    let passphrase = terminal.secret(&format!("Passphrase of {name} for {door}: "))?;
+    let passphrase = Terminal::secret(&format!("Passphrase of {name} for {door}: "))?;
     let passphrase = passphrase.trim().to_owned();
     Ok((People::login(&door, &person.whose, &passphrase)?, passphrase))
 }
@@ -170,7 +170,7 @@ impl Terminal {
     }
 
     /// Asks for a secret and reads it from the terminal without echo.
-    pub fn secret(&mut self, question: &str) -> io::Result<String> {
+    pub fn secret(question: &str) -> io::Result<String> {
         rpassword::prompt_password(question)
     }
 
