@@ -81,10 +81,12 @@ const pending = async () => (await agent("GET", "/v1/requests?state=pending&limi
 // ---- what each tab shows, written down by itself ---------------------------------------------------
 const answers = [];
 function witness() {
-  const seen = { card: undefined, since: 0 };
+  // A card that is drawn again for the same call did not just come up.
+  const seen = { call: undefined, since: 0 };
   const look = () => {
     const card = document.querySelector("#pane article");
-    if (card !== seen.card) [seen.card, seen.since] = [card, performance.now()];
+    const call = card && `${card.dataset.id} ${card.dataset.digest}`;
+    if (call !== seen.call) [seen.call, seen.since] = [call, performance.now()];
     const box = card?.querySelector("h1")?.getBoundingClientRect();
     const button = card?.querySelector(".buttons [data-answer=approve]")?.getBoundingClientRect();
     const inside = (each) => Boolean(each) && each.top >= 0 && each.bottom <= innerHeight;

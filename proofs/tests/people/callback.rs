@@ -72,6 +72,12 @@ fn a_receiver_brings_the_answers_of_linked_people() {
     let code = setting.code("ops");
     let (_, answer) = send(&setting, "m2", &json!({ "account": "ana@corp", "link": code }));
     assert!(answer["reply"].as_str().unwrap().starts_with("Linked."), "{answer}");
+    // A new link approves nothing that was asked before it.
+    let (_, answer) = send(&setting, "m2b", &say_yes("ana@corp", &offered["approve"]));
+    assert!(answer["reply"].as_str().unwrap().contains("newer than the request"), "{answer}");
+    assert_eq!(setting.state(&asked), "pending", "a link that is newer than the request");
+    let asked = setting.ask("git push --force origin release");
+    let offered = buttons(&setting, &receiver, &asked);
     let (_, answer) = send(&setting, "m3", &say_yes("ana@corp", &offered["approve"]));
     assert!(answer["reply"].as_str().unwrap().starts_with("Approved."), "{answer}");
     let seen = setting.look(&asked);

@@ -137,6 +137,13 @@ fn a_phone_is_linked_told_and_answers() {
     let reply = text(&setting, PHONE, "SM13", &format!("YES {phrase}"));
     assert!(reply.contains("six digits"), "{reply}");
     assert_eq!(setting.state(&asked), "pending");
+    // A new link approves nothing that was asked before it.
+    let reply = text(&setting, PHONE, "SM13b", &format!("Yes {code}"));
+    assert!(reply.contains("newer than the request"), "{reply}");
+    assert_eq!(setting.state(&asked), "pending");
+    let asked = setting.ask("systemctl restart redis");
+    let message = told(&twilio, asked["phrase"].as_str().unwrap());
+    let code = digits(&message);
     let reply = text(&setting, PHONE, "SM14", &format!("Yes {code} go ahead"));
     assert!(reply.starts_with("Approved."), "{reply}");
     assert_eq!(setting.state(&asked), "approved");

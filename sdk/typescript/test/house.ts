@@ -51,6 +51,7 @@ export class House {
   people = "";
   token = "";
   #owner = "";
+  #passphrase = "";
   #daemon: ChildProcess | undefined;
 
   /** A house that is torn down after the test. */

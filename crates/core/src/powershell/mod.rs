@@ -86,51 +86,6 @@ pub(crate) fn run_text(judge: &mut CommandJudge<'_, '_, '_>, text: &str, span: S
     evaluator.inner_text(text, span).flow()
 }
 
-/// The text with PowerShell's assignments (`$name =`) blanked out, every other byte in its place. A
-/// POSIX reader takes the variable for the name of a program.
-pub fn without_assignments(text: &str) -> String {
-    let mut out = text.as_bytes().to_vec();
-    let bytes = text.as_bytes();
-    let mut at = 0;
-    let mut begins = true;
-    while let Some(&byte) = bytes.get(at) {
-        if begins && byte == b'$' {
-            let count = |from: usize, is: fn(u8) -> bool| {
-                bytes.get(from..).unwrap_or_default().iter().take_while(|b| is(**b)).count()
-            };
-            let blank = |b: u8| b == b' ' || b == b'\t';
-            let name = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b':';
-            let mut end = at + 1 + count(at + 1, name);
-            let named = end > at + 1;
-            end += count(end, blank);
-            end += usize::from(matches!(bytes.get(end), Some(b'+')));
-            if named && bytes.get(end) == Some(&b'=') && bytes.get(end + 1) != Some(&b'=') {
-                end += 1;
-                // `$a = $b` names no program either.
-                let value = end + count(end, blank);
-                if bytes.get(value) == Some(&b'$') {
-                    let after = value + 1 + count(value + 1, name);
-                    let rest = after + count(after, blank);
-                    if after > value + 1 && matches!(bytes.get(rest), None | Some(b';' | b'\n')) {
-                        end = after;
-                    }
-                }
-                for slot in out.iter_mut().take(end).skip(at) {
-                    *slot = b' ';
-                }
-                at = end;
-            }
-        }
-        begins = match bytes.get(at) {
-            Some(b';' | b'\n' | b'{' | b'(') => true,
-            Some(b' ' | b'\t' | b'\r') => begins,
-            _ => false,
-        };
-        at += 1;
-    }
-    String::from_utf8(out).unwrap_or_else(|_| text.to_owned())
-}
-
 /// Whether a text whose shell nobody named may be PowerShell: a cmdlet where a command stands, an
 /// environment variable in its form, a variable that gets a value, or a .NET type.
 pub fn looks_like(text: &str) -> bool {

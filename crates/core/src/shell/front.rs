@@ -77,8 +77,9 @@ fn read_clean(text: &str, ctx: &Context<'_>, out: &mut Findings) {
     }
 }
 
-/// Text that may be for another shell: every reading counts. Only what the POSIX reader does not
-/// understand is left out where the other reader understands all of it.
+/// Text that may be for another shell: every reading counts. Nothing that the POSIX reader found is
+/// left out, because nobody said that the text is for another shell. What the other reader cannot
+/// read counts only where the POSIX reader cannot read it either.
 fn several_readings(text: &str, ctx: &Context<'_>, out: &mut Findings) {
     let mut other = Findings::default();
     if powershell::looks_like(text) {
@@ -89,20 +90,9 @@ fn several_readings(text: &str, ctx: &Context<'_>, out: &mut Findings) {
     }
     let mut own = Findings::default();
     posix(text, ctx, &mut own);
-    let has = |found: &Findings, code: &str| found.iter().any(|f| f.code == code);
-    let understood = !["powershell.unreadable", "cmd.unreadable"].iter().any(|c| has(&other, c));
-    let unreadable = has(&own, signs::UNREADABLE.code);
-    let mut blanked = Findings::default();
-    if has(&own, signs::DYNAMIC.code) {
-        read_nested(&powershell::without_assignments(text), 0, ctx, 0, &mut blanked);
-    }
-    let assigns = !has(&blanked, signs::DYNAMIC.code);
-    out.absorb_reading(own, !understood, |finding| {
-        let left_out = finding.code == signs::UNREADABLE.code
-            || finding.code == signs::DYNAMIC.code && assigns;
-        !(understood && left_out)
-    });
-    out.absorb_reading(other, understood || unreadable, |finding| {
+    let unreadable = own.iter().any(|f| f.code == signs::UNREADABLE.code);
+    out.absorb(own, |finding| finding);
+    out.absorb_reading(other, unreadable, |finding| {
         unreadable || !finding.code.ends_with(".unreadable")
     });
 }

@@ -6,7 +6,7 @@
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{
-    DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _, chown,
+    DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _, fchown,
 };
 use std::path::{Path, PathBuf};
 
@@ -65,6 +65,12 @@ pub fn issue(
     let folder = folder(state);
     let path = file(&folder, name)?;
     fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
+    let flags = rustix::fs::OFlags::DIRECTORY | rustix::fs::OFlags::NOFOLLOW;
+    // Opened once and never by its name again: a link in its place must not be followed.
+    let opened = OpenOptions::new()
+        .read(true)
+        .custom_flags(i32::try_from(flags.bits()).map_err(io::Error::other)?)
+        .open(&folder)?;
     let code = fresh_passphrase().map_err(|error| io::Error::other(error.to_string()))?;
     let expires = Timestamp(now).plus(GOOD_FOR);
     let kept =
@@ -79,8 +85,8 @@ pub fn issue(
     out.write_all(text.as_bytes())?;
     // An administrator of the machine may issue it; the daemon reads only what is its own.
     if out.metadata()?.uid() != owner.uid() {
-        chown(&folder, Some(owner.uid()), Some(owner.gid()))?;
-        chown(&fresh, Some(owner.uid()), Some(owner.gid()))?;
+        fchown(&opened, Some(owner.uid()), Some(owner.gid()))?;
+        fchown(&out, Some(owner.uid()), Some(owner.gid()))?;
     }
     fs::rename(&fresh, &path)?;
     Ok((code, expires))
@@ -143,6 +149,14 @@ mod tests {
         assert_eq!(take(&folder, "ana", &new, NOW), None, "it is gone");
         assert!(issue(state.path(), "../ana", false, NOW.0).is_err());
         assert_eq!(take(&folder, "../ana", &new, NOW), None);
+    }
+
+    #[test]
+    fn a_link_in_the_place_of_the_folder_is_not_followed() {
+        let (state, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        std::os::unix::fs::symlink(other.path(), folder(state.path())).unwrap();
+        assert!(issue(state.path(), "ana", false, NOW.0).is_err());
+        assert_eq!(fs::read_dir(other.path()).unwrap().count(), 0);
     }
 
     #[test]

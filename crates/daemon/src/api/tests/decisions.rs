@@ -95,6 +95,23 @@ async fn an_edit_is_approved_only_as_it_was_checked_and_stays_beside_the_origina
 }
 
 #[tokio::test]
+async fn an_edited_approval_gives_no_grant() {
+    let trial = Trial::new().await;
+    let one = asked(&trial, "chmod -R 777 /var/www").await;
+    let id = one["id"].as_str().unwrap();
+    let edited = json!({ "command": "chmod -R 755 /var/www" });
+    let body = json!({ "digest": one["digest"], "edited_arguments": edited });
+    let (_, card) = trial.person("POST", &format!("/v1/requests/{id}/edit"), body).await;
+    let yes = json!({ "choice": "approve", "digest": one["digest"], "reason": "agreed",
+        "edited_arguments": edited, "edited_digest": card["digest"],
+        "grant": { "shape": "exact", "scope": "session" } });
+    let (status, problem) = decide(&trial, &one, yes).await;
+    assert_eq!(status, StatusCode::BAD_REQUEST, "{problem}");
+    let (_, grants) = trial.person("GET", "/v1/grants", Value::Null).await;
+    assert_eq!(grants["grants"], json!([]), "{grants}");
+}
+
+#[tokio::test]
 async fn an_agent_checks_no_edit() {
     let trial = Trial::new().await;
     let one = asked(&trial, "chmod -R 777 /var/www").await;

@@ -15,7 +15,7 @@ use countersign_core::grant::{Grant, Shape};
 use countersign_core::id::Id;
 use countersign_core::json::Value;
 use countersign_core::redact::redact_value;
-use countersign_core::request::{Choice, EditedCall, Event, Refusal};
+use countersign_core::request::{Choice, EditedCall, Event, Refusal, State as RequestState};
 use countersign_core::tier::Tier;
 use countersign_core::time::{Clock as _, Span};
 use countersign_core::tools;
@@ -110,6 +110,12 @@ async fn decide(State(api): State<Api>, Path(text): Path<String>, request: Reque
     if choice == Choice::Deny && (edited.is_some() || wanted.is_some()) {
         return Err(Problem::bad("a denial has no edit and gives no grant"));
     }
+    if edited.is_some() && wanted.is_some() {
+        return Err(Problem::bad("an edited call is approved once: it gives no grant"));
+    }
+    if wanted.is_some() && stored.request.quorum.approve > 1 {
+        return Err(Problem::conflict("this call needs several people: one of them gives no grant"));
+    }
     let edit = Edit::checked(&api, &stored, edited, checked)?;
     let mut note = api.note_by(&who.person);
     if wanted.as_ref().is_some_and(Wish::needs_step_up) {
@@ -120,8 +126,9 @@ async fn decide(State(api): State<Api>, Path(text): Path<String>, request: Reque
         let said = Said { choice, seen, reason, edit, signed };
         answer(&api, &who, &stored, said).await?
     };
-    // A drill gives nothing, whatever was wished for.
-    let grant = grant.filter(|_| !stored.request.requester.is_drill());
+    // A drill gives nothing, and neither does an answer that did not approve the call.
+    let approved = applied.request.state == RequestState::Approved;
+    let grant = grant.filter(|_| approved && !stored.request.requester.is_drill());
     if let Some(grant) = &grant {
         api.gate.store().give(grant.clone(), note).await?;
         api.gate.grants().add(grant.clone());

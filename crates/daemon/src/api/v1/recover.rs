@@ -58,12 +58,16 @@ async fn change(api: &Api, guess: &Guess) -> Result<(String, Zeroizing<String>),
     api.strikes.begin(name, now)?;
     let known = api.book.record(name);
     let taken = recovery::take(&api.recovery, name, &guess.passphrase, now);
-    let (Some(mut person), Some(taken)) = (known.clone(), taken) else {
+    let (true, Some(taken)) = (known.is_some(), taken) else {
         return Err(wrong(guess.failed(api, known.is_some()).await));
     };
     api.strikes.right(name);
     let (passphrase, hashed) = fresh(api).await?;
     let _changing = api.book.changing().await;
+    // Read again: the person may have been removed or given another role meanwhile.
+    let Some(mut person) = api.book.record(name) else {
+        return Err(wrong(guess.failed(api, false).await));
+    };
     person.passphrase = hashed;
     let facts = json!({ "by": name, "step_up": { "proof": "recovery code" } }).to_string();
     let note = || Note { policy: api.gate.rules().hash, facts: Some(facts.clone()), edited: None };

@@ -309,6 +309,24 @@ async fn an_edit_into_a_graver_call_takes_that_calls_rules() {
 }
 
 #[tokio::test]
+async fn one_of_several_people_gives_no_grant() {
+    let house = House::with("", "[quorum]\nhigh = 2\n").await;
+    let (owner, agent) = (house.owner().await, house.agent("claude", 1_000_000).await);
+    let call = json!({
+        "tool": "terminal", "session": "s", "arguments": {"command": "rm -rf /srv/data"},
+    });
+    let asked = house.by(&agent, Door::Agents, "POST /v1/requests", Some(call)).await.body;
+    assert_eq!((&asked["tier"], &asked["quorum"]["approve"]), (&json!("HIGH"), &json!(2)));
+    let line = format!("POST /v1/requests/{}/decision", asked["id"].as_str().unwrap());
+    let grant = json!({"shape": "exact", "scope": "session"});
+    let body = json!({"choice": "approve", "digest": asked["digest"], "grant": grant});
+    let reply = house.by(&owner, Door::People, &line, Some(body)).await;
+    assert_eq!(reply.status, 409, "{:?}", reply.body);
+    let grants = house.by(&owner, Door::People, "GET /v1/grants", None).await.body;
+    assert_eq!(grants["grants"], json!([]), "{grants}");
+}
+
+#[tokio::test]
 async fn a_grant_with_an_answer_is_a_power_unless_it_is_that_very_call_in_its_session() {
     let house = House::usual().await;
     let (owner, agent) = (house.owner().await, house.agent("claude", 1_000_000).await);
