@@ -22,12 +22,8 @@ const LEFT_OUT: &str = "positive_data_acceptance,negative_data_rejection";
 /// Whoever waits is answered soon.
 const SOON: &str = "[times]\nusual_seconds = 1\nlongest_seconds = 1\n";
 /// These may end the credential that the rest of the run needs.
-const APART: [&str; 4] = [
-    "/v1/login",
-    "/v1/people/{name}",
-    "/v1/people/{name}/passphrase",
-    "/v1/sessions/{session}",
-];
+const APART: [&str; 4] =
+    ["/v1/login", "/v1/people/{name}", "/v1/people/{name}/passphrase", "/v1/sessions/{session}"];
 
 /// The operations of one door, as a document of their own.
 fn served_at(door: &str, apart: bool) -> Value {

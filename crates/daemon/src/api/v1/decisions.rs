@@ -114,7 +114,9 @@ async fn decide(State(api): State<Api>, Path(text): Path<String>, request: Reque
         return Err(Problem::bad("an edited call is approved once: it gives no grant"));
     }
     if wanted.is_some() && stored.request.quorum.approve > 1 {
-        return Err(Problem::conflict("this call needs several people: one of them gives no grant"));
+        return Err(Problem::conflict(
+            "this call needs several people: one of them gives no grant",
+        ));
     }
     let edit = Edit::checked(&api, &stored, edited, checked)?;
     let mut note = api.note_by(&who.person);
