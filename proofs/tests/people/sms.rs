@@ -143,6 +143,7 @@ fn a_phone_is_linked_told_and_answers() {
     assert_eq!(setting.state(&asked), "pending");
     let asked = setting.ask("systemctl restart redis");
     let message = told(&twilio, asked["phrase"].as_str().unwrap());
+    setting.is_on_record(&asked);
     let code = digits(&message);
     let reply = text(&setting, PHONE, "SM14", &format!("Yes {code} go ahead"));
     assert!(reply.starts_with("Approved."), "{reply}");

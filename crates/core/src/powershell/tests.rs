@@ -226,8 +226,8 @@ fn plain_text_that_may_be_powershell_is_read_as_both() {
     }
 }
 
-/// A POSIX shell would run, or could not be read to run, what only PowerShell takes for harmless. So
-/// it is asked about unless the call itself names PowerShell.
+/// A POSIX shell would run what only PowerShell takes for harmless, so it is asked about unless the
+/// call itself names PowerShell.
 #[test]
 fn what_another_shell_takes_for_harmless_is_asked_about() {
     for text in [
