@@ -84,6 +84,12 @@ def person(house, monkeypatch):
                 for request in waiting():
                     full = post(house.people, f"/v1/requests/{request}", None, house.owner)
                     said = {"digest": full["digest"], "reason": "a test", **choose(full)}
+                    if "edited_arguments" in said:
+                        # An edit is approved as it was checked.
+                        edit = {key: said[key] for key in ("digest", "edited_arguments")}
+                        path = f"/v1/requests/{request}/edit"
+                        checked = post(house.people, path, edit, house.owner)
+                        said["edited_digest"] = checked["digest"]
                     path = f"/v1/requests/{request}/decision"
                     answered.append(full)
                     post(house.people, path, said, house.owner)

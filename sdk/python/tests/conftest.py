@@ -98,6 +98,11 @@ class House:
 
     def decide(self, request: dict[str, Any], choice: str, **more: Any) -> None:
         body = {"choice": choice, "digest": request["digest"], **more}
+        if "edited_arguments" in more:
+            # An edit is approved as it was checked.
+            edit = {"digest": request["digest"], "edited_arguments": more["edited_arguments"]}
+            checked = self._people("POST", f"/v1/requests/{request['id']}/edit", edit)
+            body["edited_digest"] = checked["digest"]
         self._people("POST", f"/v1/requests/{request['id']}/decision", body)
 
     def calm(self) -> None:
