@@ -141,6 +141,8 @@ fn a_phone_is_linked_told_and_answers() {
     let reply = text(&setting, PHONE, "SM13b", &format!("Yes {code}"));
     assert!(reply.contains("newer than the request"), "{reply}");
     assert_eq!(setting.state(&asked), "pending");
+    // It may always deny.
+    assert!(text(&setting, PHONE, "SM13c", &format!("NO {code}")).starts_with("Denied."));
     let asked = setting.ask("systemctl restart redis");
     let message = told(&twilio, asked["phrase"].as_str().unwrap());
     setting.is_on_record(&asked);
