@@ -8,6 +8,7 @@ use countersign_risk::context::Context;
 use countersign_risk::finding::Findings;
 use countersign_risk::shell;
 use countersign_risk::verdict::Policy;
+use countersign_shell::posix;
 
 use crate::measure::{Contender, round_robin, table};
 use crate::yardstick;
@@ -25,7 +26,7 @@ pub fn bench(corpus: &[String], rounds: usize) {
             black_box(findings);
         }),
         Contender::new("  its reader alone", |command: &str| {
-            let _ = black_box(shell::readable(black_box(command)));
+            let _ = black_box(posix::check(black_box(command)));
         }),
     ];
     contenders.extend(yardstick::tree_sitter());

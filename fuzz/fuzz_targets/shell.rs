@@ -5,6 +5,7 @@
 use countersign_risk::context::Context;
 use countersign_risk::finding::{Doubt, Findings};
 use countersign_risk::shell;
+use countersign_shell::posix;
 use countersign_types::tier::Tier;
 use libfuzzer_sys::fuzz_target;
 
@@ -23,7 +24,7 @@ fuzz_target!(|bytes: &[u8]| {
         let (start, end) = (span.start as usize, span.end as usize);
         assert!(text.get(start..end).is_some(), "{} stands at {start}..{end}", finding.code);
     }
-    if found.has_doubt(Doubt::Unreadable) || shell::readable(text).is_err() {
+    if found.has_doubt(Doubt::Unreadable) || posix::check(text).is_err() {
         assert!(found.tier() >= Tier::Medium, "unread and {:?}", found.tier());
         assert!(found.has_doubt(Doubt::Unreadable));
     } else {
@@ -33,5 +34,5 @@ fuzz_target!(|bytes: &[u8]| {
         }
     }
     // The oracles' view walks the same tree.
-    let _ = shell::commands(text);
+    let _ = posix::commands(text);
 });

@@ -9,6 +9,7 @@ mod hiding {
     use countersign_risk::context::Context;
     use countersign_risk::finding::Findings;
     use countersign_risk::shell;
+    use countersign_shell::posix;
     use countersign_types::tier::Tier;
     use proof_skip::{Cause, skip};
 
@@ -89,8 +90,8 @@ mod hiding {
                 return;
             }
             self.ran += 1;
-            let found = shell::commands(&text).contains(&Some("probe".to_owned()));
-            let readable = shell::readable(&text).is_ok();
+            let found = posix::commands(&text).contains(&Some("probe".to_owned()));
+            let readable = posix::check(&text).is_ok();
             let mut findings = Findings::default();
             let harmful = place.replace("@@", harm);
             shell::read(&harmful, &Context::default(), &mut findings);

@@ -14,6 +14,7 @@ mod hostile {
     use countersign_risk::finding::Findings;
     use countersign_risk::shell;
     use countersign_risk::verdict::Policy;
+    use countersign_shell::posix;
     use countersign_text::sanitize;
     use countersign_types::tier::Tier;
     use proofs::families::{JSON, SHELL, TEXT};
@@ -41,12 +42,12 @@ mod hostile {
     #[test]
     fn shell_families_end() {
         for (name, make) in SHELL {
-            for size in [KIB, 16 * KIB, 64 * KIB, shell::MAX_BYTES] {
+            for size in [KIB, 16 * KIB, 64 * KIB, countersign_shell::MAX_BYTES] {
                 let text = text(name, *make, size);
                 let start = Instant::now();
                 let findings = judge(&text);
                 assert!(start.elapsed() < HANG, "{name}: {:?} for {size}", start.elapsed());
-                if shell::readable(&text).is_err() {
+                if posix::check(&text).is_err() {
                     assert!(findings.tier() >= Tier::Medium, "{name}: {:?}", findings.tier());
                 }
             }
@@ -57,7 +58,7 @@ mod hostile {
     fn what_is_too_long_is_high() {
         for (name, make) in SHELL {
             let text = make(1024 * KIB + 4096);
-            if text.len() > shell::MAX_BYTES {
+            if text.len() > countersign_shell::MAX_BYTES {
                 let tier = judge(&text).tier();
                 assert!(tier >= Tier::High, "{name}: {} bytes are {tier:?}", text.len());
             }
@@ -87,7 +88,7 @@ mod hostile {
             let start = Instant::now();
             let found = assess(&Call::shell(&text), &Policy::default());
             assert!(start.elapsed() < HANG, "{name}: {:?}", start.elapsed());
-            if shell::readable(&text).is_err() {
+            if posix::check(&text).is_err() {
                 assert!(found.tier >= Tier::Medium, "{name}: {:?}", found.tier);
             }
         }

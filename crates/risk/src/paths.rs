@@ -9,11 +9,9 @@ use crate::shell::tables::{
     CLASSES, DIRS, HOME_PATHS, INNER_PATHS, LOCAL_PATHS, NAME_GLOBS, NAMES, PathPattern, PathShape,
     ROOT_PATHS, first_bytes,
 };
+use countersign_shell::UNKNOWN;
 use countersign_text::glob;
 use countersign_types::tier::Tier;
-
-/// Stands for the part of a word that is only known when the command runs.
-pub const UNKNOWN: char = '\0';
 
 /// First bytes of the names in `DIRS`; a test keeps them in step.
 const DIRS_BEGIN: [u8; 3] = [b'.', b'g', b'h'];

@@ -5,8 +5,9 @@
 
 use std::borrow::Cow;
 
-use crate::paths::{UNKNOWN, class_of};
+use crate::paths::class_of;
 use crate::shell::tables::CLASSES;
+use countersign_shell::UNKNOWN;
 
 /// Registry hives as they are written, and their short name.
 const HIVES: [(&str, &str); 10] = [

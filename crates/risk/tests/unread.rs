@@ -441,7 +441,7 @@ mod unread {
             let seen = judge(&text);
             // SQL is read as SQL; what is neither is asked about.
             let sql = countersign_risk::sql::looks_like_sql(&text);
-            if !sql && countersign_risk::shell::readable(&text).is_err() {
+            if !sql && countersign_shell::posix::check(&text).is_err() {
                 prop_assert!(seen.tier >= Tier::Medium, "{:?} {text:?}", seen.tier);
                 prop_assert!(seen.verdict != Verdict::Allow, "{text:?}");
             }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use countersign_risk::shell;
+use countersign_shell::posix;
 
 use crate::exceptions::{self, Known};
 use crate::{Names, bash, brush, corpus, shuck, sitter};
@@ -40,7 +40,7 @@ fn bash_and_we_agree_on_what_is_shell() {
     let (mut read, mut missed) = (0usize, 0usize);
     let mut differences = Differences::default();
     for (text, accepted) in texts.iter().zip(accepted) {
-        match (accepted, shell::readable(text)) {
+        match (accepted, posix::check(text)) {
             (true, Ok(())) => read += 1,
             (true, Err(problem)) => {
                 let before = differences.known;
@@ -83,7 +83,7 @@ fn names_agree(who: &str, known: &[Known], names: impl Fn(&str) -> Option<Names>
             unread += 1;
             continue;
         };
-        let ours = shell::commands(&text);
+        let ours = posix::commands(&text);
         if alike(&ours, &theirs) {
             same += 1;
         } else {
@@ -122,7 +122,7 @@ fn bash_reads() -> Vec<String> {
     }
     let texts = corpus::all();
     let accepted = bash::accepts_all(&texts);
-    let both = |(text, accepted): &(String, bool)| *accepted && shell::readable(text).is_ok();
+    let both = |(text, accepted): &(String, bool)| *accepted && posix::check(text).is_ok();
     texts.into_iter().zip(accepted).filter(both).map(|(text, _)| text).collect()
 }
 

@@ -1,6 +1,6 @@
 //! Scripts from a grammar: whatever bash reads, we read.
 
-use countersign_risk::shell;
+use countersign_shell::posix;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
@@ -139,7 +139,7 @@ fn what_bash_reads_of_generated_scripts_we_read() {
     let read = accepted.iter().filter(|a| **a).count();
     let (mut open, mut missed) = (0usize, Vec::new());
     for (script, accepted) in scripts.iter().zip(accepted) {
-        if let (true, Err(problem)) = (accepted, shell::readable(script)) {
+        if let (true, Err(problem)) = (accepted, posix::check(script)) {
             if OPEN.iter().any(|sign| script.contains(sign)) {
                 open += 1;
             } else {

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use countersign_risk::context::Context;
 use countersign_risk::finding::Findings;
 use countersign_risk::shell;
+use countersign_shell::posix;
 use countersign_types::tier::Tier;
 
 use crate::{bash, corpus};
@@ -69,9 +70,9 @@ fn damaged_texts_are_read_without_harm() {
         let start = Instant::now();
         let mut findings = Findings::default();
         shell::read_nested(&text, 0, &Context::default(), 0, &mut findings);
-        let _ = shell::commands(&text);
+        let _ = posix::commands(&text);
         assert!(start.elapsed() < HANG, "{:?} for {text:?}", start.elapsed());
-        if shell::readable(&text).is_err() {
+        if posix::check(&text).is_err() {
             assert!(
                 findings.tier() >= Tier::Medium,
                 "unreadable and {:?}: {text:?}",
@@ -88,7 +89,7 @@ fn damaged_texts_are_read_without_harm() {
     let accepted = bash::accepts_all(&shown);
     let (mut lenient, mut by_design, mut strict) = (0usize, 0usize, 0usize);
     for (text, accepted) in shown.iter().zip(accepted) {
-        match (accepted, shell::readable(text)) {
+        match (accepted, posix::check(text)) {
             // The grammar inside these is not ours to check: see `exceptions::OURS_LAXER`.
             (false, Ok(())) if text.contains("[[") || text.contains("((") => by_design += 1,
             (false, Ok(())) => {

@@ -6,19 +6,21 @@ use crate::files::{ending_in, product, read, root, shown};
 use crate::source::without_tests;
 
 /// The pure crates, lowest first, each with the closed list of what it may depend on.
-const PURE: [(&str, &[&str]); 8] = [
+const PURE: [(&str, &[&str]); 9] = [
     ("types", &["serde"]),
     ("text", &["countersign-types", "serde"]),
     ("json", &["countersign-text", "ryu-js", "serde", "sha2"]),
     ("redact", &["countersign-json", "countersign-text", "countersign-types", "serde"]),
     ("crisis", &["countersign-text", "countersign-types", "serde"]),
     ("ledger", &["countersign-json", "countersign-text", "countersign-types", "serde", "sha2"]),
+    ("shell", &[]),
     (
         "risk",
         &[
             "countersign-crisis",
             "countersign-json",
             "countersign-redact",
+            "countersign-shell",
             "countersign-text",
             "countersign-types",
             "serde",

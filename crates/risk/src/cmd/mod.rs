@@ -1,6 +1,5 @@
 //! The command interpreter of Windows: its text, read command by command and judged by the rules.
 
-mod lexer;
 mod run;
 #[cfg(test)]
 mod tests;
@@ -66,7 +65,7 @@ pub(crate) fn launched(
     }
     let inner = text.strip_prefix('"').and_then(|t| t.strip_suffix('"'));
     let text = inner.map_or(text.clone(), str::to_owned);
-    if text.contains(crate::paths::UNKNOWN) {
+    if text.contains(countersign_shell::UNKNOWN) {
         judge.find(
             "shell.dynamic-program",
             Tier::Medium,
@@ -113,7 +112,7 @@ pub(crate) fn slash_options(words: &[CommandWord]) -> Vec<CommandWord> {
 
 /// Whether a text whose shell nobody named may be for cmd: one of its own commands with options.
 pub fn looks_like(text: &str) -> bool {
-    if text.len() > crate::shell::MAX_BYTES {
+    if text.len() > countersign_shell::MAX_BYTES {
         return false;
     }
     // Every sign of it needs one of these.

@@ -1,12 +1,12 @@
 //! cmd commands in order: what each of them is, and the words that the rules know it by.
 
-use super::lexer::{CmdCommand, CmdWord, Lexer, Separator, Variables};
 use crate::finding::Span;
-use crate::paths::UNKNOWN;
 use crate::shell::tables;
 use crate::shell::tables::Touch;
 use crate::shell::{CommandJudge, CommandWord, Flow, Taint};
 use crate::windows_path;
+use countersign_shell::UNKNOWN;
+use countersign_shell::cmd::{CmdCommand, CmdVariables, CmdWord, Lexer, Separator};
 use countersign_types::tier::Tier;
 
 /// How many variables are followed.
@@ -16,7 +16,7 @@ const MAX_VALUES: usize = 16;
 /// How deep commands may be inside each other (`if … if …`, `call call …`).
 const MAX_INNER: u8 = 16;
 
-/// Variables of a text, and what could not be read.
+/// CmdVariables of a text, and what could not be read.
 #[derive(Debug, Default)]
 pub struct Environment {
     variables: Vec<(String, String)>,
@@ -25,7 +25,7 @@ pub struct Environment {
     unread: Option<usize>,
 }
 
-impl Variables for Environment {
+impl CmdVariables for Environment {
     fn value(&mut self, name: &str) -> Option<String> {
         let lower = name.to_ascii_lowercase();
         let own = self.variables.iter().rev().find(|(n, _)| *n == lower);

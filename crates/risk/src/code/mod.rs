@@ -1,10 +1,10 @@
 //! Code given as text: Python, JavaScript and the other interpreters, read for what it would do.
 
-mod act;
+mod apply_rule;
 mod expr;
-mod hand;
 mod lex;
 mod names;
+mod nested;
 mod ops;
 mod paths;
 mod quote;

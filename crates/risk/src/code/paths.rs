@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use crate::code::value::HOLE;
-use crate::paths::{UNKNOWN, class_of};
+use crate::paths::class_of;
+use countersign_shell::UNKNOWN;
 use countersign_text::file_url;
 use countersign_types::tier::Tier;
 

@@ -1,7 +1,7 @@
 //! Whether a path, read as a pattern or as a folder, could reach what Countersign protects.
 
-use crate::paths::UNKNOWN;
 use crate::shell::tables::{CLASSES, GUARDED, GuardedKind, GuardedPath, PathClass};
+use countersign_shell::UNKNOWN;
 use countersign_text::glob;
 
 /// How many letters of a name a pattern must spell out before it is taken to mean that name in

@@ -1,10 +1,10 @@
 //! The parameters of a cmdlet: abbreviated names, positions, switches, input through the pipe.
 
 use crate::finding::Span;
-use crate::paths::UNKNOWN;
 use crate::shell::tables::Spec;
 use crate::shell::{CommandWord, Flow};
 use crate::windows_path;
+use countersign_shell::UNKNOWN;
 
 /// Parameters with a value that every cmdlet has.
 const COMMON_VALUES: [&str; 20] = [

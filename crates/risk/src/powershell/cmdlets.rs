@@ -4,11 +4,12 @@ use super::command::{Given, argument, is_pattern};
 use super::run::{Evaluator, Named};
 use super::value::{Kind, Value};
 use crate::finding::Span;
-use crate::paths::{Act, UNKNOWN};
+use crate::paths::Act;
 use crate::shell::tables;
 use crate::shell::tables::Spec;
 use crate::shell::{CommandWord, Flow, Taint};
 use crate::windows_path;
+use countersign_shell::UNKNOWN;
 use countersign_types::tier::Tier;
 
 impl Evaluator<'_, '_, '_, '_> {

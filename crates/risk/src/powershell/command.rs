@@ -1,16 +1,17 @@
 //! One command: its name resolved through aliases, functions and cmdlets, its arguments bound.
 
-use super::ast::{Expr, Word, WordKind};
 use super::bind::{self, Argument, Parameter};
 use super::run::Evaluator;
 use super::value::{Block, Kind, MAX_ITEMS, Value};
 use crate::effect::Effect;
 use crate::finding::Span;
-use crate::paths::{Act, UNKNOWN};
+use crate::paths::Act;
 use crate::shell::tables;
 use crate::shell::tables::Spec;
 use crate::shell::{CommandWord, Flow, Taint, described_program};
 use crate::windows_path;
+use countersign_shell::UNKNOWN;
+use countersign_shell::powershell::ast::{PsExpr, PsWord, PsWordKind};
 use countersign_types::tier::Tier;
 
 /// How often an alias may lead to another one.
@@ -46,20 +47,20 @@ impl Given {
 
 impl Evaluator<'_, '_, '_, '_> {
     /// Judges one command; returns what it writes.
-    pub fn command(&mut self, words: &[Word<'_>], input: &Value, span: Span) -> Value {
+    pub fn command(&mut self, words: &[PsWord<'_>], input: &Value, span: Span) -> Value {
         let first = words.first().map(|w| &w.kind);
         let operator = |text: &str| matches!(text, "&" | ".");
         let invoked = words.len() > 1
-            && matches!(first, Some(WordKind::Value(Expr::Text { text, bare: true }))
+            && matches!(first, Some(PsWordKind::Value(PsExpr::Text { text, bare: true }))
                 if operator(text));
         let mut words = words.iter().skip(usize::from(invoked));
         let Some(first) = words.next() else { return Value::nothing() };
         let place = self.judge.span(first.start, first.end);
         let program = match &first.kind {
-            WordKind::Value(expr) => self.value(expr),
-            WordKind::Splat(_) => Value::unknown(Taint::default()),
-            WordKind::Parameter { name, .. } => Value::text(format!("-{name}")),
-            WordKind::Verbatim(text) => Value::text(*text),
+            PsWordKind::Value(expr) => self.value(expr),
+            PsWordKind::Splat(_) => Value::unknown(Taint::default()),
+            PsWordKind::Parameter { name, .. } => Value::text(format!("-{name}")),
+            PsWordKind::Verbatim(text) => Value::text(*text),
         };
         let given = self.given(words);
         let program = match program.kind {
@@ -85,30 +86,30 @@ impl Evaluator<'_, '_, '_, '_> {
     }
 
     /// The arguments of a command with their values.
-    fn given<'w, 't: 'w>(&mut self, words: impl Iterator<Item = &'w Word<'t>>) -> Vec<Given> {
+    fn given<'w, 't: 'w>(&mut self, words: impl Iterator<Item = &'w PsWord<'t>>) -> Vec<Given> {
         let mut given = Vec::new();
         let mut attached = false;
         for word in words {
             let span = self.judge.span(word.start, word.end);
             let was = std::mem::take(&mut attached);
             match &word.kind {
-                WordKind::Parameter { name, attached: next } => {
+                PsWordKind::Parameter { name, attached: next } => {
                     attached = *next;
                     given.push(Given::parameter(name, span));
                 }
-                WordKind::Value(expr) => {
+                PsWordKind::Value(expr) => {
                     let bare = matches!(
                         expr,
-                        Expr::Text { bare: true, .. } | Expr::Pieces { bare: true, .. }
-                    ) || matches!(expr, Expr::List(_));
+                        PsExpr::Text { bare: true, .. } | PsExpr::Pieces { bare: true, .. }
+                    ) || matches!(expr, PsExpr::List(_));
                     let value = self.value(expr);
                     if value.items().len() > MAX_ITEMS {
                         self.not_read(span);
                     }
                     given.push(Given::of(value, bare, was, span));
                 }
-                WordKind::Splat(name) => self.splat(name, span, &mut given),
-                WordKind::Verbatim(text) => {
+                PsWordKind::Splat(name) => self.splat(name, span, &mut given),
+                PsWordKind::Verbatim(text) => {
                     for part in text.split_whitespace() {
                         let part = part.trim_matches('"');
                         given.push(Given::of(Value::text(part), true, false, span));

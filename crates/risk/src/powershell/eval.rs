@@ -2,49 +2,49 @@
 
 use std::borrow::Cow;
 
-use super::ast::{Access, Expr, Statement};
 use super::run::{Evaluator, plain_name};
 use super::value::{Block, Kind, MAX_ITEMS, MAX_TEXT, Value};
-use crate::paths::UNKNOWN;
 use crate::shell::Taint;
 use crate::windows_path;
+use countersign_shell::UNKNOWN;
+use countersign_shell::powershell::ast::{PsAccess, PsExpr, PsStatement};
 
 /// How many bytes of text one call may make.
 const MAX_MADE: usize = 1024 * 1024;
 
 impl Evaluator<'_, '_, '_, '_> {
     /// The value of an expression; commands inside it are judged on the way.
-    pub fn value(&mut self, expr: &Expr<'_>) -> Value {
+    pub fn value(&mut self, expr: &PsExpr<'_>) -> Value {
         match expr {
-            Expr::Text { text, .. } => Value::text(text.as_ref()),
-            Expr::Number(number) => Value::text(*number),
-            Expr::Pieces { pieces, .. } => self.pieces(pieces),
-            Expr::Variable(name) => {
+            PsExpr::Text { text, .. } => Value::text(text.as_ref()),
+            PsExpr::Number(number) => Value::text(*number),
+            PsExpr::Pieces { pieces, .. } => self.pieces(pieces),
+            PsExpr::Variable(name) => {
                 let name = name.to_ascii_lowercase();
                 self.variable(&name).unwrap_or_else(|| Value::unknown(Taint::default()))
             }
-            Expr::Statements(list) => self.statements(list),
-            Expr::Table(members) => self.table(members),
-            Expr::Block(block) => {
+            PsExpr::Statements(list) => self.statements(list),
+            PsExpr::Table(members) => self.table(members),
+            PsExpr::Block(block) => {
                 let output = self.maybe(|e| e.statements(&block.body));
                 let parameters = block.parameters.iter().map(|p| p.to_ascii_lowercase()).collect();
                 let (source, output) = (block.source.to_owned(), Box::new(output));
                 let block = Block { source, parameters, output };
                 Value::of(Kind::Block(block), Taint::default())
             }
-            Expr::Type(name) => {
+            PsExpr::Type(name) => {
                 Value::of(Kind::Type(super::dotnet::type_name(name)), Taint::default())
             }
-            Expr::Cast(name, inner) => {
+            PsExpr::Cast(name, inner) => {
                 let value = self.value(inner);
                 self.cast(&super::dotnet::type_name(name), value)
             }
-            Expr::Unary(operator, inner) => {
+            PsExpr::Unary(operator, inner) => {
                 let value = self.value(inner);
                 self.unary(operator, value)
             }
-            Expr::Binary(first, rest) => self.binary(first, rest),
-            Expr::List(list) => {
+            PsExpr::Binary(first, rest) => self.binary(first, rest),
+            PsExpr::List(list) => {
                 let mut items = Vec::new();
                 let mut taint = Taint::default();
                 if list.len() > MAX_ITEMS {
@@ -58,7 +58,7 @@ impl Evaluator<'_, '_, '_, '_> {
                 }
                 Value::of(Kind::List(items), taint)
             }
-            Expr::Postfix(base, steps) => self.postfix(base, steps, false),
+            PsExpr::Postfix(base, steps) => self.postfix(base, steps, false),
         }
     }
 
@@ -71,7 +71,7 @@ impl Evaluator<'_, '_, '_, '_> {
         Value::of(Kind::Text(text), taint)
     }
 
-    fn pieces(&mut self, pieces: &[Expr<'_>]) -> Value {
+    fn pieces(&mut self, pieces: &[PsExpr<'_>]) -> Value {
         let mut text = String::new();
         let mut taint = Taint::default();
         let mut place = None;
@@ -91,7 +91,7 @@ impl Evaluator<'_, '_, '_, '_> {
         value
     }
 
-    fn table(&mut self, members: &[(Expr<'_>, Statement<'_>)]) -> Value {
+    fn table(&mut self, members: &[(PsExpr<'_>, PsStatement<'_>)]) -> Value {
         let mut table = Vec::new();
         for (key, value) in members {
             let key = self.value(key).string().to_ascii_lowercase();
@@ -169,7 +169,7 @@ impl Evaluator<'_, '_, '_, '_> {
     }
 
     /// Operators by precedence: `-f`, `..`, `*`, `+`, then all others from the left.
-    fn binary(&mut self, first: &Expr<'_>, rest: &[(Cow<'_, str>, Expr<'_>)]) -> Value {
+    fn binary(&mut self, first: &PsExpr<'_>, rest: &[(Cow<'_, str>, PsExpr<'_>)]) -> Value {
         let mut values = vec![self.value(first)];
         let mut operators: Vec<&str> = Vec::new();
         for (operator, expr) in rest {
@@ -269,15 +269,15 @@ impl Evaluator<'_, '_, '_, '_> {
     }
 
     /// `base.member( … )[0]`; `stored` where the last member gets a value.
-    pub fn postfix(&mut self, base: &Expr<'_>, steps: &[Access<'_>], stored: bool) -> Value {
+    pub fn postfix(&mut self, base: &PsExpr<'_>, steps: &[PsAccess<'_>], stored: bool) -> Value {
         let mut value = self.value(base);
         for (at, step) in steps.iter().enumerate() {
             value = match step {
-                Access::Index(index) => {
+                PsAccess::Index(index) => {
                     let index = self.value(index);
                     index_of(&value, &index)
                 }
-                Access::Member { name, is_static, arguments, start, end } => {
+                PsAccess::Member { name, is_static, arguments, start, end } => {
                     let span = self.judge.span(*start, *end);
                     let name = self.value(name);
                     let arguments = arguments.as_ref().map(|list| {

@@ -3,9 +3,9 @@
 use super::run::{Evaluator, State};
 use super::value::Value;
 use crate::finding::Span;
-use crate::paths::UNKNOWN;
 use crate::shell::{CommandJudge, CommandWord, Flow, Taint, base64_bytes};
 use crate::windows_path;
+use countersign_shell::UNKNOWN;
 use countersign_types::tier::Tier;
 
 /// Options with a value, without their dash.

@@ -4,22 +4,16 @@
 //! `eval` and `dotnet` walk it; `command`, `bind` and `cmdlets` turn each command into words that
 //! the rules know; `launch` reads the options of `powershell` itself.
 
-mod ast;
 mod bind;
 mod cmdlets;
 mod command;
 mod dotnet;
 mod eval;
-mod expressions;
 mod launch;
-mod parser;
 mod run;
-mod statements;
-mod strings;
 #[cfg(test)]
 mod tests;
 mod value;
-mod words;
 
 use std::borrow::Cow;
 
@@ -89,7 +83,7 @@ pub(crate) fn run_text(judge: &mut CommandJudge<'_, '_, '_>, text: &str, span: S
 /// Whether a text whose shell nobody named may be PowerShell: a cmdlet where a command stands, an
 /// environment variable in its form, a variable that gets a value, or a .NET type.
 pub fn looks_like(text: &str) -> bool {
-    if text.len() > crate::shell::MAX_BYTES {
+    if text.len() > countersign_shell::MAX_BYTES {
         return false;
     }
     let named = |name: &str| {

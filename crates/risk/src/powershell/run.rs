@@ -1,14 +1,15 @@
-//! Statements and pipelines: what would run, in what order, with which values.
+//! PsStatements and pipelines: what would run, in what order, with which values.
 
-use super::ast::{
-    Assignment, Element, ElementKind, Expr, Function, Pipeline, Redirection, Statement, Statements,
-};
-use super::parser::{self, Problem};
 use super::value::{Kind, Value};
-use crate::paths::UNKNOWN;
 use crate::shell::tables::Touch;
 use crate::shell::{CommandJudge, Flow, Taint};
 use crate::windows_path;
+use countersign_shell::UNKNOWN;
+use countersign_shell::powershell::ast::{
+    PsAssignment, PsElement, PsElementKind, PsExpr, PsFunction, PsPipeline, PsRedirection,
+    PsStatement, PsStatements,
+};
+use countersign_shell::powershell::{self as parser, PowerShellProblem};
 use countersign_types::tier::Tier;
 
 /// How many statement lists may be inside each other, texts inside texts included.
@@ -50,7 +51,7 @@ pub struct State {
     levels: u16,
     /// How often any variable was set.
     pub version: u32,
-    /// Function calls in progress.
+    /// PsFunction calls in progress.
     pub calls: u8,
     /// Bytes of text made so far.
     pub made: usize,
@@ -141,8 +142,10 @@ impl Evaluator<'_, '_, '_, '_> {
         if let Some((problem, at)) = problem {
             let span = self.judge.span(at, text.len());
             match problem {
-                Problem::TooDeep => self.judge.too_deep(Some(span)),
-                Problem::TooMany | Problem::Unclosed | Problem::Unexpected => self.not_read(span),
+                PowerShellProblem::TooDeep => self.judge.too_deep(Some(span)),
+                PowerShellProblem::TooMany
+                | PowerShellProblem::Unclosed
+                | PowerShellProblem::Unexpected => self.not_read(span),
             }
         }
         let value = self.statements(&statements);
@@ -167,7 +170,7 @@ impl Evaluator<'_, '_, '_, '_> {
     }
 
     /// Walks statements; returns what all of them write.
-    pub fn statements(&mut self, list: &Statements<'_>) -> Value {
+    pub fn statements(&mut self, list: &PsStatements<'_>) -> Value {
         if self.state.levels >= MAX_LEVELS {
             self.judge.too_deep(None);
             return Value::unknown(Taint::default());
@@ -209,9 +212,9 @@ impl Evaluator<'_, '_, '_, '_> {
         result
     }
 
-    pub fn statement(&mut self, statement: &Statement<'_>) -> Value {
+    pub fn statement(&mut self, statement: &PsStatement<'_>) -> Value {
         match statement {
-            Statement::Chain(pipelines) => {
+            PsStatement::Chain(pipelines) => {
                 let mut output = Value::nothing();
                 for pipeline in pipelines {
                     let value = self.each_choice(|e| e.pipeline(pipeline));
@@ -219,12 +222,12 @@ impl Evaluator<'_, '_, '_, '_> {
                 }
                 output
             }
-            Statement::Assign(assignment) => self.each_choice(|e| e.assign(assignment)),
-            Statement::ForEach { name, values, body } => {
+            PsStatement::Assign(assignment) => self.each_choice(|e| e.assign(assignment)),
+            PsStatement::ForEach { name, values, body } => {
                 let values = self.statement(values);
                 self.for_each(&name.to_ascii_lowercase(), &values, body)
             }
-            Statement::Parts { parts, repeats } => {
+            PsStatement::Parts { parts, repeats } => {
                 let mut output = Value::nothing();
                 for _ in 0..=u8::from(*repeats) {
                     // Loops inside loops are bounded like commands.
@@ -242,15 +245,15 @@ impl Evaluator<'_, '_, '_, '_> {
                 }
                 output
             }
-            Statement::Function(function) => {
+            PsStatement::Function(function) => {
                 self.define(function);
                 Value::nothing()
             }
-            Statement::Block(list) => self.statements(list),
+            PsStatement::Block(list) => self.statements(list),
         }
     }
 
-    fn define(&mut self, function: &Function<'_>) {
+    fn define(&mut self, function: &PsFunction<'_>) {
         let parameters: Vec<String> =
             function.parameters.iter().map(|p| p.to_ascii_lowercase()).collect();
         let name = function.name.rsplit(':').next().unwrap_or_default().to_ascii_lowercase();
@@ -277,7 +280,7 @@ impl Evaluator<'_, '_, '_, '_> {
         });
     }
 
-    fn for_each(&mut self, name: &str, values: &Value, body: &Statements<'_>) -> Value {
+    fn for_each(&mut self, name: &str, values: &Value, body: &PsStatements<'_>) -> Value {
         let mut items = values.items();
         if items.is_empty() {
             items.push(Value::unknown(Taint::default()));
@@ -313,11 +316,11 @@ impl Evaluator<'_, '_, '_, '_> {
         );
     }
 
-    fn assign(&mut self, assignment: &Assignment<'_>) -> Value {
+    fn assign(&mut self, assignment: &PsAssignment<'_>) -> Value {
         let value = self.statement(&assignment.value);
         let span = self.judge.span(assignment.start, assignment.end);
-        let targets: Vec<&Expr<'_>> = match &assignment.target {
-            Expr::List(list) => list.iter().collect(),
+        let targets: Vec<&PsExpr<'_>> = match &assignment.target {
+            PsExpr::List(list) => list.iter().collect(),
             other => vec![other],
         };
         let items = value.items();
@@ -334,13 +337,13 @@ impl Evaluator<'_, '_, '_, '_> {
 
     fn assign_one(
         &mut self,
-        target: &Expr<'_>,
+        target: &PsExpr<'_>,
         value: Value,
         appends: bool,
         span: crate::finding::Span,
     ) {
         match target {
-            Expr::Variable(name) => {
+            PsExpr::Variable(name) => {
                 let name = name.to_ascii_lowercase();
                 let value = match self.variable(&name).filter(|_| appends) {
                     Some(old) => self.add(old, value),
@@ -348,11 +351,11 @@ impl Evaluator<'_, '_, '_, '_> {
                 };
                 self.set_variable(&name, value, span);
             }
-            Expr::Cast(_, inner) => self.assign_one(inner, value, appends, span),
+            PsExpr::Cast(_, inner) => self.assign_one(inner, value, appends, span),
             // A member or an item of a variable: what it holds is not known any more.
-            Expr::Postfix(base, steps) => {
+            PsExpr::Postfix(base, steps) => {
                 self.postfix(base, steps, true);
-                if let Expr::Variable(name) = base.as_ref() {
+                if let PsExpr::Variable(name) = base.as_ref() {
                     let name = name.to_ascii_lowercase();
                     let old = self.variable(&name).unwrap_or_default();
                     let taint = old.origins().and(value.origins());
@@ -381,7 +384,7 @@ impl Evaluator<'_, '_, '_, '_> {
         }
     }
 
-    fn pipeline(&mut self, pipeline: &Pipeline<'_>) -> Value {
+    fn pipeline(&mut self, pipeline: &PsPipeline<'_>) -> Value {
         let mut flowing = Value::nothing();
         for (at, element) in pipeline.elements.iter().enumerate() {
             let old = (at > 0).then(|| self.state.replace("_", flowing.clone()));
@@ -393,11 +396,11 @@ impl Evaluator<'_, '_, '_, '_> {
         flowing
     }
 
-    fn element(&mut self, element: &Element<'_>, input: &Value) -> Value {
+    fn element(&mut self, element: &PsElement<'_>, input: &Value) -> Value {
         let span = self.judge.span(element.start, element.end);
         let output = match &element.kind {
-            ElementKind::Expression(value) => self.value(value),
-            ElementKind::Command(words) => {
+            PsElementKind::Expression(value) => self.value(value),
+            PsElementKind::Command(words) => {
                 if !self.judge.spend() {
                     return Value::unknown(Taint::default());
                 }
@@ -412,9 +415,9 @@ impl Evaluator<'_, '_, '_, '_> {
     }
 
     /// `> file`; whether the output still flows on.
-    fn redirect(&mut self, redirection: &Redirection<'_>, output: &Value) -> bool {
-        if matches!(&redirection.target, Expr::Variable(name) if name.eq_ignore_ascii_case("null"))
-        {
+    fn redirect(&mut self, redirection: &PsRedirection<'_>, output: &Value) -> bool {
+        let is_null = |name: &str| name.eq_ignore_ascii_case("null");
+        if matches!(&redirection.target, PsExpr::Variable(name) if is_null(name)) {
             return !redirection.output;
         }
         let span = self.judge.span(redirection.start, redirection.end);

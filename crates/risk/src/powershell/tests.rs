@@ -470,7 +470,7 @@ fn a_wrapper_is_never_below_what_it_wraps() {
         }
     }
     // A text with a stray brace would end the block around it.
-    let whole = |text: &&String| parser::parse(text).1.is_none();
+    let whole = |text: &&String| countersign_shell::powershell::parse(text).1.is_none();
     for text in made.iter().filter(whole) {
         let wrapped = format!("& {{ {text}\n }}");
         let (outer, inner) = (tier(&wrapped), tier(text));

@@ -1,8 +1,8 @@
 //! What is known of a PowerShell value before the text runs.
 
 use crate::finding::Span;
-use crate::paths::UNKNOWN;
 use crate::shell::{CommandWord, Flow, Taint};
+use countersign_shell::UNKNOWN;
 
 /// How long a text may grow before it counts as unknown.
 pub const MAX_TEXT: usize = 64 * 1024;

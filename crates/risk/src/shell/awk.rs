@@ -1,10 +1,10 @@
 //! awk programs: only what leaves the text they work on.
 
+use super::evaluator::Evaluator;
 use super::flow::Flow;
-use super::signs;
-use super::streams::is_socket;
+use super::redirects::is_socket;
+use super::structural_findings;
 use super::tables::Touch;
-use super::walk::Walker;
 use crate::finding::Span;
 
 /// A token of awk.
@@ -24,9 +24,9 @@ use Token::{End, Mark, Regex, Text, Word};
 const PIPE: Token<'_> = Mark(b'|', false);
 
 /// `system(…)`, `… | getline`, `print | …`, `print > "…"`, `getline < "…"`, `/inet/`.
-pub(super) fn read(walker: &mut Walker<'_, '_, '_, '_>, program: &str, span: Span) {
+pub(super) fn read(walker: &mut Evaluator<'_, '_, '_, '_>, program: &str, span: Span) {
     if program.contains("/inet/") {
-        walker.shared.sign(&signs::REVERSE_SHELL, Some(span));
+        walker.shared.sign(&structural_findings::REVERSE_SHELL, Some(span));
     }
     let tokens = tokens(program);
     let program = Program { tokens: &tokens };
@@ -65,22 +65,22 @@ pub(super) fn read(walker: &mut Walker<'_, '_, '_, '_>, program: &str, span: Spa
 
 /// Reads the command that an expression makes.
 fn run(
-    walker: &mut Walker<'_, '_, '_, '_>,
+    walker: &mut Evaluator<'_, '_, '_, '_>,
     program: &Program<'_>,
     expression: &[Token<'_>],
     span: Span,
 ) {
     for command in program.texts(expression) {
         if command.starts_with("$_") || command.is_empty() {
-            walker.shared.sign(&signs::UNSEEN_CODE, Some(span));
+            walker.shared.sign(&structural_findings::UNSEEN_CODE, Some(span));
         }
         walker.inside(&command, span, &Flow::none());
     }
 }
 
-pub(super) fn write(walker: &mut Walker<'_, '_, '_, '_>, path: &str, append: bool, span: Span) {
+pub(super) fn write(walker: &mut Evaluator<'_, '_, '_, '_>, path: &str, append: bool, span: Span) {
     if is_socket(path) {
-        walker.shared.sign(&signs::RAW_SOCKET, Some(span));
+        walker.shared.sign(&structural_findings::RAW_SOCKET, Some(span));
         return;
     }
     walker.touch_text(if append { Touch::Append } else { Touch::Write }, path, span);
@@ -209,7 +209,7 @@ fn tokens(program: &str) -> Vec<Token<'_>> {
             b'"' => {
                 at = closed(bytes, at, b'"', true);
                 let literal = program.get(start + 1..at).unwrap_or_default();
-                tokens.push(Text(super::escape::decode(literal, false)));
+                tokens.push(Text(countersign_shell::posix::decode_escapes(literal, false)));
                 at += 1;
             }
             b'/' if begins_regex(tokens.last()) => {

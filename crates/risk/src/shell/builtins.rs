@@ -2,16 +2,17 @@
 
 use std::borrow::Cow;
 
+use super::cwd_set::Folders;
+use super::evaluator::{Evaluator, representative};
 use super::expand::Arg;
 use super::flow::{Flow, Taint};
-use super::folders::Folders;
-use super::signs;
+use super::structural_findings;
 use super::tables::Touch;
-use super::walk::{Walker, representative};
 use crate::effect::Effect;
 use crate::finding::Span;
 use crate::limit::Limit;
-use crate::paths::{Act, UNKNOWN};
+use crate::paths::Act;
+use countersign_shell::UNKNOWN;
 
 /// How many lines `read` is followed through.
 const LINES: Limit = Limit::new("lines for `read`", 12);
@@ -38,7 +39,7 @@ fn evaluates(args: &[Arg<'_>]) -> bool {
     }
 }
 
-impl<'t> Walker<'t, '_, '_, '_> {
+impl<'t> Evaluator<'t, '_, '_, '_> {
     /// The command if it is one of the shell's own that change how we read on.
     pub(super) fn builtin(&mut self, args: &[Arg<'t>], stdin: &Flow, span: Span) -> Option<Flow> {
         let first = args.first()?;
@@ -106,7 +107,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
                 None
             }
             "$0" => {
-                self.shared.sign(&signs::FORK_BOMB, Some(span));
+                self.shared.sign(&structural_findings::FORK_BOMB, Some(span));
                 Some(Flow::none())
             }
             _ => None,
@@ -167,7 +168,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
         self.touch(Touch::Read, arg, false);
         let class = self.shared.class_for(Act::Write, &arg.text);
         if class.id == "temporary" {
-            self.shared.sign(&signs::ODD_PLACE, Some(span));
+            self.shared.sign(&structural_findings::ODD_PLACE, Some(span));
         }
         Flow::unknown(Taint::default())
     }

@@ -2,18 +2,19 @@
 
 use std::borrow::Cow;
 
+use super::evaluator::Evaluator;
 use super::expand::Arg;
 use super::flow::{Flow, Taint};
 use super::invocation::Invocation;
 use super::program::{Known, is_odd_place, is_recipe, is_standard_place, resolve};
-use super::signs;
+use super::structural_findings;
 use super::tables::{self, EVERYWHERE, LOOKING, Rule, Spec, Touch, UNLISTED};
-use super::walk::Walker;
 use crate::effect::Effect;
 use crate::finding::{Doubt, Factor, Finding, Span};
 use crate::limit;
 use crate::limit::Limit;
-use crate::paths::{Act, UNKNOWN, class_of};
+use crate::paths::{Act, class_of};
+use countersign_shell::UNKNOWN;
 use countersign_text::glob;
 use countersign_types::tier::{Points, Tier};
 
@@ -35,11 +36,11 @@ enum Matched {
     Settings,
 }
 
-impl<'t> Walker<'t, '_, '_, '_> {
+impl<'t> Evaluator<'t, '_, '_, '_> {
     /// Judges one command; returns what it would write to its output.
     pub(super) fn command(&mut self, args: &[Arg<'t>], stdin: Flow, span: Span) -> Flow {
         if self.shared.inner >= MAX_INNER {
-            self.shared.sign(&signs::TOO_DEEP, Some(span));
+            self.shared.sign(&structural_findings::TOO_DEEP, Some(span));
             self.shared.out.doubt(Doubt::Unreadable);
             return Flow::unknown(stdin.taint);
         }
@@ -60,7 +61,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
             let known = first.text.rsplit_once('/').filter(|(_, name)| !name.contains(UNKNOWN));
             if let Some(known) = known.and_then(|(_, name)| resolve(name)) {
                 self.shared.out.doubt(Doubt::DynamicArguments);
-                self.shared.sign(&signs::UNKNOWN_FOLDER, Some(first.span));
+                self.shared.sign(&structural_findings::UNKNOWN_FOLDER, Some(first.span));
                 return self.judged(args, &stdin, |w| w.known(known, args, &stdin, span));
             }
             return self.judged(args, &stdin, |w| w.dynamic(args, &stdin, span));
@@ -95,7 +96,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
             }
             Some(known) => {
                 if first.has_slash() && !is_standard_place(&first.text) {
-                    self.shared.sign(&signs::UNKNOWN_PROGRAM, Some(first.span));
+                    self.shared.sign(&structural_findings::UNKNOWN_PROGRAM, Some(first.span));
                 }
                 self.judged(args, &stdin, |w| w.known(known, args, &stdin, span))
             }
@@ -115,16 +116,16 @@ impl<'t> Walker<'t, '_, '_, '_> {
         let sign = if first.taint.has(Taint::NET) {
             self.remote_sign(first.taint)
         } else if first.taint.has(Taint::DECODED) {
-            &signs::DECODED_CODE
+            &structural_findings::DECODED_CODE
         } else {
-            &signs::DYNAMIC
+            &structural_findings::DYNAMIC
         };
         self.shared.sign(sign, Some(span));
         let inv = Invocation::new(args, None);
         let recursive =
             inv.has_one(&["-r", "-R", "--recursive"]) && inv.has_one(&["-f", "--force"]);
         if recursive {
-            self.shared.sign(&signs::DYNAMIC_DELETE, Some(span));
+            self.shared.sign(&structural_findings::DYNAMIC_DELETE, Some(span));
             for index in &inv.operands {
                 if let Some(arg) = inv.arg(*index) {
                     self.touch(Touch::Delete, arg, true);
@@ -137,13 +138,13 @@ impl<'t> Walker<'t, '_, '_, '_> {
 
     /// `/bin/r?`: every program it could be counts.
     fn globbed(&mut self, args: &[Arg<'t>], stdin: &Flow, span: Span) -> Flow {
-        self.shared.sign(&signs::DYNAMIC, Some(span));
+        self.shared.sign(&structural_findings::DYNAMIC, Some(span));
         self.shared.out.doubt(Doubt::DynamicProgram);
         let Some(first) = args.first() else { return Flow::none() };
         self.shared.edits += 1;
         self.shared.guesses = self.shared.guesses.saturating_add(1);
         if self.shared.guesses > MAX_GUESSES {
-            self.shared.sign(&signs::TOO_MANY, Some(span));
+            self.shared.sign(&structural_findings::TOO_MANY, Some(span));
             return Flow::unknown(stdin.taint);
         }
         if std::mem::replace(&mut self.shared.guessing, true) {
@@ -174,7 +175,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
             let sign = self.remote_sign(content.taint);
             self.shared.sign(sign, Some(first.span));
         } else {
-            self.shared.sign(&signs::WRITE_AND_RUN, Some(first.span));
+            self.shared.sign(&structural_findings::WRITE_AND_RUN, Some(first.span));
         }
         match content.text {
             Some(text) => self.inside(&text, first.span, stdin),
@@ -190,11 +191,11 @@ impl<'t> Walker<'t, '_, '_, '_> {
         flow
     }
 
-    pub(super) fn remote_sign(&self, taint: Taint) -> &'static signs::Sign {
+    pub(super) fn remote_sign(&self, taint: Taint) -> &'static structural_findings::Sign {
         if self.shared.root || taint.has(Taint::NET_OPEN) {
-            &signs::REMOTE_CODE_WORSE
+            &structural_findings::REMOTE_CODE_WORSE
         } else {
-            &signs::REMOTE_CODE
+            &structural_findings::REMOTE_CODE
         }
     }
 
@@ -211,10 +212,10 @@ impl<'t> Walker<'t, '_, '_, '_> {
             && !is_standard_place(&first.text)
             && matches!(class_of(&first.text, None).id, "elsewhere" | "shared-data");
         let sign = match (self.shared.root && !looks, odd) {
-            (true, _) => &signs::UNKNOWN_AS_ROOT,
-            (_, true) => &signs::ODD_PLACE,
-            _ if away => &signs::PROGRAM_AWAY,
-            _ => &signs::UNKNOWN_PROGRAM,
+            (true, _) => &structural_findings::UNKNOWN_AS_ROOT,
+            (_, true) => &structural_findings::ODD_PLACE,
+            _ if away => &structural_findings::PROGRAM_AWAY,
+            _ => &structural_findings::UNKNOWN_PROGRAM,
         };
         self.shared.sign(sign, Some(first.span));
         self.rules(UNLISTED, &inv, stdin.present, span);
@@ -268,7 +269,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
             return Flow::unknown(Taint::default());
         }
         if args.first().is_some_and(|a| a.has_slash() && is_odd_place(&a.text)) {
-            self.shared.sign(&signs::ODD_PLACE, Some(span));
+            self.shared.sign(&structural_findings::ODD_PLACE, Some(span));
         }
         if !spec.inert {
             self.rules(EVERYWHERE, inv, stdin.present, span);
@@ -295,7 +296,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
         if spec.family == "packages" {
             self.shared.file_uses += 1;
             if self.shared.files.iter().any(|(p, _)| is_recipe(p)) {
-                self.shared.sign(&signs::WRITE_AND_RUN, Some(span));
+                self.shared.sign(&structural_findings::WRITE_AND_RUN, Some(span));
             }
         }
         let taint = if dry { Taint::default() } else { self.touches(spec, inv, stdin) };
@@ -327,7 +328,11 @@ impl<'t> Walker<'t, '_, '_, '_> {
 
     fn as_root(&mut self, span: Span) {
         self.shared.out.effect(Effect::Privilege);
-        let mut finding = Finding::pattern(signs::AS_ROOT.code, Tier::Safe, signs::AS_ROOT.say);
+        let mut finding = Finding::pattern(
+            structural_findings::AS_ROOT.code,
+            Tier::Safe,
+            structural_findings::AS_ROOT.say,
+        );
         finding.factor = Factor::Context;
         finding.weight = Points(30);
         finding.span = Some(span);
@@ -338,10 +343,10 @@ impl<'t> Walker<'t, '_, '_, '_> {
     fn sent(&mut self, stdin: Taint, all: Taint, span: Span) {
         if all.has(Taint::SECRET) {
             self.shared.out.effect(Effect::NetOut);
-            self.shared.sign(&signs::EXFILTRATION, Some(span));
+            self.shared.sign(&structural_findings::EXFILTRATION, Some(span));
         } else if stdin.has(Taint::FILE) {
             self.shared.out.effect(Effect::NetOut);
-            self.shared.sign(&signs::UPLOAD, Some(span));
+            self.shared.sign(&structural_findings::UPLOAD, Some(span));
         }
     }
 
@@ -476,7 +481,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
                 let from_stdin = stdin.taint.has(Taint::SECRET) && arg.text.ends_with('-');
                 if from_stdin || arg.taint.has(Taint::SECRET) {
                     self.shared.out.effect(Effect::NetOut);
-                    self.shared.sign(&signs::EXFILTRATION, Some(arg.span));
+                    self.shared.sign(&structural_findings::EXFILTRATION, Some(arg.span));
                 }
                 self.touch(touch, arg, false)
             }
@@ -485,7 +490,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
                 if let Some(content) = self.known_file(&arg.text) {
                     self.run_written(content, arg, stdin);
                 } else {
-                    self.shared.sign(&signs::UNSEEN_CODE, Some(arg.span));
+                    self.shared.sign(&structural_findings::UNSEEN_CODE, Some(arg.span));
                 }
                 Taint::default()
             }
@@ -499,9 +504,9 @@ impl<'t> Walker<'t, '_, '_, '_> {
             let sign = if arg.taint.has(Taint::NET) {
                 Some(self.remote_sign(arg.taint))
             } else if arg.taint.has(Taint::DECODED) {
-                Some(&signs::DECODED_CODE)
+                Some(&structural_findings::DECODED_CODE)
             } else if arg.text.starts_with(UNKNOWN) {
-                Some(&signs::UNSEEN_CODE)
+                Some(&structural_findings::UNSEEN_CODE)
             } else {
                 None
             };

@@ -2,13 +2,13 @@
 
 use std::borrow::Cow;
 
-use super::ast::{Operation, Part, Parts, Word};
+use super::evaluator::Evaluator;
 use super::flow::{Flow, Taint};
-use super::signs;
-use super::walk::Walker;
+use super::structural_findings;
 use crate::finding::{Doubt, Span};
 use crate::limit::{Excess, Limit};
-use crate::paths::UNKNOWN;
+use countersign_shell::UNKNOWN;
+use countersign_shell::posix::ast::{Operation, Part, Parts, Word};
 
 /// A word after expansion. Parts that are only known at run time are `UNKNOWN` characters.
 #[derive(Debug, Clone)]
@@ -58,7 +58,7 @@ impl Field {
     }
 }
 
-impl<'t> Walker<'t, '_, '_, '_> {
+impl<'t> Evaluator<'t, '_, '_, '_> {
     /// Expands a word into as many fields as it becomes.
     pub(super) fn expand(&mut self, word: &'t Word<'t>, out: &mut Vec<Arg<'t>>) {
         let span = self.span(word.start, word.end);
@@ -104,7 +104,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
                 match brace(&field.text, &mut many) {
                     Ok(true) => {}
                     Ok(false) => {
-                        self.shared.sign(&signs::TOO_MANY, Some(span));
+                        self.shared.sign(&structural_findings::TOO_MANY, Some(span));
                         self.shared.out.doubt(Doubt::Unreadable);
                     }
                     Err(excess) => self.shared.exceeded(excess, Some(span)),

@@ -206,7 +206,7 @@ pub fn printf(format: &str, args: &[Cow<'_, str>]) -> Option<String> {
                 }
                 continue;
             }
-            out.push_str(&super::escape::decode(&literal, false));
+            out.push_str(&countersign_shell::posix::decode_escapes(&literal, false));
             literal.clear();
             while chars
                 .peek()
@@ -222,7 +222,10 @@ pub fn printf(format: &str, args: &[Cow<'_, str>]) -> Option<String> {
                 }
                 Some('b') => {
                     consumed = true;
-                    out.push_str(&super::escape::decode(next.next().map_or("", |a| a), true));
+                    out.push_str(&countersign_shell::posix::decode_escapes(
+                        next.next().map_or("", |a| a),
+                        true,
+                    ));
                 }
                 Some('c') => {
                     consumed = true;
@@ -231,7 +234,7 @@ pub fn printf(format: &str, args: &[Cow<'_, str>]) -> Option<String> {
                 _ => return None,
             }
         }
-        out.push_str(&super::escape::decode(&literal, false));
+        out.push_str(&countersign_shell::posix::decode_escapes(&literal, false));
         TEXT.check(out.len()).ok()?;
         if !consumed || next.len() == 0 {
             break;

@@ -1,13 +1,13 @@
 //! Files that a program works on: emptied in place, or named so that a command runs instead.
 
+use super::evaluator::Evaluator;
 use super::flow::Flow;
 use super::invocation::Invocation;
 use super::tables::{Interpreter, Spec, Speech, Touch};
-use super::walk::Walker;
 use super::{awk, sed};
-use crate::paths::UNKNOWN;
+use countersign_shell::UNKNOWN;
 
-impl<'t> Walker<'t, '_, '_, '_> {
+impl<'t> Evaluator<'t, '_, '_, '_> {
     /// `sed -i d *` and `perl -i -ne '' *` leave their files empty, as if they had been deleted.
     pub(super) fn emptied_in_place(
         &mut self,

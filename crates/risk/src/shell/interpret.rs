@@ -2,23 +2,24 @@
 
 use std::borrow::Cow;
 
+use super::evaluator::Evaluator;
 use super::expand::Arg;
 use super::flow::{Flow, Taint};
 use super::invocation::Invocation;
-use super::signs::{self, Sign};
+use super::structural_findings::{self, Sign};
 use super::tables::{Interpreter, Spec, Speech, Touch};
-use super::walk::Walker;
 use super::{awk, sed};
 use crate::code;
 use crate::code::Language;
 use crate::context::Context;
 use crate::effect::Effect;
 use crate::finding::{Doubt, Finding, Findings, Span};
-use crate::paths::{Act, UNKNOWN};
+use crate::paths::Act;
 use crate::sql;
+use countersign_shell::UNKNOWN;
 use countersign_types::tier::Tier;
 
-impl<'t> Walker<'t, '_, '_, '_> {
+impl<'t> Evaluator<'t, '_, '_, '_> {
     /// What an interpreter is told to run; none if it runs nothing (`python --version`).
     pub(super) fn interpret(
         &mut self,
@@ -93,7 +94,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
         if interpreter.bare > Tier::Safe && is_session(interpreter, spec, inv) {
             // Inside a container nothing of this machine is in reach.
             let tier = if self.shared.elsewhere { Tier::Low } else { interpreter.bare };
-            let sign = Sign { tier, ..signs::SHELL_SESSION };
+            let sign = Sign { tier, ..structural_findings::SHELL_SESSION };
             self.shared.sign(&sign, Some(span));
             return Some(Flow::none());
         }
@@ -139,7 +140,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
         let (_, module) = inv.values.iter().find(|(name, _)| *name == "-m")?;
         let path = format!("{}.py", module.text.replace('.', "/"));
         if let Some(flow) = self.known_file(&path) {
-            self.shared.sign(&signs::WRITE_AND_RUN, Some(span));
+            self.shared.sign(&structural_findings::WRITE_AND_RUN, Some(span));
             return Some(self.run_speech(interpreter, &flow, span));
         }
         if module.text == "http.server" {
@@ -158,7 +159,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
         let class = self.shared.class_for(Act::DeleteTree, folder);
         if matches!(class.id, "home-whole" | "root" | "system-whole" | "credentials") {
             self.shared.out.effect(Effect::NetOut);
-            self.shared.sign(&signs::SERVES_FOLDER, Some(span));
+            self.shared.sign(&structural_findings::SERVES_FOLDER, Some(span));
         }
     }
 
@@ -171,9 +172,9 @@ impl<'t> Walker<'t, '_, '_, '_> {
         let filter =
             matches!(interpreter.speech, Speech::Perl | Speech::Ruby) && inv.has_one(&["-n", "-p"]);
         let base = if interpreter.speech == Speech::Shell {
-            signs::SHELL_TEXT
+            structural_findings::SHELL_TEXT
         } else {
-            signs::INLINE_CODE
+            structural_findings::INLINE_CODE
         };
         // `docker exec web sh -c '…'` is how a command gets there; its text is judged as any other.
         let carried = self.shared.elsewhere && interpreter.speech == Speech::Shell;
@@ -205,13 +206,13 @@ impl<'t> Walker<'t, '_, '_, '_> {
         }
         if let Some(flow) = self.known_file(&arg.text) {
             if !flow.taint.has(Taint::NET) {
-                self.shared.sign(&signs::WRITE_AND_RUN, Some(arg.span));
+                self.shared.sign(&structural_findings::WRITE_AND_RUN, Some(arg.span));
             }
             return Some(self.run_speech(interpreter, &flow, span));
         }
         let class = self.shared.class_for(Act::Write, &arg.text);
         if matches!(class.id, "temporary" | "shared-data") {
-            self.shared.sign(&signs::ODD_PLACE, Some(arg.span));
+            self.shared.sign(&structural_findings::ODD_PLACE, Some(arg.span));
         }
         None
     }
@@ -233,9 +234,9 @@ impl<'t> Walker<'t, '_, '_, '_> {
         let sign = if flow.taint.has(Taint::NET) {
             self.remote_sign(flow.taint)
         } else if flow.taint.has(Taint::DECODED) {
-            &signs::DECODED_CODE
+            &structural_findings::DECODED_CODE
         } else if flow.text.is_none() {
-            &signs::UNSEEN_CODE
+            &structural_findings::UNSEEN_CODE
         } else {
             return;
         };
@@ -254,7 +255,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
         }
         let Some(text) = &flow.text else { return Flow::unknown(flow.taint) };
         if asks {
-            self.shared.sign(&signs::INLINE_CODE, Some(span));
+            self.shared.sign(&structural_findings::INLINE_CODE, Some(span));
         }
         let arg = Arg { text: Cow::Owned(text.clone()), span, taint: flow.taint, glob: false };
         self.speech(interpreter.speech, &arg, &Flow::none())
@@ -270,7 +271,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
             let sign = if arg.taint.has(Taint::NET) {
                 self.remote_sign(arg.taint)
             } else {
-                &signs::UNSEEN_CODE
+                &structural_findings::UNSEEN_CODE
             };
             self.shared.sign(sign, Some(arg.span));
             self.shared.out.doubt(Doubt::DynamicProgram);

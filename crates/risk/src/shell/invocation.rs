@@ -1,8 +1,8 @@
 //! One program call taken apart: flags, option values, operands; and rules held against it.
 
 use super::expand::Arg;
-use super::few::Few;
 use super::flow::Taint;
+use super::short_list::Few;
 use super::tables::{Flag, Rule, Spec};
 use countersign_text::glob::{ALWAYS, DASH, Glob, Globs, Shape, bytes_of};
 

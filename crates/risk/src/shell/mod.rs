@@ -1,67 +1,49 @@
 //! Shell text: read into a small IR, then walked for what it would do.
 
-mod ast;
+mod alternatives;
 mod awk;
 mod builtins;
 mod command;
-mod compound;
-mod copies;
-mod dollar;
-mod escape;
+mod cwd_set;
+mod entry;
+mod evaluator;
 mod expand;
-mod few;
+mod file_ops;
 mod flow;
-mod folders;
-mod front;
 mod in_place;
 mod interpret;
 mod invocation;
-mod judged;
+mod memo;
 mod nested;
 mod other_shells;
-mod outline;
 mod output;
+mod path_access;
 mod plain;
 mod program;
-mod reader;
-mod redirect;
+mod redirects;
+mod runners;
 mod scope;
 mod sed;
-mod signs;
-mod streams;
+mod short_list;
+mod structural_findings;
 pub mod tables;
-mod touch;
-mod walk;
-mod word;
-mod worlds;
-mod wrap;
 
 use std::borrow::Cow;
 
 use crate::context::Context;
 use crate::finding::{Findings, Span};
+use evaluator::{EvalState, Evaluator};
 use expand::Arg;
-use walk::{Shared, Walker};
 
+pub use entry::read;
+pub(crate) use entry::{NEW_ORDERS, hidden_text, new_orders, phrases};
 pub(crate) use flow::{Flow, Taint};
 pub use flow::{base64_bytes, hex_bytes};
-pub use front::read;
-pub(crate) use front::{NEW_ORDERS, hidden_text, new_orders, phrases};
 pub(crate) use other_shells::{CommandJudge, CommandWord, described_program, judge_text};
-pub use outline::commands;
-pub use reader::{MAX_BYTES, MAX_DEPTH, Problem};
-
-/// Whether the reader understands a text to its end; the oracles of the tests ask this.
-pub fn readable(text: &str) -> Result<(), (Problem, usize)> {
-    match reader::read(text).problem {
-        None => Ok(()),
-        Some(problem) => Err(problem),
-    }
-}
 
 /// Reads shell text and adds what it would do. `base` is where the text starts in its argument.
 pub fn read_nested(text: &str, base: usize, ctx: &Context<'_>, depth: u8, out: &mut Findings) {
-    let mut shared = Shared::new(ctx, base, out);
+    let mut shared = EvalState::new(ctx, base, out);
     shared.texts = depth;
     shared.text(text, &Flow::none());
 }
@@ -75,7 +57,7 @@ pub fn read_argv(argv: &[String], base: usize, ctx: &Context<'_>, depth: u8, out
         read_nested(line, base, ctx, depth, out);
         return;
     }
-    let mut shared = Shared::new(ctx, base, out);
+    let mut shared = EvalState::new(ctx, base, out);
     shared.texts = depth;
     let span = Span::new(base, base);
     let args: Vec<Arg<'_>> = argv
@@ -83,7 +65,7 @@ pub fn read_argv(argv: &[String], base: usize, ctx: &Context<'_>, depth: u8, out
         .map(|word| Arg { text: Cow::Borrowed(word), span, taint: Taint::default(), glob: false })
         .collect();
     let mut walker =
-        Walker { shared: &mut shared, functions: Vec::new(), defining: None, text: "" };
+        Evaluator { shared: &mut shared, functions: Vec::new(), defining: None, text: "" };
     walker.command(&args, Flow::none(), span);
 }
 

@@ -2,13 +2,13 @@
 
 use std::borrow::Cow;
 
+use super::evaluator::{EvalState, Evaluator};
 use super::expand::Arg;
 use super::flow::{Flow, Taint};
 use super::invocation::Invocation;
 use super::program::{Known, resolve};
-use super::signs;
+use super::structural_findings;
 use super::tables::{Interpreter, Spec, Speech, Touch};
-use super::walk::{Shared, Walker};
 use crate::context::Context;
 use crate::effect::Effect;
 use crate::finding::{Doubt, Finding, Findings, Span};
@@ -46,7 +46,7 @@ impl CommandWord {
 
 /// Judges commands of other shells and keeps what one command leaves for the next.
 pub(crate) struct CommandJudge<'s, 'c, 'o> {
-    shared: &'s mut Shared<'c, 'o>,
+    shared: &'s mut EvalState<'c, 'o>,
 }
 
 /// Runs a reader of another shell on a whole text. `base` is the place of the text in its argument.
@@ -57,14 +57,14 @@ pub(crate) fn judge_text(
     out: &mut Findings,
     read: impl FnOnce(&mut CommandJudge<'_, '_, '_>),
 ) {
-    let mut shared = Shared::new(ctx, base, out);
+    let mut shared = EvalState::new(ctx, base, out);
     shared.texts = depth;
     read(&mut CommandJudge { shared: &mut shared });
 }
 
 impl<'c, 'o> CommandJudge<'_, 'c, 'o> {
-    fn walker<'t>(&mut self) -> Walker<'t, '_, 'c, 'o> {
-        Walker { shared: self.shared, functions: Vec::new(), defining: None, text: "" }
+    fn walker<'t>(&mut self) -> Evaluator<'t, '_, 'c, 'o> {
+        Evaluator { shared: self.shared, functions: Vec::new(), defining: None, text: "" }
     }
 
     /// Where the commands would run.
@@ -85,13 +85,13 @@ impl<'c, 'o> CommandJudge<'_, 'c, 'o> {
 
     /// Enters a text of this length; false (with a finding) when there were too many.
     pub fn begin_text(&mut self, length: usize) -> bool {
-        let cost = length.min(super::reader::MAX_BYTES);
-        if length > super::reader::MAX_BYTES {
-            self.shared.sign(&signs::TOO_LONG, None);
+        let cost = length.min(countersign_shell::MAX_BYTES);
+        if length > countersign_shell::MAX_BYTES {
+            self.shared.sign(&structural_findings::TOO_LONG, None);
             self.shared.out.doubt(Doubt::Unreadable);
             return false;
         }
-        if self.shared.texts >= super::walk::MAX_TEXTS || self.shared.reading < cost {
+        if self.shared.texts >= super::evaluator::MAX_TEXTS || self.shared.reading < cost {
             self.too_deep(None);
             return false;
         }
@@ -113,7 +113,7 @@ impl<'c, 'o> CommandJudge<'_, 'c, 'o> {
     /// Counts one command; false (with a finding) when there were too many.
     pub fn spend(&mut self) -> bool {
         if self.shared.budget == 0 {
-            self.shared.sign(&signs::TOO_MANY, None);
+            self.shared.sign(&structural_findings::TOO_MANY, None);
             self.shared.out.doubt(Doubt::Unreadable);
             return false;
         }
@@ -123,7 +123,7 @@ impl<'c, 'o> CommandJudge<'_, 'c, 'o> {
 
     /// Commands are nested deeper than is followed.
     pub fn too_deep(&mut self, span: Option<Span>) {
-        self.shared.sign(&signs::TOO_DEEP, span);
+        self.shared.sign(&structural_findings::TOO_DEEP, span);
         self.shared.out.doubt(Doubt::Unreadable);
     }
 
@@ -192,9 +192,9 @@ impl<'c, 'o> CommandJudge<'_, 'c, 'o> {
         let sign = if taint.has(Taint::NET) {
             walker.remote_sign(taint)
         } else if taint.has(Taint::DECODED) {
-            &signs::DECODED_CODE
+            &structural_findings::DECODED_CODE
         } else {
-            &signs::UNSEEN_CODE
+            &structural_findings::UNSEEN_CODE
         };
         self.shared.out.effect(Effect::Exec);
         self.shared.out.doubt(Doubt::DynamicProgram);
@@ -204,7 +204,8 @@ impl<'c, 'o> CommandJudge<'_, 'c, 'o> {
     /// A file or secret leaves this machine.
     pub fn sent(&mut self, secret: bool, span: Span) {
         self.shared.out.effect(Effect::NetOut);
-        let sign = if secret { &signs::EXFILTRATION } else { &signs::UPLOAD };
+        let sign =
+            if secret { &structural_findings::EXFILTRATION } else { &structural_findings::UPLOAD };
         self.shared.sign(sign, Some(span));
     }
 
@@ -219,7 +220,7 @@ pub(crate) fn described_program(name: &str) -> Option<&'static Spec> {
     resolve(name).map(|(spec, ..)| spec)
 }
 
-impl<'t> Walker<'t, '_, '_, '_> {
+impl<'t> Evaluator<'t, '_, '_, '_> {
     /// A cmdlet, or a program with options of Windows, in the words of a POSIX shell: its options
     /// are brought into the form of the rules first.
     pub(super) fn windows_command(
@@ -237,7 +238,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
         };
         let args: Vec<Arg<'_>> = bound.iter().map(CommandWord::arg).collect();
         let mut walker =
-            Walker { shared: self.shared, functions: Vec::new(), defining: None, text: "" };
+            Evaluator { shared: self.shared, functions: Vec::new(), defining: None, text: "" };
         walker.known(known, &args, stdin, span)
     }
 
@@ -257,7 +258,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
             _ => powershell::launched(&mut judge, &words, stdin, span),
         };
         if ran.is_none() {
-            self.shared.sign(&signs::SHELL_SESSION, Some(span));
+            self.shared.sign(&structural_findings::SHELL_SESSION, Some(span));
         }
         ran.or(Some(Flow::none()))
     }

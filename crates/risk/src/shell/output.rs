@@ -2,12 +2,13 @@
 
 use std::borrow::Cow;
 
+use super::evaluator::Evaluator;
 use super::flow::{self, Flow, Taint};
 use super::invocation::Invocation;
-use super::walk::Walker;
-use crate::paths::{UNKNOWN, last_part};
+use crate::paths::last_part;
+use countersign_shell::UNKNOWN;
 
-impl<'t> Walker<'t, '_, '_, '_> {
+impl<'t> Evaluator<'t, '_, '_, '_> {
     /// The output of `echo`, `printf`, `cat`, decoders and the like.
     pub(super) fn output(&mut self, inv: &Invocation<'_, 't>, stdin: &Flow) -> Option<Flow> {
         let name = last_part(&inv.args.first()?.text);
@@ -95,7 +96,7 @@ fn echo(inv: &Invocation<'_, '_>) -> Flow {
         text = text.replace(UNKNOWN, "$_");
     }
     if escapes {
-        text = super::escape::decode(&text, true);
+        text = countersign_shell::posix::decode_escapes(&text, true);
     }
     text.push('\n');
     Flow { present: true, text: Some(text), taint, place: None }

@@ -1,7 +1,8 @@
 //! Plain data: words of which one more changes no judgement.
 
 use super::program::resolve;
-use crate::paths::{Act, UNKNOWN, class_of};
+use crate::paths::{Act, class_of};
+use countersign_shell::UNKNOWN;
 use countersign_types::tier::Tier;
 
 /// Whether a word is a number or the name of an ordinary file of the project. Nothing that runs,

@@ -1,15 +1,15 @@
 //! Variables and functions of a text.
 
-use super::ast::{Assignment, List, Node, Stage};
+use super::evaluator::{EvalState, Evaluator};
 use super::expand::Arg;
 use super::flow::{Flow, Taint};
 use super::plain::{is_like_any, is_plain};
-use super::signs;
+use super::structural_findings;
 use super::tables::ASSIGNMENTS;
-use super::walk::{Shared, Walker};
 use crate::finding::{Finding, Span};
 use crate::limit::Limit;
-use crate::paths::UNKNOWN;
+use countersign_shell::UNKNOWN;
+use countersign_shell::posix::ast::{Assignment, List, Node, Stage};
 use countersign_text::glob;
 
 /// How long a variable's value may be.
@@ -44,11 +44,11 @@ pub(super) struct Named {
     alias: bool,
 }
 
-impl<'t> Walker<'t, '_, '_, '_> {
+impl<'t> Evaluator<'t, '_, '_, '_> {
     pub(super) fn define(&mut self, name: &'t str, body: &'t Stage<'t>) {
         if bombs(body, name, false) {
             let span = self.span(body.start, body.end);
-            self.shared.sign(&signs::FORK_BOMB, Some(span));
+            self.shared.sign(&structural_findings::FORK_BOMB, Some(span));
             self.shared.out.irreversible();
         }
         self.shared.edits += 1;
@@ -179,7 +179,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
     pub(super) fn name(&mut self, name: &str, text: &str, alias: bool) {
         let named = Named { name: name.to_owned(), text: text.to_owned(), alias };
         if self.shared.named.len() >= MAX_NAMED {
-            self.shared.sign(&signs::TOO_MANY, None);
+            self.shared.sign(&structural_findings::TOO_MANY, None);
         } else if !self.shared.named.contains(&named) {
             self.shared.named.push(named);
             self.shared.changed();
@@ -278,7 +278,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
         }
         if let Some((value, taint)) = found {
             if self.shared.expansion < value.len() {
-                self.shared.sign(&signs::TOO_MANY, None);
+                self.shared.sign(&structural_findings::TOO_MANY, None);
                 return None;
             }
             self.shared.expansion -= value.len();
@@ -306,7 +306,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
     }
 }
 
-impl Shared<'_, '_> {
+impl EvalState<'_, '_> {
     /// Sets a variable; the value it had before stays possible.
     pub fn assign(&mut self, name: &str, value: String, taint: Taint) {
         // What grows without end is not followed.
@@ -353,7 +353,7 @@ impl Shared<'_, '_> {
     }
 }
 
-impl Walker<'_, '_, '_, '_> {
+impl Evaluator<'_, '_, '_, '_> {
     /// The element `name[index]` of a list where that is not a variable by itself: the index is a
     /// variable, or it is computed and any element may be meant.
     fn element(&mut self, name: &str) -> Option<(String, Taint)> {
@@ -379,7 +379,7 @@ impl Walker<'_, '_, '_, '_> {
     }
 }
 
-impl Shared<'_, '_> {
+impl EvalState<'_, '_> {
     /// The elements of a list, or the positional words for `*`.
     pub fn elements(&self, name: &str) -> Vec<String> {
         let value = |n: &str| {
@@ -458,7 +458,7 @@ fn bombs(stage: &Stage<'_>, name: &str, beside: bool) -> bool {
     };
     match &stage.node {
         Node::Simple(simple) => {
-            let first = simple.words.first().and_then(super::word::unquoted);
+            let first = simple.words.first().and_then(countersign_shell::posix::unquoted);
             beside && first.is_some_and(|w| w == name)
         }
         Node::Group(_, list) | Node::For { body: list, .. } => in_list(list, beside),

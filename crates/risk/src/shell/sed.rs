@@ -1,10 +1,10 @@
 //! sed programs: what runs, what reads and writes files, and what leaves nothing behind.
 
 use super::awk::write;
+use super::evaluator::Evaluator;
 use super::flow::Flow;
-use super::signs;
+use super::structural_findings;
 use super::tables::Touch;
-use super::walk::Walker;
 use crate::finding::Span;
 
 /// What a program does to the text it works on.
@@ -17,16 +17,16 @@ pub(super) struct Summary {
 }
 
 /// The commands `e` (run), `w FILE` and `r FILE`, and the flags `e` and `w FILE` of `s///`.
-pub(super) fn read(walker: &mut Walker<'_, '_, '_, '_>, program: &str, span: Span) {
+pub(super) fn read(walker: &mut Evaluator<'_, '_, '_, '_>, program: &str, span: Span) {
     for brackets in [false, true] {
         // A slash in `[/]` closes the pattern for some; both readings count.
         if !brackets || program.contains('[') {
             let mut act = |act: Act<'_>| match act {
                 Act::Run(text) => {
-                    walker.shared.sign(&signs::SHELL_TEXT, Some(span));
+                    walker.shared.sign(&structural_findings::SHELL_TEXT, Some(span));
                     walker.inside(text, span, &Flow::none());
                 }
-                Act::RunLine => walker.shared.sign(&signs::UNSEEN_CODE, Some(span)),
+                Act::RunLine => walker.shared.sign(&structural_findings::UNSEEN_CODE, Some(span)),
                 Act::Write(path) => write(walker, path, false, span),
                 Act::Read(path) => drop(walker.touch_text(Touch::Read, path, span)),
             };

@@ -430,7 +430,7 @@ fn an_agent_s_own_names_mean_that_only_there() {
 proptest! {
     #[test]
     fn text_that_cannot_be_read_is_at_least_medium(text in hostile()) {
-        if crate::shell::readable(&text).is_err() {
+        if countersign_shell::posix::check(&text).is_err() {
             let seen = assess(&Call::shell(&text), &Policy::default());
             prop_assert!(seen.tier >= Tier::Medium, "{text:?}: {:?}", seen.tier);
             prop_assert!(seen.verdict != Verdict::Allow);

@@ -8,6 +8,7 @@ mod exec;
 mod guess;
 mod name;
 mod patch;
+mod path_access;
 mod program;
 mod scan;
 mod table;
@@ -15,7 +16,6 @@ mod target;
 #[cfg(test)]
 mod tests;
 mod text;
-mod touch;
 
 use std::borrow::Cow;
 

@@ -70,7 +70,7 @@ impl Reader<'_, '_> {
             self.patch(text);
         }
         // Terminal codes are taken out before a command is read; the shell gets them.
-        if text.contains('\u{1b}') && crate::shell::readable(text).is_err() {
+        if text.contains('\u{1b}') && countersign_shell::posix::check(text).is_err() {
             self.unreadable();
         }
     }

@@ -1,6 +1,6 @@
 //! cmd text → one command after the other: quotes, carets, variables, redirections, separators.
 
-use crate::paths::UNKNOWN;
+use crate::UNKNOWN;
 
 /// How many words a command may have.
 const MAX_WORDS: usize = 512;
@@ -33,18 +33,22 @@ pub enum Separator {
 /// One command as it stands in the text.
 #[derive(Debug, Default)]
 pub struct CmdCommand {
+    /// The program and its arguments.
     pub words: Vec<CmdWord>,
     /// Files of `>`, `>>`, `2>` with whether they are added to, and whether output goes there.
     pub writes: Vec<(CmdWord, bool, bool)>,
     /// Files of `<`.
     pub reads: Vec<CmdWord>,
+    /// What follows it.
     pub separator: Separator,
+    /// Where it begins.
     pub start: usize,
+    /// One past its end.
     pub end: usize,
 }
 
 /// Looks variables up while the text is read.
-pub trait Variables {
+pub trait CmdVariables {
     /// The value of `%NAME%`; none if it is only known at run time.
     fn value(&mut self, name: &str) -> Option<String>;
     /// Something could not be read.
@@ -54,11 +58,13 @@ pub trait Variables {
 /// Where the reader is.
 pub struct Lexer<'t> {
     text: &'t str,
+    /// The next byte to read.
     pub at: usize,
     open: u32,
 }
 
 impl<'t> Lexer<'t> {
+    /// A lexer at the start of a text.
     pub fn new(text: &'t str) -> Lexer<'t> {
         Lexer { text, at: 0, open: 0 }
     }
@@ -77,7 +83,7 @@ impl<'t> Lexer<'t> {
     }
 
     /// The next command; none at the end of the text.
-    pub fn next(&mut self, variables: &mut impl Variables) -> Option<CmdCommand> {
+    pub fn next(&mut self, variables: &mut impl CmdVariables) -> Option<CmdCommand> {
         let mut command = CmdCommand { start: self.at, ..CmdCommand::default() };
         loop {
             let Some(c) = self.char() else {
@@ -144,7 +150,7 @@ impl<'t> Lexer<'t> {
     }
 
     /// One more word of a command; remarks are left out.
-    fn next_word(&mut self, c: char, command: &mut CmdCommand, variables: &mut impl Variables) {
+    fn next_word(&mut self, c: char, command: &mut CmdCommand, variables: &mut impl CmdVariables) {
         if command.words.is_empty() {
             command.start = self.at;
             if self.rest().starts_with("::") {
@@ -185,7 +191,7 @@ impl<'t> Lexer<'t> {
         self.at += self.rest().find('\n').unwrap_or(self.rest().len());
     }
 
-    fn write(&mut self, command: &mut CmdCommand, output: bool, variables: &mut impl Variables) {
+    fn write(&mut self, command: &mut CmdCommand, output: bool, variables: &mut impl CmdVariables) {
         self.at += 1;
         let append = self.byte(0) == Some(b'>');
         self.at += usize::from(append);
@@ -232,7 +238,7 @@ impl<'t> Lexer<'t> {
     }
 
     /// One word with its variables put in.
-    fn word(&mut self, variables: &mut impl Variables) -> CmdWord {
+    fn word(&mut self, variables: &mut impl CmdVariables) -> CmdWord {
         let mut word = CmdWord { start: self.at, ..CmdWord::default() };
         let mut quoted = false;
         while let Some(c) = self.char() {
@@ -265,7 +271,7 @@ impl<'t> Lexer<'t> {
                     self.at += c.len_utf8();
                 }
             }
-            if word.text.len() > crate::shell::MAX_BYTES {
+            if word.text.len() > crate::MAX_BYTES {
                 variables.not_read(self.at);
                 self.at = self.text.len();
             }
@@ -281,7 +287,7 @@ impl<'t> Lexer<'t> {
     }
 
     /// `%NAME%`, `%NAME:~0,1%`, `%%i`, `%1`, `!NAME!`.
-    fn variable(&mut self, mark: char, word: &mut CmdWord, variables: &mut impl Variables) {
+    fn variable(&mut self, mark: char, word: &mut CmdWord, variables: &mut impl CmdVariables) {
         let rest = self.text.get(self.at + 1..).unwrap_or_default();
         let bytes = rest.as_bytes();
         if mark == '%' {

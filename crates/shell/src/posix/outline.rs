@@ -1,7 +1,7 @@
 //! The commands of a text by name, without judging them: for oracles and for people.
 
 use super::ast::{List, Node, Operation, Part, Parts, Redirect, Stage, Word};
-use super::reader;
+use super::parser;
 use super::word::unquoted;
 
 /// Every simple command of a text in reading order, by its first word where that is plain text.
@@ -10,9 +10,9 @@ pub fn commands(text: &str) -> Vec<Option<String>> {
     let mut names = Vec::new();
     // Some shells join lines at a backslash before CR LF, some do not, and bash is one of those.
     if text.contains("\\\r\n") {
-        in_list(&reader::read(&text.replace("\\\r\n", "\n")).list, 0, &mut names);
+        in_list(&parser::parse(&text.replace("\\\r\n", "\n")).list, 0, &mut names);
     } else {
-        in_list(&reader::read(text).list, 0, &mut names);
+        in_list(&parser::parse(text).list, 0, &mut names);
     }
     names
 }
@@ -80,7 +80,7 @@ fn in_parts(parts: &[Part<'_>], depth: u8, names: &mut Vec<Option<String>>) {
             Part::Arithmetic { parts } | Part::Aside(parts) => in_parts(parts, depth, names),
             // Each level of backquotes halves what is left to unescape; a few are plenty.
             Part::Backquote { text, .. } if depth < 8 => {
-                in_list(&reader::read(text).list, depth + 1, names);
+                in_list(&parser::parse(text).list, depth + 1, names);
             }
             Part::Variable { operation, .. } => match operation {
                 Operation::Default(w)

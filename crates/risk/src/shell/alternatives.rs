@@ -3,14 +3,14 @@
 
 use std::borrow::Cow;
 
-use super::ast::{Join, Pipeline};
+use super::cwd_set::Folders;
+use super::evaluator::{EvalState, Evaluator};
 use super::flow::{Flow, Taint};
-use super::folders::Folders;
 use super::plain::is_like_any;
-use super::signs;
-use super::walk::{Shared, Walker};
+use super::structural_findings;
 use crate::limit::Limit;
-use crate::paths::UNKNOWN;
+use countersign_shell::UNKNOWN;
+use countersign_shell::posix::ast::{Join, Pipeline};
 
 /// How many ways to combine values are tried for one pipeline.
 const MAX_WAYS: usize = 40;
@@ -93,7 +93,7 @@ impl Ways {
     }
 }
 
-impl<'t> Walker<'t, '_, '_, '_> {
+impl<'t> Evaluator<'t, '_, '_, '_> {
     /// Pipelines one after the other, with what `&&` and `||` say of the folder they run in.
     pub(super) fn list(&mut self, list: &'t [Pipeline<'t>], stdin: &Flow) -> Flow {
         if let [only] = list
@@ -314,7 +314,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
                 break;
             }
             if at >= MAX_TURNS {
-                self.shared.sign(&signs::TOO_MANY, None);
+                self.shared.sign(&structural_findings::TOO_MANY, None);
                 break;
             }
         }
@@ -325,7 +325,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
     }
 }
 
-impl Shared<'_, '_> {
+impl EvalState<'_, '_> {
     /// The newest value of a variable.
     fn value(&self, name: &str) -> Option<&str> {
         self.variables.iter().rev().find(|(n, _, _)| n == name).map(|(_, v, _)| v.as_str())

@@ -4,10 +4,10 @@
 //! difference. What may be skipped is not guessed: a judgement is kept only if, while it was made,
 //! nothing was set, written, entered, looked up or run, so that it hung on nothing but its key.
 
+use super::cwd_set::Folders;
+use super::evaluator::{EvalState, Evaluator};
 use super::expand::Arg;
 use super::flow::{Flow, Taint};
-use super::folders::Folders;
-use super::walk::{Shared, Walker};
 use crate::effect::Effect;
 
 /// How many judgements are kept.
@@ -39,7 +39,7 @@ struct Place {
     texts: u8,
 }
 
-impl Shared<'_, '_> {
+impl EvalState<'_, '_> {
     /// Whether the same command may well come by again.
     fn walks_again(&self) -> bool {
         self.nesting > 0 || self.calls > 0 || self.loops > 0 || !self.former.is_empty()
@@ -51,7 +51,7 @@ impl Shared<'_, '_> {
     }
 }
 
-impl<'t> Walker<'t, '_, '_, '_> {
+impl<'t> Evaluator<'t, '_, '_, '_> {
     /// Judges a command unless the very same was judged before.
     pub(super) fn judged(
         &mut self,

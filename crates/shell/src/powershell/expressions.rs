@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::ast::{Access, Expr};
-use super::parser::{Parser, Problem};
+use super::ast::{PsAccess, PsExpr};
+use super::parser::{Parser, PowerShellProblem};
 
 /// Operators that are words, without dash and without the `c` or `i` for case.
 const OPERATORS: [&str; 33] = [
@@ -44,10 +44,10 @@ const OPERATORS: [&str; 33] = [
 
 impl<'t> Parser<'t> {
     /// An expression with its operators; `lines` lets it go on over line ends (inside parentheses).
-    pub(super) fn expression(&mut self, lines: bool) -> Expr<'t> {
+    pub(super) fn expression(&mut self, lines: bool) -> PsExpr<'t> {
         if !self.enter() {
             self.leave();
-            return Expr::List(Vec::new());
+            return PsExpr::List(Vec::new());
         }
         let first = self.list();
         let mut rest = Vec::new();
@@ -62,7 +62,7 @@ impl<'t> Parser<'t> {
             if matches!(self.peek(), None | Some(b')' | b'}' | b';' | b'|')) {
                 // `$i++` and `$i--` have no right side.
                 if operator.as_ref() != "++" && operator.as_ref() != "--" {
-                    self.fail(Problem::Unexpected, keep);
+                    self.fail(PowerShellProblem::Unexpected, keep);
                 }
                 break;
             }
@@ -72,13 +72,13 @@ impl<'t> Parser<'t> {
                 break;
             }
             if rest.len() > 4_000 {
-                self.fail(Problem::TooMany, self.at);
+                self.fail(PowerShellProblem::TooMany, self.at);
                 self.at = self.text.len();
                 break;
             }
         }
         self.leave();
-        if rest.is_empty() { first } else { Expr::Binary(Box::new(first), rest) }
+        if rest.is_empty() { first } else { PsExpr::Binary(Box::new(first), rest) }
     }
 
     /// A binary operator here, in lower case and without its dash.
@@ -136,7 +136,7 @@ impl<'t> Parser<'t> {
     }
 
     /// Operands joined by commas, which bind tighter than operators.
-    fn list(&mut self) -> Expr<'t> {
+    fn list(&mut self) -> PsExpr<'t> {
         let first = self.unary();
         let mut list = vec![first];
         loop {
@@ -150,52 +150,52 @@ impl<'t> Parser<'t> {
             let before = self.at;
             list.push(self.unary());
             if self.at == before {
-                self.fail(Problem::Unexpected, before);
+                self.fail(PowerShellProblem::Unexpected, before);
                 break;
             }
         }
         match list.len() {
-            1 => list.pop().unwrap_or(Expr::List(Vec::new())),
-            _ => Expr::List(list),
+            1 => list.pop().unwrap_or(PsExpr::List(Vec::new())),
+            _ => PsExpr::List(list),
         }
     }
 
-    fn unary(&mut self) -> Expr<'t> {
+    fn unary(&mut self) -> PsExpr<'t> {
         if !self.enter() {
             self.leave();
-            return Expr::List(Vec::new());
+            return PsExpr::List(Vec::new());
         }
         let value = self.one_unary();
         self.leave();
         value
     }
 
-    fn one_unary(&mut self) -> Expr<'t> {
+    fn one_unary(&mut self) -> PsExpr<'t> {
         if let Some((word, length)) = self.unary_word() {
             self.at += length;
             self.blanks(true);
-            return Expr::Unary(Cow::Owned(word), Box::new(self.unary()));
+            return PsExpr::Unary(Cow::Owned(word), Box::new(self.unary()));
         }
         match (self.peek(), self.peek_at(1)) {
             (Some(b'!'), _) => {
                 self.at += 1;
                 self.blanks(false);
-                Expr::Unary(Cow::Borrowed("not"), Box::new(self.unary()))
+                PsExpr::Unary(Cow::Borrowed("not"), Box::new(self.unary()))
             }
             (Some(b'+'), Some(b'+')) | (Some(b'-'), Some(b'-')) => {
                 self.at += 2;
-                Expr::Unary(Cow::Borrowed("++"), Box::new(self.unary()))
+                PsExpr::Unary(Cow::Borrowed("++"), Box::new(self.unary()))
             }
             (Some(b'+' | b'-'), _) => {
                 let sign = self.slice(self.at, self.at + 1);
                 self.at += 1;
                 self.blanks(false);
-                Expr::Unary(Cow::Borrowed(sign), Box::new(self.unary()))
+                PsExpr::Unary(Cow::Borrowed(sign), Box::new(self.unary()))
             }
             (Some(b','), _) => {
                 self.at += 1;
                 self.blanks(false);
-                Expr::List(vec![self.unary()])
+                PsExpr::List(vec![self.unary()])
             }
             (Some(b'['), _) => self.type_or_cast(),
             _ => self.primary_with_access(),
@@ -203,17 +203,17 @@ impl<'t> Parser<'t> {
     }
 
     /// `[type]`, `[type]::member`, `[type]value`.
-    fn type_or_cast(&mut self) -> Expr<'t> {
+    fn type_or_cast(&mut self) -> PsExpr<'t> {
         let start = self.at;
         let Some(name) = self.bracketed() else {
-            self.fail(Problem::Unclosed, start);
+            self.fail(PowerShellProblem::Unclosed, start);
             self.at = self.text.len();
-            return Expr::List(Vec::new());
+            return PsExpr::List(Vec::new());
         };
         if self.peek() == Some(b':') && self.peek_at(1) == Some(b':')
             || self.peek() == Some(b'.') && self.peek_at(1) != Some(b'.')
         {
-            return self.accesses(Expr::Type(name));
+            return self.accesses(PsExpr::Type(name));
         }
         let keep = self.at;
         self.blanks(true);
@@ -223,19 +223,19 @@ impl<'t> Parser<'t> {
             _ => false,
         };
         if operand {
-            return Expr::Cast(name, Box::new(self.unary()));
+            return PsExpr::Cast(name, Box::new(self.unary()));
         }
         self.at = keep;
-        Expr::Type(name)
+        PsExpr::Type(name)
     }
 
-    pub(super) fn primary_with_access(&mut self) -> Expr<'t> {
+    pub(super) fn primary_with_access(&mut self) -> PsExpr<'t> {
         let base = self.primary();
         self.accesses(base)
     }
 
     /// `.name`, `::name`, `( … )` behind a name, `[ … ]`.
-    fn accesses(&mut self, base: Expr<'t>) -> Expr<'t> {
+    fn accesses(&mut self, base: PsExpr<'t>) -> PsExpr<'t> {
         let mut steps = Vec::new();
         loop {
             let start = self.at;
@@ -250,15 +250,15 @@ impl<'t> Parser<'t> {
                     let index = self.expression(true);
                     self.blanks(true);
                     if !self.eat(b']') {
-                        self.fail(Problem::Unclosed, start);
+                        self.fail(PowerShellProblem::Unclosed, start);
                         self.at = self.text.len();
                     }
-                    steps.push(Access::Index(index));
+                    steps.push(PsAccess::Index(index));
                     continue;
                 }
                 (Some(b'+'), Some(b'+')) | (Some(b'-'), Some(b'-')) if steps.is_empty() => {
                     // `$i++` behind a variable only.
-                    if matches!(base, Expr::Variable(_)) {
+                    if matches!(base, PsExpr::Variable(_)) {
                         self.at += 2;
                     }
                     break;
@@ -275,27 +275,27 @@ impl<'t> Parser<'t> {
                 // `.ForEach{ … }`
                 Some(b'{') => {
                     self.at += 1;
-                    Some(vec![Expr::Block(self.script_block())])
+                    Some(vec![PsExpr::Block(self.script_block())])
                 }
                 _ => None,
             };
-            steps.push(Access::Member { name, is_static, arguments, start, end: self.at });
+            steps.push(PsAccess::Member { name, is_static, arguments, start, end: self.at });
             if steps.len() > 2_000 {
-                self.fail(Problem::TooMany, self.at);
+                self.fail(PowerShellProblem::TooMany, self.at);
                 self.at = self.text.len();
             }
         }
-        if steps.is_empty() { base } else { Expr::Postfix(Box::new(base), steps) }
+        if steps.is_empty() { base } else { PsExpr::Postfix(Box::new(base), steps) }
     }
 
-    fn member_name(&mut self) -> Expr<'t> {
+    fn member_name(&mut self) -> PsExpr<'t> {
         match self.peek() {
             Some(b'\'') => self.single_quoted(),
             Some(b'"') => self.double_quoted(),
             Some(b'$') => self.variable(),
             Some(b'(') => {
                 self.at += 1;
-                Expr::Statements(self.statements(Some(b')')))
+                PsExpr::Statements(self.statements(Some(b')')))
             }
             _ => {
                 let start = self.at;
@@ -308,18 +308,18 @@ impl<'t> Parser<'t> {
                 } else {
                     Cow::Borrowed(name)
                 };
-                Expr::Text { text, bare: true }
+                PsExpr::Text { text, bare: true }
             }
         }
     }
 
-    fn call_arguments(&mut self, start: usize) -> Vec<Expr<'t>> {
+    fn call_arguments(&mut self, start: usize) -> Vec<PsExpr<'t>> {
         let mut arguments = Vec::new();
         loop {
             self.blanks(true);
             match self.peek() {
                 None => {
-                    self.fail(Problem::Unclosed, start);
+                    self.fail(PowerShellProblem::Unclosed, start);
                     return arguments;
                 }
                 Some(b')') => {
@@ -335,33 +335,33 @@ impl<'t> Parser<'t> {
             let before = self.at;
             match self.expression(true) {
                 // Commas separate arguments here.
-                Expr::List(list) => arguments.extend(list),
+                PsExpr::List(list) => arguments.extend(list),
                 other => arguments.push(other),
             }
             if self.at == before {
-                self.fail(Problem::Unexpected, before);
+                self.fail(PowerShellProblem::Unexpected, before);
                 self.bump();
             }
         }
     }
 
     /// One operand without its accesses.
-    pub(super) fn primary(&mut self) -> Expr<'t> {
+    pub(super) fn primary(&mut self) -> PsExpr<'t> {
         if !self.enter() {
             self.leave();
-            return Expr::List(Vec::new());
+            return PsExpr::List(Vec::new());
         }
         let value = self.one_primary();
         self.leave();
         value
     }
 
-    fn one_primary(&mut self) -> Expr<'t> {
+    fn one_primary(&mut self) -> PsExpr<'t> {
         let start = self.at;
         match (self.peek(), self.peek_at(1)) {
             (Some(b'$' | b'@'), Some(b'(')) => {
                 self.at += 2;
-                Expr::Statements(self.statements(Some(b')')))
+                PsExpr::Statements(self.statements(Some(b')')))
             }
             (Some(b'$'), _) => self.variable(),
             (Some(b'\''), _) => self.single_quoted(),
@@ -369,7 +369,7 @@ impl<'t> Parser<'t> {
             (Some(b'@'), Some(b'\'' | b'"')) => self.here_string(),
             (Some(b'('), _) => {
                 self.at += 1;
-                Expr::Statements(self.statements(Some(b')')))
+                PsExpr::Statements(self.statements(Some(b')')))
             }
             (Some(b'@'), Some(b'{')) => {
                 self.at += 2;
@@ -377,7 +377,7 @@ impl<'t> Parser<'t> {
             }
             (Some(b'{'), _) => {
                 self.at += 1;
-                Expr::Block(self.script_block())
+                PsExpr::Block(self.script_block())
             }
             (Some(b'0'..=b'9'), _) | (Some(b'.'), Some(b'0'..=b'9')) => {
                 while let Some(b) = self.peek() {
@@ -387,26 +387,26 @@ impl<'t> Parser<'t> {
                     }
                     self.at += 1;
                 }
-                Expr::Number(self.slice(start, self.at))
+                PsExpr::Number(self.slice(start, self.at))
             }
             _ => {
-                self.fail(Problem::Unexpected, start);
+                self.fail(PowerShellProblem::Unexpected, start);
                 if self.peek().is_some_and(|b| !b")}];|\n".contains(&b)) {
                     self.bump();
                 }
-                Expr::List(Vec::new())
+                PsExpr::List(Vec::new())
             }
         }
     }
 
     /// The members of a table behind its `@{`.
-    fn table(&mut self, start: usize) -> Expr<'t> {
+    fn table(&mut self, start: usize) -> PsExpr<'t> {
         let mut members = Vec::new();
         loop {
             self.blanks(true);
             match self.peek() {
                 None => {
-                    self.fail(Problem::Unclosed, start);
+                    self.fail(PowerShellProblem::Unclosed, start);
                     break;
                 }
                 Some(b'}') => {
@@ -428,12 +428,12 @@ impl<'t> Parser<'t> {
                         self.bump();
                     }
                     let text = Cow::Borrowed(self.slice(before, self.at));
-                    Expr::Text { text, bare: false }
+                    PsExpr::Text { text, bare: false }
                 }
             };
             self.blanks(true);
             if !self.eat(b'=') {
-                self.fail(Problem::Unexpected, self.at);
+                self.fail(PowerShellProblem::Unexpected, self.at);
                 if self.at == before {
                     self.bump();
                 }
@@ -442,6 +442,6 @@ impl<'t> Parser<'t> {
             self.blanks(true);
             members.push((key, self.statement()));
         }
-        Expr::Table(members)
+        PsExpr::Table(members)
     }
 }

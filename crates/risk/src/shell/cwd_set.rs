@@ -2,13 +2,14 @@
 
 use std::borrow::Cow;
 
+use super::evaluator::{EvalState, Evaluator};
 use super::expand::Arg;
 use super::invocation::Invocation;
 use super::plain::is_plain;
-use super::walk::{Shared, Walker};
 use crate::context::Context;
 use crate::limit::Limit;
-use crate::paths::{Act, LOST, PathClass, UNKNOWN, class_of, normal};
+use crate::paths::{Act, LOST, PathClass, class_of, normal};
+use countersign_shell::UNKNOWN;
 use countersign_types::tier::Tier;
 
 /// How many folders are followed at once.
@@ -89,7 +90,7 @@ impl Folders {
     }
 }
 
-impl Shared<'_, '_> {
+impl EvalState<'_, '_> {
     /// The gravest class a path may be, wherever the command runs.
     pub fn class_for(&self, act: Act, path: &str) -> &'static PathClass {
         if self.folders.only_start() && self.links.is_empty() {
@@ -156,7 +157,7 @@ impl Shared<'_, '_> {
     }
 }
 
-impl<'t> Walker<'t, '_, '_, '_> {
+impl<'t> Evaluator<'t, '_, '_, '_> {
     /// `cd`, `pushd`, `popd`.
     pub(super) fn enter(&mut self, args: &[Arg<'t>]) {
         let word = args.iter().skip(1).find(|a| !is_option(&a.text)).map(|a| a.text.to_string());
@@ -212,7 +213,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
     }
 }
 
-impl<'t> Walker<'t, '_, '_, '_> {
+impl<'t> Evaluator<'t, '_, '_, '_> {
     /// `env -C /`, `git -C /`, `sudo --chdir=/`: there as well as here; returns where it was.
     pub(super) fn elsewhere_by_option(&mut self, inv: &Invocation<'_, 't>) -> Option<Folders> {
         const GOES: [&str; 6] = ["-C", "-D", "--chdir", "--directory", "--cwd", "--work-tree"];
@@ -227,7 +228,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
     }
 }
 
-impl Shared<'_, '_> {
+impl EvalState<'_, '_> {
     /// A file of this name that this text wrote.
     pub fn program_file(&self, name: &str) -> Option<String> {
         let named = |path: &str| path.strip_suffix(name).is_some_and(|p| p.ends_with('/'));

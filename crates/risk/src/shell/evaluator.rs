@@ -1,20 +1,20 @@
 //! The walk through the IR: what runs, in what order, with which words, fed by what.
 
-use super::ast::{List, Node, Parts, Redirect, Runs, Stage, Word};
+use super::alternatives::Asked;
+use super::cwd_set::{Folders, Link};
 use super::expand::Arg;
 use super::flow::{Flow, Taint};
-use super::folders::{Folders, Link};
-use super::judged::Judged;
+use super::memo::Judged;
 use super::plain::is_plain;
-use super::reader::{self, Problem};
+use super::redirects::{empties, is_exec};
 use super::scope::Named;
-use super::signs::{self, Sign};
-use super::streams::{empties, is_exec};
-use super::worlds::Asked;
+use super::structural_findings::{self, Sign};
 use crate::context::Context;
 use crate::finding::{Doubt, Finding, Findings, Span};
 use crate::limit::{Excess, Limit};
-use crate::paths::UNKNOWN;
+use countersign_shell::UNKNOWN;
+use countersign_shell::posix::ast::{List, Node, Parts, Redirect, Runs, Stage, Word};
+use countersign_shell::posix::{self, PosixProblem};
 
 /// How many texts may nest (`sh -c "sh -c …"`).
 pub(super) const MAX_TEXTS: u8 = 12;
@@ -22,7 +22,7 @@ pub(super) const MAX_TEXTS: u8 = 12;
 const MAX_COMMANDS: u32 = 1_500;
 /// How many bytes are read in one call, texts inside texts included. A text over the reader's own
 /// limit is refused there, with its own words.
-const MAX_READING: usize = 4 * super::reader::MAX_BYTES;
+const MAX_READING: usize = 4 * countersign_shell::MAX_BYTES;
 /// How many bytes of variables are put into words in one call.
 const MAX_EXPANSION: usize = 256 * 1024;
 /// How many values of a loop variable are tried whatever they are; behind them, a plain value is
@@ -37,7 +37,7 @@ const WORDS: Limit = Limit::new("words in a command", 4096);
 
 /// What all walkers of one call share.
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
-pub(super) struct Shared<'c, 'o> {
+pub(super) struct EvalState<'c, 'o> {
     pub ctx: &'c Context<'c>,
     pub out: &'o mut Findings,
     pub variables: Vec<(String, String, Taint)>,
@@ -114,9 +114,9 @@ pub(super) struct Shared<'c, 'o> {
     pub former: Vec<(String, String, Taint)>,
 }
 
-impl<'c, 'o> Shared<'c, 'o> {
-    pub fn new(ctx: &'c Context<'c>, base: usize, out: &'o mut Findings) -> Shared<'c, 'o> {
-        Shared {
+impl<'c, 'o> EvalState<'c, 'o> {
+    pub fn new(ctx: &'c Context<'c>, base: usize, out: &'o mut Findings) -> EvalState<'c, 'o> {
+        EvalState {
             ctx,
             out,
             variables: Vec::new(),
@@ -163,29 +163,31 @@ impl<'c, 'o> Shared<'c, 'o> {
     /// Reads and walks a text; returns what it would write.
     pub fn text(&mut self, text: &str, stdin: &Flow) -> Flow {
         self.asks += 1;
-        let cost = text.len().min(reader::MAX_BYTES);
+        let cost = text.len().min(countersign_shell::MAX_BYTES);
         if self.texts >= MAX_TEXTS || self.reading < cost {
-            self.sign(&signs::TOO_DEEP, self.fixed);
+            self.sign(&structural_findings::TOO_DEEP, self.fixed);
             self.out.doubt(Doubt::Unreadable);
             return Flow::unknown(Taint::default());
         }
         self.texts += 1;
         self.reading -= cost;
-        let read = reader::read(text);
+        let read = posix::parse(text);
         if let Some((problem, at)) = read.problem {
             let at = at.min(text.len());
             let sign = match problem {
-                Problem::TooLong => signs::TOO_LONG,
-                Problem::TooDeep => signs::TOO_DEEP,
-                Problem::TooMany => signs::TOO_MANY,
-                Problem::Unclosed | Problem::Unexpected => signs::UNREADABLE,
+                PosixProblem::TooLong => structural_findings::TOO_LONG,
+                PosixProblem::TooDeep => structural_findings::TOO_DEEP,
+                PosixProblem::TooMany => structural_findings::TOO_MANY,
+                PosixProblem::Unclosed | PosixProblem::Unexpected => {
+                    structural_findings::UNREADABLE
+                }
             };
             let span =
                 self.fixed.unwrap_or_else(|| Span::new(self.base + at, self.base + text.len()));
             self.sign(&sign, Some(span));
             self.out.doubt(Doubt::Unreadable);
         }
-        let mut walker = Walker { shared: self, functions: Vec::new(), defining: None, text };
+        let mut walker = Evaluator { shared: self, functions: Vec::new(), defining: None, text };
         let flow = walker.list(&read.list, stdin);
         self.texts -= 1;
         flow
@@ -212,15 +214,15 @@ impl<'c, 'o> Shared<'c, 'o> {
 }
 
 /// Walks one text.
-pub(super) struct Walker<'t, 's, 'c, 'o> {
-    pub shared: &'s mut Shared<'c, 'o>,
+pub(super) struct Evaluator<'t, 's, 'c, 'o> {
+    pub shared: &'s mut EvalState<'c, 'o>,
     pub functions: Vec<(&'t str, &'t Stage<'t>)>,
     /// The function whose body is being walked as it is defined.
     pub defining: Option<&'t str>,
     pub text: &'t str,
 }
 
-impl<'t> Walker<'t, '_, '_, '_> {
+impl<'t> Evaluator<'t, '_, '_, '_> {
     pub(super) fn span(&self, start: usize, end: usize) -> Span {
         let (base, length) = (self.shared.base, self.text.len());
         self.shared
@@ -267,7 +269,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
 
     pub(super) fn stage(&mut self, stage: &'t Stage<'t>, stdin: Flow) -> Flow {
         if self.shared.budget == 0 {
-            self.shared.sign(&signs::TOO_MANY, None);
+            self.shared.sign(&structural_findings::TOO_MANY, None);
             self.shared.out.doubt(Doubt::Unreadable);
             return Flow::unknown(Taint::default());
         }

@@ -3,8 +3,10 @@
 
 use std::borrow::Cow;
 
-use super::signs::{self, Sign};
-use super::{Problem, read_nested};
+use super::structural_findings::{self, Sign};
+use countersign_shell::posix::PosixProblem;
+
+use super::read_nested;
 use crate::context::Context;
 use crate::effect::Effect;
 use crate::finding::{Doubt, Finding, Findings, Span};
@@ -63,10 +65,10 @@ fn read_clean(text: &str, ctx: &Context<'_>, out: &mut Findings) {
         sql::read(text, 0, ctx, &mut statements);
         let unknown = statements.iter().any(|f| f.code == sql::UNKNOWN_STATEMENT);
         out.absorb(statements, |finding| finding);
-        if unknown && super::readable(text).is_err() {
+        if unknown && countersign_shell::posix::check(text).is_err() {
             // Neither SQL nor shell.
             out.doubt(Doubt::Unreadable);
-            add(out, &signs::UNREADABLE, None);
+            add(out, &structural_findings::UNREADABLE, None);
         }
         line_by_line(text, ctx, out);
         return;
@@ -91,7 +93,7 @@ fn several_readings(text: &str, ctx: &Context<'_>, out: &mut Findings) {
     }
     let mut own = Findings::default();
     posix(text, ctx, &mut own);
-    let unreadable = own.iter().any(|f| f.code == signs::UNREADABLE.code);
+    let unreadable = own.iter().any(|f| f.code == structural_findings::UNREADABLE.code);
     out.absorb(own, |finding| finding);
     out.absorb_reading(other, unreadable, |finding| {
         unreadable || !finding.code.ends_with(".unreadable")
@@ -105,7 +107,7 @@ fn posix(text: &str, ctx: &Context<'_>, out: &mut Findings) {
         read_nested(&text.replace("\\\r\n", "\n"), 0, ctx, 0, out);
     }
     read_nested(text, 0, ctx, 0, out);
-    if out.has_doubt(Doubt::Unreadable) && super::readable(text).is_err() {
+    if out.has_doubt(Doubt::Unreadable) && countersign_shell::posix::check(text).is_err() {
         line_by_line(text, ctx, out);
     }
     if !text.is_ascii()
@@ -139,15 +141,15 @@ fn line_by_line(text: &str, ctx: &Context<'_>, out: &mut Findings) {
             let behind = rest.get(at..).unwrap_or_default();
             behind.find('\n').map_or(rest.len(), |end| at + end + 1)
         };
-        let end = match super::readable(rest) {
+        let end = match countersign_shell::posix::check(rest) {
             Ok(()) => rest.len(),
-            Err((Problem::Unexpected, at)) => line_from(at),
+            Err((PosixProblem::Unexpected, at)) => line_from(at),
             Err(_) => line_from(0),
         };
         let piece = rest.get(..end).unwrap_or(rest);
         let mut shell = Findings::default();
         read_nested(piece, from, ctx, 0, &mut shell);
-        if shell.has_doubt(Doubt::Unreadable) && super::readable(piece).is_err() {
+        if shell.has_doubt(Doubt::Unreadable) && countersign_shell::posix::check(piece).is_err() {
             let mut at = from;
             for part in piece.split_inclusive([';', '\n', '|', '&']) {
                 let bare = without_openers(part.trim_end_matches([';', '\n', '|', '&']));
@@ -155,7 +157,7 @@ fn line_by_line(text: &str, ctx: &Context<'_>, out: &mut Findings) {
                 at += part.len();
             }
         }
-        add_grave(&shell, Some(&[signs::UNREADABLE.code]), out);
+        add_grave(&shell, Some(&[structural_findings::UNREADABLE.code]), out);
         from += end.max(1);
     }
 }
@@ -227,7 +229,7 @@ fn without_terminal_codes<'t>(text: &'t str, out: &mut Findings) -> Cow<'t, str>
             1 + code.find(|c: char| ('@'..='~').contains(&c)).map_or(code.len(), |i| i + 1)
         } else if let Some(code) = after.strip_prefix(']') {
             if code.starts_with("52;") {
-                add(out, &signs::CLIPBOARD, None);
+                add(out, &structural_findings::CLIPBOARD, None);
             }
             let bell = code.find('\u{7}').map(|i| i + 2);
             let string = code.find("\u{1b}\\").map(|i| i + 3);
@@ -253,7 +255,7 @@ fn look_alikes(text: &str, out: &mut Findings) {
             HiddenKind::Control => !text.get(start..).is_some_and(|t| t.starts_with('\r')),
         };
         if sneaky {
-            add(out, &signs::HIDDEN, Some(found.span));
+            add(out, &structural_findings::HIDDEN, Some(found.span));
             return;
         }
     }
@@ -274,7 +276,7 @@ fn wide_letters(ascii: &str, ctx: &Context<'_>, out: &mut Findings) {
     let mut folded = Findings::default();
     read_nested(ascii, 0, ctx, 0, &mut folded);
     if folded.tier() > out.tier() && folded.tier() >= Tier::Medium {
-        add(out, &signs::HIDDEN, None);
+        add(out, &structural_findings::HIDDEN, None);
         out.absorb(folded, |finding| Finding { span: None, ..finding });
     }
 }
@@ -285,7 +287,7 @@ fn together(text: &str, out: &mut Findings) {
         return;
     }
     if names_shell_and_socket(text) {
-        add(out, &signs::REVERSE_SHELL, None);
+        add(out, &structural_findings::REVERSE_SHELL, None);
         return;
     }
     let has = |codes: &[&str]| out.iter().any(|f| codes.contains(&f.code.as_ref()));
@@ -299,7 +301,7 @@ fn together(text: &str, out: &mut Findings) {
         && out.effects.has(Effect::NetOut)
         && has(&["exfiltration.raw-socket", "network.raw", "credentials.openssl.pipe"])
     {
-        add(out, &signs::REVERSE_SHELL, None);
+        add(out, &structural_findings::REVERSE_SHELL, None);
     }
 }
 

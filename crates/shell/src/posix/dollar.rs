@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 
 use super::ast::{Node, Operation, Part, Parts, Word};
-use super::reader::{Outcome, Problem, Reader, Until};
+use super::parser::{Outcome, Parser, PosixProblem, Until};
 use super::word::Close;
 
-impl<'a> Reader<'a> {
+impl<'a> Parser<'a> {
     pub(super) fn dollar(&mut self, parts: &mut Vec<Part<'a>>, quoted: bool) -> Outcome<()> {
         let start = self.at;
         match self.peek_at(1) {
@@ -83,7 +83,7 @@ impl<'a> Reader<'a> {
             name = self.slice(start, self.at);
         }
         let operation = match (self.peek(), self.peek_at(1)) {
-            (None, _) => return Err(Problem::Unclosed),
+            (None, _) => return Err(PosixProblem::Unclosed),
             (Some(b'}'), _) if evaluates => {
                 let at = self.at;
                 self.at += 1;
@@ -163,7 +163,7 @@ impl<'a> Reader<'a> {
     fn arithmetic(&mut self) -> Outcome<Vec<Part<'a>>> {
         let parts = self.enclosed(b'(', b')', false)?;
         if self.peek() != Some(b')') {
-            return Err(Problem::Unclosed);
+            return Err(PosixProblem::Unclosed);
         }
         self.at += 1;
         Ok(parts)
@@ -199,7 +199,7 @@ impl<'a> Reader<'a> {
             }
             self.at += 1;
         }
-        Err(Problem::Unclosed)
+        Err(PosixProblem::Unclosed)
     }
 
     /// `(( … ))` as a command, if that is what it is.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::ast::{Part, Parts, Word};
-use super::reader::{Outcome, Problem, Reader, Until};
+use super::parser::{Outcome, Parser, PosixProblem, Until};
 
 /// What closes a run of double-quote-like text.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub(super) enum Close {
     End,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> Parser<'a> {
     /// The next word, or none where an operator stands.
     pub(super) fn word(&mut self) -> Outcome<Option<Word<'a>>> {
         let start = self.at;
@@ -114,7 +114,7 @@ impl<'a> Reader<'a> {
                 _ => {}
             }
         }
-        Err(Problem::Unclosed)
+        Err(PosixProblem::Unclosed)
     }
 
     fn skip_past(&mut self, close: u8) -> Outcome<()> {
@@ -124,7 +124,7 @@ impl<'a> Reader<'a> {
                 return Ok(());
             }
         }
-        Err(Problem::Unclosed)
+        Err(PosixProblem::Unclosed)
     }
 
     /// One part of an unquoted word.
@@ -199,7 +199,7 @@ impl<'a> Reader<'a> {
         loop {
             let Some(b) = self.peek() else {
                 self.quoted_run(parts, run, self.at);
-                return if close == Close::End { Ok(()) } else { Err(Problem::Unclosed) };
+                return if close == Close::End { Ok(()) } else { Err(PosixProblem::Unclosed) };
             };
             match b {
                 b'"' if close == Close::Quote => {
@@ -262,7 +262,7 @@ impl<'a> Reader<'a> {
     /// The body of a here-document whose mark was not quoted.
     pub(super) fn here_word(&mut self, body: &'a str, start: usize) -> Outcome<Word<'a>> {
         let end = start + body.len();
-        let mut inner = Reader::new(self.slice(0, end));
+        let mut inner = Parser::new(self.slice(0, end));
         inner.at = start;
         inner.depth = self.depth;
         let mut parts = Vec::new();
@@ -278,7 +278,7 @@ impl<'a> Reader<'a> {
         let mut parts = Vec::new();
         loop {
             match self.peek() {
-                None => return Err(Problem::Unclosed),
+                None => return Err(PosixProblem::Unclosed),
                 Some(b' ' | b'\t' | b'\n') => break,
                 Some(b'(') => {
                     let from = self.at;
@@ -299,7 +299,7 @@ impl<'a> Reader<'a> {
         let mut escaped = false;
         loop {
             match self.peek() {
-                None => return Err(Problem::Unclosed),
+                None => return Err(PosixProblem::Unclosed),
                 Some(b'`') => break,
                 Some(b'\\') => {
                     escaped = true;
@@ -320,7 +320,7 @@ impl<'a> Reader<'a> {
         let start = self.at;
         loop {
             match self.peek() {
-                None => return Err(Problem::Unclosed),
+                None => return Err(PosixProblem::Unclosed),
                 Some(b'\'') => break,
                 Some(b'\\') => self.at += 2,
                 Some(_) => self.at += 1,

@@ -63,11 +63,28 @@ pub enum Node<'a> {
     /// `{ …; }`, `( … )`, and the parts of `if` and `while`: all of them may run.
     Group(Runs, List<'a>),
     /// `for NAME in WORDS; do …; done`
-    For { name: &'a str, words: Vec<Word<'a>>, body: List<'a> },
+    For {
+        /// The variable.
+        name: &'a str,
+        /// What it is set to, in turn.
+        words: Vec<Word<'a>>,
+        /// What runs for each.
+        body: List<'a>,
+    },
     /// `case WORD in …) …;; esac`; the patterns stand among the words.
-    Case { words: Vec<Word<'a>>, arms: Vec<List<'a>> },
+    Case {
+        /// The word and all patterns.
+        words: Vec<Word<'a>>,
+        /// What runs if a pattern matches.
+        arms: Vec<List<'a>>,
+    },
     /// `NAME () …`
-    Function { name: Cow<'a, str>, body: Box<Stage<'a>> },
+    Function {
+        /// Its name.
+        name: Cow<'a, str>,
+        /// What a call runs.
+        body: Box<Stage<'a>>,
+    },
     /// `[[ … ]]` and `(( … ))`: words that are only looked at.
     Test(Vec<Word<'a>>),
 }
@@ -124,15 +141,44 @@ pub enum Part<'a> {
     /// Quoted text: means itself.
     Quoted(Cow<'a, str>),
     /// `$NAME`, `${NAME…}`.
-    Variable { name: &'a str, operation: Operation<'a>, quoted: bool },
+    Variable {
+        /// The variable.
+        name: &'a str,
+        /// What is done with its value.
+        operation: Operation<'a>,
+        /// Inside double quotes.
+        quoted: bool,
+    },
     /// `$( … )`.
-    Command { list: List<'a>, quoted: bool },
+    Command {
+        /// The commands.
+        list: List<'a>,
+        /// Inside double quotes.
+        quoted: bool,
+    },
     /// Backquotes: their text is unescaped first and read when it is walked.
-    Backquote { text: Cow<'a, str>, start: usize, end: usize, quoted: bool },
+    Backquote {
+        /// The text between the backquotes, unescaped.
+        text: Cow<'a, str>,
+        /// Where the text begins.
+        start: usize,
+        /// One past its end.
+        end: usize,
+        /// Inside double quotes.
+        quoted: bool,
+    },
     /// `<( … )` or `>( … )`.
-    Process { list: List<'a>, reads: bool },
+    Process {
+        /// The commands.
+        list: List<'a>,
+        /// `<( … )`: the command line reads what they print.
+        reads: bool,
+    },
     /// `$(( … ))` and `$[ … ]` with the commands inside.
-    Arithmetic { parts: Vec<Part<'a>> },
+    Arithmetic {
+        /// Its words and commands.
+        parts: Vec<Part<'a>>,
+    },
     /// Parts that run while the word is made but add nothing to it: subscripts, slices, the insides
     /// of patterns.
     Aside(Vec<Part<'a>>),

@@ -2,22 +2,22 @@
 
 use std::borrow::Cow;
 
-use super::ast::{Expr, ScriptBlock};
-use super::parser::{Parser, Problem};
+use super::ast::{PsExpr, PsScriptBlock};
+use super::parser::{Parser, PowerShellProblem};
 
 /// How long a type name or an attribute may be.
 const MAX_TYPE: usize = 1024;
 
 impl<'t> Parser<'t> {
     /// `'text'`, in which `''` is a quote.
-    pub(super) fn single_quoted(&mut self) -> Expr<'t> {
+    pub(super) fn single_quoted(&mut self) -> PsExpr<'t> {
         let start = self.at;
         self.at += 1;
         let mut doubled = false;
         let from = self.at;
         let end = loop {
             let Some(quote) = self.rest().find('\'') else {
-                self.fail(Problem::Unclosed, start);
+                self.fail(PowerShellProblem::Unclosed, start);
                 self.at = self.text.len();
                 break self.at;
             };
@@ -30,25 +30,25 @@ impl<'t> Parser<'t> {
         };
         let raw = self.slice(from, end);
         let text = if doubled { Cow::Owned(raw.replace("''", "'")) } else { Cow::Borrowed(raw) };
-        Expr::Text { text, bare: false }
+        PsExpr::Text { text, bare: false }
     }
 
     /// `"text $name $(…)"`.
-    pub(super) fn double_quoted(&mut self) -> Expr<'t> {
+    pub(super) fn double_quoted(&mut self) -> PsExpr<'t> {
         let start = self.at;
         self.at += 1;
         self.expandable(start, None)
     }
 
     /// `@'…'@` and `@"…"@`.
-    pub(super) fn here_string(&mut self) -> Expr<'t> {
+    pub(super) fn here_string(&mut self) -> PsExpr<'t> {
         let start = self.at;
         let quote = self.peek_at(1).unwrap_or(b'\'');
         self.at += 2;
         // The text begins on the next line.
         let line = self.rest().find('\n').map_or(self.rest().len(), |i| i + 1);
         if !self.slice(self.at, self.at + line).trim().is_empty() {
-            self.fail(Problem::Unexpected, self.at);
+            self.fail(PowerShellProblem::Unexpected, self.at);
         }
         self.at += line;
         let mark = if quote == b'"' { "\"@" } else { "'@" };
@@ -61,16 +61,16 @@ impl<'t> Parser<'t> {
             end = Some((cut, at + 1));
         }
         let Some((cut, mark_at)) = end else {
-            self.fail(Problem::Unclosed, start);
+            self.fail(PowerShellProblem::Unclosed, start);
             let text = Cow::Borrowed(body);
             self.at = self.text.len();
-            return Expr::Text { text, bare: false };
+            return PsExpr::Text { text, bare: false };
         };
         let (text_end, after) = (self.at + cut, self.at + mark_at + 2);
         if quote == b'\'' {
             let text = Cow::Borrowed(self.slice(self.at, text_end));
             self.at = after;
-            return Expr::Text { text, bare: false };
+            return PsExpr::Text { text, bare: false };
         }
         let value = self.expandable(start, Some(text_end));
         self.at = after.max(self.at);
@@ -78,8 +78,8 @@ impl<'t> Parser<'t> {
     }
 
     /// The pieces of an expandable string, up to its quote or to `end`.
-    fn expandable(&mut self, start: usize, end: Option<usize>) -> Expr<'t> {
-        let mut pieces: Vec<Expr<'t>> = Vec::new();
+    fn expandable(&mut self, start: usize, end: Option<usize>) -> PsExpr<'t> {
+        let mut pieces: Vec<PsExpr<'t>> = Vec::new();
         let mut text = String::new();
         let mut from = self.at;
         let limit = end.unwrap_or(self.text.len());
@@ -87,7 +87,7 @@ impl<'t> Parser<'t> {
             if self.at >= limit {
                 text.push_str(self.slice(from, limit.max(from)));
                 if end.is_none() {
-                    self.fail(Problem::Unclosed, start);
+                    self.fail(PowerShellProblem::Unclosed, start);
                 }
                 break;
             }
@@ -117,11 +117,11 @@ impl<'t> Parser<'t> {
                     text.push_str(self.slice(from, self.at));
                     if !text.is_empty() {
                         let literal = Cow::Owned(std::mem::take(&mut text));
-                        pieces.push(Expr::Text { text: literal, bare: false });
+                        pieces.push(PsExpr::Text { text: literal, bare: false });
                     }
                     let piece = if self.peek_at(1) == Some(b'(') {
                         self.at += 2;
-                        Expr::Statements(self.statements(Some(b')')))
+                        PsExpr::Statements(self.statements(Some(b')')))
                     } else {
                         self.variable()
                     };
@@ -132,12 +132,12 @@ impl<'t> Parser<'t> {
             }
         }
         if pieces.is_empty() {
-            return Expr::Text { text: Cow::Owned(text), bare: false };
+            return PsExpr::Text { text: Cow::Owned(text), bare: false };
         }
         if !text.is_empty() {
-            pieces.push(Expr::Text { text: Cow::Owned(text), bare: false });
+            pieces.push(PsExpr::Text { text: Cow::Owned(text), bare: false });
         }
-        Expr::Pieces { pieces, bare: false }
+        PsExpr::Pieces { pieces, bare: false }
     }
 
     /// Whether `$` here begins a variable or `$( … )`; else it is a plain character.
@@ -155,23 +155,23 @@ impl<'t> Parser<'t> {
     }
 
     /// A variable, `$( … )`, or a plain `$`, inside an unquoted word.
-    pub(super) fn dollar(&mut self, first: bool) -> Expr<'t> {
+    pub(super) fn dollar(&mut self, first: bool) -> PsExpr<'t> {
         if !self.begins_variable() {
             self.at += 1;
-            return Expr::Text { text: Cow::Borrowed("$"), bare: true };
+            return PsExpr::Text { text: Cow::Borrowed("$"), bare: true };
         }
         if first {
             return self.primary_with_access();
         }
         if self.peek_at(1) == Some(b'(') {
             self.at += 2;
-            return Expr::Statements(self.statements(Some(b')')));
+            return PsExpr::Statements(self.statements(Some(b')')));
         }
         self.variable()
     }
 
     /// `$name`, `$scope:name`, `${any name}`.
-    pub(super) fn variable(&mut self) -> Expr<'t> {
+    pub(super) fn variable(&mut self) -> PsExpr<'t> {
         let start = self.at;
         self.at += 1;
         match self.peek() {
@@ -179,9 +179,9 @@ impl<'t> Parser<'t> {
                 self.at += 1;
                 let from = self.at;
                 let Some(end) = self.rest().find('}') else {
-                    self.fail(Problem::Unclosed, start);
+                    self.fail(PowerShellProblem::Unclosed, start);
                     self.at = self.text.len();
-                    return Expr::Variable(Cow::Borrowed(self.slice(from, self.text.len())));
+                    return PsExpr::Variable(Cow::Borrowed(self.slice(from, self.text.len())));
                 };
                 self.at += end + 1;
                 let name = self.slice(from, from + end);
@@ -190,11 +190,11 @@ impl<'t> Parser<'t> {
                 } else {
                     Cow::Borrowed(name)
                 };
-                Expr::Variable(name)
+                PsExpr::Variable(name)
             }
             Some(b'$' | b'?' | b'^') => {
                 self.at += 1;
-                Expr::Variable(Cow::Borrowed(self.slice(start + 1, self.at)))
+                PsExpr::Variable(Cow::Borrowed(self.slice(start + 1, self.at)))
             }
             _ => {
                 while let Some(c) = self.char() {
@@ -205,13 +205,13 @@ impl<'t> Parser<'t> {
                     }
                     self.bump();
                 }
-                Expr::Variable(Cow::Borrowed(self.slice(start + 1, self.at)))
+                PsExpr::Variable(Cow::Borrowed(self.slice(start + 1, self.at)))
             }
         }
     }
 
     /// A script block behind its `{`.
-    pub(super) fn script_block(&mut self) -> ScriptBlock<'t> {
+    pub(super) fn script_block(&mut self) -> PsScriptBlock<'t> {
         let start = self.at;
         self.blanks(true);
         let mut parameters = Vec::new();
@@ -232,7 +232,7 @@ impl<'t> Parser<'t> {
         }
         body.extend(self.statements(Some(b'}')));
         let end = self.at.saturating_sub(1).max(start);
-        ScriptBlock { parameters, body, source: self.slice(start, end) }
+        PsScriptBlock { parameters, body, source: self.slice(start, end) }
     }
 
     /// `[ … ]` with brackets inside; the text between them.

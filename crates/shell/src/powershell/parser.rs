@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 
-use super::ast::{Assignment, Element, ElementKind, Expr, Pipeline, Statement, Statements};
+use super::ast::{
+    PsAssignment, PsElement, PsElementKind, PsExpr, PsPipeline, PsStatement, PsStatements,
+};
 
 /// How deep the parts of a text may nest; a parenthesis counts for about six.
 pub const MAX_DEPTH: u16 = 240;
@@ -11,7 +13,7 @@ const MAX_NODES: u32 = 60_000;
 
 /// Why a text could not be read to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Problem {
+pub enum PowerShellProblem {
     /// A string, block or parenthesis without an end.
     Unclosed,
     /// A character that cannot stand there.
@@ -29,11 +31,11 @@ pub struct Parser<'t> {
     depth: u16,
     nodes: u32,
     /// The first problem and its place.
-    pub problem: Option<(Problem, usize)>,
+    pub problem: Option<(PowerShellProblem, usize)>,
 }
 
 /// Reads a text; what was read before a problem stays.
-pub fn parse(text: &str) -> (Statements<'_>, Option<(Problem, usize)>) {
+pub fn parse(text: &str) -> (PsStatements<'_>, Option<(PowerShellProblem, usize)>) {
     let mut parser = Parser { text, at: 0, depth: 0, nodes: 0, problem: None };
     let statements = parser.statements(None);
     (statements, parser.problem)
@@ -76,7 +78,7 @@ impl<'t> Parser<'t> {
         here
     }
 
-    pub(super) fn fail(&mut self, problem: Problem, at: usize) {
+    pub(super) fn fail(&mut self, problem: PowerShellProblem, at: usize) {
         self.problem.get_or_insert((problem, at.min(self.text.len())));
     }
 
@@ -85,9 +87,9 @@ impl<'t> Parser<'t> {
         self.depth += 1;
         self.nodes += 1;
         let problem = if self.depth > MAX_DEPTH {
-            Problem::TooDeep
+            PowerShellProblem::TooDeep
         } else if self.nodes > MAX_NODES {
-            Problem::TooMany
+            PowerShellProblem::TooMany
         } else {
             return true;
         };
@@ -116,7 +118,7 @@ impl<'t> Parser<'t> {
                     if let Some(end) = self.rest().find("#>") {
                         self.at += end + 2;
                     } else {
-                        self.fail(Problem::Unclosed, start);
+                        self.fail(PowerShellProblem::Unclosed, start);
                         self.at = self.text.len();
                     }
                 }
@@ -133,7 +135,7 @@ impl<'t> Parser<'t> {
     }
 
     /// Statements up to `end` (which is consumed) or the end of the text.
-    pub(super) fn statements(&mut self, end: Option<u8>) -> Statements<'t> {
+    pub(super) fn statements(&mut self, end: Option<u8>) -> PsStatements<'t> {
         let mut list = Vec::new();
         let start = self.at;
         if !self.enter() {
@@ -145,7 +147,7 @@ impl<'t> Parser<'t> {
             match self.peek() {
                 None => {
                     if end.is_some() {
-                        self.fail(Problem::Unclosed, start);
+                        self.fail(PowerShellProblem::Unclosed, start);
                     }
                     break;
                 }
@@ -158,7 +160,7 @@ impl<'t> Parser<'t> {
                     break;
                 }
                 Some(b')' | b'}') => {
-                    self.fail(Problem::Unexpected, self.at);
+                    self.fail(PowerShellProblem::Unexpected, self.at);
                     self.at += 1;
                     continue;
                 }
@@ -173,7 +175,7 @@ impl<'t> Parser<'t> {
                 Some(b'&') if self.at > before => self.at += 1,
                 _ if self.ends_with_block(before) => {}
                 _ => {
-                    self.fail(Problem::Unexpected, self.at);
+                    self.fail(PowerShellProblem::Unexpected, self.at);
                     if self.at == before {
                         self.bump();
                     }
@@ -189,17 +191,17 @@ impl<'t> Parser<'t> {
         self.at > before && self.slice(before, self.at).trim_end().ends_with('}')
     }
 
-    pub(super) fn statement(&mut self) -> Statement<'t> {
+    pub(super) fn statement(&mut self) -> PsStatement<'t> {
         if !self.enter() {
             self.leave();
-            return Statement::Block(Vec::new());
+            return PsStatement::Block(Vec::new());
         }
         let statement = self.one_statement();
         self.leave();
         statement
     }
 
-    fn one_statement(&mut self) -> Statement<'t> {
+    fn one_statement(&mut self) -> PsStatement<'t> {
         if self.peek() == Some(b':') {
             // A label of a loop.
             self.at += 1;
@@ -221,14 +223,14 @@ impl<'t> Parser<'t> {
                 self.at += word.len();
                 self.blanks(true);
                 let (_, body) = self.parameters();
-                Statement::Block(body)
+                PsStatement::Block(body)
             }
             "return" | "throw" | "exit" | "break" | "continue" => {
                 self.at += word.len();
                 self.blanks(false);
                 match self.peek() {
                     None | Some(b';' | b'\n' | b'\r' | b')' | b'}' | b'|') => {
-                        Statement::Block(Vec::new())
+                        PsStatement::Block(Vec::new())
                     }
                     _ => self.pipeline_statement(),
                 }
@@ -239,8 +241,8 @@ impl<'t> Parser<'t> {
                 let start = self.at;
                 self.at += end;
                 let text = Cow::Borrowed(self.slice(start, self.at).trim());
-                let word = Expr::Text { text, bare: true };
-                statement_of(ElementKind::Expression(word), start, self.at)
+                let word = PsExpr::Text { text, bare: true };
+                statement_of(PsElementKind::Expression(word), start, self.at)
             }
             _ => self.pipeline_statement(),
         }
@@ -275,7 +277,7 @@ impl<'t> Parser<'t> {
     }
 
     /// An assignment, or pipelines joined by `&&` and `||`.
-    pub(super) fn pipeline_statement(&mut self) -> Statement<'t> {
+    pub(super) fn pipeline_statement(&mut self) -> PsStatement<'t> {
         let start = self.at;
         let mut pipelines = Vec::new();
         loop {
@@ -284,7 +286,7 @@ impl<'t> Parser<'t> {
                 self.blanks(true);
                 let value = Box::new(self.statement());
                 let end = self.at;
-                return Statement::Assign(Assignment { target, appends, value, start, end });
+                return PsStatement::Assign(PsAssignment { target, appends, value, start, end });
             }
             pipelines.push(pipeline);
             self.blanks(false);
@@ -292,12 +294,12 @@ impl<'t> Parser<'t> {
                 self.blanks(true);
                 continue;
             }
-            return Statement::Chain(pipelines);
+            return PsStatement::Chain(pipelines);
         }
     }
 
     /// Elements joined by `|`, or the target of an assignment.
-    fn pipeline(&mut self) -> (Pipeline<'t>, Option<(Expr<'t>, bool)>) {
+    fn pipeline(&mut self) -> (PsPipeline<'t>, Option<(PsExpr<'t>, bool)>) {
         let mut elements = Vec::new();
         loop {
             let before = self.at;
@@ -305,10 +307,10 @@ impl<'t> Parser<'t> {
             if elements.is_empty() {
                 self.blanks(false);
                 if let Some(appends) = self.assignment_operator() {
-                    if let ElementKind::Expression(target) = element.kind {
-                        return (Pipeline { elements }, Some((target, appends)));
+                    if let PsElementKind::Expression(target) = element.kind {
+                        return (PsPipeline { elements }, Some((target, appends)));
                     }
-                    self.fail(Problem::Unexpected, before);
+                    self.fail(PowerShellProblem::Unexpected, before);
                 }
             }
             self.redirections(&mut element);
@@ -330,7 +332,7 @@ impl<'t> Parser<'t> {
                 }
                 std::mem::swap(&mut self.at, &mut keep);
             }
-            return (Pipeline { elements }, None);
+            return (PsPipeline { elements }, None);
         }
     }
 
@@ -346,7 +348,7 @@ impl<'t> Parser<'t> {
 }
 
 /// A statement of one element.
-pub(super) fn statement_of(kind: ElementKind<'_>, start: usize, end: usize) -> Statement<'_> {
-    let element = Element { kind, redirections: Vec::new(), start, end };
-    Statement::Chain(vec![Pipeline { elements: vec![element] }])
+pub(super) fn statement_of(kind: PsElementKind<'_>, start: usize, end: usize) -> PsStatement<'_> {
+    let element = PsElement { kind, redirections: Vec::new(), start, end };
+    PsStatement::Chain(vec![PsPipeline { elements: vec![element] }])
 }

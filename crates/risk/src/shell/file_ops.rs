@@ -1,11 +1,11 @@
 //! Files made from other files: `cp`, `mv`, `ln`, `tee`, `dd`.
 
+use super::evaluator::Evaluator;
 use super::flow::Flow;
 use super::invocation::Invocation;
-use super::walk::Walker;
 use crate::paths::last_part;
 
-impl<'t> Walker<'t, '_, '_, '_> {
+impl<'t> Evaluator<'t, '_, '_, '_> {
     /// Remembers under its new name what a file holds or where a link leads.
     pub(super) fn copied(&mut self, inv: &Invocation<'_, 't>, stdin: &Flow) {
         let Some(name) = inv.args.first().map(|a| last_part(&a.text)) else { return };

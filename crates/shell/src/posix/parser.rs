@@ -2,22 +2,22 @@
 
 use std::borrow::Cow;
 
+use crate::MAX_BYTES;
+
 use super::ast::{
     Assignment, Join, List, Node, Part, Parts, Pipeline, Redirection, Simple, Stage, Word,
 };
-use super::redirect::{fill_list, fill_word};
+use super::heredoc::{fill_list, fill_word};
 
 /// How deep constructs may nest before the text counts as unreadable.
 pub const MAX_DEPTH: u8 = 40;
-/// How long a text may be.
-pub const MAX_BYTES: usize = 64 * 1024;
 
 /// How many commands a text may hold, and words or redirections a command.
 pub const MAX_PIECES: usize = 2_048;
 
 /// Why a text could not be read to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Problem {
+pub enum PosixProblem {
     /// Too long to be looked at.
     TooLong,
     /// Nested too deep.
@@ -32,23 +32,31 @@ pub enum Problem {
 
 /// What was read, and where reading stopped if it did.
 #[derive(Debug)]
-pub struct Read<'a> {
+pub struct Parsed<'a> {
     /// Everything understood.
     pub list: List<'a>,
     /// The first problem.
-    pub problem: Option<(Problem, usize)>,
+    pub problem: Option<(PosixProblem, usize)>,
 }
 
 /// Reads a whole text.
-pub fn read(text: &str) -> Read<'_> {
+pub fn parse(text: &str) -> Parsed<'_> {
     if text.len() > MAX_BYTES {
-        return Read { list: Vec::new(), problem: Some((Problem::TooLong, MAX_BYTES)) };
+        return Parsed { list: Vec::new(), problem: Some((PosixProblem::TooLong, MAX_BYTES)) };
     }
-    let mut reader = Reader::new(text);
+    let mut parser = Parser::new(text);
     let mut list = Vec::with_capacity(1);
-    let outcome = reader.list_into(&mut list, Until::End);
-    let problem = outcome.err().map(|p| (p, reader.at));
-    Read { list, problem }
+    let outcome = parser.list_into(&mut list, Until::End);
+    let problem = outcome.err().map(|p| (p, parser.at));
+    Parsed { list, problem }
+}
+
+/// Whether a text can be read to its end; if not, why and where reading stops.
+pub fn check(text: &str) -> Result<(), (PosixProblem, usize)> {
+    match parse(text).problem {
+        None => Ok(()),
+        Some(problem) => Err(problem),
+    }
 }
 
 /// Words that only close or continue a block.
@@ -64,7 +72,7 @@ pub(super) enum Until {
     Words(&'static [&'static str]),
 }
 
-pub(super) struct Reader<'a> {
+pub(super) struct Parser<'a> {
     pub(super) text: &'a str,
     pub(super) bytes: &'a [u8],
     pub(super) at: usize,
@@ -84,11 +92,11 @@ pub(super) struct Pending<'a> {
     pub(super) slot: usize,
 }
 
-pub(super) type Outcome<T> = Result<T, Problem>;
+pub(super) type Outcome<T> = Result<T, PosixProblem>;
 
-impl<'a> Reader<'a> {
-    pub(super) fn new(text: &'a str) -> Reader<'a> {
-        Reader {
+impl<'a> Parser<'a> {
+    pub(super) fn new(text: &'a str) -> Parser<'a> {
+        Parser {
             text,
             bytes: text.as_bytes(),
             at: 0,
@@ -160,7 +168,7 @@ impl<'a> Reader<'a> {
 
     pub(super) fn deeper<T>(&mut self, f: impl FnOnce(&mut Self) -> Outcome<T>) -> Outcome<T> {
         if self.depth >= MAX_DEPTH {
-            return Err(Problem::TooDeep);
+            return Err(PosixProblem::TooDeep);
         }
         self.depth += 1;
         let result = f(self);
@@ -207,19 +215,23 @@ impl<'a> Reader<'a> {
             self.skip_newlines()?;
             match self.peek() {
                 None if until == Until::End => return Ok(()),
-                None => return Err(Problem::Unclosed),
+                None => return Err(PosixProblem::Unclosed),
                 Some(b')') if until == Until::Paren => {
                     self.at += 1;
                     return Ok(());
                 }
                 Some(b')') => {
-                    return if until == Until::End { Err(Problem::Unexpected) } else { Ok(()) };
+                    return if until == Until::End {
+                        Err(PosixProblem::Unexpected)
+                    } else {
+                        Ok(())
+                    };
                 }
                 Some(b';') if self.peek_at(1) == Some(b';') || self.peek_at(1) == Some(b'&') => {
                     return if matches!(until, Until::Words(_)) {
                         Ok(())
                     } else {
-                        Err(Problem::Unexpected)
+                        Err(PosixProblem::Unexpected)
                     };
                 }
                 Some(b';') => {
@@ -234,7 +246,7 @@ impl<'a> Reader<'a> {
                 return Ok(());
             }
             if self.at_word(CLOSING) {
-                return Err(Problem::Unexpected);
+                return Err(PosixProblem::Unexpected);
             }
             self.and_or(list)?;
             // A `;` may not follow `&`, and a word may not follow a closed block.
@@ -242,10 +254,10 @@ impl<'a> Reader<'a> {
             self.skip_blanks();
             let ended = self.bytes.get(after.saturating_sub(1)) == Some(&b'&');
             match self.peek() {
-                Some(b';') if ended => return Err(Problem::Unexpected),
+                Some(b';') if ended => return Err(PosixProblem::Unexpected),
                 None | Some(b'\n' | b';' | b')' | b'&' | b'|' | b'(') => {}
                 _ if ended || self.at_word(CLOSING) => {}
-                _ => return Err(Problem::Unexpected),
+                _ => return Err(PosixProblem::Unexpected),
             }
         }
     }
@@ -356,9 +368,9 @@ impl<'a> Reader<'a> {
             self.at += word.len();
             Ok(())
         } else if self.at >= self.bytes.len() {
-            Err(Problem::Unclosed)
+            Err(PosixProblem::Unclosed)
         } else {
-            Err(Problem::Unexpected)
+            Err(PosixProblem::Unexpected)
         }
     }
 
@@ -366,7 +378,7 @@ impl<'a> Reader<'a> {
         self.skip_blanks();
         self.stages += 1;
         if self.stages > MAX_PIECES {
-            return Err(Problem::TooMany);
+            return Err(PosixProblem::TooMany);
         }
         let start = self.at;
         let mut redirections = Vec::new();
@@ -390,7 +402,7 @@ impl<'a> Reader<'a> {
         let start = self.at;
         loop {
             if simple.words.len() + redirections.len() > MAX_PIECES {
-                return Err(Problem::TooMany);
+                return Err(PosixProblem::TooMany);
             }
             self.skip_blanks();
             if let Some(redirection) = self.redirection()? {
@@ -430,14 +442,14 @@ impl<'a> Reader<'a> {
             }
             match self.word()? {
                 Some(word) => simple.words.push(word),
-                None => return Err(Problem::Unexpected),
+                None => return Err(PosixProblem::Unexpected),
             }
         }
         if simple.words.is_empty() && simple.assignments.is_empty() && redirections.is_empty() {
             return if self.at >= self.bytes.len() && self.at == start {
-                Err(Problem::Unclosed)
+                Err(PosixProblem::Unclosed)
             } else {
-                Err(Problem::Unexpected)
+                Err(PosixProblem::Unexpected)
             };
         }
         Ok(Node::Simple(simple))
@@ -457,12 +469,12 @@ impl<'a> Reader<'a> {
     fn after_paren(&mut self, simple: Simple<'a>) -> Outcome<Node<'a>> {
         let mut words = simple.words.into_iter();
         let (Some(word), None) = (words.next(), words.next()) else {
-            return Err(Problem::Unexpected);
+            return Err(PosixProblem::Unexpected);
         };
         self.at += 1;
         self.skip_blanks();
         if self.peek() != Some(b')') {
-            return Err(Problem::Unexpected);
+            return Err(PosixProblem::Unexpected);
         }
         self.at += 1;
         let name = self.slice(word.start, word.end);
@@ -523,12 +535,12 @@ impl<'a> Reader<'a> {
         loop {
             self.skip_newlines()?;
             match self.peek() {
-                None => return Err(Problem::Unclosed),
+                None => return Err(PosixProblem::Unclosed),
                 Some(b')') => {
                     self.at += 1;
                     return Ok(());
                 }
-                _ => value.push(self.word()?.ok_or(Problem::Unexpected)?),
+                _ => value.push(self.word()?.ok_or(PosixProblem::Unexpected)?),
             }
         }
     }

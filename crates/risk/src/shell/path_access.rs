@@ -2,21 +2,22 @@
 
 use std::borrow::Cow;
 
+use super::evaluator::Evaluator;
 use super::expand::Arg;
 use super::flow::Taint;
 use super::invocation::Invocation;
-use super::signs;
+use super::structural_findings;
 use super::tables::{PathClass, Spec, Touch};
-use super::walk::Walker;
 use crate::context::Environment;
 use crate::effect::Effect;
 use crate::finding::{Finding, Span};
 use crate::limit;
-use crate::paths::{Act, UNKNOWN, guard};
+use crate::paths::{Act, guard};
+use countersign_shell::UNKNOWN;
 use countersign_text::file_url;
 use countersign_types::tier::Tier;
 
-impl<'t> Walker<'t, '_, '_, '_> {
+impl<'t> Evaluator<'t, '_, '_, '_> {
     /// Notes what a command does to one of its words; returns what reading it would bring.
     pub(super) fn touch(&mut self, touch: Touch, arg: &Arg<'t>, recursive: bool) -> Taint {
         match touch {
@@ -26,7 +27,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
             Touch::Append if self.shared.class_for(Act::Write, &arg.text).id == "elsewhere" => {
                 self.shared.out.effect(Effect::Write);
                 self.shared.out.impact.writes.add(&arg.text.replace(UNKNOWN, "…"));
-                self.shared.sign(&signs::ADDS_ELSEWHERE, Some(arg.span));
+                self.shared.sign(&structural_findings::ADDS_ELSEWHERE, Some(arg.span));
                 Taint::default()
             }
             Touch::Write | Touch::Append => self.on_path(Act::Write, arg),
@@ -53,10 +54,10 @@ impl<'t> Walker<'t, '_, '_, '_> {
                 let away = taint.has(Taint::NET) && !host.is_empty() && !host.contains(UNKNOWN);
                 if away && arg.taint.has(Taint::SECRET) {
                     self.shared.out.effect(Effect::NetOut);
-                    self.shared.sign(&signs::EXFILTRATION, Some(arg.span));
+                    self.shared.sign(&structural_findings::EXFILTRATION, Some(arg.span));
                 } else if away && arg.taint.has(Taint::FILE) {
                     self.shared.out.effect(Effect::NetOut);
-                    self.shared.sign(&signs::UPLOAD, Some(arg.span));
+                    self.shared.sign(&structural_findings::UPLOAD, Some(arg.span));
                 }
                 taint
             }
@@ -216,7 +217,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
             return Taint::NET;
         }
         if !host.is_ascii() {
-            self.shared.sign(&signs::STRANGE_HOST, None);
+            self.shared.sign(&structural_findings::STRANGE_HOST, None);
         }
         if is_local(host) {
             return Taint::default();
@@ -246,7 +247,8 @@ impl<'t> Walker<'t, '_, '_, '_> {
         let class = self.shared.class_for(Act::Read, path);
         let held = self.shared.known_file(path).is_some_and(|f| f.taint.has(Taint::SECRET));
         let secret = held || class.read >= Tier::Medium || class.id == "access-control";
-        let sign = if secret { &signs::EXFILTRATION } else { &signs::UPLOAD };
+        let sign =
+            if secret { &structural_findings::EXFILTRATION } else { &structural_findings::UPLOAD };
         self.shared.sign(sign, Some(arg.span));
         Taint::FILE
     }

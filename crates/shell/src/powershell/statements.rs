@@ -2,24 +2,26 @@
 
 use std::borrow::Cow;
 
-use super::ast::{Assignment, ElementKind, Expr, Function, Statement, Statements, Word, WordKind};
-use super::parser::{Parser, Problem, statement_of};
+use super::ast::{
+    PsAssignment, PsElementKind, PsExpr, PsFunction, PsStatement, PsStatements, PsWord, PsWordKind,
+};
+use super::parser::{Parser, PowerShellProblem, statement_of};
 
 impl<'t> Parser<'t> {
     /// `( … )` as statements.
-    pub(super) fn parenthesis(&mut self) -> Statements<'t> {
+    pub(super) fn parenthesis(&mut self) -> PsStatements<'t> {
         self.blanks(true);
         if self.eat(b'(') { self.statements(Some(b')')) } else { Vec::new() }
     }
 
     /// `{ … }` as statements.
-    pub(super) fn block(&mut self) -> Option<Statements<'t>> {
+    pub(super) fn block(&mut self) -> Option<PsStatements<'t>> {
         self.blanks(true);
         self.eat(b'{').then(|| self.statements(Some(b'}')))
     }
 
     /// `if (…) { … } elseif (…) { … } else { … }`, `while (…) { … }`, `switch … (…) { … }`.
-    pub(super) fn condition_and_blocks(&mut self, keyword: usize) -> Statement<'t> {
+    pub(super) fn condition_and_blocks(&mut self, keyword: usize) -> PsStatement<'t> {
         let word = self.slice(self.at, self.at + keyword).to_ascii_lowercase();
         self.at += keyword;
         let mut parts = Vec::new();
@@ -33,17 +35,17 @@ impl<'t> Parser<'t> {
                 let start = self.at;
                 let value = self.argument();
                 let words = vec![
-                    Word {
-                        kind: WordKind::Value(Expr::Text {
+                    PsWord {
+                        kind: PsWordKind::Value(PsExpr::Text {
                             text: Cow::Borrowed("Get-Content"),
                             bare: true,
                         }),
                         start,
                         end: start,
                     },
-                    Word { kind: WordKind::Value(value), start, end: self.at },
+                    PsWord { kind: PsWordKind::Value(value), start, end: self.at },
                 ];
-                parts.push(vec![statement_of(ElementKind::Command(words), start, self.at)]);
+                parts.push(vec![statement_of(PsElementKind::Command(words), start, self.at)]);
                 self.blanks(true);
             }
         }
@@ -54,7 +56,7 @@ impl<'t> Parser<'t> {
         } else {
             match self.block() {
                 Some(body) => parts.push(body),
-                None => self.fail(Problem::Unexpected, self.at),
+                None => self.fail(PowerShellProblem::Unexpected, self.at),
             }
         }
         let mut more = matches!(word.as_ref(), "if" | "elseif");
@@ -78,20 +80,20 @@ impl<'t> Parser<'t> {
                 }
             }
         }
-        Statement::Parts { parts, repeats: word == "while" }
+        PsStatement::Parts { parts, repeats: word == "while" }
     }
 
     /// `{ value { … } default { … } }`: every branch may run.
-    pub(super) fn switch_body(&mut self, parts: &mut Vec<Statements<'t>>) {
+    pub(super) fn switch_body(&mut self, parts: &mut Vec<PsStatements<'t>>) {
         if !self.eat(b'{') {
-            self.fail(Problem::Unexpected, self.at);
+            self.fail(PowerShellProblem::Unexpected, self.at);
             return;
         }
         loop {
             self.blanks(true);
             match self.peek() {
                 None => {
-                    self.fail(Problem::Unclosed, self.at);
+                    self.fail(PowerShellProblem::Unclosed, self.at);
                     return;
                 }
                 Some(b'}') => {
@@ -106,11 +108,11 @@ impl<'t> Parser<'t> {
             }
             let start = self.at;
             let value = self.argument();
-            parts.push(vec![statement_of(ElementKind::Expression(value), start, self.at)]);
+            parts.push(vec![statement_of(PsElementKind::Expression(value), start, self.at)]);
             if let Some(body) = self.block() {
                 parts.push(body);
             } else {
-                self.fail(Problem::Unexpected, self.at);
+                self.fail(PowerShellProblem::Unexpected, self.at);
                 if self.at == start {
                     self.bump();
                 }
@@ -119,17 +121,17 @@ impl<'t> Parser<'t> {
     }
 
     /// `for (init; test; step) { … }`: its three parts are statements of one parenthesis.
-    pub(super) fn for_loop(&mut self) -> Statement<'t> {
+    pub(super) fn for_loop(&mut self) -> PsStatement<'t> {
         self.at += 3;
         let head = self.parenthesis();
         let body = self.block();
         if body.is_none() {
-            self.fail(Problem::Unexpected, self.at);
+            self.fail(PowerShellProblem::Unexpected, self.at);
         }
-        Statement::Parts { parts: vec![head, body.unwrap_or_default()], repeats: true }
+        PsStatement::Parts { parts: vec![head, body.unwrap_or_default()], repeats: true }
     }
 
-    pub(super) fn foreach_loop(&mut self) -> Statement<'t> {
+    pub(super) fn foreach_loop(&mut self) -> PsStatement<'t> {
         let start = self.at;
         self.at += 7;
         self.blanks(true);
@@ -147,40 +149,40 @@ impl<'t> Parser<'t> {
         self.blanks(true);
         let variable = self.primary();
         let name = match variable {
-            Expr::Variable(name) => name,
+            PsExpr::Variable(name) => name,
             _ => Cow::Borrowed("_"),
         };
         self.blanks(true);
         if self.keyword().as_ref() == "in" {
             self.at += 2;
         } else {
-            self.fail(Problem::Unexpected, self.at);
+            self.fail(PowerShellProblem::Unexpected, self.at);
         }
         self.blanks(true);
-        let values = Box::new(Statement::Block(self.statements(Some(b')'))));
+        let values = Box::new(PsStatement::Block(self.statements(Some(b')'))));
         let body = self.block();
         if body.is_none() {
-            self.fail(Problem::Unexpected, self.at);
+            self.fail(PowerShellProblem::Unexpected, self.at);
         }
-        Statement::ForEach { name, values, body: body.unwrap_or_default() }
+        PsStatement::ForEach { name, values, body: body.unwrap_or_default() }
     }
 
-    pub(super) fn do_loop(&mut self) -> Statement<'t> {
+    pub(super) fn do_loop(&mut self) -> PsStatement<'t> {
         self.at += 2;
-        let mut parts: Vec<Statements<'t>> = self.block().into_iter().collect();
+        let mut parts: Vec<PsStatements<'t>> = self.block().into_iter().collect();
         self.blanks(true);
         match self.keyword().as_ref() {
             "while" | "until" => {
                 self.at += 5;
                 parts.push(self.parenthesis());
             }
-            _ => self.fail(Problem::Unexpected, self.at),
+            _ => self.fail(PowerShellProblem::Unexpected, self.at),
         }
-        Statement::Parts { parts, repeats: true }
+        PsStatement::Parts { parts, repeats: true }
     }
 
     /// `try { } catch [type] { } finally { }`, `begin { }`, `trap { }`.
-    pub(super) fn blocks(&mut self, keyword: usize) -> Statement<'t> {
+    pub(super) fn blocks(&mut self, keyword: usize) -> PsStatement<'t> {
         let start = self.at;
         self.at += keyword;
         let mut parts = Vec::new();
@@ -213,7 +215,7 @@ impl<'t> Parser<'t> {
                 }
             }
         }
-        Statement::Parts { parts, repeats: false }
+        PsStatement::Parts { parts, repeats: false }
     }
 
     /// `[type], [type]` before a block.
@@ -229,7 +231,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    pub(super) fn function(&mut self, keyword: usize) -> Statement<'t> {
+    pub(super) fn function(&mut self, keyword: usize) -> PsStatement<'t> {
         self.at += keyword;
         self.blanks(true);
         let name = self.name();
@@ -246,13 +248,13 @@ impl<'t> Parser<'t> {
             body.extend(block.body);
             source = block.source;
         } else {
-            self.fail(Problem::Unexpected, self.at);
+            self.fail(PowerShellProblem::Unexpected, self.at);
         }
-        Statement::Function(Function { name, parameters, body, source })
+        PsStatement::Function(PsFunction { name, parameters, body, source })
     }
 
     /// `(…)` of `param` or a function: the names, and the defaults as statements.
-    pub(super) fn parameters(&mut self) -> (Vec<Cow<'t, str>>, Statements<'t>) {
+    pub(super) fn parameters(&mut self) -> (Vec<Cow<'t, str>>, PsStatements<'t>) {
         let (mut names, mut defaults) = (Vec::new(), Vec::new());
         if !self.eat(b'(') {
             return (names, defaults);
@@ -261,7 +263,7 @@ impl<'t> Parser<'t> {
             self.blanks(true);
             match self.peek() {
                 None => {
-                    self.fail(Problem::Unclosed, self.at);
+                    self.fail(PowerShellProblem::Unclosed, self.at);
                     break;
                 }
                 Some(b')') => {
@@ -271,25 +273,25 @@ impl<'t> Parser<'t> {
                 Some(b',') => self.at += 1,
                 Some(b'[') => {
                     if self.bracketed().is_none() {
-                        self.fail(Problem::Unclosed, self.at);
+                        self.fail(PowerShellProblem::Unclosed, self.at);
                         break;
                     }
                 }
                 Some(b'$') => {
                     let start = self.at;
                     let target = self.variable();
-                    if let Expr::Variable(name) = &target {
+                    if let PsExpr::Variable(name) = &target {
                         names.push(name.clone());
                     }
                     self.blanks(true);
                     if self.eat(b'=') {
                         self.blanks(true);
                         let value = self.expression(true);
-                        let kind = ElementKind::Expression(value);
+                        let kind = PsElementKind::Expression(value);
                         let value = Box::new(statement_of(kind, start, self.at));
                         let end = self.at;
                         let appends = false;
-                        defaults.push(Statement::Assign(Assignment {
+                        defaults.push(PsStatement::Assign(PsAssignment {
                             target,
                             appends,
                             value,
@@ -299,7 +301,7 @@ impl<'t> Parser<'t> {
                     }
                 }
                 _ => {
-                    self.fail(Problem::Unexpected, self.at);
+                    self.fail(PowerShellProblem::Unexpected, self.at);
                     self.bump();
                 }
             }
@@ -308,10 +310,10 @@ impl<'t> Parser<'t> {
     }
 
     /// A class is not followed; its methods may hold anything.
-    pub(super) fn class(&mut self) -> Statement<'t> {
-        self.fail(Problem::Unexpected, self.at);
+    pub(super) fn class(&mut self) -> PsStatement<'t> {
+        self.fail(PowerShellProblem::Unexpected, self.at);
         let end = self.rest().find('{').unwrap_or(self.rest().len());
         self.at += end;
-        Statement::Parts { parts: self.block().into_iter().collect(), repeats: false }
+        PsStatement::Parts { parts: self.block().into_iter().collect(), repeats: false }
     }
 }

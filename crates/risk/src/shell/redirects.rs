@@ -1,15 +1,15 @@
 //! Where data comes from and goes to: redirections, here-documents, files written on the way.
 
-use super::ast::{Node, Part, Parts, Redirect, Redirection, Simple, Word};
+use super::evaluator::Evaluator;
 use super::expand::Arg;
 use super::flow::{Flow, Taint};
-use super::signs;
+use super::structural_findings;
 use super::tables::Touch;
-use super::walk::Walker;
 use crate::effect::Effect;
-use crate::paths::UNKNOWN;
+use countersign_shell::UNKNOWN;
+use countersign_shell::posix::ast::{Node, Part, Parts, Redirect, Redirection, Simple, Word};
 
-impl<'t> Walker<'t, '_, '_, '_> {
+impl<'t> Evaluator<'t, '_, '_, '_> {
     /// `: > file`: what was in it is gone, as if it had been deleted.
     pub(super) fn emptied(&mut self, redirections: &'t [Redirection<'t>]) {
         for redirection in redirections {
@@ -71,7 +71,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
         if is_socket(&arg.text) {
             self.socket(&arg);
             if stdin.taint.has(Taint::SECRET) {
-                self.shared.sign(&signs::EXFILTRATION, Some(arg.span));
+                self.shared.sign(&structural_findings::EXFILTRATION, Some(arg.span));
             }
             return Some(arg.text.into_owned());
         }
@@ -99,14 +99,14 @@ impl<'t> Walker<'t, '_, '_, '_> {
     fn socket(&mut self, arg: &Arg<'t>) {
         self.shared.out.effect(Effect::NetOut);
         self.shared.out.impact.hosts.add(arg.text.trim_start_matches("/dev/"));
-        self.shared.sign(&signs::RAW_SOCKET, Some(arg.span));
+        self.shared.sign(&structural_findings::RAW_SOCKET, Some(arg.span));
     }
 
     /// Remembers what a file now holds, and notes secrets or shells that meet a socket.
     pub(super) fn written(&mut self, path: &str, append: bool, flow: &Flow) {
         if is_socket(path) {
             if flow.taint.has(Taint::SECRET) {
-                self.shared.sign(&signs::EXFILTRATION, None);
+                self.shared.sign(&structural_findings::EXFILTRATION, None);
             }
             return;
         }
@@ -135,7 +135,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
 /// `exec > file`: from now on.
 pub(super) fn is_exec(simple: &Simple<'_>) -> bool {
     let [word] = simple.words.as_slice() else { return false };
-    super::word::unquoted(word).is_some_and(|w| w == "exec")
+    countersign_shell::posix::unquoted(word).is_some_and(|w| w == "exec")
 }
 
 /// `/dev/tcp/host/port`
@@ -146,7 +146,8 @@ pub(super) fn is_socket(path: &str) -> bool {
 /// Whether a command writes nothing, so that a redirection only empties its file.
 pub(super) fn empties(node: &Node<'_>) -> bool {
     let Node::Simple(simple) = node else { return false };
-    let words: Vec<_> = simple.words.iter().filter_map(super::word::unquoted).collect();
+    let words: Vec<_> =
+        simple.words.iter().filter_map(countersign_shell::posix::unquoted).collect();
     match words.as_slice() {
         [] => simple.words.is_empty(),
         [one] => matches!(one.as_ref(), ":" | "true" | "echo"),

@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 
 use super::ast::{Node, Runs};
-use super::reader::{Outcome, Problem, Reader, Until};
+use super::parser::{Outcome, Parser, PosixProblem, Until};
 
-impl<'a> Reader<'a> {
+impl<'a> Parser<'a> {
     /// A compound command if one begins here.
     pub(super) fn compound(&mut self) -> Outcome<Option<Node<'a>>> {
-        let Some(first) = self.peek() else { return Err(Problem::Unclosed) };
+        let Some(first) = self.peek() else { return Err(PosixProblem::Unclosed) };
         match first {
             b'(' if self.peek_at(1) == Some(b'(') => {
                 if let Some(node) = self.arithmetic_command()? {
@@ -45,7 +45,7 @@ impl<'a> Reader<'a> {
         let list = self.deeper(|r| r.list(Until::Words(close)))?;
         let word = self.raw_word();
         if !close.contains(&word) {
-            return Err(Problem::Unexpected);
+            return Err(PosixProblem::Unexpected);
         }
         self.at += word.len();
         Ok(Node::Group(Runs::Here, list))
@@ -70,7 +70,7 @@ impl<'a> Reader<'a> {
                     self.at += 2;
                     return Ok(Node::Group(Runs::Maybe, all));
                 }
-                _ => return Err(Problem::Unexpected),
+                _ => return Err(PosixProblem::Unexpected),
             }
         }
     }
@@ -90,7 +90,9 @@ impl<'a> Reader<'a> {
         let mut words = Vec::new();
         let mut name = "";
         if self.starts_with("((") {
-            let Some(node) = self.arithmetic_command()? else { return Err(Problem::Unexpected) };
+            let Some(node) = self.arithmetic_command()? else {
+                return Err(PosixProblem::Unexpected);
+            };
             if let Node::Test(inner) = node {
                 words = inner;
             }
@@ -102,7 +104,7 @@ impl<'a> Reader<'a> {
                 self.at += 2;
                 self.skip_blanks();
                 while !matches!(self.peek(), None | Some(b'\n' | b';')) {
-                    words.push(self.word()?.ok_or(Problem::Unexpected)?);
+                    words.push(self.word()?.ok_or(PosixProblem::Unexpected)?);
                     self.skip_blanks();
                 }
             }
@@ -115,7 +117,7 @@ impl<'a> Reader<'a> {
         let body = if self.at_word(&["{"]) {
             match self.block("{", &["}"])? {
                 Node::Group(_, list) => list,
-                _ => return Err(Problem::Unexpected),
+                _ => return Err(PosixProblem::Unexpected),
             }
         } else {
             self.expect_word("do")?;
@@ -129,7 +131,7 @@ impl<'a> Reader<'a> {
     fn case_command(&mut self) -> Outcome<Node<'a>> {
         self.at += 4;
         self.skip_blanks();
-        let mut words = vec![self.word()?.ok_or(Problem::Unexpected)?];
+        let mut words = vec![self.word()?.ok_or(PosixProblem::Unexpected)?];
         self.expect_word("in")?;
         let mut arms = Vec::new();
         loop {
@@ -146,8 +148,8 @@ impl<'a> Reader<'a> {
                 match self.peek() {
                     Some(b'|') => self.at += 1,
                     Some(b')') => break,
-                    None => return Err(Problem::Unclosed),
-                    _ => words.push(self.word()?.ok_or(Problem::Unexpected)?),
+                    None => return Err(PosixProblem::Unclosed),
+                    _ => words.push(self.word()?.ok_or(PosixProblem::Unexpected)?),
                 }
             }
             self.at += 1;
@@ -166,7 +168,7 @@ impl<'a> Reader<'a> {
         self.skip_blanks();
         let name = self.raw_word();
         if name.is_empty() {
-            return Err(Problem::Unexpected);
+            return Err(PosixProblem::Unexpected);
         }
         self.at += name.len();
         self.skip_blanks();
@@ -174,7 +176,7 @@ impl<'a> Reader<'a> {
             self.at += 1;
             self.skip_blanks();
             if self.peek() != Some(b')') {
-                return Err(Problem::Unexpected);
+                return Err(PosixProblem::Unexpected);
             }
             self.at += 1;
         }
@@ -194,7 +196,7 @@ impl<'a> Reader<'a> {
         loop {
             self.skip_newlines()?;
             match self.peek() {
-                None => return Err(Problem::Unclosed),
+                None => return Err(PosixProblem::Unclosed),
                 Some(b'&' | b'|' | b'<' | b'>' | b'(' | b')' | b';') => self.at += 1,
                 _ => {
                     if self.at_word(&["]]"]) {
@@ -202,7 +204,7 @@ impl<'a> Reader<'a> {
                         return Ok(Node::Test(words));
                     }
                     let regex = self.at_word(&["=~"]);
-                    words.push(self.word()?.ok_or(Problem::Unexpected)?);
+                    words.push(self.word()?.ok_or(PosixProblem::Unexpected)?);
                     if regex {
                         self.skip_blanks();
                         words.push(self.regex_word()?);

@@ -2,17 +2,17 @@
 
 use std::borrow::Cow;
 
-use super::ast::{Element, ElementKind, Expr, Redirection, Word, WordKind};
-use super::parser::{Parser, Problem};
+use super::ast::{PsElement, PsElementKind, PsExpr, PsRedirection, PsWord, PsWordKind};
+use super::parser::{Parser, PowerShellProblem};
 
 /// A redirection: into a file, or into another stream.
 enum Redirect<'t> {
-    File(Redirection<'t>),
+    File(PsRedirection<'t>),
     Stream,
 }
 
 impl<'t> Redirect<'t> {
-    fn file(self) -> Option<Redirection<'t>> {
+    fn file(self) -> Option<PsRedirection<'t>> {
         match self {
             Redirect::File(redirection) => Some(redirection),
             Redirect::Stream => None,
@@ -22,21 +22,21 @@ impl<'t> Redirect<'t> {
 
 impl<'t> Parser<'t> {
     /// One element of a pipeline.
-    pub(super) fn element(&mut self) -> Element<'t> {
+    pub(super) fn element(&mut self) -> PsElement<'t> {
         let start = self.at;
         if !self.enter() {
             self.leave();
-            let kind = ElementKind::Command(Vec::new());
-            return Element { kind, redirections: Vec::new(), start, end: start };
+            let kind = PsElementKind::Command(Vec::new());
+            return PsElement { kind, redirections: Vec::new(), start, end: start };
         }
         let mut redirections = Vec::new();
         let kind = if self.begins_expression() {
-            ElementKind::Expression(self.expression(false))
+            PsElementKind::Expression(self.expression(false))
         } else {
-            ElementKind::Command(self.command(&mut redirections))
+            PsElementKind::Command(self.command(&mut redirections))
         };
         self.leave();
-        Element { kind, redirections, start, end: self.at }
+        PsElement { kind, redirections, start, end: self.at }
     }
 
     /// Whether what stands here is an expression and not the name of a command.
@@ -71,7 +71,7 @@ impl<'t> Parser<'t> {
     }
 
     /// The words of a command up to the end of its element.
-    fn command(&mut self, redirections: &mut Vec<Redirection<'t>>) -> Vec<Word<'t>> {
+    fn command(&mut self, redirections: &mut Vec<PsRedirection<'t>>) -> Vec<PsWord<'t>> {
         let mut words = Vec::new();
         let start = self.at;
         // `& name` and `. name` run what follows; `&{ … }` too.
@@ -102,13 +102,13 @@ impl<'t> Parser<'t> {
             }
             let word = self.word(words.is_empty());
             self.leave();
-            let attached = matches!(&word.kind, WordKind::Parameter { attached: true, .. });
+            let attached = matches!(&word.kind, PsWordKind::Parameter { attached: true, .. });
             words.push(word);
             if attached {
                 self.blanks(false);
             }
             if self.at == before {
-                self.fail(Problem::Unexpected, self.at);
+                self.fail(PowerShellProblem::Unexpected, self.at);
                 self.bump();
             }
         }
@@ -124,8 +124,8 @@ impl<'t> Parser<'t> {
     }
 
     /// Redirections behind an expression.
-    pub(super) fn redirections(&mut self, element: &mut Element<'t>) {
-        if matches!(element.kind, ElementKind::Command(_)) {
+    pub(super) fn redirections(&mut self, element: &mut PsElement<'t>) {
+        if matches!(element.kind, PsElementKind::Command(_)) {
             return;
         }
         self.blanks(false);
@@ -155,39 +155,39 @@ impl<'t> Parser<'t> {
         }
         self.blanks(false);
         if self.ends_command() {
-            self.fail(Problem::Unexpected, self.at);
+            self.fail(PowerShellProblem::Unexpected, self.at);
             return Some(Redirect::Stream);
         }
         let target = self.argument();
         let output = matches!(stream, b'1' | b'*');
-        Some(Redirect::File(Redirection { target, append, output, start, end: self.at }))
+        Some(Redirect::File(PsRedirection { target, append, output, start, end: self.at }))
     }
 
-    fn word(&mut self, first: bool) -> Word<'t> {
+    fn word(&mut self, first: bool) -> PsWord<'t> {
         let start = self.at;
         if !first && self.rest().starts_with("--%") {
             let end = self.rest().find(['\n', '\r']).unwrap_or(self.rest().len());
             let raw = self.slice(start + 3, start + end);
             let raw = raw.split('|').next().unwrap_or(raw);
             self.at = start + 3 + raw.len();
-            return Word { kind: WordKind::Verbatim(raw), start, end: self.at };
+            return PsWord { kind: PsWordKind::Verbatim(raw), start, end: self.at };
         }
         if self.peek() == Some(b'@')
             && self.peek_at(1).is_some_and(|b| b.is_ascii_alphabetic() || b == b'_')
         {
             self.at += 1;
             let name = Cow::Borrowed(self.name());
-            return Word { kind: WordKind::Splat(name), start, end: self.at };
+            return PsWord { kind: PsWordKind::Splat(name), start, end: self.at };
         }
         if !first && let Some(kind) = self.parameter() {
-            return Word { kind, start, end: self.at };
+            return PsWord { kind, start, end: self.at };
         }
         let value = self.argument_list();
-        Word { kind: WordKind::Value(value), start, end: self.at }
+        PsWord { kind: PsWordKind::Value(value), start, end: self.at }
     }
 
     /// `-Name`, `-Name:`; not `--name`, not `-5`, not `-x$y`.
-    fn parameter(&mut self) -> Option<WordKind<'t>> {
+    fn parameter(&mut self) -> Option<PsWordKind<'t>> {
         let rest = self.rest();
         let mut chars = rest.char_indices();
         if chars.next().map(|(_, c)| c) != Some('-') {
@@ -205,19 +205,19 @@ impl<'t> Parser<'t> {
         match next {
             Some(b':') => {
                 self.at += end + 1;
-                Some(WordKind::Parameter { name: Cow::Borrowed(name), attached: true })
+                Some(PsWordKind::Parameter { name: Cow::Borrowed(name), attached: true })
             }
             // `-DFLAG=1`, `-o"x"`: a word of its own for a program.
             Some(b'=' | b'"' | b'\'' | b'$' | b'`') => None,
             _ => {
                 self.at += end;
-                Some(WordKind::Parameter { name: Cow::Borrowed(name), attached: false })
+                Some(PsWordKind::Parameter { name: Cow::Borrowed(name), attached: false })
             }
         }
     }
 
     /// One argument, or several joined by commas.
-    fn argument_list(&mut self) -> Expr<'t> {
+    fn argument_list(&mut self) -> PsExpr<'t> {
         let first = self.argument();
         let mut list = vec![first];
         loop {
@@ -239,14 +239,14 @@ impl<'t> Parser<'t> {
             }
         }
         match list.len() {
-            1 => list.pop().unwrap_or(Expr::List(Vec::new())),
-            _ => Expr::List(list),
+            1 => list.pop().unwrap_or(PsExpr::List(Vec::new())),
+            _ => PsExpr::List(list),
         }
     }
 
     /// One argument as commands take them: a word, a string, a variable, or pieces of these.
-    pub(super) fn argument(&mut self) -> Expr<'t> {
-        let mut pieces: Vec<Expr<'t>> = Vec::new();
+    pub(super) fn argument(&mut self) -> PsExpr<'t> {
+        let mut pieces: Vec<PsExpr<'t>> = Vec::new();
         let mut bare = false;
         while let Some(byte) = self.peek() {
             let piece = match byte {
@@ -260,7 +260,7 @@ impl<'t> Parser<'t> {
                 }
                 b'(' | b'{' if pieces.is_empty() => self.primary_with_access(),
                 b'>' | b'<' if pieces.is_empty() => {
-                    self.fail(Problem::Unexpected, self.at);
+                    self.fail(PowerShellProblem::Unexpected, self.at);
                     self.at += 1;
                     continue;
                 }
@@ -272,21 +272,22 @@ impl<'t> Parser<'t> {
                     piece
                 }
             };
-            let alone = matches!(piece, Expr::Statements(_) | Expr::Block(_) | Expr::Table(_));
+            let alone =
+                matches!(piece, PsExpr::Statements(_) | PsExpr::Block(_) | PsExpr::Table(_));
             pieces.push(piece);
             if alone && matches!(byte, b'(' | b'{' | b'@') {
                 break;
             }
         }
         match pieces.len() {
-            0 => Expr::Text { text: Cow::Borrowed(""), bare: false },
-            1 => pieces.pop().unwrap_or(Expr::List(Vec::new())),
-            _ => Expr::Pieces { pieces, bare },
+            0 => PsExpr::Text { text: Cow::Borrowed(""), bare: false },
+            1 => pieces.pop().unwrap_or(PsExpr::List(Vec::new())),
+            _ => PsExpr::Pieces { pieces, bare },
         }
     }
 
     /// Unquoted characters up to the next quote, variable or end of the word.
-    fn bare_piece(&mut self) -> Option<Expr<'t>> {
+    fn bare_piece(&mut self) -> Option<PsExpr<'t>> {
         let start = self.at;
         let mut made: Option<String> = None;
         let mut from = start;
@@ -298,7 +299,7 @@ impl<'t> Parser<'t> {
                     self.at += 1;
                     match self.char() {
                         None => {
-                            self.fail(Problem::Unclosed, start);
+                            self.fail(PowerShellProblem::Unclosed, start);
                             from = self.at;
                             break;
                         }
@@ -327,11 +328,11 @@ impl<'t> Parser<'t> {
             }
             None => Cow::Borrowed(tail),
         };
-        (self.at > start).then_some(Expr::Text { text, bare: true })
+        (self.at > start).then_some(PsExpr::Text { text, bare: true })
     }
 }
 
-fn marker<'t>(text: &'static str, start: usize) -> Word<'t> {
-    let value = Expr::Text { text: Cow::Borrowed(text), bare: true };
-    Word { kind: WordKind::Value(value), start, end: start + 1 }
+fn marker<'t>(text: &'static str, start: usize) -> PsWord<'t> {
+    let value = PsExpr::Text { text: Cow::Borrowed(text), bare: true };
+    PsWord { kind: PsWordKind::Value(value), start, end: start + 1 }
 }

@@ -3,47 +3,59 @@
 use std::borrow::Cow;
 
 /// A list of statements in the order of the text.
-pub type Statements<'t> = Vec<Statement<'t>>;
+pub type PsStatements<'t> = Vec<PsStatement<'t>>;
 
 /// One statement.
 #[derive(Debug)]
-pub enum Statement<'t> {
+pub enum PsStatement<'t> {
     /// Pipelines joined by `&&` and `||`; each of them may run.
-    Chain(Vec<Pipeline<'t>>),
+    Chain(Vec<PsPipeline<'t>>),
     /// `target = value`.
-    Assign(Assignment<'t>),
+    Assign(PsAssignment<'t>),
     /// `foreach ($name in values) { body }`.
-    ForEach { name: Cow<'t, str>, values: Box<Statement<'t>>, body: Statements<'t> },
+    ForEach {
+        /// The variable.
+        name: Cow<'t, str>,
+        /// What it is set to, in turn.
+        values: Box<PsStatement<'t>>,
+        /// What runs for each.
+        body: PsStatements<'t>,
+    },
     /// The parts of `if`, `switch`, `try`, `while`, `for` and the like: each part may run.
-    Parts { parts: Vec<Statements<'t>>, repeats: bool },
+    Parts {
+        /// Conditions and blocks.
+        parts: Vec<PsStatements<'t>>,
+        /// A loop.
+        repeats: bool,
+    },
     /// `function name { body }` with the names of its parameters.
-    Function(Function<'t>),
+    Function(PsFunction<'t>),
     /// Statements that always run here: `begin { }`, `return x`, the defaults of `param( )`.
-    Block(Statements<'t>),
+    Block(PsStatements<'t>),
 }
 
 /// `function name { body }`.
 #[derive(Debug)]
-pub struct Function<'t> {
+pub struct PsFunction<'t> {
     /// Its name.
     pub name: &'t str,
     /// The names of its parameters.
     pub parameters: Vec<Cow<'t, str>>,
     /// Its statements, the defaults of its parameters first.
-    pub body: Statements<'t>,
+    pub body: PsStatements<'t>,
     /// The source text of its block.
     pub source: &'t str,
 }
 
 /// `target = value`.
 #[derive(Debug)]
-pub struct Assignment<'t> {
+pub struct PsAssignment<'t> {
     /// The left side.
-    pub target: Expr<'t>,
+    pub target: PsExpr<'t>,
     /// `+=` and the like: the old value is part of the new one.
     pub appends: bool,
     /// The right side.
-    pub value: Box<Statement<'t>>,
+    pub value: Box<PsStatement<'t>>,
     /// First byte.
     pub start: usize,
     /// One past the last byte.
@@ -52,18 +64,18 @@ pub struct Assignment<'t> {
 
 /// Elements joined by `|`.
 #[derive(Debug)]
-pub struct Pipeline<'t> {
+pub struct PsPipeline<'t> {
     /// At least one.
-    pub elements: Vec<Element<'t>>,
+    pub elements: Vec<PsElement<'t>>,
 }
 
 /// One element of a pipeline.
 #[derive(Debug)]
-pub struct Element<'t> {
+pub struct PsElement<'t> {
     /// What it is.
-    pub kind: ElementKind<'t>,
+    pub kind: PsElementKind<'t>,
     /// `> file` and its variants.
-    pub redirections: Vec<Redirection<'t>>,
+    pub redirections: Vec<PsRedirection<'t>>,
     /// First byte.
     pub start: usize,
     /// One past the last byte.
@@ -72,18 +84,18 @@ pub struct Element<'t> {
 
 /// What an element of a pipeline is.
 #[derive(Debug)]
-pub enum ElementKind<'t> {
+pub enum PsElementKind<'t> {
     /// A command: its name and its arguments.
-    Command(Vec<Word<'t>>),
+    Command(Vec<PsWord<'t>>),
     /// An expression whose value flows on.
-    Expression(Expr<'t>),
+    Expression(PsExpr<'t>),
 }
 
 /// One word of a command.
 #[derive(Debug)]
-pub struct Word<'t> {
+pub struct PsWord<'t> {
     /// What it is.
-    pub kind: WordKind<'t>,
+    pub kind: PsWordKind<'t>,
     /// First byte.
     pub start: usize,
     /// One past the last byte.
@@ -92,11 +104,16 @@ pub struct Word<'t> {
 
 /// What a word of a command is.
 #[derive(Debug)]
-pub enum WordKind<'t> {
+pub enum PsWordKind<'t> {
     /// `-Name`; with `attached`, the next word is its value (`-Name:value`).
-    Parameter { name: Cow<'t, str>, attached: bool },
+    Parameter {
+        /// Its name without the dash.
+        name: Cow<'t, str>,
+        /// `-name:value`: the next word is its value.
+        attached: bool,
+    },
     /// A value.
-    Value(Expr<'t>),
+    Value(PsExpr<'t>),
     /// `@name`: the members of a table or list as arguments.
     Splat(Cow<'t, str>),
     /// `--% …`: the rest of the line, unread.
@@ -105,9 +122,9 @@ pub enum WordKind<'t> {
 
 /// `> target`; a duplicated stream (`2>&1`) has no target.
 #[derive(Debug)]
-pub struct Redirection<'t> {
+pub struct PsRedirection<'t> {
     /// The file.
-    pub target: Expr<'t>,
+    pub target: PsExpr<'t>,
     /// `>>`.
     pub append: bool,
     /// Whether the output itself goes there, not only errors or warnings.
@@ -120,57 +137,72 @@ pub struct Redirection<'t> {
 
 /// An expression.
 #[derive(Debug)]
-pub enum Expr<'t> {
+pub enum PsExpr<'t> {
     /// Text without expansions; `bare` for an unquoted word, in which `*` is a wildcard.
-    Text { text: Cow<'t, str>, bare: bool },
+    Text {
+        /// The text without quotes.
+        text: Cow<'t, str>,
+        /// Not quoted.
+        bare: bool,
+    },
     /// A double-quoted string or a word in pieces.
-    Pieces { pieces: Vec<Expr<'t>>, bare: bool },
+    Pieces {
+        /// Text and expressions, in order.
+        pieces: Vec<PsExpr<'t>>,
+        /// Not quoted.
+        bare: bool,
+    },
     /// A number.
     Number(&'t str),
     /// `$name`, `$env:NAME`, `${name}`.
     Variable(Cow<'t, str>),
     /// `$( … )`, `( … )`, `@( … )`.
-    Statements(Statements<'t>),
+    Statements(PsStatements<'t>),
     /// `@{ key = value }`.
-    Table(Vec<(Expr<'t>, Statement<'t>)>),
+    Table(Vec<(PsExpr<'t>, PsStatement<'t>)>),
     /// `{ … }`.
-    Block(ScriptBlock<'t>),
+    Block(PsScriptBlock<'t>),
     /// `[type]`.
     Type(&'t str),
     /// `[type]value`.
-    Cast(&'t str, Box<Expr<'t>>),
+    Cast(&'t str, Box<PsExpr<'t>>),
     /// `-not x`, `-join x`; the operator in lower case without its dash.
-    Unary(Cow<'t, str>, Box<Expr<'t>>),
+    Unary(Cow<'t, str>, Box<PsExpr<'t>>),
     /// `a op b op c …`, flat; precedence is applied when it is evaluated.
-    Binary(Box<Expr<'t>>, Vec<(Cow<'t, str>, Expr<'t>)>),
+    Binary(Box<PsExpr<'t>>, Vec<(Cow<'t, str>, PsExpr<'t>)>),
     /// `a, b`.
-    List(Vec<Expr<'t>>),
+    List(Vec<PsExpr<'t>>),
     /// `x.name`, `x::name( … )`, `x[0]` …, flat.
-    Postfix(Box<Expr<'t>>, Vec<Access<'t>>),
+    Postfix(Box<PsExpr<'t>>, Vec<PsAccess<'t>>),
 }
 
 /// A script block.
 #[derive(Debug)]
-pub struct ScriptBlock<'t> {
+pub struct PsScriptBlock<'t> {
     /// The names in its `param( … )`.
     pub parameters: Vec<Cow<'t, str>>,
     /// Its statements.
-    pub body: Statements<'t>,
+    pub body: PsStatements<'t>,
     /// Its source text.
     pub source: &'t str,
 }
 
 /// One step behind an expression.
 #[derive(Debug)]
-pub enum Access<'t> {
+pub enum PsAccess<'t> {
     /// `.name` or `::name`; with arguments it is a call.
     Member {
-        name: Expr<'t>,
+        /// The member's name.
+        name: PsExpr<'t>,
+        /// `::` instead of `.`.
         is_static: bool,
-        arguments: Option<Vec<Expr<'t>>>,
+        /// The arguments of a call.
+        arguments: Option<Vec<PsExpr<'t>>>,
+        /// Where the member begins.
         start: usize,
+        /// One past its end.
         end: usize,
     },
     /// `[index]`.
-    Index(Expr<'t>),
+    Index(PsExpr<'t>),
 }

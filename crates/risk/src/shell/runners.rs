@@ -2,17 +2,17 @@
 
 use std::borrow::Cow;
 
+use super::evaluator::Evaluator;
 use super::expand::Arg;
 use super::flow::{Flow, Taint};
 use super::invocation::Invocation;
 use super::nested::{begins_command, is_assignment, joined, option_value, quoted, texts_behind};
 use super::program::resolve;
-use super::signs;
+use super::structural_findings;
 use super::tables::{COMMAND_OPTIONS, COMMAND_WORDS, Inner, Runner, Spec, Speech, Start};
-use super::walk::Walker;
 use crate::finding::Span;
 use crate::limit::Limit;
-use crate::paths::UNKNOWN;
+use countersign_shell::UNKNOWN;
 use countersign_text::glob::bytes_of;
 use countersign_types::tier::Tier;
 
@@ -25,7 +25,7 @@ const MAX_READINGS: u16 = 2048;
 /// How many words of standard input `xargs` is followed with.
 const FED: Limit = Limit::new("words on standard input", 1024);
 
-impl<'t> Walker<'t, '_, '_, '_> {
+impl<'t> Evaluator<'t, '_, '_, '_> {
     /// Judges every command that a program would run; the output of the one it exists for.
     pub(super) fn inner_commands(
         &mut self,
@@ -70,7 +70,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
     fn another_reading(&mut self, span: Span) -> bool {
         self.shared.readings = self.shared.readings.saturating_add(1);
         if self.shared.readings > MAX_READINGS {
-            self.shared.sign(&signs::TOO_MANY, Some(span));
+            self.shared.sign(&structural_findings::TOO_MANY, Some(span));
             return false;
         }
         true
@@ -142,7 +142,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
         if runner.remote && hosts.iter().any(|a| is_production(&a.text)) {
             let mut found = self.shared.out.iter().skip(before);
             if found.any(|finding| finding.weight.tier() >= Tier::Low) {
-                self.shared.sign(&signs::PRODUCTION_HOST, Some(span));
+                self.shared.sign(&structural_findings::PRODUCTION_HOST, Some(span));
             }
         }
         Some(flow)
@@ -190,7 +190,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
         if inv.operands.len() < skip {
             return None;
         }
-        self.shared.sign(&signs::SHELL_SESSION, Some(span));
+        self.shared.sign(&structural_findings::SHELL_SESSION, Some(span));
         Some(Flow::none())
     }
 
@@ -271,7 +271,8 @@ impl<'t> Walker<'t, '_, '_, '_> {
         let Inner::Code(speech) = runner.inner else { return self.shell_text(arg, stdin) };
         let statements = matches!(speech, Speech::Sql | Speech::Redis | Speech::Mongo);
         if !statements {
-            let sign = signs::Sign { tier: Tier::Low, ..signs::INLINE_CODE };
+            let sign =
+                structural_findings::Sign { tier: Tier::Low, ..structural_findings::INLINE_CODE };
             self.shared.sign(&sign, Some(arg.span));
         }
         self.speech(speech, arg, stdin)
