@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 #[path = "build/brief.rs"]
 mod brief;
+#[path = "build/calls.rs"]
+mod calls;
 #[path = "build/code.rs"]
 mod code;
 #[path = "build/commands.rs"]
@@ -28,6 +30,7 @@ fn main() -> Result<(), String> {
     commands::generate(&rules.join("commands"), &out)?;
     words::generate(&rules.join("words.txt"), &out)?;
     tools::generate(&rules.join("tools"), &out)?;
+    calls::generate(&rules.join("calls.toml"), &out)?;
     code::generate(&rules.join("code"), &out)?;
     injection::generate(&rules.join("injection.toml"), &out)?;
     brief::generate(&rules.join("brief.toml"), &out)

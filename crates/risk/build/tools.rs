@@ -95,6 +95,9 @@ struct Tool {
     effects: Vec<String>,
     #[serde(default)]
     irreversible: bool,
+    /// The tier is for code that is not understood; other code is judged by what it does.
+    #[serde(default)]
+    judged_by_code: bool,
     #[serde(default)]
     human: Option<String>,
     say: String,
@@ -261,12 +264,14 @@ fn entry(out: &mut String, code: &str, host: Option<&str>, tool: &Tool) -> Resul
     let human = find(HUMAN, tool.human.as_deref().unwrap_or("none"))?;
     let _ = writeln!(
         out,
-        "Entry {{ code: {code:?}, tier: {}, effects: {}, irreversible: {}, human: {human}, \
+        "Entry {{ code: {code:?}, tier: {}, effects: {}, irreversible: {}, \
+         judged_by_code: {}, human: {human}, \
          say: {:?}, safer: {safer}, args: &[{args}], when: {when}, host: {host:?}, \
          examples: &{:?}, counter_examples: &{:?} }},",
         find(TIERS, &tool.tier)?,
         effects(&tool.effects)?,
         tool.irreversible,
+        tool.judged_by_code,
         tool.say,
         tool.examples,
         tool.counter_examples,

@@ -214,6 +214,11 @@ impl Findings {
         self.doubts & (1 << (doubt as u8)) != 0
     }
 
+    /// Whether no doubt was noted.
+    pub fn is_certain(&self) -> bool {
+        self.doubts == 0
+    }
+
     /// Notes that something cannot be undone.
     pub fn irreversible(&mut self) {
         self.irreversible = true;

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 pub mod guard;
+pub mod workspace;
 
 pub use crate::shell::tables::PathClass;
 use crate::shell::tables::{
@@ -178,7 +179,9 @@ pub fn normal<'p>(path: &'p str, cwd: Option<&str>) -> Cow<'p, str> {
 /// Whether nothing is left to fold.
 fn is_normal(path: &str) -> bool {
     let homes: &[&str] = match path.as_bytes() {
-        [b'/', b'h' | b'U' | b'r' | b'v', ..] => &["/home", "/Users", "/root", "/var/root"],
+        [b'/', b'h' | b'U' | b'r' | b'v' | b'p', ..] => {
+            &["/home", "/Users", "/root", "/var/root", "/private"]
+        }
         [b'~' | b'.', ..] => &["~", "./", ".."],
         _ => &[],
     };
@@ -192,8 +195,15 @@ fn is_normal(path: &str) -> bool {
     !(odd || slash || homes.iter().any(|h| path.starts_with(h)))
 }
 
-/// `/home/alice/x`, `/Users/alice/x` and `/root/x` are `~/x`.
+/// `/home/alice/x`, `/Users/alice/x` and `/root/x` are `~/x`. macOS keeps `/tmp` and `/var` in
+/// `/private`.
 fn home(path: String) -> String {
+    for name in ["tmp", "var", "etc"] {
+        let rest = path.strip_prefix("/private/").and_then(|rest| rest.strip_prefix(name));
+        if rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/')) {
+            return home(path.get("/private".len()..).unwrap_or_default().to_owned());
+        }
+    }
     for root in ["/home/", "/Users/"] {
         if let Some(rest) = path.strip_prefix(root) {
             return match rest.split_once('/') {

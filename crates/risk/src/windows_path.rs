@@ -39,6 +39,21 @@ pub(crate) fn is_windows(word: &str) -> bool {
         || (word.contains('\\') && !word.contains(char::is_whitespace))
 }
 
+/// Whether a path begins with a drive: `C:\\x`, `C:/x`.
+pub(crate) fn has_drive(path: &str) -> bool {
+    matches!(path.as_bytes(), [letter, b':', b'\\' | b'/', ..] if letter.is_ascii_alphabetic())
+}
+
+/// `/d/x`, `/mnt/d/x` and `/cygdrive/d/x`, as Git Bash, WSL and Cygwin write `D:/x`.
+pub(crate) fn drive_of_posix(path: &str) -> Option<String> {
+    ["/mnt/", "/cygdrive/", "/"].iter().find_map(|start| {
+        let rest = path.strip_prefix(start)?;
+        let letter = rest.as_bytes().first().filter(|b| b.is_ascii_alphabetic())?;
+        let below = rest.get(1..).filter(|below| below.is_empty() || below.starts_with('/'))?;
+        Some(format!("{}:{}", char::from(*letter), if below.is_empty() { "/" } else { below }))
+    })
+}
+
 /// The other host of `\\host\share`; none for this machine.
 pub(crate) fn share_host(path: &str) -> Option<&str> {
     let rest = path.strip_prefix("\\\\").or_else(|| path.strip_prefix("//"))?;
@@ -172,7 +187,7 @@ fn inside(path: &str, cwd: &str) -> Option<String> {
 }
 
 /// The rest behind a prefix, without regard to case.
-fn fold_prefix<'t>(text: &'t str, prefix: &str) -> Option<&'t str> {
+pub(crate) fn fold_prefix<'t>(text: &'t str, prefix: &str) -> Option<&'t str> {
     let head = text.get(..prefix.len())?;
     head.eq_ignore_ascii_case(prefix).then(|| text.get(prefix.len()..).unwrap_or_default())
 }

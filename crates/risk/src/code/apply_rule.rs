@@ -116,7 +116,7 @@ impl<'a> Reader<'a, '_> {
     }
 
     fn path(&mut self, rule: &'static Rule, kind: Kind, path: Option<&str>, taint: u32, at: At) {
-        let reach = path.map_or_else(|| sensitive("x"), sensitive);
+        let reach = sensitive(path.unwrap_or("x"), self.ctx);
         let tier = match kind {
             Kind::Read => reach.read,
             Kind::Write => reach.write.max(rule.tier),
@@ -445,8 +445,8 @@ impl<'a> Reader<'a, '_> {
     ) {
         let bits = args.iter().filter_map(|v| v.num.or_else(|| octal(v.text()?))).max();
         let open = bits.is_some_and(|b| b & 0o002 != 0 || b & 0o6000 != 0);
-        let reach =
-            subject.and_then(|v| v.latest().text()).map_or_else(|| sensitive("x"), sensitive);
+        let path = subject.and_then(|v| v.latest().text());
+        let reach = sensitive(path.unwrap_or("x"), self.ctx);
         let (tier, note) = if !reach.note.is_empty() {
             (reach.write, reach.note)
         } else if open {

@@ -14,6 +14,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 mod text;
+mod unknown_calls;
 mod url;
 mod value;
 
@@ -71,7 +72,18 @@ pub fn read(lang: Language, text: &str, base: usize, ctx: &Context<'_>, out: &mu
     read_at(lang, text, base, ctx, 0, out);
 }
 
-/// The same for code found at some depth of shell in code in shell.
+/// Whether all of a code is read, nothing in it is known only when it runs, and what it does asks for
+/// nobody.
+pub(crate) fn is_harmless(lang: Language, text: &str, ctx: &Context<'_>, depth: u8) -> bool {
+    if lang == Language::Other {
+        return false;
+    }
+    let mut findings = Findings::default();
+    read_at(lang, text, 0, ctx, depth, &mut findings);
+    unknown_calls::is_harmless(&findings)
+}
+
+/// Reads code found at some depth of shell in code in shell.
 pub(crate) fn read_at(
     lang: Language,
     text: &str,

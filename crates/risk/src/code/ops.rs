@@ -308,6 +308,7 @@ impl<'a> Reader<'a, '_> {
                 return self.call(first, rest, at);
             }
         }
+        self.unknown_call(callee.name, at);
         Value::unknown(taint & !TAINT_MANY)
     }
 

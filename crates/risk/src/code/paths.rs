@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 
 use crate::code::value::HOLE;
+use crate::context::Context;
 use crate::paths::class_of;
+use crate::paths::workspace::Workspace;
 use countersign_shell::UNKNOWN;
 use countersign_text::file_url;
 use countersign_types::tier::Tier;
@@ -18,10 +20,10 @@ pub(super) struct Reach {
 }
 
 /// The reach of a path.
-pub(super) fn sensitive(path: &str) -> Reach {
+pub(super) fn sensitive(path: &str, ctx: &Context<'_>) -> Reach {
     let known = file_url::file(path).unwrap_or(Cow::Borrowed(path));
     let known = known.replace(HOLE, UNKNOWN.encode_utf8(&mut [0; 4])).replace('\\', "/");
-    let class = class_of(&known, None);
+    let class = class_of(&Workspace::of(ctx).local(&known), None);
     let whole = matches!(class.id, "root" | "home-whole" | "system-whole");
     let system = matches!(class.id, "system" | "system-whole" | "access-control" | "logs");
     let grave = class.write >= Tier::High || class.read >= Tier::Medium || whole;

@@ -115,6 +115,7 @@ impl<'a, 'o> Reader<'a, 'o> {
             self.pos = 0;
         }
         self.walk();
+        self.acting_modules();
         for combo in self.table.combos {
             if self.signs & combo.signs == combo.signs {
                 self.note(combo, combo.tier, "", (0, 0));

@@ -206,11 +206,12 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         self.shared.out.effect(Effect::Exec);
         self.shared.out.doubt(Doubt::UnknownProgram);
         self.shared.out.impact.programs.add(&first.text);
-        let odd = first.has_slash() && is_odd_place(&first.text);
+        let place = self.shared.workspace.local(&first.text);
+        let odd = first.has_slash() && is_odd_place(&place);
         let looks = LOOKING.iter().any(|rule| inv.fits(rule, stdin.present, true));
-        let away = first.text.starts_with('/')
-            && !is_standard_place(&first.text)
-            && matches!(class_of(&first.text, None).id, "elsewhere" | "shared-data");
+        let away = place.starts_with('/')
+            && !is_standard_place(&place)
+            && matches!(class_of(&place, None).id, "elsewhere" | "shared-data");
         let sign = match (self.shared.root && !looks, odd) {
             (true, _) => &structural_findings::UNKNOWN_AS_ROOT,
             (_, true) => &structural_findings::ODD_PLACE,
@@ -268,7 +269,9 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         if runners.is_empty() && asks_for_help(spec, inv) && !grave(rules, inv, stdin.present) {
             return Flow::unknown(Taint::default());
         }
-        if args.first().is_some_and(|a| a.has_slash() && is_odd_place(&a.text)) {
+        let odd =
+            |a: &Arg<'_>| a.has_slash() && is_odd_place(&self.shared.workspace.local(&a.text));
+        if args.first().is_some_and(odd) {
             self.shared.sign(&structural_findings::ODD_PLACE, Some(span));
         }
         if !spec.inert {

@@ -94,7 +94,7 @@ impl EvalState<'_, '_> {
     /// The gravest class a path may be, wherever the command runs.
     pub fn class_for(&self, act: Act, path: &str) -> &'static PathClass {
         if self.folders.only_start() && self.links.is_empty() {
-            return class_of(path, None);
+            return class_of(&self.workspace.local(path), None);
         }
         let mut worst: Option<&'static PathClass> = None;
         let mut offer = |class: &'static PathClass| {
@@ -107,12 +107,13 @@ impl EvalState<'_, '_> {
         }
         for place in self.folders.each() {
             let full = normal(path, place);
-            offer(class_of(&full, None));
+            offer(class_of(&self.workspace.local(&full), None));
             for link in self.links.iter().filter(|l| !l.copy || act == Act::Read) {
                 if let Some(rest) = full.strip_prefix(link.name.as_str())
                     && (rest.is_empty() || rest.starts_with('/'))
                 {
-                    offer(class_of(&format!("{}{rest}", link.target.trim_end_matches('/')), None));
+                    let target = format!("{}{rest}", link.target.trim_end_matches('/'));
+                    offer(class_of(&self.workspace.local(&target), None));
                     if rest.is_empty() || link.target == "/" {
                         offer(class_of(&format!("{}{rest}", link.target), None));
                     }
@@ -126,7 +127,8 @@ impl EvalState<'_, '_> {
     pub fn names_of(&self, path: &str) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
         for place in self.folders.each() {
-            let name = normal(path, place).into_owned();
+            let name = normal(path, place);
+            let name = self.workspace.local(&name).into_owned();
             if !names.contains(&name) {
                 names.push(name);
             }
@@ -173,7 +175,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             // Where one came from: any folder there has been, or what `OLDPWD` says.
             let mut seen = self.shared.seen.clone();
             if let Some((old, _)) = self.lookup("OLDPWD") {
-                seen.add(normal(&old, None));
+                seen.add(self.shared.workspace.local(&normal(&old, None)));
             }
             self.shared.folders = seen;
             self.shared.failed = Some(before);
@@ -192,7 +194,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         }
         for place in before.each() {
             for path in &paths {
-                inside.add(normal(path, place));
+                inside.add(self.shared.workspace.local(&normal(path, place)));
             }
         }
         let led: Vec<String> = self
@@ -221,7 +223,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         let before = self.shared.folders.clone();
         let mut inside = before.clone();
         for place in before.each() {
-            inside.add(normal(value.text, place));
+            inside.add(self.shared.workspace.local(&normal(value.text, place)));
         }
         self.shared.folders = inside;
         Some(before)

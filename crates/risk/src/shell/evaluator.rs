@@ -12,6 +12,7 @@ use super::structural_findings::{self, Sign};
 use crate::context::Context;
 use crate::finding::{Doubt, Finding, Findings, Span};
 use crate::limit::{Excess, Limit};
+use crate::paths::workspace::Workspace;
 use countersign_shell::UNKNOWN;
 use countersign_shell::posix::ast::{List, Node, Parts, Redirect, Runs, Stage, Word};
 use countersign_shell::posix::{self, PosixProblem};
@@ -39,6 +40,8 @@ const WORDS: Limit = Limit::new("words in a command", 4096);
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(super) struct EvalState<'c, 'o> {
     pub ctx: &'c Context<'c>,
+    /// The project and the folder the text starts in.
+    pub workspace: Workspace,
     pub out: &'o mut Findings,
     pub variables: Vec<(String, String, Taint)>,
     /// Files written by this text, and what is in them.
@@ -118,6 +121,7 @@ impl<'c, 'o> EvalState<'c, 'o> {
     pub fn new(ctx: &'c Context<'c>, base: usize, out: &'o mut Findings) -> EvalState<'c, 'o> {
         EvalState {
             ctx,
+            workspace: Workspace::of(ctx),
             out,
             variables: Vec::new(),
             files: Vec::new(),

@@ -178,8 +178,29 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         };
         // `docker exec web sh -c '…'` is how a command gets there; its text is judged as any other.
         let carried = self.shared.elsewhere && interpreter.speech == Speech::Shell;
-        let tier = if filter || carried { Tier::Low } else { interpreter.inline };
+        let seen = self.is_harmless_text(interpreter.speech, &arg.text);
+        let tier = if filter || carried || seen { Tier::Low } else { interpreter.inline };
         self.shared.sign(&Sign { tier, ..base }, Some(arg.span));
+    }
+
+    /// Whether a text given to an interpreter can be judged by what it does. Without a workspace
+    /// nobody knows where it would run, and the text itself asks.
+    fn is_harmless_text(&self, speech: Speech, text: &str) -> bool {
+        if text.contains(UNKNOWN) || !self.shared.workspace.is_known() {
+            return false;
+        }
+        let language = match speech {
+            // The evaluator reads all of it and adds what it finds.
+            Speech::Shell => return true,
+            Speech::Python => Language::Python,
+            Speech::JavaScript => Language::JavaScript,
+            Speech::Perl => Language::Perl,
+            Speech::Ruby => Language::Ruby,
+            Speech::Php => Language::Php,
+            _ => return false,
+        };
+        let depth = self.shared.texts.saturating_add(1);
+        code::is_harmless(language, text, self.shared.ctx, depth)
     }
 
     /// The first operand of an interpreter that takes a script.
@@ -205,7 +226,10 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             return Some(Flow::unknown(Taint::NET));
         }
         if let Some(flow) = self.known_file(&arg.text) {
-            if !flow.taint.has(Taint::NET) {
+            // A text that is known is judged by what it does; only what is unseen asks by itself.
+            let seen = flow.text.as_deref();
+            let seen = seen.is_some_and(|text| self.is_harmless_text(interpreter.speech, text));
+            if !flow.taint.has(Taint::NET) && !seen {
                 self.shared.sign(&structural_findings::WRITE_AND_RUN, Some(arg.span));
             }
             return Some(self.run_speech(interpreter, &flow, span));
@@ -255,7 +279,9 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         }
         let Some(text) = &flow.text else { return Flow::unknown(flow.taint) };
         if asks {
-            self.shared.sign(&structural_findings::INLINE_CODE, Some(span));
+            let seen = self.is_harmless_text(interpreter.speech, text);
+            let tier = if seen { Tier::Low } else { Tier::Medium };
+            self.shared.sign(&Sign { tier, ..structural_findings::INLINE_CODE }, Some(span));
         }
         let arg = Arg { text: Cow::Owned(text.clone()), span, taint: flow.taint, glob: false };
         self.speech(interpreter.speech, &arg, &Flow::none())

@@ -69,10 +69,24 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
                 let name = inv.operand(0).filter(|name| !name.contains([UNKNOWN, '/']))?;
                 Some(Flow::text(format!("/usr/bin/{name}")))
             }
+            "mktemp" => made_temporary(inv),
             "env" | "printenv" if inv.operands.is_empty() => Some(Flow::unknown(Taint::SECRET)),
             _ => None,
         }
     }
+}
+
+/// The name that `mktemp` prints, up to its random letters.
+fn made_temporary(inv: &Invocation<'_, '_>) -> Option<Flow> {
+    let folder = inv.values.iter().find(|(name, _)| matches!(*name, "-p" | "--tmpdir"));
+    let folder = folder.map_or("/tmp", |(_, value)| value.text);
+    let template = inv.operand(0).unwrap_or("tmp.XXXXXXXXXX");
+    let path = if template.contains('/') {
+        template.to_owned()
+    } else {
+        format!("{}/{template}", folder.trim_end_matches('/'))
+    };
+    (!path.contains(UNKNOWN)).then(|| Flow::text(path + "\n"))
 }
 
 fn echo(inv: &Invocation<'_, '_>) -> Flow {

@@ -128,6 +128,15 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         if disposable {
             tier = tier.min(Tier::Low);
         }
+        // A session clears away its own temporary folders. Without a project nobody knows whose
+        // they are.
+        if self.shared.workspace.is_known()
+            && class.id == "temporary"
+            && matches!(act, Act::Delete | Act::DeleteTree)
+            && !path.contains(['*', '?', '[', UNKNOWN])
+        {
+            tier = tier.min(Tier::Low);
+        }
         let far = matches!(class.id, "home" | "home-whole" | "elsewhere");
         if glob && !disposable && (act == Act::Delete || act == Act::Change && far) {
             tier = tier.max(Tier::Medium);

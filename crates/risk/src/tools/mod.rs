@@ -162,6 +162,22 @@ fn find_entry(
     table::tool(&own, arguments).map(|(entry, _)| (entry, parts.server.is_empty()))
 }
 
+/// Whether the code among the arguments is understood and asks for nobody.
+fn harmless_code(subject: &Subject<'_>, entry: &Entry) -> bool {
+    let Value::Object(members) = subject.arguments else { return false };
+    let mut codes = members.iter().filter_map(|(key, value)| {
+        let role = entry.args.iter().find(|(name, _)| same(key, name)).map(|(_, role)| *role);
+        match role {
+            Some(Role::Code(language)) => Some((language, value.as_str())),
+            _ => None,
+        }
+    });
+    let harmless = |(language, text): (_, Option<&str>)| {
+        text.is_some_and(|text| crate::code::is_harmless(language, text, &subject.context, 0))
+    };
+    codes.next().is_some_and(harmless) && codes.all(harmless)
+}
+
 fn known(subject: &Subject<'_>, entry: &'static Entry, sure: bool, out: &mut Findings) {
     let effects: Effects = entry.effects.iter().copied().collect();
     out.effects.extend(effects);
@@ -169,7 +185,9 @@ fn known(subject: &Subject<'_>, entry: &'static Entry, sure: bool, out: &mut Fin
         out.irreversible();
     }
     out.human(entry.human);
-    let mut base = Finding::pattern(entry.code, entry.tier, entry.say);
+    let tier =
+        if entry.judged_by_code && harmless_code(subject, entry) { Tier::Low } else { entry.tier };
+    let mut base = Finding::pattern(entry.code, tier, entry.say);
     base.safer = entry.safer.map(Into::into);
     out.add(base);
 

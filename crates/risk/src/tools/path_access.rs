@@ -41,7 +41,7 @@ impl Reader<'_, '_> {
             }
         }
         let whole = self.whole(path);
-        if let Some(found) = target::sensitive(&whole, access) {
+        if let Some(found) = target::sensitive(&whole, access, &self.ctx) {
             if found.secret {
                 self.out.effect(Effect::Secret);
                 self.out.impact.secrets.add(path);

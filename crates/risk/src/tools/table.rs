@@ -12,6 +12,8 @@ pub(super) struct Entry {
     pub tier: Tier,
     pub effects: &'static [Effect],
     pub irreversible: bool,
+    /// The tier is for code that is not understood; other code is judged by what it does.
+    pub judged_by_code: bool,
     pub human: HumanImpact,
     pub say: &'static str,
     pub safer: Option<&'static str>,

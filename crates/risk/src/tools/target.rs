@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use crate::context::Context;
+use crate::paths::workspace::Workspace;
 use crate::paths::{Act, class_of};
 use countersign_text::file_url;
 use countersign_types::tier::Tier;
@@ -25,8 +27,9 @@ pub(super) struct Sensitive {
 }
 
 /// What reading, writing or deleting this path costs beyond the tool itself.
-pub(super) fn sensitive(path: &str, access: Access) -> Option<Sensitive> {
+pub(super) fn sensitive(path: &str, access: Access, ctx: &Context<'_>) -> Option<Sensitive> {
     let clean = tidy(path);
+    let clean = Workspace::of(ctx).local(&clean);
     if clean.is_empty() {
         return None;
     }
@@ -70,7 +73,7 @@ mod tests {
 
     #[test]
     fn a_path_is_as_sensitive_as_what_it_leads_to() {
-        let tier = |path, access| sensitive(path, access).map(|s| s.tier);
+        let tier = |path, access| sensitive(path, access, &Context::default()).map(|s| s.tier);
         assert_eq!(tier("src/main.rs", Access::Write), None);
         assert_eq!(tier("/home/x/../../etc/passwd", Access::Write), Some(Tier::Critical));
         assert_eq!(tier("~/.ssh/id_ed25519", Access::Read), Some(Tier::High));

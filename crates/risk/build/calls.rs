@@ -1,0 +1,34 @@
+//! `rules/calls.toml`: names of functions and modules that act, for code that no rule describes.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use serde::Deserialize;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Calls {
+    acting: Vec<String>,
+    acting_beside: Vec<String>,
+    harmless: Vec<String>,
+    modules: Vec<String>,
+}
+
+pub fn generate(source: &Path, out: &Path) -> Result<(), String> {
+    let text = std::fs::read_to_string(source).map_err(|e| format!("{}: {e}", source.display()))?;
+    let calls: Calls = toml::from_str(&text).map_err(|e| format!("{}: {e}", source.display()))?;
+    let mut code = String::new();
+    for (name, mut words) in [
+        ("ACTING", calls.acting),
+        ("ACTING_BESIDE", calls.acting_beside),
+        ("HARMLESS", calls.harmless),
+        ("MODULES", calls.modules),
+    ] {
+        words.sort();
+        if let Some(twice) = words.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(format!("{}: `{}` is listed twice", source.display(), twice[0]));
+        }
+        let _ = writeln!(code, "static {name}: &[&str] = &{words:?};");
+    }
+    std::fs::write(out.join("calls.rs"), code).map_err(|e| e.to_string())
+}

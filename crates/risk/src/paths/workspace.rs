@@ -1,0 +1,166 @@
+//! The folders a session works in. A project is equally trusted wherever its folder is: paths inside
+//! it are turned into paths relative to it before they are classified.
+
+use std::borrow::Cow;
+
+use super::{class_of, normal};
+use crate::context::Context;
+use crate::windows_path;
+
+/// Classes of folders that can be a project. The root, a whole home folder, system folders and
+/// folders with a meaning of their own cannot.
+const ORDINARY: [&str; 4] = ["home", "elsewhere", "shared-data", "temporary"];
+/// How a folder of git worktrees beside the project is named behind the project's own name.
+const WORKTREES: [&str; 5] = ["__worktrees", ".worktrees", "-worktrees", "_worktrees", ".wt"];
+
+/// The project of a call and the folder the call starts in.
+#[derive(Debug, Default)]
+pub struct Workspace {
+    /// Normalized root folders, the project first.
+    roots: Vec<String>,
+    /// The starting folder relative to its root, if it is below the root.
+    start: Option<String>,
+    /// Names are compared without regard to case, and `/d/x` is `D:\x`.
+    windows: bool,
+}
+
+impl Workspace {
+    /// The workspace that a context describes: its project, else its working directory. Empty if the
+    /// context names neither.
+    pub fn of(ctx: &Context<'_>) -> Workspace {
+        let Some(project) = ctx.project.or(ctx.cwd) else { return Workspace::default() };
+        let windows = [Some(project), ctx.cwd].into_iter().flatten().any(windows_path::is_windows);
+        let mut workspace = Workspace { windows, ..Workspace::default() };
+        workspace.add_root(project);
+        if let Some(cwd) = ctx.cwd {
+            // A worktree elsewhere, or another repository that the session entered.
+            if workspace.below_root(&workspace.located(cwd)).is_none() {
+                workspace.add_root(cwd);
+            }
+            let inside = workspace.below_root(&workspace.located(cwd));
+            workspace.start = inside.filter(|below| !below.is_empty());
+        }
+        workspace
+    }
+
+    fn add_root(&mut self, folder: &str) {
+        let root = self.located(folder);
+        let absolute = root.starts_with('/') || root.starts_with("~/");
+        let source = root.starts_with("/usr/src/");
+        if absolute && (source || ORDINARY.contains(&class_of(&root, None).id)) {
+            self.roots.push(root);
+        }
+    }
+
+    /// Whether the context names a project or a working directory.
+    pub fn is_known(&self) -> bool {
+        !self.roots.is_empty()
+    }
+
+    /// The path in the form of the path classes: relative to its root if it is in the workspace.
+    pub fn local<'p>(&self, path: &'p str) -> Cow<'p, str> {
+        if self.roots.is_empty() {
+            return Cow::Borrowed(path);
+        }
+        if path.starts_with("..") {
+            let Some(start) = &self.start else { return Cow::Borrowed(path) };
+            return Cow::Owned(normal(path, Some(start)).into_owned());
+        }
+        if !path.starts_with(['/', '~']) && !windows_path::has_drive(path) {
+            return Cow::Borrowed(path);
+        }
+        let whole = self.located(path);
+        match self.below_root(&whole) {
+            Some(below) if below.is_empty() => Cow::Owned(".".to_owned()),
+            Some(below) => Cow::Owned(below),
+            None if whole == path => Cow::Borrowed(path),
+            None => Cow::Owned(whole),
+        }
+    }
+
+    /// An absolute path, normalized.
+    fn located(&self, path: &str) -> String {
+        if windows_path::has_drive(path) {
+            return windows_path::normalize(path, None).into_owned();
+        }
+        if self.windows
+            && let Some(drive) = windows_path::drive_of_posix(path)
+        {
+            return windows_path::normalize(&drive, None).into_owned();
+        }
+        normal(path, None).into_owned()
+    }
+
+    /// What is left of a path behind the root it is in.
+    fn below_root(&self, path: &str) -> Option<String> {
+        self.roots.iter().find_map(|root| {
+            let rest = if self.windows {
+                windows_path::fold_prefix(path, root)?
+            } else {
+                path.strip_prefix(root.as_str())?
+            };
+            if rest.is_empty() {
+                return Some(String::new());
+            }
+            if let Some(below) = rest.strip_prefix('/') {
+                return Some(below.to_owned());
+            }
+            // A worktree beside the project: `shop__worktrees/fix/src/a.rs`.
+            let below = WORKTREES.iter().find_map(|mark| rest.strip_prefix(mark))?;
+            let (_, below) = below.strip_prefix('/')?.split_once('/')?;
+            Some(below.to_owned())
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn local(project: &str, cwd: Option<&str>, path: &str) -> String {
+        let ctx = Context { project: Some(project), cwd, ..Context::default() };
+        Workspace::of(&ctx).local(path).into_owned()
+    }
+
+    #[test]
+    fn a_project_is_the_same_wherever_its_folder_is() {
+        for (project, path) in [
+            ("/home/ana/shop", "/home/ana/shop/src/a.rs"),
+            ("/home/ana/shop", "~/shop/src/a.rs"),
+            ("/workspaces/shop", "/workspaces/shop/src/../src/a.rs"),
+            ("/app", "/app/src/a.rs"),
+            ("/usr/src/app", "/usr/src/app/src/a.rs"),
+            ("/private/var/folders/x/shop", "/var/folders/x/shop/src/a.rs"),
+            ("D:\\shop", "D:\\shop\\src\\a.rs"),
+            ("D:\\shop", "d:/Shop/src/a.rs"),
+            ("D:\\shop", "/d/shop/src/a.rs"),
+            ("D:\\shop", "/mnt/d/shop/src/a.rs"),
+            ("C:\\Users\\ana\\shop", "/c/Users/ana/shop/src/a.rs"),
+            ("/srv/shop", "/srv/shop__worktrees/fix-1/src/a.rs"),
+        ] {
+            assert_eq!(local(project, None, path), "src/a.rs", "{project} {path}");
+        }
+    }
+
+    #[test]
+    fn what_is_outside_stays_outside() {
+        for (project, path, expected) in [
+            ("/app", "/application/x", "/application/x"),
+            ("/app", "/app/../etc/passwd", "/etc/passwd"),
+            ("/", "/etc/passwd", "/etc/passwd"),
+            ("/home/ana", "/home/ana/.ssh/id_rsa", "/home/ana/.ssh/id_rsa"),
+            ("/etc", "/etc/passwd", "/etc/passwd"),
+            ("/home/ana/.ssh", "/home/ana/.ssh/id_rsa", "/home/ana/.ssh/id_rsa"),
+            ("D:\\", "D:\\x", "D:\\x"),
+        ] {
+            assert_eq!(local(project, None, path), expected, "{project} {path}");
+        }
+    }
+
+    #[test]
+    fn parent_folders_are_seen_from_the_starting_folder() {
+        assert_eq!(local("/app", Some("/app/web/src"), "../package.json"), "web/package.json");
+        assert_eq!(local("/app", Some("/app/web"), "../../etc/passwd"), "../etc/passwd");
+        assert_eq!(local("/app", Some("/app"), "../etc/passwd"), "../etc/passwd");
+    }
+}
