@@ -41,29 +41,10 @@ pub enum Language {
     Other,
 }
 
-const LANGUAGES: [Language; 6] = [
-    Language::Python,
-    Language::JavaScript,
-    Language::Perl,
-    Language::Ruby,
-    Language::Php,
-    Language::Other,
-];
-
-/// All rules and combinations by language.
-pub(crate) fn rules() -> impl Iterator<Item = (Language, &'static table::Rule)> {
-    LANGUAGES.into_iter().flat_map(|language| {
-        let table = table::of(language);
-        table.rules.iter().chain(table.combos).map(move |rule| (language, rule))
-    })
-}
-
-/// Whether an example of a rule is one of those written in Python.
-pub(crate) fn is_python(id: &str, example: &str) -> bool {
-    let table = table::of(Language::Python);
-    table.rules.iter().chain(table.combos).any(|rule| {
-        rule.id == id && (rule.examples.contains(&example) || rule.counter.contains(&example))
-    })
+/// The rules and the combinations of a language: its own first, then those of every language.
+pub(crate) fn rules(language: Language) -> (&'static [table::Rule], &'static [table::Rule]) {
+    let table = table::of(language);
+    (table.rules, table.combos)
 }
 
 /// Reads code and adds what it would do. `base` is where the code starts in its argument.

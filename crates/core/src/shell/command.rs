@@ -7,7 +7,7 @@ use super::flow::{Flow, Taint};
 use super::invocation::Invocation;
 use super::program::{Known, is_odd_place, is_recipe, is_standard_place, resolve};
 use super::signs;
-use super::tables::{self, EVERYWHERE, LOOKING, Rule, Spec, Touch, UNLISTED};
+use super::tables::{self, EVERY_PROGRAM, Rule, Spec, Touch, UNDESCRIBED, UNDESCRIBED_READ_ONLY};
 use super::walk::Walker;
 use crate::effect::Effect;
 use crate::finding::{Doubt, Factor, Finding, Span};
@@ -130,7 +130,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
                 }
             }
         }
-        self.rules(EVERYWHERE, &inv, stdin.present, span);
+        self.rules(EVERY_PROGRAM, &inv, stdin.present, span);
         Flow::unknown(stdin.taint)
     }
 
@@ -205,7 +205,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
         self.shared.out.doubt(Doubt::UnknownProgram);
         self.shared.out.impact.programs.add(&first.text);
         let odd = first.has_slash() && is_odd_place(&first.text);
-        let looks = LOOKING.iter().any(|rule| inv.fits(rule, stdin.present, true));
+        let looks = UNDESCRIBED_READ_ONLY.iter().any(|rule| inv.fits(rule, stdin.present, true));
         let away = first.text.starts_with('/')
             && !is_standard_place(&first.text)
             && matches!(class_of(&first.text, None).id, "elsewhere" | "shared-data");
@@ -216,8 +216,8 @@ impl<'t> Walker<'t, '_, '_, '_> {
             _ => &signs::UNKNOWN_PROGRAM,
         };
         self.shared.sign(sign, Some(first.span));
-        self.rules(UNLISTED, &inv, stdin.present, span);
-        self.rules(EVERYWHERE, &inv, stdin.present, span);
+        self.rules(UNDESCRIBED, &inv, stdin.present, span);
+        self.rules(EVERY_PROGRAM, &inv, stdin.present, span);
         self.undescribed_runner(&inv, stdin, span);
         for index in &inv.operands {
             if let Some(arg) = inv.arg(*index) {
@@ -270,7 +270,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
             self.shared.sign(&signs::ODD_PLACE, Some(span));
         }
         if !spec.inert {
-            self.rules(EVERYWHERE, inv, stdin.present, span);
+            self.rules(EVERY_PROGRAM, inv, stdin.present, span);
         }
         if self.shared.root && spec.base >= Tier::Low {
             self.as_root(span);
@@ -318,15 +318,19 @@ impl<'t> Walker<'t, '_, '_, '_> {
     }
 
     fn base(&mut self, spec: &Spec, span: Span) {
-        let say = if spec.say.is_empty() { "Changes something on this machine." } else { spec.say };
-        let mut finding = Finding::pattern(spec.ordinary, spec.base, say);
+        let message = if spec.message.is_empty() {
+            "Changes something on this machine."
+        } else {
+            spec.message
+        };
+        let mut finding = Finding::pattern(spec.ordinary, spec.base, message);
         finding.span = Some(span);
         self.shared.out.add(finding);
     }
 
     fn as_root(&mut self, span: Span) {
         self.shared.out.effect(Effect::Privilege);
-        let mut finding = Finding::pattern(signs::AS_ROOT.code, Tier::Safe, signs::AS_ROOT.say);
+        let mut finding = Finding::pattern(signs::AS_ROOT.code, Tier::Safe, signs::AS_ROOT.message);
         finding.factor = Factor::Context;
         finding.weight = Points(30);
         finding.span = Some(span);
@@ -393,8 +397,8 @@ impl<'t> Walker<'t, '_, '_, '_> {
                 self.shared.out.irreversible();
             }
             // A rule of SAFE weighs nothing but says why nobody is asked.
-            let mut finding = Finding::pattern(rule.id, rule.tier, rule.say);
-            finding.safer = rule.safer.map(Into::into);
+            let mut finding = Finding::pattern(rule.id, rule.tier, rule.message);
+            finding.suggestion = rule.suggestion.map(Into::into);
             finding.span = Some(span);
             self.shared.out.add(finding);
         }

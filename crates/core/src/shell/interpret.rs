@@ -344,8 +344,8 @@ impl<'t> Walker<'t, '_, '_, '_> {
         let calls =
             asks.iter().any(|a| head.get(..a.len()).is_some_and(|h| h.eq_ignore_ascii_case(a)));
         if calls && let Some(name) = sql::unknown_function(text) {
-            let say = format!("Calls the database function {name}, which may change data.");
-            let mut finding = Finding::pattern("sql.unknown-function", Tier::Medium, say);
+            let message = format!("Calls the database function {name}, which may change data.");
+            let mut finding = Finding::pattern("sql.unknown-function", Tier::Medium, message);
             finding.span = Some(span);
             self.shared.out.effect(Effect::Remote);
             self.shared.out.add(finding);

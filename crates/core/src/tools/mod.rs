@@ -169,8 +169,8 @@ fn known(subject: &Subject<'_>, entry: &'static Entry, sure: bool, out: &mut Fin
         out.irreversible();
     }
     out.human(entry.human);
-    let mut base = Finding::pattern(entry.code, entry.tier, entry.say);
-    base.safer = entry.safer.map(Into::into);
+    let mut base = Finding::pattern(entry.code, entry.tier, entry.message);
+    base.suggestion = entry.suggestion.map(Into::into);
     out.add(base);
 
     // What is looked up elsewhere is sent there as a question.

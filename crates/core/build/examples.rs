@@ -1,0 +1,59 @@
+//! The examples of every rule, in tables of their own: the rules themselves do not refer to them,
+//! so that a program which only judges calls does not carry them.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// How many examples, and how many counter-examples, each rule needs.
+const MINIMUM: usize = 2;
+
+/// The table of one set of rules, in the order of the rules.
+pub struct Examples {
+    name: String,
+    minimum: usize,
+    rows: String,
+}
+
+impl Examples {
+    /// An empty table with this name.
+    pub fn new(name: &str) -> Examples {
+        Examples { name: name.to_owned(), minimum: MINIMUM, rows: String::new() }
+    }
+
+    /// The same for rules that may still have fewer examples.
+    pub fn unchecked(name: &str) -> Examples {
+        Examples { minimum: 0, ..Examples::new(name) }
+    }
+
+    /// Adds what the next rule must match and what it must not.
+    pub fn add(&mut self, id: &str, matching: &[String], other: &[String]) -> Result<(), String> {
+        let minimum = self.minimum;
+        if matching.len() < minimum || other.len() < minimum {
+            return Err(format!(
+                "rule `{id}` has {} examples and {} counter-examples; it needs {minimum} of each",
+                matching.len(),
+                other.len()
+            ));
+        }
+        let twice = |line: &String| matching.iter().chain(other).filter(|l| *l == line).count() > 1;
+        if let Some(line) = matching.iter().chain(other).find(|line| twice(line)) {
+            return Err(format!("rule `{id}` has the example `{line}` twice"));
+        }
+        let _ = writeln!(
+            self.rows,
+            "Examples {{ matching: &{matching:?},\n counter_examples: &{other:?} }},"
+        );
+        Ok(())
+    }
+
+    /// The table as Rust source.
+    pub fn source(&self) -> String {
+        format!("pub(crate) static {}: &[Examples] = &[\n{}];\n", self.name, self.rows)
+    }
+}
+
+/// Writes all tables into `out`.
+pub fn write(tables: &[String], out: &Path) -> Result<(), String> {
+    std::fs::write(out.join("examples.rs"), tables.concat())
+        .map_err(|e| format!("examples.rs: {e}"))
+}
