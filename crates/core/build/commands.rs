@@ -103,11 +103,11 @@ impl Tables {
 
     /// The examples of the rules, the assignments and the runners.
     fn examples(&self) -> Result<Vec<String>, String> {
-        let mut rules = Examples::unchecked("COMMANDS");
+        let mut rules = Examples::new("COMMANDS");
         for rule in &self.rules {
             rules.add(&rule.id, &rule.examples, &rule.counter_examples)?;
         }
-        let mut assignments = Examples::unchecked("ASSIGNMENTS");
+        let mut assignments = Examples::new("ASSIGNMENTS");
         for a in &self.assignments {
             assignments.add(&a.id, &a.examples, &a.counter_examples)?;
         }
