@@ -59,7 +59,7 @@ pub const DYNAMIC_DELETE: Sign = sign(
 pub const REMOTE_CODE: Sign = Sign {
     code: "shell.remote-code",
     tier: Tier::Medium,
-    message: "Runs code from the internet without anybody having read it.",
+    message: "Runs code from the internet without a review.",
     suggestion: Some("Download it to a file, read it, then run the file."),
 };
 /// The same under worse conditions.
@@ -115,7 +115,7 @@ pub const UPLOAD: Sign =
 pub const REVERSE_SHELL: Sign = sign(
     "exfiltration.reverse-shell",
     Tier::Critical,
-    "Opens a shell on this machine to somebody on the network.",
+    "Gives a machine on the network a shell on this machine.",
 );
 /// Raw network connection through the shell.
 pub const RAW_SOCKET: Sign = sign(
