@@ -177,11 +177,11 @@ pub fn generate(rules: &Path, out: &Path) -> Result<Vec<String>, String> {
 fn examples(language: &str, file: &File) -> Result<String, String> {
     let wrap = |e: String| format!("rules/code/{language}.toml: {e}");
     let upper = language.to_uppercase();
-    let mut rules = Examples::unchecked(&format!("{upper}_RULES"));
+    let mut rules = Examples::of_tools_or_code(&format!("{upper}_RULES"));
     for rule in &file.rule {
         rules.add(&rule.id, &rule.examples, &rule.counter_examples).map_err(wrap)?;
     }
-    let mut combos = Examples::unchecked(&format!("{upper}_COMBOS"));
+    let mut combos = Examples::of_tools_or_code(&format!("{upper}_COMBOS"));
     for combo in &file.combo {
         combos.add(&combo.id, &combo.examples, &combo.counter_examples).map_err(wrap)?;
     }
