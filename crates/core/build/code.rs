@@ -179,7 +179,11 @@ fn examples(language: &str, file: &File) -> Result<String, String> {
     let upper = language.to_uppercase();
     let mut rules = Examples::of_tools_or_code(&format!("{upper}_RULES"));
     for rule in &file.rule {
-        rules.add(&rule.id, &rule.examples, &rule.counter_examples).map_err(wrap)?;
+        if rule.tier == "SAFE" && rule.examples.is_empty() {
+            rules.add_silent();
+        } else {
+            rules.add(&rule.id, &rule.examples, &rule.counter_examples).map_err(wrap)?;
+        }
     }
     let mut combos = Examples::of_tools_or_code(&format!("{upper}_COMBOS"));
     for combo in &file.combo {

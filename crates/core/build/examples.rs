@@ -43,11 +43,20 @@ impl Examples {
         if let Some(line) = matching.iter().chain(other).find(|line| twice(line)) {
             return Err(format!("rule `{id}` has the example `{line}` twice"));
         }
+        self.row(matching, other);
+        Ok(())
+    }
+
+    /// Adds a rule that only adds effects: it leaves no finding to check.
+    pub fn add_silent(&mut self) {
+        self.row(&[], &[]);
+    }
+
+    fn row(&mut self, matching: &[String], other: &[String]) {
         let _ = writeln!(
             self.rows,
             "Examples {{ matching: &{matching:?},\n counter_examples: &{other:?} }},"
         );
-        Ok(())
     }
 
     /// The table as Rust source.
