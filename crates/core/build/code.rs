@@ -71,9 +71,8 @@ struct Rule {
     tier: String,
     #[serde(default)]
     effects: Vec<String>,
-    #[serde(alias = "say")]
     message: String,
-    #[serde(default, alias = "safer")]
+    #[serde(default)]
     suggestion: String,
     #[serde(default)]
     kind: String,
@@ -113,9 +112,8 @@ struct Combo {
     tier: String,
     #[serde(default)]
     effects: Vec<String>,
-    #[serde(alias = "say")]
     message: String,
-    #[serde(default, alias = "safer")]
+    #[serde(default)]
     suggestion: String,
     signs: Vec<String>,
     examples: Vec<String>,

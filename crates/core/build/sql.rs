@@ -27,9 +27,8 @@ struct Statement {
     #[serde(default)]
     production: String,
     effects: Vec<String>,
-    #[serde(alias = "say")]
     message: String,
-    #[serde(default, alias = "safer")]
+    #[serde(default)]
     suggestion: String,
     starts: Vec<String>,
     #[serde(default)]

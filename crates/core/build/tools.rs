@@ -98,9 +98,8 @@ struct Tool {
     irreversible: bool,
     #[serde(default)]
     human: Option<String>,
-    #[serde(alias = "say")]
     message: String,
-    #[serde(default, alias = "safer")]
+    #[serde(default)]
     suggestion: Option<String>,
     #[serde(default)]
     args: BTreeMap<String, String>,

@@ -40,7 +40,6 @@ struct Verb {
     irreversible: bool,
     #[serde(default)]
     decides: bool,
-    #[serde(alias = "say")]
     message: String,
     #[serde(default)]
     strong: Vec<String>,
@@ -61,7 +60,6 @@ struct Noun {
     id: String,
     words: Vec<String>,
     #[serde(default)]
-    #[serde(alias = "say")]
     message: String,
     #[serde(default)]
     mild: bool,
