@@ -41,12 +41,16 @@ fn every_file_says_what_it_is_and_keeps_the_hard_limits() {
 
 #[test]
 fn rule_files_can_be_read_without_scrolling_sideways() {
-    let rules = ending_in("toml").into_iter().filter(|path| shown(path).contains("/rules/"));
     let mut complaints = Vec::new();
-    for path in rules {
+    for path in ending_in("toml") {
+        let name = shown(&path);
+        // The patterns of secrets and of crises cannot be broken into lines.
+        let unbroken = name.contains("/crisis/") || name.contains("/redact/");
+        if !name.contains("/rules/") || unbroken {
+            continue;
+        }
         for (at, line) in read(&path).lines().enumerate() {
             if line.chars().count() > RULE_COLUMNS {
-                let name = shown(&path);
                 complaints.push(format!("{name}:{}: wider than {RULE_COLUMNS} columns", at + 1));
             }
         }
