@@ -217,12 +217,12 @@ impl Tables {
     }
 
     fn write_assignments(&self, s: &mut String) -> Result<(), String> {
-        put(s, "/// Every assignment rule.\npub static ASSIGNMENTS: &[Assignment] = &[\n");
+        put(s, "/// Every assignment rule.\npub static ASSIGNMENTS: &[AssignmentRule] = &[\n");
         for a in &self.assignments {
             put(
                 s,
                 format!(
-                    "Assignment {{ id: {:?}, names: {}, values: {}, shell: {}, home: {}, tier: {}, message: {:?} }},\n",
+                    "AssignmentRule {{ id: {:?}, names: {}, values: {}, shell: {}, home: {}, tier: {}, message: {:?} }},\n",
                     a.id,
                     globs(&a.names),
                     globs(&a.values),

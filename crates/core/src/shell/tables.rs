@@ -291,7 +291,7 @@ pub struct Rule {
 
 /// What setting a variable costs.
 #[derive(Debug)]
-pub struct Assignment {
+pub struct AssignmentRule {
     /// Stable id.
     pub id: &'static str,
     /// Variable names (globs).

@@ -70,8 +70,8 @@ pub fn inside(card: &Card) -> Markup {
         (call(card))
         (reasons(card))
         (impact(card))
-        @if let Some(suggestion) = card.reasons.iter().find_map(|reason| reason.suggestion.as_ref()) {
-            p.safer { strong { "Safer: " } (show_within(suggestion, TEXT).text) }
+        @if let Some(safer) = card.reasons.iter().find_map(|reason| reason.suggestion.as_ref()) {
+            p.safer { strong { "Safer: " } (show_within(safer, TEXT).text) }
         }
     }
 }
