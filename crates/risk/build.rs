@@ -12,6 +12,8 @@ mod code;
 mod commands;
 #[path = "build/effects.rs"]
 mod effects;
+#[path = "build/examples.rs"]
+mod examples;
 #[path = "build/fingerprint.rs"]
 mod fingerprint;
 #[path = "build/injection.rs"]
@@ -27,11 +29,12 @@ fn main() -> Result<(), String> {
     let rules = PathBuf::from("rules");
     let out = PathBuf::from(std::env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?);
     fingerprint::generate(&rules, &out)?;
-    commands::generate(&rules.join("commands"), &out)?;
+    let mut shown = commands::generate(&rules.join("commands"), &out)?;
     words::generate(&rules.join("words.txt"), &out)?;
-    tools::generate(&rules.join("tools"), &out)?;
+    shown.push(tools::generate(&rules.join("tools"), &out)?);
     calls::generate(&rules.join("calls.toml"), &out)?;
-    code::generate(&rules.join("code"), &out)?;
-    injection::generate(&rules.join("injection.toml"), &out)?;
+    shown.extend(code::generate(&rules.join("code"), &out)?);
+    shown.push(injection::generate(&rules.join("injection.toml"), &out)?);
+    examples::write(&shown, &out)?;
     brief::generate(&rules.join("brief.toml"), &out)
 }

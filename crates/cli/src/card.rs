@@ -55,7 +55,7 @@ pub fn print(
         writeln!(out, "  {}  {place}", paint.faint("where   "))?;
     }
     writeln!(out, "  {}  {}", paint.faint("verdict "), outcome(record))?;
-    if let Some(safer) = record.reasons.iter().find_map(|r| r.safer.as_ref()) {
+    if let Some(safer) = record.reasons.iter().find_map(|r| r.suggestion.as_ref()) {
         let safer = core_api::show(safer, SENTENCE);
         writeln!(out, "  {}  {safer}", paint.faint("safer   "))?;
     }
@@ -95,7 +95,7 @@ pub fn print_stored(out: &mut dyn Write, card: &Card, style: Style) -> io::Resul
     if let Some(cwd) = &card.cwd {
         writeln!(out, "\n  {}  {cwd}", paint.faint("where   "))?;
     }
-    if let Some(safer) = card.reasons.iter().find_map(|r| r.safer.as_ref()) {
+    if let Some(safer) = card.reasons.iter().find_map(|r| r.suggestion.as_ref()) {
         let safer = core_api::show(safer, SENTENCE);
         writeln!(out, "\n  {}  {safer}", paint.faint("safer   "))?;
     }
@@ -105,7 +105,7 @@ pub fn print_stored(out: &mut dyn Write, card: &Card, style: Style) -> io::Resul
 /// What would happen, in one sentence: the worst reason, or that there is none.
 pub fn sentence(record: &Assessment) -> String {
     match record.reasons.first() {
-        Some(reason) => reason.say.to_string(),
+        Some(reason) => reason.message.to_string(),
         None if record.effects.only_reads() => "Only looks; nothing changes.".to_owned(),
         None => "Nothing risky was seen in it.".to_owned(),
     }
@@ -162,7 +162,7 @@ fn print_reasons(out: &mut dyn Write, all: &[Reason], tier: Tier, style: Style) 
     for reason in reasons.iter().take(shown) {
         let bar = terminal::weight_bar(reason.weight.0, 400, 8);
         let bar = style.paint.with(terminal::accent(tier), bar);
-        let say = core_api::show(&reason.say, SENTENCE);
+        let say = core_api::show(&reason.message, SENTENCE);
         let code = core_api::show(&reason.code, SENTENCE);
         let points = reason.weight.value();
         writeln!(out, "  {bar} {points:<4} {say}  {}", style.paint.faint(code))?;

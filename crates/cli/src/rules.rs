@@ -85,7 +85,7 @@ fn list(out: &mut dyn Write, rules: &[RuleInfo], paint: Paint) -> io::Result<()>
             writeln!(out, "{gap}{}  {}", paint.strong(family), paint.faint(count))?;
         }
         let word = paint.with(accent(rule.tier), format!("{:<8}", rule.tier.label()));
-        writeln!(out, "  {word}  {:<width$}  {}", rule.id, rule.say)?;
+        writeln!(out, "  {word}  {:<width$}  {}", rule.id, rule.message)?;
     }
     Ok(())
 }
@@ -96,8 +96,8 @@ struct RuleRecord<'a> {
     family: &'a str,
     about: &'a str,
     tier: Tier,
-    say: &'a str,
-    safer: Option<&'a str>,
+    message: &'a str,
+    suggestion: Option<&'a str>,
     examples: &'a [&'a str],
     counter_examples: &'a [&'a str],
 }
@@ -109,8 +109,8 @@ fn list_json(out: &mut dyn Write, rules: &[RuleInfo]) -> Result<(), Failure> {
             family: rule.family(),
             about: rule.subject.label(),
             tier: rule.tier,
-            say: rule.say,
-            safer: rule.safer,
+            message: rule.message,
+            suggestion: rule.suggestion,
             examples: rule.examples,
             counter_examples: rule.counter_examples,
         };
@@ -121,13 +121,13 @@ fn list_json(out: &mut dyn Write, rules: &[RuleInfo]) -> Result<(), Failure> {
 }
 
 fn explain(out: &mut dyn Write, rule: &RuleInfo, paint: Paint) -> io::Result<()> {
-    writeln!(out, "{}", paint.strong(rule.say))?;
+    writeln!(out, "{}", paint.strong(rule.message))?;
     writeln!(out)?;
     let word = paint.badge(badge(rule.tier), rule.tier.label());
     let about = format!("family {}, about {}", rule.family(), rule.subject.label());
     writeln!(out, "{word}  {}  {}", rule.id, paint.faint(about))?;
-    if let Some(safer) = rule.safer {
-        writeln!(out, "\n{}  {safer}", paint.faint("safer"))?;
+    if let Some(suggestion) = rule.suggestion {
+        writeln!(out, "\n{}  {suggestion}", paint.faint("suggestion"))?;
     }
     let mark = if rule.subject == Subject::Command { "$ " } else { "" };
     for (title, texts) in [("matches", rule.examples), ("does not match", rule.counter_examples)] {

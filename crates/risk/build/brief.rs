@@ -30,7 +30,7 @@ struct Clause {
     mail: bool,
     #[serde(default)]
     only_leads: bool,
-    say: String,
+    message: String,
     #[serde(default)]
     call: String,
     #[serde(default)]
@@ -42,7 +42,7 @@ struct Clause {
 #[serde(deny_unknown_fields)]
 struct Neutral {
     effect: String,
-    say: String,
+    message: String,
 }
 
 fn neutral(file: &File, source: &mut String) -> Result<(), String> {
@@ -51,7 +51,7 @@ fn neutral(file: &File, source: &mut String) -> Result<(), String> {
     for one in &file.neutral {
         let known = NAMES.iter().find(|(name, _)| *name == one.effect);
         let (_, variant) = known.ok_or_else(|| format!("unknown effect `{}`", one.effect))?;
-        let _ = writeln!(source, "(Effect::{variant}, {:?}),", one.say);
+        let _ = writeln!(source, "(Effect::{variant}, {:?}),", one.message);
     }
     source.push_str("];\n");
     let listed = |name: &str| file.neutral.iter().filter(|one| one.effect == name).count();
@@ -69,7 +69,7 @@ pub fn generate(path: &Path, out: &Path) -> Result<(), String> {
     let mut source = format!("static UNKNOWN: &str = {:?};\n", file.unknown);
     source.push_str("static CLAUSES: &[Clause] = &[\n");
     for clause in &file.clause {
-        let said = clause.say.to_lowercase();
+        let said = clause.message.to_lowercase();
         if ["safe", "harmless", "no risk"].iter().any(|word| said.contains(word)) {
             return Err(format!("{name}: {}: no sentence may say that all is well", clause.id));
         }
@@ -99,12 +99,12 @@ pub fn generate(path: &Path, out: &Path) -> Result<(), String> {
         let _ = writeln!(
             source,
             "Clause {{ list: List::{list}, effects: &[{}], codes: &{:?}, mail: {}, \
-             only_leads: {}, say: {:?}, #[cfg(test)] call: {:?}, #[cfg(test)] says: {:?} }},",
+             only_leads: {}, message: {:?}, #[cfg(test)] call: {:?}, #[cfg(test)] says: {:?} }},",
             effects.join(", "),
             clause.codes,
             clause.mail,
             clause.only_leads,
-            clause.say,
+            clause.message,
             clause.call,
             clause.says
         );

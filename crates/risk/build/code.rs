@@ -6,6 +6,7 @@ use std::path::Path;
 use serde::Deserialize;
 
 use crate::effects::effects;
+use crate::examples::Examples;
 
 #[path = "sql.rs"]
 mod sql;
@@ -70,9 +71,9 @@ struct Rule {
     tier: String,
     #[serde(default)]
     effects: Vec<String>,
-    say: String,
+    message: String,
     #[serde(default)]
-    safer: String,
+    suggestion: String,
     #[serde(default)]
     kind: String,
     #[serde(default)]
@@ -111,9 +112,9 @@ struct Combo {
     tier: String,
     #[serde(default)]
     effects: Vec<String>,
-    say: String,
+    message: String,
     #[serde(default)]
-    safer: String,
+    suggestion: String,
     signs: Vec<String>,
     examples: Vec<String>,
     #[serde(default)]
@@ -141,8 +142,8 @@ struct Node {
     gives: u32,
 }
 
-/// Reads the rule files of this kind and writes the table into `out`.
-pub fn generate(rules: &Path, out: &Path) -> Result<(), String> {
+/// Reads the rule files of this kind and writes the table into `out`; returns the examples.
+pub fn generate(rules: &Path, out: &Path) -> Result<Vec<String>, String> {
     let mut text = String::new();
     for (bit, sign) in SIGNS.iter().enumerate().filter(|(_, sign)| OWN.contains(sign)) {
         let name = sign.to_uppercase();
@@ -153,9 +154,11 @@ pub fn generate(rules: &Path, out: &Path) -> Result<(), String> {
         put(&mut text, &format!("pub(crate) const TAINT_{name}: u32 = 1 << {bit};\n"));
     }
     let common: File = load(&rules.join("every_language.toml"))?;
+    let mut own = vec![examples("every_language", &common)?];
     for language in LANGUAGES {
         let path = rules.join(format!("{language}.toml"));
         let mut file: File = load(&path)?;
+        own.push(examples(language, &file)?);
         file.rule.extend(common.rule.iter().cloned());
         file.value.extend(common.value.iter().cloned());
         file.combo.extend(common.combo.iter().cloned());
@@ -163,7 +166,28 @@ pub fn generate(rules: &Path, out: &Path) -> Result<(), String> {
             .map_err(|e| format!("rules/code/{language}.toml (with every_language.toml): {e}"))?;
     }
     std::fs::write(out.join("code.rs"), text).map_err(|e| format!("code.rs: {e}"))?;
-    sql::generate(&rules.join("sql.toml"), out)
+    let mut shown = sql::generate(&rules.join("sql.toml"), out)?;
+    shown.extend(own);
+    Ok(shown)
+}
+
+/// The examples of the rules and of the combinations that one file holds.
+fn examples(language: &str, file: &File) -> Result<String, String> {
+    let wrap = |e: String| format!("rules/code/{language}.toml: {e}");
+    let upper = language.to_uppercase();
+    let mut rules = Examples::of_tools_or_code(&format!("{upper}_RULES"));
+    for rule in &file.rule {
+        if rule.tier == "SAFE" && rule.examples.is_empty() {
+            rules.add_silent();
+        } else {
+            rules.add(&rule.id, &rule.examples, &rule.counter_examples).map_err(wrap)?;
+        }
+    }
+    let mut combos = Examples::of_tools_or_code(&format!("{upper}_COMBOS"));
+    for combo in &file.combo {
+        combos.add(&combo.id, &combo.examples, &combo.counter_examples).map_err(wrap)?;
+    }
+    Ok(rules.source() + &combos.source())
 }
 
 fn load(path: &Path) -> Result<File, String> {
@@ -214,19 +238,16 @@ pub fn tier(word: &str) -> Result<&'static str, String> {
     at.and_then(|at| label.get(at).copied()).ok_or_else(|| format!("unknown tier `{word}`"))
 }
 
-pub fn sentence(id: &str, say: &str) -> Result<(), String> {
-    let plain = say.ends_with('.') && !say.contains('!') && say.len() <= 120;
-    if plain { Ok(()) } else { Err(format!("{id}: `say` must be one short plain sentence")) }
+pub fn sentence(id: &str, message: &str) -> Result<(), String> {
+    let plain = message.ends_with('.') && !message.contains('!') && message.len() <= 120;
+    if plain { Ok(()) } else { Err(format!("{id}: `message` must be one short plain sentence")) }
 }
 
 fn table(language: &str, file: &File, text: &mut String) -> Result<(), String> {
     let mut nodes = vec![Node::default()];
     let mut body = String::new();
     for (index, rule) in file.rule.iter().enumerate() {
-        sentence(&rule.id, &rule.say)?;
-        if rule.examples.is_empty() && rule.tier != "SAFE" {
-            return Err(format!("{}: no examples", rule.id));
-        }
+        sentence(&rule.id, &rule.message)?;
         let gives = bits(&rule.gives, &TAINTS, "taint")?;
         for name in &rule.calls {
             let at = place(&mut nodes, name)?;
@@ -262,7 +283,7 @@ fn table(language: &str, file: &File, text: &mut String) -> Result<(), String> {
     }
     put(text, &format!(" ],\n rules: &[\n{body} ],\n combos: &[\n"));
     for combo in &file.combo {
-        sentence(&combo.id, &combo.say)?;
+        sentence(&combo.id, &combo.message)?;
         let line = combo_line(combo).map_err(|e| format!("{}: {e}", combo.id))?;
         put(text, &line);
     }
@@ -301,33 +322,29 @@ fn node_line(node: &Node) -> String {
 
 fn rule_line(rule: &Rule) -> Result<String, String> {
     Ok(format!(
-        "  Rule {{ id: {:?}, tier: Tier::{}, effects: {}, say: {:?}, safer: {:?}, \
-         kind: Kind::{}, signs: {}, arg: {}, needs: {:?}, examples: &{:?}, counter: &{:?} }},\n",
+        "  Rule {{ id: {:?}, tier: Tier::{}, effects: {}, message: {:?}, suggestion: {:?}, \
+         kind: Kind::{}, signs: {}, arg: {}, needs: {:?} }},\n",
         rule.id,
         tier(&rule.tier)?,
         effects(&rule.effects)?,
-        rule.say,
-        rule.safer,
+        rule.message,
+        rule.suggestion,
         one(&rule.kind, &KINDS, "kind")?,
         grouped(bits(&rule.signs, &SIGNS, "sign")?),
         rule.arg,
         rule.needs,
-        rule.examples,
-        rule.counter_examples,
     ))
 }
 
 fn combo_line(combo: &Combo) -> Result<String, String> {
     Ok(format!(
-        "  Rule {{ id: {:?}, tier: Tier::{}, effects: {}, say: {:?}, safer: {:?}, \
-         kind: Kind::Plain, signs: {}, arg: 0, needs: \"\", examples: &{:?}, counter: &{:?} }},\n",
+        "  Rule {{ id: {:?}, tier: Tier::{}, effects: {}, message: {:?}, suggestion: {:?}, \
+         kind: Kind::Plain, signs: {}, arg: 0, needs: \"\" }},\n",
         combo.id,
         tier(&combo.tier)?,
         effects(&combo.effects)?,
-        combo.say,
-        combo.safer,
+        combo.message,
+        combo.suggestion,
         grouped(bits(&combo.signs, &SIGNS, "sign")?),
-        combo.examples,
-        combo.counter_examples,
     ))
 }

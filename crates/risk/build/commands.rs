@@ -16,12 +16,13 @@ mod schema;
 mod source;
 
 use crate::effects::effects;
+use crate::examples::Examples;
 use paths::write_paths;
-use schema::{Anywhere, Assignment, File, PathFile, Program, Rule, Runner};
+use schema::{Anywhere, Assignment, File, PathFile, Program, Rule, Runner, Scope};
 use source::{flags, globs, list, operands, put, sequence, tier, touch_pairs};
 
-/// Reads the rule files of this kind and writes the table into `out`.
-pub fn generate(rules: &Path, out: &Path) -> Result<(), String> {
+/// Reads the rule files of this kind and writes the table into `out`; returns the examples.
+pub fn generate(rules: &Path, out: &Path) -> Result<Vec<String>, String> {
     let mut tables = Tables::default();
     let mut files: Vec<_> = fs::read_dir(rules)
         .map_err(|e| format!("{}: {e}", rules.display()))?
@@ -42,7 +43,8 @@ pub fn generate(rules: &Path, out: &Path) -> Result<(), String> {
     tables.describe_runners();
     let mut source = tables.write()?;
     write_paths(&classes, &mut source)?;
-    fs::write(out.join("commands.rs"), source).map_err(|e| e.to_string())
+    fs::write(out.join("commands.rs"), source).map_err(|e| e.to_string())?;
+    tables.examples()
 }
 
 #[derive(Default)]
@@ -72,9 +74,6 @@ impl Tables {
             if self.rules.iter().any(|r| r.id == rule.id) {
                 return Err(format!("rule `{}` stands here twice", rule.id));
             }
-            if rule.examples.is_empty() {
-                return Err(format!("rule `{}` has no examples", rule.id));
-            }
             self.rules.push(rule);
         }
         self.assignments.extend(file.assignment);
@@ -102,17 +101,39 @@ impl Tables {
         }
     }
 
+    /// The examples of the rules, the assignments and the runners.
+    fn examples(&self) -> Result<Vec<String>, String> {
+        let mut rules = Examples::new("COMMANDS");
+        for rule in &self.rules {
+            rules.add(&rule.id, &rule.examples, &rule.counter_examples)?;
+        }
+        let mut assignments = Examples::new("ASSIGNMENTS");
+        for a in &self.assignments {
+            assignments.add(&a.id, &a.examples, &a.counter_examples)?;
+        }
+        let runners: Vec<&str> = self.runners.iter().map(|r| r.example.as_str()).collect();
+        let runners = format!("pub(crate) static RUNNERS: &[&str] = &{runners:?};\n");
+        Ok(vec![rules.source(), assignments.source(), runners])
+    }
+
     fn write(&self) -> Result<String, String> {
         let mut s = String::new();
         let mut by_program: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+        let mut by_scope: BTreeMap<Scope, Vec<usize>> = BTreeMap::new();
         put(
             &mut s,
             format!("/// Every rule.\npub static RULES: [Rule; {}] = [\n", self.rules.len()),
         );
         for (i, rule) in self.rules.iter().enumerate() {
+            match rule.scope {
+                Some(scope) if rule.programs.is_empty() => {
+                    by_scope.entry(scope).or_default().push(i);
+                }
+                None if !rule.programs.is_empty() => {}
+                _ => return Err(format!("rule `{}`: name `programs` or a `scope`", rule.id)),
+            }
             for program in &rule.programs {
-                let known = self.names.contains_key(program) || program.contains('*');
-                if !known {
+                if !self.names.contains_key(program) {
                     return Err(format!("rule `{}`: no program `{program}`", rule.id));
                 }
                 by_program.entry(program).or_default().push(i);
@@ -147,12 +168,16 @@ impl Tables {
             );
         }
         put(&mut s, "];\n");
-        for (pattern, table) in [("*", "UNLISTED"), ("**", "EVERYWHERE"), ("*?", "LOOKING")] {
-            let rules = by_program.get(pattern).map(Vec::as_slice).unwrap_or_default();
+        for (scope, table) in [
+            (Scope::Undescribed, "UNDESCRIBED"),
+            (Scope::EveryProgram, "EVERY_PROGRAM"),
+            (Scope::UndescribedReadOnly, "UNDESCRIBED_READ_ONLY"),
+        ] {
+            let rules = by_scope.get(&scope).map(Vec::as_slice).unwrap_or_default();
             put(
                 &mut s,
                 format!(
-                    "/// Rules for `{pattern}`.\npub static {table}: &[&Rule] = &{};\n",
+                    "/// Rules of the scope `{scope:?}`.\npub static {table}: &[&Rule] = &{};\n",
                     rule_refs(rules)
                 ),
             );
@@ -192,24 +217,19 @@ impl Tables {
     }
 
     fn write_assignments(&self, s: &mut String) -> Result<(), String> {
-        put(
-            s,
-            "/// What setting a variable costs.\n#[derive(Debug)]\npub struct Assignment {\n/// Stable id.\npub id: &'static str,\n/// Variable names (globs).\npub names: Globs,\n/// Values (globs); empty for any.\npub values: Globs,\n/// The value is shell text that other programs will run.\npub shell: bool,\n/// Moves the folder in which programs look for their settings.\npub home: bool,\n/// Cost.\npub tier: Tier,\n/// Sentence.\npub say: &'static str,\n/// Must match.\npub examples: &'static [&'static str],\n/// Must not.\npub counter_examples: &'static [&'static str],\n}\n/// Every assignment rule.\npub static ASSIGNMENTS: &[Assignment] = &[\n",
-        );
+        put(s, "/// Every assignment rule.\npub static ASSIGNMENTS: &[AssignmentRule] = &[\n");
         for a in &self.assignments {
             put(
                 s,
                 format!(
-                    "Assignment {{ id: {:?}, names: {}, values: {}, shell: {}, home: {}, tier: {}, say: {:?}, examples: {}, counter_examples: {} }},\n",
+                    "AssignmentRule {{ id: {:?}, names: {}, values: {}, shell: {}, home: {}, tier: {}, message: {:?} }},\n",
                     a.id,
                     globs(&a.names),
                     globs(&a.values),
                     a.shell,
                     a.home,
                     tier(&a.tier)?,
-                    a.say,
-                    list(&a.examples),
-                    list(&a.counter_examples)
+                    a.message
                 ),
             );
         }
@@ -241,7 +261,7 @@ fn rule_source(r: &Rule) -> Result<String, String> {
         .collect();
     let wrap = |e: String| format!("rule `{}`: {e}", r.id);
     Ok(format!(
-        "Rule {{ gate: {:#x}, marks: {:#x}, head_marks: {:#x}, flag_marks: {:#x}, flag_gate: {:#x}, id: {:?}, tier: {}, say: {:?}, safer: {:?}, sub: &[{}], flags: {}, all_flags: &[{}], not_flags: {}, operand: {}, not_operand: {}, first: {}, not_first: {}, last: {}, arg: {}, option: &[{options}], min_operands: {}, max_operands: {}, stdin: {}, root: {}, home: {}, computed: {}, settings: {}, effects: {}, irreversible: {}, examples: {}, counter_examples: {} }},\n",
+        "Rule {{ gate: {:#x}, marks: {:#x}, head_marks: {:#x}, flag_marks: {:#x}, flag_gate: {:#x}, id: {:?}, tier: {}, message: {:?}, suggestion: {:?}, sub: &[{}], flags: {}, all_flags: &[{}], not_flags: {}, operand: {}, not_operand: {}, first: {}, not_first: {}, last: {}, arg: {}, option: &[{options}], min_operands: {}, max_operands: {}, stdin: {}, root: {}, home: {}, computed: {}, settings: {}, effects: {}, irreversible: {} }},\n",
         gate::gate(r),
         gate::marks(r),
         gate::head_marks(r),
@@ -249,8 +269,8 @@ fn rule_source(r: &Rule) -> Result<String, String> {
         gate::flag_gate(r),
         r.id,
         tier(&r.tier).map_err(wrap)?,
-        r.say,
-        r.safer,
+        r.message,
+        r.suggestion,
         sub.join(", "),
         flags(&r.flags),
         all.join(", "),
@@ -269,9 +289,7 @@ fn rule_source(r: &Rule) -> Result<String, String> {
         r.computed,
         r.settings,
         effects(&r.effects).map_err(wrap)?,
-        r.irreversible,
-        list(&r.examples),
-        list(&r.counter_examples)
+        r.irreversible
     ))
 }
 
@@ -304,9 +322,9 @@ fn spec_source(family: &str, p: &Program) -> Result<String, String> {
         ),
     };
     Ok(format!(
-        "Spec {{ family: {family:?}, base: {}, say: {:?}, ordinary: {:?}, single_dash: {}, posix: {}, letters: {:#x}, values: {}, touches: &[{}], exec: {}, operands: {}, first_if: {}, in_place: {}, recursive: {}, dry: {}, keys: &[{}], interpreter: {interpreter}, fetches: {}, sends: {}, inert: {}, cmdlet: {}, positions: {}, switches: {}, input_paths: {}, slash_options: {}, filter: {}, effects: {} }},\n",
+        "Spec {{ family: {family:?}, base: {}, message: {:?}, ordinary: {:?}, single_dash: {}, posix: {}, letters: {:#x}, values: {}, touches: &[{}], exec: {}, operands: {}, first_if: {}, in_place: {}, recursive: {}, dry: {}, keys: &[{}], interpreter: {interpreter}, fetches: {}, sends: {}, inert: {}, cmdlet: {}, positions: {}, switches: {}, input_paths: {}, slash_options: {}, filter: {}, effects: {} }},\n",
         tier(&p.base)?,
-        p.say,
+        p.message,
         format!("{family}.ordinary"),
         p.single_dash || p.cmdlet || p.slash_options,
         p.posix,

@@ -6,6 +6,8 @@ use std::path::Path;
 
 use serde::Deserialize;
 
+use crate::examples::Examples;
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
@@ -16,27 +18,31 @@ struct File {
 #[serde(deny_unknown_fields)]
 struct Phrase {
     id: String,
-    say: String,
+    message: String,
     phrases: Vec<String>,
     examples: Vec<String>,
     counter_examples: Vec<String>,
 }
 
-/// Reads the file and writes the table into `out`.
-pub fn generate(path: &Path, out: &Path) -> Result<(), String> {
+/// Reads the file and writes the table into `out`; returns the examples.
+pub fn generate(path: &Path, out: &Path) -> Result<String, String> {
     let text = fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
     let file: File = toml::from_str(&text).map_err(|e| format!("{}: {e}", path.display()))?;
     let mut source = String::from("static PHRASES: &[Phrase] = &[\n");
+    let mut examples = Examples::new("PHRASES");
     for p in &file.phrase {
         // The phrases are compared with folded words, a blank before each.
         let phrases: Vec<String> = p.phrases.iter().map(|t| format!(" {t}")).collect();
         let _ = writeln!(
             source,
-            "Phrase {{ id: {:?}, say: {:?}, phrases: &{phrases:?},\n\
-             examples: &{:?},\ncounter_examples: &{:?} }},",
-            p.id, p.say, p.examples, p.counter_examples
+            "Phrase {{ id: {:?}, message: {:?}, phrases: &{phrases:?} }},",
+            p.id, p.message
         );
+        examples
+            .add(&p.id, &p.examples, &p.counter_examples)
+            .map_err(|e| format!("{}: {e}", path.display()))?;
     }
     source.push_str("];\n");
-    fs::write(out.join("injection.rs"), source).map_err(|e| e.to_string())
+    fs::write(out.join("injection.rs"), source).map_err(|e| e.to_string())?;
+    Ok(examples.source())
 }

@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use super::{sentence, tier};
 use crate::effects::effects;
+use crate::examples::Examples;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -26,9 +27,9 @@ struct Statement {
     #[serde(default)]
     production: String,
     effects: Vec<String>,
-    say: String,
+    message: String,
     #[serde(default)]
-    safer: String,
+    suggestion: String,
     starts: Vec<String>,
     #[serde(default)]
     has: Vec<String>,
@@ -43,8 +44,8 @@ struct Statement {
     counter_examples: Vec<String>,
 }
 
-/// Reads the rule file and writes the tables into `out`.
-pub fn generate(rules: &Path, out: &Path) -> Result<(), String> {
+/// Reads the rule file and writes the tables into `out`; returns the examples.
+pub fn generate(rules: &Path, out: &Path) -> Result<Vec<String>, String> {
     let name = rules.display();
     let text = std::fs::read_to_string(rules).map_err(|e| format!("{name}: {e}"))?;
     let file: File = toml::from_str(&text).map_err(|e| format!("{name}: {e}"))?;
@@ -56,18 +57,25 @@ pub fn generate(rules: &Path, out: &Path) -> Result<(), String> {
     let functions: BTreeSet<&str> = file.functions.iter().map(String::as_str).collect();
     table.push_str("/// Functions that only compute, sorted.\nstatic FUNCTIONS: &[&str] = &");
     table.push_str(&nested_words(&functions));
+    let mut shown = Vec::new();
     for (label, list) in [("SQL", &file.statement), ("REDIS", &file.redis), ("MONGO", &file.mongo)]
     {
         table.push_str("static ");
         table.push_str(label);
         table.push_str(": &[Statement] = &[\n");
+        let mut examples = Examples::of_tools_or_code(label);
         for statement in list {
             let line = line(statement).map_err(|e| format!("{name}: {}: {e}", statement.id))?;
             table.push_str(&line);
+            examples
+                .add(&statement.id, &statement.examples, &statement.counter_examples)
+                .map_err(|e| format!("{name}: {e}"))?;
         }
         table.push_str("];\n");
+        shown.push(examples.source());
     }
-    std::fs::write(out.join("sql.rs"), table).map_err(|e| format!("sql.rs: {e}"))
+    std::fs::write(out.join("sql.rs"), table).map_err(|e| format!("sql.rs: {e}"))?;
+    Ok(shown)
 }
 
 fn nested_words(words: &BTreeSet<&str>) -> String {
@@ -80,9 +88,9 @@ fn nested(phrases: &[Vec<&str>]) -> String {
 }
 
 fn line(statement: &Statement) -> Result<String, String> {
-    sentence(&statement.id, &statement.say)?;
-    if statement.examples.is_empty() || statement.starts.is_empty() {
-        return Err("a rule needs `starts` and `examples`".to_owned());
+    sentence(&statement.id, &statement.message)?;
+    if statement.starts.is_empty() {
+        return Err("a rule needs `starts`".to_owned());
     }
     let production =
         if statement.production.is_empty() { &statement.tier } else { &statement.production };
@@ -94,23 +102,20 @@ fn line(statement: &Statement) -> Result<String, String> {
     };
     let starts: Vec<Vec<&str>> = statement.starts.iter().map(|s| s.split(' ').collect()).collect();
     Ok(format!(
-        "  Statement {{ id: {:?}, tier: Tier::{}, production: Tier::{}, effects: {}, say: {:?}, \
-         safer: {:?}, starts: &{}, initials: {:#x}, has: &{:?}, filter: Filter::{filter}, \
-         many: {}, tables: {}, \
-         examples: &{:?}, counter: &{:?} }},\n",
+        "  Statement {{ id: {:?}, tier: Tier::{}, production: Tier::{}, effects: {}, message: {:?}, \
+         suggestion: {:?}, starts: &{}, initials: {:#x}, has: &{:?}, filter: Filter::{filter}, \
+         many: {}, tables: {} }},\n",
         statement.id,
         tier(&statement.tier)?,
         tier(production)?,
         effects(&statement.effects)?,
-        statement.say,
-        statement.safer,
+        statement.message,
+        statement.suggestion,
         nested(&starts),
         starts.iter().fold(0, |set, phrase| set | initial(phrase)),
         statement.has,
         statement.many,
         statement.tables,
-        statement.examples,
-        statement.counter_examples,
     ))
 }
 

@@ -8,6 +8,7 @@ use std::path::Path;
 use serde::Deserialize;
 
 use crate::effects::effects;
+use crate::examples::Examples;
 
 #[path = "tools_words.rs"]
 mod words;
@@ -100,9 +101,9 @@ struct Tool {
     judged_by_code: bool,
     #[serde(default)]
     human: Option<String>,
-    say: String,
+    message: String,
     #[serde(default)]
-    safer: Option<String>,
+    suggestion: Option<String>,
     #[serde(default)]
     args: BTreeMap<String, String>,
     examples: Vec<String>,
@@ -110,10 +111,10 @@ struct Tool {
     counter_examples: Vec<String>,
 }
 
-/// Reads the rule files of this kind and writes the tables into `out`.
-pub fn generate(rules: &Path, out: &Path) -> Result<(), String> {
+/// Reads the rule files of this kind and writes the tables into `out`; returns the examples.
+pub fn generate(rules: &Path, out: &Path) -> Result<String, String> {
     let mut text = String::new();
-    let mut examples = String::new();
+    let mut examples = Examples::of_tools_or_code("TOOLS");
     catalogue(rules, &mut text, &mut examples)?;
     words::verbs(&read(&rules.join("verbs.toml"))?, &mut text)?;
     words::nouns(&read(&rules.join("nouns.toml"))?, &mut text)?;
@@ -123,10 +124,10 @@ pub fn generate(rules: &Path, out: &Path) -> Result<(), String> {
     words::exec_arguments(&read(&rules.join("exec_arguments.toml"))?, &mut text)?;
     words::autorun(&read(&rules.join("autorun.toml"))?, &mut text)?;
     write(&out.join("tools.rs"), &text)?;
-    write(&out.join("tools_examples.rs"), &examples)
+    Ok(examples.source())
 }
 
-fn catalogue(rules: &Path, text: &mut String, examples: &mut String) -> Result<(), String> {
+fn catalogue(rules: &Path, text: &mut String, examples: &mut Examples) -> Result<(), String> {
     const OTHER: [&str; 7] =
         ["verbs", "nouns", "arguments", "actions", "secrets", "exec_arguments", "autorun"];
     let mut files = Vec::new();
@@ -143,7 +144,6 @@ fn catalogue(rules: &Path, text: &mut String, examples: &mut String) -> Result<(
     let mut servers: BTreeMap<String, usize> = BTreeMap::new();
     let mut hosts: BTreeMap<String, usize> = BTreeMap::new();
     let mut entries = String::new();
-    let mut shown = [String::new(), String::new()];
     let mut count = 0;
     for (at, file) in files.into_iter().enumerate() {
         let family: RuleFile =
@@ -170,12 +170,7 @@ fn catalogue(rules: &Path, text: &mut String, examples: &mut String) -> Result<(
             names
                 .register(group, host.is_some(), tool, count)
                 .map_err(|e| format!("{code}: {e}"))?;
-            for (list, lines) in shown.iter_mut().zip([&tool.examples, &tool.counter_examples]) {
-                for line in lines {
-                    let tier = find(TIERS, &tool.tier)?;
-                    let _ = writeln!(list, "({code:?}, {line:?}, {tier}, {host:?}),");
-                }
-            }
+            examples.add(&code, &tool.examples, &tool.counter_examples)?;
             count += 1;
         }
     }
@@ -188,10 +183,6 @@ fn catalogue(rules: &Path, text: &mut String, examples: &mut String) -> Result<(
         }
         text.push_str("];\n");
     }
-    let [good, bad] = shown;
-    let row = "(&str, &str, Tier, Option<&str>)";
-    let _ = writeln!(examples, "static EXAMPLES: &[{row}] = &[\n{good}];");
-    let _ = writeln!(examples, "static COUNTER_EXAMPLES: &[{row}] = &[\n{bad}];");
     Ok(())
 }
 
@@ -245,10 +236,7 @@ impl Names {
 }
 
 fn entry(out: &mut String, code: &str, host: Option<&str>, tool: &Tool) -> Result<(), String> {
-    if tool.examples.is_empty() {
-        return Err("every entry needs an example".to_owned());
-    }
-    sentence(&tool.say)?;
+    sentence(&tool.message)?;
     let mut args = String::new();
     for (key, role) in &tool.args {
         let _ = write!(args, "({:?}, {}), ", compact(key), find(ROLES, role)?);
@@ -260,21 +248,19 @@ fn entry(out: &mut String, code: &str, host: Option<&str>, tool: &Tool) -> Resul
         }
         Some(_) => return Err("a condition names one argument".to_owned()),
     };
-    let safer = tool.safer.as_ref().map_or("None".to_owned(), |s| format!("Some({s:?})"));
+    let suggestion = tool.suggestion.as_ref().map_or("None".to_owned(), |s| format!("Some({s:?})"));
     let human = find(HUMAN, tool.human.as_deref().unwrap_or("none"))?;
     let _ = writeln!(
         out,
         "Entry {{ code: {code:?}, tier: {}, effects: {}, irreversible: {}, \
          judged_by_code: {}, human: {human}, \
-         say: {:?}, safer: {safer}, args: &[{args}], when: {when}, host: {host:?}, \
-         examples: &{:?}, counter_examples: &{:?} }},",
+         message: {:?}, suggestion: {suggestion}, args: &[{args}], when: {when}, \
+         host: {host:?} }},",
         find(TIERS, &tool.tier)?,
         effects(&tool.effects)?,
         tool.irreversible,
         tool.judged_by_code,
-        tool.say,
-        tool.examples,
-        tool.counter_examples,
+        tool.message,
     );
     Ok(())
 }
@@ -300,9 +286,9 @@ fn find(table: &[(&str, &'static str)], word: &str) -> Result<&'static str, Stri
 }
 
 /// Sentences are plain: they end with a full stop and do not shout.
-fn sentence(say: &str) -> Result<(), String> {
-    if !say.ends_with('.') || say.contains('!') || say.len() > 120 {
-        return Err(format!("not a plain short sentence: {say:?}"));
+fn sentence(message: &str) -> Result<(), String> {
+    if !message.ends_with('.') || message.contains('!') || message.len() > 120 {
+        return Err(format!("not a plain short sentence: {message:?}"));
     }
     Ok(())
 }

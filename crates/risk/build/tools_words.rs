@@ -40,7 +40,7 @@ struct Verb {
     irreversible: bool,
     #[serde(default)]
     decides: bool,
-    say: String,
+    message: String,
     #[serde(default)]
     strong: Vec<String>,
     #[serde(default)]
@@ -60,7 +60,7 @@ struct Noun {
     id: String,
     words: Vec<String>,
     #[serde(default)]
-    say: String,
+    message: String,
     #[serde(default)]
     mild: bool,
     #[serde(default)]
@@ -78,18 +78,18 @@ pub fn verbs(source: &str, out: &mut String) -> Result<(), String> {
     let mut words = BTreeMap::new();
     out.push_str("pub(super) static VERBS: &[Verb] = &[\n");
     for (at, verb) in file.verb.iter().enumerate() {
-        sentence(&verb.say)?;
+        sentence(&verb.message)?;
         let _ = writeln!(
             out,
             "Verb {{ class: {}, code: \"tool.verb.{}\", tier: {}, effects: {}, \
-             irreversible: {}, decides: {}, say: {:?} }},",
+             irreversible: {}, decides: {}, message: {:?} }},",
             find(CLASSES, &verb.class)?,
             verb.id,
             find(TIERS, &verb.tier)?,
             effects(&verb.effects)?,
             verb.irreversible,
             verb.decides,
-            verb.say,
+            verb.message,
         );
         let lists = [(&verb.strong, "Strong"), (&verb.either, "Either"), (&verb.weak, "Weak")];
         for (list, strong) in lists {
@@ -115,7 +115,7 @@ pub fn nouns(source: &str, out: &mut String) -> Result<(), String> {
     out.push_str("pub(super) static NOUNS: &[Noun] = &[\n");
     for (at, noun) in file.noun.iter().enumerate() {
         if !noun.mild {
-            sentence(&noun.say)?;
+            sentence(&noun.message)?;
         }
         let mut on = String::new();
         for (class, tier) in &noun.on {
@@ -123,10 +123,10 @@ pub fn nouns(source: &str, out: &mut String) -> Result<(), String> {
         }
         let _ = writeln!(
             out,
-            "Noun {{ code: \"tool.about.{}\", say: {:?}, mild: {}, human: {}, effects: {}, \
+            "Noun {{ code: \"tool.about.{}\", message: {:?}, mild: {}, human: {}, effects: {}, \
              on: &[{on}] }},",
             noun.id,
-            noun.say,
+            noun.message,
             noun.mild,
             find(HUMAN, noun.human.as_deref().unwrap_or("none"))?,
             effects(&noun.effects)?,

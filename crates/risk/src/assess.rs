@@ -47,10 +47,11 @@ pub struct Reason {
     /// Its share of the points.
     pub weight: Points,
     /// The sentence.
-    pub say: Cow<'static, str>,
-    /// The safer way.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub safer: Option<Cow<'static, str>>,
+    #[serde(rename = "say")]
+    pub message: Cow<'static, str>,
+    /// A safer way, where there is one.
+    #[serde(rename = "safer", skip_serializing_if = "Option::is_none")]
+    pub suggestion: Option<Cow<'static, str>>,
     /// Which argument (JSON pointer).
     #[serde(skip_serializing_if = "str::is_empty")]
     pub argument: Cow<'static, str>,

@@ -34,7 +34,8 @@ pub struct Order {
     /// Stable code.
     pub code: &'static str,
     /// The sentence.
-    pub say: &'static str,
+    #[serde(rename = "say")]
+    pub message: &'static str,
 }
 
 /// Plans a list of calls: what only looks may run together, everything else in order.
@@ -48,13 +49,13 @@ pub fn plan(calls: &[Call<'_>], policy: &Policy) -> Plan {
         let seen = assess(call, policy);
         let alone = alone(&seen);
         let needs = needed(call, at, &written);
-        if let Some((code, say)) = alone
+        if let Some((code, message)) = alone
             && calls.len() > 1
         {
-            reasons.push(Order { call: at, after: None, code, say });
+            reasons.push(Order { call: at, after: None, code, message });
         }
-        if let Some((after, code, say)) = needs {
-            reasons.push(Order { call: at, after, code, say });
+        if let Some((after, code, message)) = needs {
+            reasons.push(Order { call: at, after, code, message });
         }
         match stages.last_mut() {
             // Callers number results from nought or from one: a placeholder waits for all before.
@@ -105,12 +106,12 @@ fn needed(call: &Call<'_>, at: usize, written: &[(usize, String)]) -> Option<Nee
         }
         let path = written.iter().rev().find(|(_, path)| overlaps(path, text));
         if let Some((earlier, _)) = path {
-            let say = "It touches what an earlier call writes.";
-            need = Some((Some(*earlier), "batch.same_path", say));
+            let message = "It touches what an earlier call writes.";
+            need = Some((Some(*earlier), "batch.same_path", message));
         } else if let Some(earlier) = placeholder(text) {
-            let say = "It needs the result of an earlier call.";
+            let message = "It needs the result of an earlier call.";
             let earlier = earlier.filter(|e| *e < at).or(Some(at - 1));
-            need = Some((earlier, "batch.needs_result", say));
+            need = Some((earlier, "batch.needs_result", message));
         }
     });
     need
@@ -228,9 +229,9 @@ mod tests {
     #[test]
     fn what_needs_an_earlier_result_waits_for_it() {
         let search = || call("search_files", &[("pattern", "*.py")]);
-        let say =
+        let message =
             ["result_from_search", "$1", "{{call_1.result}}", "<output of search>", "${step1}"];
-        for path in say {
+        for path in message {
             let plan = planned(&[search(), call("read_file", &[("path", path)])]);
             assert_eq!(plan.stages, [[0], [1]], "{path}");
             assert_eq!(

@@ -180,8 +180,8 @@ impl Card {
 
     /// The same for a sentence. Those of the rules are ours: short, and safe to show.
     #[expect(clippy::ptr_arg, reason = "whether it is ours or was made is what matters")]
-    fn sentence(&mut self, say: &Cow<'static, str>) -> Cow<'static, str> {
-        match say {
+    fn sentence(&mut self, message: &Cow<'static, str>) -> Cow<'static, str> {
+        match message {
             Cow::Borrowed(fixed) if fixed.len() <= REASON_TEXT => Cow::Borrowed(fixed),
             other => Cow::Owned(self.cut(other, REASON_TEXT)),
         }
@@ -190,8 +190,9 @@ impl Card {
     fn reasons(&mut self, clean: &RedactedCall, folded: &fold::Folded) {
         for reason in clean.reasons.iter().take(REASONS) {
             let mut reason = reason.clone();
-            reason.say = self.sentence(&reason.say);
-            reason.safer = reason.safer.as_ref().map(|safer| self.sentence(safer));
+            reason.message = self.sentence(&reason.message);
+            reason.suggestion =
+                reason.suggestion.as_ref().map(|suggestion| self.sentence(suggestion));
             if reason.code.len() > NAME || reason.argument.len() > NAME {
                 reason.argument = "".into();
                 reason.span = None;
@@ -201,7 +202,7 @@ impl Card {
             reason.span = reason.span.filter(|_| whole);
             self.reasons.push(reason);
         }
-        let dropped = clean.reasons.iter().skip(REASONS).map(|reason| reason.say.len() as u64);
+        let dropped = clean.reasons.iter().skip(REASONS).map(|reason| reason.message.len() as u64);
         self.folded += dropped.sum::<u64>();
     }
 

@@ -38,9 +38,9 @@ pub struct Finding {
     /// Hundredths of a point.
     pub weight: Points,
     /// A sentence a person understands.
-    pub say: Cow<'static, str>,
+    pub message: Cow<'static, str>,
     /// The safer way, where there is one.
-    pub safer: Option<Cow<'static, str>>,
+    pub suggestion: Option<Cow<'static, str>>,
     /// Which argument, as a JSON pointer (empty for the whole call).
     pub argument: Cow<'static, str>,
     /// Where in that argument.
@@ -52,14 +52,14 @@ impl Finding {
     pub fn pattern(
         code: impl Into<Cow<'static, str>>,
         tier: Tier,
-        say: impl Into<Cow<'static, str>>,
+        message: impl Into<Cow<'static, str>>,
     ) -> Finding {
         Finding {
             code: code.into(),
             factor: Factor::Pattern,
             weight: tier.points(),
-            say: say.into(),
-            safer: None,
+            message: message.into(),
+            suggestion: None,
             argument: Cow::Borrowed(""),
             span: None,
         }

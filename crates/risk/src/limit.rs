@@ -66,8 +66,8 @@ impl Excess {
     pub(crate) fn report(self, out: &mut Findings, span: Option<Span>) {
         out.doubt(Doubt::Unreadable);
         let Limit { of, most } = self.limit;
-        let say = format!("Has more {of} than are checked ({most}); the rest is unchecked.");
-        let mut finding = Finding::pattern(LIMIT_REACHED, Tier::Medium, say);
+        let message = format!("Has more {of} than are checked ({most}); the rest is unchecked.");
+        let mut finding = Finding::pattern(LIMIT_REACHED, Tier::Medium, message);
         finding.span = span;
         out.add(finding);
     }
@@ -76,8 +76,8 @@ impl Excess {
 /// Adds the finding where a command uses a value that a bound cut off.
 pub(crate) fn report_lost(out: &mut Findings, span: Option<Span>) {
     out.doubt(Doubt::Unreadable);
-    let say = "Uses a value that was too long, or one of too many, to be followed.";
-    let mut finding = Finding::pattern(LIMIT_REACHED, Tier::Medium, say);
+    let message = "Uses a value that was too long, or one of too many, to be followed.";
+    let mut finding = Finding::pattern(LIMIT_REACHED, Tier::Medium, message);
     finding.span = span;
     out.add(finding);
 }

@@ -77,9 +77,9 @@ pub fn goes_out(effects: Effects) -> bool {
 pub fn conclude(call: &Call<'_>, policy: &Policy, mut findings: Findings) -> Assessment {
     behaviours(&mut findings);
     let (mut reasons, mut points) = weigh(heaviest(&findings));
-    for (lift, code, say) in lifts(call, &findings, points) {
+    for (lift, code, message) in lifts(call, &findings, points) {
         points = points.saturating_add(lift);
-        reasons.push(context(code, lift, say));
+        reasons.push(context(code, lift, message));
     }
     if let Some(claimed) = call.claimed
         && claimed.points().0 > points
@@ -174,9 +174,9 @@ fn behaviours(findings: &mut Findings) {
             "The agent changes its own settings or tools.",
         ),
     ];
-    for (effect, code, weight, say) in SHOWN {
+    for (effect, code, weight, message) in SHOWN {
         if findings.effects.has(effect) {
-            let bare = Finding::pattern(code, Tier::Safe, say);
+            let bare = Finding::pattern(code, Tier::Safe, message);
             findings.add(Finding { factor: Factor::Behaviour, weight: Points(weight), ..bare });
         }
     }
@@ -229,8 +229,8 @@ fn weigh(list: Vec<Finding>) -> (Vec<Reason>, u16) {
             code: finding.code,
             factor: finding.factor,
             weight: Points(share),
-            say: finding.say,
-            safer: finding.safer,
+            message: finding.message,
+            suggestion: finding.suggestion,
             argument: finding.argument,
             span: finding.span,
         });
@@ -262,13 +262,13 @@ fn lifts(call: &Call<'_>, findings: &Findings, points: u16) -> Vec<Lift> {
     lifts
 }
 
-fn context(code: &'static str, weight: u16, say: &'static str) -> Reason {
+fn context(code: &'static str, weight: u16, message: &'static str) -> Reason {
     Reason {
         code: Cow::Borrowed(code),
         factor: Factor::Context,
         weight: Points(weight),
-        say: Cow::Borrowed(say),
-        safer: None,
+        message: Cow::Borrowed(message),
+        suggestion: None,
         argument: Cow::Borrowed(""),
         span: None,
     }

@@ -23,7 +23,7 @@ struct Clause {
     codes: &'static [&'static str],
     mail: bool,
     only_leads: bool,
-    say: &'static str,
+    message: &'static str,
     #[cfg(test)]
     call: &'static str,
     #[cfg(test)]
@@ -65,9 +65,9 @@ pub(crate) fn of(clean: &RedactedCall, assessment: &Assessment) -> String {
         .iter()
         .all(|doubt| assessment.doubts.contains(doubt));
     let mut sentence = match (lead, top) {
-        (Some(lead), _) => lead.say(&clean.impact),
-        (None, Some(top)) if !unknown && !top.say.is_empty() && has_weight(top, assessment) => {
-            without_stop(&show_marked(&top.say, LONGEST).text).to_owned()
+        (Some(lead), _) => lead.message(&clean.impact),
+        (None, Some(top)) if !unknown && !top.message.is_empty() && has_weight(top, assessment) => {
+            without_stop(&show_marked(&top.message, LONGEST).text).to_owned()
         }
         _ => String::new(),
     };
@@ -78,7 +78,7 @@ pub(crate) fn of(clean: &RedactedCall, assessment: &Assessment) -> String {
         if again || of_money || clause.only_leads || lead.is_some_and(|l| std::ptr::eq(l, clause)) {
             continue;
         }
-        let more = clause.say(&clean.impact);
+        let more = clause.message(&clean.impact);
         let joint = if sentence.is_empty() { "" } else { "; " };
         let length = sentence.chars().count() + joint.len() + more.chars().count();
         if length < LONGEST {
@@ -98,7 +98,8 @@ pub(crate) fn of(clean: &RedactedCall, assessment: &Assessment) -> String {
 
 /// What kinds of things would happen, from the effects alone: no word of the call is in it.
 pub(crate) fn neutral(effects: Effects) -> String {
-    let mut says = NEUTRAL.iter().filter(|(effect, _)| effects.has(*effect)).map(|(_, say)| *say);
+    let mut says =
+        NEUTRAL.iter().filter(|(effect, _)| effects.has(*effect)).map(|(_, message)| *message);
     match (says.next(), says.next()) {
         (Some(first), Some(second)) => finish(&format!("{first}; {second}")),
         (Some(only), None) => finish(only),
@@ -150,9 +151,9 @@ impl Clause {
             && (!self.mail || mail(&impact.recipients))
     }
 
-    fn say(&self, impact: &Impact) -> String {
+    fn message(&self, impact: &Impact) -> String {
         let list = touched(impact, self.list);
-        let mut text = self.say.to_owned();
+        let mut text = self.message.to_owned();
         let mut put = |name: &str, what: &dyn Fn() -> String| {
             if let Some((head, tail)) = text.split_once(name) {
                 text = format!("{head}{}{tail}", what());

@@ -3,7 +3,8 @@
 mod runners {
     use countersign_risk::assess::assess;
     use countersign_risk::call::Call;
-    use countersign_risk::shell::tables::{Inner, RUNNERS, Runner, Speech};
+    use countersign_risk::rules::runners;
+    use countersign_risk::shell::tables::{Inner, Runner, Speech};
     use countersign_risk::verdict::Policy;
     use countersign_types::tier::Tier;
 
@@ -12,8 +13,8 @@ mod runners {
     }
 
     /// The example of a runner for one of its programs, with this command inside.
-    fn call(runner: &Runner, program: &str, command: &str) -> String {
-        let rest = runner.example.split_once(' ').map_or("", |(_, rest)| rest);
+    fn call(example: &str, program: &str, command: &str) -> String {
+        let rest = example.split_once(' ').map_or("", |(_, rest)| rest);
         let (before, _) = rest.split_once("{}").unwrap_or((rest, ""));
         let single = before.matches('\'').count() % 2 == 1;
         let double = !single && before.matches('"').count() % 2 == 1;
@@ -37,7 +38,7 @@ mod runners {
             "psql -c 'DROP TABLE users'",
         ];
         let mut misses = Vec::new();
-        for runner in RUNNERS.iter().filter(|r| !matches!(r.inner, Inner::Code(_))) {
+        for (runner, example) in runners().filter(|(r, _)| !matches!(r.inner, Inner::Code(_))) {
             for program in runner.programs {
                 for command in commands {
                     // Text inside quotes of another language cannot hold every kind of quote.
@@ -45,7 +46,7 @@ mod runners {
                     if nested && command.contains('\'') {
                         continue;
                     }
-                    let line = call(runner, program, command);
+                    let line = call(example, program, command);
                     let (outer, inner) = (tier(&line), tier(command));
                     if outer < inner {
                         misses.push(format!("{outer:?} < {inner:?}: {line}"));
@@ -59,12 +60,14 @@ mod runners {
     #[test]
     fn a_harmless_command_stays_quiet_in_a_runner_on_this_machine() {
         let mut alarms = Vec::new();
-        let here = |r: &&Runner| !r.root && !r.remote && !r.elsewhere;
-        for runner in RUNNERS.iter().filter(here).filter(|r| !matches!(r.inner, Inner::Code(_))) {
+        let here = |r: &Runner| !r.root && !r.remote && !r.elsewhere;
+        for (runner, example) in
+            runners().filter(|(r, _)| here(r) && !matches!(r.inner, Inner::Code(_)))
+        {
             for program in runner.programs {
-                let line = call(runner, program, "ls");
+                let line = call(example, program, "ls");
                 // The runner's own rules may ask; the harmless command must add nothing.
-                let bare = call(runner, program, "true");
+                let bare = call(example, program, "true");
                 if tier(&line) > tier(&bare) {
                     alarms.push(line);
                 }
@@ -91,7 +94,7 @@ mod runners {
     #[test]
     fn statements_and_code_are_judged_wherever_they_are_handed_over() {
         let mut misses = Vec::new();
-        for runner in &RUNNERS {
+        for (runner, example) in runners() {
             let Inner::Code(speech) = runner.inner else { continue };
             let (text, least) = match speech {
                 Speech::Sql => ("DROP TABLE users", Tier::High),
@@ -104,7 +107,7 @@ mod runners {
                 _ => ("system('rm -rf ~');", Tier::Medium),
             };
             for program in runner.programs {
-                let line = call(runner, program, text);
+                let line = call(example, program, text);
                 if tier(&line) < least {
                     misses.push(line);
                 }

@@ -185,7 +185,7 @@ impl Sheet {
             let bar = terminal::weight_bar(reason.weight.0, 400, bars);
             let weight = format!(" {:<4} ", reason.weight.value());
             let indent = width(&bar) + width(&weight);
-            let say = core_api::show(&reason.say, TEXT);
+            let say = core_api::show(&reason.message, TEXT);
             let pieces = [(bar, accent), (weight, pen.look.faint()), (say, Style::new())];
             self.lines.extend(flow(&pieces, pen.room, indent, Break::Words));
         }
@@ -204,7 +204,7 @@ impl Sheet {
             let doubts: Vec<&str> = card.doubts.iter().map(|doubt| doubt.words()).collect();
             self.fact("not sure", &doubts.join("; "), Style::new(), pen);
         }
-        if let Some(safer) = card.reasons.iter().find_map(|reason| reason.safer.as_ref()) {
+        if let Some(safer) = card.reasons.iter().find_map(|reason| reason.suggestion.as_ref()) {
             self.fact("safer", &core_api::show(safer, TEXT), Style::new(), pen);
         }
     }

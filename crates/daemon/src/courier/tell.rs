@@ -53,7 +53,7 @@ pub fn announcement(
     });
     let mut reasons = Vec::new();
     if let Some(card) = &card {
-        reasons.extend(card.reasons.iter().take(REASONS).map(|reason| reason.say.to_string()));
+        reasons.extend(card.reasons.iter().take(REASONS).map(|reason| reason.message.to_string()));
     }
     Announcement {
         key: format!("{}-{}", request.id, about.seq),

@@ -70,7 +70,7 @@ pub fn inside(card: &Card) -> Markup {
         (call(card))
         (reasons(card))
         (impact(card))
-        @if let Some(safer) = card.reasons.iter().find_map(|reason| reason.safer.as_ref()) {
+        @if let Some(safer) = card.reasons.iter().find_map(|reason| reason.suggestion.as_ref()) {
             p.safer { strong { "Safer: " } (show_within(safer, TEXT).text) }
         }
     }
@@ -87,7 +87,7 @@ fn reasons(card: &Card) -> Markup {
                     rect.share width=(width) height="8" rx="2" {}
                 }
                 span.weight { (reason.weight.value()) }
-                span { (show_within(&reason.say, TEXT).text) }
+                span { (show_within(&reason.message, TEXT).text) }
             }
         }
     };

@@ -23,7 +23,7 @@ pub fn undescribed(
             let program = programs.entry(name.clone()).or_insert_with(|| Program {
                 names: vec![name.clone()],
                 base: "LOW".to_owned(),
-                say: "Runs another program.".to_owned(),
+                message: "Runs another program.".to_owned(),
                 posix: true,
                 effects: vec!["exec".to_owned()],
                 ..Program::default()
@@ -126,7 +126,7 @@ fn source(r: &Runner) -> Result<String, String> {
         .map(|path| sequence(&path.split(' ').map(str::to_owned).collect::<Vec<_>>()))
         .collect();
     Ok(format!(
-        "Runner {{ programs: {}, sub: &[{}], start: Start::{start}, skip: {}, options: {}, prefixes: {}, lead: {:?}, inner: Inner::{inner}, assignments: {}, root: {}, shell_when_bare: {}, feeds: {}, elsewhere: {container}, remote: {}, example: {:?} }},\n",
+        "Runner {{ programs: {}, sub: &[{}], start: Start::{start}, skip: {}, options: {}, prefixes: {}, lead: {:?}, inner: Inner::{inner}, assignments: {}, root: {}, shell_when_bare: {}, feeds: {}, elsewhere: {container}, remote: {} }},\n",
         list(&r.programs),
         sub.join(", "),
         r.skip,
@@ -137,7 +137,6 @@ fn source(r: &Runner) -> Result<String, String> {
         r.root,
         r.shell_when_bare,
         r.feeds,
-        r.place.as_deref() == Some("host"),
-        r.example
+        r.place.as_deref() == Some("host")
     ))
 }

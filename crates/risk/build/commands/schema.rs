@@ -25,7 +25,7 @@ pub struct Program {
     pub names: Vec<String>,
     pub base: String,
     #[serde(default)]
-    pub say: String,
+    pub message: String,
     #[serde(default)]
     pub single_dash: bool,
     #[serde(default)]
@@ -135,10 +135,12 @@ pub struct Interpreter {
 #[expect(clippy::struct_excessive_bools, reason = "each is a word of the rule files")]
 pub struct Rule {
     pub id: String,
+    #[serde(default)]
     pub programs: Vec<String>,
+    pub scope: Option<Scope>,
     pub tier: String,
-    pub say: String,
-    pub safer: Option<String>,
+    pub message: String,
+    pub suggestion: Option<String>,
     #[serde(default)]
     pub sub: Vec<String>,
     #[serde(default)]
@@ -182,6 +184,18 @@ pub struct Rule {
     pub counter_examples: Vec<String>,
 }
 
+/// The programs of a rule that names none.
+#[derive(Deserialize, Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[serde(rename_all = "snake_case")]
+pub enum Scope {
+    /// Programs that no file describes.
+    Undescribed,
+    /// All programs whose words are not plain text (`inert`).
+    EveryProgram,
+    /// Programs that no file describes; a match means that the call only reads.
+    UndescribedReadOnly,
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Assignment {
@@ -194,7 +208,7 @@ pub struct Assignment {
     #[serde(default)]
     pub home: bool,
     pub tier: String,
-    pub say: String,
+    pub message: String,
     pub examples: Vec<String>,
     pub counter_examples: Vec<String>,
 }

@@ -259,14 +259,14 @@ fn reason(value: &Value<'_>) -> Read<Reason> {
             Some(span).filter(|s| s.start <= s.end).ok_or_else(|| wrong("span")).map(Some)?
         }
     };
-    let safer = value.get("safer").map(|_| string(value, "safer")).transpose()?;
+    let suggestion = value.get("safer").map(|_| string(value, "safer")).transpose()?;
     let argument = value.get("argument").map(|_| string(value, "argument")).transpose()?;
     Ok(Reason {
         code: string(value, "code")?.into(),
         factor: word(value, "factor", &FACTORS)?,
         weight: points(value, "weight")?,
-        say: string(value, "say")?.into(),
-        safer: safer.map(Into::into),
+        message: string(value, "say")?.into(),
+        suggestion: suggestion.map(Into::into),
         argument: argument.unwrap_or_default().into(),
         span,
     })

@@ -34,14 +34,14 @@ impl<'a> Reader<'a, '_> {
         if tier == Tier::Safe {
             return;
         }
-        let stem = rule.say.trim_end_matches('.');
+        let stem = rule.message.trim_end_matches('.');
         let mut finding = if note.is_empty() {
-            Finding::pattern(rule.id, tier, rule.say)
+            Finding::pattern(rule.id, tier, rule.message)
         } else {
             Finding::pattern(rule.id, tier, format!("{stem}: {note}."))
         };
-        if !rule.safer.is_empty() {
-            finding.safer = Some(rule.safer.into());
+        if !rule.suggestion.is_empty() {
+            finding.suggestion = Some(rule.suggestion.into());
         }
         let span = self.span(at);
         self.out.add(finding.at(span));

@@ -42,29 +42,10 @@ pub enum Language {
     Other,
 }
 
-const LANGUAGES: [Language; 6] = [
-    Language::Python,
-    Language::JavaScript,
-    Language::Perl,
-    Language::Ruby,
-    Language::Php,
-    Language::Other,
-];
-
-/// All rules and combinations by language.
-pub(crate) fn rules() -> impl Iterator<Item = (Language, &'static table::Rule)> {
-    LANGUAGES.into_iter().flat_map(|language| {
-        let table = table::of(language);
-        table.rules.iter().chain(table.combos).map(move |rule| (language, rule))
-    })
-}
-
-/// Whether an example of a rule is one of those written in Python.
-pub(crate) fn is_python(id: &str, example: &str) -> bool {
-    let table = table::of(Language::Python);
-    table.rules.iter().chain(table.combos).any(|rule| {
-        rule.id == id && (rule.examples.contains(&example) || rule.counter.contains(&example))
-    })
+/// The rules and the combinations of a language: its own first, then those of every language.
+pub(crate) fn rules(language: Language) -> (&'static [table::Rule], &'static [table::Rule]) {
+    let table = table::of(language);
+    (table.rules, table.combos)
 }
 
 /// Reads code and adds what it would do. `base` is where the code starts in its argument.
@@ -75,12 +56,14 @@ pub fn read(lang: Language, text: &str, base: usize, ctx: &Context<'_>, out: &mu
 /// Whether all of a code is read, nothing in it is known only when it runs, and what it does asks for
 /// nobody.
 pub(crate) fn is_harmless(lang: Language, text: &str, ctx: &Context<'_>, depth: u8) -> bool {
-    if lang == Language::Other {
-        return false;
-    }
     let mut findings = Findings::default();
     read_at(lang, text, 0, ctx, depth, &mut findings);
-    unknown_calls::is_harmless(&findings)
+    is_harmless_reading(lang, &findings)
+}
+
+/// The same for what a reading of the code found.
+pub(crate) fn is_harmless_reading(lang: Language, findings: &Findings) -> bool {
+    lang != Language::Other && unknown_calls::is_harmless(findings)
 }
 
 /// Reads code found at some depth of shell in code in shell.

@@ -29,9 +29,9 @@ impl<'a> Reader<'a, '_> {
         let enough = self.pay(bytes.saturating_mul(HAND_COST));
         if !enough {
             self.out.doubt(Doubt::Unreadable);
-            let say = "This code holds more commands than can be followed.";
+            let message = "This code holds more commands than can be followed.";
             let whole = self.span((0, 0));
-            self.out.add(Finding::pattern("code.too_many", Tier::High, say).at(whole));
+            self.out.add(Finding::pattern("code.too_many", Tier::High, message).at(whole));
         }
         enough
     }

@@ -102,14 +102,12 @@ pub(crate) struct Rule {
     pub(crate) id: &'static str,
     pub(crate) tier: Tier,
     pub(crate) effects: &'static [Effect],
-    pub(crate) say: &'static str,
-    pub(crate) safer: &'static str,
+    pub(crate) message: &'static str,
+    pub(crate) suggestion: &'static str,
     pub(crate) kind: Kind,
     pub(crate) signs: u32,
     pub(crate) arg: u8,
     pub(crate) needs: &'static str,
-    pub(crate) examples: &'static [&'static str],
-    pub(crate) counter: &'static [&'static str],
 }
 
 /// All that is known about one language.

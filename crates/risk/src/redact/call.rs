@@ -35,8 +35,8 @@ pub fn redact_call(call: &Call<'_>, assessment: &Assessment) -> RedactedCall {
     let related = removed.related_texts();
     let reasons = assessment.reasons.iter().map(|reason| {
         let mut reason = Reason {
-            say: sentence(&related, &reason.say),
-            safer: reason.safer.as_ref().map(|safer| sentence(&related, safer)),
+            message: sentence(&related, &reason.message),
+            suggestion: reason.suggestion.as_ref().map(|suggestion| sentence(&related, suggestion)),
             ..reason.clone()
         };
         if !related.text(&reason.argument).1 {

@@ -8,7 +8,7 @@ use super::flow::{Flow, Taint};
 use super::invocation::Invocation;
 use super::program::{Known, is_odd_place, is_recipe, is_standard_place, resolve};
 use super::structural_findings;
-use super::tables::{self, EVERYWHERE, LOOKING, Rule, Spec, Touch, UNLISTED};
+use super::tables::{self, EVERY_PROGRAM, Rule, Spec, Touch, UNDESCRIBED, UNDESCRIBED_READ_ONLY};
 use crate::effect::Effect;
 use crate::finding::{Doubt, Factor, Finding, Span};
 use crate::limit;
@@ -132,7 +132,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
                 }
             }
         }
-        self.rules(EVERYWHERE, &inv, stdin.present, span);
+        self.rules(EVERY_PROGRAM, &inv, stdin.present, span);
         Flow::unknown(stdin.taint)
     }
 
@@ -208,7 +208,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         self.shared.out.impact.programs.add(&first.text);
         let place = self.shared.workspace.local(&first.text);
         let odd = first.has_slash() && is_odd_place(&place);
-        let looks = LOOKING.iter().any(|rule| inv.fits(rule, stdin.present, true));
+        let looks = UNDESCRIBED_READ_ONLY.iter().any(|rule| inv.fits(rule, stdin.present, true));
         let away = place.starts_with('/')
             && !is_standard_place(&place)
             && matches!(class_of(&place, None).id, "elsewhere" | "shared-data");
@@ -219,8 +219,8 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             _ => &structural_findings::UNKNOWN_PROGRAM,
         };
         self.shared.sign(sign, Some(first.span));
-        self.rules(UNLISTED, &inv, stdin.present, span);
-        self.rules(EVERYWHERE, &inv, stdin.present, span);
+        self.rules(UNDESCRIBED, &inv, stdin.present, span);
+        self.rules(EVERY_PROGRAM, &inv, stdin.present, span);
         self.undescribed_runner(&inv, stdin, span);
         for index in &inv.operands {
             if let Some(arg) = inv.arg(*index) {
@@ -275,7 +275,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             self.shared.sign(&structural_findings::ODD_PLACE, Some(span));
         }
         if !spec.inert {
-            self.rules(EVERYWHERE, inv, stdin.present, span);
+            self.rules(EVERY_PROGRAM, inv, stdin.present, span);
         }
         if self.shared.root && spec.base >= Tier::Low {
             self.as_root(span);
@@ -323,8 +323,12 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
     }
 
     fn base(&mut self, spec: &Spec, span: Span) {
-        let say = if spec.say.is_empty() { "Changes something on this machine." } else { spec.say };
-        let mut finding = Finding::pattern(spec.ordinary, spec.base, say);
+        let message = if spec.message.is_empty() {
+            "Changes something on this machine."
+        } else {
+            spec.message
+        };
+        let mut finding = Finding::pattern(spec.ordinary, spec.base, message);
         finding.span = Some(span);
         self.shared.out.add(finding);
     }
@@ -334,7 +338,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         let mut finding = Finding::pattern(
             structural_findings::AS_ROOT.code,
             Tier::Safe,
-            structural_findings::AS_ROOT.say,
+            structural_findings::AS_ROOT.message,
         );
         finding.factor = Factor::Context;
         finding.weight = Points(30);
@@ -402,8 +406,8 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
                 self.shared.out.irreversible();
             }
             // A rule of SAFE weighs nothing but says why nobody is asked.
-            let mut finding = Finding::pattern(rule.id, rule.tier, rule.say);
-            finding.safer = rule.safer.map(Into::into);
+            let mut finding = Finding::pattern(rule.id, rule.tier, rule.message);
+            finding.suggestion = rule.suggestion.map(Into::into);
             finding.span = Some(span);
             self.shared.out.add(finding);
         }

@@ -210,9 +210,9 @@ impl<'c, 'o> EvalState<'c, 'o> {
 
     /// Adds a structural finding.
     pub fn sign(&mut self, sign: &Sign, span: Option<Span>) {
-        let mut finding = Finding::pattern(sign.code, sign.tier, sign.say);
+        let mut finding = Finding::pattern(sign.code, sign.tier, sign.message);
         finding.span = span.or(self.fixed);
-        finding.safer = sign.safer.map(Into::into);
+        finding.suggestion = sign.suggestion.map(Into::into);
         self.out.add(finding);
     }
 }

@@ -43,7 +43,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         // A shell takes its text from the first operand, however `-c` is clustered.
         if interpreter.speech == Speech::Shell && inv.has("-c") {
             let arg = inv.operands.first().and_then(|i| inv.arg(*i))?;
-            self.inline(interpreter, inv, arg);
+            self.inline(interpreter, inv, arg, self.is_judged_by_text(&arg.text));
             let keep = self.shared.variables.len();
             let words: Vec<Arg<'t>> =
                 inv.operands.iter().skip(1).filter_map(|i| inv.arg(*i)).cloned().collect();
@@ -59,8 +59,9 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             let Some(word) = inv.args.get(value.word).filter(|_| code) else { continue };
             let text = format!("{}{}", modules(interpreter, inv), value.text);
             let arg = Arg { text: Cow::Owned(text), ..word.clone() };
-            self.inline(interpreter, inv, &arg);
-            flow = self.speech(interpreter.speech, &arg, stdin);
+            let harmless;
+            (flow, harmless) = self.read_speech(interpreter.speech, &arg, stdin);
+            self.inline(interpreter, inv, &arg, harmless);
             ran = true;
         }
         if let Some(flow) = self.module(interpreter, inv, stdin, span) {
@@ -72,8 +73,8 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             && !ran
             && let Some(arg) = inv.operands.first().and_then(|i| inv.arg(*i))
         {
-            self.inline(interpreter, inv, arg);
-            self.speech(interpreter.speech, arg, stdin);
+            let (_, harmless) = self.read_speech(interpreter.speech, arg, stdin);
+            self.inline(interpreter, inv, arg, harmless);
             // The rest are files it works on: the caller's business.
             return None;
         }
@@ -163,7 +164,14 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         }
     }
 
-    fn inline(&mut self, interpreter: Interpreter, inv: &Invocation<'_, 't>, arg: &Arg<'t>) {
+    /// Notes that a text is run; `harmless` if all of it was read and asks for nobody.
+    fn inline(
+        &mut self,
+        interpreter: Interpreter,
+        inv: &Invocation<'_, 't>,
+        arg: &Arg<'t>,
+        harmless: bool,
+    ) {
         self.shared.out.effect(Effect::Exec);
         if interpreter.inline == Tier::Safe {
             return;
@@ -178,29 +186,14 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         };
         // `docker exec web sh -c '…'` is how a command gets there; its text is judged as any other.
         let carried = self.shared.elsewhere && interpreter.speech == Speech::Shell;
-        let seen = self.is_harmless_text(interpreter.speech, &arg.text);
-        let tier = if filter || carried || seen { Tier::Low } else { interpreter.inline };
+        let tier = if filter || carried || harmless { Tier::Low } else { interpreter.inline };
         self.shared.sign(&Sign { tier, ..base }, Some(arg.span));
     }
 
     /// Whether a text given to an interpreter can be judged by what it does. Without a workspace
     /// nobody knows where it would run, and the text itself asks.
-    fn is_harmless_text(&self, speech: Speech, text: &str) -> bool {
-        if text.contains(UNKNOWN) || !self.shared.workspace.is_known() {
-            return false;
-        }
-        let language = match speech {
-            // The evaluator reads all of it and adds what it finds.
-            Speech::Shell => return true,
-            Speech::Python => Language::Python,
-            Speech::JavaScript => Language::JavaScript,
-            Speech::Perl => Language::Perl,
-            Speech::Ruby => Language::Ruby,
-            Speech::Php => Language::Php,
-            _ => return false,
-        };
-        let depth = self.shared.texts.saturating_add(1);
-        code::is_harmless(language, text, self.shared.ctx, depth)
+    fn is_judged_by_text(&self, text: &str) -> bool {
+        !text.contains(UNKNOWN) && self.shared.workspace.is_known()
     }
 
     /// The first operand of an interpreter that takes a script.
@@ -226,13 +219,12 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             return Some(Flow::unknown(Taint::NET));
         }
         if let Some(flow) = self.known_file(&arg.text) {
+            let (result, harmless) = self.run_and_tell(interpreter, &flow, span);
             // A text that is known is judged by what it does; only what is unseen asks by itself.
-            let seen = flow.text.as_deref();
-            let seen = seen.is_some_and(|text| self.is_harmless_text(interpreter.speech, text));
-            if !flow.taint.has(Taint::NET) && !seen {
+            if !flow.taint.has(Taint::NET) && !harmless {
                 self.shared.sign(&structural_findings::WRITE_AND_RUN, Some(arg.span));
             }
-            return Some(self.run_speech(interpreter, &flow, span));
+            return Some(result);
         }
         let class = self.shared.class_for(Act::Write, &arg.text);
         if matches!(class.id, "temporary" | "shared-data") {
@@ -269,26 +261,37 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
     }
 
     fn run_speech(&mut self, interpreter: Interpreter, flow: &Flow, span: Span) -> Flow {
+        self.run_and_tell(interpreter, flow, span).0
+    }
+
+    /// The same; also whether all of the text was read and asks for nobody.
+    fn run_and_tell(&mut self, interpreter: Interpreter, flow: &Flow, span: Span) -> (Flow, bool) {
         if interpreter.speech == Speech::Shell {
-            return self.run_flow(flow, span);
+            let judged = flow.text.as_deref().is_some_and(|text| self.is_judged_by_text(text));
+            return (self.run_flow(flow, span), judged);
         }
         let asks = interpreter.inline >= Tier::Medium;
         let language = !matches!(interpreter.speech, Speech::Sql | Speech::Redis | Speech::Mongo);
         if asks || language && (flow.taint.has(Taint::NET) || flow.taint.has(Taint::DECODED)) {
             self.stream_sign(flow, span);
         }
-        let Some(text) = &flow.text else { return Flow::unknown(flow.taint) };
+        let Some(text) = &flow.text else { return (Flow::unknown(flow.taint), false) };
+        let arg = Arg { text: Cow::Owned(text.clone()), span, taint: flow.taint, glob: false };
+        let (result, harmless) = self.read_speech(interpreter.speech, &arg, &Flow::none());
         if asks {
-            let seen = self.is_harmless_text(interpreter.speech, text);
-            let tier = if seen { Tier::Low } else { Tier::Medium };
+            let tier = if harmless { Tier::Low } else { Tier::Medium };
             self.shared.sign(&Sign { tier, ..structural_findings::INLINE_CODE }, Some(span));
         }
-        let arg = Arg { text: Cow::Owned(text.clone()), span, taint: flow.taint, glob: false };
-        self.speech(interpreter.speech, &arg, &Flow::none())
+        (result, harmless)
     }
 
     /// Reads code in its language.
     pub(super) fn speech(&mut self, speech: Speech, arg: &Arg<'t>, stdin: &Flow) -> Flow {
+        self.read_speech(speech, arg, stdin).0
+    }
+
+    /// The same; also whether all of the code was read and asks for nobody.
+    fn read_speech(&mut self, speech: Speech, arg: &Arg<'t>, stdin: &Flow) -> (Flow, bool) {
         if arg.is_unknown()
             && arg.text.starts_with(UNKNOWN)
             && speech != Speech::Awk
@@ -304,22 +307,25 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         }
         let text: &str = &arg.text;
         let language = match speech {
-            Speech::Shell | Speech::Cmd => return self.shell_text(arg, stdin),
+            Speech::Shell | Speech::Cmd => {
+                let judged = self.is_judged_by_text(&arg.text);
+                return (self.shell_text(arg, stdin), judged);
+            }
             Speech::Awk => {
                 awk::read(self, text, arg.span);
-                return Flow::unknown(stdin.taint);
+                return (Flow::unknown(stdin.taint), false);
             }
             Speech::Sed => {
                 sed::read(self, text, arg.span);
-                return Flow::unknown(stdin.taint);
+                return (Flow::unknown(stdin.taint), false);
             }
             Speech::Sql => {
                 self.sql_text(text, arg.span);
-                return Flow::unknown(Taint::default());
+                return (Flow::unknown(Taint::default()), false);
             }
             Speech::Redis => {
                 self.foreign(arg.span, |ctx, out| sql::read_redis(text, 0, ctx, out));
-                return Flow::unknown(Taint::default());
+                return (Flow::unknown(Taint::default()), false);
             }
             Speech::Mongo => {
                 let depth = self.shared.texts.saturating_add(1);
@@ -327,7 +333,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
                     sql::read_mongo(text, 0, ctx, out);
                     code::read_at(Language::JavaScript, text, 0, ctx, depth, out);
                 });
-                return Flow::unknown(Taint::default());
+                return (Flow::unknown(Taint::default()), false);
             }
             Speech::Python => Language::Python,
             Speech::JavaScript => Language::JavaScript,
@@ -336,7 +342,8 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             Speech::Php => Language::Php,
             Speech::PowerShell => {
                 let span = arg.span;
-                return self.other_shell(|judge| crate::powershell::run_text(judge, text, span));
+                let flow = self.other_shell(|judge| crate::powershell::run_text(judge, text, span));
+                return (flow, false);
             }
             Speech::Other => {
                 self.apple_shell(text, arg.span);
@@ -345,8 +352,13 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             }
         };
         let depth = self.shared.texts.saturating_add(1);
-        self.foreign(arg.span, |ctx, out| code::read_at(language, text, 0, ctx, depth, out));
-        Flow::unknown(stdin.taint)
+        let judged = self.is_judged_by_text(text);
+        let mut harmless = false;
+        self.foreign(arg.span, |ctx, out| {
+            code::read_at(language, text, 0, ctx, depth, out);
+            harmless = judged && code::is_harmless_reading(language, out);
+        });
+        (Flow::unknown(stdin.taint), harmless)
     }
 
     /// `do shell script "…"` of `AppleScript`.
@@ -372,8 +384,8 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         let calls =
             asks.iter().any(|a| head.get(..a.len()).is_some_and(|h| h.eq_ignore_ascii_case(a)));
         if calls && let Some(name) = sql::unknown_function(text) {
-            let say = format!("Calls the database function {name}, which may change data.");
-            let mut finding = Finding::pattern("sql.unknown-function", Tier::Medium, say);
+            let message = format!("Calls the database function {name}, which may change data.");
+            let mut finding = Finding::pattern("sql.unknown-function", Tier::Medium, message);
             finding.span = Some(span);
             self.shared.out.effect(Effect::Remote);
             self.shared.out.add(finding);

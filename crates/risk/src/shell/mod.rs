@@ -78,5 +78,5 @@ pub(crate) fn looks(id: &str, line: &str) -> bool {
         .map(|word| Arg { text: Cow::Borrowed(word), span, taint: Taint::default(), glob: false })
         .collect();
     let inv = invocation::Invocation::new(&args, None);
-    tables::LOOKING.iter().any(|rule| rule.id == id && inv.fits(rule, false, true))
+    tables::UNDESCRIBED_READ_ONLY.iter().any(|rule| rule.id == id && inv.fits(rule, false, true))
 }

@@ -128,8 +128,8 @@ impl<'c, 'o> CommandJudge<'_, 'c, 'o> {
     }
 
     /// Adds a finding.
-    pub fn find(&mut self, code: &'static str, tier: Tier, say: &'static str, span: Span) {
-        let mut finding = Finding::pattern(code, tier, say);
+    pub fn find(&mut self, code: &'static str, tier: Tier, message: &'static str, span: Span) {
+        let mut finding = Finding::pattern(code, tier, message);
         finding.span = Some(self.shared.fixed.unwrap_or(span));
         self.shared.out.add(finding);
     }

@@ -115,8 +115,8 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         let Some(class) = names.iter().find_map(|name| guard::guarded_below(name)) else { return };
         self.shared.out.effect(Effect::SelfChange);
         let shown = path.replace(UNKNOWN, "…");
-        let say = format!("Changes, moves or deletes {shown}, which holds {}.", class.name);
-        let mut finding = Finding::pattern("path.above-protected", Tier::Critical, say);
+        let message = format!("Changes, moves or deletes {shown}, which holds {}.", class.name);
+        let mut finding = Finding::pattern("path.above-protected", Tier::Critical, message);
         finding.span = Some(arg.span);
         self.shared.out.add(finding);
     }
@@ -207,12 +207,12 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         if (ours || agent) && act != Act::Read {
             out.effect(Effect::SelfChange);
         }
-        let say = if class.id == "project" {
+        let message = if class.id == "project" {
             [verb, " ", shown, "."].concat()
         } else {
             [verb, " ", shown, " (", class.name, ")."].concat()
         };
-        let mut finding = Finding::pattern(code, tier, say);
+        let mut finding = Finding::pattern(code, tier, message);
         finding.span = Some(arg.span);
         out.add(finding);
         if act == Act::Read { Taint::SECRET.and(Taint::FILE) } else { Taint::default() }

@@ -246,7 +246,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         for rule in ASSIGNMENTS {
             let named = rule.names.fit(name, name_bytes);
             if named && (rule.values.is_empty() || rule.values.fit(value, value_bytes)) {
-                let mut finding = Finding::pattern(rule.id, rule.tier, rule.say);
+                let mut finding = Finding::pattern(rule.id, rule.tier, rule.message);
                 finding.span = Some(span);
                 self.shared.out.add(finding);
                 if rule.home {

@@ -10,13 +10,13 @@ pub struct Sign {
     /// Cost.
     pub tier: Tier,
     /// Sentence.
-    pub say: &'static str,
+    pub message: &'static str,
     /// The safer way.
-    pub safer: Option<&'static str>,
+    pub suggestion: Option<&'static str>,
 }
 
-const fn sign(code: &'static str, tier: Tier, say: &'static str) -> Sign {
-    Sign { code, tier, say, safer: None }
+const fn sign(code: &'static str, tier: Tier, message: &'static str) -> Sign {
+    Sign { code, tier, message, suggestion: None }
 }
 
 /// The text cannot be read to its end.
@@ -59,15 +59,15 @@ pub const DYNAMIC_DELETE: Sign = sign(
 pub const REMOTE_CODE: Sign = Sign {
     code: "shell.remote-code",
     tier: Tier::Medium,
-    say: "Runs code from the internet without anybody having read it.",
-    safer: Some("Download it to a file, read it, then run the file."),
+    message: "Runs code from the internet without a review.",
+    suggestion: Some("Download it to a file, read it, then run the file."),
 };
 /// The same under worse conditions.
 pub const REMOTE_CODE_WORSE: Sign = Sign {
     code: "shell.remote-code.unprotected",
     tier: Tier::High,
-    say: "Runs code from the internet unread: as root, unencrypted, or from a bare address.",
-    safer: Some("Download it over https to a file, read it, then run the file."),
+    message: "Runs code from the internet unread: as root, unencrypted, or from a bare address.",
+    suggestion: Some("Download it over https to a file, read it, then run the file."),
 };
 /// Decoded text, run at once.
 pub const DECODED_CODE: Sign =
@@ -115,7 +115,7 @@ pub const UPLOAD: Sign =
 pub const REVERSE_SHELL: Sign = sign(
     "exfiltration.reverse-shell",
     Tier::Critical,
-    "Opens a shell on this machine to somebody on the network.",
+    "Gives a machine on the network a shell on this machine.",
 );
 /// Raw network connection through the shell.
 pub const RAW_SOCKET: Sign = sign(

@@ -108,8 +108,6 @@ pub struct Runner {
     pub elsewhere: bool,
     /// The inner command runs on another machine.
     pub remote: bool,
-    /// A call with `{}` in place of the inner command.
-    pub example: &'static str,
 }
 
 /// Languages of code on the command line.
@@ -246,9 +244,9 @@ pub struct Rule {
     /// What matching it costs.
     pub tier: Tier,
     /// A sentence for people.
-    pub say: &'static str,
+    pub message: &'static str,
     /// The safer way.
-    pub safer: Option<&'static str>,
+    pub suggestion: Option<&'static str>,
     /// Subcommand paths, any of them: `push`, `s3 rm`, `* delete-*`.
     pub sub: &'static [&'static [Glob]],
     /// Any of these flags.
@@ -289,10 +287,25 @@ pub struct Rule {
     pub effects: &'static [Effect],
     /// Cannot be undone by ordinary means.
     pub irreversible: bool,
-    /// Lines that must match.
-    pub examples: &'static [&'static str],
-    /// Lines that must not.
-    pub counter_examples: &'static [&'static str],
+}
+
+/// What setting a variable costs.
+#[derive(Debug)]
+pub struct AssignmentRule {
+    /// Stable id.
+    pub id: &'static str,
+    /// Variable names (globs).
+    pub names: Globs,
+    /// Values (globs); empty for any.
+    pub values: Globs,
+    /// The value is shell text that other programs will run.
+    pub shell: bool,
+    /// Moves the folder in which programs look for their settings.
+    pub home: bool,
+    /// Cost.
+    pub tier: Tier,
+    /// A sentence for people.
+    pub message: &'static str,
 }
 
 /// Everything known of one program.
@@ -304,7 +317,7 @@ pub struct Spec {
     /// Tier when no rule matches.
     pub base: Tier,
     /// Sentence for the base tier.
-    pub say: &'static str,
+    pub message: &'static str,
     /// Code of the base tier.
     pub ordinary: &'static str,
     /// Long options begin with one dash (`-delete`), so letters never cluster.

@@ -25,10 +25,10 @@ enum Filter {
 pub(crate) struct Statement {
     pub(crate) id: &'static str,
     pub(crate) tier: Tier,
-    production: Tier,
+    pub(crate) production: Tier,
     effects: &'static [Effect],
-    pub(crate) say: &'static str,
-    pub(crate) safer: &'static str,
+    pub(crate) message: &'static str,
+    pub(crate) suggestion: &'static str,
     starts: &'static [&'static [&'static str]],
     /// The first letters of `starts`, one bit each, as `initial` counts them.
     initials: u32,
@@ -36,8 +36,6 @@ pub(crate) struct Statement {
     filter: Filter,
     many: bool,
     tables: bool,
-    pub(crate) examples: &'static [&'static str],
-    pub(crate) counter: &'static [&'static str],
 }
 
 include!(concat!(env!("OUT_DIR"), "/sql.rs"));
@@ -105,10 +103,10 @@ fn read_dialect(text: &str, backslash: bool, base: usize, ctx: &Context<'_>, out
             }
         }
         if !known {
-            let say = "Does something to a database that is not understood.";
+            let message = "Does something to a database that is not understood.";
             let span = Span::new(base + first.start, base + text.len());
             out.effect(Effect::Remote);
-            out.add(Finding::pattern(UNKNOWN_STATEMENT, Tier::Low, say).at(span));
+            out.add(Finding::pattern(UNKNOWN_STATEMENT, Tier::Low, message).at(span));
         }
     }
 }
@@ -134,10 +132,10 @@ pub fn read_redis(text: &str, base: usize, ctx: &Context<'_>, out: &mut Findings
             add(rule, start, text, base, ctx, out);
         }
         if known.is_empty() && words.first().is_some_and(|w| w.t == T::Word) {
-            let say = "Does something to Redis that is not understood.";
+            let message = "Does something to Redis that is not understood.";
             let span = Span::new(base + start, base + start + line.len());
             out.effect(Effect::Remote);
-            out.add(Finding::pattern("redis.unknown", Tier::Low, say).at(span));
+            out.add(Finding::pattern("redis.unknown", Tier::Low, message).at(span));
         }
         start += line.len();
     }
@@ -225,9 +223,9 @@ fn add(
     }
     let rest = text.get(start..).unwrap_or_default();
     let end = start + rest.find([';', '\n']).unwrap_or(rest.len());
-    let mut finding = Finding::pattern(rule.id, tier, rule.say);
-    if !rule.safer.is_empty() {
-        finding.safer = Some(rule.safer.into());
+    let mut finding = Finding::pattern(rule.id, tier, rule.message);
+    if !rule.suggestion.is_empty() {
+        finding.suggestion = Some(rule.suggestion.into());
     }
     out.add(finding.at(Span::new(base + start, base + end)));
 }

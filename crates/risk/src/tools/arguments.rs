@@ -238,8 +238,8 @@ impl<'c> Reader<'c, '_> {
         self.leak(url);
         if text::carries_data(url) {
             self.out.effect(Effect::NetOut);
-            let say = "This address is long enough to carry data out of this machine.";
-            self.out.add(Finding::pattern("net.data_in_address", Tier::Medium, say));
+            let message = "This address is long enough to carry data out of this machine.";
+            self.out.add(Finding::pattern("net.data_in_address", Tier::Medium, message));
         }
     }
 
@@ -251,8 +251,8 @@ impl<'c> Reader<'c, '_> {
         self.outward = true;
         self.out.effect(Effect::NetOut);
         self.out.effect(Effect::Remote);
-        let say = "This request changes something on the other side.";
-        self.out.add(Finding::pattern("net.changes", Tier::Medium, say));
+        let message = "This request changes something on the other side.";
+        self.out.add(Finding::pattern("net.changes", Tier::Medium, message));
         if method.trim().eq_ignore_ascii_case("DELETE") {
             self.out.irreversible();
         }
@@ -278,7 +278,7 @@ impl<'c> Reader<'c, '_> {
             if verb.irreversible {
                 self.out.irreversible();
             }
-            self.out.add(Finding::pattern(verb.code, verb.tier, verb.say));
+            self.out.add(Finding::pattern(verb.code, verb.tier, verb.message));
         }
     }
 
@@ -296,16 +296,16 @@ impl<'c> Reader<'c, '_> {
     fn hands_over(&mut self) {
         self.out.effect(Effect::Secret);
         if self.class == Some(Class::Send) {
-            let say = "A password or token is handed to somebody.";
-            self.out.add(Finding::pattern("secret.handed_over", Tier::High, say));
+            let message = "A password or token is handed to somebody.";
+            self.out.add(Finding::pattern("secret.handed_over", Tier::High, message));
         }
     }
 
     pub(super) fn leak(&mut self, value: &str) {
         let Some((name, span)) = text::secret(value) else { return };
         self.out.effect(Effect::Secret);
-        let say = format!("This text contains {name}, and it would leave this machine.");
-        self.out.add(Finding::pattern("secret.leaves", Tier::High, say).at(span));
+        let message = format!("This text contains {name}, and it would leave this machine.");
+        self.out.add(Finding::pattern("secret.leaves", Tier::High, message).at(span));
     }
 
     fn escalate(&mut self, value: &Value<'_>) {
@@ -318,24 +318,24 @@ impl<'c> Reader<'c, '_> {
         };
         if on {
             self.out.effect(Effect::Privilege);
-            let say = "The agent asks to step outside its sandbox.";
-            self.out.add(Finding::pattern("agent.leaves_sandbox", Tier::Medium, say));
+            let message = "The agent asks to step outside its sandbox.";
+            self.out.add(Finding::pattern("agent.leaves_sandbox", Tier::Medium, message));
         }
     }
 
     /// Something could not be read: nobody may be told that it is harmless.
     pub(super) fn unreadable(&mut self) {
         self.out.doubt(Doubt::Unreadable);
-        let say = "Part of this call could not be read.";
-        self.out.add(Finding::pattern("tool.unreadable", Tier::Medium, say));
+        let message = "Part of this call could not be read.";
+        self.out.add(Finding::pattern("tool.unreadable", Tier::Medium, message));
     }
 
     /// Notes how the agent behaves; such weights add up.
-    pub(super) fn behaviour(&mut self, code: &'static str, weight: u16, say: &'static str) {
+    pub(super) fn behaviour(&mut self, code: &'static str, weight: u16, message: &'static str) {
         self.out.add(Finding {
             factor: Factor::Behaviour,
             weight: Points(weight),
-            ..Finding::pattern(code, Tier::Safe, say)
+            ..Finding::pattern(code, Tier::Safe, message)
         });
     }
 }

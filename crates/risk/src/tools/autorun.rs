@@ -34,8 +34,8 @@ impl Reader<'_, '_> {
         if runs_later(path)
             && holds_danger(text, |line| is_dangerous(line, &self.ctx, Tier::Critical))
         {
-            let say = "Writes a dangerous command into a file that runs later by itself.";
-            self.out.add(Finding::pattern("path.autorun_command", Tier::High, say));
+            let message = "Writes a dangerous command into a file that runs later by itself.";
+            self.out.add(Finding::pattern("path.autorun_command", Tier::High, message));
         }
     }
 }

@@ -44,8 +44,8 @@ pub(super) fn read(subject: &Subject<'_>, out: &mut Findings) {
         out,
     };
     if verbs.iter().any(|v| v.decides) {
-        let say = "The agent would decide for a person.";
-        reader.behaviour("behaviour.decides_for_people", 40, say);
+        let message = "The agent would decide for a person.";
+        reader.behaviour("behaviour.decides_for_people", 40, message);
     }
     super::inner(subject, names_a_tool, reader.out);
     match subject.arguments {
@@ -114,7 +114,7 @@ fn named(verb: &'static Verb, nouns: &[&'static Noun], out: &mut Findings) {
         out.irreversible();
     }
     out.effects.extend(effects);
-    out.add(Finding::pattern(verb.code, tier, verb.say));
+    out.add(Finding::pattern(verb.code, tier, verb.message));
 
     for noun in nouns.iter().filter(|n| !n.mild) {
         let Some(tier) = noun.tier(verb.class) else { continue };
@@ -122,7 +122,7 @@ fn named(verb: &'static Verb, nouns: &[&'static Noun], out: &mut Findings) {
         for effect in noun.effects {
             out.effect(*effect);
         }
-        out.add(Finding::pattern(noun.code, tier, noun.say));
+        out.add(Finding::pattern(noun.code, tier, noun.message));
     }
 }
 

@@ -187,8 +187,8 @@ fn known(subject: &Subject<'_>, entry: &'static Entry, sure: bool, out: &mut Fin
     out.human(entry.human);
     let tier =
         if entry.judged_by_code && harmless_code(subject, entry) { Tier::Low } else { entry.tier };
-    let mut base = Finding::pattern(entry.code, tier, entry.say);
-    base.safer = entry.safer.map(Into::into);
+    let mut base = Finding::pattern(entry.code, tier, entry.message);
+    base.suggestion = entry.suggestion.map(Into::into);
     out.add(base);
 
     // What is looked up elsewhere is sent there as a question.

@@ -49,7 +49,7 @@ impl Reader<'_, '_> {
             if found.own {
                 self.out.effect(Effect::SelfChange);
             }
-            let mut finding = Finding::pattern(found.code, found.tier, found.say);
+            let mut finding = Finding::pattern(found.code, found.tier, found.message);
             finding.span = span;
             self.out.add(finding);
         }
@@ -78,7 +78,7 @@ impl Reader<'_, '_> {
         for noun in words.split(' ').filter(|w| *w != "data").filter_map(table::noun) {
             if let Some(tier) = noun.tier(Class::Take).filter(|t| *t >= Tier::Medium) {
                 self.out.human(noun.human);
-                self.out.add(Finding::pattern(noun.code, tier, noun.say));
+                self.out.add(Finding::pattern(noun.code, tier, noun.message));
             }
         }
     }
@@ -103,8 +103,8 @@ impl Reader<'_, '_> {
             self.out.impact.recipients.add(one);
             if matches!(one, "*" | "all" | "everyone" | "@everyone" | "@channel" | "@here") {
                 self.out.doubt(Doubt::VagueArguments);
-                let say = "Everybody there will hear this at once.";
-                self.out.add(Finding::pattern("tool.many_people", Tier::High, say));
+                let message = "Everybody there will hear this at once.";
+                self.out.add(Finding::pattern("tool.many_people", Tier::High, message));
             }
         }
         self.out.effect(Effect::Send);
@@ -180,9 +180,9 @@ impl Reader<'_, '_> {
         }
     }
 
-    fn many(&mut self, items: usize, code: &'static str, say: &'static str) {
+    fn many(&mut self, items: usize, code: &'static str, message: &'static str) {
         self.note_items(items);
-        self.out.add(Finding::pattern(code, Tier::High, say));
+        self.out.add(Finding::pattern(code, Tier::High, message));
     }
 
     fn note_items(&mut self, items: usize) {

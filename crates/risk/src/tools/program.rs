@@ -61,8 +61,8 @@ impl Reader<'_, '_> {
             }
             Some(Tongue::UnreadShell) => {
                 crate::shell::read(text, &self.ctx, self.out);
-                let say = "Runs commands in a shell whose language Countersign does not read.";
-                self.out.add(Finding::pattern("shell.unread-language", Tier::Medium, say));
+                let message = "Runs commands in a shell whose language Countersign does not read.";
+                self.out.add(Finding::pattern("shell.unread-language", Tier::Medium, message));
             }
             _ => crate::shell::read(text, &self.ctx, self.out),
         }

@@ -84,8 +84,8 @@ impl Reader<'_, '_> {
         if text::is_graphql_change(text) {
             self.out.effect(Effect::Remote);
             self.out.irreversible();
-            let say = "This GraphQL mutation changes something on the other side.";
-            self.out.add(Finding::pattern("net.graphql_mutation", Tier::Medium, say));
+            let message = "This GraphQL mutation changes something on the other side.";
+            self.out.add(Finding::pattern("net.graphql_mutation", Tier::Medium, message));
         }
         // The rest can only raise a call that would pass.
         if self.out.tier() >= Tier::Medium || !text::says_something(text) {
@@ -94,8 +94,8 @@ impl Reader<'_, '_> {
         if crate::sql::looks_like_sql(text) {
             crate::sql::read(text, 0, &self.ctx, self.out);
         } else if is_dangerous(text, &self.ctx, Tier::High) {
-            let say = "One of the arguments is a dangerous command.";
-            self.out.add(Finding::pattern("tool.command_in_value", Tier::Medium, say));
+            let message = "One of the arguments is a dangerous command.";
+            self.out.add(Finding::pattern("tool.command_in_value", Tier::Medium, message));
         }
     }
 
@@ -119,8 +119,8 @@ impl Reader<'_, '_> {
             self.sweep(&Value::Bool(true));
             return;
         }
-        let say = "A switch is on that makes the tool delete or replace things.";
-        self.out.add(Finding::pattern("tool.destructive_switch", Tier::Medium, say));
+        let message = "A switch is on that makes the tool delete or replace things.";
+        self.out.add(Finding::pattern("tool.destructive_switch", Tier::Medium, message));
     }
 
     /// What a button or link says that is clicked.
@@ -139,7 +139,7 @@ impl Reader<'_, '_> {
                 }
                 self.out.irreversible();
                 let tier = verb.tier.max(Tier::Medium);
-                self.out.add(Finding::pattern(verb.code, tier, verb.say));
+                self.out.add(Finding::pattern(verb.code, tier, verb.message));
             }
         }
     }

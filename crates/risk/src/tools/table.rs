@@ -15,16 +15,14 @@ pub(super) struct Entry {
     /// The tier is for code that is not understood; other code is judged by what it does.
     pub judged_by_code: bool,
     pub human: HumanImpact,
-    pub say: &'static str,
-    pub safer: Option<&'static str>,
+    pub message: &'static str,
+    pub suggestion: Option<&'static str>,
     /// Sorted by name.
     pub args: &'static [(&'static str, Role)],
     /// The argument and the values of it for which this entry replaces the plain one.
     pub when: Option<(&'static str, &'static [&'static str])>,
     /// The agent whose own tool this is, where only that agent gives the name this meaning.
     pub host: Option<&'static str>,
-    pub examples: &'static [&'static str],
-    pub counter_examples: &'static [&'static str],
 }
 
 impl Entry {
@@ -39,10 +37,8 @@ impl Entry {
 pub(crate) struct About {
     pub code: &'static str,
     pub tier: Tier,
-    pub say: &'static str,
-    pub safer: Option<&'static str>,
-    pub examples: &'static [&'static str],
-    pub counter_examples: &'static [&'static str],
+    pub message: &'static str,
+    pub suggestion: Option<&'static str>,
 }
 
 /// The agent to which a rule's names belong, where they mean this only there.
@@ -50,26 +46,16 @@ pub(crate) fn host_of(code: &str) -> Option<&'static str> {
     TOOLS.iter().find(|tool| tool.code == code)?.host
 }
 
-/// Every described tool, then the words by which others are guessed; those have no examples.
+/// Every described tool in the order of the files, then the words by which others are guessed.
 pub(crate) fn about() -> impl Iterator<Item = About> {
-    let bare = |code, tier, say| About {
-        code,
-        tier,
-        say,
-        safer: None,
-        examples: &[],
-        counter_examples: &[],
-    };
-    let tools = TOOLS.iter().map(move |t| About {
-        safer: t.safer,
-        examples: t.examples,
-        counter_examples: t.counter_examples,
-        ..bare(t.code, t.tier, t.say)
-    });
-    let verbs = VERBS.iter().map(move |v| bare(v.code, v.tier, v.say));
-    let nouns = NOUNS.iter().filter(|n| !n.say.is_empty()).map(move |n| {
+    let bare = |code, tier, message| About { code, tier, message, suggestion: None };
+    let tools = TOOLS
+        .iter()
+        .map(move |t| About { suggestion: t.suggestion, ..bare(t.code, t.tier, t.message) });
+    let verbs = VERBS.iter().map(move |v| bare(v.code, v.tier, v.message));
+    let nouns = NOUNS.iter().filter(|n| !n.message.is_empty()).map(move |n| {
         let worst = n.on.iter().map(|(_, tier)| *tier).max();
-        bare(n.code, worst.unwrap_or(Tier::Safe), n.say)
+        bare(n.code, worst.unwrap_or(Tier::Safe), n.message)
     });
     tools.chain(verbs).chain(nouns)
 }
@@ -195,13 +181,13 @@ pub(super) struct Verb {
     pub effects: &'static [Effect],
     pub irreversible: bool,
     pub decides: bool,
-    pub say: &'static str,
+    pub message: &'static str,
 }
 
 /// A group of nouns with one meaning.
 pub(super) struct Noun {
     pub code: &'static str,
-    pub say: &'static str,
+    pub message: &'static str,
     pub mild: bool,
     pub human: HumanImpact,
     pub effects: &'static [Effect],

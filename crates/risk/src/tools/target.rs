@@ -21,7 +21,7 @@ pub(super) enum Access {
 pub(super) struct Sensitive {
     pub code: &'static str,
     pub tier: Tier,
-    pub say: Cow<'static, str>,
+    pub message: Cow<'static, str>,
     pub secret: bool,
     pub own: bool,
 }
@@ -54,8 +54,8 @@ pub(super) fn sensitive(path: &str, access: Access, ctx: &Context<'_>) -> Option
         return None;
     }
     let secret = class.cost(Act::Read) >= Tier::Medium;
-    let say = format!("{verb} {}.", class.name);
-    Some(Sensitive { code, tier, say: Cow::Owned(say), secret, own })
+    let message = format!("{verb} {}.", class.name);
+    Some(Sensitive { code, tier, message: Cow::Owned(message), secret, own })
 }
 
 /// Backslashes turned, addresses of files read; the shared classes do the rest.

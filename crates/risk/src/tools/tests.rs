@@ -1,4 +1,4 @@
-//! The catalogue's own examples, the seed's tables, and what must hold for every call.
+//! The seed's tables, and what must hold for every call.
 
 use std::borrow::Cow;
 
@@ -12,8 +12,6 @@ use crate::effect::Effect;
 use crate::verdict::{Policy, Verdict};
 use countersign_json::Value;
 use countersign_types::tier::{Points, Tier};
-
-include!(concat!(env!("OUT_DIR"), "/tools_examples.rs"));
 
 fn value(json: serde_json::Value) -> Value<'static> {
     match json {
@@ -53,46 +51,6 @@ pub(super) fn judged_at(tool: &str, json: &str, host: Option<&'static str>) -> A
 
 fn tier(tool: &str, json: &str) -> Tier {
     judged(tool, json).tier
-}
-
-/// `tool {json}` or `tool {json} = TIER`
-fn line(text: &str) -> (&str, String, Option<Tier>) {
-    let (tool, rest) = text.split_once(' ').expect(text);
-    let (json, wanted) = match rest.rsplit_once(" = ") {
-        Some((json, tier)) => (json, Some(Tier::parse(tier).expect(text))),
-        None => (rest, None),
-    };
-    (tool, json.replace('\n', "\\n"), wanted)
-}
-
-#[test]
-fn every_example_of_the_catalogue_holds() {
-    let mut wrong = Vec::new();
-    for (code, text, base, host) in EXAMPLES {
-        let (tool, json, wanted) = line(text);
-        let seen = judged_at(tool, &json, *host);
-        let codes: Vec<_> = seen.reasons.iter().map(|r| r.code.as_ref()).collect();
-        if seen.tier != wanted.unwrap_or(*base) || !codes.contains(code) {
-            wrong.push(format!("{text}: {code} expected, {:?} {codes:?}", seen.tier));
-        }
-    }
-    assert!(wrong.is_empty(), "{wrong:#?}");
-}
-
-#[test]
-fn every_counter_example_is_judged_otherwise() {
-    let mut wrong = Vec::new();
-    for (code, text, base, host) in COUNTER_EXAMPLES {
-        let (tool, json, wanted) = line(text);
-        let wanted = wanted.expect("a counter-example names its tier");
-        let seen = judged_at(tool, &json, *host);
-        let codes: Vec<_> = seen.reasons.iter().map(|r| r.code.as_ref()).collect();
-        let differs = wanted != *base || !codes.contains(code) || codes.len() > 1;
-        if seen.tier != wanted || !differs {
-            wrong.push(format!("{text}: {:?} {codes:?}", seen.tier));
-        }
-    }
-    assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 #[test]
