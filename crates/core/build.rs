@@ -12,6 +12,8 @@ mod commands;
 mod effects;
 #[path = "build/fingerprint.rs"]
 mod fingerprint;
+#[path = "build/headline.rs"]
+mod headline;
 #[path = "build/injection.rs"]
 mod injection;
 #[path = "build/tools.rs"]
@@ -30,5 +32,6 @@ fn main() -> Result<(), String> {
     tools::generate(&rules.join("tools"), &out)?;
     code::generate(&rules.join("code"), &out)?;
     injection::generate(&rules.join("injection.toml"), &out)?;
+    headline::generate(&rules.join("headlines.toml"), &out)?;
     brief::generate(&rules.join("brief.toml"), &out)
 }

@@ -3,8 +3,9 @@
 use crate::assess::{Assessment, Reason};
 use crate::call::Call;
 use crate::effect::{Effect, Effects};
-use crate::finding::{Doubt, Factor};
+use crate::finding::{Doubt, Factor, Span};
 use crate::glob;
+use crate::headline::{self, Headline, Part};
 use crate::impact::{Impact, Touched};
 use crate::redact::{RedactedCall, before_marker, redact_call, show_marked};
 use crate::tier::Tier;
@@ -15,6 +16,9 @@ pub const LONGEST: usize = 160;
 /// The longest name or path in it, in bytes.
 const ENTRY: usize = 72;
 
+/// The same where the headline has more than one.
+const SHORT_ENTRY: usize = 44;
+
 /// A part of the sentence, as `rules/brief.toml` describes it.
 struct Clause {
     list: List,
@@ -22,11 +26,19 @@ struct Clause {
     codes: &'static [&'static str],
     mail: bool,
     only_leads: bool,
+    headline: &'static str,
     say: &'static str,
     #[cfg(test)]
     call: &'static str,
     #[cfg(test)]
     says: &'static str,
+}
+
+/// How a part of the sentence is put: "delete it" or, behind a rule's message, "deletes it".
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mood {
+    Imperative,
+    Indicative,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -52,47 +64,145 @@ pub fn brief(call: &Call<'_>, assessment: &Assessment) -> String {
 
 /// The same, where the secrets are out already.
 pub(crate) fn of(clean: &RedactedCall, assessment: &Assessment) -> String {
-    let tool = shown(&clean.tool);
     let top = clean.reasons.iter().find(|reason| reason.factor == Factor::Pattern);
+    let named = top.and_then(|top| headline(clean, &top.code).or_else(|| deferred(clean, top)));
     let fits = |clause: &&Clause| clause.fits(&clean.impact, assessment.effects);
     let speaks = |clause: &&Clause| {
         let code = top.map(|top| &*top.code).unwrap_or_default();
         clause.codes.iter().any(|pattern| glob::matches(pattern, code))
     };
-    let lead = CLAUSES.iter().filter(fits).find(speaks);
+    let lead = CLAUSES.iter().filter(|_| named.is_none()).filter(fits).find(speaks);
     let unknown = [Doubt::GuessedTool, Doubt::UnknownProgram]
         .iter()
         .all(|doubt| assessment.doubts.contains(doubt));
-    let mut sentence = match (lead, top) {
-        (Some(lead), _) => lead.say(&clean.impact),
-        (None, Some(top)) if !unknown && !top.say.is_empty() && has_weight(top, assessment) => {
+    let mut mood = Mood::Imperative;
+    let mut sentence = match (&named, lead, top) {
+        (Some(named), ..) => named.clone(),
+        (_, Some(lead), _) => lead.say(mood, &clean.impact),
+        (_, None, Some(top)) if !unknown && !top.say.is_empty() && has_weight(top, assessment) => {
+            mood = Mood::Indicative;
             without_stop(&show_marked(&top.say, LONGEST).text).to_owned()
         }
         _ => String::new(),
     };
-    let told = |list: List| lead.is_some_and(|lead| lead.list == list);
+    let second = top.filter(|_| mood == Mood::Imperative).and_then(|top| second(clean, top));
+    if let Some(second) = second.filter(|_| !sentence.is_empty()) {
+        append(&mut sentence, &second);
+        return finish(&sentence);
+    }
+    let told = |list: List| {
+        let amount = clean.impact.money.first().map(|money| shown(&money.amount));
+        let named = named.as_ref();
+        let is_amount = list == List::Money
+            && amount.is_some_and(|amount| named.is_some_and(|named| named.contains(&amount)));
+        is_amount
+            || lead.is_some_and(|lead| lead.list == list)
+            || named.is_some_and(|named| names(named, touched(&clean.impact, list)))
+    };
     for clause in CLAUSES.iter().filter(fits) {
         let again = clause.list != List::Nothing && told(clause.list);
         let of_money = told(List::Money) && clause.list == List::Recipients;
         if again || of_money || clause.only_leads || lead.is_some_and(|l| std::ptr::eq(l, clause)) {
             continue;
         }
-        let more = clause.say(&clean.impact);
-        let joint = if sentence.is_empty() { "" } else { "; " };
-        let length = sentence.chars().count() + joint.len() + more.chars().count();
-        if length < LONGEST {
-            sentence.push_str(joint);
-            sentence.push_str(&more);
-        }
+        let is_first = sentence.is_empty();
+        append(&mut sentence, &clause.say(mood, &clean.impact));
         // Two parts are read, five are not.
-        if !joint.is_empty() || clause.list == List::Recipients {
+        if !is_first || clause.list == List::Recipients {
             break;
         }
     }
     if sentence.is_empty() {
-        sentence = UNKNOWN.replace("{tool}", &tool);
+        sentence = UNKNOWN.replace("{tool}", &shown(&clean.tool));
     }
     finish(&sentence)
+}
+
+/// Adds a part to a sentence if there is room for it.
+fn append(sentence: &mut String, part: &str) {
+    let joint = if sentence.is_empty() { "" } else { "; " };
+    let length = sentence.chars().count() + joint.len() + part.chars().count();
+    if length < LONGEST {
+        sentence.push_str(joint);
+        sentence.push_str(part);
+    }
+}
+
+/// The headline of a rule's findings: "Delete namespace prod".
+fn headline(clean: &RedactedCall, code: &str) -> Option<String> {
+    let (parts, more) = headline::merged(&clean.headlines, code)?;
+    let objects = parts.iter().filter(|part| matches!(part, Part::Object(_))).count();
+    let limit = if objects > 1 { SHORT_ENTRY } else { ENTRY };
+    let mut text = String::new();
+    for part in &parts {
+        match part {
+            Part::Text(words) => text.push_str(words),
+            Part::Object(list) => text.push_str(&entries_with(list, &|name| quoted(name, limit))),
+        }
+    }
+    if more > 0 {
+        text.push_str(&format!(", and {more} more"));
+    }
+    Some(text)
+}
+
+/// The headline of what a text does, where the finding of the program that runs it only repeats it.
+fn deferred(clean: &RedactedCall, top: &Reason) -> Option<String> {
+    let defers = |code: &str| headline::DEFERRED.iter().any(|glob| glob::matches(glob, code));
+    let says_more = |headline: &&Headline| {
+        headline.tier >= top.weight.tier() && !headline.parts.is_empty() && !defers(&headline.code)
+    };
+    let found = clean.headlines.iter().filter(|_| defers(&top.code)).find(says_more)?;
+    headline(clean, &found.code)
+}
+
+/// The headline of the gravest finding elsewhere in the call, to follow that of the first.
+fn second(clean: &RedactedCall, top: &Reason) -> Option<String> {
+    let known = clean.headlines.iter().find(|headline| headline.code == top.code);
+    let place = known.map_or(top.span.filter(|_| clean.hidden.is_empty()), |known| known.span)?;
+    let elsewhere = |span: Span| span.end <= place.start || span.start >= place.end;
+    let mut found: Option<&Headline> = None;
+    for headline in &clean.headlines {
+        if headline.code != top.code
+            && headline.tier >= Tier::Medium
+            && !headline.parts.is_empty()
+            && headline.span.is_some_and(elsewhere)
+            && found.is_none_or(|found| headline.tier > found.tier)
+        {
+            found = Some(headline);
+        }
+    }
+    let text = self::headline(clean, &found?.code)?;
+    let mut chars = text.chars();
+    let first = chars.next()?.to_lowercase();
+    Some(first.chain(chars).collect())
+}
+
+/// Whether a headline names the first entry of a list.
+fn names(headline: &str, list: Option<&Touched>) -> bool {
+    let first = list.and_then(|list| list.listed.first());
+    first.is_some_and(|first| headline.contains(shown(first).as_str()))
+}
+
+/// A name without the markers of hidden secrets.
+fn without_markers(name: &str) -> String {
+    let mut text = String::new();
+    let mut rest = name;
+    while let Some((before, after)) = rest.split_once("⟨hidden:") {
+        text.push_str(before);
+        rest = after.split_once('⟩').map_or("", |(_, after)| after);
+    }
+    text + rest
+}
+
+/// A name from the call, in quotes where it could be read as words of the headline.
+fn quoted(name: &str, limit: usize) -> String {
+    let shown = show_marked(name, limit).text;
+    let is_loose = |c: char| c.is_whitespace() || ",;\"'".contains(c);
+    if without_markers(name).contains(is_loose) {
+        return format!("\"{}\"", shown.replace('"', "'"));
+    }
+    shown
 }
 
 /// What kinds of things would happen, from the effects alone: no word of the call is in it.
@@ -149,9 +259,12 @@ impl Clause {
             && (!self.mail || mail(&impact.recipients))
     }
 
-    fn say(&self, impact: &Impact) -> String {
+    fn say(&self, mood: Mood, impact: &Impact) -> String {
         let list = touched(impact, self.list);
-        let mut text = self.say.to_owned();
+        let mut text = match mood {
+            Mood::Imperative => self.headline.to_owned(),
+            Mood::Indicative => self.say.to_owned(),
+        };
         let mut put = |name: &str, what: &dyn Fn() -> String| {
             if let Some((head, tail)) = text.split_once(name) {
                 text = format!("{head}{}{tail}", what());
@@ -188,6 +301,10 @@ fn shown(entry: &str) -> String {
 
 /// `a`, `a and b`, `a and 2 others`.
 fn entries(list: &Touched) -> String {
+    entries_with(list, &|entry| shown(entry))
+}
+
+fn entries_with(list: &Touched, shown: &dyn Fn(&str) -> String) -> String {
     let first = list.listed.first().map(|first| shown(first)).unwrap_or_default();
     match (list.count, list.listed.get(1)) {
         (0 | 1, _) => first,

@@ -15,6 +15,7 @@ pub mod effect;
 pub mod excerpt;
 pub mod finding;
 pub mod grant;
+mod headline;
 pub mod impact;
 mod limit;
 pub mod paths;

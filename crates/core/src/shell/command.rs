@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use super::expand::Arg;
 use super::flow::{Flow, Taint};
 use super::invocation::Invocation;
+use super::objects;
 use super::program::{Known, is_odd_place, is_recipe, is_standard_place, resolve};
 use super::signs;
 use super::tables::{self, EVERYWHERE, LOOKING, Rule, Spec, Touch, UNLISTED};
@@ -300,7 +301,7 @@ impl<'t> Walker<'t, '_, '_, '_> {
         let taint = if dry { Taint::default() } else { self.touches(spec, inv, stdin) };
         self.copied(inv, stdin);
         if matched == Matched::Nothing && !dry && spec.base > Tier::Safe {
-            self.base(spec, span);
+            self.base(spec, inv, span);
         }
         let revealed = if reveals { Taint::SECRET } else { Taint::default() };
         let taint = taint.and(stdin.taint).and(revealed);
@@ -317,7 +318,8 @@ impl<'t> Walker<'t, '_, '_, '_> {
         Flow::unknown(taint.and(fetched))
     }
 
-    fn base(&mut self, spec: &Spec, span: Span) {
+    fn base(&mut self, spec: &Spec, inv: &Invocation<'_, 't>, span: Span) {
+        objects::note(spec.ordinary, spec.base, inv, span, self.shared.out);
         let say = if spec.say.is_empty() { "Changes something on this machine." } else { spec.say };
         let mut finding = Finding::pattern(spec.ordinary, spec.base, say);
         finding.span = Some(span);
@@ -382,12 +384,16 @@ impl<'t> Walker<'t, '_, '_, '_> {
         span: Span,
     ) -> Matched {
         let mut matched = Matched::Nothing;
+        let mut gravest: Option<&Rule> = None;
         for rule in rules {
             let placed = !rule.home || self.shared.home_moved;
             if !placed || !inv.fits(rule, stdin, self.shared.root) {
                 continue;
             }
             matched = matched.max(if rule.settings { Matched::Settings } else { Matched::Some });
+            if rule.tier > gravest.map_or(Tier::Safe, |known| known.tier) {
+                gravest = Some(rule);
+            }
             rule.effects.iter().for_each(|e| self.shared.out.effect(*e));
             if rule.irreversible {
                 self.shared.out.irreversible();
@@ -397,6 +403,9 @@ impl<'t> Walker<'t, '_, '_, '_> {
             finding.safer = rule.safer.map(Into::into);
             finding.span = Some(span);
             self.shared.out.add(finding);
+        }
+        if let Some(rule) = gravest {
+            objects::note(rule.id, rule.tier, inv, span, self.shared.out);
         }
         matched
     }

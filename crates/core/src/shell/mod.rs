@@ -18,6 +18,7 @@ mod interpret;
 mod invocation;
 mod judged;
 mod nested;
+mod objects;
 mod other_shells;
 mod outline;
 mod output;

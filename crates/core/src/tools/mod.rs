@@ -7,6 +7,7 @@ mod autorun;
 mod exec;
 mod guess;
 mod name;
+mod objects;
 mod patch;
 mod program;
 mod scan;
@@ -172,6 +173,7 @@ fn known(subject: &Subject<'_>, entry: &'static Entry, sure: bool, out: &mut Fin
     let mut base = Finding::pattern(entry.code, entry.tier, entry.say);
     base.safer = entry.safer.map(Into::into);
     out.add(base);
+    objects::note(entry.code, entry.tier, subject, out);
 
     // What is looked up elsewhere is sent there as a question.
     let asks_elsewhere = effects.has(Effect::Read) && effects.has(Effect::NetIn);
