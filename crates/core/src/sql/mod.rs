@@ -153,10 +153,13 @@ pub fn read_redis(text: &str, base: usize, ctx: &Context<'_>, out: &mut Findings
 pub fn read_mongo(text: &str, base: usize, ctx: &Context<'_>, out: &mut Findings) {
     let all = tokens(text, true);
     let mut rest = all.as_slice();
+    let mut follows_dot = false;
     while let Some((tok, after)) = rest.split_first() {
         rest = after;
+        // `db.getCollection("a").drop()`: a method of what another one returned.
+        let is_method = std::mem::replace(&mut follows_dot, tok.t == T::Mark(b'.'));
         let opens = after.first().is_some_and(|t| t.t == T::Mark(b'('));
-        if tok.t != T::Word || !opens || !tok.text.contains('.') {
+        if tok.t != T::Word || !opens || !is_method && !tok.text.contains('.') {
             continue;
         }
         let method = last_part(tok.text);
