@@ -32,7 +32,7 @@ pub fn print(
     style: Style,
 ) -> io::Result<()> {
     let paint = style.paint;
-    let sentence = core_api::show(&sentence(record), SENTENCE);
+    let sentence = core_api::show(&sentence(call, record), SENTENCE);
     writeln!(out, "{}", paint.strong(sentence))?;
     writeln!(out)?;
     writeln!(
@@ -102,10 +102,11 @@ pub fn print_stored(out: &mut dyn Write, card: &Card, style: Style) -> io::Resul
     Ok(())
 }
 
-/// What would happen, in one sentence: the worst reason, or that there is none.
-pub fn sentence(record: &Assessment) -> String {
+/// What would happen, in one sentence: the summary that every surface shows, or that nothing was
+/// seen.
+fn sentence(call: &Call<'_>, record: &Assessment) -> String {
     match record.reasons.first() {
-        Some(reason) => reason.say.to_string(),
+        Some(_) => core_api::brief(call, record),
         None if record.effects.only_reads() => "Only looks; nothing changes.".to_owned(),
         None => "Nothing risky was seen in it.".to_owned(),
     }

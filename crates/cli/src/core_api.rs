@@ -13,6 +13,7 @@ pub use countersign_core::verdict::Verdict;
 
 pub use countersign_core::assess::{Assessment, Reason};
 pub use countersign_core::batch::Plan;
+pub use countersign_core::brief::brief;
 pub use countersign_core::crisis::Screening;
 use countersign_core::crisis::{self, Preset, ScreenOptions};
 pub use countersign_core::excerpt::leaves;

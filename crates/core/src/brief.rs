@@ -140,10 +140,7 @@ fn headline(clean: &RedactedCall, code: &str) -> Option<String> {
             Part::Object(list) => text.push_str(&entries_with(list, &|name| quoted(name, limit))),
         }
     }
-    if more > 0 {
-        text.push_str(&format!(", and {more} more"));
-    }
-    Some(text)
+    Some(if more > 0 { format!("{text}, and {more} more") } else { text })
 }
 
 /// The headline of what a text does, where the finding of the program that runs it only repeats it.

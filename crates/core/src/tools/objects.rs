@@ -33,12 +33,12 @@ fn star<'w>(row: &Row, code: &str, words: &'w str) -> Option<&'w str> {
     if !row.rules.is_empty() && !row.rules.iter().any(|rule| glob::matches(rule, code)) {
         return None;
     }
-    row.words.iter().find_map(|pattern| match pattern.strip_suffix('*') {
-        Some(head) => words.strip_prefix(head).filter(|star| !star.is_empty()),
-        None => {
-            let before = words.strip_suffix(pattern)?;
-            (before.is_empty() || before.ends_with(' ')).then_some("")
+    row.words.iter().find_map(|pattern| {
+        if let Some(head) = pattern.strip_suffix('*') {
+            return words.strip_prefix(head).filter(|star| !star.is_empty());
         }
+        let before = words.strip_suffix(pattern)?;
+        (before.is_empty() || before.ends_with(' ')).then_some("")
     })
 }
 
