@@ -100,7 +100,8 @@ pub fn generate(path: &Path, out: &Path) -> Result<(), String> {
         let _ = writeln!(
             source,
             "Clause {{ list: List::{list}, effects: &[{}], codes: &{:?}, mail: {}, \
-             only_leads: {}, headline: {:?}, say: {:?}, #[cfg(test)] call: {:?}, #[cfg(test)] says: {:?} }},",
+             only_leads: {}, headline: {:?}, say: {:?}, #[cfg(test)] call: {:?}, \
+             #[cfg(test)] says: {:?} }},",
             effects.join(", "),
             clause.codes,
             clause.mail,

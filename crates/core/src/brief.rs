@@ -1,23 +1,20 @@
 //! The one plain sentence: what a call would do, worst first, within 160 characters.
 
+mod names;
+
+use names::{deferred, entries, headline, names, second, shown};
+
 use crate::assess::{Assessment, Reason};
 use crate::call::Call;
 use crate::effect::{Effect, Effects};
-use crate::finding::{Doubt, Factor, Span};
+use crate::finding::{Doubt, Factor};
 use crate::glob;
-use crate::headline::{self, Headline, Part};
 use crate::impact::{Impact, Touched};
 use crate::redact::{RedactedCall, before_marker, redact_call, show_marked};
 use crate::tier::Tier;
 
 /// The longest sentence, in characters.
 pub const LONGEST: usize = 160;
-
-/// The longest name or path in it, in bytes.
-const ENTRY: usize = 72;
-
-/// The same where the headline has more than one.
-const SHORT_ENTRY: usize = 44;
 
 /// A part of the sentence, as `rules/brief.toml` describes it.
 struct Clause {
@@ -90,32 +87,41 @@ pub(crate) fn of(clean: &RedactedCall, assessment: &Assessment) -> String {
         append(&mut sentence, &second);
         return finish(&sentence);
     }
+    add_clauses(&mut sentence, (lead, named.as_deref(), mood), clean, assessment.effects);
+    if sentence.is_empty() {
+        sentence = UNKNOWN.replace("{tool}", &shown(&clean.tool));
+    }
+    finish(&sentence)
+}
+
+/// Adds what the impact says beyond the lead or the headline.
+fn add_clauses(
+    sentence: &mut String,
+    (lead, named, mood): (Option<&Clause>, Option<&str>, Mood),
+    clean: &RedactedCall,
+    effects: Effects,
+) {
     let told = |list: List| {
         let amount = clean.impact.money.first().map(|money| shown(&money.amount));
-        let named = named.as_ref();
         let is_amount = list == List::Money
             && amount.is_some_and(|amount| named.is_some_and(|named| named.contains(&amount)));
         is_amount
             || lead.is_some_and(|lead| lead.list == list)
             || named.is_some_and(|named| names(named, touched(&clean.impact, list)))
     };
-    for clause in CLAUSES.iter().filter(fits) {
+    for clause in CLAUSES.iter().filter(|clause| clause.fits(&clean.impact, effects)) {
         let again = clause.list != List::Nothing && told(clause.list);
         let of_money = told(List::Money) && clause.list == List::Recipients;
         if again || of_money || clause.only_leads || lead.is_some_and(|l| std::ptr::eq(l, clause)) {
             continue;
         }
         let is_first = sentence.is_empty();
-        append(&mut sentence, &clause.say(mood, &clean.impact));
+        append(sentence, &clause.say(mood, &clean.impact));
         // Two parts are read, five are not.
         if !is_first || clause.list == List::Recipients {
             break;
         }
     }
-    if sentence.is_empty() {
-        sentence = UNKNOWN.replace("{tool}", &shown(&clean.tool));
-    }
-    finish(&sentence)
 }
 
 /// Adds a part to a sentence if there is room for it.
@@ -126,80 +132,6 @@ fn append(sentence: &mut String, part: &str) {
         sentence.push_str(joint);
         sentence.push_str(part);
     }
-}
-
-/// The headline of a rule's findings: "Delete namespace prod".
-fn headline(clean: &RedactedCall, code: &str) -> Option<String> {
-    let (parts, more) = headline::merged(&clean.headlines, code)?;
-    let objects = parts.iter().filter(|part| matches!(part, Part::Object(_))).count();
-    let limit = if objects > 1 { SHORT_ENTRY } else { ENTRY };
-    let mut text = String::new();
-    for part in &parts {
-        match part {
-            Part::Text(words) => text.push_str(words),
-            Part::Object(list) => text.push_str(&entries_with(list, &|name| quoted(name, limit))),
-        }
-    }
-    Some(if more > 0 { format!("{text}, and {more} more") } else { text })
-}
-
-/// The headline of what a text does, where the finding of the program that runs it only repeats it.
-fn deferred(clean: &RedactedCall, top: &Reason) -> Option<String> {
-    let defers = |code: &str| headline::DEFERRED.iter().any(|glob| glob::matches(glob, code));
-    let says_more = |headline: &&Headline| {
-        headline.tier >= top.weight.tier() && !headline.parts.is_empty() && !defers(&headline.code)
-    };
-    let found = clean.headlines.iter().filter(|_| defers(&top.code)).find(says_more)?;
-    headline(clean, &found.code)
-}
-
-/// The headline of the gravest finding elsewhere in the call, to follow that of the first.
-fn second(clean: &RedactedCall, top: &Reason) -> Option<String> {
-    let known = clean.headlines.iter().find(|headline| headline.code == top.code);
-    let place = known.map_or(top.span.filter(|_| clean.hidden.is_empty()), |known| known.span)?;
-    let elsewhere = |span: Span| span.end <= place.start || span.start >= place.end;
-    let mut found: Option<&Headline> = None;
-    for headline in &clean.headlines {
-        if headline.code != top.code
-            && headline.tier >= Tier::Medium
-            && !headline.parts.is_empty()
-            && headline.span.is_some_and(elsewhere)
-            && found.is_none_or(|found| headline.tier > found.tier)
-        {
-            found = Some(headline);
-        }
-    }
-    let text = self::headline(clean, &found?.code)?;
-    let mut chars = text.chars();
-    let first = chars.next()?.to_lowercase();
-    Some(first.chain(chars).collect())
-}
-
-/// Whether a headline names the first entry of a list.
-fn names(headline: &str, list: Option<&Touched>) -> bool {
-    let first = list.and_then(|list| list.listed.first());
-    first.is_some_and(|first| headline.contains(shown(first).as_str()))
-}
-
-/// A name without the markers of hidden secrets.
-fn without_markers(name: &str) -> String {
-    let mut text = String::new();
-    let mut rest = name;
-    while let Some((before, after)) = rest.split_once("⟨hidden:") {
-        text.push_str(before);
-        rest = after.split_once('⟩').map_or("", |(_, after)| after);
-    }
-    text + rest
-}
-
-/// A name from the call, in quotes where it could be read as words of the headline.
-fn quoted(name: &str, limit: usize) -> String {
-    let shown = show_marked(name, limit).text;
-    let is_loose = |c: char| c.is_whitespace() || ",;\"'".contains(c);
-    if without_markers(name).contains(is_loose) {
-        return format!("\"{}\"", shown.replace('"', "'"));
-    }
-    shown
 }
 
 /// What kinds of things would happen, from the effects alone: no word of the call is in it.
@@ -289,27 +221,6 @@ fn touched(impact: &Impact, list: List) -> Option<&Touched> {
         List::Secrets => Some(&impact.secrets),
         List::Hosts => Some(&impact.hosts),
         List::Programs => Some(&impact.programs),
-    }
-}
-
-fn shown(entry: &str) -> String {
-    show_marked(entry, ENTRY).text
-}
-
-/// `a`, `a and b`, `a and 2 others`.
-fn entries(list: &Touched) -> String {
-    entries_with(list, &|entry| shown(entry))
-}
-
-fn entries_with(list: &Touched, shown: &dyn Fn(&str) -> String) -> String {
-    let first = list.listed.first().map(|first| shown(first)).unwrap_or_default();
-    match (list.count, list.listed.get(1)) {
-        (0 | 1, _) => first,
-        (2, Some(second)) if first.len() + second.len() < ENTRY => {
-            format!("{first} and {}", shown(second))
-        }
-        (2, _) => format!("{first} and 1 other"),
-        (count, _) => format!("{first} and {} others", count.saturating_sub(1)),
     }
 }
 

@@ -7,7 +7,8 @@
 
 use std::borrow::Cow;
 
-use crate::finding::Span;
+use countersign_types::span::Span;
+
 use crate::impact::Touched;
 use crate::paths::UNKNOWN;
 use crate::tier::Tier;
