@@ -16,6 +16,8 @@ mod effects;
 mod examples;
 #[path = "build/fingerprint.rs"]
 mod fingerprint;
+#[path = "build/headline.rs"]
+mod headline;
 #[path = "build/injection.rs"]
 mod injection;
 #[path = "build/tools.rs"]
@@ -36,5 +38,6 @@ fn main() -> Result<(), String> {
     shown.extend(code::generate(&rules.join("code"), &out)?);
     shown.push(injection::generate(&rules.join("injection.toml"), &out)?);
     examples::write(&shown, &out)?;
+    headline::generate(&rules.join("headlines.toml"), &out)?;
     brief::generate(&rules.join("brief.toml"), &out)
 }

@@ -32,7 +32,7 @@ pub fn print(
     style: Style,
 ) -> io::Result<()> {
     let paint = style.paint;
-    let sentence = core_api::show(&sentence(record), SENTENCE);
+    let sentence = core_api::show(&sentence(call, record), SENTENCE);
     writeln!(out, "{}", paint.strong(sentence))?;
     writeln!(out)?;
     writeln!(
@@ -55,8 +55,8 @@ pub fn print(
         writeln!(out, "  {}  {place}", paint.faint("where   "))?;
     }
     writeln!(out, "  {}  {}", paint.faint("verdict "), outcome(record))?;
-    if let Some(safer) = record.reasons.iter().find_map(|r| r.suggestion.as_ref()) {
-        let safer = core_api::show(safer, SENTENCE);
+    if let Some(suggestion) = record.reasons.iter().find_map(|r| r.suggestion.as_ref()) {
+        let suggestion = core_api::show(suggestion, SENTENCE);
         writeln!(out, "  {}  {safer}", paint.faint("safer   "))?;
     }
     writeln!(out, "  {}  {}", paint.faint("words   "), paint.strong(phrase))
@@ -95,17 +95,18 @@ pub fn print_stored(out: &mut dyn Write, card: &Card, style: Style) -> io::Resul
     if let Some(cwd) = &card.cwd {
         writeln!(out, "\n  {}  {cwd}", paint.faint("where   "))?;
     }
-    if let Some(safer) = card.reasons.iter().find_map(|r| r.suggestion.as_ref()) {
-        let safer = core_api::show(safer, SENTENCE);
+    if let Some(suggestion) = card.reasons.iter().find_map(|r| r.suggestion.as_ref()) {
+        let suggestion = core_api::show(suggestion, SENTENCE);
         writeln!(out, "\n  {}  {safer}", paint.faint("safer   "))?;
     }
     Ok(())
 }
 
-/// What would happen, in one sentence: the worst reason, or that there is none.
-pub fn sentence(record: &Assessment) -> String {
+/// What would happen, in one sentence: the summary that every surface shows, or that nothing was
+/// seen.
+fn sentence(call: &Call<'_>, record: &Assessment) -> String {
     match record.reasons.first() {
-        Some(reason) => reason.message.to_string(),
+        Some(_) => core_api::brief(call, record),
         None if record.effects.only_reads() => "Only looks; nothing changes.".to_owned(),
         None => "Nothing risky was seen in it.".to_owned(),
     }
@@ -162,7 +163,7 @@ fn print_reasons(out: &mut dyn Write, all: &[Reason], tier: Tier, style: Style) 
     for reason in reasons.iter().take(shown) {
         let bar = terminal::weight_bar(reason.weight.0, 400, 8);
         let bar = style.paint.with(terminal::accent(tier), bar);
-        let say = core_api::show(&reason.message, SENTENCE);
+        let message = core_api::show(&reason.message, SENTENCE);
         let code = core_api::show(&reason.code, SENTENCE);
         let points = reason.weight.value();
         writeln!(out, "  {bar} {points:<4} {say}  {}", style.paint.faint(code))?;

@@ -18,6 +18,7 @@ use countersign_json as json;
 pub use countersign_risk::assess::{Assessment, Reason};
 pub use countersign_risk::batch::Plan;
 pub use countersign_risk::call_view::leaves;
+pub use countersign_risk::summary::brief;
 use countersign_risk::{batch, call_digest, word_pair};
 pub use countersign_text::humanize::{length, thousands};
 use countersign_text::{humanize, sanitize};

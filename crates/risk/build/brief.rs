@@ -30,6 +30,7 @@ struct Clause {
     mail: bool,
     #[serde(default)]
     only_leads: bool,
+    headline: String,
     message: String,
     #[serde(default)]
     call: String,
@@ -99,11 +100,13 @@ pub fn generate(path: &Path, out: &Path) -> Result<(), String> {
         let _ = writeln!(
             source,
             "Clause {{ list: List::{list}, effects: &[{}], codes: &{:?}, mail: {}, \
-             only_leads: {}, message: {:?}, #[cfg(test)] call: {:?}, #[cfg(test)] says: {:?} }},",
+             only_leads: {}, headline: {:?}, message: {:?}, #[cfg(test)] call: {:?}, \
+             #[cfg(test)] says: {:?} }},",
             effects.join(", "),
             clause.codes,
             clause.mail,
             clause.only_leads,
+            clause.headline,
             clause.message,
             clause.call,
             clause.says

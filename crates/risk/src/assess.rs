@@ -7,6 +7,7 @@ use serde::Serialize;
 use crate::call::Call;
 use crate::effect::{EffectClass, Effects};
 use crate::finding::{Doubt, Factor, Findings, Span};
+use crate::headline::Headline;
 use crate::impact::Impact;
 use crate::verdict::{Policy, Verdict};
 use countersign_types::tier::{Points, Tier};
@@ -95,6 +96,9 @@ pub struct Assessment {
     pub doubts: Vec<Doubt>,
     /// What would be touched.
     pub impact: Impact,
+    /// What the findings act on, by name; the summary is made from it.
+    #[serde(skip)]
+    pub(crate) headlines: Vec<Headline>,
 }
 
 /// Judges one call.

@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use crate::assess::HumanImpact;
 use crate::effect::{Effect, Effects};
+use crate::headline::{Headline, MAX_HEADLINES};
 use crate::impact::Impact;
 use countersign_types::tier::{Points, Tier};
 
@@ -118,6 +119,8 @@ pub struct Findings {
     pub effects: Effects,
     /// What would be touched.
     pub impact: Impact,
+    /// What findings act on, by name.
+    headlines: Vec<Headline>,
     /// Set of doubts, one bit each.
     doubts: u8,
     /// Whether everything seen can be undone with ordinary means.
@@ -176,6 +179,12 @@ impl Findings {
         self.irreversible |= inner.irreversible;
         self.human = self.human.max(inner.human);
         self.impact.absorb(&inner.impact);
+        for headline in inner.headlines {
+            let mut finding = Finding::pattern(headline.code.clone(), headline.tier, "");
+            finding.span = headline.span;
+            let span = change(finding).span;
+            self.headline(Headline { span, ..headline });
+        }
         for finding in inner.list {
             self.add(change(finding));
         }
@@ -194,9 +203,27 @@ impl Findings {
         self.doubts |= if doubts { other.doubts } else { 0 };
         self.irreversible |= other.irreversible;
         self.human = self.human.max(other.human);
-        for finding in other.list.into_iter().filter(keep) {
+        let kept: Vec<Finding> = other.list.into_iter().filter(keep).collect();
+        let is_kept = |h: &Headline| kept.iter().any(|finding| finding.code == h.code);
+        other.headlines.into_iter().filter(is_kept).for_each(|headline| self.headline(headline));
+        for finding in kept {
             self.add(finding);
         }
+    }
+
+    /// Notes what a finding acts on, once for each object.
+    pub(crate) fn headline(&mut self, headline: Headline) {
+        if self.headlines.len() < MAX_HEADLINES
+            && !self.headlines.iter().any(|known| known.is_same(&headline))
+        {
+            self.headlines.push(headline);
+        }
+    }
+
+    /// What the findings act on; nothing where there is too much to know all of it.
+    pub(crate) fn take_headlines(&mut self) -> Vec<Headline> {
+        let all = std::mem::take(&mut self.headlines);
+        if all.len() < MAX_HEADLINES { all } else { Vec::new() }
     }
 
     /// Notes an effect.

@@ -27,7 +27,7 @@ impl Touched {
     }
 
     /// Adds the entries of another list.
-    fn absorb(&mut self, other: &Touched) {
+    pub(crate) fn absorb(&mut self, other: &Touched) {
         other.listed.iter().for_each(|entry| self.add(entry));
         let more = other.count.saturating_sub(u32::try_from(other.listed.len()).unwrap_or(0));
         self.count = self.count.saturating_add(more);

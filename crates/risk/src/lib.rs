@@ -13,6 +13,7 @@ pub mod code;
 pub mod context;
 pub mod effect;
 pub mod finding;
+mod headline;
 pub mod impact;
 mod limit;
 pub mod paths;

@@ -105,7 +105,7 @@ struct Sum {
     confidence: u8,
 }
 
-fn finish(call: &Call<'_>, policy: &Policy, findings: Findings, sum: Sum) -> Assessment {
+fn finish(call: &Call<'_>, policy: &Policy, mut findings: Findings, sum: Sum) -> Assessment {
     let effects = findings.effects;
     let crisis = effects.has(Effect::Crisis);
     let signs = findings.has_doubt(Doubt::CrisisSigns);
@@ -148,6 +148,7 @@ fn finish(call: &Call<'_>, policy: &Policy, findings: Findings, sum: Sum) -> Ass
         effects,
         reasons: sum.reasons,
         doubts: sum.doubts,
+        headlines: findings.take_headlines(),
         impact: findings.impact,
     }
 }

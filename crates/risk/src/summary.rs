@@ -1,5 +1,9 @@
 //! The one plain sentence: what a call would do, worst first, within 160 characters.
 
+mod names;
+
+use names::{deferred, entries, headline, names, second, shown};
+
 use crate::assess::{Assessment, Reason};
 use crate::call::Call;
 use crate::effect::{Effect, Effects};
@@ -13,9 +17,6 @@ use countersign_types::tier::Tier;
 /// The longest sentence, in characters.
 pub const LONGEST: usize = 160;
 
-/// The longest name or path in it, in bytes.
-const ENTRY: usize = 72;
-
 /// A part of the sentence, as `rules/brief.toml` describes it.
 struct Clause {
     list: List,
@@ -23,11 +24,19 @@ struct Clause {
     codes: &'static [&'static str],
     mail: bool,
     only_leads: bool,
+    headline: &'static str,
     message: &'static str,
     #[cfg(test)]
     call: &'static str,
     #[cfg(test)]
     says: &'static str,
+}
+
+/// How a part of the sentence is put: "delete it" or, behind a rule's message, "deletes it".
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mood {
+    Imperative,
+    Indicative,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -53,47 +62,79 @@ pub fn brief(call: &Call<'_>, assessment: &Assessment) -> String {
 
 /// The same, where the secrets are out already.
 pub(crate) fn of(clean: &RedactedCall, assessment: &Assessment) -> String {
-    let tool = shown(&clean.tool);
     let top = clean.reasons.iter().find(|reason| reason.factor == Factor::Pattern);
+    let named = top.and_then(|top| headline(clean, &top.code).or_else(|| deferred(clean, top)));
     let fits = |clause: &&Clause| clause.fits(&clean.impact, assessment.effects);
     let speaks = |clause: &&Clause| {
         let code = top.map(|top| &*top.code).unwrap_or_default();
         clause.codes.iter().any(|pattern| glob::matches(pattern, code))
     };
-    let lead = CLAUSES.iter().filter(fits).find(speaks);
+    let lead = CLAUSES.iter().filter(|_| named.is_none()).filter(fits).find(speaks);
     let unknown = [Doubt::GuessedTool, Doubt::UnknownProgram]
         .iter()
         .all(|doubt| assessment.doubts.contains(doubt));
-    let mut sentence = match (lead, top) {
-        (Some(lead), _) => lead.message(&clean.impact),
-        (None, Some(top)) if !unknown && !top.message.is_empty() && has_weight(top, assessment) => {
+    let mut mood = Mood::Imperative;
+    let mut sentence = match (&named, lead, top) {
+        (Some(named), ..) => named.clone(),
+        (_, Some(lead), _) => lead.message(mood, &clean.impact),
+        (_, None, Some(top))
+            if !unknown && !top.message.is_empty() && has_weight(top, assessment) =>
+        {
+            mood = Mood::Indicative;
             without_stop(&show_marked(&top.message, LONGEST).text).to_owned()
         }
         _ => String::new(),
     };
-    let told = |list: List| lead.is_some_and(|lead| lead.list == list);
-    for clause in CLAUSES.iter().filter(fits) {
+    let second = top.filter(|_| mood == Mood::Imperative).and_then(|top| second(clean, top));
+    if let Some(second) = second.filter(|_| !sentence.is_empty()) {
+        append(&mut sentence, &second);
+        return finish(&sentence);
+    }
+    add_clauses(&mut sentence, (lead, named.as_deref(), mood), clean, assessment.effects);
+    if sentence.is_empty() {
+        sentence = UNKNOWN.replace("{tool}", &shown(&clean.tool));
+    }
+    finish(&sentence)
+}
+
+/// Adds what the impact says beyond the lead or the headline.
+fn add_clauses(
+    sentence: &mut String,
+    (lead, named, mood): (Option<&Clause>, Option<&str>, Mood),
+    clean: &RedactedCall,
+    effects: Effects,
+) {
+    let told = |list: List| {
+        let amount = clean.impact.money.first().map(|money| shown(&money.amount));
+        let is_amount = list == List::Money
+            && amount.is_some_and(|amount| named.is_some_and(|named| named.contains(&amount)));
+        is_amount
+            || lead.is_some_and(|lead| lead.list == list)
+            || named.is_some_and(|named| names(named, touched(&clean.impact, list)))
+    };
+    for clause in CLAUSES.iter().filter(|clause| clause.fits(&clean.impact, effects)) {
         let again = clause.list != List::Nothing && told(clause.list);
         let of_money = told(List::Money) && clause.list == List::Recipients;
         if again || of_money || clause.only_leads || lead.is_some_and(|l| std::ptr::eq(l, clause)) {
             continue;
         }
-        let more = clause.message(&clean.impact);
-        let joint = if sentence.is_empty() { "" } else { "; " };
-        let length = sentence.chars().count() + joint.len() + more.chars().count();
-        if length < LONGEST {
-            sentence.push_str(joint);
-            sentence.push_str(&more);
-        }
+        let is_first = sentence.is_empty();
+        append(sentence, &clause.message(mood, &clean.impact));
         // Two parts are read, five are not.
-        if !joint.is_empty() || clause.list == List::Recipients {
+        if !is_first || clause.list == List::Recipients {
             break;
         }
     }
-    if sentence.is_empty() {
-        sentence = UNKNOWN.replace("{tool}", &tool);
+}
+
+/// Adds a part to a sentence if there is room for it.
+fn append(sentence: &mut String, part: &str) {
+    let joint = if sentence.is_empty() { "" } else { "; " };
+    let length = sentence.chars().count() + joint.len() + part.chars().count();
+    if length < LONGEST {
+        sentence.push_str(joint);
+        sentence.push_str(part);
     }
-    finish(&sentence)
 }
 
 /// What kinds of things would happen, from the effects alone: no word of the call is in it.
@@ -151,9 +192,12 @@ impl Clause {
             && (!self.mail || mail(&impact.recipients))
     }
 
-    fn message(&self, impact: &Impact) -> String {
+    fn message(&self, mood: Mood, impact: &Impact) -> String {
         let list = touched(impact, self.list);
-        let mut text = self.message.to_owned();
+        let mut text = match mood {
+            Mood::Imperative => self.headline.to_owned(),
+            Mood::Indicative => self.message.to_owned(),
+        };
         let mut put = |name: &str, what: &dyn Fn() -> String| {
             if let Some((head, tail)) = text.split_once(name) {
                 text = format!("{head}{}{tail}", what());
@@ -181,23 +225,6 @@ fn touched(impact: &Impact, list: List) -> Option<&Touched> {
         List::Secrets => Some(&impact.secrets),
         List::Hosts => Some(&impact.hosts),
         List::Programs => Some(&impact.programs),
-    }
-}
-
-fn shown(entry: &str) -> String {
-    show_marked(entry, ENTRY).text
-}
-
-/// `a`, `a and b`, `a and 2 others`.
-fn entries(list: &Touched) -> String {
-    let first = list.listed.first().map(|first| shown(first)).unwrap_or_default();
-    match (list.count, list.listed.get(1)) {
-        (0 | 1, _) => first,
-        (2, Some(second)) if first.len() + second.len() < ENTRY => {
-            format!("{first} and {}", shown(second))
-        }
-        (2, _) => format!("{first} and 1 other"),
-        (count, _) => format!("{first} and {} others", count.saturating_sub(1)),
     }
 }
 

@@ -240,12 +240,14 @@ fn answer(view: &View) -> Markup {
     }
 }
 
-/// What the button of a CRITICAL call says it does.
+/// What the button of a CRITICAL call says it does: the first part of its summary. A dot or a
+/// semicolon inside a name ends nothing.
 fn short(brief: &str) -> String {
-    let end = brief.find(['.', ';']).unwrap_or(brief.len()).min(60);
+    let brief = brief.strip_suffix('.').unwrap_or(brief);
+    let end = brief.find("; ").or_else(|| brief.find(". ")).unwrap_or(brief.len()).min(60);
     let end = brief.floor_char_boundary(end);
     let (head, tail) = brief.split_at(end);
-    if tail.trim_start_matches('.').is_empty() { head.to_owned() } else { format!("{head}…") }
+    if tail.is_empty() { head.to_owned() } else { format!("{head}…") }
 }
 
 /// Another answer, and what it would also allow.
@@ -313,5 +315,21 @@ fn edit(view: &View) -> Markup {
                 button type="button" data-edit="approve" hidden { "Approve the edited call" }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::short;
+
+    #[test]
+    fn the_button_names_the_whole_object() {
+        let fetched = "Run script fetched from example.com; write notes.txt.";
+        assert_eq!(short(fetched), "Run script fetched from example.com…");
+        assert_eq!(
+            short("Delete GitHub repository acme/shop.js."),
+            "Delete GitHub repository acme/shop.js"
+        );
+        assert_eq!(short(&format!("Delete {}.", "x".repeat(80))).chars().count(), 61);
     }
 }

@@ -7,6 +7,7 @@ use countersign_redact::{Hidden, Marked, MarkedText, RelatedTexts, redact_relate
 use crate::assess::{Assessment, Reason};
 use crate::call::Call;
 use crate::finding::Span;
+use crate::headline::{Headline, Part};
 use crate::impact::{Impact, Money, Touched};
 use countersign_json::Value;
 
@@ -23,6 +24,8 @@ pub struct RedactedCall {
     pub reasons: Vec<Reason>,
     /// What would be touched.
     pub impact: Impact,
+    /// What the findings act on, by name.
+    pub(crate) headlines: Vec<Headline>,
     /// What was hidden in the arguments.
     pub hidden: Vec<Hidden>,
     /// The command of a call that is a command.
@@ -52,6 +55,7 @@ pub fn redact_call(call: &Call<'_>, assessment: &Assessment) -> RedactedCall {
         cwd: call.context.cwd.map(|cwd| related.text(cwd).0.into_owned()),
         reasons: reasons.collect(),
         impact: impact(&related, &assessment.impact),
+        headlines: assessment.headlines.iter().map(|one| headline(&related, one)).collect(),
         command: command(&call.arguments).and_then(|command| related.command(command)),
         hidden: removed.hidden.clone(),
         arguments,
@@ -70,6 +74,14 @@ fn sentence(related: &RelatedTexts<'_>, text: &Cow<'static, str>) -> Cow<'static
 fn touched(related: &RelatedTexts<'_>, list: &Touched) -> Touched {
     let listed = list.listed.iter().map(|entry| related.text(entry).0.into_owned());
     Touched { listed: listed.collect(), count: list.count }
+}
+
+fn headline(related: &RelatedTexts<'_>, headline: &Headline) -> Headline {
+    let parts = headline.parts.iter().map(|part| match part {
+        Part::Text(text) => Part::Text(text),
+        Part::Object(object) => Part::Object(touched(related, object)),
+    });
+    Headline { parts: parts.collect(), ..headline.clone() }
 }
 
 fn money(related: &RelatedTexts<'_>, money: &Money) -> Money {

@@ -6,6 +6,7 @@ use super::evaluator::Evaluator;
 use super::expand::Arg;
 use super::flow::{Flow, Taint};
 use super::invocation::Invocation;
+use super::objects;
 use super::program::{Known, is_odd_place, is_recipe, is_standard_place, resolve};
 use super::structural_findings;
 use super::tables::{self, EVERY_PROGRAM, Rule, Spec, Touch, UNDESCRIBED, UNDESCRIBED_READ_ONLY};
@@ -305,7 +306,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         let taint = if dry { Taint::default() } else { self.touches(spec, inv, stdin) };
         self.copied(inv, stdin);
         if matched == Matched::Nothing && !dry && spec.base > Tier::Safe {
-            self.base(spec, span);
+            self.base(spec, inv, span);
         }
         let revealed = if reveals { Taint::SECRET } else { Taint::default() };
         let taint = taint.and(stdin.taint).and(revealed);
@@ -322,7 +323,8 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         Flow::unknown(taint.and(fetched))
     }
 
-    fn base(&mut self, spec: &Spec, span: Span) {
+    fn base(&mut self, spec: &Spec, inv: &Invocation<'_, 't>, span: Span) {
+        objects::note(spec.ordinary, spec.base, inv, span, self.shared.out);
         let message = if spec.message.is_empty() {
             "Changes something on this machine."
         } else {
@@ -395,12 +397,16 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         span: Span,
     ) -> Matched {
         let mut matched = Matched::Nothing;
+        let mut gravest: Option<&Rule> = None;
         for rule in rules {
             let placed = !rule.home || self.shared.home_moved;
             if !placed || !inv.fits(rule, stdin, self.shared.root) {
                 continue;
             }
             matched = matched.max(if rule.settings { Matched::Settings } else { Matched::Some });
+            if rule.tier > gravest.map_or(Tier::Safe, |known| known.tier) {
+                gravest = Some(rule);
+            }
             rule.effects.iter().for_each(|e| self.shared.out.effect(*e));
             if rule.irreversible {
                 self.shared.out.irreversible();
@@ -410,6 +416,9 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             finding.suggestion = rule.suggestion.map(Into::into);
             finding.span = Some(span);
             self.shared.out.add(finding);
+        }
+        if let Some(rule) = gravest {
+            objects::note(rule.id, rule.tier, inv, span, self.shared.out);
         }
         matched
     }

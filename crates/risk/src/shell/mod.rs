@@ -15,6 +15,7 @@ mod interpret;
 mod invocation;
 mod memo;
 mod nested;
+mod objects;
 mod other_shells;
 mod output;
 mod path_access;

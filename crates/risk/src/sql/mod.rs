@@ -1,6 +1,7 @@
 //! SQL read for what it would change; Redis and the Mongo shell likewise.
 
 mod functions;
+mod objects;
 mod split;
 #[cfg(test)]
 mod tests;
@@ -8,6 +9,7 @@ mod tests;
 use crate::context::{Context, Environment};
 use crate::effect::Effect;
 use crate::finding::{Finding, Findings, Span};
+use crate::headline::SQL as SQL_ROWS;
 use countersign_types::tier::Tier;
 pub use functions::unknown_function;
 use split::{T, Tok, tokens};
@@ -94,7 +96,9 @@ fn read_dialect(text: &str, backslash: bool, base: usize, ctx: &Context<'_>, out
             let may_begin = rule.initials & initial != 0;
             if called || may_begin && rule.starts.iter().any(|phrase| begins(statement, phrase)) {
                 known = true;
-                add(rule, first.start, text, base, ctx, out);
+                if let Some((tier, span)) = add(rule, first.start, text, base, ctx, out) {
+                    objects::note(SQL_ROWS, (rule, tier), statement, span, out);
+                }
                 if rule.tables {
                     for name in &names {
                         out.impact.rows.add(name);
@@ -129,7 +133,9 @@ pub fn read_redis(text: &str, base: usize, ctx: &Context<'_>, out: &mut Findings
             .filter(|rule| rule.starts.iter().any(|phrase| begins(&words, phrase)))
             .collect();
         for rule in &known {
-            add(rule, start, text, base, ctx, out);
+            if let Some((tier, span)) = add(rule, start, text, base, ctx, out) {
+                objects::note_redis((rule, tier), line, span, out);
+            }
         }
         if known.is_empty() && words.first().is_some_and(|w| w.t == T::Word) {
             let message = "Does something to Redis that is not understood.";
@@ -145,10 +151,13 @@ pub fn read_redis(text: &str, base: usize, ctx: &Context<'_>, out: &mut Findings
 pub fn read_mongo(text: &str, base: usize, ctx: &Context<'_>, out: &mut Findings) {
     let all = tokens(text, true);
     let mut rest = all.as_slice();
+    let mut follows_dot = false;
     while let Some((tok, after)) = rest.split_first() {
         rest = after;
+        // `db.getCollection("a").drop()`: a method of what another one returned.
+        let is_method = std::mem::replace(&mut follows_dot, tok.t == T::Mark(b'.'));
         let opens = after.first().is_some_and(|t| t.t == T::Mark(b'('));
-        if tok.t != T::Word || !opens || !tok.text.contains('.') {
+        if tok.t != T::Word || !opens || !is_method && !tok.text.contains('.') {
             continue;
         }
         let method = last_part(tok.text);
@@ -162,8 +171,11 @@ pub fn read_mongo(text: &str, base: usize, ctx: &Context<'_>, out: &mut Findings
                 Filter::Present => !empty,
             };
             if fits && rule.starts.iter().any(|p| p.first() == Some(&method)) {
-                add(rule, tok.start, text, base, ctx, out);
+                let added = add(rule, tok.start, text, base, ctx, out);
                 let collection = tok.text.split('.').nth(1).filter(|c| *c != method);
+                if let Some((tier, span)) = added {
+                    objects::note_mongo((rule, tier), (method, collection), span, out);
+                }
                 if let Some(collection) = collection {
                     out.impact.rows.add(collection);
                 }
@@ -202,6 +214,7 @@ pub fn looks_like_sql(text: &str) -> bool {
     all.split(|t| t.t == T::Mark(b';')).any(shaped)
 }
 
+/// Adds the finding of a rule; its tier and place, unless it weighs nothing.
 fn add(
     rule: &'static Statement,
     start: usize,
@@ -209,7 +222,7 @@ fn add(
     base: usize,
     ctx: &Context<'_>,
     out: &mut Findings,
-) {
+) -> Option<(Tier, Span)> {
     for &effect in rule.effects {
         out.effect(effect);
     }
@@ -219,7 +232,7 @@ fn add(
     let production = ctx.environment == Environment::Production;
     let tier = if production { rule.production } else { rule.tier };
     if tier == Tier::Safe {
-        return;
+        return None;
     }
     let rest = text.get(start..).unwrap_or_default();
     let end = start + rest.find([';', '\n']).unwrap_or(rest.len());
@@ -227,7 +240,9 @@ fn add(
     if !rule.suggestion.is_empty() {
         finding.suggestion = Some(rule.suggestion.into());
     }
-    out.add(finding.at(Span::new(base + start, base + end)));
+    let span = Span::new(base + start, base + end);
+    out.add(finding.at(span));
+    Some((tier, span))
 }
 
 /// The part that acts: behind `WITH …`, behind `EXPLAIN ANALYZE`.

@@ -2,7 +2,7 @@
 
 use super::arguments::{Place, Reader, guessed};
 use super::table::{self, Class, Noun, Role, Strength, Verb};
-use super::{Subject, name};
+use super::{Subject, name, objects};
 use crate::effect::{Effect, Effects};
 use crate::finding::{Doubt, Finding, Findings};
 use countersign_json::Value;
@@ -16,7 +16,7 @@ pub(super) fn read(subject: &Subject<'_>, out: &mut Findings) {
     let nouns = nouns(&words);
     let class = if let Some(main) = verbs.iter().max_by_key(|v| v.tier) {
         for verb in &verbs {
-            named(verb, &nouns, out);
+            named(subject, verb, &nouns, out);
         }
         Some(main.class)
     } else {
@@ -102,7 +102,7 @@ fn names_a_tool(key: &str, wanted: Role) -> bool {
 }
 
 /// What one verb says, given what it is about.
-fn named(verb: &'static Verb, nouns: &[&'static Noun], out: &mut Findings) {
+fn named(subject: &Subject<'_>, verb: &'static Verb, nouns: &[&'static Noun], out: &mut Findings) {
     let mut effects: Effects = verb.effects.iter().copied().collect();
     let raised = nouns.iter().filter(|n| !n.mild).filter_map(|n| n.tier(verb.class)).max();
     let mild = nouns.iter().filter(|n| n.mild).find_map(|n| n.tier(verb.class));
@@ -115,6 +115,7 @@ fn named(verb: &'static Verb, nouns: &[&'static Noun], out: &mut Findings) {
     }
     out.effects.extend(effects);
     out.add(Finding::pattern(verb.code, tier, verb.message));
+    objects::note(verb.code, tier, subject, out);
 
     for noun in nouns.iter().filter(|n| !n.mild) {
         let Some(tier) = noun.tier(verb.class) else { continue };
@@ -123,6 +124,7 @@ fn named(verb: &'static Verb, nouns: &[&'static Noun], out: &mut Findings) {
             out.effect(*effect);
         }
         out.add(Finding::pattern(noun.code, tier, noun.message));
+        objects::note(noun.code, tier, subject, out);
     }
 }
 

@@ -7,6 +7,7 @@ mod autorun;
 mod exec;
 mod guess;
 mod name;
+mod objects;
 mod patch;
 mod path_access;
 mod program;
@@ -190,6 +191,7 @@ fn known(subject: &Subject<'_>, entry: &'static Entry, sure: bool, out: &mut Fin
     let mut base = Finding::pattern(entry.code, tier, entry.message);
     base.suggestion = entry.suggestion.map(Into::into);
     out.add(base);
+    objects::note(entry.code, entry.tier, subject, out);
 
     // What is looked up elsewhere is sent there as a question.
     let asks_elsewhere = effects.has(Effect::Read) && effects.has(Effect::NetIn);

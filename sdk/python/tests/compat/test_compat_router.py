@@ -41,7 +41,7 @@ def test_medium_and_high_wait_for_a_person(router: ApprovalRouter) -> None:
     assert (found["approved"], found["tier"], found["timeout_seconds"]) == (False, "HIGH", 30)
     assert found["tier_emoji"] == HIGH.emoji
     assert "rm -rf /tmp/build" in found["message"]
-    assert "Deletes /tmp/build" in found["reason"]
+    assert "Delete /tmp/build" in found["reason"]
 
 
 def test_a_long_action_says_what_is_left_out(router: ApprovalRouter) -> None:
