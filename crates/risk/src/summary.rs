@@ -6,7 +6,7 @@ use crate::effect::{Effect, Effects};
 use crate::finding::{Doubt, Factor};
 use crate::impact::{Impact, Touched};
 use crate::redact::{RedactedCall, redact_call};
-use countersign_redact::{before_marker, show_marked};
+use countersign_redact::{before_marker, sanitize_marked};
 use countersign_text::glob;
 use countersign_types::tier::Tier;
 
@@ -67,7 +67,7 @@ pub(crate) fn of(clean: &RedactedCall, assessment: &Assessment) -> String {
     let mut sentence = match (lead, top) {
         (Some(lead), _) => lead.say(&clean.impact),
         (None, Some(top)) if !unknown && !top.say.is_empty() && has_weight(top, assessment) => {
-            without_stop(&show_marked(&top.say, LONGEST).text).to_owned()
+            without_stop(&sanitize_marked(&top.say, LONGEST).text).to_owned()
         }
         _ => String::new(),
     };
@@ -184,7 +184,7 @@ fn touched(impact: &Impact, list: List) -> Option<&Touched> {
 }
 
 fn shown(entry: &str) -> String {
-    show_marked(entry, ENTRY).text
+    sanitize_marked(entry, ENTRY).text
 }
 
 /// `a`, `a and b`, `a and 2 others`.

@@ -1,4 +1,4 @@
-//! Batches: order, bad lines, bounds, answers at once, readers that go away.
+//! Batches: order, invalid lines, limits, immediate answers, closed readers.
 
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Read, Write};
