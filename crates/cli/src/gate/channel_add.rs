@@ -68,7 +68,7 @@ pub fn run(args: &Add) -> Result<ExitCode, Failure> {
     in_use(args, &config)
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "stands in map_err")]
+#[expect(clippy::needless_pass_by_value, reason = "used in map_err")]
 fn said(error: countersign_channels::ChannelError) -> Failure {
     Failure::at("telegram", page::safe(&error.problem, 400))
 }
