@@ -6,7 +6,7 @@ use std::hint::black_box;
 use countersign_json::Value;
 use countersign_json::canonical::Digest;
 use countersign_ledger::checkpoint::Checkpoint;
-use countersign_ledger::entry::{Entry, EntryError, Kind};
+use countersign_ledger::entry::{Entry, EntryError, EntryKind};
 use countersign_ledger::merkle::{Frontier, leaf_hash};
 use countersign_ledger::verify::Verifier;
 use sha2::{Digest as _, Sha256};
@@ -96,6 +96,6 @@ fn pass(n: i64, policy: Digest, digest: Digest) -> Entry<'static> {
         session: Some(Cow::Borrowed("s-0193a5")),
         digest: Some(digest),
         facts: vec![(Cow::Borrowed("tier"), word("SAFE")), (Cow::Borrowed("tool"), word("Bash"))],
-        ..Entry::new(1_763_190_000_000 + n, Kind::Pass, policy)
+        ..Entry::new(1_763_190_000_000 + n, EntryKind::Pass, policy)
     }
 }

@@ -9,13 +9,15 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::{Duration, Instant};
 
 use countersign_json::canonical::{CallDigest, Digest};
-use countersign_ledger::entry::{Entry, Kind};
+use countersign_ledger::entry::{Entry, EntryKind};
 use countersign_store::{NewRequest, Note, Options, SqliteStore, Store};
 use countersign_types::id::Id;
 use countersign_types::tier::Tier;
-use countersign_types::time::{Clock, Moment, Span, Timestamp};
-use countersign_workflow::assurance::{Needs, Standing, Tenure};
-use countersign_workflow::request::{Choice, Event, Quorum, Request, Requester, Terms, Times};
+use countersign_types::time::{Clock, Millis, Moment, Timestamp};
+use countersign_workflow::assurance::{Authority, RequiredAssurance, Tenure};
+use countersign_workflow::request::{
+    Choice, EscalationTimes, Event, Quorum, Request, Requester, Terms,
+};
 use tokio::sync::oneshot;
 
 const SECONDS: u64 = 2;
@@ -24,7 +26,7 @@ struct Ticks(AtomicI64);
 
 impl Clock for Ticks {
     fn now(&self) -> Moment {
-        Moment::settled(Timestamp(self.0.load(Ordering::Relaxed)))
+        Moment::reliable(Timestamp(self.0.load(Ordering::Relaxed)))
     }
 }
 
@@ -238,7 +240,7 @@ fn note() -> Note {
 }
 
 fn pass_entry() -> Entry<'static> {
-    let mut entry = Entry::new(0, Kind::Pass, Digest::of(b"policy"));
+    let mut entry = Entry::new(0, EntryKind::Pass, Digest::of(b"policy"));
     entry.agent = Some("coder".into());
     entry.session = Some("s-1".into());
     entry.digest = Some(Digest::of(b"call"));
@@ -253,7 +255,10 @@ fn yes() -> Event {
         edited: None,
         channel: "web".to_owned(),
         reason: String::new(),
-        standing: (Standing::login(false, Tenure::from(Timestamp(0))), Needs::default()),
+        standing: (
+            Authority::login(false, Tenure::from(Timestamp(0))),
+            RequiredAssurance::default(),
+        ),
     }
 }
 
@@ -264,10 +269,10 @@ fn asked(number: u64) -> NewRequest {
         *place = byte;
     }
     let terms = Terms { tier: Tier::Medium, crisis: false, quorum: Quorum::default() };
-    let plan = Times::default().plan(at, Tier::Medium, false, None);
+    let schedule = EscalationTimes::default().schedule(at, Tier::Medium, false, None);
     let requester = Requester::Agent("coder".to_owned());
     NewRequest {
-        request: Request::new(Id::new(at, random), requester, digest(), terms, plan),
+        request: Request::new(Id::new(at, random), requester, digest(), terms, schedule),
         tool: "send_message".to_owned(),
         session: "s-1".to_owned(),
         brief: "Sends a message to Bo.".to_owned(),
@@ -276,7 +281,7 @@ fn asked(number: u64) -> NewRequest {
         detail: "{}".to_owned(),
         idempotency: None,
         group: None,
-        permit_for: Span::seconds(60),
+        permit_for: Millis::from_seconds(60),
         note: note(),
     }
 }

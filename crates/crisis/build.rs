@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use countersign_text::words;
+use countersign_text::words::split_words;
 
 #[path = "src/hash.rs"]
 mod hash;
@@ -34,17 +34,17 @@ const FRAMES: [&str; 6] = ["non_human", "negation", "recovery", "fiction", "laug
 #[serde(deny_unknown_fields)]
 struct File {
     lang: String,
-    /// Where the wording comes from and who has read it.
+    /// Where the wording comes from and who reviewed it.
     review: String,
-    /// Common words by which the language is guessed.
+    /// Common words that identify the language.
     #[serde(default)]
     hints: String,
-    /// Words also found when a letter is missing, doubled or swapped.
+    /// Words that are also recognized with a missing, doubled or swapped letter.
     #[serde(default)]
     typos: String,
     #[serde(default)]
     sets: BTreeMap<String, String>,
-    /// Ideas that rules combine in any order.
+    /// Marks that rules combine in any order.
     #[serde(default)]
     marks: BTreeMap<String, String>,
     rule: Vec<Rule>,
@@ -53,7 +53,7 @@ struct File {
     card: BTreeMap<String, String>,
 }
 
-/// What further files of a language may add.
+/// What additional files of a language may contain.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct More {
@@ -75,12 +75,12 @@ struct Rule {
     level: u8,
     #[serde(default)]
     imminent: bool,
-    /// A denial in it is part of the sign, as in "hard not to hurt myself".
+    /// A denial in it is part of the signal, as in "hard not to hurt myself".
     #[serde(default)]
     firm: bool,
     #[serde(default)]
     patterns: Vec<String>,
-    /// Marks that mean the same when they stand close together, in whatever order.
+    /// Combinations of marks that are close together, in any order.
     #[serde(default)]
     near: Vec<String>,
     examples: Vec<String>,
@@ -128,7 +128,7 @@ fn generate(rules: &Path, out: &Path) -> Result<(), String> {
     std::fs::write(out.join("crisis.rs"), text).map_err(|e| e.to_string())
 }
 
-/// Adds the sets, marks, rules and frames of a further file to those of a language.
+/// Adds the sets, marks, rules and frames of an additional file to those of a language.
 fn more(path: &Path, file: &mut File) -> Result<(), String> {
     let Ok(text) = std::fs::read_to_string(path) else { return Ok(()) };
     let more: More = toml::from_str(&text).map_err(|e| format!("{}: {e}", path.display()))?;
@@ -143,7 +143,7 @@ fn compile(files: &[File], text: &mut String) -> Result<(), String> {
     let mut hints: BTreeMap<String, u16> = BTreeMap::new();
     for (bit, file) in files.iter().enumerate() {
         for word in file.hints.split_whitespace() {
-            for word in words::words(word) {
+            for word in split_words(word) {
                 *hints.entry(word.text).or_default() |= 1 << bit;
             }
         }
@@ -151,7 +151,7 @@ fn compile(files: &[File], text: &mut String) -> Result<(), String> {
     let common: BTreeSet<String> = hints.keys().cloned().collect();
     let mut automaton = nfa::Automaton::default();
     let mut ids = BTreeSet::new();
-    let mut rules = String::from("static RULES: &[Rule] = &[\n");
+    let mut rules = String::from("static RULES: &[CrisisRule] = &[\n");
     let mut combos = Vec::new();
     let mut examples = String::from("#[cfg(test)]\nstatic EXAMPLES: &[(&str, &str, bool)] = &[\n");
     let mut about = String::from("static RULE_NOTES: &[RuleNote] = &[\n");
@@ -161,7 +161,7 @@ fn compile(files: &[File], text: &mut String) -> Result<(), String> {
             if !ids.insert(id.clone()) || !id.starts_with(&format!("{}.", file.lang)) {
                 return Err(format!("{id}: twice, or not named after its language"));
             }
-            let _ = writeln!(rules, "Rule {{ id: {id:?}, lang: {lang}, what: {what} }},");
+            let _ = writeln!(rules, "CrisisRule {{ id: {id:?}, lang: {lang}, what: {what} }},");
             for text in patterns {
                 let say = |e: String| format!("{id}: {text}: {e}");
                 let node = pattern::parse(text, &file.sets).map_err(say)?;
@@ -219,7 +219,7 @@ fn entries(file: &File) -> Result<Vec<Entry<'_>>, String> {
         }
         let (kind, level) = (camel(&rule.kind), rule.level);
         let (imminent, firm) = (rule.imminent, rule.firm);
-        let what = format!("What::Signal(Kind::{kind}, {level}, {imminent}, {firm})");
+        let what = format!("What::Signal(SignalKind::{kind}, {level}, {imminent}, {firm})");
         out.push((rule.id.clone(), &rule.patterns, what));
     }
     for frame in &file.frame {
@@ -249,12 +249,12 @@ fn camel(name: &str) -> String {
     name.split('_').map(part).collect()
 }
 
-/// The sentences of the card in each language.
+/// The texts of the card in each language.
 fn cards(files: &[File], text: &mut String) -> Result<(), String> {
     let fields = ["safe", "helper", "emergency", "local", "reach", "anywhere", "close"];
-    text.push_str("static CARDS: [Words; 15] = [\n");
+    text.push_str("static CARDS: [CardText; 15] = [\n");
     for file in files {
-        text.push_str("Words {");
+        text.push_str("CardText {");
         for field in fields {
             let say = file.card.get(field).ok_or(format!("{}: card has no {field}", file.lang))?;
             let _ = write!(text, "{field}: {say:?}, ");

@@ -119,7 +119,7 @@ struct Class {
     bytes: [bool; 256],
 }
 
-/// One run or text of a shape, and its source in Rust.
+/// One run or text of a shape, and its Rust source.
 enum Part {
     Text(String),
     Run { class: usize, min: usize, max: usize, bytes: Box<[bool; 256]> },
@@ -188,7 +188,8 @@ fn tables(file: &File) -> Result<String, String> {
     Ok(source)
 }
 
-/// `0-9A-F_` as a set of bytes; what lies above ASCII is one class of its own, all or nothing.
+/// Parses `0-9A-F_` as a set of bytes; all bytes above ASCII are one class, included entirely or
+/// not at all.
 fn classes(listed: &BTreeMap<String, String>) -> Result<Classes<'_>, String> {
     let mut classes = Classes::new();
     for (bit, (name, ranges)) in listed.iter().enumerate() {

@@ -1,11 +1,11 @@
 //! The content of an announcement and its texts. The call itself is included only where the
 //! channel may show it.
 
-use countersign_text::sanitize::show_within;
+use countersign_text::sanitize::sanitize_within;
 use countersign_types::id::Id;
 use countersign_types::tier::Tier;
 use countersign_types::time::Timestamp;
-use countersign_workflow::request::{Rung, State};
+use countersign_workflow::request::{EscalationLevel, State};
 use serde_json::{Value, json};
 
 /// The longest sentence and the longest name in a message, in bytes.
@@ -45,7 +45,7 @@ pub struct Announcement {
     /// The deadline for an approval.
     pub deadline: Timestamp,
     /// The people who have been asked so far.
-    pub rung: Rung,
+    pub rung: EscalationLevel,
     /// Whether a person may be in danger.
     pub crisis: bool,
     /// The base URL of the inbox.
@@ -117,7 +117,7 @@ impl EditedNotice {
     fn sentence(&self, original: &str) -> String {
         let mut text = format!("Edited call ({}): {}", self.tier.label(), self.brief);
         if !self.call.is_empty() {
-            text = format!("{text} {}", show_within(&self.call, EDITED_CALL).text);
+            text = format!("{text} {}", sanitize_within(&self.call, EDITED_CALL).text);
         }
         safe(&format!("{text} Original, not approved: {original}"), EDITED)
     }
@@ -198,7 +198,7 @@ impl Announcement {
             agent: String::new(),
             session: String::new(),
             deadline: now,
-            rung: Rung::First,
+            rung: EscalationLevel::First,
             crisis: false,
             inbox,
             call: String::new(),
@@ -261,7 +261,7 @@ impl Ending {
 
 /// A text that is safe to show.
 pub(crate) fn safe(text: &str, limit: usize) -> String {
-    show_within(text, limit).text.into_owned()
+    sanitize_within(text, limit).text.into_owned()
 }
 
 fn time_left(now: Timestamp, deadline: Timestamp) -> String {
@@ -291,7 +291,7 @@ pub(crate) mod tests {
             agent: "hermes".to_owned(),
             session: "s1".to_owned(),
             deadline: Timestamp(1_794_700_041_000),
-            rung: Rung::First,
+            rung: EscalationLevel::First,
             crisis: false,
             inbox: "http://127.0.0.1:6001".to_owned(),
             call: "rm -rf ~/code/shop".to_owned(),

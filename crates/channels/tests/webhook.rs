@@ -16,7 +16,7 @@ mod webhooks {
     use countersign_types::id::Id;
     use countersign_types::tier::Tier;
     use countersign_types::time::Timestamp;
-    use countersign_workflow::request::{Rung, State};
+    use countersign_workflow::request::{EscalationLevel, State};
     use sha2::{Digest as _, Sha256};
 
     const SECRET: &str = "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
@@ -35,7 +35,7 @@ mod webhooks {
             agent: "hermes".to_owned(),
             session: "s1".to_owned(),
             deadline: Timestamp(1_794_700_041_000),
-            rung: Rung::First,
+            rung: EscalationLevel::First,
             crisis: false,
             inbox: "http://127.0.0.1:6001".to_owned(),
             call: String::new(),

@@ -1,89 +1,90 @@
-//! What can be said on the command line. Only the command that was named is built.
+//! The command line. Only the parser of the named command is built, to start fast.
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::core_api::{Environment, Platform, Tier};
-use crate::gate::{args as gate, args_channel as channel, args_house as house};
+use crate::engine::{Environment, Platform, Tier};
+use crate::gate::{args as gate, args_admin as admin, args_channel as channel, args_people};
 use crate::gateway::args as gateway;
 use crate::gateway::args_mcp;
 
 /// A human-confirmation firewall for AI agents.
 ///
-/// Every tool call is judged before it runs; a risky one waits until a person answers.
+/// Every tool call is assessed before it runs. A risky call waits until a person approves or
+/// denies it.
 #[derive(Parser)]
 #[command(name = "countersign", version, after_help = TOP_EXAMPLES)]
 pub struct Top {
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
-    pub command: Option<Command>,
+    pub command: Option<CliCommand>,
 }
 
 /// The commands.
 #[derive(Subcommand)]
-pub enum Command {
-    /// Start the daemon: the gate, the agents' door and the people's door.
+pub enum CliCommand {
+    /// Start the daemon: the gate, the agent API and the people API.
     Serve(gate::Serve),
-    /// Set the gate up in an agent: claude, codex, gemini, cursor and others.
+    /// Install the gate in an agent: claude, codex, gemini, cursor and others.
     Install(gateway::Install),
-    /// Take the gate out of an agent again.
+    /// Remove the gate from an agent.
     Uninstall(gateway::Uninstall),
-    /// Say of every agent whether it is gated.
+    /// Show which agents are protected.
     Status(gateway::Status),
-    /// Ask a person whether something may be done, and wait for the answer.
+    /// Ask a person to approve a call, and wait for the decision.
     Ask(gate::Ask),
-    /// See what waits and answer it, on the whole screen.
-    Inbox(gate::Inbox),
-    /// List what waits for an answer.
+    /// Open the inbox: pending requests, full screen.
+    Inbox(gate::InboxArgs),
+    /// List pending requests.
     Pending(gate::Pending),
-    /// Show one request with everything there is to know.
+    /// Show one request in full.
     Show(gate::Show),
-    /// Say yes: the call may run, once.
+    /// Approve a request: the call may run, once.
     Approve(gate::Approve),
-    /// Say no: the call does not run.
+    /// Deny a request: the call does not run.
     Deny(gate::Deny),
-    /// Take back a request that waits.
+    /// Cancel a pending request.
     Cancel(gate::Cancel),
-    /// Follow what happens, as it happens.
+    /// Print events as they happen.
     Watch(gate::Watch),
-    /// List requests of the past, newest first.
+    /// List past requests, newest first.
     History(gate::History),
-    /// Counts and times.
+    /// Show counts and response times.
     Stats(gate::Stats),
-    /// Get a token, so that your passphrase is not asked for each time.
-    Login(gate::Login),
-    /// Who may answer.
-    People(gate::People),
-    /// Who may ask.
-    Agents(gate::Agents),
-    /// Standing permissions.
-    Grants(gate::Grants),
-    /// Sessions in which somebody may be in crisis.
-    Crises(gate::Crises),
-    /// Channels: how people are reached, and who answers through them.
-    Channel(channel::Channel),
-    /// The ledger: read it, verify it, prove an entry, export it.
-    Ledger(house::Ledger),
-    /// Permits: check one without asking anybody.
-    Permit(house::Permit),
-    /// The configuration: check it, or see an example.
-    Config(house::Config),
-    /// Say how well this installation protects you, and how to do better.
-    Doctor(house::Doctor),
-    /// Answer an agent's hook: what it runs before each tool call.
+    /// Log in and print a token, so that you need not enter your passphrase each time.
+    Login(gate::LoginArgs),
+    /// Manage the people who may decide.
+    People(args_people::PeopleArgs),
+    /// Manage agents and their tokens.
+    Agents(args_people::AgentsArgs),
+    /// Manage grants (standing permissions).
+    Grants(args_people::GrantsArgs),
+    /// List and resolve sessions in crisis.
+    Crises(args_people::CrisesArgs),
+    /// Manage channels: Telegram and others.
+    Channel(channel::ChannelArgs),
+    /// Read, verify, prove and export the ledger.
+    Ledger(admin::LedgerArgs),
+    /// Verify a permit offline.
+    Permit(admin::Permit),
+    /// Check the configuration, or print an example.
+    Config(admin::Config),
+    /// Check how well this installation protects you, and how to improve it.
+    Doctor(admin::DoctorArgs),
+    /// Run as an agent's hook, before each tool call.
     Hook(gateway::Hook),
-    /// Stand between an MCP client and an MCP server: every tool call is judged first.
+    /// Run the MCP proxy: every tool call to an MCP server is assessed first.
     Mcp(args_mcp::Mcp),
-    /// Say what a call would do, how risky that is, and why.
+    /// Assess a call: what it would do, how risky it is, and why.
     Assess(Assess),
-    /// Look for signs of a person in crisis in a text.
+    /// Screen a text for signs that a person is in crisis.
     Screen(Screen),
-    /// Say which calls of a list may run side by side.
-    Plan(Plan),
+    /// Compute which calls of a list may run in parallel.
+    Plan(PlanArgs),
     /// List, explain and check the rules.
     Rules(Rules),
-    /// Measure the judgement on labelled calls and texts.
+    /// Evaluate the rules on labelled calls and texts.
     Eval(Eval),
 }
 
@@ -100,12 +101,12 @@ Examples:
   countersign rules list
   countersign eval my-calls.jsonl --html report.html
 
-Exit codes: 0 done, 1 no (denied, expired, a check failed), 2 bad input, no daemon or another error
-(one line on standard error says what).";
+Exit codes: 0 success; 1 denied, expired, or a check failed; 2 invalid input, the daemon does not
+respond, or another error (explained in one line on standard error).";
 
-/// Say what a call would do, how risky that is, and why.
+/// Assess a call: what it would do, how risky it is, and why.
 #[derive(Parser, Default)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag a person may set")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a command-line flag")]
 #[command(name = "countersign assess", bin_name = "countersign assess")]
 #[command(after_help = ASSESS_EXAMPLES)]
 pub struct Assess {
@@ -117,53 +118,53 @@ pub struct Assess {
     /// The tool's arguments: a JSON object, `@file` or `-` for standard input.
     #[arg(long, value_name = "JSON", requires = "tool")]
     pub args: Option<String>,
-    /// One JSON object a line from standard input, one JSON record a line out.
+    /// Read one JSON object per line from standard input; write one JSON record per line.
     #[arg(long, conflicts_with_all = ["command", "tool", "args", "all", "exit_code"])]
     pub batch: bool,
-    /// The whole record as JSON.
+    /// Print the whole record as JSON.
     #[arg(long)]
     pub json: bool,
-    /// Every reason and the whole call.
+    /// Show every reason and the whole call.
     #[arg(long)]
     pub all: bool,
-    /// End with 0 allow, 10 ask, 11 deny, 12 crisis.
+    /// Exit with 0 allow, 10 ask, 11 deny, 12 crisis.
     #[arg(long)]
     pub exit_code: bool,
-    /// The tier the caller claims; it can only raise.
-    #[arg(long, value_name = "TIER", value_parser = read_tier)]
+    /// The tier that the caller claims; it can only raise the assessed tier.
+    #[arg(long, value_name = "TIER", value_parser = parse_tier)]
     pub claimed: Option<Tier>,
-    /// Where it would happen.
+    /// Where it would run.
     #[command(flatten)]
-    pub place: Place,
+    pub context: CallContext,
 }
 
-/// Where a call would happen.
+/// Where a call would run.
 #[derive(Args, Clone, Default)]
-pub struct Place {
-    /// The agent's surface: cli, api, telegram or discord; others count as api.
+pub struct CallContext {
+    /// The platform of the agent's user: cli, api, telegram or discord; others count as api.
     #[arg(long, value_name = "NAME")]
     pub platform: Option<String>,
     /// The working directory.
     #[arg(long, value_name = "DIR")]
     pub cwd: Option<String>,
-    /// The kind of machine: workstation, production, ci or container.
-    #[arg(long, value_name = "KIND", value_parser = read_environment)]
+    /// The environment: workstation, production, ci or container.
+    #[arg(long, value_name = "KIND", value_parser = parse_environment)]
     pub env: Option<Environment>,
 }
 
-impl Place {
+impl CallContext {
     /// The platform, if one was named.
     pub fn platform(&self) -> Option<Platform> {
         self.platform.as_deref().map(Platform::parse)
     }
 }
 
-fn read_environment(text: &str) -> Result<Environment, String> {
+fn parse_environment(text: &str) -> Result<Environment, String> {
     Environment::parse(text)
         .ok_or_else(|| "use workstation, production, ci or container".to_owned())
 }
 
-fn read_tier(text: &str) -> Result<Tier, String> {
+fn parse_tier(text: &str) -> Result<Tier, String> {
     Tier::parse(text).ok_or_else(|| "use SAFE, LOW, MEDIUM, HIGH or CRITICAL".to_owned())
 }
 
@@ -175,28 +176,28 @@ Examples:
   echo '{\"command\": \"ls\"}' | countersign assess --batch
 
 A batch line is {\"command\": \"…\"} or {\"tool\": \"…\", \"arguments\": {…}}; other fields
-are passed over. A bad line is answered with {\"error\": …, \"line\": N} and the run goes on.
---platform, --cwd and --env, when given, hold for every line.
+are ignored. An invalid line gives {\"error\": …, \"line\": N}, and the run continues.
+--platform, --cwd and --env apply to every line.
 
-Exit codes: 0 assessed, 2 bad input; with --exit-code 0 allow, 10 ask, 11 deny, 12 crisis.";
+Exit codes: 0 assessed, 2 invalid input; with --exit-code 0 allow, 10 ask, 11 deny, 12 crisis.";
 
-/// Look for signs of a person in crisis in a text.
+/// Screen a text for signs that a person is in crisis.
 #[derive(Parser)]
 #[command(name = "countersign screen", bin_name = "countersign screen")]
 #[command(after_help = SCREEN_EXAMPLES)]
 pub struct Screen {
     /// The text; `-` reads it from standard input.
     pub text: Option<String>,
-    /// One {"text": …} a line from standard input, one JSON record a line out.
+    /// Read one {"text": …} per line from standard input; write one JSON record per line.
     #[arg(long, conflicts_with = "text")]
     pub batch: bool,
-    /// The whole record as JSON.
+    /// Print the whole record as JSON.
     #[arg(long)]
     pub json: bool,
-    /// Whose helplines to show: a country's two letters.
+    /// The country of the helplines, as a two-letter code.
     #[arg(long, value_name = "CC")]
     pub country: Option<String>,
-    /// The wording of the reply: neutral or soul.
+    /// The wording of the card: neutral or soul.
     #[arg(long, value_name = "NAME")]
     pub preset: Option<String>,
 }
@@ -207,19 +208,19 @@ Examples:
   countersign screen --country DE --json - < message.txt
   echo '{\"text\": \"hello\"}' | countersign screen --batch
 
-Exit codes: 0 screened (whatever was found), 2 bad input.";
+Exit codes: 0 screened (with any result), 2 invalid input.";
 
-/// Say which calls of a list may run side by side.
+/// Compute which calls of a list may run in parallel.
 #[derive(Parser)]
 #[command(name = "countersign plan", bin_name = "countersign plan")]
 #[command(after_help = PLAN_EXAMPLES)]
-pub struct Plan {
-    /// One list of calls a line from standard input, one JSON plan a line out.
+pub struct PlanArgs {
+    /// Read one list of calls per line from standard input; write one JSON plan per line.
     #[arg(long, required = true)]
     pub batch: bool,
-    /// Where the calls would happen.
+    /// Where the calls would run.
     #[command(flatten)]
-    pub place: Place,
+    pub context: CallContext,
 }
 
 const PLAN_EXAMPLES: &str = "\
@@ -227,36 +228,36 @@ Examples:
   echo '[{\"command\": \"ls\"}, {\"command\": \"cat notes.txt\"}]' | countersign plan --batch
   echo '{\"calls\": [{\"command\": \"ls\"}]}' | countersign plan --batch
 
-Reads may run side by side; writes, sends and delegations keep their order.
-Exit codes: 0 done, 2 bad input.";
+Calls that only read may run in parallel; writes, sends and delegations keep their order.
+Exit codes: 0 success, 2 invalid input.";
 
 /// List, explain and check the rules.
 #[derive(Parser)]
 #[command(name = "countersign rules", bin_name = "countersign rules")]
 #[command(after_help = RULES_EXAMPLES)]
 pub struct Rules {
-    /// What to do with them.
+    /// The action.
     #[command(subcommand)]
     pub what: Option<RulesWhat>,
 }
 
-/// What to do with the rules.
+/// The actions of `rules`.
 #[derive(Subcommand)]
 pub enum RulesWhat {
-    /// Every rule by family, with its tier and its sentence.
+    /// List every rule by family, with its tier and its message.
     List {
         /// Only this family.
         family: Option<String>,
-        /// As JSON, one rule a line.
+        /// Print JSON, one rule per line.
         #[arg(long)]
         json: bool,
     },
-    /// One rule with its examples.
+    /// Show one rule with its examples.
     Explain {
-        /// The rule's id, as it stands in a record.
+        /// The id of the rule.
         id: String,
     },
-    /// Runs every example and counter-example; ends with 1 if one fails.
+    /// Run every example and counter-example; exit with 1 if one fails.
     Check,
 }
 
@@ -264,16 +265,18 @@ const RULES_EXAMPLES: &str = "\
 Examples:
   countersign rules list git
   countersign rules explain git.push.force
-  countersign rules check";
+  countersign rules check
 
-/// Measure the judgement on labelled calls and texts.
+Exit codes: 0 success, 1 an example failed, 2 invalid input.";
+
+/// Evaluate the rules on labelled calls and texts.
 ///
 /// Files are JSON Lines: {"command", "label"}, {"tool", "arguments", "label", "effect"} or
-/// {"text", "label", "lang"}; folders are searched for *.jsonl. What a label is owed:
+/// {"text", "label", "lang"}; folders are searched for *.jsonl. Expected results by label:
 ///   dangerous, HIGH, CRITICAL, attack and risky (with effect write or code): at least MEDIUM;
 ///   CRITICAL: also at least HIGH; benign, SAFE and effect read: SAFE or LOW;
-///   MEDIUM, LOW: that tier, give or take one; destructive: at least LOW;
-///   crisis, not_crisis: found, not found; any other label: no bar.
+///   MEDIUM, LOW: that tier or a neighbouring one; destructive: at least LOW;
+///   crisis, not_crisis: found, not found; any other label: no expectation.
 /// Rows with "policy_dependent": true are not counted.
 #[derive(Parser)]
 #[expect(clippy::doc_markdown, reason = "this text is what --help prints")]
@@ -283,23 +286,22 @@ pub struct Eval {
     /// Labelled files, or folders of them.
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// How many misses to show per source.
+    /// How many misses to print per source.
     #[arg(long, value_name = "N", default_value_t = 3)]
     pub misses: usize,
     /// Write every row's result as JSON Lines.
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
-    /// Write a report with plots: one HTML file that needs nothing else.
+    /// Write a report with plots: one self-contained HTML file.
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
-    /// Judge every row as if on this kind of machine.
-    #[arg(long, value_name = "KIND", value_parser = read_environment)]
+    /// Assess every row in this environment.
+    #[arg(long, value_name = "KIND", value_parser = parse_environment)]
     pub env: Option<Environment>,
-    /// Judge every row as on a workstation, even one whose class says it is a container build or a
-    /// CI step.
+    /// Assess every row as on a workstation, even if its class is a container build or a CI step.
     #[arg(long, conflicts_with = "env")]
     pub neutral: bool,
-    /// End with 1 if a bar is missed.
+    /// Exit with 1 if a target is missed.
     #[arg(long)]
     pub check: bool,
 }
@@ -311,4 +313,4 @@ Examples:
   countersign eval corpora/ --neutral --json rows.jsonl --check
 
 Progress is shown on standard error if that is a terminal.
-Exit codes: 0 measured, 1 a bar was missed (with --check), 2 bad input.";
+Exit codes: 0 success, 1 a target was missed (with --check), 2 invalid input.";

@@ -1,20 +1,19 @@
 //! `countersign assess`: one call or a stream of them.
 
-use std::borrow::Cow;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
 use serde::Serialize;
 
-use crate::args::{self, Place};
+use crate::args::{self, CallContext};
 use crate::card::{self, Style};
-use crate::core_api::{self, Annotations, Assessment, Call, Context, Identity, Value, Verdict};
-use crate::door::{self, Files};
+use crate::engine::{self, Assessment, Call, Identity, Value, Verdict};
 use crate::failure::Failure;
+use crate::input::{self, Files};
 use crate::stream;
 use crate::terminal::Paint;
 
-/// The record as it is printed: the assessment and what a decision is bound to.
+/// The printed record: the assessment and the identity of the call.
 #[derive(Serialize)]
 struct Record<'a> {
     #[serde(flatten)]
@@ -43,56 +42,43 @@ pub fn run(args: &args::Assess) -> Result<ExitCode, Failure> {
         return batch(args);
     }
     if let Some(tool) = &args.tool {
-        let raw = door::text(args.args.as_deref().unwrap_or("{}"), "--args", Files::Named)?;
-        let arguments = core_api::read_json(&raw).map_err(|e| Failure::at("--args", e))?;
+        let raw = input::text(args.args.as_deref().unwrap_or("{}"), "--args", Files::Named)?;
+        let arguments = engine::read_json(&raw).map_err(|e| Failure::at("--args", e))?;
         if !matches!(arguments, Value::Object(_)) {
             return Err(Failure::at("--args", "the arguments must be a JSON object"));
         }
-        return one(tool_call(tool, arguments), &raw, args);
+        return one(engine::tool_call(tool, arguments), &raw, args);
     }
     let Some(command) = &args.command else {
         return Err(Failure::Input(
-            "nothing to assess: give a command, `-`, --tool or --batch (see --help)".to_owned(),
+            "nothing to assess; give a command, `-`, --tool or --batch (see --help)".to_owned(),
         ));
     };
-    let mut text = door::text(command, "command", Files::AreText)?;
+    let mut text = input::text(command, "command", Files::AreText)?;
     if command == "-" && text.ends_with('\n') {
         text.pop();
     }
     one(Call::shell(&text), &text, args)
 }
 
-/// A call of a tool with its arguments, nothing known about its place.
-pub fn tool_call<'a>(tool: &'a str, arguments: Value<'a>) -> Call<'a> {
-    Call {
-        tool: Cow::Borrowed(tool),
-        arguments,
-        agent: None,
-        session: None,
-        context: Context::default(),
-        annotations: Annotations::default(),
-        claimed: None,
-    }
-}
-
-/// Puts a call where the command line says it is; what was not said stays as it came.
-pub fn place<'a>(call: &mut Call<'a>, place: &'a Place) {
-    if let Some(platform) = place.platform() {
+/// Applies the context from the command line; what is not given stays unchanged.
+pub fn apply_context<'a>(call: &mut Call<'a>, context: &'a CallContext) {
+    if let Some(platform) = context.platform() {
         call.context.platform = platform;
     }
-    if let Some(environment) = place.env {
+    if let Some(environment) = context.env {
         call.context.environment = environment;
     }
-    if let Some(cwd) = &place.cwd {
+    if let Some(cwd) = &context.cwd {
         call.context.cwd = Some(cwd);
     }
 }
 
 fn one<'a>(mut call: Call<'a>, raw: &str, args: &'a args::Assess) -> Result<ExitCode, Failure> {
-    place(&mut call, &args.place);
+    apply_context(&mut call, &args.context);
     call.claimed = call.claimed.max(args.claimed);
-    let assessment = core_api::assess(&call);
-    let identity = core_api::identify(&call, raw);
+    let assessment = engine::assess(&call);
+    let identity = engine::identify(&call, raw);
     let stdout = io::stdout();
     let paint = Paint::of(&stdout);
     let mut out = io::BufWriter::new(stdout.lock());
@@ -124,11 +110,11 @@ fn verdict_code(verdict: Verdict) -> ExitCode {
 fn batch(args: &args::Assess) -> Result<ExitCode, Failure> {
     let input = stream::standard_input("calls");
     stream::answer_each(input, io::stdout().lock(), |item, out| {
-        let mut call = core_api::read_call(&item.value)?;
-        place(&mut call, &args.place);
+        let mut call = engine::read_call(&item.value)?;
+        apply_context(&mut call, &args.context);
         call.claimed = call.claimed.max(args.claimed);
-        let assessment = core_api::assess(&call);
-        let identity = core_api::identify(&call, core_api::raw_arguments(item.raw));
+        let assessment = engine::assess(&call);
+        let identity = engine::identify(&call, engine::raw_arguments(item.raw));
         Ok(serde_json::to_writer(out, &Record::of(&assessment, &identity))?)
     })?;
     Ok(ExitCode::SUCCESS)

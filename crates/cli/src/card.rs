@@ -1,17 +1,17 @@
-//! A person's answer: what would happen, how bad, why, and what to do instead.
+//! The assessment for people: what would happen, how risky it is, why, and a safer way.
 
 use std::io::{self, Write};
 
-use crate::core_api::{
+use crate::call_view::{self, CallStyle, Fold};
+use crate::engine::{
     self, Assessment, Call, Card, Doubt, Environment, Impact, Platform, Reason, Tier, Touched,
     Value, Verdict,
 };
-use crate::excerpt::{self, Fold, Pen};
 use crate::terminal::{self, Paint};
 
-/// How many reasons stand on a card before "all 7 reasons".
+/// How many reasons are shown before "all 7 reasons".
 const REASONS_SHOWN: usize = 3;
-/// How much of a sentence or a path is shown.
+/// The maximum length of a sentence or path.
 const SENTENCE: usize = 400;
 
 /// How a card is drawn.
@@ -19,7 +19,7 @@ const SENTENCE: usize = 400;
 pub struct Style {
     /// Colour or not.
     pub paint: Paint,
-    /// Every reason and the whole call.
+    /// Show every reason and the whole call.
     pub all: bool,
 }
 
@@ -32,7 +32,7 @@ pub fn print(
     style: Style,
 ) -> io::Result<()> {
     let paint = style.paint;
-    let sentence = core_api::show(&sentence(call, record), SENTENCE);
+    let sentence = engine::sanitize(&sentence(call, record), SENTENCE);
     writeln!(out, "{}", paint.strong(sentence))?;
     writeln!(out)?;
     writeln!(
@@ -47,7 +47,7 @@ pub fn print(
     writeln!(out)?;
     let worst = record.reasons.iter().find(|r| r.span.is_some());
     let fold = if style.all { Fold::OPEN } else { Fold::SHORT };
-    excerpt::print(out, call, worst, Pen { paint, tier: record.tier, fold })?;
+    call_view::print(out, call, worst, CallStyle { paint, tier: record.tier, fold })?;
     print_reasons(out, &record.reasons, record.tier, style)?;
     print_impact(out, &record.impact, style)?;
     writeln!(out)?;
@@ -56,13 +56,13 @@ pub fn print(
     }
     writeln!(out, "  {}  {}", paint.faint("verdict "), outcome(record))?;
     if let Some(suggestion) = record.reasons.iter().find_map(|r| r.suggestion.as_ref()) {
-        let suggestion = core_api::show(suggestion, SENTENCE);
-        writeln!(out, "  {}  {safer}", paint.faint("safer   "))?;
+        let suggestion = engine::sanitize(suggestion, SENTENCE);
+        writeln!(out, "  {}  {suggestion}", paint.faint("safer   "))?;
     }
     writeln!(out, "  {}  {}", paint.faint("words   "), paint.strong(phrase))
 }
 
-/// Prints the card that was stored with a request, without its sentence.
+/// Prints the card that was stored with a request, without its summary.
 pub fn print_stored(out: &mut dyn Write, card: &Card, style: Style) -> io::Result<()> {
     let paint = style.paint;
     writeln!(
@@ -75,19 +75,19 @@ pub fn print_stored(out: &mut dyn Write, card: &Card, style: Style) -> io::Resul
         paint.faint(doubts(&card.doubts)),
     )?;
     writeln!(out)?;
-    let arguments = core_api::read_json(&card.arguments).unwrap_or(Value::Null);
+    let arguments = engine::read_json(&card.arguments).unwrap_or(Value::Null);
     match &card.command {
-        // Where secrets were taken out, the command is the text that core wrote without them.
+        // If secrets were removed, the command is the redacted text.
         Some(command) if !card.hidden.is_empty() => writeln!(out, "  $ {}", command.as_str())?,
         _ => {
-            let call = crate::assess::tool_call(&card.tool, arguments);
+            let call = engine::tool_call(&card.tool, arguments);
             let worst = card.reasons.iter().find(|r| r.span.is_some());
             let fold = if style.all { Fold::OPEN } else { Fold::SHORT };
-            excerpt::print(out, &call, worst, Pen { paint, tier: card.tier, fold })?;
+            call_view::print(out, &call, worst, CallStyle { paint, tier: card.tier, fold })?;
         }
     }
     if card.folded > 0 {
-        let more = format!("… {} more bytes that no card holds", card.folded);
+        let more = format!("… {} more bytes that are not stored", card.folded);
         writeln!(out, "  {}", paint.strong(more))?;
     }
     print_reasons(out, &card.reasons, card.tier, style)?;
@@ -96,8 +96,8 @@ pub fn print_stored(out: &mut dyn Write, card: &Card, style: Style) -> io::Resul
         writeln!(out, "\n  {}  {cwd}", paint.faint("where   "))?;
     }
     if let Some(suggestion) = card.reasons.iter().find_map(|r| r.suggestion.as_ref()) {
-        let suggestion = core_api::show(suggestion, SENTENCE);
-        writeln!(out, "\n  {}  {safer}", paint.faint("safer   "))?;
+        let suggestion = engine::sanitize(suggestion, SENTENCE);
+        writeln!(out, "\n  {}  {suggestion}", paint.faint("safer   "))?;
     }
     Ok(())
 }
@@ -106,13 +106,13 @@ pub fn print_stored(out: &mut dyn Write, card: &Card, style: Style) -> io::Resul
 /// seen.
 fn sentence(call: &Call<'_>, record: &Assessment) -> String {
     match record.reasons.first() {
-        Some(_) => core_api::brief(call, record),
-        None if record.effects.only_reads() => "Only looks; nothing changes.".to_owned(),
-        None => "Nothing risky was seen in it.".to_owned(),
+        Some(_) => engine::brief(call, record),
+        None if record.effects.only_reads() => "Only reads; nothing changes.".to_owned(),
+        None => "No risk found.".to_owned(),
     }
 }
 
-/// Where it would happen, as far as that was said.
+/// Where the call would run, as far as it is known.
 fn place(call: &Call<'_>) -> Option<String> {
     let context = &call.context;
     let mut parts = Vec::new();
@@ -122,18 +122,18 @@ fn place(call: &Call<'_>) -> Option<String> {
         Environment::Ci => parts.push("a CI job".to_owned()),
         Environment::Container => parts.push("a container".to_owned()),
     }
-    parts.extend(context.cwd.map(|cwd| core_api::show(cwd, SENTENCE)));
+    parts.extend(context.cwd.map(|cwd| engine::sanitize(cwd, SENTENCE)));
     match context.platform {
         Platform::Cli => {}
-        Platform::Api => parts.push("asked through the API".to_owned()),
-        Platform::Telegram => parts.push("asked in Telegram".to_owned()),
-        Platform::Discord => parts.push("asked in Discord".to_owned()),
-        Platform::Other => parts.push("asked on a platform we do not know".to_owned()),
+        Platform::Api => parts.push("requested through the API".to_owned()),
+        Platform::Telegram => parts.push("requested in Telegram".to_owned()),
+        Platform::Discord => parts.push("requested in Discord".to_owned()),
+        Platform::Other => parts.push("requested on an unknown platform".to_owned()),
     }
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
-/// What keeps us from being sure.
+/// Why the assessment is uncertain.
 fn doubts(doubts: &[Doubt]) -> String {
     let words = doubts.iter().map(|doubt| doubt.words());
     let words: Vec<&str> = words.collect();
@@ -142,17 +142,19 @@ fn doubts(doubts: &[Doubt]) -> String {
 
 fn outcome(record: &Assessment) -> &'static str {
     match (record.verdict, record.tier) {
-        (Verdict::Allow, _) => "allow: it runs, nobody is asked.",
-        (Verdict::Ask, Tier::Critical) => "ask: a person decides first and must say why.",
-        (Verdict::Ask, Tier::Low) => "ask: small, but we are not sure enough to pass it.",
-        (Verdict::Ask, _) => "ask: a person decides before it runs.",
-        (Verdict::Deny, _) => "deny: it does not run.",
-        (Verdict::Crisis, _) => "crisis: help is shown at once, nothing is sent without a person.",
+        (Verdict::Allow, _) => "allow: the call runs without approval.",
+        (Verdict::Ask, Tier::Critical) => "ask: a person must approve and give a reason.",
+        (Verdict::Ask, Tier::Low) => "ask: low risk, but the assessment is uncertain.",
+        (Verdict::Ask, _) => "ask: a person must approve first.",
+        (Verdict::Deny, _) => "deny: the call does not run.",
+        (Verdict::Crisis, _) => {
+            "crisis: help is shown immediately; nothing is sent without a person."
+        }
     }
 }
 
 fn print_reasons(out: &mut dyn Write, all: &[Reason], tier: Tier, style: Style) -> io::Result<()> {
-    // What weighs nothing is only worth a line to those who ask for all.
+    // Reasons without weight are shown only on request.
     let weighs = |r: &&Reason| style.all || r.weight.0 > 0;
     let reasons: Vec<&Reason> = all.iter().filter(weighs).collect();
     if reasons.is_empty() {
@@ -163,10 +165,10 @@ fn print_reasons(out: &mut dyn Write, all: &[Reason], tier: Tier, style: Style) 
     for reason in reasons.iter().take(shown) {
         let bar = terminal::weight_bar(reason.weight.0, 400, 8);
         let bar = style.paint.with(terminal::accent(tier), bar);
-        let message = core_api::show(&reason.message, SENTENCE);
-        let code = core_api::show(&reason.code, SENTENCE);
+        let message = engine::sanitize(&reason.message, SENTENCE);
+        let code = engine::sanitize(&reason.code, SENTENCE);
         let points = reason.weight.value();
-        writeln!(out, "  {bar} {points:<4} {say}  {}", style.paint.faint(code))?;
+        writeln!(out, "  {bar} {points:<4} {message}  {}", style.paint.faint(code))?;
     }
     if reasons.len() > shown {
         let more = format!("all {} reasons: --all", all.len());
@@ -183,7 +185,7 @@ fn print_impact(out: &mut dyn Write, impact: &Impact, style: Style) -> io::Resul
         .collect();
     let mut rows: Vec<(&str, String)> = Vec::new();
     if !money.is_empty() {
-        rows.push(("money", core_api::show(&money.join(", "), SENTENCE)));
+        rows.push(("money", engine::sanitize(&money.join(", "), SENTENCE)));
     }
     for (name, touched) in impact.lists().into_iter().filter(|(_, t)| !t.is_empty()) {
         rows.push((name, listing(touched, style.all)));
@@ -203,7 +205,7 @@ fn print_impact(out: &mut dyn Write, impact: &Impact, style: Style) -> io::Resul
 
 fn listing(touched: &Touched, all: bool) -> String {
     let shown = if all { usize::MAX } else { 4 };
-    let listed = touched.listed.iter().take(shown).map(|entry| core_api::show(entry, 120));
+    let listed = touched.listed.iter().take(shown).map(|entry| engine::sanitize(entry, 120));
     let text = listed.collect::<Vec<_>>().join(", ");
     let count = usize::try_from(touched.count).unwrap_or(usize::MAX);
     let rest = count.saturating_sub(touched.listed.len().min(shown));

@@ -1,4 +1,4 @@
-//! What can go wrong at the door, said in one line.
+//! Errors of the command line, printed in one line.
 
 use std::fmt;
 use std::io;
@@ -7,9 +7,9 @@ use std::process::ExitCode;
 /// Why a run ended early.
 #[derive(Debug)]
 pub enum Failure {
-    /// Bad input: one line that says what and where.
+    /// Invalid input: one line that says what is wrong and where.
     Input(String),
-    /// Whoever read our output has gone; nothing is left to say.
+    /// The reader of the output is gone; nothing can be printed.
     ReaderGone,
 }
 
@@ -22,7 +22,7 @@ impl Failure {
         }
     }
 
-    /// A failure with a place in front.
+    /// An error with its location in front.
     pub fn at(place: &str, what: impl fmt::Display) -> Failure {
         Failure::Input(format!("{place}: {what}"))
     }
@@ -45,15 +45,15 @@ impl From<serde_json::Error> for Failure {
 
 impl From<countersign_client::Error> for Failure {
     fn from(error: countersign_client::Error) -> Failure {
-        // What a daemon says may repeat what an agent wrote.
-        Failure::Input(crate::core_api::show(&error.to_string(), 2000))
+        // A daemon's message may repeat what an agent wrote.
+        Failure::Input(crate::engine::sanitize(&error.to_string(), 2000))
     }
 }
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            // One line, whatever the input was: an error must not be able to draw a card.
+            // One line, whatever the input was: an error must not be able to imitate a card.
             Failure::Input(text) => {
                 for c in text.chars() {
                     if c.is_control() {
@@ -64,7 +64,7 @@ impl fmt::Display for Failure {
                 }
                 Ok(())
             }
-            Failure::ReaderGone => f.write_str("the reader has gone"),
+            Failure::ReaderGone => f.write_str("the reader closed the output"),
         }
     }
 }

@@ -1,23 +1,23 @@
-//! Lines from a stream, each bounded, none trusted to be text.
+//! Lines from a stream, each bounded in length, not assumed to be text.
 
 use std::io::{self, BufRead};
 
 /// The longest line that is read.
 pub const LONGEST: usize = 1024 * 1024;
 
-/// What came next.
+/// The result of a read.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Next {
+pub enum LineRead {
     /// A line, without its end.
     Line,
-    /// A line longer than the limit; it was passed over.
+    /// A line longer than the limit; it was skipped.
     TooLong,
-    /// Nothing more.
+    /// The end of the stream.
     End,
 }
 
 /// Reads the next line into `line`, keeping at most `limit` bytes in memory.
-pub fn next(input: &mut impl BufRead, line: &mut Vec<u8>, limit: usize) -> io::Result<Next> {
+pub fn next(input: &mut impl BufRead, line: &mut Vec<u8>, limit: usize) -> io::Result<LineRead> {
     line.clear();
     let mut too_long = false;
     let mut any = false;
@@ -28,8 +28,8 @@ pub fn next(input: &mut impl BufRead, line: &mut Vec<u8>, limit: usize) -> io::R
             Err(error) => return Err(error),
         };
         if chunk.is_empty() {
-            let end = if any { Next::Line } else { Next::End };
-            return Ok(if too_long { Next::TooLong } else { end });
+            let end = if any { LineRead::Line } else { LineRead::End };
+            return Ok(if too_long { LineRead::TooLong } else { end });
         }
         any = true;
         let end = chunk.iter().position(|&b| b == b'\n');
@@ -43,7 +43,7 @@ pub fn next(input: &mut impl BufRead, line: &mut Vec<u8>, limit: usize) -> io::R
         let used = end.map_or(chunk.len(), |n| n + 1);
         input.consume(used);
         if end.is_some() {
-            return Ok(if too_long { Next::TooLong } else { Next::Line });
+            return Ok(if too_long { LineRead::TooLong } else { LineRead::Line });
         }
     }
 }
@@ -69,9 +69,9 @@ mod tests {
         let mut seen = Vec::new();
         loop {
             match next(&mut input, &mut line, 10).unwrap() {
-                Next::End => break,
-                Next::TooLong => seen.push("(too long)".to_owned()),
-                Next::Line => seen.push(String::from_utf8(line.clone()).unwrap()),
+                LineRead::End => break,
+                LineRead::TooLong => seen.push("(too long)".to_owned()),
+                LineRead::Line => seen.push(String::from_utf8(line.clone()).unwrap()),
             }
         }
         assert_eq!(seen, ["one", "(too long)", "", "last"]);

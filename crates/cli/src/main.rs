@@ -2,15 +2,15 @@
 
 mod args;
 mod assess;
+mod call_view;
 mod card;
-mod core_api;
-mod door;
+mod engine;
 mod eval;
-mod excerpt;
 mod failure;
 mod gate;
 mod gateway;
 mod inbox;
+mod input;
 mod lines;
 mod plan;
 mod rules;
@@ -33,7 +33,7 @@ fn main() -> ExitCode {
         Ok(code) => code,
         Err(failure) => {
             if let Failure::Input(_) = failure {
-                // Nobody is left to tell if standard error is gone.
+                // If standard error is closed, there is no way to report the error.
                 let _ = writeln!(io::stderr(), "countersign: {failure}");
             }
             failure.exit_code()
@@ -49,7 +49,7 @@ fn run(words: impl Iterator<Item = OsString>) -> Result<ExitCode, Failure> {
             .map_err(|_| Failure::Input(format!("argument {} is not UTF-8", at + 1)))?;
         texts.push(text);
     }
-    // Only the command that was named is built: a gate in front of every call starts often.
+    // Only the parser of the named command is built: the gate starts before every call.
     match texts.first().map(String::as_str) {
         Some("assess") if is_plain(&texts) => {
             let command = texts.pop();
@@ -66,7 +66,7 @@ fn run(words: impl Iterator<Item = OsString>) -> Result<ExitCode, Failure> {
     }
 }
 
-/// The commands that speak with the daemon, or are it.
+/// The commands that talk to the daemon, or are the daemon.
 fn with_the_gate(name: &str, texts: &[String]) -> Result<ExitCode, Failure> {
     match name {
         "serve" => with(texts, |args| serve::run(&args)),
@@ -84,8 +84,8 @@ fn with_the_gate(name: &str, texts: &[String]) -> Result<ExitCode, Failure> {
         "history" => with(texts, |args| gate::show::history(&args)),
         "stats" => with(texts, |args| gate::stats::stats(&args)),
         "login" => with(texts, |args| gate::login::run(&args)),
-        "people" => with(texts, |args| gate::who::people(&args)),
-        "agents" => with(texts, |args| gate::who::agents(&args)),
+        "people" => with(texts, |args| gate::people::people(&args)),
+        "agents" => with(texts, |args| gate::people::agents(&args)),
         "grants" => with(texts, |args| gate::grants::run(&args)),
         "crises" => with(texts, |args| gate::crises::run(&args)),
         "channel" => with(texts, |args| gate::channel::run(&args)),
@@ -98,7 +98,7 @@ fn with_the_gate(name: &str, texts: &[String]) -> Result<ExitCode, Failure> {
     }
 }
 
-/// Just `assess 'command'`: no flags, nothing to parse, so no parser is built either.
+/// Only `assess 'command'`: no flags, so no parser is built.
 fn is_plain(texts: &[String]) -> bool {
     matches!(texts, [_, command] if !command.starts_with('-'))
 }
@@ -113,7 +113,7 @@ fn with<A: Parser>(
     }
 }
 
-/// Help, version, and what we do not know.
+/// Help, version, and unknown commands.
 fn anything_else(texts: &[String]) -> Result<ExitCode, Failure> {
     let words = std::iter::once("countersign").chain(texts.iter().map(String::as_str));
     match args::Top::try_parse_from(words) {
@@ -122,7 +122,7 @@ fn anything_else(texts: &[String]) -> Result<ExitCode, Failure> {
     }
 }
 
-/// Help goes to standard output whole; an error becomes one line.
+/// Help goes to standard output in full; an error becomes one line.
 fn explain(error: &clap::Error) -> Result<ExitCode, Failure> {
     let text = error.render().to_string();
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {

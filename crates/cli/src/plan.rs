@@ -1,26 +1,26 @@
-//! `countersign plan`: which calls of a list may run side by side.
+//! `countersign plan`: which calls of a list may run in parallel.
 
 use std::io;
 use std::process::ExitCode;
 
 use crate::args;
-use crate::assess::place;
-use crate::core_api::{self, Call, Value};
+use crate::assess::apply_context;
+use crate::engine::{self, Call, Value};
 use crate::failure::Failure;
 use crate::stream::{self, Answered};
 
 /// Runs the command.
-pub fn run(args: &args::Plan) -> Result<ExitCode, Failure> {
+pub fn run(args: &args::PlanArgs) -> Result<ExitCode, Failure> {
     let input = stream::standard_input("lists of calls");
     stream::answer_each(input, io::stdout().lock(), |item, out| {
         let mut calls = Vec::new();
         for (at, value) in list(&item.value)?.iter().enumerate() {
             let mut call: Call<'_> =
-                core_api::read_call(value).map_err(|e| format!("call {}: {e}", at + 1))?;
-            place(&mut call, &args.place);
+                engine::read_call(value).map_err(|e| format!("call {}: {e}", at + 1))?;
+            apply_context(&mut call, &args.context);
             calls.push(call);
         }
-        Ok(serde_json::to_writer(out, &core_api::plan(&calls))?)
+        Ok(serde_json::to_writer(out, &engine::plan(&calls))?)
     })?;
     Ok(ExitCode::SUCCESS)
 }
@@ -28,6 +28,6 @@ pub fn run(args: &args::Plan) -> Result<ExitCode, Failure> {
 fn list<'a, 'b>(value: &'a Value<'b>) -> Result<&'a [Value<'b>], Answered> {
     match value.get("calls").unwrap_or(value) {
         Value::Array(calls) => Ok(calls),
-        _ => Err(Answered::Bad("neither an array of calls nor {\"calls\": […]}".to_owned())),
+        _ => Err(Answered::Bad("expected an array of calls or {\"calls\": […]}".to_owned())),
     }
 }

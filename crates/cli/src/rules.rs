@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use serde::Serialize;
 
 use crate::args::{self, RulesWhat};
-use crate::core_api::{self, RuleInfo, Subject, Tier};
+use crate::engine::{self, RuleInfo, Subject, Tier};
 use crate::failure::Failure;
 use crate::terminal::{Paint, accent, badge};
 
@@ -16,7 +16,9 @@ pub fn run(args: &args::Rules) -> Result<ExitCode, Failure> {
     let paint = Paint::of(&stdout);
     let mut out = BufWriter::new(stdout.lock());
     let Some(what) = &args.what else {
-        return Err(Failure::Input("say what: `rules list`, `explain ID` or `check`".to_owned()));
+        return Err(Failure::Input(
+            "missing action; use `rules list`, `rules explain ID` or `rules check`".to_owned(),
+        ));
     };
     let code = match what {
         RulesWhat::List { family, json } => {
@@ -44,7 +46,7 @@ pub fn run(args: &args::Rules) -> Result<ExitCode, Failure> {
 }
 
 fn of_family(family: Option<&str>) -> Result<Vec<RuleInfo>, Failure> {
-    let mut rules = core_api::rules();
+    let mut rules = engine::rules();
     let Some(family) = family else { return Ok(rules) };
     let mut families: Vec<&str> = rules.iter().map(RuleInfo::family).collect();
     families.dedup();
@@ -56,9 +58,9 @@ fn of_family(family: Option<&str>) -> Result<Vec<RuleInfo>, Failure> {
     Ok(rules)
 }
 
-/// The rule of this id; one about code may be written for several languages.
+/// The rule with this id; a rule about code may exist for several languages.
 fn named(id: &str) -> Result<Vec<RuleInfo>, Failure> {
-    let rules = core_api::rules();
+    let rules = engine::rules();
     let near: Vec<&str> = rules.iter().map(|r| r.id).filter(|r| r.contains(id)).take(5).collect();
     let near = near.join(", ");
     let found: Vec<RuleInfo> = rules.into_iter().filter(|r| r.id == id).collect();
@@ -136,26 +138,26 @@ fn explain(out: &mut dyn Write, rule: &RuleInfo, paint: Paint) -> io::Result<()>
         }
         writeln!(out, "\n{}", paint.strong(title))?;
         for text in texts {
-            writeln!(out, "  {mark}{}", core_api::show(text, 400))?;
+            writeln!(out, "  {mark}{}", engine::sanitize(text, 400))?;
         }
     }
     Ok(())
 }
 
 fn check(out: &mut dyn Write, paint: Paint) -> io::Result<ExitCode> {
-    let rules = core_api::rules();
+    let rules = engine::rules();
     let mut ran = 0_usize;
     let mut failed = 0_usize;
     for rule in &rules {
         ran += rule.examples.len() + rule.counter_examples.len();
-        for wrong in core_api::check_rule(rule) {
+        for wrong in engine::check_rule(rule) {
             failed += 1;
             let what = if wrong.wanted {
                 "does not match its example"
             } else {
                 "matches its counter-example"
             };
-            let shown = core_api::show(wrong.line, 400);
+            let shown = engine::sanitize(wrong.line, 400);
             writeln!(out, "{}  {} {what}: {shown}", paint.strong("failed"), wrong.id)?;
         }
     }

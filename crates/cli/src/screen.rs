@@ -4,9 +4,9 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use crate::args;
-use crate::core_api::{self, ScreenSettings, Screening, Value};
-use crate::door::{self, Files};
+use crate::engine::{self, ScreenSettings, Screening, Value};
 use crate::failure::Failure;
+use crate::input::{self, Files};
 use crate::stream::{self, Answered};
 use crate::terminal::{CRISIS, Paint, columns};
 
@@ -17,24 +17,24 @@ const CARD_COLUMNS: usize = 76;
 pub fn run(args: &args::Screen) -> Result<ExitCode, Failure> {
     let settings =
         ScreenSettings { country: args.country.as_deref(), preset: args.preset.as_deref() };
-    // A wrong setting is told before anything is read.
-    core_api::screen("", &settings).map_err(Failure::Input)?;
+    // Invalid options are reported before anything is read.
+    engine::screen("", &settings).map_err(Failure::Input)?;
     if args.batch {
         let input = stream::standard_input("texts");
         stream::answer_each(input, io::stdout().lock(), |item, out| {
             let text = item.value.get("text").and_then(Value::as_str);
             let text = text.ok_or_else(|| Answered::Bad("no string `text`".to_owned()))?;
-            Ok(serde_json::to_writer(out, &core_api::screen(text, &settings)?)?)
+            Ok(serde_json::to_writer(out, &engine::screen(text, &settings)?)?)
         })?;
         return Ok(ExitCode::SUCCESS);
     }
     let Some(given) = &args.text else {
         return Err(Failure::Input(
-            "nothing to screen: give a text, `-` or --batch (see --help)".to_owned(),
+            "nothing to screen; give a text, `-` or --batch (see --help)".to_owned(),
         ));
     };
-    let text = door::text(given, "text", Files::AreText)?;
-    let screening = core_api::screen(&text, &settings).map_err(Failure::Input)?;
+    let text = input::text(given, "text", Files::AreText)?;
+    let screening = engine::screen(&text, &settings).map_err(Failure::Input)?;
     let stdout = io::stdout();
     let paint = Paint::of(&stdout);
     let mut out = io::BufWriter::new(stdout.lock());
@@ -59,28 +59,28 @@ fn print(out: &mut dyn Write, text: &str, screening: &Screening, paint: Paint) -
         "A person may be in crisis."
     };
     writeln!(out, "{}", paint.with(CRISIS, format!("\u{1f49c} {word}")))?;
-    let kind = core_api::kind_word(screening);
+    let kind = engine::kind_word(screening);
     writeln!(out, "level {} of 6, {kind}, read as {}", screening.level, screening.lang)?;
     writeln!(out)?;
-    // What a modifier lowered to nothing is not shown: it is no sign.
+    // A signal that a modifier lowered to zero is not shown.
     for signal in screening.signals.iter().filter(|s| s.level > 0) {
         let (start, end) = (signal.span.start as usize, signal.span.end as usize);
         let part = text.get(start..end).unwrap_or_default();
-        let part = core_api::show(part, 120);
+        let part = engine::sanitize(part, 120);
         writeln!(out, "  {}  {}", paint.with("4", part), paint.faint(signal.rule))?;
     }
-    if let Some(card) = core_api::card_text(screening) {
+    if let Some(card) = engine::card_text(screening) {
         writeln!(out)?;
         for line in card.lines().flat_map(|line| wrapped(line, CARD_COLUMNS)) {
             let bar = paint.with(CRISIS, "\u{2502}");
-            let line = core_api::show(&line, 400);
+            let line = engine::sanitize(&line, 400);
             writeln!(out, "{}", format!("  {bar} {line}").trim_end())?;
         }
     }
     Ok(())
 }
 
-/// A line broken between words, so that nobody has to scroll sideways for help.
+/// Wraps a line between words, so that nobody has to scroll sideways for help.
 fn wrapped(line: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in line.split(' ') {

@@ -1,12 +1,12 @@
-//! Batches: one JSON value a line in, one JSON record a line out, in order, at once.
+//! Batches: one JSON value per input line, one JSON record per output line, in order, immediately.
 
 use std::io::{self, BufReader, BufWriter, Read, Write};
 
 use serde::Serialize;
 
-use crate::core_api::{self, Value};
+use crate::engine::{self, Value};
 use crate::failure::Failure;
-use crate::lines::{self, LONGEST, Next};
+use crate::lines::{self, LONGEST, LineRead};
 
 #[derive(Serialize)]
 struct BadLine<'a> {
@@ -14,22 +14,22 @@ struct BadLine<'a> {
     line: u64,
 }
 
-/// One batch line, read.
-pub struct Item<'a> {
-    /// The line as it came.
+/// One line of a batch.
+pub struct BatchLine<'a> {
+    /// The line as received.
     pub raw: &'a str,
-    /// What it says.
+    /// Its value.
     pub value: Value<'a>,
 }
 
-/// Answers every line of `input` with one line of `output`; a bad line does not end the run.
+/// Writes one line of `output` for every line of `input`; an invalid line does not end the run.
 ///
-/// Whoever writes line by line is answered line by line: the output is flushed whenever no
-/// further whole line is waiting.
+/// The output is flushed whenever no further complete line is available, so that a caller who
+/// writes line by line gets each answer immediately.
 pub fn answer_each(
     input: impl Read,
     output: impl Write,
-    mut answer: impl FnMut(Item<'_>, &mut dyn Write) -> Result<(), Answered>,
+    mut answer: impl FnMut(BatchLine<'_>, &mut dyn Write) -> Result<(), Answered>,
 ) -> Result<(), Failure> {
     let mut input = BufReader::with_capacity(64 * 1024, input);
     let mut output = BufWriter::with_capacity(64 * 1024, output);
@@ -45,9 +45,9 @@ pub fn answer_each(
             }
         };
         let answered = match next {
-            Next::End => break,
-            Next::TooLong => Err(Answered::Bad(format!("longer than {LONGEST} bytes"))),
-            Next::Line => answer_line(&line, &mut output, &mut answer),
+            LineRead::End => break,
+            LineRead::TooLong => Err(Answered::Bad(format!("longer than {LONGEST} bytes"))),
+            LineRead::Line => answer_line(&line, &mut output, &mut answer),
         };
         match answered {
             Ok(()) => output.write_all(b"\n")?,
@@ -64,9 +64,9 @@ pub fn answer_each(
     Ok(output.flush()?)
 }
 
-/// Why a line got no record.
+/// Why a line has no record.
 pub enum Answered {
-    /// The line is bad; the run goes on.
+    /// The line is invalid; the run continues.
     Bad(String),
     /// The output cannot be written.
     Gone(Failure),
@@ -87,23 +87,26 @@ impl From<serde_json::Error> for Answered {
 fn answer_line(
     line: &[u8],
     output: &mut impl Write,
-    answer: &mut impl FnMut(Item<'_>, &mut dyn Write) -> Result<(), Answered>,
+    answer: &mut impl FnMut(BatchLine<'_>, &mut dyn Write) -> Result<(), Answered>,
 ) -> Result<(), Answered> {
     let raw = lines::as_text(line)?;
     if raw.trim().is_empty() {
         return Err(Answered::Bad("empty line".to_owned()));
     }
-    let value = core_api::read_json(raw)?;
-    answer(Item { raw, value }, output)
+    let value = engine::read_json(raw)?;
+    answer(BatchLine { raw, value }, output)
 }
 
-/// Standard input, for a batch; says so if a person sits at a terminal and may wait for us.
+/// Standard input for a batch; prints a hint if it is a terminal.
 pub fn standard_input(hint: &str) -> io::StdinLock<'static> {
     use std::io::IsTerminal as _;
     let stdin = io::stdin();
     if stdin.is_terminal() {
-        // A hint that cannot be written is no reason to stop.
-        let _ = writeln!(io::stderr(), "reading {hint}, one JSON value a line; end with Ctrl-D");
+        // A hint that cannot be written is not an error.
+        let _ = writeln!(
+            io::stderr(),
+            "reading {hint} from the terminal, one JSON value per line; end with Ctrl-D"
+        );
     }
     stdin.lock()
 }

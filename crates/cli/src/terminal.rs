@@ -4,19 +4,19 @@ use std::env;
 use std::fmt;
 use std::io::IsTerminal;
 
-use crate::core_api::Tier;
+use crate::engine::Tier;
 
-/// Whether the output may carry escape sequences.
+/// Whether the output may contain escape sequences.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Paint {
-    /// A terminal that wants colour.
+    /// A terminal with colour.
     Colour,
     /// A pipe, a file, `NO_COLOR` or a dumb terminal.
     Plain,
 }
 
 impl Paint {
-    /// What fits an output.
+    /// The style that fits an output.
     pub fn of(output: &impl IsTerminal) -> Paint {
         let refused = |name| env::var_os(name).is_some_and(|v: std::ffi::OsString| !v.is_empty());
         let dumb = env::var_os("TERM").is_none_or(|term| term == "dumb");
@@ -32,7 +32,7 @@ impl Paint {
         Painted { style: if self == Paint::Colour { style } else { "" }, text }
     }
 
-    /// A word on coloured ground; just the word where there is no colour.
+    /// A word on a coloured background; only the word without colour.
     pub fn badge(self, style: &'static str, word: &str) -> String {
         match self {
             Paint::Colour => self.with(style, format!(" {word} ")).to_string(),
@@ -45,7 +45,7 @@ impl Paint {
         self.with("1", text)
     }
 
-    /// What may be passed over.
+    /// Less important text.
     pub fn faint<T: fmt::Display>(self, text: T) -> Painted<T> {
         self.with("2", text)
     }
@@ -79,7 +79,7 @@ pub fn accent(tier: Tier) -> &'static str {
     }
 }
 
-/// The tier's badge: its accent as ground, so that it reads on dark and light.
+/// The badge of the tier: its accent as background, readable on dark and light.
 pub fn badge(tier: Tier) -> &'static str {
     match tier {
         Tier::Safe => "1;38;5;16;48;5;250",
@@ -109,7 +109,7 @@ pub fn weight_bar(value: u16, whole: u16, width: u16) -> String {
     const EIGHTHS: [&str; 8] =
         ["", "\u{258f}", "\u{258e}", "\u{258d}", "\u{258c}", "\u{258b}", "\u{258a}", "\u{2589}"];
     let eighths = u32::from(value.min(whole)) * u32::from(width) * 8 / u32::from(whole.max(1));
-    // The smallest weight is still seen.
+    // The smallest weight is still visible.
     let eighths = if value > 0 { eighths.max(1) } else { 0 };
     let full = usize::try_from(eighths / 8).unwrap_or(0);
     let part = usize::try_from(eighths % 8).unwrap_or(0);
@@ -120,7 +120,7 @@ pub fn weight_bar(value: u16, whole: u16, width: u16) -> String {
     bar
 }
 
-/// How many columns a text takes, near enough: wide for emoji and East Asian text.
+/// The approximate width of a text in columns: wide for emoji and East Asian text.
 pub fn columns(text: &str) -> usize {
     const WIDE: [(u32, u32); 8] = [
         (0x1100, 0x115f),

@@ -1,4 +1,4 @@
-//! `countersign inbox` as a person meets it: a real daemon, a real terminal (tmux), real keys.
+//! `countersign inbox` end to end: a real daemon, a real terminal (tmux), real keys.
 
 #[cfg(test)]
 mod inbox {
@@ -9,7 +9,9 @@ mod inbox {
     use std::thread::{self, JoinHandle};
     use std::time::{Duration, Instant};
 
-    use countersign_client::{Agent, Door, Filter, Outcome, People, Question, State};
+    use countersign_client::{
+        AgentClient, CallRequest, Endpoint, Filter, Outcome, PeopleClient, RequestStatus,
+    };
 
     const HIGH: &str = "rm -rf /srv/build";
     const MEDIUM: &str = "curl -X POST http://stats.example/y -d a=b";
@@ -25,7 +27,7 @@ mod inbox {
         command
     }
 
-    /// A daemon in a folder of its own, and the owner's token.
+    /// A daemon in its own directory, and the owner's token.
     struct Daemon {
         child: Child,
         folder: tempfile::TempDir,
@@ -40,36 +42,36 @@ mod inbox {
             let (child, line) = serve(folder.path(), "127.0.0.1:0");
             let text = |name: &str| line[name].as_str().unwrap().to_owned();
             let people = text("people");
-            let door = Door::parse(&people).unwrap();
-            let token = People::login(&door, "owner", &text("passphrase")).unwrap().token;
+            let door = Endpoint::parse(&people).unwrap();
+            let token = PeopleClient::login(&door, "owner", &text("passphrase")).unwrap().token;
             let file = folder.path().join("token");
             std::fs::write(&file, &token).unwrap();
             std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
             Daemon { child, folder, socket: text("socket"), people, token }
         }
 
-        fn person(&self) -> People {
-            People::new(Door::parse(&self.people).unwrap(), self.token.clone())
+        fn person(&self) -> PeopleClient {
+            PeopleClient::new(Endpoint::parse(&self.people).unwrap(), self.token.clone())
         }
 
         fn pending(&self) -> usize {
-            let filter = Filter { state: Some(State::Pending), ..Filter::default() };
+            let filter = Filter { state: Some(RequestStatus::Pending), ..Filter::default() };
             self.person().list(&filter).unwrap().requests.len()
         }
 
         /// The first of the two words of the only pending request.
         fn first_word(&self) -> String {
-            let filter = Filter { state: Some(State::Pending), ..Filter::default() };
+            let filter = Filter { state: Some(RequestStatus::Pending), ..Filter::default() };
             let requests = self.person().list(&filter).unwrap().requests;
             assert_eq!(requests.len(), 1);
             requests[0].phrase.split('-').next().unwrap().to_owned()
         }
 
-        /// Asks about a command, and waits for the answer elsewhere.
+        /// Asks about a command, and waits for the answer in another thread.
         fn ask(&self, command: &str) -> JoinHandle<Outcome> {
-            let door = Door::parse(&format!("unix:{}", self.socket)).unwrap();
-            let question = Question::command(command);
-            thread::spawn(move || Agent::new(door, None).ask(&question).unwrap())
+            let door = Endpoint::parse(&format!("unix:{}", self.socket)).unwrap();
+            let question = CallRequest::command(command);
+            thread::spawn(move || AgentClient::new(door, None).ask(&question).unwrap())
         }
 
         fn token_file(&self) -> String {
@@ -109,7 +111,7 @@ mod inbox {
         (child, line)
     }
 
-    /// A terminal with the inbox in it; a shell stays behind when it ends.
+    /// A terminal with the inbox; its shell stays when the inbox ends.
     struct Screen {
         socket: PathBuf,
     }
@@ -152,7 +154,7 @@ mod inbox {
             }
         }
 
-        /// Waits until it is on the screen; says how long that took.
+        /// Waits until a text is on the screen; returns how long it took.
         fn wait_for(&self, what: &str) -> Duration {
             let start = Instant::now();
             while start.elapsed() < Duration::from_secs(20) {
@@ -188,20 +190,20 @@ mod inbox {
         found
     }
 
-    /// Longer than what a card that has just come up takes to listen.
+    /// Longer than the time in which a new card accepts no approval.
     fn settle() {
         thread::sleep(Duration::from_millis(700));
     }
 
     #[test]
-    fn a_person_sees_what_arrives_and_answers_it_with_a_few_keys() {
+    fn a_person_sees_requests_and_decides_with_a_few_keys() {
         if !has_tmux() {
             return;
         }
         let daemon = Daemon::start();
-        daemon.person().here().unwrap();
+        daemon.person().report_presence().unwrap();
         let screen = Screen::open(&daemon, "");
-        screen.wait_for("Nothing waits for you.");
+        screen.wait_for("No pending requests.");
 
         let asked = daemon.ask(HIGH);
         while daemon.pending() == 0 {
@@ -236,7 +238,7 @@ mod inbox {
     }
 
     #[test]
-    fn one_key_after_the_other_approves_what_is_not_grave() {
+    fn two_keys_approve_a_low_tier() {
         if !has_tmux() {
             return;
         }
@@ -252,7 +254,7 @@ mod inbox {
     }
 
     #[test]
-    fn it_survives_small_places_and_an_absent_daemon_and_leaves_the_terminal_as_it_was() {
+    fn it_survives_small_screens_and_a_stopped_daemon_and_restores_the_terminal() {
         if !has_tmux() {
             return;
         }
@@ -261,18 +263,18 @@ mod inbox {
         let _asked = daemon.ask(HIGH);
         screen.wait_for(HIGH);
         screen.tmux(&["resize-window", "-t", "i", "-x", "20", "-y", "5"]);
-        screen.wait_for("1 waits");
+        screen.wait_for("1 pending");
         screen.tmux(&["resize-window", "-t", "i", "-x", "120", "-y", "40"]);
         screen.wait_for("│");
         daemon.stop();
-        screen.wait_for("the daemon does not answer");
+        screen.wait_for("the daemon does not respond");
         (daemon.child, _) = serve(daemon.folder.path(), &daemon.people);
         screen.wait_for(HIGH);
         let end = Instant::now() + Duration::from_secs(10);
-        while screen.text().contains("does not answer") && Instant::now() < end {
+        while screen.text().contains("does not respond") && Instant::now() < end {
             thread::sleep(Duration::from_millis(100));
         }
-        assert!(!screen.text().contains("does not answer"), "{}", screen.text());
+        assert!(!screen.text().contains("does not respond"), "{}", screen.text());
         let process = screen.process();
         assert!(Command::new("kill").args(["-INT", &process]).status().unwrap().success());
         screen.wait_for("left 0");
@@ -305,17 +307,17 @@ mod inbox {
     }
 
     #[test]
-    fn without_a_terminal_it_asks_line_by_line_and_silence_leaves_it_waiting() {
+    fn without_a_terminal_it_asks_line_by_line_and_silence_leaves_it_pending() {
         let daemon = Daemon::start();
         let text = |output: &Output| String::from_utf8_lossy(&output.stdout).into_owned();
-        assert!(text(&daemon.plain("")).contains("Nothing waits for you."));
+        assert!(text(&daemon.plain("")).contains("No pending requests."));
         let medium = daemon.ask(MEDIUM);
         while daemon.pending() < 1 {
             thread::sleep(Duration::from_millis(10));
         }
         for silence in ["", "\n", "maybe\n", "y"] {
             let output = daemon.plain(silence);
-            assert!(text(&output).contains("left waiting"), "{}", text(&output));
+            assert!(text(&output).contains("still pending"), "{}", text(&output));
             assert_eq!(daemon.pending(), 1, "{silence:?}");
         }
         let high = daemon.ask(HIGH);
@@ -323,12 +325,12 @@ mod inbox {
             thread::sleep(Duration::from_millis(10));
         }
         let output = daemon.plain("\n");
-        assert!(text(&output).contains("2 waiting. Approve the 1 below HIGH? [y/N/show]"));
-        assert!(text(&output).contains("Nothing was approved; all 2 wait on."));
+        assert!(text(&output).contains("2 pending. Approve the 1 requests below HIGH? [y/N/show]"));
+        assert!(text(&output).contains("Nothing was approved; all 2 stay pending."));
         assert_eq!(daemon.pending(), 2);
         let output = daemon.plain("y\ny\ny\ny\n");
         assert!(text(&output).contains("1 of 1 approved."), "{}", text(&output));
-        assert!(text(&output).contains("a person answers it on a terminal"), "{}", text(&output));
+        assert!(text(&output).contains("decide it in a terminal"), "{}", text(&output));
         assert!(matches!(medium.join().unwrap(), Outcome::Approved(_)));
         assert_eq!(daemon.pending(), 1, "what is HIGH is not approved by a pipe");
         let asked = daemon.ask(MEDIUM);

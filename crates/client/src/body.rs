@@ -1,27 +1,27 @@
-//! The body of an answer: exactly as long as it said, or an error.
+//! The body of a response: exactly as long as announced, or an error.
 
 use std::io::{self, Read};
 
-use crate::http::{Length, Wire};
+use crate::wire::{Length, Wire};
 
-/// The longest line between two pieces.
+/// The longest line between two chunks.
 const LONGEST_LINE: usize = 1024;
 
 /// A body that is still to be read.
 pub struct Body {
     wire: Wire,
-    /// What came with the head.
+    /// Bytes that arrived with the head.
     before: io::Cursor<Vec<u8>>,
-    state: State,
+    state: BodyState,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum State {
-    /// So many bytes to come.
+enum BodyState {
+    /// This many bytes are left.
     Known(u64),
-    /// So many bytes to come in this piece.
+    /// This many bytes of the current chunk are left.
     Piece(u64),
-    /// The length of the next piece comes next.
+    /// The length of the next chunk follows.
     Between,
     Over,
 }
@@ -29,25 +29,25 @@ enum State {
 impl Body {
     pub fn new(wire: Wire, before: Vec<u8>, length: Length) -> Body {
         let state = match length {
-            Length::Known(length) => State::Known(length),
-            Length::Chunked => State::Between,
+            Length::Known(length) => BodyState::Known(length),
+            Length::Chunked => BodyState::Between,
         };
         Body { wire, before: io::Cursor::new(before), state }
     }
 
-    /// The connection below.
+    /// The connection.
     pub fn wire(&mut self) -> &mut Wire {
         &mut self.wire
     }
 
-    /// All of it as text, at most so much.
-    pub fn text(&mut self, most: u64) -> io::Result<String> {
+    /// The whole body as text, with a maximum length.
+    pub fn text(&mut self, limit: u64) -> io::Result<String> {
         let mut bytes = Vec::new();
-        self.take(most + 1).read_to_end(&mut bytes)?;
-        if u64::try_from(bytes.len()).map_or(true, |length| length > most) {
-            return Err(bad("it is too long"));
+        self.take(limit + 1).read_to_end(&mut bytes)?;
+        if u64::try_from(bytes.len()).map_or(true, |length| length > limit) {
+            return Err(bad("the body is too long"));
         }
-        String::from_utf8(bytes).map_err(|_| bad("it is no text"))
+        String::from_utf8(bytes).map_err(|_| bad("the body is not UTF-8"))
     }
 
     fn raw(&mut self, room: &mut [u8]) -> io::Result<usize> {
@@ -56,7 +56,7 @@ impl Body {
             count => count,
         };
         if count == 0 && !room.is_empty() {
-            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "it broke off"));
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the connection was closed"));
         }
         Ok(count)
     }
@@ -71,12 +71,12 @@ impl Body {
                 [other] => line.push(other),
             }
             if line.len() > LONGEST_LINE {
-                return Err(bad("a line in it is too long"));
+                return Err(bad("a chunk header is too long"));
             }
         }
         match line.pop() {
-            Some(b'\r') => String::from_utf8(line).map_err(|_| bad("a line in it is no text")),
-            _ => Err(bad("a line in it ends wrongly")),
+            Some(b'\r') => String::from_utf8(line).map_err(|_| bad("a chunk header is not UTF-8")),
+            _ => Err(bad("a chunk header has a wrong line end")),
         }
     }
 
@@ -86,12 +86,12 @@ impl Body {
         let fits =
             (1..=15).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_hexdigit());
         let size = u64::from_str_radix(digits, 16).ok().filter(|_| fits);
-        match size.ok_or_else(|| bad("a piece of it has no length"))? {
+        match size.ok_or_else(|| bad("a chunk has no length"))? {
             0 => {
                 while !self.line()?.is_empty() {}
-                self.state = State::Over;
+                self.state = BodyState::Over;
             }
-            size => self.state = State::Piece(size),
+            size => self.state = BodyState::Piece(size),
         }
         Ok(())
     }
@@ -99,26 +99,26 @@ impl Body {
 
 impl Read for Body {
     fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
-        if let State::Between = self.state {
+        if let BodyState::Between = self.state {
             self.next_piece()?;
         }
         let (left, chunked) = match self.state {
-            State::Known(0) | State::Over | State::Between => return Ok(0),
-            State::Known(left) => (left, false),
-            State::Piece(left) => (left, true),
+            BodyState::Known(0) | BodyState::Over | BodyState::Between => return Ok(0),
+            BodyState::Known(left) => (left, false),
+            BodyState::Piece(left) => (left, true),
         };
-        let most = usize::try_from(left).unwrap_or(usize::MAX).min(room.len());
-        let count = self.raw(room.get_mut(..most).unwrap_or_default())?;
+        let wanted = usize::try_from(left).unwrap_or(usize::MAX).min(room.len());
+        let count = self.raw(room.get_mut(..wanted).unwrap_or_default())?;
         let left = left.saturating_sub(count as u64);
         self.state = match (chunked, left) {
-            (false, left) => State::Known(left),
+            (false, left) => BodyState::Known(left),
             (true, 0) => {
                 if !self.line()?.is_empty() {
-                    return Err(bad("a piece of it is longer than it said"));
+                    return Err(bad("a chunk is longer than announced"));
                 }
-                State::Between
+                BodyState::Between
             }
-            (true, left) => State::Piece(left),
+            (true, left) => BodyState::Piece(left),
         };
         Ok(count)
     }

@@ -1,69 +1,69 @@
-//! Channels as people see them: how each one does, a test, and the accounts that answer.
+//! Channels: their status, a test message, and the linked accounts.
 
 use serde::{Deserialize, Serialize};
 
-use crate::agent::segment;
+use crate::encoding::path_segment;
 use crate::error::Error;
-use crate::people::People;
+use crate::people::PeopleClient;
 use crate::time::Time;
 
-/// A channel, and how it does.
+/// A channel and its status.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChannelRecord {
-    /// Its name in the settings.
+    /// Its name in the configuration.
     pub name: String,
     /// `telegram`, `webhook`, …
     pub kind: String,
-    /// On which rungs of the usual ladder it stands.
+    /// The escalation levels that use it by default.
     #[serde(default)]
     pub rungs: Vec<String>,
-    /// The gravest tier it may carry.
+    /// The highest tier that is announced through it.
     #[serde(default)]
     pub most: String,
-    /// The gravest tier that can be approved through it; nothing where nobody answers.
+    /// The highest tier that can be approved through it; `None` if it takes no answers.
     #[serde(default)]
     pub approves: Option<String>,
-    /// What an answer through it is worth.
+    /// The assurance of an answer through it.
     #[serde(default)]
     pub assurance: Option<String>,
-    /// Whether the call itself stands in its messages.
+    /// Whether its messages contain the call.
     #[serde(default)]
     pub details: bool,
-    /// So many messages in a minute.
+    /// The maximum number of messages per minute.
     #[serde(default)]
     pub per_minute: u32,
-    /// When somebody was last told.
+    /// The time of the last message.
     #[serde(default)]
     pub told: Option<Time>,
-    /// When it last failed.
+    /// The time of the last failure.
     #[serde(default)]
     pub failed: Option<Time>,
-    /// What is wrong with it.
+    /// The last error.
     #[serde(default)]
     pub problem: Option<String>,
-    /// The last tap on a test's button.
+    /// The last tap on the button of a test message.
     #[serde(default)]
-    pub tapped: Option<Tapped>,
+    pub tapped: Option<TapRecord>,
 }
 
-/// A tap on a test's button.
+/// A tap on the button of a test message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Tapped {
+pub struct TapRecord {
     /// When.
     pub at: Time,
-    /// By whom.
+    /// Who tapped.
     pub by: String,
 }
 
-/// What became of a test.
+/// The result of a test message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChannelTest {
-    /// Whether it went out.
+    /// Whether it was sent.
     pub sent: bool,
-    /// Why it did not.
+    /// Why it was not sent.
     #[serde(default)]
     pub problem: Option<String>,
-    /// Whether it has a button of its own.
+    /// Whether it has a button.
     #[serde(default)]
     pub taps: bool,
 }
@@ -71,38 +71,38 @@ pub struct ChannelTest {
 /// A code that links an account.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LinkCode {
-    /// Through which channel.
+    /// The channel.
     pub channel: String,
-    /// The code: whoever says it there is this person.
+    /// The code: the account that sends it is linked to this person.
     pub code: String,
-    /// What to say there.
+    /// The message to send.
     pub say: String,
-    /// An address that says it when it is opened.
+    /// A link that sends the message when opened.
     #[serde(default)]
     pub open: Option<String>,
-    /// Until when.
+    /// When it expires.
     pub expires: Time,
 }
 
 /// An account that answers for a person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AccountRecord {
-    /// Through which channel.
+    /// The channel.
     pub channel: String,
-    /// What the platform calls it.
+    /// Its id on the platform.
     pub account: String,
-    /// Whose.
+    /// The person.
     pub person: String,
-    /// What it calls itself there.
+    /// Its display name on the platform.
     #[serde(default)]
     pub called: String,
-    /// Since when.
+    /// When it was linked.
     #[serde(default)]
     pub linked: Option<Time>,
 }
 
-impl People {
-    /// Every channel.
+impl PeopleClient {
+    /// All channels.
     pub fn channels(&self) -> Result<Vec<ChannelRecord>, Error> {
         #[derive(Deserialize)]
         struct List {
@@ -111,17 +111,20 @@ impl People {
         self.read::<List>("/v1/channels").map(|list| list.channels)
     }
 
-    /// One message through a channel, now.
+    /// Sends a test message through a channel.
     pub fn test_channel(&self, name: &str) -> Result<ChannelTest, Error> {
-        self.post(&format!("/v1/channels/{}/test", segment(name)?), &serde_json::json!({}))
+        self.post(&format!("/v1/channels/{}/test", path_segment(name)?), &serde_json::json!({}))
     }
 
-    /// A code that links one's own account.
+    /// Creates a code that links the person's own account.
     pub fn link_account(&self, channel: &str) -> Result<LinkCode, Error> {
-        self.change(&format!("/v1/channels/{}/link", segment(channel)?), &serde_json::json!({}))
+        self.change(
+            &format!("/v1/channels/{}/link", path_segment(channel)?),
+            &serde_json::json!({}),
+        )
     }
 
-    /// One's own accounts; an administrator sees everybody's.
+    /// The person's own accounts; for an administrator, all accounts.
     pub fn accounts(&self) -> Result<Vec<AccountRecord>, Error> {
         #[derive(Deserialize)]
         struct List {
@@ -130,9 +133,9 @@ impl People {
         self.read::<List>("/v1/accounts").map(|list| list.accounts)
     }
 
-    /// Ends what an account may say.
+    /// Unlinks an account.
     pub fn unlink_account(&self, channel: &str, account: &str) -> Result<(), Error> {
-        let path = format!("/v1/accounts/{}/{}", segment(channel)?, segment(account)?);
+        let path = format!("/v1/accounts/{}/{}", path_segment(channel)?, path_segment(account)?);
         self.delete(&path)
     }
 }

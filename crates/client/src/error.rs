@@ -1,63 +1,63 @@
-//! What can go wrong. Every one of these means that nothing was approved.
+//! Errors. Each of them means that nothing was approved.
 
 use serde::Deserialize;
 
-/// Why there is no answer that can be acted on.
+/// Why there is no usable response.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// What was to be sent cannot be sent.
+    /// The input cannot be sent.
     #[error("{0}")]
     Input(String),
-    /// Nobody answers at the door, or the connection broke.
-    #[error("{door} does not answer: {why}")]
+    /// The daemon does not respond, or the connection broke.
+    #[error("{endpoint} does not answer: {why}")]
     Unreachable {
-        /// Which door.
-        door: String,
+        /// The endpoint.
+        endpoint: String,
         /// What happened.
         why: String,
-        /// Whether the question may have arrived all the same.
+        /// Whether the request may have arrived anyway.
         sent: bool,
     },
-    /// The answer is not one that Countersign gives.
-    #[error("the answer was not understood: {0}")]
+    /// The response is not valid.
+    #[error("invalid response: {0}")]
     Unexpected(String),
-    /// The call is denied without a person having been asked.
+    /// The call was denied without asking a person.
     #[error("{0}")]
-    Denied(Box<Problem>),
-    /// A part is missing that it takes to approve anything.
+    Denied(Box<ProblemDetails>),
+    /// A component that every approval needs is unavailable.
     #[error("{detail}")]
     Unavailable {
-        /// Which part, by the name of the problem.
+        /// Which component, by the name of the problem.
         part: String,
         /// What happened.
         detail: String,
-        /// When it is worth trying again, in seconds.
+        /// When to retry, in seconds.
         retry_after: Option<u32>,
     },
-    /// The credential is missing, unknown or has ended.
+    /// The credential is missing, unknown or expired.
     #[error("{0}")]
-    Unauthorized(Box<Problem>),
-    /// The credential is good, but not for this.
+    Unauthorized(Box<ProblemDetails>),
+    /// The credential does not permit this.
     #[error("{0}")]
-    Forbidden(Box<Problem>),
-    /// There is no such thing, or not for this caller.
+    Forbidden(Box<ProblemDetails>),
+    /// Not found, or not visible to this caller.
     #[error("{0}")]
-    NotFound(Box<Problem>),
-    /// It cannot be done as things stand.
+    NotFound(Box<ProblemDetails>),
+    /// Not possible in the current state.
     #[error("{0}")]
-    Conflict(Box<Problem>),
-    /// Too many wrong guesses or too many questions.
+    Conflict(Box<ProblemDetails>),
+    /// Too many wrong credentials or too many requests.
     #[error("{0}")]
-    TooMany(Box<Problem>),
-    /// Anything else that was refused.
+    TooMany(Box<ProblemDetails>),
+    /// Any other rejection.
     #[error("{0}")]
-    Refused(Box<Problem>),
+    Refused(Box<ProblemDetails>),
 }
 
 impl Error {
     /// The problem document, if the daemon sent one.
-    pub fn problem(&self) -> Option<&Problem> {
+    pub fn problem(&self) -> Option<&ProblemDetails> {
         match self {
             Error::Denied(problem)
             | Error::Unauthorized(problem)
@@ -73,8 +73,8 @@ impl Error {
         }
     }
 
-    /// Whether the same question may get another answer a little later.
-    pub fn passes_by_itself(&self) -> bool {
+    /// Whether the same request may succeed a little later.
+    pub fn is_transient(&self) -> bool {
         matches!(self, Error::Unreachable { .. } | Error::Unavailable { .. })
     }
 }
@@ -82,36 +82,36 @@ impl Error {
 /// A problem document (RFC 9457).
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, thiserror::Error)]
 #[error("{detail}")]
-pub struct Problem {
+pub struct ProblemDetails {
     /// `urn:countersign:problem:NAME`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// The same for people.
+    /// A short description for people.
     pub title: String,
     /// The status code.
     pub status: u16,
     /// What happened this time.
     pub detail: String,
-    /// What became of the call: `denied`, `unavailable` or `none`.
+    /// What happened to the call: `denied`, `unavailable` or `none`.
     #[serde(default)]
     pub outcome: String,
-    /// When it is worth trying again, in seconds.
+    /// When to retry, in seconds.
     #[serde(default)]
     pub retry_after: Option<u32>,
-    /// Why a permit was not taken.
+    /// Why a permit was rejected.
     #[serde(default)]
     pub why: Option<String>,
 }
 
-impl Problem {
+impl ProblemDetails {
     /// The last part of its type, such as `reason-needed`.
     pub fn name(&self) -> &str {
         self.kind.rsplit(':').next().unwrap_or_default()
     }
 }
 
-impl From<Problem> for Error {
-    fn from(problem: Problem) -> Error {
+impl From<ProblemDetails> for Error {
+    fn from(problem: ProblemDetails) -> Error {
         if problem.outcome == "unavailable" {
             return Error::Unavailable {
                 part: problem.name().to_owned(),

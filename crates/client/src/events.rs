@@ -1,22 +1,22 @@
-//! What happens, as it happens: server-sent events.
+//! Server-sent events of the daemon.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::time::Duration;
 
 use crate::body::Body;
-use crate::door::Door;
+use crate::endpoint::Endpoint;
 use crate::error::Error;
 use crate::http::{self, Exchange};
 
-/// The daemon says something at least every 15 seconds; three times that is silence.
+/// The daemon sends something at least every 15 seconds; three times that is a lost connection.
 const SILENCE: Duration = Duration::from_secs(45);
-/// The longest line, and the longest event.
+/// The longest line and the longest event.
 const LONGEST: u64 = 1 << 20;
 
-/// Something that happened.
+/// One event.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Event {
-    /// What: `asked`, `voted`, `climbed`, `ended`, `settings`, `again`.
+pub struct ServerEvent {
+    /// The name: `asked`, `voted`, `climbed`, `ended`, `settings`, `again`.
     pub name: String,
     /// Its id, if it has one.
     pub id: Option<String>,
@@ -24,15 +24,15 @@ pub struct Event {
     pub data: String,
 }
 
-/// A stream of events. It ends with an error when the connection breaks: open another one then,
-/// and read the list again, for something may have been missed.
-pub struct Events {
-    door: String,
+/// A stream of events. It ends with an error when the connection breaks. Open a new one then, and
+/// load the list again, because events may have been missed.
+pub struct EventStream {
+    endpoint: String,
     input: BufReader<Body>,
 }
 
-impl Events {
-    pub(crate) fn open(door: &Door, token: Option<&str>) -> Result<Events, Error> {
+impl EventStream {
+    pub(crate) fn open(endpoint: &Endpoint, token: Option<&str>) -> Result<EventStream, Error> {
         let exchange = Exchange {
             method: "GET",
             path: "/v1/events",
@@ -41,23 +41,23 @@ impl Events {
             step_up: None,
             body: None,
             accept: "text/event-stream",
-            patience: Duration::from_secs(10),
+            timeout: Duration::from_secs(10),
         };
-        let mut answer = http::begin(door, &exchange)?;
+        let mut answer = http::begin(endpoint, &exchange)?;
         if answer.status != 200 {
             let text = answer.body.text(http::LONGEST_ANSWER).unwrap_or_default();
             return Err(http::problem(&answer, &text));
         }
         if answer.content_type != "text/event-stream" {
-            return Err(Error::Unexpected("these are no events".to_owned()));
+            return Err(Error::Unexpected("the response is not an event stream".to_owned()));
         }
         answer.body.wire().live(SILENCE);
-        Ok(Events { door: door.to_string(), input: BufReader::new(answer.body) })
+        Ok(EventStream { endpoint: endpoint.to_string(), input: BufReader::new(answer.body) })
     }
 
-    /// The next event; nothing when the daemon has closed the stream in order.
-    pub fn next_event(&mut self) -> Result<Option<Event>, Error> {
-        let mut event = Event { name: "message".to_owned(), id: None, data: String::new() };
+    /// The next event; `None` after the daemon closed the stream.
+    pub fn next_event(&mut self) -> Result<Option<ServerEvent>, Error> {
+        let mut event = ServerEvent { name: "message".to_owned(), id: None, data: String::new() };
         let mut any = false;
         loop {
             let Some(line) = self.line()? else { return Ok(None) };
@@ -91,18 +91,19 @@ impl Events {
     fn line(&mut self) -> Result<Option<String>, Error> {
         let mut bytes = Vec::new();
         let read = self.input.by_ref().take(LONGEST).read_until(b'\n', &mut bytes);
-        let lost = |why: String| Error::Unreachable { door: self.door.clone(), why, sent: true };
+        let lost =
+            |why: String| Error::Unreachable { endpoint: self.endpoint.clone(), why, sent: true };
         let count = read.map_err(|error| lost(error.to_string()))?;
         if count == 0 {
             return Ok(None);
         }
         if bytes.pop() != Some(b'\n') {
-            return Err(lost("an event broke off or is too long".to_owned()));
+            return Err(lost("an event is incomplete or too long".to_owned()));
         }
         if bytes.last() == Some(&b'\r') {
             bytes.pop();
         }
         let line = String::from_utf8(bytes);
-        line.map(Some).map_err(|_| Error::Unexpected("an event is no text".to_owned()))
+        line.map(Some).map_err(|_| Error::Unexpected("an event is not UTF-8".to_owned()))
     }
 }

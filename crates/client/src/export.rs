@@ -1,32 +1,32 @@
-//! The ledger for other programs: JSON Lines, CSV, and OCSF for security tools.
+//! Exports of the ledger: JSON Lines, CSV, and OCSF for security tools.
 
 use countersign_json::Value;
-use countersign_ledger::entry::{Entry, EntryError, Kind};
+use countersign_ledger::entry::{Entry, EntryError, EntryKind};
 use countersign_types::tier::Tier;
 use countersign_types::time::Timestamp;
 use serde_json::{Map, json};
 
-/// The version of OCSF that is written.
+/// The OCSF version.
 const OCSF: &str = "1.9.0";
-/// API Activity.
+/// The class API Activity.
 const CLASS: u32 = 6003;
 
-/// The first line of a CSV file.
+/// The header line of a CSV file.
 pub const CSV_HEAD: &str = "seq,time,kind,agent,session,person,request,digest,policy,facts";
 
-/// A form of export.
+/// An export format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// The canonical entries themselves, one a line: these can be verified.
+    /// The canonical entries, one per line: these can be verified.
     Jsonl,
     /// For spreadsheets.
     Csv,
-    /// OCSF API Activity events, one a line.
+    /// OCSF API Activity events, one per line.
     Ocsf,
 }
 
 impl Format {
-    /// By its name.
+    /// Parses a name.
     pub fn parse(text: &str) -> Option<Format> {
         match text {
             "jsonl" => Some(Format::Jsonl),
@@ -36,7 +36,7 @@ impl Format {
         }
     }
 
-    /// One entry as one line. An entry that cannot be read is an error, not a gap.
+    /// One entry as one line. An invalid entry is an error, not a gap.
     pub fn line(self, seq: u64, text: &str) -> Result<String, EntryError> {
         let entry = Entry::decode(text.as_bytes())?;
         Ok(match self {
@@ -53,7 +53,7 @@ fn csv(seq: u64, entry: &Entry<'_>) -> String {
     let cells = [
         seq.to_string(),
         Timestamp(entry.at).to_string(),
-        entry.kind.word().to_owned(),
+        entry.kind.as_str().to_owned(),
         cell(entry.agent.as_deref()),
         cell(entry.session.as_deref()),
         cell(entry.person.as_deref()),
@@ -65,10 +65,10 @@ fn csv(seq: u64, entry: &Entry<'_>) -> String {
     cells.join(",")
 }
 
-/// A cell that a spreadsheet takes for text, whatever an agent wrote into it.
+/// A cell that a spreadsheet treats as text, whatever an agent wrote into it.
 fn cell(text: Option<&str>) -> String {
     let text = text.unwrap_or_default();
-    // Spreadsheets run what begins like a formula, also behind blanks.
+    // Spreadsheets run cells that begin like a formula, even after spaces.
     let start = text.trim_start_matches([' ', '\u{a0}']);
     let formula = start.starts_with(['=', '+', '-', '@', '\t', '\r', '\n', '|', '%'])
         || start.starts_with(['\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}']);
@@ -87,7 +87,7 @@ fn fact<'e>(entry: &'e Entry<'_>, name: &str) -> Option<&'e str> {
     entry.facts.iter().find(|(key, _)| key == name).and_then(|(_, value)| value.as_str())
 }
 
-/// What an entry is in OCSF's words.
+/// The OCSF classification of an entry.
 struct Sense {
     /// 1 create, 3 update, 4 delete, 99 other.
     activity: u32,
@@ -98,29 +98,33 @@ struct Sense {
     failed: bool,
 }
 
-fn sense(kind: Kind) -> Sense {
+fn sense(kind: EntryKind) -> Sense {
     let plain = |activity| Sense { activity, action: None, severity: 1, failed: false };
     let allowed = |activity| Sense { action: Some(1), ..plain(activity) };
     let denied = |severity| Sense { action: Some(2), severity, ..plain(3) };
     let alarm = |severity| Sense { severity, ..plain(99) };
     match kind {
-        Kind::Start | Kind::Stop | Kind::Notified | Kind::CheckpointSent | Kind::Screen => {
-            plain(99)
+        EntryKind::Start
+        | EntryKind::Stop
+        | EntryKind::Notified
+        | EntryKind::CheckpointSent
+        | EntryKind::Screen => plain(99),
+        EntryKind::Pass | EntryKind::UsedGrant => allowed(1),
+        EntryKind::Ask | EntryKind::Grant | EntryKind::Permit => plain(1),
+        EntryKind::Vote | EntryKind::Climb | EntryKind::Outcome | EntryKind::Edit => plain(3),
+        EntryKind::Person | EntryKind::Agent | EntryKind::Config => {
+            Sense { severity: 2, ..plain(3) }
         }
-        Kind::Pass | Kind::UsedGrant => allowed(1),
-        Kind::Ask | Kind::Grant | Kind::Permit => plain(1),
-        Kind::Vote | Kind::Climb | Kind::Outcome | Kind::Edit => plain(3),
-        Kind::Person | Kind::Agent | Kind::Config => Sense { severity: 2, ..plain(3) },
-        Kind::Approve | Kind::Redeem => allowed(3),
-        Kind::Deny | Kind::Expire | Kind::Cancel => denied(2),
-        Kind::Revoke => plain(4),
-        Kind::NotifyFailed => Sense { failed: true, ..alarm(2) },
-        Kind::LoginFailed => Sense { failed: true, ..alarm(3) },
-        Kind::CrisisBegin | Kind::CrisisLift => alarm(3),
-        Kind::LockedOut | Kind::Quarantine => denied(4),
-        Kind::Clock | Kind::Gap => alarm(4),
-        Kind::DoorOpen => alarm(5),
-        Kind::DoorShut => alarm(1),
+        EntryKind::Approve | EntryKind::Redeem => allowed(3),
+        EntryKind::Deny | EntryKind::Expire | EntryKind::Cancel => denied(2),
+        EntryKind::Revoke => plain(4),
+        EntryKind::NotifyFailed => Sense { failed: true, ..alarm(2) },
+        EntryKind::LoginFailed => Sense { failed: true, ..alarm(3) },
+        EntryKind::CrisisBegin | EntryKind::CrisisLift => alarm(3),
+        EntryKind::LockedOut | EntryKind::Quarantine => denied(4),
+        EntryKind::Clock | EntryKind::Gap => alarm(4),
+        EntryKind::DoorOpen => alarm(5),
+        EntryKind::DoorShut => alarm(1),
     }
 }
 
@@ -134,38 +138,19 @@ fn ocsf(seq: u64, entry: &Entry<'_>) -> serde_json::Value {
         Tier::Critical => 5,
     });
     let agent = entry.agent.as_deref();
-    let mut actor = Map::new();
-    actor.insert("application".to_owned(), json!({ "name": agent.unwrap_or("countersign") }));
-    if let Some(person) = entry.person.as_deref() {
-        actor.insert("user".to_owned(), json!({ "name": person }));
-    }
-    if let Some(session) = entry.session.as_deref() {
-        actor.insert("session".to_owned(), json!({ "uid": session }));
-    }
-    let mut api = json!({ "operation": entry.kind.word(), "service": { "name": "countersign" } });
+    let mut api = json!({ "operation": entry.kind.as_str(), "service": { "name": "countersign" } });
     if let (Some(request), Some(api)) = (entry.request.as_deref(), api.as_object_mut()) {
         api.insert("request".to_owned(), json!({ "uid": request }));
     }
     let facts = facts(entry).and_then(|text| serde_json::from_str::<serde_json::Value>(&text).ok());
     let mut event = json!({
         "activity_id": sense.activity,
-        "activity_name": entry.kind.word(),
-        "actor": actor,
+        "activity_name": entry.kind.as_str(),
+        "actor": ocsf_actor(entry),
         "api": api,
         "category_uid": 6,
         "class_uid": CLASS,
-        "metadata": {
-            "version": OCSF,
-            "uid": seq.to_string(),
-            "sequence": seq,
-            "log_name": "countersign ledger",
-            "profiles": ["security_control"],
-            "product": {
-                "name": "Countersign",
-                "vendor_name": "Countersign",
-                "version": env!("CARGO_PKG_VERSION"),
-            },
-        },
+        "metadata": ocsf_metadata(seq),
         "severity_id": severity,
         "src_endpoint": { "name": agent.unwrap_or("countersign") },
         "status_id": if sense.failed { 2 } else { 1 },
@@ -187,13 +172,41 @@ fn ocsf(seq: u64, entry: &Entry<'_>) -> serde_json::Value {
     event
 }
 
+fn ocsf_actor(entry: &Entry<'_>) -> Map<String, serde_json::Value> {
+    let mut actor = Map::new();
+    let agent = entry.agent.as_deref().unwrap_or("countersign");
+    actor.insert("application".to_owned(), json!({ "name": agent }));
+    if let Some(person) = entry.person.as_deref() {
+        actor.insert("user".to_owned(), json!({ "name": person }));
+    }
+    if let Some(session) = entry.session.as_deref() {
+        actor.insert("session".to_owned(), json!({ "uid": session }));
+    }
+    actor
+}
+
+fn ocsf_metadata(seq: u64) -> serde_json::Value {
+    json!({
+        "version": OCSF,
+        "uid": seq.to_string(),
+        "sequence": seq,
+        "log_name": "countersign ledger",
+        "profiles": ["security_control"],
+        "product": {
+            "name": "Countersign",
+            "vendor_name": "Countersign",
+            "version": env!("CARGO_PKG_VERSION"),
+        },
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use countersign_json::canonical::Digest;
 
     use super::*;
 
-    fn entry(kind: Kind) -> Entry<'static> {
+    fn entry(kind: EntryKind) -> Entry<'static> {
         let mut entry = Entry::new(1_794_700_799_999, kind, Digest::of(b"policy"));
         entry.agent = Some("bot".into());
         entry.facts = vec![
@@ -211,7 +224,7 @@ mod tests {
         assert_eq!(cell(Some("plain")), "plain");
         assert_eq!(cell(Some("a,\"b\"")), "\"a,\"\"b\"\"\"");
         assert_eq!(cell(None), "");
-        let mut one = entry(Kind::Deny);
+        let mut one = entry(EntryKind::Deny);
         one.agent = Some("=HYPERLINK(\"http://x\")".into());
         let line = Format::Csv.line(7, &one.encode().unwrap()).unwrap();
         assert!(line.starts_with("7,2026-11-14T23:59:59.999Z,deny,\"'=HYPER"), "{line}");
@@ -219,14 +232,14 @@ mod tests {
 
     #[test]
     fn json_lines_are_the_bytes_that_were_hashed() {
-        let text = entry(Kind::Ask).encode().unwrap();
+        let text = entry(EntryKind::Ask).encode().unwrap();
         assert_eq!(Format::Jsonl.line(0, &text).unwrap(), text);
         assert!(Format::Jsonl.line(0, &text.replace("ask", "asked")).is_err());
     }
 
     #[test]
     fn ocsf_has_what_the_class_requires() {
-        for kind in Kind::ALL {
+        for kind in EntryKind::ALL {
             let line = Format::Ocsf.line(3, &entry(*kind).encode().unwrap()).unwrap();
             assert!(!line.contains('\n'));
             let event: serde_json::Value = serde_json::from_str(&line).unwrap();
@@ -247,11 +260,11 @@ mod tests {
             let activity = event["activity_id"].as_u64().unwrap();
             assert_eq!(event["type_uid"].as_u64().unwrap(), 600_300 + activity);
         }
-        let denied = ocsf(3, &entry(Kind::Deny));
+        let denied = ocsf(3, &entry(EntryKind::Deny));
         assert_eq!(
             (denied["action_id"].as_u64(), denied["severity_id"].as_u64()),
             (Some(2), Some(5))
         );
-        assert_eq!(ocsf(3, &entry(Kind::Approve))["disposition_id"], 1);
+        assert_eq!(ocsf(3, &entry(EntryKind::Approve))["disposition_id"], 1);
     }
 }

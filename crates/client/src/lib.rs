@@ -1,55 +1,65 @@
-//! Ask Countersign from Rust, or answer it: a small blocking client that fails closed.
+//! The Rust SDK: asks Countersign for approval, or answers requests. Blocking; fails closed.
 //!
-//! An agent opens its door with [`Agent`] and calls [`Agent::ask`]; a person's tool uses
-//! [`People`]. Only the state "approved" becomes [`Outcome::Approved`]; whatever is not
-//! understood, does not arrive whole or does not arrive at all is an [`Error`], and an error is a
-//! no.
+//! An agent creates an [`AgentClient`] and calls [`AgentClient::ask`]; a person's tool uses
+//! [`PeopleClient`]. Only the state "approved" becomes [`Outcome::Approved`]. A response that is
+//! invalid, incomplete or missing is an [`Error`], and an error means that the call must not run.
 //!
 //! ```no_run
-//! use countersign_client::{Agent, Door, Outcome, Question};
+//! use countersign_client::{AgentClient, CallRequest, Endpoint, Outcome};
 //!
 //! # fn main() -> Result<(), countersign_client::Error> {
-//! let agent = Agent::new(Door::parse("unix:/run/user/1000/countersign/agents.sock")?, None);
-//! let question = Question::tool("send_email", r#"{"to": "team@example.com"}"#)?;
-//! match agent.ask(&question)? {
+//! let endpoint = Endpoint::parse("unix:/run/user/1000/countersign/agents.sock")?;
+//! let call = CallRequest::tool("send_email", r#"{"to": "team@example.com"}"#)?;
+//! match AgentClient::new(endpoint, None).ask(&call)? {
 //!     Outcome::Approved(approval) => println!("{} may run", approval.request().tool),
-//!     Outcome::Denied(request) => println!("no: {}", request.reason()),
-//!     Outcome::Expired(_) => println!("nobody answered"),
-//!     Outcome::Cancelled(_) => println!("taken back"),
+//!     Outcome::Denied(request) => println!("denied: {}", request.reason()),
+//!     Outcome::Expired(_) => println!("not answered in time"),
+//!     Outcome::Cancelled(_) => println!("cancelled"),
 //! }
 //! # Ok(())
 //! # }
 //! ```
 
+mod administration;
 mod agent;
 mod body;
+mod call_request;
 mod channels;
-mod door;
+mod encoding;
+mod endpoint;
 mod error;
 mod events;
 pub mod export;
 mod http;
 mod outcome;
 mod people;
-mod question;
 mod records;
+mod report;
 mod request;
 mod time;
 pub mod verify;
 mod waiting;
+mod wire;
 
-pub use agent::{Agent, Batch, BatchItem, Ran, Redeemed, Report, fetch, fresh_key};
-pub use channels::{AccountRecord, ChannelRecord, ChannelTest, LinkCode, Tapped};
-pub use door::Door;
-pub use error::{Error, Problem};
-pub use events::{Event, Events};
+pub use agent::{AgentClient, fetch};
+pub use call_request::CallRequest;
+pub use channels::{AccountRecord, ChannelRecord, ChannelTest, LinkCode, TapRecord};
+pub use encoding::new_idempotency_key;
+pub use endpoint::Endpoint;
+pub use error::{Error, ProblemDetails};
+pub use events::{EventStream, ServerEvent};
 pub use outcome::{Approval, Outcome};
-pub use people::{Choice, Decided, Filter, GrantWish, Login, Page, People};
-pub use question::Question;
-pub use records::{
-    AgentRecord, Crisis, Entries, GrantRecord, LedgerKey, Me, NewAgent, NewGrant, PersonRecord,
-    Proof, SessionRecord,
+pub use people::{
+    DecisionChoice, DecisionResult, Filter, GrantWithApproval, LoginToken, PeopleClient,
+    RequestPage,
 };
-pub use request::{Decider, Decision, Drill, Quorum, Request, State, Vote};
+pub use records::{
+    AgentRecord, CrisisRecord, CurrentPerson, Entries, GrantRecord, LedgerKey, MerkleProof,
+    NewAgent, NewGrant, PersonRecord, SessionRecord,
+};
+pub use report::{Batch, BatchItem, RedeemedPermit, ReportStatus, RunReport};
+pub use request::{
+    Decider, Decision, DrillRecord, QuorumRecord, Request, RequestStatus, VoteRecord,
+};
 pub use time::Time;
-pub use waiting::{Waited, Waiting};
+pub use waiting::{WaitLimits, WaitResult};

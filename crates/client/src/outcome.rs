@@ -1,22 +1,22 @@
-//! What became of a question. There is one way to `Approved`, and it is in this file.
+//! How a request ended. `Approved` is created only in this file.
 
 use crate::error::Error;
-use crate::request::{Request, State};
+use crate::request::{Request, RequestStatus};
 
-/// How a question ended.
+/// How a request ended.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome {
-    /// The call may run, once, as it was asked (or as it was edited).
+    /// The call may run, once, as requested (or as edited).
     Approved(Approval),
-    /// A person, the rules or a quorum said no.
+    /// A person, the rules or a quorum denied it.
     Denied(Box<Request>),
-    /// Nobody answered in time.
+    /// Not answered in time.
     Expired(Box<Request>),
-    /// The agent took it back.
+    /// The agent cancelled it.
     Cancelled(Box<Request>),
 }
 
-/// A request that was approved. It can only be made from one whose state says so.
+/// An approved request. It can only be created from a request in the state "approved".
 #[derive(Debug, Clone, PartialEq)]
 pub struct Approval(Box<Request>);
 
@@ -26,29 +26,31 @@ impl Approval {
         &self.0
     }
 
-    /// The permit, if one was given.
+    /// The permit, if one was issued.
     pub fn permit(&self) -> Option<&str> {
         self.0.permit.as_deref()
     }
 }
 
 impl Outcome {
-    /// What a document says; nothing while it is pending.
+    /// The outcome of a request; `None` while it is pending.
     pub fn of(request: Request) -> Result<Option<Outcome>, Error> {
-        if request.decision.as_ref().map_or(State::Pending, |one| one.result) != request.state {
-            return Err(Error::Unexpected("its decision and its state differ".to_owned()));
+        if request.decision.as_ref().map_or(RequestStatus::Pending, |one| one.result)
+            != request.state
+        {
+            return Err(Error::Unexpected("the decision and the state differ".to_owned()));
         }
         let request = Box::new(request);
         Ok(match request.state {
-            State::Pending => None,
-            State::Approved => Some(Outcome::Approved(Approval(request))),
-            State::Denied => Some(Outcome::Denied(request)),
-            State::Expired => Some(Outcome::Expired(request)),
-            State::Cancelled => Some(Outcome::Cancelled(request)),
+            RequestStatus::Pending => None,
+            RequestStatus::Approved => Some(Outcome::Approved(Approval(request))),
+            RequestStatus::Denied => Some(Outcome::Denied(request)),
+            RequestStatus::Expired => Some(Outcome::Expired(request)),
+            RequestStatus::Cancelled => Some(Outcome::Cancelled(request)),
         })
     }
 
-    /// The request behind it.
+    /// The request.
     pub fn request(&self) -> &Request {
         match self {
             Outcome::Approved(approval) => &approval.0,

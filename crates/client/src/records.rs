@@ -1,4 +1,4 @@
-//! What people keep: each other, agents, grants, crises, the ledger's pages.
+//! Records of the people API: people, agents, grants, crises, pages of the ledger.
 
 use countersign_json as json;
 use countersign_json::Value;
@@ -8,94 +8,94 @@ use serde::{Deserialize, Serialize};
 use crate::error::Error;
 use crate::time::Time;
 
-/// Who a token belongs to.
+/// The person that a token belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Me {
+pub struct CurrentPerson {
     /// Their name.
     pub person: String,
     /// `approver` or `administrator`.
     pub role: String,
-    /// Through which channel they logged in.
+    /// The channel of the login.
     #[serde(default)]
     pub channel: String,
-    /// Until when.
+    /// When it expires.
     #[serde(default)]
     pub expires: Option<Time>,
 }
 
-/// A session of one's own.
+/// One of the person's own sessions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionRecord {
-    /// Its name.
+    /// Its id.
     pub id: String,
     /// `web` or `terminal`.
     pub channel: String,
-    /// Since when.
+    /// When it began.
     #[serde(default)]
     pub made: Option<Time>,
     /// When it was last used.
     #[serde(default)]
     pub used: Option<Time>,
-    /// Until when.
+    /// When it expires.
     #[serde(default)]
     pub expires: Option<Time>,
-    /// Whether it is the one that asks.
+    /// Whether it is the current session.
     #[serde(default)]
     pub current: bool,
 }
 
-/// A person who may answer.
+/// A person who may decide.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PersonRecord {
     /// Their name.
     pub name: String,
     /// `approver` or `administrator`.
     pub role: String,
-    /// Since when.
+    /// When they were added.
     #[serde(default)]
     pub added: Option<Time>,
-    /// From when they may approve.
+    /// When they may begin to approve.
     #[serde(default)]
     pub active_from: Option<Time>,
-    /// Until when.
+    /// When they were revoked.
     #[serde(default)]
     pub revoked: Option<Time>,
 }
 
-/// An agent that may ask.
+/// An agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentRecord {
     /// Its name.
     pub name: String,
-    /// The Unix user behind the socket.
+    /// The Unix user that connects to the socket.
     #[serde(default)]
     pub uid: Option<u32>,
-    /// Addresses that people confirmed to be its own user's.
+    /// Confirmed addresses of the agent's user.
     #[serde(default)]
     pub own_addresses: Vec<String>,
-    /// Since when.
+    /// When it was added.
     #[serde(default)]
     pub added: Option<Time>,
-    /// Until when its token is good.
+    /// When its token expires.
     #[serde(default)]
     pub expires: Option<Time>,
-    /// When it was ended.
+    /// When it was revoked.
     #[serde(default)]
     pub revoked: Option<Time>,
 }
 
-/// An agent to be added.
+/// A new agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct NewAgent {
     /// Its name.
     pub name: String,
-    /// The Unix user behind the socket.
+    /// The Unix user that connects to the socket.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub uid: Option<u32>,
-    /// Its own user's addresses.
+    /// Addresses of the agent's user.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub own_addresses: Vec<String>,
-    /// How many days its token is good.
+    /// For how many days its token is valid.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub days: Option<u32>,
 }
@@ -103,17 +103,17 @@ pub struct NewAgent {
 /// A standing permission.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GrantRecord {
-    /// Its name.
+    /// Its id.
     pub id: String,
     /// `exact`, `action`, `targets` or `to_self`.
     pub shape: String,
     /// The tool.
     #[serde(default)]
     pub tool: Option<String>,
-    /// Whom it may reach.
+    /// Permitted recipients or commands.
     #[serde(default)]
     pub targets: Vec<String>,
-    /// The exact call.
+    /// The digests of the exact call.
     #[serde(default)]
     pub digest: Option<serde_json::Value>,
     /// Only for this agent.
@@ -128,25 +128,25 @@ pub struct GrantRecord {
     /// When.
     #[serde(default)]
     pub made_at: Option<Time>,
-    /// When it ends.
+    /// When it expires.
     #[serde(default)]
     pub expires: Option<Time>,
     /// How many calls it may still cover.
     #[serde(default)]
     pub uses_left: Option<u32>,
-    /// When it was taken back.
+    /// When it was revoked.
     #[serde(default)]
     pub revoked: Option<Time>,
 }
 
-/// A grant to be given.
+/// A new grant.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct NewGrant {
     /// `action`, `targets` or `to_self`.
     pub shape: String,
     /// The tool.
     pub tool: String,
-    /// Whom it may reach.
+    /// Permitted recipients or commands.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub targets: Vec<String>,
     /// Only for this agent.
@@ -155,56 +155,56 @@ pub struct NewGrant {
     /// Only in this session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// How long.
+    /// How long it lasts, in minutes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub minutes: Option<u32>,
-    /// How often.
+    /// How many calls it covers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub uses: Option<u32>,
 }
 
 /// A session in crisis.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Crisis {
+pub struct CrisisRecord {
     /// The agent whose session it is.
     pub agent: String,
     /// The session.
     pub session: String,
     /// 1 to 6.
     pub level: u8,
-    /// Whether danger was near.
+    /// Whether the danger is imminent.
     #[serde(default)]
     pub imminent: bool,
-    /// Since when.
+    /// When it began.
     #[serde(default)]
     pub since: Option<Time>,
 }
 
-/// Some entries of the ledger, in order, as the canonical text that was hashed.
+/// Entries of the ledger in order, as the canonical text that was hashed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entries {
-    /// The place of the first.
+    /// The index of the first.
     pub from: u64,
     /// Their canonical text.
     pub entries: Vec<String>,
-    /// How many there are in the whole ledger.
+    /// The number of entries of the whole ledger.
     pub size: u64,
 }
 
 impl Entries {
-    /// Reads an answer. Numbers stay as they were written, or the hashes would not.
+    /// Parses a response. Numbers stay as written, because the hashes depend on them.
     pub(crate) fn read(text: &str, wanted: u64) -> Result<Entries, Error> {
         let bad = |what: &str| Error::Unexpected(what.to_owned());
         let value = json::parse(text).map_err(|error| bad(&error.to_string()))?;
         let number = |name| value.get(name).and_then(Value::as_number)?.parse::<u64>().ok();
         let list = value.get("entries").and_then(Value::as_array);
-        let list = list.ok_or_else(|| bad("it has no entries"))?;
+        let list = list.ok_or_else(|| bad("the list of entries is missing"))?;
         let (from, size) = (number("from"), number("size"));
         let (Some(from), Some(size)) = (from, size) else {
-            return Err(bad("it does not say where its entries stand"));
+            return Err(bad("the index of the entries is missing"));
         };
         if from != wanted || list.iter().any(|entry| entry.as_object().is_none()) {
-            return Err(bad("these are not the entries that were asked for"));
+            return Err(bad("these are not the requested entries"));
         }
         let entries =
             list.iter().map(|entry| countersign_json::canonical::canonical(entry).text).collect();
@@ -212,7 +212,7 @@ impl Entries {
     }
 }
 
-/// The keys that check checkpoints and permits.
+/// The keys that verify checkpoints and permits.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LedgerKey {
     /// The verifier key of checkpoints.
@@ -222,14 +222,14 @@ pub struct LedgerKey {
     pub jwk: serde_json::Value,
 }
 
-/// A proof about the ledger's tree.
+/// A Merkle proof.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Proof {
+pub struct MerkleProof {
     /// Hashes in hex.
     pub proof: Vec<String>,
 }
 
-impl Proof {
+impl MerkleProof {
     /// The hashes.
     pub fn hashes(&self) -> Result<Vec<Digest>, Error> {
         let read = |hash: &String| Digest::parse(hash);

@@ -1,50 +1,50 @@
-//! The request document: a call, and how it stands.
+//! The request document: a call and its state.
 
 use serde::{Deserialize, Serialize};
 
 use crate::time::Time;
 
-/// How a request stands. Any other word is not understood.
+/// The state of a request. Any other word is an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum State {
-    /// It waits for a person.
+pub enum RequestStatus {
+    /// It waits for a decision.
     Pending,
     /// It may run, once.
     Approved,
-    /// It may not run.
+    /// It must not run.
     Denied,
-    /// Nobody answered in time.
+    /// Not answered in time.
     Expired,
-    /// The agent took it back.
+    /// The agent cancelled it.
     Cancelled,
 }
 
-impl State {
+impl RequestStatus {
     /// The word in documents.
-    pub const fn word(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
-            State::Pending => "pending",
-            State::Approved => "approved",
-            State::Denied => "denied",
-            State::Expired => "expired",
-            State::Cancelled => "cancelled",
+            RequestStatus::Pending => "pending",
+            RequestStatus::Approved => "approved",
+            RequestStatus::Denied => "denied",
+            RequestStatus::Expired => "expired",
+            RequestStatus::Cancelled => "cancelled",
         }
     }
 }
 
-/// A call that was asked about.
+/// A call that was submitted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Request {
-    /// Its name; none if nobody had to be asked.
+    /// Its id; `None` if the call needed no approval.
     pub id: Option<String>,
-    /// How it stands.
-    pub state: State,
-    /// How it ended, if it has.
+    /// Its state.
+    pub state: RequestStatus,
+    /// The decision, if it has ended.
     pub decision: Option<Decision>,
     /// The tool.
     pub tool: String,
-    /// What would happen, in one sentence.
+    /// A summary in one sentence.
     pub brief: Option<String>,
     /// SAFE to CRITICAL.
     pub tier: String,
@@ -59,90 +59,90 @@ pub struct Request {
     pub confidence: Option<f64>,
     /// Two words from the digest.
     pub phrase: String,
-    /// Of the canonical call, in hex.
+    /// Digest of the canonical call, in hexadecimal.
     pub digest: String,
-    /// Of the arguments as they came, in hex.
+    /// Digest of the arguments as received, in hexadecimal.
     pub raw_digest: String,
     /// Whether both must match when the call runs.
     pub both_bind: bool,
-    /// Who asks.
+    /// The agent.
     pub agent: String,
-    /// In which session.
+    /// The session.
     #[serde(default)]
     pub session: Option<String>,
     /// The batch it belongs to.
     #[serde(default)]
     pub group: Option<String>,
-    /// Whether somebody may be in crisis.
+    /// Whether the session is in a crisis.
     pub crisis: bool,
-    /// Since when.
+    /// When it was created.
     pub created: Time,
-    /// Until when somebody may answer.
+    /// The deadline.
     pub deadline: Time,
-    /// How far up the ladder it has climbed.
+    /// The escalation level.
     pub rung: String,
-    /// How many people it takes.
-    pub quorum: Quorum,
-    /// How many have said yes.
+    /// How many people must decide.
+    pub quorum: QuorumRecord,
+    /// How many people approved so far.
     #[serde(default)]
     pub approvals: u32,
-    /// The permit, to the agent that asked.
+    /// The permit, for the agent that submitted the call.
     #[serde(default)]
     pub permit: Option<String>,
-    /// Until when the permit can be used.
+    /// When the permit expires.
     #[serde(default)]
     pub permit_until: Option<Time>,
-    /// The arguments to run instead, if a person changed them.
+    /// The arguments to run instead, if a person edited them.
     #[serde(default)]
     pub edited_arguments: Option<serde_json::Value>,
-    /// The gate only watches: it would have asked.
+    /// The gate only observes: it would have asked.
     #[serde(default)]
     pub observed: bool,
     /// What people see (to people only).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub card: Option<serde_json::Value>,
-    /// How the edited call was judged, if one was approved (to people only).
+    /// The assessment of the edited call, if one was approved (to people only).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edited: Option<EditedSummary>,
     /// The card of the edited call, if one was approved (to people only).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edited_card: Option<serde_json::Value>,
-    /// Who said what (to people only).
+    /// The votes (to people only).
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub votes: Option<Vec<Vote>>,
-    /// How announcements went (to people only).
+    pub votes: Option<Vec<VoteRecord>>,
+    /// The notifications (to people only).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deliveries: Option<Vec<serde_json::Value>>,
-    /// When the permit was used.
+    /// When the permit was redeemed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub redeemed: Option<Time>,
-    /// What the agent says came of it.
+    /// The outcome that the agent reported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reported: Option<serde_json::Value>,
-    /// The agent's own words (to people only).
+    /// The agent's own description (to people only).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// What is said of a drill once it is over (to people only).
+    /// The explanation of a drill, after it ended (to people only).
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub drill: Option<Drill>,
-    /// The grant that was given with the answer (to people only).
+    pub drill: Option<DrillRecord>,
+    /// The grant that was given with the decision (to people only).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grant: Option<String>,
 }
 
 impl Request {
-    /// Why it ended so, in the words of whoever ended it.
+    /// The reason of the decision.
     pub fn reason(&self) -> &str {
         self.decision.as_ref().map_or("", |decision| &decision.reason)
     }
 
-    /// Who ended it, in words.
+    /// Who decided, for people.
     pub fn decided_by(&self) -> String {
-        self.decision.as_ref().map_or_else(|| "nobody yet".to_owned(), |one| one.by.words())
+        self.decision.as_ref().map_or_else(|| "pending".to_owned(), |one| one.by.describe())
     }
 }
 
-/// A call that a person edited and approved, in short.
+/// A summary of a call that a person edited and approved.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EditedSummary {
     /// What it does, in one sentence.
@@ -155,14 +155,14 @@ pub struct EditedSummary {
     pub digest: String,
 }
 
-/// A made-up call, so that people go on reading. No agent asked for it, and nothing runs.
+/// A made-up call that keeps people attentive. No agent submitted it, and it never runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Drill {
+pub struct DrillRecord {
     /// Which one.
     pub name: String,
-    /// Whether people caught it; none where nobody answered.
+    /// Whether people caught it; `None` if it was not answered.
     pub caught: Option<bool>,
-    /// What is said of it.
+    /// The explanation.
     pub words: String,
 }
 
@@ -170,20 +170,20 @@ pub struct Drill {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Decision {
     /// The same word as the state.
-    pub result: State,
-    /// Who ended it.
+    pub result: RequestStatus,
+    /// Who decided.
     pub by: Decider,
-    /// Through which channel.
+    /// The channel.
     #[serde(default)]
     pub channel: String,
-    /// Why.
+    /// The reason.
     #[serde(default)]
     pub reason: String,
     /// When.
     pub at: Time,
 }
 
-/// Who ended a request.
+/// Who decided a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Decider {
     /// `people`, `deadline`, `agent`, `policy` or `grant`.
@@ -197,8 +197,8 @@ pub struct Decider {
 }
 
 impl Decider {
-    /// In words.
-    pub fn words(&self) -> String {
+    /// A description for people.
+    pub fn describe(&self) -> String {
         match self.kind.as_str() {
             "people" => self.people.join(" and "),
             "deadline" => "the deadline".to_owned(),
@@ -210,26 +210,26 @@ impl Decider {
     }
 }
 
-/// How many people it takes.
+/// How many people must decide.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Quorum {
+pub struct QuorumRecord {
     /// To approve.
     pub approve: u8,
     /// To deny.
     pub deny: u8,
 }
 
-/// One person's word.
+/// One person's vote.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Vote {
-    /// Whose.
+pub struct VoteRecord {
+    /// The person.
     pub person: String,
     /// `approve` or `deny`.
     pub choice: String,
-    /// Through which channel.
+    /// The channel.
     #[serde(default)]
     pub channel: String,
-    /// Why.
+    /// The reason.
     #[serde(default)]
     pub reason: String,
     /// When.

@@ -20,7 +20,7 @@ impl Time {
         Time(Timestamp(millis))
     }
 
-    /// Reads `2026-11-14T23:59:59.999Z`, and only what is written so.
+    /// Parses `2026-11-14T23:59:59.999Z`; other forms are rejected.
     pub fn parse(text: &str) -> Option<Time> {
         Timestamp::parse(text).map(Time)
     }
@@ -41,7 +41,7 @@ impl Serialize for Time {
 impl<'de> Deserialize<'de> for Time {
     fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Time, D::Error> {
         let text = String::deserialize(input)?;
-        Time::parse(&text).ok_or_else(|| serde::de::Error::custom("this is no time"))
+        Time::parse(&text).ok_or_else(|| serde::de::Error::custom("invalid time"))
     }
 }
 

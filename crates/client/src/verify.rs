@@ -1,4 +1,4 @@
-//! Signatures and proofs, checked without asking anybody.
+//! Verifies signatures and proofs offline.
 
 use countersign_json as json;
 use countersign_json::Value;
@@ -10,8 +10,8 @@ use countersign_ledger::permit;
 use countersign_ledger::permit::{Claims, Expected};
 use ed25519_dalek::{Signature, VerifyingKey};
 
-/// Whether a signature holds, strictly: no small keys, one form only.
-pub fn holds(key: &[u8; 32], message: &[u8], signature: &[u8; 64]) -> bool {
+/// Whether a signature is valid, strictly: no weak keys, one form only.
+pub fn verify_signature(key: &[u8; 32], message: &[u8], signature: &[u8; 64]) -> bool {
     let signature = Signature::from_bytes(signature);
     VerifyingKey::from_bytes(key).is_ok_and(|key| key.verify_strict(message, &signature).is_ok())
 }
@@ -19,20 +19,21 @@ pub fn holds(key: &[u8; 32], message: &[u8], signature: &[u8; 64]) -> bool {
 /// The checkpoint of a note, if this key signed it.
 pub fn signed_checkpoint(note: &str, vkey: &str) -> Result<Checkpoint, String> {
     let key = VerifierKey::parse(vkey.trim()).map_err(|error| error.to_string())?;
-    let found = checkpoint::verify(note, &key, holds).map_err(|error| error.to_string())?;
-    // A key may sign for several ledgers; ours are named after their key.
+    let found =
+        checkpoint::verify(note, &key, verify_signature).map_err(|error| error.to_string())?;
+    // A key may sign several ledgers; a ledger is named after its key.
     if found.origin == key.name() {
         Ok(found)
     } else {
-        Err(format!("the checkpoint is of the ledger `{}`", found.origin))
+        Err(format!("the checkpoint is of another ledger: `{}`", found.origin))
     }
 }
 
-/// The public keys of a JSON Web Key Set, by their ids. Keys of other kinds are left out; an id
-/// that does not belong to its key spoils the set.
+/// The public keys of a JSON Web Key Set, by their ids. Keys of other types are ignored; an id that
+/// does not match its key rejects the set.
 pub fn keys(jwks: &str) -> Result<Vec<(String, [u8; 32])>, String> {
     let value = json::parse(jwks).map_err(|error| error.to_string())?;
-    let list = value.get("keys").and_then(Value::as_array).ok_or("there is no list `keys`")?;
+    let list = value.get("keys").and_then(Value::as_array).ok_or("the list `keys` is missing")?;
     let mut keys = Vec::new();
     for key in list {
         let said = |name| key.get(name).and_then(Value::as_str);
@@ -44,15 +45,15 @@ pub fn keys(jwks: &str) -> Result<Vec<(String, [u8; 32])>, String> {
         let bytes = bytes.ok_or("a key in the set is not 32 bytes long")?;
         let kid = permit::thumbprint(&bytes);
         if said("kid").is_some_and(|said| said != kid) {
-            return Err("a key in the set stands under another key's id".to_owned());
+            return Err("a key in the set has the id of another key".to_owned());
         }
         keys.push((kid, bytes));
     }
-    if keys.is_empty() { Err("there is no Ed25519 key in the set".to_owned()) } else { Ok(keys) }
+    if keys.is_empty() { Err("the set has no Ed25519 key".to_owned()) } else { Ok(keys) }
 }
 
-/// The claims of a permit, if one of these keys signed it for this call and this agent and its
-/// time is now. That it was not used before cannot be seen offline.
+/// The claims of a permit, if one of these keys signed it for this call and this agent and it is
+/// valid now. Whether it was already used cannot be checked offline.
 pub fn permit_for(
     text: &str,
     keys: &[(String, [u8; 32])],
@@ -63,12 +64,12 @@ pub fn permit_for(
     let parsed = permit::parse(text.trim()).map_err(|error| error.to_string())?;
     let expected = Expected { digest, agent, audience: None, now_s, leeway_s: 0 };
     let found = permit::check(&parsed, &expected, |kid, message, signature| {
-        keys.iter().any(|(id, key)| id == kid && holds(key, message, signature))
+        keys.iter().any(|(id, key)| id == kid && verify_signature(key, message, signature))
     });
     found.cloned().map_err(|error| error.to_string())
 }
 
-/// The root that a note's checkpoint must have, from hex.
+/// A digest from hexadecimal digits.
 pub fn digest(hex: &str) -> Result<Digest, String> {
     Digest::parse(hex).map_err(|error| error.to_string())
 }
@@ -80,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_checkpoint_is_believed_by_its_key_only() {
+    fn a_checkpoint_verifies_only_with_its_key() {
         let key = SigningKey::from_bytes(&[7; 32]);
         let public = key.verifying_key().to_bytes();
         let vkey = VerifierKey::new("ours", public).unwrap().to_string();
@@ -97,12 +98,12 @@ mod tests {
     }
 
     #[test]
-    fn key_sets_are_read_strictly() {
+    fn key_sets_are_parsed_strictly() {
         let public = SigningKey::from_bytes(&[7; 32]).verifying_key().to_bytes();
         let set = permit::jwks(&[public]);
         assert_eq!(keys(&set).unwrap(), [(permit::thumbprint(&public), public)]);
         let swapped = set.replace("\"kid\":\"", "\"kid\":\"x");
-        assert!(keys(&swapped).unwrap_err().contains("another key's id"));
+        assert!(keys(&swapped).unwrap_err().contains("the id of another key"));
         assert!(keys("{\"keys\":[{\"kty\":\"RSA\"}]}").is_err());
         assert!(keys("[]").is_err());
     }

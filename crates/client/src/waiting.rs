@@ -1,124 +1,121 @@
-//! The one loop in which a question is waited for: through lost connections and restarts, and
-//! never longer than it was told.
+//! The loop that waits for a decision: it survives lost connections and restarts of the daemon, and
+//! ends at its time limit.
 
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::agent::Agent;
 use crate::error::Error;
 use crate::outcome::Outcome;
 use crate::request::Request;
 
-/// How long a daemon that was never reached is waited for: nobody may be there at all, and that
-/// is said soon.
-const KNOCK: Duration = Duration::from_secs(2);
-/// How long one look at a request waits at the daemon; short, so that a lost connection is soon
-/// noticed.
-const LOOK: u64 = 20;
-const SHORTEST_LOOK: Duration = Duration::from_secs(1);
-/// How long after a failure it is tried again, first and at most.
+/// How long to try a daemon that was never reached: it may not be running, and the caller should
+/// know soon.
+const FIRST_CONTACT: Duration = Duration::from_secs(2);
+/// How long one poll waits at the daemon; short, so that a lost connection is noticed soon.
+const POLL: u64 = 20;
+const SHORTEST_POLL: Duration = Duration::from_secs(1);
+/// The first and the longest pause before a retry.
 const PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
-/// How long a question is waited for.
+/// How long to wait for a decision.
 #[derive(Debug, Clone, Copy)]
-pub struct Waiting {
-    /// Until when.
+pub struct WaitLimits {
+    /// When to stop waiting.
     pub end: Instant,
-    /// How long a daemon may be gone that was heard before: as long as we wait, if nothing is said.
+    /// How long a daemon that responded before may be unreachable; by default until `end`.
     pub gone: Option<Duration>,
 }
 
-/// What came of the waiting.
+/// The result of waiting.
 #[derive(Debug)]
-pub enum Waited {
-    /// It is over.
+pub enum WaitResult {
+    /// The request ended.
     Ended(Outcome),
-    /// Somebody can still answer it; but we wait no longer.
+    /// The request can still be answered, but the time limit has passed.
     Pending {
-        /// As it was last seen.
+        /// Its last known state.
         request: Box<Request>,
-        /// Why the daemon could not be asked any more, where that is the reason.
+        /// Why the daemon was unreachable, if that is the reason.
         lost: Option<Error>,
     },
 }
 
-impl Agent {
-    /// Puts a question by `put` until it arrives, and waits until it has ended. `goes_on` is asked
-    /// before each look, with the request once there is one, and whether to go on.
-    pub fn wait_until(
-        &self,
-        waiting: Waiting,
-        mut put: impl FnMut() -> Result<Request, Error>,
-        mut goes_on: impl FnMut(Option<&Request>) -> bool,
-    ) -> Result<Waited, Error> {
-        let mut tries = Tries::new(waiting);
-        let mut open = loop {
-            match tries.after(put()) {
-                Ok(found) => break found,
-                Err(Some(error)) => return Err(error),
-                Err(None) if !goes_on(None) => {
-                    return Err(Error::Unexpected("it was no longer waited for".to_owned()));
-                }
-                Err(None) => {}
+/// Submits a call with `submit` until it arrives, and waits until the request has ended. `poll`
+/// gets the request by its id and waits at most the given seconds. Before each poll, `goes_on`
+/// receives the request (once there is one) and returns whether to continue.
+pub fn wait_until(
+    limits: WaitLimits,
+    mut submit: impl FnMut() -> Result<Request, Error>,
+    mut poll: impl FnMut(&str, u64) -> Result<Request, Error>,
+    mut goes_on: impl FnMut(Option<&Request>) -> bool,
+) -> Result<WaitResult, Error> {
+    let mut retries = Retries::new(limits);
+    let mut open = loop {
+        match retries.after(submit()) {
+            Ok(found) => break found,
+            Err(Some(error)) => return Err(error),
+            Err(None) if !goes_on(None) => {
+                return Err(Error::Unexpected("the caller stopped waiting".to_owned()));
             }
-        };
-        loop {
-            if let Some(outcome) = Outcome::of(open.clone())? {
-                return Ok(Waited::Ended(outcome));
+            Err(None) => {}
+        }
+    };
+    loop {
+        if let Some(outcome) = Outcome::of(open.clone())? {
+            return Ok(WaitResult::Ended(outcome));
+        }
+        let left = limits.end.saturating_duration_since(Instant::now());
+        // A poll takes at least a second and must not exceed the end.
+        if left < SHORTEST_POLL || !goes_on(Some(&open)) {
+            return Ok(WaitResult::Pending { request: Box::new(open), lost: None });
+        }
+        // By its id, which stays valid after a lost connection or a restart.
+        let id = open
+            .id
+            .clone()
+            .ok_or_else(|| Error::Unexpected("a pending request has no id".to_owned()))?;
+        match retries.after(poll(&id, left.as_secs().clamp(1, POLL))) {
+            Ok(found) if found.digest != open.digest => {
+                return Err(Error::Unexpected("the response is for another call".to_owned()));
             }
-            let left = waiting.end.saturating_duration_since(Instant::now());
-            // A look takes a second at least, and must not outlast the end.
-            if left < SHORTEST_LOOK || !goes_on(Some(&open)) {
-                return Ok(Waited::Pending { request: Box::new(open), lost: None });
+            Ok(found) => open = found,
+            Err(None) => {}
+            Err(Some(error)) if error.is_transient() => {
+                return Ok(WaitResult::Pending { request: Box::new(open), lost: Some(error) });
             }
-            // By its name: that outlives the connection, and a restart of the daemon.
-            let id = open
-                .id
-                .clone()
-                .ok_or_else(|| Error::Unexpected("a request without a name waits".to_owned()))?;
-            match tries.after(self.wait(&id, left.as_secs().clamp(1, LOOK))) {
-                Ok(found) if found.digest != open.digest => {
-                    return Err(Error::Unexpected("the answer is for another call".to_owned()));
-                }
-                Ok(found) => open = found,
-                Err(None) => {}
-                Err(Some(error)) if error.passes_by_itself() => {
-                    return Ok(Waited::Pending { request: Box::new(open), lost: Some(error) });
-                }
-                Err(Some(error)) => return Err(error),
-            }
+            Err(Some(error)) => return Err(error),
         }
     }
 }
 
-/// How often a failing exchange is tried again.
-struct Tries {
-    waiting: Waiting,
-    /// Until when it is worth trying, if nothing is heard.
+/// Retries of a failing exchange.
+struct Retries {
+    limits: WaitLimits,
+    /// When to give up if the daemon does not respond.
     until: Instant,
     pause: Duration,
 }
 
-impl Tries {
-    fn new(waiting: Waiting) -> Tries {
-        Tries { waiting, until: (Instant::now() + KNOCK).min(waiting.end), pause: PAUSE }
+impl Retries {
+    fn new(limits: WaitLimits) -> Retries {
+        Retries { limits, until: (Instant::now() + FIRST_CONTACT).min(limits.end), pause: PAUSE }
     }
 
-    /// What an exchange gave; or the error that ends it all; or, after a pause, nothing.
+    /// The result of an exchange; `Err(Some)` ends the loop, `Err(None)` means retry after a pause.
     fn after<T>(&mut self, exchange: Result<T, Error>) -> Result<T, Option<Error>> {
         let error = match exchange {
             Ok(found) => {
-                self.heard();
+                self.extend();
                 self.pause = PAUSE;
                 return Ok(found);
             }
-            Err(error) if error.passes_by_itself() => error,
+            Err(error) if error.is_transient() => error,
             Err(error) => return Err(Some(error)),
         };
-        // Who took the question and hung up is there, and may come back.
+        // A daemon that accepted the request and hung up is running, and may come back.
         if matches!(error, Error::Unreachable { sent: true, .. }) {
-            self.heard();
+            self.extend();
         }
         if Instant::now() + self.pause >= self.until {
             return Err(Some(error));
@@ -128,8 +125,8 @@ impl Tries {
         Err(None)
     }
 
-    fn heard(&mut self) {
-        let gone = self.waiting.gone.and_then(|gone| Instant::now().checked_add(gone));
-        self.until = gone.map_or(self.waiting.end, |gone| gone.min(self.waiting.end));
+    fn extend(&mut self) {
+        let gone = self.limits.gone.and_then(|gone| Instant::now().checked_add(gone));
+        self.until = gone.map_or(self.limits.end, |gone| gone.min(self.limits.end));
     }
 }

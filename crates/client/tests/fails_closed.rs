@@ -1,4 +1,4 @@
-//! A stand-in daemon with canned answers: whatever it says, only "approved" approves.
+//! A fake daemon with canned responses: only "approved" approves.
 
 #[cfg(test)]
 mod fails_closed {
@@ -8,14 +8,16 @@ mod fails_closed {
     use std::thread;
     use std::time::{Duration, Instant};
 
-    use countersign_client::{Agent, Door, Error, Outcome, People, Question, State};
+    use countersign_client::{
+        AgentClient, CallRequest, Endpoint, Error, Outcome, PeopleClient, RequestStatus,
+    };
 
     const ID: &str = "01hf3zq9x8y7w6v5t4s3r2q1p0";
 
-    /// What the stand-in heard: request line, headers and body.
+    /// The requests that the fake daemon received: request line, headers and body.
     type Heard = Arc<Mutex<Vec<String>>>;
 
-    /// Serves these answers, one a connection; an empty one hangs up.
+    /// Serves these responses, one per connection; an empty one closes the connection.
     fn serve(listener: TcpListener, answers: Vec<String>) -> Heard {
         let heard = Heard::default();
         let log = Arc::clone(&heard);
@@ -44,10 +46,10 @@ mod fails_closed {
         heard
     }
 
-    fn stand_in(answers: Vec<String>) -> (Agent, Heard) {
+    fn stand_in(answers: Vec<String>) -> (AgentClient, Heard) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let door = Door::Tcp(listener.local_addr().unwrap().to_string());
-        (Agent::new(door, Some("csa_x".to_owned())), serve(listener, answers))
+        let endpoint = Endpoint::Tcp(listener.local_addr().unwrap().to_string());
+        (AgentClient::new(endpoint, Some("csa_x".to_owned())), serve(listener, answers))
     }
 
     fn answer(status: &str, kind: &str, body: &str) -> String {
@@ -89,8 +91,8 @@ mod fails_closed {
         json(&document(Some(ID), state, Some(state), "a"))
     }
 
-    fn question() -> Question {
-        let mut question = Question::tool("pay", "{\"amount\": 5}").unwrap();
+    fn question() -> CallRequest {
+        let mut question = CallRequest::tool("pay", "{\"amount\": 5}").unwrap();
         question.timeout_seconds = Some(20);
         question
     }
@@ -108,11 +110,11 @@ mod fails_closed {
     }
 
     #[test]
-    fn every_other_end_is_a_no() {
+    fn every_other_outcome_is_not_approved() {
         for (word, state) in [
-            ("denied", State::Denied),
-            ("expired", State::Expired),
-            ("cancelled", State::Cancelled),
+            ("denied", RequestStatus::Denied),
+            ("expired", RequestStatus::Expired),
+            ("cancelled", RequestStatus::Cancelled),
         ] {
             let (agent, _) = stand_in(vec![pending(), ended(word)]);
             let outcome = agent.ask(&question()).unwrap();
@@ -122,13 +124,13 @@ mod fails_closed {
     }
 
     #[test]
-    fn what_passes_at_once_was_approved_by_the_rules() {
+    fn a_call_that_passes_was_approved_by_the_rules() {
         let (agent, _) = stand_in(vec![json(&document(None, "approved", Some("approved"), "a"))]);
         assert!(agent.ask(&question()).unwrap().is_approved());
     }
 
     #[test]
-    fn what_is_not_understood_is_an_error() {
+    fn an_invalid_response_is_an_error() {
         let good = document(Some(ID), "approved", Some("approved"), "a");
         let cut = json(&good);
         let doubled = good.replacen("{\"", "{\"state\":\"approved\",\"", 1);
@@ -140,7 +142,7 @@ mod fails_closed {
             ("another request", json(&document(Some("0"), "approved", Some("approved"), "a"))),
             ("another call", json(&document(Some(ID), "approved", Some("approved"), "z"))),
             ("a doubled key", json(&doubled)),
-            ("the seed's word", json("{\"status\":\"approved\"}")),
+            ("another field name", json("{\"status\":\"approved\"}")),
             ("true", json("true")),
             ("nothing", json("")),
             ("a redirect", answer("302 Found\r\nLocation: /", "text/html", "")),
@@ -156,7 +158,7 @@ mod fails_closed {
     }
 
     #[test]
-    fn a_cut_answer_is_asked_for_again() {
+    fn a_truncated_response_is_retried() {
         let whole = ended("approved");
         let cut = whole.split_at(whole.len() - 20).0.to_owned();
         let (agent, _) = stand_in(vec![pending(), cut, String::new(), ended("denied")]);
@@ -164,7 +166,7 @@ mod fails_closed {
     }
 
     #[test]
-    fn chunks_are_put_together_and_never_guessed() {
+    fn chunks_are_joined_only_if_complete() {
         let body = document(Some(ID), "approved", Some("approved"), "a");
         let (one, two) = body.split_at(50);
         let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
@@ -177,18 +179,19 @@ mod fails_closed {
     }
 
     #[test]
-    fn a_daemon_that_restarts_is_waited_for_and_asked_only_once() {
+    fn a_restarting_daemon_gets_the_call_only_once() {
         let problem = r#"{"type":"urn:countersign:problem:unavailable","title":"t","status":503,
             "detail":"the store cannot write","outcome":"unavailable","error":"e"}"#;
         let busy = answer("503 X", "application/problem+json", problem);
-        // The first answer is lost: nobody knows whether the question arrived.
+        // The first response is lost: the client cannot know whether the request arrived.
         let answers = vec![String::new(), busy.clone(), pending(), String::new(), busy];
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        let agent = Agent::new(Door::Tcp(address.to_string()), None);
+        let agent = AgentClient::new(Endpoint::Tcp(address.to_string()), None);
         let heard = serve(listener, answers);
         let later = thread::spawn(move || {
-            // The stand-in goes away after its last answer; another one comes to the same place.
+            // The fake daemon stops after its last response; another one starts at the same
+            // address.
             let end = Instant::now() + Duration::from_secs(10);
             loop {
                 thread::sleep(Duration::from_millis(300));
@@ -210,18 +213,18 @@ mod fails_closed {
     }
 
     #[test]
-    fn no_daemon_is_said_soon() {
+    fn an_unreachable_daemon_is_reported_soon() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let door = Door::Tcp(listener.local_addr().unwrap().to_string());
+        let endpoint = Endpoint::Tcp(listener.local_addr().unwrap().to_string());
         drop(listener);
         let start = Instant::now();
-        let found = Agent::new(door, None).ask(&question());
+        let found = AgentClient::new(endpoint, None).ask(&question());
         assert!(matches!(found, Err(Error::Unreachable { sent: false, .. })), "{found:?}");
         assert!(start.elapsed() < Duration::from_secs(5));
     }
 
     #[test]
-    fn problems_are_typed() {
+    fn problems_become_typed_errors() {
         let problem = |status: u16, name: &str, outcome: &str| {
             let body = serde_json::json!({
                 "type": format!("urn:countersign:problem:{name}"), "title": "t",
@@ -255,9 +258,9 @@ mod fails_closed {
             events.len()
         );
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let door = Door::Tcp(listener.local_addr().unwrap().to_string());
+        let endpoint = Endpoint::Tcp(listener.local_addr().unwrap().to_string());
         let _heard = serve(listener, vec![stream]);
-        let mut events = People::new(door, "csp_x".to_owned()).events().unwrap();
+        let mut events = PeopleClient::new(endpoint, "csp_x".to_owned()).events().unwrap();
         let first = events.next_event().unwrap().unwrap();
         assert_eq!((first.name.as_str(), first.data.as_str()), ("asked", "{\"a\":\n1}"));
         assert_eq!(events.next_event().unwrap().unwrap().name, "ended");

@@ -1,4 +1,4 @@
-//! `helplines.toml` → a static table; refuses entries without source, grade or date.
+//! `helplines.toml` → a static table; rejects entries without source, grade or date.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -80,7 +80,7 @@ pub fn generate(path: &Path, out: &mut String) -> Result<(), String> {
         for l in &c.line {
             let _ = write!(
                 out,
-                "Line {{ name: {:?}, number: {:?}, channel: {:?}, hours: {:?}, audience: {:?}, \
+                "Helpline {{ name: {:?}, number: {:?}, channel: {:?}, hours: {:?}, audience: {:?}, \
                  grade: Grade::{} }}, ",
                 l.name, l.number, l.channel, l.hours, l.audience, l.grade
             );

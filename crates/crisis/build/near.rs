@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
-/// Marks that may lie inside another one: they only say who speaks.
+/// Marks that may be inside another one: they only say who speaks.
 const LIGHT: [&str; 2] = ["self", "mine"];
 
-/// One combination as it stands in the table.
+/// One combination in the table.
 pub struct Combo {
     lang: usize,
     width: u8,

@@ -11,9 +11,9 @@ pub const EDGE: u16 = 0;
 /// Marks a match among the states.
 const ACCEPT: u32 = 1 << 31;
 
-/// A state waits for a word of its class, past at most `gap` other words.
+/// A state expects a word of its class, past at most `gap` other words.
 type State = (u16, u8, bool, u32);
-/// A match of a rule, which may cover so many more words.
+/// A match of a rule, which may cover this many more words.
 type Accept = (u16, u8, bool);
 /// A pattern: key classes, whether it crosses sentences, its rule, first and last+1 of its starts.
 type Pattern = ([u16; 3], bool, u16, usize, usize);
@@ -31,7 +31,7 @@ pub struct Automaton {
     starts: Vec<(u16, u32)>,
 }
 
-/// Things with numbers, each once.
+/// Interned values with numbers.
 struct Table<T> {
     list: Vec<T>,
     known: BTreeMap<T, u32>,
@@ -72,7 +72,7 @@ impl Automaton {
         Ok(vec![self.states.add((class, 0, false, list))?])
     }
 
-    /// Where to go so that `node` and then one of `to` is matched.
+    /// The targets so that `node` and then one of `to` is matched.
     fn build(&mut self, node: &Node, to: &[u32]) -> Result<Vec<u32>, String> {
         match node {
             Node::Class(atoms) => {
@@ -97,7 +97,7 @@ impl Automaton {
         }
     }
 
-    /// The same target, but up to `more` words later.
+    /// The same target, up to `more` words later.
     fn widen(&mut self, target: u32, more: u8, over: bool) -> Result<u32, String> {
         if target & ACCEPT != 0 {
             let (rule, gap, across) = *self.accepts.get(target & !ACCEPT)?;
@@ -108,7 +108,7 @@ impl Automaton {
         self.states.add((class, gap.saturating_add(more), across || over, next))
     }
 
-    /// Adds a pattern of rule `rule`; it needs a word of each of `keys`.
+    /// Adds a pattern of rule `rule`; it requires a word of each of `keys`.
     pub fn add(&mut self, node: &Node, keys: &[BTreeSet<Atom>], rule: u16) -> Result<(), String> {
         let one = self.class_of(keys.first().ok_or("no key")?)?;
         let mut key = [one; 3];
@@ -131,7 +131,7 @@ impl Automaton {
         Ok(())
     }
 
-    /// Which classes each word belongs to.
+    /// The classes of each word.
     fn atoms(&self) -> BTreeMap<Atom, Vec<u16>> {
         let mut out: BTreeMap<Atom, Vec<u16>> = BTreeMap::new();
         for (atoms, class) in &self.classes {
@@ -145,15 +145,15 @@ impl Automaton {
         out
     }
 
-    /// Writes the tables; `hints` are the common words of each language, `typos` the words that
-    /// are also known misspelt.
+    /// Writes the tables; `hints` are the common words of each language, `typos` the words that are
+    /// also recognized when misspelled.
     pub fn write(
         mut self,
         hints: &BTreeMap<String, u16>,
         typos: &[&str],
         out: &mut String,
     ) -> Result<(), String> {
-        put(out, "STATES", "State", &self.states.list);
+        put(out, "STATES", "NfaState", &self.states.list);
         put(out, "ACCEPTS", "(u16, u8, bool)", &self.accepts.list);
         put(out, "NEXT_AT", "u32", &offsets(self.lists.list.iter().map(Vec::len)));
         put(out, "NEXT", "u32", &self.lists.list.concat());
@@ -164,7 +164,7 @@ impl Automaton {
             .map(|c| self.patterns.partition_point(|p| usize::from(p.0[0]) < c))
             .collect();
         put(out, "PATTERN_AT", "u32", &at);
-        put(out, "PATTERNS", "Pattern", &self.patterns);
+        put(out, "PATTERNS", "NfaPattern", &self.patterns);
         let atoms = self.atoms();
         for (fit, name) in [(Fit::Whole, "WHOLE"), (Fit::Prefix, "PREFIX"), (Fit::Suffix, "SUFFIX")]
         {
@@ -204,7 +204,7 @@ fn crosses(node: &Node) -> bool {
     }
 }
 
-/// Gives misspelt forms of some words the classes of the word meant, unless they are words.
+/// Gives misspelled forms of some words the classes of the word meant, unless they are words.
 fn misspell(words: &mut BTreeMap<String, (Vec<u16>, u16)>, typos: &[&str]) {
     for word in typos {
         let Some(classes) = words.get(*word).map(|w| w.0.clone()) else { continue };
@@ -226,7 +226,7 @@ fn misspell(words: &mut BTreeMap<String, (Vec<u16>, u16)>, typos: &[&str]) {
     }
 }
 
-/// Words in their own right that a slip of `life`, `kill` or `living` would also give.
+/// Real words that a typo of `life`, `kill` or `living` would also give.
 const HONEST: [&str; 8] = ["lie", "kil", "kit", "ill", "lif", "file", "lving", "lief"];
 
 fn put<T: std::fmt::Debug>(out: &mut String, name: &str, of: &str, list: &[T]) {

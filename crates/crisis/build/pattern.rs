@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use countersign_text::words::words;
+use countersign_text::words::split_words;
 
 /// How a word is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -143,7 +143,7 @@ fn literal(word: &str) -> Result<Node, String> {
         (None, None) => (Fit::Whole, word),
         _ => return Err(format!("two stars: {word}")),
     };
-    let folded = words(bare);
+    let folded = split_words(bare);
     if folded.iter().any(|w| w.text.is_empty()) || folded.is_empty() {
         return Err(format!("not a word: {word}"));
     }
@@ -186,7 +186,7 @@ fn join(list: Vec<Node>) -> Node {
     }
 }
 
-/// The alternatives of a pattern one by one, if asked: each then has its own, rarer keys.
+/// The alternatives of a pattern one by one, on request: each then has its own, rarer keys.
 pub fn parts(node: Node, apart: bool) -> Vec<Node> {
     match node {
         Node::Alt(list) if apart => list.into_iter().flat_map(|n| parts(n, true)).collect(),
@@ -194,7 +194,8 @@ pub fn parts(node: Node, apart: bool) -> Vec<Node> {
     }
 }
 
-/// The set of words of which at least one is in every match; none for what may match anything.
+/// The set of words of which every match contains at least one; `None` if a match may contain
+/// anything.
 pub fn key(node: &Node, common: &BTreeSet<String>) -> Option<BTreeSet<Atom>> {
     match node {
         Node::Class(atoms) => Some(atoms.clone()),
@@ -212,7 +213,7 @@ pub fn key(node: &Node, common: &BTreeSet<String>) -> Option<BTreeSet<Atom>> {
     }
 }
 
-/// Up to three such sets, the rarest words first; a match has a word of each.
+/// Up to three such sets, the rarest words first; a match contains a word of each.
 pub fn keys(node: &Node, common: &BTreeSet<String>) -> Vec<BTreeSet<Atom>> {
     let mut all: Vec<BTreeSet<Atom>> = match node {
         Node::Seq(list) => list.iter().filter_map(|n| key(n, common)).collect(),
@@ -223,7 +224,7 @@ pub fn keys(node: &Node, common: &BTreeSet<String>) -> Vec<BTreeSet<Atom>> {
     all
 }
 
-/// Words of everyday prose that say little about a text.
+/// Common words that carry little information about a text.
 const EVERYDAY: &str = "end life want need know time going take work day back out make never all \
     get got one out over now up go day find keep left like new off only first best way run is \
     last long made next note people still that them then today tonight tomorrow use very while \

@@ -1,9 +1,11 @@
-//! The card: static words and dated numbers, no model text, no promises software cannot keep.
+//! The card: fixed texts and dated numbers, no generated text, no promises that software cannot
+//! keep.
 
 use std::fmt::Write as _;
 
 use serde::Serialize;
 
+use super::helplines::{CardText, Country, Grade, Helpline};
 use super::{ScreenOptions, tables};
 
 /// Wording of the card.
@@ -13,70 +15,11 @@ pub enum Preset {
     /// Plain and kind.
     #[default]
     Neutral,
-    /// The wording of the first system, with its religious line.
+    /// The wording of the first version, with its religious line.
     Soul,
 }
 
-/// How well a number is sourced.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub enum Grade {
-    /// A page by the operator, a ministry or the press.
-    A,
-    /// At least two lists agree.
-    B,
-    /// One list or none.
-    C,
-}
-
-/// A helpline.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Line {
-    /// Who answers.
-    pub name: &'static str,
-    /// The number.
-    pub number: &'static str,
-    /// How: call, text, chat.
-    pub channel: &'static str,
-    /// When.
-    pub hours: &'static str,
-    /// For whom.
-    pub audience: &'static str,
-    /// How well sourced.
-    pub grade: Grade,
-}
-
-/// A country with its numbers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Country {
-    /// ISO 3166 code.
-    pub code: &'static str,
-    /// English name.
-    pub name: &'static str,
-    /// Emergency number.
-    pub emergency: &'static str,
-    /// Its helplines.
-    pub lines: &'static [Line],
-}
-
-/// The sentences of the card in one language.
-pub struct Words {
-    /// Asks whether the person is safe.
-    pub safe: &'static str,
-    /// The same to somebody who worries about another.
-    pub helper: &'static str,
-    /// What to do in danger; `{n}` is the number.
-    pub emergency: &'static str,
-    /// The local emergency number, where we do not know it.
-    pub local: &'static str,
-    /// Introduces the lines.
-    pub reach: &'static str,
-    /// Where to find lines elsewhere; `{d}` is the directory.
-    pub anywhere: &'static str,
-    /// Closes the card.
-    pub close: &'static str,
-}
-
-/// One line on a card.
+/// One helpline on a card.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CardLine {
     /// Who answers.
@@ -91,24 +34,24 @@ pub struct CardLine {
     pub verified: bool,
 }
 
-/// What the person sees, at once and without a gate.
+/// What the person sees, immediately and without approval.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Card {
     /// The whole card as text.
     pub text: String,
     /// Wording.
     pub preset: Preset,
-    /// Language of the words.
+    /// Language of the text.
     pub lang: &'static str,
-    /// Country whose numbers it shows, where we have them.
+    /// Country whose numbers it shows, if known.
     pub country: Option<&'static str>,
     /// Emergency number of that country.
     pub emergency: Option<&'static str>,
     /// Helplines.
     pub lines: Vec<CardLine>,
-    /// Leads with the emergency number.
+    /// Begins with the emergency number.
     pub imminent: bool,
-    /// Worded for somebody who worries about another.
+    /// Worded for a person who worries about another.
     pub helper: bool,
 }
 
@@ -151,12 +94,12 @@ pub fn render(options: &ScreenOptions, guess: &'static str, imminent: bool, help
     }
 }
 
-/// The lines of a country, those for everybody first.
+/// The helplines of a country, those for everybody first.
 fn lines(known: Option<&'static Country>, unverified: bool) -> Vec<CardLine> {
-    let mut list: Vec<&Line> = known.map(|c| c.lines.iter().collect()).unwrap_or_default();
+    let mut list: Vec<&Helpline> = known.map(|c| c.lines.iter().collect()).unwrap_or_default();
     list.retain(|l| unverified || l.grade != Grade::C);
     list.sort_by_key(|l| (l.grade == Grade::C, l.audience != "all"));
-    let line = |l: &Line| CardLine {
+    let line = |l: &Helpline| CardLine {
         name: l.name,
         number: l.number,
         channel: l.channel,
@@ -179,7 +122,7 @@ fn list(out: &mut String, lines: &[CardLine]) {
 }
 
 fn neutral(
-    words: &Words,
+    words: &CardText,
     known: Option<&Country>,
     lines: &[CardLine],
     imminent: bool,

@@ -1,13 +1,13 @@
-//! Reads a text into words with their classes.
+//! Splits a text into words with their classes.
 
 use super::hash::{SEED, step};
 use super::tables::{self, classify};
 use countersign_text::fold::leet;
-use countersign_text::words::{Word, words};
+use countersign_text::words::{FoldedWord, split_words};
 
 /// One word as the automaton sees it.
 #[derive(Debug, Clone, Copy)]
-pub struct Token {
+pub struct TextToken {
     /// First byte in the original.
     pub start: usize,
     /// One past the last byte in the original.
@@ -16,7 +16,7 @@ pub struct Token {
     pub sentence: u32,
     /// Whether it is the end of a sentence rather than a word.
     pub edge: bool,
-    /// Its classes among all; a word met before shares them.
+    /// The range of its classes; repeated words share them.
     pub classes: (u32, u32),
     hints: u16,
 }
@@ -34,16 +34,16 @@ pub struct Hit {
 
 /// The words of a text with their classes.
 pub struct Reading {
-    /// An edge, the words, an edge.
-    pub tokens: Vec<Token>,
+    /// A sentence edge, the words, a sentence edge.
+    pub tokens: Vec<TextToken>,
     classes: Vec<u16>,
-    /// How often each language was hinted at.
+    /// How many words hint at each language.
     pub hints: [u32; 15],
 }
 
-/// Reads a text into tokens.
+/// Splits a text into tokens.
 pub fn read(text: &str) -> Reading {
-    let list = words(text);
+    let list = split_words(text);
     let mut met = Met::new(list.len());
     let mut reading = Reading {
         tokens: Vec::with_capacity(list.len() + 2),
@@ -67,16 +67,17 @@ pub fn read(text: &str) -> Reading {
 impl Reading {
     fn edge(&mut self, at: usize) {
         let sentence = self.tokens.last().map_or(0, |t| t.sentence + 1);
-        let token = Token { start: at, end: at, sentence, edge: true, classes: (0, 0), hints: 0 };
+        let token =
+            TextToken { start: at, end: at, sentence, edge: true, classes: (0, 0), hints: 0 };
         self.tokens.push(token);
     }
 
-    /// The classes of all different words, in order.
+    /// The classes of all distinct words, in order.
     pub fn all_classes(&self) -> &[u16] {
         &self.classes
     }
 
-    fn word(&mut self, word: &Word, at: usize, list: &[Word], met: &mut Met) {
+    fn word(&mut self, word: &FoldedWord, at: usize, list: &[FoldedWord], met: &mut Met) {
         if word.spelled && self.spelled(word) {
             return;
         }
@@ -107,11 +108,11 @@ impl Reading {
             rest &= rest - 1;
         }
         let sentence = self.tokens.last().map_or(0, |t| t.sentence);
-        self.tokens.push(Token { start, end, sentence, edge: false, classes, hints });
+        self.tokens.push(TextToken { start, end, sentence, edge: false, classes, hints });
     }
 
-    /// Letters spelled out without word gaps: cut into the longest words we know.
-    fn spelled(&mut self, word: &Word) -> bool {
+    /// Spelled-out letters without word gaps: split into the longest known words.
+    fn spelled(&mut self, word: &FoldedWord) -> bool {
         let text: String = word.text.chars().map(|c| leet(c, 'i')).collect();
         if tables::knows(&text) || word.text.len() > 60 {
             return false;
@@ -125,13 +126,13 @@ impl Reading {
         true
     }
 
-    /// A word cut in two by a sign, as in `sui-cide`: taken as one when only the whole is known.
-    fn split_word(&mut self, list: &[Word], at: usize) -> bool {
-        use countersign_text::words::Glue;
+    /// A word split by a symbol, as in `sui-cide`: joined if only the whole is known.
+    fn split_word(&mut self, list: &[FoldedWord], at: usize) -> bool {
+        use countersign_text::words::Spacing;
         let (Some(word), Some(before)) = (list.get(at), list.get(at.wrapping_sub(1))) else {
             return false;
         };
-        if word.glue != Glue::Sign || tables::knows(&word.text) || tables::knows(&before.text) {
+        if word.glue != Spacing::Sign || tables::knows(&word.text) || tables::knows(&before.text) {
             return false;
         }
         let whole = format!("{}{}", before.text, word.text);
@@ -146,16 +147,16 @@ impl Reading {
     }
 }
 
-/// The different words met so far, by hash: which word of the list, and its token.
+/// The distinct words so far, by hash: the word in the list, and its token.
 struct Met {
     slots: Vec<(u32, u32)>,
 }
 
-/// What was found for a word.
+/// The result of a lookup.
 enum Slot {
-    /// It was met as this token.
+    /// Known, with this token.
     Known(u32),
-    /// It was not; here is its place.
+    /// Not known; its slot.
     Free(usize),
 }
 
@@ -164,16 +165,16 @@ impl Met {
         Met { slots: vec![(u32::MAX, 0); (words * 2).next_power_of_two().clamp(16, 1 << 20)] }
     }
 
-    fn slot(&self, word: &Word, list: &[Word]) -> Option<Slot> {
+    fn slot(&self, word: &FoldedWord, list: &[FoldedWord]) -> Option<Slot> {
         let mask = self.slots.len() - 1;
-        // How a word was written decides what it may stand for.
-        let same = |w: &Word| {
+        // The spelling decides what a word may imitate.
+        let same = |w: &FoldedWord| {
             w.text == word.text
                 && (w.apostrophe, w.capital_i) == (word.apostrophe, word.capital_i)
                 && !w.spelled
         };
         let start = word.text.bytes().fold(SEED, step) as usize;
-        // A few tries: a table too full only forgets.
+        // A few probes: a full table only forgets.
         for probe in 0..8 {
             let at = start.wrapping_add(probe) & mask;
             let (known, token) = *self.slots.get(at)?;
@@ -196,10 +197,10 @@ impl Met {
     }
 }
 
-/// Cuts letters without gaps into as few known words as possible.
+/// Splits letters without gaps into as few known words as possible.
 fn cut(text: &str) -> Option<Vec<&str>> {
     let ends: Vec<usize> = text.char_indices().map(|(at, c)| at + c.len_utf8()).collect();
-    // For every beginning of a rest: how many words it takes, and where the first one ends.
+    // For each start: how many words the rest needs, and where the first one ends.
     let mut best: Vec<(usize, usize, usize)> = vec![(text.len(), 0, text.len())];
     for start in text.char_indices().rev().map(|(at, _)| at) {
         let mut found: Option<(usize, usize)> = None;
@@ -223,7 +224,7 @@ fn cut(text: &str) -> Option<Vec<&str>> {
 }
 
 /// Adds the classes of a word as written, or else of the word it imitates.
-fn forms(word: &Word, into: &mut Vec<u16>) -> u16 {
+fn forms(word: &FoldedWord, into: &mut Vec<u16>) -> u16 {
     let from = into.len();
     let hints = classify(&word.text, into);
     if into.len() > from || hints != 0 {
@@ -264,7 +265,7 @@ fn forms(word: &Word, into: &mut Vec<u16>) -> u16 {
     0
 }
 
-/// The word with runs of three and more letters cut to `most`, if it has any.
+/// The word with runs of three or more letters shortened to `most`, if it has any.
 fn squeeze(text: &str, most: usize) -> Option<String> {
     let mut out = String::with_capacity(text.len());
     let (mut last, mut run, mut cut) = ('\0', 0, false);

@@ -1,35 +1,38 @@
-//! Signs of a person in crisis, and the card that answers them.
+//! Finds signs that a person is in crisis, and renders the card that answers them.
 //!
-//! Rules per language (`rules/crisis`) are compiled into one automaton over folded words. Text
-//! yields evidence for a level of the C-SSRS ladder, not a diagnosis; frames such as quotation,
-//! laughter or recovery lower it, and only quotation, code and non-human subjects lower it to none.
+//! Rules per language are compiled into one automaton over folded words. A text yields evidence for
+//! a level of the C-SSRS scale, not a diagnosis. Frames such as quotation, laughter or recovery
+//! lower the level, and only quotation, code and non-human subjects lower it to none.
 
 mod card;
 #[cfg(test)]
 mod card_tests;
 mod engine;
 mod hash;
+mod helplines;
 mod machine;
 mod near;
 mod quote;
 mod repeat;
+mod search_plan;
 mod tables;
 #[cfg(test)]
 mod tests;
 
 use serde::Serialize;
 
-pub use card::{Card, CardLine, Country, Grade, Line, Preset, country};
+pub use card::{Card, CardLine, Preset, country};
+pub use helplines::{Country, Grade, Helpline};
 pub use tables::{CHECK_BY, CHECKED, HOW_CHECKED, RETIRED};
 pub use tables::{RuleNote, rule_notes};
 
 use countersign_types::span::Span;
 use engine::{Hit, Reading};
 use quote::Region;
-use tables::{Rule, Scope, What};
+use tables::{CrisisRule, Scope, What};
 
-/// Whether the helplines have to be checked again, given today as `YYYY-MM-DD`. What is not a
-/// date counts as too late.
+/// Whether the helplines must be checked again, given today as `YYYY-MM-DD`. An invalid date counts
+/// as due.
 pub fn helplines_due(today: &str) -> bool {
     let digit =
         |(at, b): (usize, u8)| if matches!(at, 4 | 7) { b == b'-' } else { b.is_ascii_digit() };
@@ -37,10 +40,10 @@ pub fn helplines_due(today: &str) -> bool {
     !date || today > CHECK_BY
 }
 
-/// What kind of sign it is.
+/// The kind of a signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum SignalKind {
     /// A wish to be dead, thoughts of suicide.
     Ideation,
     /// No reason to live, a burden to others.
@@ -51,15 +54,15 @@ pub enum Kind {
     Method,
     /// Has the means at hand.
     Means,
-    /// Says goodbye for good.
+    /// Says a final goodbye.
     Goodbye,
     /// Intends to, has a plan, or has begun.
     Plan,
-    /// Somebody else is in danger.
+    /// Another person is in danger.
     ThirdParty,
 }
 
-/// Something that changes how a sign is read.
+/// Something that changes how a signal is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Frame {
@@ -75,54 +78,54 @@ pub enum Frame {
     Recovery,
     /// In a story.
     Fiction,
-    /// Said laughing.
+    /// Said while laughing.
     Laughter,
-    /// Today, tonight, now: raises instead of lowering.
+    /// Today, tonight, now: raises the level instead of lowering it.
     Timeframe,
 }
 
 /// How to screen and how to answer.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ScreenOptions<'a> {
-    /// ISO 3166 code of the person's country, where known.
+    /// ISO 3166 code of the person's country, if known.
     pub country: Option<&'a str>,
     /// Wording of the card.
     pub preset: Preset,
     /// Language of the card; by default the language of the text.
     pub lang: Option<&'a str>,
-    /// Also show helplines that only one list gives, marked as unverified.
+    /// Also show helplines with only one source, marked as unverified.
     pub unverified: bool,
 }
 
-/// One sign and why it counts as it does.
+/// One signal and why it counts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Signal {
     /// Id of the rule.
     pub rule: &'static str,
     /// Its kind.
-    pub kind: Kind,
+    pub kind: SignalKind,
     /// Where, in bytes of the original text.
     pub span: Span,
-    /// Level after the modifiers; 0 when they lowered it to none.
+    /// Level after the modifiers; 0 if they lowered it to none.
     pub level: u8,
     /// What changed how it is read.
     pub modifiers: Vec<Frame>,
 }
 
-/// What a text says about the person who wrote it.
+/// What a text indicates about the person who wrote it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Screening {
-    /// Whether to show the card and enter crisis context.
+    /// Whether to show the card and enter crisis mode.
     pub crisis: bool,
-    /// Evidence on the C-SSRS ladder, 0 to 6. A softened sign leaves 1 without being a crisis.
+    /// Evidence on the C-SSRS scale, 0 to 6. A lowered signal can leave 1 without a crisis.
     pub level: u8,
-    /// Danger now: an attempt under way, or intent with a time.
+    /// Imminent danger: an attempt under way, or intent with a time.
     pub imminent: bool,
-    /// The gravest kind.
-    pub kind: Option<Kind>,
-    /// Every sign, gravest first; a text that repeats itself has each once or a few times.
+    /// The most severe kind.
+    pub kind: Option<SignalKind>,
+    /// Every signal, most severe first; a repeated signal is listed once or a few times.
     pub signals: Vec<Signal>,
-    /// Best guess of the language.
+    /// The most likely language.
     pub lang: &'static str,
     /// The answer, when it is a crisis.
     pub card: Option<Card>,
@@ -147,13 +150,13 @@ pub fn screen(text: &str, options: &ScreenOptions) -> Screening {
     let guess = guess(text, &reading).or(top.map(|t| t.lang)).unwrap_or(0);
     let kind = top.filter(|_| crisis).map(|t| t.signal.kind);
     let lang = tables::langs().get(guess).copied().unwrap_or("en");
-    let helper = kind == Some(Kind::ThirdParty);
+    let helper = kind == Some(SignalKind::ThirdParty);
     let card = crisis.then(|| card::render(options, lang, imminent, helper));
     let signals = judged.into_iter().map(|j| j.signal).collect();
     Screening { crisis, level, imminent, kind, signals, lang, card }
 }
 
-/// A sign with what only the judgement needs.
+/// A signal with data for its evaluation.
 struct Judged {
     signal: Signal,
     counts: bool,
@@ -162,16 +165,16 @@ struct Judged {
 }
 
 fn judge(hit: &Hit, reading: &Reading, frames: &Frames) -> Option<Judged> {
-    let rule: &Rule = tables::rules().get(usize::from(hit.rule))?;
+    let rule: &CrisisRule = tables::rules().get(usize::from(hit.rule))?;
     let What::Signal(kind, level, imminent, firm) = rule.what else { return None };
-    // The end of a sentence, where a pattern asks for one, may lie outside a quotation.
+    // The end of a sentence that a pattern requires may be outside a quotation.
     let said = reading.tokens.get(hit.first as usize..=hit.last as usize)?;
     let first = said.iter().find(|t| !t.edge).or(said.first())?;
     let last = said.iter().rfind(|t| !t.edge).or(said.last())?;
     let span = Span::new(first.start, last.end);
     let mut modifiers = Vec::new();
-    // Somebody else's words are quoted because they were said; others' are judged by their end.
-    let from = if kind == Kind::ThirdParty { first.start } else { last.start };
+    // Signals about another person are often quoted; the others are checked by their end.
+    let from = if kind == SignalKind::ThirdParty { first.start } else { last.start };
     if let Some(region) = frames.region(from, last.end) {
         modifiers.push(if region.code { Frame::Code } else { Frame::Quotation });
     }
@@ -185,7 +188,9 @@ fn judge(hit: &Hit, reading: &Reading, frames: &Frames) -> Option<Judged> {
         Frame::Negation => !firm,
         Frame::Recovery => !imminent && !firm,
         Frame::Fiction => !imminent,
-        Frame::Laughter => level < 4 && !matches!(kind, Kind::Plan | Kind::Means | Kind::Goodbye),
+        Frame::Laughter => {
+            level < 4 && !matches!(kind, SignalKind::Plan | SignalKind::Means | SignalKind::Goodbye)
+        }
         _ => false,
     };
     let lowered = if modifiers.iter().any(hard) {
@@ -200,14 +205,14 @@ fn judge(hit: &Hit, reading: &Reading, frames: &Frames) -> Option<Judged> {
     Some(Judged { signal, counts, imminent, lang: rule.lang })
 }
 
-/// All frames of a text, arranged so that asking is cheap.
+/// All frames of a text, arranged for fast lookup.
 struct Frames {
     regions: Vec<Region>,
-    /// By frame, the tokens at which one that reaches far begins.
+    /// By frame, the tokens at which a frame of the whole text begins.
     text: [Vec<u32>; 8],
     /// Sorted by sentence.
     sentence: Vec<(u32, Frame)>,
-    /// Per token: a bit per frame that covers it.
+    /// Per token: one bit per frame that covers it.
     cover: Vec<u8>,
 }
 
@@ -271,7 +276,7 @@ impl Frames {
     }
 }
 
-/// How many words a frame of the whole text reaches: a laugh does not soften the next page.
+/// How many words a frame of the whole text reaches: laughter does not affect the next page.
 const FAR: u32 = 80;
 
 const FRAMES: [Frame; 8] = [
@@ -294,7 +299,7 @@ fn guess(text: &str, reading: &Reading) -> Option<usize> {
     let of = |lang: &str| tables::langs().iter().position(|l| *l == lang);
     let mut han = false;
     let mut cyrillic = false;
-    // A few hundred characters tell the script.
+    // A few hundred characters are enough to recognize the script.
     for c in text.chars().filter(|c| !c.is_ascii()).take(400) {
         match c {
             '\u{3041}'..='\u{30FF}' => return of("ja"),

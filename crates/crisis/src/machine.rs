@@ -1,18 +1,16 @@
 //! Runs the automaton: only patterns whose words occur, and only states that a word can advance.
 
-use super::engine::{Hit, Reading, Token};
+use super::engine::{Hit, Reading};
 use super::near;
-use super::tables::{self, Next, Pattern, What};
+use super::search_plan::SearchPlan;
+use super::tables::{self, NfaStep};
 
-/// The class of the end of a sentence.
-const EDGE: u16 = 0;
-/// No pattern spans more words than this.
+/// The longest pattern in words.
 const REACH: usize = 80;
 
-/// Every match in a text, but for those that only say again what was said before.
-/// `again` says where, by token.
+/// Every match in a text, except those in repetitions. `again` marks the repetitions, by token.
 pub fn run(reading: &Reading, again: &[bool]) -> Vec<Hit> {
-    let Some(plan) = Plan::make(reading) else { return Vec::new() };
+    let Some(plan) = SearchPlan::make(reading) else { return Vec::new() };
     let mut hits = Machine::new(reading, &plan, again).run();
     near::combine(reading, &mut hits);
     hits.sort_unstable();
@@ -26,112 +24,7 @@ pub fn run(reading: &Reading, again: &[bool]) -> Vec<Hit> {
     hits
 }
 
-/// What of the tables this text can touch.
-struct Plan {
-    /// For every class its number in this text, 0 when it does not occur.
-    local: Vec<u16>,
-    count: usize,
-    /// The local classes of all different words, beside `Reading::all_classes`.
-    words: Vec<u16>,
-    /// By local class: whether some pattern here cannot do without it.
-    key: Vec<bool>,
-    /// Where patterns may begin, sorted by local class.
-    starts: Vec<Start>,
-}
-
-/// A word a pattern may begin with.
-struct Start {
-    local: u16,
-    /// Local classes the pattern cannot do without.
-    keys: [u16; 3],
-    crosses: bool,
-    next: u32,
-}
-
-impl Plan {
-    fn make(reading: &Reading) -> Option<Plan> {
-        let classes = reading.all_classes();
-        let mut plan = Plan {
-            local: vec![0; tables::classes()],
-            count: 1,
-            words: Vec::with_capacity(classes.len()),
-            key: Vec::new(),
-            starts: Vec::new(),
-        };
-        let mut present: Vec<u16> = Vec::with_capacity(classes.len().min(4096) + 1);
-        for class in [EDGE].iter().chain(classes) {
-            let Some(local) = plan.local.get_mut(usize::from(*class)) else { continue };
-            if *local == 0 {
-                *local = u16::try_from(plan.count).unwrap_or(u16::MAX);
-                plan.count += 1;
-                present.push(*class);
-            }
-            plan.words.push(*local);
-        }
-        let mut feasible: Vec<&'static Pattern> = Vec::new();
-        let mut marks = [0_u64; 15];
-        let mut sign = false;
-        for class in &present {
-            for pattern in tables::keyed(*class) {
-                let [_, second, third] = pattern.0;
-                if plan.local(second) == 0 || plan.local(third) == 0 {
-                    continue;
-                }
-                feasible.push(pattern);
-                let Some(rule) = tables::rules().get(usize::from(pattern.2)) else { continue };
-                match rule.what {
-                    What::Signal(..) => sign = true,
-                    What::Mark(bit) => {
-                        if let Some(set) = marks.get_mut(rule.lang) {
-                            *set |= 1 << bit;
-                        }
-                    }
-                    What::Frame(..) => {}
-                }
-            }
-        }
-        let useful = near::useful(&marks);
-        if !sign && useful.iter().all(|set| *set == 0) {
-            return None;
-        }
-        plan.key = vec![false; plan.count];
-        for pattern in feasible {
-            if near::is_useful(pattern.2, &useful) {
-                plan.begin(pattern);
-            }
-        }
-        plan.starts.sort_unstable_by_key(|s| s.local);
-        Some(plan)
-    }
-
-    fn begin(&mut self, pattern: &'static Pattern) {
-        let keys = pattern.0.map(|key| self.local(key));
-        for local in keys {
-            if let Some(key) = self.key.get_mut(usize::from(local)) {
-                *key = true;
-            }
-        }
-        for (class, next) in tables::starts(pattern) {
-            let local = self.local(*class);
-            if local != 0 {
-                self.starts.push(Start { local, keys, crosses: pattern.1, next: *next });
-            }
-        }
-    }
-
-    /// The local classes of a token. The first of all words is the end of a sentence.
-    fn classes(&self, token: &Token) -> &[u16] {
-        let (from, to) =
-            if token.edge { (0, 1) } else { (token.classes.0 + 1, token.classes.1 + 1) };
-        self.words.get(from as usize..to as usize).unwrap_or_default()
-    }
-
-    fn local(&self, class: u16) -> u16 {
-        self.local.get(usize::from(class)).copied().unwrap_or(0)
-    }
-}
-
-/// A state that waits for its class until a certain token.
+/// A state that expects its class before a certain token.
 #[derive(Clone, Copy)]
 struct Wait {
     state: u32,
@@ -142,32 +35,32 @@ struct Wait {
 
 struct Machine<'a> {
     reading: &'a Reading,
-    plan: &'a Plan,
-    /// By token: whether nothing new can begin there; empty when something can everywhere.
+    plan: &'a SearchPlan,
+    /// By token: whether nothing new can begin there; empty if something can begin anywhere.
     again: &'a [bool],
-    /// By local class: who waits for it.
+    /// By local class: the states that expect it.
     waiting: Vec<Vec<Wait>>,
-    /// By local class: where its starts begin and end.
+    /// By local class: the range of its starts.
     starts: Vec<(u32, u32)>,
-    /// By local class: whether anything waits for it or starts with it.
+    /// By local class: whether anything expects it or starts with it.
     active: Vec<bool>,
-    /// The key classes of the words met so far, and where those of a word are.
+    /// The key classes of the words so far, and the ranges of each word.
     keys: Vec<u16>,
     key_range: Vec<(u32, u32)>,
-    /// By local class: one more than the last token, within reach, that has it.
+    /// By local class: one more than the last token within reach that has it.
     wide: Vec<u32>,
     /// The same, within the sentence.
     sentence: Vec<u32>,
     /// For every token, the next end of a sentence.
     edge_after: Vec<u32>,
     entered: Vec<(u16, Wait)>,
-    /// The last token that anything waits for.
+    /// The last token that any state expects.
     latest: u32,
     hits: Vec<Hit>,
 }
 
 impl<'a> Machine<'a> {
-    fn new(reading: &'a Reading, plan: &'a Plan, again: &'a [bool]) -> Machine<'a> {
+    fn new(reading: &'a Reading, plan: &'a SearchPlan, again: &'a [bool]) -> Machine<'a> {
         let mut starts = vec![(0, 0); plan.count];
         let mut active = vec![false; plan.count];
         for start in &plan.starts {
@@ -247,12 +140,12 @@ impl<'a> Machine<'a> {
         self.again.get(at).is_some_and(|again| *again)
     }
 
-    /// Whether no place where something may begin can see this token.
+    /// Whether no possible start can reach this token.
     fn passed(&self, at: usize) -> bool {
         self.is_again(at) && at.checked_sub(REACH).is_some_and(|first| self.is_again(first))
     }
 
-    /// Notes the key classes of a token ahead.
+    /// Records the key classes of a token ahead.
     fn look(&mut self, at: usize, wide: bool) {
         let Some(token) = self.reading.tokens.get(at).filter(|t| t.classes.0 < t.classes.1) else {
             return;
@@ -275,7 +168,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Takes in one class of the token at `at`.
+    /// Processes one class of the token at `at`.
     fn read(&mut self, local: usize, at: u32) {
         if let Some(list) = self.waiting.get_mut(local)
             && !list.is_empty()
@@ -301,12 +194,12 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Enters what follows, for a match that began at `from` and has come to `at`.
+    /// Enters what follows, for a match that began at `from` and has reached `at`.
     fn advance(&mut self, list: u32, from: u32, at: u32) {
         let edge = self.edge_after.get(at as usize).copied().unwrap_or(at + 1);
         for next in tables::next(list) {
             match next {
-                Next::Wait(state, (class, gap, across, next)) => {
+                NfaStep::Wait(state, (class, gap, across, next)) => {
                     let local = self.plan.local(class);
                     if local != 0 {
                         let most = at + 1 + u32::from(gap);
@@ -314,7 +207,7 @@ impl<'a> Machine<'a> {
                         self.entered.push((local, Wait { state, next, from, until }));
                     }
                 }
-                Next::Match(rule, gap, across) => {
+                NfaStep::Match(rule, gap, across) => {
                     let most = at + u32::from(gap);
                     let end = u32::try_from(self.reading.tokens.len()).unwrap_or(0);
                     let bound = if across { end } else { edge };
@@ -325,7 +218,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Lets what was entered wait, each state once: the longest wait, the nearest beginning.
+    /// Adds the entered states, each once: with the longest wait and the nearest start.
     fn settle(&mut self) {
         for (local, new) in self.entered.drain(..) {
             let Some(list) = self.waiting.get_mut(usize::from(local)) else { continue };
@@ -335,7 +228,8 @@ impl<'a> Machine<'a> {
             }
             match list.iter_mut().find(|w| w.state == new.state) {
                 Some(old) => {
-                    // Neighbours are one beginning; else a sign would reach back into the noise.
+                    // Adjacent starts count as one; otherwise a signal would extend back into
+                    // unrelated text.
                     let one = new.from.abs_diff(old.from) < 3;
                     old.from = if one { old.from.min(new.from) } else { new.from };
                     old.until = old.until.max(new.until);

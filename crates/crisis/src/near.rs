@@ -1,13 +1,13 @@
-//! Marks that stand close together, in whatever order, and make a sign together.
+//! Combinations: marks that are close together, in any order, and together make a signal.
 
 use super::engine::{Hit, Reading};
 use super::tables::{self, Combo, What};
 
-/// Of the marks a text may have, by language, those that some combination could use.
+/// Of the marks a text may have, by language, those that some combination can use.
 pub fn useful(marks: &[u64; 15]) -> [u64; 15] {
     let mut out = [0; 15];
     for (lang, (has, set)) in marks.iter().zip(&mut out).enumerate() {
-        // One mark alone makes no sign.
+        // One mark alone makes no signal.
         if has.count_ones() < 2 {
             continue;
         }
@@ -27,7 +27,7 @@ fn of_lang(lang: usize) -> &'static [Combo] {
     combos.get(from..to).unwrap_or_default()
 }
 
-/// Whether a rule is more than a mark nothing asks for.
+/// Whether a rule is used: not a mark that no combination needs.
 pub fn is_useful(rule: u16, useful: &[u64; 15]) -> bool {
     let Some(rule) = tables::rules().get(usize::from(rule)) else { return false };
     match rule.what {
@@ -36,7 +36,7 @@ pub fn is_useful(rule: u16, useful: &[u64; 15]) -> bool {
     }
 }
 
-/// Takes the marks out of the matches and adds the signs they make.
+/// Removes the marks from the matches and adds the signals they make.
 pub fn combine(reading: &Reading, hits: &mut Vec<Hit>) {
     let mut marks: Vec<(usize, Mark)> = Vec::new();
     hits.retain(|hit| {
@@ -58,8 +58,8 @@ pub fn combine(reading: &Reading, hits: &mut Vec<Hit>) {
     }
 }
 
-/// Whether a text is clearly in another language: words of one mean nothing in its neighbour.
-/// Asked only of those in Latin letters after English, whose words English shares.
+/// Whether a text is clearly in another language, because neighbouring languages share words.
+/// Checked only for languages in Latin letters other than English.
 fn foreign(lang: usize, hints: &[u32; 15]) -> bool {
     let own = hints.get(lang).copied().unwrap_or(0);
     let most = hints.iter().copied().max().unwrap_or(0);
@@ -75,7 +75,7 @@ struct Mark {
     sentence: u32,
 }
 
-/// No combination is wider than this.
+/// The widest combination.
 const WIDEST: u32 = 64;
 
 fn pass(marks: &[Mark], combos: &[Combo], hits: &mut Vec<Hit>) {
@@ -111,7 +111,7 @@ fn pass(marks: &[Mark], combos: &[Combo], hits: &mut Vec<Hit>) {
     }
 }
 
-/// Which marks each sentence has.
+/// The marks of each sentence.
 fn by_sentence(marks: &[Mark]) -> Vec<(u32, u64)> {
     let mut out: Vec<(u32, u64)> = Vec::new();
     for mark in marks {
@@ -123,7 +123,7 @@ fn by_sentence(marks: &[Mark]) -> Vec<(u32, u64)> {
     out
 }
 
-/// The first of the marks of a combination that ends with `mark`, if they are close enough.
+/// The first mark of a combination that ends with `mark`, if they are close enough.
 fn fits(combo: &Combo, mark: &Mark, latest: &[Mark; 64]) -> Option<Mark> {
     let mut first = *mark;
     let mut rest = combo.all;
@@ -139,7 +139,7 @@ fn fits(combo: &Combo, mark: &Mark, latest: &[Mark; 64]) -> Option<Mark> {
     (!wide && !apart && !doubled(combo, latest)).then_some(first)
 }
 
-/// Whether one piece of text stands for two of the marks.
+/// Whether one range of text is the match of two of the marks.
 fn doubled(combo: &Combo, latest: &[Mark; 64]) -> bool {
     let heavy = combo.all & !combo.light;
     let mut spans = [(0, 0); 6];
@@ -159,7 +159,7 @@ fn doubled(combo: &Combo, latest: &[Mark; 64]) -> bool {
     false
 }
 
-/// Whether a mark the combination does not bear stands in its sentences.
+/// Whether a mark that the combination excludes is in its sentences.
 fn barred(combo: &Combo, from: u32, to: u32, in_sentence: &[(u32, u64)]) -> bool {
     let at = in_sentence.partition_point(|(sentence, _)| *sentence < from);
     let here = in_sentence.get(at..).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Which parts of a text are quoted or code: said about, not said.
+//! Finds the quoted parts and code of a text: they are mentioned, not meant.
 
 /// A quoted or code part of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,8 +11,8 @@ pub struct Region {
     pub code: bool,
 }
 
-/// The quoted and code regions of a text, in order, not nested. A text that is nothing but one
-/// quotation is nobody's words but the writer's, and gives none.
+/// The quoted and code regions of a text, in order, not nested. A text that is one quotation as a
+/// whole counts as the writer's own words and has no regions.
 pub fn regions(text: &str) -> Vec<Region> {
     let mut out: Vec<Region> = Vec::new();
     let mut open: Option<(usize, &str, bool)> = None;
@@ -73,7 +73,7 @@ fn opens(rest: &str, before: char) -> Option<(usize, &'static str, bool)> {
     Some((open.len(), close, code))
 }
 
-/// Whether nothing worth reading stands outside the region.
+/// Whether nothing worth reading is outside the region.
 fn alone(text: &str, region: &Region) -> bool {
     let outside = [text.get(..region.start), text.get(region.end..)];
     !outside.iter().flatten().any(|part| part.chars().any(char::is_alphanumeric))

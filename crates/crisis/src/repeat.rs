@@ -1,26 +1,26 @@
-//! Where a long text says again what it said before: there nothing new can begin.
+//! Finds repetitions in a long text: no new match can begin in them.
 
-use super::engine::{Reading, Token};
+use super::engine::{Reading, TextToken};
 use super::quote::Region;
 
-/// Texts of fewer words are read whole: looking for repetition would cost more than it saves.
+/// Shorter texts are read completely: a search for repetitions would cost more than it saves.
 const SHORT: usize = 1_024;
-/// So many words before a place, and so many after it, must be the same as at the earlier place.
-/// Patterns, combinations and frames reach 80 words at most.
+/// How many words before and after a position must be the same as at the earlier position.
+/// Patterns, combinations and frames span at most 80 words.
 const BEFORE: usize = 512;
 const AFTER: usize = 256;
-/// A repetition is first noticed by so many words in a row.
+/// How many equal words in a row start a repetition.
 const SEED: usize = 8;
-/// How many beginnings of repetitions are remembered.
+/// How many starts of repetitions are remembered.
 const SLOTS: usize = 4_096;
 
-/// Whether a text is so long that a repetition in it is worth finding.
+/// Whether a text is long enough for a search for repetitions.
 pub fn long(reading: &Reading) -> bool {
     reading.tokens.len() >= SHORT
 }
 
-/// For every word whether all around it was said before, word for word and quoted alike; empty
-/// for a text that does not repeat itself.
+/// For each word whether its surroundings repeat an earlier part, word for word and quoted alike;
+/// empty for a text without repetitions.
 pub fn repeated(regions: &[Region], reading: &Reading) -> Vec<bool> {
     if !long(reading) {
         return Vec::new();
@@ -28,7 +28,7 @@ pub fn repeated(regions: &[Region], reading: &Reading) -> Vec<bool> {
     let ids = identities(regions, reading);
     let mut out = Vec::new();
     let mut table = vec![u32::MAX; SLOTS];
-    // How far back the same words stand, and for how many words that has been so.
+    // The distance to the earlier occurrence, and for how many words it has held.
     let (mut back, mut run) = (0, 0);
     for (at, id) in ids.iter().enumerate() {
         if back > 0 && ids.get(at - back) == Some(id) {
@@ -49,11 +49,10 @@ pub fn repeated(regions: &[Region], reading: &Reading) -> Vec<bool> {
     out
 }
 
-/// A number for each token: the same for words that mean the same to the rules, and are quoted
-/// the same way.
+/// A number for each token: equal for words that mean the same to the rules and are quoted alike.
 fn identities(regions: &[Region], reading: &Reading) -> Vec<u32> {
     let mut next = 0;
-    let number = |token: &Token| {
+    let number = |token: &TextToken| {
         while regions.get(next).is_some_and(|r| r.end < token.end) {
             next += 1;
         }
@@ -69,7 +68,7 @@ fn identities(regions: &[Region], reading: &Reading) -> Vec<u32> {
     reading.tokens.iter().map(number).collect()
 }
 
-/// How far back the last words stand that are the same as those that end here.
+/// The distance to the last occurrence of the words that end here.
 fn earlier(ids: &[u32], at: usize, table: &mut [u32]) -> Option<usize> {
     let here = ids.get((at + 1).checked_sub(SEED)?..=at)?;
     let hash = here.iter().fold(0_u32, |h, id| (h.rotate_left(5) ^ id).wrapping_mul(0x9E37_79B1));

@@ -1,10 +1,10 @@
-//! The static tables the build script makes of `rules/crisis`, and their shapes.
+//! The static tables that the build script generates from the rules, and their types.
 
-use super::card::{Country, Grade, Line, Words};
-use super::{Frame, Kind};
+use super::helplines::{CardText, Country, Grade, Helpline};
+use super::{Frame, SignalKind};
 
 /// One rule or frame.
-pub struct Rule {
+pub struct CrisisRule {
     /// Stable id, `language.name`.
     pub id: &'static str,
     /// Which of the languages.
@@ -16,22 +16,22 @@ pub struct Rule {
 /// What a match of a rule means.
 #[derive(Clone, Copy)]
 pub enum What {
-    /// A sign: kind, level, whether it means danger now, whether a denial is part of it.
-    Signal(Kind, u8, bool, bool),
-    /// Something that changes how signs are read.
+    /// A signal: kind, level, whether the danger is imminent, whether a denial is part of it.
+    Signal(SignalKind, u8, bool, bool),
+    /// A frame, which changes how signals are read.
     Frame(Frame, Scope),
-    /// An idea that rules combine; its number in its language.
+    /// A mark that rules combine; its number in its language.
     Mark(u8),
 }
 
 /// How far a frame reaches.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
-    /// Only signs it overlaps.
+    /// Only signals that it overlaps.
     Overlap,
-    /// Signs in the same sentence.
+    /// Signals in the same sentence.
     Sentence,
-    /// The text around, some eighty words.
+    /// About eighty words around it.
     Text,
 }
 
@@ -59,40 +59,41 @@ impl Table {
     }
 }
 
-/// Marks that make a sign when they stand close together.
+/// Marks that make a signal when they are close together.
 pub struct Combo {
     /// Which of the languages.
     pub lang: usize,
     /// Within how many words.
     pub width: u8,
-    /// Whether the ends of sentences may lie between.
+    /// Whether ends of sentences may be between them.
     pub across: bool,
-    /// Marks needed, a bit each.
+    /// Required marks, one bit each.
     pub all: u64,
     /// Marks that must not be in the same sentences.
     pub none: u64,
-    /// Marks that may lie inside another one.
+    /// Marks that may be inside another one.
     pub light: u64,
     /// The rule it belongs to.
     pub rule: u16,
 }
 
-/// A class waited for, past how many other words, whether across sentences, and what follows.
-pub type State = (u16, u8, bool, u32);
+/// The class that a state expects, past how many other words, whether across sentences, and what
+/// follows.
+pub type NfaState = (u16, u8, bool, u32);
 
-/// Classes a pattern cannot do without, whether it crosses sentences, its rule, and its starts.
-pub type Pattern = ([u16; 3], bool, u16, u32, u32);
+/// Classes that a pattern requires, whether it crosses sentences, its rule, and its starts.
+pub type NfaPattern = ([u16; 3], bool, u16, u32, u32);
 
-/// What may follow a word: another word to wait for, or a match.
+/// What may follow a word: another expected word, or a match.
 #[derive(Clone, Copy)]
-pub enum Next {
+pub enum NfaStep {
     /// A state, by its number.
-    Wait(u32, State),
-    /// A match of a rule, which may cover so many more words, also across sentences.
+    Wait(u32, NfaState),
+    /// A match of a rule, which may cover this many more words, also across sentences.
     Match(u16, u8, bool),
 }
 
-/// The bit that tells a match from a state.
+/// The bit that distinguishes a match from a state.
 const ACCEPT: u32 = 1 << 31;
 
 include!(concat!(env!("OUT_DIR"), "/crisis.rs"));
@@ -128,42 +129,42 @@ pub fn classify(word: &str, into: &mut Vec<u16>) -> u16 {
     hints
 }
 
-/// Whether a word is in the tables as a whole.
+/// Whether the tables contain the whole word.
 pub fn knows(word: &str) -> bool {
     let hash = word.bytes().fold(SEED, step);
     WHOLE.find(hash, word).is_some()
 }
 
 /// The rules.
-pub fn rules() -> &'static [Rule] {
+pub fn rules() -> &'static [CrisisRule] {
     RULES
 }
 
 /// What may follow, by the number of the list.
-pub fn next(list: u32) -> impl Iterator<Item = Next> {
+pub fn next(list: u32) -> impl Iterator<Item = NfaStep> {
     let list = list as usize;
     let from = NEXT_AT.get(list).map_or(0, |n| *n as usize);
     let to = NEXT_AT.get(list + 1).map_or(0, |n| *n as usize);
     let targets = NEXT.get(from..to).unwrap_or_default();
     targets.iter().filter_map(|target| {
         if target & ACCEPT == 0 {
-            return STATES.get(*target as usize).map(|s| Next::Wait(*target, *s));
+            return STATES.get(*target as usize).map(|s| NfaStep::Wait(*target, *s));
         }
         let (rule, gap, across) = ACCEPTS.get((target & !ACCEPT) as usize)?;
-        Some(Next::Match(*rule, *gap, *across))
+        Some(NfaStep::Match(*rule, *gap, *across))
     })
 }
 
 /// The patterns whose rarest key is this class.
-pub fn keyed(class: u16) -> &'static [Pattern] {
+pub fn keyed(class: u16) -> &'static [NfaPattern] {
     let class = usize::from(class);
     let from = PATTERN_AT.get(class).map_or(0, |n| *n as usize);
     let to = PATTERN_AT.get(class + 1).map_or(0, |n| *n as usize);
     PATTERNS.get(from..to).unwrap_or_default()
 }
 
-/// Where a pattern begins: classes, and the list of what follows each.
-pub fn starts(pattern: &Pattern) -> &'static [(u16, u32)] {
+/// The starts of a pattern: classes, and the list of what follows each.
+pub fn starts(pattern: &NfaPattern) -> &'static [(u16, u32)] {
     STARTS.get(pattern.3 as usize..pattern.4 as usize).unwrap_or_default()
 }
 
@@ -182,8 +183,8 @@ pub fn langs() -> &'static [&'static str] {
     &LANGS
 }
 
-/// The words of the card in a language.
-pub fn card_words(lang: usize) -> Option<&'static Words> {
+/// The texts of the card in a language.
+pub fn card_words(lang: usize) -> Option<&'static CardText> {
     CARDS.get(lang)
 }
 
@@ -192,16 +193,16 @@ pub fn countries() -> &'static [Country] {
     COUNTRIES
 }
 
-/// The directory of helplines for everywhere else.
+/// The directory of helplines for other countries.
 pub fn directory() -> &'static str {
     DIRECTORY
 }
 
-/// A rule as people read it.
+/// A rule as documentation.
 pub struct RuleNote {
     /// Stable id, `language.name`.
     pub id: &'static str,
-    /// What it is a sign of.
+    /// What it signals.
     pub say: &'static str,
     /// Texts that are a crisis.
     pub examples: &'static [&'static str],
@@ -209,7 +210,7 @@ pub struct RuleNote {
     pub counter_examples: &'static [&'static str],
 }
 
-/// All rules as people read them.
+/// All rules as documentation.
 pub fn rule_notes() -> &'static [RuleNote] {
     RULE_NOTES
 }

@@ -150,7 +150,7 @@ fn crisis_language_and_kind() {
         assert_eq!(got.lang, lang, "{text}");
         assert_eq!(got.card.unwrap().lang, lang);
     }
-    assert_eq!(plain("my friend says she wants to die").kind, Some(Kind::ThirdParty));
+    assert_eq!(plain("my friend says she wants to die").kind, Some(SignalKind::ThirdParty));
     assert_eq!(plain("hello").kind, None);
 }
 

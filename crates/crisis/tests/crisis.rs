@@ -1,4 +1,4 @@
-//! Holds the recall and the false positives of the crisis reader on lines written for it.
+//! Checks recall and false positives of the crisis rules on sentences written for this test.
 
 use countersign_crisis::{ScreenOptions, screen};
 
@@ -20,7 +20,7 @@ const LINES: [(&str, &str, f64, f64); 15] = [
     ("zh", include_str!("crisis/zh.txt"), 0.9, 0.03),
 ];
 
-/// How many of the lines marked so are a crisis, how many there are, and those read wrongly.
+/// How many of the lines marked so are a crisis, how many there are, and those classified wrongly.
 fn read(text: &str, mark: &str) -> (f64, f64, Vec<String>) {
     let (mut found, mut all, mut wrong) = (0.0, 0.0, Vec::new());
     for line in text.lines().filter_map(|line| line.strip_prefix(mark)) {

@@ -13,7 +13,7 @@ use std::time::Duration;
 use countersign_json::Value;
 use countersign_ledger::checkpoint;
 use countersign_ledger::checkpoint::{Checkpoint, NoteError};
-use countersign_ledger::entry::{Entry, Kind};
+use countersign_ledger::entry::{Entry, EntryKind};
 use countersign_ledger::merkle::verify_consistency;
 use countersign_store::{Store as _, StoreError, TreeHead};
 use tokio::sync::Mutex;
@@ -180,7 +180,7 @@ impl Checkpoints {
         witness: &Witness,
         why: Option<String>,
     ) -> Result<(), StoreError> {
-        let mut entry = Entry::new(0, Kind::CheckpointSent, self.gate.rules().hash);
+        let mut entry = Entry::new(0, EntryKind::CheckpointSent, self.gate.rules().hash);
         let text = |text: String| Value::String(text.into());
         entry.facts = vec![
             ("arrived".into(), Value::Bool(why.is_none())),

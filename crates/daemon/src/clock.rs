@@ -40,7 +40,7 @@ impl Clock for DaemonClock {
         let ahead = wall.saturating_sub(since);
         let offset = self.offset.fetch_max(ahead, Ordering::AcqRel).max(ahead);
         let at = since.saturating_add(offset);
-        Moment { at: Timestamp(at), settled: wall >= at.saturating_sub(TOLERATED) }
+        Moment { at: Timestamp(at), reliable: wall >= at.saturating_sub(TOLERATED) }
     }
 }
 
@@ -75,11 +75,11 @@ mod tests {
         let clock = DaemonClock::start();
         clock.not_before(Timestamp(future));
         let now = clock.now();
-        assert!(now.at.0 >= future && !now.settled);
+        assert!(now.at.0 >= future && !now.reliable);
         assert!(clock.behind() > 3_500_000);
         let clock = DaemonClock::start();
         clock.not_before(Timestamp(0));
-        assert!(clock.now().settled);
+        assert!(clock.now().reliable);
     }
 
     #[test]
@@ -88,7 +88,7 @@ mod tests {
         let first = clock.now().at;
         clock.offset.fetch_add(10_000, Ordering::AcqRel);
         let jumped = clock.now();
-        assert!(jumped.at.0 >= first.0 + 10_000 && !jumped.settled);
+        assert!(jumped.at.0 >= first.0 + 10_000 && !jumped.reliable);
         assert!(clock.now().at >= jumped.at);
     }
 }

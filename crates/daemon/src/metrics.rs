@@ -176,7 +176,7 @@ impl Metrics {
         let Some(decision) = &request.decision else { return };
         let asked = !request.votes.is_empty();
         if asked && matches!(request.state, State::Approved | State::Denied) {
-            let took = Duration::from_millis(request.plan.created.until(decision.at).0);
+            let took = Duration::from_millis(request.schedule.created.until(decision.at).0);
             counts.answered.add(&ANSWERED, took.as_secs_f64());
         }
         drop(counts);
@@ -186,7 +186,7 @@ impl Metrics {
             agent: request.requester.name().to_owned(),
             tier: request.tier.label(),
             end: request.state.label(),
-            from: request.plan.created,
+            from: request.schedule.created,
             to: decision.at,
         });
     }

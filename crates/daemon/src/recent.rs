@@ -22,7 +22,7 @@ pub async fn recent(store: &Backend, since: Timestamp, most: usize) -> Result<Re
     let mut before = None;
     while found.requests.len() < most {
         let page = store.find(Query { before, limit: PAGE, ..Query::default() }).await?;
-        let is_recent = |stored: &Stored| stored.request.plan.created >= since;
+        let is_recent = |stored: &Stored| stored.request.schedule.created >= since;
         let older = page.requests.iter().any(|stored| !is_recent(stored));
         let (drills, requests): (Vec<_>, Vec<_>) = page
             .requests

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use countersign_ledger::entry::{Entry, Kind};
+use countersign_ledger::entry::{Entry, EntryKind};
 use countersign_store::{
     Backend, Note, OpenError, Options, Person, Role, SqliteStore, Store as _, StoreError,
 };
@@ -106,7 +106,7 @@ impl Daemon {
         }
         let store = Arc::new(Backend::Sqlite(store));
         let keys = Keys::open(&config.state.join("signing.key"), &config.rules.issuer)?;
-        let start = Entry::new(0, Kind::Start, config.rules.hash);
+        let start = Entry::new(0, EntryKind::Start, config.rules.hash);
         store.append(vec![start]).await.map_err(store_failed)?;
         let passphrase = first_person(&store, &config, clock.now().at).await?;
         let book = Arc::new(Book::default());
@@ -219,7 +219,7 @@ impl Daemon {
             let _ = fs::remove_file(&socket.path);
         }
         let rules = self.gate.rules();
-        let farewell = Entry::new(0, Kind::Stop, rules.hash);
+        let farewell = Entry::new(0, EntryKind::Stop, rules.hash);
         self.gate.store().append(vec![farewell]).await?;
         // The last entry is signed as well: what is cut off afterwards is missed.
         if let Err(error) = self.checkpoints.sign(false).await {

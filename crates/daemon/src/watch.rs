@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use countersign_store::{Applied, Happening, Store as _, StoreError};
 use countersign_types::id::Id;
-use countersign_types::time::{Clock as _, Span, Timestamp};
-use countersign_workflow::request::Change;
+use countersign_types::time::{Clock as _, Millis, Timestamp};
+use countersign_workflow::request::Transition;
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use tokio::task::JoinSet;
 
@@ -20,7 +20,7 @@ const LONGEST_SLEEP: Duration = Duration::from_millis(500);
 /// So many requests climb or end at once: they share commits, and leave room for those who ask.
 const AT_ONCE: usize = 128;
 /// When a request whose time could not pass is tried again.
-const AGAIN: Span = Span(500);
+const AGAIN: Millis = Millis(500);
 /// So much of what happened is heard before time passes again.
 const HEARD_AT_ONCE: u32 = 200;
 
@@ -158,7 +158,7 @@ impl Due {
     fn passed(&mut self, id: Id, passed: Result<Applied, StoreError>, now: Timestamp) {
         match passed {
             Ok(applied) => {
-                if let Change::Climbed(rung) = applied.change {
+                if let Transition::Escalated(rung) = applied.change {
                     tracing::info!(request = %id, rung = rung.label(), "nobody answered: climbs");
                 }
                 self.set(id, applied.stored.request.next_due());

@@ -1,18 +1,18 @@
-//! Base64 read and written strictly (RFC 4648): every byte string has one text only.
+//! Strict base64 (RFC 4648): each byte string has exactly one text.
 
 use std::fmt;
 
 const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 const URL_SAFE: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-/// Why a text is not the base64 of anything.
+/// Why a text is not valid base64.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Base64Error {
-    /// No text has this length, or its `=` signs are missing or too many.
+    /// An impossible length, or missing or superfluous `=` padding.
     Length,
-    /// A character outside the alphabet; at which byte.
+    /// A character outside the alphabet, with its byte offset.
     Character(usize),
-    /// The last character says more bits than there are bytes: another text means the same.
+    /// The last character has unused bits that are not zero, so another text would mean the same.
     LooseBits,
 }
 
@@ -25,24 +25,24 @@ pub fn encode(bytes: &[u8]) -> String {
     text
 }
 
-/// URL-safe base64 without padding, as JOSE wants it.
+/// URL-safe base64 without padding, as JOSE requires.
 pub fn encode_url(bytes: &[u8]) -> String {
     write(bytes, URL_SAFE)
 }
 
-/// Reads standard base64 with exactly the padding it needs.
+/// Decodes standard base64 with exactly the padding it needs.
 pub fn decode(text: &str) -> Result<Vec<u8>, Base64Error> {
     if !text.len().is_multiple_of(4) {
         return Err(Base64Error::Length);
     }
     let bare = text.strip_suffix("==").or(text.strip_suffix('=')).unwrap_or(text);
     let bytes = read(bare, [b'+', b'/'])?;
-    // The multiple of four leaves one right number of signs but for a text that needs none.
+    // The length is a multiple of four, so only one amount of padding is right.
     let needed = (4 - bare.len() % 4) % 4;
     if text.len() - bare.len() == needed { Ok(bytes) } else { Err(Base64Error::Length) }
 }
 
-/// Reads URL-safe base64 without padding.
+/// Decodes URL-safe base64 without padding.
 pub fn decode_url(text: &str) -> Result<Vec<u8>, Base64Error> {
     read(text, [b'-', b'_'])
 }
@@ -80,7 +80,7 @@ fn read(text: &str, last_two: [u8; 2]) -> Result<Vec<u8>, Base64Error> {
         held += 6;
         if held >= 8 {
             held -= 8;
-            // What is left above the mask was given out before.
+            // The bits above the mask were already output.
             bytes.extend(u8::try_from(bits >> held & 0xFF));
             bits &= (1 << held) - 1;
         }
@@ -91,9 +91,11 @@ fn read(text: &str, last_two: [u8; 2]) -> Result<Vec<u8>, Base64Error> {
 impl fmt::Display for Base64Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Base64Error::Length => f.write_str("base64 of an impossible length or padding"),
-            Base64Error::Character(at) => write!(f, "no base64 character at byte {at}"),
-            Base64Error::LooseBits => f.write_str("base64 with loose bits at its end"),
+            Base64Error::Length => f.write_str("invalid base64: wrong length or padding"),
+            Base64Error::Character(at) => write!(f, "invalid base64: wrong character at byte {at}"),
+            Base64Error::LooseBits => {
+                f.write_str("invalid base64: unused bits at the end are not zero")
+            }
         }
     }
 }
@@ -126,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_text_for_the_same_bytes_is_refused() {
+    fn a_second_text_for_the_same_bytes_is_rejected() {
         for text in ["Zg", "Zg=", "Zg===", "Zg==\n", "Zm9v====", "=", "==", "====", "Z", "Zm9vZ"] {
             assert!(decode(text).is_err(), "{text:?}");
         }
@@ -141,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn every_text_that_is_read_is_the_text_that_is_written() {
+    fn decoding_and_encoding_gives_the_same_text() {
         // All texts of up to four letters of a small alphabet, and all pairs of bytes.
         let letters = b"AQgw/+-_=Z9\n ";
         for a in letters {

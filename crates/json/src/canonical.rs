@@ -13,39 +13,39 @@ mod tests;
 
 pub use digest::{CallDigest, Digest, DigestError};
 
-/// Canonical bytes and whether they say more than doubles can.
+/// Canonical text, and whether it contains numbers that no `f64` represents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Canonical {
-    /// RFC 8785, but for the numbers that `exact` speaks of.
+    /// RFC 8785, except for the numbers that `exact` describes.
     pub text: String,
-    /// Some number is not held by a double and stands with all its digits.
+    /// Some number has no exact `f64` and is written with all its digits.
     pub exact: bool,
 }
 
-/// The canonical form of a value: no blanks, keys in the order of their UTF-16 code units,
+/// The canonical form of a value: no white space, keys in the order of their UTF-16 code units,
 /// numbers as ECMAScript writes them.
 ///
-/// A number is *held* when the shortest text of its nearest double has the same decimal value as
-/// what was written: `0.1`, `1e2` and `-0` (which becomes `0`) are held; `9007199254740993`,
-/// `1e400` and `0.30000000000000001` are not. What is not held is written exactly: its digits
-/// as a whole number without zeros at either end, then `e` and a power of ten unless that is 0
-/// (`1e400`, `12345678901234567890123456789e1`). Equal texts then always mean equal values, but
-/// programs that read such a number as a double may still see another one, so the bytes as
-/// received must bind as well: `exact` is set.
+/// A number is *exact* when the shortest text of its nearest `f64` has the same decimal value as
+/// the source text: `0.1`, `1e2` and `-0` (which becomes `0`) are; `9007199254740993`, `1e400` and
+/// `0.30000000000000001` are not. Such a number is written with all its digits, as an integer
+/// without zeros at either end, then `e` and a power of ten unless that is 0 (`1e400`,
+/// `12345678901234567890123456789e1`). Equal texts then always mean equal values. A program that
+/// reads the number as an `f64` may still see another value, so the bytes as received must match as
+/// well: `exact` is set.
 pub fn canonical(value: &Value<'_>) -> Canonical {
     let mut out = Canonical { text: String::new(), exact: false };
     write(value, &mut out);
     out
 }
 
-/// The double that holds a JSON number, if one does.
-pub fn held(digits: &str) -> Option<f64> {
+/// The `f64` that represents a JSON number exactly, if there is one.
+pub fn exact_f64(digits: &str) -> Option<f64> {
     let double: f64 = digits.parse().ok().filter(|d: &f64| d.is_finite())?;
     let mut buffer = ryu_js::Buffer::new();
     decimal::same(digits, buffer.format_finite(double)).then_some(double)
 }
 
-/// Adds the canonical form of a value to a text that has begun.
+/// Appends the canonical form of a value.
 pub fn write(value: &Value<'_>, out: &mut Canonical) {
     match value {
         Value::Null => out.text.push_str("null"),
@@ -67,9 +67,9 @@ pub fn write(value: &Value<'_>, out: &mut Canonical) {
     }
 }
 
-/// Adds the canonical form of an object, given by its members, to a text that has begun.
+/// Appends the canonical form of an object, given by its members.
 pub fn write_members(members: &[(Cow<'_, str>, Value<'_>)], out: &mut Canonical) {
-    // What was canonical once is in order already, and needs no list of its own.
+    // Canonical input is sorted already and needs no copy.
     if members.is_sorted_by(|(a, _), (b, _)| utf16_order(a, b).is_le()) {
         write_ordered(members.iter(), out);
     } else {
@@ -96,7 +96,7 @@ fn write_ordered<'a, 'b: 'a>(
 }
 
 fn write_number(digits: &str, out: &mut Canonical) {
-    if let Some(double) = held(digits) {
+    if let Some(double) = exact_f64(digits) {
         out.text.push_str(ryu_js::Buffer::new().format_finite(double));
     } else {
         decimal::write_exact(digits, &mut out.text);
@@ -104,7 +104,7 @@ fn write_number(digits: &str, out: &mut Canonical) {
     }
 }
 
-/// Code points order like UTF-16 but for those above U+FFFF, whose surrogates come before U+E000.
+/// Code points order like UTF-16, except those above U+FFFF, whose surrogates sort before U+E000.
 fn utf16_order(a: &str, b: &str) -> Ordering {
     if a.is_ascii() && b.is_ascii() {
         return a.cmp(b);

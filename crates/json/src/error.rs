@@ -1,57 +1,57 @@
-//! Why a text is not the JSON we accept, and where.
+//! Why a text is not accepted as JSON, and where.
 
 use std::fmt;
 
 use super::MAX_DEPTH;
-use countersign_text::sanitize::show;
+use countersign_text::sanitize::sanitize;
 
 /// What is wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fault {
+pub enum JsonErrorKind {
     /// The text is longer than the limit.
     TooLong {
-        /// How long it is.
+        /// Its length in bytes.
         bytes: usize,
-        /// How long it may be.
+        /// The limit.
         limit: usize,
     },
     /// The bytes are not UTF-8.
     NotUtf8,
     /// The text starts with a byte order mark.
     ByteOrderMark,
-    /// A NUL byte stands in the text.
+    /// The text contains a NUL byte.
     Nul,
-    /// Something else was wanted.
+    /// Another character was expected.
     Unexpected {
-        /// What stands there.
+        /// The character found.
         found: char,
-        /// What may stand there.
-        wanted: &'static str,
+        /// What was expected.
+        expected: &'static str,
     },
     /// The text ends too early.
     End {
-        /// What was still to come.
-        wanted: &'static str,
+        /// What was expected next.
+        expected: &'static str,
     },
-    /// A control character stands unescaped in a string.
+    /// A control character in a string is not escaped.
     Control(char),
-    /// An escape that JSON does not have.
+    /// An escape that JSON does not define.
     Escape,
     /// Half of a surrogate pair.
     LoneSurrogate,
-    /// Arrays and objects nested deeper than `MAX_DEPTH`.
+    /// Arrays and objects are nested deeper than `MAX_DEPTH`.
     TooDeep,
-    /// A key that the object has already.
+    /// A key that occurs twice in the object.
     DuplicateKey(String),
     /// Text after the value.
     Trailing,
 }
 
-/// What is wrong, and where.
+/// A parse error with its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JsonError {
     /// What is wrong.
-    pub fault: Fault,
+    pub kind: JsonErrorKind,
     /// Byte offset, from 0.
     pub at: usize,
     /// Line, from 1.
@@ -62,54 +62,54 @@ pub struct JsonError {
 
 impl JsonError {
     /// The error at a byte of a text that may be invalid after that byte.
-    pub(super) fn new(fault: Fault, at: usize, text: &[u8]) -> JsonError {
+    pub(super) fn new(kind: JsonErrorKind, at: usize, text: &[u8]) -> JsonError {
         let before = text.get(..at).unwrap_or(text);
         let line = before.split(|&b| b == b'\n').count();
         let start = before.iter().rposition(|&b| b == b'\n').map_or(0, |n| n + 1);
         let tail = before.get(start..).unwrap_or_default();
         // Continuation bytes are not characters of their own.
         let column = tail.iter().filter(|&&b| b & 0xC0 != 0x80).count() + 1;
-        JsonError { fault, at, line, column }
+        JsonError { kind, at, line, column }
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for JsonErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Fault::TooLong { bytes, limit } => {
+            JsonErrorKind::TooLong { bytes, limit } => {
                 write!(f, "text of {bytes} bytes is over the limit of {limit}")
             }
-            Fault::NotUtf8 => f.write_str("bytes are not UTF-8"),
-            Fault::ByteOrderMark => f.write_str("byte order mark before the value"),
-            Fault::Nul => f.write_str("NUL byte in the text"),
-            Fault::Unexpected { found, wanted } => {
+            JsonErrorKind::NotUtf8 => f.write_str("bytes are not UTF-8"),
+            JsonErrorKind::ByteOrderMark => f.write_str("byte order mark before the value"),
+            JsonErrorKind::Nul => f.write_str("NUL byte in the text"),
+            JsonErrorKind::Unexpected { found, expected } => {
                 let mut buffer = [0; 4];
-                let found = show(found.encode_utf8(&mut buffer));
-                write!(f, "found '{}', wanted {wanted}", found.text)
+                let found = sanitize(found.encode_utf8(&mut buffer));
+                write!(f, "found '{}', expected {expected}", found.text)
             }
-            Fault::End { wanted } => write!(f, "text ends, wanted {wanted}"),
-            Fault::Control(found) => {
+            JsonErrorKind::End { expected } => write!(f, "text ends, expected {expected}"),
+            JsonErrorKind::Control(found) => {
                 write!(f, "control character U+{:04X} must be escaped", u32::from(*found))
             }
-            Fault::Escape => f.write_str("escape that JSON does not have"),
-            Fault::LoneSurrogate => f.write_str("escaped half of a surrogate pair"),
-            Fault::TooDeep => write!(f, "nested deeper than {MAX_DEPTH} levels"),
-            Fault::DuplicateKey(key) => {
-                let key = countersign_text::sanitize::show_within(key, 64);
+            JsonErrorKind::Escape => f.write_str("unknown escape"),
+            JsonErrorKind::LoneSurrogate => f.write_str("lone surrogate in an escape"),
+            JsonErrorKind::TooDeep => write!(f, "nested deeper than {MAX_DEPTH} levels"),
+            JsonErrorKind::DuplicateKey(key) => {
+                let key = countersign_text::sanitize::sanitize_within(key, 64);
                 write!(f, "duplicate key \"{}\"", key.text)
             }
-            Fault::Trailing => f.write_str("text after the value"),
+            JsonErrorKind::Trailing => f.write_str("text after the value"),
         }
     }
 }
 
 impl fmt::Display for JsonError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let JsonError { fault, at, line, column } = self;
-        if matches!(fault, Fault::TooLong { .. }) {
-            return write!(f, "{fault}");
+        let JsonError { kind, at, line, column } = self;
+        if matches!(kind, JsonErrorKind::TooLong { .. }) {
+            return write!(f, "{kind}");
         }
-        write!(f, "{fault} at byte {at} (line {line}, column {column})")
+        write!(f, "{kind} at byte {at} (line {line}, column {column})")
     }
 }
 

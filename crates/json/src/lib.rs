@@ -1,4 +1,4 @@
-//! JSON read strictly: duplicate keys refused, numbers exact, depth and size bounded.
+//! Strict JSON: duplicate keys rejected, numbers exact, depth and size bounded.
 
 use std::borrow::Cow;
 
@@ -13,17 +13,17 @@ mod write;
 #[cfg(test)]
 mod tests;
 
-pub use error::{Fault, JsonError};
+pub use error::{JsonError, JsonErrorKind};
 pub use parse::{member_text, parse, parse_bytes, parse_within};
 pub use write::write_string;
 
-/// The longest text that is read unless the caller says otherwise.
+/// The longest text that is parsed unless the caller sets another limit.
 pub const MAX_BYTES: usize = 1 << 20;
 
-/// How many arrays and objects may stand inside each other.
+/// How deeply arrays and objects may be nested.
 pub const MAX_DEPTH: usize = 64;
 
-/// A JSON value that borrows from its text where it can. Numbers keep their exact digits.
+/// A JSON value that borrows from its text where possible. Numbers keep their exact digits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Value<'a> {
     /// `null`
@@ -65,7 +65,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// A truth value.
+    /// The boolean.
     pub fn as_bool(&self) -> Option<bool> {
         match self {
             Value::Bool(truth) => Some(*truth),
@@ -118,10 +118,10 @@ impl<'a> Value<'a> {
         })
     }
 
-    /// Gives every string value with its JSON pointer to `f`, in the order written.
+    /// Calls `f` with the JSON pointer and the text of every string value, in order.
     ///
-    /// Keys are not values: they are in the pointers. What lies deeper than twice `MAX_DEPTH`,
-    /// which no text that was read here can reach, is not visited.
+    /// Keys are not values: they are part of the pointers. Values nested deeper than twice
+    /// `MAX_DEPTH`, which parsed text cannot contain, are not visited.
     pub fn strings(&self, mut f: impl FnMut(&str, &str)) {
         self.walk(&mut String::new(), 0, &mut f);
     }
@@ -185,7 +185,7 @@ impl<'a> Value<'a> {
     }
 }
 
-/// Adds a key to a JSON pointer, escaped as RFC 6901 says.
+/// Appends a key to a JSON pointer, escaped as RFC 6901 requires.
 pub fn push_key(pointer: &mut String, key: &str) {
     pointer.push('/');
     for part in key.chars() {
@@ -197,7 +197,7 @@ pub fn push_key(pointer: &mut String, key: &str) {
     }
 }
 
-/// Adds an array index to a JSON pointer.
+/// Appends an array index to a JSON pointer.
 pub fn push_index(pointer: &mut String, index: usize) {
     pointer.push('/');
     pointer.push_str(&index.to_string());
@@ -210,8 +210,8 @@ fn array_index(token: &str) -> Option<usize> {
     if plain && !padded { token.parse().ok() } else { None }
 }
 
-/// Into any serde format. A number that neither a 128-bit integer nor a double holds exactly is
-/// given as the string of its digits: digits are never lost. `to_json` keeps it a number.
+/// For any serde format. A number that neither a 128-bit integer nor an `f64` represents exactly
+/// becomes a string of its digits, so no digit is lost. `to_json` keeps it a number.
 impl Serialize for Value<'_> {
     fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
         match self {
@@ -234,7 +234,7 @@ fn number<S: Serializer>(digits: &str, out: S) -> Result<S::Ok, S::Error> {
             return out.serialize_i128(whole);
         }
     }
-    match canonical::held(digits) {
+    match canonical::exact_f64(digits) {
         Some(double) => out.serialize_f64(double),
         None => out.serialize_str(digits),
     }

@@ -1,55 +1,57 @@
-//! The reader: RFC 8259 and nothing beside it, one pass, recursion bounded by `MAX_DEPTH`.
+//! The parser: RFC 8259 and no extensions, one pass, recursion bounded by `MAX_DEPTH`.
+
+mod string;
 
 use std::borrow::Cow;
 
-use super::{Fault, JsonError, MAX_BYTES, MAX_DEPTH, Value};
+use super::{JsonError, JsonErrorKind, MAX_BYTES, MAX_DEPTH, Value};
 
-/// Up to this many members a new key is compared with each; above, all are sorted once.
+/// Up to this many members a new key is compared with each; above it, all keys are sorted once.
 const FEW: usize = 16;
 
 type Members<'a> = Vec<(Cow<'a, str>, Value<'a>)>;
 
-/// A fault and its byte; line and column are only worked out for the caller.
-type Read<T> = Result<T, (Fault, usize)>;
+/// A kind and its byte offset; line and column are computed only for the caller.
+type Read<T> = Result<T, (JsonErrorKind, usize)>;
 
-/// Reads a text of at most `MAX_BYTES` that holds one value and nothing else.
+/// Parses a text of at most `MAX_BYTES` that consists of one value.
 pub fn parse(text: &str) -> Result<Value<'_>, JsonError> {
     parse_within(text, MAX_BYTES)
 }
 
-/// The same, from bytes that need not be UTF-8.
+/// Like `parse`, from bytes that need not be UTF-8.
 pub fn parse_bytes(bytes: &[u8]) -> Result<Value<'_>, JsonError> {
-    // Before the bytes are looked at: a huge input costs nothing.
+    // Checked first, so that a huge input costs nothing.
     if bytes.len() > MAX_BYTES {
         return Err(too_long(bytes.len(), MAX_BYTES));
     }
     match std::str::from_utf8(bytes) {
         Ok(text) => parse(text),
-        Err(error) => Err(JsonError::new(Fault::NotUtf8, error.valid_up_to(), bytes)),
+        Err(error) => Err(JsonError::new(JsonErrorKind::NotUtf8, error.valid_up_to(), bytes)),
     }
 }
 
-/// The same, with the caller's limit on the bytes of the text.
+/// Like `parse`, with the caller's limit on the length of the text.
 pub fn parse_within(text: &str, limit: usize) -> Result<Value<'_>, JsonError> {
     if text.len() > limit {
         return Err(too_long(text.len(), limit));
     }
     let mut reader = Reader { text, bytes: text.as_bytes(), at: 0 };
-    reader.whole().map_err(|(fault, at)| JsonError::new(fault, at, text.as_bytes()))
+    reader.whole().map_err(|(kind, at)| JsonError::new(kind, at, text.as_bytes()))
 }
 
-/// The text of one member of an object exactly as received, for its raw digest. For texts that
-/// `parse` accepts: it does not look for everything that `parse` refuses.
+/// The text of one member of an object exactly as received, for its raw digest. Only for texts that
+/// `parse` accepts: this function does not repeat all of its checks.
 pub fn member_text<'a>(text: &'a str, key: &str) -> Result<Option<&'a str>, JsonError> {
     if text.len() > MAX_BYTES {
         return Err(too_long(text.len(), MAX_BYTES));
     }
     let mut reader = Reader { text, bytes: text.as_bytes(), at: 0 };
-    reader.member(key).map_err(|(fault, at)| JsonError::new(fault, at, text.as_bytes()))
+    reader.member(key).map_err(|(kind, at)| JsonError::new(kind, at, text.as_bytes()))
 }
 
 fn too_long(bytes: usize, limit: usize) -> JsonError {
-    JsonError::new(Fault::TooLong { bytes, limit }, 0, &[])
+    JsonError::new(JsonErrorKind::TooLong { bytes, limit }, 0, &[])
 }
 
 struct Reader<'a> {
@@ -62,13 +64,13 @@ struct Reader<'a> {
 impl<'a> Reader<'a> {
     fn whole(&mut self) -> Read<Value<'a>> {
         if self.text.starts_with('\u{FEFF}') {
-            return Err((Fault::ByteOrderMark, 0));
+            return Err((JsonErrorKind::ByteOrderMark, 0));
         }
         let value = self.value(0)?;
         match self.next_byte() {
             None => Ok(value),
-            Some(0) => Err((Fault::Nul, self.at)),
-            Some(_) => Err((Fault::Trailing, self.at)),
+            Some(0) => Err((JsonErrorKind::Nul, self.at)),
+            Some(_) => Err((JsonErrorKind::Trailing, self.at)),
         }
     }
 
@@ -111,9 +113,9 @@ impl<'a> Reader<'a> {
         if self.take(b'}') {
             return Ok(Value::Object(Vec::new()));
         }
-        // A call has about eight fields; what lies inside it fewer members.
+        // A call has about eight fields; nested objects have fewer.
         let mut members: Members<'a> = Vec::with_capacity(if depth == 1 { 8 } else { 4 });
-        // Where the keys after the first few stand.
+        // The offsets of the keys after the first few.
         let mut places: Vec<usize> = Vec::new();
         loop {
             let place = match self.next_byte() {
@@ -124,7 +126,7 @@ impl<'a> Reader<'a> {
             if members.len() >= FEW {
                 places.push(place);
             } else if members.iter().any(|(old, _)| *old == key) {
-                return Err((Fault::DuplicateKey(key.into_owned()), place));
+                return Err((JsonErrorKind::DuplicateKey(key.into_owned()), place));
             }
             if !self.take(b':') {
                 return Err(self.unexpected("':'"));
@@ -161,94 +163,13 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Steps over an opening bracket.
+    /// Consumes an opening bracket.
     fn enter(&mut self, depth: usize) -> Read<()> {
         if depth > MAX_DEPTH {
-            return Err((Fault::TooDeep, self.at));
+            return Err((JsonErrorKind::TooDeep, self.at));
         }
         self.at += 1;
         Ok(())
-    }
-
-    /// A string; borrowed when nothing in it is escaped.
-    fn string(&mut self) -> Read<Cow<'a, str>> {
-        self.at += 1;
-        let first = self.clean()?;
-        if self.peek() == Some(b'"') {
-            self.at += 1;
-            return Ok(Cow::Borrowed(first));
-        }
-        let mut text = String::with_capacity(first.len() + 32);
-        text.push_str(first);
-        while self.peek() == Some(b'\\') {
-            text.push(self.escape()?);
-            text.push_str(self.clean()?);
-        }
-        self.at += 1;
-        Ok(Cow::Owned(text))
-    }
-
-    /// The characters up to the next quote or backslash.
-    fn clean(&mut self) -> Read<&'a str> {
-        let start = self.at;
-        let rest = self.bytes.get(start..).unwrap_or_default();
-        let Some(length) = rest.iter().position(|b| matches!(b, b'"' | b'\\' | 0..=0x1F)) else {
-            return Err((Fault::End { wanted: "the end of a string" }, self.bytes.len()));
-        };
-        self.at = start + length;
-        match self.peek() {
-            Some(0) => Err((Fault::Nul, self.at)),
-            Some(control @ 1..=0x1F) => Err((Fault::Control(char::from(control)), self.at)),
-            _ => Ok(self.since(start)),
-        }
-    }
-
-    fn escape(&mut self) -> Read<char> {
-        let start = self.at;
-        self.at += 1;
-        let letter = self.peek();
-        self.at += 1;
-        match letter {
-            Some(b'"') => Ok('"'),
-            Some(b'\\') => Ok('\\'),
-            Some(b'/') => Ok('/'),
-            Some(b'b') => Ok('\u{8}'),
-            Some(b'f') => Ok('\u{C}'),
-            Some(b'n') => Ok('\n'),
-            Some(b'r') => Ok('\r'),
-            Some(b't') => Ok('\t'),
-            Some(b'u') => self.unicode(start),
-            Some(_) => Err((Fault::Escape, start)),
-            None => Err((Fault::End { wanted: "the end of a string" }, self.bytes.len())),
-        }
-    }
-
-    fn unicode(&mut self, start: usize) -> Read<char> {
-        let mut code = self.hex(start)?;
-        if let 0xD800..=0xDBFF = code {
-            let low = match (self.peek(), self.bytes.get(self.at + 1)) {
-                (Some(b'\\'), Some(b'u')) => {
-                    self.at += 2;
-                    self.hex(start)?
-                }
-                _ => return Err((Fault::LoneSurrogate, start)),
-            };
-            if !(0xDC00..=0xDFFF).contains(&low) {
-                return Err((Fault::LoneSurrogate, start));
-            }
-            code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
-        }
-        // What is left that is no character is a low half alone.
-        char::from_u32(code).ok_or((Fault::LoneSurrogate, start))
-    }
-
-    fn hex(&mut self, start: usize) -> Read<u32> {
-        let digits = self.bytes.get(self.at..self.at + 4).ok_or((Fault::Escape, start))?;
-        self.at += 4;
-        digits
-            .iter()
-            .try_fold(0, |code, &b| Some(code << 4 | char::from(b).to_digit(16)?))
-            .ok_or((Fault::Escape, start))
     }
 
     fn number(&mut self) -> Read<Value<'a>> {
@@ -271,7 +192,7 @@ impl<'a> Reader<'a> {
         Ok(Value::Number(Cow::Borrowed(self.since(start))))
     }
 
-    /// One digit or more.
+    /// One or more digits.
     fn digits(&mut self) -> Read<()> {
         let start = self.at;
         while let Some(b'0'..=b'9') = self.peek() {
@@ -293,7 +214,7 @@ impl<'a> Reader<'a> {
         self.bytes.get(self.at).copied()
     }
 
-    /// The next byte that is no blank.
+    /// The next byte that is not white space.
     fn next_byte(&mut self) -> Option<u8> {
         while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.peek() {
             self.at += 1;
@@ -311,17 +232,17 @@ impl<'a> Reader<'a> {
         self.text.get(start..self.at).unwrap_or_default()
     }
 
-    fn unexpected(&self, wanted: &'static str) -> (Fault, usize) {
-        let fault = match self.text.get(self.at..).and_then(|rest| rest.chars().next()) {
-            Some('\0') => Fault::Nul,
-            Some(found) => Fault::Unexpected { found, wanted },
-            None => Fault::End { wanted },
+    fn unexpected(&self, expected: &'static str) -> (JsonErrorKind, usize) {
+        let kind = match self.text.get(self.at..).and_then(|rest| rest.chars().next()) {
+            Some('\0') => JsonErrorKind::Nul,
+            Some(found) => JsonErrorKind::Unexpected { found, expected },
+            None => JsonErrorKind::End { expected },
         };
-        (fault, self.at)
+        (kind, self.at)
     }
 }
 
-/// Refuses two equal keys in a large object: sorted once, not each with each.
+/// Rejects equal keys in a large object: sorted once instead of compared pairwise.
 fn unique(members: &Members<'_>, places: &[usize]) -> Read<()> {
     let mut keys: Vec<(&str, usize)> =
         members.iter().enumerate().map(|(index, (key, _))| (key.as_ref(), index)).collect();
@@ -331,8 +252,8 @@ fn unique(members: &Members<'_>, places: &[usize]) -> Read<()> {
         _ => None,
     };
     let Some(index) = keys.windows(2).filter_map(second).min() else { return Ok(()) };
-    // The first few are unique among themselves, so the second of a pair is always a later one.
+    // The first few are unique, so the second of a pair is always a later key.
     let place = places.get(index.saturating_sub(FEW)).copied().unwrap_or_default();
     let key = members.get(index).map(|(key, _)| key.to_string()).unwrap_or_default();
-    Err((Fault::DuplicateKey(key), place))
+    Err((JsonErrorKind::DuplicateKey(key), place))
 }

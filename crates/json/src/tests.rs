@@ -1,4 +1,4 @@
-//! What is read, what is refused and with which words; `serde_json` is the oracle.
+//! What is accepted, what is rejected and with which message; `serde_json` is the oracle.
 
 use proptest::prelude::*;
 
@@ -31,7 +31,7 @@ fn strings_borrow_unless_escaped() {
 }
 
 #[test]
-fn refuses_equal_keys_however_they_are_written() {
+fn rejects_equal_keys_in_every_spelling() {
     assert_eq!(
         said("{\"a\":1,\n \"\\u0061\":2}"),
         "duplicate key \"a\" at byte 9 (line 2, column 2)"
@@ -41,7 +41,7 @@ fn refuses_equal_keys_however_they_are_written() {
         "duplicate key \"😀\" at byte 19 (line 1, column 20)"
     );
     assert!(said("{\"\\u202e\":1,\"\\u202e\":1}").starts_with("duplicate key \"⟨U+202E⟩\""));
-    // Equal keys in different objects are no matter.
+    // Equal keys in different objects are allowed.
     assert!(parse(r#"{"a":{"a":{"a":1}},"b":[{"a":1},{"a":1}]}"#).is_ok());
 }
 
@@ -53,29 +53,29 @@ fn a_hundred_thousand_keys_are_compared_quickly() {
     assert_eq!(parse(&good).unwrap().as_object().unwrap().len(), 100_001);
     let bad = format!("{text}\"\\u00340000\":1}}");
     let error = parse(&bad).unwrap_err();
-    assert_eq!(error.fault, Fault::DuplicateKey("40000".to_owned()));
+    assert_eq!(error.kind, JsonErrorKind::DuplicateKey("40000".to_owned()));
     assert_eq!(error.at, text.len());
-    // Of several pairs the one that ends first is named.
+    // Of several pairs, the one that ends first is reported.
     let early = text.replace("\"21\"", "\"3\"").replace("\"50000\"", "\"50001\"");
     let error = parse(&format!("{early}\"last\":1}}")).unwrap_err();
-    assert_eq!(error.fault, Fault::DuplicateKey("3".to_owned()));
+    assert_eq!(error.kind, JsonErrorKind::DuplicateKey("3".to_owned()));
     assert_eq!(error.at, early.rfind("\"3\"").unwrap());
 }
 
 #[test]
-fn depth_ends_at_the_limit() {
+fn depth_is_limited() {
     let nested = |n: usize| format!("{}{}", "[".repeat(n), "]".repeat(n));
     assert!(parse(&nested(MAX_DEPTH)).is_ok());
     assert_eq!(
         said(&nested(MAX_DEPTH + 1)),
         "nested deeper than 64 levels at byte 64 (line 1, column 65)"
     );
-    assert_eq!(parse(&"[".repeat(MAX_BYTES)).unwrap_err().fault, Fault::TooDeep);
-    assert_eq!(parse(&"{\"a\":".repeat(200_000)).unwrap_err().fault, Fault::TooDeep);
+    assert_eq!(parse(&"[".repeat(MAX_BYTES)).unwrap_err().kind, JsonErrorKind::TooDeep);
+    assert_eq!(parse(&"{\"a\":".repeat(200_000)).unwrap_err().kind, JsonErrorKind::TooDeep);
 }
 
 #[test]
-fn length_ends_at_the_limit() {
+fn length_is_limited() {
     let text = format!("\"{}\"", "x".repeat(MAX_BYTES - 2));
     assert!(parse(&text).is_ok());
     let longer = format!("{text} ");
@@ -85,42 +85,42 @@ fn length_ends_at_the_limit() {
 }
 
 #[test]
-fn refuses_what_is_not_json() {
+fn rejects_invalid_json() {
     for (text, words) in [
-        ("", "text ends, wanted a value at byte 0 (line 1, column 1)"),
+        ("", "text ends, expected a value at byte 0 (line 1, column 1)"),
         ("\u{feff}1", "byte order mark before the value at byte 0 (line 1, column 1)"),
         ("1\0", "NUL byte in the text at byte 1 (line 1, column 2)"),
         ("\0", "NUL byte in the text at byte 0 (line 1, column 1)"),
         ("\"é\0\"", "NUL byte in the text at byte 3 (line 1, column 3)"),
         ("1 2", "text after the value at byte 2 (line 1, column 3)"),
-        ("[1,]", "found ']', wanted a value at byte 3 (line 1, column 4)"),
-        ("{\"a\":1,}", "found '}', wanted a key in quotes at byte 7 (line 1, column 8)"),
-        ("{a:1}", "found 'a', wanted a key in quotes at byte 1 (line 1, column 2)"),
-        ("{\"a\" 1}", "found '1', wanted ':' at byte 5 (line 1, column 6)"),
-        ("{\"a\":1", "text ends, wanted ',' or '}' at byte 6 (line 1, column 7)"),
-        ("[1 2]", "found '2', wanted ',' or ']' at byte 3 (line 1, column 4)"),
-        ("\u{202e}", "found '⟨U+202E⟩', wanted a value at byte 0 (line 1, column 1)"),
+        ("[1,]", "found ']', expected a value at byte 3 (line 1, column 4)"),
+        ("{\"a\":1,}", "found '}', expected a key in quotes at byte 7 (line 1, column 8)"),
+        ("{a:1}", "found 'a', expected a key in quotes at byte 1 (line 1, column 2)"),
+        ("{\"a\" 1}", "found '1', expected ':' at byte 5 (line 1, column 6)"),
+        ("{\"a\":1", "text ends, expected ',' or '}' at byte 6 (line 1, column 7)"),
+        ("[1 2]", "found '2', expected ',' or ']' at byte 3 (line 1, column 4)"),
+        ("\u{202e}", "found '⟨U+202E⟩', expected a value at byte 0 (line 1, column 1)"),
         ("\"a\nb\"", "control character U+000A must be escaped at byte 2 (line 1, column 3)"),
-        ("\"abc", "text ends, wanted the end of a string at byte 4 (line 1, column 5)"),
-        ("\"\\", "text ends, wanted the end of a string at byte 2 (line 1, column 3)"),
-        (r#""\x41""#, "escape that JSON does not have at byte 1 (line 1, column 2)"),
-        (r#""\u00e""#, "escape that JSON does not have at byte 1 (line 1, column 2)"),
-        (r#""\u+123""#, "escape that JSON does not have at byte 1 (line 1, column 2)"),
-        (r#""\ud800""#, "escaped half of a surrogate pair at byte 1 (line 1, column 2)"),
-        (r#""\ud800\n""#, "escaped half of a surrogate pair at byte 1 (line 1, column 2)"),
-        (r#""\ud800\ud800""#, "escaped half of a surrogate pair at byte 1 (line 1, column 2)"),
-        (r#""\udc00""#, "escaped half of a surrogate pair at byte 1 (line 1, column 2)"),
+        ("\"abc", "text ends, expected the end of a string at byte 4 (line 1, column 5)"),
+        ("\"\\", "text ends, expected the end of a string at byte 2 (line 1, column 3)"),
+        (r#""\x41""#, "unknown escape at byte 1 (line 1, column 2)"),
+        (r#""\u00e""#, "unknown escape at byte 1 (line 1, column 2)"),
+        (r#""\u+123""#, "unknown escape at byte 1 (line 1, column 2)"),
+        (r#""\ud800""#, "lone surrogate in an escape at byte 1 (line 1, column 2)"),
+        (r#""\ud800\n""#, "lone surrogate in an escape at byte 1 (line 1, column 2)"),
+        (r#""\ud800\ud800""#, "lone surrogate in an escape at byte 1 (line 1, column 2)"),
+        (r#""\udc00""#, "lone surrogate in an escape at byte 1 (line 1, column 2)"),
         ("01", "text after the value at byte 1 (line 1, column 2)"),
-        ("-", "text ends, wanted a digit at byte 1 (line 1, column 2)"),
-        ("1.", "text ends, wanted a digit at byte 2 (line 1, column 3)"),
-        ("1e+", "text ends, wanted a digit at byte 3 (line 1, column 4)"),
-        (".5", "found '.', wanted a value at byte 0 (line 1, column 1)"),
-        ("+1", "found '+', wanted a value at byte 0 (line 1, column 1)"),
-        ("nul", "found 'n', wanted a value at byte 0 (line 1, column 1)"),
-        ("NaN", "found 'N', wanted a value at byte 0 (line 1, column 1)"),
-        ("[1/**/]", "found '/', wanted ',' or ']' at byte 2 (line 1, column 3)"),
-        ("\u{b}1", "found '⟨U+000B⟩', wanted a value at byte 0 (line 1, column 1)"),
-        ("\u{a0}1", "found '⟨U+00A0⟩', wanted a value at byte 0 (line 1, column 1)"),
+        ("-", "text ends, expected a digit at byte 1 (line 1, column 2)"),
+        ("1.", "text ends, expected a digit at byte 2 (line 1, column 3)"),
+        ("1e+", "text ends, expected a digit at byte 3 (line 1, column 4)"),
+        (".5", "found '.', expected a value at byte 0 (line 1, column 1)"),
+        ("+1", "found '+', expected a value at byte 0 (line 1, column 1)"),
+        ("nul", "found 'n', expected a value at byte 0 (line 1, column 1)"),
+        ("NaN", "found 'N', expected a value at byte 0 (line 1, column 1)"),
+        ("[1/**/]", "found '/', expected ',' or ']' at byte 2 (line 1, column 3)"),
+        ("\u{b}1", "found '⟨U+000B⟩', expected a value at byte 0 (line 1, column 1)"),
+        ("\u{a0}1", "found '⟨U+00A0⟩', expected a value at byte 0 (line 1, column 1)"),
     ] {
         assert_eq!(said(text), words, "{text:?}");
     }
@@ -201,18 +201,19 @@ fn agrees(text: &str) {
     let ours = parse(text);
     match serde_json::from_str::<serde_json::Value>(text) {
         Ok(theirs) => match ours {
-            // Ours keeps what theirs rounds, so compare what theirs makes of ours.
+            // Our parser keeps digits that serde_json rounds, so compare what serde_json makes of
+            // both.
             Ok(ours) => {
                 let back: serde_json::Value = serde_json::from_str(&ours.to_json()).unwrap();
                 assert_eq!(back, theirs, "{text:?}");
             }
-            // serde_json takes the last of equal keys and reads deeper.
+            // serde_json takes the last of equal keys and accepts deeper nesting.
             Err(error) => assert!(
-                matches!(error.fault, Fault::DuplicateKey(_) | Fault::TooDeep),
+                matches!(error.kind, JsonErrorKind::DuplicateKey(_) | JsonErrorKind::TooDeep),
                 "{text:?}: {error}"
             ),
         },
-        // serde_json refuses numbers beyond a double; ours keeps their digits.
+        // serde_json rejects numbers beyond an f64; our parser keeps their digits.
         Err(error) => assert!(
             ours.is_err() || error.to_string().starts_with("number out of range"),
             "{text:?}: {error}"
@@ -256,8 +257,8 @@ proptest! {
     fn random_bytes_never_break_the_reader(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
         let ours = parse_bytes(&bytes);
         if serde_json::from_slice::<serde_json::Value>(&bytes).is_ok() {
-            let fault = ours.as_ref().err().map(|error| &error.fault);
-            prop_assert!(matches!(fault, None | Some(Fault::DuplicateKey(_))));
+            let kind = ours.as_ref().err().map(|error| &error.kind);
+            prop_assert!(matches!(kind, None | Some(JsonErrorKind::DuplicateKey(_))));
         }
         if let Err(error) = ours {
             prop_assert!(!error.to_string().chars().any(char::is_control));

@@ -1,11 +1,11 @@
-//! A value as JSON text; reading it back gives the same value.
+//! A value as JSON text. Parsing the text gives the same value.
 
 use std::fmt;
 
 use super::Value;
 
 impl Value<'_> {
-    /// The value as JSON without blanks, members in their order, numbers digit for digit.
+    /// The value as JSON without white space, members in their order, numbers digit for digit.
     pub fn to_json(&self) -> String {
         let mut out = String::new();
         write(self, &mut out);
@@ -51,7 +51,7 @@ fn write(value: &Value<'_>, out: &mut String) {
     }
 }
 
-/// A string with the fewest escapes, exactly as RFC 8785 (3.2.2.2) wants them.
+/// A string with the fewest escapes, as RFC 8785 (3.2.2.2) requires.
 pub fn write_string(text: &str, out: &mut String) {
     out.push('"');
     let mut rest = text;

@@ -12,19 +12,19 @@ mod tests;
 
 pub use key::VerifierKey;
 
-/// The longest note: room for the 16 signatures that must be taken, even large ones.
+/// The longest note: enough for the 16 signatures that a verifier must accept, even large ones.
 pub const MAX_NOTE: usize = 128 << 10;
 
-/// The longest name of a key, and origin of a ledger.
+/// The longest key name and ledger origin.
 pub const MAX_NAME: usize = 256;
 
-/// What stands before a signature: an em dash and a blank.
+/// Precedes a signature: an em dash and a space.
 const MARK: &str = "\u{2014} ";
 
-/// The ledger at one moment: all that anybody needs to find a later change of its past.
+/// The ledger at one moment: enough to detect any later change of its past.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Checkpoint {
-    /// Which ledger this is. Whoever verifies one must compare it: a key may sign several.
+    /// Which ledger this is. A verifier must compare it: a key may sign several ledgers.
     pub origin: String,
     /// How many entries there are.
     pub size: u64,
@@ -32,31 +32,31 @@ pub struct Checkpoint {
     pub root: Digest,
 }
 
-/// A note as it was read. Nothing of it is to be believed before `verify`.
+/// A parsed note. Nothing in it is verified before `verify`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Signed {
-    /// What was signed, as text, with its last newline.
+pub struct SignedCheckpoint {
+    /// The signed text, with its last newline.
     pub text: String,
-    /// What it says.
+    /// The checkpoint in the text.
     pub checkpoint: Checkpoint,
-    /// Lines after the three, which mean nothing to us.
+    /// Lines after the first three, which are ignored.
     pub extensions: Vec<String>,
-    /// All signatures, of known and unknown keys, in their order.
+    /// All signatures, of known and unknown keys, in order.
     pub signatures: Vec<Signature>,
 }
 
-/// One line of a note.
+/// One signature line of a note.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Signature {
     /// The name of the key.
     pub name: String,
-    /// Which key of that name.
+    /// Identifies the key among those of that name.
     pub key_id: [u8; 4],
-    /// 64 bytes of Ed25519, or what another kind of key makes.
+    /// 64 bytes for Ed25519; other kinds of keys have other lengths.
     pub signature: Vec<u8>,
 }
 
-/// Why a note is not taken.
+/// Why a note is rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoteError {
     /// Longer than `MAX_NOTE`.
@@ -71,15 +71,15 @@ pub enum NoteError {
     Size,
     /// The root is not the base64 of 32 bytes.
     Root,
-    /// A line after the text is no signature.
+    /// A line after the text is not a signature.
     Signature,
-    /// The name of a key is empty, too long, or has a blank or plus sign in it.
+    /// The name of a key is empty, too long, or contains a space or plus sign.
     Name,
-    /// A text that is no verifier key.
+    /// A text that is not a verifier key.
     Key,
     /// No signature of this key.
     NotSigned,
-    /// A signature of this key that does not hold.
+    /// An invalid signature of this key.
     Forged,
 }
 
@@ -89,7 +89,7 @@ impl Checkpoint {
         format!("{}\n{}\n{}\n", self.origin, self.size, base64::encode(self.root.as_bytes()))
     }
 
-    /// The signed note. `signer` is given the bytes to sign with the key's private half.
+    /// The signed note. `signer` receives the bytes to sign.
     pub fn sign(
         &self,
         name: &str,
@@ -109,7 +109,7 @@ impl Checkpoint {
 }
 
 impl Signature {
-    /// The line as it stands in a note, with its newline; a cosignature is added so.
+    /// The signature as a line of a note, with its newline; also used to add a cosignature.
     pub fn line(&self) -> String {
         let bytes = [self.key_id.as_slice(), &self.signature].concat();
         format!("{MARK}{} {}\n", self.name, base64::encode(&bytes))
@@ -128,28 +128,28 @@ impl Signature {
     }
 }
 
-/// Reads a note without believing it.
-pub fn parse(note: &str) -> Result<Signed, NoteError> {
+/// Parses a note without verifying it.
+pub fn parse(note: &str) -> Result<SignedCheckpoint, NoteError> {
     if note.len() > MAX_NOTE {
         return Err(NoteError::TooLong);
     }
     if note.bytes().any(|byte| byte < 0x20 && byte != b'\n') {
         return Err(NoteError::Control);
     }
-    // The last blank line: what stands before it is what was signed.
+    // The text before the last blank line is what was signed.
     let (text, lines) = note.rsplit_once("\n\n").ok_or(NoteError::Shape)?;
     let lines = lines.strip_suffix('\n').ok_or(NoteError::Shape)?;
     let signatures = lines.split('\n').map(Signature::read);
     let signatures = signatures.collect::<Option<Vec<_>>>().ok_or(NoteError::Signature)?;
     let (checkpoint, extensions) = read_text(text)?;
-    Ok(Signed { text: format!("{text}\n"), checkpoint, extensions, signatures })
+    Ok(SignedCheckpoint { text: format!("{text}\n"), checkpoint, extensions, signatures })
 }
 
-/// Reads a note and believes it if this key signed it. `holds` is given a public key, a message
-/// and a signature, and says whether that is a strict Ed25519 signature.
+/// Parses a note and verifies that this key signed it. `holds` receives a public key, a message and
+/// a signature, and returns whether it is a strict Ed25519 signature.
 ///
-/// Signatures of other keys are left alone, as the format wants; one of this key that does not
-/// hold spoils the note even beside one that does.
+/// Signatures of other keys are ignored, as the format requires. An invalid signature of this key
+/// rejects the note even next to a valid one.
 pub fn verify(
     note: &str,
     key: &VerifierKey,
@@ -183,7 +183,7 @@ fn read_text(text: &str) -> Result<(Checkpoint, Vec<String>), NoteError> {
     Ok((Checkpoint { origin: origin.to_owned(), size, root }, extensions))
 }
 
-/// Decimal digits as everybody writes them, and only so.
+/// Decimal digits without sign or leading zeros.
 fn read_size(line: &str) -> Option<u64> {
     let size: u64 = line.parse().ok()?;
     (size.to_string() == line).then_some(size)
@@ -197,16 +197,16 @@ impl fmt::Display for NoteError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             NoteError::TooLong => "the note is too long",
-            NoteError::Control => "the note has a control character in it",
+            NoteError::Control => "the note contains a control character",
             NoteError::Shape => "the note is not text, a blank line and signatures",
-            NoteError::Origin => "the note's first line is no origin",
-            NoteError::Size => "the note's second line is no size",
-            NoteError::Root => "the note's third line is no root hash",
-            NoteError::Signature => "a line of the note is no signature",
-            NoteError::Name => "the name of a key is empty, too long, or has a blank or + in it",
-            NoteError::Key => "the text is no Ed25519 verifier key",
+            NoteError::Origin => "the first line of the note is not an origin",
+            NoteError::Size => "the second line of the note is not a size",
+            NoteError::Root => "the third line of the note is not a root hash",
+            NoteError::Signature => "a line of the note is not a signature",
+            NoteError::Name => "a key name is empty, too long, or contains a space or +",
+            NoteError::Key => "the text is not an Ed25519 verifier key",
             NoteError::NotSigned => "the note is not signed by this key",
-            NoteError::Forged => "a signature in this key's name does not hold",
+            NoteError::Forged => "the note has an invalid signature of this key",
         })
     }
 }

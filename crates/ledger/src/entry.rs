@@ -1,4 +1,4 @@
-//! One entry of the ledger: canonical JSON (RFC 8785), written straight, read strictly.
+//! One entry of the ledger: canonical JSON (RFC 8785), parsed strictly.
 
 use std::borrow::Cow;
 
@@ -12,25 +12,25 @@ mod kind;
 mod tests;
 
 pub use error::EntryError;
-pub use kind::Kind;
+pub use kind::EntryKind;
 
 /// The longest entry.
 pub const MAX_ENTRY: usize = 64 << 10;
 
-/// The version of the form, the member `v` of every entry.
+/// The format version, the member `v` of every entry.
 const VERSION: &str = "1";
 
-/// Times beyond this are not whole numbers to every reader of JSON: 2^53 - 1 milliseconds.
+/// The latest time that every JSON parser reads as an exact integer: 2^53 - 1 milliseconds.
 const MAX_TIME: i64 = (1 << 53) - 1;
 
 /// What happened, when, under which policy, to whom.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry<'a> {
-    /// Milliseconds since 1970, as the daemon's clock said.
+    /// Milliseconds since 1970 by the daemon's clock.
     pub at: i64,
     /// What happened.
-    pub kind: Kind,
-    /// The hash of the policy then in force.
+    pub kind: EntryKind,
+    /// The hash of the policy in force.
     pub policy: Digest,
     /// The agent that asked.
     pub agent: Option<Cow<'a, str>>,
@@ -42,13 +42,13 @@ pub struct Entry<'a> {
     pub request: Option<Cow<'a, str>>,
     /// The canonical digest of the call.
     pub digest: Option<Digest>,
-    /// What else is to be known, by name, each name once. Numbers must be such as doubles hold.
+    /// Further facts by name, each name once. Numbers must be exact as `f64`.
     pub facts: Vec<(Cow<'a, str>, Value<'a>)>,
 }
 
 impl<'a> Entry<'a> {
-    /// An entry that says only what, when and under which policy.
-    pub const fn new(at: i64, kind: Kind, policy: Digest) -> Entry<'a> {
+    /// An entry with only a kind, a time and a policy.
+    pub const fn new(at: i64, kind: EntryKind, policy: Digest) -> Entry<'a> {
         Entry {
             at,
             kind,
@@ -69,7 +69,7 @@ impl<'a> Entry<'a> {
         Ok(out)
     }
 
-    /// The same, written over `out`, which keeps its room. On an error `out` is empty.
+    /// Like `encode`, into an existing buffer. On an error the buffer is empty.
     pub fn encode_into(&self, out: &mut String) -> Result<(), EntryError> {
         out.clear();
         let written = self.write(out);
@@ -98,7 +98,7 @@ impl<'a> Entry<'a> {
             write_facts(&self.facts, out)?;
         }
         out.push_str(",\"kind\":\"");
-        out.push_str(self.kind.word());
+        out.push_str(self.kind.as_str());
         out.push_str("\",");
         member("\"person\":", self.person.as_deref(), out);
         out.push_str("\"policy\":\"");
@@ -112,12 +112,12 @@ impl<'a> Entry<'a> {
         if out.len() > MAX_ENTRY { Err(EntryError::TooLong { bytes: out.len() }) } else { Ok(()) }
     }
 
-    /// Reads an entry. Only the bytes that `encode` writes for it are taken.
+    /// Parses an entry. Only the bytes that `encode` writes are accepted.
     pub fn decode(bytes: &'a [u8]) -> Result<Entry<'a>, EntryError> {
         Entry::decode_with(bytes, &mut String::new())
     }
 
-    /// The same, with room for the comparison that the caller keeps.
+    /// Like `decode`, with a buffer for the comparison that the caller can reuse.
     pub fn decode_with(bytes: &'a [u8], room: &mut String) -> Result<Entry<'a>, EntryError> {
         if bytes.len() > MAX_ENTRY {
             return Err(EntryError::TooLong { bytes: bytes.len() });
@@ -129,13 +129,13 @@ impl<'a> Entry<'a> {
 
     fn from_value(value: Value<'a>) -> Result<Entry<'a>, EntryError> {
         let Value::Object(members) = value else { return Err(EntryError::NoObject) };
-        // The version first: of another one nothing is known.
+        // The version first: nothing is known about other versions.
         let version = members.iter().find(|(key, _)| key == "v").map(|(_, version)| version);
         if version.and_then(Value::as_number) != Some(VERSION) {
             return Err(EntryError::Version);
         }
         let (mut at, mut kind, mut policy) = (None, None, None);
-        let mut entry = Entry::new(0, Kind::Start, Digest::from_bytes([0; 32]));
+        let mut entry = Entry::new(0, EntryKind::Start, Digest::from_bytes([0; 32]));
         for (key, value) in members {
             match &*key {
                 "v" => {}
@@ -161,7 +161,7 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// A member and its comma, if there is one to write.
+/// A member and its comma, if it has a value.
 fn member(key: &str, text: Option<&str>, out: &mut String) {
     if let Some(text) = text {
         out.push_str(key);
@@ -170,7 +170,7 @@ fn member(key: &str, text: Option<&str>, out: &mut String) {
     }
 }
 
-/// Facts may come from anywhere: what could not be read back is not written.
+/// Facts may come from any caller: facts that could not be parsed back are not written.
 fn write_facts(facts: &[(Cow<'_, str>, Value<'_>)], out: &mut String) -> Result<(), EntryError> {
     if facts.iter().any(|(_, value)| deeper_than(value, MAX_DEPTH - 2)) {
         return Err(EntryError::TooDeep);
@@ -247,6 +247,6 @@ fn digest(name: &'static str, value: Value<'_>) -> Result<Digest, EntryError> {
     Digest::parse(&text(name, value)?).map_err(|_| EntryError::Member(name))
 }
 
-fn kind_of(word: Cow<'_, str>) -> Result<Kind, EntryError> {
-    Kind::from_word(&word).ok_or_else(|| EntryError::Kind(word.into_owned()))
+fn kind_of(word: Cow<'_, str>) -> Result<EntryKind, EntryError> {
+    EntryKind::parse(&word).ok_or_else(|| EntryError::Kind(word.into_owned()))
 }

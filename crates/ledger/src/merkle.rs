@@ -1,4 +1,4 @@
-//! The Merkle tree of RFC 6962: hashes, the right edge, and where the other files stand.
+//! The Merkle tree of RFC 6962: hashes and the right edge. The submodules create and check proofs.
 
 use sha2::{Digest as _, Sha256};
 
@@ -15,20 +15,20 @@ pub use check::{ProofError, verify_consistency, verify_inclusion};
 pub use prove::{ProveError, consistency_proof, inclusion_proof, root_at};
 pub use tiles::{STORED_LEVELS, Tiled, completed};
 
-/// The largest tree that is spoken of; no ledger gets there, no arithmetic overflows below it.
+/// The largest supported tree; below it no arithmetic overflows.
 pub const MAX_SIZE: u64 = 1 << 62;
 
-/// Where the hashes of complete subtrees are read.
+/// Reads the hashes of complete subtrees.
 pub trait Nodes {
     /// Why a node could not be read.
     type Error;
 
-    /// The hash of the complete subtree over the leaves `index << level` up to, but not with,
-    /// `(index + 1) << level`. Level 0 is the leaf hashes.
+    /// The hash of the complete subtree over the leaves from `index << level` up to but not
+    /// including `(index + 1) << level`. Level 0 is the leaf hashes.
     fn node(&mut self, level: u8, index: u64) -> Result<Digest, Self::Error>;
 }
 
-/// The hash of a leaf. The prefix keeps a leaf from passing for an inner node.
+/// The hash of a leaf. The prefix prevents a leaf from being mistaken for an inner node.
 pub fn leaf_hash(bytes: &[u8]) -> Digest {
     let hash = Sha256::new().chain_update([0]).chain_update(bytes);
     Digest::from_bytes(hash.finalize().into())
@@ -43,12 +43,12 @@ pub fn node_hash(left: &Digest, right: &Digest) -> Digest {
     Digest::from_bytes(hash.finalize().into())
 }
 
-/// The root of the tree without leaves: the hash of nothing.
+/// The root of the empty tree: the hash of no bytes.
 pub fn empty_root() -> Digest {
     Digest::of(&[])
 }
 
-/// The right edge of a tree: all that appending and the root need, at most 62 hashes.
+/// The right edge of a tree: enough to append and to compute the root, at most 62 hashes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Frontier {
     size: u64,
@@ -57,13 +57,13 @@ pub struct Frontier {
 }
 
 impl Frontier {
-    /// The tree without leaves.
+    /// The empty tree.
     pub fn new() -> Frontier {
         Frontier::default()
     }
 
-    /// The right edge from its complete subtrees, largest first. None if `size` has not as many,
-    /// or is beyond `MAX_SIZE`.
+    /// The right edge from its complete subtrees, largest first. `None` if their number does not
+    /// match `size`, or `size` is beyond `MAX_SIZE`.
     pub fn from_peaks(size: u64, peaks: Vec<Digest>) -> Option<Frontier> {
         let fits = usize::try_from(size.count_ones()) == Ok(peaks.len()) && size <= MAX_SIZE;
         fits.then_some(Frontier { size, peaks })
@@ -79,13 +79,13 @@ impl Frontier {
         Ok(Frontier { size, peaks })
     }
 
-    /// Adds a leaf: one hash on average.
+    /// Appends a leaf: one hash on average.
     pub fn append(&mut self, leaf: Digest) {
         self.append_and(leaf, |_, _, _| {});
     }
 
-    /// Adds a leaf and gives every inner node that it completes (level, index, hash), lowest
-    /// first. The store keeps those of `STORED_LEVELS`, which so cost it no reading.
+    /// Appends a leaf and reports every inner node that it completes (level, index, hash), lowest
+    /// first. The store keeps those of `STORED_LEVELS` without having to read anything.
     pub fn append_and(&mut self, leaf: Digest, mut completed: impl FnMut(u8, u64, &Digest)) {
         let mut node = leaf;
         let mut level = 0;
@@ -96,7 +96,7 @@ impl Frontier {
             completed(level, self.size >> level, &node);
         }
         self.peaks.push(node);
-        // Cannot be reached by counting; a wrong root is then found, a panic would stop the gate.
+        // Unreachable by counting. A wrong root would be detected; a panic would stop the gate.
         self.size = self.size.saturating_add(1);
     }
 
@@ -118,7 +118,7 @@ impl Frontier {
     }
 }
 
-/// Where the complete subtrees of a tree stand, largest first, as level and index.
+/// The complete subtrees of a tree, largest first, as level and index.
 pub fn peak_places(size: u64) -> impl Iterator<Item = (u8, u64)> {
     let set = (0_u8..64).rev().filter(move |&level| size >> level & 1 == 1);
     set.map(move |level| (level, (size >> level) - 1))

@@ -1,4 +1,4 @@
-//! A whole ledger checked: fed its entries in order, held against signed checkpoints.
+//! Verifies a whole ledger: entries in order, compared with signed checkpoints.
 
 use std::fmt;
 
@@ -7,65 +7,65 @@ use super::entry::{Entry, EntryError};
 use super::merkle::{Frontier, leaf_hash};
 use countersign_json::canonical::Digest;
 
-/// Checks entries as they are fed. The first fault stays: nothing after it is believed.
+/// Verifies entries one by one. The first error is kept: nothing after it is trusted.
 ///
-/// Entries alone show that each is well formed and that time never goes back. That nothing was
-/// changed, taken out, put in or cut off is shown by a checkpoint only, and only if the checkpoint
-/// was kept where whoever changed the entries could not reach it: a ledger that is cut back to an
-/// older checkpoint is a good older ledger.
+/// Entries alone show that each is well formed and that time never goes back. Only a checkpoint
+/// shows that nothing was changed, removed, inserted or cut off, and only if the checkpoint was
+/// stored out of reach of whoever changed the entries: a ledger that is cut back to an older
+/// checkpoint is a valid older ledger.
 #[derive(Debug, Clone, Default)]
 pub struct Verifier {
     frontier: Frontier,
     latest: Option<i64>,
-    /// Still to be passed, the nearest last.
+    /// Checkpoints not reached yet, the nearest last.
     ahead: Vec<Checkpoint>,
-    fault: Option<Fault>,
+    fault: Option<VerifyError>,
     room: String,
 }
 
-/// The first thing that is wrong, and where.
+/// The first error, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault {
-    /// The number of the entry, from 0; after a checkpoint's fault, how many entries there are.
+pub struct VerifyError {
+    /// The number of the entry, from 0; for a checkpoint, the number of entries.
     pub sequence: u64,
     /// What is wrong.
-    pub wrong: Wrong,
+    pub kind: VerifyErrorKind,
 }
 
 /// What is wrong with a ledger.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Wrong {
-    /// The bytes are no entry.
+pub enum VerifyErrorKind {
+    /// The bytes are not an entry.
     Entry(EntryError),
-    /// Its time lies before that of the entry before it.
+    /// Its time is before that of the previous entry.
     Time {
         /// Its time.
         at: i64,
-        /// The time of the entry before it.
+        /// The time of the previous entry.
         before: i64,
     },
-    /// A checkpoint of this size has another root: something up to here was changed.
+    /// A checkpoint of this size has another root: an entry up to here was changed.
     Root,
-    /// A checkpoint says that there are more entries.
+    /// A checkpoint covers more entries.
     Short {
-        /// How many it says.
+        /// The number of entries of the checkpoint.
         wanted: u64,
     },
-    /// A checkpoint says that there are fewer entries.
+    /// A checkpoint covers fewer entries.
     Long {
-        /// How many it says.
+        /// The number of entries of the checkpoint.
         wanted: u64,
     },
 }
 
 impl Verifier {
-    /// For a ledger from its first entry on.
+    /// For a ledger from its first entry.
     pub fn new() -> Verifier {
         Verifier::default()
     }
 
-    /// The same, to be held against older checkpoints on the way, in any order. Their signatures
-    /// and origins are for the caller to check.
+    /// Also compares with older checkpoints on the way, given in any order. The caller must verify
+    /// their signatures and origins.
     pub fn expecting(mut checkpoints: Vec<Checkpoint>) -> Verifier {
         checkpoints.sort_by_key(|checkpoint| std::cmp::Reverse(checkpoint.size));
         let mut verifier = Verifier { ahead: checkpoints, ..Verifier::default() };
@@ -73,18 +73,18 @@ impl Verifier {
         verifier
     }
 
-    /// Checks the next entry.
-    pub fn feed(&mut self, bytes: &[u8]) -> Result<(), Fault> {
+    /// Verifies the next entry.
+    pub fn feed(&mut self, bytes: &[u8]) -> Result<(), VerifyError> {
         self.first_fault()?;
-        let wrong = match Entry::decode_with(bytes, &mut self.room) {
-            Err(error) => Some(Wrong::Entry(error)),
+        let kind = match Entry::decode_with(bytes, &mut self.room) {
+            Err(error) => Some(VerifyErrorKind::Entry(error)),
             Ok(entry) => {
                 let before = self.latest.replace(entry.at).filter(|&before| entry.at < before);
-                before.map(|before| Wrong::Time { at: entry.at, before })
+                before.map(|before| VerifyErrorKind::Time { at: entry.at, before })
             }
         };
-        if let Some(wrong) = wrong {
-            self.fault = Some(Fault { sequence: self.size(), wrong });
+        if let Some(kind) = kind {
+            self.fault = Some(VerifyError { sequence: self.size(), kind });
         } else {
             self.frontier.append(leaf_hash(bytes));
             self.pass_checkpoints();
@@ -92,43 +92,46 @@ impl Verifier {
         self.first_fault()
     }
 
-    /// Ends with the newest checkpoint, which must speak of exactly the entries that were fed.
-    pub fn finish(self, checkpoint: &Checkpoint) -> Result<(), Fault> {
+    /// Finishes with the newest checkpoint, which must cover exactly the verified entries.
+    pub fn finish(self, checkpoint: &Checkpoint) -> Result<(), VerifyError> {
         self.first_fault()?;
         let (size, wanted) = (self.size(), checkpoint.size);
-        let wrong = match size.cmp(&wanted) {
-            std::cmp::Ordering::Less => Some(Wrong::Short { wanted }),
-            std::cmp::Ordering::Greater => Some(Wrong::Long { wanted }),
-            std::cmp::Ordering::Equal => (self.root() != checkpoint.root).then_some(Wrong::Root),
+        let kind = match size.cmp(&wanted) {
+            std::cmp::Ordering::Less => Some(VerifyErrorKind::Short { wanted }),
+            std::cmp::Ordering::Greater => Some(VerifyErrorKind::Long { wanted }),
+            std::cmp::Ordering::Equal => {
+                (self.root() != checkpoint.root).then_some(VerifyErrorKind::Root)
+            }
         };
-        match wrong {
-            Some(wrong) => Err(Fault { sequence: size, wrong }),
+        match kind {
+            Some(kind) => Err(VerifyError { sequence: size, kind }),
             None => self.end(),
         }
     }
 
-    /// Ends without a newest checkpoint: only those given to `expecting` are proof of anything.
-    pub fn end(&self) -> Result<(), Fault> {
+    /// Finishes without a newest checkpoint: only those given to `expecting` prove anything.
+    pub fn end(&self) -> Result<(), VerifyError> {
         self.first_fault()?;
         match self.ahead.first() {
-            Some(Checkpoint { size: wanted, .. }) => {
-                Err(Fault { sequence: self.size(), wrong: Wrong::Short { wanted: *wanted } })
-            }
+            Some(Checkpoint { size: wanted, .. }) => Err(VerifyError {
+                sequence: self.size(),
+                kind: VerifyErrorKind::Short { wanted: *wanted },
+            }),
             None => Ok(()),
         }
     }
 
-    /// How many good entries were fed.
+    /// The number of verified entries.
     pub const fn size(&self) -> u64 {
         self.frontier.size()
     }
 
-    /// The root over them.
+    /// The root over the verified entries.
     pub fn root(&self) -> Digest {
         self.frontier.root()
     }
 
-    fn first_fault(&self) -> Result<(), Fault> {
+    fn first_fault(&self) -> Result<(), VerifyError> {
         self.fault.clone().map_or(Ok(()), Err)
     }
 
@@ -136,33 +139,32 @@ impl Verifier {
         let size = self.size();
         while let Some(checkpoint) = self.ahead.pop_if(|checkpoint| checkpoint.size == size) {
             if checkpoint.root != self.frontier.root() {
-                self.fault.get_or_insert(Fault { sequence: size, wrong: Wrong::Root });
+                self.fault
+                    .get_or_insert(VerifyError { sequence: size, kind: VerifyErrorKind::Root });
             }
         }
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for VerifyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Fault { sequence, wrong } = self;
-        match wrong {
-            Wrong::Entry(error) => write!(f, "entry {sequence} is damaged: {error}"),
-            Wrong::Time { at, before } => write!(
-                f,
-                "entry {sequence} goes back in time: it says {at} ms, the one before it {before} ms"
-            ),
-            Wrong::Root => write!(
-                f,
-                "the first {sequence} entries are not those that the checkpoint was signed for"
-            ),
-            Wrong::Short { wanted } => {
-                write!(f, "the ledger ends after {sequence} entries, the checkpoint has {wanted}")
+        let VerifyError { sequence, kind } = self;
+        match kind {
+            VerifyErrorKind::Entry(error) => write!(f, "entry {sequence} is invalid: {error}"),
+            VerifyErrorKind::Time { at, before } => {
+                write!(f, "entry {sequence} goes back in time: {at} ms after {before} ms")
             }
-            Wrong::Long { wanted } => {
-                write!(f, "the ledger has {sequence} entries, the checkpoint only {wanted}")
+            VerifyErrorKind::Root => {
+                write!(f, "the first {sequence} entries do not match the signed checkpoint")
+            }
+            VerifyErrorKind::Short { wanted } => {
+                write!(f, "the ledger ends after {sequence} entries; the checkpoint has {wanted}")
+            }
+            VerifyErrorKind::Long { wanted } => {
+                write!(f, "the ledger has {sequence} entries; the checkpoint has only {wanted}")
             }
         }
     }
 }
 
-impl std::error::Error for Fault {}
+impl std::error::Error for VerifyError {}

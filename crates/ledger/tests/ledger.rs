@@ -1,4 +1,4 @@
-//! The ledger beside ct-merkle, and ten thousand ways to change its past.
+//! The ledger compared with ct-merkle, and ten thousand ways to change its past.
 
 #[cfg(test)]
 mod ledger {
@@ -7,17 +7,17 @@ mod ledger {
     use countersign_json::Value;
     use countersign_json::canonical::Digest;
     use countersign_ledger::checkpoint::Checkpoint;
-    use countersign_ledger::entry::{Entry, Kind};
+    use countersign_ledger::entry::{Entry, EntryKind};
     use countersign_ledger::merkle::{
         Frontier, Nodes, Tiled, completed, consistency_proof, inclusion_proof, leaf_hash, root_at,
         verify_consistency, verify_inclusion,
     };
-    use countersign_ledger::verify::{Verifier, Wrong};
+    use countersign_ledger::verify::{Verifier, VerifyErrorKind};
     use ct_merkle::mem_backed_tree::MemoryBackedTree;
     use ct_merkle::{InclusionProof, RootHash};
     use sha2::Sha256;
 
-    /// A small generator, so that a failure can be had again.
+    /// A small generator, so that a failure can be reproduced.
     struct Dice(u64);
 
     impl Dice {
@@ -57,7 +57,7 @@ mod ledger {
         RootHash::new((*digest.as_bytes()).into(), size)
     }
 
-    /// A tree in three forms: theirs, ours as a store keeps it, and its roots so far.
+    /// A tree in three forms: that of ct-merkle, ours as a store keeps it, and its roots so far.
     struct Trees {
         theirs: MemoryBackedTree<Sha256, Vec<u8>>,
         store: Store,
@@ -94,7 +94,7 @@ mod ledger {
             assert_eq!(joined(&proof), self.theirs.prove_inclusion(at).as_bytes());
             let leaf = leaf_hash(value);
             assert_eq!(verify_inclusion(&leaf, index, size, &proof, root), Ok(()));
-            // A proof with one bit changed: both refuse.
+            // A proof with one bit changed: both reject it.
             if let Some(bad) = flipped(&proof, dice) {
                 assert!(verify_inclusion(&leaf, index, size, &bad, root).is_err());
                 let bad = InclusionProof::<Sha256>::from_bytes(joined(&bad));
@@ -158,7 +158,7 @@ mod ledger {
         let mut all = Vec::new();
         for number in 0..count {
             at += i64::try_from(dice.below(3)).unwrap();
-            let kind = Kind::ALL[dice.below(Kind::ALL.len())];
+            let kind = EntryKind::ALL[dice.below(EntryKind::ALL.len())];
             let mut entry = Entry::new(at, kind, Digest::of(b"policy"));
             if dice.below(2) == 0 {
                 entry.agent = Some("coder".into());
@@ -181,7 +181,7 @@ mod ledger {
     }
 
     #[test]
-    fn every_edit_is_found_against_a_checkpoint() {
+    fn a_checkpoint_detects_every_edit() {
         let mut dice = Dice(12);
         let good = entries(60, &mut dice);
         let kept = checkpoint(&good);
@@ -208,9 +208,9 @@ mod ledger {
                 3 => bad.swap(at, dice.below(60)),
                 4 => bad.truncate(at),
                 _ => {
-                    // A well-formed lie: the same entry with another kind, at the same time.
+                    // A well-formed forgery: the same entry with another kind, at the same time.
                     let mut entry = Entry::decode(&good[at]).unwrap();
-                    entry.kind = Kind::ALL[dice.below(Kind::ALL.len())];
+                    entry.kind = EntryKind::ALL[dice.below(EntryKind::ALL.len())];
                     bad[at] = entry.encode().unwrap().into_bytes();
                 }
             }
@@ -218,29 +218,30 @@ mod ledger {
                 continue;
             }
             tried[edit] += 1;
-            let fault = verify(&bad).expect_err("an edit that nobody saw");
+            let fault = verify(&bad).expect_err("an edit that was not detected");
             assert!(fault.sequence <= bad.len() as u64, "{fault}");
         }
         assert!(tried.iter().all(|&count| count > 1_500), "{tried:?}");
     }
 
     #[test]
-    fn truncation_is_found_only_with_a_checkpoint_from_outside() {
+    fn only_an_external_checkpoint_detects_truncation() {
         let good = entries(50, &mut Dice(3));
         let outside = vec![checkpoint(&good[..40]), checkpoint(&good[..10]), checkpoint(&[])];
         for length in 0..=50 {
             let cut = &good[..length];
-            // With nothing from outside, a shorter ledger is a good ledger.
+            // Without an external checkpoint, a shorter ledger is a valid ledger.
             let mut alone = Verifier::new();
             assert!(cut.iter().all(|entry| alone.feed(entry).is_ok()));
             assert_eq!(alone.end(), Ok(()));
-            // Whoever cuts it can also sign a checkpoint for what is left, if the key is at hand.
+            // With the signing key, an attacker can also sign a checkpoint for the shortened
+            // ledger.
             assert_eq!(alone.finish(&checkpoint(cut)), Ok(()));
             let mut held = Verifier::expecting(outside.clone());
             assert!(cut.iter().all(|entry| held.feed(entry).is_ok()));
             let ended = held.end();
             if length < 40 {
-                assert_eq!(ended.unwrap_err().wrong, Wrong::Short { wanted: 40 });
+                assert_eq!(ended.unwrap_err().kind, VerifyErrorKind::Short { wanted: 40 });
             } else {
                 assert_eq!(ended, Ok(()));
             }
@@ -248,7 +249,7 @@ mod ledger {
     }
 
     #[test]
-    fn a_history_written_anew_is_found_at_the_first_checkpoint_after_the_change() {
+    fn a_rewritten_history_is_detected_at_the_first_checkpoint_after_the_change() {
         let good = entries(50, &mut Dice(4));
         let outside = vec![checkpoint(&good[..20]), checkpoint(&good[..30])];
         let mut forged = good.clone();
@@ -258,17 +259,17 @@ mod ledger {
         let mut verifier = Verifier::expecting(outside);
         let fed = forged.iter().try_for_each(|entry| verifier.feed(entry));
         let fault = fed.unwrap_err();
-        assert_eq!((fault.sequence, &fault.wrong), (30, &Wrong::Root));
-        // The first fault stays.
+        assert_eq!((fault.sequence, &fault.kind), (30, &VerifyErrorKind::Root));
+        // The first error is kept.
         assert_eq!(verifier.feed(&good[0]), Err(fault.clone()));
         assert_eq!(verifier.finish(&checkpoint(&forged)), Err(fault));
-        // An empty ledger with a false root is found before anything is fed.
+        // An empty ledger with a wrong root is detected before any entry.
         let lie = Checkpoint { root: leaf_hash(b""), ..checkpoint(&[]) };
         assert!(Verifier::expecting(vec![lie]).end().is_err());
     }
 
     #[test]
-    fn the_first_fault_is_named_in_plain_words() {
+    fn the_first_error_has_a_clear_message() {
         let good = entries(3, &mut Dice(5));
         let fault = |bad: &[u8]| {
             let mut verifier = Verifier::new();
@@ -278,26 +279,23 @@ mod ledger {
         let text = String::from_utf8(good[1].clone()).unwrap();
         assert_eq!(
             fault(text.replace("\"v\":1", "\"v\":2").as_bytes()),
-            "entry 1 is damaged: its version is not 1"
+            "entry 1 is invalid: its version is not 1"
         );
         assert_eq!(
             fault(text.replace(':', ": ").as_bytes()),
-            "entry 1 is damaged: it is not in canonical form"
+            "entry 1 is invalid: it is not in canonical form"
         );
-        let early = Entry::new(5, Kind::Clock, Digest::of(b"policy")).encode().unwrap();
+        let early = Entry::new(5, EntryKind::Clock, Digest::of(b"policy")).encode().unwrap();
         let words = fault(early.as_bytes());
-        assert!(words.starts_with("entry 1 goes back in time: it says 5 ms"), "{words}");
+        assert!(words.starts_with("entry 1 goes back in time: 5 ms after"), "{words}");
         let mut verifier = Verifier::new();
         assert!(good.iter().all(|entry| verifier.feed(entry).is_ok()));
         let words = |checkpoint| verifier.clone().finish(&checkpoint).unwrap_err().to_string();
         let more = Checkpoint { size: 9, ..checkpoint(&good) };
-        assert_eq!(words(more), "the ledger ends after 3 entries, the checkpoint has 9");
+        assert_eq!(words(more), "the ledger ends after 3 entries; the checkpoint has 9");
         let fewer = checkpoint(&good[..2]);
-        assert_eq!(words(fewer), "the ledger has 3 entries, the checkpoint only 2");
+        assert_eq!(words(fewer), "the ledger has 3 entries; the checkpoint has only 2");
         let other = Checkpoint { root: leaf_hash(b"x"), ..checkpoint(&good) };
-        assert_eq!(
-            words(other),
-            "the first 3 entries are not those that the checkpoint was signed for"
-        );
+        assert_eq!(words(other), "the first 3 entries do not match the signed checkpoint");
     }
 }

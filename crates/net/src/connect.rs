@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 use crate::NetError;
 use crate::address::is_public;
 
-/// How long a connection attempt is alone before the next address is tried beside it.
+/// How long a connection attempt runs alone before the next address is tried in parallel.
 const ATTEMPT_DELAY: Duration = Duration::from_millis(250);
 /// How long resolving and connecting may take together, where the caller has no shorter deadline.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);

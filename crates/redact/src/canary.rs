@@ -1,11 +1,11 @@
-//! Planted secrets of every kind in random texts and values: none may survive.
+//! Plants secrets of every kind in random texts and values: none may remain readable.
 
 use countersign_json::Value;
 
 use super::samples::{Dice, plant, survivors};
 use super::*;
 
-/// The text somewhere in a value; under a secret name now and then.
+/// The text somewhere in a value, sometimes under a secret name.
 fn wrap(text: String, dice: &mut Dice) -> Value<'static> {
     let leaf = Value::String(text.into());
     let noise = || Value::String("ls -la".into());

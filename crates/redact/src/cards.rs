@@ -1,11 +1,11 @@
-//! Numbers of payment cards: how they start, how long they are, and their check digit.
+//! Payment card numbers: prefixes, lengths and the check digit.
 
 use super::tables;
 
-/// The longest number with its blanks.
+/// The longest number including its separators.
 const LONGEST: usize = 24;
 
-/// Where the card number that begins here ends. Groups may be parted by blanks or hyphens.
+/// Where the card number that begins here ends. Spaces or hyphens may separate its groups.
 pub(super) fn number(bytes: &[u8], start: usize) -> Option<usize> {
     let before = start.checked_sub(1).and_then(|at| bytes.get(at)).copied();
     if matches!(before, Some(b'.' | b'_' | b'-' | b'/' | b'+' | b'#')) {
@@ -22,7 +22,7 @@ pub(super) fn number(bytes: &[u8], start: usize) -> Option<usize> {
                 group += 1;
                 end = start + offset + 1;
             }
-            // Groups have three digits at least, and one sign between them.
+            // Groups have at least three digits and one separator between them.
             b' ' | b'-' if group >= 3 && end == start + offset => group = 0,
             _ => break,
         }
@@ -41,7 +41,7 @@ fn is_issued(digits: &[u8]) -> bool {
     tables::cards().iter().any(|(start, lengths)| lengths.contains(&digits.len()) && begins(start))
 }
 
-/// The check digit after Luhn.
+/// The Luhn check digit.
 fn checks(digits: &[u8]) -> bool {
     let sum: u32 = digits
         .iter()

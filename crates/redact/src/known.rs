@@ -1,22 +1,22 @@
-//! Secrets that were found once, sought wherever else they stand.
+//! Finds secrets that were already found once wherever else they occur.
 
 use std::collections::HashMap;
 
-use super::Hit;
+use super::{Hit, search};
 
-/// How many bytes are looked up at each place; shorter secrets are not sought.
+/// How many bytes are looked up at each position; shorter secrets are not searched for.
 const HEAD: usize = 8;
 
-/// Secrets of one call.
+/// The secrets of one call.
 #[derive(Default)]
 pub(crate) struct Known<'s> {
     by_head: HashMap<[u8; HEAD], Vec<(&'static str, &'s str)>>,
 }
 
 impl<'s> Known<'s> {
-    /// Those that can be nothing but a secret. An agent may call anything a password: what could
-    /// be the name of a program, a host or a path stays visible where it stands without that name,
-    /// or a whole command could be made invisible word by word.
+    /// Only those that cannot be anything but a secret. An agent may call anything a password: a
+    /// text that could be the name of a program, host or path stays visible elsewhere, or an agent
+    /// could hide a whole command word by word.
     pub(super) fn of(secrets: &'s [(&'static str, String)]) -> Known<'s> {
         let mut known = Known::default();
         for (kind, secret) in secrets.iter().filter(|(_, secret)| is_opaque(secret)) {
@@ -30,7 +30,7 @@ impl<'s> Known<'s> {
         known
     }
 
-    /// Where they stand in a text.
+    /// Where the secrets occur in a text.
     pub(super) fn hits(&self, text: &str) -> Vec<Hit> {
         let mut hits = Vec::new();
         if self.is_empty() {
@@ -49,13 +49,13 @@ impl<'s> Known<'s> {
         hits
     }
 
-    /// Whether there is nothing to seek.
+    /// Whether there is nothing to search for.
     pub(super) fn is_empty(&self) -> bool {
         self.by_head.is_empty()
     }
 }
 
-/// Letters and digits both and no name of anything, or signs that no name has.
+/// Contains both letters and digits and is no known name, or contains symbols that no name has.
 fn is_opaque(secret: &str) -> bool {
     let any = |test: fn(u8) -> bool| secret.bytes().any(test);
     let letters = any(|b| b.is_ascii_alphabetic());
@@ -70,4 +70,11 @@ fn is_opaque(secret: &str) -> bool {
         return secret.len() >= 20 && digits && cased && !secret.contains([' ', '\\', '~']);
     }
     digits || odd
+}
+
+/// Everything to hide in a text, including known secrets.
+pub(super) fn hits(text: &str, known: Option<&Known<'_>>) -> Vec<Hit> {
+    let mut hits = search::hits(text);
+    hits.extend(known.into_iter().flat_map(|known| known.hits(text)));
+    hits
 }

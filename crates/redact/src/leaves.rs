@@ -1,14 +1,15 @@
-//! The values inside an object or a list in a text: what they say is hidden, how they lie is not.
+//! The values inside an object or list in a text: the values are hidden, the structure stays
+//! visible.
 
 use std::ops::Range;
 
 use super::marker_length;
 
-/// The byte that a marker begins with.
+/// The first byte of a marker.
 const MARKER: u8 = 0xE2;
 
-/// Every value between these two places: strings without their quotes, numbers, bare words. What
-/// is followed by a colon is a name and no value.
+/// Every value between two offsets: strings without their quotes, numbers, bare words. A word
+/// followed by a colon is a name, not a value.
 pub(super) fn of(text: &str, start: usize, end: usize) -> Vec<Range<usize>> {
     let bytes = text.as_bytes();
     let marker = |at: usize| text.get(at..end).map_or(0, marker_length);
@@ -55,7 +56,7 @@ fn run_of(bytes: &[u8], at: usize, end: usize, sign: u8) -> usize {
     bytes.get(at..end).unwrap_or_default().iter().take_while(|b| **b == sign).count()
 }
 
-/// Where the string ends: before a quote with no more slashes than the one that opened.
+/// Where the string ends: before a quote with no more backslashes than the opening one.
 fn closing(bytes: &[u8], from: usize, end: usize, quote: u8, slashes: usize) -> usize {
     let mut run = 0;
     for (offset, &byte) in bytes.get(from..end).unwrap_or_default().iter().enumerate() {
@@ -67,7 +68,7 @@ fn closing(bytes: &[u8], from: usize, end: usize, quote: u8, slashes: usize) -> 
     end
 }
 
-/// Says nothing: empty, `null`, `true`, `false`.
+/// Contains no information: empty, `null`, `true`, `false`.
 fn is_told(value: &[u8]) -> bool {
     matches!(value, b"" | b"null" | b"true" | b"false")
 }

@@ -1,8 +1,9 @@
-//! Secrets taken out of what is stored, shown or logged: `⟨hidden: github token, 40 characters⟩`.
+//! Removes secrets from texts before they are stored, displayed or logged: `⟨hidden: github token,
+//! 40 characters⟩`.
 //!
-//! What secrets look like is data (`rules/secrets.toml`). One pass, linear in the text. What is
-//! taken out is only ever a value: a command that stands where a secret could stand
-//! (`PASSWORD=$(curl … | sh)`) stays visible, so that nothing dangerous hides behind a name.
+//! Rules in `rules/secrets.toml` describe the secrets. One pass, linear in the text. Only values
+//! are removed: a command in place of a secret (`PASSWORD=$(curl … | sh)`) stays visible, so that
+//! nothing dangerous can hide behind a name.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -12,6 +13,8 @@ use serde::Serialize;
 use countersign_types::span::Span;
 
 mod cards;
+mod display;
+mod joined;
 mod known;
 mod leaves;
 mod names;
@@ -19,7 +22,7 @@ mod options;
 mod reading;
 mod related;
 mod scan;
-mod shown;
+mod search;
 mod tables;
 mod value;
 
@@ -31,40 +34,40 @@ mod canary;
 #[cfg(test)]
 mod tests;
 
+pub use display::{DisplayText, before_marker, neutralize_markers, sanitize_marked};
 pub use related::{MarkedText, RelatedTexts};
-pub use shown::{Marked, before_marker, foreign, show_marked};
 pub use value::{RemovedSecrets, redact_related, redact_value};
 
-/// How a marker begins; `show` lets no text of a caller look like it.
+/// The start of a marker; `sanitize` lets no caller's text look like it.
 const OPEN: &str = "⟨hidden: ";
 const CLOSE: &str = " characters⟩";
 
-/// One secret that was taken out.
+/// One secret that was removed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Hidden {
-    /// What it was, in words.
+pub struct Redaction {
+    /// The kind of secret, for people.
     pub kind: &'static str,
-    /// How many bytes of the source are gone.
+    /// How many bytes of the source were removed.
     pub bytes: u32,
-    /// Where its marker stands in the result (in its own string, for a value).
+    /// The range of its marker in the result (in its own string, for a value).
     pub span: Span,
 }
 
 /// A text without its secrets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Redacted<'a> {
-    /// Borrowed where nothing had to be hidden.
+    /// Borrowed if nothing was removed.
     pub text: Cow<'a, str>,
-    /// What was hidden, in the order of the text.
-    pub hidden: Vec<Hidden>,
+    /// What was removed, in the order of the text.
+    pub hidden: Vec<Redaction>,
 }
 
 /// The text without its secrets. Redacting twice changes nothing more.
 pub fn redact_text(text: &str) -> Redacted<'_> {
-    apply(text, scan::hits(text))
+    apply(text, search::hits(text))
 }
 
-/// A stretch of the source that must not be seen.
+/// A range of the source that must be hidden.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Hit {
     start: usize,
@@ -82,14 +85,14 @@ fn apply(text: &str, mut hits: Vec<Hit>) -> Redacted<'_> {
     let mut copied = 0;
     let mut hits = hits.into_iter().peekable();
     while let Some(mut hit) = hits.next() {
-        // What overlaps is one secret: two cuts could leave a piece between them.
+        // Overlapping hits are one secret: separate cuts could leave a piece between them.
         while let Some(next) = hits.next_if(|next| next.start < hit.end) {
             hit.end = hit.end.max(next.end);
         }
         out.push_str(text.get(copied..hit.start).unwrap_or_default());
         let start = out.len();
         push_marker(&mut out, hit.kind, text.get(hit.start..hit.end).unwrap_or_default());
-        hidden.push(Hidden {
+        hidden.push(Redaction {
             kind: hit.kind,
             bytes: u32::try_from(hit.end - hit.start).unwrap_or(u32::MAX),
             span: Span::new(start, out.len()),
@@ -111,12 +114,12 @@ fn marker(kind: &str, secret: &str) -> String {
     out
 }
 
-/// How long the marker is that the text begins with; 0 for none. Only the exact form counts, so
-/// that nothing can be carried past the search inside one.
+/// The length of the marker that the text begins with; 0 if there is none. Only the exact form
+/// counts, so that no secret can pass the search inside a marker.
 fn marker_length(text: &str) -> usize {
     let Some(rest) = text.strip_prefix(OPEN) else { return 0 };
-    // Never further than the longest kind: many openings without an end must not cost a search
-    // each.
+    // The search is limited to the longest kind: many openings without an end must not each cost a
+    // search of the whole text.
     let Some(length) = rest.bytes().take(tables::LONGEST_KIND + 1).position(|b| b == b',') else {
         return 0;
     };

@@ -1,27 +1,17 @@
-//! Names whose values are secret: which name stands before a sign, and what it names.
+//! Names whose values are secret: the name before a separator, and the value after it.
 
 use super::reading::{self, Stop};
-use super::scan::Scan;
+use super::scan::{Scan, SecretRange};
 use super::tables::{self, Fit, Name};
 
-/// Longer names are judged by their end.
+/// Longer names are matched by their end.
 const LONGEST: usize = 64;
 
-/// A stretch of the text that is secret.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Value {
-    pub start: usize,
-    pub end: usize,
-    pub kind: &'static str,
-    /// An object or a list: what it holds is secret, how it is built is not.
-    pub shape: bool,
-}
-
-/// The secret name that this is, if it is one.
+/// The secret name that matches, if any.
 pub(super) fn lookup(name: &[u8]) -> Option<&'static Name> {
     let skipped = name.len().saturating_sub(LONGEST);
     let name = name.get(skipped..)?;
-    // Nearly all names end in another letter.
+    // Nearly all names are rejected by their last letter.
     let last = name.iter().rev().find(|b| b.is_ascii_alphanumeric())?.to_ascii_lowercase();
     if !tables::may_end(last) {
         return None;
@@ -57,8 +47,8 @@ fn is_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.')
 }
 
-/// The value behind the `=` or `:` at this place, if what stands before it is a secret name.
-pub(super) fn value_of(scan: &Scan<'_>, at: usize) -> Option<Value> {
+/// The value after the `=` or `:` at this offset, if the text before it is a secret name.
+pub(super) fn value_of(scan: &Scan<'_>, at: usize) -> Option<SecretRange> {
     let before = scan.bytes.get(..at)?;
     let spaced = before.last().is_some_and(|b| matches!(b, b' ' | b'\t'));
     let skip = |bytes: &[u8], signs: &[u8], most: usize| {
@@ -82,28 +72,11 @@ pub(super) fn value_of(scan: &Scan<'_>, at: usize) -> Option<Value> {
         return None;
     }
     let blank = matches!(scan.bytes.get(start), Some(b' ' | b'\t'));
-    // `NAME= command` gives the command an empty variable: the command is no value.
+    // `NAME= command` sets an empty variable for the command; the command is not a value.
     if *sign == b'=' && start == at + 1 && blank && !spaced {
         return None;
     }
     let stop = if name.line { Stop::Line } else { Stop::Word };
     let code = *sign == b'=' && spaced || start > at + 1;
     reading::value(scan, start, name.kind, stop, code)
-}
-
-/// `$NAME`, `${NAME}`, `$(…)`, `{{ name }}`, `%NAME%`: it says where the secret is, not what.
-pub(super) fn is_reference(value: &[u8]) -> bool {
-    let part = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.');
-    match value {
-        [b'$', b'(' | b'{', ..] | [b'{', b'{', ..] | [b'`', ..] => true,
-        [b'$', rest @ ..] => {
-            let word = |b: &u8| b.is_ascii_alphabetic() || *b == b'_';
-            let shouted = rest.iter().all(|b| !b.is_ascii_lowercase() && part(b));
-            rest.iter().all(word) || shouted
-        }
-        [b'%', inner @ .., b'%'] | [b'{', inner @ .., b'}'] => {
-            !inner.is_empty() && inner.iter().all(part)
-        }
-        _ => false,
-    }
 }

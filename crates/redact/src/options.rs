@@ -1,11 +1,11 @@
 //! Secrets given as options of a program: `--password X`, `mysql -pX`, `curl -u bob:X`.
 
-use super::names::{self, Value};
+use super::names;
 use super::reading::{self, Stop};
-use super::scan::{BETWEEN, Scan};
+use super::scan::{BETWEEN, Scan, SecretRange, is_reference};
 use super::tables::{self, Flag, Form};
 
-/// The longest name of a program that has such options.
+/// The longest name of a program with such options.
 const LONGEST: usize = 16;
 
 fn parts_words(byte: u8) -> bool {
@@ -16,7 +16,7 @@ fn before(scan: &Scan<'_>, at: usize) -> Option<u8> {
     at.checked_sub(1).and_then(|at| scan.bytes.get(at)).copied()
 }
 
-/// Notes the program, where its name begins here.
+/// Remembers the program if its name begins here.
 pub(super) fn word(scan: &mut Scan<'_>, at: usize) {
     let starts = |b: u8| parts_words(b) || matches!(b, b'/' | b';' | b'|' | b'&' | b'\\');
     if before(scan, at).is_some_and(|b| !starts(b)) {
@@ -35,8 +35,8 @@ pub(super) fn word(scan: &mut Scan<'_>, at: usize) {
     }
 }
 
-/// Forgets the program where a new command begins. A sign without a blank beside it may as well
-/// stand inside an address.
+/// Forgets the program where a new command begins. A separator without a space next to it may be
+/// part of a URL.
 pub(super) fn next_command(scan: &mut Scan<'_>, at: usize) {
     let blank = |b: Option<u8>| b.is_none_or(|b| b <= b' ');
     let after = scan.bytes.get(at + 1).copied();
@@ -47,7 +47,8 @@ pub(super) fn next_command(scan: &mut Scan<'_>, at: usize) {
     }
 }
 
-/// Reads an option that begins with the hyphen here; where to go on if its value was hidden.
+/// Reads the option that begins with the hyphen here. Returns where to continue if its value was
+/// hidden.
 pub(super) fn read(scan: &mut Scan<'_>, at: usize) -> Option<usize> {
     if before(scan, at).is_some_and(|b| !parts_words(b)) {
         return None;
@@ -60,10 +61,10 @@ pub(super) fn read(scan: &mut Scan<'_>, at: usize) -> Option<usize> {
 }
 
 /// `--password X`: the value is the next word.
-fn named(scan: &Scan<'_>, at: usize, length: usize) -> Option<Value> {
+fn named(scan: &Scan<'_>, at: usize, length: usize) -> Option<SecretRange> {
     let end = at + length;
     let after = *scan.bytes.get(end)?;
-    // A name alone, and not one letter.
+    // A bare name of more than one letter.
     if length < 4 {
         return None;
     }
@@ -80,18 +81,18 @@ fn named(scan: &Scan<'_>, at: usize, length: usize) -> Option<Value> {
     let pair = key.len() + 1 < text.len()
         && text.contains('=')
         && key.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
-    // `--secret id=x,src=y` says where a secret is.
+    // `--secret id=x,src=y` says where a secret is stored.
     (!pair || name.kind != "secret").then_some(value)
 }
 
-/// Past the comma between two words of a list in code: `"--password", "X"`.
+/// Skips the comma between two words of a list in code: `"--password", "X"`.
 fn in_list(scan: &Scan<'_>, at: usize) -> Option<usize> {
     let rest = scan.bytes.get(at..)?;
     let blanks = rest.iter().take(4).take_while(|b| **b == b' ').count();
     (rest.get(blanks) == Some(&b',')).then_some(at + blanks + 1)
 }
 
-fn next_word(scan: &Scan<'_>, at: usize, kind: &'static str) -> Option<Value> {
+fn next_word(scan: &Scan<'_>, at: usize, kind: &'static str) -> Option<SecretRange> {
     if scan.bytes.get(at) == Some(&BETWEEN) {
         let first = scan.bytes.get(at + 1..)?;
         let option = first.starts_with(b"--");
@@ -106,13 +107,13 @@ fn next_word(scan: &Scan<'_>, at: usize, kind: &'static str) -> Option<Value> {
     reading::value(scan, at + blanks, kind, Stop::Word, false)
 }
 
-/// An option of the program at hand.
-fn flagged(scan: &Scan<'_>, at: usize) -> Option<Value> {
+/// An option of the current program.
+fn flagged(scan: &Scan<'_>, at: usize) -> Option<SecretRange> {
     let sets = scan.program?;
     sets.iter().filter_map(|&index| tables::flag(index)).find_map(|set| given(scan, at, set))
 }
 
-fn given(scan: &Scan<'_>, at: usize, set: &'static Flag) -> Option<Value> {
+fn given(scan: &Scan<'_>, at: usize, set: &'static Flag) -> Option<SecretRange> {
     let rest = scan.text.get(at..)?;
     set.flags.iter().find_map(|flag| {
         let tail = rest.strip_prefix(flag)?;
@@ -137,7 +138,7 @@ fn given(scan: &Scan<'_>, at: usize, set: &'static Flag) -> Option<Value> {
         let skipped = text.find(set.after)? + set.after.len();
         let start = value.start + skipped;
         let text = text.get(skipped..)?;
-        let said = text.is_empty() || names::is_reference(text.as_bytes());
-        (!said).then_some(Value { start, ..value })
+        let said = text.is_empty() || is_reference(text.as_bytes());
+        (!said).then_some(SecretRange { start, ..value })
     })
 }

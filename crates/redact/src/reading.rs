@@ -1,13 +1,12 @@
-//! How far a value goes that stands under a secret name, and whether it is worth hiding.
+//! Where a value under a secret name ends, and whether it must be hidden.
 
-use super::names::{Value, is_reference};
-use super::scan::{BETWEEN, Scan};
+use super::scan::{BETWEEN, Scan, SecretRange, is_reference};
 use super::{marker_length, tables};
 
 /// Where a value without quotes ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stop {
-    /// At a blank or a sign that ends a word.
+    /// At white space or a symbol that ends a word.
     Word,
     /// At the end of the line.
     Line,
@@ -15,15 +14,15 @@ pub(super) enum Stop {
     Item,
 }
 
-/// The value that begins here, after blanks. `code`: it stands in a program text, so that a name
-/// or a call of a function is no secret.
+/// The value that begins here, after white space. `code`: the value is in program text, where a
+/// name or a function call is not a secret.
 pub(super) fn value(
     scan: &Scan<'_>,
     at: usize,
     kind: &'static str,
     stop: Stop,
     code: bool,
-) -> Option<Value> {
+) -> Option<SecretRange> {
     let rest = scan.bytes.get(at..)?;
     let start = at + rest.iter().take(16).take_while(|b| matches!(b, b' ' | b'\t')).count();
     let rest = scan.bytes.get(start..)?;
@@ -50,14 +49,14 @@ fn ends_word(byte: u8) -> bool {
     byte <= b' ' || matches!(byte, b'"' | b'\'' | b'`' | b'&' | b';' | b'|' | b'<' | b'>')
 }
 
-/// Up to the quote that closes, or the end of the line where none does.
+/// Up to the closing quote, or to the end of the line if there is none.
 fn within(
     scan: &Scan<'_>,
     start: usize,
     quote: u8,
     slashes: usize,
     kind: &'static str,
-) -> Option<Value> {
+) -> Option<SecretRange> {
     let rest = scan.bytes.get(start..)?;
     let (mut run, mut end) = (0, None);
     let mut line = None;
@@ -68,20 +67,20 @@ fn within(
         if byte == b'\n' && line.is_none() {
             line = Some(offset);
         }
-        // A quote with more slashes before it than the one that opened is part of the value.
+        // A quote with more backslashes before it than the opening one is part of the value.
         if byte == quote && run <= slashes {
             end = Some(offset - run);
             break;
         }
         run = if byte == b'\\' { run + 1 } else { 0 };
-        // A quote that is still open after so much text was none.
+        // A quote that is still open after this much text was not a quote.
         if offset > 4096 {
             break;
         }
     }
     let word = rest.iter().take_while(|b| !ends_word(**b)).count();
     let end = start + end.or(line).unwrap_or(word);
-    // In single quotes nothing is run; elsewhere a command must stay visible.
+    // Nothing runs in single quotes; elsewhere a command must stay visible.
     let end = if quote == b'\'' { end } else { before_command(scan, start, end) };
     let (start, end) = after_scheme(scan, start, end);
     let text = scan.text.get(start..end)?;
@@ -89,11 +88,11 @@ fn within(
         return None;
     }
     let said = quote != b'\'' && is_reference(text.as_bytes()) || is_worthless(text);
-    (!said).then_some(Value { start, end, kind, shape: false })
+    (!said).then_some(SecretRange { start, end, kind, shape: false })
 }
 
-/// An object or a list under a secret name, to the bracket that closes: its values, not its names.
-fn nested(scan: &Scan<'_>, start: usize, kind: &'static str) -> Option<Value> {
+/// An object or list under a secret name, up to its closing bracket: its values, not its names.
+fn nested(scan: &Scan<'_>, start: usize, kind: &'static str) -> Option<SecretRange> {
     let (mut depth, mut quote, mut escaped) = (0_u32, None, false);
     for (offset, &byte) in scan.bytes.get(start..)?.iter().enumerate().take(4096) {
         match (quote, byte) {
@@ -110,7 +109,12 @@ fn nested(scan: &Scan<'_>, start: usize, kind: &'static str) -> Option<Value> {
                     let text = scan.text.get(start..end)?;
                     let empty = text.bytes().all(|b| !b.is_ascii_alphanumeric());
                     let command = before_command(scan, start, end) < end;
-                    return (!empty && !command).then_some(Value { start, end, kind, shape: true });
+                    return (!empty && !command).then_some(SecretRange {
+                        start,
+                        end,
+                        kind,
+                        shape: true,
+                    });
                 }
             }
             _ => {}
@@ -125,7 +129,7 @@ fn bare(
     kind: &'static str,
     stop: Stop,
     code: bool,
-) -> Option<Value> {
+) -> Option<SecretRange> {
     let tail = scan.bytes.get(start..)?;
     let length = match stop {
         Stop::Word => word_length(scan, start),
@@ -148,7 +152,7 @@ fn bare(
         return None;
     }
     let text = match stop {
-        // The backslash belongs to the quote behind it.
+        // The backslash belongs to the quote after it.
         Stop::Word => text.trim_end_matches([',', ')', '}', ']', '\\']),
         _ => text.trim_end(),
     };
@@ -159,10 +163,10 @@ fn bare(
     if stop == Stop::Word && is_code(text, scan.bytes.get(end).copied(), code) {
         return None;
     }
-    (!is_hidden(text)).then_some(Value { start, end, kind, shape: false })
+    (!is_hidden(text)).then_some(SecretRange { start, end, kind, shape: false })
 }
 
-/// A call of a function or a member of something: `get()`, `config.token`.
+/// A function call or a member access: `get()`, `config.token`.
 fn is_code(text: &str, next: Option<u8>, code: bool) -> bool {
     let name = |t: &str| {
         t.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
@@ -177,14 +181,14 @@ fn is_code(text: &str, next: Option<u8>, code: bool) -> bool {
     code && name(text) && (called || (text.contains('.') && !digits))
 }
 
-/// Where a command begins that would run inside the value; the end where none does.
+/// Where a command begins that would run inside the value; the end if there is none.
 fn before_command(scan: &Scan<'_>, start: usize, end: usize) -> usize {
     let Some(text) = scan.text.get(start..end) else { return end };
     let found = text.find("$(").into_iter().chain(text.find('`')).chain(text.find("<(")).min();
     found.map_or(end, |at| start + at)
 }
 
-/// `Bearer abc`: the way to log in stays visible.
+/// `Bearer abc`: the scheme stays visible.
 fn after_scheme(scan: &Scan<'_>, start: usize, end: usize) -> (usize, usize) {
     let text = scan.text.get(start..end).unwrap_or_default();
     match text.split_once(' ') {
@@ -193,7 +197,7 @@ fn after_scheme(scan: &Scan<'_>, start: usize, end: usize) -> (usize, usize) {
     }
 }
 
-/// The same where the value ended at the blank behind the scheme.
+/// The same if the value ended at the space after the scheme.
 fn scheme_then_word(scan: &Scan<'_>, start: usize, end: usize) -> (usize, usize) {
     let scheme = scan.text.get(start..end).is_some_and(tables::is_scheme);
     if !scheme || scan.bytes.get(end) != Some(&b' ') {
@@ -203,7 +207,7 @@ fn scheme_then_word(scan: &Scan<'_>, start: usize, end: usize) -> (usize, usize)
     (from, before_command(scan, from, from + word_length(scan, from)))
 }
 
-/// Whether nothing is left but markers. One that somebody wrote before a secret hides nothing.
+/// Whether only markers remain. A marker that a caller wrote before a secret hides nothing.
 fn is_hidden(text: &str) -> bool {
     let mut rest = text;
     while let Some(tail) = rest.get(marker_length(rest)..).filter(|tail| tail.len() < rest.len()) {
@@ -212,7 +216,7 @@ fn is_hidden(text: &str) -> bool {
     rest.is_empty() && !text.is_empty()
 }
 
-/// How long a word is. A marker holds blanks, but is one piece of the word that it stands in.
+/// The length of a word. A marker contains spaces, but is one piece of its word.
 fn word_length(scan: &Scan<'_>, start: usize) -> usize {
     let mut at = start;
     while let Some(&byte) = scan.bytes.get(at) {
@@ -225,7 +229,7 @@ fn word_length(scan: &Scan<'_>, start: usize) -> usize {
     at - start
 }
 
-/// Nothing that could be a secret: a word that says nothing, or a mask.
+/// Cannot be a secret: a placeholder word or a mask.
 fn is_worthless(text: &str) -> bool {
     let mask = |c: char| matches!(c, '*' | 'x' | 'X' | '.' | '•' | '#' | '-' | '_' | '…' | '?');
     let small = text.len() <= 2 && text.bytes().all(|b| b.is_ascii_digit());

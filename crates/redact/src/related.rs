@@ -1,4 +1,4 @@
-//! Texts that speak about a value, without the secrets that were found in that value.
+//! Removes the secrets that were found in a value from texts about that value.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -6,11 +6,11 @@ use std::ops::Range;
 use countersign_json::Value;
 use countersign_types::span::Span;
 
-use crate::known::Known;
+use crate::display::{DisplayText, neutralize_markers, sanitize_around};
+use crate::joined::joined;
+use crate::known::{Known, hits};
 use crate::scan::BETWEEN;
-use crate::shown::{Marked, foreign, show_around};
-use crate::value::{hits, joined};
-use crate::{Hidden, Redacted, apply, marker, redact_text};
+use crate::{Redacted, Redaction, apply, marker, redact_text};
 
 /// Removes the secrets of one value from sentences, paths and commands that repeat them.
 pub struct RelatedTexts<'s> {
@@ -27,8 +27,8 @@ pub struct MarkedText {
 
 impl MarkedText {
     /// The text made safe to display, at most `limit` bytes long.
-    pub fn shown(&self, limit: usize) -> Marked {
-        show_around(&self.text, &self.markers, limit)
+    pub fn sanitized(&self, limit: usize) -> DisplayText {
+        sanitize_around(&self.text, &self.markers, limit)
     }
 }
 
@@ -37,11 +37,11 @@ impl<'s> RelatedTexts<'s> {
         RelatedTexts { secrets, known: Known::of(secrets) }
     }
 
-    /// The text without secrets and without foreign markers; true if nothing was changed.
+    /// The text without secrets and without forged markers; true if nothing was changed.
     pub fn text<'t>(&self, text: &'t str) -> (Cow<'t, str>, bool) {
-        let mut clean = foreign(text);
+        let mut clean = neutralize_markers(text);
         for (kind, secret) in self.secrets {
-            // Replaced wherever the same characters appear, whatever is around them here.
+            // Replaced wherever the same characters occur, regardless of what surrounds them here.
             if clean.contains(secret.as_str()) && !kind.contains(secret.as_str()) {
                 clean = Cow::Owned(clean.replace(secret.as_str(), &marker(kind, secret)));
             }
@@ -69,7 +69,7 @@ impl<'s> RelatedTexts<'s> {
         (start <= end).then_some(Span { start, end })
     }
 
-    /// A command given as a string or as a list of words, redacted. The places of the markers are
+    /// A command given as a string or as a list of words, redacted. The offsets of the markers are
     /// kept, because a caller may have written text that looks like a marker.
     pub fn command(&self, command: &Value<'_>) -> Option<MarkedText> {
         let text = match command {
@@ -84,14 +84,14 @@ impl<'s> RelatedTexts<'s> {
         };
         let Redacted { text, hidden } = apply(&text, hits(&text, Some(&self.known)));
         let markers = hidden.iter().map(|one| one.span.start as usize..one.span.end as usize);
-        // A blank is as long as the separator between two words, so the markers keep their places.
+        // A space is as long as the separator between two words, so the markers keep their offsets.
         let text = text.replace(char::from(BETWEEN), " ");
         Some(MarkedText { text, markers: markers.collect() })
     }
 }
 
 /// Where an offset of the source is in the result; `None` inside a hidden secret.
-fn place(hidden: &[Hidden], at: u32, is_end: bool) -> Option<u32> {
+fn place(hidden: &[Redaction], at: u32, is_end: bool) -> Option<u32> {
     let mut grown = 0_i64;
     for one in hidden {
         let from = u32::try_from(i64::from(one.span.start) - grown).ok()?;

@@ -4,7 +4,7 @@
 
 use crate::tables::{class_bit, is_in};
 
-/// A small generator that needs no clock: the same seed, the same text.
+/// A small generator that needs no clock: the same seed gives the same text.
 pub struct Dice(pub u64);
 
 impl Dice {
@@ -22,7 +22,7 @@ impl Dice {
             .map(char::from)
             .collect();
         let mut text: String = (0..length).map(|_| all[self.below(all.len())]).collect();
-        // Random enough to be a secret: letters and digits both.
+        // Random enough for a secret: both letters and digits.
         if class != "digit" && length >= 4 {
             text.replace_range(1..3, "7A");
         }
@@ -30,7 +30,7 @@ impl Dice {
     }
 }
 
-/// An example with its runs filled in, and what was filled in.
+/// An example with its random parts filled in, and those parts.
 pub fn fill(example: &str, dice: &mut Dice) -> (String, Vec<String>) {
     let (mut text, mut secrets, mut rest) = (String::new(), Vec::new(), example);
     while let Some((head, tail)) = rest.split_once('<') {
@@ -47,7 +47,7 @@ pub fn fill(example: &str, dice: &mut Dice) -> (String, Vec<String>) {
     (text, secrets)
 }
 
-/// Secrets that are known by their form, wherever they stand.
+/// Secrets that are recognized by their form anywhere.
 const SHAPES: &[&str] = &[
     "AKIA<upper 16>",
     "ghp_<alnum 36>",
@@ -79,7 +79,7 @@ const SHAPES: &[&str] = &[
     "-----BEGIN RSA PRIVATE KEY-----\n<base64 64>\n<base64 64>\n-----END RSA PRIVATE KEY-----",
 ];
 
-/// Where such a secret may stand.
+/// Contexts in which such a secret may occur.
 const PLACES: &[&str] = &[
     "{}",
     "echo {}",
@@ -100,7 +100,7 @@ const PLACES: &[&str] = &[
     "`{}`",
 ];
 
-/// Where a password stands that has no form of its own.
+/// Contexts of a password that has no form of its own.
 const NAMED: &[&str] = &[
     "PGPASSWORD={} psql -c 'select 1'",
     "AWS_SECRET_ACCESS_KEY={} aws s3 ls",
@@ -125,7 +125,7 @@ const NAMED: &[&str] = &[
     "AKIAABCDEFGHIJKLMNOP/{}",
 ];
 
-/// A text with a secret in it, and what may not be shown of it.
+/// A text with a secret in it, and the parts that must not be displayed.
 pub fn plant(dice: &mut Dice) -> (String, Vec<String>) {
     if dice.below(2) == 0 {
         let (secret, parts) = fill(SHAPES[dice.below(SHAPES.len())], dice);
@@ -141,7 +141,7 @@ pub fn plant(dice: &mut Dice) -> (String, Vec<String>) {
 
 /// Whether a secret is still readable.
 pub fn survivors(shown: &str, secrets: &[String]) -> bool {
-    // The number of an account is no secret.
+    // An account number is not a secret.
     let told = |secret: &str| secret.len() < 4 || secret.bytes().all(|b| b.is_ascii_digit());
     secrets.iter().any(|secret| !told(secret) && shown.contains(secret.as_str()))
 }

@@ -1,6 +1,6 @@
-//! The tables made from `rules/secrets.toml`, and how they are looked up.
+//! The tables generated from `rules/secrets.toml`, and their lookup.
 
-/// What secrets of one form look like.
+/// The form of one kind of secret.
 pub(super) struct Shape {
     pub kind: &'static str,
     pub parts: &'static [Part],
@@ -8,23 +8,23 @@ pub(super) struct Shape {
     pub from: usize,
     /// One past the last part to hide.
     pub to: usize,
-    /// Also found in the middle of a word.
+    /// Also recognized inside a word.
     pub glued: bool,
     pub any_case: bool,
     pub check: Check,
 }
 
-/// A piece of a shape.
+/// A part of a shape.
 pub(super) enum Part {
     Text(&'static str),
     Run { class: u8, min: usize, max: usize },
 }
 
-/// What must hold beyond the shape.
+/// An additional condition.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Check {
     None,
-    /// Letters and digits both: no word of a language.
+    /// Both letters and digits: not a word of a language.
     Mixed,
     /// Not the port of an address.
     NotPort,
@@ -33,10 +33,10 @@ pub(super) enum Check {
 /// A name whose value is secret.
 pub(super) struct Name {
     pub kind: &'static str,
-    /// Small letters and digits.
+    /// Lower-case letters and digits.
     pub text: &'static str,
     pub fit: Fit,
-    /// The value goes on to the end of the line.
+    /// The value extends to the end of the line.
     pub line: bool,
 }
 
@@ -53,7 +53,7 @@ pub(super) struct Flag {
     pub kind: &'static str,
     pub flags: &'static [&'static str],
     pub form: Form,
-    /// Only what stands behind this is secret.
+    /// Only the text after this is secret.
     pub after: &'static str,
 }
 
@@ -88,12 +88,12 @@ pub(super) fn starting(byte: u8) -> impl Iterator<Item = &'static Shape> {
     list.iter().filter_map(|&index| SHAPES.get(usize::from(index)))
 }
 
-/// Whether some shape begins with this byte.
+/// Whether any shape begins with this byte.
 pub(super) fn starts(byte: u8) -> bool {
     STARTS.get(usize::from(byte)).is_some_and(|list| !list.is_empty())
 }
 
-/// Block of a key.
+/// The block of a private key.
 pub(super) fn block() -> &'static Block {
     &BLOCK
 }
@@ -103,7 +103,7 @@ pub(super) fn names() -> &'static [Name] {
     NAMES
 }
 
-/// Names that only look like one of ours.
+/// Whether a name only looks like a secret name.
 pub(super) fn is_no_secret(compact: &[u8]) -> bool {
     NOT.iter().any(|not| not.as_bytes() == compact)
 }
@@ -124,27 +124,27 @@ pub(super) fn cards() -> &'static [(&'static str, &'static [usize])] {
     CARDS
 }
 
-/// What a card number is called.
+/// The kind of a card number.
 pub(super) fn card_kind() -> &'static str {
     CARD_KIND
 }
 
-/// Whether a value gives nothing away.
+/// Whether a value reveals nothing.
 pub(super) fn is_plain(value: &str) -> bool {
     PLAIN.iter().any(|plain| plain.eq_ignore_ascii_case(value))
 }
 
-/// Whether a word is a way to log in, such as `Bearer`.
+/// Whether a word is an authentication scheme, such as `Bearer`.
 pub(super) fn is_scheme(word: &str) -> bool {
     SCHEMES.iter().any(|scheme| scheme.eq_ignore_ascii_case(word))
 }
 
-/// Whether some secret name ends with this small letter or digit.
+/// Whether any secret name ends with this lower-case letter or digit.
 pub(super) fn may_end(last: u8) -> bool {
     LAST.get(usize::from(last)) == Some(&true)
 }
 
-/// The kind under its one static name.
+/// The kind as a static string.
 pub(super) fn kind(text: &str) -> Option<&'static str> {
     let shapes = SHAPES.iter().map(|shape| shape.kind);
     let names = NAMES.iter().map(|name| name.kind);
@@ -153,7 +153,7 @@ pub(super) fn kind(text: &str) -> Option<&'static str> {
     all.find(|kind| *kind == text)
 }
 
-/// Whether this is what we call some kind of secret.
+/// Whether this is the name of a kind of secret.
 pub(super) fn is_kind(text: &str) -> bool {
     kind(text).is_some()
 }

@@ -1,4 +1,4 @@
-//! What is hidden and what is not: the examples of the rules, and the borders between them.
+//! What is hidden and what is not: the examples of the rules, and edge cases.
 
 #![expect(clippy::string_slice, reason = "a slice that is not there fails the test, as it should")]
 
@@ -20,7 +20,8 @@ fn every_rule_keeps_its_own_examples() {
                 let (text, secrets) = fill(example, &mut dice);
                 let found = redact_text(&text);
                 let seen = secrets.iter().any(|s| s.len() > 3 && found.text.contains(s.as_str()));
-                // Ids beside a secret may stay: some run must be gone, and none that is long.
+                // Ids next to a secret may stay: one run must be hidden, and no long one may
+                // remain.
                 let all = secrets.len() > 1 && found.hidden.iter().all(|h| h.bytes < 8);
                 if found.hidden.is_empty() || all || (seen && secrets.len() == 1) {
                     wrong.push(format!("{kind}: shown {text} as {}", found.text));
@@ -159,7 +160,7 @@ fn what_would_cost_a_search_each_costs_one() {
     assert_eq!(redact_text(&OPEN.repeat(5000)).hidden, []);
 }
 
-/// Text with pieces that matter to us.
+/// Text with pieces that are relevant to redaction.
 fn material() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         3 => "[ -~]{0,12}",
@@ -215,7 +216,7 @@ proptest! {
         let related = RelatedTexts::of(&[]);
         let Some(new) = related.remap(&text, &found.text, Span::new(a, b)) else { return Ok(()) };
         let pointed = &found.text[new.start as usize..new.end as usize];
-        // Redacting what was pointed at, by the same cuts, gives what is pointed at now.
+        // Redacting the original range with the same cuts gives the new range.
         let mut want = text[a..b].to_owned();
         let mut grown = 0_i64;
         let mut cuts = Vec::new();

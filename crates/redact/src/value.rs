@@ -1,37 +1,31 @@
-//! JSON without its secrets: by what a member is called, and by what a text looks like.
+//! Removes secrets from JSON: by the names of members, and by the form of texts.
 
 use std::borrow::Cow;
 
-use super::known::Known;
+use super::joined::joined;
+use super::known::{Known, hits};
 use super::related::RelatedTexts;
 use super::scan::BETWEEN;
-use super::{Hidden, Hit, Redacted, apply, marker, marker_length, names, scan};
+use super::{Hit, Redacted, Redaction, apply, marker, marker_length, names};
 use countersign_json::{self as json, Value};
 use countersign_types::span::Span;
 
-/// How often a text may hold JSON that holds a text that holds JSON.
+/// How deeply JSON in texts in JSON is searched.
 const DEEPEST: u8 = 4;
 
-/// Shorter secrets are not looked for elsewhere: they would be found in every word.
+/// Shorter secrets are not searched for elsewhere: they would match parts of ordinary words.
 const SHORTEST: usize = 4;
 
-/// The same for pieces of secrets.
+/// The same for parts of secrets.
 const PIECE: usize = 8;
 
-/// What was taken out, and the secrets themselves: they may stand in sentences about the call too.
+/// What was removed, and the secrets themselves: they may also occur in texts about the call.
 #[derive(Default)]
 pub(super) struct Found<'k> {
-    pub hidden: Vec<Hidden>,
+    pub hidden: Vec<Redaction>,
     pub secrets: Vec<(&'static str, String)>,
-    /// Secrets that are known already and hidden wherever they stand.
+    /// Secrets that are already known, hidden wherever they occur.
     pub known: Option<&'k Known<'k>>,
-}
-
-/// Everything to hide in a text, with what is known already.
-pub(super) fn hits(text: &str, known: Option<&Known<'_>>) -> Vec<Hit> {
-    let mut hits = scan::hits(text);
-    hits.extend(known.into_iter().flat_map(|known| known.hits(text)));
-    hits
 }
 
 impl Found<'_> {
@@ -51,7 +45,7 @@ impl Found<'_> {
     }
 
     fn secret(&mut self, kind: &'static str, text: &str) {
-        // The lines of a key, or what follows a slash in it, may be told as names of programs.
+        // The lines of a key, or the text after a slash in it, may look like names of programs.
         for piece in text.split([' ', '\n', '\r', '\t', '/']) {
             if piece.len() >= PIECE && piece.len() < text.len() {
                 self.keep(kind, piece);
@@ -67,12 +61,12 @@ impl Found<'_> {
     }
 }
 
-/// The value without its secrets, and what was taken out.
+/// The value without its secrets, and what was removed.
 ///
-/// Keys stay as they are, unless they look like a secret themselves. What stands under a secret
-/// name is replaced whatever it is, but for `null`, the empty text and the name of a variable; of
-/// an object or a list there, every value. A secret is hidden wherever else it stands, too.
-pub fn redact_value(value: &Value<'_>) -> (Value<'static>, Vec<Hidden>) {
+/// Keys stay as they are, unless they look like a secret themselves. A value under a secret name is
+/// replaced whatever it is, except `null`, the empty text and a reference to a variable; in an
+/// object or a list, every value is replaced. A secret is also hidden wherever else it occurs.
+pub fn redact_value(value: &Value<'_>) -> (Value<'static>, Vec<Redaction>) {
     let (value, found) = redact_all(value);
     (value, found.hidden)
 }
@@ -80,7 +74,7 @@ pub fn redact_value(value: &Value<'_>) -> (Value<'static>, Vec<Hidden>) {
 /// The secrets of one value, for texts that may repeat them.
 pub struct RemovedSecrets {
     /// What was hidden in the value.
-    pub hidden: Vec<Hidden>,
+    pub hidden: Vec<Redaction>,
     secrets: Vec<(&'static str, String)>,
 }
 
@@ -91,7 +85,7 @@ impl RemovedSecrets {
     }
 }
 
-/// The value without its secrets, and what removes the same secrets from texts about it.
+/// The value without its secrets, and the means to remove the same secrets from texts about it.
 pub fn redact_related(value: &Value<'_>) -> (Value<'static>, RemovedSecrets) {
     let (value, Found { hidden, mut secrets, .. }) = redact_all(value);
     // The longest first: a part must not break the whole that contains it.
@@ -142,7 +136,7 @@ fn object(
     let mut kept: Vec<(Cow<'static, str>, Value<'static>)> = Vec::with_capacity(members.len());
     for (key, member) in members {
         let mut name = found.text(key).into_owned();
-        // Two keys may look alike once they are hidden.
+        // Two keys may become equal once they are hidden.
         if name != **key && kept.iter().any(|(other, _)| *other == name) {
             name = format!("{name} {}", kept.len() + 1);
         }
@@ -159,8 +153,8 @@ fn under(key: &str, member: &Value<'_>, nested: u8, found: &mut Found<'_>) -> Va
     }
 }
 
-/// A value under a secret name. Of an object or a list every value is hidden, but not how it is
-/// built: what a person must judge cannot be kept from sight by calling it a password.
+/// A value under a secret name. In an object or a list every value is hidden, but not the
+/// structure: an agent must not be able to hide what a person must judge by calling it a password.
 fn secret(member: &Value<'_>, kind: &'static str, found: &mut Found<'_>) -> Value<'static> {
     let written = match member {
         Value::Array(items) => {
@@ -182,7 +176,7 @@ fn secret(member: &Value<'_>, kind: &'static str, found: &mut Found<'_>) -> Valu
         other => Cow::Owned(other.to_json()),
     };
     let text = marker(kind, &written);
-    found.hidden.push(Hidden {
+    found.hidden.push(Redaction {
         kind,
         bytes: u32::try_from(written.len()).unwrap_or(u32::MAX),
         span: Span::new(0, text.len()),
@@ -205,7 +199,7 @@ fn string(text: &str, nested: u8, found: &mut Found<'_>) -> String {
     inner(text, nested, found).unwrap_or_else(|| found.text(text).into_owned())
 }
 
-/// JSON inside a text is read as JSON: its escapes could carry a secret past the search.
+/// JSON inside a text is parsed as JSON: its escapes could carry a secret past the search.
 fn inner(text: &str, nested: u8, found: &mut Found<'_>) -> Option<String> {
     if nested >= DEEPEST || !text.trim_start().starts_with(['{', '[']) {
         return None;
@@ -216,33 +210,13 @@ fn inner(text: &str, nested: u8, found: &mut Found<'_>) -> Option<String> {
     (found.hidden.len() > before).then(|| clean.to_json())
 }
 
-/// The words of a command joined, so that an option and its value in the next word are seen;
-/// nothing where they cannot be joined and parted again.
-pub(super) fn joined(items: &[Value<'_>]) -> Option<String> {
-    if items.len() < 2 {
-        return None;
-    }
-    let mut text = String::new();
-    for (index, item) in items.iter().enumerate() {
-        let word = item.as_str()?;
-        if word.as_bytes().contains(&BETWEEN) {
-            return None;
-        }
-        if index > 0 {
-            text.push(char::from(BETWEEN));
-        }
-        text.push_str(word);
-    }
-    Some(text)
-}
-
 fn array(items: &[Value<'_>], nested: u8, found: &mut Found<'_>) -> Value<'static> {
     let each = |found: &mut Found<'_>| {
         Value::Array(items.iter().map(|item| redact(item, nested, found)).collect())
     };
     let Some(text) = joined(items) else { return each(found) };
     let hits = hits(&text, found.known);
-    // A hit over the end of a word would take the border away.
+    // A hit across the end of a word would remove the boundary.
     let crosses = |hit: &Hit| {
         text.as_bytes().get(hit.start..hit.end).is_none_or(|secret| secret.contains(&BETWEEN))
     };

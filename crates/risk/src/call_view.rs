@@ -4,7 +4,7 @@ use crate::assess::Reason;
 use crate::card::Card;
 use countersign_json as json;
 use countersign_json::Value;
-use countersign_text::sanitize::{show, show_within};
+use countersign_text::sanitize::{sanitize, sanitize_within};
 
 /// How much of an argument's name is shown.
 const NAME: usize = 80;
@@ -68,7 +68,7 @@ pub fn lines(card: &Card) -> String {
             if number > 0 {
                 text.push_str("\n  ");
             }
-            text.push_str(&show(line).text);
+            text.push_str(&sanitize(line).text);
         }
     }
     text
@@ -88,7 +88,7 @@ impl Found {
             _ => self.pointer.clone(),
         };
         let kind = if self.is_text && looks_like_json(&self.text) { " (text)" } else { "" };
-        format!("{}{kind}", show_within(&path, NAME).text)
+        format!("{}{kind}", sanitize_within(&path, NAME).text)
     }
 }
 

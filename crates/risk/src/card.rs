@@ -12,9 +12,9 @@ use crate::finding::Doubt;
 use crate::impact::{Impact, Money, Touched};
 use crate::redact::{RedactedCall, redact_call, shown_command};
 use crate::summary;
-use crate::word_pair::phrase;
+use crate::word_pair::word_pair;
 use countersign_json::canonical::{CallDigest, Digest, canonical};
-use countersign_redact::{foreign, redact_text, show_marked};
+use countersign_redact::{neutralize_markers, redact_text, sanitize_marked};
 use countersign_types::tier::{Points, Tier};
 
 mod fold;
@@ -142,8 +142,8 @@ impl Card {
     }
 
     fn bare(call: &Call<'_>, assessment: &Assessment, digest: &CallDigest) -> Card {
-        let tool = foreign(&call.tool);
-        let tool = show_marked(&redact_text(&tool).text, NAME);
+        let tool = neutralize_markers(&call.tool);
+        let tool = sanitize_marked(&redact_text(&tool).text, NAME);
         Card {
             brief: String::new(),
             folded: tool.cut as u64,
@@ -164,7 +164,7 @@ impl Card {
             digest: digest.canonical,
             raw_digest: digest.raw,
             both_bind: digest.both_bind,
-            phrase: phrase(&digest.canonical).to_string(),
+            phrase: word_pair(&digest.canonical).to_string(),
             platform: call.context.platform,
             cwd: None,
             environment: call.context.environment,
@@ -173,7 +173,7 @@ impl Card {
 
     /// A text safe to show; what is cut off is counted.
     fn cut(&mut self, text: &str, limit: usize) -> String {
-        let shown = show_marked(text, limit);
+        let shown = sanitize_marked(text, limit);
         self.folded += shown.cut as u64;
         shown.text
     }
@@ -212,7 +212,7 @@ impl Card {
         let mut list = |touched: &Touched| {
             let mut listed = Vec::with_capacity(touched.listed.len());
             for entry in &touched.listed {
-                let shown = show_marked(entry, ENTRY);
+                let shown = sanitize_marked(entry, ENTRY);
                 // Quotes and slashes take two bytes in JSON.
                 let cost = shown.text.len() * 2 + 4;
                 if cost > room {

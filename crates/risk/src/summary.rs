@@ -10,7 +10,7 @@ use crate::effect::{Effect, Effects};
 use crate::finding::{Doubt, Factor};
 use crate::impact::{Impact, Touched};
 use crate::redact::{RedactedCall, redact_call};
-use countersign_redact::{before_marker, show_marked};
+use countersign_redact::{before_marker, sanitize_marked};
 use countersign_text::glob;
 use countersign_types::tier::Tier;
 
@@ -81,7 +81,7 @@ pub(crate) fn of(clean: &RedactedCall, assessment: &Assessment) -> String {
             if !unknown && !top.message.is_empty() && has_weight(top, assessment) =>
         {
             mood = Mood::Indicative;
-            without_stop(&show_marked(&top.message, LONGEST).text).to_owned()
+            without_stop(&sanitize_marked(&top.message, LONGEST).text).to_owned()
         }
         _ => String::new(),
     };

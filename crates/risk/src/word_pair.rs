@@ -11,7 +11,7 @@ include!(concat!(env!("OUT_DIR"), "/words.rs"));
 /// Two words, such as `olive-tractor`. They help people to see that two screens speak of the same
 /// call; at 20 bits they prove nothing, the digest does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Phrase {
+pub struct WordPair {
     /// From the first list.
     pub first: &'static str,
     /// From the second list.
@@ -20,11 +20,11 @@ pub struct Phrase {
 
 /// The two words of a digest, from its last 20 bits: surfaces that also show the first digits of
 /// the digest then show bits that differ.
-pub fn phrase(digest: &Digest) -> Phrase {
+pub fn word_pair(digest: &Digest) -> WordPair {
     let [.., a, b, c] = *digest.as_bytes();
     let bits = usize::from(a) << 16 | usize::from(b) << 8 | usize::from(c);
     let word = |list: &[&'static str; 1024], index: usize| list.get(index).copied();
-    Phrase {
+    WordPair {
         first: word(&FIRST, bits >> 10 & 0x3FF).unwrap_or_default(),
         second: word(&SECOND, bits & 0x3FF).unwrap_or_default(),
     }
@@ -37,13 +37,13 @@ pub fn word(number: usize) -> &'static str {
     list.get(number & 0x3FF).copied().unwrap_or_default()
 }
 
-impl fmt::Display for Phrase {
+impl fmt::Display for WordPair {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}-{}", self.first, self.second)
     }
 }
 
-impl Serialize for Phrase {
+impl Serialize for WordPair {
     fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
         out.collect_str(self)
     }
@@ -57,13 +57,13 @@ mod tests {
 
     #[test]
     fn the_words_of_a_digest_are_fixed() {
-        let zero = phrase(&Digest::from_bytes([0; 32]));
+        let zero = word_pair(&Digest::from_bytes([0; 32]));
         assert_eq!((zero.first, zero.second), (FIRST[0], SECOND[0]));
-        let full = phrase(&Digest::from_bytes([0xFF; 32]));
+        let full = word_pair(&Digest::from_bytes([0xFF; 32]));
         assert_eq!((full.first, full.second), (FIRST[1023], SECOND[1023]));
         let mut bytes = [0; 32];
         bytes[29..].copy_from_slice(&[0x00, 0x04, 0x01]);
-        let second = phrase(&Digest::from_bytes(bytes));
+        let second = word_pair(&Digest::from_bytes(bytes));
         assert_eq!((second.first, second.second), (FIRST[1], SECOND[1]));
         assert_eq!(second.to_string(), format!("{}-{}", FIRST[1], SECOND[1]));
     }

@@ -1,6 +1,6 @@
 //! Why nothing was kept, or a store cannot be opened. Each of these ends in a denial.
 
-use countersign_workflow::request::Refusal;
+use countersign_workflow::request::TransitionError;
 
 /// Why nothing was kept.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -19,7 +19,7 @@ pub enum StoreError {
     Exists(&'static str),
     /// The state machine refused the event.
     #[error("{0}")]
-    Refused(#[from] Refusal),
+    Refused(#[from] TransitionError),
     /// The same idempotency key came with another call.
     #[error("this idempotency key was used for another call")]
     KeyReused,

@@ -2,8 +2,8 @@
 
 use countersign_json::canonical::Digest;
 use countersign_types::id::Id;
-use countersign_types::time::{Span, Timestamp};
-use countersign_workflow::request::{Change, Request, Rung, State};
+use countersign_types::time::{Millis, Timestamp};
+use countersign_workflow::request::{EscalationLevel, Request, State, Transition};
 
 /// Under which circumstances something is written; part of every ledger entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,7 +48,7 @@ pub struct NewRequest {
     /// The batch it belongs to.
     pub group: Option<Id>,
     /// How long after its approval a permit can be used.
-    pub permit_for: Span,
+    pub permit_for: Millis,
     /// Policy and facts.
     pub note: Note,
 }
@@ -99,7 +99,7 @@ pub struct Applied {
     /// The request afterwards.
     pub stored: Stored,
     /// What followed.
-    pub change: Change,
+    pub change: Transition,
 }
 
 /// What became of a permit.
@@ -198,7 +198,7 @@ pub enum News {
     /// A person is asked.
     Asked,
     /// More people are asked.
-    Climbed(Rung),
+    Climbed(EscalationLevel),
     /// It is over; prompts are withdrawn.
     Ended(State),
 }

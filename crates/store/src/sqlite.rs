@@ -33,7 +33,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use countersign_json::canonical::{CallDigest, Digest};
-use countersign_ledger::entry::{Entry, Kind, MAX_ENTRY};
+use countersign_ledger::entry::{Entry, EntryKind, MAX_ENTRY};
 use countersign_types::id::Id;
 use countersign_types::tier::Tier;
 use countersign_types::time::{Clock, Timestamp};
@@ -223,7 +223,7 @@ fn tell_gap(conn: &mut Connection, clock: &dyn Clock) -> Result<u64, OpenError> 
     };
     let mut draft = Draft::default();
     draft.restart(newest);
-    let mut entry = Entry::new(clock.now().at.0, Kind::Gap, policy);
+    let mut entry = Entry::new(clock.now().at.0, EntryKind::Gap, policy);
     entry.facts =
         vec![number("after_entries", tree.size()), number("passes_at_most", reserved - recorded)];
     draft.push(&mut entry)?;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use countersign_types::id::Id;
-use countersign_workflow::request::{Rung, State};
+use countersign_workflow::request::{EscalationLevel, State};
 use tokio::sync::oneshot;
 
 use crate::record::Stored;
@@ -17,7 +17,7 @@ pub enum Happening {
     /// Somebody voted, more are needed.
     Voted(Id),
     /// It climbed.
-    Climbed(Id, Rung),
+    Climbed(Id, EscalationLevel),
     /// A message about it did not arrive after all.
     Undelivered(Id),
     /// It ended.

@@ -1,9 +1,9 @@
-//! Addresses that lead to a file: `file:///etc/x`, however they are written.
+//! `file:` URLs in all their spellings, such as `file:///etc/x`.
 
 use std::borrow::Cow;
 
-/// The path in a `file:` address: the scheme in any case, this machine's names for itself, with
-/// escapes read. Nothing if it is another address or none.
+/// The path of a `file:` URL: scheme in any case, an empty host or a name of this machine, percent
+/// escapes decoded. `None` for any other text.
 pub fn file(text: &str) -> Option<Cow<'_, str>> {
     let text = text.trim_start();
     let (scheme, rest) = (text.get(..5)?, text.get(5..)?);
@@ -14,20 +14,21 @@ pub fn file(text: &str) -> Option<Cow<'_, str>> {
         let (host, _) = rest.split_once('/').unwrap_or((rest, ""));
         let here = ["localhost", "127.0.0.1", "[::1]"];
         let here = here.iter().any(|name| host.eq_ignore_ascii_case(name));
-        // Another host's name may be the first folder, where somebody forgot a slash.
+        // Another host name may be the first directory of a URL with a missing slash.
         if here { rest.get(host.len()..).unwrap_or_default() } else { rest }
     });
     let end = path.find(['?', '#']).unwrap_or(path.len());
     Some(unescaped(path.get(..end).unwrap_or(path)))
 }
 
-/// The path in an address without a host, whatever its scheme: `vault:///home/x`.
+/// The path of a URL without a host, whatever its scheme: `vault:///home/x`.
 pub fn hostless(text: &str) -> Option<Cow<'_, str>> {
     let (_, path) = text.split_once("://")?;
     path.starts_with('/').then(|| unescaped(path))
 }
 
-/// `%2e` as the sign it stands for. What is no text hides nothing of the rest.
+/// Decodes percent escapes. An escape that is not valid UTF-8 stays as it is and hides nothing
+/// else.
 fn unescaped(text: &str) -> Cow<'_, str> {
     if !text.contains('%') {
         return Cow::Borrowed(text);
@@ -52,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_known_however_its_address_is_written() {
+    fn every_spelling_of_a_file_url_is_recognized() {
         for text in [
             "file:///etc/shadow",
             "FILE:///etc/shadow",

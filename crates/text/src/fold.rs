@@ -1,13 +1,17 @@
-//! What each character stands for once its costume is taken off: case, width, accents, style.
+//! Folding of single characters for comparison: case, width, accents and style are removed.
+
+mod base;
+
+use base::base;
 
 /// One character after folding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fold {
-    /// Leaves no trace: zero-width, bidi control, tag, combining mark, variation selector.
+pub enum FoldedChar {
+    /// Removed: zero-width, bidi control, tag, combining mark, variation selector.
     Nothing,
     /// A letter, digit or vowel sign of a word.
     Letter(char),
-    /// A ligature or a letter that stands for two.
+    /// A ligature or a letter that folds to two letters.
     Pair(char, char),
     /// A character that is a word by itself: Han, kana, Hangul, emoji.
     Alone(char),
@@ -19,7 +23,7 @@ pub enum Fold {
     Other(char),
 }
 
-/// Ranges of styled letters: first code point, how many, what the first one stands for.
+/// Ranges of styled letters: first code point, count, folded form of the first.
 const STYLED: &[(u32, u32, char)] = &[
     (0xFF21, 26, 'a'),
     (0xFF41, 26, 'a'),
@@ -34,86 +38,7 @@ const STYLED: &[(u32, u32, char)] = &[
     (0x1F1E6, 26, 'a'),
 ];
 
-/// The plain letters of U+00C0 to U+024F, in order; a dot where there is none.
-const LATIN: &str = "\
-    aaaaaa.ceeeeiiiidnooooo.ouuuuy..aaaaaa.ceeeeiiiidnooooo.ouuuuy.yaaaaaaccccccccdd\
-    ddeeeeeeeeeegggggggghhhhiiiiiiiiii..jjkkkllllllllllnnnnnnnnnoooooo..rrrrrrssssss\
-    ssttttttuuuuuuuuuuuuwwyyyzzzzzzsbb.....cc.....e..ff.............oo.............u\
-    u............................aaiioouuuuuuuuuueaaaa....ggkkoooo..j...gg..nnaa....\
-    aaaaeeeeiiiioooorrrruuuusstt..hh......aaeeooooooooyy...............b............";
-
-/// The plain letters of U+1E00 to U+1EFF, in order; a dot where there is none.
-const LATIN_MORE: &str = "\
-    aabbbbbbccddddddddddeeeeeeeeeeffgghhhhhhhhhhiiiikkkkkkllllllllmmmmmmnnnnnnnnoooo\
-    oooopppprrrrrrrrssssssssssttttttttuuuuuuuuuuvvvvwwwwwwwwwwxxxxyyzzzzzzhtwy......\
-    aaaaaaaaaaaaaaaaaaaaaaaaeeeeeeeeeeeeeeeeiiiioooooooooooooooooooooooouuuuuuuuuuuu\
-    uuyyyyyyyy......";
-
-/// Small capitals and letter-like signs, each followed by its plain letter.
-const SIGNS: &str = "ᴀaɑaªaʙbɓbᴄcℂcᴅdɖdɗdᴇeɛeꜰfɡgɢgʜhℎhɪiℹiᴊjᴋkʟlℓl\
-    ᴍmɴnⁿnᴏoºoᴘpʀrꜱsᴛtᴜuᴠvᴡwʏyᴢz";
-
-/// The base of an accented letter, a small capital or a letter-like sign.
-fn base(c: char) -> Option<char> {
-    let code = u32::from(c);
-    let plain = |table: &str, first: u32| {
-        let at = usize::try_from(code.checked_sub(first)?).ok()?;
-        table.as_bytes().get(at).map(|b| char::from(*b)).filter(|b| *b != '.')
-    };
-    match c {
-        '\u{C0}'..='\u{24F}' => plain(LATIN, 0xC0),
-        '\u{1E00}'..='\u{1EFF}' => plain(LATIN_MORE, 0x1E00),
-        'ª'
-        | 'º'
-        | '\u{250}'..='\u{2AF}'
-        | '\u{1D00}'..='\u{1D7F}'
-        | '\u{207F}'
-        | '\u{2100}'..='\u{214F}'
-        | '\u{A730}'
-        | '\u{A731}' => {
-            let mut signs = SIGNS.chars();
-            signs.find(|s| *s == c).and_then(|_| signs.next())
-        }
-        _ => other_base(c),
-    }
-}
-
-/// The base of a Greek, Cyrillic, Arabic or Devanagari letter.
-fn other_base(c: char) -> Option<char> {
-    Some(match c {
-        'ά' => 'α',
-        'έ' => 'ε',
-        'ή' => 'η',
-        'ί' | 'ϊ' | 'ΐ' => 'ι',
-        'ό' => 'ο',
-        'ύ' | 'ϋ' | 'ΰ' => 'υ',
-        'ώ' => 'ω',
-        'ς' => 'σ',
-        'ё' | 'ѐ' => 'е',
-        'й' | 'ѝ' => 'и',
-        'ї' => 'і',
-        'ґ' | 'ѓ' => 'г',
-        'ќ' => 'к',
-        'ў' => 'у',
-        'أ' | 'إ' | 'آ' | 'ٱ' => 'ا',
-        'ى' | '\u{6CC}' => 'ي',
-        'ة' => 'ه',
-        '\u{6A9}' => 'ك',
-        '\u{901}' => '\u{902}',
-        '\u{929}' => 'न',
-        '\u{931}' => 'र',
-        '\u{958}' => 'क',
-        '\u{959}' => 'ख',
-        '\u{95A}' => 'ग',
-        '\u{95B}' => 'ज',
-        '\u{95C}' => 'ड',
-        '\u{95D}' => 'ढ',
-        '\u{95E}' => 'फ',
-        _ => return None,
-    })
-}
-
-/// What a folded Cyrillic or Greek letter looks like to a reader of Latin.
+/// The Latin letter that a folded Cyrillic or Greek letter looks like.
 pub fn lookalike(c: char) -> Option<char> {
     Some(match c {
         'а' | 'α' => 'a',
@@ -153,7 +78,7 @@ pub fn is_cyrillic_or_greek(c: char) -> bool {
     matches!(c, '\u{370}'..='\u{3FF}' | '\u{400}'..='\u{52F}')
 }
 
-/// Whether a character is Han, kana or Hangul: written without spaces we could rely on.
+/// Whether a character is Han, kana or Hangul, which are written without reliable spaces.
 pub fn is_unspaced(c: char) -> bool {
     matches!(c,
         '\u{3041}'..='\u{30FF}' | '\u{3005}' | '\u{3400}'..='\u{4DBF}' | '\u{4E00}'..='\u{9FFF}'
@@ -161,7 +86,7 @@ pub fn is_unspaced(c: char) -> bool {
         | '\u{F900}'..='\u{FAFF}' | '\u{20000}'..='\u{2FA1F}')
 }
 
-/// Whether a character has no width or only steers direction or style.
+/// Whether a character has no width or only controls direction or style.
 pub fn is_invisible(c: char) -> bool {
     is_zero_width(c) || is_bidi(c) || is_tag(c)
 }
@@ -179,7 +104,7 @@ pub fn is_bidi(c: char) -> bool {
     matches!(c, '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Tag characters: ASCII that no screen shows.
+/// Tag characters: invisible copies of ASCII.
 pub fn is_tag(c: char) -> bool {
     matches!(c, '\u{E0000}'..='\u{E007F}')
 }
@@ -233,54 +158,54 @@ fn styled(code: u32) -> Option<char> {
 }
 
 /// Folds one character.
-pub fn fold(c: char) -> Fold {
+pub fn fold(c: char) -> FoldedChar {
     if c.is_ascii_alphanumeric() {
-        return Fold::Letter(c.to_ascii_lowercase());
+        return FoldedChar::Letter(c.to_ascii_lowercase());
     }
     if is_stop(c) {
-        return Fold::Stop(c);
+        return FoldedChar::Stop(c);
     }
     if c.is_whitespace() {
-        return Fold::Space;
+        return FoldedChar::Space;
     }
     if c.is_ascii() {
-        return if c.is_ascii_control() { Fold::Nothing } else { Fold::Other(c) };
+        return if c.is_ascii_control() { FoldedChar::Nothing } else { FoldedChar::Other(c) };
     }
     fold_wide(c)
 }
 
-fn fold_wide(c: char) -> Fold {
+fn fold_wide(c: char) -> FoldedChar {
     if is_invisible(c) || is_mark(c) {
-        return Fold::Nothing;
+        return FoldedChar::Nothing;
     }
     if let Some(plain) = styled(u32::from(c)) {
-        return Fold::Letter(plain);
+        return FoldedChar::Letter(plain);
     }
     if matches!(c, '\u{30A1}'..='\u{30F6}') {
         let hiragana = char::from_u32(u32::from(c) - 0x60).unwrap_or(c);
-        return Fold::Alone(hiragana);
+        return FoldedChar::Alone(hiragana);
     }
     if is_unspaced(c) || is_emoji(c) {
-        return Fold::Alone(c);
+        return FoldedChar::Alone(c);
     }
     let mut lower = c.to_lowercase();
     let c = lower.next().unwrap_or(c);
     match c {
-        'ß' => return Fold::Pair('s', 's'),
-        'æ' => return Fold::Pair('a', 'e'),
-        'œ' => return Fold::Pair('o', 'e'),
-        'þ' => return Fold::Pair('t', 'h'),
-        'ﬁ' => return Fold::Pair('f', 'i'),
-        'ﬂ' => return Fold::Pair('f', 'l'),
+        'ß' => return FoldedChar::Pair('s', 's'),
+        'æ' => return FoldedChar::Pair('a', 'e'),
+        'œ' => return FoldedChar::Pair('o', 'e'),
+        'þ' => return FoldedChar::Pair('t', 'h'),
+        'ﬁ' => return FoldedChar::Pair('f', 'i'),
+        'ﬂ' => return FoldedChar::Pair('f', 'l'),
         _ => {}
     }
     if let Some(base) = base(c) {
-        return Fold::Letter(base);
+        return FoldedChar::Letter(base);
     }
     if c.is_alphanumeric() || matches!(c, '\u{900}'..='\u{963}') {
-        return Fold::Letter(c);
+        return FoldedChar::Letter(c);
     }
-    Fold::Other(c)
+    FoldedChar::Other(c)
 }
 
 /// The letter a digit or sign imitates, as in `k1ll` or `d!e`; `one` chooses between i and l.

@@ -1,15 +1,15 @@
-//! Globs with `*` and `?`, sorted by shape when the tables are built, so that most never run.
+//! Globs with `*` and `?`, classified by shape at build time so that most need no matching loop.
 
 mod bytes;
 
 pub use bytes::{ALWAYS, CAPITAL, bit_of, bytes_of};
 
-/// The bit of `-`, with which every option begins; a test keeps it true.
+/// The bit of `-`, with which every option begins; a test checks the value.
 pub const DASH: u64 = 1 << 46;
 
-/// The shape of a pattern; all but `General` are a plain comparison.
+/// The shape of a pattern; every shape except `General` is a plain comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shape {
+pub enum GlobShape {
     /// `*`
     Any,
     /// No star.
@@ -30,15 +30,15 @@ pub struct Glob {
     /// The literal text, or the whole pattern where it is `General`.
     pub text: &'static str,
     /// Its shape.
-    pub shape: Shape,
+    pub shape: GlobShape,
     /// Ignores ASCII case.
     pub fold: bool,
-    /// The bytes a text must hold, as `bytes_of` counts them.
+    /// The bytes that a matching text contains, as a set from `bytes_of`.
     pub needs: u64,
 }
 
 impl Glob {
-    /// Whether a text fits, given its set of bytes. Most patterns end at the first comparison.
+    /// Whether a text matches, given its set of bytes. Most patterns are rejected by the set alone.
     #[inline]
     pub fn fits(&self, text: &str, bytes: u64) -> bool {
         self.needs & !bytes == 0 && self.compare(text)
@@ -50,34 +50,35 @@ impl Glob {
             return run(self.text.as_bytes(), text.as_bytes(), true);
         }
         match self.shape {
-            Shape::Any => true,
-            Shape::Exact => text == self.text,
-            Shape::Prefix => text.starts_with(self.text),
-            Shape::Suffix => text.ends_with(self.text),
-            Shape::Contains => text.contains(self.text),
-            Shape::General => run(self.text.as_bytes(), text.as_bytes(), false),
+            GlobShape::Any => true,
+            GlobShape::Exact => text == self.text,
+            GlobShape::Prefix => text.starts_with(self.text),
+            GlobShape::Suffix => text.ends_with(self.text),
+            GlobShape::Contains => text.contains(self.text),
+            GlobShape::General => run(self.text.as_bytes(), text.as_bytes(), false),
         }
     }
 }
 
-/// Several patterns, any of which may fit.
+/// Several patterns, of which any may match.
 #[derive(Debug, Clone, Copy)]
 pub struct Globs {
-    /// The bytes that every one of the patterns needs.
+    /// The bytes that all of the patterns need.
     pub needs: u64,
-    /// The rarest byte of each pattern: a text without any of them fits none.
+    /// The rarest byte of each pattern: a text without any of them matches none.
     pub marks: u64,
-    /// The patterns, those together that share their rarest byte, with the bytes they all need.
+    /// The patterns grouped by their rarest byte, each group with the bytes that all its patterns
+    /// need.
     pub runs: &'static [(u64, &'static [Glob])],
 }
 
 impl Globs {
-    /// Whether there is no pattern at all.
+    /// Whether there are no patterns.
     pub const fn is_empty(&self) -> bool {
         self.runs.is_empty()
     }
 
-    /// Whether any of the patterns fits.
+    /// Whether any of the patterns matches.
     #[inline]
     pub fn fit(&self, text: &str, bytes: u64) -> bool {
         let likely = |(needs, run): &(u64, &'static [Glob])| {
@@ -87,12 +88,12 @@ impl Globs {
     }
 }
 
-/// Whether `text` fits a pattern that is not from the tables.
+/// Whether `text` matches a pattern that is not from the tables.
 pub fn matches(pattern: &str, text: &str) -> bool {
     run(pattern.as_bytes(), text.as_bytes(), false)
 }
 
-/// `*` is any run of bytes, `?` one byte; no recursion, work bounded by `pattern × text`.
+/// `*` matches any run of bytes, `?` one byte. No recursion; work is bounded by `pattern × text`.
 fn run(pattern: &[u8], text: &[u8], fold: bool) -> bool {
     let (mut p, mut t) = (0, 0);
     let mut retry: Option<(usize, usize)> = None;
@@ -130,12 +131,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_dash_has_its_bit() {
+    fn dash_is_the_bit_of_the_hyphen() {
         assert_eq!(bytes_of("-"), DASH | ALWAYS);
     }
 
     #[test]
-    fn stars_and_marks() {
+    fn stars_and_question_marks_match() {
         assert!(matches("delete-*", "delete-bucket"));
         assert!(matches("*.pem", "a.pem") && !matches("*.pem", "a.pem.txt"));
         assert!(matches("a*b*c", "axxbyyc") && !matches("a*b*c", "axxbyy"));
@@ -144,13 +145,13 @@ mod tests {
     }
 
     #[test]
-    fn shapes_agree_with_the_general_run() {
+    fn every_shape_agrees_with_the_general_matcher() {
         let shapes = [
-            (Shape::Prefix, "ab", "ab*"),
-            (Shape::Suffix, "ab", "*ab"),
-            (Shape::Contains, "ab", "*ab*"),
-            (Shape::Exact, "ab", "ab"),
-            (Shape::Any, "", "*"),
+            (GlobShape::Prefix, "ab", "ab*"),
+            (GlobShape::Suffix, "ab", "*ab"),
+            (GlobShape::Contains, "ab", "*ab*"),
+            (GlobShape::Exact, "ab", "ab"),
+            (GlobShape::Any, "", "*"),
         ];
         for (shape, text, pattern) in shapes {
             let glob = Glob { text, shape, fold: false, needs: bytes_of(text) };

@@ -1,4 +1,4 @@
-//! Characters that hide or deceive: zero-width, bidi, tags, control codes, mixed scripts.
+//! Finds characters that hide or deceive: zero-width, bidi, tags, control codes, mixed scripts.
 
 use serde::Serialize;
 
@@ -11,27 +11,27 @@ use countersign_types::span::Span;
 pub enum HiddenKind {
     /// Characters without width.
     ZeroWidth,
-    /// Characters that turn the direction of the text.
+    /// Characters that change the direction of the text.
     Bidi,
-    /// Tag characters: ASCII that no screen shows.
+    /// Tag characters: invisible copies of ASCII.
     Tag,
     /// An ANSI escape or another control code.
     Control,
-    /// One word of two scripts that look alike.
+    /// One word that mixes two scripts whose letters look alike.
     MixedScript,
 }
 
 /// One span of hidden or deceptive characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Hidden {
-    /// Bytes of the text.
+pub struct HiddenText {
+    /// Byte offsets in the text.
     pub span: Span,
     /// How it hides.
     pub kind: HiddenKind,
 }
 
-/// Every hidden or deceptive span, in order. Costs next to nothing on printable ASCII.
-pub fn hidden(text: &str) -> Vec<Hidden> {
+/// Every hidden or deceptive span, in order. Nearly free for printable ASCII.
+pub fn hidden(text: &str) -> Vec<HiddenText> {
     let plain = |b: &u8| (0x20..=0x7E).contains(b) || *b == b'\n' || *b == b'\t';
     let odd = text.as_bytes().iter().fold(false, |odd, b| odd | !plain(b));
     if odd { find(text) } else { Vec::new() }
@@ -50,8 +50,8 @@ fn kind(c: char, next: Option<char>) -> Option<HiddenKind> {
     }
 }
 
-fn find(text: &str) -> Vec<Hidden> {
-    let mut out: Vec<Hidden> = Vec::new();
+fn find(text: &str) -> Vec<HiddenText> {
+    let mut out: Vec<HiddenText> = Vec::new();
     let mut word = Scripts::default();
     let mut escape = Escape::None;
     let mut chars = text.char_indices().peekable();
@@ -73,7 +73,7 @@ fn find(text: &str) -> Vec<Hidden> {
             Some(last) if last.kind == kind && last.span.end as usize == at => {
                 last.span = Span::new(last.span.start as usize, end);
             }
-            _ => out.push(Hidden { span: Span::new(at, end), kind }),
+            _ => out.push(HiddenText { span: Span::new(at, end), kind }),
         }
     }
     word.close(&mut out);
@@ -81,7 +81,7 @@ fn find(text: &str) -> Vec<Hidden> {
     out
 }
 
-/// Where in an ANSI escape sequence we are.
+/// The position inside an ANSI escape sequence.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Escape {
     None,
@@ -114,7 +114,7 @@ impl Escape {
     }
 }
 
-/// Which scripts the current word has shown.
+/// The scripts found in the current word.
 #[derive(Default)]
 struct Scripts {
     start: usize,
@@ -124,7 +124,7 @@ struct Scripts {
 }
 
 impl Scripts {
-    fn read(&mut self, at: usize, end: usize, c: char, out: &mut Vec<Hidden>) {
+    fn read(&mut self, at: usize, end: usize, c: char, out: &mut Vec<HiddenText>) {
         if !c.is_alphabetic() {
             self.close(out);
             return;
@@ -140,16 +140,17 @@ impl Scripts {
         }
     }
 
-    fn close(&mut self, out: &mut Vec<Hidden>) {
+    fn close(&mut self, out: &mut Vec<HiddenText>) {
         if self.latin && self.other {
             let span = Span::new(self.start, self.end);
-            out.push(Hidden { span, kind: HiddenKind::MixedScript });
+            out.push(HiddenText { span, kind: HiddenKind::MixedScript });
         }
         *self = Scripts::default();
     }
 }
 
-/// Cyrillic always; of Greek only the letters one cannot tell from Latin (`μs`, `λx` are honest).
+/// Always true for Cyrillic; for Greek only for letters that look like Latin ones (`μs` and `λx`
+/// are legitimate).
 fn deceives(c: char) -> bool {
     let greek = matches!(c, '\u{370}'..='\u{3FF}');
     !greek || "ΑΒΕΖΗΙΚΜΝΟΡΤΥΧονρικ".contains(c)

@@ -10,4 +10,4 @@ pub mod sanitize;
 mod tests;
 pub mod words;
 
-pub use hidden::{Hidden, HiddenKind, hidden};
+pub use hidden::{HiddenKind, HiddenText, hidden};

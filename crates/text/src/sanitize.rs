@@ -1,10 +1,9 @@
-//! Text made safe to put before a person: nothing in it hides, reorders or pretends.
+//! Makes text safe to display: nothing in the result hides, reorders or imitates other text.
 //!
-//! A character is shown as itself or as a marker such as `⟨U+202E⟩` or `⟨ESC⟩`; a line break is
-//! `⏎`, a tab `⇥`, and long repetitions of what cannot be seen are counted: `⟨40 × line break⟩`.
-//! Brackets and signs that the text itself contains become markers too, so every marker is ours
-//! and two different texts never look alike. The result is one line; a surface that wants lines
-//! may break them after each `⏎`.
+//! A character is displayed as itself or as a marker such as `⟨U+202E⟩` or `⟨ESC⟩`. A line break
+//! becomes `⏎`, a tab `⇥`, and long runs of invisible characters are counted: `⟨40 × line break⟩`.
+//! Marker characters in the source become markers too, so two different texts never look alike. The
+//! result is one line; an interface that wants lines may break after each `⏎`.
 
 use std::borrow::Cow;
 
@@ -17,46 +16,47 @@ mod tests;
 use chars::{Class, class, is_joiner, is_right_to_left, is_stray};
 use word::{Letters, Word};
 
-/// Stands for a line break.
+/// Displayed for a line break.
 pub const LINE_BREAK: char = '\u{23CE}';
 
-/// Stands for a tab.
+/// Displayed for a tab.
 pub const TAB: char = '\u{21E5}';
 
-/// Invisible repetitions of at least so many characters are counted instead of shown.
+/// Runs of at least this many invisible characters are counted instead of displayed.
 const FOLD: usize = 17;
 
-/// Folded repetitions of at least so many characters look like an attempt to push text away.
+/// Counted runs of at least this many characters are treated as an attempt to push text out of
+/// view.
 const PADDING: usize = 64;
 
-/// The longest unit whose repetition is folded, such as line break and space in turn.
+/// The longest unit whose repetition is counted, such as a line break followed by a space.
 const UNIT: usize = 4;
 
-/// A text as it may be shown.
+/// A text that is safe to display.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Shown<'a> {
-    /// Safe to show; borrowed where nothing had to be changed.
+pub struct Sanitized<'a> {
+    /// Safe to display; borrowed if nothing had to be changed.
     pub text: Cow<'a, str>,
-    /// How many bytes of the source were cut off at the end; the text says so too.
+    /// How many bytes of the source were cut off at the end; the text ends with a note about them.
     pub hidden_bytes: usize,
-    /// The shown text is not the source letter for letter.
+    /// The displayed text differs from the source.
     pub altered: bool,
-    /// The source holds something that would have misled a reader.
+    /// The source contains something that would have misled a reader.
     pub deceptive: bool,
-    /// The source holds letters that run right to left: isolate it from what stands around it.
+    /// The source contains right-to-left letters: isolate the text from its surroundings.
     pub right_to_left: bool,
 }
 
-/// The whole text, made safe. Injective: different texts are shown differently.
-pub fn show(text: &str) -> Shown<'_> {
-    show_within(text, usize::MAX)
+/// The whole text, made safe to display. Injective: different texts give different results.
+pub fn sanitize(text: &str) -> Sanitized<'_> {
+    sanitize_within(text, usize::MAX)
 }
 
-/// The text made safe, cut where more than `limit` bytes would be shown, with a note of how much
-/// is missing. A cut text is not the whole: it must not be approved at one tap.
-pub fn show_within(text: &str, limit: usize) -> Shown<'_> {
+/// The text made safe to display, at most `limit` bytes of it, with a note of how much is missing.
+/// A truncated text must not be approvable with one tap.
+pub fn sanitize_within(text: &str, limit: usize) -> Sanitized<'_> {
     if text.len() <= limit && is_plain(text) {
-        return Shown {
+        return Sanitized {
             text: Cow::Borrowed(text),
             hidden_bytes: 0,
             altered: false,
@@ -69,7 +69,7 @@ pub fn show_within(text: &str, limit: usize) -> Shown<'_> {
     painter.finish(text)
 }
 
-/// Printable ASCII without padding, as nearly every text is.
+/// Printable ASCII without padding: true for nearly every text.
 fn is_plain(text: &str) -> bool {
     let mut spaces = 0;
     text.bytes().all(|byte| {
@@ -87,7 +87,7 @@ struct Painter {
     limit: usize,
     /// Bytes of the source that are in `out`.
     shown: usize,
-    /// Set when a piece no longer fitted.
+    /// Set when a piece did not fit.
     full: bool,
     letters: Letters,
     deceptive: bool,
@@ -109,7 +109,8 @@ impl Painter {
 
     fn paint(&mut self, text: &str) {
         let mut rest = text;
-        // To the end even when no more fits: what is cut off may mislead too.
+        // Continues to the end even when nothing more fits, because the part cut off may mislead as
+        // well.
         while !rest.is_empty() {
             let blanks = rest.find(|c| !is_blank(c)).unwrap_or(rest.len());
             let (blank, tail) = rest.split_at(blanks);
@@ -120,13 +121,13 @@ impl Painter {
         }
     }
 
-    fn finish(mut self, text: &str) -> Shown<'_> {
+    fn finish(mut self, text: &str) -> Sanitized<'_> {
         let hidden_bytes = text.len().saturating_sub(self.shown);
         if hidden_bytes > 0 {
             let note = format!("⟨{hidden_bytes} more bytes⟩");
             self.out.push_str(&note);
         }
-        Shown {
+        Sanitized {
             altered: self.out != text,
             text: Cow::Owned(self.out),
             hidden_bytes,
@@ -135,7 +136,7 @@ impl Painter {
         }
     }
 
-    /// Adds what stands for `bytes` bytes of the source, whole or not at all.
+    /// Adds the output for `bytes` bytes of the source, entirely or not at all.
     fn put(&mut self, piece: &str, bytes: usize) {
         if self.full || self.out.len().saturating_add(piece.len()) > self.limit {
             self.full = true;
@@ -165,7 +166,7 @@ impl Painter {
                 b'\n' => self.put(LINE_BREAK.encode_utf8(&mut [0; 4]), 1),
                 b'\t' => self.put(TAB.encode_utf8(&mut [0; 4]), 1),
                 b'\r' => {
-                    // Alone it writes over the line in a terminal.
+                    // A carriage return alone overwrites the line in a terminal.
                     self.deceptive |= tail.first() != Some(&b'\n');
                     self.put("⟨CR⟩", 1);
                 }
@@ -175,12 +176,12 @@ impl Painter {
         }
     }
 
-    /// A run without blanks.
+    /// A run without white space.
     fn token(&mut self, token: &str) {
         let beside_ascii = token.bytes().any(|b| b.is_ascii_alphabetic());
         let mut word = Word::none();
         let mut rest = token;
-        // A long dash where an option starts is not the hyphen it looks like.
+        // A dash at the start of an option is not the hyphen that it looks like.
         let mut chars = token.chars();
         if let (Some(dash @ '\u{2013}'..='\u{2015}'), Some('a'..='z' | 'A'..='Z')) =
             (chars.next(), chars.next())
@@ -221,7 +222,7 @@ impl Painter {
     }
 }
 
-/// The shortest unit whose repetition at the start of a blank run is long enough to fold.
+/// The shortest unit whose repetition at the start of a run of white space is long enough to count.
 fn repetition(run: &[u8]) -> Option<(&[u8], usize)> {
     (1..=UNIT).find_map(|length| {
         let unit = run.get(..length)?;
@@ -230,7 +231,7 @@ fn repetition(run: &[u8]) -> Option<(&[u8], usize)> {
     })
 }
 
-/// What a marker calls a character.
+/// The name of a character in a marker.
 fn name(c: char) -> Cow<'static, str> {
     Cow::Borrowed(match c {
         '\0' => "NUL",

@@ -1,14 +1,14 @@
 //! Tests of folding, words and hidden characters.
 
-use super::words::words;
+use super::words::split_words;
 use super::{HiddenKind, hidden};
 
 fn folded(text: &str) -> Vec<String> {
-    words(text).into_iter().map(|w| w.text).collect()
+    split_words(text).into_iter().map(|w| w.text).collect()
 }
 
 #[test]
-fn crisis_text_folds_costumes() {
+fn styled_letters_are_folded() {
     assert_eq!(
         folded("Ｆｕｌｌ Ⓒircled 𝔪ath éàü Straße"),
         ["full", "circled", "math", "eau", "strasse"]
@@ -20,22 +20,22 @@ fn crisis_text_folds_costumes() {
 }
 
 #[test]
-fn crisis_text_joins_spelled_words_and_keeps_places() {
+fn spelled_words_are_joined_and_keep_their_offsets() {
     assert_eq!(folded("k i l l  m y s e l f"), ["kill", "myself"]);
     assert_eq!(folded("s.u.i.c"), ["suic"]);
-    let list = words("é k-i-l-l");
+    let list = split_words("é k-i-l-l");
     let word = list.last().unwrap();
     assert_eq!((word.text.as_str(), word.start, word.end), ("ekill", 0, 10));
 }
 
 #[test]
-fn crisis_text_unmasks_lookalikes_only_where_scripts_mix() {
+fn lookalikes_become_latin_only_in_words_of_mixed_scripts() {
     assert_eq!(folded("dіе"), ["die"]);
     assert_eq!(folded("уже"), ["уже"]);
 }
 
 #[test]
-fn hidden_characters_are_found_where_they_are() {
+fn hidden_characters_are_found_with_their_offsets() {
     let kinds = |text: &str| hidden(text).into_iter().map(|h| h.kind).collect::<Vec<_>>();
     assert!(hidden("plain ASCII, tabs\tand lines\n, and ünïcode μs 中文").is_empty());
     assert_eq!(kinds("a\u{200B}b"), [HiddenKind::ZeroWidth]);

@@ -1,15 +1,15 @@
-//! Text as folded words, each with the place it came from.
+//! Splits text into folded words, each with its offsets in the source.
 
-use super::fold::{Fold, fold, is_cyrillic_or_greek, is_latin, lookalike};
+use super::fold::{FoldedChar, fold, is_cyrillic_or_greek, is_latin, lookalike};
 
-/// What stands between a word and the one before it.
+/// What separates a word from the one before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Glue {
+pub enum Spacing {
     /// Exactly one space.
     Space,
     /// One `-`, `.`, `_`, `*`, `/` or `,` and nothing else.
     Sign,
-    /// Nothing at all (neighbouring signs or unspaced script).
+    /// Nothing (adjacent symbols, or a script without spaces).
     Touch,
     /// Anything wider.
     Wide,
@@ -17,25 +17,25 @@ pub enum Glue {
 
 /// One folded word, or the end of a sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Word {
+pub struct FoldedWord {
     /// Folded text; empty for the end of a sentence.
     pub text: String,
     /// First byte in the original.
     pub start: usize,
     /// One past the last byte in the original.
     pub end: usize,
-    /// What stands before it.
-    pub glue: Glue,
-    /// Letters that had been spelled out one by one.
+    /// What separates it from the word before.
+    pub glue: Spacing,
+    /// Its letters were spelled out one by one.
     pub spelled: bool,
     /// Written with an apostrophe, as in `life's`.
     pub apostrophe: bool,
-    /// Capital I where a small l would make the word, as in `kiII`.
+    /// Has a capital I where a lower-case l would complete the word, as in `kiII`.
     pub capital_i: bool,
 }
 
-/// The words of a text in order, with an empty word at the end of every sentence.
-pub fn words(text: &str) -> Vec<Word> {
+/// The words of a text in order, with an empty word at the end of each sentence.
+pub fn split_words(text: &str) -> Vec<FoldedWord> {
     let mut reader = Reader::default();
     let mut chars = text.char_indices().peekable();
     while let Some((at, c)) = chars.next() {
@@ -46,12 +46,12 @@ pub fn words(text: &str) -> Vec<Word> {
     respell(unmask(reader.out))
 }
 
-/// What French and Italian shorten before a vowel; the apostrophe ends the word.
+/// French and Italian words that are shortened before a vowel; the apostrophe ends the word.
 const ELIDED: [&str; 12] = ["l", "d", "j", "n", "m", "t", "s", "c", "qu", "un", "dell", "all"];
 
 #[derive(Default)]
 struct Reader {
-    out: Vec<Word>,
+    out: Vec<FoldedWord>,
     word: String,
     start: usize,
     end: usize,
@@ -72,24 +72,24 @@ enum Gap {
 impl Reader {
     fn read(&mut self, at: usize, end: usize, c: char, next: Option<char>) {
         match fold(c) {
-            Fold::Nothing => {}
-            Fold::Letter(l) => {
+            FoldedChar::Nothing => {}
+            FoldedChar::Letter(l) => {
                 if c == 'I' && self.word.ends_with(|p: char| p.is_ascii_lowercase()) {
                     self.capital_i = true;
                 }
                 self.push(at, end, l);
             }
-            Fold::Pair(a, b) => {
+            FoldedChar::Pair(a, b) => {
                 self.push(at, end, a);
                 self.push(at, end, b);
             }
-            Fold::Alone(l) => {
+            FoldedChar::Alone(l) => {
                 self.flush();
                 self.push(at, end, l);
                 self.flush();
             }
-            Fold::Space => self.separate(Gap::Space),
-            Fold::Other(o) | Fold::Stop(o) if self.inside(o, next) => {
+            FoldedChar::Space => self.separate(Gap::Space),
+            FoldedChar::Other(o) | FoldedChar::Stop(o) if self.inside(o, next) => {
                 if !matches!(o, '\'' | '’' | 'ʼ' | '`' | '´') {
                     self.push(at, end, o);
                 } else if ELIDED.contains(&self.word.as_str()) {
@@ -98,18 +98,18 @@ impl Reader {
                     self.apostrophe = true;
                 }
             }
-            Fold::Stop('.') if self.tight(next) => self.separate(Gap::Sign),
-            Fold::Stop(_) => self.stop(at, end),
-            Fold::Other('-' | '_' | '*' | '/' | ',' | '‐' | '‑' | '·' | '•' | '~') => {
+            FoldedChar::Stop('.') if self.tight(next) => self.separate(Gap::Sign),
+            FoldedChar::Stop(_) => self.stop(at, end),
+            FoldedChar::Other('-' | '_' | '*' | '/' | ',' | '‐' | '‑' | '·' | '•' | '~') => {
                 self.separate(Gap::Sign);
             }
-            Fold::Other(_) => self.separate(Gap::Wide),
+            FoldedChar::Other(_) => self.separate(Gap::Wide),
         }
     }
 
-    /// Whether a sign belongs into the word: an apostrophe, or a letter in disguise.
+    /// Whether a symbol belongs to the word: an apostrophe, or a symbol used as a letter.
     fn inside(&self, c: char, next: Option<char>) -> bool {
-        let followed = next.is_some_and(|n| matches!(fold(n), Fold::Letter(_)));
+        let followed = next.is_some_and(|n| matches!(fold(n), FoldedChar::Letter(_)));
         let masked = next.is_some_and(|n| matches!(n, '*' | '#' | '!' | '$'));
         match c {
             '\'' | '’' | 'ʼ' | '`' | '´' => followed && !self.word.is_empty(),
@@ -122,14 +122,14 @@ impl Reader {
     }
 
     fn tight(&self, next: Option<char>) -> bool {
-        !self.word.is_empty() && next.is_some_and(|n| matches!(fold(n), Fold::Letter(_)))
+        !self.word.is_empty() && next.is_some_and(|n| matches!(fold(n), FoldedChar::Letter(_)))
     }
 
     fn push(&mut self, at: usize, end: usize, c: char) {
         if self.word.is_empty() {
             self.start = at;
         }
-        // A word longer than any rule is cut: its head is all a rule could match.
+        // A word longer than any rule is cut, because no rule can match more than its beginning.
         if self.word.len() < 96 {
             self.word.push(c);
         }
@@ -150,12 +150,12 @@ impl Reader {
             return;
         }
         let glue = match self.gap {
-            Gap::Touch => Glue::Touch,
-            Gap::Space => Glue::Space,
-            Gap::Sign => Glue::Sign,
-            Gap::Wide => Glue::Wide,
+            Gap::Touch => Spacing::Touch,
+            Gap::Space => Spacing::Space,
+            Gap::Sign => Spacing::Sign,
+            Gap::Wide => Spacing::Wide,
         };
-        self.out.push(Word {
+        self.out.push(FoldedWord {
             text: std::mem::take(&mut self.word),
             start: self.start,
             end: self.end,
@@ -170,11 +170,11 @@ impl Reader {
     fn stop(&mut self, start: usize, end: usize) {
         self.flush();
         if self.out.last().is_some_and(|w| !w.text.is_empty()) {
-            self.out.push(Word {
+            self.out.push(FoldedWord {
                 text: String::new(),
                 start,
                 end,
-                glue: Glue::Wide,
+                glue: Spacing::Wide,
                 spelled: false,
                 apostrophe: false,
                 capital_i: false,
@@ -184,9 +184,11 @@ impl Reader {
     }
 }
 
-/// Look-alike letters become Latin: in words that mix scripts, and then in all that could be.
-fn unmask(mut list: Vec<Word>) -> Vec<Word> {
-    let mixed = |w: &Word| w.text.chars().any(is_latin) && w.text.chars().any(is_cyrillic_or_greek);
+/// Replaces look-alike letters with Latin ones in words that mix scripts, and then in all words
+/// that could be Latin.
+fn unmask(mut list: Vec<FoldedWord>) -> Vec<FoldedWord> {
+    let mixed =
+        |w: &FoldedWord| w.text.chars().any(is_latin) && w.text.chars().any(is_cyrillic_or_greek);
     if list.iter().all(|w| w.text.is_ascii()) || !list.iter().any(mixed) {
         return list;
     }
@@ -199,18 +201,18 @@ fn unmask(mut list: Vec<Word>) -> Vec<Word> {
     list
 }
 
-fn single(word: &Word) -> bool {
+fn single(word: &FoldedWord) -> bool {
     let mut chars = word.text.chars();
     let one = chars.next().is_some_and(|c| c.is_alphanumeric() && !super::fold::is_unspaced(c));
     one && chars.next().is_none()
 }
 
 /// Joins letters that were written one by one: `k i l l`, `s-u-i-c-i-d-e`.
-fn respell(list: Vec<Word>) -> Vec<Word> {
+fn respell(list: Vec<FoldedWord>) -> Vec<FoldedWord> {
     let mut longest = 0;
     let mut run = 0;
     for word in &list {
-        let joins = matches!(word.glue, Glue::Space | Glue::Sign);
+        let joins = matches!(word.glue, Spacing::Space | Spacing::Sign);
         run = if !single(word) {
             0
         } else if joins && run > 0 {
@@ -223,9 +225,9 @@ fn respell(list: Vec<Word>) -> Vec<Word> {
     if longest < 3 {
         return list;
     }
-    let mut out: Vec<Word> = Vec::with_capacity(list.len());
+    let mut out: Vec<FoldedWord> = Vec::with_capacity(list.len());
     for word in list {
-        let joins = matches!(word.glue, Glue::Space | Glue::Sign);
+        let joins = matches!(word.glue, Spacing::Space | Spacing::Sign);
         match out.last_mut() {
             Some(last) if joins && single(&word) && (last.spelled || single(last)) => {
                 last.text.push_str(&word.text);

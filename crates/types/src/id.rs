@@ -1,4 +1,5 @@
-//! Names for requests, grants and permits: 128 bits, sortable by time, made elsewhere.
+//! Identifiers of requests, grants and permits: 128 bits, sortable by time. The caller supplies the
+//! randomness.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,12 +12,12 @@ use crate::time::Timestamp;
 const DIGITS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 const LENGTH: usize = 26;
 
-/// 48 bits of time and 80 random ones. Nothing is allowed because an id is known.
+/// 48 bits of time and 80 random bits. An id is not a secret: knowing one permits nothing.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Id([u8; 16]);
 
 impl Id {
-    /// An id from the time and randomness that the caller drew.
+    /// Builds an id from a time and random bytes that the caller generated.
     pub fn new(at: Timestamp, random: [u8; 10]) -> Id {
         let time = at.0.to_be_bytes();
         let mut bytes = [0; 16];
@@ -37,7 +38,7 @@ impl Id {
         &self.0
     }
 
-    /// Reads the 26 characters that `Display` writes; every id has one text only.
+    /// Parses the 26 characters that `Display` writes. Each id has exactly one text.
     pub fn parse(text: &str) -> Option<Id> {
         if text.len() != LENGTH {
             return None;

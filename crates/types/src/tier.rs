@@ -1,28 +1,28 @@
-//! Tiers and points: the one scale on which everything is judged.
+//! Tiers and points: the scale of every assessment.
 
 use serde::{Serialize, Serializer};
 
-/// How much a call may cost if it is wrong. Tiers combine by `max`, never by average.
+/// How much damage a call can do. Tiers combine by `max`, never by average.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Tier {
-    /// Reads, searches, prints. Nobody is asked.
+    /// Reads, searches, prints. No person is asked.
     Safe,
-    /// Ordinary local changes. Nobody is asked unless we are unsure.
+    /// Ordinary local changes. A person is asked only if the assessment is uncertain.
     Low,
     /// Acts outside the workspace, or cannot be fully understood. A person is asked.
     Medium,
     /// Destroys work, changes the system, reveals secrets. A person is asked.
     High,
-    /// Irreparable or total. A person is asked and must say why.
+    /// Cannot be undone, or affects everything. A person is asked and must give a reason.
     Critical,
 }
 
 impl Tier {
-    /// All tiers, mildest first.
+    /// All tiers, lowest first.
     pub const ALL: [Tier; 5] = [Tier::Safe, Tier::Low, Tier::Medium, Tier::High, Tier::Critical];
 
-    /// The word on every surface.
+    /// The label used in every interface.
     pub const fn label(self) -> &'static str {
         match self {
             Tier::Safe => "SAFE",
@@ -33,7 +33,7 @@ impl Tier {
         }
     }
 
-    /// The seed's sign for the tier.
+    /// The emoji used in every interface.
     pub const fn emoji(self) -> &'static str {
         match self {
             Tier::Safe => "\u{2705}",
@@ -44,8 +44,9 @@ impl Tier {
         }
     }
 
-    /// Seconds until an unanswered request climbs one rung; none where nobody is asked.
-    pub const fn climb_seconds(self) -> Option<u32> {
+    /// Seconds until an unanswered request escalates to the next level; `None` for tiers that ask
+    /// no person.
+    pub const fn escalation_seconds(self) -> Option<u32> {
         match self {
             Tier::Safe | Tier::Low => None,
             Tier::Medium => Some(60),
@@ -54,7 +55,7 @@ impl Tier {
         }
     }
 
-    /// Whether this tier by itself demands a person.
+    /// Whether this tier alone requires a person's approval.
     pub const fn requires_human(self) -> bool {
         matches!(self, Tier::Medium | Tier::High | Tier::Critical)
     }
@@ -76,15 +77,15 @@ impl Tier {
     }
 }
 
-/// Hundredths of a point, 0 to 400: whole numbers, so that equal input gives equal output.
+/// Hundredths of a point, 0 to 400. Integers, so that equal input gives equal output.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Points(pub u16);
 
 impl Points {
-    /// The top of the scale.
+    /// The highest value.
     pub const MAX: Points = Points(400);
 
-    /// Adds and stays on the scale.
+    /// Adds; saturates at `MAX`.
     #[must_use]
     pub const fn plus(self, other: Points) -> Points {
         let sum = self.0.saturating_add(other.0);
@@ -136,11 +137,11 @@ mod tests {
     }
 
     #[test]
-    fn the_seed_s_tier_table() {
-        assert_eq!(Tier::Medium.climb_seconds(), Some(60));
-        assert_eq!(Tier::High.climb_seconds(), Some(30));
-        assert_eq!(Tier::Critical.climb_seconds(), Some(10));
-        assert_eq!(Tier::Low.climb_seconds(), None);
+    fn escalation_seconds_by_tier() {
+        assert_eq!(Tier::Medium.escalation_seconds(), Some(60));
+        assert_eq!(Tier::High.escalation_seconds(), Some(30));
+        assert_eq!(Tier::Critical.escalation_seconds(), Some(10));
+        assert_eq!(Tier::Low.escalation_seconds(), None);
         assert!(!Tier::Low.requires_human() && Tier::Medium.requires_human());
     }
 }

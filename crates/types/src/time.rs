@@ -1,4 +1,4 @@
-//! Points in time: given to core, never read by it.
+//! Points in time. The pure crates receive the time as an argument and never read a clock.
 
 use std::fmt;
 
@@ -9,18 +9,19 @@ use serde::{Serialize, Serializer};
 pub struct Timestamp(pub i64);
 
 impl Timestamp {
-    /// This much later; stays on the scale.
+    /// This much later; saturates.
     #[must_use]
-    pub const fn plus(self, span: Span) -> Timestamp {
+    pub const fn plus(self, span: Millis) -> Timestamp {
         Timestamp(self.0.saturating_add_unsigned(span.0))
     }
 
-    /// How long until `later`; nothing if that is past.
-    pub const fn until(self, later: Timestamp) -> Span {
-        if later.0 <= self.0 { Span(0) } else { Span(later.0.abs_diff(self.0)) }
+    /// The time until `later`; zero if `later` has passed.
+    pub const fn until(self, later: Timestamp) -> Millis {
+        if later.0 <= self.0 { Millis(0) } else { Millis(later.0.abs_diff(self.0)) }
     }
 
-    /// Reads `2026-11-14T23:59:59.999Z`, with or without milliseconds, and only what is written so.
+    /// Parses `2026-11-14T23:59:59.999Z`, with or without milliseconds. Other forms of RFC 3339 are
+    /// rejected.
     pub fn parse(text: &str) -> Option<Timestamp> {
         let number = |from: usize, to: usize| text.get(from..to)?.parse::<i64>().ok();
         let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
@@ -50,35 +51,36 @@ const fn days(year: i64, month: i64, day: i64) -> i64 {
     era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
 }
 
-/// A length of time in milliseconds.
+/// A duration in milliseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Span(pub u64);
+pub struct Millis(pub u64);
 
-impl Span {
+impl Millis {
     /// Whole seconds.
-    pub const fn seconds(seconds: u32) -> Span {
-        Span(seconds as u64 * 1000)
+    pub const fn from_seconds(seconds: u32) -> Millis {
+        Millis(seconds as u64 * 1000)
     }
 }
 
-/// Now, as the clock tells it.
+/// The current time, and whether it can be trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Moment {
-    /// The time; it never goes back.
+    /// The time; it never decreases.
     pub at: Timestamp,
-    /// Whether the machine's clock agrees. While it stands behind times that were already
-    /// written down, nothing is approved: a deadline could be stretched.
-    pub settled: bool,
+    /// Whether the system clock agrees with recorded times. While the clock is behind a time that
+    /// was already recorded, nothing is approved: an approval could extend a deadline.
+    pub reliable: bool,
 }
 
 impl Moment {
-    /// A moment of a clock that agrees.
-    pub const fn settled(at: Timestamp) -> Moment {
-        Moment { at, settled: true }
+    /// A moment whose clock is reliable.
+    pub const fn reliable(at: Timestamp) -> Moment {
+        Moment { at, reliable: true }
     }
 }
 
-/// Whoever can tell the time. Core only names it; the daemon has the one real clock.
+/// A source of the current time. The daemon implements it with the system clock, tests with their
+/// own.
 pub trait Clock: Send + Sync {
     /// The time now.
     fn now(&self) -> Moment;
@@ -137,9 +139,9 @@ mod tests {
 
     #[test]
     fn spans_stay_on_the_scale() {
-        assert_eq!(Timestamp(i64::MAX).plus(Span(5)), Timestamp(i64::MAX));
-        assert_eq!(Timestamp(5).until(Timestamp(3)), Span(0));
-        assert_eq!(Timestamp(-5).until(Timestamp(3)), Span(8));
+        assert_eq!(Timestamp(i64::MAX).plus(Millis(5)), Timestamp(i64::MAX));
+        assert_eq!(Timestamp(5).until(Timestamp(3)), Millis(0));
+        assert_eq!(Timestamp(-5).until(Timestamp(3)), Millis(8));
         let _ = Timestamp(i64::MAX).to_string();
         let _ = Timestamp(i64::MIN).to_string();
     }

@@ -1,7 +1,8 @@
-//! How sure we are who answers, and how sure a call needs us to be.
+//! How certain the identity of an approver is, and how certain it must be for a call.
 //!
-//! A no is taken from anybody who is known. A yes is worth what its way in is worth: a chat account
-//! can be stolen with a phone, so it never approves what cannot be taken back.
+//! A denial is accepted from every known person. What an approval may decide depends on how the
+//! person authenticated: a chat account can be stolen together with a phone, so it never approves a
+//! CRITICAL call.
 
 use std::fmt;
 
@@ -10,26 +11,26 @@ use serde::Serialize;
 use countersign_types::tier::Tier;
 use countersign_types::time::Timestamp;
 
-/// How sure we are that it was this person. Later ones are worth more.
+/// How certain it is that this person answered, weakest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Assurance {
-    /// Somebody who was reached: whoever holds the phone, or reads the same topic.
+    /// Received the message: the person who holds the phone or reads the topic.
     Reached,
-    /// An account elsewhere that the person linked to their name.
+    /// An external account that the person linked to their name.
     Linked,
-    /// Logged in here with their passphrase.
+    /// Logged in to Countersign with a passphrase.
     Login,
-    /// Signed this very call with their passkey.
+    /// Signed this call with a passkey.
     Passkey,
 }
 
 impl Assurance {
-    /// From the least to the most.
+    /// From weakest to strongest.
     pub const ALL: [Assurance; 4] =
         [Assurance::Reached, Assurance::Linked, Assurance::Login, Assurance::Passkey];
 
-    /// The word on every surface.
+    /// The label used in every interface.
     pub const fn label(self) -> &'static str {
         match self {
             Assurance::Reached => "reached",
@@ -39,31 +40,36 @@ impl Assurance {
         }
     }
 
-    /// Reads the word; anything else is none of them.
+    /// Parses a label.
     pub fn parse(text: &str) -> Option<Assurance> {
         Assurance::ALL.into_iter().find(|assurance| assurance.label() == text)
     }
 }
 
-/// What an approval needs, by tier. An operator may ask for more than the floor, never for less.
+/// The assurance that an approval requires, by tier. An operator may raise it above the minimum,
+/// never lower it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Needs {
-    /// MEDIUM, and LOW where it asks.
+pub struct RequiredAssurance {
+    /// For MEDIUM, and for LOW where it asks.
     pub medium: Assurance,
-    /// HIGH.
+    /// For HIGH.
     pub high: Assurance,
-    /// CRITICAL.
+    /// For CRITICAL.
     pub critical: Assurance,
 }
 
-impl Default for Needs {
+impl Default for RequiredAssurance {
     fn default() -> Self {
-        Needs { medium: Assurance::Linked, high: Assurance::Linked, critical: Assurance::Login }
+        RequiredAssurance {
+            medium: Assurance::Linked,
+            high: Assurance::Linked,
+            critical: Assurance::Login,
+        }
     }
 }
 
-impl Needs {
-    /// What no setting goes below.
+impl RequiredAssurance {
+    /// The minimum, regardless of the configuration.
     const fn floor(tier: Tier, crisis: bool) -> Assurance {
         match tier {
             Tier::Critical => Assurance::Login,
@@ -73,25 +79,25 @@ impl Needs {
         }
     }
 
-    /// What an approval of this needs, from somebody who has a passkey or has none.
+    /// The assurance required from a person with or without a passkey.
     pub fn of(&self, tier: Tier, crisis: bool, has_passkey: bool) -> Assurance {
         let set = match tier {
             Tier::Safe | Tier::Low | Tier::Medium => self.medium,
             Tier::High => self.high,
             Tier::Critical => self.critical,
         };
-        let needed = set.max(Needs::floor(tier, crisis));
-        // Who has one signs with it, or a stolen session would be as good as they are.
+        let needed = set.max(RequiredAssurance::floor(tier, crisis));
+        // A person with a passkey must sign with it: a stolen session alone must not be enough.
         if tier == Tier::Critical && has_passkey { Assurance::Passkey } else { needed }
     }
 }
 
-/// What somebody brings along who answers.
+/// What a person may decide through the channel they use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Standing {
-    /// How sure we are that it is them.
+pub struct Authority {
+    /// How certain the identity of the person is.
     pub assurance: Assurance,
-    /// The gravest tier that the way they came may approve.
+    /// The highest tier that this channel may approve.
     pub approves: Tier,
     /// Whether they have a passkey.
     pub has_passkey: bool,
@@ -99,23 +105,23 @@ pub struct Standing {
     pub tenure: Tenure,
 }
 
-/// How long a person, or the account or passkey they answer with, has had the right to answer.
-/// Whoever steals an administrator's session must not create the people who then approve.
+/// How long a person, or the account or passkey they answer with, has had the right to answer. A
+/// stolen administrator session must not be able to create people who then approve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tenure {
-    /// When the right was given: requests made before this moment are for other people.
+    /// When the right was given. Requests created earlier cannot be approved with it.
     pub since: Timestamp,
     /// When the waiting period ends; nothing is approved earlier.
     pub active_from: Timestamp,
 }
 
 impl Tenure {
-    /// A right that was given at this moment and had no waiting period.
+    /// A right given at this time without a waiting period.
     pub const fn from(since: Timestamp) -> Tenure {
         Tenure { since, active_from: since }
     }
 
-    /// The shorter of two: a person is no older than the account they answer through.
+    /// The later of both times: a person is no older than the account they answer through.
     #[must_use]
     pub fn and(self, other: Tenure) -> Tenure {
         Tenure {
@@ -125,59 +131,63 @@ impl Tenure {
     }
 }
 
-impl Standing {
-    /// Somebody who logged in with a passphrase.
-    pub const fn login(has_passkey: bool, tenure: Tenure) -> Standing {
-        Standing { assurance: Assurance::Login, approves: Tier::Critical, has_passkey, tenure }
+impl Authority {
+    /// A person who logged in with a passphrase.
+    pub const fn login(has_passkey: bool, tenure: Tenure) -> Authority {
+        Authority { assurance: Assurance::Login, approves: Tier::Critical, has_passkey, tenure }
     }
 }
 
-/// Why an approval counts for nothing. The request waits on.
+/// Why an approval is not accepted. The request stays pending.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TooLittle {
-    /// It needs more assurance than this.
-    Needs(Assurance),
-    /// This way in approves nothing graver than this.
-    WayIn(Tier),
+pub enum InsufficientAssurance {
+    /// A higher assurance is required.
+    Required(Assurance),
+    /// The channel approves no higher tier than this.
+    ChannelLimit(Tier),
 }
 
-/// Whether somebody who stands so may approve this.
+/// Whether a person with this authority may approve the call.
 pub fn may_approve(
-    needs: &Needs,
-    standing: Standing,
+    needs: &RequiredAssurance,
+    standing: Authority,
     tier: Tier,
     crisis: bool,
-) -> Result<(), TooLittle> {
+) -> Result<(), InsufficientAssurance> {
     let needed = needs.of(tier, crisis, standing.has_passkey);
     if standing.assurance < needed {
-        Err(TooLittle::Needs(needed))
+        Err(InsufficientAssurance::Required(needed))
     } else if tier > standing.approves {
-        Err(TooLittle::WayIn(standing.approves))
+        Err(InsufficientAssurance::ChannelLimit(standing.approves))
     } else {
         Ok(())
     }
 }
 
-impl fmt::Display for TooLittle {
+impl fmt::Display for InsufficientAssurance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            TooLittle::Needs(Assurance::Passkey) => {
-                f.write_str("approving this needs your passkey: open it in the web inbox")
+            InsufficientAssurance::Required(Assurance::Passkey) => {
+                f.write_str("approval requires your passkey; open the request in the web inbox")
             }
-            TooLittle::Needs(Assurance::Login) => {
-                f.write_str("approving this needs your login: open it in the inbox")
+            InsufficientAssurance::Required(Assurance::Login) => {
+                f.write_str("approval requires a login; open the request in the inbox")
             }
-            TooLittle::Needs(Assurance::Linked | Assurance::Reached) => {
-                f.write_str("approving this needs an account that is linked to a person")
+            InsufficientAssurance::Required(Assurance::Linked | Assurance::Reached) => {
+                f.write_str("approval requires an account that is linked to a person")
             }
-            TooLittle::WayIn(tier) => {
-                write!(f, "this channel approves at most {}: open it in the inbox", tier.label())
+            InsufficientAssurance::ChannelLimit(tier) => {
+                write!(
+                    f,
+                    "this channel approves at most {}; open the request in the inbox",
+                    tier.label()
+                )
             }
         }
     }
 }
 
-impl std::error::Error for TooLittle {}
+impl std::error::Error for InsufficientAssurance {}
 
 #[cfg(test)]
 mod tests {
@@ -186,9 +196,9 @@ mod tests {
     const TENURE: Tenure = Tenure::from(Timestamp(0));
     const TIERS: [Tier; 5] = [Tier::Safe, Tier::Low, Tier::Medium, Tier::High, Tier::Critical];
 
-    /// Every tier, crisis or not, way in, assurance, passkey or none, and every setting.
+    /// Every tier, crisis or not, channel limit, assurance, passkey or none, and every setting.
     #[test]
-    fn nothing_is_approved_below_the_table() {
+    fn nothing_is_approved_below_the_minimum() {
         let mut approved = 0;
         for tier in TIERS {
             for crisis in [false, true] {
@@ -196,11 +206,14 @@ mod tests {
                     for assurance in Assurance::ALL {
                         for has_passkey in [false, true] {
                             for setting in Assurance::ALL {
-                                let needs =
-                                    Needs { medium: setting, high: setting, critical: setting };
+                                let needs = RequiredAssurance {
+                                    medium: setting,
+                                    high: setting,
+                                    critical: setting,
+                                };
                                 let tenure = TENURE;
                                 let standing =
-                                    Standing { assurance, approves, has_passkey, tenure };
+                                    Authority { assurance, approves, has_passkey, tenure };
                                 let may = may_approve(&needs, standing, tier, crisis).is_ok();
                                 approved += u32::from(may);
                                 if !may {
@@ -223,17 +236,17 @@ mod tests {
 
     #[test]
     fn a_login_approves_everything_until_there_is_a_passkey() {
-        let needs = Needs::default();
+        let needs = RequiredAssurance::default();
         for tier in TIERS {
-            assert_eq!(may_approve(&needs, Standing::login(false, TENURE), tier, true), Ok(()));
+            assert_eq!(may_approve(&needs, Authority::login(false, TENURE), tier, true), Ok(()));
         }
-        let signs = may_approve(&needs, Standing::login(true, TENURE), Tier::Critical, false);
-        assert_eq!(signs, Err(TooLittle::Needs(Assurance::Passkey)));
-        assert_eq!(may_approve(&needs, Standing::login(true, TENURE), Tier::High, false), Ok(()));
+        let signs = may_approve(&needs, Authority::login(true, TENURE), Tier::Critical, false);
+        assert_eq!(signs, Err(InsufficientAssurance::Required(Assurance::Passkey)));
+        assert_eq!(may_approve(&needs, Authority::login(true, TENURE), Tier::High, false), Ok(()));
     }
 
     #[test]
-    fn words_are_read_back() {
+    fn labels_are_parsed() {
         for assurance in Assurance::ALL {
             assert_eq!(Assurance::parse(assurance.label()), Some(assurance));
         }

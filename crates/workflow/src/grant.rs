@@ -1,4 +1,4 @@
-//! Grants: standing permissions that a person gave, and what they can never cover.
+//! Grants: standing permissions given by a person, and what they can never cover.
 
 mod members;
 
@@ -16,29 +16,30 @@ use countersign_types::time::{Moment, Timestamp};
 
 pub use members::is_command_shape;
 
-/// What a grant speaks of.
+/// Which calls a grant covers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "shape", rename_all = "snake_case")]
-pub enum Shape {
+pub enum GrantShape {
     /// This exact call.
     Exact {
         /// Its digests.
         digest: CallDigest,
     },
-    /// Every call of this tool below HIGH. A tool that runs commands or code is never covered so.
+    /// Every call of this tool below HIGH. Never covers a tool that runs commands or code.
     Action {
         /// The tool's name.
         tool: String,
     },
-    /// Calls of this tool whose every recipient is named here (the seed's `targets`). For a tool
-    /// that runs commands: those below HIGH that begin with the words of one of these.
+    /// Calls of this tool whose recipients are all in `targets`. For a tool that runs commands:
+    /// commands below HIGH that begin with the words of one of the targets.
     Targets {
         /// The tool's name.
         tool: String,
-        /// Whom it may reach, or which commands it may run.
+        /// Permitted recipients, or permitted commands.
         targets: Vec<String>,
     },
-    /// Calls of this tool that reach nobody but the agent's own, proven addresses (`self_only`).
+    /// Calls of this tool that reach only the confirmed addresses of the agent's own user
+    /// (`self_only`).
     ToSelf {
         /// The tool's name.
         tool: String,
@@ -48,11 +49,11 @@ pub enum Shape {
 /// A standing permission.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Grant {
-    /// Its name, said in every decision it makes.
+    /// Its id, recorded in every decision that rests on it.
     pub id: Id,
-    /// What it speaks of.
+    /// Which calls it covers.
     #[serde(flatten)]
-    pub shape: Shape,
+    pub shape: GrantShape,
     /// Only for this agent, if named.
     pub agent: Option<String>,
     /// Only in this session, if named.
@@ -61,28 +62,28 @@ pub struct Grant {
     pub made_by: String,
     /// When.
     pub made_at: Timestamp,
-    /// When it ends; the session grants end too.
+    /// When it expires. Grants for a session expire too.
     pub expires: Option<Timestamp>,
-    /// How many calls it may still cover, if counted.
+    /// How many calls it may still cover, if limited.
     pub uses_left: Option<u32>,
-    /// When it was taken back.
+    /// When it was revoked.
     pub revoked: Option<Timestamp>,
 }
 
-/// A call that might be covered.
+/// A call to check against a grant.
 #[derive(Debug, Clone, Copy)]
-pub struct Asked<'a> {
+pub struct GrantQuery<'a> {
     /// The agent as authenticated.
     pub agent: &'a str,
     /// Its session.
     pub session: &'a str,
-    /// Addresses that people have confirmed to be the agent's own user's.
+    /// Addresses that people confirmed to belong to the agent's user.
     pub own_addresses: &'a [String],
     /// Its digests.
     pub digest: &'a CallDigest,
     /// Its arguments.
     pub arguments: &'a Value<'a>,
-    /// Its judgement.
+    /// Its assessment.
     pub assessment: &'a Assessment,
     /// Whether its session is in a crisis.
     pub crisis: bool,
@@ -91,33 +92,33 @@ pub struct Asked<'a> {
 /// Why a grant does not cover a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotCovered {
-    /// Nothing covers a crisis.
+    /// No grant covers a crisis.
     Crisis,
-    /// Nothing covers CRITICAL.
+    /// No grant covers CRITICAL.
     Critical,
-    /// A tool's name alone covers nothing from HIGH up.
-    TooGraveForItsName,
+    /// A grant by tool name covers nothing from HIGH up.
+    TierTooHigh,
     /// A tool that runs commands is covered by naming commands, never as a whole.
     RunsPrograms,
-    /// It speaks of something else.
-    SomethingElse,
+    /// It covers other calls.
+    OtherCall,
     /// It is for another agent or session.
-    SomebodyElse,
-    /// It was taken back, has ended, or is used up.
-    Over,
-    /// The machine's clock cannot be trusted to say whether it has ended.
-    ClockUnsettled,
+    OtherRequester,
+    /// It was revoked, has expired, or is used up.
+    Inactive,
+    /// The system clock is unreliable, so the expiry cannot be checked.
+    ClockUnreliable,
 }
 
 impl Grant {
-    /// Whether it may be used at this moment at all.
-    pub fn is_live(&self, now: Timestamp) -> bool {
+    /// Whether it can be used at this time.
+    pub fn is_active(&self, now: Timestamp) -> bool {
         let over = self.expires.is_some_and(|end| now >= end);
         self.revoked.is_none() && !over && self.uses_left != Some(0)
     }
 
-    /// Whether it covers a call now. An error says why not.
-    pub fn covers(&self, asked: &Asked<'_>, now: Moment) -> Result<(), NotCovered> {
+    /// Whether it covers a call now. The error says why not.
+    pub fn covers(&self, asked: &GrantQuery<'_>, now: Moment) -> Result<(), NotCovered> {
         let seen = asked.assessment;
         if asked.crisis || seen.crisis_sensitive {
             return Err(NotCovered::Crisis);
@@ -125,55 +126,58 @@ impl Grant {
         if seen.tier == Tier::Critical {
             return Err(NotCovered::Critical);
         }
-        if !now.settled {
-            return Err(NotCovered::ClockUnsettled);
+        if !now.reliable {
+            return Err(NotCovered::ClockUnreliable);
         }
-        if !self.is_live(now.at) {
-            return Err(NotCovered::Over);
+        if !self.is_active(now.at) {
+            return Err(NotCovered::Inactive);
         }
         let same = |wanted: &Option<String>, found: &str| {
             wanted.as_deref().is_none_or(|wanted| wanted == found)
         };
         if !same(&self.agent, asked.agent) || !same(&self.session, asked.session) {
-            return Err(NotCovered::SomebodyElse);
+            return Err(NotCovered::OtherRequester);
         }
-        self.speaks_of(asked)
+        self.matches_call(asked)
     }
 
-    fn speaks_of(&self, asked: &Asked<'_>) -> Result<(), NotCovered> {
+    fn matches_call(&self, asked: &GrantQuery<'_>) -> Result<(), NotCovered> {
         let seen = asked.assessment;
         let fits = match &self.shape {
-            Shape::Exact { digest } => digest.binds(asked.digest),
-            Shape::Action { tool } => {
+            GrantShape::Exact { digest } => digest.binds(asked.digest),
+            GrantShape::Action { tool } => {
                 if *tool == seen.tool && seen.tier >= Tier::High {
-                    return Err(NotCovered::TooGraveForItsName);
+                    return Err(NotCovered::TierTooHigh);
                 }
                 if *tool == seen.tool && tools::runs_programs(tool, asked.arguments) {
                     return Err(NotCovered::RunsPrograms);
                 }
                 *tool == seen.tool
             }
-            Shape::Targets { tool, targets } if tools::runs_programs(tool, asked.arguments) => {
+            GrantShape::Targets { tool, targets }
+                if tools::runs_programs(tool, asked.arguments) =>
+            {
                 *tool == seen.tool
                     && seen.tier < Tier::High
                     && members::is_plain_command(tool, asked.arguments, targets)
             }
-            Shape::Targets { tool, targets } => {
+            GrantShape::Targets { tool, targets } => {
                 *tool == seen.tool && reaches_only(asked, targets, same_target)
             }
-            Shape::ToSelf { tool } => {
+            GrantShape::ToSelf { tool } => {
                 *tool == seen.tool && reaches_only(asked, asked.own_addresses, same_address)
             }
         };
-        if fits { Ok(()) } else { Err(NotCovered::SomethingElse) }
+        if fits { Ok(()) } else { Err(NotCovered::OtherCall) }
     }
 }
 
-/// Whether a call names recipients, all of them are known, and all are on the list; and whether it
-/// holds nothing beside them but the message.
-fn reaches_only(asked: &Asked<'_>, list: &[String], same: fn(&str, &str) -> bool) -> bool {
+/// Whether a call names recipients, all of them are known and in the list, and nothing but the
+/// message accompanies them.
+fn reaches_only(asked: &GrantQuery<'_>, list: &[String], same: fn(&str, &str) -> bool) -> bool {
     let reached = &asked.assessment.impact.recipients;
-    // The preview lists only the first few: what is not listed is not covered.
+    // The assessment lists only the first recipients: a recipient that is not listed is not
+    // covered.
     let all_known = usize::try_from(reached.count) == Ok(reached.listed.len());
     let on_list = |recipient: &String| list.iter().any(|known| same(known, recipient));
     let is_listed = |text: &str| list.iter().any(|known| same(known, text));
@@ -187,7 +191,7 @@ fn same_target(known: &str, found: &str) -> bool {
     known == found
 }
 
-/// Addresses are compared as the seed did, without case.
+/// Addresses are compared without case.
 fn same_address(known: &str, found: &str) -> bool {
     known.eq_ignore_ascii_case(found)
 }
@@ -197,12 +201,14 @@ impl fmt::Display for NotCovered {
         f.write_str(match self {
             NotCovered::Crisis => "no grant covers a call in a crisis",
             NotCovered::Critical => "no grant covers a CRITICAL call",
-            NotCovered::TooGraveForItsName => "a grant by name covers nothing from HIGH up",
-            NotCovered::RunsPrograms => "a tool that runs commands is not covered as a whole",
-            NotCovered::SomethingElse => "it speaks of something else",
-            NotCovered::SomebodyElse => "it is for another agent or session",
-            NotCovered::Over => "it is over",
-            NotCovered::ClockUnsettled => "this machine's clock went back, so no grant is used",
+            NotCovered::TierTooHigh => "a grant by tool name covers nothing from HIGH up",
+            NotCovered::RunsPrograms => {
+                "a grant for all calls does not cover a tool that runs commands"
+            }
+            NotCovered::OtherCall => "the grant covers other calls",
+            NotCovered::OtherRequester => "the grant is for another agent or session",
+            NotCovered::Inactive => "the grant was revoked, has expired or is used up",
+            NotCovered::ClockUnreliable => "the system clock went back, so no grant is used",
         })
     }
 }
@@ -216,9 +222,9 @@ mod tests {
     use countersign_risk::call_digest::digest;
     use countersign_risk::verdict::Policy;
 
-    const NOW: Moment = Moment::settled(Timestamp(1_000_000));
+    const NOW: Moment = Moment::reliable(Timestamp(1_000_000));
 
-    fn grant(shape: Shape) -> Grant {
+    fn grant(shape: GrantShape) -> Grant {
         Grant {
             id: Id::from_bytes([1; 16]),
             shape,
@@ -238,7 +244,7 @@ mod tests {
         let assessment = assess(&call, &Policy::default());
         let digest = digest(&call, b"");
         let own_addresses = ["ana@example.org".to_owned()];
-        let asked = Asked {
+        let asked = GrantQuery {
             agent: "claude",
             session: "s1",
             own_addresses: &own_addresses,
@@ -251,16 +257,16 @@ mod tests {
     }
 
     fn named(tool: &str) -> Grant {
-        grant(Shape::Action { tool: tool.to_owned() })
+        grant(GrantShape::Action { tool: tool.to_owned() })
     }
 
     const MAIL: &str = r#"{"tool":"send_email","arguments":{"to":"ana@example.org","body":"hi"}}"#;
 
     #[test]
-    fn a_name_covers_no_high_call_and_nothing_covers_critical() {
+    fn a_tool_grant_covers_no_high_call_and_no_grant_covers_critical() {
         let medium = r#"{"tool":"send_message","arguments":{"to":"bo","text":"hi"}}"#;
         assert_eq!(covers(&named("send_message"), medium, false), Ok(()));
-        assert_eq!(covers(&named("send_email"), MAIL, false), Err(NotCovered::TooGraveForItsName));
+        assert_eq!(covers(&named("send_email"), MAIL, false), Err(NotCovered::TierTooHigh));
         let grave = r#"{"tool":"crypto_tx","arguments":{"to":"0xabc","amount":"1"}}"#;
         assert_eq!(covers(&named("crypto_tx"), grave, false), Err(NotCovered::Critical));
         assert_eq!(covers(&named("send_message"), medium, true), Err(NotCovered::Crisis));
@@ -268,7 +274,7 @@ mod tests {
 
     #[test]
     fn targets_cover_only_when_every_recipient_is_named() {
-        let targets = Shape::Targets {
+        let targets = GrantShape::Targets {
             tool: "send_email".to_owned(),
             targets: vec!["ana@example.org".to_owned()],
         };
@@ -285,22 +291,22 @@ mod tests {
     }
 
     #[test]
-    fn to_self_asks_who_authenticated_not_what_the_payload_says() {
-        let given = grant(Shape::ToSelf { tool: "send_email".to_owned() });
+    fn to_self_uses_the_confirmed_addresses_not_the_payload() {
+        let given = grant(GrantShape::ToSelf { tool: "send_email".to_owned() });
         assert_eq!(covers(&given, MAIL, false), Ok(()));
         let claimed = r#"{"tool":"send_email","arguments":{"from":"eve@x.com","to":"eve@x.com"}}"#;
-        assert_eq!(covers(&given, claimed, false), Err(NotCovered::SomethingElse));
+        assert_eq!(covers(&given, claimed, false), Err(NotCovered::OtherCall));
     }
 
-    /// Each rode along with mail to an address that was on the list.
+    /// Each of these calls hid something beside mail to a listed address.
     #[test]
-    fn a_mail_grant_covers_nothing_that_it_does_not_know() {
-        let targets = Shape::Targets {
+    fn a_mail_grant_covers_no_unknown_member() {
+        let targets = GrantShape::Targets {
             tool: "send_email".to_owned(),
             targets: vec!["ana@example.org".to_owned()],
         };
         let (listed, own) =
-            (grant(targets), grant(Shape::ToSelf { tool: "send_email".to_owned() }));
+            (grant(targets), grant(GrantShape::ToSelf { tool: "send_email".to_owned() }));
         let with = |more: &str| {
             format!(r#"{{"tool":"send_email","arguments":{{"to":"ana@example.org",{more}}}}}"#)
         };
@@ -348,7 +354,7 @@ mod tests {
         assert_eq!(covers(&named("execute_code"), python, false), Err(NotCovered::RunsPrograms));
         let commands = |list: &[&str]| {
             let targets = list.iter().map(|text| (*text).to_owned()).collect();
-            grant(Shape::Targets { tool: "terminal".to_owned(), targets })
+            grant(GrantShape::Targets { tool: "terminal".to_owned(), targets })
         };
         let given = commands(&["npm install", "git push origin"]);
         for fine in ["npm install left-pad", "npm install", "git push origin main"] {
@@ -380,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn a_grant_ends_by_time_use_and_revocation_and_keeps_to_its_agent() {
+    fn a_grant_ends_by_time_use_or_revocation_and_is_for_one_agent() {
         let medium = r#"{"tool":"send_message","arguments":{"to":"bo","text":"hi"}}"#;
         let over = [
             Grant { expires: Some(Timestamp(1_000_000)), ..named("send_message") },
@@ -388,11 +394,11 @@ mod tests {
             Grant { revoked: Some(Timestamp(5)), ..named("send_message") },
         ];
         for grant in over {
-            assert_eq!(covers(&grant, medium, false), Err(NotCovered::Over));
+            assert_eq!(covers(&grant, medium, false), Err(NotCovered::Inactive));
         }
         let other = Grant { agent: Some("codex".to_owned()), ..named("send_message") };
-        assert_eq!(covers(&other, medium, false), Err(NotCovered::SomebodyElse));
+        assert_eq!(covers(&other, medium, false), Err(NotCovered::OtherRequester));
         let other = Grant { session: Some("s2".to_owned()), ..named("send_message") };
-        assert_eq!(covers(&other, medium, false), Err(NotCovered::SomebodyElse));
+        assert_eq!(covers(&other, medium, false), Err(NotCovered::OtherRequester));
     }
 }

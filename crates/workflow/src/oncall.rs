@@ -1,50 +1,49 @@
-//! Who is on duty when: hours of the week, quiet hours, rotas. Given the time on the wall, plain
-//! arithmetic.
+//! Who is on call when: hours of the week, quiet hours and rotations, computed from the local time.
 
 use countersign_types::time::Timestamp;
 
-/// The days as they are written.
+/// The names of the days in the configuration.
 const NAMES: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
-/// Minutes of a day.
+/// Minutes per day.
 const DAY: u16 = 24 * 60;
 
-/// A moment of the week as a clock on the wall shows it.
+/// Day and minute of the week in local time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Wall {
-    /// Monday is nought.
+pub struct WallTime {
+    /// Monday is 0.
     pub day: u8,
     /// Minutes since midnight.
     pub minute: u16,
 }
 
-impl Wall {
-    /// The moment in a place that is so many seconds ahead of UTC.
-    pub fn at(time: Timestamp, ahead: i32) -> Wall {
+impl WallTime {
+    /// The local time at an offset from UTC in seconds.
+    pub fn at(time: Timestamp, ahead: i32) -> WallTime {
         let seconds = time.0.div_euclid(1000).saturating_add(i64::from(ahead));
         // 1 January 1970 was a Thursday.
         let day = (seconds.div_euclid(86_400) + 3).rem_euclid(7);
         let minute = seconds.rem_euclid(86_400) / 60;
-        Wall {
+        WallTime {
             day: u8::try_from(day).unwrap_or_default(),
             minute: u16::try_from(minute).unwrap_or_default(),
         }
     }
 }
 
-/// Hours on some days of the week. Those that end before they begin go over midnight and belong to
-/// the day on which they begin.
+/// Hours on some days of the week. Hours that end before they begin extend past midnight and belong
+/// to the day on which they begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hours {
     /// Monday first.
     pub days: [bool; 7],
     /// The first minute.
     pub from: u16,
-    /// The minute after the last; the same as `from` is a whole day.
+    /// The minute after the last; equal to `from` for a whole day.
     pub to: u16,
 }
 
 impl Hours {
-    /// Reads `22:00`.
+    /// Parses `22:00`.
     pub fn minute(text: &str) -> Option<u16> {
         let (hours, minutes) = text.split_once(':')?;
         let two = |part: &str| {
@@ -55,7 +54,7 @@ impl Hours {
         (hours < 24 && minutes < 60).then_some(hours * 60 + minutes)
     }
 
-    /// Reads days such as `mon`, `mon-fri`; all of them where nothing is said.
+    /// Parses days such as `mon` and `mon-fri`; all days if the list is empty.
     pub fn days<'a>(words: impl IntoIterator<Item = &'a str>) -> Option<[bool; 7]> {
         let place =
             |name: &str| NAMES.iter().position(|known| known.eq_ignore_ascii_case(name.trim()));
@@ -75,7 +74,7 @@ impl Hours {
     }
 
     /// "22:00 to 07:00 on mon, tue".
-    pub fn words(&self) -> String {
+    pub fn describe(&self) -> String {
         let time = |minute: u16| format!("{:02}:{:02}", minute / 60, minute % 60);
         let named = NAMES.iter().zip(self.days).filter(|(_, on)| *on);
         let named: Vec<&str> = named.map(|(name, _)| *name).collect();
@@ -87,8 +86,8 @@ impl Hours {
         format!("{} to {} {days}", time(self.from), time(self.to))
     }
 
-    /// Whether it is one of these hours.
-    pub fn hold(&self, wall: Wall) -> bool {
+    /// Whether the local time is within these hours.
+    pub fn contains(&self, wall: WallTime) -> bool {
         let on = |day: u8| self.days.get(usize::from(day % 7)).copied().unwrap_or_default();
         let (today, yesterday) = (on(wall.day), on(wall.day + 6));
         if self.from == self.to {
@@ -102,20 +101,20 @@ impl Hours {
     }
 }
 
-/// People take turns: each for so long, one after the other, for ever.
+/// A rotation: each channel is on call for the same time, in order, without end.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rota {
+pub struct Rotation {
     /// When the first turn began.
     pub since: Timestamp,
-    /// How long a turn is, in milliseconds; nought counts as a day.
+    /// How long a turn is, in milliseconds; zero counts as a day.
     pub turn: i64,
-    /// Whose turn, in order: names of channels.
+    /// The names of the channels, in order.
     pub channels: Vec<String>,
 }
 
-impl Rota {
-    /// Whose turn it is.
-    pub fn on_duty(&self, now: Timestamp) -> Option<&str> {
+impl Rotation {
+    /// The channel that is on call.
+    pub fn on_call(&self, now: Timestamp) -> Option<&str> {
         let turn = if self.turn > 0 { self.turn } else { 86_400_000 };
         let turns = now.0.saturating_sub(self.since.0).div_euclid(turn);
         let many = i64::try_from(self.channels.len()).ok().filter(|many| *many > 0)?;
@@ -136,18 +135,18 @@ mod tests {
         }
     }
 
-    fn wall(day: u8, text: &str) -> Wall {
-        Wall { day, minute: Hours::minute(text).unwrap() }
+    fn wall(day: u8, text: &str) -> WallTime {
+        WallTime { day, minute: Hours::minute(text).unwrap() }
     }
 
     #[test]
-    fn the_wall_shows_the_day_and_the_minute_of_a_place() {
+    fn local_time_is_the_day_and_minute_at_an_offset() {
         // Sunday, 15 November 2026, 14:05 UTC.
         let time = Timestamp(1_794_751_500_000);
-        assert_eq!(Wall::at(time, 0), wall(6, "14:05"));
-        assert_eq!(Wall::at(time, 10 * 3600), wall(0, "00:05"));
-        assert_eq!(Wall::at(time, -(14 * 3600 + 360)), wall(5, "23:59"));
-        assert_eq!(Wall::at(Timestamp(-1), 0), wall(2, "23:59"));
+        assert_eq!(WallTime::at(time, 0), wall(6, "14:05"));
+        assert_eq!(WallTime::at(time, 10 * 3600), wall(0, "00:05"));
+        assert_eq!(WallTime::at(time, -(14 * 3600 + 360)), wall(5, "23:59"));
+        assert_eq!(WallTime::at(Timestamp(-1), 0), wall(2, "23:59"));
     }
 
     #[test]
@@ -161,20 +160,22 @@ mod tests {
             (4, "06:00", false),
             (5, "22:30", false),
         ] {
-            assert_eq!(night.hold(wall(day, time)), holds, "{day} {time}");
+            assert_eq!(night.contains(wall(day, time)), holds, "{day} {time}");
         }
         let sunday = hours(&["sun"], "22:00", "07:00");
-        assert!(sunday.hold(wall(0, "03:00")) && !sunday.hold(wall(6, "03:00")));
+        assert!(sunday.contains(wall(0, "03:00")) && !sunday.contains(wall(6, "03:00")));
         let work = hours(&["mon-fri"], "09:00", "18:00");
-        assert!(work.hold(wall(4, "17:59")) && !work.hold(wall(5, "12:00")));
+        assert!(work.contains(wall(4, "17:59")) && !work.contains(wall(5, "12:00")));
         let always = hours(&[], "00:00", "00:00");
         assert!(
-            (0..7).all(|day| always.hold(wall(day, "23:59")) && always.hold(wall(day, "00:00")))
+            (0..7)
+                .all(|day| always.contains(wall(day, "23:59"))
+                    && always.contains(wall(day, "00:00")))
         );
     }
 
     #[test]
-    fn what_is_no_hour_or_day_is_refused() {
+    fn invalid_hours_and_days_are_rejected() {
         for text in ["", "7:00", "24:00", "12:60", "12", "12:00:00", "ab:cd", "-1:00"] {
             assert_eq!(Hours::minute(text), None, "{text}");
         }
@@ -183,18 +184,18 @@ mod tests {
     }
 
     #[test]
-    fn turns_go_round_for_ever_and_before_the_beginning_too() {
-        let rota = Rota {
+    fn a_rotation_repeats_and_extends_into_the_past() {
+        let rota = Rotation {
             since: Timestamp(1_000_000),
             turn: 1_000,
             channels: ["a", "b", "c"].map(str::to_owned).to_vec(),
         };
         let turns: Vec<_> = (-2..5)
-            .map(|turn| rota.on_duty(Timestamp(1_000_000 + turn * 1_000)).unwrap())
+            .map(|turn| rota.on_call(Timestamp(1_000_000 + turn * 1_000)).unwrap())
             .collect();
         assert_eq!(turns, ["b", "c", "a", "b", "c", "a", "b"]);
-        assert_eq!(rota.on_duty(Timestamp(1_000_999)), Some("a"));
-        let nobody = Rota { channels: Vec::new(), ..rota };
-        assert_eq!(nobody.on_duty(Timestamp(0)), None);
+        assert_eq!(rota.on_call(Timestamp(1_000_999)), Some("a"));
+        let nobody = Rotation { channels: Vec::new(), ..rota };
+        assert_eq!(nobody.on_call(Timestamp(0)), None);
     }
 }

@@ -1,7 +1,7 @@
-//! Seeded lives of requests against a model: whatever happens in whatever order, the promises hold.
+//! Random sequences of events against a model: the guarantees hold in every order of events.
 //!
-//! A failure names its seed: `SEED=123 cargo test -p countersign-core --test request_simulation`
-//! lives that life again. `LIVES=1000000` lives more of them.
+//! A failure names its seed: `SEED=123 cargo test -p countersign-workflow --test
+//! request_simulation` repeats it. `RUNS=1000000` runs more sequences.
 
 #[cfg(test)]
 mod simulation {
@@ -10,11 +10,11 @@ mod simulation {
     use countersign_json::canonical::{CallDigest, Digest};
     use countersign_types::id::Id;
     use countersign_types::tier::Tier;
-    use countersign_types::time::{Moment, Span, Timestamp};
-    use countersign_workflow::assurance::{Assurance, Needs, Standing, Tenure};
+    use countersign_types::time::{Millis, Moment, Timestamp};
+    use countersign_workflow::assurance::{Assurance, Authority, RequiredAssurance, Tenure};
     use countersign_workflow::request::{
-        Change, Choice, Decider, EditedCall, Event, Profile, Quorum, Refusal, Request, Requester,
-        Rung, State, Terms, Times,
+        Choice, Decider, EditedCall, EscalationLevel, EscalationTimes, Event, Profile, Quorum,
+        Request, Requester, State, Terms, Transition, TransitionError,
     };
 
     const PEOPLE: [&str; 4] = ["ana", "bo", "cy", "dee"];
@@ -49,7 +49,7 @@ mod simulation {
         CallDigest { canonical: digest, raw: digest, both_bind: byte.is_multiple_of(2) }
     }
 
-    /// What must be true, kept in other words than the code's: sets and one plain condition.
+    /// The expected behaviour, written independently of the implementation: sets and one condition.
     struct Model {
         requester: Requester,
         deadline: i64,
@@ -64,7 +64,7 @@ mod simulation {
     }
 
     impl Model {
-        /// What an event must lead to: an end, or nothing.
+        /// The expected end after an event, if any.
         fn expects(&mut self, event: &Event, now: Moment) -> Option<State> {
             if self.end.is_some() {
                 return None;
@@ -96,7 +96,7 @@ mod simulation {
                         self.no.insert(person.clone());
                         let enough = self.no.len() >= usize::from(self.quorum.deny.max(1));
                         enough.then_some(State::Denied)
-                    } else if now.settled
+                    } else if now.reliable
                         && *seen == call(1)
                         && worded
                         && may_edit
@@ -115,8 +115,8 @@ mod simulation {
             end
         }
 
-        /// Whether we know well enough who it is.
-        fn sure_of(&self, tier: Tier, standing: Standing, needs: Needs) -> bool {
+        /// Whether the identity of the approver is certain enough.
+        fn sure_of(&self, tier: Tier, standing: Authority, needs: RequiredAssurance) -> bool {
             let (sure, critical) = (standing.assurance, tier == Tier::Critical);
             let logged_in = matches!(sure, Assurance::Login | Assurance::Passkey);
             let set = match tier {
@@ -140,18 +140,18 @@ mod simulation {
         Tenure { since: any(dice), active_from: any(dice) }
     }
 
-    fn random_standing(dice: &mut Dice) -> (Standing, Needs) {
+    fn random_standing(dice: &mut Dice) -> (Authority, RequiredAssurance) {
         if dice.one_in(2) {
-            return (Standing::login(false, random_tenure(dice)), Needs::default());
+            return (Authority::login(false, random_tenure(dice)), RequiredAssurance::default());
         }
-        let standing = Standing {
+        let standing = Authority {
             assurance: *dice.pick(&Assurance::ALL),
             approves: *dice.pick(&Tier::ALL),
             has_passkey: dice.one_in(2),
             tenure: random_tenure(dice),
         };
         let mut any = || *dice.pick(&Assurance::ALL);
-        (standing, Needs { medium: any(), high: any(), critical: any() })
+        (standing, RequiredAssurance { medium: any(), high: any(), critical: any() })
     }
 
     fn random_event(dice: &mut Dice, requester: &Requester) -> Event {
@@ -185,13 +185,13 @@ mod simulation {
         let crisis = dice.one_in(4);
         let small = |dice: &mut Dice| u8::try_from(dice.below(4)).unwrap();
         let quorum = Quorum { approve: small(dice), deny: small(dice) };
-        let times = Times {
+        let times = EscalationTimes {
             profile: if dice.one_in(3) { Profile::Strict } else { Profile::Standard },
-            ..Times::default()
+            ..EscalationTimes::default()
         };
-        let asked = dice.one_in(2).then(|| Span(dice.below(900_000)));
+        let asked = dice.one_in(2).then(|| Millis(dice.below(900_000)));
         let created = Timestamp(i64::try_from(dice.below(1 << 40)).unwrap());
-        let plan = times.plan(created, tier, crisis, asked);
+        let plan = times.schedule(created, tier, crisis, asked);
         let requester = match dice.below(3) {
             0 => Requester::Person((*dice.pick(&PEOPLE)).to_owned()),
             _ => Requester::Agent((*dice.pick(&["claude", "ana"])).to_owned()),
@@ -206,38 +206,44 @@ mod simulation {
         match request.state {
             State::Approved => {
                 assert!(
-                    now.at < request.plan.deadline && now.settled,
+                    now.at < request.schedule.deadline && now.reliable,
                     "seed {seed}: approved late"
                 );
                 let Decider::People(people) = &decision.by else { panic!("seed {seed}") };
                 let distinct: HashSet<_> = people.iter().collect();
                 let needed = usize::from(request.quorum.approve.max(1));
-                assert_eq!(distinct.len(), people.len(), "seed {seed}: somebody counted twice");
+                assert_eq!(distinct.len(), people.len(), "seed {seed}: a person counted twice");
                 assert!(distinct.len() >= needed, "seed {seed}: too few");
                 let own = matches!(&request.requester, Requester::Person(p) if people.contains(p));
-                assert!(!own, "seed {seed}: whoever asked approved");
+                assert!(!own, "seed {seed}: the requester approved");
                 let edited = decision.digest != request.digest;
-                assert!(!edited || decision.digest == call(3), "seed {seed}: a call nobody saw");
+                assert!(
+                    !edited || decision.digest == call(3),
+                    "seed {seed}: a call that was not edited"
+                );
             }
             State::Expired => {
-                assert!(now.at >= request.plan.deadline, "seed {seed}: expired early");
+                assert!(now.at >= request.schedule.deadline, "seed {seed}: expired early");
             }
             State::Denied | State::Cancelled => {
-                assert!(now.at < request.plan.deadline, "seed {seed}: ended after its deadline");
+                assert!(
+                    now.at < request.schedule.deadline,
+                    "seed {seed}: ended after its deadline"
+                );
             }
-            State::Pending => panic!("seed {seed}: pending is no end"),
+            State::Pending => panic!("seed {seed}: pending is not an end state"),
         }
     }
 
-    /// One life, from its seed alone. Says how it ended.
-    fn live(seed: u64) -> State {
+    /// Runs one sequence from its seed and returns the final state.
+    fn run(seed: u64) -> State {
         let mut dice = Dice(seed);
         let mut request = random_request(&mut dice);
         let mut model = Model {
             requester: request.requester.clone(),
-            deadline: request.plan.deadline.0,
+            deadline: request.schedule.deadline.0,
             needs_reason: request.needs_reason(),
-            created: request.plan.created,
+            created: request.schedule.created,
             crisis: request.crisis,
             tier: request.tier,
             quorum: request.quorum,
@@ -245,18 +251,18 @@ mod simulation {
             no: HashSet::new(),
             end: None,
         };
-        let mut now = Moment::settled(request.plan.created);
-        let mut rung = Rung::First;
+        let mut now = Moment::reliable(request.schedule.created);
+        let mut level = EscalationLevel::First;
         for _ in 0..40 {
-            now.at = now.at.plus(Span(dice.below(60_000)));
-            now.settled = !dice.one_in(8);
+            now.at = now.at.plus(Millis(dice.below(60_000)));
+            now.reliable = !dice.one_in(8);
             let before = request.clone();
             let event = random_event(&mut dice, &before.requester);
             let expected = model.expects(&event, now);
             let change = request.apply(event.clone(), now);
             if before.state.has_ended() {
                 assert_eq!(request, before, "seed {seed}: an end was changed by {event:?}");
-                assert!(matches!(change, Ok(Change::Nothing) | Err(Refusal::Ended(_))));
+                assert!(matches!(change, Ok(Transition::Nothing) | Err(TransitionError::Ended(_))));
                 continue;
             }
             if change.is_err() {
@@ -264,8 +270,8 @@ mod simulation {
             }
             let ended = request.state.has_ended().then_some(request.state);
             assert_eq!(ended, expected, "seed {seed}: {event:?} at {now:?} of {before:?}");
-            assert!(request.rung >= rung, "seed {seed}: came down the ladder");
-            rung = request.rung;
+            assert!(request.level >= level, "seed {seed}: the level went down");
+            level = request.level;
             if ended.is_some() {
                 check_end(&request, now, seed);
             } else if matches!(event, Event::Time) {
@@ -277,11 +283,11 @@ mod simulation {
                 );
             }
         }
-        // Every wait ends: after its deadline one tick is enough.
+        // Every request ends: after its deadline one tick is enough.
         if !request.state.has_ended() {
-            let late = Moment { at: request.plan.deadline, settled: false };
+            let late = Moment { at: request.schedule.deadline, reliable: false };
             assert!(
-                matches!(request.apply(Event::Time, late), Ok(Change::Ended(_))),
+                matches!(request.apply(Event::Time, late), Ok(Transition::Ended(_))),
                 "seed {seed}"
             );
             assert_eq!(request.state, State::Expired, "seed {seed}");
@@ -294,17 +300,17 @@ mod simulation {
     }
 
     #[test]
-    fn the_promises_hold_in_every_life() {
+    fn the_guarantees_hold_in_every_sequence() {
         if let Some(seed) = number("SEED") {
-            live(seed);
+            run(seed);
             return;
         }
         let mut ends = [0_u32; 5];
-        for seed in 0..number("LIVES").unwrap_or(50_000) {
-            let end = live(seed);
+        for seed in 0..number("RUNS").unwrap_or(50_000) {
+            let end = run(seed);
             ends[State::ALL.iter().position(|&state| state == end).unwrap()] += 1;
         }
-        // A simulation in which something never happens proves nothing about it.
+        // A simulation in which a state never occurs proves nothing about it.
         assert!(ends[1..].iter().all(|&count| count > 100), "{ends:?}");
     }
 }

@@ -4,7 +4,7 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use countersign_client::{Agent, Door};
+use countersign_client::{AgentClient, Endpoint};
 use countersign_gateways::mcp::{Settings, over_http, over_stdio};
 
 fn main() -> ExitCode {
@@ -12,13 +12,13 @@ fn main() -> ExitCode {
     let [door, token, state, server, patience, command @ ..] = words.as_slice() else {
         return ExitCode::from(2);
     };
-    let Ok(door) = Door::parse(door) else { return ExitCode::from(2) };
+    let Ok(door) = Endpoint::parse(door) else { return ExitCode::from(2) };
     let settings = Settings {
         server: server.clone(),
         state: state.into(),
         patience: patience.parse().ok().map(Duration::from_millis),
     };
-    let agent = Agent::new(door, Some(token.clone()));
+    let agent = AgentClient::new(door, Some(token.clone()));
     if std::env::var_os("PROXY").is_some_and(|how| how == "http") {
         let [url] = command else { return ExitCode::from(2) };
         let listen = std::net::SocketAddr::from(([127, 0, 0, 1], 0));

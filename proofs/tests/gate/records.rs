@@ -17,7 +17,7 @@ struct Stopped;
 
 impl Clock for Stopped {
     fn now(&self) -> Moment {
-        Moment::settled(Timestamp(0))
+        Moment::reliable(Timestamp(0))
     }
 }
 
@@ -44,7 +44,7 @@ pub fn read<'a>(store: &Path, ids: impl Iterator<Item = &'a str>) -> Records {
             for bytes in &slice.entries {
                 verifier.feed(bytes).unwrap();
                 let entry = Entry::decode(bytes).unwrap();
-                let kind = entry.kind.word();
+                let kind = entry.kind.as_str();
                 if ["approve", "deny", "expire", "cancel"].contains(&kind)
                     && let Some(id) = entry.request
                 {

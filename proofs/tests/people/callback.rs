@@ -88,7 +88,7 @@ fn a_receiver_brings_the_answers_of_linked_people() {
     // A second answer, and the same one under the same name.
     let no = json!({ "account": "ana@corp", "decision": "deny", "button": offered["deny"] });
     let (_, answer) = send(&setting, "m4", &no);
-    assert!(answer["reply"].as_str().unwrap().contains("approved already"), "{answer}");
+    assert!(answer["reply"].as_str().unwrap().contains("already approved"), "{answer}");
     let (_, answer) = send(&setting, "m4", &no);
     assert_eq!(answer["heard"], false, "{answer}");
     assert_eq!(setting.state(&asked), "approved");

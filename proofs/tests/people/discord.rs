@@ -265,7 +265,7 @@ fn a_tap_decides_once_and_the_message_says_so() {
     assert_eq!(post(&mut caller, &tap(11, ANA, &yes)), (200, json!({ "type": 6 })));
     let no = button(&message, "Deny");
     let late = post(&mut caller, &tap(12, ANA, &no));
-    assert!(told(&late).contains("approved already"), "{late:?}");
+    assert!(told(&late).contains("already approved"), "{late:?}");
     assert_eq!(state(&setting, &id), "approved");
     discord.until("an end in the message", |discord| {
         let message = discord.about(&id)?;

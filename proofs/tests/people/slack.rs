@@ -236,7 +236,7 @@ fn a_tap_decides_once_and_the_message_says_so() {
     // The same tap delivered twice, and another one after the decision.
     assert_eq!(tap(&mut caller, 11, ANA, &yes).0, 200);
     assert_eq!(tap(&mut caller, 12, ANA, &button(&message, "deny")).0, 200);
-    assert!(whispered(&slack, ANA, 1).contains("approved already"));
+    assert!(whispered(&slack, ANA, 1).contains("already approved"));
     assert_eq!(state(&setting, &id), "approved");
     slack.until("an end in the message", |slack| {
         ended(&slack.about(&id)?, "approved by owner through slack").then_some(())

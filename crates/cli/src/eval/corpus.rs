@@ -1,14 +1,14 @@
-//! Labelled corpora: which files, and what a row says.
+//! Labelled corpora: the files and their rows.
 
 use std::borrow::Cow;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::core_api::{Environment, Value};
+use crate::engine::{Environment, Value};
 use crate::failure::Failure;
 
-/// What a row holds.
-pub enum Subject<'a> {
+/// The content of a row.
+pub enum RowSubject<'a> {
     /// A shell command.
     Command(&'a str),
     /// A tool call.
@@ -23,41 +23,41 @@ pub enum Subject<'a> {
 }
 
 /// One labelled row.
-pub struct Row<'a> {
-    /// What is judged.
-    pub subject: Subject<'a>,
-    /// What it was labelled.
+pub struct LabelledRow<'a> {
+    /// What is assessed.
+    pub subject: RowSubject<'a>,
+    /// The label.
     pub label: &'a str,
     /// What a tool call does: read, write or code.
     pub effect: Option<&'a str>,
-    /// Where it comes from: container-build, ci-step, …
+    /// Its origin: container-build, ci-step, …
     pub class: Option<&'a str>,
-    /// A harmless row that looks like a danger.
+    /// A harmless row that looks dangerous.
     pub look_alike: bool,
     /// The language of a text.
     pub lang: Option<&'a str>,
-    /// Why it was labelled so.
+    /// Why it has this label.
     pub why: Option<&'a str>,
     /// The sources disagree; not counted.
     pub policy_dependent: bool,
 }
 
-impl<'a> Row<'a> {
-    /// Reads a row; the error says which field is wrong.
-    pub fn read(value: &'a Value<'a>) -> Result<Row<'a>, String> {
+impl<'a> LabelledRow<'a> {
+    /// Parses a row; the error names the wrong field.
+    pub fn read(value: &'a Value<'a>) -> Result<LabelledRow<'a>, String> {
         let text = |key: &str| value.get(key).and_then(Value::as_str);
         let label = text("label").ok_or("no string `label`")?;
         let subject = if let Some(command) = text("command") {
-            Subject::Command(command)
+            RowSubject::Command(command)
         } else if let Some(name) = text("tool") {
             let arguments = value.get("arguments").unwrap_or(&Value::Null);
-            Subject::Tool { name, arguments }
+            RowSubject::Tool { name, arguments }
         } else if let Some(message) = text("text") {
-            Subject::Text(message)
+            RowSubject::Text(message)
         } else {
             return Err("neither `command`, `tool` nor `text`".to_owned());
         };
-        Ok(Row {
+        Ok(LabelledRow {
             subject,
             label,
             effect: text("effect"),
@@ -69,7 +69,7 @@ impl<'a> Row<'a> {
         })
     }
 
-    /// The kind of machine the row's class implies.
+    /// The environment that the class of the row implies.
     pub fn implied_environment(&self) -> Option<Environment> {
         match self.class {
             Some("container-build") => Some(Environment::Container),
@@ -81,8 +81,10 @@ impl<'a> Row<'a> {
     /// The row as one text, for a list of misses.
     pub fn excerpt(&self) -> Cow<'a, str> {
         match self.subject {
-            Subject::Command(text) | Subject::Text(text) => Cow::Borrowed(text),
-            Subject::Tool { name, arguments } => Cow::Owned(format!("{name} {}", flat(arguments))),
+            RowSubject::Command(text) | RowSubject::Text(text) => Cow::Borrowed(text),
+            RowSubject::Tool { name, arguments } => {
+                Cow::Owned(format!("{name} {}", flat(arguments)))
+            }
         }
     }
 }
@@ -103,7 +105,7 @@ fn flat(value: &Value<'_>) -> String {
     }
 }
 
-/// The files that were named, folders searched for `*.jsonl`, each once, in order.
+/// The named files; directories are searched for `*.jsonl`; each once, in order.
 pub fn files(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     let mut found = Vec::new();
     for path in named {

@@ -1,4 +1,4 @@
-//! One labelled row judged, timed, and made ready for counting and for the record.
+//! Assesses one labelled row, with its time, for the tally and the record.
 
 use std::borrow::Cow;
 use std::hint::black_box;
@@ -6,34 +6,34 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use super::corpus::{Row, Subject};
-use super::owed::{Owed, owed};
-use super::tally::{Judged, Kind, Miss, Tally};
+use super::corpus::{LabelledRow, RowSubject};
+use super::expectation::{Expectation, expectation};
+use super::tally::{JudgedResult, Miss, RowKind, Tally};
 use crate::args;
-use crate::assess::tool_call;
-use crate::core_api::{self, Assessment, Call, ScreenSettings, Screening, Tier, Verdict};
 
-/// What came out.
-enum Answer {
+use crate::engine::{self, Assessment, Call, ScreenSettings, Screening, Tier, Verdict};
+
+/// The assessment or the screening.
+enum Judgement {
     Call(Box<Assessment>),
     Text(Box<Screening>),
 }
 
-/// A judged row.
+/// An assessed row.
 pub struct JudgedRow {
     line: u64,
-    owed: Owed,
-    answer: Answer,
+    expectation: Expectation,
+    answer: Judgement,
     time: Duration,
 }
 
-/// A row's result, as `--json` writes it.
+/// The result of a row, as `--json` writes it.
 #[derive(Serialize)]
-pub struct Record<'a> {
+pub struct RowResult<'a> {
     source: &'a str,
     line: u64,
     label: &'a str,
-    owed: &'static str,
+    expectation: &'static str,
     met: Option<bool>,
     counted: bool,
     nanoseconds: u64,
@@ -54,68 +54,73 @@ pub struct Record<'a> {
 }
 
 /// What kind of row it is.
-pub fn kind(row: &Row<'_>) -> Kind {
+pub fn kind(row: &LabelledRow<'_>) -> RowKind {
     match row.subject {
-        Subject::Command(_) => Kind::Commands,
-        Subject::Tool { .. } => Kind::ToolCalls,
-        Subject::Text(_) => Kind::Texts,
+        RowSubject::Command(_) => RowKind::Commands,
+        RowSubject::Tool { .. } => RowKind::ToolCalls,
+        RowSubject::Text(_) => RowKind::Texts,
     }
 }
 
-/// Judges a row.
-pub fn judge(row: &Row<'_>, line: u64, args: &args::Eval) -> Result<JudgedRow, String> {
+/// Assesses a row.
+pub fn judge(row: &LabelledRow<'_>, line: u64, args: &args::Eval) -> Result<JudgedRow, String> {
     let mut call = match row.subject {
-        Subject::Command(text) => Call::shell(text),
-        Subject::Tool { name, arguments } => tool_call(name, arguments.clone()),
-        Subject::Text(text) => return screened(text, line, owed(row)),
+        RowSubject::Command(text) => Call::shell(text),
+        RowSubject::Tool { name, arguments } => engine::tool_call(name, arguments.clone()),
+        RowSubject::Text(text) => return screened(text, line, expectation(row)),
     };
     let implied = if args.neutral { None } else { row.implied_environment() };
     if let Some(environment) = args.env.or(implied) {
         call.context.environment = environment;
     }
     let start = Instant::now();
-    let assessment = black_box(core_api::assess(black_box(&call)));
+    let assessment = black_box(engine::assess(black_box(&call)));
     let time = start.elapsed();
-    Ok(JudgedRow { line, owed: owed(row), answer: Answer::Call(Box::new(assessment)), time })
+    Ok(JudgedRow {
+        line,
+        expectation: expectation(row),
+        answer: Judgement::Call(Box::new(assessment)),
+        time,
+    })
 }
 
-fn screened(text: &str, line: u64, owed: Owed) -> Result<JudgedRow, String> {
+fn screened(text: &str, line: u64, expectation: Expectation) -> Result<JudgedRow, String> {
     let settings = ScreenSettings::default();
     let start = Instant::now();
-    let screening = black_box(core_api::screen(black_box(text), &settings));
+    let screening = black_box(engine::screen(black_box(text), &settings));
     let time = start.elapsed();
-    Ok(JudgedRow { line, owed, answer: Answer::Text(Box::new(screening?)), time })
+    Ok(JudgedRow { line, expectation, answer: Judgement::Text(Box::new(screening?)), time })
 }
 
 impl JudgedRow {
     fn short_by(&self) -> u8 {
         match &self.answer {
-            Answer::Call(assessment) => self.owed.short_by(assessment.tier),
-            Answer::Text(screening) => match self.owed {
-                Owed::Found => u8::from(!screening.crisis),
-                Owed::NotFound => u8::from(screening.crisis),
+            Judgement::Call(assessment) => self.expectation.short_by(assessment.tier),
+            Judgement::Text(screening) => match self.expectation {
+                Expectation::Found => u8::from(!screening.crisis),
+                Expectation::NotFound => u8::from(screening.crisis),
                 _ => 0,
             },
         }
     }
 
     fn met(&self) -> Option<bool> {
-        (self.owed != Owed::Nothing).then(|| self.short_by() == 0)
+        (self.expectation != Expectation::Nothing).then(|| self.short_by() == 0)
     }
 
-    /// The row's result for `--json`.
-    pub fn record<'a>(&'a self, source: &'a str, row: &Row<'a>) -> Record<'a> {
+    /// The result of the row for `--json`.
+    pub fn record<'a>(&'a self, source: &'a str, row: &LabelledRow<'a>) -> RowResult<'a> {
         let (call, text) = match &self.answer {
-            Answer::Call(assessment) => (Some(assessment), None),
-            Answer::Text(screening) => (None, Some(screening)),
+            Judgement::Call(assessment) => (Some(assessment), None),
+            Judgement::Text(screening) => (None, Some(screening)),
         };
         let signals = text.iter().flat_map(|s| s.signals.iter().map(|s| s.rule));
         let reasons = call.iter().flat_map(|a| a.reasons.iter().map(|r| r.code.as_ref()));
-        Record {
+        RowResult {
             source,
             line: self.line,
             label: row.label,
-            owed: self.owed.words(),
+            expectation: self.expectation.words(),
             met: self.met(),
             counted: !row.policy_dependent,
             nanoseconds: u64::try_from(self.time.as_nanos()).unwrap_or(u64::MAX),
@@ -131,17 +136,17 @@ impl JudgedRow {
     }
 
     /// Counts the row.
-    pub fn count(&self, row: &Row<'_>, tally: &mut Tally) {
+    pub fn count(&self, row: &LabelledRow<'_>, tally: &mut Tally) {
         if row.policy_dependent {
             tally.disputed += 1;
             return;
         }
         let (column, points, asks) = match &self.answer {
-            Answer::Call(a) => (a.tier as usize, Some(a.points.0), a.verdict != Verdict::Allow),
-            Answer::Text(s) => (usize::from(s.crisis), None, s.crisis),
+            Judgement::Call(a) => (a.tier as usize, Some(a.points.0), a.verdict != Verdict::Allow),
+            Judgement::Text(s) => (usize::from(s.crisis), None, s.crisis),
         };
-        let judged = Judged {
-            owed: self.owed,
+        let judged = JudgedResult {
+            expectation: self.expectation,
             label: row.label,
             look_alike: row.look_alike,
             lang: row.lang.unwrap_or("(none)"),
@@ -154,13 +159,13 @@ impl JudgedRow {
         tally.count(&judged, || self.miss(row));
     }
 
-    fn miss(&self, row: &Row<'_>) -> Miss {
+    fn miss(&self, row: &LabelledRow<'_>) -> Miss {
         let (judged, reasons) = match &self.answer {
-            Answer::Call(a) => {
-                let codes = a.reasons.iter().take(3).map(|r| core_api::show(&r.code, 80));
+            Judgement::Call(a) => {
+                let codes = a.reasons.iter().take(3).map(|r| engine::sanitize(&r.code, 80));
                 (format!("{} {}", a.tier.label(), a.points.value()), codes.collect())
             }
-            Answer::Text(s) => {
+            Judgement::Text(s) => {
                 let rules = s.signals.iter().take(3).map(|signal| signal.rule.to_owned());
                 (format!("level {}", s.level), rules.collect())
             }
@@ -168,11 +173,11 @@ impl JudgedRow {
         Miss {
             line: self.line,
             short_by: self.short_by(),
-            owed: self.owed,
-            label: core_api::show(row.label, 40),
+            expectation: self.expectation,
+            label: engine::sanitize(row.label, 40),
             judged,
-            text: core_api::show(&row.excerpt(), 600),
-            why: core_api::show(row.why.unwrap_or_default(), 200),
+            text: engine::sanitize(&row.excerpt(), 600),
+            why: engine::sanitize(row.why.unwrap_or_default(), 200),
             reasons,
         }
     }

@@ -1,11 +1,12 @@
-//! `countersign eval`: the judgement measured on labelled calls and texts.
+//! `countersign eval`: evaluates the rules on labelled calls and texts.
 
 mod corpus;
+mod expectation;
 mod judge;
-mod owed;
 mod plot;
 mod print;
 mod report;
+mod results;
 mod tables;
 mod tally;
 
@@ -16,64 +17,17 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use crate::args;
-use crate::core_api;
-use crate::core_api::thousands;
+use crate::engine;
+use crate::engine::thousands;
 use crate::failure::Failure;
-use crate::lines::{self, LONGEST, Next};
+use crate::lines::{self, LONGEST, LineRead};
 use crate::terminal::Paint;
-use corpus::Row;
-use owed::Bar;
-use tally::{Kind, Shares, Tally, Times};
+use corpus::LabelledRow;
+use results::Measured;
+use tally::Tally;
 
 /// How many misses of each sort a report lists at least.
 const MISSES_IN_REPORT: usize = 10;
-
-/// Everything measured in one run.
-pub struct Measured {
-    /// By source, in the order read.
-    pub sources: Vec<Tally>,
-    /// How the rows were judged, in words.
-    pub context: String,
-}
-
-impl Measured {
-    /// The sources of one kind.
-    pub fn of(&self, kind: Kind) -> impl Iterator<Item = &Tally> {
-        self.sources.iter().filter(move |s| s.kind == kind)
-    }
-
-    /// All shares of one kind together.
-    pub fn shares(&self, kind: Kind) -> Shares {
-        let mut all = Shares::default();
-        self.of(kind).for_each(|source| all.add(&source.shares));
-        all
-    }
-
-    /// All times of one kind together.
-    pub fn times(&self, kind: Kind) -> Option<Times> {
-        let mut sources = self.of(kind);
-        let mut all = sources.next()?.times.clone();
-        sources.for_each(|source| all.merge(&source.times));
-        Some(all)
-    }
-
-    /// Whether every bar is met, overall and in every source.
-    pub fn all_met(&self) -> bool {
-        let overall = [Kind::Commands, Kind::ToolCalls, Kind::Texts].into_iter().all(|kind| {
-            let shares = self.shares(kind);
-            Bar::ALL.into_iter().all(|bar| {
-                let wanted = bar.wanted_overall(kind == Kind::ToolCalls);
-                wanted.is_none_or(|wanted| shares.of(bar).reaches(wanted))
-            })
-        });
-        let each = self.sources.iter().all(|source| {
-            Bar::ALL
-                .into_iter()
-                .all(|bar| bar.wanted().is_none_or(|wanted| source.shares.of(bar).reaches(wanted)))
-        });
-        overall && each
-    }
-}
 
 /// Runs the command.
 pub fn run(args: &args::Eval) -> Result<ExitCode, Failure> {
@@ -114,7 +68,7 @@ pub fn run(args: &args::Eval) -> Result<ExitCode, Failure> {
 fn context(args: &args::Eval) -> String {
     match args.env {
         Some(environment) => {
-            format!("Every row judged as in {}.", format!("{environment:?}").to_lowercase())
+            format!("Every row assessed as in {}.", format!("{environment:?}").to_lowercase())
         }
         None if args.neutral => "Neutral context: a workstation, no directory known.".to_owned(),
         None => "On a workstation; class container-build in a container, ci-step in CI.".to_owned(),
@@ -134,7 +88,7 @@ struct FileReader<'a> {
 }
 
 impl FileReader<'_> {
-    /// Reads a file row by row; one kind of rows is one source.
+    /// Reads a file row by row; the rows of one kind are one source.
     fn read(
         &mut self,
         sources: &mut Vec<Tally>,
@@ -152,17 +106,17 @@ impl FileReader<'_> {
             let place = || format!("{name}, line {number}");
             let next = lines::next(&mut input, &mut line, LONGEST);
             match next.map_err(|e| Failure::at(&place(), e))? {
-                Next::End => return Ok(()),
-                Next::TooLong => {
+                LineRead::End => return Ok(()),
+                LineRead::TooLong => {
                     return Err(Failure::at(&place(), format!("longer than {LONGEST} bytes")));
                 }
-                Next::Line if line.iter().all(u8::is_ascii_whitespace) => continue,
-                Next::Line => {}
+                LineRead::Line if line.iter().all(u8::is_ascii_whitespace) => continue,
+                LineRead::Line => {}
             }
             let bad = |what: String| Failure::at(&place(), what);
             let text = lines::as_text(&line).map_err(bad)?;
-            let value = core_api::read_json(text).map_err(bad)?;
-            let row = Row::read(&value).map_err(bad)?;
+            let value = engine::read_json(text).map_err(bad)?;
+            let row = LabelledRow::read(&value).map_err(bad)?;
             let judged = judge::judge(&row, number, self.args).map_err(bad)?;
             if let Some(out) = rows_out {
                 serde_json::to_writer(&mut *out, &judged.record(&stem, &row))?;
@@ -182,7 +136,7 @@ impl FileReader<'_> {
     }
 }
 
-/// One line on standard error that says how far we are.
+/// One line of progress on standard error.
 struct Ticker {
     shown: bool,
     on: bool,
@@ -201,8 +155,8 @@ impl Ticker {
         }
         self.last = Instant::now();
         self.shown = true;
-        let name = core_api::show(name, 60);
-        // Progress that cannot be shown is no reason to stop.
+        let name = engine::sanitize(name, 60);
+        // Progress that cannot be shown is not an error.
         let _ = write!(io::stderr(), "\r\x1b[K{name}: {} rows", thousands(line));
     }
 

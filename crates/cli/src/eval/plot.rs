@@ -1,12 +1,12 @@
-//! Plots as inline SVG: labelled in words, readable without colour.
+//! Plots as inline SVG: labelled, readable without colour.
 
 use std::fmt::Write;
 
-use super::owed::Bar;
+use super::expectation::Metric;
 use super::print::percent;
 use super::tally::{BINS, Share, Tally};
 
-/// Text that may stand in HTML.
+/// Text escaped for HTML.
 pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -23,7 +23,7 @@ pub fn escape(text: &str) -> String {
     out
 }
 
-/// One small bar with the wanted share as a tick.
+/// One small bar with the target as a tick.
 pub fn share_bar(out: &mut String, share: Share, wanted: Option<u64>, width: u64) {
     let met = share.thousandths().unwrap_or(0) * width / 1000;
     let class = if wanted.is_none_or(|w| share.reaches(w)) { "pass" } else { "ask" };
@@ -40,8 +40,8 @@ pub fn share_bar(out: &mut String, share: Share, wanted: Option<u64>, width: u64
     out.push_str("</svg>");
 }
 
-/// Two bars per source, with their values and the bar they must reach.
-pub fn source_bars(out: &mut String, sources: &[&Tally], bars: [Bar; 2], title: &str) {
+/// Two bars per source, with their values and targets.
+pub fn source_bars(out: &mut String, sources: &[&Tally], bars: [Metric; 2], title: &str) {
     const LEFT: u64 = 176;
     const WIDE: u64 = 560;
     const ROW: u64 = 40;
@@ -83,7 +83,7 @@ pub fn source_bars(out: &mut String, sources: &[&Tally], bars: [Bar; 2], title: 
     out.push_str("</svg></div>");
 }
 
-/// Vertical lines worth knowing: tier borders and platform thresholds, in points × 10.
+/// Vertical lines: tier boundaries and platform thresholds, in points × 10.
 const LIMITS: [(u64, &str); 6] = [
     (10, "1.0 LOW"),
     (15, "1.5 API"),
@@ -93,7 +93,7 @@ const LIMITS: [(u64, &str); 6] = [
     (40, "4.0 CRITICAL"),
 ];
 
-/// Scores: rows that should be asked about upward, rows that should pass downward.
+/// Scores: rows that should ask upward, rows that should pass downward.
 pub fn histogram(out: &mut String, ask: &[u64; BINS], pass: &[u64; BINS], title: &str) {
     const LEFT: u64 = 24;
     const STEP: u64 = 20;
@@ -122,7 +122,7 @@ pub fn histogram(out: &mut String, ask: &[u64; BINS], pass: &[u64; BINS], title:
         let x = LEFT + bin as u64 * STEP + 1;
         let bars = [(up, "ask", "should ask"), (down, "pass", "should pass")];
         for (count, class, words) in bars.into_iter().filter(|(count, ..)| *count > 0) {
-            // Square roots, so that a single row is seen beside thousands.
+            // Square roots, so that a single row is visible next to thousands.
             let tall = (count.isqrt() * HALF / tallest).max(2);
             let y = if class == "ask" { MIDDLE - tall } else { MIDDLE };
             let _ = write!(
@@ -141,7 +141,7 @@ pub fn histogram(out: &mut String, ask: &[u64; BINS], pass: &[u64; BINS], title:
         "<path class=\"rule\" d=\"M{LEFT} {MIDDLE}H{end}\"/>\
          <text class=\"soft\" x=\"{LEFT}\" y=\"260\">0 points</text>\
          <text class=\"soft\" x=\"{end}\" y=\"260\" text-anchor=\"end\">4 points</text>\
-         <text x=\"{LEFT}\" y=\"280\">▲ rows that should be asked about   ▼ rows that should pass\
+         <text x=\"{LEFT}\" y=\"280\">▲ rows that should ask   ▼ rows that should pass\
          </text></svg></div>"
     );
 }

@@ -1,29 +1,35 @@
-//! The measurement as a person reads it in a terminal.
+//! Prints the results in the terminal.
 
 use std::io::{self, Write};
 
-use super::Measured;
-use super::owed::Bar;
-use super::tally::{Kind, Miss, Share, Shares, Tally, Times};
-use crate::core_api::thousands;
+use super::expectation::Metric;
+use super::results::Measured;
+use super::tally::{Miss, RowKind, Share, Shares, Tally, TimeHistogram};
+use crate::engine::thousands;
 use crate::terminal::{Paint, columns};
 
-const CALL_BARS: [Bar; 6] =
-    [Bar::Caught, Bar::Loud, Bar::Passed, Bar::LookAlikes, Bar::Near, Bar::Noticed];
-const TEXT_BARS: [Bar; 3] = [Bar::FoundEnglish, Bar::FoundOther, Bar::LeftAlone];
+const CALL_BARS: [Metric; 6] = [
+    Metric::Caught,
+    Metric::Loud,
+    Metric::Passed,
+    Metric::LookAlikes,
+    Metric::Near,
+    Metric::Noticed,
+];
+const TEXT_BARS: [Metric; 3] = [Metric::FoundEnglish, Metric::FoundOther, Metric::LeftAlone];
 
-/// The name a kind has in headings.
-pub fn kind_words(kind: Kind) -> &'static str {
+/// The heading of a kind.
+pub fn kind_words(kind: RowKind) -> &'static str {
     match kind {
-        Kind::Commands => "Shell commands",
-        Kind::ToolCalls => "Tool calls",
-        Kind::Texts => "Texts",
+        RowKind::Commands => "Shell commands",
+        RowKind::ToolCalls => "Tool calls",
+        RowKind::Texts => "Texts",
     }
 }
 
-/// The bars that are measured on a kind.
-pub fn bars_of(kind: Kind) -> &'static [Bar] {
-    if kind == Kind::Texts { &TEXT_BARS } else { &CALL_BARS }
+/// The metrics of a kind.
+pub fn bars_of(kind: RowKind) -> &'static [Metric] {
+    if kind == RowKind::Texts { &TEXT_BARS } else { &CALL_BARS }
 }
 
 /// Prints everything: misses first, numbers last, so that the numbers stay on the screen.
@@ -37,7 +43,7 @@ pub fn print(
         print_misses(out, source, misses, paint)?;
     }
     writeln!(out, "{}", paint.faint(&measured.context))?;
-    for kind in [Kind::Commands, Kind::ToolCalls, Kind::Texts] {
+    for kind in [RowKind::Commands, RowKind::ToolCalls, RowKind::Texts] {
         if measured.of(kind).next().is_some() {
             print_kind(out, measured, kind, paint)?;
         }
@@ -46,35 +52,35 @@ pub fn print(
     writeln!(
         out,
         "{}",
-        paint.faint("share met, then how many rows fell short; ✗ is below the bar, - has no rows")
+        paint.faint("share met, then the number of misses; ✗ is below the target, - has no rows")
     )
 }
 
 fn print_kind(
     out: &mut dyn Write,
     measured: &Measured,
-    kind: Kind,
+    kind: RowKind,
     paint: Paint,
 ) -> io::Result<()> {
     let shares = measured.shares(kind);
-    let present = |bar: &&Bar| shares.of(**bar).of > 0;
-    let bars: Vec<Bar> = bars_of(kind).iter().filter(present).copied().collect();
+    let present = |bar: &&Metric| shares.of(**bar).of > 0;
+    let bars: Vec<Metric> = bars_of(kind).iter().filter(present).copied().collect();
     writeln!(out)?;
     write!(out, "{}", paint.strong(format!("{:<18}{:>7}", kind_words(kind), "rows")))?;
     for bar in &bars {
         write!(out, " {}", paint.strong(format!("{:<11}", bar.short())))?;
     }
-    let asks = if kind == Kind::Texts { "found" } else { "asks" };
+    let asks = if kind == RowKind::Texts { "found" } else { "asks" };
     writeln!(out, "{}", paint.strong(format!("{asks:>6}")))?;
     for source in measured.of(kind) {
         let numbers = (source.rows, source.asks, &source.shares);
-        print_row(out, &source.name, numbers, &bars, Bar::wanted, paint)?;
+        print_row(out, &source.name, numbers, &bars, Metric::wanted, paint)?;
     }
     let rows = measured.of(kind).map(|s| s.rows).sum();
     let asks = measured.of(kind).map(|s| s.asks).sum();
-    let wanted = |bar: Bar| bar.wanted_overall(kind == Kind::ToolCalls);
+    let wanted = |bar: Metric| bar.wanted_overall(kind == RowKind::ToolCalls);
     print_row(out, "all", (rows, asks, &shares), &bars, wanted, paint)?;
-    if kind == Kind::Texts {
+    if kind == RowKind::Texts {
         print_languages(out, measured, paint)?;
     }
     if let Some(times) = measured.times(kind) {
@@ -82,12 +88,12 @@ fn print_kind(
     }
     let disputed: u64 = measured.of(kind).map(|s| s.disputed).sum();
     let no_bar: u64 = measured.of(kind).map(|s| s.no_bar).sum();
-    let rest = format!("{no_bar} rows without a bar, {disputed} disputed and not counted");
+    let rest = format!("{no_bar} rows without an expectation, {disputed} disputed and not counted");
     writeln!(out, "{}", paint.faint(rest))
 }
 
-/// Median and p99 in words.
-pub fn speed(times: &Times) -> String {
+/// Median and 99th percentile.
+pub fn speed(times: &TimeHistogram) -> String {
     let micros = |nanos: u32| f64::from(nanos) / 1000.0;
     format!(
         "median {:.1} µs a row, p99 {:.1} µs",
@@ -100,8 +106,8 @@ fn print_row(
     out: &mut dyn Write,
     name: &str,
     (rows, asks, shares): (u64, u64, &Shares),
-    bars: &[Bar],
-    wanted: impl Fn(Bar) -> Option<u64>,
+    bars: &[Metric],
+    wanted: impl Fn(Metric) -> Option<u64>,
     paint: Paint,
 ) -> io::Result<()> {
     let name: String = name.chars().take(18).collect();
@@ -136,7 +142,7 @@ fn cell(share: Share, failed: bool) -> String {
 
 fn print_languages(out: &mut dyn Write, measured: &Measured, paint: Paint) -> io::Result<()> {
     let mut all = std::collections::BTreeMap::<&str, Share>::new();
-    for source in measured.of(Kind::Texts) {
+    for source in measured.of(RowKind::Texts) {
         for (lang, share) in &source.languages {
             all.entry(lang).or_default().add(*share);
         }
@@ -154,7 +160,10 @@ fn print_languages(out: &mut dyn Write, measured: &Measured, paint: Paint) -> io
 }
 
 fn print_misses(out: &mut dyn Write, source: &Tally, most: usize, paint: Paint) -> io::Result<()> {
-    let lists = [("fell short", source.missed.list()), ("too strict or off", source.alarms.list())];
+    let lists = [
+        ("missed", source.missed.list()),
+        ("too strict, or off by more than one tier", source.alarms.list()),
+    ];
     for (title, list) in lists {
         if list.is_empty() || most == 0 {
             continue;

@@ -1,18 +1,18 @@
-//! The measurement as one HTML file that needs nothing else.
+//! The results as one self-contained HTML file.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use super::Measured;
-use super::owed::Bar;
+use super::expectation::Metric;
 use super::plot::{escape, histogram, share_bar, source_bars};
 use super::print::{bars_of, kind_words, percent, speed};
+use super::results::Measured;
 use super::tables::{confusion, heat_table, languages, score_table, source_table};
-use super::tally::{BINS, Kind, Miss, Tally};
-use crate::core_api::thousands;
+use super::tally::{BINS, Miss, RowKind, Tally};
+use crate::engine::thousands;
 
 const STYLE: &str = include_str!("report.css");
-const KINDS: [Kind; 3] = [Kind::Commands, Kind::ToolCalls, Kind::Texts];
+const KINDS: [RowKind; 3] = [RowKind::Commands, RowKind::ToolCalls, RowKind::Texts];
 
 /// Writes the report.
 pub fn write(out: &mut dyn Write, measured: &Measured) -> io::Result<()> {
@@ -22,7 +22,7 @@ pub fn write(out: &mut dyn Write, measured: &Measured) -> io::Result<()> {
         if measured.of(kind).next().is_some() {
             section(&mut page, measured, kind);
         }
-        // Written section by section: the page as a whole is never in memory.
+        // Written section by section: the whole page is never in memory.
         out.write_all(page.as_bytes())?;
         page.clear();
     }
@@ -31,10 +31,10 @@ pub fn write(out: &mut dyn Write, measured: &Measured) -> io::Result<()> {
 }
 
 const FOOT: &str = "<h2>How to read this</h2>\
-<p>A row is one labelled call or text. What a label is owed: dangerous, HIGH, CRITICAL and attacks \
-that change something are owed a question (at least MEDIUM; CRITICAL at least HIGH); benign, SAFE \
-and reads are owed silence (SAFE or LOW); MEDIUM and LOW that tier, give or take one; ordinary \
-deletes at least LOW. Other labels have no bar. Shares are rounded down: 100 % means every row. \
+<p>A row is one labelled call or text. Expectations by label: dangerous, HIGH, CRITICAL and \
+attacks that write must ask (at least MEDIUM; CRITICAL at least HIGH); benign, SAFE and reads \
+must pass (SAFE or LOW); MEDIUM and LOW that tier ± one; ordinary deletes at least LOW. Other \
+labels have no expectation. Shares are rounded down: 100 % means every row. \
 Times are from this machine, one run; compare them only with each other.</p>\
 </main></body></html>\n";
 
@@ -42,9 +42,9 @@ fn head(page: &mut String, measured: &Measured) {
     let rows: u64 = measured.sources.iter().map(|s| s.rows).sum();
     let sources = measured.sources.len();
     let verdict = if measured.all_met() {
-        "Every bar is met."
+        "Every target is met."
     } else {
-        "Some bars are missed; they are marked ✗ below."
+        "Some targets are missed; they are marked ✗ below."
     };
     let _ = write!(
         page,
@@ -65,7 +65,7 @@ fn head(page: &mut String, measured: &Measured) {
             if share.of == 0 {
                 continue;
             }
-            let wanted = bar.wanted_overall(kind == Kind::ToolCalls);
+            let wanted = bar.wanted_overall(kind == RowKind::ToolCalls);
             let (class, mark) = match wanted {
                 Some(wanted) if share.reaches(wanted) => ("good", " ✓"),
                 Some(_) => ("bad", " ✗"),
@@ -84,7 +84,7 @@ fn head(page: &mut String, measured: &Measured) {
             let goal = wanted.map_or(String::new(), |w| format!("<br>bar {}.{} %", w / 10, w % 10));
             let _ = write!(
                 page,
-                "<span class=\"soft\">{} of {} fell short{goal}</span></div>",
+                "<span class=\"soft\">{} of {} missed{goal}</span></div>",
                 thousands(missed),
                 thousands(share.of)
             );
@@ -93,20 +93,20 @@ fn head(page: &mut String, measured: &Measured) {
     page.push_str("</div>");
 }
 
-fn section(page: &mut String, measured: &Measured, kind: Kind) {
+fn section(page: &mut String, measured: &Measured, kind: RowKind) {
     let sources: Vec<&Tally> = measured.of(kind).collect();
     let _ = write!(page, "<h2>{}</h2>", kind_words(kind));
     if let Some(times) = measured.times(kind) {
         let _ = write!(page, "<p class=\"soft\">{}</p>", speed(&times));
     }
-    if kind == Kind::Texts {
-        let title = "Crisis texts found and other texts left alone, by source";
-        source_bars(page, &sources, [Bar::FoundEnglish, Bar::LeftAlone], title);
+    if kind == RowKind::Texts {
+        let title = "Crisis texts found and other texts not found, by source";
+        source_bars(page, &sources, [Metric::FoundEnglish, Metric::LeftAlone], title);
         languages(page, &sources);
     } else {
         let title = "Dangers caught and harmless rows passed, by source; the table below has the \
                      same numbers";
-        source_bars(page, &sources, [Bar::Caught, Bar::Passed], title);
+        source_bars(page, &sources, [Metric::Caught, Metric::Passed], title);
         let (ask, pass) = summed_scores(&sources);
         page.push_str(
             "<h3>Scores</h3><p class=\"soft\">Heights are square roots, so that single \
@@ -132,7 +132,7 @@ fn summed_scores(sources: &[&Tally]) -> ([u64; BINS], [u64; BINS]) {
 
 fn details(page: &mut String, source: &Tally) {
     let short = source.missed.list().len() + source.alarms.list().len();
-    let note = if short == 0 { "nothing fell short" } else { "tables and the worst misses" };
+    let note = if short == 0 { "no misses" } else { "tables and the worst misses" };
     let _ = write!(
         page,
         "<details><summary><b>{}</b> <span class=\"soft\">{} rows, {note}</span></summary>",
@@ -140,12 +140,12 @@ fn details(page: &mut String, source: &Tally) {
         thousands(source.rows)
     );
     heat_table(page, source);
-    if source.kind != Kind::Texts {
+    if source.kind != RowKind::Texts {
         page.push_str("<h3>Scores</h3>");
         histogram(page, &source.scores.ask, &source.scores.pass, "Scores of this source");
     }
     confusion(page, source);
-    misses(page, "Fell short", source.missed.list());
+    misses(page, "Missed", source.missed.list());
     misses(page, "Too strict, or off by more than one tier", source.alarms.list());
     page.push_str("</details>");
 }
@@ -159,11 +159,11 @@ fn misses(page: &mut String, title: &str, list: &[Miss]) {
         let word = miss.judged.split(' ').next().unwrap_or_default();
         let _ = write!(
             page,
-            "<li><span class=\"tier {word}\">{}</span> <span class=\"soft\">labelled {}, owed {}, \
-             line {}</span><pre>{}</pre>",
+            "<li><span class=\"tier {word}\">{}</span> <span class=\"soft\">labelled {}, \
+             expected {}, line {}</span><pre>{}</pre>",
             escape(&miss.judged),
             escape(&miss.label),
-            miss.owed.words(),
+            miss.expectation.words(),
             miss.line,
             escape(&miss.text)
         );

@@ -1,17 +1,17 @@
-//! The tables of the report: readable by eye and by screen reader.
+//! The tables of the report, readable for people and screen readers.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::Measured;
-use super::owed::Bar;
+use super::expectation::Metric;
 use super::plot::escape;
 use super::print::{bars_of, percent};
-use super::tally::{BINS, Kind, Share, Tally};
-use crate::core_api::Tier;
-use crate::core_api::thousands;
+use super::results::Measured;
+use super::tally::{BINS, RowKind, Share, Tally};
+use crate::engine::Tier;
+use crate::engine::thousands;
 
-/// The histogram, for those who read tables.
+/// The histogram as a table.
 pub fn score_table(page: &mut String, ask: &[u64; BINS], pass: &[u64; BINS]) {
     page.push_str(
         "<details><summary>The same as a table</summary><table><tr><th scope=\"col\">points</th>\
@@ -34,7 +34,7 @@ pub fn languages(page: &mut String, sources: &[&Tally]) {
     page.push_str(
         "<div class=\"scroll\"><table><caption>Crisis texts found, by language</caption>\
          <tr><th scope=\"col\">language</th><th scope=\"col\">found</th>\
-         <th scope=\"col\">fell short</th><th scope=\"col\">of</th></tr>",
+         <th scope=\"col\">missed</th><th scope=\"col\">of</th></tr>",
     );
     let mut all = BTreeMap::<&str, Share>::new();
     for (lang, share) in sources.iter().flat_map(|s| &s.languages) {
@@ -53,19 +53,19 @@ pub fn languages(page: &mut String, sources: &[&Tally]) {
     page.push_str("</table></div>");
 }
 
-/// Every source with every bar.
-pub fn source_table(page: &mut String, measured: &Measured, kind: Kind) {
+/// Every source with every metric.
+pub fn source_table(page: &mut String, measured: &Measured, kind: RowKind) {
     let shares = measured.shares(kind);
-    let present = |bar: &&Bar| shares.of(**bar).of > 0;
-    let bars: Vec<Bar> = bars_of(kind).iter().filter(present).copied().collect();
+    let present = |bar: &&Metric| shares.of(**bar).of > 0;
+    let bars: Vec<Metric> = bars_of(kind).iter().filter(present).copied().collect();
     page.push_str(
-        "<div class=\"scroll\"><table><caption>Every source: share met, and how many fell short\
+        "<div class=\"scroll\"><table><caption>Every source: share met, and the number of misses\
          </caption><tr><th scope=\"col\">source</th><th scope=\"col\">rows</th>",
     );
     for bar in &bars {
         let _ = write!(page, "<th scope=\"col\">{}</th>", bar.short());
     }
-    let asks = if kind == Kind::Texts { "found" } else { "would ask" };
+    let asks = if kind == RowKind::Texts { "found" } else { "would ask" };
     let _ = write!(
         page,
         "<th scope=\"col\">{asks}</th><th scope=\"col\">median µs</th>\
@@ -95,15 +95,15 @@ pub fn source_table(page: &mut String, measured: &Measured, kind: Kind) {
     page.push_str("</table></div>");
 }
 
-/// Labels against tiers, darker where there are more.
+/// Labels by tier, darker where there are more.
 pub fn heat_table(page: &mut String, source: &Tally) {
-    let columns: Vec<&str> = if source.kind == Kind::Texts {
+    let columns: Vec<&str> = if source.kind == RowKind::Texts {
         vec!["not found", "found"]
     } else {
         Tier::ALL.iter().map(|t| t.label()).collect()
     };
     page.push_str(
-        "<div class=\"scroll\"><table><caption>How each label was judged</caption>\
+        "<div class=\"scroll\"><table><caption>Labels and assessed tiers</caption>\
          <tr><th scope=\"col\">label</th>",
     );
     for column in &columns {
@@ -123,17 +123,17 @@ pub fn heat_table(page: &mut String, source: &Tally) {
     page.push_str("</table></div>");
 }
 
-/// What was owed against what would happen.
+/// Expected and actual results.
 pub fn confusion(page: &mut String, source: &Tally) {
     let [[hit, quiet], [alarm, rest]] = source.confusion;
     if hit + quiet + alarm + rest == 0 {
         return;
     }
-    let yes = if source.kind == Kind::Texts { "found" } else { "asks a person" };
-    let no = if source.kind == Kind::Texts { "not found" } else { "lets it run" };
+    let yes = if source.kind == RowKind::Texts { "found" } else { "asks a person" };
+    let no = if source.kind == RowKind::Texts { "not found" } else { "lets it run" };
     let _ = write!(
         page,
-        "<table><caption>What would happen</caption><tr><th scope=\"col\">owed</th>\
+        "<table><caption>What would happen</caption><tr><th scope=\"col\">expected</th>\
          <th scope=\"col\">{yes}</th><th scope=\"col\">{no}</th></tr>\
          <tr><th scope=\"row\">a question</th><td>{hit}</td><td>{quiet}</td></tr>\
          <tr><th scope=\"row\">silence</th><td>{alarm}</td><td>{rest}</td></tr></table>"

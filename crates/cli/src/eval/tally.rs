@@ -1,24 +1,24 @@
-//! The numbers of one source: shares, tables, scores, misses, times. Memory stays bounded.
+//! The numbers of one source: shares, tables, scores, misses, times. Memory is bounded.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::Serialize;
 
-use super::owed::{Bar, Owed};
-use crate::core_api::Tier;
+use super::expectation::{Expectation, Metric};
+use crate::engine::Tier;
 
-/// How many labels and languages a source may have before the rest is put together.
+/// How many labels and languages a source may have before the rest is combined.
 const MOST_NAMES: usize = 64;
 /// Bins of a tenth of a point, 0.0 to 4.0.
 pub const BINS: usize = 41;
 
-/// How many of how many.
+/// A share.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
 pub struct Share {
-    /// That met the bar.
+    /// Rows that met the expectation.
     pub met: u64,
-    /// Of these.
+    /// All rows.
     pub of: u64,
 }
 
@@ -35,34 +35,34 @@ impl Share {
         self.of += other.of;
     }
 
-    /// How many did not.
+    /// Rows that missed the expectation.
     pub fn missed(self) -> u64 {
         self.of - self.met
     }
 
-    /// In thousandths, rounded down so that 100 % means all; none of nothing.
+    /// In thousandths, rounded down so that 100 % means all; `None` without rows.
     pub fn thousandths(self) -> Option<u64> {
         (self.met * 1000).checked_div(self.of)
     }
 
-    /// Whether a wanted share is reached; nothing to measure misses nothing.
+    /// Whether a target is reached; without rows it is.
     pub fn reaches(self, wanted: u64) -> bool {
         self.met * 1000 >= wanted * self.of
     }
 }
 
-/// Shares of every bar.
+/// The shares of all metrics.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Shares([Share; Bar::ALL.len()]);
+pub struct Shares([Share; Metric::ALL.len()]);
 
 impl Shares {
     /// Of one bar.
-    pub fn of(&self, bar: Bar) -> Share {
+    pub fn of(&self, bar: Metric) -> Share {
         self.0.get(bar as usize).copied().unwrap_or_default()
     }
 
     /// Counts one row for a bar.
-    pub fn count(&mut self, bar: Bar, met: bool) {
+    pub fn count(&mut self, bar: Metric, met: bool) {
         if let Some(share) = self.0.get_mut(bar as usize) {
             share.count(met);
         }
@@ -76,28 +76,28 @@ impl Shares {
     }
 }
 
-/// A row that was not paid what it was owed.
+/// A row that missed its expectation.
 #[derive(Debug, Clone)]
 pub struct Miss {
     /// Line in its file.
     pub line: u64,
     /// By how many tiers (for texts: 1).
     pub short_by: u8,
-    /// What was owed.
-    pub owed: Owed,
-    /// What it was labelled.
+    /// The expectation.
+    pub expectation: Expectation,
+    /// Its label.
     pub label: String,
-    /// What it was judged.
+    /// Its assessment.
     pub judged: String,
-    /// The row, cut.
+    /// The row, truncated.
     pub text: String,
-    /// Why it was labelled so, cut.
+    /// Why it has this label, truncated.
     pub why: String,
-    /// What the judgement gave as reasons.
+    /// The reasons of the assessment.
     pub reasons: Vec<String>,
 }
 
-/// The worst few, worst first, first come first.
+/// The worst few, worst first.
 #[derive(Debug, Default)]
 pub struct Worst {
     list: Vec<Miss>,
@@ -119,15 +119,15 @@ impl Worst {
     }
 }
 
-/// Times in buckets, each within 4 % of the next: medians without keeping every time.
+/// Times in buckets, each within 4 % of the next: medians without storing every time.
 #[derive(Debug, Clone)]
-pub struct Times {
+pub struct TimeHistogram {
     buckets: BTreeMap<u32, u64>,
     count: u64,
 }
 
-impl Times {
-    const NONE: Times = Times { buckets: BTreeMap::new(), count: 0 };
+impl TimeHistogram {
+    const NONE: TimeHistogram = TimeHistogram { buckets: BTreeMap::new(), count: 0 };
 
     fn add(&mut self, time: Duration) {
         let nanos = u32::try_from(time.as_nanos()).unwrap_or(u32::MAX).max(1);
@@ -136,15 +136,15 @@ impl Times {
         self.count += 1;
     }
 
-    /// Takes in the times of another.
-    pub fn merge(&mut self, other: &Times) {
+    /// Adds the times of another histogram.
+    pub fn merge(&mut self, other: &TimeHistogram) {
         for (&bucket, &count) in &other.buckets {
             *self.buckets.entry(bucket).or_default() += count;
         }
         self.count += other.count;
     }
 
-    /// The time that so many thousandths of the rows do not exceed, in nanoseconds.
+    /// The given quantile in thousandths, in nanoseconds.
     pub fn quantile(&self, thousandths: u64) -> u32 {
         let rank = (self.count * thousandths).div_ceil(1000).max(1);
         let mut passed = 0;
@@ -158,18 +158,18 @@ impl Times {
     }
 }
 
-/// How the rows of a source scored.
+/// The scores of the rows of a source.
 #[derive(Debug, Clone)]
 pub struct Scores {
-    /// Rows that should be asked about.
+    /// Rows that should ask.
     pub ask: [u64; BINS],
     /// Rows that should pass.
     pub pass: [u64; BINS],
 }
 
-/// What kind of rows a source holds.
+/// The kind of rows of a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum RowKind {
     /// Shell commands.
     Commands,
     /// Tool calls.
@@ -178,13 +178,13 @@ pub enum Kind {
     Texts,
 }
 
-/// One judged row, as the tally needs it.
-pub struct Judged<'a> {
-    /// What it is owed.
-    pub owed: Owed,
+/// One assessed row for the tally.
+pub struct JudgedResult<'a> {
+    /// The expectation.
+    pub expectation: Expectation,
     /// Its label.
     pub label: &'a str,
-    /// A harmless row that looks like a danger.
+    /// A harmless row that looks dangerous.
     pub look_alike: bool,
     /// Its language, for texts.
     pub lang: &'a str,
@@ -192,32 +192,33 @@ pub struct Judged<'a> {
     pub column: usize,
     /// Hundredths of a point, for calls.
     pub points: Option<u16>,
-    /// Whether it met the bar.
+    /// Whether it met the expectation.
     pub short_by: u8,
     /// Whether a person would be asked (a text: found).
     pub asks: bool,
-    /// How long the judgement took.
+    /// How long the assessment took.
     pub time: Duration,
 }
 
 /// The numbers of one source and kind.
 #[derive(Debug)]
 pub struct Tally {
-    /// The source's name: its file without ending.
+    /// The source: its file name without extension.
     pub name: String,
-    /// What it holds.
-    pub kind: Kind,
-    /// Rows judged.
+    /// The kind of its rows.
+    pub kind: RowKind,
+    /// Assessed rows.
     pub rows: u64,
-    /// Rows without a bar.
+    /// Rows without an expectation.
     pub no_bar: u64,
-    /// Rows of which the sources disagree.
+    /// Rows on which the sources disagree.
     pub disputed: u64,
-    /// Rows a person would be asked about.
+    /// Rows that ask.
     pub asks: u64,
-    /// Rows with a bar: should ask and asks, should and does not, should not and asks, neither.
+    /// Rows with an expectation: should ask and asks, should and does not, should not and asks,
+    /// neither.
     pub confusion: [[u64; 2]; 2],
-    /// All bars.
+    /// All metrics.
     pub shares: Shares,
     /// Label → how many in each tier (texts: not found, found).
     pub table: BTreeMap<String, [u64; 5]>,
@@ -225,17 +226,17 @@ pub struct Tally {
     pub languages: BTreeMap<String, Share>,
     /// Scores of calls.
     pub scores: Scores,
-    /// Dangers that passed.
+    /// Dangerous rows that passed.
     pub missed: Worst,
-    /// Harmless rows that were asked about, and the other bars.
+    /// Harmless rows that asked, and other misses.
     pub alarms: Worst,
     /// Times.
-    pub times: Times,
+    pub times: TimeHistogram,
 }
 
 impl Tally {
     /// An empty tally that keeps `room` misses of each sort.
-    pub fn new(name: String, kind: Kind, room: usize) -> Tally {
+    pub fn new(name: String, kind: RowKind, room: usize) -> Tally {
         let worst = || Worst { list: Vec::new(), room };
         Tally {
             name,
@@ -251,12 +252,12 @@ impl Tally {
             scores: Scores { ask: [0; BINS], pass: [0; BINS] },
             missed: worst(),
             alarms: worst(),
-            times: Times::NONE,
+            times: TimeHistogram::NONE,
         }
     }
 
-    /// Counts one row; `miss` is asked for only if it is kept.
-    pub fn count(&mut self, row: &Judged<'_>, miss: impl FnOnce() -> Miss) {
+    /// Counts one row; `miss` is called only if the row is kept.
+    pub fn count(&mut self, row: &JudgedResult<'_>, miss: impl FnOnce() -> Miss) {
         self.rows += 1;
         self.asks += u64::from(row.asks);
         self.times.add(row.time);
@@ -266,7 +267,7 @@ impl Tally {
         }
         let met = row.short_by == 0;
         self.count_bars(row, met);
-        let Some(should) = row.owed.should_ask() else {
+        let Some(should) = row.expectation.should_ask() else {
             if !met {
                 self.alarms.keep(row.short_by, miss);
             }
@@ -288,28 +289,28 @@ impl Tally {
         }
     }
 
-    fn count_bars(&mut self, row: &Judged<'_>, met: bool) {
-        match row.owed {
-            Owed::Question => self.shares.count(Bar::Caught, met),
-            Owed::LoudQuestion => {
-                self.shares.count(Bar::Caught, row.column >= Tier::Medium as usize);
-                self.shares.count(Bar::Loud, met);
+    fn count_bars(&mut self, row: &JudgedResult<'_>, met: bool) {
+        match row.expectation {
+            Expectation::Question => self.shares.count(Metric::Caught, met),
+            Expectation::LoudQuestion => {
+                self.shares.count(Metric::Caught, row.column >= Tier::Medium as usize);
+                self.shares.count(Metric::Loud, met);
             }
-            Owed::Pass => {
-                self.shares.count(Bar::Passed, met);
+            Expectation::Pass => {
+                self.shares.count(Metric::Passed, met);
                 if row.look_alike {
-                    self.shares.count(Bar::LookAlikes, met);
+                    self.shares.count(Metric::LookAlikes, met);
                 }
             }
-            Owed::Near(_) => self.shares.count(Bar::Near, met),
-            Owed::Notice => self.shares.count(Bar::Noticed, met),
-            Owed::NotFound => self.shares.count(Bar::LeftAlone, met),
-            Owed::Found => {
-                let bar = if row.lang == "en" { Bar::FoundEnglish } else { Bar::FoundOther };
+            Expectation::Near(_) => self.shares.count(Metric::Near, met),
+            Expectation::Notice => self.shares.count(Metric::Noticed, met),
+            Expectation::NotFound => self.shares.count(Metric::LeftAlone, met),
+            Expectation::Found => {
+                let bar = if row.lang == "en" { Metric::FoundEnglish } else { Metric::FoundOther };
                 self.shares.count(bar, met);
                 entry(&mut self.languages, row.lang).count(met);
             }
-            Owed::Nothing => self.no_bar += 1,
+            Expectation::Nothing => self.no_bar += 1,
         }
     }
 }
@@ -327,7 +328,7 @@ mod tests {
 
     #[test]
     fn quantiles_are_within_a_bucket() {
-        let mut times = Times::NONE;
+        let mut times = TimeHistogram::NONE;
         for nanos in 1..=1000 {
             times.add(Duration::from_nanos(nanos));
         }

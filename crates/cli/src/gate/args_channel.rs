@@ -1,15 +1,15 @@
-//! What can be said to `countersign channel`.
+//! Arguments of `countersign channel`.
 
 use clap::{Parser, Subcommand};
 
-use super::args::{Named, Person, PersonOnly};
+use super::args::{NamedArgs, PersonArgs, PersonOnly};
 
-/// Channels: how people are reached, and who answers through them.
+/// Manage channels: Telegram and others.
 #[derive(Parser)]
 #[command(name = "countersign channel", bin_name = "countersign channel")]
 #[command(after_help = EXAMPLES)]
-pub struct Channel {
-    /// What to do.
+pub struct ChannelArgs {
+    /// The action.
     #[command(subcommand)]
     pub what: ChannelWhat,
 }
@@ -22,82 +22,82 @@ Examples:
   countersign channel link telegram
   countersign channel unlink telegram/123456789
 
-Only linked accounts can answer, and what they say counts as their person's word.
-Exit codes: 0 done, 1 a test did not go out or nobody linked an account, 2 an error.";
+Only linked accounts can decide; they decide in the name of their person.
+Exit codes: 0 success, 1 a test message failed or no account was linked, 2 an error.";
 
-/// What to do with channels.
+/// The actions of `channel`.
 #[derive(Subcommand)]
 pub enum ChannelWhat {
-    /// Every channel, and how it does.
+    /// List channels and their status.
     List(PersonOnly),
-    /// Send one message through a channel, now.
-    Test(Named),
-    /// Link your account: a code to say there.
+    /// Send a test message.
+    Test(NamedArgs),
+    /// Link your account: prints a code to send through the channel.
     Link {
         /// The channel.
         name: String,
-        /// Do not wait until it is linked.
+        /// Do not wait until the account is linked.
         #[arg(long)]
         no_wait: bool,
-        /// As whom.
+        /// The people API and the person.
         #[command(flatten)]
-        person: Person,
+        person: PersonArgs,
     },
-    /// The accounts that answer, and whose they are.
+    /// List linked accounts.
     Accounts(PersonOnly),
-    /// End what an account may say.
+    /// Unlink an account.
     Unlink {
-        /// The account, as `accounts` lists it: CHANNEL/ACCOUNT.
+        /// The account from `channel accounts`: CHANNEL/ACCOUNT.
         account: String,
-        /// As whom.
+        /// The people API and the person.
         #[command(flatten)]
-        person: Person,
+        person: PersonArgs,
     },
-    /// Set up a new channel, step by step.
+    /// Add a channel interactively.
     Add(Add),
 }
 
-/// Set up a new channel, step by step.
+/// Add a channel interactively.
 #[derive(Parser)]
-// It is a conversation: there is no JSON of it.
+// The command is interactive and has no JSON output.
 #[command(after_help = ADD_EXAMPLES, mut_arg("json", |arg| arg.hide(true)))]
 pub struct Add {
-    /// The kind: telegram.
+    /// The kind of channel: telegram.
     pub kind: String,
-    /// What it is called in the configuration.
+    /// The name of the channel in the configuration.
     #[arg(long, value_name = "NAME", default_value = "telegram")]
     pub name: String,
-    /// A file with the bot's token, readable by you alone; else it is asked for.
+    /// File with the bot's token, readable only by you [default: prompt]
     #[arg(long, value_name = "FILE")]
     pub bot_token_file: Option<String>,
-    /// The chat in which it asks; else the one in which you press Start.
+    /// The chat that receives requests [default: the chat in which you press Start]
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
     pub chat: Option<i64>,
-    /// The configuration; else the usual one.
+    /// The configuration file [default: the standard path]
     #[arg(long, value_name = "FILE")]
     pub config: Option<String>,
-    /// Another place of the Bot API, such as a server of your own.
+    /// Another URL of the Bot API, such as your own server.
     #[arg(long, value_name = "URL")]
     pub base_url: Option<String>,
-    /// That place may be this machine, a private network or plain http.
+    /// Allow a --base-url on this host, in a private network or with plain http.
     #[arg(long, requires = "base_url")]
     pub allow_private: bool,
-    /// How long to wait for you each time, in seconds.
+    /// How long to wait for each of your steps, in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 300)]
     pub wait: u64,
-    /// Write without asking.
+    /// Do not prompt for confirmation.
     #[arg(long)]
     pub yes: bool,
-    /// As whom.
+    /// The people API and the person.
     #[command(flatten)]
-    pub person: Person,
+    pub person: PersonArgs,
 }
 
 const ADD_EXAMPLES: &str = "\
 Example:
   countersign channel add telegram
 
-Make a bot for Countersign alone first: write /newbot to @BotFather on Telegram. Before anything is
-written you see the lines; the configuration that was there is kept beside it, with .before at the
-end of its name. For a group, add the bot to it and give its number with --chat.
-Exit codes: 0 it works, 1 it is written but not linked or not in use yet, 2 an error.";
+First create a bot used only by Countersign: send /newbot to @BotFather on Telegram. The lines are
+shown before they are written, and the previous configuration is kept with the suffix .before. For a
+group, add the bot to the group and give its number with --chat.
+Exit codes: 0 the channel works, 1 written but not linked or not active yet, 2 an error.";

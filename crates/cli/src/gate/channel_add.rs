@@ -1,4 +1,4 @@
-//! `countersign channel add telegram`: from a bot's token to the first tap, step by step.
+//! `countersign channel add telegram`: from a bot's token to the first tap.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -14,15 +14,15 @@ use countersign_daemon::config::{Config, Paths};
 use tokio::runtime::Runtime;
 
 use super::args_channel::Add;
-use super::credential::{Session, Terminal};
-use super::{channel, channel_file, house, page, reach, running};
+use super::credential::{PersonSession, PromptTerminal};
+use super::{channel_file, channel_steps, output, page, reach, running};
 use crate::failure::Failure;
 
-/// How long one call of Telegram's may take.
+/// The time limit of one call to Telegram.
 const CALL: Duration = Duration::from_secs(15);
-/// How long a daemon may take to read its configuration again.
+/// The time limit for the daemon to reload its configuration.
 const RELOAD: Duration = Duration::from_secs(20);
-/// Letters of a start code, none of which is taken for another.
+/// The characters of a start code, chosen to be easy to tell apart.
 const LETTERS: &[u8; 32] = b"ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
 
 /// Runs the command.
@@ -30,7 +30,7 @@ pub fn run(args: &Add) -> Result<ExitCode, Failure> {
     if args.kind != "telegram" {
         return Err(Failure::at(
             &args.kind,
-            "only telegram is set up step by step; the others stand in `countersign config example`",
+            "only telegram can be added interactively; for other channels see `countersign config example`",
         ));
     }
     let paths = reach::paths(args.config.as_deref(), None)?;
@@ -38,68 +38,68 @@ pub fn run(args: &Add) -> Result<ExitCode, Failure> {
     if config.rules.channels.contains_key(&args.name) {
         return Err(Failure::at(
             &args.name,
-            "there is a channel of this name; take another one with --name",
+            "a channel with this name exists; choose another name with --name",
         ));
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let secret = bot_token(args)?;
-    let token = Token::parse(&secret).ok_or_else(|| Failure::at("token", "this is no token"))?;
+    let token = Token::parse(&secret).ok_or_else(|| Failure::at("token", "invalid token"))?;
     let base_url = args.base_url.as_deref().unwrap_or(BASE_URL);
     let bot = Bot::new(base_url, token, args.allow_private, CALL).map_err(said)?;
     let me = runtime.block_on(bot.me()).map_err(said)?;
-    house::line(&format!("This is @{} ({}).", me.username, page::safe(&me.name, 80)))?;
+    output::line(&format!("Bot: @{} ({}).", me.username, page::safe(&me.name, 80)))?;
     let chat = match args.chat {
         Some(chat) => chat,
         None => find_chat(args, &runtime, &bot, &me.username)?,
     };
     let lines = Lines::new(args, &paths, &config, chat)?;
-    house::line(&format!("These lines are written:\n\n{}", lines.block))?;
-    house::line(&format!("and [ladder] first = [{}]\n", lines.rung.join(", ")))?;
+    output::line(&format!("These lines will be written:\n\n{}", lines.block))?;
+    output::line(&format!("and [ladder] first = [{}]\n", lines.first_level.join(", ")))?;
     if !args.yes && !terminal()?.agrees("Write them?")? {
-        house::line("Nothing was written.")?;
+        output::line("Nothing was written.")?;
         return Ok(ExitCode::FAILURE);
     }
     let kept = lines.write(&paths, args.bot_token_file.is_none().then_some(secret.as_str()))?;
     let place = page::safe(&paths.config.display().to_string(), 4096);
     let kept = kept.map_or_else(String::new, |kept| {
-        format!("; what was there is in {}", page::safe(&kept.display().to_string(), 4096))
+        format!("; the previous file is {}", page::safe(&kept.display().to_string(), 4096))
     });
-    house::line(&format!("Written to {place}{kept}."))?;
+    output::line(&format!("Written to {place}{kept}."))?;
     in_use(args, &config)
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "stands in map_err")]
+#[expect(clippy::needless_pass_by_value, reason = "used in map_err")]
 fn said(error: countersign_channels::ChannelError) -> Failure {
     Failure::at("telegram", page::safe(&error.problem, 400))
 }
 
-/// The bot's token, from a file or typed unseen.
+/// The bot's token, from a file or typed without echo.
 fn bot_token(args: &Add) -> Result<String, Failure> {
     if let Some(file) = &args.bot_token_file {
         return reach::secret_file(file);
     }
-    house::line(
-        "Make a bot for Countersign alone: on Telegram, write /newbot to @BotFather. It gives you \
+    output::line(
+        "Create a bot used only by Countersign: on Telegram, send /newbot to @BotFather. It gives you \
          a token.",
     )?;
     terminal()?;
-    Ok(Terminal::secret("The bot's token (it is not shown): ")?.trim().to_owned())
+    Ok(PromptTerminal::secret("Token of the bot (not shown): ")?.trim().to_owned())
 }
 
-fn terminal() -> Result<Terminal, Failure> {
-    Terminal::open().map_err(|_| {
-        let need = "this needs a person at a terminal, or --bot-token-file and --yes";
+fn terminal() -> Result<PromptTerminal, Failure> {
+    PromptTerminal::open().map_err(|_| {
+        let need = "run this in a terminal, or use --bot-token-file and --yes";
         Failure::Input(need.to_owned())
     })
 }
 
-/// Waits until the person presses Start, and takes the chat in which they did.
+/// Waits until the person presses Start, and uses that chat.
 fn find_chat(args: &Add, runtime: &Runtime, bot: &Bot, name: &str) -> Result<i64, Failure> {
     let mut bytes = [0_u8; 10];
     getrandom::fill(&mut bytes).map_err(|error| Failure::at("randomness", error))?;
     let letter = |byte: &u8| LETTERS.get(usize::from(byte % 32)).map(|letter| char::from(*letter));
     let code: String = bytes.iter().filter_map(letter).collect();
-    house::line(&format!(
+    output::line(&format!(
         "Open this on your phone or here, and press Start:\n  https://t.me/{name}?start={code}\n\
          Waiting {} s for it. Ctrl-C ends this; nothing is written yet.",
         args.wait
@@ -119,21 +119,21 @@ fn find_chat(args: &Add, runtime: &Runtime, bot: &Bot, name: &str) -> Result<i64
             let found = started(update, &code, name);
             next = next.max(found.next);
             if let Some((chat, called)) = found.chat {
-                // The daemon must not hear this code again and wonder.
+                // Confirmed here, so that the daemon does not receive this code again.
                 runtime.block_on(bot.forget(next)).map_err(said)?;
-                house::line(&format!("Found you: {}.", page::safe(&called, 80)))?;
+                output::line(&format!("Received Start from {}.", page::safe(&called, 80)))?;
                 return Ok(chat);
             }
         }
     }
-    Err(Failure::Input("nobody pressed Start in time; nothing was written".to_owned()))
+    Err(Failure::Input("Start was not pressed in time; nothing was written".to_owned()))
 }
 
-/// What is written.
+/// The lines to write.
 struct Lines {
     token_file: PathBuf,
     block: String,
-    rung: Vec<String>,
+    first_level: Vec<String>,
 }
 
 impl Lines {
@@ -153,12 +153,13 @@ impl Lines {
         if args.allow_private {
             block.push_str("allow_private = true\n");
         }
-        let mut rung = config.rules.ladder.first().cloned().unwrap_or_default();
-        rung.push(name.clone());
-        Ok(Lines { token_file, block, rung })
+        let mut first_level = config.rules.ladder.first().cloned().unwrap_or_default();
+        first_level.push(name.clone());
+        Ok(Lines { token_file, block, first_level })
     }
 
-    /// Writes the token, if it is ours to keep, and the configuration. Says where the old one is.
+    /// Writes the token, if Countersign stores it, and the configuration. Returns the path of the
+    /// previous one.
     fn write(&self, paths: &Paths, secret: Option<&str>) -> Result<Option<PathBuf>, Failure> {
         if let Some(folder) = paths.config.parent() {
             fs::create_dir_all(folder)?;
@@ -169,7 +170,7 @@ impl Lines {
             Some(secret) => channel_file::write_secret(&self.token_file, secret)
                 .map_err(|error| Failure::at(&place, format!("not written: {error}")))?,
         };
-        let done = put(paths, &self.block, &self.rung);
+        let done = put(paths, &self.block, &self.first_level);
         if done.is_err() && ours {
             let _ = fs::remove_file(&self.token_file);
         }
@@ -177,8 +178,8 @@ impl Lines {
     }
 }
 
-/// The new configuration, if the daemon would take it.
-fn put(paths: &Paths, block: &str, rung: &[String]) -> Result<Option<PathBuf>, Failure> {
+/// The new configuration, if the daemon accepts it.
+fn put(paths: &Paths, block: &str, first_level: &[String]) -> Result<Option<PathBuf>, Failure> {
     let old = match fs::read_to_string(&paths.config) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
@@ -186,53 +187,54 @@ fn put(paths: &Paths, block: &str, rung: &[String]) -> Result<Option<PathBuf>, F
     };
     let plain = channel_file::with_channel(&old, block);
     Config::read(&plain, paths).map_err(|error| Failure::Input(error.to_string()))?;
-    let whole = channel_file::with_first_rung(&plain, rung);
+    let whole = channel_file::with_first_level(&plain, first_level);
     let meant = Config::read(&whole, paths).ok();
-    let fits = meant.is_some_and(|meant| meant.rules.ladder.first().is_some_and(|it| it == rung));
+    let fits =
+        meant.is_some_and(|meant| meant.rules.ladder.first().is_some_and(|it| it == first_level));
     if !fits {
-        house::line("Your [ladder] could not be changed safely: add the channel to it yourself.")?;
+        output::line("Your [ladder] could not be changed safely. Add the channel to it yourself.")?;
     }
     let text = if fits { whole } else { plain };
     Ok(channel_file::replace(&paths.config, &text)?)
 }
 
-/// Has the daemon read it, links the person's account, and waits for the first tap.
+/// Reloads the daemon, links the person's account, and waits for the first tap.
 fn in_use(args: &Add, old: &Config) -> Result<ExitCode, Failure> {
     let later =
         format!("Then link your account: countersign channel link {}", page::safe(&args.name, 40));
     let Some(daemon) = running::daemon(&old.store) else {
-        house::line(&format!("{}\n{later}", running::NOT_FOUND))?;
+        output::line(&format!("{}\n{later}", running::NOT_FOUND))?;
         return Ok(ExitCode::FAILURE);
     };
     let id = daemon.as_raw_nonzero();
-    let question = format!("Have the daemon (process {id}) read its configuration now?");
+    let question = format!("Reload the configuration of the daemon (process {id}) now?");
     let wanted = args.yes || terminal()?.agrees(&question)?;
     if !wanted || !running::reload(daemon) {
-        house::line(&format!("Have the daemon read it: kill -HUP {id}\n{later}"))?;
+        output::line(&format!("Reload the configuration of the daemon: kill -HUP {id}\n{later}"))?;
         return Ok(ExitCode::FAILURE);
     }
-    let session = Session::open_to_change(&args.person)?;
+    let session = PersonSession::open_to_change(&args.person)?;
     let end = Instant::now() + RELOAD;
     while !session.channels()?.iter().any(|channel| channel.name == args.name) {
         if Instant::now() > end {
-            house::line("The daemon does not use the channel yet; its log says why.")?;
+            output::line("The daemon does not use the channel yet; its log says why.")?;
             return Ok(ExitCode::FAILURE);
         }
         thread::sleep(Duration::from_millis(200));
     }
     let before = session.accounts()?;
     let code = link(&session, &args.name)?;
-    house::line(&channel::how_to_link(&code))?;
+    output::line(&channel_steps::how_to_link(&code))?;
     let patience = Duration::from_secs(args.wait);
-    // Only a linked account can tap what counts.
-    if channel::wait_for_link(&session, &args.name, &before, patience)? {
-        return channel::try_out(&session, &args.name, patience);
+    // Only a linked account can tap the button.
+    if channel_steps::wait_for_link(&session, &args.name, &before, patience)? {
+        return channel_steps::try_out(&session, &args.name, patience);
     }
     Ok(ExitCode::FAILURE)
 }
 
-/// A code, once the daemon knows the bot's name and can make an address of it.
-fn link(session: &Session, name: &str) -> Result<countersign_client::LinkCode, Failure> {
+/// A code, once the daemon knows the bot's name and can build a link.
+fn link(session: &PersonSession, name: &str) -> Result<countersign_client::LinkCode, Failure> {
     let end = Instant::now() + Duration::from_secs(5);
     loop {
         let code = session.link_account(name)?;

@@ -1,12 +1,12 @@
-//! A channel written into `countersign.toml`: the person's own lines stay as they are, what was
-//! there is kept beside it, and nothing is written that the daemon would refuse.
+//! Adds a channel to `countersign.toml`: the person's own lines are kept, the previous file is
+//! backed up, and nothing is written that the daemon would reject.
 
 use std::fs::{self, OpenOptions, Permissions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
-/// The text with a channel at its end.
+/// The text with a channel appended.
 pub fn with_channel(text: &str, block: &str) -> String {
     let gap = match text {
         "" => "",
@@ -16,8 +16,9 @@ pub fn with_channel(text: &str, block: &str) -> String {
     format!("{text}{gap}{block}")
 }
 
-/// The text with these channels on the first rung. Whether it means that is checked by reading it.
-pub fn with_first_rung(text: &str, channels: &[String]) -> String {
+/// The text with these channels at the first escalation level. The caller checks the result by
+/// parsing it.
+pub fn with_first_level(text: &str, channels: &[String]) -> String {
     let names: Vec<String> = channels.iter().map(|name| format!("{name:?}")).collect();
     let first = format!("first = [{}]", names.join(", "));
     let lines: Vec<&str> = text.lines().collect();
@@ -43,7 +44,7 @@ pub fn with_first_rung(text: &str, channels: &[String]) -> String {
     out
 }
 
-/// Writes a secret that only its owner can read. The same secret may be there already.
+/// Writes a secret that only its owner can read. The same secret may already exist.
 pub fn write_secret(path: &Path, secret: &str) -> io::Result<bool> {
     if let Ok(there) = fs::read_to_string(path) {
         let for_others = fs::metadata(path)?.permissions().mode() & 0o077;
@@ -56,9 +57,9 @@ pub fn write_secret(path: &Path, secret: &str) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Replaces a file as a whole; what was there is kept. Says where, if there was anything.
+/// Replaces a file atomically and keeps the previous one. Returns its path, if there was one.
 pub fn replace(path: &Path, text: &str) -> io::Result<Option<PathBuf>> {
-    // Where the name is a link, what it leads to is replaced.
+    // If the path is a symbolic link, its target is replaced.
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let beside = |end: &str| {
         let mut name = path.as_os_str().to_owned();
@@ -86,7 +87,7 @@ mod tests {
 
     #[test]
     fn a_persons_own_lines_stay() {
-        let rung = ["terminal".to_owned(), "telegram".to_owned()];
+        let first_level = ["terminal".to_owned(), "telegram".to_owned()];
         let new = "first = [\"terminal\", \"telegram\"]";
         for (text, wanted) in [
             ("", format!("[ladder]\n{new}\n")),
@@ -98,7 +99,7 @@ mod tests {
                 format!(" [ladder]\n{new}\nnext = []\n")
             }),
         ] {
-            assert_eq!(with_first_rung(text, &rung), wanted, "{text}");
+            assert_eq!(with_first_level(text, &first_level), wanted, "{text}");
         }
         assert_eq!(with_channel("a = 1\n", "[b]\n"), "a = 1\n\n[b]\n");
     }

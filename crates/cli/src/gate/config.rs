@@ -1,17 +1,17 @@
-//! `countersign config`: checked, shown, found.
+//! `countersign config`: check, example, paths.
 
 use std::process::ExitCode;
 
 use countersign_daemon::config::{Config, EXAMPLE};
 
-use super::args_house::{self, ConfigWhat};
-use super::{house, page, reach};
+use super::args_admin::{self, ConfigWhat};
+use super::{output, page, reach};
 use crate::failure::Failure;
 
 /// Runs the command.
-pub fn run(args: &args_house::Config) -> Result<ExitCode, Failure> {
+pub fn run(args: &args_admin::Config) -> Result<ExitCode, Failure> {
     match &args.what {
-        ConfigWhat::Example => house::say(|out, _| Ok(out.write_all(EXAMPLE.as_bytes())?)),
+        ConfigWhat::Example => output::say(|out, _| Ok(out.write_all(EXAMPLE.as_bytes())?)),
         ConfigWhat::Path { json } => {
             let paths = reach::paths(None, None)?;
             let rows = [
@@ -22,10 +22,10 @@ pub fn run(args: &args_house::Config) -> Result<ExitCode, Failure> {
             if *json {
                 let object: serde_json::Map<String, serde_json::Value> =
                     rows.into_iter().map(|(name, path)| (name.to_owned(), path.into())).collect();
-                return house::json(&object);
+                return output::json(&object);
             }
             let rows = rows.map(|(name, path)| vec![name.to_owned(), page::safe(&path, 4096)]);
-            house::say(|out, _| Ok(page::table(out, &rows)?))
+            output::say(|out, _| Ok(page::table(out, &rows)?))
         }
         ConfigWhat::Check { file, json } => check(file.as_deref(), *json),
     }
@@ -39,22 +39,22 @@ fn check(file: Option<&str>, json: bool) -> Result<ExitCode, Failure> {
         Ok(config) => {
             let hash = config.rules.hash.to_string();
             if json {
-                return house::json(&serde_json::json!({
+                return output::json(&serde_json::json!({
                     "file": place, "exists": there, "ok": true, "policy": hash,
                 }));
             }
-            let what = if there { "is fine" } else { "is not there: the defaults hold" };
-            house::line(&format!("{place} {what}. Policy {}.", hash.get(..16).unwrap_or(&hash)))
+            let what = if there { "is valid" } else { "does not exist; the defaults apply" };
+            output::line(&format!("{place} {what}. Policy {}.", hash.get(..16).unwrap_or(&hash)))
         }
         Err(error) => {
             let error = error.to_string();
             if json {
-                house::json(&serde_json::json!({
+                output::json(&serde_json::json!({
                     "file": place, "exists": there, "ok": false, "error": error,
                 }))?;
             } else {
-                house::say(|out, _| {
-                    writeln!(out, "{place} is refused:")?;
+                output::say(|out, _| {
+                    writeln!(out, "{place} is invalid:")?;
                     for line in error.lines() {
                         writeln!(out, "  {}", page::safe(line, 400))?;
                     }

@@ -1,51 +1,51 @@
-//! A person's credential: a token from the environment or a file, or the passphrase, typed.
+//! A person's credential: a token from the environment or a file, or the passphrase.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 
-use countersign_client::People;
+use countersign_client::PeopleClient;
 use countersign_daemon::config::paths::Variables as _;
 
-use super::args::Person;
+use super::args::PersonArgs;
 use super::reach::{self, Surroundings};
 use crate::failure::Failure;
 
-/// Longest line that is typed.
+/// The longest line that is read.
 const LONGEST: usize = 2000;
 
 /// The longest passphrase file.
 const LONGEST_FILE: u64 = 4096;
 
-/// A person who may answer, for as long as one command runs.
-pub struct Session {
-    people: People,
+/// A logged-in person, for the duration of one command.
+pub struct PersonSession {
+    people: PeopleClient,
     /// Whether the login was made for this command, and ends with it.
     ours: bool,
 }
 
-impl Session {
-    /// With the token that is there, or by passphrase.
-    pub fn open(person: &Person) -> Result<Session, Failure> {
-        let door = reach::people_door(person.people.as_deref())?;
+impl PersonSession {
+    /// With an existing token, or by passphrase.
+    pub fn open(person: &PersonArgs) -> Result<PersonSession, Failure> {
+        let endpoint = reach::people_endpoint(person.people.as_deref())?;
         let token = match &person.token_file {
             Some(file) => Some(reach::secret_file(file)?),
             None => Surroundings.get("COUNTERSIGN_TOKEN"),
         };
         if let Some(token) = token {
-            return Ok(Session { people: People::new(door, token), ours: false });
+            return Ok(PersonSession { people: PeopleClient::new(endpoint, token), ours: false });
         }
         let (login, passphrase) = login_with(person)?;
-        let people = People::new(door, login.token).confirmed_with(&passphrase);
-        Ok(Session { people, ours: true })
+        let people = PeopleClient::new(endpoint, login.token).confirmed_with(&passphrase);
+        Ok(PersonSession { people, ours: true })
     }
 
     /// The same for a command that changes people, agents, grants or links: a token alone is not
-    /// enough for that, so the passphrase is asked for.
-    pub fn open_to_change(person: &Person) -> Result<Session, Failure> {
-        let mut session = Session::open(person)?;
+    /// enough, so the passphrase is required.
+    pub fn open_to_change(person: &PersonArgs) -> Result<PersonSession, Failure> {
+        let mut session = PersonSession::open(person)?;
         if !session.people.is_confirmed() {
-            let question = "Your passphrase, to confirm this change: ";
+            let question = "Your passphrase (to confirm this change): ";
             let passphrase = passphrase(person, question)?;
             session.people = session.people.clone().confirmed_with(&passphrase);
         }
@@ -53,19 +53,19 @@ impl Session {
     }
 }
 
-/// A passphrase from the file that was named, or typed on the terminal.
-fn passphrase(person: &Person, question: &str) -> Result<String, Failure> {
+/// A passphrase from the given file, or typed in the terminal.
+fn passphrase(person: &PersonArgs, question: &str) -> Result<String, Failure> {
     if let Some(name) = &person.passphrase_file {
         return passphrase_file(name);
     }
-    Terminal::open().map_err(|_| {
+    PromptTerminal::open().map_err(|_| {
         Failure::Input(
-            "this needs your passphrase: run it in a terminal, or name a file with \
+            "your passphrase is required; run this in a terminal, or name a file with \
              --passphrase-file (`-` reads standard input)"
                 .to_owned(),
         )
     })?;
-    Ok(Terminal::secret(question)?.trim().to_owned())
+    Ok(PromptTerminal::secret(question)?.trim().to_owned())
 }
 
 fn passphrase_file(name: &str) -> Result<String, Failure> {
@@ -77,74 +77,74 @@ fn passphrase_file(name: &str) -> Result<String, Failure> {
         let file = File::open(name).map_err(failed)?;
         let mode = file.metadata().map_err(failed)?.permissions().mode();
         if mode & 0o077 != 0 {
-            return Err(Failure::at(name, "others can read this passphrase: chmod 600 it"));
+            return Err(Failure::at(name, "other users can read this file; run chmod 600"));
         }
         file.take(LONGEST_FILE).read_to_string(&mut text).map_err(failed)?;
     }
     match text.trim() {
-        "" => Err(Failure::at(name, "there is no passphrase in it")),
+        "" => Err(Failure::at(name, "the file contains no passphrase")),
         text => Ok(text.to_owned()),
     }
 }
 
-impl std::ops::Deref for Session {
-    type Target = People;
+impl std::ops::Deref for PersonSession {
+    type Target = PeopleClient;
 
-    fn deref(&self) -> &People {
+    fn deref(&self) -> &PeopleClient {
         &self.people
     }
 }
 
-impl Drop for Session {
+impl Drop for PersonSession {
     fn drop(&mut self) {
         if self.ours {
-            // It ends by itself after some hours if the daemon does not hear us.
+            // It expires by itself if the daemon is not reached.
             let _ = self.people.logout();
         }
     }
 }
 
 /// Logs in with a passphrase.
-pub fn login(person: &Person) -> Result<countersign_client::Login, Failure> {
+pub fn login(person: &PersonArgs) -> Result<countersign_client::LoginToken, Failure> {
     login_with(person).map(|(login, _)| login)
 }
 
-fn login_with(person: &Person) -> Result<(countersign_client::Login, String), Failure> {
-    let door = reach::people_door(person.people.as_deref())?;
+fn login_with(person: &PersonArgs) -> Result<(countersign_client::LoginToken, String), Failure> {
+    let endpoint = reach::people_endpoint(person.people.as_deref())?;
     if person.passphrase_file.is_some() {
         let passphrase = passphrase(person, "")?;
-        return Ok((People::login(&door, &person.whose, &passphrase)?, passphrase));
+        return Ok((PeopleClient::login(&endpoint, &person.whose, &passphrase)?, passphrase));
     }
-    Terminal::open().map_err(|_| {
+    PromptTerminal::open().map_err(|_| {
         Failure::Input(
-            "this needs a person: run it in a terminal, or set COUNTERSIGN_TOKEN or --token-file \
+            "authentication required; run this in a terminal, or set COUNTERSIGN_TOKEN or --token-file \
              (see `countersign login --help`)"
                 .to_owned(),
         )
     })?;
-    let name = crate::core_api::show(&person.whose, 64);
-    let passphrase = Terminal::secret(&format!("Passphrase of {name} for {door}: "))?;
+    let name = crate::engine::sanitize(&person.whose, 64);
+    let passphrase = PromptTerminal::secret(&format!("Passphrase of {name} for {endpoint}: "))?;
     let passphrase = passphrase.trim().to_owned();
-    Ok((People::login(&door, &person.whose, &passphrase)?, passphrase))
+    Ok((PeopleClient::login(&endpoint, &person.whose, &passphrase)?, passphrase))
 }
 
-/// A recovery code, from the file that was named or typed on the terminal.
-pub fn recovery_code(person: &Person) -> Result<String, Failure> {
+/// A recovery code, from the given file or typed in the terminal.
+pub fn recovery_code(person: &PersonArgs) -> Result<String, Failure> {
     passphrase(person, "Recovery code: ")
 }
 
-/// The person's own terminal, whatever standard input and output are.
-pub struct Terminal {
+/// The person's terminal, independent of standard input and output.
+pub struct PromptTerminal {
     file: File,
 }
 
-impl Terminal {
-    /// The terminal that controls this process.
-    pub fn open() -> io::Result<Terminal> {
-        Ok(Terminal { file: OpenOptions::new().read(true).write(true).open("/dev/tty")? })
+impl PromptTerminal {
+    /// Opens the controlling terminal.
+    pub fn open() -> io::Result<PromptTerminal> {
+        Ok(PromptTerminal { file: OpenOptions::new().read(true).write(true).open("/dev/tty")? })
     }
 
-    /// Asks, and reads one line.
+    /// Prompts and reads one line.
     pub fn line(&mut self, question: &str) -> io::Result<String> {
         self.file.write_all(question.as_bytes())?;
         let mut line = Vec::new();
@@ -159,7 +159,7 @@ impl Terminal {
         String::from_utf8(line).map_err(|_| io::ErrorKind::InvalidData.into())
     }
 
-    /// Asks for yes or no. Only a typed yes is one; a bare Enter is no.
+    /// Prompts for yes or no. Enter alone is no.
     pub fn agrees(&mut self, question: &str) -> io::Result<bool> {
         let answer = match self.line(&format!("{question} [y/N] ")) {
             Ok(answer) => answer,
@@ -169,7 +169,7 @@ impl Terminal {
         Ok(matches!(answer.trim(), "y" | "Y" | "yes" | "Yes"))
     }
 
-    /// Asks for a secret and reads it from the terminal without echo.
+    /// Prompts for a secret and reads it without echo.
     pub fn secret(question: &str) -> io::Result<String> {
         rpassword::prompt_password(question)
     }

@@ -1,29 +1,30 @@
-//! `countersign crises`: sessions in which somebody may be in crisis.
+//! `countersign crises`: sessions in crisis.
 
 use std::process::ExitCode;
 
-use super::args::CrisesWhat;
-use super::credential::Session;
-use super::now::{apart, now};
-use super::{args, house, page};
+use super::args_people::{CrisesArgs, CrisesWhat};
+use super::credential::PersonSession;
+use super::now::{now, relative_time};
+use super::{output, page};
 use crate::failure::Failure;
 use crate::terminal::CRISIS;
 
 /// Runs the command.
-pub fn run(args: &args::Crises) -> Result<ExitCode, Failure> {
+pub fn run(args: &CrisesArgs) -> Result<ExitCode, Failure> {
     match &args.what {
         CrisesWhat::List(args) => {
-            let crises = Session::open(&args.person)?.crises()?;
+            let crises = PersonSession::open(&args.person)?.crises()?;
             if args.person.json {
-                return house::json(&crises);
+                return output::json(&crises);
             }
-            house::say(|out, paint| {
+            output::say(|out, paint| {
                 if crises.is_empty() {
-                    return Ok(writeln!(out, "No session is in crisis context.")?);
+                    return Ok(writeln!(out, "No session is in crisis.")?);
                 }
                 for crisis in &crises {
-                    let since = crisis.since.map_or(String::new(), |time| apart(time, now()));
-                    let danger = if crisis.imminent { ", danger may be near" } else { "" };
+                    let since =
+                        crisis.since.map_or(String::new(), |time| relative_time(time, now()));
+                    let danger = if crisis.imminent { ", danger may be imminent" } else { "" };
                     let (agent, session) =
                         (page::safe(&crisis.agent, 80), page::safe(&crisis.session, 80));
                     let line =
@@ -33,15 +34,15 @@ pub fn run(args: &args::Crises) -> Result<ExitCode, Failure> {
                 Ok(())
             })
         }
-        CrisesWhat::Lift { agent, session, reason, person } => {
-            Session::open_to_change(person)?.lift_crisis(agent, session, reason)?;
+        CrisesWhat::Resolve { agent, session, reason, person } => {
+            PersonSession::open_to_change(person)?.resolve_crisis(agent, session, reason)?;
             if person.json {
                 let answer = serde_json::json!({
                     "agent": agent, "session": session, "lifted": true,
                 });
-                return house::json(&answer);
+                return output::json(&answer);
             }
-            house::line("Lifted. The session is treated as any other again.")
+            output::line("Resolved. The session is treated as any other again.")
         }
     }
 }

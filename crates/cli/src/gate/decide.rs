@@ -1,40 +1,42 @@
-//! `countersign approve` and `deny`: a person's answer, after they have seen the call.
+//! `countersign approve` and `deny`.
 
 use std::process::ExitCode;
 
-use countersign_client::{Choice, Filter, GrantWish, People, Request, State};
+use countersign_client::{
+    DecisionChoice, Filter, GrantWithApproval, PeopleClient, Request, RequestStatus,
+};
 
 use super::args;
-use super::choose::{self, Among};
-use super::credential::{Session, Terminal};
-use super::preview::{Waiting, id};
-use super::proof::{self, Proof};
-use super::{house, page, show};
+use super::confirmation::{self, Confirmation};
+use super::credential::{PersonSession, PromptTerminal};
+use super::find_request::{self, Among};
+use super::preview::{PendingGroups, id};
+use super::{output, page, show};
 use crate::card::Style;
-use crate::core_api::Tier;
+use crate::engine::Tier;
 use crate::failure::Failure;
 
 /// Runs `countersign deny`.
 pub fn deny(args: &args::Deny) -> Result<ExitCode, Failure> {
-    let session = Session::open(&args.person)?;
-    let request = choose::find(&session, &args.request, Among::Waiting)?;
+    let session = PersonSession::open(&args.person)?;
+    let request = find_request::find(&session, &args.request, Among::Waiting)?;
     let id = id(&request)?;
     let reason = args.reason.as_deref().unwrap_or_default();
-    let after = session.decide(id, &request.digest, Choice::Deny, reason, None)?;
+    let after = session.decide(id, &request.digest, DecisionChoice::Deny, reason, None)?;
     told(&after, args.person.json)
 }
 
 /// Runs `countersign approve`.
 pub fn approve(args: &args::Approve) -> Result<ExitCode, Failure> {
-    // A grant that is good beyond its session is a change of its own.
+    // A grant that lasts beyond its session needs its own confirmation.
     let session = match args.minutes {
-        Some(_) if !args.for_session => Session::open_to_change(&args.person)?,
-        _ => Session::open(&args.person)?,
+        Some(_) if !args.for_session => PersonSession::open_to_change(&args.person)?,
+        _ => PersonSession::open(&args.person)?,
     };
     let Some(text) = &args.request else { return approve_all(args, &session) };
-    let request = choose::find(&session, text, Among::Waiting)?;
+    let request = find_request::find(&session, text, Among::Waiting)?;
     if !args.yes {
-        house::say(|out, paint| Ok(show::print(out, &request, Style { paint, all: true })?))?;
+        output::say(|out, paint| Ok(show::print(out, &request, Style { paint, all: true })?))?;
         if !agreed(&mut terminal("--yes")?, &request, text)? {
             return refused();
         }
@@ -45,69 +47,71 @@ pub fn approve(args: &args::Approve) -> Result<ExitCode, Failure> {
         None => String::new(),
     };
     let wish = match (args.for_session, args.minutes) {
-        (true, _) => Some(GrantWish { shape: "exact", scope: "session", minutes: None }),
+        (true, _) => Some(GrantWithApproval { shape: "exact", scope: "session", minutes: None }),
         (false, Some(_)) => {
-            Some(GrantWish { shape: "exact", scope: "until", minutes: args.minutes })
+            Some(GrantWithApproval { shape: "exact", scope: "until", minutes: args.minutes })
         }
         (false, None) => None,
     };
-    // What was shown is what is approved: its digest goes with the answer.
+    // The digest of the shown call is sent with the decision, so exactly that call is approved.
     let id = id(&request)?;
-    let after = session.decide(id, &request.digest, Choice::Approve, &reason, wish.as_ref())?;
+    let after =
+        session.decide(id, &request.digest, DecisionChoice::Approve, &reason, wish.as_ref())?;
     told(&after, args.person.json)
 }
 
-/// HIGH takes one of the two words; who named the request by them has typed them already.
-fn agreed(terminal: &mut Terminal, request: &Request, named: &str) -> Result<bool, Failure> {
+/// HIGH requires one of the two words; naming the request by its words is enough.
+fn agreed(terminal: &mut PromptTerminal, request: &Request, named: &str) -> Result<bool, Failure> {
     let words = page::safe(&request.phrase, 60);
     let is_high = Tier::parse(&request.tier).is_none_or(|tier| tier == Tier::High);
-    if !is_high || request.crisis || proof::is_word(named, &request.phrase) {
+    if !is_high || request.crisis || confirmation::is_word(named, &request.phrase) {
         return Ok(terminal.agrees(&format!("\nApprove {words}?"))?);
     }
     typed_word(terminal, request)
 }
 
-fn typed_word(terminal: &mut Terminal, request: &Request) -> Result<bool, Failure> {
+fn typed_word(terminal: &mut PromptTerminal, request: &Request) -> Result<bool, Failure> {
     let tier = page::safe(&request.tier, 12);
-    let word = page::safe(&proof::either_word(&request.phrase), 60);
+    let word = page::safe(&confirmation::either_word(&request.phrase), 60);
     let typed = terminal.line(&format!("\n{tier}. To approve, type {word}: "))?;
-    Ok(proof::is_word(&typed, &request.phrase))
+    Ok(confirmation::is_word(&typed, &request.phrase))
 }
 
 fn needs_reason(request: &Request) -> bool {
-    // A tier that we do not know is not taken for a small one.
+    // An unknown tier is not treated as a low one.
     request.crisis || Tier::parse(&request.tier).is_none_or(|tier| tier == Tier::Critical)
 }
 
 fn ask_reason(request: &Request) -> Result<String, Failure> {
     let words = page::safe(&request.phrase, 60);
     let why = if request.crisis {
-        "Somebody may be in crisis".to_owned()
+        "A person may be in crisis".to_owned()
     } else {
         format!("{words} is {}", page::safe(&request.tier, 12))
     };
-    let question = format!("{why}. Why may it run? ");
+    let question = format!("{why}. Reason (required): ");
     let reason = terminal("--reason")?.line(&question)?;
     let reason = reason.trim();
     if reason.is_empty() {
-        return Err(Failure::Input("nothing was approved: a reason is needed".to_owned()));
+        return Err(Failure::Input("not approved: a reason is required".to_owned()));
     }
     Ok(reason.to_owned())
 }
 
-fn terminal(flag: &str) -> Result<Terminal, Failure> {
-    Terminal::open()
-        .map_err(|_| Failure::Input(format!("there is no terminal to ask on: say it with {flag}")))
+fn terminal(flag: &str) -> Result<PromptTerminal, Failure> {
+    PromptTerminal::open()
+        .map_err(|_| Failure::Input(format!("no terminal to prompt on; use {flag}")))
 }
 
-/// What waits, seen one by one; then one question for the easy ones, and one for each grave one.
-fn approve_all(args: &args::Approve, session: &People) -> Result<ExitCode, Failure> {
-    let filter = Filter { state: Some(State::Pending), limit: Some(500), ..Filter::default() };
-    let waiting = Waiting::read(session, &session.list(&filter)?.requests)?;
+/// Shows all pending requests; then one prompt for the low tiers, and one for each high tier.
+fn approve_all(args: &args::Approve, session: &PeopleClient) -> Result<ExitCode, Failure> {
+    let filter =
+        Filter { state: Some(RequestStatus::Pending), limit: Some(500), ..Filter::default() };
+    let waiting = PendingGroups::read(session, &session.list(&filter)?.requests)?;
     if waiting.count() == 0 {
-        return house::line("Nothing waits for you.");
+        return output::line("No pending requests.");
     }
-    house::say(|out, paint| Ok(waiting.print(out, paint)?))?;
+    output::say(|out, paint| Ok(waiting.print(out, paint)?))?;
     let mut terminal = terminal("the ids, one by one")?;
     let reason = args.reason.as_deref().unwrap_or_default();
     let mut taken = 0;
@@ -120,42 +124,54 @@ fn approve_all(args: &args::Approve, session: &People) -> Result<ExitCode, Failu
     for (request, proof) in &waiting.alone {
         let words = page::safe(&request.phrase, 60);
         let tier = page::safe(&request.tier, 12);
-        // One by one: a bare Enter leaves it waiting.
+        // One by one: Enter alone leaves the request pending.
         let said = match proof {
-            Proof::Reason => {
-                terminal.line(&format!("{words} is {tier}. Why may it run? (Enter: no) "))?
+            Confirmation::Reason => {
+                terminal.line(&format!("{words} is {tier}. Reason (required; Enter skips): "))?
             }
-            Proof::Word | Proof::OnlyWord if !typed_word(&mut terminal, request)? => continue,
-            Proof::Yes if !terminal.agrees(&format!("{words} is {tier}. Approve it?"))? => continue,
+            Confirmation::Word | Confirmation::OnlyWord if !typed_word(&mut terminal, request)? => {
+                continue;
+            }
+            Confirmation::Yes
+                if !terminal.agrees(&format!("{words} is {tier}. Approve it?"))? =>
+            {
+                continue;
+            }
             _ => reason.to_owned(),
         };
-        if *proof != Proof::Reason || !said.trim().is_empty() {
-            session.decide(id(request)?, &request.digest, Choice::Approve, said.trim(), None)?;
+        if *proof != Confirmation::Reason || !said.trim().is_empty() {
+            session.decide(
+                id(request)?,
+                &request.digest,
+                DecisionChoice::Approve,
+                said.trim(),
+                None,
+            )?;
             taken += 1;
         }
     }
-    house::line(&format!("{taken} of {} approved.", waiting.count()))?;
+    output::line(&format!("{taken} of {} approved.", waiting.count()))?;
     Ok(if taken == waiting.count() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn refused() -> Result<ExitCode, Failure> {
-    house::line("Nothing was approved.")?;
+    output::line("Nothing was approved.")?;
     Ok(ExitCode::FAILURE)
 }
 
 fn told(after: &Request, json: bool) -> Result<ExitCode, Failure> {
     if json {
-        return house::json(after);
+        return output::json(after);
     }
     let words = page::safe(&after.phrase, 60);
-    house::say(|out, paint| {
+    output::say(|out, paint| {
         writeln!(out, "{words}: {}", show::standing(after, paint))?;
         show::drill(out, after)?;
         if let Some(grant) = &after.grant {
             let grant = page::safe(grant, 60);
             writeln!(
                 out,
-                "The same call passes from now on: grant {grant} (countersign grants list)"
+                "The same call is now approved automatically: grant {grant} (countersign grants list)"
             )?;
         }
         Ok(())

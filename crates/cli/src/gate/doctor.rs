@@ -8,16 +8,16 @@ mod sdk;
 
 use std::process::ExitCode;
 
-use countersign_client::{Agent, Door};
+use countersign_client::{AgentClient, Endpoint};
 use countersign_daemon::config::paths::Variables as _;
 use countersign_daemon::config::{Config, Paths};
 use countersign_daemon::proof::DoorState;
 use countersign_gateways::live::knock::Found;
 use serde::Serialize;
 
-use super::args_house;
+use super::args_admin;
 use super::reach::{self, Surroundings};
-use super::{house, page};
+use super::{output, page};
 use crate::failure::Failure;
 use crate::terminal::Paint;
 
@@ -92,7 +92,7 @@ impl Check {
 }
 
 /// Runs the command.
-pub fn run(args: &args_house::Doctor) -> Result<ExitCode, Failure> {
+pub fn run(args: &args_admin::DoctorArgs) -> Result<ExitCode, Failure> {
     if args.doors {
         let mut checks = Vec::new();
         try_doors(&mut checks, Looked::ByItself);
@@ -114,8 +114,8 @@ pub fn run(args: &args_house::Doctor) -> Result<ExitCode, Failure> {
         "There is no configuration: the defaults hold.".to_owned()
     }));
     let named = |given: &Option<String>, address| match given {
-        Some(text) => Ok(Door::parse(text)?),
-        None => reach::door(address),
+        Some(text) => Ok(Endpoint::parse(text)?),
+        None => reach::connectable(address),
     };
     let agents = named(&args.agents, config.agents)?;
     let people = named(&args.people, config.people)?;
@@ -126,7 +126,7 @@ pub fn run(args: &args_house::Doctor) -> Result<ExitCode, Failure> {
     keeping(&config, &paths, &mut checks);
     try_doors(&mut checks, Looked::ByAPerson);
     if args.live {
-        let socket = config.socket.as_ref().map(|socket| Door::Unix(socket.path.clone()));
+        let socket = config.socket.as_ref().map(|socket| Endpoint::Unix(socket.path.clone()));
         doors::live(socket.as_ref().unwrap_or(&agents), &mut checks);
     }
     tell(Some(level), &checks, args.json)
@@ -154,8 +154,8 @@ fn try_doors(checks: &mut Vec<Check>, looked: Looked) {
 }
 
 /// Whether the daemon answers, and could approve anything.
-fn daemon(agents: &Door, people: &Door, checks: &mut Vec<Check>) {
-    let asked = Agent::new(agents.clone(), None);
+fn daemon(agents: &Endpoint, people: &Endpoint, checks: &mut Vec<Check>) {
+    let asked = AgentClient::new(agents.clone(), None);
     match asked.health() {
         Ok(pending) => checks.push(Check::ok(format!("The daemon answers; {pending} wait."))),
         Err(error) => {
@@ -171,7 +171,7 @@ fn daemon(agents: &Door, people: &Door, checks: &mut Vec<Check>) {
             "free disk space, or add people: countersign people add NAME",
         ),
     });
-    if let Err(error) = Agent::new(people.clone(), None).health() {
+    if let Err(error) = AgentClient::new(people.clone(), None).health() {
         let say = format!("The people's door: {error}.");
         checks.push(Check::bad(say, "nobody can answer there; look at doors.people"));
     }
@@ -254,9 +254,9 @@ fn tell(level: Option<Level>, checks: &[Check], json: bool) -> Result<ExitCode, 
     let bad = checks.iter().any(|check| check.mark == Mark::Bad);
     if json {
         let level = level.map(Level::name);
-        house::json(&serde_json::json!({ "level": level, "ok": !bad, "checks": checks }))?;
+        output::json(&serde_json::json!({ "level": level, "ok": !bad, "checks": checks }))?;
     } else {
-        house::say(|out, paint| {
+        output::say(|out, paint| {
             if let Some(level) = level {
                 writeln!(out, "{}\n", paint.strong(level.words()))?;
             }

@@ -1,29 +1,26 @@
-//! `countersign grants`: standing permissions, given, listed, taken back.
+//! `countersign grants`: list, give and revoke standing permissions.
 
 use std::process::ExitCode;
 
 use countersign_client::{GrantRecord, NewGrant};
 
-use super::args::GrantsWhat;
-use super::credential::Session;
-use super::now::{apart, now};
-use super::{args, house, page};
+use super::args_people::{GrantsArgs, GrantsWhat};
+use super::credential::PersonSession;
+use super::now::{now, relative_time};
+use super::{output, page};
 use crate::failure::Failure;
 
 /// Runs the command.
-pub fn run(args: &args::Grants) -> Result<ExitCode, Failure> {
+pub fn run(args: &GrantsArgs) -> Result<ExitCode, Failure> {
     match &args.what {
         GrantsWhat::List { all, person } => {
-            let grants = Session::open(person)?.grants(*all)?;
+            let grants = PersonSession::open(person)?.grants(*all)?;
             if person.json {
-                return house::json(&grants);
+                return output::json(&grants);
             }
-            house::say(|out, _| {
+            output::say(|out, _| {
                 if grants.is_empty() {
-                    return Ok(writeln!(
-                        out,
-                        "There are no grants: every risky call is asked about."
-                    )?);
+                    return Ok(writeln!(out, "No grants. Every risky call needs approval.")?);
                 }
                 Ok(page::table(out, &grants.iter().map(row).collect::<Vec<_>>())?)
             })
@@ -43,19 +40,19 @@ pub fn run(args: &args::Grants) -> Result<ExitCode, Failure> {
                 minutes: *minutes,
                 uses: *uses,
             };
-            let given = Session::open_to_change(person)?.give(&grant)?;
+            let given = PersonSession::open_to_change(person)?.create_grant(&grant)?;
             if person.json {
-                return house::json(&given);
+                return output::json(&given);
             }
             let id = given.get("id").and_then(serde_json::Value::as_str).unwrap_or("?");
-            house::line(&format!("Given: {}", page::safe(id, 60)))
+            output::line(&format!("Given: {}", page::safe(id, 60)))
         }
         GrantsWhat::Revoke(args) => {
-            Session::open_to_change(&args.person)?.revoke_grant(&args.name)?;
+            PersonSession::open_to_change(&args.person)?.revoke_grant(&args.name)?;
             if args.person.json {
-                return house::json(&serde_json::json!({ "id": args.name, "revoked": true }));
+                return output::json(&serde_json::json!({ "id": args.name, "revoked": true }));
             }
-            house::line("Taken back.")
+            output::line("Revoked.")
         }
     }
 }
@@ -66,7 +63,7 @@ fn row(grant: &GrantRecord) -> Vec<String> {
         "exact" => "one exact call".to_owned(),
         "action" => format!("{tool} below HIGH"),
         "targets" => format!("{tool} to {}", page::safe(&grant.targets.join(", "), 120)),
-        "to_self" => format!("{tool} to oneself"),
+        "to_self" => format!("{tool} to the agent's own user"),
         other => page::safe(other, 40),
     };
     let agent = grant.agent.as_deref().map_or("any agent".to_owned(), |name| page::safe(name, 60));
@@ -74,8 +71,8 @@ fn row(grant: &GrantRecord) -> Vec<String> {
     let session =
         session.map_or(String::new(), |name| format!(", session {}", page::safe(name, 60)));
     let mut ends = match (grant.revoked, grant.expires) {
-        (Some(time), _) => format!("taken back {}", apart(time, now())),
-        (None, Some(time)) => format!("ends {}", apart(time, now())),
+        (Some(time), _) => format!("revoked {}", relative_time(time, now())),
+        (None, Some(time)) => format!("ends {}", relative_time(time, now())),
         (None, None) => "no end".to_owned(),
     };
     if let Some(uses) = grant.uses_left {

@@ -1,49 +1,44 @@
-//! `countersign ledger`: read, verified, proved, exported.
+//! `countersign ledger`: show, verify, prove, export.
 
-use std::io::Write;
 use std::process::ExitCode;
 
 use countersign_client::Time;
 use countersign_client::export::{CSV_HEAD, Format};
-use countersign_client::verify::signed_checkpoint;
-use countersign_daemon::passkeys::Offline;
-use countersign_ledger::checkpoint::Checkpoint;
 use countersign_ledger::entry::Entry;
 use countersign_ledger::merkle::{leaf_hash, verify_inclusion};
-use countersign_ledger::verify::{Fault, Verifier};
 
-use super::args::Person;
-use super::args_house::{self, LedgerWhat};
-use super::credential::Session;
-use super::ledger_read::Source;
-use super::now::{apart, now};
-use super::{house, page};
-use crate::core_api::thousands;
-use crate::door::{self, Files};
+use super::args::PersonArgs;
+use super::args_admin::{self, LedgerWhat};
+use super::credential::PersonSession;
+use super::ledger_read::EntrySource;
+use super::ledger_verify::{broken, key_text, own_checkpoint, verify};
+use super::now::{now, relative_time};
+use super::{output, page};
+use crate::engine::thousands;
 use crate::failure::Failure;
 
 /// Runs the command.
-pub fn run(args: &args_house::Ledger) -> Result<ExitCode, Failure> {
+pub fn run(args: &args_admin::LedgerArgs) -> Result<ExitCode, Failure> {
     match &args.what {
         LedgerWhat::Show { from, limit, person } => show(*from, *limit, person),
         LedgerWhat::Export { format, from, person } => export(format, *from, person),
         LedgerWhat::Prove { index, key, person } => prove(*index, key.as_deref(), person),
         LedgerWhat::Verify { file, store, checkpoint, key, person } => {
-            let mut source = Source::open(file.as_deref(), store.as_deref(), person)?;
+            let mut source = EntrySource::open(file.as_deref(), store.as_deref(), person)?;
             verify(&mut source, checkpoint, key.as_deref(), person.json)
         }
     }
 }
 
-fn show(from: Option<u64>, limit: u32, person: &Person) -> Result<ExitCode, Failure> {
-    let session = Session::open(person)?;
+fn show(from: Option<u64>, limit: u32, person: &PersonArgs) -> Result<ExitCode, Failure> {
+    let session = PersonSession::open(person)?;
     let from = match from {
         Some(from) => from,
         None => session.entries(0, 1)?.size.saturating_sub(u64::from(limit)),
     };
     let page = session.entries(from, limit)?;
     if person.json {
-        return house::say(|out, _| {
+        return output::say(|out, _| {
             for text in &page.entries {
                 writeln!(out, "{text}")?;
             }
@@ -63,21 +58,21 @@ fn show(from: Option<u64>, limit: u32, person: &Person) -> Result<ExitCode, Fail
         });
         rows.push(vec![
             seq.to_string(),
-            apart(Time::from_millis(entry.at), now),
-            entry.kind.word().to_owned(),
+            relative_time(Time::from_millis(entry.at), now),
+            entry.kind.as_str().to_owned(),
             who.join(" / "),
             page::safe(page::short(entry.request.as_deref()), 30),
             facts.collect::<Vec<_>>().join(", "),
         ]);
     }
-    house::say(|out, _| Ok(page::table(out, &rows)?))
+    output::say(|out, _| Ok(page::table(out, &rows)?))
 }
 
-fn export(format: &str, from: u64, person: &Person) -> Result<ExitCode, Failure> {
+fn export(format: &str, from: u64, person: &PersonArgs) -> Result<ExitCode, Failure> {
     let format =
         Format::parse(format).ok_or_else(|| Failure::at("--format", "use jsonl, csv or ocsf"))?;
-    let mut source = Source::open(None, None, person)?;
-    house::say(|out, _| {
+    let mut source = EntrySource::open(None, None, person)?;
+    output::say(|out, _| {
         if format == Format::Csv {
             writeln!(out, "{CSV_HEAD}")?;
         }
@@ -89,132 +84,9 @@ fn export(format: &str, from: u64, person: &Person) -> Result<ExitCode, Failure>
     })
 }
 
-/// A key as it was given: the text itself, or a file that holds it.
-fn key_text(given: &str) -> Result<String, Failure> {
-    let in_file = !given.contains('+');
-    let text = if in_file {
-        door::text(&format!("@{given}"), "--key", Files::Named)?
-    } else {
-        given.to_owned()
-    };
-    Ok(text.trim().to_owned())
-}
-
-fn verify(
-    source: &mut Source,
-    kept: &[String],
-    key: Option<&str>,
-    json: bool,
-) -> Result<ExitCode, Failure> {
-    let mut checkpoints = Vec::new();
-    if let Some(key) = key.map(key_text).transpose()? {
-        for name in kept {
-            let note = door::text(&format!("@{name}"), "--checkpoint", Files::Named)?;
-            match signed_checkpoint(&note, &key) {
-                Ok(checkpoint) => checkpoints.push(checkpoint),
-                Err(why) => {
-                    return broken(&format!("{}: {why}", page::safe(name, 400)), json);
-                }
-            }
-        }
-        if let Some(checkpoint) = own_checkpoint(source, &key)? {
-            match checkpoint {
-                Ok(checkpoint) => checkpoints.push(checkpoint),
-                Err(why) => return broken(&format!("the ledger's own checkpoint: {why}"), json),
-            }
-        }
-    }
-    let sizes: Vec<u64> = checkpoints.iter().map(|checkpoint| checkpoint.size).collect();
-    let mut verifier = Verifier::expecting(checkpoints);
-    let mut fault: Option<Fault> = None;
-    let (mut passkeys, mut forged) = (Offline::default(), None);
-    source.each(0, |number, text| {
-        if fault.is_none() {
-            fault = verifier.feed(text.as_bytes()).err();
-        }
-        if fault.is_none() && forged.is_none() {
-            forged = signature(&mut passkeys, text).err().map(|why| (number, why));
-        }
-        Ok(())
-    })?;
-    if let Some(fault) = fault.or_else(|| verifier.end().err()) {
-        return broken(&fault.to_string(), json);
-    }
-    if let Some((number, why)) = forged {
-        return broken(&format!("entry {number} holds {why}"), json);
-    }
-    let signed = passkeys.signed();
-    let (size, root) = (verifier.size(), verifier.root().to_string());
-    if json {
-        return house::json(&serde_json::json!({
-            "holds": true, "entries": size, "root": root, "checkpoints": sizes,
-            "signed": signed,
-        }));
-    }
-    house::say(|out, _| {
-        writeln!(out, "{} entries, each whole, none back in time.", thousands(size))?;
-        writeln!(out, "root {root}")?;
-        if signed > 0 {
-            let answers = if signed == 1 { "answer was" } else { "answers were" };
-            let signed = thousands(signed);
-            writeln!(out, "{signed} {answers} signed with a passkey; each signature fits.")?;
-        }
-        against(out, &sizes, size)
-    })
-}
-
-/// What the checkpoints show.
-fn against(out: &mut dyn Write, sizes: &[u64], size: u64) -> Result<(), Failure> {
-    match sizes.iter().max() {
-        None => writeln!(
-            out,
-            "Not held against any checkpoint: this does not show that nothing was changed.\n\
-             Keep one elsewhere and give it with --checkpoint and --key."
-        )?,
-        Some(newest) => {
-            let rest = size.saturating_sub(*newest);
-            writeln!(
-                out,
-                "Nothing up to entry {} was changed since it was signed ({} checkpoint{}); {} \
-                 entries are newer.",
-                thousands(*newest),
-                sizes.len(),
-                if sizes.len() == 1 { "" } else { "s" },
-                thousands(rest)
-            )?;
-        }
-    }
-    Ok(())
-}
-
-/// Checks the signatures of passkeys. Most entries have none and are not read for it.
-fn signature(passkeys: &mut Offline, text: &str) -> Result<(), &'static str> {
-    if !text.contains("\"passkey") {
-        return Ok(());
-    }
-    Entry::decode(text.as_bytes()).map_or(Ok(()), |entry| passkeys.feed(&entry))
-}
-
-/// The ledger's own newest checkpoint by this key; none if there is none.
-fn own_checkpoint(
-    source: &Source,
-    key: &str,
-) -> Result<Option<Result<Checkpoint, String>>, Failure> {
-    let note = match source {
-        Source::Lines(..) => None,
-        Source::Store(store, name) => store.checkpoint().map_err(|e| Failure::at(name, e))?,
-        Source::Daemon(session) => match session.checkpoint() {
-            Ok(note) => Some(note),
-            Err(countersign_client::Error::NotFound(_)) => None,
-            Err(error) => return Err(error.into()),
-        },
-    };
-    Ok(note.map(|note| signed_checkpoint(&note, key)))
-}
-
-fn prove(index: u64, key: Option<&str>, person: &Person) -> Result<ExitCode, Failure> {
-    let source = Source::Daemon(Box::new(Session::open(person)?));
-    let Source::Daemon(session) = &source else { return Ok(ExitCode::FAILURE) };
+fn prove(index: u64, key: Option<&str>, person: &PersonArgs) -> Result<ExitCode, Failure> {
+    let source = EntrySource::Daemon(Box::new(PersonSession::open(person)?));
+    let EntrySource::Daemon(session) = &source else { return Ok(ExitCode::FAILURE) };
     let key = key.map(key_text).transpose()?;
     let key = key.map_or_else(|| session.ledger_key().map(|own| own.vkey), Ok)?;
     let checkpoint = match own_checkpoint(&source, &key)? {
@@ -230,7 +102,7 @@ fn prove(index: u64, key: Option<&str>, person: &Person) -> Result<ExitCode, Fai
     }
     let page = session.entries(index, 1)?;
     let Some(entry) = page.entries.first() else {
-        return Err(Failure::Input(format!("there is no entry {index}")));
+        return Err(Failure::Input(format!("entry {index} does not exist")));
     };
     let proof = session.inclusion(index, checkpoint.size)?;
     let (leaf, hashes) = (leaf_hash(entry.as_bytes()), proof.hashes()?);
@@ -238,27 +110,18 @@ fn prove(index: u64, key: Option<&str>, person: &Person) -> Result<ExitCode, Fai
         return broken(&why.to_string(), person.json);
     }
     if person.json {
-        return house::json(&serde_json::json!({
+        return output::json(&serde_json::json!({
             "holds": true, "index": index, "size": checkpoint.size,
             "root": checkpoint.root.to_string(), "entry": entry, "proof": proof.proof,
         }));
     }
-    house::say(|out, _| {
+    output::say(|out, _| {
         writeln!(out, "{}", page::safe(entry, 64 << 10))?;
         Ok(writeln!(
             out,
-            "\nEntry {index} stands in the ledger of {} entries that was signed; {} hashes prove it.",
+            "\nEntry {index} is in the signed ledger of {} entries; {} hashes prove it.",
             thousands(checkpoint.size),
             hashes.len()
         )?)
     })
-}
-
-fn broken(why: &str, json: bool) -> Result<ExitCode, Failure> {
-    if json {
-        house::json(&serde_json::json!({ "holds": false, "why": why }))?;
-    } else {
-        house::line(&format!("The ledger does not hold: {}", page::safe(why, 2000)))?;
-    }
-    Ok(ExitCode::FAILURE)
 }

@@ -1,4 +1,4 @@
-//! Where entries of the ledger come from: a daemon, a file of lines, or the store's own file.
+//! Reads entries of the ledger from a daemon, a file of lines, or the store's file.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
@@ -6,55 +6,57 @@ use std::path::Path;
 
 use countersign_store::Offline;
 
-use super::args::Person;
-use super::credential::Session;
+use super::args::PersonArgs;
+use super::credential::PersonSession;
 use crate::failure::Failure;
-use crate::lines::{self, Next};
+use crate::lines::{self, LineRead};
 
-/// Entries asked for at once.
+/// Entries per request.
 const PAGE: u32 = 500;
-/// An entry is never longer.
+/// The longest entry.
 const LONGEST: usize = 64 << 10;
 
-/// Entries in order, wherever they lie.
-pub enum Source {
+/// A source of entries in order.
+pub enum EntrySource {
     /// A running daemon.
-    Daemon(Box<Session>),
+    Daemon(Box<PersonSession>),
     /// JSON Lines.
     Lines(Box<dyn BufRead>, String),
     /// The file of a store.
     Store(Offline, String),
 }
 
-impl Source {
-    /// By what the command line names.
+impl EntrySource {
+    /// Selects the source named on the command line.
     pub fn open(
         file: Option<&str>,
         store: Option<&str>,
-        person: &Person,
-    ) -> Result<Source, Failure> {
+        person: &PersonArgs,
+    ) -> Result<EntrySource, Failure> {
         if let Some(name) = store {
             let store = Offline::open(Path::new(name)).map_err(|error| Failure::at(name, error))?;
-            return Ok(Source::Store(store, name.to_owned()));
+            return Ok(EntrySource::Store(store, name.to_owned()));
         }
         Ok(match file {
-            None => Source::Daemon(Box::new(Session::open(person)?)),
-            Some("-") => Source::Lines(Box::new(io::stdin().lock()), "standard input".to_owned()),
+            None => EntrySource::Daemon(Box::new(PersonSession::open(person)?)),
+            Some("-") => {
+                EntrySource::Lines(Box::new(io::stdin().lock()), "standard input".to_owned())
+            }
             Some(name) => {
                 let file = File::open(name).map_err(|error| Failure::at(name, error))?;
-                Source::Lines(Box::new(BufReader::new(file)), name.to_owned())
+                EntrySource::Lines(Box::new(BufReader::new(file)), name.to_owned())
             }
         })
     }
 
-    /// Gives every entry from a place on to `take`, with its number.
+    /// Calls `take` with every entry from an index on, and its index.
     pub fn each(
         &mut self,
         from: u64,
         mut take: impl FnMut(u64, &str) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         match self {
-            Source::Daemon(session) => {
+            EntrySource::Daemon(session) => {
                 let mut next = from;
                 loop {
                     let page = session.entries(next, PAGE)?;
@@ -67,7 +69,7 @@ impl Source {
                     }
                 }
             }
-            Source::Store(store, name) => {
+            EntrySource::Store(store, name) => {
                 let mut next = from;
                 loop {
                     let page = store.entries(next, PAGE).map_err(|e| Failure::at(name, e))?;
@@ -82,23 +84,38 @@ impl Source {
                     }
                 }
             }
-            Source::Lines(input, name) => {
-                let mut line = Vec::new();
-                let mut number = 0_u64;
-                loop {
-                    let place = format!("{name}, line {}", number + 1);
-                    match lines::next(input, &mut line, LONGEST)? {
-                        Next::End => return Ok(()),
-                        Next::TooLong => return Err(Failure::at(&place, "too long for an entry")),
-                        Next::Line => {}
-                    }
-                    let text = lines::as_text(&line).map_err(|error| Failure::at(&place, error))?;
-                    if number >= from {
-                        take(number, text)?;
-                    }
-                    number += 1;
-                }
+            EntrySource::Lines(input, name) => {
+                each_line(
+                    input,
+                    name,
+                    |number, text| {
+                        if number >= from { take(number, text) } else { Ok(()) }
+                    },
+                )
             }
         }
+    }
+}
+
+/// Calls `take` with every line of a file of entries, and its number from 0.
+fn each_line(
+    input: &mut Box<dyn BufRead>,
+    name: &str,
+    mut take: impl FnMut(u64, &str) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let mut line = Vec::new();
+    let mut number = 0_u64;
+    loop {
+        let place = format!("{name}, line {}", number + 1);
+        match lines::next(input, &mut line, LONGEST)? {
+            LineRead::End => return Ok(()),
+            LineRead::TooLong => {
+                return Err(Failure::at(&place, "the line is too long for an entry"));
+            }
+            LineRead::Line => {}
+        }
+        let text = lines::as_text(&line).map_err(|error| Failure::at(&place, error))?;
+        take(number, text)?;
+        number += 1;
     }
 }

@@ -1,12 +1,12 @@
-//! `countersign login`: a token to export, and what that means.
+//! `countersign login`: prints a token to export.
 
 use std::process::ExitCode;
 
-use super::{args, credential, house, page};
+use super::{args, credential, output, page};
 use crate::failure::Failure;
 
 /// Runs the command.
-pub fn run(args: &args::Login) -> Result<ExitCode, Failure> {
+pub fn run(args: &args::LoginArgs) -> Result<ExitCode, Failure> {
     let login = credential::login(&args.person)?;
     let person = page::safe(&login.person, 80);
     if args.person.json {
@@ -14,16 +14,16 @@ pub fn run(args: &args::Login) -> Result<ExitCode, Failure> {
             "token": login.token, "person": login.person, "role": login.role,
             "expires": login.expires,
         });
-        return house::json(&answer);
+        return output::json(&answer);
     }
-    house::say(|out, _| {
+    output::say(|out, _| {
         writeln!(out, "export COUNTERSIGN_TOKEN={}", page::safe(&login.token, 200))?;
         writeln!(out)?;
         writeln!(
             out,
-            "Whoever has this token answers as {person} until {}. Run the line in the shell where\n\
-             you answer, never in one that starts agents, and do not write it into a file that\n\
-             agents can read.",
+            "Anyone who has this token decides as {person} until {}. Run the line in the shell\n\
+             where you decide, never in a shell that starts agents, and do not write it into a\n\
+             file that agents can read.",
             login.expires
         )?;
         Ok(())

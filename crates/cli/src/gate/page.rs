@@ -1,22 +1,22 @@
-//! Lists on the screen: aligned columns, one line each.
+//! Tables: aligned columns, one line per row.
 
 use std::io::{self, Write};
 
-use countersign_client::{Request, State, Time};
+use countersign_client::{Request, RequestStatus, Time};
 
-use super::now::apart;
-use crate::core_api::{self, Tier};
+use super::now::relative_time;
+use crate::engine::{self, Tier};
 use crate::terminal::{Paint, accent, columns};
 
-/// How much of an id stands in lists: its time and a little more.
+/// How much of an id is shown in lists: its time and a little more.
 const SHORT_ID: usize = 12;
 
-/// Text that core made safe already stays as it is; any other is made safe now.
+/// Text that is already sanitized stays as it is; any other text is sanitized now.
 pub fn safe(text: &str, limit: usize) -> String {
     let ours = |c: char| matches!(c, '\u{27e8}' | '\u{27e9}' | '\u{23ce}' | '\u{21e5}');
     let probe: String = text.chars().filter(|&c| !ours(c)).collect();
-    let plain = core_api::show(&probe, usize::MAX) == probe;
-    if plain && text.len() <= limit { text.to_owned() } else { core_api::show(text, limit) }
+    let plain = engine::sanitize(&probe, usize::MAX) == probe;
+    if plain && text.len() <= limit { text.to_owned() } else { engine::sanitize(text, limit) }
 }
 
 /// The first part of an id.
@@ -24,13 +24,13 @@ pub fn short(id: Option<&str>) -> &str {
     id.and_then(|id| id.get(..SHORT_ID)).unwrap_or("-")
 }
 
-/// What would happen, in one sentence.
+/// The summary in one sentence.
 pub fn brief(request: &Request) -> String {
     let brief = request.brief.as_deref().unwrap_or_default();
     if brief.is_empty() { safe(&request.tool, 80) } else { safe(brief, 160) }
 }
 
-/// What would happen; of an edited call what it does now, and what was asked for.
+/// The summary; for an edited call what it does now, and what was requested.
 fn what(request: &Request) -> String {
     let brief = brief(request);
     match (&request.drill, &request.edited) {
@@ -43,7 +43,7 @@ fn what(request: &Request) -> String {
     }
 }
 
-/// Rows with their columns aligned; the last column may be as long as it likes.
+/// Rows with aligned columns; the last column has no limit.
 pub fn table(out: &mut dyn Write, rows: &[Vec<String>]) -> io::Result<()> {
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |at: usize| {
@@ -64,7 +64,7 @@ pub fn table(out: &mut dyn Write, rows: &[Vec<String>]) -> io::Result<()> {
     Ok(())
 }
 
-/// Requests as lines: words, tier, agent, when, what.
+/// Requests as lines: words, tier, agent, time, summary.
 pub fn requests(out: &mut dyn Write, list: &[Request], now: Time, paint: Paint) -> io::Result<()> {
     let rows: Vec<Vec<String>> = list
         .iter()
@@ -72,8 +72,8 @@ pub fn requests(out: &mut dyn Write, list: &[Request], now: Time, paint: Paint) 
             let tier = Tier::parse(&request.tier);
             let emoji = tier.map_or("?", Tier::emoji);
             let when = match request.state {
-                State::Pending => apart(request.deadline, now),
-                _ => format!("{}, {}", request.state.word(), apart(request.created, now)),
+                RequestStatus::Pending => relative_time(request.deadline, now),
+                _ => format!("{}, {}", request.state.as_str(), relative_time(request.created, now)),
             };
             vec![
                 short(request.id.as_deref()).to_owned(),
@@ -87,12 +87,12 @@ pub fn requests(out: &mut dyn Write, list: &[Request], now: Time, paint: Paint) 
         .collect();
     let mut plain = Vec::new();
     table(&mut plain, &rows)?;
-    // Coloured after they are aligned: escapes have no width.
+    // Coloured after alignment, because escape sequences have no width.
     let text = String::from_utf8_lossy(&plain);
     for (line, request) in text.lines().zip(list) {
         let tier = Tier::parse(&request.tier);
         match tier {
-            Some(tier) if request.state == State::Pending => {
+            Some(tier) if request.state == RequestStatus::Pending => {
                 let style = if request.crisis { crate::terminal::CRISIS } else { accent(tier) };
                 writeln!(out, "{}", paint.with(style, line))?;
             }

@@ -1,43 +1,43 @@
-//! What waits, seen whole before several are approved at once.
+//! Pending requests, shown in full before several are approved together.
 
 use std::io::{self, Write};
 
-use countersign_client::{Choice, People, Request};
+use countersign_client::{DecisionChoice, PeopleClient, Request};
 
+use super::confirmation::{self, Confirmation};
 use super::now::now;
-use super::proof::{self, Proof};
-use super::{house, page, show};
+use super::{output, page, show};
 use crate::card::Style;
 use crate::failure::Failure;
 use crate::terminal::Paint;
 
-/// What waits, by what it takes to approve it.
+/// Pending requests, grouped by the confirmation they need.
 #[derive(Debug, Default)]
-pub struct Waiting {
-    /// A yes to all of them together is enough.
+pub struct PendingGroups {
+    /// One confirmation is enough for all of these.
     pub easy: Vec<Request>,
-    /// Each is asked about alone.
-    pub alone: Vec<(Request, Proof)>,
-    /// Not all of it can be shown: not to be approved here.
+    /// Each needs its own confirmation.
+    pub alone: Vec<(Request, Confirmation)>,
+    /// Not shown in full: cannot be approved here.
     pub unseen: Vec<Request>,
 }
 
-impl Waiting {
-    /// Reads each with its card.
-    pub fn read(people: &People, listed: &[Request]) -> Result<Waiting, Failure> {
-        let mut waiting = Waiting::default();
+impl PendingGroups {
+    /// Loads each request with its card.
+    pub fn read(people: &PeopleClient, listed: &[Request]) -> Result<PendingGroups, Failure> {
+        let mut waiting = PendingGroups::default();
         for request in listed {
             waiting.add(people.show(id(request)?)?);
         }
         Ok(waiting)
     }
 
-    /// Puts a request where it belongs.
+    /// Adds a request to its group.
     pub fn add(&mut self, request: Request) {
-        let proof = show::card_of(&request).map(|card| proof::needed(&request, &card));
+        let proof = show::card_of(&request).map(|card| confirmation::needed(&request, &card));
         match proof {
-            None | Some(Proof::OnlyWord) => self.unseen.push(request),
-            Some(Proof::Yes) => self.easy.push(request),
+            None | Some(Confirmation::OnlyWord) => self.unseen.push(request),
+            Some(Confirmation::Yes) => self.easy.push(request),
             Some(proof) => self.alone.push((request, proof)),
         }
     }
@@ -47,7 +47,7 @@ impl Waiting {
         self.easy.len() + self.alone.len() + self.unseen.len()
     }
 
-    /// Prints each whole: nothing is approved that was folded away.
+    /// Prints each in full: nothing is approved that was folded.
     pub fn print(&self, out: &mut dyn Write, paint: Paint) -> io::Result<()> {
         let alone = self.alone.iter().map(|(request, _)| request);
         for request in self.easy.iter().chain(alone) {
@@ -62,21 +62,21 @@ impl Waiting {
         page::requests(out, &listed, now(), paint)
     }
 
-    /// Approves what one yes is enough for; says how many the gate took.
-    pub fn approve_easy(&self, people: &People, reason: &str) -> Result<usize, Failure> {
+    /// Approves the group that one confirmation is enough for; returns how many were accepted.
+    pub fn approve_easy(&self, people: &PeopleClient, reason: &str) -> Result<usize, Failure> {
         let list = self.easy.iter().map(|one| Ok((id(one)?.to_owned(), one.digest.clone())));
         let list = list.collect::<Result<Vec<_>, Failure>>()?;
         let mut taken = 0;
         for part in list.chunks(500) {
-            for result in people.decide_several(part, Choice::Approve, reason)? {
+            for result in people.decide_batch(part, DecisionChoice::Approve, reason)? {
                 if let Some(drill) = &result.drill {
-                    house::line(&page::safe(&drill.words, 1000))?;
+                    output::line(&page::safe(&drill.words, 1000))?;
                 }
                 match result.problem {
                     None => taken += 1,
                     Some(problem) => {
                         let why = page::safe(&problem.detail, 400);
-                        house::line(&format!("{}: {why}", page::short(Some(&result.id))))?;
+                        output::line(&format!("{}: {why}", page::short(Some(&result.id))))?;
                     }
                 }
             }
@@ -85,16 +85,18 @@ impl Waiting {
     }
 }
 
-/// One request, whole.
+/// One request in full.
 pub fn card(out: &mut dyn Write, request: &Request, paint: Paint) -> io::Result<()> {
     show::print(out, request, Style { paint, all: true })?;
     writeln!(out)
 }
 
-/// What to do about a call that cannot be shown whole.
+/// The hint for a call that cannot be shown in full.
 pub fn how_to_see(request: &Request) -> String {
     let words = page::safe(&request.phrase, 60);
-    format!("Not all of it fits here: countersign show {words} --all, then approve it alone.")
+    format!(
+        "The call is too long to show here. Run countersign show {words} --all, then approve it separately."
+    )
 }
 
 /// The id of a request.

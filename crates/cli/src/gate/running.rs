@@ -1,17 +1,17 @@
-//! The daemon that runs here: the process that holds the store's lock, and no other.
+//! Finds the daemon of this store: the process that holds the store's lock.
 
 use std::path::Path;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// What people are told where no daemon was found.
+/// What to tell people if no daemon was found.
 pub const NOT_FOUND: &str = if cfg!(target_os = "linux") {
-    "No daemon runs on this store. Start it: countersign serve"
+    "The daemon is not running. Start it: countersign serve"
 } else {
-    "Restart the daemon, so that it reads its configuration: countersign serve"
+    "Restart the daemon to load the configuration: countersign serve"
 };
 
-/// The process that holds the lock of this store, if one does. Linux lists locks in `/proc/locks`.
+/// The process that holds the lock of this store, if any. Linux lists locks in `/proc/locks`.
 #[cfg(target_os = "linux")]
 pub fn daemon(store: &Path) -> Option<Pid> {
     use std::os::unix::fs::MetadataExt as _;
@@ -25,8 +25,8 @@ pub fn daemon(store: &Path) -> Option<Pid> {
     locks.lines().find_map(|line| holder(line, &file))
 }
 
-/// Unknown: this system does not say which process holds a lock. The caller then asks the person
-/// to restart the daemon.
+/// Not supported: this system does not say which process holds a lock. The caller then asks the
+/// person to restart the daemon.
 #[cfg(not(target_os = "linux"))]
 pub fn daemon(_store: &Path) -> Option<Pid> {
     None
@@ -41,11 +41,11 @@ fn holder(line: &str, file: &str) -> Option<Pid> {
     }
     let mut words = words.skip(2);
     let process = words.next()?.parse::<i32>().ok()?;
-    // Below these there are no processes, but groups of them, and everybody.
+    // Smaller numbers are process groups or special values, not processes.
     (words.next()? == file && process > 1).then(|| Pid::from_raw(process)).flatten()
 }
 
-/// Asks it to read its configuration again.
+/// Asks the daemon to reload its configuration.
 pub fn reload(daemon: Pid) -> bool {
     kill_process(daemon, Signal::HUP).is_ok()
 }

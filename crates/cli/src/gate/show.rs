@@ -1,33 +1,34 @@
-//! `countersign show`, `pending`, `history`: what there is to see.
+//! `countersign show`, `pending` and `history`.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use countersign_client::{Filter, Page, Request, State};
+use countersign_client::{Filter, Request, RequestPage, RequestStatus};
 
 use super::args;
-use super::choose::{self, Among};
-use super::credential::Session;
-use super::now::{apart, now};
-use super::{house, page};
+use super::credential::PersonSession;
+use super::find_request::{self, Among};
+use super::now::{now, relative_time};
+use super::{output, page};
 use crate::card::{self, Style};
-use crate::core_api::{self, Card};
+use crate::engine::{self, Card};
 use crate::failure::Failure;
 use crate::terminal::{self, Paint};
 
 /// Runs `countersign pending`.
 pub fn pending(args: &args::Pending) -> Result<ExitCode, Failure> {
-    let filter = Filter { state: Some(State::Pending), limit: Some(500), ..Filter::default() };
-    let page = Session::open(&args.person)?.list(&filter)?;
+    let filter =
+        Filter { state: Some(RequestStatus::Pending), limit: Some(500), ..Filter::default() };
+    let page = PersonSession::open(&args.person)?.list(&filter)?;
     if args.person.json {
-        return house::json(&page);
+        return output::json(&page);
     }
-    house::say(|out, paint| {
+    output::say(|out, paint| {
         if page.requests.is_empty() {
-            return Ok(writeln!(out, "Nothing waits for you.")?);
+            return Ok(writeln!(out, "No pending requests.")?);
         }
         page::requests(out, &page.requests, now(), paint)?;
-        let hint = "\nSee one: countersign show WORDS   answer: countersign approve|deny WORDS";
+        let hint = "\nDetails: countersign show WORDS   Decide: countersign approve|deny WORDS";
         Ok(writeln!(out, "{}", paint.faint(hint))?)
     })
 }
@@ -42,11 +43,11 @@ pub fn history(args: &args::History) -> Result<ExitCode, Failure> {
         limit: Some(args.limit),
         ..Filter::default()
     };
-    let page = Session::open(&args.person)?.list(&filter)?;
+    let page = PersonSession::open(&args.person)?.list(&filter)?;
     if args.person.json {
-        return house::json(&page);
+        return output::json(&page);
     }
-    house::say(|out, paint| {
+    output::say(|out, paint| {
         if page.requests.is_empty() {
             writeln!(out, "{}", no_match(&page, args.q.as_deref()))?;
         }
@@ -64,8 +65,8 @@ pub fn history(args: &args::History) -> Result<ExitCode, Failure> {
     })
 }
 
-/// "No requests match" is said only where every request was looked at.
-fn no_match(page: &Page, text: Option<&str>) -> String {
+/// "No requests match" is printed only if every request was searched.
+fn no_match(page: &RequestPage, text: Option<&str>) -> String {
     let which = if page.next.is_some() { "No match so far" } else { "No requests match" };
     match text {
         Some(text) => format!("{which}: {}", page::safe(text, 120)),
@@ -73,37 +74,43 @@ fn no_match(page: &Page, text: Option<&str>) -> String {
     }
 }
 
-fn state(word: &str) -> Result<State, Failure> {
-    let all = [State::Pending, State::Approved, State::Denied, State::Expired, State::Cancelled];
-    all.into_iter().find(|state| state.word() == word).ok_or_else(|| {
+fn state(word: &str) -> Result<RequestStatus, Failure> {
+    let all = [
+        RequestStatus::Pending,
+        RequestStatus::Approved,
+        RequestStatus::Denied,
+        RequestStatus::Expired,
+        RequestStatus::Cancelled,
+    ];
+    all.into_iter().find(|state| state.as_str() == word).ok_or_else(|| {
         Failure::at("--state", "use pending, approved, denied, expired or cancelled")
     })
 }
 
 /// Runs `countersign show`.
 pub fn show(args: &args::Show) -> Result<ExitCode, Failure> {
-    let session = Session::open(&args.person)?;
-    let request = choose::find(&session, &args.request, Among::All)?;
+    let session = PersonSession::open(&args.person)?;
+    let request = find_request::find(&session, &args.request, Among::All)?;
     if args.person.json {
-        return house::json(&request);
+        return output::json(&request);
     }
-    house::say(|out, paint| Ok(print(out, &request, Style { paint, all: args.all })?))
+    output::say(|out, paint| Ok(print(out, &request, Style { paint, all: args.all })?))
 }
 
-/// The card of a request, if there is one that can be believed: it must be of this very call.
+/// The card of a request, if it belongs to exactly this call.
 pub fn card_of(request: &Request) -> Option<Card> {
     let text = request.card.as_ref()?.to_string();
-    let card = core_api::read_card(&text).ok()?;
+    let card = engine::read_card(&text).ok()?;
     (card.digest.to_string() == request.digest).then_some(card)
 }
 
 /// The card of the edited call that was approved, if there is one.
 fn edited_card_of(request: &Request) -> Option<Card> {
     let text = request.edited_card.as_ref()?.to_string();
-    core_api::read_card(&text).ok()
+    engine::read_card(&text).ok()
 }
 
-/// The edited call, before the original: it is what was approved.
+/// The edited call before the original: the edited call is what was approved.
 fn print_edited(out: &mut dyn Write, request: &Request, style: Style) -> io::Result<()> {
     let Some(arguments) = &request.edited_arguments else { return Ok(()) };
     let paint = style.paint;
@@ -119,7 +126,7 @@ fn print_edited(out: &mut dyn Write, request: &Request, style: Style) -> io::Res
     writeln!(out, "\n{}", paint.strong("Original call (it was not approved)"))
 }
 
-/// The whole request: the sentence first, then the call, why, who, until when.
+/// The whole request: the summary first, then the call, why, who, until when.
 pub fn print(out: &mut dyn Write, request: &Request, style: Style) -> io::Result<()> {
     let paint = style.paint;
     print_edited(out, request, style)?;
@@ -135,7 +142,7 @@ pub fn print(out: &mut dyn Write, request: &Request, style: Style) -> io::Result
     let mut fact =
         |name: &str, text: String| writeln!(out, "  {}  {text}", paint.faint(format!("{name:<8}")));
     if request.crisis {
-        let words = "somebody may be in crisis; no grant and no mode lets this pass";
+        let words = "a person may be in crisis; no grant and no mode approves this call";
         fact("crisis", paint.with(terminal::CRISIS, words).to_string())?;
     }
     if let Some(words) = request.description.as_deref().filter(|words| !words.is_empty()) {
@@ -145,7 +152,7 @@ pub fn print(out: &mut dyn Write, request: &Request, style: Style) -> io::Result
     let session =
         session.map_or(String::new(), |name| format!(", session {}", page::safe(name, 80)));
     let now = now();
-    let since = apart(request.created, now);
+    let since = relative_time(request.created, now);
     fact("asks", format!("{}{session}, {since}", page::safe(&request.agent, 80)))?;
     fact("state", standing(request, paint))?;
     if let Some(drill) = &request.drill {
@@ -160,24 +167,27 @@ pub fn print(out: &mut dyn Write, request: &Request, style: Style) -> io::Result
     fact("words", paint.strong(page::safe(&request.phrase, 60)).to_string())
 }
 
-/// What is said of a drill once it is over.
+/// The explanation of a drill after it ended.
 pub fn drill(out: &mut dyn Write, request: &Request) -> io::Result<()> {
     request.drill.iter().try_for_each(|drill| writeln!(out, "{}", page::safe(&drill.words, 1000)))
 }
 
-/// How it stands, in words.
+/// The state for people.
 pub fn standing(request: &Request, paint: Paint) -> String {
     let now = now();
     let Some(decision) = &request.decision else {
         let needed = request.quorum.approve;
         let votes = match needed {
             0 | 1 => String::new(),
-            _ => format!(", {} of {needed} have said yes", request.approvals),
+            _ => format!(", {} of {needed} approvals", request.approvals),
         };
-        return format!("waits; denied {} without an answer{votes}", apart(request.deadline, now));
+        return format!(
+            "pending; denied {} if not answered{votes}",
+            relative_time(request.deadline, now)
+        );
     };
-    let by = page::safe(&decision.by.words(), 200);
-    let word = paint.strong(decision.result.word());
+    let by = page::safe(&decision.by.describe(), 200);
+    let word = paint.strong(decision.result.as_str());
     let edited = match (&request.edited, &request.edited_arguments) {
         (Some(edited), _) => {
             let (tier, brief) = (page::safe(&edited.tier, 12), page::safe(&edited.brief, 400));
@@ -186,7 +196,11 @@ pub fn standing(request: &Request, paint: Paint) -> String {
         (None, Some(_)) => " as edited".to_owned(),
         (None, None) => String::new(),
     };
-    format!("{word}{edited} by {by}, {}{}", apart(decision.at, now), quoted(&decision.reason))
+    format!(
+        "{word}{edited} by {by}, {}{}",
+        relative_time(decision.at, now),
+        quoted(&decision.reason)
+    )
 }
 
 fn quoted(reason: &str) -> String {

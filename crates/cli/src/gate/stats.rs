@@ -1,23 +1,23 @@
-//! `countersign stats`: how often people are asked, how they answer, and how long that takes.
+//! `countersign stats`: how often people are asked, how they decide, and how long it takes.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
 
 use serde_json::Value;
 
-use super::credential::Session;
-use super::{args, house, page};
-use crate::core_api::length;
+use super::credential::PersonSession;
+use super::{args, output, page};
+use crate::engine::duration;
 use crate::failure::Failure;
 use crate::terminal::Paint;
 
 /// Runs `countersign stats`.
 pub fn stats(args: &args::Stats) -> Result<ExitCode, Failure> {
-    let stats = Session::open(&args.person)?.stats()?;
+    let stats = PersonSession::open(&args.person)?.stats()?;
     if args.person.json {
-        return house::json(&stats);
+        return output::json(&stats);
     }
-    house::say(|out, paint| Ok(print(out, &stats, paint)?))
+    output::say(|out, paint| Ok(print(out, &stats, paint)?))
 }
 
 fn print(out: &mut dyn Write, stats: &Value, paint: Paint) -> io::Result<()> {
@@ -37,17 +37,17 @@ fn print(out: &mut dyn Write, stats: &Value, paint: Paint) -> io::Result<()> {
     if let (Some(half), Some(most)) =
         (seconds(part("answer_ms_median")), seconds(part("answer_ms_p90")))
     {
-        let words = format!("{half} in half of the cases, {most} in nine of ten");
+        let words = format!("median {half}, 90th percentile {most}");
         rows.push(line("answered", format!("after {words}")));
     }
     page::table(out, &rows)?;
     let calls = stats.get("since_start").and_then(|start| start.get("calls"));
     let calls = calls.unwrap_or(&Value::Null);
-    writeln!(out, "\n{}", paint.strong("Since the gate was started"))?;
+    writeln!(out, "\n{}", paint.strong("Since the daemon started"))?;
     let of = |name: &str| number(calls.get(name));
     let share = calls.get("questions_per_100").and_then(Value::as_str).unwrap_or("-");
     let (passes, asks, refusals) = (of("passes"), of("asks"), of("refusals"));
-    let words = format!("{passes} passed, {asks} asked about, {refusals} refused");
+    let words = format!("{passes} passed, {asks} asked, {refusals} rejected");
     let share = format!("{} of 100 calls", page::safe(share, 12));
     page::table(out, &[line("calls", words), line("asked", share)])
 }
@@ -61,10 +61,10 @@ fn number(value: Option<&Value>) -> String {
 }
 
 fn seconds(value: &Value) -> Option<String> {
-    value.as_u64().map(|millis| length(millis / 1000))
+    value.as_u64().map(|millis| duration(millis / 1000))
 }
 
-/// Named counts, the largest first.
+/// Counts by name, the largest first.
 fn counts(value: &Value) -> Vec<(String, u64)> {
     let members = value.as_object().into_iter().flatten();
     let mut counts: Vec<(String, u64)> =

@@ -2,30 +2,30 @@
 
 use std::process::ExitCode;
 
-use countersign_client::{Agent, Door};
+use countersign_client::{AgentClient, Endpoint};
 use countersign_daemon::proof::remembered;
 
-use super::{house, page, reach};
+use super::{output, page, reach};
 use crate::failure::Failure;
 
 /// Runs it. Nothing that is missing here is an error: this is what people try first.
 pub fn run() -> Result<ExitCode, Failure> {
     let lines = match doors() {
-        Ok((agents, people)) => match Agent::new(agents.clone(), None).health() {
+        Ok((agents, people)) => match AgentClient::new(agents.clone(), None).health() {
             Ok(pending) => alarms() + &running(&people, pending),
             Err(_) => stopped(&agents),
         },
         Err(failure) => format!("The configuration is refused: {failure}\n{CHECK}"),
     };
-    house::say(|out, _| {
+    output::say(|out, _| {
         out.write_all(INTRODUCTION.as_bytes())?;
         out.write_all(lines.as_bytes())?;
         Ok(out.write_all(REST.as_bytes())?)
     })
 }
 
-fn doors() -> Result<(Door, Door), Failure> {
-    Ok((reach::agents_door(None, true)?, reach::people_door(None)?))
+fn doors() -> Result<(Endpoint, Endpoint), Failure> {
+    Ok((reach::agent_endpoint(None, true)?, reach::people_endpoint(None)?))
 }
 
 /// What the daemon knows to be wrong with the agents' gates, where its folder is ours to read.
@@ -36,7 +36,7 @@ fn alarms() -> String {
     lines.collect()
 }
 
-fn running(people: &Door, pending: u64) -> String {
+fn running(people: &Endpoint, pending: u64) -> String {
     let waits = match pending {
         0 => "nothing waits".to_owned(),
         1 => "1 request waits for a person".to_owned(),
@@ -52,7 +52,7 @@ fn running(people: &Door, pending: u64) -> String {
     format!("The daemon runs; {waits}. People answer at {people}.\n\nNext:\n{next}")
 }
 
-fn stopped(agents: &Door) -> String {
+fn stopped(agents: &Endpoint) -> String {
     format!(
         "No daemon answers at {agents}, so every question is answered with no.\n\nNext:\n  \
          countersign serve                         start the gate and the inbox\n"

@@ -1,28 +1,28 @@
-//! `countersign watch`: what happens, as it happens.
+//! `countersign watch`: events as they happen.
 
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
 
-use countersign_client::{Error, Event, Filter, People, Request, State};
+use countersign_client::{Error, Filter, PeopleClient, Request, RequestStatus, ServerEvent};
 
-use super::credential::Session;
+use super::credential::PersonSession;
 use super::now::now;
-use super::{args, house, page, show};
+use super::{args, output, page, show};
 use crate::failure::Failure;
 use crate::terminal::Paint;
 
-/// Between two tries to reach the daemon again.
+/// The pause between two attempts to reconnect.
 const PAUSE: Duration = Duration::from_secs(2);
 
 /// Runs the command, until it is interrupted.
 pub fn run(args: &args::Watch) -> Result<ExitCode, Failure> {
-    let session = Session::open(&args.person)?;
+    let session = PersonSession::open(&args.person)?;
     let mut first = true;
     loop {
         match follow(&session, args.person.json, first) {
-            // A daemon that restarts is waited for; whoever may not look is told so.
+            // A restarting daemon is retried; missing permission is an error.
             Ok(()) | Err(Ended::Lost(Error::Unreachable { .. } | Error::Unavailable { .. })) => {}
             Err(Ended::Lost(error)) => return Err(error.into()),
             Err(Ended::Here(failure)) => return Err(failure),
@@ -30,7 +30,7 @@ pub fn run(args: &args::Watch) -> Result<ExitCode, Failure> {
         if first {
             first = false;
         }
-        let _ = writeln!(io::stderr(), "the connection ended; trying again");
+        let _ = writeln!(io::stderr(), "connection lost; reconnecting");
         thread::sleep(PAUSE);
     }
 }
@@ -52,8 +52,8 @@ impl From<Failure> for Ended {
     }
 }
 
-fn follow(people: &People, json: bool, first: bool) -> Result<(), Ended> {
-    // The stream first, then the list: nothing falls in between.
+fn follow(people: &PeopleClient, json: bool, first: bool) -> Result<(), Ended> {
+    // The stream first, then the list, so that no event is missed in between.
     let mut events = people.events()?;
     if !json {
         waiting(people, first)?;
@@ -62,7 +62,7 @@ fn follow(people: &People, json: bool, first: bool) -> Result<(), Ended> {
         if json {
             let data: serde_json::Value = serde_json::from_str(&event.data).unwrap_or_default();
             let line = serde_json::json!({ "event": event.name, "data": data });
-            house::line(&line.to_string())?;
+            output::line(&line.to_string())?;
         } else if event.name == "again" {
             waiting(people, false)?;
         } else {
@@ -72,22 +72,23 @@ fn follow(people: &People, json: bool, first: bool) -> Result<(), Ended> {
     Ok(())
 }
 
-fn waiting(people: &People, first: bool) -> Result<(), Ended> {
-    let filter = Filter { state: Some(State::Pending), limit: Some(500), ..Filter::default() };
+fn waiting(people: &PeopleClient, first: bool) -> Result<(), Ended> {
+    let filter =
+        Filter { state: Some(RequestStatus::Pending), limit: Some(500), ..Filter::default() };
     let list = people.list(&filter)?.requests;
-    house::say(|out, paint| {
+    output::say(|out, paint| {
         if list.is_empty() && first {
-            writeln!(out, "Nothing waits. Watching; Ctrl-C ends it.")?;
+            writeln!(out, "No pending requests. Watching; Ctrl-C stops.")?;
         }
         Ok(page::requests(out, &list, now(), paint)?)
     })?;
     Ok(())
 }
 
-fn tell(event: &Event) -> Result<(), Failure> {
+fn tell(event: &ServerEvent) -> Result<(), Failure> {
     let request: Option<Request> = serde_json::from_str(&event.data).ok();
     let name = page::safe(&event.name, 20);
-    house::say(|out, paint| {
+    output::say(|out, paint| {
         match request {
             Some(request) if event.name == "asked" => {
                 page::requests(out, std::slice::from_ref(&request), now(), paint)?;
@@ -95,7 +96,7 @@ fn tell(event: &Event) -> Result<(), Failure> {
             Some(request) => {
                 let words = page::safe(&request.phrase, 60);
                 let how = match event.name.as_str() {
-                    "climbed" => format!("nobody answered; {} are asked too", rung(&request)),
+                    "climbed" => format!("escalated to {}", escalation(&request)),
                     _ => show::standing(&request, Paint::Plain),
                 };
                 writeln!(out, "{words}  {how}")?;
@@ -107,7 +108,7 @@ fn tell(event: &Event) -> Result<(), Failure> {
     Ok(())
 }
 
-fn rung(request: &Request) -> &'static str {
+fn escalation(request: &Request) -> &'static str {
     match request.rung.as_str() {
         "administrators" => "administrators",
         "emergency" => "emergency contacts",

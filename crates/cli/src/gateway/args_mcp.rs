@@ -1,4 +1,4 @@
-//! What can be said to `countersign mcp`.
+//! Arguments of `countersign mcp`.
 
 use std::path::PathBuf;
 
@@ -6,70 +6,70 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::gate::args::Asker;
 
-/// Stand between an MCP client and an MCP server: every tool call is judged first.
+/// Run the MCP proxy: every tool call to an MCP server is assessed first.
 ///
-/// Everything else passes untouched. A call that could do harm waits until a person answers.
+/// All other messages pass unchanged. A risky call waits until a person approves or denies it.
 #[derive(Parser)]
 #[command(name = "countersign mcp", bin_name = "countersign mcp", after_help = MCP_EXAMPLES)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct Mcp {
-    /// What else to do.
+    /// The action; without one the proxy runs.
     #[command(subcommand)]
     pub action: Option<Action>,
-    /// The server's name, as in `mcp__NAME__tool`; by its command or host if nothing is said.
+    /// Name of the server, as in `mcp__NAME__tool` [default: from its command or host]
     #[arg(long, value_name = "NAME")]
     pub server: Option<String>,
-    /// After how many seconds the client gives up; by its name if nothing is said.
+    /// After how many seconds the client times out [default: by the client's name]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=86400))]
     pub patience: Option<u32>,
-    /// A server that speaks Streamable HTTP, instead of a command.
+    /// URL of a Streamable HTTP server, instead of a command.
     #[arg(long, value_name = "URL", conflicts_with = "command", requires = "listen")]
     pub http: Option<String>,
-    /// Where the client reaches us then, such as 127.0.0.1:6010; this machine only.
+    /// Local address for the client, such as 127.0.0.1:6010.
     #[arg(long, value_name = "ADDR", requires = "http")]
     pub listen: Option<std::net::SocketAddr>,
-    /// The agents' door; else `COUNTERSIGN_AGENTS`, else the configuration's.
+    /// Agent API address [default: `COUNTERSIGN_AGENTS` or the configuration]
     #[arg(long, value_name = "ADDR")]
     pub agents: Option<String>,
-    /// A file with the agent's token; else `COUNTERSIGN_AGENT_TOKEN`, else none.
+    /// Private file with the agent's token [default: `COUNTERSIGN_AGENT_TOKEN` or none]
     #[arg(long, value_name = "FILE")]
     pub token_file: Option<String>,
-    /// The server: its program and what that is told.
+    /// The program of the server and its arguments.
     #[arg(last = true, value_name = "PROGRAM")]
     pub command: Vec<String>,
 }
 
-/// What else can be done.
+/// The actions of `mcp`.
 #[derive(Subcommand)]
 pub enum Action {
-    /// Put the servers in a client's configuration behind the proxy.
+    /// Put the servers of a client's configuration behind the proxy.
     Install(Configured),
-    /// Take them out again.
+    /// Remove the proxy from a client's configuration.
     Uninstall(Configured),
-    /// Take a server's tools as they are now, after a change; a person is asked at the gate.
-    Trust(Trusted),
+    /// Accept the changed tools of a server; a person must approve.
+    Trust(TrustArgs),
 }
 
-/// Which server.
+/// The server to trust.
 #[derive(Args)]
-pub struct Trusted {
+pub struct TrustArgs {
     /// Its name, as in `mcp__NAME__tool`.
     pub server: String,
-    /// Where and as whom to ask.
+    /// The agent API and the agent.
     #[command(flatten)]
     pub asker: Asker,
 }
 
-/// Which configuration, and how it is changed.
+/// The configuration to change.
 #[derive(Args)]
 pub struct Configured {
     /// claude, claude-desktop, cursor, vscode, codex, gemini, copilot, opencode, windsurf; or FILE.
     #[arg(value_name = "CLIENT")]
     pub client: String,
-    /// Only in this project's own files.
+    /// Only in the files of this project.
     #[arg(long, value_name = "DIR")]
     pub project: Option<PathBuf>,
-    /// Do not ask; write it.
+    /// Do not prompt for confirmation.
     #[arg(long, conflicts_with = "dry_run")]
     pub yes: bool,
     /// Only show what would change.
@@ -84,8 +84,8 @@ Examples:
   countersign mcp --server mail --patience 240 -- mail-server --stdio
   countersign mcp --http https://mcp.example.org/mcp --listen 127.0.0.1:6010
 
-A no comes back as the tool's result, in words for the model.
-A call that nobody answered in time is told to the model as still waiting; the identical call
-goes on waiting, and an approval is good for one run of it. A tool whose description or schema
-is not what it was when it was first seen is asked about each time, until you trust its server.
-Ends with the server's exit code; 2 if it could not be started.";
+A denial is returned to the model as the result of the tool, with the reason.
+Without an answer in time, the model is told that the call is pending; repeating the same call
+continues to wait, and an approval is valid for one run. A tool whose description or schema changed
+since it was first seen needs approval each time, until you trust its server.
+Exits with the exit code of the server; 2 if the server could not be started.";

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use countersign_client::Agent as Asker;
+use countersign_client::AgentClient as Asker;
 use countersign_daemon::config::paths::Variables as _;
 use countersign_gateways::agents::{AGENTS, Agent, named};
 use countersign_gateways::hook::alone::first_program;
@@ -19,9 +19,9 @@ use serde::Serialize;
 
 use super::args;
 use crate::failure::Failure;
-use crate::gate::credential::Terminal;
+use crate::gate::credential::PromptTerminal;
 use crate::gate::reach::{self, Surroundings};
-use crate::gate::{house, page};
+use crate::gate::{output, page};
 use crate::terminal::Paint;
 
 /// Longest line of a difference that is shown.
@@ -62,9 +62,9 @@ pub fn status(args: &args::Status) -> Result<ExitCode, Failure> {
     };
     let seen: Vec<Seen> = agents.iter().map(look).collect();
     if args.json {
-        house::json(&seen)?;
+        output::json(&seen)?;
     } else {
-        house::say(|out, paint| tell(out, paint, &seen))?;
+        output::say(|out, paint| tell(out, paint, &seen))?;
     }
     let fine = |seen: &Seen| matches!(seen.state, Stand::Gated | Stand::Absent);
     let asked_for_one = args.agent.is_some();
@@ -130,7 +130,7 @@ impl Visit {
             return self.finish(&outcome, manner, ExitCode::SUCCESS);
         }
         if !edits.is_empty() && !manner.yes && !agreed(aim)? {
-            house::line("Nothing was written.")?;
+            output::line("Nothing was written.")?;
             return Ok(ExitCode::FAILURE);
         }
         self.write(aim, &edits, &mut record, &mut outcome, manner)?;
@@ -168,7 +168,7 @@ impl Visit {
                 let kept = kept.as_ref().map_or_else(String::new, |kept| {
                     format!("; what was there is in {}", shown(kept))
                 });
-                house::line(&format!("{what} {}{kept}.", shown(&path)))?;
+                output::line(&format!("{what} {}{kept}.", shown(&path)))?;
             }
             outcome.files.push(Touched { path, removed, backup: kept });
         }
@@ -183,10 +183,10 @@ impl Visit {
                 Aim::Install => format!("{title}: the gate is already in its files."),
                 Aim::Uninstall => format!("{title}: there is nothing of ours in its files."),
             };
-            house::line(&words)?;
+            output::line(&words)?;
             return Ok(());
         }
-        house::say(|out, paint| {
+        output::say(|out, paint| {
             for edit in edits {
                 show_edit(out, paint, edit, detail)?;
             }
@@ -202,24 +202,24 @@ impl Visit {
         code: ExitCode,
     ) -> Result<ExitCode, Failure> {
         if manner.json {
-            house::json(outcome)?;
+            output::json(outcome)?;
             return Ok(code);
         }
         let title = self.agent.title;
         if manner.dry_run {
-            house::line("Nothing was written: this only shows what would be.")?;
+            output::line("Nothing was written: this only shows what would be.")?;
             return Ok(code);
         }
         let Some(state) = outcome.state else {
             if outcome.written {
-                house::line(&format!("{title} is no longer gated."))?;
+                output::line(&format!("{title} is no longer gated."))?;
             }
             return Ok(code);
         };
         let where_to = self.project.as_ref().map_or_else(String::new, |project| {
             format!(" in {}", shown(&fs::canonicalize(project).unwrap_or_else(|_| project.clone())))
         });
-        house::line(&if state == Stand::Gated {
+        output::line(&if state == Stand::Gated {
             format!(
                 "\n{title} is gated{where_to}. Start it anew: sessions that run keep their rules."
             )
@@ -227,13 +227,13 @@ impl Visit {
             format!("\n{title} is not gated{where_to} yet:")
         })?;
         for why in &outcome.why {
-            house::line(&format!("  {}", page::safe(why, 2000)))?;
+            output::line(&format!("  {}", page::safe(why, 2000)))?;
         }
         for note in self.agent.setup.notes {
-            house::line(&format!("Know this: {note}"))?;
+            output::line(&format!("Know this: {note}"))?;
         }
         if in_a_passing_folder(&self.ours.program) {
-            house::line(&format!(
+            output::line(&format!(
                 "Know this: {} lies in a folder for passing files. When it is gone, every call of \
                  {title} is refused.",
                 page::safe(&self.ours.program, 4096)
@@ -298,7 +298,7 @@ fn planned(edit: &Edit) -> Touched {
 }
 
 pub(super) fn agreed(aim: Aim) -> Result<bool, Failure> {
-    let mut terminal = Terminal::open().map_err(|_| {
+    let mut terminal = PromptTerminal::open().map_err(|_| {
         Failure::Input(
             "this needs a person at a terminal, or --yes; nothing was written".to_owned(),
         )
@@ -312,7 +312,7 @@ pub(super) fn agreed(aim: Aim) -> Result<bool, Failure> {
 
 /// What to do next, which depends on whether somebody would be asked at all.
 fn next_step(agent: &str) -> Result<(), Failure> {
-    let door = reach::agents_door(None, false);
+    let door = reach::agent_endpoint(None, false);
     let answers = door.is_ok_and(|door| Asker::new(door, None).health().is_ok());
     let serve = if answers {
         ""
@@ -320,7 +320,7 @@ fn next_step(agent: &str) -> Result<(), Failure> {
         "  countersign serve                     no daemon answers yet: until then risky calls \
          are refused\n"
     };
-    house::line(&format!(
+    output::line(&format!(
         "\nNext:\n{serve}  countersign status {agent:<18} see that it stays so\n  \
          countersign doctor                    how well this installation protects you"
     ))?;

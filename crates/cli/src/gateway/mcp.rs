@@ -1,4 +1,4 @@
-//! `countersign mcp`: a gate between an MCP client and an MCP server.
+//! `countersign mcp`: the gate between an MCP client and an MCP server.
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use countersign_gateways::mcp::{self, Settings};
 
-use super::args_mcp::{Action, Mcp, Trusted};
+use super::args_mcp::{Action, Mcp, TrustArgs};
 use super::mcp_install;
 use crate::failure::Failure;
 use crate::gate::args::Asker;
-use crate::gate::{house, reach};
+use crate::gate::{output, reach};
 
 /// Runs `countersign mcp`.
 pub fn run(args: &Mcp) -> Result<ExitCode, Failure> {
@@ -34,7 +34,7 @@ pub fn run(args: &Mcp) -> Result<ExitCode, Failure> {
     };
     let ended = match (&args.http, args.listen) {
         (Some(url), Some(listen)) => mcp::over_http(settings, agent, listen, url, |address| {
-            // Nobody is left to tell if standard error is gone.
+            // If standard error is closed, there is no way to report it.
             let _ = writeln!(std::io::stderr(), "countersign: {url} is behind http://{address}");
         })
         .map(|()| 0),
@@ -43,14 +43,14 @@ pub fn run(args: &Mcp) -> Result<ExitCode, Failure> {
     ended.map(ExitCode::from).map_err(|error| Failure::Input(error.to_string()))
 }
 
-fn trust(args: &Trusted) -> Result<ExitCode, Failure> {
+fn trust(args: &TrustArgs) -> Result<ExitCode, Failure> {
     let agent = reach::agent(&args.asker)?;
     let forgotten = mcp::trust(&reach::gateways_folder(), &agent, &args.server);
     let count = forgotten.map_err(|error| Failure::Input(error.to_string()))?;
-    house::line(&match count {
-        0 => format!("{}: no tool of it was ever seen.", args.server),
+    output::line(&match count {
+        0 => format!("{}: no tools of this server are known.", args.server),
         _ => {
-            format!("{}: its tools are taken as they are now. Start its client anew.", args.server)
+            format!("{}: the current tools are trusted. Restart its client.", args.server)
         }
     })
 }

@@ -1,4 +1,4 @@
-//! `countersign mcp install` and `uninstall`: what would change is shown before it does.
+//! `countersign mcp install` and `uninstall`: changes are shown before they are written.
 
 use std::fs;
 use std::path::Path;
@@ -12,14 +12,14 @@ use countersign_gateways::mcp::install::{CLIENTS, client, named};
 use super::args_mcp::Configured;
 use super::install::{Detail, agreed, place, program, said, show_edit, shown};
 use crate::failure::Failure;
-use crate::gate::{house, reach};
+use crate::gate::{output, reach};
 
 /// Puts the servers behind the proxy.
 pub fn install(args: &Configured) -> Result<ExitCode, Failure> {
     run(args, Aim::Install)
 }
 
-/// Takes them out again.
+/// Removes the proxy.
 pub fn uninstall(args: &Configured) -> Result<ExitCode, Failure> {
     run(args, Aim::Uninstall)
 }
@@ -35,32 +35,32 @@ fn run(args: &Configured, aim: Aim) -> Result<ExitCode, Failure> {
     let edits = plan::edits(&name, &pieces, aim, &record).map_err(said)?;
     if edits.is_empty() {
         let words = match aim {
-            Aim::Install => "every server that is a command is behind the proxy already",
+            Aim::Install => "every command server is already behind the proxy",
             Aim::Uninstall => "no server is behind the proxy",
         };
-        house::line(&format!("{title}: {words}."))?;
+        output::line(&format!("{title}: {words}."))?;
         return Ok(ExitCode::SUCCESS);
     }
-    house::say(|out, paint| {
+    output::say(|out, paint| {
         edits.iter().try_for_each(|edit| show_edit(out, paint, edit, Detail::Whole))
     })?;
     if args.dry_run {
-        house::line("Nothing was written: this only shows what would be.")?;
+        output::line("Dry run: nothing was written.")?;
         return Ok(ExitCode::SUCCESS);
     }
     if !args.yes && !agreed(aim)? {
-        house::line("Nothing was written.")?;
+        output::line("Nothing was written.")?;
         return Ok(ExitCode::FAILURE);
     }
     let done = plan::apply(&name, &edits, aim, &ours, &mut record).map_err(said)?;
     for Done { path, kept, .. } in done {
         let kept = kept
-            .map_or_else(String::new, |kept| format!("; what was there is in {}", shown(&kept)));
-        house::line(&format!("Wrote {}{kept}.", shown(&path)))?;
+            .map_or_else(String::new, |kept| format!("; the previous file is {}", shown(&kept)));
+        output::line(&format!("Wrote {}{kept}.", shown(&path)))?;
     }
     if aim == Aim::Install {
-        house::line(&format!(
-            "Start {title} anew. Servers that are reached by a URL stay as they are: put \
+        output::line(&format!(
+            "Restart {title}. Servers with a URL are not changed: put \
              `countersign mcp --http URL --listen 127.0.0.1:PORT` before each, and name that port."
         ))?;
     }
@@ -73,7 +73,10 @@ fn meant(args: &Configured, place: &Place, program: &str) -> Result<(String, Vec
         let path = Path::new(&args.client);
         let text = fs::read_to_string(path).map_err(|error| {
             let names: Vec<&str> = CLIENTS.iter().map(|client| client.name).collect();
-            let why = format!("no file ({error}), and no client; there are {}", names.join(", "));
+            let why = format!(
+                "neither a file ({error}) nor a known client; clients: {}",
+                names.join(", ")
+            );
             Failure::at(&args.client, why)
         })?;
         let path = std::path::absolute(path)?;
@@ -82,7 +85,7 @@ fn meant(args: &Configured, place: &Place, program: &str) -> Result<(String, Vec
     };
     let pieces = client.pieces(place, program);
     if pieces.is_empty() {
-        let why = "it has no file with servers here; name the file itself, or use --project";
+        let why = "no configuration of this client was found; name the file, or use --project";
         return Err(Failure::at(client.title, why));
     }
     Ok((client.title.to_owned(), pieces))

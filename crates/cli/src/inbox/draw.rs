@@ -1,29 +1,31 @@
-//! The state as a picture: a list, a card, and one line for what comes next.
+//! Draws the state: a list, a card, and a footer.
 
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 
+use super::card_lines::{CardLines, sheet};
+use super::card_style::CardStyle;
 use super::event::{Drawn, Link};
-use super::flow::{Break, cut, flow, width};
-use super::look::Look;
-use super::prompt::{self, Prompt};
+use super::model::{ActivePrompt, Focus};
+use super::prompt::{self, Footer};
 use super::rows;
-use super::sheet::{Pen, Sheet, sheet};
-use super::state::{Asking, Focus, Inbox};
-use crate::core_api::thousands;
+use super::state::Inbox;
+use super::style::Palette;
+use super::wrap::{Break, cut, flow, width};
+use crate::engine::thousands;
 
-/// From so many columns on, list and card stand side by side.
+/// The minimum width for list and card side by side.
 const BESIDE: u16 = 100;
-/// From so many columns and rows on, the card stands below the list.
+/// The minimum size for the card below the list.
 const BELOW: (u16, u16) = (60, 18);
-/// A call has at least so many lines before it is folded.
+/// The minimum number of lines of a call before it is folded.
 const LEAST_FOLD: usize = 8;
-/// The list beside a card has two fifths of the width, within these.
+/// The width of the list next to a card: two fifths, within these limits.
 const RAIL: (u16, u16) = (40, 56);
 
-/// Draws everything; says what was really on the screen.
-pub fn draw(frame: &mut Frame<'_>, inbox: &Inbox, look: Look) -> Drawn {
+/// Draws everything; returns what was on the screen.
+pub fn draw(frame: &mut Frame<'_>, inbox: &Inbox, look: Palette) -> Drawn {
     let area = frame.area();
     if area.width == 0 || area.height == 0 {
         return Drawn::default();
@@ -33,9 +35,9 @@ pub fn draw(frame: &mut Frame<'_>, inbox: &Inbox, look: Look) -> Drawn {
     let body_height = area.height.saturating_sub(height);
     header(frame, inbox, look, Rect { height: area.height.min(1), ..area });
     let body = Rect { y: area.y + 1, height: body_height.saturating_sub(1), ..area };
-    // Where nothing but the question fits, the question stands there.
+    // If only the footer fits, only the footer is drawn.
     let foot = Rect { y: area.y + body_height, height, ..area };
-    let drawn = if inbox.asking == Asking::Help {
+    let drawn = if inbox.asking == ActivePrompt::Help {
         help(frame, look, body);
         Drawn { rows: inbox.list.shown().count().max(1), ..Drawn::default() }
     } else if body.height == 0 {
@@ -50,9 +52,9 @@ pub fn draw(frame: &mut Frame<'_>, inbox: &Inbox, look: Look) -> Drawn {
     drawn
 }
 
-fn parts(frame: &mut Frame<'_>, inbox: &Inbox, look: Look, body: Rect) -> Drawn {
+fn parts(frame: &mut Frame<'_>, inbox: &Inbox, look: Palette, body: Rect) -> Drawn {
     let area = frame.area();
-    let asked = matches!(inbox.asking, Asking::Approve(_) | Asking::Deny(_));
+    let asked = matches!(inbox.asking, ActivePrompt::Approve(_) | ActivePrompt::Deny(_));
     if area.width >= BESIDE && area.height >= 12 {
         let wide = (area.width * 2 / 5).clamp(RAIL.0, RAIL.1);
         let rows = rows::tall(frame, inbox, look, Rect { width: wide, ..body });
@@ -65,7 +67,7 @@ fn parts(frame: &mut Frame<'_>, inbox: &Inbox, look: Look, body: Rect) -> Drawn 
     }
     if area.width >= BELOW.0 && area.height >= BELOW.1 {
         let count = u16::try_from(inbox.list.shown().count()).unwrap_or(u16::MAX);
-        // By the whole height: a question below must not move what is above it.
+        // Based on the whole height: a prompt must not move what is above it.
         let height = if inbox.focus == Focus::Card { 3 } else { area.height / 3 - 1 };
         let height = count.min(height).max(1);
         let rows = rows::flat(frame, inbox, look, Rect { height, ..body });
@@ -94,16 +96,16 @@ fn parts(frame: &mut Frame<'_>, inbox: &Inbox, look: Look, body: Rect) -> Drawn 
     Drawn { rows, ..Drawn::default() }
 }
 
-/// The card in its place, with a word about what is below.
-fn card_in(frame: &mut Frame<'_>, inbox: &Inbox, look: Look, area: Rect) -> Drawn {
+/// The card, with a note about the lines below.
+fn card_in(frame: &mut Frame<'_>, inbox: &Inbox, look: Palette, area: Rect) -> Drawn {
     let (Some(entry), Some(looked)) = (inbox.list.current(), inbox.looked.as_ref()) else {
         return Drawn::default();
     };
     let open = inbox.focus == Focus::Card;
     let room = usize::from(area.width);
     let fold = LEAST_FOLD.max(usize::from(area.height) / 2);
-    let pen = Pen { look, room, open, fold, now: inbox.at.wall };
-    let Sheet { lines, call_end, folded } = sheet(entry, &looked.page, pen);
+    let pen = CardStyle { look, room, open, fold, now: inbox.at.wall };
+    let CardLines { lines, call_end, folded } = sheet(entry, &looked.page, pen);
     let height = usize::from(area.height);
     let fits = lines.len() <= height;
     let page = if fits { height } else { height.saturating_sub(1) };
@@ -115,7 +117,7 @@ fn card_in(frame: &mut Frame<'_>, inbox: &Inbox, look: Look, area: Rect) -> Draw
     if !fits && area.height > 0 {
         let unseen = call_end > from + page && !looked.whole;
         let text = match (below, unseen) {
-            (0, _) => "the end".to_owned(),
+            (0, _) => "end".to_owned(),
             (more, true) => format!("↓ {more} more lines, part of the call: space"),
             (more, false) => format!("↓ {more} more lines: space"),
         };
@@ -126,17 +128,17 @@ fn card_in(frame: &mut Frame<'_>, inbox: &Inbox, look: Look, area: Rect) -> Draw
     Drawn { id: Some(entry.id.clone()), lines: lines.len(), page, from, call_end, folded, rows: 0 }
 }
 
-fn header(frame: &mut Frame<'_>, inbox: &Inbox, look: Look, area: Rect) {
+fn header(frame: &mut Frame<'_>, inbox: &Inbox, look: Palette, area: Rect) {
     let waiting = inbox.list.waiting();
     let count = match (inbox.read, waiting) {
         (false, _) => "Countersign".to_owned(),
-        (true, 0) => "Nothing waits".to_owned(),
-        (true, 1) => "1 waits".to_owned(),
-        (true, many) => format!("{} wait", thousands(many as u64)),
+        (true, 0) => "No pending requests".to_owned(),
+        (true, 1) => "1 pending".to_owned(),
+        (true, many) => format!("{} pending", thousands(many as u64)),
     };
     let mut spans = vec![Span::styled(format!(" {count}"), look.strong())];
     let filter = inbox.list.filter();
-    if !filter.is_empty() && inbox.asking != Asking::Filter {
+    if !filter.is_empty() && inbox.asking != ActivePrompt::Filter {
         let shown = inbox.list.shown().count();
         let text = format!("  {} with “{}”", thousands(shown as u64), cut(filter, 20));
         spans.push(Span::raw(text));
@@ -154,7 +156,7 @@ fn header(frame: &mut Frame<'_>, inbox: &Inbox, look: Look, area: Rect) {
         Link::Opening => ("opening…", look.faint()),
         Link::Up => ("", look.faint()),
         Link::Down(_) if area.width < 60 => ("no daemon", look.wrong()),
-        Link::Down(_) => ("the daemon does not answer; trying again", look.wrong()),
+        Link::Down(_) => ("the daemon does not respond; reconnecting", look.wrong()),
     };
     let wide = u16::try_from(width(text)).unwrap_or(u16::MAX);
     if usize::from(area.width) > left.width() + usize::from(wide) + 2 {
@@ -162,19 +164,19 @@ fn header(frame: &mut Frame<'_>, inbox: &Inbox, look: Look, area: Rect) {
     }
 }
 
-fn nothing(frame: &mut Frame<'_>, inbox: &Inbox, look: Look, area: Rect) {
+fn nothing(frame: &mut Frame<'_>, inbox: &Inbox, look: Palette, area: Rect) {
     let (first, second) = match (&inbox.link, inbox.read) {
         (Link::Down(why), _) => (
-            "The daemon does not answer, so every question is answered with no.".to_owned(),
-            format!("Trying again every second. {why}"),
+            "The daemon is not running; risky calls are blocked.".to_owned(),
+            format!("Reconnecting every second. {why}"),
         ),
-        (_, false) => ("Reading what waits…".to_owned(), String::new()),
+        (_, false) => ("Loading…".to_owned(), String::new()),
         (_, true) if !inbox.list.filter().is_empty() => {
-            ("Nothing that waits fits.".to_owned(), "Esc shows everything.".to_owned())
+            ("No pending request matches.".to_owned(), "Esc shows everything.".to_owned())
         }
         (_, true) => (
-            "Nothing waits for you.".to_owned(),
-            "When an agent wants to do something risky, it appears here at once.".to_owned(),
+            "No pending requests.".to_owned(),
+            "When an agent requests a risky call, it appears here.".to_owned(),
         ),
     };
     let room = usize::from(area.width.saturating_sub(4)).max(1);
@@ -187,22 +189,22 @@ fn nothing(frame: &mut Frame<'_>, inbox: &Inbox, look: Look, area: Rect) {
     }
 }
 
-fn help(frame: &mut Frame<'_>, look: Look, area: Rect) {
+fn help(frame: &mut Frame<'_>, look: Palette, area: Rect) {
     const KEYS: [(&str, &str); 14] = [
         ("j k ↓ ↑", "move; in an opened card, scroll"),
-        ("Enter", "open the card; Enter never approves by itself"),
-        ("space b", "the card, a page on or back"),
-        ("Esc", "back; leave a question; show everything"),
-        ("a", "approve once; the card then asks"),
-        ("", "  HIGH: type its first word or y"),
-        ("", "  CRITICAL: type why"),
-        ("s", "approve, and again in this session"),
-        ("d", "deny; you may say why"),
-        ("x", "deny all that are listed"),
-        ("/", "look for something"),
-        ("↑ ↑↑ !!", "more people are asked by now: the next, administrators, everybody"),
-        ("g G", "to the beginning, to the end"),
-        ("q", "leave; what waits goes on waiting"),
+        ("Enter", "open the card; Enter alone never approves"),
+        ("space b", "scroll the card by a page"),
+        ("Esc", "back; cancel; clear the filter"),
+        ("a", "approve once; asks for confirmation"),
+        ("", "  HIGH: type one of its two words"),
+        ("", "  CRITICAL: type a reason"),
+        ("s", "approve for this session"),
+        ("d", "deny, with an optional message to the agent"),
+        ("x", "deny all listed"),
+        ("/", "search"),
+        ("↑ ↑↑ !!", "escalated to the next channel, administrators, everybody"),
+        ("g G", "go to the start, to the end"),
+        ("q", "quit; pending requests stay pending"),
     ];
     for (y, (key, what)) in (area.top()..area.bottom()).zip(KEYS) {
         let line =
@@ -211,8 +213,8 @@ fn help(frame: &mut Frame<'_>, look: Look, area: Rect) {
     }
 }
 
-fn put_prompt(frame: &mut Frame<'_>, bottom: &Prompt, area: Rect) {
-    // The last lines matter most: there is where one types.
+fn put_prompt(frame: &mut Frame<'_>, bottom: &Footer, area: Rect) {
+    // The last lines matter most: the input is there.
     let skipped = bottom.lines.len().saturating_sub(usize::from(area.height));
     for (y, line) in (area.top()..area.bottom()).zip(bottom.lines.iter().skip(skipped)) {
         let blank = " ".repeat(usize::from(area.width));

@@ -1,20 +1,20 @@
-//! What happens to the inbox, and what is to be done about it: values, nothing else.
+//! Events of the inbox and the effects they cause, as plain values.
 
-use countersign_client::{Choice, Request, Time};
+use countersign_client::{DecisionChoice, Request, Time};
 
-/// When something happens.
+/// When an event happens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Moment {
-    /// By the clock on the wall, for deadlines.
+pub struct UiTime {
+    /// Wall-clock time, for deadlines.
     pub wall: Time,
-    /// Milliseconds that only go forward.
+    /// Monotonic milliseconds.
     pub steady: u64,
 }
 
-/// A key, as far as we know it.
+/// A key that the inbox knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Key {
-    /// A letter or a sign.
+pub enum InputKey {
+    /// A character.
     Char(char),
     /// Enter.
     Enter,
@@ -22,7 +22,7 @@ pub enum Key {
     Escape,
     /// Backspace.
     Backspace,
-    /// All that was typed goes (Ctrl-U).
+    /// Clears the input (Ctrl-U).
     Clear,
     /// Up.
     Up,
@@ -36,96 +36,96 @@ pub enum Key {
     PageUp,
     /// A page down.
     PageDown,
-    /// To the beginning.
+    /// Home.
     Home,
-    /// To the end.
+    /// End.
     End,
     /// Ctrl-C.
     Interrupt,
 }
 
-/// What happens.
+/// An event.
 #[derive(Debug)]
-pub enum Event {
+pub enum InboxEvent {
     /// A key was pressed.
-    Key(Key),
+    Key(InputKey),
     /// A text was pasted.
     Pasted(String),
-    /// A moment has passed.
+    /// Time passed.
     Tick,
-    /// Everything that waits, read anew.
+    /// The list of pending requests was reloaded.
     Listed(Vec<Request>),
-    /// One request as it stands now.
+    /// One request changed.
     Changed(Box<Request>),
-    /// A request with its card, or why there is none.
+    /// A request with its card, or why it could not be loaded.
     Fetched(String, Result<Box<Request>, String>),
-    /// What became of an answer.
-    Answered(String, Choice, Result<Box<Request>, String>),
-    /// What became of denying several: how many were denied, what went wrong, and what is said if
-    /// one of them was a drill.
+    /// The result of an answer.
+    Answered(String, DecisionChoice, Result<Box<Request>, String>),
+    /// The result of denying several: how many were denied, the error, and the explanation if one
+    /// of them was a drill.
     DeniedAll(Vec<String>, usize, Option<String>, Option<String>),
-    /// How the connection stands.
+    /// The state of the connection.
     Link(Link),
-    /// What was drawn.
+    /// A frame was drawn.
     Drawn(Drawn),
 }
 
-/// How the connection to the daemon stands.
+/// The state of the connection to the daemon.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Link {
-    /// Not yet.
+    /// Connecting.
     Opening,
-    /// It is there.
+    /// Connected.
     Up,
-    /// It is not; why.
+    /// Disconnected; why.
     Down(String),
 }
 
-/// What was really on the screen.
+/// What was on the screen.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Drawn {
-    /// Whose card.
+    /// The request of the card.
     pub id: Option<String>,
-    /// Lines of the card in all.
+    /// All lines of the card.
     pub lines: usize,
     /// Lines that fit at once.
     pub page: usize,
     /// The first line that was drawn.
     pub from: usize,
-    /// Where the call ends on the card.
+    /// The line at which the call ends.
     pub call_end: usize,
-    /// Part of the call was left out.
+    /// A part of the call was folded.
     pub folded: bool,
     /// Rows of the list that fit at once.
     pub rows: usize,
 }
 
-/// What is to be done about it.
+/// An effect to run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Effect {
-    /// Get the card of this one.
+pub enum InboxEffect {
+    /// Load the card of this request.
     Fetch(String),
     /// Send an answer.
-    Answer(Answer),
+    Answer(SentAnswer),
     /// Deny these, each by its id and digest.
     DenyAll(Vec<(String, String)>),
-    /// Tell the daemon that a person is there.
+    /// Report to the daemon that a person is present.
     Here,
-    /// Leave.
+    /// Quit.
     Leave,
 }
 
 /// A person's answer to one request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
-    /// To which request.
+pub struct SentAnswer {
+    /// The request.
     pub id: String,
-    /// The call that was shown.
+    /// The digest of the call that was shown.
     pub digest: String,
-    /// Yes or no.
-    pub choice: Choice,
-    /// Why.
+    /// Approve or deny.
+    pub choice: DecisionChoice,
+    /// The reason.
     pub reason: String,
-    /// The same call may pass again in this session.
+    /// Also approve the same call for this session.
     pub for_session: bool,
 }

@@ -1,22 +1,23 @@
-//! What a key does, but for the way to an approval, which has a file of its own.
+//! Handles keys, except for approvals, which have a file of their own.
 
-use countersign_client::Choice;
+use countersign_client::DecisionChoice;
 
-use super::event::{Answer, Effect, Key, Link};
-use super::list::Entry;
-use super::state::{Asking, Focus, Inbox, Question};
-use crate::gate::proof::Proof;
+use super::event::{InboxEffect, InputKey, Link, SentAnswer};
+use super::list::ListEntry;
+use super::model::{ActivePrompt, ApprovalPrompt, Focus};
+use super::state::Inbox;
+use crate::gate::confirmation::Confirmation;
 
-/// The longest text that is typed, in bytes; the gate takes 2,000.
+/// The longest input in bytes; the gate accepts 2,000.
 const LONGEST: usize = 500;
 /// The most requests that one answer can deny.
 pub const MOST_AT_ONCE: usize = 500;
 
 impl Inbox {
     /// A key was pressed.
-    pub(super) fn key(&mut self, key: Key) -> Vec<Effect> {
-        if key == Key::Interrupt {
-            return vec![Effect::Leave];
+    pub(super) fn key(&mut self, key: InputKey) -> Vec<InboxEffect> {
+        if key == InputKey::Interrupt {
+            return vec![InboxEffect::Leave];
         }
         if self.hush {
             if !self.is_settled() {
@@ -27,68 +28,70 @@ impl Inbox {
         }
         self.note.take_if(|note| note.was_read(self.at.steady));
         match std::mem::take(&mut self.asking) {
-            Asking::Nothing => self.command(key),
-            Asking::Help => Vec::new(),
-            Asking::Filter => self.filter(key),
-            Asking::Approve(question) => self.approving(question, key),
-            Asking::Deny(question) => self.denying(question, key),
-            Asking::DenyAll { list, typed } => self.denying_all(list, typed, key),
+            ActivePrompt::Nothing => self.command(key),
+            ActivePrompt::Help => Vec::new(),
+            ActivePrompt::Filter => self.filter(key),
+            ActivePrompt::Approve(question) => self.approving(question, key),
+            ActivePrompt::Deny(question) => self.denying(question, key),
+            ActivePrompt::DenyAll { list, typed } => self.denying_all(list, typed, key),
         }
     }
 
-    /// A text was pasted: it can be typed text, never a command and never an Enter.
+    /// A text was pasted: it is input, never a command and never Enter.
     pub(super) fn paste(&mut self, text: &str) {
         if self.hush {
             return;
         }
         let text = text.replace(['\n', '\r', '\t'], " ");
         match &mut self.asking {
-            Asking::Approve(question) if question.proof == Proof::Yes => {}
-            Asking::Approve(question) | Asking::Deny(question) => {
-                text.chars().for_each(|c| typed(&mut question.typed, Key::Char(c)));
+            ActivePrompt::Approve(question) if question.proof == Confirmation::Yes => {}
+            ActivePrompt::Approve(question) | ActivePrompt::Deny(question) => {
+                text.chars().for_each(|c| typed(&mut question.typed, InputKey::Char(c)));
             }
-            Asking::DenyAll { typed: all, .. } => {
-                text.chars().for_each(|c| typed(all, Key::Char(c)));
+            ActivePrompt::DenyAll { typed: all, .. } => {
+                text.chars().for_each(|c| typed(all, InputKey::Char(c)));
             }
-            Asking::Filter => {
+            ActivePrompt::Filter => {
                 let mut filter = self.list.filter().to_owned();
-                text.chars().for_each(|c| typed(&mut filter, Key::Char(c)));
+                text.chars().for_each(|c| typed(&mut filter, InputKey::Char(c)));
                 self.list.set_filter(filter);
             }
-            Asking::Nothing | Asking::Help => {}
+            ActivePrompt::Nothing | ActivePrompt::Help => {}
         }
     }
 
-    fn command(&mut self, key: Key) -> Vec<Effect> {
+    fn command(&mut self, key: InputKey) -> Vec<InboxEffect> {
         match key {
-            Key::Char('q') => return vec![Effect::Leave],
-            Key::Char('?') => self.asking = Asking::Help,
-            Key::Char('/') => self.asking = Asking::Filter,
-            Key::Char('a') => self.want(false),
-            Key::Char('s') => self.want(true),
-            Key::Char('d') => self.want_not(),
-            Key::Char('x') => self.want_none(),
-            Key::Enter | Key::Right | Key::Char('l') if self.list.current().is_some() => {
+            InputKey::Char('q') => return vec![InboxEffect::Leave],
+            InputKey::Char('?') => self.asking = ActivePrompt::Help,
+            InputKey::Char('/') => self.asking = ActivePrompt::Filter,
+            InputKey::Char('a') => self.want(false),
+            InputKey::Char('s') => self.want(true),
+            InputKey::Char('d') => self.want_not(),
+            InputKey::Char('x') => self.want_none(),
+            InputKey::Enter | InputKey::Right | InputKey::Char('l')
+                if self.list.current().is_some() =>
+            {
                 self.focus = Focus::Card;
                 self.look_again();
             }
-            Key::Escape | Key::Left | Key::Char('h') => self.back(key),
-            Key::Char(' ') | Key::PageDown => self.turn(true),
-            Key::Char('b') | Key::PageUp => self.turn(false),
-            Key::Up | Key::Char('k') => self.walk(-1),
-            Key::Down | Key::Char('j') => self.walk(1),
-            Key::Home | Key::Char('g') => self.walk(isize::MIN),
-            Key::End | Key::Char('G') => self.walk(isize::MAX),
+            InputKey::Escape | InputKey::Left | InputKey::Char('h') => self.back(key),
+            InputKey::Char(' ') | InputKey::PageDown => self.turn(true),
+            InputKey::Char('b') | InputKey::PageUp => self.turn(false),
+            InputKey::Up | InputKey::Char('k') => self.walk(-1),
+            InputKey::Down | InputKey::Char('j') => self.walk(1),
+            InputKey::Home | InputKey::Char('g') => self.walk(isize::MIN),
+            InputKey::End | InputKey::Char('G') => self.walk(isize::MAX),
             _ => {}
         }
         Vec::new()
     }
 
-    fn back(&mut self, key: Key) {
+    fn back(&mut self, key: InputKey) {
         if self.focus == Focus::Card {
             self.focus = Focus::List;
             self.scroll = 0;
-        } else if key == Key::Escape && self.list.set_filter(String::new()) {
+        } else if key == InputKey::Escape && self.list.set_filter(String::new()) {
             self.moved = self.at.steady;
         }
     }
@@ -101,7 +104,7 @@ impl Inbox {
     }
 
     fn turn(&mut self, down: bool) {
-        // A page that hides something is opened before it is turned.
+        // A folded card is opened before it is scrolled.
         if self.drawn.folded && self.list.current().is_some() {
             self.focus = Focus::Card;
             return;
@@ -115,14 +118,14 @@ impl Inbox {
         self.scroll = line.min(self.drawn.lines.saturating_sub(self.drawn.page));
     }
 
-    /// The one that is looked at, if an answer to it can be sent now.
-    pub(super) fn answerable(&mut self) -> Option<Entry> {
+    /// The selected request, if an answer can be sent now.
+    pub(super) fn answerable(&mut self) -> Option<ListEntry> {
         let entry = self.list.current().cloned()?;
         let link = matches!(self.link, Link::Up);
         match () {
-            () if !entry.waits() => self.wrong("It is over already."),
-            () if entry.sending => self.say("Your answer is on its way."),
-            () if !link => self.wrong("The daemon does not answer, so nothing can be decided."),
+            () if !entry.waits() => self.wrong("This request has already ended."),
+            () if entry.sending => self.say("Your answer is being sent."),
+            () if !link => self.wrong("The daemon does not respond, so nothing can be decided."),
             () => return Some(entry),
         }
         None
@@ -130,11 +133,11 @@ impl Inbox {
 
     fn want_not(&mut self) {
         let Some(entry) = self.answerable() else { return };
-        self.asking = Asking::Deny(Question {
+        self.asking = ActivePrompt::Deny(ApprovalPrompt {
             id: entry.id,
             digest: entry.request.digest,
             phrase: entry.request.phrase,
-            proof: Proof::Yes,
+            proof: Confirmation::Yes,
             unseen: 0,
             for_session: false,
             typed: String::new(),
@@ -147,22 +150,22 @@ impl Inbox {
         }
         let waiting = self.list.shown().filter(|entry| entry.waits() && !entry.sending);
         let list = waiting.map(|entry| (entry.id.clone(), entry.request.digest.clone())).collect();
-        self.asking = Asking::DenyAll { list, typed: String::new() };
+        self.asking = ActivePrompt::DenyAll { list, typed: String::new() };
     }
 
-    fn filter(&mut self, key: Key) -> Vec<Effect> {
+    fn filter(&mut self, key: InputKey) -> Vec<InboxEffect> {
         let mut text = self.list.filter().to_owned();
         match key {
-            Key::Enter => return Vec::new(),
-            Key::Escape => text.clear(),
-            Key::Up | Key::Down => {
-                self.list.step(if key == Key::Up { -1 } else { 1 });
-                self.asking = Asking::Filter;
+            InputKey::Enter => return Vec::new(),
+            InputKey::Escape => text.clear(),
+            InputKey::Up | InputKey::Down => {
+                self.list.step(if key == InputKey::Up { -1 } else { 1 });
+                self.asking = ActivePrompt::Filter;
                 return Vec::new();
             }
             _ => {
                 typed(&mut text, key);
-                self.asking = Asking::Filter;
+                self.asking = ActivePrompt::Filter;
             }
         }
         if self.list.set_filter(text) {
@@ -171,25 +174,25 @@ impl Inbox {
         Vec::new()
     }
 
-    fn denying(&mut self, mut question: Question, key: Key) -> Vec<Effect> {
+    fn denying(&mut self, mut question: ApprovalPrompt, key: InputKey) -> Vec<InboxEffect> {
         match key {
-            Key::Escape => {
-                self.say("It waits on.");
+            InputKey::Escape => {
+                self.say("Still pending.");
                 Vec::new()
             }
-            Key::Enter => {
+            InputKey::Enter => {
                 self.list.set_sending(&question.id, true);
-                vec![Effect::Answer(Answer {
+                vec![InboxEffect::Answer(SentAnswer {
                     id: question.id,
                     digest: question.digest,
-                    choice: Choice::Deny,
+                    choice: DecisionChoice::Deny,
                     reason: question.typed.trim().to_owned(),
                     for_session: false,
                 })]
             }
             key => {
                 typed(&mut question.typed, key);
-                self.asking = Asking::Deny(question);
+                self.asking = ActivePrompt::Deny(question);
                 Vec::new()
             }
         }
@@ -199,36 +202,38 @@ impl Inbox {
         &mut self,
         list: Vec<(String, String)>,
         mut text: String,
-        key: Key,
-    ) -> Vec<Effect> {
+        key: InputKey,
+    ) -> Vec<InboxEffect> {
         match key {
-            Key::Enter if text.trim().eq_ignore_ascii_case("yes") => {
+            InputKey::Enter if text.trim().eq_ignore_ascii_case("yes") => {
                 for (id, _) in &list {
                     self.list.set_sending(id, true);
                 }
-                vec![Effect::DenyAll(list)]
+                vec![InboxEffect::DenyAll(list)]
             }
-            Key::Enter | Key::Escape => {
+            InputKey::Enter | InputKey::Escape => {
                 self.say("Nothing was denied.");
                 Vec::new()
             }
             key => {
                 typed(&mut text, key);
-                self.asking = Asking::DenyAll { list, typed: text };
+                self.asking = ActivePrompt::DenyAll { list, typed: text };
                 Vec::new()
             }
         }
     }
 }
 
-/// A text after one more key.
-pub fn typed(text: &mut String, key: Key) {
+/// The input after one more key.
+pub fn typed(text: &mut String, key: InputKey) {
     match key {
-        Key::Char(c) if !c.is_control() && text.len() + c.len_utf8() <= LONGEST => text.push(c),
-        Key::Backspace => {
+        InputKey::Char(c) if !c.is_control() && text.len() + c.len_utf8() <= LONGEST => {
+            text.push(c);
+        }
+        InputKey::Backspace => {
             text.pop();
         }
-        Key::Clear => text.clear(),
+        InputKey::Clear => text.clear(),
         _ => {}
     }
 }

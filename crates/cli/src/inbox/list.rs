@@ -1,32 +1,32 @@
-//! What waits, by urgency, and the one that is looked at: nothing moves under the finger.
+//! Pending requests by urgency, and the selected one, which does not move while a person types.
 
 use std::cmp::Reverse;
 
-use countersign_client::{Request, State};
+use countersign_client::{Request, RequestStatus};
 
-use crate::core_api::Tier;
+use crate::engine::Tier;
 use crate::gate::page;
 
-/// How long an answered request stays to be read, in milliseconds.
+/// How long an ended request stays visible, in milliseconds.
 const STAYS: u64 = 5000;
 
 /// A request in the list.
 #[derive(Debug, Clone)]
-pub struct Entry {
+pub struct ListEntry {
     /// Its id.
     pub id: String,
-    /// As the daemon told it last.
+    /// As last received from the daemon.
     pub request: Request,
-    /// When we heard that it is over.
+    /// When it ended.
     pub ended: Option<u64>,
-    /// An answer is on its way.
+    /// An answer is being sent.
     pub sending: bool,
 }
 
-impl Entry {
-    /// Whether it still waits for an answer.
+impl ListEntry {
+    /// Whether it is still pending.
     pub fn waits(&self) -> bool {
-        self.ended.is_none() && self.request.state == State::Pending
+        self.ended.is_none() && self.request.state == RequestStatus::Pending
     }
 
     fn rank(&self) -> Rank {
@@ -46,10 +46,10 @@ impl Entry {
     }
 }
 
-/// What comes first: crises, then the graver, then what ends earlier.
+/// The order: crises, then higher tiers, then earlier deadlines.
 pub type Rank = (Reverse<usize>, i64);
 
-/// The rank of a request. A tier that is not known counts as the gravest.
+/// The rank of a request. An unknown tier counts as the highest.
 pub fn rank(request: &Request) -> Rank {
     let tier = Tier::parse(&request.tier);
     let tier = tier.and_then(|tier| Tier::ALL.iter().position(|&one| one == tier));
@@ -59,37 +59,37 @@ pub fn rank(request: &Request) -> Rank {
 
 /// The list.
 #[derive(Debug, Default)]
-pub struct List {
-    entries: Vec<Entry>,
+pub struct RequestList {
+    entries: Vec<ListEntry>,
     selected: Option<String>,
     filter: String,
     top: usize,
 }
 
-impl List {
-    /// Those that fit the filter, in order.
-    pub fn shown(&self) -> impl Iterator<Item = &Entry> {
+impl RequestList {
+    /// The requests that match the filter, in order.
+    pub fn shown(&self) -> impl Iterator<Item = &ListEntry> {
         let filter = self.filter.to_lowercase();
         self.entries.iter().filter(move |entry| entry.fits(&filter))
     }
 
-    /// How many wait, whatever the filter.
+    /// The number of pending requests, regardless of the filter.
     pub fn waiting(&self) -> usize {
         self.entries.iter().filter(|entry| entry.waits()).count()
     }
 
-    /// The one that is looked at.
-    pub fn current(&self) -> Option<&Entry> {
+    /// The selected request.
+    pub fn current(&self) -> Option<&ListEntry> {
         let id = self.selected.as_deref()?;
         self.entries.iter().find(|entry| entry.id == id)
     }
 
     /// A request by its id.
-    pub fn by_id(&self, id: &str) -> Option<&Entry> {
+    pub fn by_id(&self, id: &str) -> Option<&ListEntry> {
         self.entries.iter().find(|entry| entry.id == id)
     }
 
-    /// What is looked for.
+    /// The filter.
     pub fn filter(&self) -> &str {
         &self.filter
     }
@@ -99,48 +99,48 @@ impl List {
         self.top
     }
 
-    /// Where the one that is looked at stands among those shown.
+    /// The position of the selected request among those shown.
     pub fn position(&self) -> Option<usize> {
         let id = self.selected.as_deref()?;
         self.shown().position(|entry| entry.id == id)
     }
 
-    /// Everything that waits, read anew. True if something moved under the selection.
+    /// Replaces the list with reloaded requests. True if something moved under the selection.
     pub fn replace(&mut self, requests: Vec<Request>, now: u64) -> bool {
         self.keeping(|entries| {
-            let mut fresh: Vec<Entry> = Vec::with_capacity(requests.len());
+            let mut fresh: Vec<ListEntry> = Vec::with_capacity(requests.len());
             for request in requests {
                 let Some(id) = request.id.clone() else { continue };
                 let old = entries.iter().find(|entry| entry.id == id);
                 let sending = old.is_some_and(|entry| entry.sending);
-                // What is over stays over.
-                if old.is_some_and(|entry| entry.request.state != State::Pending) {
+                // An ended request stays ended.
+                if old.is_some_and(|entry| entry.request.state != RequestStatus::Pending) {
                     continue;
                 }
-                if request.state == State::Pending && fresh.iter().all(|one| one.id != id) {
-                    fresh.push(Entry { id, request, ended: None, sending });
+                if request.state == RequestStatus::Pending && fresh.iter().all(|one| one.id != id) {
+                    fresh.push(ListEntry { id, request, ended: None, sending });
                 }
             }
-            // What waited and is not told of any more is over; it stays a while to say so.
+            // A request that is no longer listed has ended; it stays visible for a while.
             for mut old in entries.drain(..) {
                 if fresh.iter().all(|entry| entry.id != old.id) {
                     old.ended = old.ended.or(Some(now));
                     fresh.push(old);
                 }
             }
-            fresh.sort_by_key(Entry::rank);
+            fresh.sort_by_key(ListEntry::rank);
             *entries = fresh;
         })
     }
 
-    /// One request as it stands now. True if something moved under the selection.
+    /// Updates one request. True if something moved under the selection.
     pub fn put(&mut self, request: Request, now: u64) -> bool {
         let Some(id) = request.id.clone() else { return false };
-        let over = request.state != State::Pending;
+        let over = request.state != RequestStatus::Pending;
         self.keeping(|entries| {
             if let Some(entry) = entries.iter_mut().find(|entry| entry.id == id) {
-                // What is over stays over: an older word that comes late changes nothing.
-                if entry.request.state == State::Pending {
+                // An ended request stays ended: a late update changes nothing.
+                if entry.request.state == RequestStatus::Pending {
                     entry.request = request;
                 }
                 if over {
@@ -148,7 +148,7 @@ impl List {
                 }
                 entry.sending &= !over;
             } else if !over {
-                let entry = Entry { id, request, ended: None, sending: false };
+                let entry = ListEntry { id, request, ended: None, sending: false };
                 let rank = entry.rank();
                 let at = entries.partition_point(|other| other.rank() <= rank);
                 entries.insert(at, entry);
@@ -156,20 +156,21 @@ impl List {
         })
     }
 
-    /// Takes out what has been over for a while. True if something moved under the selection.
+    /// Removes requests that ended a while ago. True if something moved under the selection.
     pub fn tidy(&mut self, now: u64) -> bool {
-        let gone = |entry: &Entry| entry.ended.is_some_and(|at| now.saturating_sub(at) >= STAYS);
+        let gone =
+            |entry: &ListEntry| entry.ended.is_some_and(|at| now.saturating_sub(at) >= STAYS);
         self.entries.iter().any(gone) && self.keeping(|entries| entries.retain(|one| !gone(one)))
     }
 
-    /// An answer to this one is on its way, or has come back.
+    /// Marks that an answer is being sent, or has been received.
     pub fn set_sending(&mut self, id: &str, sending: bool) {
         if let Some(entry) = self.entries.iter_mut().find(|entry| entry.id == id) {
             entry.sending = sending;
         }
     }
 
-    /// Looks for something else. True if another one is looked at now.
+    /// Sets the filter. True if another request is selected now.
     pub fn set_filter(&mut self, filter: String) -> bool {
         let before = self.selected.clone();
         self.filter = filter;
@@ -180,7 +181,7 @@ impl List {
         self.selected != before
     }
 
-    /// Moves by so many rows, or to an end.
+    /// Moves by this many rows, or to an end.
     pub fn step(&mut self, by: isize) {
         let last = self.shown().count().saturating_sub(1);
         let at = self.position().unwrap_or(0).saturating_add_signed(by).min(last);
@@ -191,7 +192,7 @@ impl List {
         self.shown().nth(at).map(|entry| entry.id.clone())
     }
 
-    /// Fits the list to so many rows. True if the selected one came to stand elsewhere.
+    /// Fits the list to this many rows. True if the selected one moved.
     pub fn fit(&mut self, rows: usize) -> bool {
         let before = self.top;
         let count = self.shown().count();
@@ -202,9 +203,9 @@ impl List {
         self.top != before
     }
 
-    /// Changes the list around the one that is looked at, which stays where it is on the screen
-    /// if it can. True if it could not, or if it is another one now.
-    fn keeping(&mut self, change: impl FnOnce(&mut Vec<Entry>)) -> bool {
+    /// Changes the list and keeps the selected request at its place on the screen if possible. True
+    /// if it moved, or if another one is selected now.
+    fn keeping(&mut self, change: impl FnOnce(&mut Vec<ListEntry>)) -> bool {
         let before = self.position();
         change(&mut self.entries);
         match (before, self.position()) {
@@ -215,7 +216,7 @@ impl List {
             }
             (_, Some(_)) => true,
             (old, None) => {
-                // Its neighbour takes its place.
+                // The next request takes its place.
                 let last = self.shown().count().saturating_sub(1);
                 let at = old.unwrap_or(0).min(last);
                 let next = self.id_at(at);

@@ -1,44 +1,47 @@
-//! `countersign inbox`: what waits, on the terminal, answered with a few keys.
+//! `countersign inbox`: pending requests in the terminal.
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `state`, `event` | what it knows; what happens and what is to be done, as values: no I/O |
-//! | `keys`, `approve` | what a key does; the only way to an approval |
-//! | `list`, `rows` | what waits by urgency, still under the finger; its rows |
-//! | `sheet`, `written` | the card as lines; the exact call |
-//! | `flow`, `look` | text broken to a width; colours and shapes |
-//! | `draw`, `prompt` | state to frame; the question, note or keys at the foot |
-//! | `run`, `wires` | the terminal, put back always; the threads that speak with the daemon |
-//! | `plain` | questions line by line, where there is no terminal |
+//! | `state`, `model`, `event` | the state; events and effects as values, no I/O |
+//! | `keys`, `approve` | keys; the only path to an approval |
+//! | `list`, `rows` | pending requests by urgency; their rows |
+//! | `card_lines`, `call_lines` | the card as lines; the exact call |
+//! | `wrap`, `style` | wrapping; colours and shapes |
+//! | `draw`, `prompt` | draws a frame; the footer |
+//! | `run`, `threads` | the terminal; the threads that talk to the daemon |
+//! | `plain` | line by line, without a terminal |
 
 mod approve;
+mod call_lines;
+mod card_lines;
+mod card_style;
 mod draw;
 mod event;
-mod flow;
 mod keys;
 mod list;
-mod look;
+mod model;
 mod plain;
 mod prompt;
 mod rows;
 mod run;
-mod sheet;
 mod state;
+mod style;
 #[cfg(test)]
 mod tests;
-mod wires;
-mod written;
+mod threads;
+mod time_left;
+mod wrap;
 
 use std::io::{self, IsTerminal as _};
 use std::process::ExitCode;
 
 use crate::failure::Failure;
 use crate::gate::args;
-use crate::gate::credential::Session;
+use crate::gate::credential::PersonSession;
 
-/// Runs the command: the whole screen on a terminal, questions line by line elsewhere.
-pub fn run(args: &args::Inbox) -> Result<ExitCode, Failure> {
-    let session = Session::open(&args.person)?;
+/// Runs the command: full screen on a terminal, line by line otherwise.
+pub fn run(args: &args::InboxArgs) -> Result<ExitCode, Failure> {
+    let session = PersonSession::open(&args.person)?;
     let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
     let terminal = io::stdin().is_terminal() && io::stdout().is_terminal() && !dumb;
     if args.plain || args.person.json || !terminal {

@@ -1,50 +1,48 @@
-//! The foot of the screen: a question, a note, or the keys.
+//! The footer: a prompt, a note, or the keys.
 
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use super::flow::{Break, Piece, flow, width};
-use super::look::Look;
-use super::state::{Asking, Focus, Inbox, Note, Question};
-use crate::core_api::{Tier, thousands};
+use super::model::{ActivePrompt, ApprovalPrompt, Focus, StatusNote};
+use super::state::Inbox;
+use super::style::Palette;
+use super::wrap::{Break, Piece, flow, width};
+use crate::engine::{Tier, thousands};
+use crate::gate::confirmation::{Confirmation, either_word};
 use crate::gate::page;
-use crate::gate::proof::{Proof, either_word};
 
-/// How much of a sentence stands in a question.
+/// The maximum length of a summary in a prompt.
 const SHORT: usize = 80;
 
 /// The foot.
 #[derive(Debug, Default)]
-pub struct Prompt {
-    /// Its lines; one types on the last.
+pub struct Footer {
+    /// Its lines; the input is on the last.
     pub lines: Vec<Line<'static>>,
-    /// The column where one types.
+    /// The column of the cursor.
     pub cursor: Option<u16>,
 }
 
-/// What stands at the foot now.
-pub fn of(inbox: &Inbox, look: Look, area: Rect) -> Prompt {
+/// The current footer.
+pub fn of(inbox: &Inbox, look: Palette, area: Rect) -> Footer {
     let room = usize::from(area.width.saturating_sub(2)).max(1);
     let mut foot = match &inbox.asking {
-        Asking::Nothing | Asking::Help => return quiet(inbox, look, area),
-        Asking::Filter => {
-            let text = vec![("Look for".to_owned(), look.strong())];
+        ActivePrompt::Nothing | ActivePrompt::Help => return quiet(inbox, look, area),
+        ActivePrompt::Filter => {
+            let text = vec![("Search".to_owned(), look.strong())];
             asked(&text, inbox.list.filter(), look, room)
         }
-        Asking::Approve(question) => approve(inbox, question, look, room),
-        Asking::Deny(question) => {
+        ActivePrompt::Approve(question) => approve(inbox, question, look, room),
+        ActivePrompt::Deny(question) => {
             let words = page::safe(&question.phrase, 60);
             let text = vec![
                 (format!("Deny {words}? "), look.strong()),
-                (
-                    "Say why (it may be empty); the agent is told. Enter denies.".to_owned(),
-                    Style::new(),
-                ),
+                ("Message to the agent (optional). Enter denies.".to_owned(), Style::new()),
             ];
             asked(&text, &question.typed, look, room)
         }
-        Asking::DenyAll { list, typed } => {
+        ActivePrompt::DenyAll { list, typed } => {
             let count = thousands(list.len() as u64);
             let text = vec![
                 (format!("Deny all {count}? "), look.strong()),
@@ -63,7 +61,7 @@ pub fn of(inbox: &Inbox, look: Look, area: Rect) -> Prompt {
         let tier = entry.map(|entry| Tier::parse(&entry.request.tier));
         let crisis = entry.is_some_and(|entry| entry.request.crisis);
         let style = match (&inbox.asking, tier) {
-            (Asking::Approve(_), Some(tier)) => look.accent(tier, crisis),
+            (ActivePrompt::Approve(_), Some(tier)) => look.accent(tier, crisis),
             _ => look.faint(),
         };
         let rule = Line::styled("━".repeat(usize::from(area.width)), style);
@@ -72,16 +70,16 @@ pub fn of(inbox: &Inbox, look: Look, area: Rect) -> Prompt {
     foot
 }
 
-fn approve(inbox: &Inbox, question: &Question, look: Look, room: usize) -> Prompt {
+fn approve(inbox: &Inbox, question: &ApprovalPrompt, look: Palette, room: usize) -> Footer {
     let words = page::safe(&question.phrase, 60);
-    let how = if question.for_session { "and again in this session" } else { "once" };
+    let how = if question.for_session { "for this session" } else { "once" };
     let mut text = vec![(format!("Approve {words}, {how}? "), look.strong())];
     if question.for_session {
-        let what = "Exactly this call passes again, for up to 12 hours. ";
+        let what = "Exactly this call is approved again for up to 12 hours. ";
         text.push((what.to_owned(), Style::new()));
     }
     if question.unseen > 0 {
-        let unseen = format!("{} bytes of it are on no card. ", thousands(question.unseen));
+        let unseen = format!("{} bytes of the call are not stored. ", thousands(question.unseen));
         text.push((unseen, look.wrong()));
     }
     let word = page::safe(&either_word(&question.phrase), 60);
@@ -89,30 +87,30 @@ fn approve(inbox: &Inbox, question: &Question, look: Look, room: usize) -> Promp
     let tier = entry.map_or(String::new(), |entry| page::safe(&entry.request.tier, 12));
     let style = Style::new();
     match question.proof {
-        Proof::Yes => {
+        Confirmation::Yes => {
             text.push(("y".to_owned(), look.key()));
-            text.push((" yes   ".to_owned(), style));
+            text.push((" approve   ".to_owned(), style));
             text.push(("Esc".to_owned(), look.key()));
-            text.push((" leave it waiting".to_owned(), style));
+            text.push((" leave it pending".to_owned(), style));
             let lines = padded(flow(&text, room, 0, Break::Words));
-            return Prompt { lines, cursor: None };
+            return Footer { lines, cursor: None };
         }
-        Proof::Word => {
+        Confirmation::Word => {
             text.push((format!("It is {tier}: type {word}, then Enter."), style));
         }
-        Proof::OnlyWord => text.push((format!("Type {word}, then Enter."), style)),
-        Proof::Reason => {
+        Confirmation::OnlyWord => text.push((format!("Type {word}, then Enter."), style)),
+        Confirmation::Reason => {
             let brief = entry.map_or(String::new(), |entry| page::brief(&entry.request));
-            let brief = super::flow::cut(&brief, SHORT);
-            text.push((format!("It is {tier}. Say why it may happen; "), style));
+            let brief = super::wrap::cut(&brief, SHORT);
+            text.push((format!("{tier}. Reason (required); "), style));
             text.push((format!("Enter then approves: {brief}"), style));
         }
     }
     asked(&text, &question.typed, look, room)
 }
 
-/// A question, and the line to type on: its end is always seen.
-fn asked(text: &[Piece], typed: &str, look: Look, room: usize) -> Prompt {
+/// A prompt and its input line, whose end is always visible.
+fn asked(text: &[Piece], typed: &str, look: Palette, room: usize) -> Footer {
     let mut lines = padded(flow(text, room, 0, Break::Words));
     let space = room.saturating_sub(3).max(1);
     let mut tail = typed;
@@ -128,34 +126,34 @@ fn asked(text: &[Piece], typed: &str, look: Look, room: usize) -> Prompt {
     };
     let cursor = u16::try_from(width(&tail) + 3).ok();
     lines.push(Line::from(vec![Span::styled(" › ", look.key()), Span::raw(tail)]));
-    Prompt { lines, cursor }
+    Footer { lines, cursor }
 }
 
-/// A note, or the keys that matter now.
-fn quiet(inbox: &Inbox, look: Look, area: Rect) -> Prompt {
+/// A note, or the keys that are useful now.
+fn quiet(inbox: &Inbox, look: Palette, area: Rect) -> Footer {
     let room = usize::from(area.width.saturating_sub(2)).max(1);
     if let Some(note) = &inbox.note {
         let mut lines = said(note, look, room);
         lines.truncate(usize::from(area.height / 3).max(1));
-        return Prompt { lines, cursor: None };
+        return Footer { lines, cursor: None };
     }
     if area.height < 6 {
-        return Prompt::default();
+        return Footer::default();
     }
-    Prompt { lines: vec![keys(inbox, look, room)], cursor: None }
+    Footer { lines: vec![keys(inbox, look, room)], cursor: None }
 }
 
-fn said(note: &Note, look: Look, room: usize) -> Vec<Line<'static>> {
+fn said(note: &StatusNote, look: Palette, room: usize) -> Vec<Line<'static>> {
     let style = if note.wrong { look.wrong() } else { look.strong() };
     let mut lines = padded(flow(&[(note.text.clone(), style)], room, 0, Break::Words));
     lines.truncate(4);
     lines
 }
 
-fn keys(inbox: &Inbox, look: Look, room: usize) -> Line<'static> {
-    let some = inbox.list.current().is_some_and(super::list::Entry::waits);
+fn keys(inbox: &Inbox, look: Palette, room: usize) -> Line<'static> {
+    let some = inbox.list.current().is_some_and(super::list::ListEntry::waits);
     let all: &[(&str, &str)] = match (inbox.focus, some) {
-        _ if inbox.asking == Asking::Help => &[("any key", "back")],
+        _ if inbox.asking == ActivePrompt::Help => &[("any key", "back")],
         (_, false) => &[("?", "keys"), ("q", "quit")],
         (Focus::List, true) => &[
             ("a", "approve"),
@@ -164,7 +162,7 @@ fn keys(inbox: &Inbox, look: Look, room: usize) -> Line<'static> {
             ("q", "quit"),
             ("Enter", "open"),
             ("j k", "move"),
-            ("/", "look for"),
+            ("/", "search"),
             ("x", "deny all"),
             ("s", "for this session"),
         ],

@@ -1,23 +1,24 @@
-//! The rows of the list: shape, tier, what, time left; the one that is looked at is marked.
+//! The rows of the list: shape, tier, summary, time left; the selected one is marked.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use super::flow::{cut, width};
-use super::list::Entry;
-use super::look::{Look, shape};
-use super::sheet::thread;
-use super::state::{Focus, Inbox};
-use crate::core_api::Tier;
+use super::list::ListEntry;
+use super::model::Focus;
+use super::state::Inbox;
+use super::style::{Palette, shape};
+use super::time_left::thread;
+use super::wrap::{cut, width};
+use crate::engine::Tier;
 use crate::gate::page;
 
-/// The time left, as so many cells.
+/// The width of the bar of the time left.
 const THREAD: usize = 6;
 
-/// One line each: for wide and low places. Says how many fit.
-pub fn flat(frame: &mut Frame<'_>, inbox: &Inbox, look: Look, area: Rect) -> usize {
+/// One line each, for wide areas. Returns how many fit.
+pub fn flat(frame: &mut Frame<'_>, inbox: &Inbox, look: Palette, area: Rect) -> usize {
     let fit = usize::from(area.height);
     let room = usize::from(area.width);
     let from = inbox.list.top();
@@ -28,7 +29,7 @@ pub fn flat(frame: &mut Frame<'_>, inbox: &Inbox, look: Look, area: Rect) -> usi
             let name = page::safe(&entry.request.tier, 12);
             line.push(Span::styled(format!("{name:<8} "), tone(look, entry, tier)));
             line.extend(left(inbox, look, entry));
-            line.push(Span::raw(format!(" {:<2} ", rung(entry))));
+            line.push(Span::raw(format!(" {:<2} ", escalation(entry))));
         }
         let words = page::safe(&entry.request.phrase, 60);
         let used: usize = line.iter().map(Span::width).sum();
@@ -46,8 +47,8 @@ pub fn flat(frame: &mut Frame<'_>, inbox: &Inbox, look: Look, area: Rect) -> usi
     fit
 }
 
-/// Two lines each: for narrow places. Says how many fit.
-pub fn tall(frame: &mut Frame<'_>, inbox: &Inbox, look: Look, area: Rect) -> usize {
+/// Two lines each, for narrow areas. Returns how many fit.
+pub fn tall(frame: &mut Frame<'_>, inbox: &Inbox, look: Palette, area: Rect) -> usize {
     let fit = usize::from(area.height / 2);
     let room = usize::from(area.width);
     let from = inbox.list.top();
@@ -60,10 +61,10 @@ pub fn tall(frame: &mut Frame<'_>, inbox: &Inbox, look: Look, area: Rect) -> usi
         let name = page::safe(&entry.request.tier, 12);
         let words = page::safe(&entry.request.phrase, 60);
         let agent = page::safe(&entry.request.agent, 24);
-        let above = rung(entry);
+        let above = escalation(entry);
         let space = room.saturating_sub(4 + width(&name) + THREAD + width(above) + 3);
         let with_agent = format!(" · {words} · {agent}");
-        // A name that is cut says less than none.
+        // A truncated name is less useful than none.
         let by = if width(&with_agent) <= space { with_agent } else { format!(" · {words}") };
         let by = cut(&by, space);
         let gap = space.saturating_sub(width(&by)) + 1;
@@ -81,7 +82,7 @@ pub fn tall(frame: &mut Frame<'_>, inbox: &Inbox, look: Look, area: Rect) -> usi
     fit.max(1)
 }
 
-/// How many are above and below what is drawn.
+/// How many are above and below the visible rows.
 pub fn outside(inbox: &Inbox) -> (usize, usize) {
     let rows = inbox.drawn.rows;
     let count = inbox.list.shown().count();
@@ -90,11 +91,11 @@ pub fn outside(inbox: &Inbox) -> (usize, usize) {
     if rows == 0 { (0, 0) } else { (top, count.saturating_sub(shown_to)) }
 }
 
-fn is_current(inbox: &Inbox, entry: &Entry) -> bool {
+fn is_current(inbox: &Inbox, entry: &ListEntry) -> bool {
     inbox.list.current().is_some_and(|current| current.id == entry.id)
 }
 
-fn start(inbox: &Inbox, look: Look, entry: &Entry) -> Vec<Span<'static>> {
+fn start(inbox: &Inbox, look: Palette, entry: &ListEntry) -> Vec<Span<'static>> {
     let tier = Tier::parse(&entry.request.tier);
     let marker = if is_current(inbox, entry) { "› " } else { "  " };
     let sign = if entry.request.crisis { "♥" } else { shape(tier) };
@@ -104,16 +105,16 @@ fn start(inbox: &Inbox, look: Look, entry: &Entry) -> Vec<Span<'static>> {
     ]
 }
 
-fn tone(look: Look, entry: &Entry, tier: Option<Tier>) -> Style {
+fn tone(look: Palette, entry: &ListEntry, tier: Option<Tier>) -> Style {
     if entry.waits() { look.accent(tier, entry.request.crisis) } else { look.faint() }
 }
 
-fn body(look: Look, entry: &Entry) -> Style {
+fn body(look: Palette, entry: &ListEntry) -> Style {
     if entry.waits() { Style::new() } else { look.faint() }
 }
 
-/// Who else is asked by now, if somebody is.
-fn rung(entry: &Entry) -> &'static str {
+/// The escalation level, if escalated.
+fn escalation(entry: &ListEntry) -> &'static str {
     match entry.request.rung.as_str() {
         "first" => "",
         _ if !entry.waits() => "",
@@ -123,11 +124,11 @@ fn rung(entry: &Entry) -> &'static str {
     }
 }
 
-/// The time that is left, or how it ended.
-fn left(inbox: &Inbox, look: Look, entry: &Entry) -> Vec<Span<'static>> {
+/// The time left, or how it ended.
+fn left(inbox: &Inbox, look: Palette, entry: &ListEntry) -> Vec<Span<'static>> {
     let word = match (&entry.request.decision, entry.waits()) {
         _ if entry.sending => Some("sends…"),
-        (Some(decision), _) => Some(match decision.result.word() {
+        (Some(decision), _) => Some(match decision.result.as_str() {
             "approved" => "yes",
             "denied" => "no",
             "cancelled" => "back",
@@ -147,7 +148,7 @@ fn left(inbox: &Inbox, look: Look, entry: &Entry) -> Vec<Span<'static>> {
 fn put(
     frame: &mut Frame<'_>,
     inbox: &Inbox,
-    entry: &Entry,
+    entry: &ListEntry,
     lines: &[Vec<Span<'static>>],
     area: Rect,
 ) {
@@ -156,6 +157,6 @@ fn put(
         frame.buffer_mut().set_line(area.x, y, &Line::from(line.clone()), area.width);
     }
     if is_current(inbox, entry) && inbox.focus == Focus::List {
-        frame.buffer_mut().set_style(area, Look::chosen());
+        frame.buffer_mut().set_style(area, Palette::chosen());
     }
 }

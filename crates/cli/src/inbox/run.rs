@@ -1,4 +1,4 @@
-//! The terminal: keys in, pictures out, and everything put back at the end.
+//! The terminal: reads keys, draws frames, and restores the terminal at the end.
 
 use std::io::{self, stdout};
 use std::process::ExitCode;
@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use countersign_client::{Error, People};
+use countersign_client::{Error, PeopleClient};
 use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::event::{
     self, DisableBracketedPaste, EnableBracketedPaste, KeyCode, KeyEvent, KeyEventKind,
@@ -21,27 +21,27 @@ use ratatui::{DefaultTerminal, Terminal};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::draw::draw;
-use super::event::{Effect, Event, Key, Moment};
-use super::look::Look;
+use super::event::{InboxEffect, InboxEvent, InputKey, UiTime};
 use super::state::Inbox;
-use super::wires::{Told, Wires};
+use super::style::Palette;
+use super::threads::{DaemonThreads, UiMessage};
 use crate::failure::Failure;
 use crate::gate::now::now;
 use crate::terminal::Paint;
 
-/// Time is drawn so often.
+/// How often relative times are redrawn.
 const TICK: Duration = Duration::from_millis(250);
-/// So many things are taken in before the next picture.
+/// How many events are handled before the next frame.
 const MOST_AT_ONCE: usize = 500;
 
-/// The terminal is ours, and has to be put back.
+/// The terminal is in raw mode and must be restored.
 static OURS: AtomicBool = AtomicBool::new(false);
-/// Some thread has panicked: what is on the screen can no longer be believed.
+/// A thread panicked: the screen can no longer be trusted.
 static BROKEN: AtomicBool = AtomicBool::new(false);
 
-/// Runs the inbox until the person leaves.
-pub fn run(people: &People) -> Result<ExitCode, Failure> {
-    // A daemon that is away is waited for; whoever may not look is told so at once.
+/// Runs the inbox until the person quits.
+pub fn run(people: &PeopleClient) -> Result<ExitCode, Failure> {
+    // A daemon that does not respond is retried; missing permission is an error.
     match people.me() {
         Ok(_) | Err(Error::Unreachable { .. } | Error::Unavailable { .. }) => {}
         Err(error) => return Err(error.into()),
@@ -51,22 +51,22 @@ pub fn run(people: &People) -> Result<ExitCode, Failure> {
     let mut screen = Screen::open()?;
     let keys = send.clone();
     thread::spawn(move || read_keys(&keys));
-    let wires = Wires::open(people, &send);
+    let wires = DaemonThreads::open(people, &send);
     let ended = screen.follow(&wires, &told);
     drop(screen);
     ended.map(|()| ExitCode::SUCCESS)
 }
 
-/// The terminal while it is ours.
+/// The terminal in raw mode.
 struct Screen {
     terminal: DefaultTerminal,
-    look: Look,
+    look: Palette,
     start: Instant,
 }
 
 impl Screen {
     fn open() -> io::Result<Screen> {
-        let look = Look { colour: Paint::of(&stdout()) == Paint::Colour };
+        let look = Palette { colour: Paint::of(&stdout()) == Paint::Colour };
         let before = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |info| {
             BROKEN.store(true, Ordering::SeqCst);
@@ -79,54 +79,54 @@ impl Screen {
         Ok(Screen { terminal, look, start: Instant::now() })
     }
 
-    fn moment(&self) -> Moment {
+    fn moment(&self) -> UiTime {
         let steady = u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX);
-        Moment { wall: now(), steady }
+        UiTime { wall: now(), steady }
     }
 
-    fn follow(&mut self, wires: &Wires, told: &Receiver<Told>) -> Result<(), Failure> {
+    fn follow(&mut self, wires: &DaemonThreads, told: &Receiver<UiMessage>) -> Result<(), Failure> {
         let mut inbox = Inbox::new(self.moment());
         loop {
             if BROKEN.load(Ordering::SeqCst) {
-                let why = "something broke in here; what was not answered waits on";
+                let why = "internal error; unanswered requests stay pending";
                 return Err(Failure::Input(why.to_owned()));
             }
             self.picture(&mut inbox, wires)?;
             let first = match told.recv_timeout(TICK) {
                 Ok(first) => first,
-                Err(RecvTimeoutError::Timeout) => Told::Event(Event::Tick),
+                Err(RecvTimeoutError::Timeout) => UiMessage::Event(InboxEvent::Tick),
                 Err(RecvTimeoutError::Disconnected) => return Ok(()),
             };
             for one in std::iter::once(first).chain(told.try_iter()).take(MOST_AT_ONCE) {
                 let event = match one {
-                    Told::Event(event) => Some(event),
-                    Told::Input(input) => understood(input),
-                    Told::Stop => return Ok(()),
-                    Told::Over(why) => return Err(Failure::Input(why)),
+                    UiMessage::Event(event) => Some(event),
+                    UiMessage::Input(input) => understood(input),
+                    UiMessage::Stop => return Ok(()),
+                    UiMessage::Over(why) => return Err(Failure::Input(why)),
                 };
                 let Some(event) = event else { continue };
                 for effect in inbox.apply(event, self.moment()) {
-                    if effect == Effect::Leave {
+                    if effect == InboxEffect::Leave {
                         return Ok(());
                     }
                     wires.carry(effect);
                 }
             }
-            for effect in inbox.apply(Event::Tick, self.moment()) {
+            for effect in inbox.apply(InboxEvent::Tick, self.moment()) {
                 wires.carry(effect);
             }
         }
     }
 
     /// Draws; a second time if the first showed that something does not fit.
-    fn picture(&mut self, inbox: &mut Inbox, wires: &Wires) -> Result<(), Failure> {
+    fn picture(&mut self, inbox: &mut Inbox, wires: &DaemonThreads) -> Result<(), Failure> {
         for _ in 0..2 {
             let mut drawn = None;
             let look = self.look;
             self.terminal.draw(|frame| drawn = Some(draw(frame, inbox, look)))?;
             let top = inbox.list.top();
             if let Some(drawn) = drawn {
-                for effect in inbox.apply(Event::Drawn(drawn), self.moment()) {
+                for effect in inbox.apply(InboxEvent::Drawn(drawn), self.moment()) {
                     wires.carry(effect);
                 }
             }
@@ -149,7 +149,7 @@ fn take_over() -> io::Result<()> {
     execute!(stdout(), EnterAlternateScreen, EnableBracketedPaste)
 }
 
-/// The terminal as it was, once. Nobody is left to tell if that fails.
+/// Restores the terminal, once. A failure cannot be reported.
 fn put_back() {
     if OURS.swap(false, Ordering::SeqCst) {
         let _ = execute!(stdout(), DisableBracketedPaste, LeaveAlternateScreen, cursor::Show);
@@ -157,52 +157,54 @@ fn put_back() {
     }
 }
 
-fn read_keys(told: &Sender<Told>) {
+fn read_keys(told: &Sender<UiMessage>) {
     loop {
-        // A terminal that is gone is as good as a goodbye.
-        let next = event::read().map_or(Told::Stop, Told::Input);
-        let over = matches!(next, Told::Stop);
+        // A closed terminal ends the inbox.
+        let next = event::read().map_or(UiMessage::Stop, UiMessage::Input);
+        let over = matches!(next, UiMessage::Stop);
         if told.send(next).is_err() || over {
             return;
         }
     }
 }
 
-fn understood(input: event::Event) -> Option<Event> {
+fn understood(input: event::Event) -> Option<InboxEvent> {
     match input {
-        event::Event::Key(key) if key.kind != KeyEventKind::Release => key_of(key).map(Event::Key),
-        event::Event::Paste(text) => Some(Event::Pasted(text)),
+        event::Event::Key(key) if key.kind != KeyEventKind::Release => {
+            key_of(key).map(InboxEvent::Key)
+        }
+        event::Event::Paste(text) => Some(InboxEvent::Pasted(text)),
         _ => None,
     }
 }
 
-fn key_of(key: KeyEvent) -> Option<Key> {
+fn key_of(key: KeyEvent) -> Option<InputKey> {
     let control = key.modifiers.contains(KeyModifiers::CONTROL);
     let other = KeyModifiers::ALT | KeyModifiers::META | KeyModifiers::SUPER;
     Some(match key.code {
-        KeyCode::Char('c' | 'C') if control => Key::Interrupt,
-        KeyCode::Char('u') if control => Key::Clear,
-        KeyCode::Char('f') if control => Key::PageDown,
-        KeyCode::Char('b') if control => Key::PageUp,
+        KeyCode::Char('c' | 'C') if control => InputKey::Interrupt,
+        KeyCode::Char('u') if control => InputKey::Clear,
+        KeyCode::Char('f') if control => InputKey::PageDown,
+        KeyCode::Char('b') if control => InputKey::PageUp,
         KeyCode::Char(_) if control || key.modifiers.intersects(other) => return None,
-        KeyCode::Char(letter) => Key::Char(letter),
-        KeyCode::Enter => Key::Enter,
-        KeyCode::Esc => Key::Escape,
-        KeyCode::Backspace => Key::Backspace,
-        KeyCode::Up => Key::Up,
-        KeyCode::Down => Key::Down,
-        KeyCode::Left => Key::Left,
-        KeyCode::Right => Key::Right,
-        KeyCode::PageUp => Key::PageUp,
-        KeyCode::PageDown => Key::PageDown,
-        KeyCode::Home => Key::Home,
-        KeyCode::End => Key::End,
+        KeyCode::Char(letter) => InputKey::Char(letter),
+        KeyCode::Enter => InputKey::Enter,
+        KeyCode::Esc => InputKey::Escape,
+        KeyCode::Backspace => InputKey::Backspace,
+        KeyCode::Up => InputKey::Up,
+        KeyCode::Down => InputKey::Down,
+        KeyCode::Left => InputKey::Left,
+        KeyCode::Right => InputKey::Right,
+        KeyCode::PageUp => InputKey::PageUp,
+        KeyCode::PageDown => InputKey::PageDown,
+        KeyCode::Home => InputKey::Home,
+        KeyCode::End => InputKey::End,
         _ => return None,
     })
 }
 
-/// Whoever is told to end puts the terminal back first.
-fn listen_for_signals(told: Sender<Told>) -> io::Result<()> {
+/// Restores the terminal on a signal.
+fn listen_for_signals(told: Sender<UiMessage>) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let listening = runtime.enter();
     let mut interrupt = signal(SignalKind::interrupt())?;
@@ -217,7 +219,7 @@ fn listen_for_signals(told: Sender<Told>) -> io::Result<()> {
                 _ = hangup.recv() => {}
             }
         });
-        let _ = told.send(Told::Stop);
+        let _ = told.send(UiMessage::Stop);
     });
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! `countersign serve`: the daemon, started, told about, and stopped in order.
+//! `countersign serve`: starts the daemon, prints its addresses, and stops it cleanly.
 
 mod notice;
 mod proof;
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use countersign_daemon::Daemon;
 use countersign_daemon::config::Config;
-use countersign_types::time::Span;
+use countersign_types::time::Millis;
 use tokio::runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -19,28 +19,16 @@ use crate::gate::{self, args};
 pub fn run(args: &args::Serve) -> Result<ExitCode, Failure> {
     let paths = gate::paths(args.config.as_deref(), args.state.as_deref())?;
     let mut config = Config::load(&paths).map_err(|error| Failure::Input(error.to_string()))?;
-    let address = |name: &str, given: &str| {
-        given.parse().map_err(|_| Failure::at(name, "give an address such as 127.0.0.1:6000"))
-    };
-    if let Some(given) = &args.agents {
-        config.agents = address("--agents", given)?;
-    }
-    if let Some(given) = &args.people {
-        config.people = address("--people", given)?;
-    }
-    if let Some(level) = &args.log {
-        config.log = config.log.at(level).map_err(|error| Failure::at("--log", error))?;
-    }
-    config.prove_every = args.prove_every.map(Span::seconds).or(config.prove_every);
+    apply(args, &mut config)?;
     let every = config.prove_every.map(|every| Duration::from_millis(every.0));
     if !countersign_daemon::log::start(&config.log) {
-        return Err(Failure::at("log", "something logs already"));
+        return Err(Failure::at("log", "logging is already set up"));
     }
     keep_memory_private();
     let runtime = runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         let facts = notice::Facts::of(&config);
-        // Before the doors open: a signal that comes early must not be lost.
+        // Before the listeners open: an early signal must not be lost.
         let mut stop = Stop::listen()?;
         let mut daemon =
             Daemon::open(config, paths).await.map_err(|error| Failure::Input(error.to_string()))?;
@@ -56,7 +44,7 @@ pub fn run(args: &args::Serve) -> Result<ExitCode, Failure> {
         let stopped = daemon
             .serve(async move {
                 stop.first().await;
-                tracing::info!("stopping; a second signal stops at once");
+                tracing::info!("stopping; a second signal stops immediately");
                 tokio::spawn(async move {
                     stop.first().await;
                     std::process::exit(1);
@@ -70,6 +58,24 @@ pub fn run(args: &args::Serve) -> Result<ExitCode, Failure> {
         stopped.map_err(|error| Failure::Input(format!("stopped, but {error}")))
     })?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Applies the options of the command line to the configuration.
+fn apply(args: &args::Serve, config: &mut Config) -> Result<(), Failure> {
+    let address = |name: &str, given: &str| {
+        given.parse().map_err(|_| Failure::at(name, "use an address such as 127.0.0.1:6000"))
+    };
+    if let Some(given) = &args.agents {
+        config.agents = address("--agents", given)?;
+    }
+    if let Some(given) = &args.people {
+        config.people = address("--people", given)?;
+    }
+    if let Some(level) = &args.log {
+        config.log = config.log.at(level).map_err(|error| Failure::at("--log", error))?;
+    }
+    config.prove_every = args.prove_every.map(Millis::from_seconds).or(config.prove_every);
+    Ok(())
 }
 
 /// SIGTERM and Ctrl-C.
@@ -94,12 +100,13 @@ impl Stop {
     }
 }
 
-/// Keys and passphrases must not end in a core file, nor be read by a debugger of the same user.
+/// Keys and passphrases must not end up in a core file, nor be readable by a debugger of the same
+/// user.
 fn keep_memory_private() {
     use rustix::process::{Resource, Rlimit, setrlimit};
     let none = Rlimit { current: Some(0), maximum: Some(0) };
     if setrlimit(Resource::Core, none).is_err() {
-        tracing::warn!("core dumps could not be turned off");
+        tracing::warn!("cannot disable core dumps");
     }
     close_to_debuggers();
 }
@@ -108,10 +115,10 @@ fn keep_memory_private() {
 fn close_to_debuggers() {
     use rustix::process::{DumpableBehavior, set_dumpable_behavior};
     if set_dumpable_behavior(DumpableBehavior::NotDumpable).is_err() {
-        tracing::warn!("the memory could not be closed to debuggers");
+        tracing::warn!("cannot protect the memory from debuggers");
     }
 }
 
-/// macOS asks for an entitlement before one process may read another's memory.
+/// macOS requires an entitlement before one process may read another's memory.
 #[cfg(not(target_os = "linux"))]
 fn close_to_debuggers() {}

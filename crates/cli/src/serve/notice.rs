@@ -1,4 +1,4 @@
-//! What whoever starts the daemon is told: where, how protected, and the passphrase, once.
+//! What is printed when the daemon starts: addresses, protection level, and the passphrase once.
 
 use std::io::{self, Write as _};
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use countersign_risk::verdict::Mode;
 use crate::failure::Failure;
 use crate::terminal::Paint;
 
-/// What the configuration says that is worth telling.
+/// The parts of the configuration that are printed.
 pub struct Facts {
     mode: Mode,
     store: PathBuf,
@@ -31,30 +31,29 @@ impl Facts {
 
     fn mode(&self) -> (&'static str, &'static str) {
         match self.mode {
-            Mode::Observe => ("observe", "nothing is blocked, everything is written down"),
-            Mode::CrisisOnly => ("crisis_only", "only the crisis rules hold"),
-            Mode::Enforce => ("enforce", "risky calls wait for a person"),
+            Mode::Observe => ("observe", "nothing is blocked, everything is recorded"),
+            Mode::CrisisOnly => ("crisis_only", "only the crisis rules apply"),
+            Mode::Enforce => ("enforce", "risky calls need approval"),
         }
     }
 
-    /// What can be known from here; `countersign doctor` as the agent's user knows more.
+    /// What is known here; `countersign doctor`, run as the agent's user, knows more.
     fn protection(&self, uid: u32) -> (&'static str, String) {
         if self.away {
-            let words = "own host for agents elsewhere, if whoever runs calls checks permits";
+            let words = "separate host, if executors check permits";
             ("R2", words.to_owned())
         } else if self.socket_for_others {
-            let words = format!("own user, for agents that do not run as user {uid}");
+            let words = format!("separate user, for agents that do not run as user {uid}");
             ("R1", words)
         } else {
-            let words = format!(
-                "same user: agents that run as user {uid} could stop the gate or act without asking"
-            );
+            let words =
+                format!("same user: agents that run as user {uid} could stop or bypass the gate");
             ("R0", words)
         }
     }
 }
 
-/// Tells it on standard output.
+/// Prints it on standard output.
 pub fn tell(notice: &Notice, facts: &Facts, json: bool) -> Result<(), Failure> {
     let uid = rustix::process::getuid().as_raw();
     let (level, words) = facts.protection(uid);
@@ -76,7 +75,7 @@ pub fn tell(notice: &Notice, facts: &Facts, json: bool) -> Result<(), Failure> {
         writeln!(out, "{line}")?;
         return Ok(out.flush()?);
     }
-    writeln!(out, "{}", paint.strong("Countersign is up."))?;
+    writeln!(out, "{}", paint.strong("Countersign is running."))?;
     let mut fact = |name: &str, text: String| {
         writeln!(out, "  {}  {text}", paint.faint(format!("{name:<10}")))
     };
@@ -90,9 +89,9 @@ pub fn tell(notice: &Notice, facts: &Facts, json: bool) -> Result<(), Failure> {
     fact("store", facts.store.display().to_string())?;
     if let Some(passphrase) = passphrase {
         writeln!(out)?;
-        writeln!(out, "The passphrase of `owner`, shown this once and kept nowhere:")?;
+        writeln!(out, "The passphrase of `owner`, shown only once and not stored:")?;
         writeln!(out, "\n    {}\n", paint.strong(passphrase))?;
-        writeln!(out, "Write it down where no agent can read it. It answers every request.")?;
+        writeln!(out, "Keep it where no agent can read it. It can decide every request.")?;
     }
     Ok(out.flush()?)
 }

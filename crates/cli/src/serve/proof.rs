@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_mins(3);
 pub async fn run(alarm: Alarm, every: Duration) {
     if env::var_os("HOME").is_none() {
         // A user without a home has no agents: that is no reason for an alarm.
-        tracing::info!("there is no home folder here: no agent's gate is tried");
+        tracing::info!("no home directory: gates are not tested");
         return;
     }
     tokio::time::sleep(FIRST.min(every)).await;

@@ -1,4 +1,4 @@
-//! Batches: order, bad lines, bounds, answers at once, readers that go away.
+//! Batches: order, invalid lines, limits, immediate answers, closed readers.
 
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -134,7 +134,7 @@ fn plans_come_from_arrays_and_objects() {
                   {\"calls\": [{\"command\": \"ls\"}]}\n[]\n[{\"command\": 1}]\n7\n";
     let records = records(&["plan", "--batch"], input);
     assert_eq!(records[0]["parallel"], true);
-    assert_eq!(records[1]["parallel"], false, "a single call has nothing beside it");
+    assert_eq!(records[1]["parallel"], false, "a single call is not parallel");
     assert_eq!(records[2]["parallel"], false);
     assert!(records[3]["error"].as_str().unwrap().contains("call 1"), "{}", records[3]);
     assert!(records[4]["error"].is_string());

@@ -1,13 +1,13 @@
-//! The real binary, run as people and scripts run it.
+//! The real binary, used like people and scripts do.
 
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
-/// The built binary, away from the caller's colour settings.
+/// The built binary, without the caller's colour settings.
 pub fn countersign() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_countersign"));
     command.env_remove("NO_COLOR").env("TERM", "xterm-256color");
-    // Away from any daemon and configuration of whoever runs the tests: nobody listens on port 1.
+    // Without the daemon and configuration of the machine: port 1 is closed.
     for name in ["TOKEN", "AGENT_TOKEN", "CONFIG", "STATE"] {
         command.env_remove(format!("COUNTERSIGN_{name}"));
     }
@@ -33,7 +33,7 @@ pub fn run_with(args: &[&str], input: &[u8]) -> Output {
     let mut stdin = child.stdin.take().unwrap();
     let input = input.to_vec();
     let writer = std::thread::spawn(move || {
-        // The child may refuse before it has read everything.
+        // The child may reject the input before it has read everything.
         let _ = stdin.write_all(&input);
     });
     let output = child.wait_with_output().unwrap();
@@ -51,7 +51,7 @@ pub fn stderr(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()
 }
 
-/// Asserts a refusal: exit code 2, one line on standard error, nothing on standard output.
+/// Asserts a rejection: exit code 2, one line on standard error, nothing on standard output.
 pub fn assert_refused(output: &Output, part: &str) {
     let error = stderr(output);
     assert_eq!(output.status.code(), Some(2), "{error}");

@@ -1,4 +1,4 @@
-//! The answer a person gets from `assess`, and the record a program gets.
+//! The output of `assess` for people, and the record for programs.
 
 use std::process::Command;
 

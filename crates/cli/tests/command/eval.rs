@@ -1,4 +1,4 @@
-//! `eval` on a small corpus of our own: numbers, rows, report, errors.
+//! `eval` on a small corpus: numbers, rows, report, errors.
 
 use super::binary::{assert_refused, run, scratch, stdout};
 use serde_json::Value;
@@ -16,7 +16,7 @@ fn numbers_and_misses() {
     assert_eq!(words[1], "7", "{row}");
     assert_eq!(&words[2..7], ["66.6%", "1✗", "100%", "66.6%", "1✗"], "{row}");
     assert!(text.contains("line 5: dangerous, judged SAFE 0  pwd"), "{text}");
-    assert!(text.contains("1 rows without a bar, 1 disputed"), "{text}");
+    assert!(text.contains("1 rows without an expectation, 1 disputed"), "{text}");
     assert!(text.contains("Tool calls") && text.contains("Texts"), "{text}");
     assert!(!text.contains('\u{1b}'));
 }

@@ -1,6 +1,6 @@
-//! Help is a golden file: what people read changes only on purpose.
+//! The help texts are a golden file, so that they change only on purpose.
 //!
-//! After a wanted change: `UPDATE_GOLDEN=1 cargo test -p countersign --test command`.
+//! After an intended change: `UPDATE_GOLDEN=1 cargo test -p countersign --test command`.
 
 use std::fmt::Write as _;
 
@@ -45,7 +45,7 @@ fn help_is_what_it_was() {
         ["people", "add"],
         ["agents", "add"],
         ["grants", "give"],
-        ["crises", "lift"],
+        ["crises", "resolve"],
         ["channel", "link"],
         ["channel", "unlink"],
         ["channel", "add"],

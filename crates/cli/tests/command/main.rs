@@ -1,4 +1,4 @@
-//! The real binary, driven as people and scripts drive it.
+//! The real binary, used like people and scripts do.
 
 #[cfg(test)]
 mod batch;
@@ -7,11 +7,11 @@ mod binary;
 #[cfg(test)]
 mod card;
 #[cfg(test)]
-mod door;
-#[cfg(test)]
 mod eval;
 #[cfg(test)]
 mod help;
+#[cfg(test)]
+mod input;
 #[cfg(test)]
 mod install;
 #[cfg(test)]

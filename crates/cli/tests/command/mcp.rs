@@ -44,8 +44,8 @@ fn servers_go_behind_the_proxy_once_and_come_out_byte_by_byte() {
     let path = file.display().to_string();
     assert_eq!(mcp(&["install", &path, "--yes"]).status.code(), Some(0));
     assert!(read().contains("\"--server\""));
-    assert_refused(&mcp(&["install", "windsurf"]), "no file with servers");
-    assert_refused(&mcp(&["install", "nobody"]), "no client");
+    assert_refused(&mcp(&["install", "windsurf"]), "no configuration of this client");
+    assert_refused(&mcp(&["install", "nobody"]), "nor a known client");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! `ask` and `cancel`: only a real yes ends with 0.
+//! `ask` and `cancel`: only an approval exits with 0.
 
 use std::net::TcpListener;
 
@@ -11,8 +11,8 @@ fn an_answer_is_one_line_and_an_exit_code() {
     for (state, code, line) in [
         ("approved", 0, "approved by ana: as agreed\n"),
         ("denied", 1, "denied by ana: as agreed\n"),
-        ("expired", 1, "expired: nobody answered in time, so the answer is no\n"),
-        ("cancelled", 1, "cancelled: the request was taken back\n"),
+        ("expired", 1, "expired: not answered in time; the call is not approved\n"),
+        ("cancelled", 1, "cancelled\n"),
     ] {
         let wait = format!("GET /v1/requests/{ID}/wait");
         let daemon = StandIn::new(&[
@@ -22,7 +22,7 @@ fn an_answer_is_one_line_and_an_exit_code() {
         let output = daemon.run(&["ask", "--action", "send_email", "--description", "weekly"]);
         assert_eq!(stdout(&output), line);
         assert_eq!(output.status.code(), Some(code));
-        assert!(stderr(&output).starts_with("waiting for a person: "), "{}", stderr(&output));
+        assert!(stderr(&output).starts_with("waiting for approval: "), "{}", stderr(&output));
         let sent = daemon.heard("POST /v1/requests").unwrap();
         assert!(sent.contains("\"tool\":\"send_email\",\"arguments\":{}"), "{sent}");
         assert!(sent.contains("\"description\":\"weekly\""), "{sent}");
@@ -30,7 +30,7 @@ fn an_answer_is_one_line_and_an_exit_code() {
 }
 
 #[test]
-fn everything_else_is_a_no() {
+fn every_other_response_is_not_approved() {
     let refused = problem(403, "refused", "the policy refuses this");
     let unsure = document("pending", "HIGH").to_string().replace("\"pending\"", "\"maybe\"");
     for answer in [(403, refused), (200, "{}".to_owned()), (200, unsure), (500, String::new())] {
@@ -44,7 +44,7 @@ fn everything_else_is_a_no() {
 }
 
 #[test]
-fn no_daemon_is_a_no() {
+fn without_a_daemon_nothing_is_approved() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
     drop(listener);
@@ -68,7 +68,7 @@ fn bad_arguments_are_never_sent() {
 }
 
 #[test]
-fn a_request_is_taken_back_by_its_words() {
+fn a_request_is_cancelled_by_its_words() {
     let pending = document("pending", "HIGH");
     let words = pending["phrase"].as_str().unwrap().to_owned();
     let cancel = format!("POST /v1/requests/{ID}/cancel");
@@ -77,7 +77,7 @@ fn a_request_is_taken_back_by_its_words() {
         (&cancel, 200, document("cancelled", "HIGH").to_string()),
     ]);
     let output = daemon.run(&["cancel", &words]);
-    assert_eq!(stdout(&output), format!("{words}: taken back\n"));
+    assert_eq!(stdout(&output), format!("{words}: cancelled\n"));
     assert!(daemon.heard(&cancel).is_some());
     let output = daemon.run(&["cancel", "01h"]);
     assert_eq!(output.status.code(), Some(2));

@@ -1,4 +1,4 @@
-//! `countersign channel`: set up before a real daemon and a stand-in for Telegram's Bot API.
+//! `countersign channel`: added with a real daemon and a fake of Telegram's Bot API.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -12,7 +12,7 @@ use super::telegram::{Fault, StandIn, TOKEN, tap, text};
 
 const ANA: i64 = 77;
 
-/// A folder with a configuration and the bot's token.
+/// A directory with a configuration and the bot's token.
 struct Place {
     folder: tempfile::TempDir,
 }
@@ -61,14 +61,14 @@ impl Place {
     }
 }
 
-/// The code of the newest address that `said` shows, waited for in what the program prints.
+/// The code of the newest link in `said`, read from the output of the program.
 fn codes(server: &StandIn) -> impl Fn(&str) + '_ {
     move |code: &str| {
         server.says(text(ANA, &format!("/start {code}")));
     }
 }
 
-/// Reads lines until one holds an address with a code.
+/// Reads lines until one contains a link with a code.
 fn next_code(lines: &mut dyn Iterator<Item = String>, all: &mut String) -> Option<String> {
     for line in lines {
         all.push_str(&line);
@@ -98,11 +98,11 @@ fn from_a_token_to_the_first_tap() {
     let mut command = daemon.command(&[]);
     let mut adding = place.add(command.env("COUNTERSIGN_TOKEN", &token), &server);
     let (mut out, mut said) = (lines(&mut adding), String::new());
-    // A stranger's guess is not taken for the person.
+    // A guess by another account is not accepted.
     server.says(text(99, "/start AAAAAAAAAA"));
     press(&next_code(&mut out, &mut said).expect("a first address"));
     press(&next_code(&mut out, &mut said).expect("a second address"));
-    // It ends with a tap on the test's own button, by the account that was linked.
+    // It ends when the linked account taps the button of the test message.
     let carried = |body: &serde_json::Value| {
         body["reply_markup"]["inline_keyboard"][0][0]["callback_data"].as_str().map(str::to_owned)
     };
@@ -124,10 +124,10 @@ fn from_a_token_to_the_first_tap() {
     let ended = adding.wait_with_output().unwrap();
     assert_eq!(ended.status.code(), Some(0), "{said}\n{}", stderr(&ended));
     for words in [
-        "This is @our_bot (Gate).",
-        "Found you: @ana.",
-        "Linked: what @ana says",
-        "It works: owner tapped it.",
+        "Bot: @our_bot (Gate).",
+        "Received Start from @ana.",
+        "Linked: @ana now decides as",
+        "The channel works: owner tapped the button.",
     ] {
         assert!(said.contains(words), "{words}: {said}");
     }
@@ -153,9 +153,9 @@ fn from_a_token_to_the_first_tap() {
     assert!(stdout(&gone).contains("telegram/77"), "{}", stderr(&gone));
     let none = stdout(&run(&["channel", "accounts"]));
     assert!(none.contains("No account is linked"), "{none}");
-    // A second one of the same name is refused before anything is asked.
+    // A second channel of the same name is rejected before any prompt.
     let again = place.add(&mut daemon.command(&[]), &server).wait_with_output().unwrap();
-    assert!(stderr(&again).contains("there is a channel of this name"), "{}", stderr(&again));
+    assert!(stderr(&again).contains("a channel with this name exists"), "{}", stderr(&again));
     assert_eq!(place.written(), written);
 }
 
@@ -167,7 +167,7 @@ fn nothing_is_written_while_something_is_wrong() {
     let refused = place.add(&mut countersign(), &server).wait_with_output().unwrap();
     assert_eq!(refused.status.code(), Some(2));
     assert!(stderr(&refused).contains("rejected the bot's token"), "{}", stderr(&refused));
-    // Broken off while it waits for Start.
+    // Interrupted while it waits for Start.
     let mut waiting = place.add(&mut countersign(), &server);
     let end = Instant::now() + Duration::from_secs(20);
     while server.calls("getUpdates").is_empty() && Instant::now() < end {
@@ -177,7 +177,7 @@ fn nothing_is_written_while_something_is_wrong() {
     assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
     assert!(!waiting.wait().unwrap().success());
     assert_eq!(place.written(), "mode = \"observe\"\n");
-    // Without a daemon it is written, and what is left to do is said.
+    // Without a daemon the configuration is written, and the remaining steps are printed.
     let mut alone = place.add(countersign().args::<[&str; 0], _>([]), &server);
     let (mut out, mut said) = (lines(&mut alone), String::new());
     codes(&server)(&next_code(&mut out, &mut said).expect("an address"));

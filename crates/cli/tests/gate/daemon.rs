@@ -1,15 +1,15 @@
-//! The real daemon: `serve`, asked and answered by the real commands.
+//! The real daemon: `serve`, used through the real commands.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use countersign_client::{Door, People};
+use countersign_client::{Endpoint, PeopleClient};
 
 use super::stand_in::{alone, countersign, stderr, stdout};
 
-/// A daemon in a folder of its own.
+/// A daemon in its own directory.
 pub struct Daemon {
     child: Child,
     line: serde_json::Value,
@@ -51,11 +51,11 @@ impl Daemon {
 
     /// The owner's token, by the passphrase of the first start.
     pub fn token(&self) -> String {
-        let door = Door::parse(&self.address("people")).unwrap();
-        People::login(&door, "owner", self.passphrase()).unwrap().token
+        let door = Endpoint::parse(&self.address("people")).unwrap();
+        PeopleClient::login(&door, "owner", self.passphrase()).unwrap().token
     }
 
-    /// The owner's passphrase, as it was told at the first start.
+    /// The owner's passphrase, printed at the first start.
     pub fn passphrase(&self) -> &str {
         self.line["passphrase"].as_str().unwrap()
     }
@@ -66,7 +66,7 @@ impl Daemon {
         asker.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     }
 
-    /// The two words of the only request that waits.
+    /// The two words of the only pending request.
     fn words(&self, token: &str) -> String {
         let end = Instant::now() + Duration::from_secs(20);
         while Instant::now() < end {
@@ -88,7 +88,7 @@ impl Daemon {
         assert!(Command::new("kill").args([name, &id]).status().unwrap().success());
     }
 
-    /// Waits for its end, and says how it ended.
+    /// Waits for its end, and returns how it ended.
     fn ended(&mut self) -> Option<i32> {
         let end = Instant::now() + Duration::from_secs(20);
         while Instant::now() < end {
@@ -126,7 +126,7 @@ fn it_starts_tells_its_places_and_stops_in_order() {
     assert_eq!(daemon.line["protection"], "R0");
     let text = stdout(&daemon.run(&[]));
     assert!(text.contains("The daemon runs; nothing waits."), "{text}");
-    // What it holds in memory is nobody's business.
+    // Its memory must not be readable by others.
     let proc = format!("/proc/{}/limits", daemon.child.id());
     let limits = std::fs::read_to_string(proc).unwrap();
     let core = limits.lines().find(|line| line.starts_with("Max core file size")).unwrap();
@@ -136,13 +136,13 @@ fn it_starts_tells_its_places_and_stops_in_order() {
     assert!(text.contains("The daemon runs; nothing waits."), "{text}");
     daemon.signal("-TERM");
     assert_eq!(daemon.ended(), Some(0));
-    // The second start has nothing to tell any more.
+    // The second start prints no passphrase.
     let again = Daemon::start(&state);
     assert!(again.line["passphrase"].is_null());
 }
 
 #[test]
-fn a_harmless_call_passes_and_silence_is_a_no() {
+fn a_harmless_call_passes_and_an_unanswered_one_is_not_approved() {
     let folder = tempfile::tempdir().unwrap();
     let daemon = Daemon::start(&folder.path().join("state"));
     let output = daemon.run(&["ask", "--command", "git status"]);
@@ -166,7 +166,7 @@ fn the_agent_cannot_answer_itself() {
 }
 
 #[test]
-fn a_daemon_that_is_killed_is_survived_by_whoever_waits() {
+fn a_waiting_client_survives_a_killed_daemon() {
     let folder = tempfile::tempdir().unwrap();
     let state = folder.path().join("state");
     let mut daemon = Daemon::start(&state);
@@ -214,11 +214,11 @@ fn the_store_s_own_file_can_be_verified() {
     assert_eq!(daemon.ended(), Some(0));
     let output = countersign().args(["ledger", "verify", "--store", &store]).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}{}", stdout(&output), stderr(&output));
-    assert!(stdout(&output).contains("entries, each whole"), "{}", stdout(&output));
+    assert!(stdout(&output).contains("entries, all well formed"), "{}", stdout(&output));
 }
 
 #[test]
-fn a_person_answers_and_the_agent_hears_it() {
+fn a_person_decides_and_the_agent_receives_it() {
     let folder = tempfile::tempdir().unwrap();
     let daemon = Daemon::start(&folder.path().join("state"));
     let token = daemon.token();
@@ -227,7 +227,7 @@ fn a_person_answers_and_the_agent_hears_it() {
     let asker = daemon.ask("rm -rf /srv/build");
     let words = daemon.words(&token);
     let shown = stdout(&person(&["show", &words]));
-    assert!(shown.contains("rm -rf /srv/build") && shown.contains("waits; denied in"), "{shown}");
+    assert!(shown.contains("rm -rf /srv/build") && shown.contains("pending; denied in"), "{shown}");
     let output = person(&["approve", &words, "--yes"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let heard = asker.wait_with_output().unwrap();
@@ -247,7 +247,7 @@ fn a_person_answers_and_the_agent_hears_it() {
 }
 
 #[test]
-fn house_is_kept_with_a_person_s_token() {
+fn administration_uses_a_persons_token() {
     let folder = tempfile::tempdir().unwrap();
     let daemon = Daemon::start(&folder.path().join("state"));
     let token = daemon.token();
@@ -262,7 +262,7 @@ fn house_is_kept_with_a_person_s_token() {
         assert_eq!(output.status.code(), Some(0), "{args:?}: {}", stderr(&output));
         stdout(&output)
     };
-    // A token alone changes nothing, and where nobody can be asked the way is said.
+    // A token alone cannot change anything; the error says what to do.
     let mut unasked = daemon.command(&["people", "add", "eve"]);
     let refused = alone(unasked.env("COUNTERSIGN_TOKEN", &token)).output().unwrap();
     assert_eq!(refused.status.code(), Some(2));
@@ -297,7 +297,7 @@ fn house_is_kept_with_a_person_s_token() {
 }
 
 #[test]
-fn the_passphrase_is_typed_unseen_and_a_bare_enter_is_no() {
+fn the_passphrase_is_not_echoed_and_enter_alone_does_not_approve() {
     let folder = tempfile::tempdir().unwrap();
     let daemon = Daemon::start(&folder.path().join("state"));
     let asker = daemon.ask("rm -rf /srv/build");
@@ -306,7 +306,7 @@ fn the_passphrase_is_typed_unseen_and_a_bare_enter_is_no() {
     let passphrase = daemon.line["passphrase"].as_str().unwrap();
     let typed = |answer: &str| {
         let binary = env!("CARGO_BIN_EXE_countersign");
-        // A terminal of its own; what is typed waits until it is asked for.
+        // A separate terminal; the input waits until it is asked for.
         let script = format!(
             "(sleep 2; echo '{passphrase}'; sleep 4; echo '{answer}'; sleep 3) | \
              script -qec '{binary} approve {words}' /dev/null"

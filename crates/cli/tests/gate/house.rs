@@ -33,7 +33,7 @@ fn the_configuration_is_checked_with_its_place() {
     let name = file.to_str().unwrap();
     std::fs::write(&file, "mode = \"enforce\"\n").unwrap();
     let output = countersign().args(["config", "check", name]).output().unwrap();
-    assert!(stdout(&output).contains("is fine"), "{}", stderr(&output));
+    assert!(stdout(&output).contains("is valid"), "{}", stderr(&output));
     std::fs::write(&file, "[quorum]\nhihg = 2\n").unwrap();
     let output = countersign().args(["config", "check", name]).output().unwrap();
     assert_eq!(output.status.code(), Some(1));

@@ -1,4 +1,4 @@
-//! The commands that speak with the daemon, driven as people and scripts drive them.
+//! The commands that talk to the daemon, used like people and scripts do.
 
 #[cfg(test)]
 mod asking;

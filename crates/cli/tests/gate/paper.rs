@@ -1,4 +1,4 @@
-//! `ledger` and `permit`, offline: what was changed is found.
+//! `ledger` and `permit`, offline: changes are detected.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::process::Output;
 use countersign_json as json;
 use countersign_json::canonical::Digest;
 use countersign_ledger::checkpoint::{Checkpoint, VerifierKey};
-use countersign_ledger::entry::{Entry, Kind};
+use countersign_ledger::entry::{Entry, EntryKind};
 use countersign_ledger::permit;
 use countersign_ledger::permit::Claims;
 use countersign_ledger::verify::Verifier;
@@ -32,12 +32,12 @@ fn run(args: &[&str]) -> Output {
 }
 
 #[test]
-fn a_ledger_holds_or_says_where_it_does_not() {
+fn a_ledger_is_valid_or_the_first_error_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let mut text = String::new();
     let mut verifier = Verifier::new();
     for at in 0..50 {
-        let mut entry = Entry::new(at, Kind::Pass, Digest::of(b"policy"));
+        let mut entry = Entry::new(at, EntryKind::Pass, Digest::of(b"policy"));
         entry.agent = Some("bot".into());
         let line = entry.encode().unwrap();
         verifier.feed(line.as_bytes()).unwrap();
@@ -64,10 +64,10 @@ fn a_ledger_holds_or_says_where_it_does_not() {
         let file = written(folder.path(), name, &bad);
         let output = verify(&file);
         assert_eq!(output.status.code(), Some(1), "{name}: {}", stdout(&output));
-        assert!(stdout(&output).starts_with("The ledger does not hold: "), "{}", stdout(&output));
+        assert!(stdout(&output).starts_with("The ledger is invalid: "), "{}", stdout(&output));
     }
     let output = run(&["ledger", "verify", "--file", &file]);
-    assert!(stdout(&output).contains("Not held against any checkpoint"), "{}", stdout(&output));
+    assert!(stdout(&output).contains("Not compared with any checkpoint"), "{}", stdout(&output));
     let other =
         VerifierKey::new("ours", SigningKey::from_bytes(&[8; 32]).verifying_key().to_bytes());
     let other = other.unwrap().to_string();
@@ -77,7 +77,7 @@ fn a_ledger_holds_or_says_where_it_does_not() {
 }
 
 #[test]
-fn a_permit_holds_for_its_call_only() {
+fn a_permit_is_valid_only_for_its_call() {
     let folder = tempfile::tempdir().unwrap();
     let call = r#"{"tool": "pay", "arguments": {"amount": 5}}"#;
     let value = json::parse(call).unwrap();

@@ -1,4 +1,4 @@
-//! The person's commands: what is shown is safe, and nothing is approved by accident.
+//! The commands for people: output is sanitized, and nothing is approved by accident.
 
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -10,7 +10,7 @@ fn daemon(tier: &str) -> (StandIn, String) {
     (answers(&pending, &document("approved", tier)), words)
 }
 
-/// A daemon with one request that waits, and what it becomes.
+/// A daemon with one pending request, and its final state.
 fn answers(pending: &serde_json::Value, decided: &serde_json::Value) -> StandIn {
     let one = format!("GET /v1/requests/{ID}");
     let decision = format!("POST /v1/requests/{ID}/decision");
@@ -22,7 +22,7 @@ fn answers(pending: &serde_json::Value, decided: &serde_json::Value) -> StandIn 
 }
 
 #[test]
-fn what_waits_is_listed_without_the_agent_s_tricks() {
+fn pending_requests_are_listed_sanitized() {
     let (daemon, words) = daemon("HIGH");
     let output = daemon.run(&["pending"]);
     let text = stdout(&output);
@@ -37,7 +37,7 @@ fn what_waits_is_listed_without_the_agent_s_tricks() {
 }
 
 #[test]
-fn a_yes_needs_a_terminal_or_a_flag_and_carries_the_digest_that_was_seen() {
+fn an_approval_needs_a_terminal_or_a_flag_and_carries_the_shown_digest() {
     let (daemon, words) = daemon("HIGH");
     let output = daemon.run(&["approve", &words]);
     assert_eq!(output.status.code(), Some(2), "{}", stdout(&output));
@@ -106,14 +106,14 @@ fn all_is_never_approved_without_a_person_at_a_terminal() {
 }
 
 #[test]
-fn what_is_meant_must_be_one_request() {
+fn the_given_text_must_match_one_request() {
     let mut other = document("pending", "HIGH");
     other["id"] = "01hf3zq9x8y7w6v5t4s3r2q1p1".into();
     let daemon =
         StandIn::new(&[("GET /v1/requests", 200, list(&[document("pending", "HIGH"), other]))]);
     for (text, why) in [
-        ("01hf3z", "several fit"),
-        ("01h", "at least 4 letters"),
+        ("01hf3z", "several requests match"),
+        ("01h", "at least 4 characters"),
         ("0000000", "no request has"),
         ("no-words", "no request has"),
     ] {
@@ -131,7 +131,7 @@ fn without_a_credential_nothing_is_asked_of_the_daemon() {
         alone(countersign().args(["pending"]).env("COUNTERSIGN_PEOPLE", &daemon.address)).output();
     let output = output.unwrap();
     assert_eq!(output.status.code(), Some(2));
-    assert!(stderr(&output).contains("this needs a person"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("authentication required"), "{}", stderr(&output));
     assert!(daemon.heard.lock().unwrap().is_empty());
 }
 
@@ -144,13 +144,13 @@ fn a_token_file_that_others_can_read_is_refused() {
     let name = file.to_str().unwrap();
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).unwrap();
     let output = daemon.run(&["pending", "--token-file", name]);
-    assert!(stderr(&output).contains("others can read"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("other users can read"), "{}", stderr(&output));
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
     assert_eq!(daemon.run(&["pending", "--token-file", name]).status.code(), Some(0));
 }
 
 #[test]
-fn a_refusal_is_said_in_one_line() {
+fn a_rejection_is_one_line() {
     let one = format!("GET /v1/requests/{ID}");
     let decision = format!("POST /v1/requests/{ID}/decision");
     let daemon = StandIn::new(&[
@@ -173,10 +173,10 @@ The last 24 hours
   so far     9 approved, 3 denied, 2 pending
   tiers      13 HIGH, 1 MEDIUM
   agents     14 coder⟨ESC⟩[2J
-  answered   after 24 s in half of the cases, 3 min in nine of ten
+  answered   after median 24 s, 90th percentile 3 min
 
-Since the gate was started
-  calls  1190 passed, 14 asked about, 0 refused
+Since the daemon started
+  calls  1190 passed, 14 asked, 0 rejected
   asked  1.1 of 100 calls
 ";
 
@@ -199,7 +199,7 @@ fn secrets_are_shown_once_and_lists_are_lines() {
     let added = stdout(&daemon.change(&["agents", "add", "bot", "--days", "9"]));
     assert!(added.starts_with("csa_abc\n"), "{added}");
     assert!(daemon.heard("POST /v1/agents").unwrap().contains("\"days\":9"));
-    assert!(stdout(&daemon.run(&["grants", "list"])).contains("no grants"));
+    assert!(stdout(&daemon.run(&["grants", "list"])).contains("No grants"));
     assert!(stdout(&daemon.run(&["crises", "list"])).contains("No session"));
     assert_eq!(stdout(&daemon.run(&["people", "list"])), "owner  administrator\n");
     assert_eq!(stdout(&daemon.run(&["stats"])), STATS_ON_SCREEN);

@@ -1,4 +1,4 @@
-//! A stand-in daemon: answers by path, from the documented contract; and the binary beside it.
+//! A fake daemon that answers by path, according to the documented API; and the binary.
 
 use std::collections::HashMap;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -6,22 +6,22 @@ use std::net::TcpListener;
 use std::process::{Command, Output, Stdio};
 use std::sync::{Arc, Mutex};
 
-/// The id of the request in the stand-in's answers.
+/// The id of the request in the fake daemon's answers.
 pub const ID: &str = "01hf3zq9x8y7w6v5t4s3r2q1p0";
 
-/// What the stand-in heard, each as "METHOD path body".
+/// The received requests, each as "METHOD path body".
 pub type Heard = Arc<Mutex<Vec<String>>>;
 
-/// A stand-in at an address of its own.
+/// A fake daemon at its own address.
 pub struct StandIn {
     /// Where it listens.
     pub address: String,
-    /// What it heard.
+    /// The received requests.
     pub heard: Heard,
 }
 
 impl StandIn {
-    /// Answers each "METHOD path" (without query) with a status and a body, for ever.
+    /// Answers each "METHOD path" (without query) with a status and a body, without end.
     pub fn new(answers: &[(&str, u16, String)]) -> StandIn {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap().to_string();
@@ -92,7 +92,7 @@ impl StandIn {
         self.run(&args)
     }
 
-    /// Whether something was heard that begins so.
+    /// Whether a request was received that begins so.
     pub fn heard(&self, start: &str) -> Option<String> {
         self.heard.lock().unwrap().iter().find(|one| one.starts_with(start)).cloned()
     }
@@ -109,9 +109,9 @@ pub fn countersign() -> Command {
     command
 }
 
-/// Without a terminal: nothing can be asked, whoever runs the tests.
+/// Without a terminal: nothing can be prompted.
 pub fn alone(command: &mut Command) -> &mut Command {
-    // `setsid` starts it in a session of its own, which has no terminal.
+    // `setsid` starts it in a new session, which has no terminal.
     let program = command.get_program().to_owned();
     let args: Vec<_> = command.get_args().map(ToOwned::to_owned).collect();
     let envs: Vec<_> =

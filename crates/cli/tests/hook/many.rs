@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
-use countersign_client::{Filter, People, Request, State};
+use countersign_client::{Filter, PeopleClient, Request, RequestStatus};
 
 use super::setting::{Home, Said, approve, bash};
 
@@ -100,7 +100,7 @@ fn many_that_only_look_are_all_written_down() {
 }
 
 /// How many calls the ledger says passed.
-fn passes(person: &People) -> usize {
+fn passes(person: &PeopleClient) -> usize {
     let (mut count, mut from) = (0, 0);
     loop {
         let page = person.entries(from, 500).unwrap().entries;
@@ -114,12 +114,12 @@ fn passes(person: &People) -> usize {
 }
 
 /// All requests that wait, once there are so many.
-fn all_waiting(person: &People, many: usize) -> Vec<Request> {
+fn all_waiting(person: &PeopleClient, many: usize) -> Vec<Request> {
     let end = Instant::now() + Duration::from_mins(1);
     loop {
         let (mut found, mut before) = (Vec::new(), None);
         loop {
-            let state = Some(State::Pending);
+            let state = Some(RequestStatus::Pending);
             let page = person.list(&Filter { state, before, ..Filter::default() }).unwrap();
             found.extend(page.requests);
             before = page.next;

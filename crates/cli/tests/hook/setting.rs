@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use countersign_client::{Choice, Door, Filter, People, Request, State};
+use countersign_client::{DecisionChoice, Endpoint, Filter, PeopleClient, Request, RequestStatus};
 use serde_json::{Value, json};
 
 /// A call that somebody has to be asked about.
@@ -87,10 +87,10 @@ impl Home {
     }
 
     /// The owner.
-    pub fn person(&self) -> People {
-        let door = Door::parse(&self.people).unwrap();
-        let login = People::login(&door, "owner", &self.passphrase).unwrap();
-        People::new(door, login.token).confirmed_with(&self.passphrase)
+    pub fn person(&self) -> PeopleClient {
+        let door = Endpoint::parse(&self.people).unwrap();
+        let login = PeopleClient::login(&door, "owner", &self.passphrase).unwrap();
+        PeopleClient::new(door, login.token).confirmed_with(&self.passphrase)
     }
 
     /// What the people's door answers to an owner's word about a request.
@@ -100,7 +100,8 @@ impl Home {
 
     /// What it answers to an owner.
     pub fn as_person(&self, method: &str, path: &str, body: &str) -> String {
-        let token = People::login(&Door::parse(&self.people).unwrap(), "owner", &self.passphrase);
+        let token =
+            PeopleClient::login(&Endpoint::parse(&self.people).unwrap(), "owner", &self.passphrase);
         let token = token.unwrap().token;
         let mut stream = std::net::TcpStream::connect(&self.people).unwrap();
         let head = format!(
@@ -119,7 +120,8 @@ impl Home {
 
     /// The card of a request, as the inbox shows it.
     pub fn card(&self, id: &str) -> String {
-        let login = People::login(&Door::parse(&self.people).unwrap(), "owner", &self.passphrase);
+        let login =
+            PeopleClient::login(&Endpoint::parse(&self.people).unwrap(), "owner", &self.passphrase);
         let mut stream = std::net::TcpStream::connect(&self.people).unwrap();
         let head = format!(
             "GET /inbox/card/{id} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\n\
@@ -227,10 +229,10 @@ pub fn bash(command: &str, call: &str) -> Value {
 }
 
 /// The requests that wait, once there are so many.
-pub fn waiting(person: &People, many: usize) -> Vec<Request> {
+pub fn waiting(person: &PeopleClient, many: usize) -> Vec<Request> {
     let end = Instant::now() + Duration::from_secs(20);
     loop {
-        let filter = Filter { state: Some(State::Pending), ..Filter::default() };
+        let filter = Filter { state: Some(RequestStatus::Pending), ..Filter::default() };
         let page = person.list(&filter).unwrap();
         if page.requests.len() >= many {
             assert_eq!(page.requests.len(), many, "{:#?}", page.requests);
@@ -242,10 +244,10 @@ pub fn waiting(person: &People, many: usize) -> Vec<Request> {
 }
 
 /// Approves all of them.
-pub fn approve(person: &People, requests: &[Request]) {
+pub fn approve(person: &PeopleClient, requests: &[Request]) {
     for request in requests {
         let id = request.id.as_deref().unwrap();
-        person.decide(id, &request.digest, Choice::Approve, "as planned", None).unwrap();
+        person.decide(id, &request.digest, DecisionChoice::Approve, "as planned", None).unwrap();
     }
 }
 

@@ -1,4 +1,4 @@
-//! Rust source as these rules read it: without its unit tests, its comments and its texts.
+//! Parts of Rust source: without unit tests, without comments, only the quoted texts.
 
 /// The source before its unit tests.
 pub fn without_tests(text: &str) -> &str {
@@ -23,6 +23,22 @@ pub fn code(text: &str) -> String {
         rest = after;
     }
     code
+}
+
+/// The quoted texts of the source, one per line.
+pub fn texts(text: &str) -> String {
+    let mut texts = String::new();
+    let mut rest = text;
+    while let Some(next) = rest.chars().next() {
+        let skipped = skipped(rest, next);
+        let (taken, after) = rest.split_at(skipped.max(next.len_utf8()));
+        if skipped > 0 && !taken.starts_with('/') {
+            texts.push_str(taken);
+            texts.push('\n');
+        }
+        rest = after;
+    }
+    texts
 }
 
 /// How many bytes of comment, text or character begin here; 0 for code.

@@ -8,7 +8,7 @@ use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, StatusCode, header};
 use countersign_json as json;
 use countersign_json::Value;
-use countersign_types::time::Span;
+use countersign_types::time::Millis;
 
 use super::problem::Problem;
 
@@ -223,7 +223,7 @@ impl<'v, 'a> Fields<'v, 'a> {
         let asked = self.asked.get();
         let unknown = self.members.iter().enumerate().find(|(at, _)| asked & bit(*at) == 0);
         unknown.map_or(Ok(()), |(_, (key, _))| {
-            let shown = countersign_text::sanitize::show_within(key, 60);
+            let shown = countersign_text::sanitize::sanitize_within(key, 60);
             Err(Problem::bad(format!("there is no member `{}`", shown.text)))
         })
     }
@@ -246,8 +246,8 @@ fn bit(place: usize) -> u64 {
     clippy::cast_sign_loss,
     reason = "above 0 by the check in `seconds`, and a cast of a float stays on the scale"
 )]
-pub fn span(seconds: f64) -> Span {
-    Span(((seconds * 1000.0) as u64).max(1))
+pub fn span(seconds: f64) -> Millis {
+    Millis(((seconds * 1000.0) as u64).max(1))
 }
 
 fn wrong(name: &str, wanted: &str) -> Problem {

@@ -22,8 +22,8 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
-use countersign_types::time::{Clock as _, Span};
-use countersign_workflow::assurance::Standing;
+use countersign_types::time::{Clock as _, Millis};
+use countersign_workflow::assurance::Authority;
 
 use crate::auth::origin::{Names, is_a_page};
 use crate::auth::{Book, Checks, Strikes};
@@ -129,14 +129,14 @@ impl Api {
     }
 
     /// What a person who is signed in brings along to an answer.
-    pub fn standing(&self, person: &str) -> Standing {
-        Standing::login(self.has_passkey(person), self.book.tenure(person))
+    pub fn standing(&self, person: &str) -> Authority {
+        Authority::login(self.has_passkey(person), self.book.tenure(person))
     }
 
     /// How long a new passkey or linked account of this person waits before it may approve. Whoever
     /// is the only person here sets the installation up, and there is nobody to object.
-    pub fn waiting_period(&self, person: &str) -> Span {
-        if self.book.is_alone(person) { Span(0) } else { self.gate.rules().waiting_period }
+    pub fn waiting_period(&self, person: &str) -> Millis {
+        if self.book.is_alone(person) { Millis(0) } else { self.gate.rules().waiting_period }
     }
 
     /// Tells every channel about a change of who may approve. The change does not wait for it.

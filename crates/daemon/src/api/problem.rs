@@ -4,8 +4,8 @@ use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use countersign_store::StoreError;
-use countersign_workflow::assurance::{Assurance, TooLittle};
-use countersign_workflow::request::Refusal;
+use countersign_workflow::assurance::{Assurance, InsufficientAssurance};
+use countersign_workflow::request::TransitionError;
 use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 
@@ -181,33 +181,33 @@ impl From<StoreError> for Problem {
     }
 }
 
-impl From<Refusal> for Problem {
-    fn from(refusal: Refusal) -> Problem {
+impl From<TransitionError> for Problem {
+    fn from(refusal: TransitionError) -> Problem {
         let detail = refusal.to_string();
         match refusal {
-            Refusal::OwnRequest | Refusal::NotYours => {
+            TransitionError::OwnRequest | TransitionError::NotRequester => {
                 Problem::new(StatusCode::FORBIDDEN, "forbidden", "You may not do this", detail)
             }
-            Refusal::NewerThanRequest | Refusal::WaitingUntil(_) => Problem::new(
+            TransitionError::NewerThanRequest | TransitionError::WaitingUntil(_) => Problem::new(
                 StatusCode::FORBIDDEN,
                 "too-new",
                 "You cannot approve this yet",
                 detail,
             ),
-            Refusal::ReasonNeeded => Problem::new(
+            TransitionError::ReasonRequired => Problem::new(
                 StatusCode::UNPROCESSABLE_ENTITY,
                 "reason-needed",
                 "A reason is needed",
                 detail,
             ),
-            Refusal::TooLittle(little) => Problem {
+            TransitionError::InsufficientAssurance(little) => Problem {
                 why: Some(match little {
-                    TooLittle::Needs(needed) => needed.label(),
-                    TooLittle::WayIn(_) => "channel",
+                    InsufficientAssurance::Required(needed) => needed.label(),
+                    InsufficientAssurance::ChannelLimit(_) => "channel",
                 }),
                 ..Problem::new(
                     StatusCode::FORBIDDEN,
-                    if little == TooLittle::Needs(Assurance::Passkey) {
+                    if little == InsufficientAssurance::Required(Assurance::Passkey) {
                         "passkey"
                     } else {
                         "not-sure-enough"
@@ -216,13 +216,13 @@ impl From<Refusal> for Problem {
                     detail,
                 )
             },
-            Refusal::ClockUnsettled => unavailable(detail),
-            Refusal::Ended(_)
-            | Refusal::TooLate
-            | Refusal::NotThisCall
-            | Refusal::AnsweredAlready
-            | Refusal::EditNeedsOnePerson
-            | Refusal::EditInCrisis => Problem::conflict(detail),
+            TransitionError::ClockUnreliable => unavailable(detail),
+            TransitionError::Ended(_)
+            | TransitionError::DeadlinePassed
+            | TransitionError::DigestMismatch
+            | TransitionError::AlreadyAnswered
+            | TransitionError::EditNeedsOnePerson
+            | TransitionError::EditInCrisis => Problem::conflict(detail),
         }
     }
 }

@@ -64,7 +64,7 @@ where
 
 /// Waits for the end of a request.
 async fn end(api: &Api, stored: Box<Stored>) -> Result<Box<Stored>, Problem> {
-    let (id, deadline) = (stored.request.id, stored.request.plan.deadline);
+    let (id, deadline) = (stored.request.id, stored.request.schedule.deadline);
     drop(stored);
     let left = api.gate.clock().now().at.until(deadline);
     // A little beyond the deadline: the watch ends it, not this handler.
@@ -174,7 +174,7 @@ fn claimed(word: &str) -> Result<Tier, Problem> {
 /// The agent's own description: shown, but never believed, and without secrets.
 fn described(description: &str) -> String {
     let plain = countersign_redact::redact_text(description);
-    countersign_text::sanitize::show_within(&plain.text, 2000).text.into_owned()
+    countersign_text::sanitize::sanitize_within(&plain.text, 2000).text.into_owned()
 }
 
 /// `POST /respond`: a person answers. Who decided is who proved it, whatever the body says.
@@ -229,7 +229,7 @@ fn entry(stored: &Stored, now: Timestamp) -> serde_json::Value {
     let detail: serde_json::Value = serde_json::from_str(&stored.detail).unwrap_or_default();
     let card: serde_json::Value = serde_json::from_str(&stored.card).unwrap_or_default();
     let seconds = |at: Timestamp| at.0 / 1000;
-    let over = request.plan.is_over(now);
+    let over = request.schedule.is_over(now);
     json!({
         "request_id": request.id,
         "action": stored.tool,
@@ -237,8 +237,8 @@ fn entry(stored: &Stored, now: Timestamp) -> serde_json::Value {
         "risk_level": request.tier.label().to_ascii_lowercase(),
         "payload": card.get("arguments"),
         "session_key": stored.session,
-        "created_at": seconds(request.plan.created),
-        "expires_at": seconds(request.plan.deadline),
+        "created_at": seconds(request.schedule.created),
+        "expires_at": seconds(request.schedule.deadline),
         "status": request.state.label(),
         "decided_at": 0,
         "decided_by": "",

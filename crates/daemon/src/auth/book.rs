@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex as StdMutex, PoisonError, RwLock};
 
 use countersign_json::canonical::Digest;
 use countersign_store::{Agent, Backend, Login, Passkey, Person, Role, Store, StoreError};
-use countersign_types::time::{Span, Timestamp};
+use countersign_types::time::{Millis, Timestamp};
 use countersign_workflow::assurance::Tenure;
 use tokio::sync::{Mutex, MutexGuard};
 
@@ -132,7 +132,7 @@ impl Book {
     }
 
     /// The person with this browser session or token.
-    pub fn person(&self, secret: &str, idle: Span, now: Timestamp) -> Result<Who, Stranger> {
+    pub fn person(&self, secret: &str, idle: Millis, now: Timestamp) -> Result<Who, Stranger> {
         if secret.starts_with(AGENT_TOKEN) {
             return Err(Stranger::NotAPerson);
         }
@@ -157,7 +157,7 @@ impl Book {
     }
 
     /// Refuses a login that was idle for too long, and notes that it is used now.
-    fn use_login(&self, login: Digest, idle: Span, now: Timestamp) -> Result<(), Stranger> {
+    fn use_login(&self, login: Digest, idle: Millis, now: Timestamp) -> Result<(), Stranger> {
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
         let last = used.entry(login).or_insert(now);
         if now >= last.plus(idle) {

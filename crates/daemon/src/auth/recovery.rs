@@ -11,7 +11,7 @@ use std::os::unix::fs::{
 use std::path::{Path, PathBuf};
 
 use countersign_json::canonical::Digest;
-use countersign_types::time::{Span, Timestamp};
+use countersign_types::time::{Millis, Timestamp};
 use serde::{Deserialize, Serialize};
 use subtle::ConstantTimeEq as _;
 use zeroize::Zeroizing;
@@ -19,7 +19,7 @@ use zeroize::Zeroizing;
 use super::{fresh_passphrase, person_name};
 
 /// How long a code is good.
-const GOOD_FOR: Span = Span::seconds(900);
+const GOOD_FOR: Millis = Millis::from_seconds(900);
 /// The longest file that is read.
 const LONGEST: u64 = 4096;
 const FOLDER: &str = "recovery";

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use countersign_types::time::{Span, Timestamp};
+use countersign_types::time::{Millis, Timestamp};
 
 use super::Stranger;
 
@@ -64,7 +64,7 @@ impl Strikes {
             return Err(Stranger::LockedOut(1));
         }
         count.under_way = count.under_way.saturating_add(1);
-        counts.whole = counts.whole.max(now).plus(Span(GIVEN_BACK));
+        counts.whole = counts.whole.max(now).plus(Millis(GIVEN_BACK));
         Ok(())
     }
 
@@ -76,7 +76,7 @@ impl Strikes {
         count.wrong = count.wrong.saturating_add(1);
         let beyond = count.wrong.checked_sub(FREE)?;
         let wait = (FIRST << beyond.min(7)).min(LONGEST);
-        count.until = now.plus(Span(wait));
+        count.until = now.plus(Millis(wait));
         counts.lockouts = counts.lockouts.saturating_add(1);
         Some(seconds(wait))
     }
@@ -135,17 +135,17 @@ mod tests {
         assert_eq!(guess(&strikes, "ana", NOW), Ok(Some(30)));
         assert_eq!(guess(&strikes, "ana", NOW), Err(Stranger::LockedOut(30)));
         assert_eq!(guess(&strikes, "bob", NOW), Ok(None));
-        let later = NOW.plus(Span(30_000));
+        let later = NOW.plus(Millis(30_000));
         assert_eq!(guess(&strikes, "ana", later), Ok(Some(60)));
         let mut at = later;
         for _ in 0..20 {
-            at = at.plus(Span(LONGEST));
+            at = at.plus(Millis(LONGEST));
             assert!(guess(&strikes, "ana", at).is_ok());
         }
         assert_eq!(strikes.begin("ana", at), Err(Stranger::LockedOut(3_600)));
         assert_eq!(strikes.locked_out(at), 1);
         assert!(strikes.lockouts() > 20);
-        at = at.plus(Span(LONGEST));
+        at = at.plus(Millis(LONGEST));
         strikes.begin("ana", at).unwrap();
         strikes.right("ana");
         assert_eq!(guess(&strikes, "ana", at), Ok(None));
@@ -159,7 +159,7 @@ mod tests {
         for _ in 0..FREE {
             strikes.wrong("ana", NOW);
         }
-        let later = NOW.plus(Span(LONGEST));
+        let later = NOW.plus(Millis(LONGEST));
         assert_eq!(strikes.begin("ana", later), Ok(()));
         assert_eq!(strikes.begin("ana", later), Err(Stranger::LockedOut(1)));
     }
@@ -171,7 +171,7 @@ mod tests {
         let begun = names.iter().filter(|name| guess(&strikes, name, NOW).is_ok()).count();
         assert_eq!(u64::try_from(begun), Ok(BUDGET));
         assert_eq!(guess(&strikes, "owner", NOW), Err(Stranger::LockedOut(1)));
-        let later = NOW.plus(Span(10_000));
+        let later = NOW.plus(Millis(10_000));
         let begun = names.iter().filter(|name| guess(&strikes, name, later).is_ok()).count();
         assert_eq!(begun, 10);
         assert!(strikes.lock().by_name.len() <= 70);

@@ -2,14 +2,14 @@
 
 use std::process::Command;
 
-use countersign_ledger::entry::{Entry, Kind};
+use countersign_ledger::entry::{Entry, EntryKind};
 
 use super::*;
 use crate::trial::{Trial, trial};
 
 async fn grow(trial: &Trial, entries: u64) {
     for _ in 0..entries {
-        let entry = Entry::new(0, Kind::Edit, trial.gate.rules().hash);
+        let entry = Entry::new(0, EntryKind::Edit, trial.gate.rules().hash);
         trial.gate.store().append(vec![entry]).await.unwrap();
     }
 }
@@ -22,7 +22,7 @@ async fn open(trial: &Trial, ledger: &Ledger) -> Checkpoints {
 fn ledger(trial: &Trial) -> Ledger {
     let folder = trial.folder.path();
     Ledger {
-        every: countersign_types::time::Span::seconds(10),
+        every: countersign_types::time::Millis::from_seconds(10),
         file: Some(folder.join("witness")),
         webhook: None,
         git: Some(folder.join("repository")),

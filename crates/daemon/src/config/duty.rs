@@ -6,8 +6,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use countersign_types::tier::Tier;
-use countersign_types::time::{Span, Timestamp};
-use countersign_workflow::oncall::{Hours, Rota, Wall};
+use countersign_types::time::{Millis, Timestamp};
+use countersign_workflow::oncall::{Hours, Rotation, WallTime};
 
 use super::written::{self, Rungs};
 use super::{ConfigError, meaning};
@@ -27,10 +27,10 @@ pub struct Duty {
     zone: Zone,
     by_tier: Vec<(Grave, Rungs)>,
     by_hour: Vec<(Hours, Rungs)>,
-    rotas: BTreeMap<String, Rota>,
+    rotas: BTreeMap<String, Rotation>,
     quiet: Option<Quiet>,
     /// How long the phone waits while somebody sits at the inbox.
-    pub at_keyboard: Span,
+    pub at_keyboard: Millis,
 }
 
 /// Hours in which nobody is disturbed for what can wait.
@@ -82,9 +82,9 @@ impl Zone {
         Ok(Zone { name: name.to_owned(), zone })
     }
 
-    fn wall(&self, now: Timestamp) -> Wall {
+    fn wall(&self, now: Timestamp) -> WallTime {
         let found = self.zone.find_local_time_type(now.seconds());
-        Wall::at(now, found.map_or(0, tz::LocalTimeType::ut_offset))
+        WallTime::at(now, found.map_or(0, tz::LocalTimeType::ut_offset))
     }
 }
 
@@ -142,7 +142,8 @@ impl Duty {
             Tier::Critical => Grave::Critical,
         };
         let mut ladder = usual.clone();
-        let hour = self.by_hour.iter().find(|(hours, _)| hours.hold(wall)).map(|(_, rungs)| rungs);
+        let hour =
+            self.by_hour.iter().find(|(hours, _)| hours.contains(wall)).map(|(_, rungs)| rungs);
         let tier = self.by_tier.iter().find(|(for_, _)| *for_ == grave).map(|(_, rungs)| rungs);
         for rungs in [hour, tier].into_iter().flatten() {
             for (rung, named) in ladder.iter_mut().zip(rungs.in_order()) {
@@ -158,7 +159,7 @@ impl Duty {
     fn in_turn(&self, rung: Vec<String>, now: Timestamp) -> Vec<String> {
         let on_duty = |name: String| match name.strip_prefix(ROTA) {
             None => Some(name),
-            Some(rota) => self.rotas.get(rota)?.on_duty(now).map(str::to_owned),
+            Some(rota) => self.rotas.get(rota)?.on_call(now).map(str::to_owned),
         };
         rung.into_iter().filter_map(on_duty).collect()
     }
@@ -171,18 +172,18 @@ impl Duty {
     /// Whether it is one of the quiet hours.
     pub fn is_quiet_hour(&self, now: Timestamp) -> bool {
         let quiet = self.quiet.as_ref();
-        quiet.is_some_and(|quiet| quiet.hours.hold(self.zone.wall(now)))
+        quiet.is_some_and(|quiet| quiet.hours.contains(self.zone.wall(now)))
     }
 
     /// Whether it is one of these hours, by the ladder's clock.
     pub fn holds(&self, hours: &Hours, now: Timestamp) -> bool {
-        hours.hold(self.zone.wall(now))
+        hours.contains(self.zone.wall(now))
     }
 
     /// The quiet hours in words, if there are any, and whose clock they are.
     pub fn quiet_words(&self) -> Option<String> {
         let quiet = self.quiet.as_ref()?;
-        Some(format!("{} ({} time)", quiet.hours.words(), self.zone.name))
+        Some(format!("{} ({} time)", quiet.hours.describe(), self.zone.name))
     }
 
     /// Who is told afterwards what the quiet hours kept from them.
@@ -225,7 +226,7 @@ pub fn hours(days: &[String], from: Option<&str>, to: Option<&str>) -> Result<Ho
     Ok(Hours { days, from: minute("from", from)?, to: minute("to", to)? })
 }
 
-fn turn(rota: &written::Rota) -> Result<Rota, String> {
+fn turn(rota: &written::Rota) -> Result<Rotation, String> {
     let turn = match rota.turn.as_deref() {
         Some("day") => 86_400_000,
         Some("week") | None => 7 * 86_400_000,
@@ -240,7 +241,7 @@ fn turn(rota: &written::Rota) -> Result<Rota, String> {
     if rota.channels.iter().any(|channel| channel.starts_with(ROTA)) {
         return Err("channels: a rota cannot name a rota".to_owned());
     }
-    Ok(Rota { since, turn, channels: rota.channels.clone() })
+    Ok(Rotation { since, turn, channels: rota.channels.clone() })
 }
 
 #[cfg(test)]

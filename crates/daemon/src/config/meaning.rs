@@ -10,9 +10,9 @@ use countersign_risk::context::Environment;
 use countersign_risk::rules;
 use countersign_risk::verdict::{Mode, Policy, Thresholds};
 use countersign_types::tier::Points;
-use countersign_types::time::Span;
-use countersign_workflow::assurance::{Assurance, Needs};
-use countersign_workflow::request::{Profile, Times};
+use countersign_types::time::Millis;
+use countersign_workflow::assurance::{Assurance, RequiredAssurance};
+use countersign_workflow::request::{EscalationTimes, Profile};
 
 use super::channels::channels;
 use super::paths::Paths;
@@ -216,8 +216,8 @@ pub fn seconds(
     written: Option<u32>,
     usual: u32,
     bounds: std::ops::RangeInclusive<u32>,
-) -> Result<Span, ConfigError> {
-    number(field, written, usual, bounds).map(Span::seconds)
+) -> Result<Millis, ConfigError> {
+    number(field, written, usual, bounds).map(Millis::from_seconds)
 }
 
 fn number(
@@ -234,7 +234,7 @@ fn number(
     Err(wrong(field, format!("{value} is not between {least} and {most}")))
 }
 
-fn times(written: &written::Times) -> Result<Times, ConfigError> {
+fn times(written: &written::Times) -> Result<EscalationTimes, ConfigError> {
     let profile = match written.profile.as_deref() {
         None | Some("standard") => Profile::Standard,
         Some("strict") => Profile::Strict,
@@ -243,15 +243,15 @@ fn times(written: &written::Times) -> Result<Times, ConfigError> {
         }
     };
     let longest = number("times.longest_seconds", written.longest_seconds, 600, 1..=DAY)?;
-    Ok(Times {
+    Ok(EscalationTimes {
         profile,
-        usual: seconds(
+        default_timeout: seconds(
             "times.usual_seconds",
             written.usual_seconds,
             300.min(longest),
             1..=longest,
         )?,
-        longest: Span::seconds(longest),
+        max_timeout: Millis::from_seconds(longest),
         medium: seconds("times.medium_climb_seconds", written.medium_climb_seconds, 60, 1..=DAY)?,
         high: seconds("times.high_climb_seconds", written.high_climb_seconds, 30, 1..=DAY)?,
         critical: seconds(
@@ -277,15 +277,15 @@ fn quorum(written: &written::Quorum) -> Result<QuorumByTier, ConfigError> {
     })
 }
 
-fn needs(written: &written::Assurance) -> Result<Needs, ConfigError> {
-    let usual = Needs::default();
+fn needs(written: &written::Assurance) -> Result<RequiredAssurance, ConfigError> {
+    let usual = RequiredAssurance::default();
     let word = |field, value: &Option<String>, usual| match value.as_deref() {
         None => Ok(usual),
         Some(text) => Assurance::parse(text).ok_or_else(|| {
             wrong(field, format!("`{text}` is not reached, linked, login or passkey"))
         }),
     };
-    let needs = Needs {
+    let needs = RequiredAssurance {
         medium: word("assurance.medium", &written.medium, usual.medium)?,
         high: word("assurance.high", &written.high, usual.high)?,
         critical: word("assurance.critical", &written.critical, usual.critical)?,
@@ -302,7 +302,7 @@ fn needs(written: &written::Assurance) -> Result<Needs, ConfigError> {
 fn flood(written: &written::Flood) -> Result<Flood, ConfigError> {
     const MANY: u32 = 10_000_000;
     let minutes = |field, value, usual| {
-        number(field, value, usual, 1..=1440).map(|minutes| Span::seconds(minutes * 60))
+        number(field, value, usual, 1..=1440).map(|minutes| Millis::from_seconds(minutes * 60))
     };
     Ok(Flood {
         open_per_agent: number("flood.open_per_agent", written.open_per_agent, 20, 1..=MANY)?,
@@ -325,9 +325,9 @@ fn drills(written: &written::Drills) -> Result<Drills, ConfigError> {
     })
 }
 
-fn prove_every(written: &written::Doctor) -> Result<Option<Span>, ConfigError> {
+fn prove_every(written: &written::Doctor) -> Result<Option<Millis>, ConfigError> {
     let hours = number("doctor.every_hours", written.every_hours, 6, 0..=MOST_HOURS)?;
-    Ok((hours > 0).then(|| Span::seconds(hours * 3600)))
+    Ok((hours > 0).then(|| Millis::from_seconds(hours * 3600)))
 }
 
 fn ledger(written: &written::Ledger) -> Result<Ledger, ConfigError> {

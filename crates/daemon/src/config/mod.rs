@@ -20,10 +20,10 @@ use countersign_json::canonical::Digest;
 use countersign_risk::context::Environment;
 use countersign_risk::verdict::{Mode, Policy};
 use countersign_types::tier::Tier;
-use countersign_types::time::Span;
-use countersign_workflow::assurance::Needs;
+use countersign_types::time::Millis;
+use countersign_workflow::assurance::RequiredAssurance;
 use countersign_workflow::oncall::Hours;
-use countersign_workflow::request::{Quorum, Times};
+use countersign_workflow::request::{EscalationTimes, Quorum};
 
 pub use duty::{Duty, Ladder};
 pub use paths::Paths;
@@ -80,7 +80,7 @@ pub struct Config {
     /// How the ledger is signed and witnessed.
     pub ledger: Ledger,
     /// Between two proofs that the agents' gates are shut, if there are any.
-    pub prove_every: Option<Span>,
+    pub prove_every: Option<Millis>,
     /// What is logged.
     pub log: Log,
 }
@@ -104,19 +104,19 @@ pub struct Rules {
     /// Where agents run unless they say worse.
     pub environment: Environment,
     /// Deadlines and climbs.
-    pub times: Times,
+    pub times: EscalationTimes,
     /// How many people it takes.
     pub quorum: QuorumByTier,
     /// How sure we must be who approves.
-    pub needs: Needs,
+    pub needs: RequiredAssurance,
     /// How long a new person, passkey or linked account waits before it may approve.
-    pub waiting_period: Span,
+    pub waiting_period: Millis,
     /// How long a session may be idle before it ends.
-    pub idle: Span,
+    pub idle: Millis,
     /// How people are kept from being flooded.
     pub flood: Flood,
     /// How long a permit is good.
-    pub permit_for: Span,
+    pub permit_for: Millis,
     /// Who signs permits.
     pub issuer: String,
     /// Whether callers of the seed's routes may come without a token.
@@ -192,9 +192,9 @@ pub struct Flood {
     /// So many denials …
     pub denials: u32,
     /// … within this time …
-    pub within: Span,
+    pub within: Millis,
     /// … and an agent may ask nothing for so long.
-    pub quarantine: Span,
+    pub quarantine: Millis,
 }
 
 /// Made-up calls that keep people awake.
@@ -210,7 +210,7 @@ pub struct Drills {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ledger {
     /// Between two signed checkpoints.
-    pub every: Span,
+    pub every: Millis,
     /// A file to which checkpoints are added.
     pub file: Option<PathBuf>,
     /// A URL to which they are posted.

@@ -16,14 +16,14 @@ fn an_empty_file_means_the_seed_s_defaults() {
     assert_eq!(config.agents.to_string(), "127.0.0.1:6000");
     assert_eq!(config.people.to_string(), "127.0.0.1:6001");
     assert_eq!(config.rules.mode, Mode::Enforce);
-    assert_eq!(config.rules.times.usual, Span::seconds(300));
+    assert_eq!(config.rules.times.default_timeout, Millis::from_seconds(300));
     assert_eq!(config.store, PathBuf::from("/s/countersign.db"));
 }
 
 #[test]
 fn the_gates_are_tried_every_few_hours_or_never() {
     let every = |text: &str| Config::read(text, &paths()).map(|config| config.prove_every);
-    let hours = |hours: u32| Ok(Some(Span::seconds(hours * 3600)));
+    let hours = |hours: u32| Ok(Some(Millis::from_seconds(hours * 3600)));
     assert_eq!(every(""), hours(6));
     assert_eq!(every("[doctor]\nevery_hours = 168"), hours(168));
     assert_eq!(every("[doctor]\nevery_hours = 0"), Ok(None));

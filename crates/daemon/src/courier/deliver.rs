@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use countersign_channels::{Announcement, ChannelError, Ending, Limits, News as Told, Receipt};
 use countersign_store::{AttemptResult, Delivery, News};
-use countersign_text::sanitize::show_within;
+use countersign_text::sanitize::sanitize_within;
 use countersign_types::tier::Tier;
-use countersign_types::time::{Clock as _, Span, Timestamp};
+use countersign_types::time::{Clock as _, Millis, Timestamp};
 use countersign_workflow::request::Decider;
 
 use super::lines::Line;
@@ -20,7 +20,7 @@ use crate::drills;
 /// No channel may take longer than this, whatever it promised.
 const LONGEST_SENDING: Duration = Duration::from_secs(90);
 /// How long an end is worth telling.
-const END_IS_NEWS: Span = Span::seconds(600);
+const END_IS_NEWS: Millis = Millis::from_seconds(600);
 /// The longest words of a failure, and the longest name of a message.
 const WORDS: usize = 300;
 
@@ -53,7 +53,7 @@ pub async fn deliver(row: Arc<Row>, target: Target, prompt: Option<String>) {
         failures = failures.saturating_add(1);
         let chance = chance::bytes::<1>().map_or(0, |[byte]| byte);
         let pause = pause(failures, chance).max(error.retry_after.unwrap_or_default());
-        let next = now(&row).plus(Span(u64::try_from(pause.as_millis()).unwrap_or(u64::MAX)));
+        let next = now(&row).plus(Millis(u64::try_from(pause.as_millis()).unwrap_or(u64::MAX)));
         if error.permanent {
             row.close(&target, AttemptResult::Failed(short(&error.problem))).await;
             return;
@@ -93,14 +93,14 @@ fn now(row: &Row) -> Timestamp {
 /// After this moment nobody needs to hear of it.
 fn until(row: &Row) -> Timestamp {
     match row.outgoing.news {
-        News::Asked | News::Climbed(_) => row.request().plan.deadline,
+        News::Asked | News::Climbed(_) => row.request().schedule.deadline,
         News::Ended(_) => row.outgoing.at.plus(END_IS_NEWS),
     }
 }
 
 /// Waits for its time. `false` once there is newer news.
 async fn wait_until(row: &Row, due: Option<Timestamp>) -> bool {
-    let wait = due.map_or(Span(0), |due| now(row).until(due));
+    let wait = due.map_or(Millis(0), |due| now(row).until(due));
     unless_newer(row, tokio::time::sleep(Duration::from_millis(wait.0))).await.is_some()
 }
 
@@ -180,7 +180,7 @@ fn announcement(row: &Row, target: &Target, limits: Limits) -> Announcement {
     let rung = match row.outgoing.news {
         News::Climbed(rung) => rung.max(target.rung),
         News::Asked => target.rung,
-        News::Ended(_) => request.rung,
+        News::Ended(_) => request.level,
     };
     let (at, seq) = (row.outgoing.at, row.outgoing.seq);
     let about = About { stored: &row.stored, news, at, seq, rung };
@@ -210,5 +210,5 @@ fn place(row: &Row) -> String {
 }
 
 fn short(text: &str) -> String {
-    show_within(text, WORDS).text.into_owned()
+    sanitize_within(text, WORDS).text.into_owned()
 }

@@ -67,7 +67,7 @@ pub async fn summary(gate: &Gate, since: Timestamp) -> Result<Option<String>, St
         let page = gate.store().find(query).await?;
         for stored in &page.requests {
             let request = &stored.request;
-            if request.plan.created < since {
+            if request.schedule.created < since {
                 return Ok(counts.say());
             }
             if request.tier <= Tier::Medium && !request.crisis && !request.requester.is_drill() {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use countersign_store::{AttemptResult, Delivery};
-use countersign_workflow::request::Rung;
+use countersign_workflow::request::EscalationLevel;
 
 /// Recorded where newer news came before anything was sent.
 pub const NEVER_SENT: &str = "not sent: there was newer news";
@@ -26,7 +26,7 @@ pub struct Target {
     /// The channel.
     pub channel: String,
     /// On which rung it stands.
-    pub rung: Rung,
+    pub rung: EscalationLevel,
     /// Asked before its time, because nobody below could be reached.
     pub early: bool,
 }
@@ -35,11 +35,11 @@ pub struct Target {
 /// rung is asked at once; the request itself climbs in its own time.
 pub fn targets(
     ladder: &[Vec<String>; 4],
-    rung: Rung,
+    rung: EscalationLevel,
     failed: impl Fn(&str) -> bool,
 ) -> Vec<Target> {
     let mut list: Vec<Target> = Vec::new();
-    for (channels, on) in ladder.iter().zip(Rung::ALL) {
+    for (channels, on) in ladder.iter().zip(EscalationLevel::ALL) {
         let early = on > rung;
         if early && (list.is_empty() || !list.iter().all(|target| failed(&target.channel))) {
             break;
@@ -123,28 +123,31 @@ mod tests {
     fn each_rung_asks_these_as_well_and_nobody_twice() {
         let ladder = ladder([&["a", "b"], &["b", "c"], &[], &["d"]]);
         let none = |_: &str| false;
-        assert_eq!(names(&targets(&ladder, Rung::First, none)), ["a", "b"]);
-        assert_eq!(names(&targets(&ladder, Rung::Next, none)), ["a", "b", "c"]);
-        assert_eq!(names(&targets(&ladder, Rung::Emergency, none)), ["a", "b", "c", "d"]);
+        assert_eq!(names(&targets(&ladder, EscalationLevel::First, none)), ["a", "b"]);
+        assert_eq!(names(&targets(&ladder, EscalationLevel::Next, none)), ["a", "b", "c"]);
+        assert_eq!(
+            names(&targets(&ladder, EscalationLevel::Emergency, none)),
+            ["a", "b", "c", "d"]
+        );
     }
 
     #[test]
     fn the_next_rung_is_asked_early_only_when_everybody_below_failed() {
         let ladder = ladder([&["a", "b"], &["c"], &[], &["d"]]);
-        let some = targets(&ladder, Rung::First, |name| name == "a");
+        let some = targets(&ladder, EscalationLevel::First, |name| name == "a");
         assert_eq!(names(&some), ["a", "b"]);
-        let all = targets(&ladder, Rung::First, |name| name != "c" && name != "d");
+        let all = targets(&ladder, EscalationLevel::First, |name| name != "c" && name != "d");
         assert_eq!(names(&all), ["a", "b", "c"]);
-        assert!(all[2].early && all[2].rung == Rung::Next && !all[0].early);
+        assert!(all[2].early && all[2].rung == EscalationLevel::Next && !all[0].early);
         // An empty rung keeps nobody waiting.
-        let every = targets(&ladder, Rung::First, |name| name != "d");
+        let every = targets(&ladder, EscalationLevel::First, |name| name != "d");
         assert_eq!(names(&every), ["a", "b", "c", "d"]);
     }
 
     #[test]
     fn a_rung_that_was_left_empty_has_not_failed() {
         let ladder = ladder([&[], &["a"], &[], &[]]);
-        assert!(targets(&ladder, Rung::First, |_| true).is_empty());
+        assert!(targets(&ladder, EscalationLevel::First, |_| true).is_empty());
     }
 
     #[test]

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use countersign_risk::call::Call;
 use countersign_store::{Backend, Note, Options, SqliteStore, Store as _, Stored};
-use countersign_types::time::{Clock as _, Span, Timestamp};
-use countersign_workflow::assurance::{Needs, Standing, Tenure};
+use countersign_types::time::{Clock as _, Millis, Timestamp};
+use countersign_workflow::assurance::{Authority, RequiredAssurance, Tenure};
 use countersign_workflow::request::{Choice, Event};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
@@ -108,7 +108,10 @@ impl Rig {
             edited: None,
             channel: "web".to_owned(),
             reason: String::new(),
-            standing: (Standing::login(false, Tenure::from(Timestamp(0))), Needs::default()),
+            standing: (
+                Authority::login(false, Tenure::from(Timestamp(0))),
+                RequiredAssurance::default(),
+            ),
         };
         let note = Note { policy: self.gate.rules().hash, facts: None, edited: None };
         self.gate.decide(asked.request.id, event, note).await.unwrap();
@@ -116,14 +119,14 @@ impl Rig {
 
     /// Lets time go by until so many seconds after a request was made.
     pub fn reach(&self, asked: &Stored, seconds: u32) {
-        let at = asked.request.plan.created.plus(Span::seconds(seconds));
+        let at = asked.request.schedule.created.plus(Millis::from_seconds(seconds));
         self.gate.clock().not_before(at);
     }
 
     /// Lets time go by at once.
     pub fn jump(&self, seconds: u32) {
         let clock = self.gate.clock();
-        clock.not_before(clock.now().at.plus(Span::seconds(seconds)));
+        clock.not_before(clock.now().at.plus(Millis::from_seconds(seconds)));
     }
 
     pub async fn stored(&self, asked: &Stored) -> Stored {

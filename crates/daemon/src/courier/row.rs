@@ -7,7 +7,7 @@ use countersign_channels::webpush;
 use countersign_store::{Attempt, AttemptResult, Delivery, News, Note, Outgoing, Store as _};
 use countersign_store::{StoreError, Stored};
 use countersign_types::time::Clock as _;
-use countersign_workflow::request::{Request, Rung};
+use countersign_workflow::request::{EscalationLevel, Request};
 use serde_json::json;
 use tokio::sync::{Mutex, OwnedRwLockReadGuard};
 use tokio::task::JoinSet;
@@ -159,7 +159,7 @@ async fn withdrawals(
     stored: &Stored,
 ) -> Vec<(Target, Option<String>)> {
     let deliveries = deliveries(courier, outgoing).await;
-    let rung = stored.request.rung;
+    let rung = stored.request.level;
     let mut targets = plan::targets(&ladder(courier, stored), rung, |_| false);
     for delivery in &deliveries {
         let channel = &delivery.channel;
@@ -168,7 +168,7 @@ async fn withdrawals(
         }
     }
     // What an earlier life of the daemon sent may never have been written down.
-    let unknown = stored.request.plan.created < courier.started;
+    let unknown = stored.request.schedule.created < courier.started;
     targets
         .into_iter()
         .filter(|target| !plan::finished(&outgoing.tried, &target.channel))
@@ -180,10 +180,10 @@ async fn withdrawals(
         .collect()
 }
 
-fn rung(outgoing: &Outgoing) -> Rung {
+fn rung(outgoing: &Outgoing) -> EscalationLevel {
     match outgoing.news {
         News::Climbed(rung) => rung,
-        News::Asked | News::Ended(_) => Rung::First,
+        News::Asked | News::Ended(_) => EscalationLevel::First,
     }
 }
 

@@ -4,10 +4,10 @@ use countersign_channels::{Announcement, EditedNotice, Limits, News, Ways};
 use countersign_json as json;
 use countersign_risk::call_view;
 use countersign_risk::card::Card;
-use countersign_risk::word_pair::phrase;
+use countersign_risk::word_pair::word_pair;
 use countersign_store::Stored;
 use countersign_types::time::{Clock as _, Timestamp};
-use countersign_workflow::request::{Choice, Rung};
+use countersign_workflow::request::{Choice, EscalationLevel};
 
 use crate::buttons::{Buttons, Named};
 use crate::gate::Gate;
@@ -26,7 +26,7 @@ pub struct About<'a> {
     /// Its place in the ledger.
     pub seq: u64,
     /// Who is asked by now.
-    pub rung: Rung,
+    pub rung: EscalationLevel,
 }
 
 /// What is told through this channel.
@@ -64,10 +64,10 @@ pub fn announcement(
         brief: stored.brief.clone(),
         tool: stored.tool.clone(),
         tier: request.tier,
-        phrase: phrase(&request.digest.canonical).to_string(),
-        agent: request.requester.shown().to_owned(),
+        phrase: word_pair(&request.digest.canonical).to_string(),
+        agent: request.requester.display_name().to_owned(),
         session: stored.session.clone(),
-        deadline: request.plan.deadline,
+        deadline: request.schedule.deadline,
         rung: about.rung,
         crisis: request.crisis,
         inbox: gate.rules().inbox.clone(),

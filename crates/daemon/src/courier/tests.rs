@@ -81,7 +81,7 @@ async fn when_nobody_on_a_rung_can_be_reached_the_next_is_asked_at_once() {
     assert_eq!(rig.lines(&asked, "notify_failed").await.len(), 2);
     let told = rig.lines(&asked, "notified").await;
     assert!(told.len() == 1 && told[0].contains("\"early\":true"), "{told:?}");
-    assert_eq!(rig.stored(&asked).await.request.rung.label(), "first", "it has not climbed");
+    assert_eq!(rig.stored(&asked).await.request.level.label(), "first", "it has not climbed");
     // The end is told only where the question was.
     rig.deny(&asked).await;
     until("the end", async || good.kinds() == ["asked", "ended"]).await;

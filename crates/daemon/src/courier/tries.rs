@@ -4,7 +4,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use countersign_json::base64;
-use countersign_types::time::{Span, Timestamp};
+use countersign_types::time::{Millis, Timestamp};
 use subtle::ConstantTimeEq as _;
 
 use crate::chance::{self, NoChance};
@@ -12,7 +12,7 @@ use crate::chance::{self, NoChance};
 /// What such a button carries begins so; those of requests begin otherwise.
 const MARK: &str = "t:";
 /// How long it can be tapped.
-const GOOD_FOR: Span = Span::seconds(600);
+const GOOD_FOR: Millis = Millis::from_seconds(600);
 /// Buttons of one channel at the same time; the oldest gives way.
 const MOST: usize = 16;
 

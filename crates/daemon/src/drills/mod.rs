@@ -82,7 +82,7 @@ async fn turn(gate: &Gate, presence: &Presence) -> Result<(), StoreError> {
         return Ok(());
     }
     let earlier = earlier(gate, now).await?;
-    let times: Vec<Timestamp> = earlier.iter().map(|one| one.request.plan.created).collect();
+    let times: Vec<Timestamp> = earlier.iter().map(|one| one.request.schedule.created).collect();
     if !when::is_due(per_week, &times, now, drawn) {
         return Ok(());
     }

@@ -223,7 +223,7 @@ async fn one_waits_at_a_time_and_makes_way_for_what_is_grave() {
     assert_eq!([first, second].iter().filter(|status| **status == 201).count(), 1);
     assert_eq!(scene.order().await, 409);
     let open = scene.house.gate.open_drill().unwrap();
-    assert_eq!(scene.stands(open).await.request.plan.rung_at(scene.house.now()).climbs(), 0);
+    assert_eq!(scene.stands(open).await.request.schedule.level_at(scene.house.now()).index(), 0);
     // What is MEDIUM waits beside it.
     make_way(&scene.house.gate).await.unwrap();
     assert_eq!(scene.stands(open).await.request.state, State::Pending);
@@ -301,7 +301,7 @@ async fn nobody_further_is_called_for_a_drill_and_its_messages_say_so_in_the_end
             // Its time passes, and it climbs nowhere.
             rig.jump(299);
             tokio::time::sleep(Duration::from_millis(700)).await;
-            assert_eq!(rig.stored(&drill).await.request.rung.climbs(), 0);
+            assert_eq!(rig.stored(&drill).await.request.level.index(), 0);
             rig.jump(2);
             until("its end", async || rig.stored(&drill).await.request.state == State::Expired)
                 .await;

@@ -1,6 +1,6 @@
 //! Whether a drill may come now: plain rules, with no clock and no chance of their own.
 
-use countersign_types::time::{Span, Timestamp};
+use countersign_types::time::{Millis, Timestamp};
 
 const WEEK: u64 = 7 * 86_400_000;
 /// With one in a week, it comes on average after so many minutes in which it could.
@@ -70,7 +70,7 @@ impl Scene {
 pub fn is_due(per_week: u32, earlier: &[Timestamp], now: Timestamp, drawn: u32) -> bool {
     let per_week = u64::from(per_week);
     let Some(apart) = WEEK.checked_div(per_week.saturating_mul(4)) else { return false };
-    let within = |span: u64| earlier.iter().filter(|at| at.plus(Span(span)) > now).count() as u64;
+    let within = |span: u64| earlier.iter().filter(|at| at.plus(Millis(span)) > now).count() as u64;
     let drawn = u64::from(drawn).saturating_mul(MINUTES) < per_week << 32;
     drawn && within(WEEK) < per_week && within(apart) == 0
 }

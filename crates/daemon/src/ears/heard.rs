@@ -3,10 +3,10 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Mutex, PoisonError};
 
-use countersign_types::time::{Span, Timestamp};
+use countersign_types::time::{Millis, Timestamp};
 
 /// Longer than any platform's signature is good for, and than a clock may be off.
-const REMEMBERED: Span = Span::seconds(3600);
+const REMEMBERED: Millis = Millis::from_seconds(3600);
 /// So many words of one channel within that time; then nothing more is heard through it, for who
 /// forgets can be fooled.
 const MOST: usize = 65_536;

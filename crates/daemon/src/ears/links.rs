@@ -2,13 +2,13 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use countersign_types::time::{Span, Timestamp};
+use countersign_types::time::{Millis, Timestamp};
 use subtle::ConstantTimeEq as _;
 
 use crate::chance::{self, NoChance};
 
 /// How long a code is good.
-const GOOD_FOR: Span = Span::seconds(600);
+const GOOD_FOR: Millis = Millis::from_seconds(600);
 /// Codes at the same time; the oldest gives way.
 const MOST: usize = 64;
 /// Wrong codes before all codes are void: who guesses gains nothing by patience.

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use countersign_channels::{Answers, News, Said, Which, Word};
-use countersign_risk::word_pair::phrase;
+use countersign_risk::word_pair::word_pair;
 use countersign_store::{Account, AttemptResult, Note, Query, Store as _, Stored};
 use countersign_text::humanize;
-use countersign_text::sanitize::show_within;
-use countersign_types::time::{Clock as _, Span};
-use countersign_workflow::assurance::{Standing, Tenure};
-use countersign_workflow::request::{Change, Choice, Event, Rung, State};
+use countersign_text::sanitize::sanitize_within;
+use countersign_types::time::{Clock as _, Millis};
+use countersign_workflow::assurance::{Authority, Tenure};
+use countersign_workflow::request::{Choice, EscalationLevel, Event, State, Transition};
 use serde_json::json;
 
 use crate::api::Api;
@@ -78,7 +78,7 @@ async fn link(api: &Api, channel: &str, word: &Word, code: &str) -> String {
         channel: channel.to_owned(),
         account: word.account.clone(),
         person: person.clone(),
-        called: show_within(&word.called, NAME).text.into_owned(),
+        called: sanitize_within(&word.called, NAME).text.into_owned(),
         linked: now,
         active_from: now.plus(api.waiting_period(&person)),
         ended: None,
@@ -99,9 +99,9 @@ async fn link(api: &Api, channel: &str, word: &Word, code: &str) -> String {
         "{person} linked an account on {channel}: it can approve calls as {person}."
     ));
     match api.waiting_period(&person) {
-        Span(0) => format!("Linked. You answer here as {person} from now on."),
+        Millis(0) => format!("Linked. You answer here as {person} from now on."),
         wait => {
-            let wait = humanize::length(wait.0 / 1000);
+            let wait = humanize::duration(wait.0 / 1000);
             format!("Linked. You can deny here as {person} now, and approve in {wait}.")
         }
     }
@@ -173,7 +173,7 @@ impl Ear<'_> {
             let named =
                 Named { channel: self.channel(), request: request.id, digest: &request.digest };
             let name = which.name.as_str();
-            phrase(&request.digest.canonical).to_string().eq_ignore_ascii_case(name)
+            word_pair(&request.digest.canonical).to_string().eq_ignore_ascii_case(name)
                 || request.id.to_string().eq_ignore_ascii_case(name)
                 || self.api.buttons.code(named) == name
         };
@@ -214,7 +214,7 @@ impl Ear<'_> {
             return problem;
         }
         let rules = self.api.gate.rules();
-        let standing = Standing {
+        let standing = Authority {
             assurance: self.answers.assurance(),
             approves: self.line.limits.approves,
             has_passkey: self.api.has_passkey(&self.person),
@@ -226,7 +226,7 @@ impl Ear<'_> {
             seen: stored.request.digest,
             edited: None,
             channel: self.channel().to_owned(),
-            reason: show_within(reason, REASON).text.into_owned(),
+            reason: sanitize_within(reason, REASON).text.into_owned(),
             standing: (standing, rules.needs),
         };
         let facts = json!({ "assurance": standing.assurance });
@@ -242,9 +242,9 @@ impl Ear<'_> {
         let about = About {
             stored,
             news: News::Asked,
-            at: stored.request.plan.created,
+            at: stored.request.schedule.created,
             seq: 0,
-            rung: Rung::First,
+            rung: EscalationLevel::First,
         };
         let channel = (self.channel(), self.line.limits);
         let told = tell::announcement(&self.api.gate, &self.api.buttons, channel, about);
@@ -287,9 +287,9 @@ impl Ear<'_> {
         for stored in waiting.iter().take(LISTED) {
             let request = &stored.request;
             let (emoji, tier) = (request.tier.emoji(), request.tier.label());
-            let brief = show_within(&stored.brief, SENTENCE).text;
-            let left = humanize::length(now.until(request.plan.deadline).0 / 1000);
-            let phrase = phrase(&request.digest.canonical);
+            let brief = sanitize_within(&stored.brief, SENTENCE).text;
+            let left = humanize::duration(now.until(request.schedule.deadline).0 / 1000);
+            let phrase = word_pair(&request.digest.canonical);
             lines.push(format!("{emoji} {tier} {phrase} ({left} left): {brief}"));
         }
         if waiting.len() > LISTED {
@@ -312,19 +312,19 @@ impl Ear<'_> {
     }
 }
 
-fn said(change: &Change) -> String {
+fn said(change: &Transition) -> String {
     match change {
-        Change::Ended(decision) => match decision.state {
+        Transition::Ended(decision) => match decision.state {
             State::Approved => "Approved. The agent may do this once.".to_owned(),
             State::Denied => "Denied. The agent is told.".to_owned(),
             State::Pending | State::Expired | State::Cancelled => "It is over.".to_owned(),
         },
-        Change::Counted { approvals, needed } => {
+        Transition::ApprovalCounted { approvals, needed } => {
             format!("Your yes counts: {approvals} of {needed}.")
         }
-        Change::Objected { objections, needed } => {
+        Transition::DenialCounted { objections, needed } => {
             format!("Your no counts: {objections} of {needed}.")
         }
-        Change::Nothing | Change::Climbed(_) => "Nothing changed.".to_owned(),
+        Transition::Nothing | Transition::Escalated(_) => "Nothing changed.".to_owned(),
     }
 }

@@ -131,7 +131,7 @@ async fn a_linked_persons_tap_decides() {
     assert!(understood(&trial.api, &linked(), &tap).await.starts_with("Approved."));
     assert_eq!(state(&trial, &yes).await, State::Approved);
     let again = understood(&trial.api, &linked(), &tap).await;
-    assert!(again.contains("approved already"), "{again}");
+    assert!(again.contains("already approved"), "{again}");
     let no = asked(&trial, CRITICAL).await;
     let tap = word("77", button(&trial, &no, Choice::Deny));
     assert!(understood(&trial.api, &linked(), &tap).await.starts_with("Denied."));
@@ -241,7 +241,7 @@ async fn words_name_a_request_or_nothing() {
     assert!(say(Said::Approve(which(""))).await.contains("Which one?"));
     assert!(say(Said::Approve(which("no-such"))).await.contains("No waiting request"));
     assert_eq!(state(&trial, &open).await, State::Pending);
-    let phrase = countersign_risk::word_pair::phrase(&open.request.digest.canonical).to_string();
+    let phrase = countersign_risk::word_pair::word_pair(&open.request.digest.canonical).to_string();
     assert!(say(Said::Approve(which(&phrase))).await.starts_with("Approved."));
     let only = asked(&trial, "git push -f y").await;
     assert!(say(Said::Deny(which(""))).await.starts_with("Denied."));

@@ -8,7 +8,7 @@ use countersign_risk::call::Call;
 use countersign_risk::card::Card;
 use countersign_store::{NewRequest, Note, Store as _, Stored, Submitted};
 use countersign_types::id::Id;
-use countersign_types::time::{Clock as _, Span};
+use countersign_types::time::{Clock as _, Millis};
 use countersign_workflow::request::{Request, Requester, Terms};
 use serde_json::json;
 
@@ -75,9 +75,9 @@ impl Gate {
         }
         let NewDrill { call, seen, digest, drill, shown } = new;
         let (rules, now) = (self.rules(), self.clock.now());
-        let mut plan = rules.times.plan(now.at, seen.tier, false, None);
+        let mut schedule = rules.times.schedule(now.at, seen.tier, false, None);
         // Nobody further is called for it.
-        plan.climb = plan.created.until(plan.deadline).max(Span(1));
+        schedule.interval = schedule.created.until(schedule.deadline).max(Millis(1));
         let terms =
             Terms { tier: seen.tier, crisis: false, quorum: rules.quorum.of(seen.tier, false) };
         let id = chance::id(now.at).map_err(|_| Held::NoChance)?;
@@ -87,7 +87,7 @@ impl Gate {
         let submitted = self
             .store
             .submit(NewRequest {
-                request: Request::new(id, requester, digest, terms, plan),
+                request: Request::new(id, requester, digest, terms, schedule),
                 tool: card.tool.clone(),
                 session: call.session.as_deref().unwrap_or_default().to_owned(),
                 brief: card.brief.clone(),
@@ -96,7 +96,7 @@ impl Gate {
                 detail: json!({ "description": drill.says }).to_string(),
                 idempotency: None,
                 group: None,
-                permit_for: Span(0),
+                permit_for: Millis(0),
                 note: Note { policy: rules.hash, facts: Some(answer::facts(&seen)), edited: None },
             })
             .await?;

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use countersign_json::Value;
-use countersign_ledger::entry::Kind;
+use countersign_ledger::entry::EntryKind;
 use countersign_risk::call::Call;
 use countersign_risk::call_digest::digest;
 use countersign_risk::route::{Pass, Route};
@@ -36,7 +36,7 @@ impl Gate {
         let would_ask = !matches!(goes, Route::Pass { .. });
         self.metrics.call(&goes, seen.tier, &caller.agent, self.clock.now().at);
         let digest = digest(&call, raw.as_bytes());
-        let mut entry = line_of(Kind::Pass, &rules, &call, &digest);
+        let mut entry = line_of(EntryKind::Pass, &rules, &call, &digest);
         let why = if would_ask { Pass::Watching } else { Pass::Harmless };
         entry.facts = answer::pass_facts(&seen, why);
         let gateway: String = reported.gateway.chars().take(60).collect();

@@ -6,7 +6,7 @@ use countersign_json::canonical::CallDigest;
 use countersign_store::{Applied, Note, Redeemed, Store as _, StoreError, Stored};
 use countersign_types::id::Id;
 use countersign_types::time::{Clock as _, Timestamp};
-use countersign_workflow::request::{Change, Event, Requester, State};
+use countersign_workflow::request::{Event, Requester, State, Transition};
 use tracing::Instrument as _;
 
 use super::{Caller, Gate, Held, Listener, request_span};
@@ -47,7 +47,7 @@ impl Gate {
         if state.has_ended() && applied.stored.request.requester.is_drill() {
             self.open_drill.ended(id);
         } else if state.has_ended() {
-            if matches!(applied.change, Change::Ended(_)) {
+            if matches!(applied.change, Transition::Ended(_)) {
                 self.metrics.ended(&applied.stored);
             }
             if state == State::Approved {
@@ -81,7 +81,7 @@ impl Gate {
     ) -> Result<Redeemed, StoreError> {
         let note = Note { policy: self.rules().hash, facts: None, edited: None };
         // A clock that went back could make a late permit look timely.
-        if !self.clock.now().settled {
+        if !self.clock.now().reliable {
             return Ok(Redeemed::Late);
         }
         // What was approved before a crisis was not approved in it.

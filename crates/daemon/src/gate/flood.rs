@@ -14,7 +14,7 @@ use std::time::Duration;
 use countersign_json::canonical::{CallDigest, Digest};
 use countersign_store::Stored;
 use countersign_types::id::Id;
-use countersign_types::time::{Span, Timestamp};
+use countersign_types::time::{Millis, Timestamp};
 
 use super::Held;
 use crate::config::Flood;
@@ -281,7 +281,7 @@ impl Flood {
         asks_per_minute: u32::MAX,
         asks_per_hour: u32::MAX,
         denials: u32::MAX,
-        within: Span(0),
-        quarantine: Span(0),
+        within: Millis(0),
+        quarantine: Millis(0),
     };
 }

@@ -6,11 +6,11 @@ use std::sync::{PoisonError, RwLock};
 
 use countersign_json::Value;
 use countersign_json::canonical::Digest;
-use countersign_ledger::entry::{Entry, Kind};
+use countersign_ledger::entry::{Entry, EntryKind};
 use countersign_store::{Backend, Note, Store as _, StoreError};
 use countersign_types::id::Id;
 use countersign_types::time::{Moment, Timestamp};
-use countersign_workflow::grant::{Asked, Grant};
+use countersign_workflow::grant::{Grant, GrantQuery};
 use tokio::sync::Mutex;
 
 use super::whitelist::{self, Listed};
@@ -41,7 +41,7 @@ impl Grants {
     }
 
     /// Which of them cover a call; uncounted ones first, then the oldest.
-    pub fn covering(&self, asked: &Asked<'_>, now: Moment) -> Vec<Id> {
+    pub fn covering(&self, asked: &GrantQuery<'_>, now: Moment) -> Vec<Id> {
         let given = self.given.read().unwrap_or_else(PoisonError::into_inner);
         let listed = self.listed.read().unwrap_or_else(PoisonError::into_inner);
         let said = |grant: &&Grant| grant.made_by != WHITELIST || listed.contains_key(&grant.id);
@@ -52,7 +52,7 @@ impl Grants {
     /// Whether it could be used now, as far as is known here.
     pub fn in_force(&self, grant: &Grant, now: Timestamp) -> bool {
         let listed = self.listed.read().unwrap_or_else(PoisonError::into_inner);
-        grant.is_live(now) && (grant.made_by != WHITELIST || listed.contains_key(&grant.id))
+        grant.is_active(now) && (grant.made_by != WHITELIST || listed.contains_key(&grant.id))
     }
 
     /// What it is called in decisions, if it has a name beside its id.
@@ -128,7 +128,7 @@ fn grant(item: &Listed, now: Timestamp) -> Grant {
 
 /// What the ledger keeps: which permissions of the file are in force from here on.
 fn told(listed: &[Listed], refused: bool, policy: Digest) -> Entry<'static> {
-    let mut entry = Entry::new(0, Kind::Config, policy);
+    let mut entry = Entry::new(0, EntryKind::Config, policy);
     let ids = listed.iter().take(1_000).map(|item| Value::String(item.id().to_string().into()));
     let word = if refused { "refused" } else { "read" };
     entry.facts = vec![

@@ -5,7 +5,7 @@ use countersign_risk::assess::Assessment;
 use countersign_risk::card::Card;
 use countersign_store::{NewRequest, Note, Store as _, Submitted};
 use countersign_types::time::Clock as _;
-use countersign_workflow::request::{Request, Requester, Settled, Terms};
+use countersign_workflow::request::{AutomaticDecision, Request, Requester, Terms};
 use tracing::Instrument as _;
 
 use super::answer::{self, Answer, Held};
@@ -22,22 +22,23 @@ impl Gate {
         asks: &Question<'_>,
         caller: &Caller,
         judged: (&Assessment, CallDigest, bool),
-        settled: Option<Settled>,
+        settled: Option<AutomaticDecision>,
         place: Option<Place<'_>>,
     ) -> Result<Answer, Held> {
         let (seen, digest, crisis) = judged;
         let now = self.clock.now();
-        if settled.is_some() && !now.settled {
+        if settled.is_some() && !now.reliable {
             return Err(Held::ClockUnsettled);
         }
         let terms = Terms { tier: seen.tier, crisis, quorum: rules.quorum.of(seen.tier, crisis) };
-        let plan = rules.times.plan(now.at, seen.tier, crisis, asks.time);
+        let schedule = rules.times.schedule(now.at, seen.tier, crisis, asks.time);
         let id = chance::id(now.at).map_err(|_| Held::NoChance)?;
         let requester = Requester::Agent(caller.agent.clone());
-        let mut request = Request::new(id, requester, digest, terms, plan);
+        let mut request = Request::new(id, requester, digest, terms, schedule);
         if let Some(settled) = settled {
-            request = request.settled(settled, now.at);
-            if let (Settled::Grant(id), Some(decision)) = (settled, &mut request.decision) {
+            request = request.decided_automatically(settled, now.at);
+            if let (AutomaticDecision::Grant(id), Some(decision)) = (settled, &mut request.decision)
+            {
                 decision.reason = self.grants.name(id).unwrap_or_default();
             }
         }

@@ -22,7 +22,7 @@ mod tests;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use countersign_json::canonical::CallDigest;
-use countersign_ledger::entry::{Entry, Kind};
+use countersign_ledger::entry::{Entry, EntryKind};
 use countersign_risk::assess::{Assessment, assess};
 use countersign_risk::call::Call;
 use countersign_risk::call_digest::digest;
@@ -30,9 +30,9 @@ use countersign_risk::context::Environment;
 use countersign_risk::route::{Pass, Route, Standing, route};
 use countersign_store::{Backend, Store, StoreError, Stored};
 use countersign_types::id::Id;
-use countersign_types::time::{Clock, Span, Timestamp};
-use countersign_workflow::grant::Asked;
-use countersign_workflow::request::{Requester, Settled, State};
+use countersign_types::time::{Clock, Millis, Timestamp};
+use countersign_workflow::grant::GrantQuery;
+use countersign_workflow::request::{AutomaticDecision, Requester, State};
 
 use crate::clock::DaemonClock;
 use crate::config::Rules;
@@ -63,7 +63,7 @@ pub struct Question<'a> {
     /// Its arguments as they came.
     pub raw: &'a [u8],
     /// How long the agent is ready to wait.
-    pub time: Option<Span>,
+    pub time: Option<Millis>,
     /// Its idempotency key.
     pub key: Option<String>,
     /// The batch it belongs to.
@@ -118,7 +118,7 @@ impl Passing {
         (assessment, digest, why): (Assessment, CallDigest, Pass),
         at: Timestamp,
     ) -> Passing {
-        let mut entry = entry_of(Kind::Pass, rules, asks, &digest);
+        let mut entry = entry_of(EntryKind::Pass, rules, asks, &digest);
         entry.facts = answer::pass_facts(&assessment, why);
         Passing { entry, passed: Box::new(Passed { assessment, digest, why, at }) }
     }
@@ -174,7 +174,7 @@ impl Gate {
 
     /// Puts other rules in force, once that is written down.
     pub async fn change_rules(&self, rules: Rules) -> Result<(), StoreError> {
-        let entry = Entry::new(0, Kind::Config, rules.hash);
+        let entry = Entry::new(0, EntryKind::Config, rules.hash);
         self.store.append(vec![entry]).await?;
         let (file, now) = (rules.whitelist.as_deref(), self.clock.now().at);
         self.grants.read_whitelist(&self.store, file, rules.hash, now).await?;
@@ -275,7 +275,7 @@ impl Gate {
         let Rest { rules, asks, seen, digest, goes } = &*rest;
         match *goes {
             Route::Pass { .. } => {
-                let settled = Some(Settled::Policy);
+                let settled = Some(AutomaticDecision::Policy);
                 self.keep(rules, asks, caller, (seen, *digest, false), settled, None).await
             }
             Route::Refuse => Err(self.refuse(rules, asks, seen, *digest).await),
@@ -318,7 +318,7 @@ impl Gate {
         seen: &Assessment,
         digest: CallDigest,
     ) -> Held {
-        let mut entry = entry_of(Kind::Deny, rules, asks, &digest);
+        let mut entry = entry_of(EntryKind::Deny, rules, asks, &digest);
         entry.facts = answer::pass_facts(seen, Pass::Harmless);
         self.store.append(vec![entry]).await.map_or_else(Held::from, |()| Held::Refused)
     }
@@ -451,7 +451,7 @@ impl Gate {
         if crisis || asks.join.fresh {
             return Ok(None);
         }
-        let asked = Asked {
+        let asked = GrantQuery {
             agent: &caller.agent,
             session: asks.call.session.as_deref().unwrap_or_default(),
             own_addresses: &caller.own_addresses,
@@ -462,7 +462,7 @@ impl Gate {
         };
         // A grant may be used up by another call in between: then the next one is tried.
         for grant in self.grants.covering(&asked, self.clock.now()) {
-            let settled = Some(Settled::Grant(grant));
+            let settled = Some(AutomaticDecision::Grant(grant));
             match self.keep(rules, asks, caller, judged, settled, None).await {
                 Err(Held::Unavailable(StoreError::GrantOver)) => self.grants.drop(grant),
                 kept => return kept.map(Some),
@@ -521,11 +521,16 @@ fn request_span(id: Id) -> tracing::Span {
 }
 
 /// A line about a call that is not kept as a request: who, where and which, no words of it.
-fn entry_of(kind: Kind, rules: &Rules, asks: &Question<'_>, digest: &CallDigest) -> Entry<'static> {
+fn entry_of(
+    kind: EntryKind,
+    rules: &Rules,
+    asks: &Question<'_>,
+    digest: &CallDigest,
+) -> Entry<'static> {
     line_of(kind, rules, &asks.call, digest)
 }
 
-fn line_of(kind: Kind, rules: &Rules, call: &Call<'_>, digest: &CallDigest) -> Entry<'static> {
+fn line_of(kind: EntryKind, rules: &Rules, call: &Call<'_>, digest: &CallDigest) -> Entry<'static> {
     let mut entry = Entry::new(0, kind, rules.hash);
     entry.agent = call.agent.clone().map(|agent| agent.into_owned().into());
     entry.session = call.session.clone().map(|session| session.into_owned().into());

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use countersign_json::Value;
-use countersign_ledger::entry::{Entry, Kind};
+use countersign_ledger::entry::{Entry, EntryKind};
 use countersign_store::{Happening, Store as _, StoreError, Stored};
 use countersign_types::id::Id;
 use countersign_types::time::Clock as _;
@@ -65,7 +65,7 @@ impl Gate {
     async fn tell_quarantine(&self, quarantine: Option<Quarantine>) {
         let Some(Quarantine { agent, until }) = quarantine else { return };
         tracing::warn!(agent, %until, "denied too often: this agent may not ask for a while");
-        let mut entry = Entry::new(0, Kind::Quarantine, self.rules().hash);
+        let mut entry = Entry::new(0, EntryKind::Quarantine, self.rules().hash);
         entry.agent = Some(agent.into());
         entry.facts = vec![("until".into(), Value::String(until.to_string().into()))];
         if let Err(error) = self.store.append(vec![entry]).await {
@@ -88,7 +88,7 @@ impl Gate {
                 why = refused.why,
                 "questions were refused"
             );
-            let mut entry = Entry::new(0, Kind::Deny, policy);
+            let mut entry = Entry::new(0, EntryKind::Deny, policy);
             entry.agent = Some(refused.agent.into());
             entry.facts = vec![
                 ("refused".into(), Value::Number(refused.count.to_string().into())),

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use countersign_store::{Applied, Crisis, Query, Redeemed};
 use countersign_types::time::Timestamp;
-use countersign_workflow::assurance::{Needs, Standing, Tenure};
-use countersign_workflow::request::{Change, Choice, Decider, Event, Refusal, State};
+use countersign_workflow::assurance::{Authority, RequiredAssurance, Tenure};
+use countersign_workflow::request::{Choice, Decider, Event, State, Transition, TransitionError};
 
 use super::*;
 use crate::chance;
@@ -58,7 +58,10 @@ fn answer(stored: &Stored, person: &str, choice: Choice, reason: &str) -> Event 
         edited: None,
         channel: "web".to_owned(),
         reason: reason.to_owned(),
-        standing: (Standing::login(false, Tenure::from(Timestamp(0))), Needs::default()),
+        standing: (
+            Authority::login(false, Tenure::from(Timestamp(0))),
+            RequiredAssurance::default(),
+        ),
     }
 }
 
@@ -92,7 +95,7 @@ async fn an_approval_wakes_who_waits_and_a_denial_too() {
         assert_eq!(waiter.await.unwrap().unwrap().request.state, state);
         assert_eq!(house.gate.open_requests(), 0);
         let late = decide(&house, &stored, Choice::Approve).await;
-        assert_eq!(late.unwrap_err(), StoreError::Refused(Refusal::Ended(state)));
+        assert_eq!(late.unwrap_err(), StoreError::Refused(TransitionError::Ended(state)));
     }
 }
 
@@ -115,7 +118,7 @@ async fn silence_ends_in_a_no_by_the_watch() {
     let ended = house.gate.wait(stored.request.id, Duration::from_secs(10)).await.unwrap();
     assert_eq!(ended.request.state, State::Expired);
     let late = decide(&house, &stored, Choice::Approve).await;
-    assert_eq!(late.unwrap_err(), StoreError::Refused(Refusal::Ended(State::Expired)));
+    assert_eq!(late.unwrap_err(), StoreError::Refused(TransitionError::Ended(State::Expired)));
     stop.send(true).unwrap();
     watch.await.unwrap();
     assert_eq!(house.gate.open_requests(), 0);
@@ -127,9 +130,9 @@ async fn only_who_asked_takes_it_back() {
     let stored = kept(&house.gate, DELETE).await;
     let id = stored.request.id;
     let other = house.gate.cancel(id, &caller("codex")).await;
-    assert_eq!(other.unwrap_err(), StoreError::Refused(Refusal::NotYours));
+    assert_eq!(other.unwrap_err(), StoreError::Refused(TransitionError::NotRequester));
     let applied = house.gate.cancel(id, &caller("claude")).await.unwrap();
-    assert!(matches!(applied.change, Change::Ended(_)));
+    assert!(matches!(applied.change, Transition::Ended(_)));
     assert_eq!(applied.stored.request.state, State::Cancelled);
 }
 
@@ -183,7 +186,7 @@ async fn give(house: &House, uses_left: Option<u32>) -> Id {
     let now = house.now();
     let grant = countersign_workflow::grant::Grant {
         id: chance::id(now).unwrap(),
-        shape: countersign_workflow::grant::Shape::Action { tool: "send_message".to_owned() },
+        shape: countersign_workflow::grant::GrantShape::Action { tool: "send_message".to_owned() },
         agent: None,
         session: None,
         made_by: "owner".to_owned(),
@@ -288,7 +291,7 @@ async fn in_a_crisis_no_grant_and_no_mode_lets_anything_out() {
         let stored = kept(&house.gate, MESSAGE).await;
         assert!(stored.request.crisis && stored.request.state == State::Pending);
         let silent = decide(&house, &stored, Choice::Approve).await;
-        assert_eq!(silent.unwrap_err(), StoreError::Refused(Refusal::ReasonNeeded));
+        assert_eq!(silent.unwrap_err(), StoreError::Refused(TransitionError::ReasonRequired));
         let event = answer(&stored, "owner", Choice::Approve, "I spoke with her");
         let applied = house.gate.decide(stored.request.id, event, house.note()).await.unwrap();
         assert_eq!(applied.stored.request.state, State::Approved);
@@ -332,7 +335,7 @@ async fn a_clock_that_went_back_approves_nothing() {
     let stored = kept(&house.gate, MESSAGE).await;
     assert_eq!(stored.request.state, State::Pending);
     let refused = decide(&house, &stored, Choice::Approve).await.unwrap_err();
-    assert_eq!(refused, StoreError::Refused(Refusal::ClockUnsettled));
+    assert_eq!(refused, StoreError::Refused(TransitionError::ClockUnreliable));
     let permit = Question { permit: true, ..question(READ) };
     let held = house.gate.submit(permit, &caller("claude")).await.map(|_| ()).unwrap_err();
     assert_eq!(held, Held::ClockUnsettled);
@@ -459,7 +462,8 @@ async fn what_changes_in_the_store_is_followed() {
     let mut grant = house.gate.store().grants(false).await.unwrap().remove(0);
     grant.id = chance::id(house.now()).unwrap();
     grant.made_by = "owner".to_owned();
-    grant.shape = countersign_workflow::grant::Shape::Action { tool: "send_message".to_owned() };
+    grant.shape =
+        countersign_workflow::grant::GrantShape::Action { tool: "send_message".to_owned() };
     house.gate.store().give(grant, house.note()).await.unwrap();
     // Changes are followed in order: with the last one all of them were.
     let other = house.agent("other", 1_000_000).await;

@@ -10,7 +10,7 @@ use countersign_json::Value;
 use countersign_json::canonical::Digest;
 use countersign_types::id::Id;
 use countersign_types::time::Timestamp;
-use countersign_workflow::grant::Shape;
+use countersign_workflow::grant::GrantShape;
 
 /// The longest file, and the most that it may say.
 const LONGEST: u64 = 1 << 20;
@@ -45,7 +45,7 @@ pub struct Listed {
     /// The seed's action, which is the tool's name.
     pub action: String,
     /// What it permits.
-    pub shape: Shape,
+    pub shape: GrantShape,
 }
 
 impl Listed {
@@ -64,7 +64,7 @@ impl Listed {
 /// What holds where no file is named: mail to oneself, by proven addresses.
 pub fn usual() -> Vec<Listed> {
     let action = "send_email".to_owned();
-    vec![Listed { shape: Shape::ToSelf { tool: action.clone() }, action }]
+    vec![Listed { shape: GrantShape::ToSelf { tool: action.clone() }, action }]
 }
 
 /// Reads the file.
@@ -113,12 +113,12 @@ fn parse(text: &str) -> Result<Vec<Listed>, String> {
                 "targets" => {
                     let listed = targets(value);
                     let targets = listed.ok_or_else(|| wrong("`targets` is no list of texts"))?;
-                    (!targets.is_empty()).then_some(Shape::Targets { tool, targets })
+                    (!targets.is_empty()).then_some(GrantShape::Targets { tool, targets })
                 }
                 "self_only" => value
                     .as_bool()
                     .ok_or_else(|| wrong("`self_only` must be true or false"))?
-                    .then_some(Shape::ToSelf { tool }),
+                    .then_some(GrantShape::ToSelf { tool }),
                 other => return Err(wrong(&format!("there is no `{}`", shown(other)))),
             };
             listed.extend(shape.map(|shape| Listed { action: action.to_string(), shape }));
@@ -134,7 +134,7 @@ fn targets(value: &Value<'_>) -> Option<Vec<String>> {
 }
 
 fn shown(text: &str) -> String {
-    countersign_text::sanitize::show_within(text, 60).text.into_owned()
+    countersign_text::sanitize::sanitize_within(text, 60).text.into_owned()
 }
 
 #[cfg(test)]
@@ -151,8 +151,8 @@ mod tests {
         let listed = parse(text).unwrap();
         let tool = "send_email".to_owned();
         let targets = vec!["a@x.org".to_owned()];
-        assert_eq!(listed[0].shape, Shape::Targets { tool: tool.clone(), targets });
-        assert_eq!(listed[1].shape, Shape::ToSelf { tool });
+        assert_eq!(listed[0].shape, GrantShape::Targets { tool: tool.clone(), targets });
+        assert_eq!(listed[1].shape, GrantShape::ToSelf { tool });
         assert_eq!(listed.len(), 2);
         assert_ne!(listed[0].id(), listed[1].id());
         assert_eq!(listed[0].id(), parse(text).unwrap()[0].id());

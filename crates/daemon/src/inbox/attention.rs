@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use axum::extract::State;
 use axum::http::{HeaderMap, Uri};
 use countersign_store::{StoreError, Stored};
-use countersign_text::humanize::{length, thousands};
-use countersign_text::sanitize::show_within;
+use countersign_text::humanize::{duration, thousands};
+use countersign_text::sanitize::sanitize_within;
 use countersign_types::id::Id;
 use countersign_types::time::{Clock as _, Timestamp};
 use countersign_workflow::request::Choice;
@@ -91,7 +91,7 @@ fn answers(requests: &[Stored]) -> BTreeMap<String, Vec<Answer>> {
         for vote in &stored.request.votes {
             people.entry(vote.person.clone()).or_default().push(Answer {
                 request: stored.request.id,
-                took: stored.request.plan.created.until(vote.at).0,
+                took: stored.request.schedule.created.until(vote.at).0,
                 bytes: text.len() as u64,
                 yes: vote.choice == Choice::Approve,
             });
@@ -104,7 +104,7 @@ fn person(name: &str, answers: &[Answer]) -> Markup {
     let hasty: Vec<&Answer> = answers.iter().filter(|answer| answer.is_hasty()).collect();
     html! {
         section.person {
-            h2.part { (show_within(name, 120).text) }
+            h2.part { (sanitize_within(name, 120).text) }
             ul.told { @for sentence in sentences(answers) { li { (sentence) } } }
             @if !hasty.is_empty() {
                 p.hint {
@@ -143,7 +143,7 @@ fn sentences(answers: &[Answer]) -> Vec<String> {
         told.push(format!(
             "{texts} approved within {}, sooner than anybody reads it. Where such calls are \
              routine, a grant for exactly that call saves the question.",
-            length(QUICK / 1000)
+            duration(QUICK / 1000)
         ));
     }
     if answers.len() >= ENOUGH && share >= 95 {
@@ -164,7 +164,7 @@ pub fn seconds(millis: u64) -> String {
     if millis < 10_000 {
         format!("{}.{} s", millis / 1000, millis % 1000 / 100)
     } else {
-        length(millis / 1000)
+        duration(millis / 1000)
     }
 }
 
@@ -172,7 +172,7 @@ pub fn seconds(millis: u64) -> String {
 fn floods(requests: &[Stored]) -> Markup {
     let mut minutes = BTreeMap::<i64, usize>::new();
     for stored in requests.iter().filter(|stored| asked_people(stored)) {
-        *minutes.entry(stored.request.plan.created.0.div_euclid(60_000)).or_default() += 1;
+        *minutes.entry(stored.request.schedule.created.0.div_euclid(60_000)).or_default() += 1;
     }
     let floods = minutes.values().filter(|count| **count >= FLOOD).count();
     let most = minutes.values().max().copied().unwrap_or(0);

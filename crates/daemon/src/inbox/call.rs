@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use countersign_json as json;
 use countersign_risk::call_view::{Leaf, leaves};
 use countersign_risk::card::Card;
-use countersign_text::sanitize::show;
+use countersign_text::sanitize::sanitize;
 use maud::{Markup, html};
 
 use super::words::thousands;
@@ -88,9 +88,9 @@ fn lines(text: &str) -> Markup {
     html! {
         @for line in text.split_inclusive('\n') {
             @if let Some(line) = line.strip_suffix('\n') {
-                (show(line).text) span.faint { "⏎" } "\n"
+                (sanitize(line).text) span.faint { "⏎" } "\n"
             } @else {
-                (show(line).text)
+                (sanitize(line).text)
             }
         }
     }
@@ -100,7 +100,7 @@ fn lines(text: &str) -> Markup {
 pub fn editable(json: &str) -> String {
     let mut text = String::with_capacity(json.len());
     for c in json.chars() {
-        if show(c.encode_utf8(&mut [0; 4])).altered {
+        if sanitize(c.encode_utf8(&mut [0; 4])).altered {
             let mut units = [0; 2];
             for unit in c.encode_utf16(&mut units) {
                 let _ = write!(text, "\\u{unit:04x}");

@@ -1,14 +1,14 @@
 //! The card: what would happen, the exact call, why, who asks, and the answer.
 
 use countersign_risk::card::Card;
-use countersign_text::sanitize::show_within;
+use countersign_text::sanitize::sanitize_within;
 use countersign_types::tier::Tier;
 use countersign_workflow::request::Choice;
 use maud::{Markup, html};
 
 use super::call::{call, editable};
 use super::view::View;
-use super::words::{self, apart, shape, thousands};
+use super::words::{self, relative_time, shape, thousands};
 use crate::drills;
 
 /// How many reasons stand on a card before "all 7 reasons".
@@ -71,7 +71,7 @@ pub fn inside(card: &Card) -> Markup {
         (reasons(card))
         (impact(card))
         @if let Some(safer) = card.reasons.iter().find_map(|reason| reason.suggestion.as_ref()) {
-            p.safer { strong { "Safer: " } (show_within(safer, TEXT).text) }
+            p.safer { strong { "Safer: " } (sanitize_within(safer, TEXT).text) }
         }
     }
 }
@@ -81,13 +81,13 @@ fn reasons(card: &Card) -> Markup {
     let line = |reason: &&countersign_risk::assess::Reason| {
         let width = u32::from(reason.weight.0).min(400) * 48 / 400;
         html! {
-            li title=(show_within(&reason.code, TEXT).text) {
+            li title=(sanitize_within(&reason.code, TEXT).text) {
                 svg.bar viewBox="0 0 48 8" aria-hidden="true" {
                     rect.whole width="48" height="8" rx="2" {}
                     rect.share width=(width) height="8" rx="2" {}
                 }
                 span.weight { (reason.weight.value()) }
-                span { (show_within(&reason.message, TEXT).text) }
+                span { (sanitize_within(&reason.message, TEXT).text) }
             }
         }
     };
@@ -118,7 +118,9 @@ fn impact(card: &Card) -> Markup {
                 impact.lists().into_iter().filter(|(_, list)| !list.is_empty()) {
                 dt { (name) }
                 dd {
-                    @for entry in &touched.listed { code { (show_within(entry, TEXT).text) } " " }
+                    @for entry in &touched.listed {
+                        code { (sanitize_within(entry, TEXT).text) } " "
+                    }
                     @let listed = touched.listed.len() as u64;
                     @let more = u64::from(touched.count).saturating_sub(listed);
                     @if more > 0 { "and " (thousands(more)) " more" }
@@ -144,7 +146,7 @@ fn asks(view: &View) -> Markup {
             dd {
                 (view.agent())
                 @if let Some(session) = view.session() { ", session " (session) }
-                ", " (apart(request.plan.created, view.now))
+                ", " (relative_time(request.schedule.created, view.now))
             }
             @if let Some(cwd) = view.card.as_ref().and_then(|card| card.cwd.as_ref()) {
                 dt { "where" } dd { code { (cwd) } }
@@ -152,9 +154,9 @@ fn asks(view: &View) -> Markup {
             @for vote in &request.votes {
                 dt { "vote" }
                 dd {
-                    (show_within(&vote.person, TEXT).text) ": "
+                    (sanitize_within(&vote.person, TEXT).text) ": "
                     @if vote.choice == Choice::Approve { "yes" } @else { "no" }
-                    @if !vote.reason.is_empty() { ", " (show_within(&vote.reason, TEXT).text) }
+                    @if !vote.reason.is_empty() { ", " (sanitize_within(&vote.reason, TEXT).text) }
                 }
             }
         }
@@ -169,16 +171,16 @@ fn left(view: &View) -> Markup {
             span.line aria-hidden="true" {}
             p {
                 "Without an answer it is denied "
-                (apart(request.plan.deadline, view.now))
+                (relative_time(request.schedule.deadline, view.now))
                 ". Asked: "
-                (words::rung(request.rung)) "."
+                (words::rung(request.level)) "."
                 @if request.quorum.approve > 1 {
                     " " (view.approvals()) " of " (request.quorum.approve) " have approved."
                 }
             }
             @if let Some(since) = view.left_since {
                 p.unheard {
-                    "The agent stopped waiting for this " (apart(since, view.now))
+                    "The agent stopped waiting for this " (relative_time(since, view.now))
                     ". If it tries the very same call again soon, a yes lets that run once."
                 }
             }
@@ -194,7 +196,7 @@ fn over(view: &View) -> Markup {
                 @let edited = view.stored.edited.is_some();
                 p { strong { (words::ended(decision, edited, view.now)) } }
                 @if !decision.reason.is_empty() {
-                    p.claim { (show_within(&decision.reason, TEXT).text) }
+                    p.claim { (sanitize_within(&decision.reason, TEXT).text) }
                 }
             }
         }
@@ -270,7 +272,7 @@ fn more(view: &View) -> Markup {
     let request = &view.stored.request;
     let grants = !request.crisis && request.tier < Tier::Critical;
     let by_name = grants && request.tier < Tier::High;
-    let (agent, tool) = (view.agent(), show_within(&view.stored.tool, 80).text);
+    let (agent, tool) = (view.agent(), sanitize_within(&view.stored.tool, 80).text);
     let take_over = html! { "Denies, and tells the agent that you take over." };
     let session = html! { "Exactly this call passes again in this session, for up to 12 hours." };
     let hour = html! { "Exactly this call by " (agent) " passes again, for an hour." };

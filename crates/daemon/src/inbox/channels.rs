@@ -8,11 +8,11 @@ use axum::http::{HeaderMap, Uri};
 use countersign_channels::{ChannelError, Limits};
 use countersign_store::{Account, Role, Store as _, StoreError};
 use countersign_types::time::{Clock as _, Timestamp};
-use countersign_workflow::request::Rung;
+use countersign_workflow::request::EscalationLevel;
 use maud::{Markup, html};
 
 use super::settings::{act, may_change, shown};
-use super::words::{apart, encoded};
+use super::words::{encoded, relative_time};
 use super::{House, Shown, frame, visitor};
 use crate::api::Api;
 use crate::auth::Who;
@@ -29,7 +29,9 @@ pub async fn page(State(api): House, headers: HeaderMap, uri: Uri) -> Shown {
     let rules = api.gate.rules();
     let now = api.gate.clock().now().at;
     let mut channels: Vec<_> = rules.channels.iter().collect();
-    channels.sort_by_key(|(name, _)| rung(&rules, name).map_or(Rung::ALL.len(), |it| it as usize));
+    channels.sort_by_key(|(name, _)| {
+        rung(&rules, name).map_or(EscalationLevel::ALL.len(), |it| it as usize)
+    });
     let body = html! {
         section.wide {
             h1 { "Channels" }
@@ -88,19 +90,19 @@ fn channel(seen: &Seen<'_>, name: &str, set_up: &SetUp, accounts: &[Account]) ->
 }
 
 /// The first rung of the usual ladder on which it stands.
-fn rung(rules: &Rules, name: &str) -> Option<Rung> {
-    let mut rungs = rules.ladder.iter().zip(Rung::ALL);
+fn rung(rules: &Rules, name: &str) -> Option<EscalationLevel> {
+    let mut rungs = rules.ladder.iter().zip(EscalationLevel::ALL);
     let found = rungs.find(|(channels, _)| channels.iter().any(|known| known == name));
     found.map(|(_, rung)| rung)
 }
 
 /// When it is used, in words.
-const fn used(rung: Option<Rung>) -> &'static str {
+const fn used(rung: Option<EscalationLevel>) -> &'static str {
     match rung {
-        Some(Rung::First) => "Asked first.",
-        Some(Rung::Next) => "Asked next, when nobody answers.",
-        Some(Rung::Administrators) => "Asked after that, for the administrators.",
-        Some(Rung::Emergency) => "Asked last, as an emergency.",
+        Some(EscalationLevel::First) => "Asked first.",
+        Some(EscalationLevel::Next) => "Asked next, when nobody answers.",
+        Some(EscalationLevel::Administrators) => "Asked after that, for the administrators.",
+        Some(EscalationLevel::Emergency) => "Asked last, as an emergency.",
         None => "Not on the usual ladder: nobody is asked here unless a tier or an hour says so.",
     }
 }
@@ -127,15 +129,16 @@ fn health(line: Result<&Arc<Line>, &ChannelError>, now: Timestamp) -> Markup {
     html! {
         p.hint {
             @match health.told {
-                Some(at) => { "Last message " (apart(at, now)) "." }
+                Some(at) => { "Last message " (relative_time(at, now)) "." }
                 None => { "No message since the daemon started." }
             }
             @if let Some(tapped) = line.tries.tapped() {
-                " " (shown(&tapped.by)) " tapped a test's button " (apart(tapped.at, now)) "."
+                " " (shown(&tapped.by)) " tapped a test's button "
+                (relative_time(tapped.at, now)) "."
             }
         }
         @if let Some((at, problem)) = &health.failed {
-            p.wrong { "It failed " (apart(*at, now)) ": " (shown(problem)) "." }
+            p.wrong { "It failed " (relative_time(*at, now)) ": " (shown(problem)) "." }
         }
     }
 }
@@ -156,7 +159,7 @@ fn linked(channel: &str, accounts: &[Account], seen: &Seen<'_>) -> Markup {
                             (shown(&account.person)) " is " (shown(&account.called))
                             span.hint {
                                 " (" (shown(&account.account)) "), linked "
-                                (apart(account.linked, seen.now))
+                                (relative_time(account.linked, seen.now))
                             }
                         }
                         (act("Unlink", "DELETE", &format!("/v1/accounts/{place}/{number}"),

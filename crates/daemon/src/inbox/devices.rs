@@ -4,11 +4,11 @@ use axum::extract::State;
 use axum::http::{HeaderMap, Uri};
 use countersign_json::base64;
 use countersign_store::{Passkey, Subscription};
-use countersign_text::sanitize::show_within;
+use countersign_text::sanitize::sanitize_within;
 use countersign_types::time::{Clock as _, Timestamp};
 use maud::{Markup, html};
 
-use super::words::apart;
+use super::words::relative_time;
 use super::{House, Shown, frame, visitor};
 use crate::api::push;
 use crate::passkeys::algorithm_name;
@@ -16,7 +16,7 @@ use crate::passkeys::algorithm_name;
 const NAME: usize = 200;
 
 fn shown(text: &str) -> String {
-    show_within(text, NAME).text.into_owned()
+    sanitize_within(text, NAME).text.into_owned()
 }
 
 /// The page.
@@ -68,13 +68,14 @@ fn passkey_line(passkey: &Passkey, now: Timestamp) -> Markup {
             div {
                 strong { (shown(&passkey.name)) }
                 p.hint {
-                    (algorithm_name(passkey.algorithm)) ", added " (apart(passkey.added, now))
+                    (algorithm_name(passkey.algorithm)) ", added "
+                    (relative_time(passkey.added, now))
                     @match passkey.used {
-                        Some(at) => { ", last used " (apart(at, now)) }
+                        Some(at) => { ", last used " (relative_time(at, now)) }
                         None => ", not used yet",
                     }
                     @if passkey.active_from > now {
-                        ", can sign " (apart(passkey.active_from, now))
+                        ", can sign " (relative_time(passkey.active_from, now))
                     }
                 }
             }
@@ -110,7 +111,7 @@ fn browser_line(name: &str, browser: &Subscription, now: Timestamp) -> Markup {
         li {
             div {
                 strong { (shown(&browser.called)) }
-                p.hint { "notified, added " (apart(browser.added, now)) }
+                p.hint { "notified, added " (relative_time(browser.added, now)) }
             }
             button type="button" data-method="DELETE" data-path={ "/v1/push/" (name) }
                 data-question="This browser shows no notifications any more. Stop them?" { "Stop" }

@@ -1,12 +1,12 @@
 //! On the card: what became of similar calls before, and which grant would have let this one pass.
 
 use countersign_store::{Similar, Stored};
-use countersign_text::sanitize::show_within;
+use countersign_text::sanitize::sanitize_within;
 use countersign_types::tier::Tier;
 use maud::{Markup, html};
 
 use super::view::View;
-use super::words::{self, apart, thousands};
+use super::words::{self, relative_time, thousands};
 
 /// Both, where they are known.
 pub fn earlier(view: &View) -> Markup {
@@ -19,7 +19,7 @@ pub fn earlier(view: &View) -> Markup {
 }
 
 fn before(view: &View, similar: &Similar) -> Markup {
-    let tool = show_within(&view.stored.tool, 80).text;
+    let tool = sanitize_within(&view.stored.tool, 80).text;
     let tier = view.stored.request.tier.label();
     html! {
         @if similar.newest.is_empty() {
@@ -56,10 +56,10 @@ fn line(stored: &Stored, view: &View) -> Markup {
     html! {
         li {
             span.end.(request.state.label()) { (words::state(request.state)) }
-            a href={ "/requests/" (request.id) } { (show_within(&stored.brief, 160).text) }
+            a href={ "/requests/" (request.id) } { (sanitize_within(&stored.brief, 160).text) }
             span.faint {
                 @if same { "the same call, " }
-                (apart(request.plan.created, view.now))
+                (relative_time(request.schedule.created, view.now))
             }
         }
     }
@@ -68,7 +68,7 @@ fn line(stored: &Stored, view: &View) -> Markup {
 /// Which standing permission would have covered it.
 fn covered(view: &View) -> Markup {
     let request = &view.stored.request;
-    let tool = show_within(&view.stored.tool, 80).text;
+    let tool = sanitize_within(&view.stored.tool, 80).text;
     let within =
         if view.session().is_some() { "in this session or until a time" } else { "until a time" };
     html! {

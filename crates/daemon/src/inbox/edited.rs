@@ -4,9 +4,9 @@ use axum::extract::{Path, Request, State};
 use axum::response::IntoResponse as _;
 use countersign_json::parse;
 use countersign_risk::card::Card;
-use countersign_risk::word_pair::phrase;
+use countersign_risk::word_pair::word_pair;
 use countersign_store::Stored;
-use countersign_text::sanitize::show_within;
+use countersign_text::sanitize::sanitize_within;
 use countersign_types::tier::Tier;
 use maud::{Markup, html};
 use serde_json::json;
@@ -39,7 +39,7 @@ pub fn approved(view: &View) -> Markup {
                 Some(card) => (judged(&card)),
                 None => {
                     p.wrong { "The assessment of this edit was not recorded." }
-                    div.call { pre { (show_within(arguments, ARGUMENTS).text) } }
+                    div.call { pre { (sanitize_within(arguments, ARGUMENTS).text) } }
                 }
             }
         }
@@ -51,8 +51,8 @@ pub fn approved(view: &View) -> Markup {
 fn judged(card: &Card) -> Markup {
     html! {
         div.(colour(card.tier)) {
-            p.tier { (badge(card.tier)) strong.words { (phrase(&card.digest)) } }
-            p.what { strong { (show_within(&card.brief, 400).text) } }
+            p.tier { (badge(card.tier)) strong.words { (word_pair(&card.digest)) } }
+            p.what { strong { (sanitize_within(&card.brief, 400).text) } }
             (inside(card))
         }
     }
@@ -67,7 +67,7 @@ fn colour(tier: Tier) -> String {
 pub async fn check(State(api): House, Path(text): Path<String>, request: Request) -> Shown {
     reader(&api, request.headers())?;
     let card = check_edit(&api, &text, request).await?;
-    let words = phrase(&card.digest).to_string();
+    let words = word_pair(&card.digest).to_string();
     let markup = html! {
         div.judged data-tier=(card.tier.label()) {
             (judged(&card))

@@ -3,7 +3,7 @@
 use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, Uri};
 use countersign_store::{Query as Wanted, Store as _, StoreError};
-use countersign_text::sanitize::show_within;
+use countersign_text::sanitize::sanitize_within;
 use countersign_types::id::Id;
 use countersign_types::time::Clock as _;
 use countersign_workflow::request::State as Stands;
@@ -11,7 +11,7 @@ use maud::{Markup, html};
 use serde::Deserialize;
 
 use super::view::View;
-use super::words::{self, apart, encoded, shape};
+use super::words::{self, encoded, relative_time, shape};
 use super::{House, Shown, frame, ledger, plain, visitor, waiting};
 use crate::api::Problem;
 use crate::drills;
@@ -80,7 +80,7 @@ pub async fn page(
                 button type="submit" { "Search" }
             }
             @if let Some(session) = &session {
-                p { "Only session " strong { (show_within(session, 120).text) } ". "
+                p { "Only session " strong { (sanitize_within(session, 120).text) } ". "
                     a href="/history" { "All sessions" } }
             }
             ol.past { @for view in &views { (line(view)) } }
@@ -114,7 +114,7 @@ fn older_page(before: Id, filters: [(&str, &Option<String>); 4]) -> String {
 fn no_match(text: Option<&str>, older: bool) -> String {
     let which = if older { "No older requests match" } else { "No requests match" };
     match text {
-        Some(text) => format!("{which} “{}”.", show_within(text, 120).text),
+        Some(text) => format!("{which} “{}”.", sanitize_within(text, 120).text),
         None => format!("{which}."),
     }
 }
@@ -135,7 +135,7 @@ fn line(view: &View) -> Markup {
                     span.by {
                         @if view.is_known_drill() { strong { "a drill" } " · " }
                         (request.tier.label()) " · " (view.words()) " · " (view.agent()) " · "
-                        (apart(request.plan.created, view.now))
+                        (relative_time(request.schedule.created, view.now))
                     }
                 }
                 span.end.(request.state.label()) { (words::state(request.state)) }
@@ -150,7 +150,7 @@ fn edit(view: &View) -> Markup {
         @match super::edited::card_of(&view.stored) {
             Some(card) => {
                 strong { "Approved as edited" } ": " (card.tier.label()) " · "
-                (show_within(&card.brief, 400).text)
+                (sanitize_within(&card.brief, 400).text)
             }
             None => { strong { "Approved as edited" } ": the assessment was not recorded" }
         }
@@ -189,7 +189,7 @@ pub async fn one(
                     dt { "digest" } dd { code { (view.stored.request.digest.canonical) } }
                     dt { "policy" } dd { code { (view.stored.policy) } }
                     @if let Some(used) = view.stored.redeemed {
-                        dt { "permit" } dd { "used " (apart(used, view.now)) }
+                        dt { "permit" } dd { "used " (relative_time(used, view.now)) }
                     }
                 }
             }

@@ -4,11 +4,11 @@ use axum::extract::State;
 use axum::http::{HeaderMap, Uri};
 use countersign_ledger::entry::Entry;
 use countersign_store::{Store as _, StoreError};
-use countersign_text::sanitize::show_within;
+use countersign_text::sanitize::sanitize_within;
 use countersign_types::time::{Clock as _, Timestamp};
 use maud::{Markup, html};
 
-use super::words::{apart, thousands};
+use super::words::{relative_time, thousands};
 use super::{House, Shown, frame, visitor};
 
 /// How many of the newest entries are shown.
@@ -60,15 +60,15 @@ pub fn line(seq: u64, bytes: &[u8], now: Timestamp) -> Markup {
     let who = entry.as_ref().and_then(|entry| entry.person.as_ref().or(entry.agent.as_ref()));
     html! {
         li {
-            span.when { @if let Some(entry) = &entry { (apart(Timestamp(entry.at), now)) } }
+            span.when { @if let Some(entry) = &entry { (relative_time(Timestamp(entry.at), now)) } }
             details {
                 summary {
                     (entry.as_ref().map_or("It cannot be read.", |entry| entry.kind.sentence()))
                 }
-                pre { (show_within(&text, 4000).text) }
+                pre { (sanitize_within(&text, 4000).text) }
             }
             span.faint {
-                @if let Some(who) = who { (show_within(who, 60).text) ", " }
+                @if let Some(who) = who { (sanitize_within(who, 60).text) ", " }
                 "entry " (seq)
             }
         }

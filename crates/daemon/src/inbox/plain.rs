@@ -4,7 +4,7 @@
 use axum::body::to_bytes;
 use axum::extract::{Query, Request, State};
 use axum::http::{Uri, header};
-use countersign_text::sanitize::show_within;
+use countersign_text::sanitize::sanitize_within;
 use countersign_types::id::Id;
 use maud::{Markup, html};
 use serde::Deserialize;
@@ -57,7 +57,7 @@ pub async fn deny(State(api): House, request: Request) -> Shown {
             let body = html! {
                 section.narrow {
                     h1 { "Denied" }
-                    p { (show_within(&brief, 400).text) }
+                    p { (sanitize_within(&brief, 400).text) }
                     p { "The agent is told so." }
                     p { a href="/" { "To what waits" } }
                 }

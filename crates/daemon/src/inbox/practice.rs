@@ -1,11 +1,11 @@
 //! On the page about attention: drills, what they are, and how many were caught.
 
 use countersign_store::Stored;
-use countersign_text::sanitize::show_within;
+use countersign_text::sanitize::sanitize_within;
 use countersign_types::time::Timestamp;
 use maud::{Markup, html};
 
-use super::words::{self, apart};
+use super::words::{self, relative_time};
 use crate::config::Drills;
 use crate::drills::caught;
 
@@ -56,7 +56,7 @@ fn when(rules: &Drills) -> String {
     format!(
         "at a time nobody can foresee: while somebody sits at the inbox, or {}; never in quiet \
          hours, in a crisis, or while something HIGH or CRITICAL waits.",
-        rules.hours.words()
+        rules.hours.describe()
     )
 }
 
@@ -78,10 +78,10 @@ fn line(stored: &Stored, now: Timestamp) -> Markup {
     html! {
         li {
             div {
-                a href={ "/requests/" (request.id) } { (show_within(&stored.brief, 160).text) }
+                a href={ "/requests/" (request.id) } { (sanitize_within(&stored.brief, 160).text) }
                 p.hint {
-                    (request.tier.label()) ", " (apart(request.plan.created, now))
-                    @for vote in &request.votes { ", " (show_within(&vote.person, 60).text) }
+                    (request.tier.label()) ", " (relative_time(request.schedule.created, now))
+                    @for vote in &request.votes { ", " (sanitize_within(&vote.person, 60).text) }
                 }
             }
             span.end.(request.state.label()) {

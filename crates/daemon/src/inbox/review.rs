@@ -3,13 +3,13 @@
 use axum::extract::{Query, State};
 use axum::http::{HeaderMap, Uri};
 use countersign_store::StoreError;
-use countersign_text::sanitize::show_within;
+use countersign_text::sanitize::sanitize_within;
 use countersign_types::tier::Tier;
 use maud::{Markup, html};
 use serde::Deserialize;
 
 use super::view::View;
-use super::words::{apart, encoded, shape};
+use super::words::{encoded, relative_time, shape};
 use super::{House, Shown, card, frame, visitor, waiting};
 
 /// So many can be looked at together; the rest comes after them.
@@ -34,7 +34,7 @@ pub async fn page(
     let agents = agents(&together);
     let of = which.agent.filter(|agent| !agent.is_empty());
     let fits = |view: &View| {
-        of.as_deref().is_none_or(|agent| view.stored.request.requester.shown() == agent)
+        of.as_deref().is_none_or(|agent| view.stored.request.requester.display_name() == agent)
     };
     let chosen: Vec<View> = together.into_iter().filter(fits).collect();
     let all = chosen.len();
@@ -82,7 +82,7 @@ fn number(alone: usize) -> String {
 fn agents(views: &[View]) -> Vec<(String, usize)> {
     let mut agents = std::collections::BTreeMap::<&str, usize>::new();
     for view in views {
-        *agents.entry(view.stored.request.requester.shown()).or_default() += 1;
+        *agents.entry(view.stored.request.requester.display_name()).or_default() += 1;
     }
     agents.into_iter().map(|(name, count)| (name.to_owned(), count)).collect()
 }
@@ -94,7 +94,7 @@ fn filter(agents: &[(String, usize)], of: Option<&str>) -> Markup {
             @for (name, count) in agents.iter().take(12) {
                 a href={ "/review?agent=" (encoded(name)) }
                     aria-current=[(of == Some(name)).then_some("page")] {
-                    (show_within(name, 60).text) " (" (count) ")"
+                    (sanitize_within(name, 60).text) " (" (count) ")"
                 }
             }
         }
@@ -121,7 +121,7 @@ fn item(view: &View) -> Markup {
                     span.tiername { (request.tier.label()) } " · " (view.words()) " · "
                     (view.agent())
                     @if let Some(session) = view.session() { ", session " (session) }
-                    " · denied " (apart(request.plan.deadline, view.now))
+                    " · denied " (relative_time(request.schedule.deadline, view.now))
                 }
                 @if grave {
                     details.opened {

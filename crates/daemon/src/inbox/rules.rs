@@ -3,10 +3,10 @@
 use axum::extract::State;
 use axum::http::{HeaderMap, Uri};
 use countersign_risk::verdict::Mode;
-use countersign_text::humanize::{length, thousands};
-use countersign_text::sanitize::show_within;
+use countersign_text::humanize::{duration, thousands};
+use countersign_text::sanitize::sanitize_within;
 use countersign_types::tier::Tier;
-use countersign_types::time::{Clock as _, Span, Timestamp};
+use countersign_types::time::{Clock as _, Millis, Timestamp};
 use countersign_workflow::assurance::Assurance;
 use countersign_workflow::request::Profile;
 use maud::{Markup, html};
@@ -65,8 +65,8 @@ fn part(title: &str, rules: &[Rule]) -> Markup {
     }
 }
 
-fn span(span: Span) -> String {
-    length(span.0 / 1000)
+fn span(span: Millis) -> String {
+    duration(span.0 / 1000)
 }
 
 fn asked(rules: &Rules) -> Vec<Rule> {
@@ -101,10 +101,10 @@ fn times(rules: &Rules) -> Vec<Rule> {
     vec![
         (profile.to_owned(), "times.profile"),
         (
-            format!("A call waits {} where the agent says nothing.", span(times.usual)),
+            format!("A call waits {} where the agent says nothing.", span(times.default_timeout)),
             "times.usual_seconds",
         ),
-        (format!("It waits at most {}.", span(times.longest)), "times.longest_seconds"),
+        (format!("It waits at most {}.", span(times.max_timeout)), "times.longest_seconds"),
         (climb("MEDIUM", times.medium), "times.medium_climb_seconds"),
         (climb("HIGH", times.high), "times.high_climb_seconds"),
         (climb("CRITICAL", times.critical), "times.critical_climb_seconds"),
@@ -117,7 +117,7 @@ fn told(rules: &Rules, now: Timestamp) -> Vec<Rule> {
         let rungs = rungs.into_iter().filter(|rung| !rung.is_empty());
         let rungs: Vec<String> = rungs.map(|rung| rung.join(" and ")).collect();
         let rungs = if rungs.is_empty() { "nobody".to_owned() } else { rungs.join(", then ") };
-        format!("{name}: {}.", show_within(&rungs, 300).text)
+        format!("{name}: {}.", sanitize_within(&rungs, 300).text)
     };
     let quiet = match rules.duty.quiet_words() {
         None => "There are no quiet hours.".to_owned(),

@@ -5,12 +5,12 @@ use std::collections::HashMap;
 use axum::extract::State;
 use axum::http::{HeaderMap, Uri};
 use countersign_store::{Crisis, StoreError, Stored};
-use countersign_text::sanitize::show_within;
+use countersign_text::sanitize::sanitize_within;
 use countersign_types::time::{Clock as _, Timestamp};
 use countersign_workflow::request::State as Stands;
 use maud::{Markup, html};
 
-use super::words::{apart, encoded, thousands};
+use super::words::{encoded, relative_time, thousands};
 use super::{House, Shown, frame, settings, visitor};
 use crate::recent::{Recent, recent};
 
@@ -70,7 +70,7 @@ fn sessions(requests: &[Stored], crises: &[Crisis]) -> Vec<Session> {
         let request = &stored.request;
         let key = (request.requester.name(), stored.session.as_str());
         let session = found.entry(key).or_default();
-        session.newest = session.newest.max(Some(request.plan.created));
+        session.newest = session.newest.max(Some(request.schedule.created));
         *match request.state {
             Stands::Pending => &mut session.waits,
             Stands::Approved => &mut session.approved,
@@ -103,11 +103,11 @@ fn line(session: &Session, now: Timestamp) -> Markup {
         li.crisis[session.crisis.is_some()] {
             div {
                 @if session.newest.is_some() && !session.name.is_empty() {
-                    a.session href=(place) { strong { (show_within(name, 120).text) } }
-                } @else { strong.session.faint { (show_within(name, 120).text) } }
+                    a.session href=(place) { strong { (sanitize_within(name, 120).text) } }
+                } @else { strong.session.faint { (sanitize_within(name, 120).text) } }
                 p.hint {
-                    (show_within(&session.agent, 120).text)
-                    @if let Some(newest) = session.newest { ", " (apart(newest, now)) }
+                    (sanitize_within(&session.agent, 120).text)
+                    @if let Some(newest) = session.newest { ", " (relative_time(newest, now)) }
                 }
                 p.counts {
                     @let wait = if session.waits == 1 { "waits" } else { "wait" };

@@ -3,19 +3,19 @@
 use axum::extract::State;
 use axum::http::{HeaderMap, Uri};
 use countersign_store::{Agent, Crisis, Person, Role, Store as _, StoreError};
-use countersign_text::sanitize::show_within;
+use countersign_text::sanitize::sanitize_within;
 use countersign_types::time::{Clock as _, Timestamp};
-use countersign_workflow::grant::{Grant, Shape};
+use countersign_workflow::grant::{Grant, GrantShape};
 use maud::{Markup, html};
 
-use super::words::apart;
+use super::words::relative_time;
 use super::{House, Shown, frame, visitor};
 use crate::auth::Who;
 
 const NAME: usize = 200;
 
 pub(super) fn shown(text: &str) -> String {
-    show_within(text, NAME).text.into_owned()
+    sanitize_within(text, NAME).text.into_owned()
 }
 
 /// A button that calls the API, after a question if there is one.
@@ -69,14 +69,14 @@ pub async fn grants(State(api): House, headers: HeaderMap, uri: Uri) -> Shown {
 
 fn grant_line(grant: &Grant, now: Timestamp, held: bool) -> Markup {
     let what = match &grant.shape {
-        Shape::Exact { digest } => {
+        GrantShape::Exact { digest } => {
             format!("exactly the call {:.16}…", digest.canonical.to_string())
         }
-        Shape::Action { tool } => format!("every {} call below HIGH", shown(tool)),
-        Shape::Targets { tool, targets } => {
+        GrantShape::Action { tool } => format!("every {} call below HIGH", shown(tool)),
+        GrantShape::Targets { tool, targets } => {
             format!("{} to {}", shown(tool), shown(&targets.join(", ")))
         }
-        Shape::ToSelf { tool } => format!("{} to the agent's own user", shown(tool)),
+        GrantShape::ToSelf { tool } => format!("{} to the agent's own user", shown(tool)),
     };
     html! {
         li {
@@ -85,8 +85,8 @@ fn grant_line(grant: &Grant, now: Timestamp, held: bool) -> Markup {
                 p.hint {
                     @match &grant.agent { Some(agent) => (shown(agent)), None => "any agent" }
                     @if let Some(session) = &grant.session { ", session " (shown(session)) }
-                    ", by " (shown(&grant.made_by)) " " (apart(grant.made_at, now))
-                    @if let Some(end) = grant.expires { ", ends " (apart(end, now)) }
+                    ", by " (shown(&grant.made_by)) " " (relative_time(grant.made_at, now))
+                    @if let Some(end) = grant.expires { ", ends " (relative_time(end, now)) }
                     @if let Some(left) = grant.uses_left { ", " (left) " calls left" }
                 }
             }
@@ -174,8 +174,8 @@ fn agent_line(agent: &Agent, now: Timestamp) -> Markup {
                 p.hint {
                     @if let Some(uid) = agent.uid { "user " (uid) " at the socket, " }
                     @if agent.token.is_some() { "has a token" } @else { "has no token" }
-                    @if let Some(end) = agent.expires { ", good until " (apart(end, now)) }
-                    ", added " (apart(agent.added, now))
+                    @if let Some(end) = agent.expires { ", good until " (relative_time(end, now)) }
+                    ", added " (relative_time(agent.added, now))
                     @if !agent.own_addresses.is_empty() {
                         ", is "
                         (shown(&agent.own_addresses.join(", ")))
@@ -235,9 +235,9 @@ fn person_line(person: &Person, own: bool, now: Timestamp) -> Markup {
             div {
                 strong { (shown(&person.name)) }
                 p.hint {
-                    (role) ", added " (apart(person.added, now))
+                    (role) ", added " (relative_time(person.added, now))
                     @if person.active_from > now {
-                        ", can approve " (apart(person.active_from, now))
+                        ", can approve " (relative_time(person.active_from, now))
                     }
                 }
             }
@@ -294,7 +294,7 @@ pub fn signs(crisis: &Crisis, now: Timestamp) -> Markup {
     html! {
         "level " (crisis.level) " of 6"
         @if crisis.imminent { ", danger may be near" }
-        ", since " (apart(crisis.since, now))
+        ", since " (relative_time(crisis.since, now))
     }
 }
 

@@ -2,9 +2,9 @@
 
 use countersign_json as json;
 use countersign_risk::card::Card;
-use countersign_risk::word_pair::phrase;
+use countersign_risk::word_pair::word_pair;
 use countersign_store::{Similar, Stored};
-use countersign_text::sanitize::show_within;
+use countersign_text::sanitize::sanitize_within;
 use countersign_types::tier::Tier;
 use countersign_types::time::Timestamp;
 use countersign_workflow::request::{Choice, State};
@@ -46,12 +46,12 @@ impl View {
     pub fn brief(&self) -> String {
         let brief =
             if self.stored.brief.is_empty() { &self.stored.tool } else { &self.stored.brief };
-        show_within(brief, 400).text.into_owned()
+        sanitize_within(brief, 400).text.into_owned()
     }
 
     /// Its two words.
     pub fn words(&self) -> String {
-        phrase(&self.stored.request.digest.canonical).to_string()
+        word_pair(&self.stored.request.digest.canonical).to_string()
     }
 
     /// Whether it still waits.
@@ -66,13 +66,13 @@ impl View {
 
     /// The agent's name.
     pub fn agent(&self) -> String {
-        show_within(self.stored.request.requester.shown(), NAME).text.into_owned()
+        sanitize_within(self.stored.request.requester.display_name(), NAME).text.into_owned()
     }
 
     /// The session, if the agent named one.
     pub fn session(&self) -> Option<String> {
         let session = &self.stored.session;
-        (!session.is_empty()).then(|| show_within(session, NAME).text.into_owned())
+        (!session.is_empty()).then(|| sanitize_within(session, NAME).text.into_owned())
     }
 
     /// What the agent says of it, if it says anything.
@@ -80,7 +80,7 @@ impl View {
         let detail: serde_json::Value = serde_json::from_str(&self.stored.detail).ok()?;
         let said = detail.pointer("/description").or(detail.pointer("/seed/description"))?;
         let said = said.as_str().filter(|said| !said.is_empty())?;
-        Some(show_within(said, WORDS).text.into_owned())
+        Some(sanitize_within(said, WORDS).text.into_owned())
     }
 
     /// The class that gives it its colour.
@@ -112,12 +112,12 @@ impl View {
 
     /// Milliseconds until it is denied.
     pub fn left(&self) -> i64 {
-        self.stored.request.plan.deadline.0.saturating_sub(self.now.0).max(0)
+        self.stored.request.schedule.deadline.0.saturating_sub(self.now.0).max(0)
     }
 
     /// Milliseconds that it had in all.
     pub fn whole(&self) -> i64 {
-        let plan = &self.stored.request.plan;
-        plan.deadline.0.saturating_sub(plan.created.0).max(1)
+        let schedule = &self.stored.request.schedule;
+        schedule.deadline.0.saturating_sub(schedule.created.0).max(1)
     }
 }

@@ -112,7 +112,7 @@ async fn fragment(
 pub async fn one(api: &Api, id: Id) -> Result<Option<View>, Problem> {
     let Some(stored) = api.gate.store().request(id).await? else { return Ok(None) };
     let now = api.gate.clock().now().at;
-    let agent = stored.request.requester.shown().to_owned();
+    let agent = stored.request.requester.display_name().to_owned();
     let tool = (stored.tool.clone(), stored.request.tier);
     let since = Timestamp(now.0.saturating_sub(MONTH));
     let similar = api.gate.store().similar(agent, tool, id, since).await?;
@@ -134,7 +134,9 @@ pub async fn waiting(api: &Api) -> Result<Vec<View>, StoreError> {
             break;
         }
     }
-    views.sort_by_key(|view| (std::cmp::Reverse(view.rank()), view.stored.request.plan.deadline));
+    views.sort_by_key(|view| {
+        (std::cmp::Reverse(view.rank()), view.stored.request.schedule.deadline)
+    });
     Ok(views)
 }
 
@@ -152,7 +154,7 @@ fn entry(view: &View, looked_at: Option<Id>) -> Markup {
     html! {
         a.row.(view.colour()).ended[!view.waits()] href={ "/?r=" (request.id) } data-id=(request.id)
             data-rank=(view.rank())
-            data-deadline=(request.plan.deadline.0) data-digest=(request.digest.canonical)
+            data-deadline=(request.schedule.deadline.0) data-digest=(request.digest.canonical)
             aria-current=[current.then_some("true")] {
             span.shape aria-hidden="true" { (shape(request.tier)) }
             span.text {

@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
-pub use countersign_text::humanize::{apart, thousands};
+pub use countersign_text::humanize::{relative_time, thousands};
 use countersign_types::tier::Tier;
 use countersign_types::time::Timestamp;
-use countersign_workflow::request::{Decider, Decision, Rung, State};
+use countersign_workflow::request::{Decider, Decision, EscalationLevel, State};
 
 /// A shape for each tier, so that nobody has to see colours.
 pub fn shape(tier: Tier) -> &'static str {
@@ -19,18 +19,18 @@ pub fn shape(tier: Tier) -> &'static str {
 }
 
 /// Who is asked by now.
-pub fn rung(rung: Rung) -> &'static str {
+pub fn rung(rung: EscalationLevel) -> &'static str {
     match rung {
-        Rung::First => "first channel",
-        Rung::Next => "next channel as well",
-        Rung::Administrators => "administrators as well",
-        Rung::Emergency => "everybody, as an emergency",
+        EscalationLevel::First => "first channel",
+        EscalationLevel::Next => "next channel as well",
+        EscalationLevel::Administrators => "administrators as well",
+        EscalationLevel::Emergency => "everybody, as an emergency",
     }
 }
 
 /// "approved by ana (web), 3 min ago".
 pub fn ended(decision: &Decision, edited: bool, now: Timestamp) -> String {
-    let when = apart(decision.at, now);
+    let when = relative_time(decision.at, now);
     let channel = if decision.channel.is_empty() {
         String::new()
     } else {

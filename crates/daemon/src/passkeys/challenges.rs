@@ -6,13 +6,13 @@ use std::sync::{Mutex, PoisonError};
 
 use countersign_json::canonical::Digest;
 use countersign_types::id::Id;
-use countersign_types::time::{Span, Timestamp};
+use countersign_types::time::{Millis, Timestamp};
 use countersign_workflow::request::Choice;
 
 use crate::chance::{self, NoChance};
 
 /// How long a person has to find their passkey.
-const LIFE: Span = Span::seconds(180);
+const LIFE: Millis = Millis::from_seconds(180);
 /// So many may be open for one person; the oldest make room.
 const MOST: usize = 8;
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use countersign_json::Value;
 use countersign_json::base64;
-use countersign_ledger::entry::{Entry, Kind};
+use countersign_ledger::entry::{Entry, EntryKind};
 use countersign_types::id::Id;
 use countersign_workflow::request::Choice;
 
@@ -23,8 +23,10 @@ impl Offline {
     /// The next entry. The error says what is wrong with it.
     pub fn feed(&mut self, entry: &Entry<'_>) -> Result<(), &'static str> {
         match entry.kind {
-            Kind::Person => self.person(entry),
-            Kind::Approve | Kind::Deny | Kind::Vote | Kind::Edit => self.answer(entry),
+            EntryKind::Person => self.person(entry),
+            EntryKind::Approve | EntryKind::Deny | EntryKind::Vote | EntryKind::Edit => {
+                self.answer(entry)
+            }
             _ => Ok(()),
         }
     }
@@ -66,7 +68,7 @@ impl Offline {
         let place = (person.to_owned(), text("id")?.to_owned());
         let key = self.keys.get(&place).ok_or("a signature of a passkey that was not theirs")?;
         let choice = match (entry.kind, fact(entry, "choice").and_then(Value::as_str)) {
-            (Kind::Deny, _) | (Kind::Vote, Some("deny")) => Choice::Deny,
+            (EntryKind::Deny, _) | (EntryKind::Vote, Some("deny")) => Choice::Deny,
             _ => Choice::Approve,
         };
         let decided = Decided {
@@ -90,7 +92,7 @@ impl Offline {
             return Err("a signature that is wrong");
         }
         // An edited call leaves two entries with the same signature.
-        self.signed += u64::from(entry.kind != Kind::Edit);
+        self.signed += u64::from(entry.kind != EntryKind::Edit);
         Ok(())
     }
 }

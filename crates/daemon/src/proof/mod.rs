@@ -13,11 +13,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use countersign_json::Value;
-use countersign_ledger::entry::{Entry, Kind};
+use countersign_ledger::entry::{Entry, EntryKind};
 use countersign_redact::redact_text;
 use countersign_risk::verdict::Mode;
 use countersign_store::Store as _;
-use countersign_text::sanitize::show_within;
+use countersign_text::sanitize::sanitize_within;
 use countersign_types::time::{Clock as _, Timestamp};
 use serde::{Deserialize, Serialize};
 
@@ -212,7 +212,7 @@ impl Alarm {
             } else {
                 tracing::warn!(door, state, "{}", change.say);
             }
-            let kind = if change.is_alarm { Kind::DoorOpen } else { Kind::DoorShut };
+            let kind = if change.is_alarm { EntryKind::DoorOpen } else { EntryKind::DoorShut };
             let mut entry = Entry::new(0, kind, policy);
             let fact = |text: &str| Value::String(text.to_owned().into());
             entry.facts = vec![("door".into(), fact(door)), ("state".into(), fact(state))];
@@ -251,7 +251,7 @@ fn bounded(doors: Vec<Door>) -> Vec<Door> {
 }
 
 fn plain(text: &str, most: usize) -> String {
-    show_within(&redact_text(text).text, most).text.into_owned()
+    sanitize_within(&redact_text(text).text, most).text.into_owned()
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use countersign_store::{News, Store as _};
-use countersign_workflow::request::{Rung, State};
+use countersign_workflow::request::{EscalationLevel, State};
 
 use crate::courier::rig::{Rig, until};
 
@@ -18,19 +18,24 @@ async fn it_climbs_by_tier_and_each_climb_is_announced_and_logged() {
         let folder = tempfile::tempdir().unwrap();
         let rig = Rig::open(folder.path(), NOBODY).await.watch();
         let asked = rig.ask(command).await;
-        for (climbs, rung) in [Rung::Next, Rung::Administrators, Rung::Emergency].iter().enumerate()
+        for (climbs, rung) in
+            [EscalationLevel::Next, EscalationLevel::Administrators, EscalationLevel::Emergency]
+                .iter()
+                .enumerate()
         {
             let due = seconds * (u32::try_from(climbs).unwrap() + 1);
             rig.reach(&asked, due - 5);
             tokio::time::sleep(std::time::Duration::from_millis(1100)).await;
             assert_eq!(rig.lines(&asked, "climb").await.len(), climbs, "{command}: too early");
             rig.reach(&asked, due);
-            until("the climb", async || rig.stored(&asked).await.request.rung == *rung).await;
+            until("the climb", async || rig.stored(&asked).await.request.level == *rung).await;
             assert_eq!(rig.lines(&asked, "climb").await.len(), climbs + 1);
         }
         let outbox = rig.gate.store().outbox(0, 10).await.unwrap();
         let news: Vec<News> = outbox.iter().map(|outgoing| outgoing.news).collect();
-        let climbs = [Rung::Next, Rung::Administrators, Rung::Emergency].map(News::Climbed);
+        let climbs =
+            [EscalationLevel::Next, EscalationLevel::Administrators, EscalationLevel::Emergency]
+                .map(News::Climbed);
         assert_eq!(news, [&[News::Asked][..], &climbs].concat());
         rig.reach(&asked, 300);
         until("the end", async || rig.stored(&asked).await.request.state == State::Expired).await;
@@ -64,10 +69,11 @@ async fn after_a_restart_it_stands_where_it_should_by_now() {
     rig.jump(65);
     let rig = rig.watch();
     until("two climbs at once", async || {
-        rig.stored(&high).await.request.rung == Rung::Administrators
+        rig.stored(&high).await.request.level == EscalationLevel::Administrators
     })
     .await;
-    until("one climb", async || rig.stored(&medium).await.request.rung == Rung::Next).await;
+    until("one climb", async || rig.stored(&medium).await.request.level == EscalationLevel::Next)
+        .await;
     assert_eq!(rig.lines(&high, "climb").await.len(), 1);
     rig.crash().await;
     let rig = Rig::open(folder.path(), NOBODY).await;

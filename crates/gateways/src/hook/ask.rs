@@ -2,7 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use countersign_client::{Agent, Error, Outcome, Question, Request, Waited, Waiting};
+use countersign_client::{
+    AgentClient, CallRequest, Error, Outcome, Request, WaitLimits, WaitResult,
+};
 use countersign_json::canonical::Digest;
 
 use crate::agents::{Answer, Proposed, Ran};
@@ -14,16 +16,18 @@ const GONE: Duration = Duration::from_secs(30);
 const USED_BY_OTHERS: usize = 3;
 
 /// Asks, and waits until somebody answered or the host's patience ends.
-pub fn ask(daemon: &Agent, call: &Proposed, end: Instant) -> Answer {
+pub fn ask(daemon: &AgentClient, call: &Proposed, end: Instant) -> Answer {
     let mut question = match question(call) {
         Ok(question) => question,
         Err(error) => return Answer::Denied(said(&error)),
     };
     for _ in 0..USED_BY_OTHERS {
-        let waiting = Waiting { end, gone: Some(GONE) };
+        let waiting = WaitLimits { end, gone: Some(GONE) };
         let ended = match daemon.wait_until(waiting, || daemon.join(&question), |_| true) {
-            Ok(Waited::Ended(outcome)) => outcome,
-            Ok(Waited::Pending { request, .. }) => return Answer::Denied(still_waiting(&request)),
+            Ok(WaitResult::Ended(outcome)) => outcome,
+            Ok(WaitResult::Pending { request, .. }) => {
+                return Answer::Denied(still_waiting(&request));
+            }
             Err(error) => return Answer::Denied(said(&error)),
         };
         match used(daemon, &ended, call, &question) {
@@ -37,10 +41,10 @@ pub fn ask(daemon: &Agent, call: &Proposed, end: Instant) -> Answer {
 
 /// What an end means for this call: a yes is used up for it. Nothing if somebody else has used it.
 pub fn used(
-    daemon: &Agent,
+    daemon: &AgentClient,
     ended: &Outcome,
     call: &Proposed,
-    question: &Question,
+    question: &CallRequest,
 ) -> Option<Answer> {
     let Outcome::Approved(approval) = ended else { return Some(Answer::Denied(refused(ended))) };
     let request = approval.request();
@@ -51,7 +55,7 @@ pub fn used(
     let edited = request.edited_arguments.as_ref().map(ToString::to_string);
     let run = match &edited {
         None => Ok(question.clone()),
-        Some(text) => Question::tool(&call.tool, text).map(|mut run| {
+        Some(text) => CallRequest::tool(&call.tool, text).map(|mut run| {
             run.cwd.clone_from(&question.cwd);
             run.session.clone_from(&question.session);
             run
@@ -65,8 +69,8 @@ pub fn used(
 }
 
 /// The call as a question.
-pub fn question(call: &Proposed) -> Result<Question, Error> {
-    let mut question = Question::tool(&call.tool, &call.arguments)?;
+pub fn question(call: &Proposed) -> Result<CallRequest, Error> {
+    let mut question = CallRequest::tool(&call.tool, &call.arguments)?;
     question.session.clone_from(&call.session);
     question.cwd.clone_from(&call.cwd);
     question.platform = Some("cli".to_owned());
@@ -75,9 +79,9 @@ pub fn question(call: &Proposed) -> Result<Question, Error> {
 }
 
 /// What came of a call, without its words.
-pub fn told(ran: &Ran) -> countersign_client::Ran {
+pub fn told(ran: &Ran) -> countersign_client::RunReport {
     let digest = ran.result.as_deref().map(|text| Digest::of(text.as_bytes()).to_string());
-    countersign_client::Ran {
+    countersign_client::RunReport {
         failed: ran.failed,
         exit_code: ran.exit_code,
         duration_ms: ran.duration_ms,

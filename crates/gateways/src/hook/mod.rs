@@ -35,7 +35,7 @@ pub const BLOCKS: u8 = 2;
 const LAST_WORD: Duration = Duration::from_secs(1);
 
 /// How the hook finds the daemon; only asked when it is needed.
-pub type Finds = Arc<dyn Fn() -> Result<client::Agent, String> + Send + Sync>;
+pub type Finds = Arc<dyn Fn() -> Result<client::AgentClient, String> + Send + Sync>;
 
 /// What a hook has around it.
 #[derive(Clone)]
@@ -98,7 +98,7 @@ impl Hook {
     fn after(&self, ran: &Ran) -> Answer {
         if let (Ok(daemon), Ok(question)) = ((self.daemon)(), ask::question(&ran.call)) {
             // Nothing hangs on it: a lost report is a gap in the story, not in the gate.
-            let _ = daemon.came_of(&question, &ask::told(ran));
+            let _ = daemon.report_outcome(&question, &ask::told(ran));
         }
         Answer::Noted
     }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use countersign_client::{Agent, Batch, BatchItem, Outcome, Question, State};
+use countersign_client::{AgentClient, Batch, BatchItem, CallRequest, Outcome, RequestStatus};
 use countersign_json as json;
 use countersign_risk::batch::plan;
 use countersign_risk::call::Call;
@@ -63,8 +63,8 @@ pub(super) fn stages(calls: &[Proposed]) -> Vec<Vec<usize>> {
 }
 
 /// Asks about all of them as one group, and waits for each.
-fn group(daemon: &Agent, calls: &[&Proposed], end: Instant) -> Vec<Answer> {
-    let questions: Result<Vec<Question>, _> =
+fn group(daemon: &AgentClient, calls: &[&Proposed], end: Instant) -> Vec<Answer> {
+    let questions: Result<Vec<CallRequest>, _> =
         calls.iter().map(|call| ask::question(call)).collect();
     let asked = questions.and_then(|list| daemon.batch(&list, None).map(|batch| (list, batch)));
     let (questions, mut batch) = match asked {
@@ -87,7 +87,7 @@ fn group(daemon: &Agent, calls: &[&Proposed], end: Instant) -> Vec<Answer> {
 }
 
 fn is_pending(item: &BatchItem) -> bool {
-    matches!(item, BatchItem::Request(request) if request.state == State::Pending)
+    matches!(item, BatchItem::Request(request) if request.state == RequestStatus::Pending)
 }
 
 /// What was answered at once is not repeated by a wait.
@@ -102,7 +102,12 @@ fn merge(batch: &mut Batch, newer: Batch) {
     }
 }
 
-fn settled(daemon: &Agent, item: BatchItem, call: &Proposed, question: &Question) -> Answer {
+fn settled(
+    daemon: &AgentClient,
+    item: BatchItem,
+    call: &Proposed,
+    question: &CallRequest,
+) -> Answer {
     let request = match item {
         BatchItem::Request(request) => request,
         BatchItem::Problem { problem } => {
@@ -112,7 +117,7 @@ fn settled(daemon: &Agent, item: BatchItem, call: &Proposed, question: &Question
             return Answer::Denied("Countersign: this answer was not understood.".to_owned());
         }
     };
-    if request.state == State::Pending {
+    if request.state == RequestStatus::Pending {
         return Answer::Denied(ask::still_waiting(&request));
     }
     match Outcome::of(*request) {

@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use countersign_client::Agent;
+use countersign_client::AgentClient;
 use countersign_json as json;
 use rustix::fs::{FlockOperation, OFlags, flock};
 
@@ -146,7 +146,7 @@ fn now() -> u64 {
 }
 
 /// Sends what waits, while nobody else does. What cannot be sent stays for the next one.
-pub fn drain(folder: &Path, daemon: &Agent) -> io::Result<()> {
+pub fn drain(folder: &Path, daemon: &AgentClient) -> io::Result<()> {
     let spool = Spool::at(folder.to_owned());
     let mut how = OpenOptions::new();
     how.write(true).create(true).truncate(false).mode(0o600);
@@ -201,7 +201,7 @@ impl Spool {
 
     /// Sends it in pieces; `false` if the daemon did not take all of it. At least once: what was
     /// sent before something broke is sent again.
-    fn send_all(&self, daemon: &Agent) -> io::Result<bool> {
+    fn send_all(&self, daemon: &AgentClient) -> io::Result<bool> {
         let mut piece = Vec::new();
         let (mut bytes, mut whose) = (0, String::new());
         let mut file = BufReader::new(File::open(self.sending())?);
@@ -232,10 +232,15 @@ impl Spool {
 
     /// `false` if it is worth trying again. What the daemon refuses is laid aside, so that it
     /// holds nothing up and the gap can be seen.
-    fn send_piece(&self, daemon: &Agent, gateway: &str, piece: &[String]) -> io::Result<bool> {
-        match daemon.passed(gateway, piece) {
+    fn send_piece(
+        &self,
+        daemon: &AgentClient,
+        gateway: &str,
+        piece: &[String],
+    ) -> io::Result<bool> {
+        match daemon.report_passes(gateway, piece) {
             Ok(_) => Ok(true),
-            Err(error) if error.passes_by_itself() => Ok(false),
+            Err(error) if error.is_transient() => Ok(false),
             Err(_) => {
                 let mut how = OpenOptions::new();
                 how.append(true).create(true).mode(0o600);

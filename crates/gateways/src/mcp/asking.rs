@@ -3,7 +3,8 @@
 use std::time::{Duration, Instant};
 
 use countersign_client::{
-    Agent, BatchItem, Error, Outcome, Problem, Question, Request, Waited, Waiting, fresh_key,
+    AgentClient, BatchItem, CallRequest, Error, Outcome, ProblemDetails, Request, WaitLimits,
+    WaitResult, new_idempotency_key,
 };
 
 use super::park::Carried;
@@ -67,8 +68,8 @@ pub enum How {
 /// Asks, and waits for the answer as long as `waits` says so; it is told the request's id and
 /// two words.
 pub fn ask(
-    agent: &Agent,
-    question: &Question,
+    agent: &AgentClient,
+    question: &CallRequest,
     how: &How,
     mut waits: impl FnMut(Option<(&str, &str)>) -> bool,
 ) -> Ruling {
@@ -76,7 +77,7 @@ pub fn ask(
     let end = Instant::now() + Duration::from_secs(seconds.into()) + GRACE;
     let mut question = question.clone();
     if matches!(how, How::Alone) {
-        match fresh_key() {
+        match new_idempotency_key() {
             Ok(key) => question.key = Some(key),
             Err(error) => return failed(&error.to_string()),
         }
@@ -92,14 +93,16 @@ pub fn ask(
         taken_back = !waits(named);
         !taken_back
     };
-    match agent.wait_until(Waiting { end, gone: None }, put, goes_on) {
-        Ok(Waited::Ended(outcome)) => ruling(outcome),
-        Ok(Waited::Pending { request, .. }) if taken_back => {
+    match agent.wait_until(WaitLimits { end, gone: None }, put, goes_on) {
+        Ok(WaitResult::Ended(outcome)) => ruling(outcome),
+        Ok(WaitResult::Pending { request, .. }) if taken_back => {
             drop(request.id.as_deref().map(|id| agent.cancel(id)));
             Ruling::No(No::new("cancelled", "Not run: the call was taken back."))
         }
-        Ok(Waited::Pending { lost: Some(error), .. }) | Err(error) => Ruling::No(unheard(&error)),
-        Ok(Waited::Pending { lost: None, .. }) => failed("no answer came before the deadline"),
+        Ok(WaitResult::Pending { lost: Some(error), .. }) | Err(error) => {
+            Ruling::No(unheard(&error))
+        }
+        Ok(WaitResult::Pending { lost: None, .. }) => failed("no answer came before the deadline"),
     }
 }
 
@@ -139,8 +142,8 @@ fn no(status: &'static str, why: String, request: Request) -> Ruling {
 /// the same host may have used it for this very call, which then has a name: `is_new` says whether
 /// this name was never seen here.
 pub fn used(
-    agent: &Agent,
-    question: &Question,
+    agent: &AgentClient,
+    question: &CallRequest,
     yes: Yes,
     is_new: impl FnOnce(&str) -> bool,
 ) -> Use {
@@ -170,7 +173,7 @@ pub fn used(
 }
 
 /// Asks about several calls as one group: how each of them goes on.
-pub fn ask_all(agent: &Agent, questions: &[Question]) -> Vec<Result<How, No>> {
+pub fn ask_all(agent: &AgentClient, questions: &[CallRequest]) -> Vec<Result<How, No>> {
     let batch = match agent.batch(questions, None) {
         Ok(batch) => batch,
         // Nothing was asked: each may still be asked for itself, as long as it has patience.
@@ -187,7 +190,7 @@ pub fn ask_all(agent: &Agent, questions: &[Question]) -> Vec<Result<How, No>> {
     batch.requests.into_iter().map(how).collect()
 }
 
-fn denied(problem: &Problem) -> No {
+fn denied(problem: &ProblemDetails) -> No {
     No::new("denied", words::denied(&problem.detail))
 }
 

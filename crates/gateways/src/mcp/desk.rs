@@ -10,7 +10,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use countersign_client::{Agent, Question};
+use countersign_client::{AgentClient, CallRequest};
 
 use super::asking::{self, How, Ruling, Use, Yes};
 use super::judge::Asking;
@@ -77,7 +77,7 @@ struct Case {
     same: String,
     /// What the call brings for its server.
     carried: Option<Carried>,
-    question: Arc<Question>,
+    question: Arc<CallRequest>,
     /// How often an approval for it turned out to be used.
     again: u8,
     /// The request at the gate, once it is there, and its two words.
@@ -101,7 +101,7 @@ struct Cases {
 /// The calls of one proxy that wait.
 #[derive(Debug)]
 pub struct Desk {
-    agent: Agent,
+    agent: AgentClient,
     parking: Parking,
     cases: Mutex<Cases>,
     wake: Condvar,
@@ -109,12 +109,12 @@ pub struct Desk {
 
 impl Desk {
     /// At the agents' door.
-    pub fn new(agent: Agent, parking: Parking) -> Arc<Desk> {
+    pub fn new(agent: AgentClient, parking: Parking) -> Arc<Desk> {
         Arc::new(Desk { agent, parking, cases: Mutex::default(), wake: Condvar::new() })
     }
 
     /// The gate.
-    pub fn agent(&self) -> &Agent {
+    pub fn agent(&self) -> &AgentClient {
         &self.agent
     }
 
@@ -137,7 +137,7 @@ impl Desk {
             case.holder.is_none()
                 && case.same == asking.same
                 && case.carried == asking.carried
-                && case.question.fresh == asking.question.fresh
+                && case.question.ignore_grants == asking.question.ignore_grants
         };
         let found = named.filter(|number| cases.open.get(number).is_some_and(waits));
         let same = || cases.open.iter().filter(|(_, case)| waits(case)).map(|(n, _)| *n).min();
@@ -171,7 +171,7 @@ impl Desk {
             }
             return;
         }
-        let questions: Vec<Question> =
+        let questions: Vec<CallRequest> =
             group.iter().map(|(asking, _)| asking.question.clone()).collect();
         let mut numbers = Vec::with_capacity(group.len());
         for (Asking { question, same, carried }, holder) in group.drain(..) {
@@ -235,7 +235,7 @@ impl Desk {
         });
     }
 
-    fn ask(&self, number: u64, question: &Question, how: &How) -> Ruling {
+    fn ask(&self, number: u64, question: &CallRequest, how: &How) -> Ruling {
         let waits = |request: Option<(&str, &str)>| {
             let mut cases = self.lock();
             let Some(case) = cases.open.get_mut(&number) else { return false };

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use countersign_client::Question;
+use countersign_client::CallRequest;
 use countersign_risk::assess::assess;
 use countersign_risk::call::{Annotations, Call};
 use countersign_risk::context::{Context, Environment};
@@ -33,7 +33,7 @@ pub enum Judged {
 #[derive(Debug)]
 pub struct Asking {
     /// The question.
-    pub question: Question,
+    pub question: CallRequest,
     /// Equal for a repeated call, and for no other.
     pub same: String,
     /// What it brings for its server beside the call.
@@ -61,7 +61,7 @@ pub fn judge(server: &str, call: &ToolCall<'_>, seen: &Seen) -> Judged {
 
 /// The same for a call that must be asked about whatever it is.
 pub fn ask(tool: &str, call: &ToolCall<'_>, seen: &Seen) -> Judged {
-    let mut question = match Question::tool(tool, call.raw) {
+    let mut question = match CallRequest::tool(tool, call.raw) {
         Ok(question) => question,
         Err(error) => {
             let why = format!("Not run: nobody can be asked about this call ({error}).");
@@ -76,7 +76,7 @@ pub fn ask(tool: &str, call: &ToolCall<'_>, seen: &Seen) -> Judged {
         // a hook was told, which knows nothing of the change.
         question.risk_level = Some("high".to_owned());
         question.description = Some(why.clone());
-        question.fresh = true;
+        question.ignore_grants = true;
         question.call_id = None;
     }
     let arguments = countersign_json::canonical::canonical(&call.arguments);
@@ -153,7 +153,7 @@ mod tests {
         };
         assert_eq!(asking.question.risk_level.as_deref(), Some("high"));
         assert_eq!(asking.question.description.as_deref(), Some("it changed"));
-        assert!(asking.question.fresh);
+        assert!(asking.question.ignore_grants);
         let destructive = Annotations { destructive: Some(true), ..Annotations::default() };
         let said = Seen { annotations: destructive, why_ask: None };
         assert!(matches!(judged("read_file", r#"{"path":"a"}"#, &said), Judged::Ask(_)));

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use countersign_json as json;
 use countersign_json::Value;
 use countersign_json::canonical::Digest;
-use countersign_text::sanitize::show_within;
+use countersign_text::sanitize::sanitize_within;
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
@@ -173,13 +173,13 @@ fn difference(then: &str, now: &Value<'_>) -> String {
 }
 
 fn name(key: &str) -> String {
-    show_within(key, 60).text.into_owned()
+    sanitize_within(key, 60).text.into_owned()
 }
 
 /// A value as a person may see it, with what hides in it made visible.
 fn shown(value: &Value<'_>) -> String {
     let text = value.as_str().map_or_else(|| value.to_json(), ToOwned::to_owned);
-    let seen = show_within(&text, SHOWN);
+    let seen = sanitize_within(&text, SHOWN);
     let hidden = if seen.deceptive { " (it holds hidden or deceptive characters)" } else { "" };
     format!("“{}”{hidden}", seen.text)
 }

@@ -7,7 +7,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use countersign_client::{self as client, Agent, Report};
+use countersign_client::{self as client, AgentClient, ReportStatus};
 use countersign_json::canonical::Digest;
 
 use super::heard;
@@ -40,20 +40,20 @@ pub struct Ran {
 enum News {
     /// The members of a call, and when it passed.
     Passed(String, Instant),
-    Ran(String, client::Ran),
-    Ended(String, Report, String),
+    Ran(String, client::RunReport),
+    Ended(String, ReportStatus, String),
 }
 
 /// Tells the gate, one after the other.
 pub struct Reports {
-    agent: Agent,
+    agent: AgentClient,
     waiting: Arc<AtomicUsize>,
     line: Mutex<Option<(Sender<News>, JoinHandle<()>)>>,
 }
 
 impl Reports {
     /// At this door.
-    pub fn new(agent: Agent) -> Reports {
+    pub fn new(agent: AgentClient) -> Reports {
         Reports { agent, waiting: Arc::default(), line: Mutex::new(None) }
     }
 
@@ -75,7 +75,7 @@ impl Reports {
             Ok(text) => (text, heard::is_error(text)),
             Err(text) => (text, true),
         };
-        let told = client::Ran {
+        let told = client::RunReport {
             failed,
             exit_code: None,
             duration_ms: u64::try_from(ran.since.elapsed().as_millis()).ok(),
@@ -85,7 +85,7 @@ impl Reports {
     }
 
     /// Anything else that came of it.
-    pub fn say(&self, ran: &Ran, report: Report, summary: &str) {
+    pub fn say(&self, ran: &Ran, report: ReportStatus, summary: &str) {
         let Some(request) = ran.request.clone() else { return };
         self.send(News::Ended(request, report, summary.to_owned()));
     }
@@ -112,7 +112,7 @@ impl Reports {
 }
 
 /// Tells the gate until nobody has anything more to tell.
-fn tell(agent: &Agent, news: &Receiver<News>, waiting: &AtomicUsize) {
+fn tell(agent: &AgentClient, news: &Receiver<News>, waiting: &AtomicUsize) {
     let mut passed: Vec<(String, Instant)> = Vec::new();
     let mut next = Instant::now();
     loop {
@@ -157,13 +157,13 @@ fn tell(agent: &Agent, news: &Receiver<News>, waiting: &AtomicUsize) {
 }
 
 /// Whether these need not be told again: they are written down, or never will be.
-fn send(agent: &Agent, passed: &[(String, Instant)]) -> bool {
+fn send(agent: &AgentClient, passed: &[(String, Instant)]) -> bool {
     let call = |(call, at): &(String, Instant)| {
         format!("{{{call},\"seconds_ago\":{:.3}}}", at.elapsed().as_secs_f64())
     };
     let calls: Vec<String> = passed.iter().map(call).collect();
-    match agent.passed("mcp", &calls) {
+    match agent.report_passes("mcp", &calls) {
         Ok(_) => true,
-        Err(error) => !error.passes_by_itself(),
+        Err(error) => !error.is_transient(),
     }
 }

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use countersign_client::Report;
+use countersign_client::ReportStatus;
 use countersign_json::Value;
 
 use super::Settings;
@@ -309,7 +309,11 @@ impl Session {
                 let carried = yes.carried.as_ref();
                 let line = rewrite::released(&line, yes.edited.as_deref(), carried);
                 let Some(line) = line else {
-                    session.reports.say(&ran, Report::Skipped, "the call could not be written");
+                    session.reports.say(
+                        &ran,
+                        ReportStatus::Skipped,
+                        "the call could not be written",
+                    );
                     let why = "Not run: the approved call could not be written.";
                     let no = words::No::new("unavailable", why);
                     let answer = words::refusal(&answer_to, &no, modern, is_look);
@@ -320,7 +324,7 @@ impl Session {
                     let held = matches!(state.open.get(&key), Some(Open::Held));
                     if !held {
                         drop(state);
-                        return session.reports.say(&ran, Report::Skipped, "taken back");
+                        return session.reports.say(&ran, ReportStatus::Skipped, "taken back");
                     }
                     state.open.insert(key.clone(), Open::Runs(ran));
                 }
@@ -352,7 +356,11 @@ impl Session {
                 true
             }
             Some(Open::Runs(ran)) => {
-                self.reports.say(&ran, Report::Error, "the client took the call back while it ran");
+                self.reports.say(
+                    &ran,
+                    ReportStatus::Error,
+                    "the client took the call back while it ran",
+                );
                 false
             }
             _ => false,
@@ -453,7 +461,7 @@ impl Session {
         let why = "the MCP server ended before it answered";
         for (id, open) in open {
             if let Open::Runs(ran) = &open {
-                self.reports.say(ran, Report::Error, why);
+                self.reports.say(ran, ReportStatus::Error, why);
             }
             let answer = words::error(&id.to_string(), -32603, why);
             if !self.is_kept(&id, &answer) {

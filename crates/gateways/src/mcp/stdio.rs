@@ -8,7 +8,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use countersign_client::Agent;
+use countersign_client::AgentClient;
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::desk::Desk;
@@ -39,7 +39,7 @@ enum Event {
 
 /// Runs `words` as an MCP server and stands between it and whoever holds our standard input and
 /// output. The exit code is the server's.
-pub fn run(settings: Settings, agent: Agent, words: &[String]) -> Result<u8, McpError> {
+pub fn run(settings: Settings, agent: AgentClient, words: &[String]) -> Result<u8, McpError> {
     let [program, arguments @ ..] = words else {
         return Err(McpError("no server is named after `--`".to_owned()));
     };

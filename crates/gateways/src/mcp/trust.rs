@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use countersign_client::{Agent, Outcome, Question};
+use countersign_client::{AgentClient, CallRequest, Outcome};
 
 use super::McpError;
 use super::pins::Pins;
@@ -10,10 +10,10 @@ use super::pins::Pins;
 /// Asks a person whether a server may be taken as it is now. How many records were forgotten.
 ///
 /// An agent can run this command as well as a person can: so it is asked about like any call.
-pub fn trust(state: &Path, agent: &Agent, server: &str) -> Result<usize, McpError> {
+pub fn trust(state: &Path, agent: &AgentClient, server: &str) -> Result<usize, McpError> {
     let failed = |error: &dyn std::fmt::Display| McpError(format!("{server}: {error}"));
     let arguments = serde_json::json!({ "server": server }).to_string();
-    let question = Question::tool("countersign_mcp_trust", &arguments);
+    let question = CallRequest::tool("countersign_mcp_trust", &arguments);
     let mut question = question.map_err(|error| failed(&error))?;
     question.risk_level = Some("high".to_owned());
     question.description = Some(

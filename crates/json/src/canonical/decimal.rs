@@ -6,12 +6,12 @@ struct Decimal {
     negative: bool,
     /// Empty for zero.
     digits: String,
-    /// `None` where the exponent as written is beyond counting.
+    /// `None` if the exponent is too large to compute with.
     power: Option<i64>,
 }
 
-/// Exponents of more digits than this are not counted with.
-const COUNTED: usize = 17;
+/// Exponents with more digits than this are not computed with.
+const MAX_EXPONENT_DIGITS: usize = 17;
 
 /// Whether two JSON numbers have the same value; `-0` is `0`.
 pub(super) fn same(a: &str, b: &str) -> bool {
@@ -22,9 +22,9 @@ pub(super) fn same(a: &str, b: &str) -> bool {
     a == b && a.power.is_some()
 }
 
-/// Writes the normal form of a number that no double holds.
+/// Writes the normal form of a number that no `f64` represents exactly.
 ///
-/// With an exponent beyond counting it stays as written: such texts equal only themselves.
+/// A number whose exponent is too large stays as written: such texts are equal only to themselves.
 pub(super) fn write_exact(text: &str, out: &mut String) {
     let decimal = read(text);
     let Some(power) = decimal.power else {
@@ -73,7 +73,7 @@ fn count(exponent: &str) -> Option<i64> {
     if digits.is_empty() {
         return Some(0);
     }
-    if digits.len() > COUNTED {
+    if digits.len() > MAX_EXPONENT_DIGITS {
         return None;
     }
     digits.parse::<i64>().ok().map(|n| sign * n)

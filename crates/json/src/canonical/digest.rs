@@ -1,4 +1,4 @@
-//! SHA-256 digests as a type of their own.
+//! SHA-256 digests.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -7,23 +7,23 @@ use std::str::FromStr;
 use serde::{Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
 
-/// A SHA-256 digest. Comparing takes the same time whatever is compared.
+/// A SHA-256 digest. Comparison takes constant time.
 #[derive(Clone, Copy, Eq)]
 pub struct Digest([u8; 32]);
 
-/// What identifies a call.
+/// The digests that identify a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct CallDigest {
-    /// Of the tagged canonical call: blanks, key order and number forms do not matter.
+    /// Of the tagged canonical call: white space, key order and number notation do not matter.
     pub canonical: Digest,
     /// Of the argument bytes as received.
     pub raw: Digest,
-    /// Whether both must match when the call is released, not the canonical one alone.
+    /// Whether both digests must match when the call is released, not only the canonical one.
     pub both_bind: bool,
 }
 
 impl CallDigest {
-    /// Whether `other` is the call that this one was decided for.
+    /// Whether `other` is the call that this digest was decided for.
     pub fn binds(&self, other: &CallDigest) -> bool {
         let canonical = self.canonical == other.canonical;
         let both = self.both_bind || other.both_bind;
@@ -31,12 +31,12 @@ impl CallDigest {
     }
 }
 
-/// Why a text is no digest.
+/// Why a text is not a digest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DigestError {
-    /// Not 64 characters; how many bytes there are.
+    /// Not 64 characters; the number of bytes.
     Length(usize),
-    /// Not a lower-case hexadecimal digit; at which byte.
+    /// Not a lower-case hexadecimal digit; its byte offset.
     Digit(usize),
 }
 
@@ -56,7 +56,7 @@ impl Digest {
         &self.0
     }
 
-    /// Adds its 64 hexadecimal digits to a text: many times as fast as formatting it.
+    /// Appends the 64 hexadecimal digits; many times faster than formatting.
     pub fn push_hex(&self, out: &mut String) {
         let digit = |nibble: u8| nibble + if nibble < 10 { b'0' } else { b'a' - 10 };
         let mut text = [0; 64];
@@ -66,7 +66,7 @@ impl Digest {
         out.push_str(std::str::from_utf8(&text).unwrap_or_default());
     }
 
-    /// Reads 64 lower-case hexadecimal digits: every digest has one text only.
+    /// Parses 64 lower-case hexadecimal digits: each digest has exactly one text.
     pub fn parse(text: &str) -> Result<Digest, DigestError> {
         if text.len() != 64 {
             return Err(DigestError::Length(text.len()));
@@ -130,10 +130,10 @@ impl fmt::Display for DigestError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             DigestError::Length(bytes) => {
-                write!(f, "digest of {bytes} bytes, wanted 64 hexadecimal digits")
+                write!(f, "digest has {bytes} bytes, expected 64 hexadecimal digits")
             }
             DigestError::Digit(at) => {
-                write!(f, "digest has no lower-case hexadecimal digit at byte {at}")
+                write!(f, "digest has an invalid character at byte {at}, expected 0-9 or a-f")
             }
         }
     }

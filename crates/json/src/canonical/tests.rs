@@ -1,4 +1,4 @@
-//! RFC 8785's own vectors, an oracle, and what may and may not change a digest.
+//! The vectors of RFC 8785, an oracle, and what may and may not change a digest.
 
 use std::borrow::Cow;
 
@@ -22,7 +22,7 @@ fn the_example_of_rfc_8785() {
     let wanted = "{\"literals\":[null,true,false],\
         \"numbers\":[33333333333333329e-8,1e+30,4.5,0.002,1e-27],\
         \"string\":\"€$\\u000f\\nA'B\\\"\\\\\\\\\\\"/\"}";
-    // The RFC rounds its first number to 333333333.3333333; we keep it and say so.
+    // The RFC rounds its first number to 333333333.3333333; we keep all digits and set `exact`.
     assert_eq!(canon(text), (wanted.to_owned(), true));
     let rounded = text.replace("333333333.33333329", "333333333.3333333");
     let wanted = wanted.replace("33333333333333329e-8", "333333333.3333333");
@@ -72,14 +72,14 @@ fn numbers_as_ecmascript_writes_them() {
         let value = Value::Number(Cow::Owned(wanted.to_owned()));
         let found = canonical(&value);
         assert_eq!((found.text.as_str(), found.exact), (wanted, false));
-        assert_eq!(held(wanted), Some(f64::from_bits(bits)), "{wanted}");
+        assert_eq!(exact_f64(wanted), Some(f64::from_bits(bits)), "{wanted}");
         let mut buffer = ryu_js::Buffer::new();
         assert_eq!(buffer.format(f64::from_bits(bits)), wanted);
     }
 }
 
 #[test]
-fn what_doubles_hold_is_written_their_way() {
+fn exact_numbers_are_written_as_ecmascript_does() {
     for (text, wanted) in [
         ("-0", "0"),
         ("-0.0e5", "0"),
@@ -101,7 +101,7 @@ fn what_doubles_hold_is_written_their_way() {
 }
 
 #[test]
-fn what_doubles_do_not_hold_stays_exact() {
+fn inexact_numbers_keep_all_digits() {
     for (text, wanted) in [
         ("9007199254740993", "9007199254740993"),
         ("9007199254740993.000", "9007199254740993"),
@@ -113,11 +113,11 @@ fn what_doubles_do_not_hold_stays_exact() {
         ("1e-400", "1e-400"),
         ("123456789012345678901234567890", "12345678901234567890123456789e1"),
         ("0.30000000000000001", "30000000000000001e-17"),
-        // As near to its double as the 1424953923781206.2 that ECMAScript chooses.
+        // As near to its f64 as the 1424953923781206.2 that ECMAScript chooses.
         ("1424953923781206.3", "14249539237812063e-1"),
         ("1e99999999999999999999", "1e99999999999999999999"),
         ("1e00000000000000000000000400", "1e400"),
-        // As large as can be counted with at all: one more would not fit.
+        // The largest exponent that is computed with: one more digit would not fit.
         ("10e9223372036854775807", "10e9223372036854775807"),
         ("0.1e-9223372036854775808", "0.1e-9223372036854775808"),
     ] {
@@ -165,7 +165,7 @@ fn doubles_only() -> impl Strategy<Value = serde_json::Value> {
     })
 }
 
-/// As JSON text, with the doubles as ECMAScript writes them: others break ties another way.
+/// As JSON text, with numbers as ECMAScript writes them: other formatters break ties differently.
 fn text_of(value: &serde_json::Value) -> String {
     use serde_json::Value as Json;
     match value {

@@ -1,4 +1,4 @@
-//! The public half of a key that signs notes, as the text that people hand on.
+//! The public key of a signer of notes, as text.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use super::{MAX_NAME, NoteError};
 use countersign_json::base64;
 use countersign_json::canonical::Digest;
 
-/// The byte that says Ed25519.
+/// The algorithm byte of Ed25519.
 const ED25519: u8 = 1;
 
 /// A named Ed25519 key: `name+keyid+key`.
@@ -26,7 +26,7 @@ impl VerifierKey {
         Ok(VerifierKey { name: name.to_owned(), id: id(name, &public_key), public_key })
     }
 
-    /// Reads the text of a key; its id must be the right one.
+    /// Parses the text of a key; its id must match.
     pub fn parse(text: &str) -> Result<VerifierKey, NoteError> {
         let mut parts = text.splitn(3, '+');
         let (Some(name), Some(_), Some(key)) = (parts.next(), parts.next(), parts.next()) else {
@@ -38,7 +38,7 @@ impl VerifierKey {
         };
         let public_key = <[u8; 32]>::try_from(key).map_err(|_| NoteError::Key)?;
         let key = VerifierKey::new(name, public_key)?;
-        // Each key has one text, so this compares the id as well.
+        // Each key has exactly one text, so this compares the id as well.
         if key.to_string() == text { Ok(key) } else { Err(NoteError::Key) }
     }
 
@@ -47,7 +47,7 @@ impl VerifierKey {
         &self.name
     }
 
-    /// Which key of that name.
+    /// Identifies the key among those of that name.
     pub const fn id(&self) -> [u8; 4] {
         self.id
     }
@@ -66,7 +66,7 @@ impl fmt::Display for VerifierKey {
     }
 }
 
-/// Neither blanks nor plus signs, which part the fields, nor control characters.
+/// No spaces or plus signs, which separate the fields, and no control characters.
 pub(super) fn name_fits(name: &str) -> bool {
     let parts = |c: char| c.is_whitespace() || c.is_control() || c == '+';
     !name.is_empty() && name.len() <= MAX_NAME && !name.contains(parts)

@@ -1,4 +1,4 @@
-//! Checkpoints: published examples, every refusal, several signatures.
+//! Checkpoints: published examples, every rejection, several signatures.
 
 use ed25519_dalek::{Signature as Ed25519, Signer, SigningKey, VerifyingKey};
 
@@ -35,7 +35,7 @@ fn signed(seed: u8, name: &str) -> (String, VerifierKey) {
 }
 
 #[test]
-fn the_published_example_is_read() {
+fn the_published_example_is_parsed() {
     let signed = parse(EXAMPLE).unwrap();
     assert_eq!(signed.checkpoint.origin, "example.com/behind-the-sofa");
     assert_eq!(signed.checkpoint.size, 20_852_163);
@@ -46,7 +46,7 @@ fn the_published_example_is_read() {
 }
 
 #[test]
-fn the_key_of_go_s_documentation_is_read_and_signs_alike() {
+fn the_key_of_the_go_documentation_is_parsed_and_verifies() {
     let key = VerifierKey::parse(GO_KEY).unwrap();
     assert_eq!((key.name(), key.id()), ("PeterNeumann", [0xc7, 0x4f, 0x20, 0xa3]));
     assert_eq!(key.to_string(), GO_KEY);
@@ -64,10 +64,10 @@ fn the_key_of_go_s_documentation_is_read_and_signs_alike() {
 }
 
 #[test]
-fn a_signed_checkpoint_is_believed_by_its_key_only() {
+fn a_checkpoint_verifies_only_with_its_key() {
     let (note, key) = signed(1, "ledger.example/one");
     assert_eq!(verify(&note, &key, holds), Ok(checkpoint()));
-    // Same key, another name; same name, another key; another key that claims our key's line.
+    // Same key, other name; same name, other key; another key that claims our key's line.
     let (_, other_name) = signed(1, "ledger.example/two");
     assert_eq!(verify(&note, &other_name, holds), Err(NoteError::NotSigned));
     let (_, other_key) = signed(2, "ledger.example/one");
@@ -76,19 +76,19 @@ fn a_signed_checkpoint_is_believed_by_its_key_only() {
     let forged = checkpoint()
         .sign("ledger.example/one", key.public_key(), |bytes| forger.sign(bytes).to_bytes());
     assert_eq!(verify(&forged.unwrap(), &key, holds), Err(NoteError::Forged));
-    // A verifier that always says no is obeyed.
+    // A verifier that always returns false is respected.
     assert_eq!(verify(&note, &key, |_, _, _| false), Err(NoteError::Forged));
 }
 
 #[test]
-fn cosignatures_are_kept_and_left_alone() {
+fn cosignatures_are_kept_and_ignored() {
     let (mut note, key) = signed(1, "ledger.example/one");
     let witness =
         Signature { name: "witness.example".into(), key_id: [1, 2, 3, 4], signature: vec![9; 72] };
     note.push_str(&witness.line());
     assert_eq!(verify(&note, &key, holds), Ok(checkpoint()));
     assert_eq!(parse(&note).unwrap().signatures[1], witness);
-    // Beside a good signature, a bad one in the same key's name spoils the note.
+    // An invalid signature of this key rejects the note even next to a valid one.
     let bad =
         Signature { name: key.name().into(), key_id: key.id(), signature: vec![7; 64] }.line();
     assert_eq!(verify(&format!("{note}{bad}"), &key, holds), Err(NoteError::Forged));
@@ -98,14 +98,14 @@ fn cosignatures_are_kept_and_left_alone() {
 }
 
 #[test]
-fn every_changed_byte_is_found() {
+fn every_changed_byte_is_detected() {
     let (note, key) = signed(1, "ledger.example/one");
     for at in 0..note.len() {
         for change in 1..=255_u8 {
             let mut bytes = note.clone().into_bytes();
             bytes[at] ^= change;
             let Ok(bad) = String::from_utf8(bytes) else { continue };
-            // Most are found before any signature is looked at; the rest by the signature.
+            // Parsing finds most changes; the signature finds the rest.
             let deep = change.is_power_of_two();
             let believed = verify(&bad, &key, |k, m, s| deep && holds(k, m, s));
             assert!(believed.is_err(), "byte {at} changed by {change:#x}");
@@ -114,7 +114,7 @@ fn every_changed_byte_is_found() {
 }
 
 #[test]
-fn other_forms_are_refused() {
+fn other_forms_are_rejected() {
     let (note, _) = signed(1, "ledger.example/one");
     let refused = |bad: String, why: NoteError| {
         assert_ne!(bad, note);
@@ -147,7 +147,7 @@ fn other_forms_are_refused() {
 }
 
 #[test]
-fn what_could_not_be_read_back_is_not_signed() {
+fn a_checkpoint_that_could_not_be_parsed_is_not_signed() {
     let public = secret(1).verifying_key().to_bytes();
     let sign = |origin: &str, name: &str| {
         let checkpoint = Checkpoint { origin: origin.into(), ..checkpoint() };

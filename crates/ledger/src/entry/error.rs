@@ -1,42 +1,42 @@
-//! Why something is no entry of a ledger.
+//! Why bytes are not a valid entry.
 
 use std::fmt;
 
 use super::MAX_ENTRY;
 use countersign_json::JsonError;
-use countersign_text::sanitize::show_within;
+use countersign_text::sanitize::sanitize_within;
 
-/// Why something is no entry, or cannot be written as one.
+/// Why bytes are not a valid entry, or an entry cannot be encoded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EntryError {
     /// Longer than `MAX_ENTRY`.
     TooLong {
-        /// How long it is.
+        /// Its length in bytes.
         bytes: usize,
     },
-    /// Facts inside facts, too many levels.
+    /// Facts are nested too deeply.
     TooDeep,
-    /// A number that no double holds.
+    /// A number without an exact `f64`.
     Number,
-    /// A name that stands twice in the facts.
+    /// A name that occurs twice in the facts.
     Twice,
-    /// No time, or one that is no whole number of milliseconds within 2^53.
+    /// No time, or a time that is not an integer below 2^53.
     Time,
     /// Not JSON.
     Json(JsonError),
-    /// JSON, but no object.
+    /// JSON, but not an object.
     NoObject,
-    /// Of another version, or without one.
+    /// Another version, or none.
     Version,
-    /// A member that must be there is not.
+    /// A required member is missing.
     Missing(&'static str),
-    /// A member is not what it must be.
+    /// A member has the wrong type or form.
     Member(&'static str),
-    /// A kind of entry that nobody knows.
+    /// An unknown kind of entry.
     Kind(String),
-    /// A member that nobody knows.
+    /// An unknown member.
     Unknown(String),
-    /// The same could be said in other bytes; only one form is taken.
+    /// Not the canonical form; only one form is accepted.
     NotCanonical,
 }
 
@@ -44,24 +44,24 @@ impl fmt::Display for EntryError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             EntryError::TooLong { bytes } => {
-                write!(f, "it has {bytes} bytes, at most {MAX_ENTRY} are taken")
+                write!(f, "it has {bytes} bytes; the limit is {MAX_ENTRY}")
             }
             EntryError::TooDeep => f.write_str("its facts are nested too deeply"),
             EntryError::Number => {
-                f.write_str("its facts hold a number that no double holds; write it as text")
+                f.write_str("its facts contain a number without an exact f64; write it as text")
             }
-            EntryError::Twice => f.write_str("its facts name something twice"),
-            EntryError::Time => f.write_str("its time is not a whole number of milliseconds"),
+            EntryError::Twice => f.write_str("its facts contain a name twice"),
+            EntryError::Time => f.write_str("its time is not an integer number of milliseconds"),
             EntryError::Json(error) => write!(f, "it is not JSON: {error}"),
             EntryError::NoObject => f.write_str("it is not a JSON object"),
             EntryError::Version => f.write_str("its version is not 1"),
             EntryError::Missing(name) => write!(f, "its member \"{name}\" is missing"),
-            EntryError::Member(name) => write!(f, "its member \"{name}\" is of the wrong form"),
+            EntryError::Member(name) => write!(f, "its member \"{name}\" has the wrong form"),
             EntryError::Kind(word) => {
-                write!(f, "its kind \"{}\" is not known", show_within(word, 64).text)
+                write!(f, "its kind \"{}\" is unknown", sanitize_within(word, 64).text)
             }
             EntryError::Unknown(key) => {
-                write!(f, "its member \"{}\" is not known", show_within(key, 64).text)
+                write!(f, "its member \"{}\" is unknown", sanitize_within(key, 64).text)
             }
             EntryError::NotCanonical => f.write_str("it is not in canonical form"),
         }

@@ -1,36 +1,36 @@
-//! What an entry can be about: a closed list of stable words.
+//! The kinds of ledger entries: a closed list of stable words.
 
-/// Lists the kinds once: variant, word, meaning.
+/// Lists the kinds once: variant, word, description.
 macro_rules! kinds {
     ($($variant:ident $word:literal $meaning:literal)*) => {
-        /// What happened. The words stand in ledgers for ever: none is changed or used again.
+        /// What happened. The words are part of stored ledgers: none is ever changed or reused.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-        pub enum Kind {
+        pub enum EntryKind {
             $(#[doc = $meaning] $variant,)*
         }
 
-        impl Kind {
+        impl EntryKind {
             /// Every kind.
-            pub const ALL: &[Kind] = &[$(Kind::$variant,)*];
+            pub const ALL: &[EntryKind] = &[$(EntryKind::$variant,)*];
 
             /// The word in the entry.
-            pub const fn word(self) -> &'static str {
+            pub const fn as_str(self) -> &'static str {
                 match self {
-                    $(Kind::$variant => $word,)*
+                    $(EntryKind::$variant => $word,)*
                 }
             }
 
-            /// What it means, for people.
+            /// A description for people.
             pub const fn sentence(self) -> &'static str {
                 match self {
-                    $(Kind::$variant => $meaning,)*
+                    $(EntryKind::$variant => $meaning,)*
                 }
             }
 
-            /// The kind of a word.
-            pub fn from_word(word: &str) -> Option<Kind> {
+            /// Parses a word.
+            pub fn parse(word: &str) -> Option<EntryKind> {
                 match word {
-                    $($word => Some(Kind::$variant),)*
+                    $($word => Some(EntryKind::$variant),)*
                     _ => None,
                 }
             }
@@ -41,35 +41,35 @@ macro_rules! kinds {
 kinds! {
     Start "start" "The daemon started."
     Stop "stop" "The daemon stopped."
-    Pass "pass" "A call passed without being asked about."
-    Ask "ask" "A call became a request that waits for a person."
-    Vote "vote" "A person voted where several must agree."
+    Pass "pass" "A call passed without approval."
+    Ask "ask" "A call became a request that waits for a decision."
+    Vote "vote" "A person voted on a request that several people decide."
     Approve "approve" "A request was approved."
     Deny "deny" "A request or call was denied."
-    Expire "expire" "Nobody answered in time."
-    Cancel "cancel" "The agent took its request back."
-    Climb "climb" "A request climbed a rung of its ladder."
-    Notified "notified" "A person was told."
-    NotifyFailed "notify_failed" "A person could not be told."
+    Expire "expire" "A request was not answered in time."
+    Cancel "cancel" "The agent cancelled its request."
+    Climb "climb" "A request escalated to the next level."
+    Notified "notified" "A person was notified."
+    NotifyFailed "notify_failed" "A notification failed."
     Permit "permit" "A permit was issued."
     Redeem "redeem" "A permit was used."
-    Outcome "outcome" "What came of a call."
-    Grant "grant" "A standing permission was given."
-    Revoke "revoke" "A standing permission was taken back."
-    UsedGrant "used_grant" "A call passed under a standing permission."
-    Screen "screen" "A text was screened."
+    Outcome "outcome" "The outcome of a call was reported."
+    Grant "grant" "A grant was created."
+    Revoke "revoke" "A grant was revoked."
+    UsedGrant "used_grant" "A call passed under a grant."
+    Screen "screen" "A text was screened for signs of a crisis."
     CrisisBegin "crisis_begin" "A crisis began."
-    CrisisLift "crisis_lift" "A crisis was lifted by a person."
+    CrisisLift "crisis_lift" "A person resolved a crisis."
     Person "person" "A person was added, changed or removed."
     Agent "agent" "An agent was added, changed or removed."
     LoginFailed "login_failed" "A login failed."
-    LockedOut "locked_out" "Somebody was locked out after failed logins."
+    LockedOut "locked_out" "An account was locked after failed logins."
     Config "config" "Configuration or policy changed."
-    Clock "clock" "The clock jumped."
-    Gap "gap" "Entries may be missing here, and how many at most."
-    CheckpointSent "checkpoint_sent" "A checkpoint left the machine."
-    Edit "edit" "A person changed a call before approving it."
+    Clock "clock" "The system clock jumped."
+    Gap "gap" "Entries may be missing here; at most as many as stated."
+    CheckpointSent "checkpoint_sent" "A checkpoint was sent to a witness."
+    Edit "edit" "A person edited a call before approving it."
     Quarantine "quarantine" "An agent was put in quarantine."
-    DoorOpen "door_open" "An agent's gate was found open, taken out, or could not be tested."
-    DoorShut "door_shut" "An agent's gate was found shut again, or can be tested again."
+    DoorOpen "door_open" "The gate of an agent did not block, was removed, or could not be tested."
+    DoorShut "door_shut" "The gate of an agent blocks again, or can be tested again."
 }

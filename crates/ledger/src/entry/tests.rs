@@ -1,4 +1,4 @@
-//! Entries: golden forms, every refusal, and agreement with another canonicaliser.
+//! Entries: golden forms, every rejection, and agreement with another canonicalizer.
 
 use super::*;
 use countersign_json::Value;
@@ -19,7 +19,7 @@ fn full() -> Entry<'static> {
             ("tier".into(), Value::String("HIGH".into())),
             ("points".into(), Value::Number("3.50".into())),
         ],
-        ..Entry::new(1_763_190_000_123, Kind::Approve, policy())
+        ..Entry::new(1_763_190_000_123, EntryKind::Approve, policy())
     }
 }
 
@@ -27,7 +27,7 @@ const POLICY: &str = "823412d1eacb67956220e532959f0104603057c88704863ca38e7cd188
 
 #[test]
 fn golden_forms() {
-    let least = Entry::new(0, Kind::Start, policy()).encode().unwrap();
+    let least = Entry::new(0, EntryKind::Start, policy()).encode().unwrap();
     assert_eq!(least, format!(r#"{{"at":0,"kind":"start","policy":"{POLICY}","v":1}}"#));
     let text = full().encode().unwrap();
     let parts = [
@@ -44,8 +44,8 @@ fn golden_forms() {
 }
 
 #[test]
-fn what_is_written_is_read_back() {
-    for &kind in Kind::ALL {
+fn encoded_entries_are_decoded() {
+    for &kind in EntryKind::ALL {
         for at in [0, 1, -1, MAX_TIME, -MAX_TIME] {
             let entry = Entry { at, kind, ..full() };
             let text = entry.encode().unwrap();
@@ -63,7 +63,7 @@ fn what_is_written_is_read_back() {
 
 #[test]
 fn the_words_are_stable_and_unique() {
-    let words: Vec<&str> = Kind::ALL.iter().map(|kind| kind.word()).collect();
+    let words: Vec<&str> = EntryKind::ALL.iter().map(|kind| kind.as_str()).collect();
     assert_eq!(
         words.join(" "),
         "start stop pass ask vote approve deny expire cancel climb notified notify_failed permit \
@@ -71,15 +71,15 @@ fn the_words_are_stable_and_unique() {
          login_failed locked_out config clock gap checkpoint_sent edit quarantine door_open \
          door_shut"
     );
-    for &kind in Kind::ALL {
-        assert_eq!(Kind::from_word(kind.word()), Some(kind));
+    for &kind in EntryKind::ALL {
+        assert_eq!(EntryKind::parse(kind.as_str()), Some(kind));
     }
-    assert_eq!(Kind::from_word("Pass"), None);
+    assert_eq!(EntryKind::parse("Pass"), None);
 }
 
 #[test]
-fn only_one_form_is_taken() {
-    let text = Entry::new(7, Kind::Pass, policy()).encode().unwrap();
+fn only_the_canonical_form_is_accepted() {
+    let text = Entry::new(7, EntryKind::Pass, policy()).encode().unwrap();
     let refused = |bad: String, why: fn(&EntryError) -> bool| {
         assert_ne!(bad, text);
         let error = Entry::decode(bad.as_bytes()).unwrap_err();
@@ -125,7 +125,7 @@ fn only_one_form_is_taken() {
 }
 
 #[test]
-fn what_could_not_be_read_back_is_not_written() {
+fn entries_that_could_not_be_decoded_are_not_encoded() {
     let with = |value: Value<'static>| Entry { facts: vec![("a".into(), value)], ..full() };
     let mut deep = Value::Null;
     for _ in 0..MAX_DEPTH - 2 {

@@ -1,23 +1,23 @@
-//! Proofs checked (RFC 9162, 2.1.3.2 and 2.1.4.2): every length and size exact.
+//! Verifies proofs (RFC 9162, 2.1.3.2 and 2.1.4.2): every length and size must be exact.
 
 use std::fmt;
 
 use super::{Digest, MAX_SIZE, empty_root, node_hash};
 
-/// Why a proof proves nothing.
+/// Why a proof is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProofError {
-    /// The tree has no such leaf, or the older tree is the larger one, or a size is absurd.
+    /// The tree has no such leaf, the older tree is larger, or a size is impossible.
     Size,
     /// Too few or too many hashes for these sizes.
     Length,
-    /// The hashes lead to another root than the older one.
+    /// The hashes give another root than the older one.
     OldRoot,
-    /// The hashes lead to another root than the one given.
+    /// The hashes give another root than the given one.
     Root,
 }
 
-/// Checks that a leaf stands at `index` of the tree with this size and root.
+/// Verifies that a leaf is at `index` in the tree with this size and root.
 pub fn verify_inclusion(
     leaf: &Digest,
     index: u64,
@@ -42,10 +42,10 @@ pub fn verify_inclusion(
     if hash == *root { Ok(()) } else { Err(ProofError::Root) }
 }
 
-/// Checks that the tree of `old_size` is a prefix of the tree of `new_size`.
+/// Verifies that the tree of `old_size` is a prefix of the tree of `new_size`.
 ///
-/// Every tree begins with the tree without leaves: from there the proof must be empty, and the
-/// older root the one that such a tree has. Trees of one size must have one root.
+/// The empty tree is a prefix of every tree: its proof must be empty, and the older root that of
+/// the empty tree. Trees of equal size must have equal roots.
 pub fn verify_consistency(
     old_size: u64,
     old_root: &Digest,
@@ -65,7 +65,7 @@ pub fn verify_consistency(
     if old_size == 0 || old_size == new_size {
         return if proof.is_empty() { Ok(()) } else { Err(ProofError::Length) };
     }
-    // A complete older tree is a subtree of the newer one: its root is not sent again.
+    // A complete older tree is a subtree of the newer one: its root is not part of the proof.
     let (first, rest) = if old_size.is_power_of_two() {
         (old_root, proof)
     } else {
@@ -92,26 +92,26 @@ pub fn verify_consistency(
     if new == *new_root { Ok(()) } else { Err(ProofError::Root) }
 }
 
-/// On which side of the path its next sibling stands.
+/// On which side of the path the next sibling is.
 enum Side {
     Left,
     Right,
 }
 
-/// The way from a node to the root; `last` is the last node on the same level.
+/// The path from a node to the root; `last` is the last node on the same level.
 struct Climb {
     node: u64,
     last: u64,
 }
 
 impl Climb {
-    /// Takes one hash of the proof. Fails at the root: such a proof is too long.
+    /// Consumes one hash of the proof. Fails at the root: the proof is too long.
     fn step(&mut self) -> Result<Side, ProofError> {
         if self.last == 0 {
             return Err(ProofError::Length);
         }
         let side = if self.node & 1 == 1 || self.node == self.last {
-            // A last node without a sibling stands higher up as it is.
+            // A last node without a sibling moves up unchanged.
             if self.node & 1 == 0 {
                 self.rise(self.node.trailing_zeros());
             }
@@ -123,7 +123,7 @@ impl Climb {
         Ok(side)
     }
 
-    /// Goes up. Zero has no set bit to stop at: then the root is reached.
+    /// Moves up. Zero has no set bit to stop at: then the root is reached.
     fn rise(&mut self, levels: u32) {
         self.node = self.node.checked_shr(levels).unwrap_or(0);
         self.last = self.last.checked_shr(levels).unwrap_or(0);
@@ -133,10 +133,10 @@ impl Climb {
 impl fmt::Display for ProofError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            ProofError::Size => "the proof speaks of sizes that cannot be",
+            ProofError::Size => "the proof has impossible sizes",
             ProofError::Length => "the proof has too few or too many hashes for these sizes",
-            ProofError::OldRoot => "the proof does not lead to the older root",
-            ProofError::Root => "the proof does not lead to this root",
+            ProofError::OldRoot => "the proof does not match the older root",
+            ProofError::Root => "the proof does not match the root",
         })
     }
 }

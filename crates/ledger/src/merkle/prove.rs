@@ -1,29 +1,29 @@
-//! Proofs made from stored nodes (RFC 6962, 2.1.1 and 2.1.2).
+//! Creates proofs from stored nodes (RFC 6962, 2.1.1 and 2.1.2).
 
 use std::fmt;
 
 use super::{Digest, Frontier, MAX_SIZE, Nodes, node_hash};
 
-/// Why a proof cannot be made.
+/// Why a proof cannot be created.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProveError<E> {
-    /// The tree has no leaf of this number.
+    /// The tree has no leaf with this index.
     NoSuchLeaf {
-        /// The number, from 0.
+        /// The index, from 0.
         index: u64,
         /// How many leaves there are.
         size: u64,
     },
-    /// The older tree would be the larger one.
+    /// The older tree would be larger than the newer one.
     Shrinking {
         /// Leaves of the older tree.
         old: u64,
         /// Leaves of the newer tree.
         new: u64,
     },
-    /// Larger than any tree.
+    /// Larger than the largest supported tree.
     TooLarge {
-        /// How many leaves were spoken of.
+        /// The number of leaves.
         size: u64,
     },
     /// A node could not be read.
@@ -56,8 +56,8 @@ pub fn inclusion_proof<N: Nodes>(nodes: &mut N, index: u64, size: u64) -> Proof<
     Ok(path)
 }
 
-/// The proof that the first `old` leaves are a prefix of the first `new`. Empty if there is
-/// nothing to show: for equal sizes, and for the tree without leaves.
+/// The proof that the first `old` leaves are a prefix of the first `new`. Empty if nothing has to
+/// be proved: for equal sizes, and for the empty tree.
 pub fn consistency_proof<N: Nodes>(nodes: &mut N, old: u64, new: u64) -> Proof<N::Error> {
     if new > MAX_SIZE {
         return Err(ProveError::TooLarge { size: new });
@@ -99,8 +99,8 @@ fn split(count: u64) -> u64 {
     1 << (u64::BITS - 1 - (count - 1).leading_zeros())
 }
 
-/// The hash over the leaves from `start` to `end`, where `start` is a place where a subtree of
-/// that many leaves may begin.
+/// The hash over the leaves from `start` to `end`, where a subtree of that many leaves may begin at
+/// `start`.
 fn range<N: Nodes>(nodes: &mut N, start: u64, end: u64) -> Result<Digest, ProveError<N::Error>> {
     let count = end - start;
     if count.is_power_of_two() {
@@ -117,13 +117,15 @@ impl<E: fmt::Display> fmt::Display for ProveError<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ProveError::NoSuchLeaf { index, size } => {
-                write!(f, "there is no entry {index} in a ledger of {size}")
+                write!(f, "the ledger has {size} entries; entry {index} does not exist")
             }
             ProveError::Shrinking { old, new } => {
-                write!(f, "a ledger of {old} entries cannot be the older part of one of {new}")
+                write!(f, "a ledger of {old} entries cannot be a prefix of one of {new}")
             }
-            ProveError::TooLarge { size } => write!(f, "no ledger has {size} entries"),
-            ProveError::Unread(error) => write!(f, "a hash of the ledger was not read: {error}"),
+            ProveError::TooLarge { size } => {
+                write!(f, "{size} entries are more than a ledger can have")
+            }
+            ProveError::Unread(error) => write!(f, "cannot read a hash of the ledger: {error}"),
         }
     }
 }

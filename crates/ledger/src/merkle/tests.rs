@@ -1,4 +1,4 @@
-//! The tree beside the known vectors of Certificate Transparency, and its odd corners.
+//! The tree against the test vectors of Certificate Transparency, and edge cases.
 
 use std::convert::Infallible;
 
@@ -27,7 +27,7 @@ const ROOTS: [&str; 9] = [
     "5dc9da79a70659a9ad559cb701ded9a2ab9d823aad2f4960cfe370eff4604328",
 ];
 
-/// Every complete subtree of some leaves; counts what is read, refuses what is not stored.
+/// Every complete subtree of some leaves; counts reads, fails for nodes that are not stored.
 struct Kept {
     levels: Vec<Vec<Digest>>,
     only_stored: bool,
@@ -105,7 +105,7 @@ fn reference_proofs() {
 }
 
 #[test]
-fn every_proof_of_small_trees_holds_and_holds_for_nothing_else() {
+fn every_proof_of_small_trees_is_valid_only_for_its_leaf() {
     let all = leaves(40);
     let roots: Vec<Digest> = (0..=40).map(|size| root_of(&all[..size])).collect();
     let mut kept = Kept::over(all.clone());
@@ -132,7 +132,7 @@ fn every_proof_of_small_trees_holds_and_holds_for_nothing_else() {
             for other in roots[..=size].iter().filter(|&other| other != before) {
                 assert!(!holds(other, root, &proof));
             }
-            // From nothing, everything follows.
+            // Every tree extends the empty tree.
             assert_eq!(holds(before, &leaf_hash(b"other"), &proof), old == 0 && size > 0);
         }
     }
@@ -155,7 +155,7 @@ fn broken(proof: &[Digest], accepted: impl Fn(&[Digest]) -> bool) {
 }
 
 #[test]
-fn sizes_that_cannot_be_are_refused() {
+fn impossible_sizes_are_rejected() {
     let leaf = leaf_hash(b"x");
     assert_eq!(verify_inclusion(&leaf, 0, 0, &[], &leaf), Err(ProofError::Size));
     assert_eq!(verify_inclusion(&leaf, 1, 1, &[], &leaf), Err(ProofError::Size));
@@ -181,7 +181,7 @@ fn sizes_that_cannot_be_are_refused() {
 }
 
 #[test]
-fn a_frontier_is_rebuilt_and_goes_on() {
+fn a_frontier_is_rebuilt_and_extended() {
     let all = leaves(300);
     for size in [0, 1, 2, 3, 7, 8, 255, 256, 257, 299] {
         let mut whole = Frontier::new();
@@ -220,7 +220,7 @@ fn tiles_give_every_node_from_the_stored_levels() {
             }
         }
     }
-    // A proof reads no more than a few tiles.
+    // A proof reads only a few tiles.
     let kept = tiled.into_inner();
     let before = kept.read;
     let mut tiled = Tiled::new(kept);
@@ -233,7 +233,7 @@ fn tiles_give_every_node_from_the_stored_levels() {
 }
 
 #[test]
-fn what_appending_completes_is_what_is_announced() {
+fn completed_nodes_are_reported_when_appending() {
     let all = leaves(66_000);
     let whole = Kept::over(all.clone()).levels;
     let mut frontier = Frontier::new();

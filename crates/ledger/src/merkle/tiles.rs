@@ -1,32 +1,32 @@
-//! A tree of which the store keeps only some levels: any other node from at most 256 of them.
+//! A tree of which only some levels are stored: any other node is computed from at most 256 of
+//! them.
 
 use super::{Digest, Nodes, node_hash};
 
-/// The levels that are stored beside the leaf hashes.
+/// The levels that are stored in addition to the leaf hashes.
 pub const STORED_LEVELS: [u8; 3] = [8, 16, 24];
 
-/// Reads any complete subtree from a store that has the leaf hashes and `STORED_LEVELS`.
+/// Computes any complete subtree from a store that has the leaf hashes and `STORED_LEVELS`.
 ///
-/// A node needs up to 128 stored ones, below 2^32 leaves; a larger tree reads more for the nodes
-/// above that.
+/// A node needs up to 128 stored nodes in trees below 2^32 leaves; larger trees need more.
 #[derive(Debug, Clone)]
 pub struct Tiled<N> {
     stored: N,
 }
 
 impl<N: Nodes> Tiled<N> {
-    /// Over a store that is only asked for levels 0, 8, 16 and 24.
+    /// Wraps a store that has levels 0, 8, 16 and 24.
     pub const fn new(stored: N) -> Tiled<N> {
         Tiled { stored }
     }
 
-    /// The store again.
+    /// Returns the store.
     pub fn into_inner(self) -> N {
         self.stored
     }
 
-    /// Computes a node of a stored level from its 256 children, for a store that must fill in
-    /// what it lost. `Frontier::append_and` gives new ones without any reading.
+    /// Computes a node of a stored level from its 256 children, to restore a lost node.
+    /// `Frontier::append_and` reports new nodes without reading.
     pub fn rebuild(&mut self, level: u8, index: u64) -> Result<Digest, N::Error> {
         match level.checked_sub(8) {
             Some(below) => self.fold(below - below % 8, level, index),

@@ -1,31 +1,31 @@
-//! What a permit says, as canonical JSON and back.
+//! The claims of a permit, as canonical JSON.
 
 use super::PermitError;
 use countersign_json::canonical::{self as canon, CallDigest, Digest};
 use countersign_json::{self as json, Value};
 use countersign_types::tier::Tier;
 
-/// Seconds beyond this are not whole numbers to every reader of JSON.
+/// The latest time in seconds that every JSON parser reads as an exact integer.
 const MAX_TIME: i64 = (1 << 53) - 1;
 
-/// What a permit says.
+/// The claims of a permit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claims {
     /// Who issued it.
     pub iss: String,
     /// When it was issued, in seconds since 1970.
     pub iat: i64,
-    /// From when on it is worth nothing, in seconds since 1970.
+    /// When it expires, in seconds since 1970.
     pub exp: i64,
-    /// Its id, by which it is used at most once.
+    /// Its id, which makes it single-use.
     pub jti: String,
     /// The agent it is for.
     pub sub: String,
-    /// The executor it is for; anybody who trusts the key if there is none.
+    /// The executor it is for; if absent, any executor that trusts the key.
     pub aud: Option<String>,
     /// The request that was decided.
     pub request: String,
-    /// The tool, for people. What binds is the digest.
+    /// The tool, for people. The digest is what binds.
     pub tool: String,
     /// The canonical digest of the call.
     pub digest: Digest,
@@ -37,17 +37,17 @@ pub struct Claims {
     pub session: Option<String>,
     /// The hash of the policy under which it was decided.
     pub policy: Digest,
-    /// How the call was judged.
+    /// The assessed tier of the call.
     pub tier: Tier,
     /// Who decided.
     pub decided_by: String,
-    /// Where.
+    /// The channel of the decision.
     pub channel: String,
-    /// The standing permission it rests on, if it does.
+    /// The grant it rests on, if any.
     pub grant: Option<String>,
 }
 
-/// Every claim there is; `aud`, `grant` and `session` may be absent.
+/// All claims; `aud`, `grant` and `session` may be absent.
 const KNOWN: [&str; 17] = [
     "aud",
     "both_bind",
@@ -102,12 +102,12 @@ impl Claims {
         canon::canonical(&Value::Object(members.collect())).text
     }
 
-    /// Reads claims. Only the bytes that `to_json` writes for them are taken.
+    /// Parses claims. Only the bytes that `to_json` writes are accepted.
     pub(super) fn from_json(bytes: &[u8]) -> Result<Claims, PermitError> {
         let value = json::parse_bytes(bytes).map_err(|_| PermitError::Payload)?;
         let members = value.as_object().ok_or(PermitError::Payload)?;
         if members.iter().any(|(key, _)| !KNOWN.contains(&&**key)) {
-            return Err(PermitError::Claim("a claim that is not known"));
+            return Err(PermitError::Claim("unknown"));
         }
         let claims = Claims::from_value(&value)?;
         claims.check_times()?;
@@ -152,7 +152,7 @@ impl Claims {
         })
     }
 
-    /// A permit has a beginning and a later end.
+    /// A permit must end after it begins.
     pub(super) fn check_times(&self) -> Result<(), PermitError> {
         if !(0..MAX_TIME).contains(&self.iat) {
             return Err(PermitError::Claim("iat"));

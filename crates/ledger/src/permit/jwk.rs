@@ -3,14 +3,14 @@
 use countersign_json::base64;
 use countersign_json::canonical::Digest;
 
-/// The id of a key: the hash of all that makes it this key.
+/// The id of a key: the thumbprint of its public parameters.
 pub fn thumbprint(public_key: &[u8; 32]) -> String {
     let x = base64::encode_url(public_key);
     let least = format!("{{\"crv\":\"Ed25519\",\"kty\":\"OKP\",\"x\":\"{x}\"}}");
     base64::encode_url(Digest::of(least.as_bytes()).as_bytes())
 }
 
-/// A key that checks permits.
+/// A key that verifies permits.
 pub fn jwk(public_key: &[u8; 32]) -> String {
     let kid = thumbprint(public_key);
     let x = base64::encode_url(public_key);
@@ -20,7 +20,7 @@ pub fn jwk(public_key: &[u8; 32]) -> String {
     )
 }
 
-/// All keys that check permits, the newest first.
+/// All keys that verify permits, the newest first.
 pub fn jwks(public_keys: &[[u8; 32]]) -> String {
     let keys: Vec<String> = public_keys.iter().map(jwk).collect();
     format!("{{\"keys\":[{}]}}", keys.join(","))

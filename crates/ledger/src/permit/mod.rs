@@ -21,39 +21,39 @@ pub const MAX_PERMIT: usize = 8 << 10;
 /// The longest id of a key.
 pub const MAX_KID: usize = 128;
 
-/// What a permit says it is, so that no other token of the same key passes for one.
+/// The type of a permit, so that no other token of the same key is accepted as one.
 const TYPE: &str = "countersign-permit+jwt";
 
-/// A permit as it was read. Nothing of it is to be believed before `check`.
+/// A parsed permit. Nothing in it is verified before `check`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parsed<'a> {
-    /// Which key is said to have signed.
+    /// The id of the key that supposedly signed.
     pub kid: String,
-    /// What it says.
+    /// The claims.
     pub claims: Claims,
-    /// What was signed.
+    /// The signed text.
     pub signing_input: &'a str,
     /// The signature.
     pub signature: [u8; 64],
 }
 
-/// What an executor is about to do, and when.
+/// The call that an executor is about to run.
 #[derive(Debug, Clone, Copy)]
 pub struct Expected<'a> {
-    /// The digests of the call that it holds in its hands.
+    /// The digests of that call.
     pub digest: CallDigest,
-    /// The agent that it acts for.
+    /// The agent that the executor acts for.
     pub agent: &'a str,
-    /// Its own name, if it has one. A permit made out to somebody is for nobody else.
+    /// The name of the executor, if it has one. A permit for another executor is rejected.
     pub audience: Option<&'a str>,
     /// Seconds since 1970.
     pub now_s: i64,
-    /// By how many seconds its clock may run behind the signer's; 0 unless that is known. It never
-    /// makes a permit last longer.
+    /// By how many seconds the executor's clock may be behind the signer's; 0 unless known. Leeway
+    /// never makes a permit last longer.
     pub leeway_s: u16,
 }
 
-/// Why a permit permits nothing.
+/// Why a permit is rejected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PermitError {
     /// Longer than `MAX_PERMIT`.
@@ -62,21 +62,21 @@ pub enum PermitError {
     Shape,
     /// The header is not JSON.
     Header,
-    /// The header says another algorithm than `EdDSA`, or none.
+    /// The header names another algorithm than `EdDSA`, or none.
     Algorithm,
-    /// The header does not say that this is a permit.
+    /// The header does not have the type of a permit.
     Type,
-    /// The header names no key, or one whose id is empty or too long.
+    /// The header names no key, or a key id that is empty or too long.
     Kid,
-    /// The header asks for something that nobody here knows, `crit` for one.
+    /// The header has an unknown member, such as `crit`.
     Unknown,
     /// The payload is not JSON.
     Payload,
-    /// A claim is missing or not what it must be, or stands there and is not known.
+    /// A claim is missing, wrong or unknown.
     Claim(&'static str),
-    /// The same could be said in other bytes; only one form is taken.
+    /// Not the canonical form; only one form is accepted.
     NotCanonical,
-    /// The signature does not hold, or the key is not known.
+    /// The signature is invalid, or the key is unknown.
     Signature,
     /// It is for another call.
     OtherCall,
@@ -84,13 +84,13 @@ pub enum PermitError {
     OtherAgent,
     /// It is for another executor.
     OtherAudience,
-    /// Its time has not come.
+    /// It is not valid yet.
     NotYet,
-    /// Its time is over.
+    /// It has expired.
     Expired,
 }
 
-/// What is to be signed.
+/// The text to sign.
 pub fn signing_input(claims: &Claims, kid: &str) -> Result<String, PermitError> {
     claims.check_times()?;
     let header = header(kid)?;
@@ -99,16 +99,16 @@ pub fn signing_input(claims: &Claims, kid: &str) -> Result<String, PermitError> 
         base64::encode_url(header.as_bytes()),
         base64::encode_url(claims.to_json().as_bytes())
     );
-    // A dot and the 86 letters of a signature are still to come.
+    // Room for a dot and the 86 characters of a signature.
     if text.len() + 87 > MAX_PERMIT { Err(PermitError::TooLong) } else { Ok(text) }
 }
 
-/// The permit from what was signed and its signature.
+/// The permit from the signed text and its signature.
 pub fn assemble(signing_input: &str, signature: &[u8; 64]) -> String {
     format!("{signing_input}.{}", base64::encode_url(signature))
 }
 
-/// Reads a permit without believing it. Each permit has one text only.
+/// Parses a permit without verifying it. Each permit has exactly one text.
 pub fn parse(text: &str) -> Result<Parsed<'_>, PermitError> {
     if text.len() > MAX_PERMIT {
         return Err(PermitError::TooLong);
@@ -123,17 +123,17 @@ pub fn parse(text: &str) -> Result<Parsed<'_>, PermitError> {
     Ok(Parsed { kid, claims, signing_input, signature })
 }
 
-/// Says whether a permit permits this call, now. `holds` is given the id of a key, a message and
-/// a signature, and says whether that is a strict Ed25519 signature of a key that is trusted.
+/// Whether a permit allows this call now. `holds` receives the id of a key, a message and a
+/// signature, and returns whether it is a strict Ed25519 signature of a trusted key.
 ///
-/// That a permit is used only once is not seen here: whoever keeps the ledger must be asked.
+/// Single use is not checked here: only the ledger knows which permits were used.
 pub fn check<'p>(
     parsed: &'p Parsed<'_>,
     expected: &Expected<'_>,
     holds: impl FnOnce(&str, &[u8], &[u8; 64]) -> bool,
 ) -> Result<&'p Claims, PermitError> {
     let Parsed { kid, claims, signing_input, signature } = parsed;
-    // First: of what nobody signed, nothing else is worth saying.
+    // The signature first: nothing in an unsigned text matters.
     if !holds(kid, signing_input.as_bytes(), signature) {
         return Err(PermitError::Signature);
     }
@@ -152,7 +152,7 @@ pub fn check<'p>(
     if expected.now_s >= claims.exp { Err(PermitError::Expired) } else { Ok(claims) }
 }
 
-/// The one header there is.
+/// The only accepted header.
 fn header(kid: &str) -> Result<String, PermitError> {
     if kid.is_empty() || kid.len() > MAX_KID {
         return Err(PermitError::Kid);
@@ -193,15 +193,15 @@ impl fmt::Display for PermitError {
             PermitError::Shape => "the permit is not three parts of base64url",
             PermitError::Header => "the permit's header is not a JSON object",
             PermitError::Algorithm => "the permit is not signed with EdDSA",
-            PermitError::Type => "this is a token, but no permit",
+            PermitError::Type => "the token is not a permit",
             PermitError::Kid => "the permit does not name its key",
-            PermitError::Unknown => "the permit's header asks for something unknown",
+            PermitError::Unknown => "the permit's header has an unknown member",
             PermitError::Payload => "the permit's payload is not a JSON object",
             PermitError::Claim(name) => {
-                return write!(f, "the permit's claim \"{name}\" is missing or wrong");
+                return write!(f, "the permit's claim \"{name}\" is missing, wrong or unknown");
             }
             PermitError::NotCanonical => "the permit is not in canonical form",
-            PermitError::Signature => "the permit's signature does not hold",
+            PermitError::Signature => "the permit's signature is invalid, or its key is unknown",
             PermitError::OtherCall => "the permit is for another call",
             PermitError::OtherAgent => "the permit is for another agent",
             PermitError::OtherAudience => "the permit is for another executor",

@@ -1,4 +1,4 @@
-//! Permits: golden, and every way to turn one into another.
+//! Permits: golden form, and every way to turn one into another.
 
 use ed25519_dalek::{Signature, Signer, SigningKey};
 
@@ -87,7 +87,7 @@ fn golden() {
     let header = format!(r#"{{"alg":"EdDSA","kid":"{}","typ":"countersign-permit+jwt"}}"#, kid());
     let text = permit(&claims());
     assert_eq!(text, with(&header, &payload));
-    // The whole permit stands here as its hash: a change of one byte is a new format.
+    // The hash of the whole permit: a change of one byte is a new format.
     assert_eq!(Digest::of(text.as_bytes()).to_string(), GOLDEN);
     assert_eq!(accepted(&text, &expected()), Ok(claims()));
     let value: serde_json::Value = serde_json::from_str(&payload).unwrap();
@@ -97,7 +97,7 @@ fn golden() {
 const GOLDEN: &str = "fe5048a10bb012d4ff10fee75ee64e0c1ccbbc4d8abc4fbc59be14fb42b66040";
 
 #[test]
-fn every_claim_comes_back() {
+fn every_claim_is_decoded() {
     let whole = Claims { aud: Some("runner".into()), grant: Some("g-1".into()), ..claims() };
     let to_runner = Expected { audience: Some("runner"), ..expected() };
     assert_eq!(accepted(&permit(&whole), &to_runner), Ok(whole));
@@ -136,13 +136,13 @@ fn it_is_for_one_call_one_agent_one_time() {
     let early = Expected { now_s: 1_763_189_990, leeway_s: 10, ..expected() };
     assert!(accepted(&text, &early).is_ok());
     refused(Expected { now_s: 1_763_189_989, ..early }, PermitError::NotYet);
-    // A verifier that knows no key is obeyed, whatever else is right.
+    // A verifier that trusts no key rejects every permit.
     let parsed = parse(&text).unwrap();
     assert_eq!(check(&parsed, &expected(), |_, _, _| false), Err(PermitError::Signature));
 }
 
 #[test]
-fn the_raw_bytes_bind_where_either_side_says_so() {
+fn the_raw_bytes_bind_if_either_side_requires_it() {
     let mut other = claims().call();
     other.raw = Digest::of(b"other bytes");
     let elsewhere = Expected { digest: other, ..expected() };
@@ -155,7 +155,7 @@ fn the_raw_bytes_bind_where_either_side_says_so() {
 }
 
 #[test]
-fn a_permit_made_out_to_somebody_is_for_nobody_else() {
+fn a_permit_with_an_audience_is_only_for_that_executor() {
     let text = permit(&Claims { aud: Some("runner".into()), ..claims() });
     for audience in [None, Some(""), Some("runner2")] {
         let found = accepted(&text, &Expected { audience, ..expected() });
@@ -177,7 +177,7 @@ fn no_changed_byte_is_accepted() {
             tried += 1;
             let Ok(parsed) = parse(&bad) else { continue };
             read += 1;
-            // Signing is slow without the optimiser: of those that can be read, one in eight.
+            // Signing is slow without optimization: of those that can be parsed, one in eight.
             if read % 8 == 0 {
                 assert_eq!(check(&parsed, &expected(), holds), Err(PermitError::Signature));
             }
@@ -196,7 +196,7 @@ fn no_changed_byte_is_accepted() {
 }
 
 #[test]
-fn other_headers_are_refused_even_when_signed() {
+fn other_headers_are_rejected_even_when_signed() {
     let (payload, kid) = (claims().to_json(), kid());
     let good = format!(r#"{{"alg":"EdDSA","kid":"{kid}","typ":"countersign-permit+jwt"}}"#);
     assert!(accepted(&with(&good, &payload), &expected()).is_ok());
@@ -228,7 +228,7 @@ fn other_headers_are_refused_even_when_signed() {
 }
 
 #[test]
-fn other_payloads_are_refused_even_when_signed() {
+fn other_payloads_are_rejected_even_when_signed() {
     let header = header(&kid()).unwrap();
     let good = claims().to_json();
     let refused = |payload: String, why: PermitError| {
@@ -261,7 +261,7 @@ fn other_payloads_are_refused_even_when_signed() {
     ] {
         refused(good.replace(from, to), PermitError::Claim(name));
     }
-    let unknown = PermitError::Claim("a claim that is not known");
+    let unknown = PermitError::Claim("unknown");
     refused(good.replacen('{', "{\"admin\":true,", 1), unknown);
     refused(good.replacen('{', "{\"sub\":\"root\",", 1), PermitError::Payload);
     refused(good.replacen('{', "{ ", 1), PermitError::NotCanonical);
@@ -274,7 +274,7 @@ fn other_payloads_are_refused_even_when_signed() {
 }
 
 #[test]
-fn other_shapes_are_refused() {
+fn other_shapes_are_rejected() {
     let text = permit(&claims());
     let parts: Vec<&str> = text.split('.').collect();
     let (header, payload, signature) = (parts[0], parts[1], parts[2]);
@@ -299,7 +299,7 @@ fn other_shapes_are_refused() {
     assert_eq!(signing_input(&claims(), ""), Err(PermitError::Kid));
     let never = Claims { exp: claims().iat, ..claims() };
     assert_eq!(signing_input(&never, "k"), Err(PermitError::Claim("exp")));
-    // The longest that is issued is also read.
+    // The longest permit that is issued is also accepted.
     let mut fits = claims();
     while let Ok(input) = signing_input(&fits, &kid()) {
         assert!(parse(&assemble(&input, &[0; 64])).is_ok());

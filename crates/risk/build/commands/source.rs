@@ -130,7 +130,7 @@ pub fn glob(pattern: &str) -> String {
         ("General", pattern)
     };
     let needs = if fold { needs(pattern) & !CAPITAL } else { needs(pattern) };
-    format!("Glob {{ text: {text:?}, shape: Shape::{shape}, fold: {fold}, needs: {needs:#x} }}")
+    format!("Glob {{ text: {text:?}, shape: GlobShape::{shape}, fold: {fold}, needs: {needs:#x} }}")
 }
 
 /// The bytes a text must hold to fit a pattern.

@@ -7,7 +7,7 @@ use super::{Annotations, Call};
 use crate::context::{Context, Environment, Platform};
 use countersign_json as json;
 use countersign_json::{JsonError, Value};
-use countersign_text::sanitize::show_within;
+use countersign_text::sanitize::sanitize_within;
 use countersign_types::tier::Tier;
 
 /// Fields in which a caller may claim a risk; the highest counts.
@@ -201,7 +201,7 @@ impl fmt::Display for CallError {
                 write!(f, "{field} is {found}, wanted {wanted}")
             }
             CallError::Word { field, found, wanted } => {
-                let found = show_within(found, 64);
+                let found = sanitize_within(found, 64);
                 write!(f, "{field} is \"{}\", wanted {wanted}", found.text)
             }
             CallError::NoName => f.write_str("tool is empty, wanted a name"),

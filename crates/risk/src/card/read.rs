@@ -8,7 +8,7 @@ use crate::context::{Environment, Platform};
 use crate::effect::{Effect, EffectClass, Effects};
 use crate::finding::{Doubt, Factor, Span};
 use crate::impact::{Impact, LISTED, Money, Touched};
-use crate::word_pair::phrase;
+use crate::word_pair::word_pair;
 use countersign_json::Value;
 use countersign_json::canonical::Digest;
 use countersign_types::tier::{Points, Tier};
@@ -158,7 +158,7 @@ impl Card {
         if card.tier != points.tier() || !same(card.risk, points.risk()) {
             return Err(wrong("tier"));
         }
-        if card.phrase != phrase(&digest).to_string() {
+        if card.phrase != word_pair(&digest).to_string() {
             return Err(wrong("phrase"));
         }
         if !(0.0..=1.0).contains(&card.confidence) {
@@ -176,7 +176,7 @@ fn wrong(field: &str) -> CardError {
 fn only(value: &Value<'_>, fields: &[&str], what: &str) -> Read<()> {
     let members = value.as_object().ok_or_else(|| wrong(what))?;
     match members.iter().find(|(key, _)| !fields.contains(&&**key)) {
-        Some((key, _)) => Err(wrong(&countersign_text::sanitize::show_within(key, 64).text)),
+        Some((key, _)) => Err(wrong(&countersign_text::sanitize::sanitize_within(key, 64).text)),
         None => Ok(()),
     }
 }

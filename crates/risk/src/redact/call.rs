@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use countersign_redact::{Hidden, Marked, MarkedText, RelatedTexts, redact_related};
+use countersign_redact::{DisplayText, MarkedText, Redaction, RelatedTexts, redact_related};
 
 use crate::assess::{Assessment, Reason};
 use crate::call::Call;
@@ -27,7 +27,7 @@ pub struct RedactedCall {
     /// What the findings act on, by name.
     pub(crate) headlines: Vec<Headline>,
     /// What was hidden in the arguments.
-    pub hidden: Vec<Hidden>,
+    pub hidden: Vec<Redaction>,
     /// The command of a call that is a command.
     command: Option<MarkedText>,
 }
@@ -132,6 +132,6 @@ fn command<'v, 'a>(arguments: &'v Value<'a>) -> Option<&'v Value<'a>> {
 }
 
 /// The command as it may be shown.
-pub(crate) fn shown_command(clean: &RedactedCall, limit: usize) -> Option<Marked> {
-    clean.command.as_ref().map(|command| command.shown(limit))
+pub(crate) fn shown_command(clean: &RedactedCall, limit: usize) -> Option<DisplayText> {
+    clean.command.as_ref().map(|command| command.sanitized(limit))
 }

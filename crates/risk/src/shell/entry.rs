@@ -15,7 +15,7 @@ use crate::sql;
 use crate::{cmd, powershell};
 use countersign_crisis as crisis;
 use countersign_crisis::ScreenOptions;
-use countersign_text::words::words;
+use countersign_text::words::split_words;
 use countersign_text::{HiddenKind, hidden};
 use countersign_types::tier::Tier;
 
@@ -360,7 +360,7 @@ pub fn phrases() -> &'static [Phrase] {
 /// The group whose words a text holds.
 pub fn new_orders(text: &str) -> Option<&'static Phrase> {
     let mut folded = String::with_capacity(text.len());
-    for word in words(text) {
+    for word in split_words(text) {
         folded.push(' ');
         folded.push_str(&word.text);
     }

@@ -4,7 +4,7 @@ use super::expand::Arg;
 use super::flow::Taint;
 use super::short_list::Few;
 use super::tables::{Flag, Rule, Spec};
-use countersign_text::glob::{ALWAYS, DASH, Glob, Globs, Shape, bytes_of};
+use countersign_text::glob::{ALWAYS, DASH, Glob, GlobShape, Globs, bytes_of};
 
 /// The parts of a program call. Indices point into the words.
 pub(super) struct Invocation<'i, 't> {
@@ -320,7 +320,7 @@ impl<'i, 't> Invocation<'i, 't> {
         let head: &str = &self.arg(*self.operands.first()?)?.text;
         let begins = |path: &[Glob]| {
             path.first().is_none_or(|first| {
-                (first.shape != Shape::Exact || first.text.len() == head.len())
+                (first.shape != GlobShape::Exact || first.text.len() == head.len())
                     && first.fits(head, self.head_bytes)
             })
         };

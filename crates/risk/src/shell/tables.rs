@@ -1,7 +1,7 @@
 //! The shape of the command tables that the build makes from `rules/commands/*.toml`.
 
 use crate::effect::Effect;
-use countersign_text::glob::{Glob, Globs, Shape};
+use countersign_text::glob::{Glob, GlobShape, Globs};
 use countersign_types::tier::Tier;
 
 /// What a program does with one of its words.

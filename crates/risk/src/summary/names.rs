@@ -6,7 +6,7 @@ use crate::headline;
 use crate::headline::{Headline, Part};
 use crate::impact::Touched;
 use crate::redact::RedactedCall;
-use countersign_redact::show_marked;
+use countersign_redact::sanitize_marked;
 use countersign_text::glob;
 use countersign_types::tier::Tier;
 
@@ -82,7 +82,7 @@ fn without_markers(name: &str) -> String {
 
 /// A name from the call, in quotes where it could be read as words of the headline.
 fn quoted(name: &str, limit: usize) -> String {
-    let shown = show_marked(name, limit).text;
+    let shown = sanitize_marked(name, limit).text;
     let is_loose = |c: char| c.is_whitespace() || ",;\"'".contains(c);
     if without_markers(name).contains(is_loose) {
         return format!("\"{}\"", shown.replace('"', "'"));
@@ -91,7 +91,7 @@ fn quoted(name: &str, limit: usize) -> String {
 }
 
 pub(super) fn shown(entry: &str) -> String {
-    show_marked(entry, ENTRY).text
+    sanitize_marked(entry, ENTRY).text
 }
 
 /// `a`, `a and b`, `a and 2 others`.

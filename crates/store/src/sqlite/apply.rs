@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 
 use countersign_json::canonical::CallDigest;
-use countersign_ledger::entry::{Entry, Kind};
+use countersign_ledger::entry::{Entry, EntryKind};
 use countersign_types::id::Id;
 use countersign_types::time::Timestamp;
 use countersign_workflow::request::{
-    Change, Choice, DRILL, Event, Refusal, Request, Requester, State,
+    Choice, DRILL, Event, Request, Requester, State, Transition, TransitionError,
 };
 use rusqlite::{OptionalExtension as _, params};
 
@@ -31,10 +31,10 @@ pub(super) fn apply(batch: &mut Batch<'_>, id: Id, event: Event, note: &Note) ->
     }
     let votes = stored.request.votes.len();
     let change = stored.request.apply(event, batch.now)?;
-    if change == Change::Nothing {
+    if change == Transition::Nothing {
         return Ok(Applied { stored, change });
     }
-    if let Change::Ended(decision) = &change
+    if let Transition::Ended(decision) = &change
         && decision.state == State::Approved
         // A drill permits nothing, and nothing of it runs.
         && !stored.request.requester.is_drill()
@@ -49,17 +49,19 @@ pub(super) fn apply(batch: &mut Batch<'_>, id: Id, event: Event, note: &Note) ->
     write_down(batch, &stored, &change, note)?;
     save(batch, &stored, votes)?;
     save_edit(batch, &stored)?;
-    if card_after.is_some() && matches!(change, Change::Ended(_)) {
+    if card_after.is_some() && matches!(change, Transition::Ended(_)) {
         forget(batch, &mut stored)?;
     }
     match &change {
-        Change::Nothing => {}
-        Change::Climbed(rung) => {
+        Transition::Nothing => {}
+        Transition::Escalated(rung) => {
             announce(batch, id, News::Climbed(*rung))?;
             batch.tell(Happening::Climbed(id, *rung));
         }
-        Change::Counted { .. } | Change::Objected { .. } => batch.tell(Happening::Voted(id)),
-        Change::Ended(decision) => {
+        Transition::ApprovalCounted { .. } | Transition::DenialCounted { .. } => {
+            batch.tell(Happening::Voted(id));
+        }
+        Transition::Ended(decision) => {
             announce(batch, id, News::Ended(decision.state))?;
             batch.end(stored.clone());
         }
@@ -95,7 +97,7 @@ fn save(batch: &Batch<'_>, stored: &Stored, votes: usize) -> Kept<()> {
     let changed = batch.conn.prepare_cached(sql)?.execute(params![
         request.id.as_bytes(),
         request.state.label(),
-        request.rung.climbs(),
+        request.level.index(),
         stored.permit_until.map(|at| at.0),
         stored.edited,
         count(request.votes.len())?,
@@ -146,47 +148,54 @@ fn count(many: usize) -> Kept<i64> {
     signed(u64::try_from(many).unwrap_or(u64::MAX))
 }
 
-fn write_down(batch: &mut Batch<'_>, stored: &Stored, change: &Change, note: &Note) -> Kept<()> {
+fn write_down(
+    batch: &mut Batch<'_>,
+    stored: &Stored,
+    change: &Transition,
+    note: &Note,
+) -> Kept<()> {
     let request = &stored.request;
     let id = request.id.to_string();
     let vote = request.votes.last();
     let mut facts = Vec::new();
     facts.extend(drill(&request.requester).map(|kind| words("drill", kind)));
     let kind = match change {
-        Change::Nothing => return Ok(()),
-        Change::Climbed(rung) => {
+        Transition::Nothing => return Ok(()),
+        Transition::Escalated(rung) => {
             facts.push(words("rung", rung.label()));
-            Kind::Climb
+            EntryKind::Climb
         }
-        Change::Counted { approvals: count, needed } => {
+        Transition::ApprovalCounted { approvals: count, needed } => {
             facts.extend([words("choice", "approve"), number("count", *count)]);
             facts.push(number("needed", *needed));
-            Kind::Vote
+            EntryKind::Vote
         }
-        Change::Objected { objections: count, needed } => {
+        Transition::DenialCounted { objections: count, needed } => {
             facts.extend([words("choice", "deny"), number("count", *count)]);
             facts.push(number("needed", *needed));
-            Kind::Vote
+            EntryKind::Vote
         }
-        Change::Ended(decision) => match decision.state {
-            State::Approved => Kind::Approve,
-            State::Denied => Kind::Deny,
-            State::Cancelled => Kind::Cancel,
-            State::Expired | State::Pending => Kind::Expire,
+        Transition::Ended(decision) => match decision.state {
+            State::Approved => EntryKind::Approve,
+            State::Denied => EntryKind::Deny,
+            State::Cancelled => EntryKind::Cancel,
+            State::Expired | State::Pending => EntryKind::Expire,
         },
     };
-    if let Some(vote) = vote.filter(|_| matches!(kind, Kind::Vote | Kind::Approve | Kind::Deny)) {
+    if let Some(vote) =
+        vote.filter(|_| matches!(kind, EntryKind::Vote | EntryKind::Approve | EntryKind::Deny))
+    {
         facts.extend([words("channel", &vote.channel), words("reason", &vote.reason)]);
     }
     let mut entry = entry(kind, note, facts)?;
     name(&mut entry, request, &stored.session, &id);
-    if matches!(kind, Kind::Vote | Kind::Approve | Kind::Deny) {
+    if matches!(kind, EntryKind::Vote | EntryKind::Approve | EntryKind::Deny) {
         entry.person = vote.map(|vote| Cow::Borrowed(vote.person.as_str()));
     }
-    if let (Change::Ended(decision), Some(_)) = (change, &stored.edited) {
+    if let (Transition::Ended(decision), Some(_)) = (change, &stored.edited) {
         // First what became of the call, then that this was approved.
         entry.digest = Some(decision.digest.canonical);
-        batch.write(Entry { kind: Kind::Edit, ..entry.clone() })?;
+        batch.write(Entry { kind: EntryKind::Edit, ..entry.clone() })?;
     }
     batch.write(entry)
 }
@@ -228,15 +237,15 @@ pub(super) fn redeem(
     if let Some(then) = stored.redeemed {
         return Ok(Redeemed::Before(then));
     }
-    if !batch.now.settled {
-        return Err(StoreError::Refused(Refusal::ClockUnsettled));
+    if !batch.now.reliable {
+        return Err(StoreError::Refused(TransitionError::ClockUnreliable));
     }
     let until = stored.permit_until.unwrap_or(Timestamp(i64::MIN));
     if batch.now.at >= until {
         return Ok(Redeemed::Late);
     }
     let text = id.to_string();
-    let mut entry = entry(Kind::Redeem, note, Vec::new())?;
+    let mut entry = entry(EntryKind::Redeem, note, Vec::new())?;
     name(&mut entry, request, &stored.session, &text);
     entry.digest = Some(decision.digest.canonical);
     batch.write(entry)?;
@@ -269,7 +278,7 @@ pub(super) fn outcome(
         return Ok(stored);
     }
     let text = id.to_string();
-    let mut entry = entry(Kind::Outcome, note, Vec::new())?;
+    let mut entry = entry(EntryKind::Outcome, note, Vec::new())?;
     name(&mut entry, &stored.request, &stored.session, &text);
     batch.write(entry)?;
     batch

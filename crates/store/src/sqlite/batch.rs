@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use countersign_json as json;
 use countersign_json::Value;
-use countersign_ledger::entry::{Entry, Kind};
+use countersign_ledger::entry::{Entry, EntryKind};
 use countersign_types::time::{Clock, Moment, Timestamp};
 use rusqlite::Connection;
 
@@ -59,7 +59,7 @@ pub(super) struct After {
 impl<'c> Batch<'c> {
     /// A commit that has begun, behind so many entries of the ledger.
     pub fn new(conn: &'c Connection, draft: &'c mut Draft, base: u64) -> Batch<'c> {
-        let now = Moment::settled(Timestamp(draft.newest()));
+        let now = Moment::reliable(Timestamp(draft.newest()));
         Batch { conn, now, draft, base, after: After::default() }
     }
 
@@ -139,11 +139,11 @@ impl<'c> Batch<'c> {
 
 /// A clock that stands behind what is written is not to be trusted with an approval.
 fn stamp(now: Moment, newest: i64) -> Moment {
-    if now.at.0 >= newest { now } else { Moment { at: Timestamp(newest), settled: false } }
+    if now.at.0 >= newest { now } else { Moment { at: Timestamp(newest), reliable: false } }
 }
 
 /// An entry under a note's policy with our facts and the note's; ours count where both speak.
-pub(super) fn entry<'a>(kind: Kind, note: &'a Note, ours: Vec<Fact<'a>>) -> Kept<Entry<'a>> {
+pub(super) fn entry<'a>(kind: EntryKind, note: &'a Note, ours: Vec<Fact<'a>>) -> Kept<Entry<'a>> {
     let mut entry = Entry::new(0, kind, note.policy);
     entry.facts = ours;
     if let Some(text) = &note.facts {

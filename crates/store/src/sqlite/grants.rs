@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 
 use countersign_json::canonical::{CallDigest, Digest};
-use countersign_ledger::entry::Kind;
+use countersign_ledger::entry::EntryKind;
 use countersign_types::id::Id;
 use countersign_types::time::Timestamp;
-use countersign_workflow::grant::{Grant, Shape};
+use countersign_workflow::grant::{Grant, GrantShape};
 use rusqlite::{Connection, params};
 
 use super::batch::{Batch, entry, number, words};
@@ -20,12 +20,12 @@ use crate::wake::Happening;
 /// Keeps a grant. One that is there is never overwritten: it may have been taken back.
 pub(super) fn give(batch: &mut Batch<'_>, grant: &Grant, note: &Note) -> Kept<()> {
     let (shape, tool, targets, digest) = match &grant.shape {
-        Shape::Exact { digest } => ("exact", None, None, Some(digest)),
-        Shape::Action { tool } => ("action", Some(tool), None, None),
-        Shape::Targets { tool, targets } => {
+        GrantShape::Exact { digest } => ("exact", None, None, Some(digest)),
+        GrantShape::Action { tool } => ("action", Some(tool), None, None),
+        GrantShape::Targets { tool, targets } => {
             ("targets", Some(tool), Some(texts_json(targets)?), None)
         }
-        Shape::ToSelf { tool } => ("to_self", Some(tool), None, None),
+        GrantShape::ToSelf { tool } => ("to_self", Some(tool), None, None),
     };
     let sql = "INSERT INTO given VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, \
                ?14) ON CONFLICT (id) DO NOTHING";
@@ -51,7 +51,7 @@ pub(super) fn give(batch: &mut Batch<'_>, grant: &Grant, note: &Note) -> Kept<()
     let id = grant.id.to_string();
     let mut facts = vec![words("grant", &id), words("shape", shape)];
     facts.extend(tool.map(|tool| words("tool", tool)));
-    let mut entry = entry(Kind::Grant, note, facts)?;
+    let mut entry = entry(EntryKind::Grant, note, facts)?;
     entry.person = Some(Cow::Borrowed(&grant.made_by));
     entry.agent = grant.agent.as_deref().map(Cow::Borrowed);
     entry.session = grant.session.as_deref().map(Cow::Borrowed);
@@ -71,7 +71,7 @@ pub(super) fn revoke(batch: &mut Batch<'_>, id: Id, person: &str, note: &Note) -
         return Ok(false);
     }
     let id = id.to_string();
-    let mut entry = entry(Kind::Revoke, note, vec![words("grant", &id)])?;
+    let mut entry = entry(EntryKind::Revoke, note, vec![words("grant", &id)])?;
     entry.person = Some(Cow::Borrowed(person));
     batch.write(entry)?;
     batch.tell(Happening::Settings);
@@ -94,14 +94,14 @@ pub(super) fn grants(conn: &Connection, now: Timestamp, all: bool) -> Kept<Vec<G
         let (uses_left, revoked) = (cells.next()?, cells.maybe_time()?);
         let grant =
             Grant { id, shape, agent, session, made_by, made_at, expires, uses_left, revoked };
-        if all || grant.is_live(now) {
+        if all || grant.is_active(now) {
             grants.push(grant);
         }
     }
     Ok(grants)
 }
 
-fn shape(cells: &mut Cells<'_, '_>) -> Kept<Shape> {
+fn shape(cells: &mut Cells<'_, '_>) -> Kept<GrantShape> {
     let word: String = cells.next()?;
     let (tool, targets) = (cells.next::<Option<String>>()?, cells.next::<Option<String>>()?);
     let canonical = cells.next::<Option<[u8; 32]>>()?;
@@ -110,13 +110,13 @@ fn shape(cells: &mut Cells<'_, '_>) -> Kept<Shape> {
     Ok(match (word.as_str(), tool, targets, canonical, raw, both_bind) {
         ("exact", _, _, Some(canonical), Some(raw), Some(both_bind)) => {
             let (canonical, raw) = (Digest::from_bytes(canonical), Digest::from_bytes(raw));
-            Shape::Exact { digest: CallDigest { canonical, raw, both_bind } }
+            GrantShape::Exact { digest: CallDigest { canonical, raw, both_bind } }
         }
-        ("action", Some(tool), ..) => Shape::Action { tool },
+        ("action", Some(tool), ..) => GrantShape::Action { tool },
         ("targets", Some(tool), Some(targets), ..) => {
-            Shape::Targets { tool, targets: texts(&targets)? }
+            GrantShape::Targets { tool, targets: texts(&targets)? }
         }
-        ("to_self", Some(tool), ..) => Shape::ToSelf { tool },
+        ("to_self", Some(tool), ..) => GrantShape::ToSelf { tool },
         _ => return Err(corrupt(format!("a grant of the shape `{word}`"))),
     })
 }
@@ -136,7 +136,7 @@ pub(super) fn begin_crisis(batch: &mut Batch<'_>, crisis: &Crisis, note: &Note) 
         crisis.imminent,
         crisis.since.0
     ])?;
-    let mut entry = entry(Kind::CrisisBegin, note, vec![number("level", crisis.level)])?;
+    let mut entry = entry(EntryKind::CrisisBegin, note, vec![number("level", crisis.level)])?;
     entry.agent = Some(Cow::Borrowed(&crisis.agent));
     entry.session = Some(Cow::Borrowed(&crisis.session));
     batch.write(entry)?;
@@ -159,7 +159,7 @@ pub(super) fn lift_crisis(
     if lifted == 0 {
         return Ok(false);
     }
-    let mut entry = entry(Kind::CrisisLift, note, Vec::new())?;
+    let mut entry = entry(EntryKind::CrisisLift, note, Vec::new())?;
     entry.agent = Some(Cow::Borrowed(agent));
     entry.session = Some(Cow::Borrowed(session));
     entry.person = Some(Cow::Borrowed(person));

@@ -2,14 +2,14 @@
 
 use std::borrow::Cow;
 
-use countersign_ledger::entry::Kind;
+use countersign_ledger::entry::EntryKind;
 use countersign_types::id::Id;
-use countersign_workflow::request::Rung;
+use countersign_workflow::request::EscalationLevel;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::batch::{Batch, entry, words};
 use super::fault::{corrupt, signed, unsigned};
-use super::row::{Cells, rung};
+use super::row::{Cells, level};
 use crate::Kept;
 use crate::error::StoreError;
 use crate::record::{Attempt, AttemptResult, Delivery, News, Note, Outgoing};
@@ -20,7 +20,7 @@ use crate::wake::Happening;
 pub(super) fn announce(batch: &Batch<'_>, request: Id, news: News) -> Kept<()> {
     let (word, rung, state) = match news {
         News::Asked => ("asked", None, None),
-        News::Climbed(rung) => ("climbed", Some(rung.climbs()), None),
+        News::Climbed(rung) => ("climbed", Some(rung.index()), None),
         News::Ended(state) => ("ended", None, Some(state.label())),
     };
     let sql = "INSERT INTO outbox VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
@@ -50,7 +50,7 @@ pub(super) fn outbox(conn: &Connection, after: u64, limit: u32) -> Kept<Vec<Outg
         let climbs: Option<u32> = cells.next()?;
         let news = match (word.as_str(), climbs) {
             ("asked", _) => News::Asked,
-            ("climbed", Some(climbs)) => News::Climbed(rung(climbs)?),
+            ("climbed", Some(climbs)) => News::Climbed(level(climbs)?),
             ("ended", _) => News::Ended(cells.state()?),
             _ => return Err(corrupt(format!("the news `{word}`"))),
         };
@@ -98,14 +98,14 @@ pub(super) fn attempted(batch: &mut Batch<'_>, attempt: &Attempt, note: &Note) -
         .optional()?;
     let request = request.map(Id::from_bytes).ok_or(StoreError::NotFound("announcement"))?;
     let (word, detail, again, kind) = match &attempt.result {
-        AttemptResult::Arrived(name) => ("arrived", name, None, Some(Kind::Notified)),
+        AttemptResult::Arrived(name) => ("arrived", name, None, Some(EntryKind::Notified)),
         AttemptResult::Again(why, at) => ("again", why, Some(at.0), None),
-        AttemptResult::Failed(why) => ("failed", why, None, Some(Kind::NotifyFailed)),
+        AttemptResult::Failed(why) => ("failed", why, None, Some(EntryKind::NotifyFailed)),
     };
     if let Some(kind) = kind {
         let id = request.to_string();
         let mut facts = vec![words("channel", &attempt.channel)];
-        if kind == Kind::NotifyFailed {
+        if kind == EntryKind::NotifyFailed {
             facts.push(words("reason", detail));
         }
         let mut entry = entry(kind, note, facts)?;
@@ -153,9 +153,9 @@ pub(super) fn undelivered(
     let Some((request, seq, climbs)): Option<([u8; 16], i64, u32)> = found else {
         return Ok(None);
     };
-    let (id, rung) = (Id::from_bytes(request), rung(climbs)?);
+    let (id, rung) = (Id::from_bytes(request), level(climbs)?);
     let facts = vec![words("channel", channel), words("reason", why)];
-    let mut entry = entry(Kind::NotifyFailed, note, facts)?;
+    let mut entry = entry(EntryKind::NotifyFailed, note, facts)?;
     entry.request = Some(Cow::Owned(id.to_string()));
     batch.write(entry)?;
     let sql = "UPDATE delivery SET result = 'failed', detail = ?4, at = ?5 \
@@ -165,7 +165,7 @@ pub(super) fn undelivered(
                   coalesce((SELECT max(seq) FROM outbox WHERE request = ?1), 0))";
     let newest: i64 = batch.conn.prepare_cached(newest)?.query_row([request], |row| row.get(0))?;
     if newest == seq {
-        let news = if rung == Rung::First { News::Asked } else { News::Climbed(rung) };
+        let news = if rung == EscalationLevel::First { News::Asked } else { News::Climbed(rung) };
         announce(batch, id, news)?;
         let sql = "UPDATE delivery SET outbox = ?3 WHERE request = ?1 AND outbox = ?2 \
                    AND result <> 'again'";

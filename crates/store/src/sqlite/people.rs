@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use countersign_json::canonical::Digest;
-use countersign_ledger::entry::Kind;
+use countersign_ledger::entry::EntryKind;
 use countersign_types::time::Timestamp;
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -57,7 +57,7 @@ pub(super) fn keep_person(batch: &mut Batch<'_>, person: &Person, note: &Note) -
         }
     }
     let facts = vec![words("role", role), words("what", what)];
-    let mut entry = entry(Kind::Person, note, facts)?;
+    let mut entry = entry(EntryKind::Person, note, facts)?;
     entry.person = Some(Cow::Borrowed(&person.name));
     batch.write(entry)?;
     batch.tell(Happening::Settings);
@@ -113,7 +113,7 @@ pub(super) fn keep_agent(batch: &mut Batch<'_>, agent: &Agent, note: &Note) -> K
         agent.expires.map(|at| at.0),
         agent.revoked.map(|at| at.0),
     ])?;
-    let mut entry = entry(Kind::Agent, note, vec![words("what", what)])?;
+    let mut entry = entry(EntryKind::Agent, note, vec![words("what", what)])?;
     entry.agent = Some(Cow::Borrowed(&agent.name));
     batch.write(entry)?;
     batch.tell(Happening::Settings);
@@ -164,7 +164,7 @@ pub(super) fn keep_login(batch: &mut Batch<'_>, login: &Login, note: &Note) -> K
     }
     let what = if login.ended.is_some() { "login ended" } else { "login" };
     let facts = vec![words("channel", &login.channel), words("what", what)];
-    let mut entry = entry(Kind::Person, note, facts)?;
+    let mut entry = entry(EntryKind::Person, note, facts)?;
     entry.person = Some(Cow::Borrowed(&login.person));
     batch.write(entry)?;
     batch.tell(Happening::Settings);

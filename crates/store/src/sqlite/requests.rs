@@ -1,10 +1,10 @@
 //! New requests.
 
-use countersign_ledger::entry::Kind;
+use countersign_ledger::entry::EntryKind;
 use countersign_types::id::Id;
 use countersign_types::tier::Tier;
 use countersign_types::time::Timestamp;
-use countersign_workflow::request::{Decider, Decision, Refusal, Requester, State};
+use countersign_workflow::request::{Decider, Decision, Requester, State, TransitionError};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::batch::{Batch, entry, words};
@@ -127,8 +127,8 @@ fn check(new: &NewRequest) -> Kept<()> {
 
 /// One use of a grant that is live at this moment, for whom it was given.
 fn use_grant(batch: &Batch<'_>, id: Id, new: &NewRequest) -> Kept<()> {
-    if !batch.now.settled {
-        return Err(StoreError::Refused(Refusal::ClockUnsettled));
+    if !batch.now.reliable {
+        return Err(StoreError::Refused(TransitionError::ClockUnreliable));
     }
     let sql = "UPDATE given SET uses_left = uses_left - 1 WHERE id = ?1 AND revoked IS NULL \
                AND (expires IS NULL OR expires > ?2) AND (uses_left IS NULL OR uses_left > 0) \
@@ -152,7 +152,7 @@ fn insert(conn: &Connection, new: &NewRequest) -> Kept<()> {
     let inserted = conn.prepare_cached(sql)?.execute(params![
         request.id.as_bytes(),
         requester_kind(&request.requester),
-        request.requester.shown(),
+        request.requester.display_name(),
         request.digest.canonical.as_bytes(),
         request.digest.raw.as_bytes(),
         request.digest.both_bind,
@@ -160,11 +160,11 @@ fn insert(conn: &Connection, new: &NewRequest) -> Kept<()> {
         request.crisis,
         request.quorum.approve,
         request.quorum.deny,
-        request.plan.created.0,
-        request.plan.deadline.0,
-        signed(request.plan.climb.0)?,
+        request.schedule.created.0,
+        request.schedule.deadline.0,
+        signed(request.schedule.interval.0)?,
         request.state.label(),
-        request.rung.climbs(),
+        request.level.index(),
         new.session,
         new.group.as_ref().map(Id::as_bytes),
         new.idempotency,
@@ -242,10 +242,10 @@ impl<'d> End<'d> {
 fn write_down(batch: &mut Batch<'_>, new: &NewRequest, given: Option<Id>) -> Kept<()> {
     let request = &new.request;
     let kind = match (request.state, given) {
-        (State::Pending, _) => Kind::Ask,
-        (State::Approved, Some(_)) => Kind::UsedGrant,
-        (State::Approved, None) => Kind::Pass,
-        _ => Kind::Deny,
+        (State::Pending, _) => EntryKind::Ask,
+        (State::Approved, Some(_)) => EntryKind::UsedGrant,
+        (State::Approved, None) => EntryKind::Pass,
+        _ => EntryKind::Deny,
     };
     let (id, grant) = (request.id.to_string(), given.map(|id| id.to_string()));
     let mut facts = vec![words("tier", request.tier.label()), words("tool", &new.tool)];

@@ -5,9 +5,9 @@ use std::collections::HashSet;
 use countersign_json::canonical::{CallDigest, Digest};
 use countersign_types::id::Id;
 use countersign_types::tier::Tier;
-use countersign_types::time::{Span, Timestamp};
+use countersign_types::time::{Millis, Timestamp};
 use countersign_workflow::request::{
-    Choice, Decider, Decision, Plan, Quorum, Request, Requester, Rung, State, Vote,
+    Choice, Decider, Decision, EscalationLevel, Quorum, Request, Requester, Schedule, State, Vote,
 };
 use rusqlite::types::FromSql;
 use rusqlite::{Connection, Row};
@@ -100,7 +100,7 @@ impl<'r, 's> Cells<'r, 's> {
 pub(super) struct Loaded {
     pub stored: Stored,
     /// How long its permit is good.
-    pub permit_for: Span,
+    pub permit_for: Millis,
     /// The card that is kept instead from its end on.
     pub card_after: Option<String>,
 }
@@ -147,7 +147,7 @@ fn stored(conn: &Connection, row: &Row<'_>) -> Kept<Loaded> {
     let redeemed = cells.maybe_time()?;
     let edited = cells.next()?;
     let outcome = cells.next()?;
-    let permit_for = Span(unsigned(cells.next()?)?);
+    let permit_for = Millis(unsigned(cells.next()?)?);
     let (tool, brief) = (cells.next()?, cells.next()?);
     let (card, card_after) = (cells.next()?, cells.next()?);
     let (detail, edited_card) = (cells.next()?, cells.next()?);
@@ -180,9 +180,9 @@ fn bare(conn: &Connection, cells: &mut Cells<'_, '_>) -> Kept<Request> {
     let quorum = Quorum { approve: cells.next()?, deny: cells.next()? };
     let created = cells.time()?;
     let deadline = cells.time()?;
-    let plan = Plan { created, deadline, climb: Span(unsigned(cells.next()?)?) };
+    let schedule = Schedule { created, deadline, interval: Millis(unsigned(cells.next()?)?) };
     let state = cells.state()?;
-    let rung = rung(cells.next()?)?;
+    let level = level(cells.next()?)?;
     let counted = cells.next::<u32>()?;
     let decision = decision(state, cells)?;
     let requester = requester(kind, name, cells.next()?)?;
@@ -194,8 +194,19 @@ fn bare(conn: &Connection, cells: &mut Cells<'_, '_>) -> Kept<Request> {
     if u32::try_from(votes.len()) != Ok(counted) {
         return Err(corrupt(format!("request {id} has {} of {counted} votes", votes.len())));
     }
-    let request =
-        Request { id, requester, digest, tier, crisis, quorum, plan, state, rung, votes, decision };
+    let request = Request {
+        id,
+        requester,
+        digest,
+        tier,
+        crisis,
+        quorum,
+        schedule,
+        state,
+        level,
+        votes,
+        decision,
+    };
     if has_quorum(&request) {
         Ok(request)
     } else {
@@ -292,8 +303,8 @@ fn tier(word: &str) -> Kept<Tier> {
 }
 
 /// A rung as it was kept.
-pub(super) fn rung(climbs: u32) -> Kept<Rung> {
-    Rung::after(climbs).ok_or_else(|| corrupt(format!("rung {climbs}")))
+pub(super) fn level(climbs: u32) -> Kept<EscalationLevel> {
+    EscalationLevel::from_index(climbs).ok_or_else(|| corrupt(format!("rung {climbs}")))
 }
 
 /// Texts that were kept as JSON.

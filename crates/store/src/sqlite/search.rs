@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use countersign_json::canonical::Digest;
-use countersign_risk::word_pair::phrase;
+use countersign_risk::word_pair::word_pair;
 use countersign_types::id::Id;
 use rusqlite::Row;
 use serde::Deserialize;
@@ -38,7 +38,7 @@ impl Search {
     /// Whether a row of `find` holds the text, and how many bytes were read.
     pub fn fits(&self, id: Id, row: &Row<'_>) -> Kept<(bool, usize)> {
         let digest = Digest::from_bytes(row.get(2)?);
-        let words = phrase(&digest).to_string();
+        let words = word_pair(&digest).to_string();
         let mut text = format!("{id}\n{words}\n");
         for at in 3..=6 {
             add(&mut text, row.get_ref(at)?.as_str().unwrap_or_default());

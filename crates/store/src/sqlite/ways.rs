@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use countersign_ledger::entry::Kind;
+use countersign_ledger::entry::EntryKind;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::batch::{Batch, entry, words};
@@ -31,7 +31,7 @@ fn told(
     note: &Note,
 ) -> Kept<()> {
     let facts = facts.into_iter().map(|(name, value)| words(name, value)).collect();
-    let mut entry = entry(Kind::Person, note, facts)?;
+    let mut entry = entry(EntryKind::Person, note, facts)?;
     entry.person = Some(Cow::Borrowed(person));
     batch.write(entry)?;
     batch.tell(Happening::Settings);

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use countersign_json::Value;
-use countersign_ledger::entry::{Entry, Kind};
+use countersign_ledger::entry::{Entry, EntryKind};
 use countersign_ledger::merkle::{Frontier, verify_consistency, verify_inclusion};
 use countersign_store::{Store, StoreError};
-use countersign_workflow::request::{Choice, Refusal};
+use countersign_workflow::request::{Choice, TransitionError};
 
 use crate::setup::*;
 
@@ -54,7 +54,7 @@ pub async fn time_never_goes_back_and_an_unsettled_clock_approves_nothing<P: Pla
     place.clock().forward(-10_000);
     // The clock claims to be settled, but stands behind what is written.
     let behind = store.apply(id, says("ana", Choice::Approve), note()).await;
-    assert_eq!(behind.unwrap_err(), StoreError::Refused(Refusal::ClockUnsettled));
+    assert_eq!(behind.unwrap_err(), StoreError::Refused(TransitionError::ClockUnreliable));
     store.append(vec![pass_entry()]).await.unwrap();
     store.apply(id, says("ana", Choice::Deny), note()).await.unwrap();
     let times: Vec<_> = verified(&store).await.iter().map(|entry| entry.at).collect();
@@ -96,8 +96,8 @@ pub async fn passes_ride_and_a_clean_stop_leaves_no_gap<P: Place>() {
     drop(store);
     let store = place.open();
     let kinds = kinds(&store).await;
-    assert_eq!(kinds.iter().filter(|kind| **kind == Kind::Pass).count(), 12_000);
-    assert!(!kinds.contains(&Kind::Gap));
+    assert_eq!(kinds.iter().filter(|kind| **kind == EntryKind::Pass).count(), 12_000);
+    assert!(!kinds.contains(&EntryKind::Gap));
     assert!(store.request(id).await.unwrap().is_some());
 }
 
@@ -108,7 +108,7 @@ pub async fn a_crash_leaves_a_stated_gap<P: Place>() {
     drop(store);
     // Nobody passed: nothing can be missing.
     let store = place.open();
-    assert_eq!(kinds(&store).await, [Kind::Pass]);
+    assert_eq!(kinds(&store).await, [EntryKind::Pass]);
     let mut answered = 1;
     for _ in 0..300 {
         store.pass(pass_entry()).await.unwrap();
@@ -117,9 +117,9 @@ pub async fn a_crash_leaves_a_stated_gap<P: Place>() {
     drop(store);
     let store = place.open();
     let entries = verified(&store).await;
-    let written = entries.iter().filter(|entry| entry.kind == Kind::Pass).count();
+    let written = entries.iter().filter(|entry| entry.kind == EntryKind::Pass).count();
     let gap = entries.last().unwrap();
-    assert_eq!(gap.kind, Kind::Gap);
+    assert_eq!(gap.kind, EntryKind::Gap);
     let fact = |wanted: &str| -> usize {
         let fact = gap.facts.iter().find(|(name, _)| name == wanted).unwrap();
         Value::as_number(&fact.1).unwrap().parse().unwrap()
@@ -129,7 +129,7 @@ pub async fn a_crash_leaves_a_stated_gap<P: Place>() {
     assert!(fact("passes_at_most") <= 4_096 + 300);
     drop(store);
     let again = kinds(&place.open()).await;
-    assert_eq!(again.iter().filter(|kind| **kind == Kind::Gap).count(), 1);
+    assert_eq!(again.iter().filter(|kind| **kind == EntryKind::Gap).count(), 1);
 }
 
 pub async fn an_entry_that_cannot_be_written_does_not_pass<P: Place>() {
@@ -154,5 +154,5 @@ pub async fn an_entry_that_cannot_be_written_does_not_pass<P: Place>() {
     assert!(store.pending().await.unwrap().is_empty());
     store.close().await.unwrap();
     drop(store);
-    assert_eq!(kinds(&place.open()).await, [Kind::Pass, Kind::Pass]);
+    assert_eq!(kinds(&place.open()).await, [EntryKind::Pass, EntryKind::Pass]);
 }

@@ -38,7 +38,7 @@ async fn live<P: Place>(steps: &[Step]) {
     for approve in 1..=3_u8 {
         model.push(submit(&store, asked(approve)).await.request);
     }
-    let mut settled = true;
+    let mut reliable = true;
     for step in steps {
         let (at, event) = match step {
             Step::Answer(at, person, yes) => {
@@ -55,8 +55,8 @@ async fn live<P: Place>(steps: &[Step]) {
                 continue;
             }
             Step::Settle(now) => {
-                settled = *now;
-                place.clock().settle(settled);
+                reliable = *now;
+                place.clock().settle(reliable);
                 continue;
             }
             Step::Reopen => {
@@ -65,7 +65,7 @@ async fn live<P: Place>(steps: &[Step]) {
                 continue;
             }
         };
-        let now = Moment { at: place.clock().at(), settled };
+        let now = Moment { at: place.clock().at(), reliable };
         let wanted = model[at].apply(event.clone(), now).map_err(StoreError::Refused);
         let found = store.apply(model[at].id, event, note()).await.map(|applied| applied.change);
         assert_eq!(found, wanted);

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use countersign_ledger::entry::Kind;
+use countersign_ledger::entry::EntryKind;
 use countersign_store::{Redeemed, Store, StoreError, Submitted};
 use countersign_types::time::Timestamp;
-use countersign_workflow::grant::{Grant, Shape};
-use countersign_workflow::request::{Change, Choice, Event, Requester, State};
+use countersign_workflow::grant::{Grant, GrantShape};
+use countersign_workflow::request::{Choice, Event, Requester, State, Transition};
 
 use crate::setup::*;
 
@@ -33,7 +33,7 @@ pub async fn one_decision_whatever_races<P: Place>() {
                 };
                 match store.apply(id, event, note()).await {
                     Ok(applied) => {
-                        if let Change::Ended(decision) = applied.change {
+                        if let Transition::Ended(decision) = applied.change {
                             ends.push((id, decision));
                         }
                     }
@@ -54,7 +54,7 @@ pub async fn one_decision_whatever_races<P: Place>() {
     for (id, decision) in ends {
         assert_eq!(store.ended(id).await.unwrap().request.decision, Some(decision));
     }
-    let last = [Kind::Approve, Kind::Deny, Kind::Cancel, Kind::Expire];
+    let last = [EntryKind::Approve, EntryKind::Deny, EntryKind::Cancel, EntryKind::Expire];
     let told = kinds(&*store).await.into_iter().filter(|kind| last.contains(kind));
     assert_eq!(told.count(), 60);
 }
@@ -64,7 +64,7 @@ pub async fn a_counted_grant_covers_as_often_as_it_says<P: Place>() {
     let store = Arc::new(place.open());
     let grant = Grant {
         id: fresh_id(),
-        shape: Shape::Action { tool: "send_message".to_owned() },
+        shape: GrantShape::Action { tool: "send_message".to_owned() },
         agent: Some("coder".to_owned()),
         session: None,
         made_by: "ana".to_owned(),
@@ -142,5 +142,5 @@ pub async fn one_key_makes_one_request_whatever_races<P: Place>() {
     }
     ids.dedup();
     assert_eq!(ids.len(), 1);
-    assert_eq!(kinds(&*store).await, [Kind::Ask]);
+    assert_eq!(kinds(&*store).await, [EntryKind::Ask]);
 }

@@ -1,6 +1,6 @@
 //! The life of a request, seen from outside.
 
-use countersign_ledger::entry::Kind;
+use countersign_ledger::entry::EntryKind;
 use countersign_store::{
     Attempt, AttemptResult, EditRecord, Happening, News, Note, Query, Redeemed, Store, StoreError,
     Submitted,
@@ -9,8 +9,8 @@ use countersign_types::id::Id;
 use countersign_types::tier::Tier;
 use countersign_types::time::Timestamp;
 use countersign_workflow::request::{
-    Change, Choice, Decider, Decision, EditedCall, Event, Quorum, Refusal, Requester, Rung,
-    Settled, State, Times,
+    AutomaticDecision, Choice, Decider, Decision, EditedCall, EscalationLevel, EscalationTimes,
+    Event, Quorum, Requester, State, Transition, TransitionError,
 };
 
 use crate::setup::*;
@@ -27,22 +27,25 @@ pub async fn a_request_is_kept_with_entry_and_announcement<P: Place>() {
     assert_eq!(store.pending().await.unwrap(), [stored]);
     assert_eq!(watch.recv().await.unwrap(), Happening::Asked(id));
     let first = store.apply(id, says("ana", Choice::Approve), note()).await.unwrap();
-    assert_eq!(first.change, Change::Counted { approvals: 1, needed: 2 });
+    assert_eq!(first.change, Transition::ApprovalCounted { approvals: 1, needed: 2 });
     assert_eq!(watch.recv().await.unwrap(), Happening::Voted(id));
     let again = store.apply(id, says("ana", Choice::Approve), note()).await;
-    assert_eq!(again.unwrap_err(), StoreError::Refused(Refusal::AnsweredAlready));
+    assert_eq!(again.unwrap_err(), StoreError::Refused(TransitionError::AlreadyAnswered));
     place.clock().forward(60_000);
     let climbed = store.apply(id, Event::Time, note()).await.unwrap();
-    assert_eq!(climbed.change, Change::Climbed(Rung::Next));
-    assert_eq!(store.apply(id, Event::Time, note()).await.unwrap().change, Change::Nothing);
+    assert_eq!(climbed.change, Transition::Escalated(EscalationLevel::Next));
+    assert_eq!(store.apply(id, Event::Time, note()).await.unwrap().change, Transition::Nothing);
     let ended = store.apply(id, says("bob", Choice::Approve), note()).await.unwrap().stored;
     assert_eq!(ended.permit_until, Some(Timestamp(START + 120_000)));
     assert_eq!(store.request(id).await.unwrap(), Some(ended));
     assert!(store.pending().await.unwrap().is_empty());
     let outbox = store.outbox(0, 9).await.unwrap();
     let news: Vec<_> = outbox.iter().map(|out| out.news).collect();
-    assert_eq!(news, [News::Asked, News::Climbed(Rung::Next), News::Ended(State::Approved)]);
-    let told = [Kind::Ask, Kind::Vote, Kind::Climb, Kind::Approve];
+    assert_eq!(
+        news,
+        [News::Asked, News::Climbed(EscalationLevel::Next), News::Ended(State::Approved)]
+    );
+    let told = [EntryKind::Ask, EntryKind::Vote, EntryKind::Climb, EntryKind::Approve];
     assert_eq!(kinds(&store).await, told);
     assert_eq!(store.story(id).await.unwrap().len(), 4);
     let entries = verified(&store).await;
@@ -80,7 +83,7 @@ pub async fn the_same_key_finds_the_same_request<P: Place>() {
     let mut twice = asked(1);
     twice.request.id = first.request.id;
     assert_eq!(store.submit(twice).await.unwrap_err(), StoreError::Exists("request"));
-    assert_eq!(kinds(&store).await, [Kind::Ask, Kind::Ask]);
+    assert_eq!(kinds(&store).await, [EntryKind::Ask, EntryKind::Ask]);
 }
 
 pub async fn nobody_brings_an_answer_along<P: Place>() {
@@ -88,7 +91,8 @@ pub async fn nobody_brings_an_answer_along<P: Place>() {
     let store = place.open();
     let settled = |by: Decider, state: State| {
         let mut new = asked(1);
-        new.request = new.request.settled(Settled::Policy, Timestamp(START));
+        new.request =
+            new.request.decided_automatically(AutomaticDecision::Policy, Timestamp(START));
         new.request.state = state;
         let decision = new.request.decision.take().unwrap();
         new.request.decision = Some(Decision { by, state, ..decision });
@@ -109,7 +113,7 @@ pub async fn nobody_brings_an_answer_along<P: Place>() {
     }
     assert!(store.find(Query::default()).await.unwrap().requests.is_empty());
     submit(&store, settled(Decider::Policy, State::Approved)).await;
-    assert_eq!(kinds(&store).await, [Kind::Pass]);
+    assert_eq!(kinds(&store).await, [EntryKind::Pass]);
 }
 
 pub async fn an_edited_approval_keeps_its_arguments<P: Place>() {
@@ -133,7 +137,7 @@ pub async fn an_edited_approval_keeps_its_arguments<P: Place>() {
     assert_eq!(stored.edited.as_deref(), Some(r#"{"to":"bo"}"#));
     assert_eq!(stored.edited_card.as_deref(), Some(r#"{"tier":"HIGH"}"#));
     assert_eq!(store.request(id).await.unwrap(), Some(stored));
-    assert_eq!(kinds(&store).await, [Kind::Ask, Kind::Edit, Kind::Approve]);
+    assert_eq!(kinds(&store).await, [EntryKind::Ask, EntryKind::Edit, EntryKind::Approve]);
     let old = store.redeem(id, "coder".to_owned(), call(1), note()).await.unwrap();
     assert_eq!(old, Redeemed::AnotherCall);
     let new = store.redeem(id, "coder".to_owned(), call(9), note()).await.unwrap();
@@ -188,7 +192,7 @@ pub async fn people_find_requests_page_by_page<P: Place>() {
     new.card = serde_json::json!({ "arguments": arguments, "command": null }).to_string();
     new.session = "nightly-deploy".to_owned();
     new.request.requester = Requester::Agent("hermes".to_owned());
-    let words = countersign_risk::word_pair::phrase(&new.request.digest.canonical).to_string();
+    let words = countersign_risk::word_pair::word_pair(&new.request.digest.canonical).to_string();
     submit(&store, new).await;
     let (first, second) = words.split_once('-').unwrap();
     let both = format!("{first} {second}");
@@ -237,7 +241,8 @@ pub async fn earlier_calls_are_counted_by_what_became_of_them<P: Place>() {
         new.tool = tool.to_owned();
         new.session = session.to_owned();
         new.request.requester = Requester::Agent(agent.to_owned());
-        new.request.plan = Times::default().plan(place.clock().at(), Tier::Medium, false, None);
+        new.request.schedule =
+            EscalationTimes::default().schedule(place.clock().at(), Tier::Medium, false, None);
         submit(&store, new).await.request.id
     };
     let answer = async |id: Id, choice| {
@@ -297,7 +302,7 @@ pub async fn a_permit_is_used_once_in_time_by_its_agent_for_its_call<P: Place>()
     assert_eq!(use_it(id, "coder", 2).await, Redeemed::AnotherCall);
     place.clock().settle(false);
     let unsettled = store.redeem(id, "coder".to_owned(), call(1), note()).await;
-    assert_eq!(unsettled.unwrap_err(), StoreError::Refused(Refusal::ClockUnsettled));
+    assert_eq!(unsettled.unwrap_err(), StoreError::Refused(TransitionError::ClockUnreliable));
     place.clock().settle(true);
     place.clock().forward(59_999);
     assert_eq!(use_it(id, "coder", 1).await, Redeemed::Now);
@@ -321,7 +326,7 @@ pub async fn the_first_word_about_an_outcome_counts<P: Place>() {
     for word in ["1", "2"] {
         assert_eq!(report(id, "coder", word).await.unwrap().outcome.as_deref(), Some("1"));
     }
-    let outcomes = kinds(&store).await.into_iter().filter(|kind| *kind == Kind::Outcome);
+    let outcomes = kinds(&store).await.into_iter().filter(|kind| *kind == EntryKind::Outcome);
     assert_eq!(outcomes.count(), 1);
 }
 
@@ -368,7 +373,10 @@ pub async fn everything_is_there_after_opening_again<P: Place>() {
     let store = place.open();
     let after = (store.pending().await.unwrap(), store.outbox(0, 99).await.unwrap());
     assert_eq!(before, after);
-    assert_eq!((after.0[0].request.rung, after.0[0].request.votes.len()), (Rung::Next, 1));
+    assert_eq!(
+        (after.0[0].request.level, after.0[0].request.votes.len()),
+        (EscalationLevel::Next, 1)
+    );
     assert_eq!(store.request(over.request.id).await.unwrap(), Some(over));
     assert_eq!(store.tree_head().await.unwrap(), head);
     verified(&store).await;
@@ -409,7 +417,8 @@ pub async fn nothing_comes_of_a_drill<P: Place>() {
         assert_eq!(says.and_then(|(_, value)| value.as_str()), Some("force-push"));
     }
     let mut settled = drill();
-    settled.request = settled.request.settled(Settled::Policy, Timestamp(START));
+    settled.request =
+        settled.request.decided_automatically(AutomaticDecision::Policy, Timestamp(START));
     assert!(matches!(store.submit(settled).await, Err(StoreError::Unfit(_))));
 }
 
@@ -444,7 +453,7 @@ pub async fn a_message_that_did_not_arrive_is_taken_up_again<P: Place>() {
     let there = AttemptResult::Arrived("P1".to_owned());
     assert_eq!(told, [("push", there), ("sms", failed)]);
     assert_eq!(store.deliveries(id).await.unwrap(), again.tried, "nothing is told twice");
-    assert_eq!(kinds(&store).await.last(), Some(&Kind::NotifyFailed));
+    assert_eq!(kinds(&store).await.last(), Some(&EntryKind::NotifyFailed));
     // Said once more, it changes nothing.
     assert_eq!(lost("sms", "SM1").await, None);
     assert_eq!(store.outbox(0, 9).await.unwrap(), std::slice::from_ref(&again));

@@ -1,19 +1,19 @@
 //! Grants, crises, people, agents, logins, announcements.
 
 use countersign_json::canonical::Digest;
-use countersign_ledger::entry::Kind;
+use countersign_ledger::entry::EntryKind;
 use countersign_store::{
     Account, Agent, Attempt, AttemptResult, Crisis, Login, Passkey, Person, Role, Store,
     StoreError, Subscription,
 };
 use countersign_types::tier::Tier;
 use countersign_types::time::Timestamp;
-use countersign_workflow::grant::{Grant, Shape};
-use countersign_workflow::request::Refusal;
+use countersign_workflow::grant::{Grant, GrantShape};
+use countersign_workflow::request::TransitionError;
 
 use crate::setup::*;
 
-fn grant(shape: Shape) -> Grant {
+fn grant(shape: GrantShape) -> Grant {
     Grant {
         id: fresh_id(),
         shape,
@@ -32,10 +32,10 @@ pub async fn grants_live_until_they_are_over<P: Place>() {
     let store = place.open();
     let tool = || "send_email".to_owned();
     let shapes = [
-        Shape::Exact { digest: call(3) },
-        Shape::Action { tool: tool() },
-        Shape::Targets { tool: tool(), targets: vec!["a@x".to_owned(), "b\"y".to_owned()] },
-        Shape::ToSelf { tool: tool() },
+        GrantShape::Exact { digest: call(3) },
+        GrantShape::Action { tool: tool() },
+        GrantShape::Targets { tool: tool(), targets: vec!["a@x".to_owned(), "b\"y".to_owned()] },
+        GrantShape::ToSelf { tool: tool() },
     ];
     let mut given: Vec<Grant> = shapes.into_iter().map(grant).collect();
     for grant in &given {
@@ -57,7 +57,7 @@ pub async fn grants_live_until_they_are_over<P: Place>() {
     }
     place.clock().settle(false);
     let unsettled = store.submit(granted(given[0].id)).await.unwrap_err();
-    assert_eq!(unsettled, StoreError::Refused(Refusal::ClockUnsettled));
+    assert_eq!(unsettled, StoreError::Refused(TransitionError::ClockUnreliable));
     place.clock().settle(true);
     let ana = || "ana".to_owned();
     assert!(store.revoke_grant(given[1].id, ana(), note()).await.unwrap());
@@ -93,7 +93,7 @@ pub async fn a_crisis_only_gets_graver_until_a_person_lifts_it<P: Place>() {
     assert!(lift().await);
     assert!(!lift().await);
     assert!(store.crises().await.unwrap().is_empty());
-    let told = [Kind::CrisisBegin, Kind::CrisisBegin, Kind::CrisisLift];
+    let told = [EntryKind::CrisisBegin, EntryKind::CrisisBegin, EntryKind::CrisisLift];
     assert_eq!(kinds(&store).await, told);
 }
 
@@ -169,7 +169,7 @@ pub async fn announcements_are_tried_until_done<P: Place>() {
     assert!(store.outbox(0, 5).await.unwrap().is_empty());
     let went = store.deliveries(id).await.unwrap();
     assert_eq!(went.iter().map(|d| d.attempts).collect::<Vec<_>>(), [3, 1]);
-    assert_eq!(kinds(&store).await, [Kind::Ask, Kind::NotifyFailed, Kind::Notified]);
+    assert_eq!(kinds(&store).await, [EntryKind::Ask, EntryKind::NotifyFailed, EntryKind::Notified]);
     let unknown = tried(99, "web", again, true).await;
     assert_eq!(unknown.unwrap_err(), StoreError::NotFound("announcement"));
 }

@@ -6,15 +6,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 
 use countersign_json::canonical::{CallDigest, Digest};
-use countersign_ledger::entry::{Entry, Kind};
+use countersign_ledger::entry::{Entry, EntryKind};
 use countersign_ledger::verify::Verifier;
 use countersign_store::{NewRequest, Note, Options, SqliteStore, Store, Stored, Submitted};
 use countersign_types::id::Id;
 use countersign_types::tier::Tier;
-use countersign_types::time::{Clock, Moment, Span, Timestamp};
-use countersign_workflow::assurance::{Needs, Standing, Tenure};
+use countersign_types::time::{Clock, Millis, Moment, Timestamp};
+use countersign_workflow::assurance::{Authority, RequiredAssurance, Tenure};
 use countersign_workflow::request::{
-    Choice, Event, Quorum, Request, Requester, Settled, State, Terms, Times,
+    AutomaticDecision, Choice, EscalationTimes, Event, Quorum, Request, Requester, State, Terms,
 };
 
 pub const START: i64 = 1_800_000_000_000;
@@ -42,7 +42,7 @@ impl TestClock {
 impl Clock for TestClock {
     fn now(&self) -> Moment {
         assert!(!self.breaks.swap(false, Ordering::SeqCst), "the clock breaks, as the test wants");
-        Moment { at: self.at(), settled: self.settled.load(Ordering::SeqCst) }
+        Moment { at: self.at(), reliable: self.settled.load(Ordering::SeqCst) }
     }
 }
 
@@ -121,9 +121,10 @@ pub fn terms(tier: Tier, approve: u8) -> Terms {
 }
 
 pub fn asked(approve: u8) -> NewRequest {
-    let plan = Times::default().plan(Timestamp(START), Tier::Medium, false, None);
+    let schedule = EscalationTimes::default().schedule(Timestamp(START), Tier::Medium, false, None);
     let requester = Requester::Agent("coder".to_owned());
-    let request = Request::new(fresh_id(), requester, call(1), terms(Tier::Medium, approve), plan);
+    let request =
+        Request::new(fresh_id(), requester, call(1), terms(Tier::Medium, approve), schedule);
     NewRequest {
         request,
         tool: "send_message".to_owned(),
@@ -134,14 +135,15 @@ pub fn asked(approve: u8) -> NewRequest {
         detail: "{}".to_owned(),
         idempotency: None,
         group: None,
-        permit_for: Span::seconds(60),
+        permit_for: Millis::from_seconds(60),
         note: note(),
     }
 }
 
 pub fn granted(grant: Id) -> NewRequest {
     let mut new = asked(1);
-    new.request = new.request.settled(Settled::Grant(grant), Timestamp(START));
+    new.request =
+        new.request.decided_automatically(AutomaticDecision::Grant(grant), Timestamp(START));
     new
 }
 
@@ -160,12 +162,15 @@ pub fn says(person: &str, choice: Choice) -> Event {
         edited: None,
         channel: "web".to_owned(),
         reason: "looked at it".to_owned(),
-        standing: (Standing::login(false, Tenure::from(Timestamp(START))), Needs::default()),
+        standing: (
+            Authority::login(false, Tenure::from(Timestamp(START))),
+            RequiredAssurance::default(),
+        ),
     }
 }
 
 pub fn pass_entry() -> Entry<'static> {
-    let mut entry = Entry::new(0, Kind::Pass, Digest::of(b"policy"));
+    let mut entry = Entry::new(0, EntryKind::Pass, Digest::of(b"policy"));
     entry.agent = Some("coder".into());
     entry.digest = Some(Digest::of(b"call"));
     entry
@@ -189,7 +194,7 @@ pub async fn verified(store: &impl Store) -> Vec<Entry<'static>> {
     entries
 }
 
-pub async fn kinds(store: &impl Store) -> Vec<Kind> {
+pub async fn kinds(store: &impl Store) -> Vec<EntryKind> {
     verified(store).await.iter().map(|entry| entry.kind).collect()
 }
 

@@ -1,15 +1,15 @@
-//! The set of bytes of a text, so small that most patterns are ruled out by one comparison.
+//! The set of bytes of a text in 64 bits, so that one comparison rules out most patterns.
 //!
-//! The build uses the same file for its tables: both sides must count alike.
+//! The build script includes this file too: both sides must compute the same sets.
 
-/// The bit of every byte, looked up because long words are common.
+/// The bit of each byte, as a table because long words are common.
 static BITS: [u64; 256] = bits();
 
-/// The bit of all bytes that patterns hardly ever name; every text counts as holding it, so that
-/// what is never sure can be written as a set that holds it.
+/// The bit shared by all bytes that patterns rarely contain. Every set contains it, so a set of
+/// patterns that can never be ruled out is written with this bit.
 pub const ALWAYS: u64 = 1 << 63;
 
-/// Set by every capital letter, besides the bit of its letter.
+/// Set by every capital letter, in addition to the bit of its letter.
 pub const CAPITAL: u64 = 1 << 62;
 
 /// The set of bytes of a text.
@@ -17,13 +17,13 @@ pub fn bytes_of(text: &str) -> u64 {
     text.bytes().fold(ALWAYS, |set, b| set | bit_of(b))
 }
 
-/// The bit of one byte; no byte has none.
+/// The bit of one byte; every byte has one.
 pub fn bit_of(byte: u8) -> u64 {
     BITS.get(usize::from(byte)).copied().unwrap_or_default()
 }
 
-/// Letters, digits and nearly every mark have a bit of their own; marks that come in pairs share
-/// one, and so does all that patterns hardly ever name.
+/// Letters, digits and nearly every symbol have a bit of their own. Paired symbols share a bit, and
+/// so do all bytes that patterns rarely contain.
 const fn bits() -> [u64; 256] {
     const MARKS: &[u8; 52] = b"!!\"\"##$$%%&&''()++,,--..//::;;<>==@@[]\\\\^`__{}||~~  ";
     let mut bits = [ALWAYS; 256];
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cases_of_a_letter_are_one_and_marks_are_told_from_letters() {
+    fn letter_cases_share_a_bit_and_symbols_have_other_bits() {
         assert_eq!(bytes_of("ABC"), bytes_of("cab") | CAPITAL);
         assert_eq!(bytes_of("/.-:019") & bytes_of("abcdefghijklmnopqrstuvwxyz"), ALWAYS);
         assert_eq!(bytes_of(""), ALWAYS);

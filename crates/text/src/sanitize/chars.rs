@@ -1,20 +1,20 @@
-//! Which characters may stand before a person as they are.
+//! Which characters may be displayed as they are.
 //!
-//! An allow-list: letters and digits of any script, the marks that scripts cannot be read without,
-//! and the blocks of visible punctuation, signs and pictures. All else gets a marker.
+//! An allow-list: letters and digits of any script, the marks that scripts need, and the blocks of
+//! visible punctuation, symbols and pictures. Everything else becomes a marker.
 
-/// How a character is shown.
+/// How a character is displayed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Class {
     /// As itself.
     Plain,
-    /// As a marker; ordinary in some honest text.
+    /// As a marker; ordinary in some legitimate text.
     Marked,
-    /// As a marker; it hides, reorders or passes for another.
+    /// As a marker; it hides, reorders or imitates another.
     Deceptive,
 }
 
-/// How a character is shown outside the words that `word` looks at.
+/// How a character is displayed outside the words that `word` examines.
 pub(super) fn class(c: char) -> Class {
     let code = u32::from(c);
     match code {
@@ -27,7 +27,7 @@ pub(super) fn class(c: char) -> Class {
     }
 }
 
-/// Our own signs, and brackets that look like those of a marker.
+/// The characters of markers, and brackets that look like them.
 fn is_ours(c: char) -> bool {
     matches!(
         c,
@@ -39,12 +39,12 @@ fn is_ours(c: char) -> bool {
     )
 }
 
-/// Zero-width characters with an honest use in some scripts and in emoji.
+/// Zero-width characters with a legitimate use in some scripts and in emoji.
 pub(super) fn is_joiner(c: char) -> bool {
     matches!(c, '\u{200C}' | '\u{200D}')
 }
 
-/// Everyday signs and digits of other scripts that pass for ASCII ones beside ASCII letters.
+/// Common symbols and digits of other scripts that imitate ASCII ones next to ASCII letters.
 pub(super) fn is_stray(c: char) -> bool {
     matches!(
         c,
@@ -53,7 +53,7 @@ pub(super) fn is_stray(c: char) -> bool {
     )
 }
 
-/// Letters and signs that are laid out from right to left.
+/// Letters and symbols that are laid out from right to left.
 pub(super) fn is_right_to_left(c: char) -> bool {
     matches!(
         c,
@@ -93,8 +93,8 @@ fn is_hidden(code: u32) -> bool {
     )
 }
 
-/// Passes for ASCII wherever it stands: signs of paths, options, quotes and addresses, and
-/// letters drawn again in other blocks.
+/// Imitates ASCII anywhere: symbols of paths, options, quotes and addresses, and letters that other
+/// blocks repeat.
 fn is_disguise(code: u32) -> bool {
     matches!(
         code,
@@ -146,13 +146,13 @@ fn is_disguise(code: u32) -> bool {
     )
 }
 
-/// Visible or harmless, but alike to something else or not always drawn.
+/// Visible or harmless, but similar to another character or not always drawn.
 fn is_marked(code: u32) -> bool {
     matches!(
         code,
-        // Spaces of honest prose.
+        // Spaces of ordinary prose.
         0xA0 | 0x202F | 0x3000
-            // Marks that turn one letter into the look of another.
+            // Marks that make one letter look like another.
             | 0x300..=0x36F
             | 0x483..=0x489
             | 0x1AB0..=0x1AFF
@@ -164,18 +164,18 @@ fn is_marked(code: u32) -> bool {
             // Emoji and joining variants.
             | 0x200C..=0x200D
             | 0xFE0E..=0xFE0F
-            // Roman numerals, and ideographs that stand for others.
+            // Roman numerals, and ideographs that duplicate others.
             | 0x2160..=0x217F
             | 0xF900..=0xFAFF
             | 0x2F800..=0x2FA1F
             | 0xFFFC..=0xFFFF
-            // Private use has no look at all.
+            // Private-use characters have no defined appearance.
             | 0xE000..=0xF8FF
             | 0xF0000..=0x0010_FFFF
     )
 }
 
-/// Marks that Hebrew, Arabic, Indic and South-East Asian writing needs.
+/// Marks that Hebrew, Arabic, Indic and South-East Asian scripts need.
 fn is_script_mark(code: u32) -> bool {
     matches!(
         code,
@@ -195,7 +195,7 @@ fn is_script_mark(code: u32) -> bool {
     )
 }
 
-/// Visible punctuation, signs, arrows, frames and pictures.
+/// Visible punctuation, symbols, arrows, frames and pictures.
 fn is_sign(code: u32) -> bool {
     matches!(
         code,

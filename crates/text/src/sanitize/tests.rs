@@ -1,17 +1,17 @@
-//! No two texts look alike, and nothing that hides or reorders comes through.
+//! No two texts look alike, and nothing that hides or reorders is displayed.
 
 use proptest::prelude::*;
 
 use super::*;
 
 fn shown(text: &str) -> String {
-    show(text).text.into_owned()
+    sanitize(text).text.into_owned()
 }
 
 #[test]
 fn plain_text_is_borrowed() {
     let text = r#"git commit -m "it's \n $HOME" && ls ~/x | grep '[a-z]'"#;
-    let found = show(text);
+    let found = sanitize(text);
     assert!(matches!(found.text, Cow::Borrowed(same) if same == text));
     assert!(!found.altered && !found.deceptive && !found.right_to_left);
 }
@@ -38,7 +38,7 @@ fn tricks_become_visible() {
         ("r\u{200d}m", "r⟨U+200D⟩m"),
         ("http\u{589}//a\u{6d4}b", "http⟨U+0589⟩//a⟨U+06D4⟩b"),
     ] {
-        let found = show(text);
+        let found = sanitize(text);
         assert_eq!(found.text, wanted, "{text:?}");
         assert!(found.altered && found.deceptive, "{text:?}");
     }
@@ -54,17 +54,17 @@ fn honest_text_stays_readable() {
         "नमस्ते दुनिया, สวัสดี, Բարև աշխարհ։",
         "👍 ok ✅ → ≤ ½ ² ☂",
     ] {
-        let found = show(text);
+        let found = sanitize(text);
         assert_eq!(found.text, text);
         assert!(!found.altered && !found.deceptive && !found.right_to_left, "{text}");
     }
     for text in ["שלום, עולם", "مرحبا بالعالم ١٠٫٥", "سلام دنیا۔"]
     {
-        let found = show(text);
+        let found = sanitize(text);
         assert!(!found.altered && found.right_to_left && !found.deceptive, "{text}");
     }
-    // Visible as markers, but no sign of ill will.
-    let ordinary = show("e\u{301}\u{a0}!\r\n👨\u{200d}👩 ❤\u{fe0f}\t⟨x⟩");
+    // Displayed as markers, but not deceptive.
+    let ordinary = sanitize("e\u{301}\u{a0}!\r\n👨\u{200d}👩 ❤\u{fe0f}\t⟨x⟩");
     assert_eq!(ordinary.text, "e⟨U+0301⟩⟨U+00A0⟩!⟨CR⟩⏎👨⟨U+200D⟩👩 ❤⟨U+FE0F⟩⇥⟨U+27E8⟩x⟨U+27E9⟩");
     assert!(ordinary.altered && !ordinary.deceptive);
 }
@@ -80,37 +80,37 @@ fn our_own_signs_cannot_be_forged() {
 fn padding_is_counted() {
     let spaces = format!("ls{}; rm", " ".repeat(400));
     assert_eq!(shown(&spaces), "ls⟨400 × space⟩; rm");
-    assert!(show(&spaces).deceptive);
+    assert!(sanitize(&spaces).deceptive);
     assert_eq!(shown(&format!("a{}b", "\n".repeat(90))), "a⟨90 × line break⟩b");
     assert_eq!(shown(&format!("a{}b", "\n ".repeat(90))), "a⟨90 × line break + space⟩b");
     assert_eq!(shown(&format!("a{}b", "\r\n".repeat(90))), "a⟨90 × CR + line break⟩b");
     assert_eq!(shown(&"\u{200b}".repeat(5000)), "⟨5000 × U+200B⟩");
     let indented = format!("x\n{}y", " ".repeat(16));
     assert_eq!(shown(&indented), indented.replace('\n', "⏎"));
-    assert!(!show(&indented).deceptive);
-    // Even the fast path sees padding.
+    assert!(!sanitize(&indented).deceptive);
+    // The fast path detects padding too.
     assert_eq!(shown(&" ".repeat(17)), "⟨17 × space⟩");
-    assert!(!show(&" ".repeat(17)).deceptive);
+    assert!(!sanitize(&" ".repeat(17)).deceptive);
 }
 
 #[test]
 fn a_cut_says_how_much_is_hidden() {
-    let found = show_within("abcdefgh", 5);
+    let found = sanitize_within("abcdefgh", 5);
     assert_eq!(found.text, "abcde⟨3 more bytes⟩");
     assert_eq!(found.hidden_bytes, 3);
     assert!(found.altered && !found.deceptive);
     // Neither characters nor markers are cut in two.
-    assert_eq!(show_within("aéé", 4).text, "aé⟨2 more bytes⟩");
-    assert_eq!(show_within("ab\u{202e}cd", 6).text, "ab⟨5 more bytes⟩");
-    assert_eq!(show_within("abc", 3).text, "abc");
-    assert_eq!(show_within("abc", 0).text, "⟨3 more bytes⟩");
-    // What is cut off still counts as a trick.
-    assert!(show_within("abcdefgh \u{202e}", 5).deceptive);
+    assert_eq!(sanitize_within("aéé", 4).text, "aé⟨2 more bytes⟩");
+    assert_eq!(sanitize_within("ab\u{202e}cd", 6).text, "ab⟨5 more bytes⟩");
+    assert_eq!(sanitize_within("abc", 3).text, "abc");
+    assert_eq!(sanitize_within("abc", 0).text, "⟨3 more bytes⟩");
+    // A deceptive character in the part cut off still counts.
+    assert!(sanitize_within("abcdefgh \u{202e}", 5).deceptive);
     let long = "rm ".repeat(100_000);
-    assert_eq!(show_within(&long, 3000).hidden_bytes, 297_000);
+    assert_eq!(sanitize_within(&long, 3000).hidden_bytes, 297_000);
 }
 
-/// Reads a shown text back.
+/// Parses a sanitized text back into its source.
 fn read_back(shown: &str) -> String {
     let one = |name: &str| match name {
         "NUL" => '\0',
@@ -145,7 +145,7 @@ fn read_back(shown: &str) -> String {
     out
 }
 
-/// Written apart from the allow-list on purpose.
+/// Deliberately independent of the allow-list.
 fn may_never_come_out(c: char) -> bool {
     c.is_control()
         || (c.is_whitespace() && c != ' ')
@@ -174,10 +174,10 @@ fn tricky() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(4000))]
 
-    /// Injective: what was shown can be read back, so no two texts are shown alike.
+    /// Injective: the source can be recovered, so no two texts are displayed alike.
     #[test]
     fn no_two_texts_are_shown_alike(text in tricky()) {
-        let found = show(&text);
+        let found = sanitize(&text);
         prop_assert_eq!(read_back(&found.text), text.as_str());
         prop_assert_eq!(found.hidden_bytes, 0);
         prop_assert_eq!(found.altered, found.text != text);
@@ -186,7 +186,7 @@ proptest! {
 
     #[test]
     fn nothing_hidden_comes_out(text in tricky(), limit in 0_usize..80) {
-        for found in [show(&text), show_within(&text, limit)] {
+        for found in [sanitize(&text), sanitize_within(&text, limit)] {
             let bad = found.text.chars().find(|&c| may_never_come_out(c));
             prop_assert_eq!(bad, None);
         }
@@ -194,8 +194,8 @@ proptest! {
 
     #[test]
     fn a_cut_text_is_a_beginning(text in tricky(), limit in 0_usize..80) {
-        let whole = show(&text);
-        let cut = show_within(&text, limit);
+        let whole = sanitize(&text);
+        let cut = sanitize_within(&text, limit);
         prop_assert_eq!(cut.deceptive, whole.deceptive);
         if cut.hidden_bytes == 0 {
             prop_assert_eq!(cut, whole);

@@ -1,22 +1,22 @@
-//! Words that pass for others: letters of several scripts in one word, or look-alikes alone.
+//! Words that imitate others: letters of several scripts in one word, or look-alikes only.
 
-/// The scripts whose letters pass for Latin ones, one bit each.
+/// The scripts whose letters look like Latin ones, one bit each.
 const LATIN: u8 = 1;
 const GREEK: u8 = 2;
 const CYRILLIC: u8 = 4;
 const ARMENIAN: u8 = 8;
-/// Cherokee, Coptic, Glagolitic and others that nobody mixes with Latin.
+/// Cherokee, Coptic, Glagolitic and other scripts that are never mixed with Latin in ordinary text.
 const RARE: u8 = 16;
 
-/// Letters of other scripts that are drawn like Latin ones.
+/// Letters of other scripts that look like Latin ones.
 const ALIKE: &str = "ΑΒΕΖΗΙΚΜΝΟΡΤΥΧΫΪικνορυχϲϳϹϺ\
     АВЕЅІЈКМНОРСТУХҮҺԌԚԜӀЁЇасеорухѕіјүһԁԛԝѵёїӏ\
     ՕՍԼՏօսհոցքզգյլ";
 
-/// Greek letters that nobody takes for Latin: units and formulas may hold them.
+/// Greek letters that do not look like Latin ones: units and formulas may contain them.
 const PLAINLY_GREEK: &str = "ΔΘΛΞΠΣΦΨΩδθλμξπσφψ";
 
-/// The scripts that show at least one letter which cannot be mistaken, anywhere in a text.
+/// The scripts of which a text contains at least one letter that does not look like a Latin one.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Letters(u8);
 
@@ -29,12 +29,12 @@ impl Letters {
     }
 }
 
-/// What was found out about the word at hand.
+/// What is known about the current word.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Word {
-    /// How many bytes were left in the token where the word ends.
+    /// How many bytes of the token follow the word.
     end: usize,
-    /// Whether its letters of other scripts are to be marked.
+    /// Whether its letters of other scripts become markers.
     disguised: bool,
 }
 
@@ -49,7 +49,7 @@ impl Word {
         rest.len() <= self.end
     }
 
-    /// The word at the start of `rest`, or the one character there if it is no letter.
+    /// The word at the start of `rest`, or the single character there if it is not a letter.
     pub(super) fn at(rest: &str, beside_ascii: bool, letters: Letters) -> Word {
         let part_of_word = |c: char| c.is_alphanumeric() || matches!(c, '\u{300}'..='\u{36F}');
         let length = rest.find(|c| !part_of_word(c)).unwrap_or(rest.len());
@@ -66,7 +66,7 @@ impl Word {
         Word { end: rest.len().saturating_sub(length), disguised: mixed || alike }
     }
 
-    /// Whether a letter of this word must be marked.
+    /// Whether a letter of this word becomes a marker.
     pub(super) fn disguises(self, c: char) -> bool {
         self.disguised && script(c) & !LATIN != 0 && !PLAINLY_GREEK.contains(c)
     }

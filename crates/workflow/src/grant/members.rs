@@ -1,22 +1,22 @@
-//! Whether every member of a call is one that a grant was given for. What is not known here is not
-//! covered: a grant for mail to oneself says nothing about attachments.
+//! Checks that a grant was given for every member of a call. Unknown members are not covered: a
+//! grant for mail to oneself does not include attachments.
 
 use countersign_json::Value;
 use countersign_risk::tools;
 
-/// Members that name whom a message reaches: each address in them must be on the grant's list.
+/// Members that name recipients: each address must be in the grant's list.
 const RECIPIENTS: [&str; 7] = ["to", "cc", "bcc", "recipient", "recipients", "chat_id", "channel"];
-/// Members that name the sender: only an address on the list.
+/// Members that name the sender: the address must be in the list.
 const SENDERS: [&str; 2] = ["from", "sender"];
-/// Members of one line: a line break in one would add headers to a message.
+/// Members of one line: a line break would add headers to a message.
 const LINES: [&str; 2] = ["subject", "title"];
 /// Members that are the message itself.
 const TEXTS: [&str; 4] = ["body", "text", "message", "content"];
-/// Members of a command that change nothing about what runs.
+/// Members of a command that do not affect what runs.
 const BESIDE_A_COMMAND: [&str; 5] =
     ["description", "explanation", "timeout", "timeout_ms", "timeout_seconds"];
 
-/// Whether a message holds only members that are known, and reaches only who is on the list.
+/// Whether a message has only known members and reaches only listed addresses.
 pub(super) fn is_plain_message(
     arguments: &Value<'_>,
     is_listed: impl Fn(&str) -> bool + Copy,
@@ -36,7 +36,7 @@ pub(super) fn is_plain_message(
     })
 }
 
-/// Whether every address of a text or a list is on the grant's list. Anything else is not.
+/// Whether every address of a text or a list is in the grant's list. False for any other value.
 fn addresses(value: &Value<'_>, is_listed: impl Fn(&str) -> bool + Copy) -> bool {
     match value {
         Value::String(text) => text.split([',', ';']).all(|one| is_listed(one.trim())),
@@ -47,8 +47,8 @@ fn addresses(value: &Value<'_>, is_listed: impl Fn(&str) -> bool + Copy) -> bool
     }
 }
 
-/// Whether a call is one plain command that begins with the words of one of these shapes. Nothing
-/// that means something to a shell may stand in it, and no option that the shape does not name.
+/// Whether a call is one plain command that begins with the words of one of these shapes. It may
+/// contain no shell syntax, and no option that the shape does not name.
 pub(super) fn is_plain_command(tool: &str, arguments: &Value<'_>, shapes: &[String]) -> bool {
     let Some((text, members)) = tools::command_text(tool, arguments) else { return false };
     let beside = |key: &str| BESIDE_A_COMMAND.iter().any(|name| key.eq_ignore_ascii_case(name));
@@ -68,15 +68,15 @@ pub(super) fn is_plain_command(tool: &str, arguments: &Value<'_>, shapes: &[Stri
     })
 }
 
-/// Whether this names commands narrowly enough to be a shape: a program and at least one further
-/// word, and no option at its end that would take whatever follows.
+/// Whether a text is narrow enough for a shape: a program and at least one more word, and no option
+/// at its end that would take the next word.
 pub fn is_command_shape(shape: &str) -> bool {
     let mut words = shape.split_ascii_whitespace();
     let last = shape.split_ascii_whitespace().next_back().unwrap_or_default();
     is_plain(shape) && words.next().is_some() && words.next().is_some() && !last.starts_with('-')
 }
 
-/// Letters that mean only themselves to every shell, and single spaces between them.
+/// Characters without special meaning in any shell, and spaces.
 fn is_plain(text: &str) -> bool {
     let letter = |byte: u8| byte.is_ascii_alphanumeric() || b" _./:@,+-".contains(&byte);
     !text.is_empty() && text.bytes().all(letter)

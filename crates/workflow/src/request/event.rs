@@ -1,31 +1,30 @@
-//! What can happen to a request, and what then follows: the only way a decision comes to be.
-
-use std::fmt;
+//! Events of a request and the transitions they cause. Decisions are created only here.
 
 use serde::Serialize;
 
-use super::{Decider, Decision, Quorum, Request, Requester, Rung, State};
-use crate::assurance::{Needs, Standing, TooLittle, may_approve};
+use super::error::TransitionError;
+use super::{Decider, Decision, EscalationLevel, Quorum, Request, Requester, State};
+use crate::assurance::{Authority, RequiredAssurance, may_approve};
 use countersign_json::canonical::CallDigest;
 use countersign_types::tier::Tier;
 use countersign_types::time::{Moment, Timestamp};
 
-/// Yes or no; there is no third and no default.
+/// Approve or deny; there is no default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Choice {
-    /// Let it run.
+    /// The call may run.
     Approve,
-    /// Do not.
+    /// The call must not run.
     Deny,
 }
 
 /// One person's answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Vote {
-    /// Who, by the name under which they authenticated.
+    /// The name under which the person authenticated.
     pub person: String,
-    /// Yes or no.
+    /// Approve or deny.
     pub choice: Choice,
     /// Through which channel.
     pub channel: String,
@@ -35,112 +34,83 @@ pub struct Vote {
     pub at: Timestamp,
 }
 
-/// A call that a person wrote in place of the one that was asked for, judged again. It is approved
-/// under its own tier where that is graver.
+/// A call that a person edited, assessed again. It is approved under its own tier if that is
+/// higher.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EditedCall {
     /// Its digests.
     pub digest: CallDigest,
     /// Its tier.
     pub tier: Tier,
-    /// Whether the crisis rules hold for it.
+    /// Whether the crisis rules apply to it.
     pub crisis: bool,
-    /// How many people the rules in force ask for.
+    /// How many people the current rules require.
     pub quorum: Quorum,
 }
 
-/// What can happen to a request.
+/// An event of a request.
 #[derive(Debug, Clone)]
 pub enum Event {
     /// A person answers.
     Answer {
-        /// Who, as authenticated.
+        /// The authenticated person.
         person: String,
-        /// Yes or no.
+        /// Approve or deny.
         choice: Choice,
-        /// The digest of the call that this person was shown.
+        /// The digest of the call that the person was shown.
         seen: CallDigest,
-        /// The call to run instead, if the person changed it.
+        /// The call to run instead, if the person edited it.
         edited: Option<EditedCall>,
         /// Through which channel.
         channel: String,
         /// Why.
         reason: String,
-        /// How sure we are that it is them, and what the rules in force ask for.
-        standing: (Standing, Needs),
+        /// The person's authority, and what the current rules require.
+        standing: (Authority, RequiredAssurance),
     },
-    /// The requester takes it back.
+    /// The requester cancels it.
     Cancel {
-        /// Who, as authenticated.
+        /// The authenticated requester.
         by: Requester,
     },
-    /// Time passes: it may climb or expire.
+    /// Time passed: the request may escalate or expire.
     Time,
 }
 
-/// What followed.
+/// What an event changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Change {
+pub enum Transition {
     /// Nothing was due.
     Nothing,
-    /// It climbed to this rung; the people there are asked as well.
-    Climbed(Rung),
-    /// A yes was counted, more are needed.
-    Counted {
-        /// How many people said yes by now.
+    /// It escalated to this level, where more people are asked.
+    Escalated(EscalationLevel),
+    /// An approval was counted; more are needed.
+    ApprovalCounted {
+        /// How many people approved so far.
         approvals: u8,
-        /// How many it takes.
+        /// How many approvals are needed.
         needed: u8,
     },
-    /// A no was counted, more are needed.
-    Objected {
-        /// How many people said no by now.
+    /// A denial was counted; more are needed.
+    DenialCounted {
+        /// How many people denied so far.
         objections: u8,
-        /// How many it takes.
+        /// How many denials are needed.
         needed: u8,
     },
-    /// It is over.
+    /// It ended.
     Ended(Decision),
 }
 
-/// Why an event changed nothing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refusal {
-    /// It is over already, this way.
-    Ended(State),
-    /// Its deadline has passed; it expires.
-    TooLate,
-    /// What the person was shown is not the call that was asked for.
-    NotThisCall,
-    /// Whoever asks cannot answer.
-    OwnRequest,
-    /// This person has answered already.
-    AnsweredAlready,
-    /// An approval of this needs a reason in words.
-    ReasonNeeded,
-    /// Only who asked can take it back.
-    NotYours,
-    /// The machine's clock stands behind times already written down.
-    ClockUnsettled,
-    /// A call that several people decide cannot be edited by one.
-    EditNeedsOnePerson,
-    /// A call in a crisis context is approved as it stands, or not at all.
-    EditInCrisis,
-    /// We are not sure enough who says yes.
-    TooLittle(TooLittle),
-    /// The person, their role or the account they use is newer than the request.
-    NewerThanRequest,
-    /// The waiting period of the person, the passkey or the account ends at this time.
-    WaitingUntil(Timestamp),
-}
-
 impl Request {
-    /// Lets an event happen. An error changes nothing.
-    pub fn apply(&mut self, event: Event, now: Moment) -> Result<Change, Refusal> {
+    /// Applies an event. An error changes nothing.
+    pub fn apply(&mut self, event: Event, now: Moment) -> Result<Transition, TransitionError> {
         if self.state.has_ended() {
             return match event {
-                Event::Time => Ok(Change::Nothing),
-                Event::Answer { .. } | Event::Cancel { .. } => Err(Refusal::Ended(self.state)),
+                Event::Time => Ok(Transition::Nothing),
+                Event::Answer { .. } | Event::Cancel { .. } => {
+                    Err(TransitionError::Ended(self.state))
+                }
             };
         }
         match event {
@@ -153,24 +123,24 @@ impl Request {
         }
     }
 
-    fn pass_time(&mut self, now: Moment) -> Change {
-        if self.plan.is_over(now.at) {
+    fn pass_time(&mut self, now: Moment) -> Transition {
+        if self.schedule.is_over(now.at) {
             return self.end(State::Expired, Decider::Deadline, "", "", now.at, self.digest);
         }
-        let due = self.plan.rung_at(now.at);
-        if due > self.rung {
-            self.rung = due;
-            return Change::Climbed(due);
+        let due = self.schedule.level_at(now.at);
+        if due > self.level {
+            self.level = due;
+            return Transition::Escalated(due);
         }
-        Change::Nothing
+        Transition::Nothing
     }
 
-    fn cancel(&mut self, by: &Requester, now: Moment) -> Result<Change, Refusal> {
+    fn cancel(&mut self, by: &Requester, now: Moment) -> Result<Transition, TransitionError> {
         if *by != self.requester {
-            return Err(Refusal::NotYours);
+            return Err(TransitionError::NotRequester);
         }
-        if self.plan.is_over(now.at) {
-            return Err(Refusal::TooLate);
+        if self.schedule.is_over(now.at) {
+            return Err(TransitionError::DeadlinePassed);
         }
         Ok(self.end(State::Cancelled, Decider::Requester, "", "", now.at, self.digest))
     }
@@ -180,26 +150,28 @@ impl Request {
         vote: Vote,
         seen: &CallDigest,
         edited: Option<EditedCall>,
-        (standing, needs): (Standing, Needs),
+        (standing, needs): (Authority, RequiredAssurance),
         now: Moment,
-    ) -> Result<Change, Refusal> {
-        if self.plan.is_over(now.at) {
-            return Err(Refusal::TooLate);
+    ) -> Result<Transition, TransitionError> {
+        if self.schedule.is_over(now.at) {
+            return Err(TransitionError::DeadlinePassed);
         }
         if matches!(&self.requester, Requester::Person(name) if *name == vote.person) {
-            return Err(Refusal::OwnRequest);
+            return Err(TransitionError::OwnRequest);
         }
         if self.votes.iter().any(|earlier| earlier.person == vote.person) {
-            return Err(Refusal::AnsweredAlready);
+            return Err(TransitionError::AlreadyAnswered);
         }
         match vote.choice {
-            // A no needs nothing: not the right card, not a reason, not even a good clock.
+            // A denial is always accepted: without the right digest, without a reason, with a wrong
+            // clock.
             Choice::Deny => Ok(self.object(vote)),
             Choice::Approve => {
                 self.may_approve(&vote, seen, edited, now)?;
                 self.may_vote(standing, now)?;
                 let (tier, crisis) = self.gravity(edited);
-                may_approve(&needs, standing, tier, crisis).map_err(Refusal::TooLittle)?;
+                may_approve(&needs, standing, tier, crisis)
+                    .map_err(TransitionError::InsufficientAssurance)?;
                 Ok(self.count(vote, edited.map_or(self.digest, |edited| edited.digest)))
             }
         }
@@ -211,61 +183,62 @@ impl Request {
         seen: &CallDigest,
         edited: Option<EditedCall>,
         now: Moment,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), TransitionError> {
         let (tier, crisis) = self.gravity(edited);
         let needs_reason = tier == Tier::Critical || crisis;
         let quorum = edited.map_or(0, |edited| edited.quorum.approve).max(self.quorum.approve);
-        if !now.settled {
-            Err(Refusal::ClockUnsettled)
+        if !now.reliable {
+            Err(TransitionError::ClockUnreliable)
         } else if *seen != self.digest {
-            Err(Refusal::NotThisCall)
+            Err(TransitionError::DigestMismatch)
         } else if needs_reason && vote.reason.trim().is_empty() {
-            Err(Refusal::ReasonNeeded)
+            Err(TransitionError::ReasonRequired)
         } else if edited.is_some() && crisis {
-            Err(Refusal::EditInCrisis)
+            Err(TransitionError::EditInCrisis)
         } else if edited.is_some() && quorum > 1 {
-            Err(Refusal::EditNeedsOnePerson)
+            Err(TransitionError::EditNeedsOnePerson)
         } else {
             Ok(())
         }
     }
 
-    /// The tier and the crisis rules of the call that would run. An edit raises them, never lowers.
+    /// The tier and the crisis flag of the call that would run. An edit can only raise them.
     fn gravity(&self, edited: Option<EditedCall>) -> (Tier, bool) {
         let tier = edited.map_or(self.tier, |edited| edited.tier.max(self.tier));
         (tier, self.crisis || edited.is_some_and(|edited| edited.crisis))
     }
 
-    /// Whether this person was there before the request, and has waited long enough.
-    fn may_vote(&self, standing: Standing, now: Moment) -> Result<(), Refusal> {
-        if standing.tenure.since > self.plan.created {
-            Err(Refusal::NewerThanRequest)
+    /// Whether this person had the right to answer before the request, and has completed the
+    /// waiting period.
+    fn may_vote(&self, standing: Authority, now: Moment) -> Result<(), TransitionError> {
+        if standing.tenure.since > self.schedule.created {
+            Err(TransitionError::NewerThanRequest)
         } else if standing.tenure.active_from > now.at {
-            Err(Refusal::WaitingUntil(standing.tenure.active_from))
+            Err(TransitionError::WaitingUntil(standing.tenure.active_from))
         } else {
             Ok(())
         }
     }
 
-    fn object(&mut self, vote: Vote) -> Change {
+    fn object(&mut self, vote: Vote) -> Transition {
         let (channel, reason, at) = (vote.channel.clone(), vote.reason.clone(), vote.at);
         self.votes.push(vote);
         let objections = self.tally(Choice::Deny);
         let needed = self.quorum.deny.max(1);
         if objections < needed {
-            return Change::Objected { objections, needed };
+            return Transition::DenialCounted { objections, needed };
         }
         let by = self.people(Choice::Deny);
         self.end(State::Denied, by, &channel, &reason, at, self.digest)
     }
 
-    fn count(&mut self, vote: Vote, digest: CallDigest) -> Change {
+    fn count(&mut self, vote: Vote, digest: CallDigest) -> Transition {
         let (channel, reason, at) = (vote.channel.clone(), vote.reason.clone(), vote.at);
         self.votes.push(vote);
         let approvals = self.tally(Choice::Approve);
         let needed = self.quorum.approve.max(1);
         if approvals < needed {
-            return Change::Counted { approvals, needed };
+            return Transition::ApprovalCounted { approvals, needed };
         }
         let by = self.people(Choice::Approve);
         self.end(State::Approved, by, &channel, &reason, at, digest)
@@ -289,47 +262,11 @@ impl Request {
         reason: &str,
         at: Timestamp,
         digest: CallDigest,
-    ) -> Change {
+    ) -> Transition {
         let (channel, reason) = (channel.to_owned(), reason.to_owned());
         let decision = Decision { state, by, channel, reason, at, digest };
         self.state = state;
         self.decision = Some(decision.clone());
-        Change::Ended(decision)
+        Transition::Ended(decision)
     }
 }
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = match self {
-            Refusal::TooLittle(little) => return little.fmt(f),
-            Refusal::WaitingUntil(time) => {
-                return write!(
-                    f,
-                    "this account, role or passkey is new and cannot approve before {time}"
-                );
-            }
-            Refusal::NewerThanRequest => {
-                "this account, role or link is newer than the request, so it cannot approve it"
-            }
-            Refusal::Ended(State::Approved) => "it was approved already",
-            Refusal::Ended(State::Denied) => "it was denied already",
-            Refusal::Ended(State::Cancelled) => "the agent took it back",
-            Refusal::Ended(State::Expired | State::Pending) | Refusal::TooLate => {
-                "its time is over: it was denied because nobody answered"
-            }
-            Refusal::NotThisCall => "what you were shown is not what the agent asks for",
-            Refusal::OwnRequest => "whoever asks cannot answer",
-            Refusal::AnsweredAlready => "you have answered this already",
-            Refusal::ReasonNeeded => "approving this needs a reason in words",
-            Refusal::NotYours => "only who asked can take it back",
-            Refusal::ClockUnsettled => {
-                "this machine's clock went back, so nothing is approved until it catches up"
-            }
-            Refusal::EditNeedsOnePerson => "several people decide this, so it cannot be edited",
-            Refusal::EditInCrisis => "a call in a crisis is approved as it stands, or denied",
-        };
-        f.write_str(text)
-    }
-}
-
-impl std::error::Error for Refusal {}

@@ -1,10 +1,11 @@
-//! A request: a call that waits for a person. One state machine, driven by events and given time.
+//! A request: a call that waits for a person's decision. A state machine driven by events.
 //!
-//! Nothing here reads a clock or keeps a secret: the store runs `Request::apply` inside its
-//! transaction, and whatever that answers is what happened.
+//! The module reads no clock and stores no secrets. The store runs `Request::apply` inside its
+//! transaction and records the result.
 
+mod error;
+mod escalation;
 mod event;
-mod ladder;
 
 #[cfg(test)]
 mod tests;
@@ -16,31 +17,32 @@ use countersign_types::id::Id;
 use countersign_types::tier::Tier;
 use countersign_types::time::Timestamp;
 
-pub use event::{Change, Choice, EditedCall, Event, Refusal, Vote};
-pub use ladder::{Plan, Profile, Rung, Times};
+pub use error::TransitionError;
+pub use escalation::{EscalationLevel, EscalationTimes, Profile, Schedule};
+pub use event::{Choice, EditedCall, Event, Transition, Vote};
 
-/// Where a request stands. It leaves `Pending` once and never moves again.
+/// The state of a request. It leaves `Pending` once and never changes again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// A person is asked.
+    /// Waiting for a decision.
     Pending,
-    /// Enough people said yes in time.
+    /// Enough people approved in time.
     Approved,
-    /// Somebody said no.
+    /// Enough people denied it.
     Denied,
-    /// Nobody answered in time: a no.
+    /// Not answered in time; the call must not run.
     Expired,
-    /// The agent took it back.
+    /// Cancelled by the agent.
     Cancelled,
 }
 
 impl State {
-    /// All of them.
+    /// All states.
     pub const ALL: [State; 5] =
         [State::Pending, State::Approved, State::Denied, State::Expired, State::Cancelled];
 
-    /// The word on every surface.
+    /// The label used in every interface.
     pub const fn label(self) -> &'static str {
         match self {
             State::Pending => "pending",
@@ -51,39 +53,39 @@ impl State {
         }
     }
 
-    /// Reads the word; anything else is no state.
+    /// Parses a label.
     pub fn parse(text: &str) -> Option<State> {
         State::ALL.into_iter().find(|state| state.label() == text)
     }
 
-    /// Whether it is over.
+    /// Whether the request has ended.
     pub const fn has_ended(self) -> bool {
         !matches!(self, State::Pending)
     }
 }
 
-/// Who asks. Whoever asks can never answer.
+/// Who requests a call. A requester can never answer its own request.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Requester {
     /// An agent, by the name under which it authenticated.
     Agent(String),
-    /// A person who asks others, by name.
+    /// A person, by name.
     Person(String),
-    /// Nobody: a drill, so that people stay awake. Nothing can come of it.
+    /// A drill: a made-up request that keeps people attentive. Its call never runs.
     Drill {
-        /// Which one.
+        /// Which drill.
         kind: String,
-        /// The agent whose name stands on the card until it is over.
+        /// The name of an agent, displayed until the drill ends.
         shown: String,
     },
 }
 
-/// Who asks in a drill, in the ledger and wherever names are held against each other.
+/// The requester of a drill in the ledger and in comparisons of names.
 pub const DRILL: &str = "drill";
 
 impl Requester {
-    /// The name alone. That of a drill is no agent's, whatever its card shows.
+    /// The name. A drill has no agent's name, whatever is displayed for it.
     pub fn name(&self) -> &str {
         match self {
             Requester::Agent(name) | Requester::Person(name) => name,
@@ -91,31 +93,31 @@ impl Requester {
         }
     }
 
-    /// The name that stands on the card.
-    pub fn shown(&self) -> &str {
+    /// The name to display.
+    pub fn display_name(&self) -> &str {
         match self {
             Requester::Agent(name) | Requester::Person(name) => name,
             Requester::Drill { shown, .. } => shown,
         }
     }
 
-    /// Whether this agent asks.
+    /// Whether this agent is the requester.
     pub fn is_agent(&self, agent: &str) -> bool {
         matches!(self, Requester::Agent(name) if name == agent)
     }
 
-    /// Whether nobody asks: it is a drill.
+    /// Whether the request is a drill.
     pub const fn is_drill(&self) -> bool {
         matches!(self, Requester::Drill { .. })
     }
 }
 
-/// How many people it takes.
+/// How many people must decide.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Quorum {
-    /// So many different people must say yes; nought counts as one.
+    /// How many different people must approve; zero counts as one.
     pub approve: u8,
-    /// So many different people saying no end it; nought counts as one.
+    /// How many different people must deny; zero counts as one.
     pub deny: u8,
 }
 
@@ -133,61 +135,67 @@ pub enum Decider {
     People(Vec<String>),
     /// Its deadline.
     Deadline,
-    /// The agent that had asked.
+    /// The agent that requested the call.
     Requester,
-    /// The judgement: nobody needed to be asked, or the gate only watches.
+    /// The assessment: the call needed no approval, or the gate only observes.
     Policy,
     /// A standing permission of a person.
     Grant(Id),
 }
 
-/// How a request ended. Made in this module only, when a request leaves `Pending`.
+/// How a request ended. Created only in this module, when a request leaves `Pending`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Decision {
-    /// Which end; never `Pending`.
+    /// The final state; never `Pending`.
     pub state: State,
-    /// Who.
+    /// Who decided.
     pub by: Decider,
-    /// Through which channel the last word came.
+    /// The channel of the last answer.
     pub channel: String,
-    /// Why, in the person's words.
+    /// The reason that the person gave.
     pub reason: String,
     /// When.
     pub at: Timestamp,
-    /// What exactly was decided about: the call that was asked for, or the edited one.
+    /// The call that was decided: the requested one, or the edited one.
     pub digest: CallDigest,
 }
 
-/// A call that waits for a person.
+/// A call that waits for a person's decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
-    /// Its name.
+    /// Its id.
     pub id: Id,
-    /// Who asks.
+    /// Who requests the call.
     pub requester: Requester,
-    /// The call that was asked for.
+    /// The digests of the requested call.
     pub digest: CallDigest,
-    /// How grave it is.
+    /// The tier of the call.
     pub tier: Tier,
-    /// Whether it stands in a crisis context.
+    /// Whether it happens in a crisis.
     pub crisis: bool,
-    /// How many people it takes.
+    /// How many people must decide.
     pub quorum: Quorum,
-    /// When it climbs and ends.
-    pub plan: Plan,
-    /// Where it stands.
+    /// When it escalates and ends.
+    pub schedule: Schedule,
+    /// Its state.
     pub state: State,
-    /// Who is asked by now.
-    pub rung: Rung,
-    /// What people said so far.
+    /// The escalation level: who has been asked.
+    pub level: EscalationLevel,
+    /// The answers so far.
     pub votes: Vec<Vote>,
     /// How it ended.
     pub decision: Option<Decision>,
 }
 
 impl Request {
-    /// A fresh request: pending, on the first rung, without votes.
-    pub fn new(id: Id, requester: Requester, digest: CallDigest, terms: Terms, plan: Plan) -> Self {
+    /// A new request: pending, at the first level, without votes.
+    pub fn new(
+        id: Id,
+        requester: Requester,
+        digest: CallDigest,
+        terms: Terms,
+        schedule: Schedule,
+    ) -> Self {
         Request {
             id,
             requester,
@@ -195,20 +203,20 @@ impl Request {
             tier: terms.tier,
             crisis: terms.crisis,
             quorum: terms.quorum,
-            plan,
+            schedule,
             state: State::Pending,
-            rung: Rung::First,
+            level: EscalationLevel::First,
             votes: Vec::new(),
             decision: None,
         }
     }
 
-    /// A request that nobody needs to answer: it is born approved, by the judgement or a grant.
+    /// A request that needs no answer: it starts approved, by the assessment or a grant.
     #[must_use]
-    pub fn settled(mut self, by: Settled, at: Timestamp) -> Self {
+    pub fn decided_automatically(mut self, by: AutomaticDecision, at: Timestamp) -> Self {
         let by = match by {
-            Settled::Policy => Decider::Policy,
-            Settled::Grant(id) => Decider::Grant(id),
+            AutomaticDecision::Policy => Decider::Policy,
+            AutomaticDecision::Grant(id) => Decider::Grant(id),
         };
         let (channel, reason) = (String::new(), String::new());
         let state = State::Approved;
@@ -217,33 +225,33 @@ impl Request {
         self
     }
 
-    /// Whether an approval needs words: CRITICAL and crisis do.
+    /// Whether an approval needs a reason: for CRITICAL and in a crisis.
     pub fn needs_reason(&self) -> bool {
         self.tier == Tier::Critical || self.crisis
     }
 
-    /// The next moment at which time itself changes something; none once it has ended.
+    /// When the passing of time next changes the request; `None` once it has ended.
     pub fn next_due(&self) -> Option<Timestamp> {
-        (!self.state.has_ended()).then(|| self.plan.next_due(self.rung))
+        (!self.state.has_ended()).then(|| self.schedule.next_due(self.level))
     }
 }
 
-/// Why nobody needs to be asked.
+/// Why a request needs no answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Settled {
-    /// The judgement lets it pass, or the gate only watches.
+pub enum AutomaticDecision {
+    /// The assessment lets it pass, or the gate only observes.
     Policy,
     /// A grant covers it.
     Grant(Id),
 }
 
-/// What the assessment demands of the answer.
+/// What the assessment requires of an approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Terms {
-    /// How grave the call is.
+    /// The tier of the call.
     pub tier: Tier,
-    /// Whether it stands in a crisis context.
+    /// Whether it happens in a crisis.
     pub crisis: bool,
-    /// How many people it takes.
+    /// How many people must decide.
     pub quorum: Quorum,
 }

@@ -1,9 +1,9 @@
-//! The request by itself, and seeded lives of it against a model.
+//! Unit tests of the request.
 
 use super::*;
-use crate::assurance::{Needs, Standing, Tenure};
+use crate::assurance::{Authority, RequiredAssurance, Tenure};
 use countersign_json::canonical::Digest;
-use countersign_types::time::{Moment, Span};
+use countersign_types::time::{Millis, Moment};
 
 fn call(byte: u8) -> CallDigest {
     let digest = Digest::from_bytes([byte; 32]);
@@ -12,7 +12,7 @@ fn call(byte: u8) -> CallDigest {
 
 fn request(tier: Tier, quorum: Quorum) -> Request {
     let terms = Terms { tier, crisis: false, quorum };
-    let plan = Times::default().plan(Timestamp(1_000), tier, false, None);
+    let plan = EscalationTimes::default().schedule(Timestamp(1_000), tier, false, None);
     let id = Id::from_bytes([7; 16]);
     Request::new(id, Requester::Agent("claude".to_owned()), call(1), terms, plan)
 }
@@ -25,7 +25,10 @@ fn says(person: &str, choice: Choice, reason: &str) -> Event {
         edited: None,
         channel: "web".to_owned(),
         reason: reason.to_owned(),
-        standing: (Standing::login(false, Tenure::from(Timestamp(1_000))), Needs::default()),
+        standing: (
+            Authority::login(false, Tenure::from(Timestamp(1_000))),
+            RequiredAssurance::default(),
+        ),
     }
 }
 
@@ -34,75 +37,82 @@ fn edited_call(tier: Tier, quorum: Quorum) -> EditedCall {
 }
 
 fn at(seconds: i64) -> Moment {
-    Moment::settled(Timestamp(1_000 + seconds * 1_000))
+    Moment::reliable(Timestamp(1_000 + seconds * 1_000))
 }
 
 #[test]
-fn one_yes_in_time_approves_and_then_nothing_changes() {
+fn one_approval_in_time_decides_and_later_events_change_nothing() {
     let mut asked = request(Tier::Medium, Quorum::default());
     let change = asked.apply(says("ana", Choice::Approve, ""), at(5)).unwrap();
-    let Change::Ended(decision) = change else { panic!("{change:?}") };
+    let Transition::Ended(decision) = change else { panic!("{change:?}") };
     assert_eq!(decision.state, State::Approved);
     assert_eq!(decision.by, Decider::People(vec!["ana".to_owned()]));
     assert_eq!(decision.digest, call(1));
     let refused = asked.apply(says("bob", Choice::Deny, ""), at(6));
-    assert_eq!(refused, Err(Refusal::Ended(State::Approved)));
-    assert_eq!(asked.apply(Event::Time, at(9_999)), Ok(Change::Nothing));
+    assert_eq!(refused, Err(TransitionError::Ended(State::Approved)));
+    assert_eq!(asked.apply(Event::Time, at(9_999)), Ok(Transition::Nothing));
     assert_eq!(asked.state, State::Approved);
 }
 
 #[test]
-fn silence_is_a_no_and_a_late_yes_changes_nothing() {
+fn an_unanswered_request_expires_and_a_late_approval_changes_nothing() {
     let mut asked = request(Tier::Medium, Quorum::default());
     let late = asked.apply(says("ana", Choice::Approve, ""), at(300));
-    assert_eq!(late, Err(Refusal::TooLate));
+    assert_eq!(late, Err(TransitionError::DeadlinePassed));
     assert_eq!(asked.state, State::Pending);
-    assert!(matches!(asked.apply(Event::Time, at(300)), Ok(Change::Ended(_))));
+    assert!(matches!(asked.apply(Event::Time, at(300)), Ok(Transition::Ended(_))));
     assert_eq!(asked.state, State::Expired);
     let later = asked.apply(says("ana", Choice::Approve, ""), at(301));
-    assert_eq!(later, Err(Refusal::Ended(State::Expired)));
+    assert_eq!(later, Err(TransitionError::Ended(State::Expired)));
 }
 
 #[test]
-fn it_climbs_by_tier_and_says_each_rung_once() {
+fn it_escalates_by_tier_and_reports_each_level_once() {
     let mut asked = request(Tier::High, Quorum::default());
     assert_eq!(asked.next_due(), Some(at(30).at));
-    assert_eq!(asked.apply(Event::Time, at(29)), Ok(Change::Nothing));
-    assert_eq!(asked.apply(Event::Time, at(30)), Ok(Change::Climbed(Rung::Next)));
-    assert_eq!(asked.apply(Event::Time, at(31)), Ok(Change::Nothing));
-    // A daemon that slept goes where it should stand by now.
-    assert_eq!(asked.apply(Event::Time, at(95)), Ok(Change::Climbed(Rung::Emergency)));
+    assert_eq!(asked.apply(Event::Time, at(29)), Ok(Transition::Nothing));
+    assert_eq!(asked.apply(Event::Time, at(30)), Ok(Transition::Escalated(EscalationLevel::Next)));
+    assert_eq!(asked.apply(Event::Time, at(31)), Ok(Transition::Nothing));
+    // A daemon that was suspended goes to the level that is due now.
+    assert_eq!(
+        asked.apply(Event::Time, at(95)),
+        Ok(Transition::Escalated(EscalationLevel::Emergency))
+    );
     assert_eq!(asked.next_due(), Some(at(300).at));
 }
 
 #[test]
-fn the_strict_profile_ends_at_the_first_rung() {
-    let strict = Times { profile: Profile::Strict, ..Times::default() };
+fn the_strict_profile_ends_at_the_first_interval() {
+    let strict = EscalationTimes { profile: Profile::Strict, ..EscalationTimes::default() };
     for (tier, seconds) in [(Tier::Medium, 60), (Tier::High, 30), (Tier::Critical, 10)] {
-        let plan = strict.plan(Timestamp(0), tier, false, Some(Span::seconds(600)));
+        let plan = strict.schedule(Timestamp(0), tier, false, Some(Millis::from_seconds(600)));
         assert_eq!(plan.deadline, Timestamp(seconds * 1_000));
     }
 }
 
 #[test]
-fn a_caller_may_shorten_and_stretch_but_not_escape() {
-    let times = Times::default();
-    let ends = |asked| times.plan(Timestamp(0), Tier::Medium, false, asked).deadline.0;
+fn a_caller_can_change_the_deadline_only_within_limits() {
+    let times = EscalationTimes::default();
+    let ends = |asked| times.schedule(Timestamp(0), Tier::Medium, false, asked).deadline.0;
     assert_eq!(ends(None), 300_000);
-    assert_eq!(ends(Some(Span::seconds(20))), 20_000);
-    assert_eq!(ends(Some(Span::seconds(86_400))), 600_000);
-    assert_eq!(ends(Some(Span(0))), 1);
-    let never = Times { usual: Span(u64::MAX), longest: Span(u64::MAX), ..times };
-    assert!(never.plan(Timestamp(0), Tier::Medium, false, None).deadline > Timestamp(0));
+    assert_eq!(ends(Some(Millis::from_seconds(20))), 20_000);
+    assert_eq!(ends(Some(Millis::from_seconds(86_400))), 600_000);
+    assert_eq!(ends(Some(Millis(0))), 1);
+    let never = EscalationTimes {
+        default_timeout: Millis(u64::MAX),
+        max_timeout: Millis(u64::MAX),
+        ..times
+    };
+    assert!(never.schedule(Timestamp(0), Tier::Medium, false, None).deadline > Timestamp(0));
 }
 
 #[test]
-fn several_people_are_counted_once_each_and_one_no_ends_it() {
+fn each_person_counts_once_and_one_denial_ends_it() {
     let mut asked = request(Tier::High, Quorum { approve: 2, deny: 1 });
     let first = asked.apply(says("ana", Choice::Approve, ""), at(1));
-    assert_eq!(first, Ok(Change::Counted { approvals: 1, needed: 2 }));
+    assert_eq!(first, Ok(Transition::ApprovalCounted { approvals: 1, needed: 2 }));
     let again = asked.apply(says("ana", Choice::Approve, ""), at(2));
-    assert_eq!(again, Err(Refusal::AnsweredAlready));
+    assert_eq!(again, Err(TransitionError::AlreadyAnswered));
     assert_eq!(asked.state, State::Pending);
     let mut other = asked.clone();
     asked.apply(says("bob", Choice::Approve, ""), at(3)).unwrap();
@@ -112,32 +122,32 @@ fn several_people_are_counted_once_each_and_one_no_ends_it() {
 }
 
 #[test]
-fn whoever_asks_cannot_answer_nor_cancel_for_others() {
+fn a_requester_cannot_answer_or_cancel_for_others() {
     let mut asked = request(Tier::Medium, Quorum::default());
     asked.requester = Requester::Person("ana".to_owned());
     let own = asked.apply(says("ana", Choice::Approve, ""), at(1));
-    assert_eq!(own, Err(Refusal::OwnRequest));
+    assert_eq!(own, Err(TransitionError::OwnRequest));
     let foreign = Event::Cancel { by: Requester::Agent("ana".to_owned()) };
-    assert_eq!(asked.apply(foreign, at(1)), Err(Refusal::NotYours));
+    assert_eq!(asked.apply(foreign, at(1)), Err(TransitionError::NotRequester));
     let own = Event::Cancel { by: Requester::Person("ana".to_owned()) };
-    assert!(matches!(asked.apply(own, at(1)), Ok(Change::Ended(_))));
+    assert!(matches!(asked.apply(own, at(1)), Ok(Transition::Ended(_))));
     assert_eq!(asked.state, State::Cancelled);
 }
 
 #[test]
-fn an_approval_needs_the_right_card_a_good_clock_and_for_critical_a_reason() {
+fn an_approval_needs_the_digest_a_reliable_clock_and_for_critical_a_reason() {
     let mut asked = request(Tier::Critical, Quorum::default());
     let blank = asked.apply(says("ana", Choice::Approve, " \n"), at(1));
-    assert_eq!(blank, Err(Refusal::ReasonNeeded));
-    let behind = Moment { settled: false, ..at(1) };
+    assert_eq!(blank, Err(TransitionError::ReasonRequired));
+    let behind = Moment { reliable: false, ..at(1) };
     let jumped = asked.apply(says("ana", Choice::Approve, "asked Bo"), behind);
-    assert_eq!(jumped, Err(Refusal::ClockUnsettled));
+    assert_eq!(jumped, Err(TransitionError::ClockUnreliable));
     let mut other = says("ana", Choice::Approve, "asked Bo");
     if let Event::Answer { seen, .. } = &mut other {
         *seen = call(2);
     }
-    assert_eq!(asked.apply(other, at(1)), Err(Refusal::NotThisCall));
-    // A no takes all of that.
+    assert_eq!(asked.apply(other, at(1)), Err(TransitionError::DigestMismatch));
+    // A denial needs none of that.
     let mut no = says("ana", Choice::Deny, "");
     if let Event::Answer { seen, .. } = &mut no {
         *seen = call(2);
@@ -157,15 +167,15 @@ fn an_edited_call_is_what_is_approved() {
         asked.apply(event, at(1))
     };
     let mut shared = Request { quorum: Quorum { approve: 2, deny: 1 }, ..asked.clone() };
-    assert_eq!(edit(&mut shared), Err(Refusal::EditNeedsOnePerson));
+    assert_eq!(edit(&mut shared), Err(TransitionError::EditNeedsOnePerson));
     let mut crisis = Request { crisis: true, ..asked.clone() };
-    assert_eq!(edit(&mut crisis), Err(Refusal::ReasonNeeded));
+    assert_eq!(edit(&mut crisis), Err(TransitionError::ReasonRequired));
     edit(&mut asked).unwrap();
     assert_eq!(asked.decision.unwrap().digest, call(9));
 }
 
-/// Every tier asked for, every tier edited into, with one person or two for CRITICAL: the edited
-/// call is approved only under the rules of the graver of the two.
+/// Every requested tier, every edited tier, one person or two for CRITICAL: the edited call is
+/// approved only under the rules of the higher tier.
 #[test]
 fn an_edited_call_takes_its_own_quorum_reason_and_assurance() {
     let quorum_of = |tier, critical| Quorum {
@@ -177,11 +187,11 @@ fn an_edited_call_takes_its_own_quorum_reason_and_assurance() {
             for critical in [1, 2] {
                 for reason in ["", "asked Bo"] {
                     for standing in [
-                        Standing::login(false, Tenure::from(Timestamp(0))),
-                        Standing::login(true, Tenure::from(Timestamp(0))),
-                        Standing {
+                        Authority::login(false, Tenure::from(Timestamp(0))),
+                        Authority::login(true, Tenure::from(Timestamp(0))),
+                        Authority {
                             assurance: crate::assurance::Assurance::Linked,
-                            ..Standing::login(false, Tenure::from(Timestamp(0)))
+                            ..Authority::login(false, Tenure::from(Timestamp(0)))
                         },
                     ] {
                         let mut asked = request(asked_tier, quorum_of(asked_tier, critical));
@@ -192,7 +202,7 @@ fn an_edited_call_takes_its_own_quorum_reason_and_assurance() {
                             given.0 = standing;
                         }
                         let grave = asked_tier.max(edited_tier) == Tier::Critical;
-                        let plain = Standing::login(false, Tenure::from(Timestamp(0)));
+                        let plain = Authority::login(false, Tenure::from(Timestamp(0)));
                         let may =
                             !grave || critical == 1 && !reason.is_empty() && standing == plain;
                         let approved = asked.apply(event, at(1)).is_ok();
@@ -208,22 +218,22 @@ fn an_edited_call_takes_its_own_quorum_reason_and_assurance() {
 }
 
 #[test]
-fn nobody_approves_what_is_older_than_they_are_or_before_they_have_waited() {
+fn a_new_person_cannot_approve_older_requests_or_during_the_waiting_period() {
     let created = Timestamp(1_000);
     let answer = |tenure, choice| {
         let mut asked = request(Tier::Medium, Quorum::default());
         let mut event = says("ana", choice, "");
         if let Event::Answer { standing, .. } = &mut event {
-            standing.0 = Standing::login(false, tenure);
+            standing.0 = Authority::login(false, tenure);
         }
         asked.apply(event, at(10)).map(|_| asked.state)
     };
     let approve = |tenure| answer(tenure, Choice::Approve);
     assert_eq!(approve(Tenure::from(created)), Ok(State::Approved));
     let newer = Tenure::from(Timestamp(1_001));
-    assert_eq!(approve(newer), Err(Refusal::NewerThanRequest));
+    assert_eq!(approve(newer), Err(TransitionError::NewerThanRequest));
     let waits = Tenure { since: Timestamp(0), active_from: Timestamp(11_001) };
-    assert_eq!(approve(waits), Err(Refusal::WaitingUntil(Timestamp(11_001))));
+    assert_eq!(approve(waits), Err(TransitionError::WaitingUntil(Timestamp(11_001))));
     let waited = Tenure { since: Timestamp(0), active_from: Timestamp(11_000) };
     assert_eq!(approve(waited), Ok(State::Approved));
     for new in [newer, waits] {

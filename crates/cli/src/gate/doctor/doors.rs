@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use countersign_client::Door;
+use countersign_client::Endpoint;
 use countersign_daemon::config::paths::Variables as _;
 use countersign_daemon::proof::DoorState;
 use countersign_gateways::agents::{self, AGENTS, Agent};
@@ -101,7 +101,7 @@ impl Standing {
 }
 
 /// Starts each agent that is here against a model of ours, its gate whole and broken.
-pub fn live(agents_door: &Door, checks: &mut Vec<Check>) {
+pub fn live(agents_door: &Endpoint, checks: &mut Vec<Check>) {
     let path = Surroundings.get("PATH").unwrap_or_default();
     let Ok(countersign) = env::current_exe() else {
         checks.push(Check::bad("No agent was started: this program is gone.", "start it again"));

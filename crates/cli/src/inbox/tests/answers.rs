@@ -1,9 +1,10 @@
 //! What it takes to approve, and what never does.
 
-use countersign_client::Choice;
+use countersign_client::DecisionChoice;
 
-use super::super::event::{Effect, Event, Key, Link};
-use super::super::state::{Asking, Focus, SETTLE};
+use super::super::event::{InboxEffect, InboxEvent, InputKey, Link};
+use super::super::model::{ActivePrompt, Focus};
+use super::super::state::SETTLE;
 use super::{Bench, ended, request};
 
 fn medium() -> Vec<countersign_client::Request> {
@@ -15,7 +16,7 @@ fn a_and_y_approve_the_call_that_is_shown() {
     let waiting = medium();
     let mut bench = Bench::new(80, 24, &waiting);
     bench.press("a");
-    assert!(matches!(bench.inbox.asking, Asking::Approve(_)));
+    assert!(matches!(bench.inbox.asking, ActivePrompt::Approve(_)));
     assert_eq!(bench.approvals(), 0);
     bench.press("\n\n ");
     assert_eq!(bench.approvals(), 0, "Enter is no yes");
@@ -23,7 +24,7 @@ fn a_and_y_approve_the_call_that_is_shown() {
     let current = bench.inbox.list.current().unwrap();
     let answer = bench.answers()[0].clone();
     assert_eq!((&answer.id, &answer.digest), (&current.id, &current.request.digest));
-    assert_eq!((answer.choice, answer.for_session), (Choice::Approve, false));
+    assert_eq!((answer.choice, answer.for_session), (DecisionChoice::Approve, false));
     bench.wait(1000);
     bench.press("ay");
     assert_eq!(bench.approvals(), 1, "an answer that is on its way is not given again");
@@ -59,15 +60,15 @@ fn what_just_came_up_takes_no_approval() {
     let mut bench = Bench::new(80, 24, &waiting);
     bench.press("j");
     bench.press("a");
-    assert_eq!(bench.inbox.asking, Asking::Nothing, "the other card has only just come up");
-    assert!(bench.shows("just come up"));
+    assert_eq!(bench.inbox.asking, ActivePrompt::Nothing, "the other card has only just come up");
+    assert!(bench.shows("just appeared"));
     bench.wait(SETTLE);
     bench.press("ay");
     assert_eq!(bench.approvals(), 1);
     // The one that is looked at is taken back; five seconds later its neighbour stands there.
     let mut bench = Bench::new(80, 24, &waiting);
     let looked = bench.inbox.list.current().unwrap().request.clone();
-    bench.tell(Event::Changed(Box::new(ended(&looked, "cancelled"))));
+    bench.tell(InboxEvent::Changed(Box::new(ended(&looked, "cancelled"))));
     bench.press("ay");
     bench.wait(5000);
     assert_ne!(bench.inbox.list.current().unwrap().request.id, looked.id);
@@ -82,7 +83,7 @@ fn a_question_about_something_that_is_over_goes_and_what_is_typed_on_does_nothin
     let looked = bench.inbox.list.current().unwrap().request.clone();
     bench.press("d");
     bench.press("not ");
-    bench.tell(Event::Changed(Box::new(ended(&looked, "cancelled"))));
+    bench.tell(InboxEvent::Changed(Box::new(ended(&looked, "cancelled"))));
     // The rest of a sentence, typed at a slow person's speed: by its end another one stands there.
     for letter in "today, the data is needed and so is daisy\n".chars() {
         bench.wait(300);
@@ -90,7 +91,7 @@ fn a_question_about_something_that_is_over_goes_and_what_is_typed_on_does_nothin
     }
     assert_ne!(bench.inbox.list.current().unwrap().request.id, looked.id);
     assert!(bench.answers().is_empty(), "{:?}", bench.effects);
-    assert_eq!(bench.inbox.asking, Asking::Nothing);
+    assert_eq!(bench.inbox.asking, ActivePrompt::Nothing);
 }
 
 #[test]
@@ -101,11 +102,11 @@ fn a_long_call_is_read_to_its_end_before_it_is_approved() {
     assert!(bench.shows("rm -rf ~/shop"), "the dangerous part is never folded away");
     bench.press("ay");
     assert_eq!(bench.inbox.focus, Focus::Card);
-    assert!(bench.shows("read the call to its end"), "{}", bench.text());
+    assert!(bench.shows("Read the call to the end"), "{}", bench.text());
     bench.press("ay");
     assert_eq!(bench.approvals(), 0);
     for _ in 0..20 {
-        bench.key(Key::PageDown);
+        bench.key(InputKey::PageDown);
     }
     bench.wait(SETTLE);
     bench.press("ay");
@@ -116,11 +117,11 @@ fn a_long_call_is_read_to_its_end_before_it_is_approved() {
 fn what_is_on_no_card_takes_the_word() {
     let command = format!("echo {}", "x".repeat(60_000));
     let mut bench = Bench::new(80, 24, &[request(1, &command, "MEDIUM")]);
-    bench.key(Key::Enter);
-    bench.key(Key::End);
+    bench.key(InputKey::Enter);
+    bench.key(InputKey::End);
     bench.wait(SETTLE);
     bench.press("a");
-    assert!(bench.shows("are on no card"), "{}", bench.text());
+    assert!(bench.shows("are not stored"), "{}", bench.text());
     bench.press("y\n");
     assert_eq!(bench.approvals(), 0);
     let phrase = bench.inbox.list.current().unwrap().request.phrase.clone();
@@ -143,9 +144,9 @@ fn what_cannot_be_shown_cannot_be_approved() {
     }
     let waiting = medium();
     let mut bench = Bench::new(80, 24, &waiting);
-    bench.tell(Event::Link(Link::Down("it is away".to_owned())));
+    bench.tell(InboxEvent::Link(Link::Down("it is away".to_owned())));
     bench.press("ay");
-    assert!(bench.shows("does not answer"), "{}", bench.text());
+    assert!(bench.shows("does not respond"), "{}", bench.text());
     assert_eq!(bench.approvals(), 0);
 }
 
@@ -154,19 +155,19 @@ fn a_denial_has_its_reason_and_all_are_denied_only_for_a_yes() {
     let waiting = medium();
     let mut bench = Bench::new(80, 24, &waiting);
     bench.press("dwrong branch\n");
-    assert_eq!(bench.answers()[0].choice, Choice::Deny);
+    assert_eq!(bench.answers()[0].choice, DecisionChoice::Deny);
     assert_eq!(bench.answers()[0].reason, "wrong branch");
     let mut bench = Bench::new(80, 24, &waiting);
     bench.press("x");
     assert!(bench.shows("Deny all 2?"), "{}", bench.text());
     bench.press("\n");
     bench.press("xno\n");
-    assert!(!bench.effects.iter().any(|effect| matches!(effect, Effect::DenyAll(_))));
+    assert!(!bench.effects.iter().any(|effect| matches!(effect, InboxEffect::DenyAll(_))));
     bench.press("x");
     bench.asked(&request(3, "npm publish", "HIGH"));
     bench.press("yes\n");
     let all = bench.effects.iter().find_map(|effect| match effect {
-        Effect::DenyAll(list) => Some(list.len()),
+        InboxEffect::DenyAll(list) => Some(list.len()),
         _ => None,
     });
     assert_eq!(all, Some(2), "what came after the question is not meant");
@@ -194,13 +195,13 @@ fn for_this_session_is_offered_where_the_gate_would_take_it() {
 fn a_pasted_text_is_never_a_command() {
     let waiting = medium();
     let mut bench = Bench::new(80, 24, &waiting);
-    bench.tell(Event::Pasted("ay\nay\n".to_owned()));
+    bench.tell(InboxEvent::Pasted("ay\nay\n".to_owned()));
     bench.press("a");
-    bench.tell(Event::Pasted("y\n".to_owned()));
+    bench.tell(InboxEvent::Pasted("y\n".to_owned()));
     assert_eq!(bench.approvals(), 0);
     let mut bench = Bench::new(80, 24, &[request(1, "rm -rf /srv", "CRITICAL")]);
     bench.press("a");
-    bench.tell(Event::Pasted("we agreed\n".to_owned()));
+    bench.tell(InboxEvent::Pasted("we agreed\n".to_owned()));
     assert_eq!(bench.approvals(), 0);
     bench.press("\n");
     assert_eq!(bench.answers()[0].reason, "we agreed");
@@ -210,7 +211,8 @@ fn a_pasted_text_is_never_a_command() {
 fn the_daemon_hears_that_somebody_is_there_not_too_often() {
     let waiting = medium();
     let mut bench = Bench::new(80, 24, &waiting);
-    let here = |bench: &Bench| bench.effects.iter().filter(|one| **one == Effect::Here).count();
+    let here =
+        |bench: &Bench| bench.effects.iter().filter(|one| **one == InboxEffect::Here).count();
     assert_eq!(here(&bench), 0, "nobody has touched a key");
     bench.press("jkjkjk");
     assert_eq!(here(&bench), 1);
@@ -243,15 +245,15 @@ fn play(letters: &str, seed: u64, watch: &mut dyn FnMut(&Bench, u64)) -> usize {
         request(4, "npm install left-pad", "LOW"),
     ];
     let keys = [
-        Key::Enter,
-        Key::Up,
-        Key::Down,
-        Key::Left,
-        Key::Right,
-        Key::Escape,
-        Key::Backspace,
-        Key::PageDown,
-        Key::End,
+        InputKey::Enter,
+        InputKey::Up,
+        InputKey::Down,
+        InputKey::Left,
+        InputKey::Right,
+        InputKey::Escape,
+        InputKey::Backspace,
+        InputKey::PageDown,
+        InputKey::End,
     ];
     let letters: Vec<char> = letters.chars().collect();
     let mut dice = Dice(seed);
@@ -266,12 +268,12 @@ fn play(letters: &str, seed: u64, watch: &mut dyn FnMut(&Bench, u64)) -> usize {
             0 => bench.asked(&kinds[number]),
             1 => {
                 let state = ["cancelled", "approved", "expired"][dice.roll(3)];
-                bench.tell(Event::Changed(Box::new(ended(&kinds[number], state))));
+                bench.tell(InboxEvent::Changed(Box::new(ended(&kinds[number], state))));
             }
             2 => bench.wait(dice.roll(6000) as u64),
-            3 => bench.tell(Event::Listed(kinds[..number].to_vec())),
-            4 => bench.tell(Event::Pasted("yes\ny\nbecause\n".to_owned())),
-            5 => bench.tell(Event::Link(if number == 0 {
+            3 => bench.tell(InboxEvent::Listed(kinds[..number].to_vec())),
+            4 => bench.tell(InboxEvent::Pasted("yes\ny\nbecause\n".to_owned())),
+            5 => bench.tell(InboxEvent::Link(if number == 0 {
                 Link::Down("away".to_owned())
             } else {
                 Link::Up
@@ -279,7 +281,8 @@ fn play(letters: &str, seed: u64, watch: &mut dyn FnMut(&Bench, u64)) -> usize {
             6..9 => bench.wait(450),
             at => {
                 let letter = letters[dice.roll(letters.len())];
-                let key = if at < 13 { keys[dice.roll(keys.len())] } else { Key::Char(letter) };
+                let key =
+                    if at < 13 { keys[dice.roll(keys.len())] } else { InputKey::Char(letter) };
                 bench.key(key);
                 watch(&bench, moved);
             }
@@ -308,7 +311,8 @@ fn what_is_approved_was_looked_at_long_enough_and_is_still_the_same() {
         let mut before = 0;
         given += play("aayyyysyolive", seed * 104_729, &mut |bench, moved| {
             let answers = bench.answers();
-            let new = answers.iter().skip(before).filter(|one| one.choice == Choice::Approve);
+            let new =
+                answers.iter().skip(before).filter(|one| one.choice == DecisionChoice::Approve);
             for answer in new {
                 let entry = bench.inbox.list.current().unwrap();
                 assert_eq!((&answer.id, &answer.digest), (&entry.id, &entry.request.digest));

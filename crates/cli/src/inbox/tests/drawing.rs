@@ -2,8 +2,8 @@
 
 use ratatui::style::{Color, Modifier};
 
-use super::super::event::{Event, Key, Link};
-use super::super::look::Look;
+use super::super::event::{InboxEvent, InputKey, Link};
+use super::super::style::Palette;
 use super::{Bench, request};
 
 const SIZES: [(u16, u16); 7] = [(80, 24), (120, 40), (40, 20), (20, 5), (3, 2), (1, 1), (200, 6)];
@@ -15,19 +15,19 @@ fn tour(bench: &mut Bench, visit: &mut dyn FnMut(&Bench)) {
         bench.wait(1000);
         for letter in keys.chars() {
             bench.key(match letter {
-                '\n' => Key::Enter,
-                '\u{1b}' => Key::Escape,
-                letter => Key::Char(letter),
+                '\n' => InputKey::Enter,
+                '\u{1b}' => InputKey::Escape,
+                letter => InputKey::Char(letter),
             });
         }
         visit(bench);
     }
     bench.press("/nothing like this");
     visit(bench);
-    bench.key(Key::Escape);
-    bench.tell(Event::Link(Link::Down("nobody listens".to_owned())));
+    bench.key(InputKey::Escape);
+    bench.tell(InboxEvent::Link(Link::Down("nobody listens".to_owned())));
     visit(bench);
-    bench.tell(Event::Listed(Vec::new()));
+    bench.tell(InboxEvent::Listed(Vec::new()));
     bench.wait(6000);
     visit(bench);
 }
@@ -53,7 +53,7 @@ fn every_size_can_be_drawn_and_nothing_hostile_gets_through() {
         for first in 0..3 {
             let mut bench = Bench::new(width, height, &hostile());
             for _ in 0..first {
-                bench.key(Key::Down);
+                bench.key(InputKey::Down);
             }
             tour(&mut bench, &mut |bench| {
                 let bad = |c: char| c.is_control() || ('\u{200b}'..'\u{2010}').contains(&c);
@@ -68,7 +68,7 @@ fn every_size_can_be_drawn_and_nothing_hostile_gets_through() {
 fn without_colour_no_cell_is_coloured() {
     for (width, height) in SIZES {
         let mut bench = Bench::new(width, height, &hostile());
-        bench.look = Look { colour: false };
+        bench.look = Palette { colour: false };
         tour(&mut bench, &mut |bench| {
             for cell in bench.buffer().content() {
                 assert_eq!((cell.fg, cell.bg), (Color::Reset, Color::Reset));
@@ -81,10 +81,11 @@ fn without_colour_no_cell_is_coloured() {
 fn the_card_says_everything_at_the_usual_size() {
     let bench = Bench::new(80, 24, &[request(1, "rm -rf /srv/build", "HIGH")]);
     let phrase = bench.inbox.list.current().unwrap().request.phrase.clone();
-    for what in ["1 waits", "▲ HIGH", "$ rm -rf /srv/build", &phrase, "hermes, session chat-7"] {
+    for what in ["1 pending", "▲ HIGH", "$ rm -rf /srv/build", &phrase, "hermes, session chat-7"]
+    {
         assert!(bench.shows(what), "{what}:\n{}", bench.text());
     }
-    assert!(bench.shows("Without an answer it is denied in 4 min. Asked: first channel."));
+    assert!(bench.shows("Denied in 4 min if not answered. Escalation: first channel."));
     assert!(bench.shows("━━━━━━"), "{}", bench.text());
     assert!(bench.shows("█"), "{}", bench.text());
     let marked: String = bench
@@ -100,14 +101,14 @@ fn the_card_says_everything_at_the_usual_size() {
 #[test]
 fn the_question_is_seen_even_where_little_fits() {
     let mut bench = Bench::new(20, 5, &[request(1, "git push", "MEDIUM")]);
-    bench.key(Key::Enter);
+    bench.key(InputKey::Enter);
     for _ in 0..30 {
-        bench.key(Key::PageDown);
+        bench.key(InputKey::PageDown);
     }
     bench.wait(1000);
     bench.press("a");
-    assert!(bench.shows("y yes"), "{}", bench.text());
-    bench.key(Key::Escape);
+    assert!(bench.shows("y approve"), "{}", bench.text());
+    bench.key(InputKey::Escape);
     bench.press("dbecause of the release");
     assert!(bench.shows("the release"), "{}", bench.text());
 }
@@ -129,8 +130,8 @@ fn a_thousand_can_wait() {
     let many: Vec<_> =
         (0..1000).map(|number| request(number, "git push origin main", "MEDIUM")).collect();
     let mut bench = Bench::new(80, 24, &many);
-    assert!(bench.shows("1,000 wait") && bench.shows("↓ 99"), "{}", bench.text());
-    bench.key(Key::End);
+    assert!(bench.shows("1,000 pending") && bench.shows("↓ 99"), "{}", bench.text());
+    bench.key(InputKey::End);
     assert!(bench.shows("↑ 99"), "{}", bench.text());
     bench.press("x");
     assert!(bench.shows("Deny all 1,000?"), "{}", bench.text());
@@ -139,12 +140,12 @@ fn a_thousand_can_wait() {
 #[test]
 fn a_daemon_that_is_away_is_said_so() {
     let mut bench = Bench::new(80, 24, &[]);
-    assert!(bench.shows("Nothing waits for you."));
-    bench.tell(Event::Link(Link::Down("connection refused".to_owned())));
-    assert!(bench.shows("every question is answered with no"), "{}", bench.text());
+    assert!(bench.shows("No pending requests."));
+    bench.tell(InboxEvent::Link(Link::Down("connection refused".to_owned())));
+    assert!(bench.shows("risky calls are blocked"), "{}", bench.text());
     assert!(bench.shows("connection refused"));
-    bench.tell(Event::Link(Link::Up));
-    assert!(bench.shows("Nothing waits for you."));
+    bench.tell(InboxEvent::Link(Link::Up));
+    assert!(bench.shows("No pending requests."));
 }
 
 #[test]
@@ -160,7 +161,7 @@ fn an_edited_call_is_shown_beside_the_original() {
     });
     after.edited = serde_json::from_value(summary).unwrap();
     let mut bench = Bench::new(100, 40, std::slice::from_ref(&asked));
-    bench.tell(Event::Changed(Box::new(after.clone())));
+    bench.tell(InboxEvent::Changed(Box::new(after.clone())));
     assert!(bench.shows("Approved as edited (CRITICAL)"), "{}", bench.text());
     assert!(bench.shows("rm -rf /var/www") && bench.shows("chmod -R 777"), "{}", bench.text());
     after.edited_card = Some(card);

@@ -1,6 +1,6 @@
 //! The list: by urgency, and still under the finger.
 
-use super::super::event::{Event, Key};
+use super::super::event::{InboxEvent, InputKey};
 use super::{Bench, ended, request};
 
 fn shown(bench: &Bench) -> Vec<String> {
@@ -27,7 +27,7 @@ fn in_a_long_list_the_row_stays_where_it_is() {
         (0..50).map(|number| request(number, &format!("git push n{number}"), "MEDIUM")).collect();
     let mut bench = Bench::new(80, 24, &many);
     for _ in 0..20 {
-        bench.key(Key::Down);
+        bench.key(InputKey::Down);
     }
     let marked = |bench: &Bench| bench.text().lines().position(|line| line.starts_with('›'));
     let before = marked(&bench).unwrap();
@@ -42,11 +42,11 @@ fn an_answered_one_stays_to_be_read_and_then_makes_room() {
     let waiting = [request(1, "git push", "MEDIUM"), request(2, "git push -f", "MEDIUM")];
     let mut bench = Bench::new(80, 24, &waiting);
     let looked = bench.inbox.list.current().unwrap().request.clone();
-    bench.tell(Event::Changed(Box::new(ended(&looked, "denied"))));
+    bench.tell(InboxEvent::Changed(Box::new(ended(&looked, "denied"))));
     assert!(bench.shows("denied by ana"), "{}", bench.text());
-    assert!(bench.shows("The agent was told: as agreed") && bench.shows("1 waits"));
+    assert!(bench.shows("The agent was told: as agreed") && bench.shows("1 pending"));
     // A late word that it waits changes nothing.
-    bench.tell(Event::Changed(Box::new(looked.clone())));
+    bench.tell(InboxEvent::Changed(Box::new(looked.clone())));
     assert!(bench.shows("denied by ana"));
     bench.wait(4000);
     assert!(bench.shows("denied by ana"));
@@ -59,7 +59,7 @@ fn an_answered_one_stays_to_be_read_and_then_makes_room() {
 fn what_is_missing_from_a_new_list_is_over() {
     let waiting = [request(1, "git push", "MEDIUM"), request(2, "git push -f", "MEDIUM")];
     let mut bench = Bench::new(80, 24, &waiting);
-    bench.tell(Event::Listed(vec![waiting[1].clone()]));
+    bench.tell(InboxEvent::Listed(vec![waiting[1].clone()]));
     assert_eq!(bench.inbox.list.waiting(), 1);
     bench.wait(5000);
     assert_eq!(bench.inbox.list.shown().count(), 1);
@@ -72,10 +72,10 @@ fn looking_for_something_shows_only_that() {
     bench.press("/MEDIUM");
     assert_eq!(shown(&bench), ["MEDIUM"]);
     bench.press("\n");
-    assert!(bench.shows("2 wait") && bench.shows("1 with “MEDIUM”"), "{}", bench.text());
+    assert!(bench.shows("2 pending") && bench.shows("1 with “MEDIUM”"), "{}", bench.text());
     bench.press("x");
     assert!(bench.shows("Deny all 1?"), "only what is listed: {}", bench.text());
-    bench.key(Key::Escape);
-    bench.key(Key::Escape);
+    bench.key(InputKey::Escape);
+    bench.key(InputKey::Escape);
     assert_eq!(shown(&bench).len(), 2);
 }

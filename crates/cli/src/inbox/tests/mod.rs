@@ -4,16 +4,16 @@ mod answers;
 mod drawing;
 mod list;
 
-use countersign_client::{Choice, Request, Time};
+use countersign_client::{DecisionChoice, Request, Time};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
 
 use super::draw::draw;
-use super::event::{Answer, Drawn, Effect, Event, Key, Link, Moment};
-use super::look::Look;
+use super::event::{Drawn, InboxEffect, InboxEvent, InputKey, Link, SentAnswer, UiTime};
 use super::state::Inbox;
-use crate::core_api;
+use super::style::Palette;
+use crate::engine;
 use countersign_risk::card::Card;
 
 /// When the requests of these tests were asked, in milliseconds.
@@ -21,10 +21,10 @@ const ASKED: i64 = 1_794_700_000_000;
 
 /// A request for a command, as the daemon tells it, with its card.
 fn request(number: usize, command: &str, tier: &str) -> Request {
-    let call = core_api::Call::shell(command);
+    let call = engine::Call::shell(command);
     let text = serde_json::json!({ "command": command }).to_string();
-    let seen = core_api::assess(&call);
-    let digest = core_api::call_digest(&call, &text);
+    let seen = engine::assess(&call);
+    let digest = engine::call_digest(&call, &text);
     let card = Card::new(&call, &seen, &digest);
     let document = serde_json::json!({
         "id": format!("01hf3zq9x8y7w6v5t4s3r2{number:04}"), "state": "pending", "decision": null,
@@ -53,36 +53,36 @@ fn ended(request: &Request, state: &str) -> Request {
 struct Bench {
     inbox: Inbox,
     screen: Terminal<TestBackend>,
-    look: Look,
+    look: Palette,
     /// Not drawn: the whole card is said to have been on the screen.
     blind: bool,
     steady: u64,
     known: Vec<Request>,
-    effects: Vec<Effect>,
+    effects: Vec<InboxEffect>,
 }
 
 impl Bench {
     fn new(width: u16, height: u16, waiting: &[Request]) -> Bench {
         let screen = Terminal::new(TestBackend::new(width, height)).unwrap();
         let inbox = Inbox::new(moment(0));
-        let look = Look { colour: true };
+        let look = Palette { colour: true };
         let (known, effects) = (Vec::new(), Vec::new());
         let mut bench = Bench { inbox, screen, look, blind: false, steady: 0, known, effects };
-        bench.tell(Event::Link(Link::Up));
+        bench.tell(InboxEvent::Link(Link::Up));
         bench.known = waiting.to_vec();
-        bench.tell(Event::Listed(waiting.to_vec()));
+        bench.tell(InboxEvent::Listed(waiting.to_vec()));
         bench.wait(1000);
         bench
     }
 
     /// Something happens; cards that are asked for come at once, and then it is drawn.
-    fn tell(&mut self, event: Event) {
+    fn tell(&mut self, event: InboxEvent) {
         let mut effects = self.inbox.apply(event, moment(self.steady));
         while let Some(effect) = effects.pop() {
-            if let Effect::Fetch(id) = &effect {
+            if let InboxEffect::Fetch(id) = &effect {
                 let known = self.known.iter().find(|one| one.id.as_deref() == Some(id.as_str()));
                 let answer = known.cloned().map(Box::new).ok_or("gone".to_owned());
-                let told = Event::Fetched(id.clone(), answer);
+                let told = InboxEvent::Fetched(id.clone(), answer);
                 effects.extend(self.inbox.apply(told, moment(self.steady)));
             } else {
                 self.effects.push(effect);
@@ -95,48 +95,48 @@ impl Bench {
         if self.blind {
             let id = self.inbox.list.current().map(|entry| entry.id.clone());
             let drawn = Drawn { id, lines: 9, page: 20, call_end: 4, rows: 6, ..Drawn::default() };
-            self.inbox.apply(Event::Drawn(drawn), moment(self.steady));
+            self.inbox.apply(InboxEvent::Drawn(drawn), moment(self.steady));
             return;
         }
         for _ in 0..2 {
             let mut drawn = None;
             self.screen.draw(|f| drawn = Some(draw(f, &self.inbox, self.look))).unwrap();
-            self.inbox.apply(Event::Drawn(drawn.unwrap()), moment(self.steady));
+            self.inbox.apply(InboxEvent::Drawn(drawn.unwrap()), moment(self.steady));
         }
     }
 
     fn asked(&mut self, request: &Request) {
         self.known.push(request.clone());
-        self.tell(Event::Changed(Box::new(request.clone())));
+        self.tell(InboxEvent::Changed(Box::new(request.clone())));
     }
 
     fn wait(&mut self, millis: u64) {
         self.steady += millis;
-        self.tell(Event::Tick);
+        self.tell(InboxEvent::Tick);
     }
 
-    fn key(&mut self, key: Key) {
+    fn key(&mut self, key: InputKey) {
         self.steady += 5;
-        self.tell(Event::Key(key));
+        self.tell(InboxEvent::Key(key));
     }
 
     fn press(&mut self, text: &str) {
         for letter in text.chars() {
-            self.key(if letter == '\n' { Key::Enter } else { Key::Char(letter) });
+            self.key(if letter == '\n' { InputKey::Enter } else { InputKey::Char(letter) });
         }
     }
 
     /// What was answered, in order.
-    fn answers(&self) -> Vec<&Answer> {
-        let answer = |effect: &'_ Effect| matches!(effect, Effect::Answer(_));
+    fn answers(&self) -> Vec<&SentAnswer> {
+        let answer = |effect: &'_ InboxEffect| matches!(effect, InboxEffect::Answer(_));
         let found = self.effects.iter().filter(|effect| answer(effect));
         found
-            .filter_map(|e| if let Effect::Answer(answer) = e { Some(answer) } else { None })
+            .filter_map(|e| if let InboxEffect::Answer(answer) = e { Some(answer) } else { None })
             .collect()
     }
 
     fn approvals(&self) -> usize {
-        self.answers().iter().filter(|answer| answer.choice == Choice::Approve).count()
+        self.answers().iter().filter(|answer| answer.choice == DecisionChoice::Approve).count()
     }
 
     fn buffer(&self) -> &Buffer {
@@ -161,7 +161,7 @@ impl Bench {
     }
 }
 
-fn moment(steady: u64) -> Moment {
+fn moment(steady: u64) -> UiTime {
     let wall = ASKED + 30_000 + i64::try_from(steady).unwrap();
-    Moment { wall: Time::from_millis(wall), steady }
+    UiTime { wall: Time::from_millis(wall), steady }
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use countersign_types::time::Timestamp;
-use countersign_workflow::assurance::{Needs, Standing, Tenure};
+use countersign_workflow::assurance::{Authority, RequiredAssurance, Tenure};
 use countersign_workflow::request::{Choice, Event};
 
 const EVALUATE: &str = "/access/v1/evaluation";
@@ -348,7 +348,10 @@ async fn a_denied_request_stays_denied() {
         edited: None,
         channel: "web".to_owned(),
         reason: String::new(),
-        standing: (Standing::login(false, Tenure::from(Timestamp(0))), Needs::default()),
+        standing: (
+            Authority::login(false, Tenure::from(Timestamp(0))),
+            RequiredAssurance::default(),
+        ),
     };
     trial.api.gate.decide(id, event, note()).await.unwrap();
     let answer = evaluate(&trial, with_approval(body, &json!({ "id": id }))).await;

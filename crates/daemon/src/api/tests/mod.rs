@@ -20,8 +20,8 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::Response;
 use countersign_json::canonical::Digest;
 use countersign_store::{Agent, Backend, Login, Note, Options, Person, Role, SqliteStore, Store};
-use countersign_types::time::{Clock, Span};
-use countersign_workflow::grant::{Grant, Shape};
+use countersign_types::time::{Clock, Millis};
+use countersign_workflow::grant::{Grant, GrantShape};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::sync::watch;
@@ -145,12 +145,12 @@ impl Trial {
         let now = self.api.gate.clock().now().at;
         let grant = Grant {
             id: crate::chance::id(now).unwrap(),
-            shape: Shape::Action { tool: tool.to_owned() },
+            shape: GrantShape::Action { tool: tool.to_owned() },
             agent: None,
             session: None,
             made_by: "ana".to_owned(),
             made_at: now,
-            expires: Some(now.plus(Span::seconds(600))),
+            expires: Some(now.plus(Millis::from_seconds(600))),
             uses_left: None,
             revoked: None,
         };
@@ -192,7 +192,7 @@ async fn enter_everybody(store: &Backend, clock: &DaemonClock) {
         person: "ana".to_owned(),
         channel: "terminal".to_owned(),
         made: now,
-        expires: now.plus(Span::seconds(3600)),
+        expires: now.plus(Millis::from_seconds(3600)),
         ended: None,
     };
     store.keep_login(login, note()).await.unwrap();

@@ -8,7 +8,7 @@ use axum::routing::{delete, get, post};
 use countersign_json::Value;
 use countersign_json::canonical::Digest;
 use countersign_store::{Agent, Store as _};
-use countersign_types::time::{Clock as _, Span, Timestamp};
+use countersign_types::time::{Clock as _, Millis, Timestamp};
 use serde_json::json;
 use zeroize::Zeroizing;
 
@@ -111,7 +111,7 @@ fn expiry(now: Timestamp, days: Option<u32>) -> Result<Timestamp, Problem> {
     if !(1..=MOST_DAYS).contains(&days) {
         return Err(Problem::bad(format!("`days` must be 1 to {MOST_DAYS}")));
     }
-    Ok(now.plus(Span(u64::from(days) * 86_400_000)))
+    Ok(now.plus(Millis(u64::from(days) * 86_400_000)))
 }
 
 fn whole(value: &Value<'_>, name: &str) -> Result<u32, Problem> {

@@ -6,7 +6,7 @@ use axum::response::IntoResponse as _;
 use axum::routing::post;
 use countersign_risk::call_digest::digest;
 use countersign_risk::route::Route;
-use countersign_risk::word_pair::phrase;
+use countersign_risk::word_pair::word_pair;
 use serde_json::Value;
 
 use super::requests;
@@ -41,7 +41,8 @@ async fn assess(State(api): State<Api>, request: Request) -> Answered {
         members.insert("digest".to_owned(), Value::String(digest.canonical.to_string()));
         members.insert("raw_digest".to_owned(), Value::String(digest.raw.to_string()));
         members.insert("both_bind".to_owned(), Value::Bool(digest.both_bind));
-        members.insert("phrase".to_owned(), Value::String(phrase(&digest.canonical).to_string()));
+        members
+            .insert("phrase".to_owned(), Value::String(word_pair(&digest.canonical).to_string()));
         members.insert("route".to_owned(), Value::String(route.to_owned()));
         members.insert("crisis".to_owned(), Value::Bool(crisis));
     }

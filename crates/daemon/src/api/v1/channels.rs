@@ -8,7 +8,7 @@ use axum::routing::{delete, get, post};
 use countersign_channels::Announcement;
 use countersign_store::{Role, Store as _};
 use countersign_types::time::Clock as _;
-use countersign_workflow::request::Rung;
+use countersign_workflow::request::EscalationLevel;
 use serde_json::{Value, json};
 
 use crate::api::{Answered, Api, Problem, SteppedUp, who};
@@ -42,7 +42,7 @@ pub fn document(api: &Api, name: &str) -> Option<Value> {
     let rungs: Vec<&str> = rules
         .ladder
         .iter()
-        .zip(Rung::ALL)
+        .zip(EscalationLevel::ALL)
         .filter(|(channels, _)| channels.iter().any(|channel| channel == name))
         .map(|(_, rung)| rung.label())
         .collect();

@@ -17,10 +17,12 @@ use countersign_risk::tools;
 use countersign_store::{EditRecord, Note, Store as _, Stored};
 use countersign_types::id::Id;
 use countersign_types::tier::Tier;
-use countersign_types::time::{Clock as _, Span};
+use countersign_types::time::{Clock as _, Millis};
 use countersign_workflow::assurance::Assurance;
-use countersign_workflow::grant::{Grant, Shape};
-use countersign_workflow::request::{Choice, EditedCall, Event, Refusal, State as RequestState};
+use countersign_workflow::grant::{Grant, GrantShape};
+use countersign_workflow::request::{
+    Choice, EditedCall, Event, State as RequestState, TransitionError,
+};
 use serde_json::json;
 
 use super::{passkeys, requests};
@@ -63,7 +65,7 @@ pub async fn check_edit(api: &Api, text: &str, request: Request) -> Result<Card,
     said.finish()?;
     let stored = find(api, requests::id(text)?).await?;
     if seen != Some(stored.request.digest.canonical) {
-        return Err(Refusal::NotThisCall.into());
+        return Err(TransitionError::DigestMismatch.into());
     }
     let edited = edited.ok_or_else(|| Problem::bad("`edited_arguments` is required"))?;
     Edit::new(api, &stored, edited).map(|edit| edit.card)
@@ -84,7 +86,7 @@ async fn challenge(State(api): State<Api>, Path(text): Path<String>, request: Re
     let asked = stored.request.digest.canonical;
     // Whoever signs must have been shown the call that is asked about.
     if seen != Some(asked) {
-        return Err(Refusal::NotThisCall.into());
+        return Err(TransitionError::DigestMismatch.into());
     }
     let edit = Edit::checked(&api, &stored, edited, checked)?;
     let digest = edit.map_or(asked, |edit| edit.call.digest.canonical);
@@ -230,7 +232,7 @@ async fn answer(api: &Api, who: &Who, stored: &Stored, said: Said) -> Result<Sto
         }
         // A denial without a digest denies the request; one that names another call does not.
         (Choice::Deny, Some(seen)) if seen != asked.canonical => {
-            return Err(Refusal::NotThisCall.into());
+            return Err(TransitionError::DigestMismatch.into());
         }
         (_, Some(seen)) => CallDigest { canonical: seen, ..asked },
         (Choice::Deny, None) => asked,
@@ -442,9 +444,9 @@ impl Wish {
         }
         let now = api.gate.clock().now().at;
         let shape = if self.exact {
-            Shape::Exact { digest: request.digest }
+            GrantShape::Exact { digest: request.digest }
         } else {
-            Shape::Action { tool: stored.tool.clone() }
+            GrantShape::Action { tool: stored.tool.clone() }
         };
         Ok(Grant {
             id: chance::id(now).map_err(|_| Problem::from(crate::gate::Held::NoChance))?,
@@ -453,7 +455,7 @@ impl Wish {
             session: self.session.then(|| stored.session.clone()),
             made_by: who.person.clone(),
             made_at: now,
-            expires: Some(now.plus(Span::seconds(self.minutes.saturating_mul(60)))),
+            expires: Some(now.plus(Millis::from_seconds(self.minutes.saturating_mul(60)))),
             uses_left: None,
             revoked: None,
         })

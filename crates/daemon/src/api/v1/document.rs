@@ -4,7 +4,7 @@ use countersign_json::canonical::CallDigest;
 use countersign_ledger::permit::Claims;
 use countersign_risk::assess::Assessment;
 use countersign_risk::route::Pass;
-use countersign_risk::word_pair::phrase;
+use countersign_risk::word_pair::word_pair;
 use countersign_store::{AttemptResult, Delivery, Stored};
 use countersign_types::time::Timestamp;
 use countersign_workflow::request::{Choice, Decider, Decision, State};
@@ -93,7 +93,7 @@ pub fn passed(passed: &Passed, agent: &str, session: Option<&str>, now: Timestam
 fn judged(seen: &Assessment, digest: &CallDigest) -> Map<String, Value> {
     let part = json!({
         "tool": seen.tool, "tier": seen.tier, "points": seen.points, "risk": seen.risk,
-        "confidence": seen.confidence, "phrase": phrase(&digest.canonical),
+        "confidence": seen.confidence, "phrase": word_pair(&digest.canonical),
         "digest": digest.canonical, "raw_digest": digest.raw, "both_bind": digest.both_bind,
     });
     if let Value::Object(part) = part { part } else { Map::new() }
@@ -118,17 +118,17 @@ fn plain(stored: &Stored) -> Map<String, Value> {
         "points": card.get("points"),
         "risk": card.get("risk"),
         "confidence": card.get("confidence"),
-        "phrase": phrase(&request.digest.canonical),
+        "phrase": word_pair(&request.digest.canonical),
         "digest": request.digest.canonical,
         "raw_digest": request.digest.raw,
         "both_bind": request.digest.both_bind,
-        "agent": request.requester.shown(),
+        "agent": request.requester.display_name(),
         "session": stored.session,
         "group": stored.group,
         "crisis": request.crisis,
-        "created": request.plan.created,
-        "deadline": request.plan.deadline,
-        "rung": request.rung,
+        "created": request.schedule.created,
+        "deadline": request.schedule.deadline,
+        "rung": request.level,
         "quorum": request.quorum,
         "approvals": approvals,
         "permit_until": stored.permit_until,

@@ -18,8 +18,8 @@ use countersign_risk::tools;
 use countersign_store::Store as _;
 use countersign_types::id::Id;
 use countersign_types::tier::Tier;
-use countersign_types::time::{Clock as _, Span};
-use countersign_workflow::grant::{Grant, Shape, is_command_shape};
+use countersign_types::time::{Clock as _, Millis};
+use countersign_workflow::grant::{Grant, GrantShape, is_command_shape};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -96,7 +96,7 @@ async fn give(State(api): State<Api>, proven: SteppedUp, request: Request) -> An
         session,
         made_by: who.person.clone(),
         made_at: now,
-        expires: Some(now.plus(Span::seconds(minutes.saturating_mul(60)))),
+        expires: Some(now.plus(Millis::from_seconds(minutes.saturating_mul(60)))),
         uses_left,
         revoked: None,
     };
@@ -106,7 +106,7 @@ async fn give(State(api): State<Api>, proven: SteppedUp, request: Request) -> An
     Ok((StatusCode::CREATED, axum::Json(document(&api, &grant))).into_response())
 }
 
-fn shape(said: &Fields<'_, '_>) -> Result<Shape, Problem> {
+fn shape(said: &Fields<'_, '_>) -> Result<GrantShape, Problem> {
     let word = said.needed_text("shape")?;
     let named = |name: &str| {
         if name.len() <= LONGEST_NAME {
@@ -116,12 +116,12 @@ fn shape(said: &Fields<'_, '_>) -> Result<Shape, Problem> {
         }
     };
     match word {
-        "exact" => Ok(Shape::Exact { digest: digest(said)? }),
-        "action" => Ok(Shape::Action { tool: named(said.needed_text("tool")?)? }),
-        "to_self" => Ok(Shape::ToSelf { tool: named(said.needed_text("tool")?)? }),
+        "exact" => Ok(GrantShape::Exact { digest: digest(said)? }),
+        "action" => Ok(GrantShape::Action { tool: named(said.needed_text("tool")?)? }),
+        "to_self" => Ok(GrantShape::ToSelf { tool: named(said.needed_text("tool")?)? }),
         "targets" => {
             let tool = named(said.needed_text("tool")?)?;
-            Ok(Shape::Targets { tool, targets: targets(said.list("targets")?)? })
+            Ok(GrantShape::Targets { tool, targets: targets(said.list("targets")?)? })
         }
         _ => Err(Problem::bad("`shape` must be exact, action, targets or to_self")),
     }
@@ -175,23 +175,23 @@ fn whole(said: &Fields<'_, '_>, name: &'static str, most: u32) -> Result<Option<
 
 /// What no call of this name could use is not given: it would only look like a permission. Each
 /// call is held against the grant again when it comes.
-fn may_be_given(api: &Api, shape: &Shape) -> Result<(), Problem> {
+fn may_be_given(api: &Api, shape: &GrantShape) -> Result<(), Problem> {
     let (tool, by_name) = match shape {
-        Shape::Exact { .. } => return Ok(()),
-        Shape::Action { tool } => (tool, true),
-        Shape::Targets { tool, .. } | Shape::ToSelf { tool } => (tool, false),
+        GrantShape::Exact { .. } => return Ok(()),
+        GrantShape::Action { tool } => (tool, true),
+        GrantShape::Targets { tool, .. } | GrantShape::ToSelf { tool } => (tool, false),
     };
     let runs = tools::runs_programs(tool, &Value::Object(Vec::new()));
     match shape {
-        Shape::Action { .. } if runs => {
+        GrantShape::Action { .. } if runs => {
             return Err(Problem::conflict(
                 "this tool runs commands, so a grant for all of it would cover every command: \
                  name the commands, such as `git push origin`, as `targets`",
             ));
         }
-        Shape::Targets { targets, .. } if runs => {
+        GrantShape::Targets { targets, .. } if runs => {
             if let Some(wide) = targets.iter().find(|text| !is_command_shape(text)) {
-                let wide = countersign_text::sanitize::show_within(wide, 60);
+                let wide = countersign_text::sanitize::sanitize_within(wide, 60);
                 return Err(Problem::conflict(format!(
                     "`{}` is no command shape: a program and at least one further word, without \
                      quotes, variables or other shell syntax, not ending in an option",

@@ -8,9 +8,9 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 use countersign_json::canonical::Digest;
-use countersign_ledger::entry::{Entry, Kind};
+use countersign_ledger::entry::{Entry, EntryKind};
 use countersign_store::{Login, Note, Person, Store as _};
-use countersign_types::time::{Clock as _, Span};
+use countersign_types::time::{Clock as _, Millis};
 use serde_json::json;
 use zeroize::Zeroizing;
 
@@ -23,8 +23,8 @@ use crate::gate::Held;
 /// Where people log in.
 pub const LOGIN: &str = "/v1/login";
 /// How long a browser session is good, and how long a terminal's token.
-const WEB_TIME: Span = Span::seconds(30 * 86_400);
-const TERMINAL_TIME: Span = Span::seconds(12 * 3_600);
+const WEB_TIME: Millis = Millis::from_seconds(30 * 86_400);
+const TERMINAL_TIME: Millis = Millis::from_seconds(12 * 3_600);
 /// What the proofs of browser sessions begin with.
 const WEB_PROOF: &str = "csw_";
 /// The longest passphrase that is looked at.
@@ -161,9 +161,9 @@ impl Guess {
             entry.facts = vec![("channel".into(), text(&self.channel))];
             entry
         };
-        let mut entries = vec![entry(Kind::LoginFailed)];
+        let mut entries = vec![entry(EntryKind::LoginFailed)];
         if let Some(seconds) = locked {
-            let mut entry = entry(Kind::LockedOut);
+            let mut entry = entry(EntryKind::LockedOut);
             let seconds = countersign_json::Value::Number(seconds.to_string().into());
             entry.facts.push(("seconds".into(), seconds));
             entries.push(entry);
@@ -243,7 +243,7 @@ fn welcome(api: &Api, secret: &str, login: &Login, secure: bool) -> Response {
 }
 
 /// Sets the session's cookie, or takes it away with a time of nought.
-fn with_cookie(mut response: Response, value: &str, time: Span, secure: bool) -> Response {
+fn with_cookie(mut response: Response, value: &str, time: Millis, secure: bool) -> Response {
     let (name, further) = if secure { (who::HOST_COOKIE, "; Secure") } else { (who::COOKIE, "") };
     let seconds = time.0 / 1000;
     let cookie =
@@ -265,7 +265,7 @@ async fn log_out(State(api): State<Api>, headers: HeaderMap) -> Answered {
     if who.channel != who::WEB {
         return Ok(response);
     }
-    Ok(with_cookie(response, "", Span(0), api.people_names.is_https(&headers)))
+    Ok(with_cookie(response, "", Millis(0), api.people_names.is_https(&headers)))
 }
 
 /// Ends a login, here at once and in the store.

@@ -10,7 +10,7 @@ use axum::routing::{get, post};
 use countersign_json::Value;
 use countersign_json::base64;
 use countersign_json::canonical::Digest;
-use countersign_ledger::entry::{Entry, Kind};
+use countersign_ledger::entry::{Entry, EntryKind};
 use countersign_store::{Passkey, Store as _};
 use countersign_types::time::Clock as _;
 use serde_json::json;
@@ -225,7 +225,7 @@ fn checked(
 
 /// A signature that does not count is written down: it may be somebody else's attempt.
 async fn refused(api: &Api, who: &Who, not: NotSigned) {
-    let mut entry = Entry::new(0, Kind::LoginFailed, api.gate.rules().hash);
+    let mut entry = Entry::new(0, EntryKind::LoginFailed, api.gate.rules().hash);
     entry.person = Some(Cow::Owned(who.person.clone()));
     let fact = |name: &'static str, text: &str| {
         (Cow::Borrowed(name), Value::String(Cow::Owned(text.to_owned())))

@@ -97,7 +97,7 @@ async fn verify(State(api): State<Api>, request: Request) -> Answered {
         Some(stored) if stored.permit_until.is_none_or(|until| now.at >= until) => {
             Some("this permit came too late")
         }
-        Some(_) if !now.settled => Some("this machine's clock went back"),
+        Some(_) if !now.reliable => Some("this machine's clock went back"),
         Some(_) => None,
     };
     Ok(worth(why, Some(&parsed.claims)))

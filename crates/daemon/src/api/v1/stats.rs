@@ -66,7 +66,7 @@ fn day(requests: &[Stored], hours: Hour, partial: bool) -> Value {
         if let Some(decision) = &request.decision
             && matches!(decision.by, Decider::People(_))
         {
-            times.push(request.plan.created.until(decision.at).0);
+            times.push(request.schedule.created.until(decision.at).0);
         }
     }
     times.sort_unstable();

@@ -86,7 +86,7 @@ async fn while_somebody_is_at_the_inbox_the_phone_waits_and_never_for_what_is_cr
     rig.deny(&answered).await;
     let waits = rig.ask(MEDIUM).await;
     until("what nobody answered", async || tiers(&hook).contains(&"MEDIUM".to_owned())).await;
-    let waited = rig.gate.clock().now().at.0 - waits.request.plan.created.0;
+    let waited = rig.gate.clock().now().at.0 - waits.request.schedule.created.0;
     assert!(waited >= 2_000, "{waited} ms");
     rig.outbox_is_empty().await;
     assert!(!tiers(&hook).contains(&"HIGH".to_owned()), "{:?}", tiers(&hook));

@@ -2,14 +2,14 @@
 
 use std::collections::VecDeque;
 
-use countersign_types::time::{Span, Timestamp};
+use countersign_types::time::{Millis, Timestamp};
 
 use super::pace::Pace;
 use crate::config::Flood;
 use crate::gate::Held;
 
-pub(super) const MINUTE: Span = Span::seconds(60);
-pub(super) const HOUR: Span = Span::seconds(3600);
+pub(super) const MINUTE: Millis = Millis::from_seconds(60);
+pub(super) const HOUR: Millis = Millis::from_seconds(3600);
 /// A crisis is let through, but not without end: so many of one agent.
 pub(super) const MOST_OPEN_IN_CRISIS: u32 = 200;
 
@@ -66,7 +66,7 @@ impl Agent {
 }
 
 /// Takes out what is longer ago than `span`.
-pub(super) fn forget(times: &mut VecDeque<Timestamp>, now: Timestamp, span: Span) {
+pub(super) fn forget(times: &mut VecDeque<Timestamp>, now: Timestamp, span: Millis) {
     while times.front().is_some_and(|&oldest| oldest.plus(span) <= now) {
         times.pop_front();
     }
@@ -88,7 +88,7 @@ pub(super) fn take_out(times: &mut VecDeque<Timestamp>, at: Timestamp) {
 }
 
 /// Whether there is room for one more, or when there will be.
-fn room(times: &VecDeque<Timestamp>, most: u32, now: Timestamp, span: Span) -> Result<(), Held> {
+fn room(times: &VecDeque<Timestamp>, most: u32, now: Timestamp, span: Millis) -> Result<(), Held> {
     if times.len() < usize::try_from(most).unwrap_or(usize::MAX) {
         return Ok(());
     }

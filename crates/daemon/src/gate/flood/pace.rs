@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-use countersign_types::time::{Span, Timestamp};
+use countersign_types::time::{Millis, Timestamp};
 
 /// Refusals that are told at once, however quickly they come.
 const AT_ONCE: u64 = 100;
 /// After these, one is told in this time.
-const BETWEEN: Span = Span(1);
+const BETWEEN: Millis = Millis(1);
 /// No refusal is kept back longer. Who has so many connections that this is reached is held by
 /// the number of connections at the door.
-const LONGEST: Span = Span(10_000);
+const LONGEST: Millis = Millis(10_000);
 
 /// When one agent is told its next refusal.
 #[derive(Debug, Default)]
@@ -30,7 +30,7 @@ impl Pace {
 
     /// Whether nothing would be lost by forgetting it.
     pub fn is_idle(&self, now: Timestamp) -> bool {
-        self.due.is_none_or(|due| due.plus(Span(AT_ONCE * BETWEEN.0)) <= now)
+        self.due.is_none_or(|due| due.plus(Millis(AT_ONCE * BETWEEN.0)) <= now)
     }
 }
 
@@ -46,9 +46,9 @@ mod tests {
         let waits: Vec<u128> = (0..1_100).map(|_| pace.wait(NOW).as_millis()).collect();
         assert_eq!(waits.iter().filter(|wait| **wait == 0).count(), 100);
         assert_eq!(waits[1_099], 1_000);
-        assert!(!pace.is_idle(NOW.plus(Span(1_000))));
-        assert!(pace.is_idle(NOW.plus(Span(1_100))));
-        assert_eq!(pace.wait(NOW.plus(Span(5_000))), Duration::ZERO, "it is forgiven");
+        assert!(!pace.is_idle(NOW.plus(Millis(1_000))));
+        assert!(pace.is_idle(NOW.plus(Millis(1_100))));
+        assert_eq!(pace.wait(NOW.plus(Millis(5_000))), Duration::ZERO, "it is forgiven");
     }
 
     #[test]

@@ -8,8 +8,8 @@ const LIMITS: Flood = Flood {
     asks_per_minute: 5,
     asks_per_hour: 8,
     denials: 3,
-    within: Span::seconds(600),
-    quarantine: Span::seconds(300),
+    within: Millis::from_seconds(600),
+    quarantine: Millis::from_seconds(300),
 };
 const NOW: Timestamp = Timestamp(1_000_000_000);
 
@@ -39,9 +39,9 @@ fn a_minute_and_an_hour_have_their_bounds_and_pass() {
     }
     assert_eq!(ask(&gate, "a", NOW), Err(Held::TooManyQuestions(60)));
     for _ in 0..3 {
-        assert_eq!(ask(&gate, "b", NOW.plus(Span(1_000))), Ok(()));
+        assert_eq!(ask(&gate, "b", NOW.plus(Millis(1_000))), Ok(()));
     }
-    assert_eq!(ask(&gate, "c", NOW.plus(Span(1_000))), Err(Held::TooManyQuestions(3_599)));
+    assert_eq!(ask(&gate, "c", NOW.plus(Millis(1_000))), Err(Held::TooManyQuestions(3_599)));
     assert_eq!(ask(&gate, "c", NOW.plus(HOUR)), Ok(()));
 }
 
@@ -70,7 +70,7 @@ fn a_crisis_is_let_through_but_memory_is_bounded() {
 fn agents_that_are_quiet_are_forgotten() {
     let gate = gate();
     for agent in 0..30_000_i64 {
-        let at = NOW.plus(Span(u64::try_from(agent).unwrap() * 600_000));
+        let at = NOW.plus(Millis(u64::try_from(agent).unwrap() * 600_000));
         assert_eq!(ask(&gate, &format!("uid:{agent}"), at), Ok(()));
     }
     assert!(gate.lock().agents.len() <= MOST_AGENTS);

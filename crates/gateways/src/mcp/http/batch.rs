@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use countersign_client::Report;
+use countersign_client::ReportStatus;
 use http_body_util::{BodyExt as _, Limited};
 use hyper::body::Bytes;
 use hyper::http::request::Parts;
@@ -261,7 +261,7 @@ struct Unfinished(Option<Ran>, Arc<Proxy>);
 impl Drop for Unfinished {
     fn drop(&mut self) {
         if let Some(ran) = self.0.take() {
-            self.1.reports.say(&ran, Report::Error, "it was not answered, or taken back");
+            self.1.reports.say(&ran, ReportStatus::Error, "it was not answered, or taken back");
         }
     }
 }

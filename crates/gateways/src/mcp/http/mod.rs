@@ -13,7 +13,7 @@ use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
-use countersign_client::Agent;
+use countersign_client::AgentClient;
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{
@@ -83,7 +83,7 @@ enum Learn {
 /// Serves until the process ends; `ready` is told the address.
 pub fn run(
     settings: Settings,
-    agent: Agent,
+    agent: AgentClient,
     listen: SocketAddr,
     url: &str,
     ready: impl FnOnce(SocketAddr),

@@ -10,7 +10,7 @@ use countersign_risk::card::Card;
 use countersign_risk::route::{Pass, Route};
 use countersign_store::{Redeemed, Store as _};
 use countersign_types::id::Id;
-use countersign_types::time::{Clock as _, Span, Timestamp};
+use countersign_types::time::{Clock as _, Millis, Timestamp};
 use countersign_workflow::request::State as Stands;
 use serde_json::{Value, json};
 
@@ -22,7 +22,7 @@ use crate::chance;
 use crate::gate::{Answer, Caller, Held, Join, Question, Settling};
 
 /// How long an offer stands.
-const OFFER: Span = Span::seconds(600);
+const OFFER: Millis = Millis::from_seconds(600);
 /// Evaluations in one request.
 const MOST: usize = 100;
 /// When an open request is worth looking at again, in seconds.

@@ -7,7 +7,7 @@ use countersign_json::Value as Json;
 use countersign_risk::call_digest::digest;
 use countersign_store::{StoreError, Stored};
 use countersign_types::time::Clock as _;
-use countersign_workflow::request::{Refusal, State as Stands};
+use countersign_workflow::request::{State as Stands, TransitionError};
 use serde_json::{Value, json};
 
 use super::evaluate::{self, TEMPLATE};
@@ -64,7 +64,7 @@ pub async fn create(State(api): State<Api>, request: Request) -> Answered {
     let denial = Denial::read(denial)?;
     let mut asked = read::evaluation(source, None)?;
     if asked.subject != caller.agent {
-        return Err(Refusal::NotYours.into());
+        return Err(TransitionError::NotRequester.into());
     }
     if asked.foreign.is_some() {
         return Err(not_requestable("only calls of tools can be asked for"));
@@ -176,7 +176,9 @@ pub async fn cancel(State(api): State<Api>, Path(id): Path<String>, request: Req
     let stored = own(&api, &caller, &id).await?;
     let applied =
         api.gate.cancel(stored.request.id, &caller).await.map_err(|error| match error {
-            StoreError::Refused(refusal @ (Refusal::Ended(_) | Refusal::TooLate)) => problem(
+            StoreError::Refused(
+                refusal @ (TransitionError::Ended(_) | TransitionError::DeadlinePassed),
+            ) => problem(
                 StatusCode::CONFLICT,
                 "invalid_task_state",
                 "This cannot be done any more",
@@ -212,7 +214,7 @@ fn task(stored: &Stored, place: &str) -> Value {
         "display": { "title": stored.tool, "description": stored.brief },
     });
     if let (Stands::Pending, Some(members)) = (request.state, task.as_object_mut()) {
-        members.insert("expires_at".to_owned(), json!(request.plan.deadline));
+        members.insert("expires_at".to_owned(), json!(request.schedule.deadline));
         members.insert("links".to_owned(), json!({ "cancel": format!("{place}/cancel") }));
     }
     let mut answer = json!({ "task": task });

@@ -29,7 +29,7 @@ async fn entries_and_proofs_lead_to_the_signed_head() {
     let trial = trial().await;
     assert_eq!(trial.person("/v1/ledger/checkpoint", "").await.status, 404);
     let ledger = Ledger {
-        every: countersign_types::time::Span::seconds(10),
+        every: countersign_types::time::Millis::from_seconds(10),
         file: None,
         webhook: None,
         git: None,

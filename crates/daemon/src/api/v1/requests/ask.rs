@@ -5,9 +5,9 @@ use countersign_json::Value;
 use countersign_redact::redact_text;
 use countersign_risk::call::Call;
 use countersign_store::Stored;
-use countersign_text::sanitize::show_within;
+use countersign_text::sanitize::sanitize_within;
 use countersign_types::id::Id;
-use countersign_types::time::{Clock as _, Span};
+use countersign_types::time::{Clock as _, Millis};
 use serde_json::json;
 
 use crate::api::fields::{self, Fields};
@@ -48,7 +48,7 @@ pub struct Wanted<'v> {
     /// The agent's own words, safe to show.
     pub description: Option<String>,
     /// How long the agent is ready to wait.
-    pub time: Option<Span>,
+    pub time: Option<Millis>,
     /// Whether it needs a permit in any case.
     pub permit: Option<bool>,
     /// How it may join a request for the same call.
@@ -102,7 +102,7 @@ pub async fn ask(
             Asking::Passed(document::passed(&passed, &caller.agent, session, before))
         }
         // Made before we asked: it was there already.
-        Answer::Kept(stored) if stored.request.plan.created < before => Asking::Known(stored),
+        Answer::Kept(stored) if stored.request.schedule.created < before => Asking::Known(stored),
         Answer::Kept(stored) => Asking::New(stored),
     })
 }
@@ -151,7 +151,7 @@ pub fn name(field: &str, text: &str) -> Result<(), Problem> {
 
 /// The agent's own words: shown as such, without secrets and tricks.
 pub fn plain_words(text: &str) -> String {
-    show_within(&redact_text(text).text, 2000).text.into_owned()
+    sanitize_within(&redact_text(text).text, 2000).text.into_owned()
 }
 
 /// The key under which a question is asked once, however often it is sent.

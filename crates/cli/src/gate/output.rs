@@ -1,4 +1,4 @@
-//! What the person's commands share: a session, an output, JSON or words.
+//! Output shared by the commands: lines for people, or JSON.
 
 use std::io::{self, Write};
 use std::process::ExitCode;

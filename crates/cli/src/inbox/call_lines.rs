@@ -3,43 +3,43 @@
 use ratatui::style::Style;
 use ratatui::text::Line;
 
-use super::flow::{Break, Piece, flow, width};
-use super::sheet::Pen;
-use crate::core_api::{self, Card, Value, thousands};
+use super::card_style::CardStyle;
+use super::wrap::{Break, Piece, flow, width};
+use crate::engine::{self, Card, Value, thousands};
 
-/// Lines of its beginning that stay where the dangerous part is further down.
+/// Lines at the beginning that stay visible if the dangerous part is further down.
 const HEAD: usize = 2;
 
-/// The call, drawn.
-pub struct Written {
+/// The drawn call.
+pub struct DrawnCall {
     /// Its lines.
     pub lines: Vec<Line<'static>>,
-    /// Part of it was left out.
+    /// A part was folded.
     pub folded: bool,
 }
 
-/// A line of the call before it is known whether it is shown.
+/// A line of the call before folding.
 struct Row {
     line: Line<'static>,
     bytes: usize,
     marked: bool,
 }
 
-/// The call as it stands on a card.
-pub fn call(card: &Card, pen: Pen) -> Written {
+/// The call of a card.
+pub fn call(card: &Card, pen: CardStyle) -> DrawnCall {
     let mut rows = Vec::new();
     let prompt = ("$ ".to_owned(), pen.look.faint());
     match &card.command {
-        // Where secrets were taken out, the command is the text that core wrote without them.
+        // If secrets were removed, the command is the redacted text.
         Some(command) if !card.hidden.is_empty() => {
             let pieces = [prompt, (command.clone(), Style::new())];
             let lines = flow(&pieces, pen.room, 2, Break::Anywhere);
             rows.extend(lines.into_iter().map(|line| row(line, false)));
         }
         _ => {
-            let arguments = core_api::read_json(&card.arguments).unwrap_or(Value::Null);
+            let arguments = engine::read_json(&card.arguments).unwrap_or(Value::Null);
             let worst = card.reasons.iter().find(|reason| reason.span.is_some());
-            let leaves = core_api::leaves(&arguments, worst);
+            let leaves = engine::leaves(&arguments, worst);
             if leaves.iter().all(|leaf| leaf.name.is_some()) {
                 let tool = (card.tool.clone(), pen.look.strong());
                 let lines = flow(&[tool], pen.room, 2, Break::Anywhere);
@@ -62,16 +62,16 @@ fn row(line: Line<'static>, marked: bool) -> Row {
     Row { line, bytes, marked }
 }
 
-/// One argument, line by line; a broken line says so.
+/// One argument, line by line; a wrapped line is marked.
 fn leaf_rows(
     rows: &mut Vec<Row>,
     label: Piece,
     text: &str,
     marked: Option<(usize, usize)>,
-    (card, pen): (&Card, Pen),
+    (card, pen): (&Card, CardStyle),
 ) {
     let faint = pen.look.faint();
-    // A long name leaves the text its room.
+    // A long name leaves room for the text.
     let indent = width(&label.0).min(pen.room / 3);
     if text.is_empty() {
         let pieces = [label, ("\"\"".to_owned(), faint)];
@@ -87,7 +87,7 @@ fn leaf_rows(
         let at = |place: usize| line.floor_char_boundary(place.clamp(start, end) - start);
         let (before, rest) = line.split_at(at(from));
         let (danger, after) = rest.split_at(at(to).saturating_sub(before.len()).min(rest.len()));
-        let shown = |part: &str| core_api::show(part, usize::MAX);
+        let shown = |part: &str| engine::sanitize(part, usize::MAX);
         let lead = first.take().unwrap_or_else(|| (" ".repeat(indent), Style::new()));
         let mut pieces = vec![
             lead,
@@ -96,7 +96,7 @@ fn leaf_rows(
             (shown(after), Style::new()),
         ];
         if whole.len() > line.len() {
-            pieces.push((core_api::LINE_BREAK.to_string(), faint));
+            pieces.push((engine::LINE_BREAK.to_string(), faint));
         }
         let danger = pen.look.danger(Some(card.tier));
         for line in flow(&pieces, pen.room, indent, Break::Anywhere) {
@@ -107,12 +107,12 @@ fn leaf_rows(
     }
 }
 
-fn all(rows: Vec<Row>) -> Written {
-    Written { lines: rows.into_iter().map(|row| row.line).collect(), folded: false }
+fn all(rows: Vec<Row>) -> DrawnCall {
+    DrawnCall { lines: rows.into_iter().map(|row| row.line).collect(), folded: false }
 }
 
-/// A long call is folded around its dangerous part, and says how much is not shown.
-fn fold(rows: Vec<Row>, pen: Pen) -> Written {
+/// Folds a long call around its dangerous part, and says how much is hidden.
+fn fold(rows: Vec<Row>, pen: CardStyle) -> DrawnCall {
     let most = pen.fold.max(HEAD + 3);
     if rows.len() <= most {
         return all(rows);
@@ -140,10 +140,10 @@ fn fold(rows: Vec<Row>, pen: Pen) -> Written {
     if hidden > 0 {
         lines.push(gap(hidden, pen));
     }
-    Written { lines, folded: true }
+    DrawnCall { lines, folded: true }
 }
 
-fn gap(bytes: usize, pen: Pen) -> Line<'static> {
+fn gap(bytes: usize, pen: CardStyle) -> Line<'static> {
     let text = format!("… {} more bytes, Enter shows all", thousands(bytes as u64));
     Line::styled(text, pen.look.strong())
 }

@@ -1,4 +1,4 @@
-//! Text broken into lines of a width, styles kept: exact for calls, by words for sentences.
+//! Wraps text to a width and keeps its styles: exactly for calls, by words for sentences.
 
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
@@ -6,10 +6,10 @@ use ratatui::text::{Line, Span};
 /// A text in one style.
 pub type Piece = (String, Style);
 
-/// Where a line may be broken.
+/// Where a line may be wrapped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Break {
-    /// Between words, if it can be.
+    /// Between words, if possible.
     Words,
     /// Anywhere: every character is shown, spaces too.
     Anywhere,
@@ -23,7 +23,7 @@ pub fn width(text: &str) -> usize {
 /// Lines of at most `room` columns; all but the first begin with `indent` spaces.
 pub fn flow(pieces: &[Piece], room: usize, indent: usize, at: Break) -> Vec<Line<'static>> {
     let room = room.max(1);
-    // A line with a character in it must be possible at any width.
+    // A line must fit at least one character at any width.
     let indent = if indent + 8 > room { 0 } else { indent };
     let mut lines = Vec::new();
     let mut line: Vec<Cell> = Vec::new();
@@ -52,7 +52,7 @@ pub fn flow(pieces: &[Piece], room: usize, indent: usize, at: Break) -> Vec<Line
     lines
 }
 
-/// A text cut to a width; what was cut is named by a sign.
+/// A text truncated to a width; a sign marks the cut.
 pub fn cut(text: &str, room: usize) -> String {
     if width(text) <= room {
         return text.chars().map(visible).collect();
@@ -80,7 +80,7 @@ struct Cell {
     width: usize,
 }
 
-/// Core has made everything visible before; what would still move the cursor is not let through.
+/// The text was sanitized before; any remaining character that would move the cursor is dropped.
 fn visible(letter: char) -> char {
     if letter.is_control() { '\u{fffd}' } else { letter }
 }
@@ -98,7 +98,7 @@ fn blank(count: usize) -> Vec<Cell> {
     vec![Cell { letter: ' ', style: Style::new(), width: 1 }; count]
 }
 
-/// Takes the word that does not fit off the end of a line; nothing if it fills the line.
+/// Removes the word that does not fit from the end of a line; empty if it fills the line.
 fn last_word(line: &mut Vec<Cell>, indent: usize) -> Vec<Cell> {
     match line.iter().rposition(|cell| cell.letter == ' ') {
         Some(at) if at >= indent && at > 0 => {

@@ -1,14 +1,14 @@
-//! What can be said to the commands that look after the installation.
+//! Arguments of `doctor`, `config`, `ledger` and `permit`.
 
 use clap::{Parser, Subcommand};
 
-use super::args::Person;
+use super::args::PersonArgs;
 
 /// Say how well this installation protects you, honestly, and how to do better.
 #[derive(Parser)]
 #[command(name = "countersign doctor", bin_name = "countersign doctor")]
 #[command(after_help = DOCTOR_EXAMPLES)]
-pub struct Doctor {
+pub struct DoctorArgs {
     /// The agents' door.
     #[arg(long, value_name = "ADDR")]
     pub agents: Option<String>,
@@ -45,45 +45,45 @@ Levels: R0 the agent runs as the daemon's own user, R1 the daemon has a user of 
 R2 the daemon is on another host and whoever runs calls checks permits.
 Exit codes: 0 nothing is wrong, 1 something is, 2 an error.";
 
-/// The configuration: check it, or see an example.
+/// Check the configuration, or print an example.
 #[derive(Parser)]
 #[command(name = "countersign config", bin_name = "countersign config")]
 #[command(
-    after_help = "Examples:\n  countersign config check\n  countersign config example > ~/.config/countersign/countersign.toml\n\nExit codes: 0 it is fine, 1 it is not, 2 an error."
+    after_help = "Examples:\n  countersign config check\n  countersign config example > ~/.config/countersign/countersign.toml\n\nExit codes: 0 valid, 1 invalid, 2 an error."
 )]
 pub struct Config {
-    /// What to do.
+    /// The action.
     #[command(subcommand)]
     pub what: ConfigWhat,
 }
 
-/// What to do with the configuration.
+/// The actions of `config`.
 #[derive(Subcommand)]
 pub enum ConfigWhat {
-    /// Read it and say what it means, or what is wrong where.
+    /// Check the configuration, and print its meaning or its errors.
     Check {
-        /// Another file than the usual one.
+        /// The file [default: the standard path]
         file: Option<String>,
-        /// As JSON.
+        /// Print JSON.
         #[arg(long)]
         json: bool,
     },
-    /// The commented example; every line shows the default.
+    /// Print a commented example; every line shows the default.
     Example,
-    /// Where everything lies.
+    /// Print the paths of all files.
     Path {
-        /// As JSON.
+        /// Print JSON.
         #[arg(long)]
         json: bool,
     },
 }
 
-/// The ledger: read it, verify it, prove an entry, export it.
+/// Read, verify, prove and export the ledger.
 #[derive(Parser)]
 #[command(name = "countersign ledger", bin_name = "countersign ledger")]
 #[command(after_help = LEDGER_EXAMPLES)]
-pub struct Ledger {
-    /// What to do.
+pub struct LedgerArgs {
+    /// The action.
     #[command(subcommand)]
     pub what: LedgerWhat,
 }
@@ -91,79 +91,79 @@ pub struct Ledger {
 const LEDGER_EXAMPLES: &str = "\
 Examples:
   countersign ledger show --from 120
-  countersign ledger verify --checkpoint kept-elsewhere.txt --key 'countersign+…'
+  countersign ledger verify --checkpoint checkpoint.txt --key 'countersign+…'
   countersign ledger export --format jsonl > ledger.jsonl
-  countersign ledger verify --file ledger.jsonl --checkpoint kept.txt --key key.txt
+  countersign ledger verify --file ledger.jsonl --checkpoint checkpoint.txt --key key.txt
   countersign ledger prove 17
 
-A ledger is proved by a checkpoint that was kept where its owner could not change it. Without
-one, `verify` says only that the entries are whole and in order.
-Exit codes: 0 done, 1 the ledger does not hold, 2 an error.";
+Only a checkpoint that was stored elsewhere proves that a ledger was not changed. Without one,
+`verify` only shows that the entries are well formed and in order.
+Exit codes: 0 success, 1 the ledger is invalid, 2 an error.";
 
-/// What to do with the ledger.
+/// The actions of `ledger`.
 #[derive(Subcommand)]
 pub enum LedgerWhat {
-    /// Entries, oldest first.
+    /// Show entries, oldest first.
     Show {
-        /// From this one on; else the newest.
+        /// The first entry [default: show the newest]
         #[arg(long, value_name = "N")]
         from: Option<u64>,
-        /// At most so many.
+        /// The maximum number.
         #[arg(long, value_name = "N", default_value_t = 50)]
         limit: u32,
-        /// As whom.
+        /// The people API and the person.
         #[command(flatten)]
-        person: Person,
+        person: PersonArgs,
     },
-    /// Check every entry, and the whole against signed checkpoints.
+    /// Verify every entry, and the ledger against signed checkpoints.
     Verify {
-        /// Entries as JSON Lines (`-` for standard input), instead of a daemon's.
+        /// Entries as JSON Lines (`-` for standard input), instead of those of the daemon.
         #[arg(long, value_name = "FILE", conflicts_with = "store")]
         file: Option<String>,
-        /// The store's own file, instead of a daemon's; it is only read.
+        /// The file of the store, instead of the daemon; it is only read.
         #[arg(long, value_name = "FILE")]
         store: Option<String>,
-        /// A signed checkpoint that was kept elsewhere; may be given again.
+        /// A signed checkpoint that was stored elsewhere; can be repeated.
         #[arg(long, value_name = "FILE", requires = "key")]
         checkpoint: Vec<String>,
-        /// The verifier key, as text or in a file, as you noted it when all was well.
+        /// The verifier key, as text or in a file, from a trusted source.
         #[arg(long, value_name = "VKEY")]
         key: Option<String>,
-        /// As whom.
+        /// The people API and the person.
         #[command(flatten)]
-        person: Person,
+        person: PersonArgs,
     },
-    /// The proof that an entry stands in the ledger.
+    /// Prove that an entry is in the ledger.
     Prove {
-        /// The entry's number, from 0.
+        /// The index of the entry, from 0.
         index: u64,
-        /// The verifier key, as text or in a file; else the daemon's own.
+        /// The verifier key, as text or in a file [default: the key of the daemon]
         #[arg(long, value_name = "VKEY")]
         key: Option<String>,
-        /// As whom.
+        /// The people API and the person.
         #[command(flatten)]
-        person: Person,
+        person: PersonArgs,
     },
-    /// All entries for other programs: jsonl, csv or ocsf.
+    /// Export all entries as jsonl, csv or ocsf.
     Export {
         /// jsonl (can be verified), csv or ocsf (for security tools).
         #[arg(long, default_value = "jsonl")]
         format: String,
-        /// From this one on.
+        /// The first entry.
         #[arg(long, value_name = "N", default_value_t = 0)]
         from: u64,
-        /// As whom.
+        /// The people API and the person.
         #[command(flatten)]
-        person: Person,
+        person: PersonArgs,
     },
 }
 
-/// Permits: check one without asking anybody.
+/// Verify a permit offline.
 #[derive(Parser)]
 #[command(name = "countersign permit", bin_name = "countersign permit")]
 #[command(after_help = PERMIT_EXAMPLES)]
 pub struct Permit {
-    /// What to do.
+    /// The action.
     #[command(subcommand)]
     pub what: PermitWhat,
 }
@@ -175,15 +175,15 @@ Examples:
   countersign permit verify - --jwks http://127.0.0.1:6000/.well-known/jwks.json --agent hermes \\
       --call @call.json < permit.jws
 
-Whether a permit was used before cannot be seen offline: redeem it for that.
-Exit codes: 0 it holds, 1 it does not, 2 an error.";
+Whether a permit was already used cannot be checked offline; redeem it to be sure.
+Exit codes: 0 valid, 1 invalid, 2 an error.";
 
-/// What to do with permits.
+/// The actions of `permit`.
 #[derive(Subcommand)]
 pub enum PermitWhat {
-    /// Check signature, call, agent and time.
+    /// Verify signature, call, agent and expiry.
     Verify {
-        /// The permit's file; `-` is standard input.
+        /// The file of the permit; `-` for standard input.
         file: String,
         /// The signer's keys: a file, or `http://ADDR/.well-known/jwks.json`.
         #[arg(long, value_name = "FILE|URL")]
@@ -191,10 +191,10 @@ pub enum PermitWhat {
         /// The call that is about to run: JSON or `@file`.
         #[arg(long, value_name = "JSON")]
         call: String,
-        /// The agent it is run for.
+        /// The agent that the call is run for.
         #[arg(long, value_name = "NAME")]
         agent: String,
-        /// As JSON.
+        /// Print JSON.
         #[arg(long)]
         json: bool,
     },

@@ -1,4 +1,4 @@
-//! The door: where a call or a text comes in, read once, whole and bounded.
+//! Input from arguments, files and standard input, bounded in size.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::failure::Failure;
 use crate::lines::{LONGEST, as_text};
 
-/// Text given on the command line: `-` is standard input, `@file` a file (if files are meant).
+/// Text from the command line: `-` is standard input, `@file` a file (if allowed).
 pub fn text(given: &str, name: &str, files: Files) -> Result<String, Failure> {
     match given.strip_prefix('@') {
         _ if given == "-" => bounded(io::stdin().lock(), "standard input"),
@@ -26,9 +26,9 @@ pub fn text(given: &str, name: &str, files: Files) -> Result<String, Failure> {
 /// Whether `@name` means a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Files {
-    /// It does.
+    /// It is a file.
     Named,
-    /// It is text like any other.
+    /// It is ordinary text.
     AreText,
 }
 

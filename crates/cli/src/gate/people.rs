@@ -1,74 +1,80 @@
-//! `countersign people` and `agents`: who may answer, and who may ask.
+//! `countersign people` and `agents`.
 
 use std::process::ExitCode;
 
 use countersign_client::{NewAgent, Time};
 use countersign_daemon::auth::recovery;
 
-use super::args::{AgentsWhat, PeopleWhat};
-use super::credential::{self, Session};
-use super::now::{apart, now};
-use super::{args, house, page, reach};
+use super::args::PersonOnly;
+use super::args_people::{AgentsArgs, AgentsWhat, PeopleArgs, PeopleWhat};
+use super::credential::{self, PersonSession};
+use super::now::{now, relative_time};
+use super::{output, page, reach};
 use crate::failure::Failure;
 
 /// Runs `countersign people`.
-pub fn people(args: &args::People) -> Result<ExitCode, Failure> {
+pub fn people(args: &PeopleArgs) -> Result<ExitCode, Failure> {
     match &args.what {
-        PeopleWhat::List(args) => {
-            let people = Session::open(&args.person)?.people()?;
-            if args.person.json {
-                return house::json(&people);
-            }
-            let rows: Vec<Vec<String>> = people
-                .iter()
-                .map(|one| {
-                    let name = page::safe(&one.name, 80);
-                    vec![name, page::safe(&one.role, 20), since(one.added, one.revoked)]
-                })
-                .collect();
-            house::say(|out, _| Ok(page::table(out, &rows)?))
-        }
+        PeopleWhat::List(args) => list_people(args),
         PeopleWhat::Add { name, administrator, person } => {
             let role = if *administrator { "administrator" } else { "approver" };
-            let passphrase = Session::open_to_change(person)?.add_person(name, role)?;
+            let passphrase = PersonSession::open_to_change(person)?.add_person(name, role)?;
             once(name, "passphrase", &passphrase, person.json)
         }
         PeopleWhat::Revoke(args) => {
-            Session::open_to_change(&args.person)?.revoke_person(&args.name)?;
-            gone(&args.name, args.person.json, "may not answer any more")
+            PersonSession::open_to_change(&args.person)?.revoke_person(&args.name)?;
+            gone(&args.name, args.person.json, "was revoked")
         }
         PeopleWhat::Passphrase(args) => {
-            let passphrase = Session::open_to_change(&args.person)?.new_passphrase(&args.name)?;
+            let passphrase =
+                PersonSession::open_to_change(&args.person)?.new_passphrase(&args.name)?;
             once(&args.name, "passphrase", &passphrase, args.person.json)
         }
         PeopleWhat::Role { name, role, person } => {
-            Session::open_to_change(person)?.change_role(name, role)?;
+            PersonSession::open_to_change(person)?.change_role(name, role)?;
             if person.json {
-                return house::json(&serde_json::json!({ "name": name, "role": role }));
+                return output::json(&serde_json::json!({ "name": name, "role": role }));
             }
-            house::line(&format!("{} is {role} now.", page::safe(name, 80)))
+            output::line(&format!("{} is {role} now.", page::safe(name, 80)))
         }
         PeopleWhat::Recover { name, remove_passkeys, state, json } => {
             recover(name, *remove_passkeys, state.as_deref(), *json)
         }
         PeopleWhat::UseCode(args) => {
-            let door = reach::people_door(args.person.people.as_deref())?;
+            let endpoint = reach::people_endpoint(args.person.people.as_deref())?;
             let code = credential::recovery_code(&args.person)?;
-            let passphrase = countersign_client::People::recover(&door, &args.name, &code)?;
+            let passphrase =
+                countersign_client::PeopleClient::recover(&endpoint, &args.name, &code)?;
             once(&args.name, "passphrase", &passphrase, args.person.json)
         }
         PeopleWhat::Sessions(args) => sessions(args),
         PeopleWhat::EndSession(args) => {
-            Session::open(&args.person)?.end_session(&args.name)?;
+            PersonSession::open(&args.person)?.end_session(&args.name)?;
             if args.person.json {
-                return house::json(&serde_json::json!({ "id": args.name, "ended": true }));
+                return output::json(&serde_json::json!({ "id": args.name, "ended": true }));
             }
-            house::line("The session has ended.")
+            output::line("The session was ended.")
         }
     }
 }
 
-/// Issues a recovery code. Whoever can write the daemon's state folder may do so; no session can.
+fn list_people(args: &PersonOnly) -> Result<ExitCode, Failure> {
+    let people = PersonSession::open(&args.person)?.people()?;
+    if args.person.json {
+        return output::json(&people);
+    }
+    let rows: Vec<Vec<String>> = people
+        .iter()
+        .map(|one| {
+            let name = page::safe(&one.name, 80);
+            vec![name, page::safe(&one.role, 20), since(one.added, one.revoked)]
+        })
+        .collect();
+    output::say(|out, _| Ok(page::table(out, &rows)?))
+}
+
+/// Creates a recovery code. Write access to the daemon's state directory is required; a session is
+/// not enough.
 fn recover(
     name: &str,
     remove_passkeys: bool,
@@ -79,34 +85,34 @@ fn recover(
     let issued = recovery::issue(&paths.state, name, remove_passkeys, now().millis());
     let (code, expires) = issued.map_err(|error| {
         let state = paths.state.display().to_string();
-        Failure::at(&state, format!("no recovery code could be written there: {error}"))
+        Failure::at(&state, format!("cannot write a recovery code there: {error}"))
     })?;
     if json {
-        return house::json(&serde_json::json!({
+        return output::json(&serde_json::json!({
             "name": name, "code": *code, "expires": expires.to_string(),
         }));
     }
     let name = page::safe(name, 80);
-    house::say(|out, _| {
+    output::say(|out, _| {
         writeln!(out, "{}\n", page::safe(&code, 200))?;
         Ok(writeln!(
             out,
-            "This is the recovery code of {name}, good once until {expires}. Give it to {name}, \
+            "Recovery code of {name}, valid once, until {expires}. Give it to {name}, \
              who runs\n`countersign people use-code {name}` or enters it on the sign-in page."
         )?)
     })
 }
 
 /// Prints the sessions of the person.
-fn sessions(args: &args::PersonOnly) -> Result<ExitCode, Failure> {
-    let sessions = Session::open(&args.person)?.sessions()?;
+fn sessions(args: &PersonOnly) -> Result<ExitCode, Failure> {
+    let sessions = PersonSession::open(&args.person)?.sessions()?;
     if args.person.json {
-        return house::json(&sessions);
+        return output::json(&sessions);
     }
     let rows: Vec<Vec<String>> = sessions
         .iter()
         .map(|one| {
-            let used = one.used.map_or_else(String::new, |time| apart(time, now()));
+            let used = one.used.map_or_else(String::new, |time| relative_time(time, now()));
             let current = if one.current { "this one" } else { "" };
             vec![
                 page::safe(&one.id, 60),
@@ -116,28 +122,28 @@ fn sessions(args: &args::PersonOnly) -> Result<ExitCode, Failure> {
             ]
         })
         .collect();
-    house::say(|out, _| Ok(page::table(out, &rows)?))
+    output::say(|out, _| Ok(page::table(out, &rows)?))
 }
 
 /// Runs `countersign agents`.
-pub fn agents(args: &args::Agents) -> Result<ExitCode, Failure> {
+pub fn agents(args: &AgentsArgs) -> Result<ExitCode, Failure> {
     match &args.what {
         AgentsWhat::List(args) => {
-            let agents = Session::open(&args.person)?.agents()?;
+            let agents = PersonSession::open(&args.person)?.agents()?;
             if args.person.json {
-                return house::json(&agents);
+                return output::json(&agents);
             }
             let rows: Vec<Vec<String>> = agents
                 .iter()
                 .map(|one| {
                     let uid = one.uid.map_or(String::new(), |uid| format!("user {uid}"));
                     let ends = one.expires.map_or_else(String::new, |time| {
-                        format!("token ends {}", apart(time, now()))
+                        format!("token expires {}", relative_time(time, now()))
                     });
                     vec![page::safe(&one.name, 80), uid, since(one.added, one.revoked), ends]
                 })
                 .collect();
-            house::say(|out, _| Ok(page::table(out, &rows)?))
+            output::say(|out, _| Ok(page::table(out, &rows)?))
         }
         AgentsWhat::Add { name, uid, own_addresses, days, person } => {
             let agent = NewAgent {
@@ -146,15 +152,15 @@ pub fn agents(args: &args::Agents) -> Result<ExitCode, Failure> {
                 own_addresses: own_addresses.clone(),
                 days: *days,
             };
-            let token = Session::open_to_change(person)?.add_agent(&agent)?;
+            let token = PersonSession::open_to_change(person)?.add_agent(&agent)?;
             once(name, "token", &token, person.json)
         }
         AgentsWhat::Revoke(args) => {
-            Session::open_to_change(&args.person)?.revoke_agent(&args.name)?;
-            gone(&args.name, args.person.json, "may not ask any more")
+            PersonSession::open_to_change(&args.person)?.revoke_agent(&args.name)?;
+            gone(&args.name, args.person.json, "was revoked")
         }
         AgentsWhat::Token(args) => {
-            let token = Session::open_to_change(&args.person)?.new_token(&args.name)?;
+            let token = PersonSession::open_to_change(&args.person)?.new_token(&args.name)?;
             once(&args.name, "token", &token, args.person.json)
         }
     }
@@ -162,27 +168,27 @@ pub fn agents(args: &args::Agents) -> Result<ExitCode, Failure> {
 
 fn since(added: Option<Time>, revoked: Option<Time>) -> String {
     match (added, revoked) {
-        (_, Some(time)) => format!("revoked {}", apart(time, now())),
-        (Some(time), None) => format!("added {}", apart(time, now())),
+        (_, Some(time)) => format!("revoked {}", relative_time(time, now())),
+        (Some(time), None) => format!("added {}", relative_time(time, now())),
         (None, None) => String::new(),
     }
 }
 
-/// A secret that is told once.
+/// Prints a secret that is shown only once.
 fn once(name: &str, kind: &str, secret: &str, json: bool) -> Result<ExitCode, Failure> {
     if json {
-        return house::json(&serde_json::json!({ "name": name, kind: secret }));
+        return output::json(&serde_json::json!({ "name": name, kind: secret }));
     }
     let (name, secret) = (page::safe(name, 80), page::safe(secret, 200));
-    house::say(|out, _| {
+    output::say(|out, _| {
         writeln!(out, "{secret}\n")?;
-        Ok(writeln!(out, "This is the {kind} of {name}. It is shown once and kept nowhere.")?)
+        Ok(writeln!(out, "This is the {kind} of {name}. It is shown only once and is not stored.")?)
     })
 }
 
 fn gone(name: &str, json: bool, what: &str) -> Result<ExitCode, Failure> {
     if json {
-        return house::json(&serde_json::json!({ "name": name, "revoked": true }));
+        return output::json(&serde_json::json!({ "name": name, "revoked": true }));
     }
-    house::line(&format!("{} {what}.", page::safe(name, 80)))
+    output::line(&format!("{} {what}.", page::safe(name, 80)))
 }

@@ -1,4 +1,4 @@
-//! Bad input is refused in one line with exit code 2, and never judged SAFE.
+//! Invalid input is rejected in one line with exit code 2, and never assessed as SAFE.
 
 use std::os::unix::ffi::OsStrExt;
 

@@ -1,19 +1,19 @@
-//! Colours and shapes on the screen: the same as in lists and on the web.
+//! Colours and shapes, the same as in lists and on the web.
 
 use ratatui::style::{Color, Modifier, Style};
 
-use crate::core_api::Tier;
+use crate::engine::Tier;
 use crate::terminal;
 
 /// Whether there is colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Look {
-    /// Words, shapes, bold and underline say everything; colour only says it again.
+pub struct Palette {
+    /// Words, shapes, bold and underline carry all information; colour only repeats it.
     pub colour: bool,
 }
 
-impl Look {
-    /// A style from its SGR numbers, which the other commands print as they are.
+impl Palette {
+    /// A style from its SGR numbers, which the other commands print directly.
     pub fn of(self, sgr: &str) -> Style {
         let mut style = Style::new();
         let mut numbers = sgr.split(';').filter_map(|number| number.parse::<u8>().ok());
@@ -45,7 +45,7 @@ impl Look {
         }
     }
 
-    /// The tier as a word on coloured ground; reversed where there is no colour.
+    /// The tier on a coloured background; reversed without colour.
     pub fn badge(self, tier: Option<Tier>) -> Style {
         let style = self.of(terminal::badge(tier.unwrap_or(Tier::Critical)));
         if self.colour { style } else { style.add_modifier(Modifier::REVERSED) }
@@ -56,7 +56,7 @@ impl Look {
         self.of(terminal::underline(tier.unwrap_or(Tier::Critical)))
     }
 
-    /// What may be passed over.
+    /// Less important text.
     pub fn faint(self) -> Style {
         self.of(if self.colour { "38;5;245" } else { "2" })
     }
@@ -66,23 +66,23 @@ impl Look {
         self.of("1")
     }
 
-    /// What went wrong.
+    /// Errors.
     pub fn wrong(self) -> Style {
         self.of("1;38;5;202")
     }
 
-    /// The row that is looked at: reversed, so that it reads on dark and on light.
+    /// The selected row: reversed, so that it is readable on dark and light.
     pub fn chosen() -> Style {
         Style::reset().add_modifier(Modifier::REVERSED | Modifier::BOLD)
     }
 
-    /// A key's name.
+    /// The name of a key.
     pub fn key(self) -> Style {
         self.of("1")
     }
 }
 
-/// A shape for each tier, so that nobody has to see colours.
+/// A shape for each tier, for people who do not see colours.
 pub fn shape(tier: Option<Tier>) -> &'static str {
     match tier {
         Some(Tier::Safe) => "✓",
@@ -100,13 +100,13 @@ mod tests {
 
     #[test]
     fn without_colour_nothing_is_coloured_and_the_danger_is_still_underlined() {
-        let plain = Look { colour: false };
+        let plain = Palette { colour: false };
         for tier in Tier::ALL {
             let all = [plain.accent(Some(tier), false), plain.badge(Some(tier))];
             assert!(all.iter().all(|style| style.fg.is_none() && style.bg.is_none()));
             assert!(plain.danger(Some(tier)).add_modifier.contains(Modifier::UNDERLINED));
         }
-        let colour = Look { colour: true };
+        let colour = Palette { colour: true };
         assert_eq!(colour.accent(Some(Tier::High), false).fg, Some(Color::Indexed(202)));
         assert_eq!(colour.badge(Some(Tier::High)).bg, Some(Color::Indexed(209)));
     }

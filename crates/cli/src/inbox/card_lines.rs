@@ -1,75 +1,62 @@
-//! A card as lines: what would happen, the exact call, why, who asks, how long there is.
+//! A card as lines: summary, exact call, reasons, requester, time left.
 
-use countersign_client::{Request, Time};
+use countersign_client::Request;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use super::flow::{Break, Piece, flow, width};
-use super::list::Entry;
-use super::look::{Look, shape};
-use super::state::Page;
-use super::written::{self, Written};
-use crate::core_api::{self, Card, Impact, Reason, Tier, Touched, thousands};
-use crate::gate::now::apart;
+use super::call_lines::{self, DrawnCall};
+use super::card_style::CardStyle;
+use super::list::ListEntry;
+use super::model::CardPage;
+use super::style::shape;
+use super::time_left::{in_words, thread};
+use super::wrap::{Break, Piece, flow, width};
+use crate::engine::{self, Card, Impact, Reason, Tier, Touched, thousands};
+use crate::gate::now::relative_time;
 use crate::gate::page;
 use crate::terminal;
 
-/// How many reasons stand on a card before "all 7 reasons".
+/// How many reasons are shown before "all 7 reasons".
 const REASONS: usize = 3;
-/// How much of a text is shown.
+/// The maximum length of a text.
 const TEXT: usize = 2000;
-/// Where facts begin.
+/// The column of facts.
 const FACTS: usize = 9;
-/// Entries of one kind before "and 3 more", on a card that is not opened.
+/// Entries of one kind before "and 3 more", on a folded card.
 const LISTED: usize = 4;
-
-/// How a card is drawn.
-#[derive(Debug, Clone, Copy)]
-pub struct Pen {
-    /// Colours.
-    pub look: Look,
-    /// How many columns there are.
-    pub room: usize,
-    /// Whether it is opened: nothing is folded then.
-    pub open: bool,
-    /// How many lines of the call are shown before the rest is folded.
-    pub fold: usize,
-    /// The time, for "3 min ago".
-    pub now: Time,
-}
 
 /// The lines of a card.
 #[derive(Debug, Default)]
-pub struct Sheet {
+pub struct CardLines {
     /// All of them.
     pub lines: Vec<Line<'static>>,
-    /// Where the call ends.
+    /// The line at which the call ends.
     pub call_end: usize,
-    /// Part of the call was left out.
+    /// A part of the call was folded.
     pub folded: bool,
 }
 
 /// A request as lines.
-pub fn sheet(entry: &Entry, looked: &Page, pen: Pen) -> Sheet {
+pub fn sheet(entry: &ListEntry, looked: &CardPage, pen: CardStyle) -> CardLines {
     let request = &entry.request;
-    let mut sheet = Sheet::default();
+    let mut sheet = CardLines::default();
     sheet.head(request, pen);
     if !entry.waits() {
         sheet.over(request, pen);
     }
     match looked {
-        Page::Coming => sheet.words("Reading the call…", pen.look.faint(), pen),
-        Page::Missing(why) => {
-            sheet.words(&format!("The call could not be read: {why}"), pen.look.wrong(), pen);
+        CardPage::Coming => sheet.words("Loading the call…", pen.look.faint(), pen),
+        CardPage::Missing(why) => {
+            sheet.words(&format!("The call could not be loaded: {why}"), pen.look.wrong(), pen);
         }
-        Page::There(_, None) => {
+        CardPage::There(_, None) => {
             let why = "The call cannot be shown here, so it cannot be approved here.";
             sheet.words(why, pen.look.wrong(), pen);
         }
-        Page::There(_, Some(card)) => sheet.call(card, pen),
+        CardPage::There(_, Some(card)) => sheet.call(card, pen),
     }
     sheet.call_end = sheet.lines.len();
-    if let Page::There(_, Some(card)) = looked {
+    if let CardPage::There(_, Some(card)) = looked {
         sheet.reasons(card, pen);
         sheet.impact(card, pen);
     }
@@ -80,32 +67,32 @@ pub fn sheet(entry: &Entry, looked: &Page, pen: Pen) -> Sheet {
     sheet
 }
 
-impl Sheet {
+impl CardLines {
     fn blank(&mut self) {
         if self.lines.last().is_some_and(|line| line.width() > 0) {
             self.lines.push(Line::default());
         }
     }
 
-    fn words(&mut self, text: &str, style: Style, pen: Pen) {
+    fn words(&mut self, text: &str, style: Style, pen: CardStyle) {
         self.lines.extend(flow(&[(text.to_owned(), style)], pen.room, 0, Break::Words));
     }
 
-    fn fact(&mut self, name: &str, text: &str, style: Style, pen: Pen) {
+    fn fact(&mut self, name: &str, text: &str, style: Style, pen: CardStyle) {
         let label = (format!("{name:<FACTS$}"), pen.look.faint());
         let pieces = [label, (text.to_owned(), style)];
         self.lines.extend(flow(&pieces, pen.room, FACTS, Break::Words));
     }
 
-    /// The tier, how sure we are, the two words; then the sentence.
-    fn head(&mut self, request: &Request, pen: Pen) {
+    /// The tier, the confidence, the two words; then the summary.
+    fn head(&mut self, request: &Request, pen: CardStyle) {
         let tier = Tier::parse(&request.tier);
         let name = page::safe(&request.tier, 12);
         let mut pieces: Vec<Piece> =
             vec![(format!(" {} {name} ", shape(tier)), pen.look.badge(tier))];
         if request.crisis {
             let style = pen.look.of(terminal::CRISIS);
-            pieces.push(("  ♥ somebody may be in crisis".to_owned(), style));
+            pieces.push(("  ♥ a person may be in crisis".to_owned(), style));
         }
         let words = page::safe(&request.phrase, 60);
         let used: usize = pieces.iter().map(|(text, _)| width(text)).sum();
@@ -118,13 +105,13 @@ impl Sheet {
     }
 
     /// Who decided, and what the agent was told.
-    fn over(&mut self, request: &Request, pen: Pen) {
+    fn over(&mut self, request: &Request, pen: CardStyle) {
         let text = match &request.decision {
-            None => "It is over: it waits no more.".to_owned(),
+            None => "This request has ended.".to_owned(),
             Some(decision) => {
-                let by = page::safe(&decision.by.words(), 200);
-                let when = apart(decision.at, pen.now);
-                format!("{} by {by}, {when}.", decision.result.word())
+                let by = page::safe(&decision.by.describe(), 200);
+                let when = relative_time(decision.at, pen.now);
+                format!("{} by {by}, {when}.", decision.result.as_str())
             }
         };
         let tier = Tier::parse(&request.tier);
@@ -156,8 +143,8 @@ impl Sheet {
         self.blank();
     }
 
-    fn call(&mut self, card: &Card, pen: Pen) {
-        let Written { lines, folded } = written::call(card, pen);
+    fn call(&mut self, card: &Card, pen: CardStyle) {
+        let DrawnCall { lines, folded } = call_lines::call(card, pen);
         self.lines.extend(lines);
         self.folded = folded;
         for kind in &card.hidden {
@@ -167,12 +154,12 @@ impl Sheet {
             self.words(&text, pen.look.faint(), pen);
         }
         if card.folded > 0 {
-            let text = format!("… {} more bytes are on no card", thousands(card.folded));
+            let text = format!("… {} more bytes are not stored", thousands(card.folded));
             self.words(&text, pen.look.wrong(), pen);
         }
     }
 
-    fn reasons(&mut self, card: &Card, pen: Pen) {
+    fn reasons(&mut self, card: &Card, pen: CardStyle) {
         let weigh: Vec<&Reason> = card.reasons.iter().filter(|one| one.weight.0 > 0).collect();
         let shown = if pen.open { usize::MAX } else { REASONS };
         if weigh.is_empty() {
@@ -185,7 +172,7 @@ impl Sheet {
             let bar = terminal::weight_bar(reason.weight.0, 400, bars);
             let weight = format!(" {:<4} ", reason.weight.value());
             let indent = width(&bar) + width(&weight);
-            let say = core_api::show(&reason.message, TEXT);
+            let say = engine::sanitize(&reason.message, TEXT);
             let pieces = [(bar, accent), (weight, pen.look.faint()), (say, Style::new())];
             self.lines.extend(flow(&pieces, pen.room, indent, Break::Words));
         }
@@ -195,22 +182,22 @@ impl Sheet {
         }
     }
 
-    fn impact(&mut self, card: &Card, pen: Pen) {
+    fn impact(&mut self, card: &Card, pen: CardStyle) {
         self.blank();
         for (name, text) in touched(&card.impact, pen.open) {
             self.fact(name, &text, Style::new(), pen);
         }
         if !card.doubts.is_empty() {
             let doubts: Vec<&str> = card.doubts.iter().map(|doubt| doubt.words()).collect();
-            self.fact("not sure", &doubts.join("; "), Style::new(), pen);
+            self.fact("uncertain", &doubts.join("; "), Style::new(), pen);
         }
         if let Some(safer) = card.reasons.iter().find_map(|reason| reason.suggestion.as_ref()) {
-            self.fact("safer", &core_api::show(safer, TEXT), Style::new(), pen);
+            self.fact("safer", &engine::sanitize(safer, TEXT), Style::new(), pen);
         }
     }
 
-    /// Who asks, where, since when, in whose words.
-    fn asks(&mut self, request: &Request, looked: &Page, pen: Pen) {
+    /// Who requests it, where, since when, and the agent's description.
+    fn asks(&mut self, request: &Request, looked: &CardPage, pen: CardStyle) {
         self.blank();
         if let Some(claim) = request.description.as_deref().filter(|claim| !claim.is_empty()) {
             let limit = if pen.open { TEXT } else { 160 };
@@ -219,10 +206,10 @@ impl Sheet {
         let session = request.session.as_deref().filter(|name| !name.is_empty());
         let session =
             session.map_or(String::new(), |name| format!(", session {}", page::safe(name, 80)));
-        let since = apart(request.created, pen.now);
+        let since = relative_time(request.created, pen.now);
         let agent = page::safe(&request.agent, 80);
         self.fact("asks", &format!("{agent}{session}, {since}"), Style::new(), pen);
-        if let Page::There(_, Some(card)) = looked
+        if let CardPage::There(_, Some(card)) = looked
             && let Some(cwd) = &card.cwd
         {
             self.fact("where", &page::safe(cwd, TEXT), Style::new(), pen);
@@ -236,8 +223,8 @@ impl Sheet {
         }
     }
 
-    /// The time that is left, as a line that shrinks, and what happens then.
-    fn left(&mut self, request: &Request, pen: Pen) {
+    /// The time left as a shrinking line, and what happens then.
+    fn left(&mut self, request: &Request, pen: CardStyle) {
         self.blank();
         let tier = Tier::parse(&request.tier);
         let accent = pen.look.accent(tier, request.crisis);
@@ -247,20 +234,19 @@ impl Sheet {
             Span::styled(rest, pen.look.faint()),
         ]));
         let mut text = format!(
-            "Without an answer it is denied {}. Asked: {}.",
+            "Denied {} if not answered. Escalation: {}.",
             in_words(request, pen.now),
-            rung(&request.rung)
+            escalation(&request.rung)
         );
         if request.quorum.approve > 1 {
-            let votes =
-                format!(" {} of {} have said yes.", request.approvals, request.quorum.approve);
+            let votes = format!(" {} of {} approvals.", request.approvals, request.quorum.approve);
             text.push_str(&votes);
         }
         self.words(&text, pen.look.faint(), pen);
     }
 }
 
-/// What would be touched, kind by kind.
+/// What would be affected, by kind.
 fn touched(impact: &Impact, open: bool) -> Vec<(&'static str, String)> {
     let mut rows = Vec::new();
     for money in &impact.money {
@@ -285,29 +271,8 @@ fn listing(list: &Touched, open: bool) -> String {
     }
 }
 
-/// The time that is left, as a line of so many cells: what is left of it, and what is gone.
-pub fn thread(request: &Request, now: Time, cells: usize) -> (String, String) {
-    let whole = request.deadline.millis().saturating_sub(request.created.millis()).max(1);
-    let left = request.deadline.millis().saturating_sub(now.millis()).clamp(0, whole);
-    let cells_wide = i128::try_from(cells).unwrap_or(0);
-    // Rounded up: the last cell goes when the time is over.
-    let full = (i128::from(left) * cells_wide + i128::from(whole) - 1) / i128::from(whole);
-    let full = usize::try_from(full).unwrap_or(0).min(cells);
-    ("━".repeat(full), "─".repeat(cells - full))
-}
-
-/// The time that is left, in words that do not jump.
-pub fn in_words(request: &Request, now: Time) -> String {
-    let seconds = request.deadline.millis().saturating_sub(now.millis()) / 1000;
-    match u64::try_from(seconds) {
-        Err(_) => "now".to_owned(),
-        Ok(seconds) if seconds < 120 => format!("in {} s", (seconds / 10 + 1) * 10),
-        Ok(seconds) => format!("in {}", core_api::length(seconds)),
-    }
-}
-
-/// Who is asked by now.
-fn rung(word: &str) -> String {
+/// Who has been asked.
+fn escalation(word: &str) -> String {
     match word {
         "first" => "first channel".to_owned(),
         "next" => "next channel as well".to_owned(),

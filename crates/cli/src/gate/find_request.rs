@@ -1,17 +1,17 @@
-//! Which request is meant: its id, the start of it, or its two words.
+//! Finds a request by its id, the start of its id, or its two words.
 
-use countersign_client::{Filter, People, Request, State};
+use countersign_client::{Filter, PeopleClient, Request, RequestStatus};
 
 use super::page;
 use crate::failure::Failure;
 
-/// The shortest start of an id.
+/// The shortest accepted start of an id.
 const LEAST: usize = 4;
-/// How far back is looked.
+/// How many past requests are searched.
 const BACK: u32 = 500;
 
-/// The one request that is meant, with its card; among those that wait first.
-pub fn find(people: &People, text: &str, among: Among) -> Result<Request, Failure> {
+/// The request with its card; pending requests are searched first.
+pub fn find(people: &PeopleClient, text: &str, among: Among) -> Result<Request, Failure> {
     if text.len() == 26 && !text.contains('-') {
         return Ok(people.show(text)?);
     }
@@ -21,7 +21,7 @@ pub fn find(people: &People, text: &str, among: Among) -> Result<Request, Failur
         found.retain(|request| fits(request, text));
         Ok(found)
     };
-    let mut found = look(Some(State::Pending))?;
+    let mut found = look(Some(RequestStatus::Pending))?;
     if found.is_empty() && among == Among::All {
         found = look(None)?;
     }
@@ -29,31 +29,31 @@ pub fn find(people: &People, text: &str, among: Among) -> Result<Request, Failur
     Ok(people.show(&id)?)
 }
 
-/// Where it is looked.
+/// Which requests are searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Among {
-    /// What waits.
+    /// Pending requests.
     Waiting,
-    /// What waits, then what is past.
+    /// Pending requests, then past ones.
     All,
 }
 
-/// The id of the only one in a list.
+/// The id of the only match in a list.
 pub fn one(found: &[Request], text: &str) -> Result<String, Failure> {
     if text.len() < LEAST {
-        return Err(Failure::at(text, format!("give at least {LEAST} letters of the id")));
+        return Err(Failure::at(text, format!("give at least {LEAST} characters of the id")));
     }
     match found {
         [only] => only.id.clone().ok_or_else(|| Failure::at(text, "this request has no id")),
-        [] => Err(Failure::at(text, "no request has this id or these words")),
+        [] => Err(Failure::at(text, "no request has this id or these two words")),
         several => {
             let ids: Vec<&str> = several.iter().map(|one| page::short(one.id.as_deref())).collect();
-            Err(Failure::at(text, format!("several fit: {}", ids.join(", "))))
+            Err(Failure::at(text, format!("several requests match: {}", ids.join(", "))))
         }
     }
 }
 
-/// Whether a request is meant by a text.
+/// Whether a text matches a request.
 pub fn fits(request: &Request, text: &str) -> bool {
     let words = request.phrase == text;
     let start = text.len() >= LEAST

@@ -1,51 +1,51 @@
-//! The exact call on the screen, with its dangerous part marked.
+//! The exact call, with its dangerous part marked.
 
 use std::io::{self, Write};
 
-use crate::core_api::thousands;
-use crate::core_api::{self, Call, Reason, Tier};
+use crate::engine::thousands;
+use crate::engine::{self, Call, Reason, Tier};
 use crate::terminal::{Paint, columns, underline};
 
-/// How much is shown before it folds.
+/// How much is shown.
 #[derive(Debug, Clone, Copy)]
 pub struct Fold {
-    /// Lines of one argument.
+    /// Lines per argument.
     pub lines: usize,
-    /// Bytes of one line.
+    /// Bytes per line.
     pub bytes: usize,
-    /// Arguments of one call.
+    /// Arguments per call.
     pub arguments: usize,
 }
 
 impl Fold {
     /// What fits a screen.
     pub const SHORT: Fold = Fold { lines: 8, bytes: 240, arguments: 12 };
-    /// Everything, within reason.
+    /// Everything, within limits.
     pub const OPEN: Fold = Fold { lines: usize::MAX, bytes: 64 * 1024, arguments: usize::MAX };
 }
 
 /// How the call is drawn.
 #[derive(Debug, Clone, Copy)]
-pub struct Pen {
+pub struct CallStyle {
     /// Colour or not.
     pub paint: Paint,
-    /// In whose colour the worst part is underlined.
+    /// The tier whose colour underlines the dangerous part.
     pub tier: Tier,
     /// How much is shown.
     pub fold: Fold,
 }
 
-/// Prints the call, its worst part underlined (or marked with ^^^^ where colour is refused).
+/// Prints the call, its dangerous part underlined (or marked with ^^^^ without colour).
 pub fn print(
     out: &mut dyn Write,
     call: &Call<'_>,
     worst: Option<&Reason>,
-    pen: Pen,
+    pen: CallStyle,
 ) -> io::Result<()> {
-    let leaves = core_api::leaves(&call.arguments, worst);
+    let leaves = engine::leaves(&call.arguments, worst);
     let only_command = leaves.iter().any(|leaf| leaf.name.is_none());
     if !only_command {
-        writeln!(out, "  {}", pen.paint.strong(core_api::show(&call.tool, pen.fold.bytes)))?;
+        writeln!(out, "  {}", pen.paint.strong(engine::sanitize(&call.tool, pen.fold.bytes)))?;
     }
     for leaf in leaves.iter().take(pen.fold.arguments) {
         let label = leaf.name.as_ref().map_or("$ ".to_owned(), |name| format!("  {name}: "));
@@ -67,7 +67,7 @@ fn print_leaf(
     label: &str,
     text: &str,
     span: Option<(usize, usize)>,
-    pen: Pen,
+    pen: CallStyle,
 ) -> io::Result<()> {
     if text.is_empty() {
         return writeln!(out, "  {label}{}", pen.paint.faint("\"\""));
@@ -85,7 +85,7 @@ fn print_leaf(
         });
         start = end + 1;
         marked_lines += usize::from(mark.is_some());
-        // The first marked lines are never folded away: they are the ones to look at.
+        // The first marked lines are never folded: they are the most important ones.
         if number >= pen.fold.lines && (mark.is_none() || marked_lines > pen.fold.lines) {
             hidden += line.len() + 1;
             continue;
@@ -94,9 +94,8 @@ fn print_leaf(
         hidden = 0;
         write!(out, "{prefix}")?;
         let marks = print_line(out, line, mark, pen)?;
-        // A broken line says so: what is shown can be told from every other text.
-        let broken =
-            if end < text.len() { core_api::LINE_BREAK.to_string() } else { String::new() };
+        // A wrapped line is marked, so that two different texts never look alike.
+        let broken = if end < text.len() { engine::LINE_BREAK.to_string() } else { String::new() };
         writeln!(out, "{}", pen.paint.faint(broken))?;
         if let (Paint::Plain, Some((indent, width))) = (pen.paint, marks) {
             writeln!(out, "{}{}", " ".repeat(columns(&prefix) + indent), "^".repeat(width))?;
@@ -106,7 +105,7 @@ fn print_leaf(
     print_gap(out, hidden, pen)
 }
 
-fn print_gap(out: &mut dyn Write, hidden: usize, pen: Pen) -> io::Result<()> {
+fn print_gap(out: &mut dyn Write, hidden: usize, pen: CallStyle) -> io::Result<()> {
     if hidden == 0 {
         return Ok(());
     }
@@ -114,18 +113,18 @@ fn print_gap(out: &mut dyn Write, hidden: usize, pen: Pen) -> io::Result<()> {
     writeln!(out, "    {}", pen.paint.faint(format!("… {bytes} more bytes, show all: --all")))
 }
 
-/// Prints a line without its end; says where the mark came to stand and how wide it is.
+/// Prints a line without its end; returns the position and width of the mark.
 fn print_line(
     out: &mut dyn Write,
     line: &str,
     mark: Option<(usize, usize)>,
-    pen: Pen,
+    pen: CallStyle,
 ) -> io::Result<Option<(usize, usize)>> {
     let (from, to) = mark.unwrap_or((line.len(), line.len()));
     let (before, rest) = line.split_at(boundary(line, from));
     let (marked, after) = rest.split_at(boundary(rest, to.saturating_sub(before.len())));
     let bytes = pen.fold.bytes;
-    // Before the mark the end matters, after it the beginning.
+    // Before the mark the end of the text matters, after it the beginning.
     let room = if marked.is_empty() { bytes } else { bytes / 3 };
     let cut = boundary(before, before.len().saturating_sub(room));
     let (skipped, before) = if marked.is_empty() { ("", before) } else { before.split_at(cut) };
@@ -142,10 +141,10 @@ fn print_line(
     Ok((!marked.is_empty()).then_some(place))
 }
 
-/// Text made visible, folded after `limit` bytes with a count of what is left.
+/// Sanitized text, truncated after `limit` bytes with a count of the rest.
 fn clip(text: &str, limit: usize) -> String {
     let (head, tail) = text.split_at(boundary(text, limit));
-    let shown = core_api::show(head, usize::MAX);
+    let shown = engine::sanitize(head, usize::MAX);
     if tail.is_empty() {
         return shown;
     }
@@ -162,7 +161,7 @@ mod tests {
 
     fn drawn(text: &str, span: (usize, usize), fold: Fold) -> String {
         let mut out = Vec::new();
-        let pen = Pen { paint: Paint::Plain, tier: Tier::High, fold };
+        let pen = CallStyle { paint: Paint::Plain, tier: Tier::High, fold };
         print_leaf(&mut out, "$ ", text, Some(span), pen).unwrap();
         String::from_utf8(out).unwrap()
     }

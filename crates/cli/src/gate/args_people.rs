@@ -1,0 +1,221 @@
+//! Arguments of `people`, `agents`, `grants` and `crises`.
+
+use clap::{Parser, Subcommand};
+
+use super::args::{NamedArgs, PersonArgs, PersonOnly};
+
+/// Manage the people who may decide.
+#[derive(Parser)]
+#[command(name = "countersign people", bin_name = "countersign people")]
+#[command(
+    after_help = PEOPLE_EXAMPLES
+)]
+pub struct PeopleArgs {
+    /// The action.
+    #[command(subcommand)]
+    pub what: PeopleWhat,
+}
+
+const PEOPLE_EXAMPLES: &str = "\
+Examples:
+  countersign people add ana
+  countersign people add ops --administrator
+  countersign people revoke ana
+  countersign people passphrase owner     a new passphrase for yourself
+  countersign people recover ana          on the daemon's host, if ana lost her passphrase
+
+Every change prompts for your passphrase: a token alone cannot change anything. If you have a
+passkey, make changes in the web inbox. New people can approve after a waiting period
+([people] waiting_seconds), and no person can approve requests that are older than their account.
+Exit codes: 0 success, 2 an error.";
+
+/// The actions of `people`.
+#[derive(Subcommand)]
+pub enum PeopleWhat {
+    /// List the people who may decide.
+    List(PersonOnly),
+    /// Add a person; the passphrase is shown only once.
+    Add {
+        /// Their name.
+        name: String,
+        /// The person may also manage people, agents and grants.
+        #[arg(long)]
+        administrator: bool,
+        /// The people API and the person.
+        #[command(flatten)]
+        person: PersonArgs,
+    },
+    /// Revoke a person's rights; their sessions end immediately.
+    Revoke(NamedArgs),
+    /// Change a person's role.
+    Role {
+        /// Their name.
+        name: String,
+        /// The role: approver or administrator.
+        #[arg(value_parser = ["approver", "administrator"])]
+        role: String,
+        /// The people API and the person.
+        #[command(flatten)]
+        person: PersonArgs,
+    },
+    /// Create a new passphrase for yourself; it is shown only once.
+    Passphrase(NamedArgs),
+    /// Create a recovery code on the daemon's host, for a person who lost the passphrase.
+    Recover {
+        /// Their name.
+        name: String,
+        /// Also remove the person's passkeys, if they are lost too.
+        #[arg(long)]
+        remove_passkeys: bool,
+        /// The daemon's state directory [default: `COUNTERSIGN_STATE` or the standard path]
+        #[arg(long, value_name = "DIR")]
+        state: Option<String>,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Exchange a recovery code for a new passphrase, which is shown only once.
+    UseCode(NamedArgs),
+    /// List your sessions.
+    Sessions(PersonOnly),
+    /// End one of your sessions, by its id from `people sessions`.
+    EndSession(NamedArgs),
+}
+
+/// Manage agents and their tokens.
+#[derive(Parser)]
+#[command(name = "countersign agents", bin_name = "countersign agents")]
+#[command(
+    after_help = "Examples:\n  countersign agents add hermes --days 90\n  countersign agents add builder --uid 1002\n  countersign agents revoke hermes\n\nExit codes: 0 success, 2 an error."
+)]
+pub struct AgentsArgs {
+    /// The action.
+    #[command(subcommand)]
+    pub what: AgentsWhat,
+}
+
+/// The actions of `agents`.
+#[derive(Subcommand)]
+pub enum AgentsWhat {
+    /// List all agents.
+    List(PersonOnly),
+    /// Add an agent; the token is shown only once.
+    Add {
+        /// Its name.
+        name: String,
+        /// The Unix user that connects to the socket.
+        #[arg(long)]
+        uid: Option<u32>,
+        /// An address of the agent's user, for grants with --to-self; can be repeated.
+        #[arg(long = "own-address", value_name = "ADDRESS")]
+        own_addresses: Vec<String>,
+        /// For how many days the token is valid.
+        #[arg(long)]
+        days: Option<u32>,
+        /// The people API and the person.
+        #[command(flatten)]
+        person: PersonArgs,
+    },
+    /// Revoke an agent; its token becomes invalid immediately.
+    Revoke(NamedArgs),
+    /// Create a new token for an agent; it is shown only once and replaces the old one.
+    Token(NamedArgs),
+}
+
+/// Manage grants (standing permissions).
+#[derive(Parser)]
+#[command(name = "countersign grants", bin_name = "countersign grants")]
+#[command(after_help = GRANTS_EXAMPLES)]
+pub struct GrantsArgs {
+    /// The action.
+    #[command(subcommand)]
+    pub what: GrantsWhat,
+}
+
+const GRANTS_EXAMPLES: &str = "\
+Examples:
+  countersign grants list
+  countersign grants give write_file --agent hermes --minutes 60
+  countersign grants give send_email --target team@example.com --uses 10
+  countersign grants give terminal --target 'git push origin' --agent hermes
+  countersign grants revoke 01hf3zq9x8y7w6v5t4s3r2q1p0
+
+No grant covers CRITICAL calls or calls in a crisis, and a grant without --target or --to-self does
+not cover HIGH. For a tool that runs commands, name them with --target: a program and at least one
+more word.
+Exit codes: 0 success, 2 an error.";
+
+/// The actions of `grants`.
+#[derive(Subcommand)]
+pub enum GrantsWhat {
+    /// List active grants.
+    List {
+        /// Also list inactive grants.
+        #[arg(long)]
+        all: bool,
+        /// The people API and the person.
+        #[command(flatten)]
+        person: PersonArgs,
+    },
+    /// Create a grant: calls of a tool pass without approval.
+    Give {
+        /// The tool.
+        tool: String,
+        /// Only for this recipient or command; can be repeated.
+        #[arg(long = "target", value_name = "TARGET")]
+        targets: Vec<String>,
+        /// Only for messages to the agent's own user.
+        #[arg(long, conflicts_with = "targets")]
+        to_self: bool,
+        /// Only for this agent.
+        #[arg(long, value_name = "NAME")]
+        agent: Option<String>,
+        /// Only in this session.
+        #[arg(long, value_name = "NAME")]
+        session: Option<String>,
+        /// For this many minutes.
+        #[arg(long)]
+        minutes: Option<u32>,
+        /// For this many calls.
+        #[arg(long)]
+        uses: Option<u32>,
+        /// The people API and the person.
+        #[command(flatten)]
+        person: PersonArgs,
+    },
+    /// Revoke a grant.
+    Revoke(NamedArgs),
+}
+
+/// List and resolve sessions in crisis.
+#[derive(Parser)]
+#[command(name = "countersign crises", bin_name = "countersign crises")]
+#[command(
+    after_help = "Examples:\n  countersign crises list\n  countersign crises resolve hermes chat-7 --reason 'spoke with them, they are safe'\n\nExit codes: 0 success, 2 an error."
+)]
+pub struct CrisesArgs {
+    /// The action.
+    #[command(subcommand)]
+    pub what: CrisesWhat,
+}
+
+/// The actions of `crises`.
+#[derive(Subcommand)]
+pub enum CrisesWhat {
+    /// List sessions in crisis.
+    List(PersonOnly),
+    /// Resolve a crisis: the session is treated as any other again.
+    #[command(alias = "lift")]
+    Resolve {
+        /// The agent of the session.
+        agent: String,
+        /// The session.
+        session: String,
+        /// The reason.
+        #[arg(long, value_name = "TEXT")]
+        reason: String,
+        /// The people API and the person.
+        #[command(flatten)]
+        person: PersonArgs,
+    },
+}

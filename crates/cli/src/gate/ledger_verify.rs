@@ -1,0 +1,160 @@
+//! `countersign ledger verify`: entries, checkpoints and passkey signatures.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use countersign_client::verify::signed_checkpoint;
+use countersign_daemon::passkeys::Offline;
+use countersign_ledger::checkpoint::Checkpoint;
+use countersign_ledger::entry::Entry;
+use countersign_ledger::verify::{Verifier, VerifyError};
+
+use super::ledger_read::EntrySource;
+use super::{output, page};
+use crate::engine::thousands;
+use crate::failure::Failure;
+use crate::input::{self, Files};
+
+/// A key as given: the text itself, or a file that contains it.
+pub fn key_text(given: &str) -> Result<String, Failure> {
+    let in_file = !given.contains('+');
+    let text = if in_file {
+        input::text(&format!("@{given}"), "--key", Files::Named)?
+    } else {
+        given.to_owned()
+    };
+    Ok(text.trim().to_owned())
+}
+
+/// The given checkpoints and the ledger's own, or why one of them is invalid.
+fn checkpoints(
+    source: &mut EntrySource,
+    kept: &[String],
+    key: &str,
+) -> Result<Result<Vec<Checkpoint>, String>, Failure> {
+    let mut checkpoints = Vec::new();
+    for name in kept {
+        let note = input::text(&format!("@{name}"), "--checkpoint", Files::Named)?;
+        match signed_checkpoint(&note, key) {
+            Ok(checkpoint) => checkpoints.push(checkpoint),
+            Err(why) => return Ok(Err(format!("{}: {why}", page::safe(name, 400)))),
+        }
+    }
+    match own_checkpoint(source, key)? {
+        Some(Ok(checkpoint)) => checkpoints.push(checkpoint),
+        Some(Err(why)) => return Ok(Err(format!("the ledger's own checkpoint: {why}"))),
+        None => {}
+    }
+    Ok(Ok(checkpoints))
+}
+
+pub fn verify(
+    source: &mut EntrySource,
+    kept: &[String],
+    key: Option<&str>,
+    json: bool,
+) -> Result<ExitCode, Failure> {
+    let checkpoints = match key.map(key_text).transpose()? {
+        None => Vec::new(),
+        Some(key) => match checkpoints(source, kept, &key)? {
+            Ok(checkpoints) => checkpoints,
+            Err(why) => return broken(&why, json),
+        },
+    };
+    let sizes: Vec<u64> = checkpoints.iter().map(|checkpoint| checkpoint.size).collect();
+    let mut verifier = Verifier::expecting(checkpoints);
+    let mut fault: Option<VerifyError> = None;
+    let (mut passkeys, mut forged) = (Offline::default(), None);
+    source.each(0, |number, text| {
+        if fault.is_none() {
+            fault = verifier.feed(text.as_bytes()).err();
+        }
+        if fault.is_none() && forged.is_none() {
+            forged = signature(&mut passkeys, text).err().map(|why| (number, why));
+        }
+        Ok(())
+    })?;
+    if let Some(fault) = fault.or_else(|| verifier.end().err()) {
+        return broken(&fault.to_string(), json);
+    }
+    if let Some((number, why)) = forged {
+        return broken(&format!("entry {number} holds {why}"), json);
+    }
+    let signed = passkeys.signed();
+    let (size, root) = (verifier.size(), verifier.root().to_string());
+    if json {
+        return output::json(&serde_json::json!({
+            "holds": true, "entries": size, "root": root, "checkpoints": sizes,
+            "signed": signed,
+        }));
+    }
+    output::say(|out, _| {
+        writeln!(out, "{} entries, all well formed and in order.", thousands(size))?;
+        writeln!(out, "root {root}")?;
+        if signed > 0 {
+            let answers = if signed == 1 { "answer was" } else { "answers were" };
+            let signed = thousands(signed);
+            writeln!(out, "{signed} {answers} signed with a passkey; all signatures are valid.")?;
+        }
+        against(out, &sizes, size)
+    })
+}
+
+/// What the checkpoints prove.
+fn against(out: &mut dyn Write, sizes: &[u64], size: u64) -> Result<(), Failure> {
+    match sizes.iter().max() {
+        None => writeln!(
+            out,
+            "Not compared with any checkpoint: this does not show that nothing was changed.\n\
+             Keep one elsewhere and give it with --checkpoint and --key."
+        )?,
+        Some(newest) => {
+            let rest = size.saturating_sub(*newest);
+            writeln!(
+                out,
+                "Nothing up to entry {} was changed since it was signed ({} checkpoint{}); {} \
+                 entries are newer.",
+                thousands(*newest),
+                sizes.len(),
+                if sizes.len() == 1 { "" } else { "s" },
+                thousands(rest)
+            )?;
+        }
+    }
+    Ok(())
+}
+
+/// Verifies the signatures of passkeys. Most entries have none and are skipped.
+fn signature(passkeys: &mut Offline, text: &str) -> Result<(), &'static str> {
+    if !text.contains("\"passkey") {
+        return Ok(());
+    }
+    Entry::decode(text.as_bytes()).map_or(Ok(()), |entry| passkeys.feed(&entry))
+}
+
+/// The newest checkpoint of the ledger signed by this key, if any.
+pub fn own_checkpoint(
+    source: &EntrySource,
+    key: &str,
+) -> Result<Option<Result<Checkpoint, String>>, Failure> {
+    let note = match source {
+        EntrySource::Lines(..) => None,
+        EntrySource::Store(store, name) => store.checkpoint().map_err(|e| Failure::at(name, e))?,
+        EntrySource::Daemon(session) => match session.checkpoint() {
+            Ok(note) => Some(note),
+            Err(countersign_client::Error::NotFound(_)) => None,
+            Err(error) => return Err(error.into()),
+        },
+    };
+    Ok(note.map(|note| signed_checkpoint(&note, key)))
+}
+
+/// Reports that the ledger is invalid.
+pub fn broken(why: &str, json: bool) -> Result<ExitCode, Failure> {
+    if json {
+        output::json(&serde_json::json!({ "holds": false, "why": why }))?;
+    } else {
+        output::line(&format!("The ledger is invalid: {}", page::safe(why, 2000)))?;
+    }
+    Ok(ExitCode::FAILURE)
+}

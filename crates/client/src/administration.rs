@@ -1,0 +1,190 @@
+//! Administration through the people API: grants, crises, people, agents, sessions, the ledger.
+
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use crate::encoding::{parse_json, path_segment};
+use crate::endpoint::Endpoint;
+use crate::error::Error;
+use crate::http::{self, Exchange};
+use crate::people::PeopleClient;
+use crate::records::{
+    AgentRecord, CrisisRecord, Entries, GrantRecord, LedgerKey, MerkleProof, NewAgent, NewGrant,
+    PersonRecord, SessionRecord,
+};
+
+impl PeopleClient {
+    /// Grants; also inactive ones if `all`.
+    pub fn grants(&self, all: bool) -> Result<Vec<GrantRecord>, Error> {
+        #[derive(Deserialize)]
+        struct List {
+            grants: Vec<GrantRecord>,
+        }
+        let path = if all { "/v1/grants?all=true" } else { "/v1/grants" };
+        self.read::<List>(path).map(|list| list.grants)
+    }
+
+    /// Creates a grant.
+    pub fn create_grant(&self, grant: &NewGrant) -> Result<serde_json::Value, Error> {
+        self.change("/v1/grants", grant)
+    }
+
+    /// Revokes a grant.
+    pub fn revoke_grant(&self, id: &str) -> Result<(), Error> {
+        self.delete(&format!("/v1/grants/{}", path_segment(id)?))
+    }
+
+    /// Sessions in crisis.
+    pub fn crises(&self) -> Result<Vec<CrisisRecord>, Error> {
+        #[derive(Deserialize)]
+        struct List {
+            crises: Vec<CrisisRecord>,
+        }
+        self.read::<List>("/v1/crises").map(|list| list.crises)
+    }
+
+    /// Resolves a crisis.
+    pub fn resolve_crisis(&self, agent: &str, session: &str, reason: &str) -> Result<(), Error> {
+        let body = serde_json::json!({ "agent": agent, "session": session, "reason": reason });
+        self.change::<serde_json::Value>("/v1/crises/lift", &body).map(|_| ())
+    }
+
+    /// Replaces a passphrase with a recovery code. Returns the new one, which is shown only once.
+    pub fn recover(endpoint: &Endpoint, name: &str, code: &str) -> Result<String, Error> {
+        let body = serde_json::json!({ "name": name, "code": code }).to_string();
+        let exchange = Exchange {
+            method: "POST",
+            path: "/v1/recover",
+            token: None,
+            key: None,
+            step_up: None,
+            body: Some(&body),
+            accept: "application/json",
+            timeout: Duration::from_secs(30),
+        };
+        let made: Secret = parse_json(&http::whole(endpoint, &exchange)?.1)?;
+        made.passphrase.ok_or_else(no_secret)
+    }
+
+    /// Everybody who may decide.
+    pub fn people(&self) -> Result<Vec<PersonRecord>, Error> {
+        #[derive(Deserialize)]
+        struct List {
+            people: Vec<PersonRecord>,
+        }
+        self.read::<List>("/v1/people").map(|list| list.people)
+    }
+
+    /// Adds a person. Returns the passphrase, which is shown only once.
+    pub fn add_person(&self, name: &str, role: &str) -> Result<String, Error> {
+        let made: Secret =
+            self.change("/v1/people", &serde_json::json!({ "name": name, "role": role }))?;
+        made.passphrase.ok_or_else(no_secret)
+    }
+
+    /// Revokes a person's rights.
+    pub fn revoke_person(&self, name: &str) -> Result<(), Error> {
+        self.delete(&format!("/v1/people/{}", path_segment(name)?))
+    }
+
+    /// Changes a person's role.
+    pub fn change_role(&self, name: &str, role: &str) -> Result<(), Error> {
+        let path = format!("/v1/people/{}/role", path_segment(name)?);
+        let body = serde_json::json!({ "role": role });
+        self.change::<serde_json::Value>(&path, &body).map(|_| ())
+    }
+
+    /// The person's own sessions.
+    pub fn sessions(&self) -> Result<Vec<SessionRecord>, Error> {
+        #[derive(Deserialize)]
+        struct List {
+            sessions: Vec<SessionRecord>,
+        }
+        self.read::<List>("/v1/sessions").map(|list| list.sessions)
+    }
+
+    /// Ends one of the person's own sessions.
+    pub fn end_session(&self, id: &str) -> Result<(), Error> {
+        self.text("DELETE", &format!("/v1/sessions/{}", path_segment(id)?), None).map(|_| ())
+    }
+
+    /// Creates a new passphrase for a person.
+    pub fn new_passphrase(&self, name: &str) -> Result<String, Error> {
+        let path = format!("/v1/people/{}/passphrase", path_segment(name)?);
+        let made: Secret = self.change(&path, &serde_json::json!({}))?;
+        made.passphrase.ok_or_else(no_secret)
+    }
+
+    /// All agents.
+    pub fn agents(&self) -> Result<Vec<AgentRecord>, Error> {
+        #[derive(Deserialize)]
+        struct List {
+            agents: Vec<AgentRecord>,
+        }
+        self.read::<List>("/v1/agents").map(|list| list.agents)
+    }
+
+    /// Adds an agent. Returns its token, which is shown only once.
+    pub fn add_agent(&self, agent: &NewAgent) -> Result<String, Error> {
+        let made: Secret = self.change("/v1/agents", agent)?;
+        made.token.ok_or_else(no_secret)
+    }
+
+    /// Revokes an agent.
+    pub fn revoke_agent(&self, name: &str) -> Result<(), Error> {
+        self.delete(&format!("/v1/agents/{}", path_segment(name)?))
+    }
+
+    /// Creates a new token for an agent.
+    pub fn new_token(&self, name: &str) -> Result<String, Error> {
+        let path = format!("/v1/agents/{}/token", path_segment(name)?);
+        let made: Secret = self.change(&path, &serde_json::json!({}))?;
+        made.token.ok_or_else(no_secret)
+    }
+
+    /// Entries of the ledger from an index on.
+    pub fn entries(&self, from: u64, limit: u32) -> Result<Entries, Error> {
+        let text =
+            self.text("GET", &format!("/v1/ledger/entries?from={from}&limit={limit}"), None)?;
+        Entries::read(&text, from)
+    }
+
+    /// The newest signed checkpoint, as a note.
+    pub fn checkpoint(&self) -> Result<String, Error> {
+        self.text("GET", "/v1/ledger/checkpoint", None)
+    }
+
+    /// The keys that verify checkpoints and permits.
+    pub fn ledger_key(&self) -> Result<LedgerKey, Error> {
+        self.read("/v1/ledger/key")
+    }
+
+    /// The proof that an entry is in the tree of this size.
+    pub fn inclusion(&self, index: u64, size: u64) -> Result<MerkleProof, Error> {
+        self.read(&format!("/v1/ledger/inclusion?index={index}&size={size}"))
+    }
+
+    /// The proof that the tree of one size is a prefix of the tree of another.
+    pub fn consistency(&self, old: u64, new: u64) -> Result<MerkleProof, Error> {
+        self.read(&format!("/v1/ledger/consistency?old={old}&new={new}"))
+    }
+
+    /// Counts and durations.
+    pub fn stats(&self) -> Result<serde_json::Value, Error> {
+        self.read("/v1/stats")
+    }
+}
+
+/// A secret that is shown only once.
+#[derive(Deserialize)]
+struct Secret {
+    #[serde(default)]
+    passphrase: Option<String>,
+    #[serde(default)]
+    token: Option<String>,
+}
+
+fn no_secret() -> Error {
+    Error::Unexpected("the response contains no secret".to_owned())
+}
