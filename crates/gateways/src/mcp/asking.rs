@@ -203,7 +203,8 @@ fn failed(why: &str) -> Ruling {
     Ruling::No(not_asked(why))
 }
 
-fn not_asked(why: &str) -> No {
+/// The refusal of a call that nobody could be asked about.
+pub fn not_asked(why: &str) -> No {
     let why = format!(
         "Not run: nobody could be asked about this call ({}). Nothing was approved; tell the user.",
         why.trim_end_matches('.')

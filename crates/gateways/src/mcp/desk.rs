@@ -4,8 +4,10 @@
 //! loses patience leaves; its case stays, and the same call finds it again. Whatever happens, a
 //! holder is taken out of its case under the lock before it is told anything: it hears one answer.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fmt;
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -14,7 +16,9 @@ use countersign_client::{Agent, Question};
 
 use super::asking::{self, How, Ruling, Use, Yes};
 use super::judge::Asking;
+use super::message::Id;
 use super::park::{Carried, Parking};
+use super::used_ids::UsedIds;
 use super::words::{self, No};
 
 /// So many calls may wait at once.
@@ -44,10 +48,23 @@ pub enum Told {
 /// Takes what is told.
 pub type Tell = Arc<dyn Fn(Told) + Send + Sync>;
 
+/// Which client a call came from, as far as the client says: its session, or nothing.
+pub type Scope = String;
+
+/// The key of a new holder, different from every other.
+pub fn new_key() -> u64 {
+    static LAST: AtomicU64 = AtomicU64::new(0);
+    LAST.fetch_add(1, Ordering::Relaxed)
+}
+
 /// A client that waits.
 pub struct Holder {
-    /// Which one: its own request.
-    pub place: String,
+    /// Differs from the key of every other holder: two clients may use the same request id.
+    pub key: u64,
+    /// Whose call it is, for cancellations, which only name the request id.
+    pub scope: Scope,
+    /// The request id, as a value.
+    pub request_id: Id,
     /// The id as it is written.
     pub id: String,
     /// Whether it speaks the modern way.
@@ -68,7 +85,7 @@ pub struct Holder {
 
 impl fmt::Debug for Holder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Holder").field("place", &self.place).finish_non_exhaustive()
+        f.debug_struct("Holder").field("key", &self.key).finish_non_exhaustive()
     }
 }
 
@@ -94,8 +111,8 @@ struct Cases {
     /// Approved, and about to run in the order they came.
     ready: Vec<(u64, Holder, Yes)>,
     releasing: bool,
-    /// Hosts' names of calls that ran: by an approval that we used, or that their hook had used.
-    names: HashSet<String>,
+    /// Call ids of calls that ran: by an approval that we used, or that their hook had used.
+    used_ids: UsedIds,
 }
 
 /// The calls of one proxy that wait.
@@ -144,9 +161,14 @@ impl Desk {
         if let Some(number) = found.or_else(same) {
             let Some(case) = cases.open.get_mut(&number) else { return };
             if let Some((ruling, _)) = case.ruling.take() {
+                // Not settled here: the thread that asks must not wait for the daemon.
+                case.holder = Some((holder, 0));
                 drop(cases);
                 let desk = Arc::clone(self);
-                return start(move || desk.settle(number, holder, ruling));
+                if let Err(error) = start(move || desk.ruled(number, ruling)) {
+                    self.ruled(number, Ruling::No(no_thread(&error)));
+                }
+                return;
             }
             case.holder = Some((holder, 0));
             return self.tick(cases);
@@ -184,18 +206,26 @@ impl Desk {
             numbers.push(number);
         }
         self.tick(cases);
-        let desk = Arc::clone(self);
-        start(move || {
+        let (desk, asked_about) = (Arc::clone(self), numbers.clone());
+        let started = start(move || {
             let asked = asking::ask_all(&desk.agent, &questions);
-            for ((number, question), how) in numbers.into_iter().zip(questions).zip(asked) {
-                let desk = Arc::clone(&desk);
-                start(move || {
+            for ((number, question), how) in asked_about.into_iter().zip(questions).zip(asked) {
+                let asks = Arc::clone(&desk);
+                let started = start(move || {
                     let ruling =
-                        how.map_or_else(Ruling::No, |how| desk.ask(number, &question, &how));
-                    desk.ruled(number, ruling);
+                        how.map_or_else(Ruling::No, |how| asks.ask(number, &question, &how));
+                    asks.ruled(number, ruling);
                 });
+                if let Err(error) = started {
+                    desk.ruled(number, Ruling::No(no_thread(&error)));
+                }
             }
         });
+        if let Err(error) = started {
+            for number in numbers {
+                self.ruled(number, Ruling::No(no_thread(&error)));
+            }
+        }
         for (asking, holder) in alone {
             self.hold(asking, holder, None);
         }
@@ -229,10 +259,13 @@ impl Desk {
         cases.open.insert(number, case);
         self.tick(cases);
         let desk = Arc::clone(self);
-        start(move || {
+        let started = start(move || {
             let ruling = desk.ask(number, &asked, &how);
             desk.ruled(number, ruling);
         });
+        if let Err(error) = started {
+            self.ruled(number, Ruling::No(no_thread(&error)));
+        }
     }
 
     fn ask(&self, number: u64, question: &Question, how: &How) -> Ruling {
@@ -269,7 +302,7 @@ impl Desk {
             Ruling::No(no) => return refuse(&holder, &no),
             Ruling::Yes(yes) => yes,
         };
-        let is_new = |name: &str| self.lock().names.insert(name.to_owned());
+        let is_new = |name: &str| self.lock().used_ids.insert(name);
         match asking::used(&self.agent, &case.question, yes, is_new) {
             Use::No(no) => refuse(&holder, &no),
             Use::Run(mut yes) => {
@@ -310,17 +343,31 @@ impl Desk {
         }
     }
 
-    /// The client takes its call back. Whether it waited here.
-    pub fn withdraw(self: &Arc<Desk>, place: &str) -> bool {
+    /// The client that waits under this key withdraws its call. Whether it waited here.
+    pub fn withdraw(self: &Arc<Desk>, key: u64) -> bool {
+        self.remove_where(|holder| holder.key == key)
+    }
+
+    /// A client cancels its request with this id. Whether it waited here. A cancellation that
+    /// could mean the calls of several clients withdraws none of them.
+    pub fn cancel(self: &Arc<Desk>, scope: &str, id: &Id) -> bool {
+        self.remove_where(|holder| holder.scope == scope && holder.request_id == *id)
+    }
+
+    fn remove_where(self: &Arc<Desk>, matches: impl Fn(&Holder) -> bool) -> bool {
         let mut cases = self.lock();
-        let held = |case: &Case| case.holder.as_ref().is_some_and(|(one, _)| one.place == place);
-        let found = cases.open.iter().find(|(_, case)| held(case)).map(|(number, _)| *number);
-        let Some(case) = found.and_then(|number| cases.open.remove(&number)) else { return false };
+        let held = |case: &Case| case.holder.as_ref().is_some_and(|(one, _)| matches(one));
+        let mut found = cases.open.iter().filter(|(_, case)| held(case)).map(|(number, _)| *number);
+        let (first, second) = (found.next(), found.next());
+        let number = first.filter(|_| second.is_none());
+        drop(found);
+        let Some(case) = number.and_then(|number| cases.open.remove(&number)) else { return false };
         drop(cases);
         if let Some((id, _)) = case.request {
             let desk = Arc::clone(self);
-            // A request that is over by now needs no taking back.
-            start(move || drop(desk.agent.cancel(&id)));
+            // Without a thread, the one that waits for the answer cancels the request: it sees
+            // that the case is gone.
+            let _ = start(move || drop(desk.agent.cancel(&id)));
         }
         true
     }
@@ -349,9 +396,10 @@ impl Desk {
     /// Starts the clock if somebody waits and it does not run.
     fn tick(self: &Arc<Desk>, mut cases: MutexGuard<'_, Cases>) {
         self.wake.notify_all();
-        if !std::mem::replace(&mut cases.ticking, true) {
+        if !cases.ticking {
             let desk = Arc::clone(self);
-            start(move || desk.clock());
+            // Without a clock a client hears no progress; the next call tries to start it again.
+            cases.ticking = start(move || desk.clock()).is_ok();
         }
     }
 
@@ -435,7 +483,12 @@ fn refuse(holder: &Holder, no: &No) {
     (holder.tell)(Told::Answer(answer));
 }
 
-/// A thread for something that waits. Where none can be had, what it was to do is not done.
-fn start(what: impl FnOnce() + Send + 'static) {
-    let _ = thread::Builder::new().stack_size(STACK).spawn(what);
+/// Starts a thread for work that waits.
+fn start(work: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    thread::Builder::new().stack_size(STACK).spawn(work).map(drop)
+}
+
+/// Why a call is refused for which no thread could be started.
+fn no_thread(error: &io::Error) -> No {
+    asking::not_asked(&format!("no thread could be started: {error}"))
 }

@@ -25,6 +25,7 @@ mod stdio;
 mod task;
 mod tools;
 mod trust;
+mod used_ids;
 mod words;
 
 use std::path::PathBuf;
