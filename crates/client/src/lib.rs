@@ -34,6 +34,7 @@ mod people;
 mod question;
 mod records;
 mod request;
+mod socket;
 mod time;
 pub mod verify;
 mod waiting;
@@ -51,5 +52,6 @@ pub use records::{
     Proof, SessionRecord,
 };
 pub use request::{Decider, Decision, Drill, Quorum, Request, State, Vote};
+pub use socket::{SOCKET_NAME, find_socket};
 pub use time::Time;
 pub use waiting::{Waited, Waiting};

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use countersign_gateways::install::plan::{self, Aim, Done};
 use countersign_gateways::install::record::Record;
 use countersign_gateways::install::{LONGEST_PATIENCE, Ours, Piece, Place};
-use countersign_gateways::mcp::install::{CLIENTS, client, named};
+use countersign_gateways::mcp::install::{CLIENTS, ProxyCommand, client, named};
 
 use super::args_mcp::Configured;
 use super::install::{Detail, agreed, place, program, said, show_edit, shown};
@@ -27,7 +27,10 @@ pub fn uninstall(args: &Configured) -> Result<ExitCode, Failure> {
 fn run(args: &Configured, aim: Aim) -> Result<ExitCode, Failure> {
     let place = place(args.project.as_deref())?;
     let ours = Ours { program: program(&place)?, patience: LONGEST_PATIENCE };
-    let (title, pieces) = meant(args, &place, &ours.program)?;
+    // Without an address the proxy looks for the daemon itself, each time it is started.
+    let agents = reach::agents_door(None, false).ok().map(|door| door.to_string());
+    let proxy = ProxyCommand { program: ours.program.clone(), agents };
+    let (title, pieces) = meant(args, &place, &proxy)?;
     let name = format!("mcp {title}");
     let state = reach::gateways_folder();
     let record = if args.dry_run { Record::look(&state) } else { Record::open(&state) };
@@ -68,7 +71,11 @@ fn run(args: &Configured, aim: Aim) -> Result<ExitCode, Failure> {
 }
 
 /// A client by its name, or a file.
-fn meant(args: &Configured, place: &Place, program: &str) -> Result<(String, Vec<Piece>), Failure> {
+fn meant(
+    args: &Configured,
+    place: &Place,
+    proxy: &ProxyCommand,
+) -> Result<(String, Vec<Piece>), Failure> {
     let Some(client) = client(&args.client) else {
         let path = Path::new(&args.client);
         let text = fs::read_to_string(path).map_err(|error| {
@@ -78,9 +85,9 @@ fn meant(args: &Configured, place: &Place, program: &str) -> Result<(String, Vec
         })?;
         let path = std::path::absolute(path)?;
         let title = path.display().to_string();
-        return Ok((title, vec![named(&path, &text, program)]));
+        return Ok((title, vec![named(&path, &text, proxy)]));
     };
-    let pieces = client.pieces(place, program);
+    let pieces = client.pieces(place, proxy);
     if pieces.is_empty() {
         let why = "it has no file with servers here; name the file itself, or use --project";
         return Err(Failure::at(client.title, why));

@@ -12,6 +12,7 @@ mod first;
 mod many;
 #[cfg(test)]
 mod mcp_doors;
+mod mcp_socket;
 #[cfg(test)]
 mod proof;
 #[cfg(test)]

@@ -131,8 +131,8 @@ pub fn client(name: &str) -> Option<&'static McpClient> {
 
 impl McpClient {
     /// Its files that are there. Where there is none, there are no servers to put behind a proxy.
-    pub fn pieces(&self, place: &Place, program: &str) -> Vec<Piece> {
-        let piece = |path| Piece::within(path, Servers::new(self.form, program));
+    pub fn pieces(&self, place: &Place, proxy: &ProxyCommand) -> Vec<Piece> {
+        let piece = |path| Piece::within(path, Servers::new(self.form, proxy));
         self.files(place).into_iter().map(piece).collect()
     }
 
@@ -145,9 +145,19 @@ impl McpClient {
     }
 }
 
+/// How clients start the proxy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProxyCommand {
+    /// The program.
+    pub program: String,
+    /// The daemon's address. Clients start servers without the variables that say where the
+    /// daemon's socket is.
+    pub agents: Option<String>,
+}
+
 /// A file that is named itself.
-pub fn named(path: &Path, text: &str, program: &str) -> Piece {
-    Piece::within(PathBuf::from(path), Servers::new(form_of(path, text), program))
+pub fn named(path: &Path, text: &str, proxy: &ProxyCommand) -> Piece {
+    Piece::within(PathBuf::from(path), Servers::new(form_of(path, text), proxy))
 }
 
 /// A file's form by its ending and what is in it.
@@ -168,21 +178,29 @@ fn form_of(path: &Path, text: &str) -> Form {
 /// The servers of one file.
 struct Servers {
     form: Form,
-    program: String,
+    proxy: ProxyCommand,
 }
 
 impl Servers {
-    fn new(form: Form, program: &str) -> Servers {
-        Servers { form, program: program.to_owned() }
+    fn new(form: Form, proxy: &ProxyCommand) -> Servers {
+        Servers { form, proxy: proxy.clone() }
     }
 
-    /// The words that start a server behind the proxy; nothing if it is there already.
-    fn wrapped(&self, name: &str, words: &[String]) -> Option<Vec<String>> {
-        if words.is_empty() || unwrapped(words).is_some() {
+    /// The words that start a server behind the proxy; nothing if they are the same as before.
+    /// `finds_daemon` says whether the entry's own variables say where the daemon is.
+    fn wrapped(&self, name: &str, words: &[String], finds_daemon: bool) -> Option<Vec<String>> {
+        let agents = self.proxy.agents.as_deref().filter(|_| !finds_daemon);
+        if words.is_empty() {
             return None;
         }
-        let mut all = vec![self.program.clone(), "mcp".to_owned()];
+        if let Some(server) = unwrapped(words) {
+            return with_agents(words, words.len() - server.len(), agents?);
+        }
+        let mut all = vec![self.proxy.program.clone(), "mcp".to_owned()];
         all.extend(["--server".to_owned(), name.to_owned()]);
+        if let Some(agents) = agents {
+            all.extend(["--agents".to_owned(), agents.to_owned()]);
+        }
         if self.can_wait() {
             all.extend(["--patience".to_owned(), PATIENCE.to_string()]);
         }
@@ -212,7 +230,11 @@ impl Servers {
                 continue;
             };
             let words = self.words(&server);
-            let new = if put { self.wrapped(&name, &words) } else { unwrapped(&words) };
+            let new = if put {
+                self.wrapped(&name, &words, finds_daemon(&server))
+            } else {
+                unwrapped(&words)
+            };
             let Some(new) = new else { continue };
             changed = true;
             self.write(&server, &new);
@@ -286,7 +308,13 @@ impl Servers {
             let args = server.get("args").and_then(toml_edit::Item::as_array);
             let args = args.into_iter().flatten().filter_map(|arg| arg.as_str());
             words.extend(args.map(ToOwned::to_owned));
-            let new = if put { self.wrapped(&name, &words) } else { unwrapped(&words) };
+            let variables = server.get("env").and_then(toml_edit::Item::as_table_like);
+            let is_set = |name: &str| variables.is_some_and(|table| table.contains_key(name));
+            let new = if put {
+                self.wrapped(&name, &words, DAEMON_VARIABLES.iter().any(|name| is_set(name)))
+            } else {
+                unwrapped(&words)
+            };
             let Some((program, rest)) = new.as_deref().and_then(<[String]>::split_first) else {
                 continue;
             };
@@ -320,6 +348,32 @@ impl Within for Servers {
     }
 }
 
+/// Variables that say where the daemon is, and that a client passes on if its file names them.
+const DAEMON_VARIABLES: [&str; 4] =
+    ["COUNTERSIGN_AGENTS", "COUNTERSIGN_STATE", "COUNTERSIGN_CONFIG", "XDG_RUNTIME_DIR"];
+
+fn finds_daemon(server: &CstObject) -> bool {
+    let found = server.to_serde_value().unwrap_or_default();
+    let variables = found.get("env").or_else(|| found.get("environment"));
+    DAEMON_VARIABLES.iter().any(|name| variables.is_some_and(|all| all.get(name).is_some()))
+}
+
+/// Words that start a proxy, of which the first `ours` are the proxy's own, with this address of
+/// the daemon; nothing if they have it already.
+fn with_agents(words: &[String], ours: usize, agents: &str) -> Option<Vec<String>> {
+    let own = words.get(..ours)?;
+    let mut all = words.to_vec();
+    match own.iter().position(|word| word == "--agents") {
+        Some(at) if own.get(at + 1).is_some_and(|old| old == agents) => return None,
+        Some(at) => agents.clone_into(all.get_mut(at + 1)?),
+        None => {
+            let end = ours.checked_sub(1)?;
+            all.splice(end..end, ["--agents".to_owned(), agents.to_owned()]);
+        }
+    }
+    Some(all)
+}
+
 /// The words that start a server without the proxy; nothing if it is not behind one.
 fn unwrapped(words: &[String]) -> Option<Vec<String>> {
     let [program, command, rest @ ..] = words else { return None };
@@ -335,8 +389,43 @@ fn unwrapped(words: &[String]) -> Option<Vec<String>> {
 mod tests {
     use super::*;
 
+    fn proxy(agents: Option<&str>) -> ProxyCommand {
+        let agents = agents.map(ToOwned::to_owned);
+        ProxyCommand { program: "/usr/bin/countersign".to_owned(), agents }
+    }
+
     fn part(form: Form) -> Servers {
-        Servers::new(form, "/usr/bin/countersign")
+        Servers::new(form, &proxy(None))
+    }
+
+    #[test]
+    fn the_daemon_s_address_is_written_and_kept_up_to_date() {
+        let text = r#"{"mcpServers": {"a": {"command": "x"},
+            "b": {"command": "y", "env": {"COUNTERSIGN_AGENTS": "127.0.0.1:1"}}}}"#;
+        let form = servers(Kind::Strict, Wait::Nowhere);
+        let with = |agents: &str| Servers::new(form, &proxy(Some(agents)));
+        let args = |text: &str, name: &str| {
+            let path = ["mcpServers", name, "args"];
+            Document::open(text, Kind::Strict).unwrap().at(&path).unwrap().to_string()
+        };
+        let put = with("unix:/run/a.sock").put(text).unwrap();
+        let expected = r#"["mcp","--server","a","--agents","unix:/run/a.sock","--","x"]"#;
+        assert_eq!(args(&put, "a"), expected);
+        assert_eq!(args(&put, "b"), r#"["mcp","--server","b","--","y"]"#);
+        assert_eq!(with("unix:/run/a.sock").put(&put).unwrap(), put);
+        // A file from before gets the address, another address replaces it.
+        let before = part(form).put(text).unwrap();
+        assert_eq!(args(&with("unix:/run/a.sock").put(&before).unwrap(), "a"), expected);
+        let moved = with("unix:/run/b.sock").put(&put).unwrap();
+        assert_eq!(args(&moved, "a"), expected.replace("a.sock", "b.sock"));
+        assert_eq!(args(&moved, "b"), args(&put, "b"));
+
+        let toml = "[mcp_servers.a]\ncommand = \"x\"\n\
+                    [mcp_servers.b]\ncommand = \"y\"\nenv = { XDG_RUNTIME_DIR = \"/r\" }\n";
+        let codex = Servers::new(Form::Toml, &proxy(Some("unix:/run/a.sock")));
+        let put = codex.put(toml).unwrap();
+        assert_eq!(put.matches("\"--agents\", \"unix:/run/a.sock\"").count(), 1, "{put}");
+        assert_eq!(codex.put(&put).unwrap(), put);
     }
 
     #[test]

@@ -134,7 +134,7 @@ fn value(item: &Item) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{CLIENTS, Servers};
+    use super::super::{CLIENTS, ProxyCommand, Servers};
     use super::*;
     use crate::install::Within as _;
 
@@ -161,7 +161,9 @@ mod tests {
             assert_eq!(found(&bare, "a"), Reached::Command, "{}", client.name);
             let variables = vec![("COUNTERSIGN_AGENTS".to_owned(), "z".to_owned())];
             assert_eq!(bare.first().unwrap().variables, variables, "{}", client.name);
-            let put = Servers::new(client.form, "/usr/bin/countersign").put(&text).unwrap();
+            let proxy =
+                ProxyCommand { program: "/usr/bin/countersign".to_owned(), agents: None };
+            let put = Servers::new(client.form, &proxy).put(&text).unwrap();
             let Reached::Proxy(words) = found(&client.form.listed(&put).unwrap(), "a") else {
                 panic!("{}: {put}", client.name)
             };
