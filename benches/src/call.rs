@@ -2,10 +2,11 @@
 
 use std::hint::black_box;
 
-use countersign_core::assess::assess;
-use countersign_core::call::Call;
-use countersign_core::verdict::Policy;
-use countersign_core::{canon, json};
+use countersign_json as json;
+use countersign_risk::assess::assess;
+use countersign_risk::call::Call;
+use countersign_risk::call_digest;
+use countersign_risk::verdict::Policy;
 
 use crate::measure::{Contender, round_robin, table};
 use crate::yardstick;
@@ -55,7 +56,7 @@ fn measure(title: &str, calls: &[String], rounds: usize) {
         Contender::new("  with its digests", |bytes: &[u8]| {
             let Ok(value) = json::parse_bytes(black_box(bytes)) else { return };
             let Ok(call) = Call::from_json(&value) else { return };
-            black_box(canon::digest(&call, bytes));
+            black_box(call_digest::digest(&call, bytes));
             black_box(assess(&call, &policy));
         }),
         Contender::new("  its JSON alone", |bytes: &[u8]| {

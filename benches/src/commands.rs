@@ -2,12 +2,12 @@
 
 use std::hint::black_box;
 
-use countersign_core::assess::assess;
-use countersign_core::call::Call;
-use countersign_core::context::Context;
-use countersign_core::finding::Findings;
-use countersign_core::shell;
-use countersign_core::verdict::Policy;
+use countersign_risk::assess::assess;
+use countersign_risk::call::Call;
+use countersign_risk::context::Context;
+use countersign_risk::finding::Findings;
+use countersign_risk::shell;
+use countersign_risk::verdict::Policy;
 
 use crate::measure::{Contender, round_robin, table};
 use crate::yardstick;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use countersign_core::rules;
+use countersign_risk::rules;
 
 /// From a JSONL file, or the examples and counter-examples of the shipped rules; each once.
 pub fn commands(path: Option<&str>) -> Result<Vec<String>, String> {

@@ -2,11 +2,11 @@
 
 use std::hint::black_box;
 
-use countersign_core::assess::assess;
-use countersign_core::call::Call;
-use countersign_core::crisis::{ScreenOptions, screen};
-use countersign_core::verdict::Policy;
-use countersign_core::{canon, json};
+use countersign_crisis::{ScreenOptions, screen};
+use countersign_json as json;
+use countersign_risk::assess::assess;
+use countersign_risk::call::Call;
+use countersign_risk::verdict::Policy;
 use proofs::families::{Family, JSON, SHELL, TEXT};
 
 use crate::measure::{at, micros, ratio, time};
@@ -31,7 +31,7 @@ pub fn bench(part: &str) {
     });
     families("hostile JSON texts, read and made canonical", part, JSON, |text| {
         if let Ok(value) = json::parse(black_box(text)) {
-            black_box(canon::canonical(&value));
+            black_box(countersign_json::canonical::canonical(&value));
         }
     });
 }

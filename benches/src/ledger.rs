@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 use std::hint::black_box;
 
-use countersign_core::canon::Digest;
-use countersign_core::json::Value;
-use countersign_core::ledger::checkpoint::Checkpoint;
-use countersign_core::ledger::entry::{Entry, EntryError, Kind};
-use countersign_core::ledger::merkle::{Frontier, leaf_hash};
-use countersign_core::ledger::verify::Verifier;
+use countersign_json::Value;
+use countersign_json::canonical::Digest;
+use countersign_ledger::checkpoint::Checkpoint;
+use countersign_ledger::entry::{Entry, EntryError, Kind};
+use countersign_ledger::merkle::{Frontier, leaf_hash};
+use countersign_ledger::verify::Verifier;
 use sha2::{Digest as _, Sha256};
 
 use crate::measure::{at, time};

@@ -2,12 +2,12 @@
 
 use std::hint::black_box;
 
-use countersign_core::assess::assess;
-use countersign_core::call::Call;
-use countersign_core::canon::digest;
-use countersign_core::card::Card;
-use countersign_core::redact::redact_text;
-use countersign_core::verdict::Policy;
+use countersign_redact::redact_text;
+use countersign_risk::assess::assess;
+use countersign_risk::call::Call;
+use countersign_risk::call_digest::digest;
+use countersign_risk::card::Card;
+use countersign_risk::verdict::Policy;
 
 use crate::measure::{Contender, round_robin, table};
 use crate::yardstick;

@@ -8,14 +8,14 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::{Duration, Instant};
 
-use countersign_core::assurance::{Needs, Standing, Tenure};
-use countersign_core::canon::{CallDigest, Digest};
-use countersign_core::id::Id;
-use countersign_core::ledger::entry::{Entry, Kind};
-use countersign_core::request::{Choice, Event, Quorum, Request, Requester, Terms, Times};
-use countersign_core::tier::Tier;
-use countersign_core::time::{Clock, Moment, Span, Timestamp};
+use countersign_json::canonical::{CallDigest, Digest};
+use countersign_ledger::entry::{Entry, Kind};
 use countersign_store::{NewRequest, Note, Options, SqliteStore, Store};
+use countersign_types::id::Id;
+use countersign_types::tier::Tier;
+use countersign_types::time::{Clock, Moment, Span, Timestamp};
+use countersign_workflow::assurance::{Needs, Standing, Tenure};
+use countersign_workflow::request::{Choice, Event, Quorum, Request, Requester, Terms, Times};
 use tokio::sync::oneshot;
 
 const SECONDS: u64 = 2;

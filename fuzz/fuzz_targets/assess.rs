@@ -1,12 +1,12 @@
 //! The whole judgement: any call gets an answer, the same twice, and what cannot be read is asked.
 #![no_main]
 
-use countersign_core::assess::{Assessment, assess};
-use countersign_core::call::Call;
-use countersign_core::finding::Doubt;
-use countersign_core::json;
-use countersign_core::tier::Tier;
-use countersign_core::verdict::{Policy, Verdict};
+use countersign_json as json;
+use countersign_risk::assess::{Assessment, assess};
+use countersign_risk::call::Call;
+use countersign_risk::finding::Doubt;
+use countersign_risk::verdict::{Policy, Verdict};
+use countersign_types::tier::Tier;
 use libfuzzer_sys::fuzz_target;
 
 fn check(call: &Call<'_>) -> Assessment {
@@ -32,8 +32,8 @@ fuzz_target!(|bytes: &[u8]| {
     if let Ok(text) = std::str::from_utf8(bytes) {
         let found = check(&Call::shell(text));
         // SQL is read as SQL; what is neither is asked about.
-        let sql = countersign_core::sql::looks_like_sql(text);
-        if !sql && countersign_core::shell::readable(text).is_err() {
+        let sql = countersign_risk::sql::looks_like_sql(text);
+        if !sql && countersign_risk::shell::readable(text).is_err() {
             assert!(found.tier >= Tier::Medium, "unreadable and {:?}", found.tier);
         }
         for span in found.reasons.iter().filter_map(|r| r.span) {

@@ -1,9 +1,10 @@
 //! Code in every language we know: the first byte chooses, the rest is the text.
 #![no_main]
 
-use countersign_core::code::{self, Language};
-use countersign_core::context::Context;
-use countersign_core::finding::Findings;
+use countersign_risk::code;
+use countersign_risk::code::Language;
+use countersign_risk::context::Context;
+use countersign_risk::finding::Findings;
 use libfuzzer_sys::fuzz_target;
 
 fn judge(lang: Language, text: &str) -> Findings {

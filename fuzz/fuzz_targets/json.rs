@@ -2,8 +2,8 @@
 //! accepts whatever we accept.
 #![no_main]
 
-use countersign_core::canon::canonical;
-use countersign_core::json;
+use countersign_json as json;
+use countersign_json::canonical::canonical;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

@@ -1,7 +1,7 @@
 //! Crisis text: same answer twice, spans on characters of the text, a card exactly in a crisis.
 #![no_main]
 
-use countersign_core::crisis::{ScreenOptions, screen};
+use countersign_crisis::{ScreenOptions, screen};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

@@ -2,10 +2,10 @@
 //! and no tier that noise before the text could lower.
 #![no_main]
 
-use countersign_core::context::Context;
-use countersign_core::finding::{Doubt, Findings};
-use countersign_core::shell;
-use countersign_core::tier::Tier;
+use countersign_risk::context::Context;
+use countersign_risk::finding::{Doubt, Findings};
+use countersign_risk::shell;
+use countersign_types::tier::Tier;
 use libfuzzer_sys::fuzz_target;
 
 fn judge(text: &str) -> Findings {

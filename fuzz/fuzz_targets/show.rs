@@ -1,7 +1,7 @@
 //! What people are shown: one line, nothing hidden, and different texts look different.
 #![no_main]
 
-use countersign_core::show::{show, show_within};
+use countersign_text::sanitize::{show, show_within};
 use libfuzzer_sys::fuzz_target;
 
 // Two texts in one: cut at the first NUL byte.

@@ -1,9 +1,9 @@
 //! SQL, Redis and Mongo text: same answer twice, spans inside the text.
 #![no_main]
 
-use countersign_core::context::Context;
-use countersign_core::finding::Findings;
-use countersign_core::sql;
+use countersign_risk::context::Context;
+use countersign_risk::finding::Findings;
+use countersign_risk::sql;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

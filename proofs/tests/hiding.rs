@@ -6,10 +6,10 @@
 mod hiding {
     use std::process::{Command, Stdio};
 
-    use countersign_core::context::Context;
-    use countersign_core::finding::Findings;
-    use countersign_core::shell;
-    use countersign_core::tier::Tier;
+    use countersign_risk::context::Context;
+    use countersign_risk::finding::Findings;
+    use countersign_risk::shell;
+    use countersign_types::tier::Tier;
     use proof_skip::{Cause, skip};
 
     /// Places where bash runs a command and we do not see it yet. The list is to be emptied.

@@ -6,14 +6,16 @@
 mod hostile {
     use std::time::{Duration, Instant};
 
-    use countersign_core::assess::assess;
-    use countersign_core::call::Call;
-    use countersign_core::context::Context;
-    use countersign_core::crisis::{ScreenOptions, screen};
-    use countersign_core::finding::Findings;
-    use countersign_core::tier::Tier;
-    use countersign_core::verdict::Policy;
-    use countersign_core::{canon, json, shell, show};
+    use countersign_crisis::{ScreenOptions, screen};
+    use countersign_json as json;
+    use countersign_risk::assess::assess;
+    use countersign_risk::call::Call;
+    use countersign_risk::context::Context;
+    use countersign_risk::finding::Findings;
+    use countersign_risk::shell;
+    use countersign_risk::verdict::Policy;
+    use countersign_text::sanitize;
+    use countersign_types::tier::Tier;
     use proofs::families::{JSON, SHELL, TEXT};
 
     const KIB: usize = 1024;
@@ -108,7 +110,7 @@ mod hostile {
                 let text = make(size);
                 let start = Instant::now();
                 if let Ok(value) = json::parse(&text) {
-                    let canonical = canon::canonical(&value);
+                    let canonical = countersign_json::canonical::canonical(&value);
                     assert!(json::parse_within(&canonical.text, usize::MAX).is_ok(), "{name}");
                     let _ = Call::from_json(&value);
                 }
@@ -132,7 +134,7 @@ mod hostile {
         for (name, make) in SHELL {
             let text = make(64 * KIB);
             let start = Instant::now();
-            let shown = show::show_within(&text, 4 * KIB);
+            let shown = sanitize::show_within(&text, 4 * KIB);
             assert!(shown.text.len() < 5 * KIB, "{name}");
             assert!(start.elapsed() < HANG, "{name}: {:?}", start.elapsed());
         }

@@ -1,11 +1,11 @@
 //! The content of an announcement and its texts. The call itself is included only where the
 //! channel may show it.
 
-use countersign_core::id::Id;
-use countersign_core::request::{Rung, State};
-use countersign_core::show::show_within;
-use countersign_core::tier::Tier;
-use countersign_core::time::Timestamp;
+use countersign_text::sanitize::show_within;
+use countersign_types::id::Id;
+use countersign_types::tier::Tier;
+use countersign_types::time::Timestamp;
+use countersign_workflow::request::{Rung, State};
 use serde_json::{Value, json};
 
 /// The longest sentence and the longest name in a message, in bytes.

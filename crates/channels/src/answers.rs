@@ -3,8 +3,8 @@
 
 use std::fmt;
 
-use countersign_core::assurance::Assurance;
-use countersign_core::time::Timestamp;
+use countersign_types::time::Timestamp;
+use countersign_workflow::assurance::Assurance;
 
 use crate::{Announcement, ChannelError, Sending};
 

@@ -1,8 +1,9 @@
 //! Answers that a webhook's receiver posts back, signed as Standard Webhooks 1.0 requires. The
 //! receiver vouches for the account; a person has linked the account before.
 
-use countersign_core::assurance::Assurance;
-use countersign_core::json::{self, Value};
+use countersign_json as json;
+use countersign_json::Value;
+use countersign_workflow::assurance::Assurance;
 use serde_json::json;
 
 use crate::secret::Secrets;
@@ -132,7 +133,7 @@ fn read(body: &Value<'_>) -> Option<(String, Said)> {
 
 #[cfg(test)]
 mod tests {
-    use countersign_core::time::Timestamp;
+    use countersign_types::time::Timestamp;
 
     use super::*;
 

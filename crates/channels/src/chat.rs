@@ -5,9 +5,9 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use countersign_core::id::Id;
-use countersign_core::time::Timestamp;
 use countersign_net::HttpUrl;
+use countersign_types::id::Id;
+use countersign_types::time::Timestamp;
 
 use crate::{Announcement, ChannelError, Receipt, Sending};
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use countersign_core::tier::Tier;
+use countersign_types::tier::Tier;
 
 use crate::announcement::safe;
 use crate::program::run;

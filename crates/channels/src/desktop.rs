@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use countersign_core::tier::Tier;
+use countersign_types::tier::Tier;
 
 use crate::program::run;
 use crate::{Announcement, Channel, ChannelError, News, Receipt, Sending};

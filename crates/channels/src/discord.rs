@@ -9,9 +9,9 @@ mod write;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use countersign_core::assurance::Assurance;
-use countersign_core::tier::Tier;
 use countersign_net::Client;
+use countersign_types::tier::Tier;
+use countersign_workflow::assurance::Assurance;
 use ed25519_dalek::VerifyingKey;
 use serde_json::json;
 use tokio::sync::Mutex;

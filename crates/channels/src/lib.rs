@@ -27,7 +27,7 @@ use std::fmt;
 use std::pin::Pin;
 use std::time::Duration;
 
-use countersign_core::tier::Tier;
+use countersign_types::tier::Tier;
 
 pub use announcement::{Announcement, EditedNotice, Ending, News, Ways};
 pub use answers::{Answers, Heard, NotHeard, Posted, Posting, Said, Trouble, Which, Word};

@@ -1,7 +1,7 @@
 //! A message about a request within a platform's limit: as much of the call as fits, and a note
 //! about what was left out.
 
-use countersign_core::words::thousands;
+use countersign_text::humanize::thousands;
 
 use crate::announcement::{Announcement, News};
 

@@ -4,10 +4,10 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use countersign_core::assurance::Assurance;
-use countersign_core::tier::Tier;
-use countersign_core::time::Timestamp;
 use countersign_net::{Client, HttpRequest, HttpUrl};
+use countersign_types::tier::Tier;
+use countersign_types::time::Timestamp;
+use countersign_workflow::assurance::Assurance;
 use serde_json::{Value, json};
 
 use crate::http::check_status;
@@ -277,7 +277,7 @@ mod tests {
     use super::*;
     use crate::announcement::Ending;
     use crate::announcement::tests::asked;
-    use countersign_core::request::State;
+    use countersign_workflow::request::State;
 
     fn topic(hook: bool) -> Ntfy {
         let secrets = Secrets::from_text("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw");

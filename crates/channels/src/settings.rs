@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use countersign_core::tier::Tier;
+use countersign_types::tier::Tier;
 
 use crate::command::{self, Command};
 use crate::desktop::{self, Desktop};

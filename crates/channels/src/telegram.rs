@@ -9,9 +9,9 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use countersign_core::assurance::Assurance;
-use countersign_core::id::Id;
-use countersign_core::tier::Tier;
+use countersign_types::id::Id;
+use countersign_types::tier::Tier;
+use countersign_workflow::assurance::Assurance;
 use serde_json::{Value, json};
 use subtle::ConstantTimeEq as _;
 use tokio::sync::OnceCell;

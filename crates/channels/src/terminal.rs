@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal as _, Write as _};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use countersign_core::tier::Tier;
+use countersign_types::tier::Tier;
 
 use crate::{Announcement, Channel, ChannelError, Receipt, Sending};
 

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use countersign_core::tier::Tier;
 use countersign_net::{Client, HttpUrl};
+use countersign_types::tier::Tier;
 use serde_json::json;
 
 use crate::callback::{self, Callback};

@@ -8,9 +8,9 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
-use countersign_core::tier::Tier;
-use countersign_core::time::Timestamp;
 use countersign_net::{Client, HttpUrl};
+use countersign_types::tier::Tier;
+use countersign_types::time::Timestamp;
 use serde_json::json;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;

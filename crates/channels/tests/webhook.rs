@@ -12,11 +12,11 @@ mod webhooks {
     use std::time::{Duration, Instant};
 
     use countersign_channels::{Announcement, Channel, Ending, Limits, News, Settings, webhook};
-    use countersign_core::base64;
-    use countersign_core::id::Id;
-    use countersign_core::request::{Rung, State};
-    use countersign_core::tier::Tier;
-    use countersign_core::time::Timestamp;
+    use countersign_json::base64;
+    use countersign_types::id::Id;
+    use countersign_types::tier::Tier;
+    use countersign_types::time::Timestamp;
+    use countersign_workflow::request::{Rung, State};
     use sha2::{Digest as _, Sha256};
 
     const SECRET: &str = "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";

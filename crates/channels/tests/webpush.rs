@@ -11,9 +11,9 @@ mod pushes {
 
     use countersign_channels::webpush::{self, Browser, Browsers, VapidKey, WebPush};
     use countersign_channels::{Announcement, Channel as _, Settings};
-    use countersign_core::base64::decode_url;
-    use countersign_core::tier::Tier;
-    use countersign_core::time::Timestamp;
+    use countersign_json::base64::decode_url;
+    use countersign_types::tier::Tier;
+    use countersign_types::time::Timestamp;
 
     /// Answers one connection with each of these.
     fn service(answers: Vec<&'static str>) -> (String, mpsc::Receiver<(String, usize)>) {

@@ -1,28 +1,31 @@
 //! The one place that asks core: every judgement the command line prints comes through here.
 
-pub use countersign_core::call::{Annotations, Call};
-use countersign_core::canon::CallDigest;
-pub use countersign_core::card::Card;
-pub use countersign_core::context::{Context, Environment, Platform};
-pub use countersign_core::finding::Doubt;
-pub use countersign_core::impact::{Impact, Touched};
-pub use countersign_core::json::Value;
-pub use countersign_core::tier::Tier;
-use countersign_core::verdict::Policy;
-pub use countersign_core::verdict::Verdict;
+pub use countersign_json::Value;
+use countersign_json::canonical::CallDigest;
+pub use countersign_risk::call::{Annotations, Call};
+pub use countersign_risk::card::Card;
+pub use countersign_risk::context::{Context, Environment, Platform};
+pub use countersign_risk::finding::Doubt;
+pub use countersign_risk::impact::{Impact, Touched};
+use countersign_risk::verdict::Policy;
+pub use countersign_risk::verdict::Verdict;
+pub use countersign_types::tier::Tier;
 
-pub use countersign_core::assess::{Assessment, Reason};
-pub use countersign_core::batch::Plan;
-pub use countersign_core::crisis::Screening;
-use countersign_core::crisis::{self, Preset, ScreenOptions};
-pub use countersign_core::excerpt::leaves;
-use countersign_core::time::Timestamp;
-pub use countersign_core::words::{length, thousands};
-use countersign_core::{batch, canon, json, phrase, show, words};
+use countersign_crisis as crisis;
+pub use countersign_crisis::Screening;
+use countersign_crisis::{Preset, ScreenOptions};
+use countersign_json as json;
+pub use countersign_risk::assess::{Assessment, Reason};
+pub use countersign_risk::batch::Plan;
+pub use countersign_risk::call_view::leaves;
+use countersign_risk::{batch, call_digest, word_pair};
+pub use countersign_text::humanize::{length, thousands};
+use countersign_text::{humanize, sanitize};
+use countersign_types::time::Timestamp;
 
 /// "3 min ago", "in 40 s"; both in milliseconds since 1970.
 pub fn apart(time: i64, now: i64) -> String {
-    words::apart(Timestamp(time), Timestamp(now))
+    humanize::apart(Timestamp(time), Timestamp(now))
 }
 
 /// Strict JSON. The error says what and where.
@@ -37,7 +40,7 @@ pub fn read_call<'a>(value: &'a Value<'_>) -> Result<Call<'a>, String> {
 
 /// The judgement of one call under the default policy.
 pub fn assess(call: &Call<'_>) -> Assessment {
-    countersign_core::assess::assess(call, &Policy::default())
+    countersign_risk::assess::assess(call, &Policy::default())
 }
 
 /// What a decision about a call is bound to.
@@ -54,18 +57,18 @@ pub struct Identity {
 
 /// The digests and the two words of a call. `raw` is its arguments as they came.
 pub fn identify(call: &Call<'_>, raw: &str) -> Identity {
-    let found = canon::digest(call, raw.as_bytes());
+    let found = call_digest::digest(call, raw.as_bytes());
     Identity {
         digest: found.canonical.to_string(),
         raw_digest: found.raw.to_string(),
         both_bind: found.both_bind,
-        phrase: phrase::phrase(&found.canonical).to_string(),
+        phrase: word_pair::phrase(&found.canonical).to_string(),
     }
 }
 
 /// What a permit for a call is bound to. `raw` is its arguments as they came.
 pub fn call_digest(call: &Call<'_>, raw: &str) -> CallDigest {
-    canon::digest(call, raw.as_bytes())
+    call_digest::digest(call, raw.as_bytes())
 }
 
 /// A card as it is stored, from its JSON.
@@ -79,11 +82,11 @@ pub fn raw_arguments(line: &str) -> &str {
 }
 
 /// Stands for a line break in shown text.
-pub const LINE_BREAK: char = show::LINE_BREAK;
+pub const LINE_BREAK: char = sanitize::LINE_BREAK;
 
 /// Text that may stand before a person: nothing hidden, at most `limit` bytes of it.
 pub fn show(text: &str, limit: usize) -> String {
-    show::show_within(text, limit).text.into_owned()
+    sanitize::show_within(text, limit).text.into_owned()
 }
 
 /// How a text is screened and answered.
@@ -125,4 +128,4 @@ pub fn plan(calls: &[Call<'_>]) -> Plan {
     batch::plan(calls, &Policy::default())
 }
 
-pub use countersign_core::rules::{RuleInfo, Subject, all as rules, check as check_rule};
+pub use countersign_risk::rules::{RuleInfo, Subject, all as rules, check as check_rule};

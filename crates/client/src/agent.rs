@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use countersign_core::base64;
+use countersign_json::base64;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 

@@ -1,9 +1,9 @@
 //! The ledger for other programs: JSON Lines, CSV, and OCSF for security tools.
 
-use countersign_core::json::Value;
-use countersign_core::ledger::entry::{Entry, EntryError, Kind};
-use countersign_core::tier::Tier;
-use countersign_core::time::Timestamp;
+use countersign_json::Value;
+use countersign_ledger::entry::{Entry, EntryError, Kind};
+use countersign_types::tier::Tier;
+use countersign_types::time::Timestamp;
 use serde_json::{Map, json};
 
 /// The version of OCSF that is written.
@@ -189,7 +189,7 @@ fn ocsf(seq: u64, entry: &Entry<'_>) -> serde_json::Value {
 
 #[cfg(test)]
 mod tests {
-    use countersign_core::canon::Digest;
+    use countersign_json::canonical::Digest;
 
     use super::*;
 

@@ -209,7 +209,7 @@ fn head(door: &Door, exchange: &Exchange<'_>) -> Result<String, Error> {
         header("Idempotency-Key", key);
     }
     if let Some(passphrase) = exchange.step_up {
-        let proof = countersign_core::base64::encode_url(passphrase.as_bytes());
+        let proof = countersign_json::base64::encode_url(passphrase.as_bytes());
         header("X-Countersign-Step-Up", &format!("passphrase {proof}"));
     }
     if let Some(body) = exchange.body {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use countersign_core::json;
+use countersign_json as json;
 
 use crate::error::Error;
 

@@ -1,7 +1,8 @@
 //! What people keep: each other, agents, grants, crises, the ledger's pages.
 
-use countersign_core::canon::{self, Digest};
-use countersign_core::json::{self, Value};
+use countersign_json as json;
+use countersign_json::Value;
+use countersign_json::canonical::Digest;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
@@ -205,7 +206,8 @@ impl Entries {
         if from != wanted || list.iter().any(|entry| entry.as_object().is_none()) {
             return Err(bad("these are not the entries that were asked for"));
         }
-        let entries = list.iter().map(|entry| canon::canonical(entry).text).collect();
+        let entries =
+            list.iter().map(|entry| countersign_json::canonical::canonical(entry).text).collect();
         Ok(Entries { from, entries, size })
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use countersign_core::time::Timestamp;
+use countersign_types::time::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A point in time, from RFC 3339 text in UTC.

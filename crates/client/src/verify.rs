@@ -1,10 +1,13 @@
 //! Signatures and proofs, checked without asking anybody.
 
-use countersign_core::base64;
-use countersign_core::canon::{CallDigest, Digest};
-use countersign_core::json::{self, Value};
-use countersign_core::ledger::checkpoint::{self, Checkpoint, VerifierKey};
-use countersign_core::permit::{self, Claims, Expected};
+use countersign_json as json;
+use countersign_json::Value;
+use countersign_json::base64;
+use countersign_json::canonical::{CallDigest, Digest};
+use countersign_ledger::checkpoint;
+use countersign_ledger::checkpoint::{Checkpoint, VerifierKey};
+use countersign_ledger::permit;
+use countersign_ledger::permit::{Claims, Expected};
 use ed25519_dalek::{Signature, VerifyingKey};
 
 /// Whether a signature holds, strictly: no small keys, one form only.

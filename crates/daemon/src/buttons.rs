@@ -1,10 +1,10 @@
 //! What the buttons of a message carry: which request, yes or no, and a proof that we wrote it for
 //! just this call and just this channel. Who pressed it is another question.
 
-use countersign_core::base64;
-use countersign_core::canon::CallDigest;
-use countersign_core::id::Id;
-use countersign_core::request::Choice;
+use countersign_json::base64;
+use countersign_json::canonical::CallDigest;
+use countersign_types::id::Id;
+use countersign_workflow::request::Choice;
 use hmac::{Hmac, KeyInit as _, Mac};
 use sha2::Sha256;
 use subtle::ConstantTimeEq as _;
@@ -111,7 +111,7 @@ const fn word(choice: Choice) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use countersign_core::canon::Digest;
+    use countersign_json::canonical::Digest;
 
     use super::*;
 

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use countersign_core::context::Platform;
-use countersign_core::request::{Decider, State};
-use countersign_core::tier::{Points, Tier};
-use countersign_core::verdict::Policy;
-use countersign_core::words::thousands;
+use countersign_risk::context::Platform;
+use countersign_risk::verdict::Policy;
 use countersign_store::Stored;
+use countersign_text::humanize::thousands;
+use countersign_types::tier::{Points, Tier};
+use countersign_workflow::request::{Decider, State};
 use serde::Serialize;
 use serde_json::Value;
 

@@ -2,9 +2,9 @@
 
 use std::cell::RefCell;
 
-use countersign_core::base64;
-use countersign_core::id::Id;
-use countersign_core::time::Timestamp;
+use countersign_json::base64;
+use countersign_types::id::Id;
+use countersign_types::time::Timestamp;
 
 /// The machine gave no randomness: nothing that needs it may go on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

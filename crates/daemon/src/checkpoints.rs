@@ -10,10 +10,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use countersign_core::json::Value;
-use countersign_core::ledger::checkpoint::{self, Checkpoint, NoteError};
-use countersign_core::ledger::entry::{Entry, Kind};
-use countersign_core::ledger::merkle::verify_consistency;
+use countersign_json::Value;
+use countersign_ledger::checkpoint;
+use countersign_ledger::checkpoint::{Checkpoint, NoteError};
+use countersign_ledger::entry::{Entry, Kind};
+use countersign_ledger::merkle::verify_consistency;
 use countersign_store::{Store as _, StoreError, TreeHead};
 use tokio::sync::Mutex;
 

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use countersign_core::time::{Clock, Moment, Timestamp};
+use countersign_types::time::{Clock, Moment, Timestamp};
 use rustix::time::{ClockId, clock_gettime};
 
 /// How far the machine's clock may stand behind before nothing is approved any more.

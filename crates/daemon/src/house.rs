@@ -6,9 +6,9 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::{HeaderMap, StatusCode};
-use countersign_core::canon::Digest;
-use countersign_core::time::{Clock as _, Timestamp};
+use countersign_json::canonical::Digest;
 use countersign_store::{Agent, Login, Note, Person, Role, Store as _};
+use countersign_types::time::{Clock as _, Timestamp};
 use serde_json::Value;
 use tower_service::Service as _;
 

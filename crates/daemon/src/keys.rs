@@ -6,10 +6,12 @@ use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use countersign_channels::webpush::VapidKey;
-use countersign_core::base64;
-use countersign_core::canon::Digest;
-use countersign_core::ledger::checkpoint::{self, Checkpoint, NoteError, VerifierKey};
-use countersign_core::permit::{self, Claims, PermitError};
+use countersign_json::base64;
+use countersign_json::canonical::Digest;
+use countersign_ledger::checkpoint;
+use countersign_ledger::checkpoint::{Checkpoint, NoteError, VerifierKey};
+use countersign_ledger::permit;
+use countersign_ledger::permit::{Claims, PermitError};
 use ed25519_dalek::{Signature, Signer as _, SigningKey};
 use zeroize::Zeroizing;
 

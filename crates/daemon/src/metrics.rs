@@ -8,11 +8,11 @@ use std::fmt::Write as _;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use countersign_core::request::State;
-use countersign_core::route::Route;
-use countersign_core::tier::Tier;
-use countersign_core::time::Timestamp;
+use countersign_risk::route::Route;
 use countersign_store::Stored;
+use countersign_types::tier::Tier;
+use countersign_types::time::Timestamp;
+use countersign_workflow::request::State;
 
 use crate::gate::Held;
 use crate::otlp::{Call, Spans};
@@ -374,7 +374,7 @@ fn plain(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use countersign_core::route::Pass;
+    use countersign_risk::route::Pass;
 
     #[test]
     fn labels_are_bounded_and_cannot_be_broken_out_of() {

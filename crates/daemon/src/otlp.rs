@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use countersign_core::redact::redact_text;
-use countersign_core::time::Timestamp;
+use countersign_redact::redact_text;
+use countersign_types::time::Timestamp;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 

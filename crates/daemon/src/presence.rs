@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use countersign_core::time::Timestamp;
+use countersign_types::time::Timestamp;
 
 /// How long after the last movement somebody still counts as there, in milliseconds.
 const STILL_THERE: i64 = 60_000;

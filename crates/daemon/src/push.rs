@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use countersign_channels::webpush::{Browser, Browsers};
-use countersign_core::time::Clock as _;
 use countersign_store::{Happening, Note, Store as _, StoreError, Subscription};
+use countersign_types::time::Clock as _;
 use tokio::sync::broadcast::error::RecvError;
 
 use crate::doors::{self, Stop};

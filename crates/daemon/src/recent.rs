@@ -1,7 +1,7 @@
 //! The newest requests, read page by page and never without end: what pages look back on.
 
-use countersign_core::time::Timestamp;
 use countersign_store::{Backend, Query, Store as _, StoreError, Stored};
+use countersign_types::time::Timestamp;
 
 const PAGE: u32 = 500;
 

@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use countersign_core::ledger::entry::{Entry, Kind};
-use countersign_core::time::{Clock, Timestamp};
+use countersign_ledger::entry::{Entry, Kind};
 use countersign_store::{
     Backend, Note, OpenError, Options, Person, Role, SqliteStore, Store as _, StoreError,
 };
+use countersign_types::time::{Clock, Timestamp};
 use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::watch;
 use tokio::task::JoinSet;

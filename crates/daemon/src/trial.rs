@@ -4,11 +4,11 @@ use std::sync::{Arc, LazyLock};
 
 use axum::body::Body;
 use axum::extract::Request;
-use countersign_core::canon::Digest;
-use countersign_core::time::{Clock, Timestamp};
+use countersign_json::canonical::Digest;
 use countersign_store::{
     Agent, Backend, Login, Note, Options, Person, Role, SqliteStore, Store as _,
 };
+use countersign_types::time::{Clock, Timestamp};
 use tower_service::Service as _;
 
 use crate::api::{self, Api, Parts};

@@ -5,10 +5,10 @@ use std::collections::{BinaryHeap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-use countersign_core::id::Id;
-use countersign_core::request::Change;
-use countersign_core::time::{Clock as _, Span, Timestamp};
 use countersign_store::{Applied, Happening, Store as _, StoreError};
+use countersign_types::id::Id;
+use countersign_types::time::{Clock as _, Span, Timestamp};
+use countersign_workflow::request::Change;
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use tokio::task::JoinSet;
 

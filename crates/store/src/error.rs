@@ -1,6 +1,6 @@
 //! Why nothing was kept, or a store cannot be opened. Each of these ends in a denial.
 
-use countersign_core::request::Refusal;
+use countersign_workflow::request::Refusal;
 
 /// Why nothing was kept.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

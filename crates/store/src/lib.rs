@@ -13,13 +13,13 @@ pub mod wake;
 
 use std::future::Future;
 
-use countersign_core::canon::CallDigest;
-use countersign_core::grant::Grant;
-use countersign_core::id::Id;
-use countersign_core::ledger::entry::Entry;
-use countersign_core::request::{Event, Requester};
-use countersign_core::tier::Tier;
-use countersign_core::time::Timestamp;
+use countersign_json::canonical::CallDigest;
+use countersign_ledger::entry::Entry;
+use countersign_types::id::Id;
+use countersign_types::tier::Tier;
+use countersign_types::time::Timestamp;
+use countersign_workflow::grant::Grant;
+use countersign_workflow::request::{Event, Requester};
 
 pub use backend::Backend;
 pub use error::{OpenError, StoreError};

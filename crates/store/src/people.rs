@@ -1,7 +1,7 @@
 //! Who is who: people who answer, agents that ask, and the proofs of either.
 
-use countersign_core::canon::Digest;
-use countersign_core::time::Timestamp;
+use countersign_json::canonical::Digest;
+use countersign_types::time::Timestamp;
 
 /// What a person may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]

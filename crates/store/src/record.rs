@@ -1,9 +1,9 @@
 //! What goes into the store and what comes out of it.
 
-use countersign_core::canon::Digest;
-use countersign_core::id::Id;
-use countersign_core::request::{Change, Request, Rung, State};
-use countersign_core::time::{Span, Timestamp};
+use countersign_json::canonical::Digest;
+use countersign_types::id::Id;
+use countersign_types::time::{Span, Timestamp};
+use countersign_workflow::request::{Change, Request, Rung, State};
 
 /// Under which circumstances something is written; part of every ledger entry.
 #[derive(Debug, Clone, PartialEq, Eq)]

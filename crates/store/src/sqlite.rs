@@ -32,13 +32,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use countersign_core::canon::{CallDigest, Digest};
-use countersign_core::grant::Grant;
-use countersign_core::id::Id;
-use countersign_core::ledger::entry::{Entry, Kind, MAX_ENTRY};
-use countersign_core::request::{Event, Requester};
-use countersign_core::tier::Tier;
-use countersign_core::time::{Clock, Timestamp};
+use countersign_json::canonical::{CallDigest, Digest};
+use countersign_ledger::entry::{Entry, Kind, MAX_ENTRY};
+use countersign_types::id::Id;
+use countersign_types::tier::Tier;
+use countersign_types::time::{Clock, Timestamp};
+use countersign_workflow::grant::Grant;
+use countersign_workflow::request::{Event, Requester};
 use rusqlite::Connection;
 use tokio::sync::{broadcast, oneshot};
 

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use countersign_core::id::Id;
-use countersign_core::request::{Rung, State};
+use countersign_types::id::Id;
+use countersign_workflow::request::{Rung, State};
 use tokio::sync::oneshot;
 
 use crate::record::Stored;

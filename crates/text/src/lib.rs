@@ -4,6 +4,7 @@ pub mod file_url;
 pub mod fold;
 pub mod glob;
 mod hidden;
+pub mod humanize;
 pub mod sanitize;
 #[cfg(test)]
 mod tests;

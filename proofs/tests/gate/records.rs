@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use countersign_core::id::Id;
-use countersign_core::ledger::entry::Entry;
-use countersign_core::ledger::verify::Verifier;
-use countersign_core::time::{Clock, Moment, Timestamp};
+use countersign_ledger::entry::Entry;
+use countersign_ledger::verify::Verifier;
 use countersign_store::{Options, SqliteStore, Store as _};
+use countersign_types::id::Id;
+use countersign_types::time::{Clock, Moment, Timestamp};
 
 use crate::setting::run;
 

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use countersign_core::base64;
+use countersign_json::base64;
 use proofs::house::{House, OPEN_HOUSE};
 use ring::hmac;
 use serde_json::{Value, json};

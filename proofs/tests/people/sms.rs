@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use countersign_core::base64;
+use countersign_json::base64;
 use ring::hmac;
 
 use crate::postbox::{

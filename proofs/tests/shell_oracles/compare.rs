@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use countersign_core::shell;
+use countersign_risk::shell;
 
 use crate::exceptions::{self, Known};
 use crate::{Names, bash, brush, corpus, shuck, sitter};

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use countersign_core::rules;
+use countersign_risk::rules;
 
 /// Environment variable that names one more corpus: JSONL with a field `command`.
 const EXTRA: &str = "COUNTERSIGN_CORPUS";

@@ -1,6 +1,6 @@
 //! Scripts from a grammar: whatever bash reads, we read.
 
-use countersign_core::shell;
+use countersign_risk::shell;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};

@@ -2,10 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use countersign_core::context::Context;
-use countersign_core::finding::Findings;
-use countersign_core::shell;
-use countersign_core::tier::Tier;
+use countersign_risk::context::Context;
+use countersign_risk::finding::Findings;
+use countersign_risk::shell;
+use countersign_types::tier::Tier;
 
 use crate::{bash, corpus};
 

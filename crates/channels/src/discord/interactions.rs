@@ -113,7 +113,7 @@ pub fn answer(reply: &str) -> Posting {
 
 #[cfg(test)]
 mod tests {
-    use countersign_core::time::Timestamp;
+    use countersign_types::time::Timestamp;
     use ed25519_dalek::{Signer as _, SigningKey};
 
     use super::*;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use countersign_core::id::Id;
+use countersign_types::id::Id;
 use serde_json::Value;
 
 use super::Discord;

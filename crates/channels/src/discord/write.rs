@@ -1,6 +1,6 @@
 //! What Discord is given to show. Markdown in what an agent wrote shows as what it is.
 
-use countersign_core::base64;
+use countersign_json::base64;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
@@ -131,7 +131,7 @@ mod tests {
     use super::*;
     use crate::announcement::tests::asked;
     use crate::announcement::{Ending, Ways};
-    use countersign_core::request::State;
+    use countersign_workflow::request::State;
 
     const BOTH: How = How { buttons: true, words: true };
 

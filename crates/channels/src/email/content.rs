@@ -3,7 +3,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use countersign_core::time::Timestamp;
+use countersign_types::time::Timestamp;
 use lettre::Address;
 use lettre::message::header::{
     ContentTransferEncoding, ContentType, Header, HeaderName, HeaderValue, MIME_VERSION_1_0,

@@ -10,8 +10,8 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use countersign_core::tier::Tier;
 use countersign_net::{connect_tcp, connect_tls, trusted_roots};
+use countersign_types::tier::Tier;
 use lettre::Address;
 use lettre::transport::smtp::authentication::Credentials;
 use lettre::transport::smtp::client::{Certificate, CertificateStore, TlsParameters};

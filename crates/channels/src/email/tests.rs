@@ -146,7 +146,7 @@ async fn a_message_is_handed_over() {
 
 #[tokio::test]
 async fn login_and_oauth2_are_spoken_as_specified() {
-    let base64 = |text: &str| countersign_core::base64::encode(text.as_bytes());
+    let base64 = |text: &str| countersign_json::base64::encode(text.as_bytes());
     let user: &'static str = Box::leak(format!("334 {}", base64("Username:")).into());
     let pass: &'static str = Box::leak(format!("334 {}", base64("Password:")).into());
     let end = ["250 ok", "250 ok", "250 ok", "354 go on", "250 taken"];

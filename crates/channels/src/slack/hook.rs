@@ -177,7 +177,7 @@ fn unescaped(text: &str) -> String {
 mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
-    use countersign_core::time::Timestamp;
+    use countersign_types::time::Timestamp;
 
     use super::*;
     use crate::Which;

@@ -126,7 +126,7 @@ pub fn escaped(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use countersign_core::request::State;
+    use countersign_workflow::request::State;
 
     use super::*;
     use crate::Ending;

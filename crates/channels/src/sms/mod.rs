@@ -7,10 +7,10 @@ mod signature;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use countersign_core::assurance::Assurance;
-use countersign_core::base64;
-use countersign_core::tier::Tier;
+use countersign_json::base64;
 use countersign_net::{Client, HttpRequest, HttpUrl};
+use countersign_types::tier::Tier;
+use countersign_workflow::assurance::Assurance;
 use serde_json::Value;
 use zeroize::Zeroizing;
 

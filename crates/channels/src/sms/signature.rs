@@ -1,6 +1,6 @@
 //! The signature with which Twilio proves that it sent a form.
 
-use countersign_core::base64;
+use countersign_json::base64;
 use ring::hmac;
 
 use crate::form::Form;

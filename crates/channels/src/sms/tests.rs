@@ -1,7 +1,7 @@
 //! What stands in a text, what is heard in one.
 
-use countersign_core::request::State;
-use countersign_core::time::Timestamp;
+use countersign_types::time::Timestamp;
+use countersign_workflow::request::State;
 
 use super::*;
 use crate::announcement::Ending;

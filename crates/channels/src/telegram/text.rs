@@ -176,7 +176,7 @@ mod tests {
         let last = buttons(&news).pop().unwrap();
         assert_eq!(last[0]["url"], news.link());
         let over = News::Ended(Ending {
-            state: countersign_core::request::State::Denied,
+            state: countersign_workflow::request::State::Denied,
             by: "ana".to_owned(),
             place: String::new(),
             drill: None,

@@ -79,7 +79,7 @@ fn derived(
 
 #[cfg(test)]
 pub mod tests {
-    use countersign_core::base64::decode_url;
+    use countersign_json::base64::decode_url;
 
     use super::*;
 

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use countersign_core::base64::encode_url;
-use countersign_core::time::Timestamp;
+use countersign_json::base64::encode_url;
+use countersign_types::time::Timestamp;
 use ring::rand::SystemRandom;
 use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair as _};
 use serde_json::json;
@@ -66,7 +66,7 @@ impl VapidKey {
 
 #[cfg(test)]
 mod tests {
-    use countersign_core::base64::decode_url;
+    use countersign_json::base64::decode_url;
     use ring::signature::{ECDSA_P256_SHA256_FIXED, UnparsedPublicKey};
 
     use super::*;

@@ -15,10 +15,10 @@ mod telegram {
     use countersign_channels::telegram::{self, Mode};
     use countersign_channels::{Announcement, Channel, ChannelError, Ending, News, NotHeard};
     use countersign_channels::{Posted, Said, Settings, Ways, Word};
-    use countersign_core::id::Id;
-    use countersign_core::request::State;
-    use countersign_core::tier::Tier;
-    use countersign_core::time::Timestamp;
+    use countersign_types::id::Id;
+    use countersign_types::tier::Tier;
+    use countersign_types::time::Timestamp;
+    use countersign_workflow::request::State;
     use serde_json::{Value, json};
 
     use crate::stand_in::{Fault, StandIn, TOKEN, tap, text};

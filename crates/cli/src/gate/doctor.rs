@@ -215,7 +215,7 @@ fn telling(config: &Config, checks: &mut Vec<Check>) {
         (_, true) => Check::ok(format!("Questions are told through {}.", names.join(", "))),
     });
     let today = super::now::now().to_string();
-    if countersign_core::crisis::helplines_due(today.get(..10).unwrap_or_default()) {
+    if countersign_crisis::helplines_due(today.get(..10).unwrap_or_default()) {
         checks.push(Check::note(
             "The list of helplines is old; numbers may have changed.",
             "install a newer Countersign, or call the numbers of your country once",

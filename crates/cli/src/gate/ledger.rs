@@ -6,11 +6,11 @@ use std::process::ExitCode;
 use countersign_client::Time;
 use countersign_client::export::{CSV_HEAD, Format};
 use countersign_client::verify::signed_checkpoint;
-use countersign_core::ledger::checkpoint::Checkpoint;
-use countersign_core::ledger::entry::Entry;
-use countersign_core::ledger::merkle::{leaf_hash, verify_inclusion};
-use countersign_core::ledger::verify::{Fault, Verifier};
 use countersign_daemon::passkeys::Offline;
+use countersign_ledger::checkpoint::Checkpoint;
+use countersign_ledger::entry::Entry;
+use countersign_ledger::merkle::{leaf_hash, verify_inclusion};
+use countersign_ledger::verify::{Fault, Verifier};
 
 use super::args::Person;
 use super::args_house::{self, LedgerWhat};

@@ -6,9 +6,9 @@ mod proof;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use countersign_core::time::Span;
 use countersign_daemon::Daemon;
 use countersign_daemon::config::Config;
+use countersign_types::time::Span;
 use tokio::runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 

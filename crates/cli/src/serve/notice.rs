@@ -3,9 +3,9 @@
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 
-use countersign_core::verdict::Mode;
 use countersign_daemon::Notice;
 use countersign_daemon::config::Config;
+use countersign_risk::verdict::Mode;
 
 use crate::failure::Failure;
 use crate::terminal::Paint;

@@ -4,13 +4,15 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::process::Output;
 
-use countersign_core::canon::{self, Digest};
-use countersign_core::json;
-use countersign_core::ledger::checkpoint::{Checkpoint, VerifierKey};
-use countersign_core::ledger::entry::{Entry, Kind};
-use countersign_core::ledger::verify::Verifier;
-use countersign_core::permit::{self, Claims};
-use countersign_core::tier::Tier;
+use countersign_json as json;
+use countersign_json::canonical::Digest;
+use countersign_ledger::checkpoint::{Checkpoint, VerifierKey};
+use countersign_ledger::entry::{Entry, Kind};
+use countersign_ledger::permit;
+use countersign_ledger::permit::Claims;
+use countersign_ledger::verify::Verifier;
+use countersign_risk::call_digest;
+use countersign_types::tier::Tier;
 use ed25519_dalek::{Signer as _, SigningKey};
 
 use super::stand_in::{countersign, stderr, stdout};
@@ -79,9 +81,9 @@ fn a_permit_holds_for_its_call_only() {
     let folder = tempfile::tempdir().unwrap();
     let call = r#"{"tool": "pay", "arguments": {"amount": 5}}"#;
     let value = json::parse(call).unwrap();
-    let mut parsed = countersign_core::call::Call::from_json(&value).unwrap();
+    let mut parsed = countersign_risk::call::Call::from_json(&value).unwrap();
     parsed.agent = Some("bot".into());
-    let digest = canon::digest(&parsed, b"{\"amount\": 5}");
+    let digest = call_digest::digest(&parsed, b"{\"amount\": 5}");
     let public = key().verifying_key().to_bytes();
     let claims = Claims {
         iss: "countersign".to_owned(),

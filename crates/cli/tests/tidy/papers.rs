@@ -5,25 +5,25 @@ use std::fs;
 use crate::files::{ending_in, read, root, shown};
 
 #[test]
-fn the_code_map_names_every_crate_and_every_module_of_core() {
+fn the_code_map_names_every_crate_and_every_module_of_risk() {
     let map = read(&root().join("ARCHITECTURE.md"));
     for entry in fs::read_dir(root().join("crates")).unwrap() {
         let name = entry.unwrap().file_name().to_string_lossy().to_string();
         assert!(map.contains(&format!("crates/{name}")), "crates/{name} is not on the map");
     }
-    let lib = read(&root().join("crates/core/src/lib.rs"));
+    let lib = read(&root().join("crates/risk/src/lib.rs"));
     let modules = lib.lines().filter_map(|line| {
         line.strip_prefix("pub mod ").or(line.strip_prefix("mod "))?.strip_suffix(';')
     });
     for module in modules {
-        assert!(map.contains(&format!("`{module}`")), "core's `{module}` is not on the map");
+        assert!(map.contains(&format!("`{module}`")), "risk's `{module}` is not on the map");
     }
 }
 
 #[test]
 fn every_rule_is_in_the_file_of_its_family() {
     for path in ending_in("toml") {
-        if !shown(&path).starts_with("crates/core/rules/commands/") {
+        if !shown(&path).starts_with("crates/risk/rules/commands/") {
             continue;
         }
         let family = path.file_stem().unwrap().to_string_lossy().to_string();

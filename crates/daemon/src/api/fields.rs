@@ -6,8 +6,9 @@ use std::pin::Pin;
 
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, StatusCode, header};
-use countersign_core::json::{self, Value};
-use countersign_core::time::Span;
+use countersign_json as json;
+use countersign_json::Value;
+use countersign_types::time::Span;
 
 use super::problem::Problem;
 
@@ -222,7 +223,7 @@ impl<'v, 'a> Fields<'v, 'a> {
         let asked = self.asked.get();
         let unknown = self.members.iter().enumerate().find(|(at, _)| asked & bit(*at) == 0);
         unknown.map_or(Ok(()), |(_, (key, _))| {
-            let shown = countersign_core::show::show_within(key, 60);
+            let shown = countersign_text::sanitize::show_within(key, 60);
             Err(Problem::bad(format!("there is no member `{}`", shown.text)))
         })
     }

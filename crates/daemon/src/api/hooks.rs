@@ -6,7 +6,7 @@ use axum::extract::{Path, Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
 use countersign_channels::Posted;
-use countersign_core::time::Clock as _;
+use countersign_types::time::Clock as _;
 
 use super::{Answered, Api, Problem, fields};
 use crate::ears;

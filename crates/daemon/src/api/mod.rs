@@ -22,8 +22,8 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
-use countersign_core::assurance::Standing;
-use countersign_core::time::{Clock as _, Span};
+use countersign_types::time::{Clock as _, Span};
+use countersign_workflow::assurance::Standing;
 
 use crate::auth::origin::{Names, is_a_page};
 use crate::auth::{Book, Checks, Strikes};

@@ -3,9 +3,9 @@
 use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use countersign_core::assurance::{Assurance, TooLittle};
-use countersign_core::request::Refusal;
 use countersign_store::StoreError;
+use countersign_workflow::assurance::{Assurance, TooLittle};
+use countersign_workflow::request::Refusal;
 use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 

@@ -9,14 +9,14 @@ use axum::extract::{Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
-use countersign_core::call::{Annotations, Call};
-use countersign_core::context::{Context, Environment, Platform};
-use countersign_core::id::Id;
-use countersign_core::json::Value;
-use countersign_core::request::{Choice, Decider, Event, State as Stands};
-use countersign_core::tier::Tier;
-use countersign_core::time::{Clock as _, Timestamp};
+use countersign_json::Value;
+use countersign_risk::call::{Annotations, Call};
+use countersign_risk::context::{Context, Environment, Platform};
 use countersign_store::{Note, Query, Store as _, Stored};
+use countersign_types::id::Id;
+use countersign_types::tier::Tier;
+use countersign_types::time::{Clock as _, Timestamp};
+use countersign_workflow::request::{Choice, Decider, Event, State as Stands};
 use serde_json::json;
 
 use super::fields::{self, Fields};
@@ -173,8 +173,8 @@ fn claimed(word: &str) -> Result<Tier, Problem> {
 
 /// The agent's own description: shown, but never believed, and without secrets.
 fn described(description: &str) -> String {
-    let plain = countersign_core::redact::redact_text(description);
-    countersign_core::show::show_within(&plain.text, 2000).text.into_owned()
+    let plain = countersign_redact::redact_text(description);
+    countersign_text::sanitize::show_within(&plain.text, 2000).text.into_owned()
 }
 
 /// `POST /respond`: a person answers. Who decided is who proved it, whatever the body says.

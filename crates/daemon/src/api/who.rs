@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use axum::extract::Request;
 use axum::http::{HeaderMap, Method, header};
-use countersign_core::base64;
-use countersign_core::canon::Digest;
-use countersign_core::time::Clock as _;
+use countersign_json::base64;
+use countersign_json::canonical::Digest;
+use countersign_types::time::Clock as _;
 use subtle::ConstantTimeEq as _;
 
 use super::{Api, Problem};

@@ -3,10 +3,10 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex as StdMutex, PoisonError, RwLock};
 
-use countersign_core::assurance::Tenure;
-use countersign_core::canon::Digest;
-use countersign_core::time::{Span, Timestamp};
+use countersign_json::canonical::Digest;
 use countersign_store::{Agent, Backend, Login, Passkey, Person, Role, Store, StoreError};
+use countersign_types::time::{Span, Timestamp};
+use countersign_workflow::assurance::Tenure;
 use tokio::sync::{Mutex, MutexGuard};
 
 use super::{AGENT_TOKEN, PERSON_TOKEN, Stranger};

@@ -24,7 +24,7 @@ pub const PERSON_TOKEN: &str = "csp_";
 
 /// What a client sends in `X-Countersign-Step-Up` to confirm a change with a passphrase.
 pub fn step_up_proof(passphrase: &str) -> String {
-    format!("passphrase {}", countersign_core::base64::encode_url(passphrase.as_bytes()))
+    format!("passphrase {}", countersign_json::base64::encode_url(passphrase.as_bytes()))
 }
 
 /// Why somebody is not let in. Nothing more is said to who knocks.

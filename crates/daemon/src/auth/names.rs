@@ -1,6 +1,6 @@
 //! Which names people and agents may have: names that cannot be taken for anything else.
 
-use countersign_core::request::DRILL;
+use countersign_workflow::request::DRILL;
 
 use crate::api::who;
 

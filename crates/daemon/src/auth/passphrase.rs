@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use argon2::password_hash::phc::PasswordHash;
 use argon2::password_hash::{PasswordHasher as _, PasswordVerifier as _};
 use argon2::{Algorithm, Argon2, Params, Version};
-use countersign_core::phrase;
+use countersign_risk::word_pair;
 use tokio::sync::Semaphore;
 use zeroize::Zeroizing;
 
@@ -34,7 +34,7 @@ pub fn fresh() -> Result<Zeroizing<String>, NoChance> {
     let bytes = Zeroizing::new(chance::bytes::<{ WORDS * 2 }>()?);
     let words = bytes.chunks_exact(2).map(|pair| {
         let number = pair.iter().fold(0_usize, |number, &byte| number << 8 | usize::from(byte));
-        phrase::word(number)
+        word_pair::word(number)
     });
     Ok(Zeroizing::new(words.collect::<Vec<_>>().join("-")))
 }

@@ -10,8 +10,8 @@ use std::os::unix::fs::{
 };
 use std::path::{Path, PathBuf};
 
-use countersign_core::canon::Digest;
-use countersign_core::time::{Span, Timestamp};
+use countersign_json::canonical::Digest;
+use countersign_types::time::{Span, Timestamp};
 use serde::{Deserialize, Serialize};
 use subtle::ConstantTimeEq as _;
 use zeroize::Zeroizing;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use countersign_core::time::{Span, Timestamp};
+use countersign_types::time::{Span, Timestamp};
 
 use super::Stranger;
 

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use countersign_core::ledger::entry::{Entry, Kind};
+use countersign_ledger::entry::{Entry, Kind};
 
 use super::*;
 use crate::trial::{Trial, trial};
@@ -22,7 +22,7 @@ async fn open(trial: &Trial, ledger: &Ledger) -> Checkpoints {
 fn ledger(trial: &Trial) -> Ledger {
     let folder = trial.folder.path();
     Ledger {
-        every: countersign_core::time::Span::seconds(10),
+        every: countersign_types::time::Span::seconds(10),
         file: Some(folder.join("witness")),
         webhook: None,
         git: Some(folder.join("repository")),

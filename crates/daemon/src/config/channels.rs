@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use countersign_channels::{Limits, Settings, webpush};
-use countersign_core::tier::Tier;
+use countersign_types::tier::Tier;
 use toml::{Table, Value};
 
 use crate::courier::NOBODY;

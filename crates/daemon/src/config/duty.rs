@@ -5,9 +5,9 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use countersign_core::duty::{Hours, Rota, Wall};
-use countersign_core::tier::Tier;
-use countersign_core::time::{Span, Timestamp};
+use countersign_types::tier::Tier;
+use countersign_types::time::{Span, Timestamp};
+use countersign_workflow::oncall::{Hours, Rota, Wall};
 
 use super::written::{self, Rungs};
 use super::{ConfigError, meaning};

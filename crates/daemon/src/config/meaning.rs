@@ -3,15 +3,16 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use countersign_core::assurance::{Assurance, Needs};
-use countersign_core::canon::Digest;
-use countersign_core::context::Environment;
-use countersign_core::crisis::{self, Preset};
-use countersign_core::request::{Profile, Times};
-use countersign_core::rules;
-use countersign_core::tier::Points;
-use countersign_core::time::Span;
-use countersign_core::verdict::{Mode, Policy, Thresholds};
+use countersign_crisis as crisis;
+use countersign_crisis::Preset;
+use countersign_json::canonical::Digest;
+use countersign_risk::context::Environment;
+use countersign_risk::rules;
+use countersign_risk::verdict::{Mode, Policy, Thresholds};
+use countersign_types::tier::Points;
+use countersign_types::time::Span;
+use countersign_workflow::assurance::{Assurance, Needs};
+use countersign_workflow::request::{Profile, Times};
 
 use super::channels::channels;
 use super::paths::Paths;

@@ -15,15 +15,15 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use countersign_channels::{Limits, Settings};
-use countersign_core::assurance::Needs;
-use countersign_core::canon::Digest;
-use countersign_core::context::Environment;
-use countersign_core::crisis::Preset;
-use countersign_core::duty::Hours;
-use countersign_core::request::{Quorum, Times};
-use countersign_core::tier::Tier;
-use countersign_core::time::Span;
-use countersign_core::verdict::{Mode, Policy};
+use countersign_crisis::Preset;
+use countersign_json::canonical::Digest;
+use countersign_risk::context::Environment;
+use countersign_risk::verdict::{Mode, Policy};
+use countersign_types::tier::Tier;
+use countersign_types::time::Span;
+use countersign_workflow::assurance::Needs;
+use countersign_workflow::oncall::Hours;
+use countersign_workflow::request::{Quorum, Times};
 
 pub use duty::{Duty, Ladder};
 pub use paths::Paths;

@@ -4,11 +4,11 @@ use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use countersign_channels::{Announcement, ChannelError, Ending, Limits, News as Told, Receipt};
-use countersign_core::request::Decider;
-use countersign_core::show::show_within;
-use countersign_core::tier::Tier;
-use countersign_core::time::{Clock as _, Span, Timestamp};
 use countersign_store::{AttemptResult, Delivery, News};
+use countersign_text::sanitize::show_within;
+use countersign_types::tier::Tier;
+use countersign_types::time::{Clock as _, Span, Timestamp};
+use countersign_workflow::request::Decider;
 
 use super::lines::Line;
 use super::plan::{NEVER_SENT, NOT_AGAIN, Target, pause};

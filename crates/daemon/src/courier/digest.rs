@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use countersign_channels::{Announcement, webpush};
-use countersign_core::request::State;
-use countersign_core::tier::Tier;
-use countersign_core::time::{Clock as _, Timestamp};
 use countersign_store::{Query, Store as _, StoreError};
+use countersign_types::tier::Tier;
+use countersign_types::time::{Clock as _, Timestamp};
+use countersign_workflow::request::State;
 use tokio::task::JoinSet;
 
 use super::Lines;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use countersign_channels::webpush::{Browsers, WebPush};
 use countersign_channels::{Channel, ChannelError, Limits, Settings};
-use countersign_core::time::Timestamp;
+use countersign_types::time::Timestamp;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 

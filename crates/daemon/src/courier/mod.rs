@@ -20,9 +20,9 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use countersign_core::id::Id;
-use countersign_core::time::{Clock as _, Timestamp};
 use countersign_store::{Happening, News, Outgoing, Store as _};
+use countersign_types::id::Id;
+use countersign_types::time::{Clock as _, Timestamp};
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use tokio::sync::{RwLock, watch};
 use tokio::task::JoinSet;

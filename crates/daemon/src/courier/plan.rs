@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use countersign_core::request::Rung;
 use countersign_store::{AttemptResult, Delivery};
+use countersign_workflow::request::Rung;
 
 /// Recorded where newer news came before anything was sent.
 pub const NEVER_SENT: &str = "not sent: there was newer news";
@@ -107,7 +107,7 @@ pub fn pause(failures: u32, chance: u8) -> Duration {
 
 #[cfg(test)]
 mod tests {
-    use countersign_core::time::Timestamp;
+    use countersign_types::time::Timestamp;
 
     use super::*;
 

@@ -4,11 +4,11 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use countersign_core::assurance::{Needs, Standing, Tenure};
-use countersign_core::call::Call;
-use countersign_core::request::{Choice, Event};
-use countersign_core::time::{Clock as _, Span, Timestamp};
+use countersign_risk::call::Call;
 use countersign_store::{Backend, Note, Options, SqliteStore, Store as _, Stored};
+use countersign_types::time::{Clock as _, Span, Timestamp};
+use countersign_workflow::assurance::{Needs, Standing, Tenure};
+use countersign_workflow::request::{Choice, Event};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -47,7 +47,7 @@ impl Rig {
         std::fs::create_dir_all(&path).unwrap();
         let private = std::os::unix::fs::PermissionsExt::from_mode(0o700);
         std::fs::set_permissions(&path, private).unwrap();
-        let telling = Arc::clone(&clock) as Arc<dyn countersign_core::time::Clock>;
+        let telling = Arc::clone(&clock) as Arc<dyn countersign_types::time::Clock>;
         let store = SqliteStore::open(&path.join("db"), telling, Options::default()).unwrap();
         if let Some(newest) = store.newest_time() {
             clock.not_before(newest);

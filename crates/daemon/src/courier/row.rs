@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use countersign_channels::webpush;
-use countersign_core::request::{Request, Rung};
-use countersign_core::time::Clock as _;
 use countersign_store::{Attempt, AttemptResult, Delivery, News, Note, Outgoing, Store as _};
 use countersign_store::{StoreError, Stored};
+use countersign_types::time::Clock as _;
+use countersign_workflow::request::{Request, Rung};
 use serde_json::json;
 use tokio::sync::{Mutex, OwnedRwLockReadGuard};
 use tokio::task::JoinSet;

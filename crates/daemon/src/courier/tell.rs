@@ -1,13 +1,13 @@
 //! What is told about a request through one channel: as much as the channel may show.
 
 use countersign_channels::{Announcement, EditedNotice, Limits, News, Ways};
-use countersign_core::card::Card;
-use countersign_core::excerpt;
-use countersign_core::json;
-use countersign_core::phrase::phrase;
-use countersign_core::request::{Choice, Rung};
-use countersign_core::time::{Clock as _, Timestamp};
+use countersign_json as json;
+use countersign_risk::call_view;
+use countersign_risk::card::Card;
+use countersign_risk::word_pair::phrase;
 use countersign_store::Stored;
+use countersign_types::time::{Clock as _, Timestamp};
+use countersign_workflow::request::{Choice, Rung};
 
 use crate::buttons::{Buttons, Named};
 use crate::gate::Gate;
@@ -72,7 +72,7 @@ pub fn announcement(
         crisis: request.crisis,
         inbox: gate.rules().inbox.clone(),
         folded: card.as_ref().map_or(0, |card| card.folded),
-        call: card.as_ref().map_or_else(String::new, excerpt::lines),
+        call: card.as_ref().map_or_else(String::new, call_view::lines),
         reasons,
         ways,
         works: None,
@@ -87,7 +87,7 @@ pub fn edited(stored: &Stored, limits: Limits) -> Option<EditedNotice> {
     Some(match card {
         Some(card) => EditedNotice {
             tier: card.tier,
-            call: if limits.details { excerpt::lines(&card) } else { String::new() },
+            call: if limits.details { call_view::lines(&card) } else { String::new() },
             brief: card.brief,
         },
         None => EditedNotice {

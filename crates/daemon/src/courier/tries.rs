@@ -3,8 +3,8 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use countersign_core::base64;
-use countersign_core::time::{Span, Timestamp};
+use countersign_json::base64;
+use countersign_types::time::{Span, Timestamp};
 use subtle::ConstantTimeEq as _;
 
 use crate::chance::{self, NoChance};

@@ -15,15 +15,15 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use countersign_core::call::{Annotations, Call};
-use countersign_core::canon::digest;
-use countersign_core::context::{Context, Environment, Platform};
-use countersign_core::json;
-use countersign_core::request::{DRILL, Event, Requester};
-use countersign_core::route::Route;
-use countersign_core::tier::Tier;
-use countersign_core::time::{Clock as _, Timestamp};
+use countersign_json as json;
+use countersign_risk::call::{Annotations, Call};
+use countersign_risk::call_digest::digest;
+use countersign_risk::context::{Context, Environment, Platform};
+use countersign_risk::route::Route;
 use countersign_store::{Happening, Note, Query, Store as _, StoreError, Stored};
+use countersign_types::tier::Tier;
+use countersign_types::time::{Clock as _, Timestamp};
+use countersign_workflow::request::{DRILL, Event, Requester};
 use tokio::sync::broadcast::error::RecvError;
 
 use crate::chance;

@@ -1,9 +1,9 @@
 //! What can never come of a drill, through every way in.
 
-use countersign_core::json;
-use countersign_core::request::{DRILL, State};
-use countersign_core::verdict::Policy;
+use countersign_json as json;
+use countersign_risk::verdict::Policy;
 use countersign_store::{Query, Store as _, Stored};
+use countersign_workflow::request::{DRILL, State};
 use serde_json::{Value, json};
 
 use super::*;
@@ -69,7 +69,7 @@ impl Scene {
         self.person(&line, Some(body)).await
     }
 
-    async fn stands(&self, id: countersign_core::id::Id) -> Stored {
+    async fn stands(&self, id: countersign_types::id::Id) -> Stored {
         self.house.gate.store().request(id).await.unwrap().unwrap()
     }
 }
@@ -90,7 +90,7 @@ fn every_call_of_the_book_is_judged_as_it_says() {
         };
         let shown = format!("{arguments}{}", drill.says).to_lowercase();
         assert!(!shown.contains("drill"), "{} gives itself away", drill.name);
-        let seen = countersign_core::assess::assess(&call, &Policy::default());
+        let seen = countersign_risk::assess::assess(&call, &Policy::default());
         assert_eq!(seen.tier.label(), drill.tier, "{}", drill.name);
         assert!(drill.noticed.len() < 120 && !drill.noticed.ends_with('.'), "{}", drill.name);
     }

@@ -1,6 +1,6 @@
 //! Whether a drill may come now: plain rules, with no clock and no chance of their own.
 
-use countersign_core::time::{Span, Timestamp};
+use countersign_types::time::{Span, Timestamp};
 
 const WEEK: u64 = 7 * 86_400_000;
 /// With one in a week, it comes on average after so many minutes in which it could.

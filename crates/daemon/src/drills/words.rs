@@ -1,7 +1,7 @@
 //! What is said of a drill once it is over: at once, kindly, and what to look for.
 
-use countersign_core::request::{Requester, State};
 use countersign_store::Stored;
+use countersign_workflow::request::{Requester, State};
 use serde_json::{Value, json};
 
 use super::book;

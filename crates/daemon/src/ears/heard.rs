@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Mutex, PoisonError};
 
-use countersign_core::time::{Span, Timestamp};
+use countersign_types::time::{Span, Timestamp};
 
 /// Longer than any platform's signature is good for, and than a clock may be off.
 const REMEMBERED: Span = Span::seconds(3600);

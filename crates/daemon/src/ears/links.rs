@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use countersign_core::time::{Span, Timestamp};
+use countersign_types::time::{Span, Timestamp};
 use subtle::ConstantTimeEq as _;
 
 use crate::chance::{self, NoChance};

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use countersign_channels::{Answers, News, Said, Which, Word};
-use countersign_core::assurance::{Standing, Tenure};
-use countersign_core::phrase::phrase;
-use countersign_core::request::{Change, Choice, Event, Rung, State};
-use countersign_core::show::show_within;
-use countersign_core::time::{Clock as _, Span};
-use countersign_core::words;
+use countersign_risk::word_pair::phrase;
 use countersign_store::{Account, AttemptResult, Note, Query, Store as _, Stored};
+use countersign_text::humanize;
+use countersign_text::sanitize::show_within;
+use countersign_types::time::{Clock as _, Span};
+use countersign_workflow::assurance::{Standing, Tenure};
+use countersign_workflow::request::{Change, Choice, Event, Rung, State};
 use serde_json::json;
 
 use crate::api::Api;
@@ -101,7 +101,7 @@ async fn link(api: &Api, channel: &str, word: &Word, code: &str) -> String {
     match api.waiting_period(&person) {
         Span(0) => format!("Linked. You answer here as {person} from now on."),
         wait => {
-            let wait = words::length(wait.0 / 1000);
+            let wait = humanize::length(wait.0 / 1000);
             format!("Linked. You can deny here as {person} now, and approve in {wait}.")
         }
     }
@@ -288,7 +288,7 @@ impl Ear<'_> {
             let request = &stored.request;
             let (emoji, tier) = (request.tier.emoji(), request.tier.label());
             let brief = show_within(&stored.brief, SENTENCE).text;
-            let left = words::length(now.until(request.plan.deadline).0 / 1000);
+            let left = humanize::length(now.until(request.plan.deadline).0 / 1000);
             let phrase = phrase(&request.digest.canonical);
             lines.push(format!("{emoji} {tier} {phrase} ({left} left): {brief}"));
         }

@@ -15,8 +15,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use countersign_channels::{Posted, Posting, Trouble, Word};
-use countersign_core::time::Clock as _;
 use countersign_store::Store as _;
+use countersign_types::time::Clock as _;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use countersign_channels::{Announcement, Answers, Channel, Receipt, Said, Sending, Which, Word};
-use countersign_core::assurance::Assurance;
-use countersign_core::id::Id;
-use countersign_core::request::{Choice, State};
-use countersign_core::tier::Tier;
 use countersign_store::{Attempt, AttemptResult, Options, Store as _, Stored};
+use countersign_types::id::Id;
+use countersign_types::tier::Tier;
+use countersign_workflow::assurance::Assurance;
+use countersign_workflow::request::{Choice, State};
 
 use super::understood;
 use crate::buttons::Named;
@@ -88,7 +88,7 @@ fn which(name: &str) -> Which {
 async fn house() -> Trial {
     // Who is denied often may ask on: this is about who answers.
     let trial = trial_on(&format!("{FLOOD}denials = 100000\n"), Options::default()).await;
-    let now = countersign_core::time::Clock::now(trial.gate.clock()).at;
+    let now = countersign_types::time::Clock::now(trial.gate.clock()).at;
     let (code, _) = trial.api.links.offer("mock", "ana", now).unwrap();
     let said = understood(&trial.api, &linked(), &word("77", Said::Link(code))).await;
     assert!(said.contains("as ana"), "{said}");
@@ -241,7 +241,7 @@ async fn words_name_a_request_or_nothing() {
     assert!(say(Said::Approve(which(""))).await.contains("Which one?"));
     assert!(say(Said::Approve(which("no-such"))).await.contains("No waiting request"));
     assert_eq!(state(&trial, &open).await, State::Pending);
-    let phrase = countersign_core::phrase::phrase(&open.request.digest.canonical).to_string();
+    let phrase = countersign_risk::word_pair::phrase(&open.request.digest.canonical).to_string();
     assert!(say(Said::Approve(which(&phrase))).await.starts_with("Approved."));
     let only = asked(&trial, "git push -f y").await;
     assert!(say(Said::Deny(which(""))).await.starts_with("Denied."));

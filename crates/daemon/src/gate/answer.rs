@@ -4,13 +4,13 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::HashSet;
 
-use countersign_core::assess::Assessment;
-use countersign_core::canon::CallDigest;
-use countersign_core::json::Value;
-use countersign_core::redact::redact_text;
-use countersign_core::route::Pass;
-use countersign_core::time::Timestamp;
+use countersign_json::Value;
+use countersign_json::canonical::CallDigest;
+use countersign_redact::redact_text;
+use countersign_risk::assess::Assessment;
+use countersign_risk::route::Pass;
 use countersign_store::{StoreError, Stored};
+use countersign_types::time::Timestamp;
 
 /// Names of tools that each thread remembers: so many, so long.
 const MOST_REMEMBERED: usize = 64;

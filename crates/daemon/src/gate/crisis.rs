@@ -107,7 +107,7 @@ impl Crises {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use countersign_core::time::Timestamp;
+    use countersign_types::time::Timestamp;
 
     fn crisis(session: &str, level: u8) -> Crisis {
         Crisis {

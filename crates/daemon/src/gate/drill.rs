@@ -2,14 +2,14 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use countersign_core::assess::Assessment;
-use countersign_core::call::Call;
-use countersign_core::canon::CallDigest;
-use countersign_core::card::Card;
-use countersign_core::id::Id;
-use countersign_core::request::{Request, Requester, Terms};
-use countersign_core::time::{Clock as _, Span};
+use countersign_json::canonical::CallDigest;
+use countersign_risk::assess::Assessment;
+use countersign_risk::call::Call;
+use countersign_risk::card::Card;
 use countersign_store::{NewRequest, Note, Store as _, Stored, Submitted};
+use countersign_types::id::Id;
+use countersign_types::time::{Clock as _, Span};
+use countersign_workflow::request::{Request, Requester, Terms};
 use serde_json::json;
 
 use super::Gate;

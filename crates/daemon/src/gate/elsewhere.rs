@@ -2,13 +2,13 @@
 
 use std::borrow::Cow;
 
-use countersign_core::call::Call;
-use countersign_core::canon::digest;
-use countersign_core::json::Value;
-use countersign_core::ledger::entry::Kind;
-use countersign_core::route::{Pass, Route};
-use countersign_core::time::Clock as _;
+use countersign_json::Value;
+use countersign_ledger::entry::Kind;
+use countersign_risk::call::Call;
+use countersign_risk::call_digest::digest;
+use countersign_risk::route::{Pass, Route};
 use countersign_store::{Store as _, StoreError};
+use countersign_types::time::Clock as _;
 
 use super::{Caller, Gate, answer, line_of};
 

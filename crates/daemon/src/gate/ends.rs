@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use countersign_core::canon::CallDigest;
-use countersign_core::id::Id;
-use countersign_core::request::{Change, Event, Requester, State};
-use countersign_core::time::{Clock as _, Timestamp};
+use countersign_json::canonical::CallDigest;
 use countersign_store::{Applied, Note, Redeemed, Store as _, StoreError, Stored};
+use countersign_types::id::Id;
+use countersign_types::time::{Clock as _, Timestamp};
+use countersign_workflow::request::{Change, Event, Requester, State};
 use tracing::Instrument as _;
 
 use super::{Caller, Gate, Held, Listener, request_span};

@@ -11,10 +11,10 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use countersign_core::canon::{CallDigest, Digest};
-use countersign_core::id::Id;
-use countersign_core::time::{Span, Timestamp};
+use countersign_json::canonical::{CallDigest, Digest};
 use countersign_store::Stored;
+use countersign_types::id::Id;
+use countersign_types::time::{Span, Timestamp};
 
 use super::Held;
 use crate::config::Flood;

@@ -4,13 +4,13 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{PoisonError, RwLock};
 
-use countersign_core::canon::Digest;
-use countersign_core::grant::{Asked, Grant};
-use countersign_core::id::Id;
-use countersign_core::json::Value;
-use countersign_core::ledger::entry::{Entry, Kind};
-use countersign_core::time::{Moment, Timestamp};
+use countersign_json::Value;
+use countersign_json::canonical::Digest;
+use countersign_ledger::entry::{Entry, Kind};
 use countersign_store::{Backend, Note, Store as _, StoreError};
+use countersign_types::id::Id;
+use countersign_types::time::{Moment, Timestamp};
+use countersign_workflow::grant::{Asked, Grant};
 use tokio::sync::Mutex;
 
 use super::whitelist::{self, Listed};

@@ -8,9 +8,9 @@ use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use countersign_core::canon::{CallDigest, Digest};
-use countersign_core::id::Id;
+use countersign_json::canonical::{CallDigest, Digest};
 use countersign_store::Stored;
+use countersign_types::id::Id;
 
 /// So many of each kind are remembered.
 const MOST: usize = 10_000;
@@ -113,7 +113,7 @@ impl<K: Clone + Eq + Hash> Few<K> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use countersign_core::time::Timestamp;
+    use countersign_types::time::Timestamp;
 
     #[test]
     fn the_oldest_are_forgotten_and_one_agent_never_hears_of_anothers_call() {

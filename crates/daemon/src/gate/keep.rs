@@ -1,11 +1,11 @@
 //! A call that is kept: the request made of it, and its first commit.
 
-use countersign_core::assess::Assessment;
-use countersign_core::canon::CallDigest;
-use countersign_core::card::Card;
-use countersign_core::request::{Request, Requester, Settled, Terms};
-use countersign_core::time::Clock as _;
+use countersign_json::canonical::CallDigest;
+use countersign_risk::assess::Assessment;
+use countersign_risk::card::Card;
 use countersign_store::{NewRequest, Note, Store as _, Submitted};
+use countersign_types::time::Clock as _;
+use countersign_workflow::request::{Request, Requester, Settled, Terms};
 use tracing::Instrument as _;
 
 use super::answer::{self, Answer, Held};

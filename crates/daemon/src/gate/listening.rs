@@ -7,8 +7,8 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use countersign_core::id::Id;
-use countersign_core::time::{Clock as _, Timestamp};
+use countersign_types::id::Id;
+use countersign_types::time::{Clock as _, Timestamp};
 
 use crate::clock::DaemonClock;
 

@@ -21,17 +21,18 @@ mod tests;
 
 use std::sync::{Arc, PoisonError, RwLock};
 
-use countersign_core::assess::{Assessment, assess};
-use countersign_core::call::Call;
-use countersign_core::canon::{CallDigest, digest};
-use countersign_core::context::Environment;
-use countersign_core::grant::Asked;
-use countersign_core::id::Id;
-use countersign_core::ledger::entry::{Entry, Kind};
-use countersign_core::request::{Requester, Settled, State};
-use countersign_core::route::{Pass, Route, Standing, route};
-use countersign_core::time::{Clock, Span, Timestamp};
+use countersign_json::canonical::CallDigest;
+use countersign_ledger::entry::{Entry, Kind};
+use countersign_risk::assess::{Assessment, assess};
+use countersign_risk::call::Call;
+use countersign_risk::call_digest::digest;
+use countersign_risk::context::Environment;
+use countersign_risk::route::{Pass, Route, Standing, route};
 use countersign_store::{Backend, Store, StoreError, Stored};
+use countersign_types::id::Id;
+use countersign_types::time::{Clock, Span, Timestamp};
+use countersign_workflow::grant::Asked;
+use countersign_workflow::request::{Requester, Settled, State};
 
 use crate::clock::DaemonClock;
 use crate::config::Rules;

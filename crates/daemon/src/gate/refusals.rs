@@ -2,12 +2,12 @@
 
 use std::collections::HashSet;
 
-use countersign_core::id::Id;
-use countersign_core::json::Value;
-use countersign_core::ledger::entry::{Entry, Kind};
-use countersign_core::request::State;
-use countersign_core::time::Clock as _;
+use countersign_json::Value;
+use countersign_ledger::entry::{Entry, Kind};
 use countersign_store::{Happening, Store as _, StoreError, Stored};
+use countersign_types::id::Id;
+use countersign_types::time::Clock as _;
+use countersign_workflow::request::State;
 
 use super::Gate;
 use super::flood::Quarantine;

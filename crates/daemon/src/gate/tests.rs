@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use countersign_core::assurance::{Needs, Standing, Tenure};
-use countersign_core::request::{Change, Choice, Decider, Event, Refusal, State};
-use countersign_core::time::Timestamp;
 use countersign_store::{Applied, Crisis, Query, Redeemed};
+use countersign_types::time::Timestamp;
+use countersign_workflow::assurance::{Needs, Standing, Tenure};
+use countersign_workflow::request::{Change, Choice, Decider, Event, Refusal, State};
 
 use super::*;
 use crate::chance;
@@ -25,7 +25,7 @@ fn caller(agent: &str) -> Caller {
 
 fn question(text: &'static str) -> Question<'static> {
     // Leaked: a test's call may live as long as the test.
-    let value = Box::leak(Box::new(countersign_core::json::parse(text).unwrap()));
+    let value = Box::leak(Box::new(countersign_json::parse(text).unwrap()));
     Question {
         call: Call::from_json(value).unwrap(),
         raw: text.as_bytes(),
@@ -181,9 +181,9 @@ async fn the_same_question_at_the_same_time_is_asked_once() {
 
 async fn give(house: &House, uses_left: Option<u32>) -> Id {
     let now = house.now();
-    let grant = countersign_core::grant::Grant {
+    let grant = countersign_workflow::grant::Grant {
         id: chance::id(now).unwrap(),
-        shape: countersign_core::grant::Shape::Action { tool: "send_message".to_owned() },
+        shape: countersign_workflow::grant::Shape::Action { tool: "send_message".to_owned() },
         agent: None,
         session: None,
         made_by: "owner".to_owned(),
@@ -459,7 +459,7 @@ async fn what_changes_in_the_store_is_followed() {
     let mut grant = house.gate.store().grants(false).await.unwrap().remove(0);
     grant.id = chance::id(house.now()).unwrap();
     grant.made_by = "owner".to_owned();
-    grant.shape = countersign_core::grant::Shape::Action { tool: "send_message".to_owned() };
+    grant.shape = countersign_workflow::grant::Shape::Action { tool: "send_message".to_owned() };
     house.gate.store().give(grant, house.note()).await.unwrap();
     // Changes are followed in order: with the last one all of them were.
     let other = house.agent("other", 1_000_000).await;

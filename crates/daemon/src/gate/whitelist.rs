@@ -5,11 +5,12 @@ use std::io::{self, Read as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
-use countersign_core::canon::Digest;
-use countersign_core::grant::Shape;
-use countersign_core::id::Id;
-use countersign_core::json::{self, Value};
-use countersign_core::time::Timestamp;
+use countersign_json as json;
+use countersign_json::Value;
+use countersign_json::canonical::Digest;
+use countersign_types::id::Id;
+use countersign_types::time::Timestamp;
+use countersign_workflow::grant::Shape;
 
 /// The longest file, and the most that it may say.
 const LONGEST: u64 = 1 << 20;
@@ -133,7 +134,7 @@ fn targets(value: &Value<'_>) -> Option<Vec<String>> {
 }
 
 fn shown(text: &str) -> String {
-    countersign_core::show::show_within(text, 60).text.into_owned()
+    countersign_text::sanitize::show_within(text, 60).text.into_owned()
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use axum::extract::Path;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
-use countersign_core::canon::Digest;
+use countersign_json::canonical::Digest;
 
 use crate::api::{Api, Problem};
 

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use axum::extract::State;
 use axum::http::{HeaderMap, Uri};
-use countersign_core::id::Id;
-use countersign_core::request::Choice;
-use countersign_core::show::show_within;
-use countersign_core::time::{Clock as _, Timestamp};
-use countersign_core::words::{length, thousands};
 use countersign_store::{StoreError, Stored};
+use countersign_text::humanize::{length, thousands};
+use countersign_text::sanitize::show_within;
+use countersign_types::id::Id;
+use countersign_types::time::{Clock as _, Timestamp};
+use countersign_workflow::request::Choice;
 use maud::{Markup, html};
 
 use super::{House, Shown, frame, plot, practice, rules, visitor};
@@ -189,7 +189,7 @@ fn floods(requests: &[Stored]) -> Markup {
 }
 
 fn asked_people(stored: &Stored) -> bool {
-    use countersign_core::request::Decider::{Grant, Policy};
+    use countersign_workflow::request::Decider::{Grant, Policy};
     let settled = stored.request.decision.as_ref().map(|decision| &decision.by);
     !matches!(settled, Some(Grant(_) | Policy))
 }

@@ -2,8 +2,8 @@
 
 use axum::extract::{Query, State};
 use axum::http::{HeaderMap, Uri};
-use countersign_core::tier::Points;
 use countersign_store::StoreError;
+use countersign_types::tier::Points;
 use maud::{Markup, html};
 use serde::Deserialize;
 

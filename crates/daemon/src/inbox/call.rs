@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
-use countersign_core::card::Card;
-use countersign_core::excerpt::{Leaf, leaves};
-use countersign_core::json;
-use countersign_core::show::show;
+use countersign_json as json;
+use countersign_risk::call_view::{Leaf, leaves};
+use countersign_risk::card::Card;
+use countersign_text::sanitize::show;
 use maud::{Markup, html};
 
 use super::words::thousands;

@@ -1,9 +1,9 @@
 //! The card: what would happen, the exact call, why, who asks, and the answer.
 
-use countersign_core::card::Card;
-use countersign_core::request::Choice;
-use countersign_core::show::show_within;
-use countersign_core::tier::Tier;
+use countersign_risk::card::Card;
+use countersign_text::sanitize::show_within;
+use countersign_types::tier::Tier;
+use countersign_workflow::request::Choice;
 use maud::{Markup, html};
 
 use super::call::{call, editable};
@@ -78,7 +78,7 @@ pub fn inside(card: &Card) -> Markup {
 
 fn reasons(card: &Card) -> Markup {
     let weigh: Vec<_> = card.reasons.iter().filter(|reason| reason.weight.0 > 0).collect();
-    let line = |reason: &&countersign_core::assess::Reason| {
+    let line = |reason: &&countersign_risk::assess::Reason| {
         let width = u32::from(reason.weight.0).min(400) * 48 / 400;
         html! {
             li title=(show_within(&reason.code, TEXT).text) {

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::{HeaderMap, Uri};
 use countersign_channels::{ChannelError, Limits};
-use countersign_core::request::Rung;
-use countersign_core::time::{Clock as _, Timestamp};
 use countersign_store::{Account, Role, Store as _, StoreError};
+use countersign_types::time::{Clock as _, Timestamp};
+use countersign_workflow::request::Rung;
 use maud::{Markup, html};
 
 use super::settings::{act, may_change, shown};

@@ -1,8 +1,8 @@
 //! On the card: what became of similar calls before, and which grant would have let this one pass.
 
-use countersign_core::show::show_within;
-use countersign_core::tier::Tier;
 use countersign_store::{Similar, Stored};
+use countersign_text::sanitize::show_within;
+use countersign_types::tier::Tier;
 use maud::{Markup, html};
 
 use super::view::View;

@@ -2,12 +2,12 @@
 
 use axum::extract::{Path, Request, State};
 use axum::response::IntoResponse as _;
-use countersign_core::card::Card;
-use countersign_core::json::parse;
-use countersign_core::phrase::phrase;
-use countersign_core::show::show_within;
-use countersign_core::tier::Tier;
+use countersign_json::parse;
+use countersign_risk::card::Card;
+use countersign_risk::word_pair::phrase;
 use countersign_store::Stored;
+use countersign_text::sanitize::show_within;
+use countersign_types::tier::Tier;
 use maud::{Markup, html};
 use serde_json::json;
 

@@ -2,11 +2,11 @@
 
 use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, Uri};
-use countersign_core::id::Id;
-use countersign_core::request::State as Stands;
-use countersign_core::show::show_within;
-use countersign_core::time::Clock as _;
 use countersign_store::{Query as Wanted, Store as _, StoreError};
+use countersign_text::sanitize::show_within;
+use countersign_types::id::Id;
+use countersign_types::time::Clock as _;
+use countersign_workflow::request::State as Stands;
 use maud::{Markup, html};
 use serde::Deserialize;
 

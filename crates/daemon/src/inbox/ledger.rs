@@ -2,10 +2,10 @@
 
 use axum::extract::State;
 use axum::http::{HeaderMap, Uri};
-use countersign_core::ledger::entry::Entry;
-use countersign_core::show::show_within;
-use countersign_core::time::{Clock as _, Timestamp};
+use countersign_ledger::entry::Entry;
 use countersign_store::{Store as _, StoreError};
+use countersign_text::sanitize::show_within;
+use countersign_types::time::{Clock as _, Timestamp};
 use maud::{Markup, html};
 
 use super::words::{apart, thousands};

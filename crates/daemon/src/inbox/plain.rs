@@ -4,8 +4,8 @@
 use axum::body::to_bytes;
 use axum::extract::{Query, Request, State};
 use axum::http::{Uri, header};
-use countersign_core::id::Id;
-use countersign_core::show::show_within;
+use countersign_text::sanitize::show_within;
+use countersign_types::id::Id;
 use maud::{Markup, html};
 use serde::Deserialize;
 use zeroize::Zeroizing;

@@ -1,7 +1,7 @@
 //! Plots drawn on the server: small, labelled in words, and a table for who cannot see them.
 
-use countersign_core::tier::Points;
-use countersign_core::words::thousands;
+use countersign_text::humanize::thousands;
+use countersign_types::tier::Points;
 use maud::{Markup, html};
 
 use super::attention::{Answer, seconds};

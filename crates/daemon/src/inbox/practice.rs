@@ -1,8 +1,8 @@
 //! On the page about attention: drills, what they are, and how many were caught.
 
-use countersign_core::show::show_within;
-use countersign_core::time::Timestamp;
 use countersign_store::Stored;
+use countersign_text::sanitize::show_within;
+use countersign_types::time::Timestamp;
 use maud::{Markup, html};
 
 use super::words::{self, apart};

@@ -2,9 +2,9 @@
 
 use axum::extract::{Query, State};
 use axum::http::{HeaderMap, Uri};
-use countersign_core::show::show_within;
-use countersign_core::tier::Tier;
 use countersign_store::StoreError;
+use countersign_text::sanitize::show_within;
+use countersign_types::tier::Tier;
 use maud::{Markup, html};
 use serde::Deserialize;
 
@@ -104,7 +104,7 @@ fn filter(agents: &[(String, usize)], of: Option<&str>) -> Markup {
 fn item(view: &View) -> Markup {
     let request = &view.stored.request;
     let grave = request.tier >= Tier::High;
-    let whole = view.card.as_ref().is_some_and(countersign_core::card::Card::one_tap);
+    let whole = view.card.as_ref().is_some_and(countersign_risk::card::Card::one_tap);
     html! {
         li {
             article.card.item.(view.colour()) data-id=(request.id)

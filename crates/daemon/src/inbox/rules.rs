@@ -2,13 +2,13 @@
 
 use axum::extract::State;
 use axum::http::{HeaderMap, Uri};
-use countersign_core::assurance::Assurance;
-use countersign_core::request::Profile;
-use countersign_core::show::show_within;
-use countersign_core::tier::Tier;
-use countersign_core::time::{Clock as _, Span, Timestamp};
-use countersign_core::verdict::Mode;
-use countersign_core::words::{length, thousands};
+use countersign_risk::verdict::Mode;
+use countersign_text::humanize::{length, thousands};
+use countersign_text::sanitize::show_within;
+use countersign_types::tier::Tier;
+use countersign_types::time::{Clock as _, Span, Timestamp};
+use countersign_workflow::assurance::Assurance;
+use countersign_workflow::request::Profile;
 use maud::{Markup, html};
 
 use super::{House, Shown, frame, visitor};

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use axum::extract::State;
 use axum::http::{HeaderMap, Uri};
-use countersign_core::request::State as Stands;
-use countersign_core::show::show_within;
-use countersign_core::time::{Clock as _, Timestamp};
 use countersign_store::{Crisis, StoreError, Stored};
+use countersign_text::sanitize::show_within;
+use countersign_types::time::{Clock as _, Timestamp};
+use countersign_workflow::request::State as Stands;
 use maud::{Markup, html};
 
 use super::words::{apart, encoded, thousands};

@@ -2,10 +2,10 @@
 
 use axum::extract::State;
 use axum::http::{HeaderMap, Uri};
-use countersign_core::grant::{Grant, Shape};
-use countersign_core::show::show_within;
-use countersign_core::time::{Clock as _, Timestamp};
 use countersign_store::{Agent, Crisis, Person, Role, Store as _, StoreError};
+use countersign_text::sanitize::show_within;
+use countersign_types::time::{Clock as _, Timestamp};
+use countersign_workflow::grant::{Grant, Shape};
 use maud::{Markup, html};
 
 use super::words::apart;

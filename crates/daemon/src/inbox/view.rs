@@ -1,13 +1,13 @@
 //! One request as the pages see it: what is kept, read once.
 
-use countersign_core::card::Card;
-use countersign_core::json;
-use countersign_core::phrase::phrase;
-use countersign_core::request::{Choice, State};
-use countersign_core::show::show_within;
-use countersign_core::tier::Tier;
-use countersign_core::time::Timestamp;
+use countersign_json as json;
+use countersign_risk::card::Card;
+use countersign_risk::word_pair::phrase;
 use countersign_store::{Similar, Stored};
+use countersign_text::sanitize::show_within;
+use countersign_types::tier::Tier;
+use countersign_types::time::Timestamp;
+use countersign_workflow::request::{Choice, State};
 
 /// How much of a name is shown.
 const NAME: usize = 120;

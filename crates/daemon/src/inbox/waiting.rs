@@ -2,9 +2,9 @@
 
 use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, Uri};
-use countersign_core::id::Id;
-use countersign_core::time::{Clock as _, Timestamp};
 use countersign_store::{Query as Wanted, Store as _, StoreError};
+use countersign_types::id::Id;
+use countersign_types::time::{Clock as _, Timestamp};
 use maud::{Markup, html};
 use serde::Deserialize;
 
@@ -125,7 +125,7 @@ pub async fn waiting(api: &Api) -> Result<Vec<View>, StoreError> {
     let now = api.gate.clock().now().at;
     let (mut views, mut before) = (Vec::new(), None);
     while views.len() < MOST {
-        let state = Some(countersign_core::request::State::Pending);
+        let state = Some(countersign_workflow::request::State::Pending);
         let query = Wanted { state, before, limit: 500, ..Wanted::default() };
         let page = api.gate.store().find(query).await?;
         views.extend(page.requests.into_iter().map(|stored| View::unread(stored, now)));

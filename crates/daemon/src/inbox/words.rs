@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
-use countersign_core::request::{Decider, Decision, Rung, State};
-use countersign_core::tier::Tier;
-use countersign_core::time::Timestamp;
-pub use countersign_core::words::{apart, thousands};
+pub use countersign_text::humanize::{apart, thousands};
+use countersign_types::tier::Tier;
+use countersign_types::time::Timestamp;
+use countersign_workflow::request::{Decider, Decision, Rung, State};
 
 /// A shape for each tier, so that nobody has to see colours.
 pub fn shape(tier: Tier) -> &'static str {

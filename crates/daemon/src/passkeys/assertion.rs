@@ -1,6 +1,6 @@
 //! A signature by a passkey, held against everything that it must say.
 
-use countersign_core::canon::Digest;
+use countersign_json::canonical::Digest;
 
 use super::key::Key;
 use super::{NotSigned, Place, authenticator, place_is};

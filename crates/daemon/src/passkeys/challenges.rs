@@ -4,10 +4,10 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use countersign_core::canon::Digest;
-use countersign_core::id::Id;
-use countersign_core::request::Choice;
-use countersign_core::time::{Span, Timestamp};
+use countersign_json::canonical::Digest;
+use countersign_types::id::Id;
+use countersign_types::time::{Span, Timestamp};
+use countersign_workflow::request::Choice;
 
 use crate::chance::{self, NoChance};
 

@@ -1,7 +1,8 @@
 //! What the browser says about a ceremony: which one, for which challenge, on which page.
 
-use countersign_core::base64;
-use countersign_core::json::{self, Value};
+use countersign_json as json;
+use countersign_json::Value;
+use countersign_json::base64;
 
 use super::NotSigned;
 

@@ -17,7 +17,7 @@ pub(crate) mod soft;
 #[cfg(test)]
 mod tests;
 
-use countersign_core::canon::Digest;
+use countersign_json::canonical::Digest;
 
 pub use assertion::Assertion;
 pub use authenticator::LONGEST_CREDENTIAL;

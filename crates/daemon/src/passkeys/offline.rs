@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use countersign_core::base64;
-use countersign_core::id::Id;
-use countersign_core::json::Value;
-use countersign_core::ledger::entry::{Entry, Kind};
-use countersign_core::request::Choice;
+use countersign_json::Value;
+use countersign_json::base64;
+use countersign_ledger::entry::{Entry, Kind};
+use countersign_types::id::Id;
+use countersign_workflow::request::Choice;
 
 use super::challenges::{Decided, challenge_of};
 use super::{Assertion, Key, assertion, client};

@@ -1,7 +1,7 @@
 //! A passkey in software, for tests: what a browser and a device would bring, right or wrong.
 
-use countersign_core::base64;
-use countersign_core::canon::Digest;
+use countersign_json::base64;
+use countersign_json::canonical::Digest;
 use ed25519_dalek::{Signer as _, SigningKey};
 use ring::rand::SystemRandom;
 use ring::signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, KeyPair as _};

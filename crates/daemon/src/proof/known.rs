@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use countersign_core::time::Timestamp;
+use countersign_types::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{Counts, Door, DoorState, Round};

@@ -12,13 +12,13 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use countersign_core::json::Value;
-use countersign_core::ledger::entry::{Entry, Kind};
-use countersign_core::redact::redact_text;
-use countersign_core::show::show_within;
-use countersign_core::time::{Clock as _, Timestamp};
-use countersign_core::verdict::Mode;
+use countersign_json::Value;
+use countersign_ledger::entry::{Entry, Kind};
+use countersign_redact::redact_text;
+use countersign_risk::verdict::Mode;
 use countersign_store::Store as _;
+use countersign_text::sanitize::show_within;
+use countersign_types::time::{Clock as _, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::courier::Lines;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use countersign_channels::webpush;
-use countersign_core::tier::Tier;
-use countersign_core::time::Clock as _;
+use countersign_types::tier::Tier;
+use countersign_types::time::Clock as _;
 use tokio::task::JoinSet;
 
 use crate::courier::{Lines, digest};

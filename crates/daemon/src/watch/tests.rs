@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
-use countersign_core::request::{Rung, State};
 use countersign_store::{News, Store as _};
+use countersign_workflow::request::{Rung, State};
 
 use crate::courier::rig::{Rig, until};
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use countersign_core::json::Value;
+use countersign_json::Value;
 use serde_json::json;
 
 use super::shape::{self, UNREADABLE_EDIT};

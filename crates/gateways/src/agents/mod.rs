@@ -11,7 +11,7 @@ mod opencode;
 mod plugin;
 mod shape;
 
-use countersign_core::json::Value;
+use countersign_json::Value;
 
 use crate::install::Setup;
 

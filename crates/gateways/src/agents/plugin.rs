@@ -1,6 +1,6 @@
 //! Our own plugins' way to speak, where a host takes code instead of a program's answer.
 
-use countersign_core::json::Value;
+use countersign_json::Value;
 use serde_json::json;
 
 use super::shape;

@@ -1,6 +1,7 @@
 //! What the hosts' JSON has in common, read strictly: what is missing or of another kind is a no.
 
-use countersign_core::json::{self, Value};
+use countersign_json as json;
+use countersign_json::Value;
 use serde_json::json;
 
 use super::{Proposed, Ran, Reply, Unheard};

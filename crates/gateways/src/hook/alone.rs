@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use std::{env, io};
 
-use countersign_core::assess::assess;
-use countersign_core::call::Call;
-use countersign_core::context::Environment;
-use countersign_core::crisis::{self, ScreenOptions};
-use countersign_core::json;
-use countersign_core::route::passes_everywhere;
-use countersign_core::verdict::Policy;
+use countersign_crisis as crisis;
+use countersign_crisis::ScreenOptions;
+use countersign_json as json;
+use countersign_risk::assess::assess;
+use countersign_risk::call::Call;
+use countersign_risk::context::Environment;
+use countersign_risk::route::passes_everywhere;
+use countersign_risk::verdict::Policy;
 
 use super::input::{self, Unread};
 use super::{Spool, USUAL_PATIENCE, ask, several};

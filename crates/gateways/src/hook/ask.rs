@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use countersign_client::{Agent, Error, Outcome, Question, Request, Waited, Waiting};
-use countersign_core::canon::Digest;
+use countersign_json::canonical::Digest;
 
 use crate::agents::{Answer, Proposed, Ran};
 

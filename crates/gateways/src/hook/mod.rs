@@ -18,7 +18,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use countersign_client as client;
-use countersign_core::crisis::{self, ScreenOptions};
+use countersign_crisis as crisis;
+use countersign_crisis::ScreenOptions;
 
 use crate::agents::{Agent, Answer, Heard, Proposed, Ran, Reply};
 use alone::{Alone, understand};

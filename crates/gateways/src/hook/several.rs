@@ -3,10 +3,10 @@
 use std::time::{Duration, Instant};
 
 use countersign_client::{Agent, Batch, BatchItem, Outcome, Question, State};
-use countersign_core::batch::plan;
-use countersign_core::call::Call;
-use countersign_core::json;
-use countersign_core::verdict::Policy;
+use countersign_json as json;
+use countersign_risk::batch::plan;
+use countersign_risk::call::Call;
+use countersign_risk::verdict::Policy;
 
 use super::{Hook, ask};
 use crate::agents::{Answer, Proposed};

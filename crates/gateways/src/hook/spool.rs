@@ -13,7 +13,7 @@ use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use countersign_client::Agent;
-use countersign_core::json;
+use countersign_json as json;
 use rustix::fs::{FlockOperation, OFlags, flock};
 
 use super::alone::asking_program;

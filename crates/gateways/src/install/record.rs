@@ -4,7 +4,7 @@ use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-use countersign_core::canon::Digest;
+use countersign_json::canonical::Digest;
 use serde::{Deserialize, Serialize};
 
 use super::{Ours, Refused, files};

@@ -176,7 +176,7 @@ fn read(pipe: Option<impl io::Read>) -> String {
 mod tests {
     use super::*;
     use crate::agents::{AGENTS, Heard};
-    use countersign_core::json as core_json;
+    use countersign_json as core_json;
 
     #[test]
     fn every_agent_s_hook_understands_the_forbidden_call() {

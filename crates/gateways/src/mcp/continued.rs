@@ -2,8 +2,6 @@
 
 use std::collections::VecDeque;
 
-use countersign_core::canon;
-
 use super::heard;
 use super::message::ToolCall;
 use super::reports::Ran;
@@ -20,7 +18,7 @@ pub struct Continued {
 impl Continued {
     /// What makes another call the same one.
     pub fn key(call: &ToolCall<'_>) -> String {
-        let arguments = canon::canonical(&call.arguments);
+        let arguments = countersign_json::canonical::canonical(&call.arguments);
         let arguments = if arguments.exact { call.raw } else { &arguments.text };
         format!("{}\0{arguments}", call.name)
     }
@@ -54,7 +52,7 @@ impl Continued {
 mod tests {
     use std::time::Instant;
 
-    use countersign_core::json;
+    use countersign_json as json;
 
     use super::super::message::Meta;
     use super::*;

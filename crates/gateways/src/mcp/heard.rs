@@ -1,6 +1,7 @@
 //! What a server says, as far as it concerns the gate. Read leniently: the bytes pass in any case.
 
-use countersign_core::json::{self, Value};
+use countersign_json as json;
+use countersign_json::Value;
 
 use super::message::Id;
 use super::scan;

@@ -3,12 +3,11 @@
 use std::borrow::Cow;
 
 use countersign_client::Question;
-use countersign_core::assess::assess;
-use countersign_core::call::{Annotations, Call};
-use countersign_core::canon;
-use countersign_core::context::{Context, Environment};
-use countersign_core::route::passes_everywhere;
-use countersign_core::verdict::Policy;
+use countersign_risk::assess::assess;
+use countersign_risk::call::{Annotations, Call};
+use countersign_risk::context::{Context, Environment};
+use countersign_risk::route::passes_everywhere;
+use countersign_risk::verdict::Policy;
 
 use super::message::ToolCall;
 use super::park::Carried;
@@ -80,7 +79,7 @@ pub fn ask(tool: &str, call: &ToolCall<'_>, seen: &Seen) -> Judged {
         question.fresh = true;
         question.call_id = None;
     }
-    let arguments = canon::canonical(&call.arguments);
+    let arguments = countersign_json::canonical::canonical(&call.arguments);
     let arguments = if arguments.exact { call.raw } else { &arguments.text };
     let same = format!("{}\0{arguments}", call.name);
     Judged::Ask(Box::new(Asking { question, same, carried: Carried::of(call) }))
@@ -125,7 +124,8 @@ fn hints(said: Annotations) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use countersign_core::json::{self, Value};
+    use countersign_json as json;
+    use countersign_json::Value;
 
     use super::super::message::Meta;
     use super::*;

@@ -1,12 +1,13 @@
 //! What a client only looks at, resources and prompts: written down, asked about where a tool that
 //! reads the same would be.
 
-use countersign_core::assess::assess;
-use countersign_core::call::Annotations;
-use countersign_core::canon::Digest;
-use countersign_core::json::{self, Value};
-use countersign_core::route::passes_everywhere;
-use countersign_core::verdict::{Policy, Verdict};
+use countersign_json as json;
+use countersign_json::Value;
+use countersign_json::canonical::Digest;
+use countersign_risk::assess::assess;
+use countersign_risk::call::Annotations;
+use countersign_risk::route::passes_everywhere;
+use countersign_risk::verdict::{Policy, Verdict};
 
 use super::judge::{Judged, ask, in_production, tool_name};
 use super::message::{Meta, ToolCall, look_alike};

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use countersign_core::canon;
-use countersign_core::json::{self, Value};
+use countersign_json as json;
+use countersign_json::Value;
 
 use super::scan;
 
@@ -35,7 +35,9 @@ impl Id {
     /// From a value that may be one.
     pub fn of(value: &Value<'_>) -> Option<Id> {
         match value {
-            Value::Number(_) | Value::String(_) => Some(Id(canon::canonical(value).text)),
+            Value::Number(_) | Value::String(_) => {
+                Some(Id(countersign_json::canonical::canonical(value).text))
+            }
             _ => None,
         }
     }

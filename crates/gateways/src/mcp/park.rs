@@ -1,7 +1,7 @@
 //! The state that a client brings back: bound to one case and one call, good for a few rounds.
 
-use countersign_core::base64;
-use countersign_core::canon::Digest;
+use countersign_json::base64;
+use countersign_json::canonical::Digest;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use serde::{Deserialize, Serialize};
 use sha2::Sha256;

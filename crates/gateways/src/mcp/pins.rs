@@ -6,9 +6,10 @@ use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-use countersign_core::canon::Digest;
-use countersign_core::json::{self, Value};
-use countersign_core::show::show_within;
+use countersign_json as json;
+use countersign_json::Value;
+use countersign_json::canonical::Digest;
+use countersign_text::sanitize::show_within;
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
@@ -136,7 +137,7 @@ fn open(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
 
 fn written(definition: &Value<'_>) -> String {
     let text = definition.to_json();
-    let canonical = countersign_core::canon::canonical(definition);
+    let canonical = countersign_json::canonical::canonical(definition);
     // What a double cannot hold is told apart by its digits.
     let text = if canonical.exact { text } else { canonical.text };
     if text.len() > LONGEST { format!("sha256:{}", Digest::of(text.as_bytes())) } else { text }

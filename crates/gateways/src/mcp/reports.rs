@@ -8,7 +8,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use countersign_client::{self as client, Agent, Report};
-use countersign_core::canon::Digest;
+use countersign_json::canonical::Digest;
 
 use super::heard;
 use super::session::lock;

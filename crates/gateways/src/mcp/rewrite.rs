@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use countersign_core::canon::canonical;
-use countersign_core::json;
+use countersign_json as json;
+use countersign_json::canonical::canonical;
 
 use super::looks::is_look;
 use super::park::{Carried, Parking};

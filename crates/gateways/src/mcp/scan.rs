@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use countersign_core::json;
+use countersign_json as json;
 
 /// The members of an object as they are written: each name, and the text of its value.
 ///

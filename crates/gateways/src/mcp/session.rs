@@ -12,7 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use countersign_client::Report;
-use countersign_core::json::Value;
+use countersign_json::Value;
 
 use super::Settings;
 use super::clients;

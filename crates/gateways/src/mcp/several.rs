@@ -1,8 +1,8 @@
 //! Several messages in one, as one version of the protocol has them: read whole or refused.
 
-use countersign_core::batch::plan;
-use countersign_core::call::{Annotations, Call};
-use countersign_core::verdict::Policy;
+use countersign_risk::batch::plan;
+use countersign_risk::call::{Annotations, Call};
+use countersign_risk::verdict::Policy;
 
 use super::judge::{Judged, in_production, tool_name};
 use super::looks;

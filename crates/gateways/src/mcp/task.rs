@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use countersign_core::base64;
-use countersign_core::time::Timestamp;
+use countersign_json::base64;
+use countersign_types::time::Timestamp;
 use serde_json::json;
 
 use super::heard::{self, Heard};

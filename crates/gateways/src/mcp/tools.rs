@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use countersign_core::call::Annotations;
-use countersign_core::json::{self, Value};
+use countersign_json as json;
+use countersign_json::Value;
+use countersign_risk::call::Annotations;
 
 use super::message::LONGEST;
 use super::pins::{Pins, Standing};

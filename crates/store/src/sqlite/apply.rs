@@ -2,11 +2,13 @@
 
 use std::borrow::Cow;
 
-use countersign_core::canon::CallDigest;
-use countersign_core::id::Id;
-use countersign_core::ledger::entry::{Entry, Kind};
-use countersign_core::request::{Change, Choice, DRILL, Event, Refusal, Request, Requester, State};
-use countersign_core::time::Timestamp;
+use countersign_json::canonical::CallDigest;
+use countersign_ledger::entry::{Entry, Kind};
+use countersign_types::id::Id;
+use countersign_types::time::Timestamp;
+use countersign_workflow::request::{
+    Change, Choice, DRILL, Event, Refusal, Request, Requester, State,
+};
 use rusqlite::{OptionalExtension as _, params};
 
 use super::batch::{Batch, entry, number, words};

@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 
-use countersign_core::json::{self, Value};
-use countersign_core::ledger::entry::{Entry, Kind};
-use countersign_core::time::{Clock, Moment, Timestamp};
+use countersign_json as json;
+use countersign_json::Value;
+use countersign_ledger::entry::{Entry, Kind};
+use countersign_types::time::{Clock, Moment, Timestamp};
 use rusqlite::Connection;
 
 use super::draft::Draft;

@@ -1,7 +1,7 @@
 //! The entries of one commit before they are written, so that a failed job takes its own away.
 
-use countersign_core::id::Id;
-use countersign_core::ledger::entry::Entry;
+use countersign_ledger::entry::Entry;
+use countersign_types::id::Id;
 
 use crate::error::StoreError;
 

@@ -1,9 +1,9 @@
 //! What a person looks for among the requests.
 
-use countersign_core::id::Id;
-use countersign_core::request::State;
-use countersign_core::tier::Tier;
-use countersign_core::time::Timestamp;
+use countersign_types::id::Id;
+use countersign_types::tier::Tier;
+use countersign_types::time::Timestamp;
+use countersign_workflow::request::State;
 use rusqlite::{Connection, ToSql};
 
 use super::row::load;

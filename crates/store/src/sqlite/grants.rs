@@ -2,11 +2,11 @@
 
 use std::borrow::Cow;
 
-use countersign_core::canon::{CallDigest, Digest};
-use countersign_core::grant::{Grant, Shape};
-use countersign_core::id::Id;
-use countersign_core::ledger::entry::Kind;
-use countersign_core::time::Timestamp;
+use countersign_json::canonical::{CallDigest, Digest};
+use countersign_ledger::entry::Kind;
+use countersign_types::id::Id;
+use countersign_types::time::Timestamp;
+use countersign_workflow::grant::{Grant, Shape};
 use rusqlite::{Connection, params};
 
 use super::batch::{Batch, entry, number, words};

@@ -1,11 +1,11 @@
 //! The ledger in the database: segments of entries, kept nodes of the tree, proofs.
 
-use countersign_core::canon::Digest;
-use countersign_core::id::Id;
-use countersign_core::ledger::merkle::{
+use countersign_json::canonical::Digest;
+use countersign_ledger::merkle::{
     Frontier, Nodes, ProveError, STORED_LEVELS, Tiled, consistency_proof, inclusion_proof,
     leaf_hash,
 };
+use countersign_types::id::Id;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::draft::{Draft, Entries};

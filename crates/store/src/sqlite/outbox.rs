@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use countersign_core::id::Id;
-use countersign_core::ledger::entry::Kind;
-use countersign_core::request::Rung;
+use countersign_ledger::entry::Kind;
+use countersign_types::id::Id;
+use countersign_workflow::request::Rung;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::batch::{Batch, entry, words};

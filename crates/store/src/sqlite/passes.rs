@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use countersign_core::ledger::entry::Entry;
+use countersign_ledger::entry::Entry;
 
 /// A pass that was answered and is not written yet.
 #[derive(Debug)]

@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use countersign_core::canon::Digest;
-use countersign_core::ledger::entry::Kind;
-use countersign_core::time::Timestamp;
+use countersign_json::canonical::Digest;
+use countersign_ledger::entry::Kind;
+use countersign_types::time::Timestamp;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::batch::{Batch, entry, words};

@@ -1,10 +1,10 @@
 //! New requests.
 
-use countersign_core::id::Id;
-use countersign_core::ledger::entry::Kind;
-use countersign_core::request::{Decider, Decision, Refusal, Requester, State};
-use countersign_core::tier::Tier;
-use countersign_core::time::Timestamp;
+use countersign_ledger::entry::Kind;
+use countersign_types::id::Id;
+use countersign_types::tier::Tier;
+use countersign_types::time::Timestamp;
+use countersign_workflow::request::{Decider, Decision, Refusal, Requester, State};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::batch::{Batch, entry, words};

@@ -2,13 +2,13 @@
 
 use std::collections::HashSet;
 
-use countersign_core::canon::{CallDigest, Digest};
-use countersign_core::id::Id;
-use countersign_core::request::{
+use countersign_json::canonical::{CallDigest, Digest};
+use countersign_types::id::Id;
+use countersign_types::tier::Tier;
+use countersign_types::time::{Span, Timestamp};
+use countersign_workflow::request::{
     Choice, Decider, Decision, Plan, Quorum, Request, Requester, Rung, State, Vote,
 };
-use countersign_core::tier::Tier;
-use countersign_core::time::{Span, Timestamp};
 use rusqlite::types::FromSql;
 use rusqlite::{Connection, Row};
 

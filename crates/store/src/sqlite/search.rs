@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use countersign_core::canon::Digest;
-use countersign_core::id::Id;
-use countersign_core::phrase::phrase;
+use countersign_json::canonical::Digest;
+use countersign_risk::word_pair::phrase;
+use countersign_types::id::Id;
 use rusqlite::Row;
 use serde::Deserialize;
 use serde_json::Value;

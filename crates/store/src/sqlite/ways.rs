@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use countersign_core::ledger::entry::Kind;
+use countersign_ledger::entry::Kind;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::batch::{Batch, entry, words};

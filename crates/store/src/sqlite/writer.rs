@@ -7,8 +7,8 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use countersign_core::ledger::merkle::Frontier;
-use countersign_core::time::Clock;
+use countersign_ledger::merkle::Frontier;
+use countersign_types::time::Clock;
 use rusqlite::{Connection, params};
 
 use super::batch::{After, Batch};

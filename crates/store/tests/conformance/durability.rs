@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use countersign_core::json::Value;
-use countersign_core::request::Choice;
+use countersign_json::Value;
 use countersign_store::{
     Attempt, AttemptResult, OpenError, Options, SqliteStore, Store, StoreError,
 };
+use countersign_workflow::request::Choice;
 use rusqlite::Connection;
 
 use crate::setup::*;

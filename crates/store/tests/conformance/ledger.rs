@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use countersign_core::json::Value;
-use countersign_core::ledger::entry::{Entry, Kind};
-use countersign_core::ledger::merkle::{Frontier, verify_consistency, verify_inclusion};
-use countersign_core::request::{Choice, Refusal};
+use countersign_json::Value;
+use countersign_ledger::entry::{Entry, Kind};
+use countersign_ledger::merkle::{Frontier, verify_consistency, verify_inclusion};
 use countersign_store::{Store, StoreError};
+use countersign_workflow::request::{Choice, Refusal};
 
 use crate::setup::*;
 

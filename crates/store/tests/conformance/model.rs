@@ -1,8 +1,8 @@
 //! Random lives of a few requests, beside core's state machine kept in memory.
 
-use countersign_core::request::{Choice, Event, Request, Requester};
-use countersign_core::time::Moment;
 use countersign_store::{Store, StoreError};
+use countersign_types::time::Moment;
+use countersign_workflow::request::{Choice, Event, Request, Requester};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use countersign_core::grant::{Grant, Shape};
-use countersign_core::ledger::entry::Kind;
-use countersign_core::request::{Change, Choice, Event, Requester, State};
-use countersign_core::time::Timestamp;
+use countersign_ledger::entry::Kind;
 use countersign_store::{Redeemed, Store, StoreError, Submitted};
+use countersign_types::time::Timestamp;
+use countersign_workflow::grant::{Grant, Shape};
+use countersign_workflow::request::{Change, Choice, Event, Requester, State};
 
 use crate::setup::*;
 

@@ -1,16 +1,16 @@
 //! The life of a request, seen from outside.
 
-use countersign_core::id::Id;
-use countersign_core::ledger::entry::Kind;
-use countersign_core::request::{
-    Change, Choice, Decider, Decision, EditedCall, Event, Quorum, Refusal, Requester, Rung,
-    Settled, State, Times,
-};
-use countersign_core::tier::Tier;
-use countersign_core::time::Timestamp;
+use countersign_ledger::entry::Kind;
 use countersign_store::{
     Attempt, AttemptResult, EditRecord, Happening, News, Note, Query, Redeemed, Store, StoreError,
     Submitted,
+};
+use countersign_types::id::Id;
+use countersign_types::tier::Tier;
+use countersign_types::time::Timestamp;
+use countersign_workflow::request::{
+    Change, Choice, Decider, Decision, EditedCall, Event, Quorum, Refusal, Requester, Rung,
+    Settled, State, Times,
 };
 
 use crate::setup::*;
@@ -188,7 +188,7 @@ pub async fn people_find_requests_page_by_page<P: Place>() {
     new.card = serde_json::json!({ "arguments": arguments, "command": null }).to_string();
     new.session = "nightly-deploy".to_owned();
     new.request.requester = Requester::Agent("hermes".to_owned());
-    let words = countersign_core::phrase::phrase(&new.request.digest.canonical).to_string();
+    let words = countersign_risk::word_pair::phrase(&new.request.digest.canonical).to_string();
     submit(&store, new).await;
     let (first, second) = words.split_once('-').unwrap();
     let both = format!("{first} {second}");

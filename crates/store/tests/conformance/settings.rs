@@ -1,15 +1,15 @@
 //! Grants, crises, people, agents, logins, announcements.
 
-use countersign_core::canon::Digest;
-use countersign_core::grant::{Grant, Shape};
-use countersign_core::ledger::entry::Kind;
-use countersign_core::request::Refusal;
-use countersign_core::tier::Tier;
-use countersign_core::time::Timestamp;
+use countersign_json::canonical::Digest;
+use countersign_ledger::entry::Kind;
 use countersign_store::{
     Account, Agent, Attempt, AttemptResult, Crisis, Login, Passkey, Person, Role, Store,
     StoreError, Subscription,
 };
+use countersign_types::tier::Tier;
+use countersign_types::time::Timestamp;
+use countersign_workflow::grant::{Grant, Shape};
+use countersign_workflow::request::Refusal;
 
 use crate::setup::*;
 

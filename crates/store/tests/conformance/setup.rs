@@ -5,17 +5,17 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 
-use countersign_core::assurance::{Needs, Standing, Tenure};
-use countersign_core::canon::{CallDigest, Digest};
-use countersign_core::id::Id;
-use countersign_core::ledger::entry::{Entry, Kind};
-use countersign_core::ledger::verify::Verifier;
-use countersign_core::request::{
+use countersign_json::canonical::{CallDigest, Digest};
+use countersign_ledger::entry::{Entry, Kind};
+use countersign_ledger::verify::Verifier;
+use countersign_store::{NewRequest, Note, Options, SqliteStore, Store, Stored, Submitted};
+use countersign_types::id::Id;
+use countersign_types::tier::Tier;
+use countersign_types::time::{Clock, Moment, Span, Timestamp};
+use countersign_workflow::assurance::{Needs, Standing, Tenure};
+use countersign_workflow::request::{
     Choice, Event, Quorum, Request, Requester, Settled, State, Terms, Times,
 };
-use countersign_core::tier::Tier;
-use countersign_core::time::{Clock, Moment, Span, Timestamp};
-use countersign_store::{NewRequest, Note, Options, SqliteStore, Store, Stored, Submitted};
 
 pub const START: i64 = 1_800_000_000_000;
 

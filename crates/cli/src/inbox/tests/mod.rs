@@ -14,7 +14,7 @@ use super::event::{Answer, Drawn, Effect, Event, Key, Link, Moment};
 use super::look::Look;
 use super::state::Inbox;
 use crate::core_api;
-use countersign_core::card::Card;
+use countersign_risk::card::Card;
 
 /// When the requests of these tests were asked, in milliseconds.
 const ASKED: i64 = 1_794_700_000_000;

@@ -1,9 +1,9 @@
 //! `AuthZEN`: decisions, offers bound to one call, approvals used once.
 
 use super::*;
-use countersign_core::assurance::{Needs, Standing, Tenure};
-use countersign_core::request::{Choice, Event};
-use countersign_core::time::Timestamp;
+use countersign_types::time::Timestamp;
+use countersign_workflow::assurance::{Needs, Standing, Tenure};
+use countersign_workflow::request::{Choice, Event};
 
 const EVALUATE: &str = "/access/v1/evaluation";
 
@@ -339,7 +339,7 @@ async fn a_denied_request_stays_denied() {
     let body = asks("rm -rf /srv/x");
     let denied = evaluate(&trial, body.clone()).await;
     let (_, task) = trial.agent("POST", "/access/v1/requests", wanted(&body, &denied)).await;
-    let id = countersign_core::id::Id::parse(task["task"]["id"].as_str().unwrap()).unwrap();
+    let id = countersign_types::id::Id::parse(task["task"]["id"].as_str().unwrap()).unwrap();
     let stored = trial.api.gate.store().request(id).await.unwrap().unwrap();
     let event = Event::Answer {
         person: "ana".to_owned(),

@@ -4,10 +4,10 @@ use super::*;
 use crate::api::STEP_UP;
 use crate::passkeys::soft::{Soft, sent};
 use crate::passkeys::{Decided, Offline, challenge_of};
-use countersign_core::base64;
-use countersign_core::id::Id;
-use countersign_core::ledger::entry::Entry;
-use countersign_core::request::Choice;
+use countersign_json::base64;
+use countersign_ledger::entry::Entry;
+use countersign_types::id::Id;
+use countersign_workflow::request::Choice;
 use ring::signature::{ECDSA_P256_SHA256_ASN1, UnparsedPublicKey};
 
 const ORIGIN: &str = "http://localhost:6001";

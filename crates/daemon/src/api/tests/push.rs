@@ -1,7 +1,7 @@
 //! Browsers that are called: each person's own, and only such as can be called.
 
 use super::*;
-use countersign_core::base64;
+use countersign_json::base64;
 
 /// The browser of RFC 8291, section 5.
 fn browser(endpoint: &str) -> Value {

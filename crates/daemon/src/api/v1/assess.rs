@@ -4,9 +4,9 @@ use axum::Router;
 use axum::extract::{Request, State};
 use axum::response::IntoResponse as _;
 use axum::routing::post;
-use countersign_core::canon::digest;
-use countersign_core::phrase::phrase;
-use countersign_core::route::Route;
+use countersign_risk::call_digest::digest;
+use countersign_risk::route::Route;
+use countersign_risk::word_pair::phrase;
 use serde_json::Value;
 
 use super::requests;

@@ -8,11 +8,11 @@ use axum::extract::{Path, Request, State};
 use axum::http::StatusCode;
 use axum::response::IntoResponse as _;
 use axum::routing::{get, post};
-use countersign_core::batch;
-use countersign_core::canon::Digest;
-use countersign_core::id::Id;
-use countersign_core::time::Clock as _;
+use countersign_json::canonical::Digest;
+use countersign_risk::batch;
 use countersign_store::{Query, Store as _, Stored};
+use countersign_types::id::Id;
+use countersign_types::time::Clock as _;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 

@@ -5,8 +5,8 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::IntoResponse as _;
 use axum::routing::get;
-use countersign_core::time::{Clock as _, Timestamp};
 use countersign_store::StoreError;
+use countersign_types::time::{Clock as _, Timestamp};
 use serde_json::json;
 
 use crate::api::{Answered, Api, who};

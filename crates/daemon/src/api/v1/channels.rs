@@ -6,9 +6,9 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::IntoResponse as _;
 use axum::routing::{delete, get, post};
 use countersign_channels::Announcement;
-use countersign_core::request::Rung;
-use countersign_core::time::Clock as _;
 use countersign_store::{Role, Store as _};
+use countersign_types::time::Clock as _;
+use countersign_workflow::request::Rung;
 use serde_json::{Value, json};
 
 use crate::api::{Answered, Api, Problem, SteppedUp, who};

@@ -5,7 +5,7 @@ use axum::extract::{Request, State};
 use axum::http::HeaderMap;
 use axum::response::IntoResponse as _;
 use axum::routing::{get, post};
-use countersign_core::redact::redact_text;
+use countersign_redact::redact_text;
 use countersign_store::{Crisis, Store as _};
 use serde_json::{Value, json};
 

@@ -1,13 +1,13 @@
 //! The request document: what agents and people read of a request.
 
-use countersign_core::assess::Assessment;
-use countersign_core::canon::CallDigest;
-use countersign_core::permit::Claims;
-use countersign_core::phrase::phrase;
-use countersign_core::request::{Choice, Decider, Decision, State};
-use countersign_core::route::Pass;
-use countersign_core::time::Timestamp;
+use countersign_json::canonical::CallDigest;
+use countersign_ledger::permit::Claims;
+use countersign_risk::assess::Assessment;
+use countersign_risk::route::Pass;
+use countersign_risk::word_pair::phrase;
 use countersign_store::{AttemptResult, Delivery, Stored};
+use countersign_types::time::Timestamp;
+use countersign_workflow::request::{Choice, Decider, Decision, State};
 use serde_json::{Map, Value, json};
 
 use crate::courier::{NOBODY, is_overtaken};

@@ -8,18 +8,18 @@ use axum::extract::{Path, Query, Request, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::IntoResponse as _;
 use axum::routing::{delete, get};
-use countersign_core::assess::{Assessment, assess};
-use countersign_core::call::{Annotations, Call};
-use countersign_core::canon::{CallDigest, Digest};
-use countersign_core::context::Context;
-use countersign_core::effect::Effect;
-use countersign_core::grant::{Grant, Shape, is_command_shape};
-use countersign_core::id::Id;
-use countersign_core::json::Value;
-use countersign_core::tier::Tier;
-use countersign_core::time::{Clock as _, Span};
-use countersign_core::tools;
+use countersign_json::Value;
+use countersign_json::canonical::{CallDigest, Digest};
+use countersign_risk::assess::{Assessment, assess};
+use countersign_risk::call::{Annotations, Call};
+use countersign_risk::context::Context;
+use countersign_risk::effect::Effect;
+use countersign_risk::tools;
 use countersign_store::Store as _;
+use countersign_types::id::Id;
+use countersign_types::tier::Tier;
+use countersign_types::time::{Clock as _, Span};
+use countersign_workflow::grant::{Grant, Shape, is_command_shape};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -191,7 +191,7 @@ fn may_be_given(api: &Api, shape: &Shape) -> Result<(), Problem> {
         }
         Shape::Targets { targets, .. } if runs => {
             if let Some(wide) = targets.iter().find(|text| !is_command_shape(text)) {
-                let wide = countersign_core::show::show_within(wide, 60);
+                let wide = countersign_text::sanitize::show_within(wide, 60);
                 return Err(Problem::conflict(format!(
                     "`{}` is no command shape: a program and at least one further word, without \
                      quotes, variables or other shell syntax, not ending in an option",

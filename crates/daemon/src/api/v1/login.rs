@@ -7,10 +7,10 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
-use countersign_core::canon::Digest;
-use countersign_core::ledger::entry::{Entry, Kind};
-use countersign_core::time::{Clock as _, Span};
+use countersign_json::canonical::Digest;
+use countersign_ledger::entry::{Entry, Kind};
 use countersign_store::{Login, Note, Person, Store as _};
+use countersign_types::time::{Clock as _, Span};
 use serde_json::json;
 use zeroize::Zeroizing;
 
@@ -164,7 +164,7 @@ impl Guess {
         let mut entries = vec![entry(Kind::LoginFailed)];
         if let Some(seconds) = locked {
             let mut entry = entry(Kind::LockedOut);
-            let seconds = countersign_core::json::Value::Number(seconds.to_string().into());
+            let seconds = countersign_json::Value::Number(seconds.to_string().into());
             entry.facts.push(("seconds".into(), seconds));
             entries.push(entry);
             let person = if known { &self.name } else { "nobody we know" };
@@ -199,8 +199,8 @@ pub async fn knows(api: &Api, who: &Who, passphrase: Zeroizing<String>) -> Resul
     right.map_err(unknown)
 }
 
-fn text(text: &str) -> countersign_core::json::Value<'static> {
-    countersign_core::json::Value::String(Cow::Owned(text.to_owned()))
+fn text(text: &str) -> countersign_json::Value<'static> {
+    countersign_json::Value::String(Cow::Owned(text.to_owned()))
 }
 
 fn refused() -> Problem {

@@ -7,12 +7,12 @@ use axum::extract::{Path, Request, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::IntoResponse as _;
 use axum::routing::{get, post};
-use countersign_core::base64;
-use countersign_core::canon::Digest;
-use countersign_core::json::Value;
-use countersign_core::ledger::entry::{Entry, Kind};
-use countersign_core::time::Clock as _;
+use countersign_json::Value;
+use countersign_json::base64;
+use countersign_json::canonical::Digest;
+use countersign_ledger::entry::{Entry, Kind};
 use countersign_store::{Passkey, Store as _};
+use countersign_types::time::Clock as _;
 use serde_json::json;
 
 use crate::api::fields::{self, Fields};

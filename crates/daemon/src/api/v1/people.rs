@@ -5,9 +5,9 @@ use axum::extract::{Path, Request, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::IntoResponse as _;
 use axum::routing::{delete, get, post};
-use countersign_core::canon::Digest;
-use countersign_core::time::Clock as _;
+use countersign_json::canonical::Digest;
 use countersign_store::{Person, Role, Store as _};
+use countersign_types::time::Clock as _;
 use serde_json::json;
 use zeroize::Zeroizing;
 

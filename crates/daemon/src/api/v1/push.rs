@@ -6,10 +6,10 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::IntoResponse as _;
 use axum::routing::{delete, get};
 use countersign_channels::{Settings, webpush};
-use countersign_core::base64;
-use countersign_core::canon::Digest;
-use countersign_core::time::Clock as _;
+use countersign_json::base64;
+use countersign_json::canonical::Digest;
 use countersign_store::{Store as _, Subscription};
+use countersign_types::time::Clock as _;
 use serde_json::{Value, json};
 
 use crate::api::fields::{self, Fields};
@@ -67,7 +67,7 @@ fn inside_too(api: &Api) -> bool {
 /// Reads what a browser made, and refuses what could not be called.
 fn subscription(
     api: &Api,
-    value: &countersign_core::json::Value<'_>,
+    value: &countersign_json::Value<'_>,
     person: &str,
 ) -> Result<Subscription, Problem> {
     let said = Fields::of(value)?;

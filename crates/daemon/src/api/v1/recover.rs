@@ -5,8 +5,8 @@ use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::IntoResponse as _;
 use axum::routing::post;
-use countersign_core::time::Clock as _;
 use countersign_store::{Note, Store as _};
+use countersign_types::time::Clock as _;
 use serde_json::json;
 use zeroize::Zeroizing;
 

@@ -4,10 +4,10 @@ use axum::Router;
 use axum::extract::{Request, State};
 use axum::response::IntoResponse as _;
 use axum::routing::post;
-use countersign_core::canon::digest;
-use countersign_core::id::Id;
-use countersign_core::json::Value;
+use countersign_json::Value;
+use countersign_risk::call_digest::digest;
 use countersign_store::{Note, Store as _, Stored};
+use countersign_types::id::Id;
 use serde_json::json;
 
 use super::requests::{call_id, name, plain_words, read_call};

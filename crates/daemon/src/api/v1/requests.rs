@@ -12,10 +12,10 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
-use countersign_core::id::Id;
-use countersign_core::request::State as Stands;
-use countersign_core::time::Clock as _;
 use countersign_store::{Store as _, Stored};
+use countersign_types::id::Id;
+use countersign_types::time::Clock as _;
+use countersign_workflow::request::State as Stands;
 use serde::Deserialize;
 
 use super::document;

@@ -6,9 +6,10 @@ use axum::Router;
 use axum::extract::{Request, State};
 use axum::response::IntoResponse as _;
 use axum::routing::post;
-use countersign_core::crisis::{self, ScreenOptions};
-use countersign_core::time::Clock as _;
+use countersign_crisis as crisis;
+use countersign_crisis::ScreenOptions;
 use countersign_store::{Crisis, Note, Store as _, StoreError};
+use countersign_types::time::Clock as _;
 use serde_json::Value;
 
 use super::requests;

@@ -5,9 +5,9 @@ use axum::extract::{Path, State};
 use axum::http::HeaderMap;
 use axum::response::IntoResponse as _;
 use axum::routing::{delete, get};
-use countersign_core::canon::Digest;
-use countersign_core::time::Clock as _;
+use countersign_json::canonical::Digest;
 use countersign_store::{Login, Store as _};
+use countersign_types::time::Clock as _;
 use serde_json::json;
 
 use super::login;

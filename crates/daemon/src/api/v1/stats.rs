@@ -7,9 +7,9 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::IntoResponse as _;
 use axum::routing::get;
-use countersign_core::request::Decider;
-use countersign_core::time::{Clock as _, Timestamp};
 use countersign_store::Stored;
+use countersign_types::time::{Clock as _, Timestamp};
+use countersign_workflow::request::Decider;
 use serde_json::{Value, json};
 
 use crate::api::{Answered, Api, who};

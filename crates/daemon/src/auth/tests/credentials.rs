@@ -48,7 +48,7 @@ async fn strangers(house: &House) -> Vec<String> {
     assert_eq!(house.by(&gone, Door::People, "GET /v1/people", None).await.status, 200);
     let revoked = house.change(&owner, "DELETE /v1/people/bob", None).await;
     assert_eq!(revoked.status, 200);
-    let digest = countersign_core::canon::Digest::of(owner.as_bytes()).to_string();
+    let digest = countersign_json::canonical::Digest::of(owner.as_bytes()).to_string();
     let made_up = [String::new(), "csp_".to_owned(), owner.to_uppercase(), format!("csp_{digest}")];
     [expired, ended, gone].into_iter().chain(made_up).collect()
 }

@@ -114,7 +114,7 @@ async fn an_agent_comes_and_goes() {
     assert_eq!(asks(&token).await, 200);
     let (book, now) = (&house.api.book, house.now());
     assert_eq!(book.socket_peer(4242, now).agent, "claude");
-    let later = countersign_core::time::Timestamp(now.0 + 366 * 86_400_000);
+    let later = countersign_types::time::Timestamp(now.0 + 366 * 86_400_000);
     assert_eq!(book.socket_peer(4242, later).agent, "uid:4242");
     let line = "POST /v1/agents/claude/token";
     let changed = house.change(&owner, line, Some(json!({}))).await;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use countersign_core::time::Timestamp;
 use countersign_store::{Account, Role, Store as _};
+use countersign_types::time::Timestamp;
 use serde_json::{Value, json};
 
 use crate::api::{DOCUMENT, EXEMPT, NEEDED, STEP_UP};

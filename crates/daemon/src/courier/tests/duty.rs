@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use countersign_core::time::Clock as _;
 use countersign_store::{AttemptResult, Delivery};
+use countersign_types::time::Clock as _;
 
 use super::super::rig::{Manner, Receiver, Rig, until};
 use super::super::{digest, is_overtaken};

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use countersign_core::time::{Span, Timestamp};
+use countersign_types::time::{Span, Timestamp};
 
 use super::pace::Pace;
 use crate::config::Flood;

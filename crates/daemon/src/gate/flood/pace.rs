@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use countersign_core::time::{Span, Timestamp};
+use countersign_types::time::{Span, Timestamp};
 
 /// Refusals that are told at once, however quickly they come.
 const AT_ONCE: u64 = 100;

@@ -321,7 +321,7 @@ fn copied(parts: &Parts, body: Bytes) -> Request<Full<Bytes>> {
 fn contradicted(
     headers: &HeaderMap,
     method: &str,
-    params: &countersign_core::json::Value<'_>,
+    params: &countersign_json::Value<'_>,
 ) -> Option<String> {
     let meta = Meta::of(params);
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
@@ -354,7 +354,7 @@ fn contradicted(
 /// A header's text, which may be encoded.
 fn decoded(said: &str) -> Option<String> {
     let Some(inside) = said.strip_prefix("=?base64?") else { return Some(said.to_owned()) };
-    let bytes = countersign_core::base64::decode(inside.strip_suffix("?=")?).ok()?;
+    let bytes = countersign_json::base64::decode(inside.strip_suffix("?=")?).ok()?;
     String::from_utf8(bytes).ok()
 }
 

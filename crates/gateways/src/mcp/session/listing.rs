@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::mpsc;
 use std::time::Duration;
 
-use countersign_core::base64;
+use countersign_json::base64;
 
 use super::Session;
 use crate::mcp::message::{self, Id, Kind, tool_call};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use countersign_core::json::Value;
+use countersign_json::Value;
 use serde_json::json;
 
 use super::{Open, Session};

@@ -2,15 +2,16 @@
 
 use axum::extract::{Request, State};
 use axum::response::IntoResponse as _;
-use countersign_core::assess::Assessment;
-use countersign_core::canon::{CallDigest, digest};
-use countersign_core::card::Card;
-use countersign_core::id::Id;
-use countersign_core::json::Value as Json;
-use countersign_core::request::State as Stands;
-use countersign_core::route::{Pass, Route};
-use countersign_core::time::{Clock as _, Span, Timestamp};
+use countersign_json::Value as Json;
+use countersign_json::canonical::CallDigest;
+use countersign_risk::assess::Assessment;
+use countersign_risk::call_digest::digest;
+use countersign_risk::card::Card;
+use countersign_risk::route::{Pass, Route};
 use countersign_store::{Redeemed, Store as _};
+use countersign_types::id::Id;
+use countersign_types::time::{Clock as _, Span, Timestamp};
+use countersign_workflow::request::State as Stands;
 use serde_json::{Value, json};
 
 use super::offer::Terms;

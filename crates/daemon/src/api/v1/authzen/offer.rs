@@ -1,9 +1,9 @@
 //! Offers: a denial that says how to ask, bound to the very call that was denied.
 
-use countersign_core::base64;
-use countersign_core::canon::CallDigest;
-use countersign_core::id::Id;
-use countersign_core::time::Timestamp;
+use countersign_json::base64;
+use countersign_json::canonical::CallDigest;
+use countersign_types::id::Id;
+use countersign_types::time::Timestamp;
 use ed25519_dalek::{Signature, Signer as _, SigningKey};
 
 use crate::chance::{self, NoChance};
@@ -86,7 +86,7 @@ fn message(terms: Terms<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use countersign_core::canon::Digest;
+    use countersign_json::canonical::Digest;
 
     #[test]
     fn a_token_binds_one_agent_one_call_and_one_time() {

@@ -2,11 +2,11 @@
 
 use std::borrow::Cow;
 
-use countersign_core::call::{Annotations, Call};
-use countersign_core::context::{Context, Environment, Platform};
-use countersign_core::id::Id;
-use countersign_core::json::Value;
-use countersign_core::tier::Tier;
+use countersign_json::Value;
+use countersign_risk::call::{Annotations, Call};
+use countersign_risk::context::{Context, Environment, Platform};
+use countersign_types::id::Id;
+use countersign_types::tier::Tier;
 
 use crate::api::Problem;
 use crate::api::fields::{self, Fields};

@@ -3,11 +3,11 @@
 use axum::extract::{Path, Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
-use countersign_core::canon::digest;
-use countersign_core::json::Value as Json;
-use countersign_core::request::{Refusal, State as Stands};
-use countersign_core::time::Clock as _;
+use countersign_json::Value as Json;
+use countersign_risk::call_digest::digest;
 use countersign_store::{StoreError, Stored};
+use countersign_types::time::Clock as _;
+use countersign_workflow::request::{Refusal, State as Stands};
 use serde_json::{Value, json};
 
 use super::evaluate::{self, TEMPLATE};

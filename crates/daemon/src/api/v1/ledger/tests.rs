@@ -1,8 +1,8 @@
 //! What people read of the ledger proves itself; counts add up; a broken store is not ready.
 
-use countersign_core::canon::Digest;
-use countersign_core::ledger::merkle::{leaf_hash, verify_consistency, verify_inclusion};
-use countersign_core::ledger::verify::Verifier;
+use countersign_json::canonical::Digest;
+use countersign_ledger::merkle::{leaf_hash, verify_consistency, verify_inclusion};
+use countersign_ledger::verify::Verifier;
 use countersign_store::Options;
 
 use crate::checkpoints::Checkpoints;
@@ -29,7 +29,7 @@ async fn entries_and_proofs_lead_to_the_signed_head() {
     let trial = trial().await;
     assert_eq!(trial.person("/v1/ledger/checkpoint", "").await.status, 404);
     let ledger = Ledger {
-        every: countersign_core::time::Span::seconds(10),
+        every: countersign_types::time::Span::seconds(10),
         file: None,
         webhook: None,
         git: None,
@@ -45,7 +45,7 @@ async fn entries_and_proofs_lead_to_the_signed_head() {
     let new = trial.keys.signed_checkpoint(&new).unwrap();
     assert!(new.size > old.size);
     let heard = trial.person("/v1/ledger/entries?from=0&limit=1000", "").await;
-    let value = countersign_core::json::parse(&heard.text).unwrap();
+    let value = countersign_json::parse(&heard.text).unwrap();
     let entries = value.get("entries").unwrap().as_array().unwrap();
     let mut verifier = Verifier::new();
     // The bytes as they were sent: nobody has to make them canonical again.

@@ -134,7 +134,7 @@ async fn another_agent_and_another_key_get_nothing() {
     assert_eq!(trial.agent("csa_nobody", REDEEM, &body).await.status, 401);
     // A key that was ours once, or is called so: the same claims, signed by it.
     let old = Keys::open(&trial.folder.path().join("old.key"), "countersign").unwrap();
-    let claims = countersign_core::permit::parse(&permit).unwrap().claims;
+    let claims = countersign_ledger::permit::parse(&permit).unwrap().claims;
     for forged in [old.permit(&claims).unwrap(), permit.replacen(trial.keys.kid(), old.kid(), 1)] {
         let heard = trial.agent(AGENT, REDEEM, &body.replace(&permit, &forged)).await;
         let same = forged == permit;

@@ -1,13 +1,13 @@
 //! A question read from JSON, and put to the gate.
 
 use axum::http::HeaderMap;
-use countersign_core::call::Call;
-use countersign_core::id::Id;
-use countersign_core::json::Value;
-use countersign_core::redact::redact_text;
-use countersign_core::show::show_within;
-use countersign_core::time::{Clock as _, Span};
+use countersign_json::Value;
+use countersign_redact::redact_text;
+use countersign_risk::call::Call;
 use countersign_store::Stored;
+use countersign_text::sanitize::show_within;
+use countersign_types::id::Id;
+use countersign_types::time::{Clock as _, Span};
 use serde_json::json;
 
 use crate::api::fields::{self, Fields};

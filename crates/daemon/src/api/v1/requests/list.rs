@@ -3,9 +3,9 @@
 use axum::extract::{Request, State};
 use axum::http::HeaderMap;
 use axum::response::IntoResponse as _;
-use countersign_core::id::Id;
-use countersign_core::request::State as Stands;
 use countersign_store::Store as _;
+use countersign_types::id::Id;
+use countersign_workflow::request::State as Stands;
 use serde::Deserialize;
 use serde_json::json;
 

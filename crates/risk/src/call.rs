@@ -1,0 +1,64 @@
+//! A call: one proposed tool call, parsed once at the door.
+
+use std::borrow::Cow;
+
+use crate::context::Context;
+use countersign_json::Value;
+use countersign_types::tier::Tier;
+
+mod read;
+
+#[cfg(test)]
+mod tests;
+
+pub use read::CallError;
+
+/// What an MCP server says about its tool. May raise a risk, never lower it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Annotations {
+    /// `readOnlyHint`
+    pub read_only: Option<bool>,
+    /// `destructiveHint`
+    pub destructive: Option<bool>,
+    /// `idempotentHint`
+    pub idempotent: Option<bool>,
+    /// `openWorldHint`
+    pub open_world: Option<bool>,
+}
+
+/// One proposed tool call.
+#[derive(Debug, Clone)]
+pub struct Call<'a> {
+    /// The tool's name as the agent wrote it.
+    pub tool: Cow<'a, str>,
+    /// Its arguments; an object for every tool we know.
+    pub arguments: Value<'a>,
+    /// Which agent asks.
+    pub agent: Option<Cow<'a, str>>,
+    /// In which session.
+    pub session: Option<Cow<'a, str>>,
+    /// Where it would happen.
+    pub context: Context<'a>,
+    /// What the tool's server claims.
+    pub annotations: Annotations,
+    /// What the caller claims; may only raise.
+    pub claimed: Option<Tier>,
+}
+
+impl<'a> Call<'a> {
+    /// A shell command as a call of the tool `shell`.
+    pub fn shell(command: &'a str) -> Call<'a> {
+        Call {
+            tool: Cow::Borrowed("shell"),
+            arguments: Value::Object(vec![(
+                Cow::Borrowed("command"),
+                Value::String(Cow::Borrowed(command)),
+            )]),
+            agent: None,
+            session: None,
+            context: Context::default(),
+            annotations: Annotations::default(),
+            claimed: None,
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! The digests of a call, which a decision is bound to.
+
+use countersign_json::canonical::{self, CallDigest, Canonical, Digest};
+use countersign_json::write_string;
+
+use crate::call::Call;
+
+#[cfg(test)]
+mod tests;
+
+/// Stands before the canonical call in its digest, so that no other digest can pass for it.
+const CALL_TAG: &str = "countersign/call/1\0";
+
+/// The digests of a call whose arguments were received as `raw`.
+///
+/// What binds is what changes what would happen, or in whose name: `tool`, `arguments`, `agent`,
+/// `cwd` and `environment`, absent ones as `null`. Session and platform say where a person sits
+/// and belong to the request; annotations and the claimed tier are opinions about the call. None
+/// of them can turn one action into another, so a retry from a new session keeps its digest.
+pub fn digest(call: &Call<'_>, raw: &[u8]) -> CallDigest {
+    let mut out = Canonical { text: String::with_capacity(raw.len() + 160), exact: false };
+    out.text.push_str(CALL_TAG);
+    // The keys stand in canonical order.
+    out.text.push_str("{\"agent\":");
+    write_optional(call.agent.as_deref(), &mut out.text);
+    out.text.push_str(",\"arguments\":");
+    canonical::write(&call.arguments, &mut out);
+    out.text.push_str(",\"cwd\":");
+    write_optional(call.context.cwd, &mut out.text);
+    out.text.push_str(",\"environment\":");
+    write_string(call.context.environment.label(), &mut out.text);
+    out.text.push_str(",\"tool\":");
+    write_string(&call.tool, &mut out.text);
+    out.text.push('}');
+    CallDigest {
+        canonical: Digest::of(out.text.as_bytes()),
+        raw: Digest::of(raw),
+        both_bind: out.exact,
+    }
+}
+
+fn write_optional(text: Option<&str>, out: &mut String) {
+    match text {
+        Some(text) => write_string(text, out),
+        None => out.push_str("null"),
+    }
+}

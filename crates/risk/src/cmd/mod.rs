@@ -1,0 +1,145 @@
+//! The command interpreter of Windows: its text, read command by command and judged by the rules.
+
+mod lexer;
+mod run;
+#[cfg(test)]
+mod tests;
+
+use crate::context::Context;
+use crate::finding::{Findings, Span};
+use crate::shell::{CommandJudge, CommandWord, Flow, judge_text};
+use countersign_types::tier::Tier;
+
+/// Reads a whole text for cmd that an agent wants to run.
+pub fn read(text: &str, ctx: &Context<'_>, out: &mut Findings) {
+    crate::shell::hidden_text(text, out);
+    judge_text(0, ctx, 0, out, |judge| {
+        run::run(judge, text, &Flow::none());
+    });
+}
+
+/// What `cmd` with these words runs; none where it would only open a session.
+pub(crate) fn launched(
+    judge: &mut CommandJudge<'_, '_, '_>,
+    words: &[CommandWord],
+    stdin: &Flow,
+    span: Span,
+) -> Option<Flow> {
+    let run_option = |w: &CommandWord| {
+        let lower = w.text.to_ascii_lowercase().replace("//", "/");
+        ["/c", "/k", "/r"].iter().find(|o| lower.starts_with(**o)).map(|o| o.len())
+    };
+    let at = words.iter().skip(1).position(|w| run_option(w).is_some()).map(|at| at + 1);
+    let Some(at) = at else {
+        if stdin.present {
+            let text = stdin.text.clone();
+            return Some(if let Some(text) = text {
+                run_text(judge, &text, stdin, span)
+            } else {
+                judge.unseen_code(stdin.taint, span);
+                Flow::unknown(stdin.taint)
+            });
+        }
+        return None;
+    };
+    let mut text = String::new();
+    // `/cdel x`: the command may follow without a blank.
+    if let Some(word) = words.get(at) {
+        let option = run_option(word).unwrap_or(0);
+        let slashes = usize::from(word.text.starts_with("//"));
+        text.push_str(word.text.get(option + slashes..).unwrap_or_default());
+    }
+    let rest = words.get(at + 1..).unwrap_or_default();
+    for (i, word) in rest.iter().enumerate() {
+        if i > 0 || !text.is_empty() {
+            text.push(' ');
+        }
+        // Words that another shell took apart get their quotes back.
+        let alone = rest.len() == 1;
+        if !alone && word.text.contains(char::is_whitespace) && !word.text.contains('"') {
+            text.push('"');
+            text.push_str(&word.text);
+            text.push('"');
+        } else {
+            text.push_str(&word.text);
+        }
+    }
+    let inner = text.strip_prefix('"').and_then(|t| t.strip_suffix('"'));
+    let text = inner.map_or(text.clone(), str::to_owned);
+    if text.contains(crate::paths::UNKNOWN) {
+        judge.find(
+            "shell.dynamic-program",
+            Tier::Medium,
+            "Which program runs is only decided while it runs.",
+            span,
+        );
+    }
+    Some(run_text(judge, &text, stdin, span))
+}
+
+fn run_text(judge: &mut CommandJudge<'_, '_, '_>, text: &str, stdin: &Flow, span: Span) -> Flow {
+    let old = judge.pin(Some(span));
+    let flow = run::run(judge, text, stdin);
+    judge.pin(old);
+    flow
+}
+
+/// Options that begin with a slash in the form the rules know: `/S/Q` is `-s -q`, `/a:h` is `-a=h`.
+pub(crate) fn slash_options(words: &[CommandWord]) -> Vec<CommandWord> {
+    let mut out = Vec::new();
+    for word in words {
+        let option = word
+            .text
+            .strip_prefix('/')
+            .filter(|o| o.bytes().next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'?'))
+            .filter(|o| !o.contains(['\\', '.']) && !o.contains(":/") && o.len() <= 40)
+            // Several short ones may follow each other; anything longer is a path.
+            .filter(|o| !o.contains('/') || o.split('/').all(|part| part.len() <= 3));
+        let Some(options) = option else {
+            let mut word = word.clone();
+            if word.text.starts_with('-') {
+                word.text = word.text.to_ascii_lowercase();
+            }
+            out.push(word);
+            continue;
+        };
+        for option in options.split('/') {
+            let text = format!("-{}", option.to_ascii_lowercase().replacen(':', "=", 1));
+            out.push(CommandWord { text, ..word.clone() });
+        }
+    }
+    out
+}
+
+/// Whether a text whose shell nobody named may be for cmd: one of its own commands with options.
+pub fn looks_like(text: &str) -> bool {
+    if text.len() > crate::shell::MAX_BYTES {
+        return false;
+    }
+    // Every sign of it needs one of these.
+    if !text.contains(['/', '\\', '%', ':']) {
+        return false;
+    }
+    let lower = text.to_ascii_lowercase();
+    lower.split(['&', '|', '\n', ';', '(']).any(|part| {
+        let mut words = part.split_whitespace().map(|w| w.trim_start_matches('@'));
+        let Some(first) = words.next() else { return false };
+        let name = first.split('/').next().unwrap_or(first);
+        let is_option = |w: &str| {
+            let mut chars = w.chars();
+            chars.next() == Some('/')
+                && chars.next().is_some_and(|c| c.is_ascii_alphabetic())
+                && chars.next().is_none_or(|c| c == ':' || c == '/')
+        };
+        let drive = |w: &str| w.trim_matches('"').as_bytes().get(1) == Some(&b':');
+        let signs = first.len() > name.len()
+            || words.any(|w| is_option(w) || drive(w) || w.contains('\\') || w.starts_with('%'));
+        if !signs {
+            return matches!(name, "for" | "if") && part.contains("%%");
+        }
+        let own = crate::shell::tables::spec(&format!("cmd:{name}"));
+        let slashed =
+            own.or_else(|| crate::shell::tables::spec(name)).is_some_and(|(s, ..)| s.slash_options);
+        slashed || matches!(name, "for" | "if") && part.contains("%%")
+    })
+}

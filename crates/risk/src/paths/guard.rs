@@ -1,0 +1,176 @@
+//! Whether a path, read as a pattern or as a folder, could reach what Countersign protects.
+
+use crate::paths::UNKNOWN;
+use crate::shell::tables::{CLASSES, GUARDED, GuardedKind, GuardedPath, PathClass};
+use countersign_text::glob;
+
+/// How many letters of a name a pattern must spell out before it is taken to mean that name in
+/// any folder: `count*` may be the program, `*.toml` is every settings file there is.
+const SPELLED_OUT: usize = 4;
+
+/// The class of a protected path that a pattern could match. A path without a pattern has none: the
+/// tables of classes hold those.
+pub(super) fn could_match(path: &str) -> Option<u8> {
+    if !path.contains(['*', '?', '[', UNKNOWN]) {
+        return None;
+    }
+    let parts = Parts::of(path);
+    let fits = |g: &&GuardedPath| parts.reach(g) == Reach::Itself;
+    GUARDED.iter().find(fits).map(|g| g.class)
+}
+
+/// The class of a protected path that lies below this folder.
+pub(crate) fn guarded_below(folder: &str) -> Option<&'static PathClass> {
+    let parts = Parts::of(folder);
+    let fits = |g: &&GuardedPath| parts.reach(g) != Reach::Nothing;
+    GUARDED.iter().find(fits).and_then(|g| CLASSES.get(usize::from(g.class)))
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Reach {
+    Nothing,
+    /// The protected path is below.
+    Above,
+    Itself,
+}
+
+/// A folded path in parts.
+struct Parts<'p> {
+    kind: GuardedKind,
+    parts: Vec<&'p str>,
+}
+
+impl<'p> Parts<'p> {
+    fn of(path: &'p str) -> Parts<'p> {
+        let (kind, rest) = match path.strip_prefix('/') {
+            Some(rest) => (GuardedKind::Root, rest),
+            None if path == "~" => (GuardedKind::Home, ""),
+            None => match path.strip_prefix("~/") {
+                Some(rest) => (GuardedKind::Home, rest),
+                None => (GuardedKind::Inside, path),
+            },
+        };
+        Parts { kind, parts: rest.split('/').filter(|p| !p.is_empty() && *p != ".").collect() }
+    }
+
+    fn reach(&self, guarded: &GuardedPath) -> Reach {
+        match guarded.kind {
+            GuardedKind::Name => self.reach_name(guarded),
+            GuardedKind::Inside => {
+                // The first part must be spelled out somewhere: `*` is not `.claude`.
+                let first = guarded.parts.first().copied().unwrap_or_default();
+                let starts = self.parts.iter().enumerate();
+                let named = |part: &str| spelled(part) >= SPELLED_OUT && could_be(part, first);
+                let found = starts
+                    .filter(|(_, part)| named(part))
+                    .map(|(at, _)| compare(self.parts.get(at..).unwrap_or_default(), guarded));
+                found.into_iter().find(|reach| *reach != Reach::Nothing).unwrap_or(Reach::Nothing)
+            }
+            kind if kind == self.kind => compare(&self.parts, guarded),
+            _ => Reach::Nothing,
+        }
+    }
+
+    fn reach_name(&self, guarded: &GuardedPath) -> Reach {
+        let (Some(last), Some(name)) = (self.parts.last(), guarded.parts.first()) else {
+            return Reach::Nothing;
+        };
+        // The ending says nothing about which file of that kind is meant.
+        let stem = last.strip_suffix(".toml").or(last.strip_suffix(".service")).unwrap_or(last);
+        if spelled(stem) >= SPELLED_OUT && could_be(last, name) {
+            Reach::Itself
+        } else {
+            Reach::Nothing
+        }
+    }
+}
+
+/// Compares part by part, both as patterns.
+fn compare(parts: &[&str], guarded: &GuardedPath) -> Reach {
+    if !parts.iter().zip(guarded.parts).all(|(part, wanted)| could_be(part, wanted)) {
+        return Reach::Nothing;
+    }
+    if parts.len() < guarded.parts.len() {
+        Reach::Above
+    } else if guarded.tree || parts.len() == guarded.parts.len() {
+        Reach::Itself
+    } else {
+        Reach::Nothing
+    }
+}
+
+/// How many characters of a part are written out.
+fn spelled(part: &str) -> usize {
+    part.chars().filter(|c| !matches!(*c, '*' | '?' | '[' | ']' | UNKNOWN)).count()
+}
+
+/// Whether a part of a path could be this name. A part nobody can tell anything about is not taken
+/// to be it.
+fn could_be(part: &str, name: &str) -> bool {
+    if part == name || name == "*" {
+        return true;
+    }
+    if part.chars().all(|c| c == UNKNOWN) {
+        return false;
+    }
+    let mut pattern = String::with_capacity(part.len());
+    let mut inside = false;
+    for c in part.chars() {
+        match c {
+            '[' => {
+                inside = true;
+                pattern.push('?');
+            }
+            ']' => inside = false,
+            UNKNOWN => pattern.push('*'),
+            c if !inside => pattern.push(c),
+            _ => {}
+        }
+    }
+    // The shell's star leaves names with a leading dot alone.
+    let hidden = name.starts_with('.') && !pattern.starts_with('.');
+    !hidden && (glob::matches(&pattern, name) || glob::matches(name, &pattern))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::paths::class_of;
+
+    fn id(path: &str) -> &'static str {
+        class_of(path, None).id
+    }
+
+    #[test]
+    fn patterns_that_could_match() {
+        assert_eq!(id("~/.local/state/count*/sign*"), "countersign-keys");
+        assert_eq!(id("~/.local/state/*/*"), "countersign-keys");
+        assert_eq!(id("~/.config/*/*.toml"), "countersign");
+        assert_eq!(id("~/.config/c[o]untersign/x"), "countersign");
+        assert_eq!(id("/home/*/.config/count*/countersign.toml"), "countersign");
+        assert_eq!(id("~/.cargo/bin/*"), "countersign-program");
+        assert_eq!(id("target/debug/countersig?"), "countersign-program");
+        // It could be the settings as well, which come first.
+        assert_eq!(id("/usr/local/bin/count*"), "countersign");
+        assert_eq!(id("app/.claude/hooks/*"), "agent-hooks");
+    }
+
+    #[test]
+    fn patterns_that_mean_something_else() {
+        assert_eq!(id("*.toml"), "project");
+        assert_eq!(id("src/*"), "project");
+        assert_eq!(id("c*"), "project");
+        assert_eq!(id("~/notes/*.md"), "home");
+        assert_ne!(id("~/.config/\0/settings.json"), "countersign");
+    }
+
+    #[test]
+    fn folders_above() {
+        for folder in ["~", "~/.config", "~/.local", "~/.local/state", "~/.cargo/bin", ".claude"] {
+            assert!(guarded_below(folder).is_some(), "{folder}");
+        }
+        for folder in ["build", "~/src", "~/.cache", "/tmp/x", "~/.config/nvim", "*"] {
+            assert!(guarded_below(folder).is_none(), "{folder}");
+        }
+    }
+}

@@ -1,0 +1,412 @@
+//! Cmdlets that run text, start programs, set names or say where files are.
+
+use super::command::{Given, argument, is_pattern};
+use super::run::{Evaluator, Named};
+use super::value::{Kind, Value};
+use crate::finding::Span;
+use crate::paths::{Act, UNKNOWN};
+use crate::shell::tables;
+use crate::shell::tables::Spec;
+use crate::shell::{CommandWord, Flow, Taint};
+use crate::windows_path;
+use countersign_types::tier::Tier;
+
+impl Evaluator<'_, '_, '_, '_> {
+    /// What a cmdlet gives that is more than its rules say; none for all others.
+    pub fn followed(
+        &mut self,
+        spec: &'static Spec,
+        name: &CommandWord,
+        given: &[Given],
+        input: &Value,
+        span: Span,
+    ) -> Option<Value> {
+        match name.text.as_str() {
+            "invoke-expression" => {
+                let code = argument(spec, given, "-command");
+                let code = code.unwrap_or_else(|| input.clone());
+                Some(self.run_text(&code, span))
+            }
+            "foreach-object" => Some(self.for_each_object(spec, given, input, span)),
+            "start-process" => {
+                self.bound(spec, name, given, input, span);
+                Some(self.start_process(spec, given, span))
+            }
+            "set-location" | "push-location" => {
+                let path = argument(spec, given, "-path");
+                let path = path.map_or_else(|| "~".to_owned(), |p| p.string());
+                let path = windows_path::normalize(&path, self.judge.context().cwd).into_owned();
+                let words = [CommandWord::new("cd", span), CommandWord::new(path, span)];
+                self.judge.program(&words, &Flow::none(), span);
+                Some(Value::nothing())
+            }
+            "pop-location" => {
+                self.judge.program(&[CommandWord::new("popd", span)], &Flow::none(), span);
+                Some(Value::nothing())
+            }
+            "set-alias" | "new-alias" => {
+                let alias = argument(spec, given, "-name")?.string().to_ascii_lowercase();
+                let target = argument(spec, given, "-value")?.string();
+                self.alias(alias, target);
+                Some(Value::nothing())
+            }
+            "set-variable" | "new-variable" => {
+                let variable = argument(spec, given, "-name")?.string().to_ascii_lowercase();
+                let value = argument(spec, given, "-value").unwrap_or_else(|| input.clone());
+                self.set_variable(&variable, value, span);
+                Some(Value::nothing())
+            }
+            "write-output" => {
+                let mut output = Value::nothing();
+                for one in given.iter().filter(|g| g.argument.parameter.is_none()) {
+                    output = output.then(one.value.clone());
+                }
+                Some(if output.is_nothing() { input.clone() } else { output })
+            }
+            "get-location" => Some(Value::text(".")),
+            "join-path" => Some(join_path(spec, given)),
+            "split-path" => Some(split_path(spec, given)),
+            _ => self.followed_files(spec, name, given, input, span),
+        }
+    }
+
+    /// The same for cmdlets that list, read, write or send files.
+    fn followed_files(
+        &mut self,
+        spec: &'static Spec,
+        name: &CommandWord,
+        given: &[Given],
+        input: &Value,
+        span: Span,
+    ) -> Option<Value> {
+        match name.text.as_str() {
+            "get-childitem" => {
+                let mut output = self.bound(spec, name, given, input, span);
+                let path = argument(spec, given, "-path");
+                let path = path.map_or_else(|| ".".to_owned(), |p| p.string());
+                let path = windows_path::normalize(&path, self.judge.context().cwd).into_owned();
+                let folder = match path.rsplit_once('/') {
+                    Some((folder, last)) if is_pattern(last) => folder.to_owned(),
+                    None if is_pattern(&path) => ".".to_owned(),
+                    _ => path,
+                };
+                output.kind = Kind::Text(UNKNOWN.to_string());
+                output.place = Some(folder);
+                Some(output)
+            }
+            "get-item" | "resolve-path" | "convert-path" => {
+                let path = argument(spec, given, "-path").unwrap_or_else(|| input.clone());
+                let output = self.bound(spec, name, given, input, span);
+                Some(path.tainted(output.taint))
+            }
+            "get-command" | "get-alias" => {
+                let wanted = argument(spec, given, "-name")?.string();
+                Some(if is_pattern(&wanted) {
+                    Value::unknown(Taint::default())
+                } else {
+                    Value::text(wanted)
+                })
+            }
+            "get-content" => {
+                let output = self.bound(spec, name, given, input, span);
+                let path = argument(spec, given, "-path").unwrap_or_else(|| input.clone());
+                let path = path.string();
+                let path = windows_path::normalize(&path, self.judge.context().cwd).into_owned();
+                let held = self.judge.known_file(&path).map(Value::from_flow);
+                Some(held.map_or(output.clone(), |v| v.tainted(output.taint)))
+            }
+            "set-content" | "add-content" | "out-file" | "tee-object" => {
+                Some(self.write_content(spec, name, given, input, span))
+            }
+            "set-item" | "new-item" => self.drive_item(spec, name, given, input, span),
+            _ => self.followed_objects(spec, name, given, input, span),
+        }
+    }
+
+    /// The same for cmdlets that make objects, pack files, talk to servers or run blocks.
+    fn followed_objects(
+        &mut self,
+        spec: &'static Spec,
+        name: &CommandWord,
+        given: &[Given],
+        input: &Value,
+        span: Span,
+    ) -> Option<Value> {
+        match name.text.as_str() {
+            "new-object" => {
+                self.bound(spec, name, given, input, span);
+                let kind = argument(spec, given, "-typename");
+                let com = argument(spec, given, "-comobject").map(|c| c.string());
+                let kind = match (com, kind) {
+                    (Some(com), _) => format!("com:{}", com.to_ascii_lowercase()),
+                    (None, Some(kind)) => super::dotnet::type_name(&kind.string()),
+                    (None, None) => UNKNOWN.to_string(),
+                };
+                let mut taint = Taint::default();
+                for one in given {
+                    taint = taint.and(one.value.origins());
+                }
+                Some(Value::of(Kind::Object(kind), taint))
+            }
+            "copy-item" | "move-item" | "compress-archive" => {
+                let output = self.bound(spec, name, given, input, span);
+                self.copied(spec, given, output.taint);
+                Some(Value::nothing())
+            }
+            "invoke-webrequest" | "invoke-restmethod" => {
+                let output = self.bound(spec, name, given, input, span);
+                self.uploaded(spec, given, input, span);
+                Some(output)
+            }
+            "invoke-command" | "start-job" | "start-threadjob" | "measure-command" => {
+                let mut output = self.bound(spec, name, given, input, span);
+                for one in given {
+                    if let Kind::Block(block) = &one.value.kind {
+                        output = output.then((*block.output).clone());
+                    }
+                }
+                Some(output)
+            }
+            _ => None,
+        }
+    }
+
+    /// Remembers an alias.
+    pub fn alias(&mut self, alias: String, target: String) {
+        if self.state.aliases.len() < 256 {
+            self.state.aliases.push((alias, target));
+        } else {
+            let span = self.judge.span(0, 0);
+            self.not_read(span);
+        }
+    }
+
+    /// `ForEach-Object { … }`, or a method of each item: `% Delete`.
+    fn for_each_object(
+        &mut self,
+        spec: &'static Spec,
+        given: &[Given],
+        input: &Value,
+        span: Span,
+    ) -> Value {
+        let mut output = Value::nothing();
+        for one in given {
+            if let Kind::Block(block) = &one.value.kind {
+                output = output.then((*block.output).clone());
+            }
+        }
+        // A member's name, or a block in a variable.
+        if let Some(member) = argument(spec, given, "-process")
+            && !matches!(member.kind, Kind::Block(_))
+        {
+            let values: Vec<Value> = given
+                .iter()
+                .skip(1)
+                .filter(|g| g.argument.parameter.is_none())
+                .map(|g| g.value.clone())
+                .collect();
+            output = self.call(input, &member.string(), false, &values, span);
+        }
+        if output.is_nothing() { Value::nothing() } else { output.tainted(input.origins()) }
+    }
+
+    /// `Start-Process PROGRAM -ArgumentList …` runs the program.
+    fn start_process(&mut self, spec: &'static Spec, given: &[Given], span: Span) -> Value {
+        let Some(program) = argument(spec, given, "-filepath") else {
+            return Value::nothing();
+        };
+        let arguments = argument(spec, given, "-argumentlist").unwrap_or_default();
+        let verb = argument(spec, given, "-verb").map(|v| v.string());
+        let root = verb.is_some_and(|v| v.eq_ignore_ascii_case("runas"));
+        let text = program.string();
+        if text.contains("://") {
+            self.judge.net(&text);
+            return Value::nothing();
+        }
+        let mut inner = Vec::new();
+        for item in arguments.items() {
+            // One text holds all arguments, with quotes as the program reads them.
+            let whole = item.string();
+            for part in split_arguments(&whole) {
+                let value = Value::of(Kind::Text(part), item.origins());
+                inner.push(Given::of(value, true, false, span));
+            }
+        }
+        let name = CommandWord { text, span, taint: program.origins(), glob: false };
+        let keep = self.judge.elevate(root);
+        let output = self.native(&name, &inner, &Value::nothing(), span);
+        self.judge.restore_rights(keep);
+        output
+    }
+
+    /// `Set-Content`, `Out-File` and their kin: what the file holds afterwards.
+    fn write_content(
+        &mut self,
+        spec: &'static Spec,
+        name: &CommandWord,
+        given: &[Given],
+        input: &Value,
+        span: Span,
+    ) -> Value {
+        self.bound(spec, name, given, input, span);
+        let content = match name.text.as_str() {
+            "set-content" | "add-content" => argument(spec, given, "-value"),
+            _ => None,
+        };
+        let content = content.unwrap_or_else(|| input.clone());
+        let append = name.text == "add-content"
+            || given.iter().any(|g| {
+                g.argument
+                    .parameter
+                    .as_ref()
+                    .is_some_and(|p| p.len() > 1 && "-append".starts_with(p))
+            });
+        let path = argument(spec, given, "-path").unwrap_or_default();
+        for word in path.words(span, true) {
+            if windows_path::share_host(&word.text).is_some() {
+                self.judge.sent(content.origins().has(Taint::SECRET), span);
+            }
+            let text = windows_path::normalize(&word.text, self.judge.context().cwd).into_owned();
+            self.judge.written(&text, append, &content.flow());
+        }
+        if name.text == "tee-object" {
+            if let Some(variable) = argument(spec, given, "-variable") {
+                let variable = variable.string().to_ascii_lowercase();
+                self.set_variable(&variable, input.clone(), span);
+            }
+            return input.clone();
+        }
+        Value::nothing()
+    }
+
+    /// `Set-Item Env:X value`, `New-Item alias:x …`: items of drives that are not files.
+    fn drive_item(
+        &mut self,
+        spec: &'static Spec,
+        name: &CommandWord,
+        given: &[Given],
+        input: &Value,
+        span: Span,
+    ) -> Option<Value> {
+        let path = argument(spec, given, "-path")?.string();
+        let value = argument(spec, given, "-value").unwrap_or_default();
+        let (drive, item) = path.split_once(':')?;
+        let item = item.trim_start_matches([':', '\\', '/']).to_ascii_lowercase();
+        match drive.to_ascii_lowercase().as_str() {
+            "alias" => self.alias(item, value.string()),
+            "env" => self.set_variable(&format!("env:{item}"), value, span),
+            "variable" => self.set_variable(&item, value, span),
+            "function" => {
+                let source = value.string();
+                self.run_text(&value, span);
+                self.state.functions.push(Named { name: item, parameters: Vec::new(), source });
+            }
+            _ => return Some(self.bound(spec, name, given, input, span)),
+        }
+        Some(Value::nothing())
+    }
+
+    /// A copy holds what its source holds.
+    fn copied(&mut self, spec: &'static Spec, given: &[Given], taint: Taint) {
+        let Some(from) = argument(spec, given, "-path") else { return };
+        let to = argument(spec, given, "-destination");
+        let to = to.or_else(|| argument(spec, given, "-destinationpath"));
+        let Some(to) = to else { return };
+        let cwd = self.judge.context().cwd;
+        let to = windows_path::normalize(&to.string(), cwd).into_owned();
+        let from = windows_path::normalize(&from.string(), cwd).into_owned();
+        let flow = match self.judge.known_file(&from) {
+            Some(flow) => flow,
+            None if taint.has(Taint::SECRET) => Flow::unknown(taint),
+            None => return,
+        };
+        let last = from.rsplit('/').next().unwrap_or_default();
+        self.judge.written(&format!("{}/{last}", to.trim_end_matches('/')), false, &flow);
+        self.judge.written(&to, false, &flow);
+    }
+
+    /// What a request sends: a file, or text that came from one.
+    fn uploaded(&mut self, spec: &'static Spec, given: &[Given], input: &Value, span: Span) {
+        let mut taint = input.origins();
+        for name in ["-body", "-form", "-headers"] {
+            if let Some(value) = argument(spec, given, name) {
+                taint = taint.and(value.origins());
+            }
+        }
+        // A secret in the address leaves as well.
+        if let Some(uri) = argument(spec, given, "-uri") {
+            let from = uri.origins();
+            taint =
+                taint.and(if from.has(Taint::SECRET) { Taint::SECRET } else { Taint::default() });
+        }
+        if let Some(file) = argument(spec, given, "-infile") {
+            taint = taint.and(Taint::FILE);
+            let path =
+                windows_path::normalize(&file.string(), self.judge.context().cwd).into_owned();
+            let held = self.judge.known_file(&path).is_some_and(|f| f.taint.has(Taint::SECRET));
+            if held || self.judge.class(Act::Read, &path).read >= Tier::Medium {
+                taint = taint.and(Taint::SECRET);
+            }
+        }
+        if taint.has(Taint::SECRET) || taint.has(Taint::FILE) {
+            self.judge.sent(taint.has(Taint::SECRET), span);
+        }
+    }
+}
+
+/// The arguments in one text, split at blanks outside of double quotes.
+pub fn split_arguments(text: &str) -> Vec<String> {
+    let mut parts = Vec::new();
+    let mut part = String::new();
+    let (mut quoted, mut any) = (false, false);
+    for c in text.chars() {
+        match c {
+            '"' => {
+                quoted = !quoted;
+                any = true;
+            }
+            c if c.is_whitespace() && !quoted => {
+                if any || !part.is_empty() {
+                    parts.push(std::mem::take(&mut part));
+                }
+                any = false;
+            }
+            c => part.push(c),
+        }
+    }
+    if any || !part.is_empty() {
+        parts.push(part);
+    }
+    parts
+}
+
+fn join_path(spec: &'static Spec, given: &[Given]) -> Value {
+    let parent = argument(spec, given, "-path").unwrap_or_default();
+    let child = argument(spec, given, "-childpath").unwrap_or_default();
+    let taint = parent.origins().and(child.origins());
+    let (parent, child) = (parent.string(), child.string());
+    let text = format!("{}/{child}", parent.trim_end_matches(['/', '\\']));
+    Value::of(Kind::Text(text), taint)
+}
+
+fn split_path(spec: &'static Spec, given: &[Given]) -> Value {
+    let path = argument(spec, given, "-path").unwrap_or_default();
+    let leaf = given.iter().any(|g| {
+        g.argument.parameter.as_ref().is_some_and(|p| p.len() > 3 && "-leafbase".starts_with(p))
+    });
+    let taint = path.origins();
+    let text = path.string().replace('\\', "/");
+    let text = match text.trim_end_matches('/').rsplit_once('/') {
+        Some((_, last)) if leaf => last.to_owned(),
+        Some((parent, _)) => parent.to_owned(),
+        None if leaf => text,
+        None => ".".to_owned(),
+    };
+    Value::of(Kind::Text(text), taint)
+}
+
+/// Whether a program of this name is described as a cmdlet.
+pub fn is_cmdlet(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    tables::spec(&lower).is_some_and(|(spec, ..)| spec.cmdlet)
+}

@@ -1,0 +1,419 @@
+//! One command: its name resolved through aliases, functions and cmdlets, its arguments bound.
+
+use super::ast::{Expr, Word, WordKind};
+use super::bind::{self, Argument, Parameter};
+use super::run::Evaluator;
+use super::value::{Block, Kind, MAX_ITEMS, Value};
+use crate::effect::Effect;
+use crate::finding::Span;
+use crate::paths::{Act, UNKNOWN};
+use crate::shell::tables;
+use crate::shell::tables::Spec;
+use crate::shell::{CommandWord, Flow, Taint, described_program};
+use crate::windows_path;
+use countersign_types::tier::Tier;
+
+/// How often an alias may lead to another one.
+const MAX_ALIASES: u8 = 6;
+/// How deep functions may call each other.
+const MAX_CALLS: u8 = 6;
+
+/// One argument with its value.
+#[derive(Debug, Clone)]
+pub struct Given {
+    /// As the binder takes it.
+    pub argument: Argument,
+    /// Its value; nothing for a parameter's name.
+    pub value: Value,
+    /// A parameter's name as written, with its dash.
+    pub raw: String,
+}
+
+impl Given {
+    /// A value.
+    pub fn of(value: Value, bare: bool, attached: bool, span: Span) -> Given {
+        let words = value.words(span, bare);
+        Given { argument: bind::value_argument(words, attached, span), value, raw: String::new() }
+    }
+
+    fn parameter(name: &str, span: Span) -> Given {
+        let raw = format!("-{name}");
+        let parameter = Some(raw.to_ascii_lowercase());
+        let argument = Argument { words: Vec::new(), parameter, attached: false, span };
+        Given { argument, value: Value::nothing(), raw }
+    }
+}
+
+impl Evaluator<'_, '_, '_, '_> {
+    /// Judges one command; returns what it writes.
+    pub fn command(&mut self, words: &[Word<'_>], input: &Value, span: Span) -> Value {
+        let first = words.first().map(|w| &w.kind);
+        let operator = |text: &str| matches!(text, "&" | ".");
+        let invoked = words.len() > 1
+            && matches!(first, Some(WordKind::Value(Expr::Text { text, bare: true }))
+                if operator(text));
+        let mut words = words.iter().skip(usize::from(invoked));
+        let Some(first) = words.next() else { return Value::nothing() };
+        let place = self.judge.span(first.start, first.end);
+        let program = match &first.kind {
+            WordKind::Value(expr) => self.value(expr),
+            WordKind::Splat(_) => Value::unknown(Taint::default()),
+            WordKind::Parameter { name, .. } => Value::text(format!("-{name}")),
+            WordKind::Verbatim(text) => Value::text(*text),
+        };
+        let given = self.given(words);
+        let program = match program.kind {
+            Kind::List(_) => match program.items().into_iter().next() {
+                Some(item) => item,
+                None => Value::nothing(),
+            },
+            _ => program,
+        };
+        if let Kind::Block(block) = &program.kind {
+            return self.call_block(block, &given, span);
+        }
+        if program.is_nothing() {
+            return Value::nothing();
+        }
+        let name = CommandWord {
+            text: program.string(),
+            span: place,
+            taint: program.origins(),
+            glob: false,
+        };
+        self.named(&name, &given, input, span, 0)
+    }
+
+    /// The arguments of a command with their values.
+    fn given<'w, 't: 'w>(&mut self, words: impl Iterator<Item = &'w Word<'t>>) -> Vec<Given> {
+        let mut given = Vec::new();
+        let mut attached = false;
+        for word in words {
+            let span = self.judge.span(word.start, word.end);
+            let was = std::mem::take(&mut attached);
+            match &word.kind {
+                WordKind::Parameter { name, attached: next } => {
+                    attached = *next;
+                    given.push(Given::parameter(name, span));
+                }
+                WordKind::Value(expr) => {
+                    let bare = matches!(
+                        expr,
+                        Expr::Text { bare: true, .. } | Expr::Pieces { bare: true, .. }
+                    ) || matches!(expr, Expr::List(_));
+                    let value = self.value(expr);
+                    if value.items().len() > MAX_ITEMS {
+                        self.not_read(span);
+                    }
+                    given.push(Given::of(value, bare, was, span));
+                }
+                WordKind::Splat(name) => self.splat(name, span, &mut given),
+                WordKind::Verbatim(text) => {
+                    for part in text.split_whitespace() {
+                        let part = part.trim_matches('"');
+                        given.push(Given::of(Value::text(part), true, false, span));
+                    }
+                }
+            }
+        }
+        given
+    }
+
+    fn splat(&mut self, name: &str, span: Span, given: &mut Vec<Given>) {
+        let value = self.variable(&name.to_ascii_lowercase()).unwrap_or_default();
+        match &value.kind {
+            Kind::Table(members) => {
+                for (name, value) in members {
+                    given.push(Given::parameter(name, span));
+                    given.push(Given::of(value.clone(), false, true, span));
+                }
+            }
+            Kind::List(_) => {
+                for item in value.items() {
+                    given.push(Given::of(item, false, false, span));
+                }
+            }
+            _ => given.push(Given::of(Value::unknown(value.origins()), false, false, span)),
+        }
+    }
+
+    /// Runs a script block with arguments.
+    pub fn call_block(&mut self, block: &Block, given: &[Given], span: Span) -> Value {
+        self.call_source(&block.parameters, &block.source, given, span)
+    }
+
+    fn call_source(
+        &mut self,
+        parameters: &[String],
+        source: &str,
+        given: &[Given],
+        span: Span,
+    ) -> Value {
+        if self.state.calls >= MAX_CALLS {
+            self.judge.too_deep(Some(span));
+            return Value::unknown(Taint::default());
+        }
+        let mut old = Vec::new();
+        let mut loose = Vec::new();
+        let mut at = 0;
+        while let Some(argument) = given.get(at) {
+            at += 1;
+            let Some(name) = &argument.argument.parameter else {
+                loose.push(argument.value.clone());
+                continue;
+            };
+            let name = name.trim_start_matches('-');
+            let parameter = parameters.iter().find(|p| p.starts_with(name));
+            let value = given.get(at).filter(|g| g.argument.parameter.is_none());
+            if let (Some(parameter), Some(value)) = (parameter, value) {
+                old.push((parameter.clone(), self.state.replace(parameter, value.value.clone())));
+                at += 1;
+            }
+        }
+        let named: Vec<String> = old.iter().map(|(n, _)| n.clone()).collect();
+        let mut values = loose.clone().into_iter();
+        for parameter in parameters.iter().filter(|p| !named.contains(p)) {
+            let value = values.next().unwrap_or_else(|| Value::unknown(Taint::default()));
+            old.push((parameter.clone(), self.state.replace(parameter, value)));
+        }
+        let rest = Value::of(Kind::List(loose), Taint::default());
+        old.push(("args".to_owned(), self.state.replace("args", rest)));
+        self.state.calls += 1;
+        let output = self.inner_text(source, span);
+        self.state.calls -= 1;
+        for (name, before) in old.into_iter().rev() {
+            self.state.restore(&name, before);
+        }
+        output
+    }
+
+    /// A command by its name.
+    pub fn named(
+        &mut self,
+        name: &CommandWord,
+        given: &[Given],
+        input: &Value,
+        span: Span,
+        depth: u8,
+    ) -> Value {
+        let lower = name.text.trim().to_ascii_lowercase();
+        if windows_path::is_unknown(&lower) {
+            return self.native(name, given, input, span);
+        }
+        if depth < MAX_ALIASES
+            && let Some((_, target)) = self.state.aliases.iter().rev().find(|(n, _)| *n == lower)
+        {
+            let target = CommandWord { text: target.clone(), ..name.clone() };
+            return self.named(&target, given, input, span, depth + 1);
+        }
+        let function = self.state.functions.iter().rev().find(|f| f.name == lower).cloned();
+        if let Some(function) = function {
+            return self.call_source(&function.parameters, &function.source, given, span);
+        }
+        // `Microsoft.PowerShell.Management\Remove-Item`
+        let bare = lower.rsplit('\\').next().unwrap_or(&lower).to_owned();
+        let cmdlet =
+            cmdlet_named(&lower).or_else(|| cmdlet_named(&bare).filter(|_| bare.contains('-')));
+        if let Some((cmdlet, spec)) = cmdlet {
+            let alias = cmdlet != bare;
+            // Some aliases are programs as well: which of them runs depends on the system.
+            if alias && described_program(&lower).is_some_and(|s| !s.cmdlet) {
+                self.native(name, given, input, span);
+            }
+            let name = CommandWord { text: cmdlet.to_owned(), ..name.clone() };
+            return self.cmdlet(spec, &name, given, input, span);
+        }
+        if let Some((verb, noun)) = lower.split_once('-')
+            && described_program(&lower).is_none()
+            && !lower.contains(['\\', '/', '.'])
+        {
+            let family = format!("{verb}-*");
+            if let Some((spec, ..)) = tables::spec(&family) {
+                let noun = CommandWord { text: noun.to_owned(), ..name.clone() };
+                let mut all = vec![Given {
+                    argument: bind::value_argument(vec![noun], false, name.span),
+                    value: Value::nothing(),
+                    raw: String::new(),
+                }];
+                all.extend(given.iter().cloned());
+                let name = CommandWord { text: family, ..name.clone() };
+                return self.bound(spec, &name, &all, input, span);
+            }
+        }
+        self.native(name, given, input, span)
+    }
+
+    /// A program of the operating system, or a script.
+    pub fn native(
+        &mut self,
+        name: &CommandWord,
+        given: &[Given],
+        input: &Value,
+        span: Span,
+    ) -> Value {
+        let cwd = self.judge.context().cwd;
+        if windows_path::share_host(&name.text).is_some() {
+            self.judge.unseen_code(Taint::NET.and(Taint::NET_OPEN), span);
+        }
+        let mut program = windows_path::normalize(name.text.trim(), cwd).into_owned();
+        let lower = program.to_ascii_lowercase();
+        for suffix in [".cmd", ".bat", ".com"] {
+            let short =
+                program.get(..program.len().saturating_sub(suffix.len())).unwrap_or_default();
+            if lower.ends_with(suffix) && described_program(short).is_some() {
+                let kept = short.len();
+                program.truncate(kept);
+            }
+        }
+        if lower.strip_suffix(".ps1").is_some()
+            && let Some(flow) = self.judge.known_file(&program)
+        {
+            self.judge.find(
+                "shell.write-and-run",
+                Tier::Medium,
+                "Writes a program and runs it in one go.",
+                span,
+            );
+            return self.run_text(&Value::from_flow(flow), span);
+        }
+        let mut words = vec![CommandWord { text: program, ..name.clone() }];
+        for one in given {
+            if one.argument.parameter.is_some() {
+                words.push(CommandWord::new(one.raw.clone(), one.argument.span));
+                continue;
+            }
+            for word in &one.argument.words {
+                let text = if windows_path::is_windows(&word.text) {
+                    windows_path::normalize(&word.text, cwd).into_owned()
+                } else {
+                    word.text.clone()
+                };
+                match words.last_mut().filter(|_| one.argument.attached) {
+                    Some(last) => last.text = format!("{}:{text}", last.text),
+                    None => words.push(CommandWord { text, ..word.clone() }),
+                }
+            }
+        }
+        Value::from_flow(self.judge.program(&words, &input.flow(), span))
+    }
+
+    /// A cmdlet: those that run, set or name something are followed, all are held against rules.
+    fn cmdlet(
+        &mut self,
+        spec: &'static Spec,
+        name: &CommandWord,
+        given: &[Given],
+        input: &Value,
+        span: Span,
+    ) -> Value {
+        match self.followed(spec, name, given, input, span) {
+            Some(value) => value,
+            None => self.bound(spec, name, given, input, span),
+        }
+    }
+
+    /// Binds the arguments and holds the rules against the call.
+    pub fn bound(
+        &mut self,
+        spec: &'static Spec,
+        name: &CommandWord,
+        given: &[Given],
+        input: &Value,
+        span: Span,
+    ) -> Value {
+        let arguments: Vec<Argument> = given.iter().map(|g| g.argument.clone()).collect();
+        let bound = bind::bind(spec, &arguments, self.judge.context().cwd);
+        let stdin = input.flow();
+        let mut output = Flow::none();
+        if bound.position(0).len() > bind::MAX_EACH {
+            self.not_read(span);
+        }
+        for words in bind::calls(spec, name, &bound, &stdin) {
+            let flow = self.judge.described(&words, &stdin, span);
+            self.shared_folder(spec, &words, flow.taint, &stdin, span);
+            output = output.or(&flow);
+        }
+        for file in bound.option("-outfile") {
+            self.judge.written(file, false, &Flow::unknown(Taint::NET.and(output.taint)));
+        }
+        if spec.filter {
+            return input.clone().tainted(output.taint);
+        }
+        Value::from_flow(output)
+    }
+
+    /// A file written to a folder of another host leaves this machine.
+    fn shared_folder(
+        &mut self,
+        spec: &Spec,
+        words: &[CommandWord],
+        read: Taint,
+        stdin: &Flow,
+        span: Span,
+    ) {
+        let writes = spec.effects.contains(&Effect::Write);
+        let Some((last, others)) = words.split_last().filter(|_| writes) else { return };
+        let target = words.iter().rev().find(|w| windows_path::share_host(&w.text).is_some());
+        if target.is_none_or(|t| t.text != last.text) {
+            return;
+        }
+        let held = |w: &CommandWord| {
+            self.judge.class(Act::Read, &w.text).read >= Tier::Medium || w.taint.has(Taint::SECRET)
+        };
+        let secret = others.iter().skip(1).any(held)
+            || read.has(Taint::SECRET)
+            || stdin.taint.has(Taint::SECRET);
+        self.judge.sent(secret, span);
+    }
+}
+
+/// The value given for a parameter, by its full name or its position.
+pub fn argument(spec: &'static Spec, given: &[Given], wanted: &str) -> Option<Value> {
+    let position = spec.positions.iter().position(|names| names.split('|').any(|n| n == wanted));
+    let mut named = vec![false; spec.positions.len()];
+    let mut loose = Vec::new();
+    let mut at = 0;
+    while let Some(one) = given.get(at) {
+        at += 1;
+        let Some(name) = &one.argument.parameter else {
+            loose.push(one);
+            continue;
+        };
+        let next = given.get(at).filter(|g| g.argument.parameter.is_none());
+        match bind::parameter(spec, name) {
+            Some(Parameter::Value(full)) => {
+                at += usize::from(next.is_some());
+                if full == wanted {
+                    return next.map(|g| g.value.clone());
+                }
+            }
+            Some(Parameter::Position(index, _)) => {
+                at += usize::from(next.is_some());
+                if Some(index) == position {
+                    return next.map(|g| g.value.clone());
+                }
+                if let Some(flag) = named.get_mut(index) {
+                    *flag = true;
+                }
+            }
+            _ => at += usize::from(next.is_some_and(|g| g.argument.attached)),
+        }
+    }
+    let position = position?;
+    let before = (0..position).filter(|i| named.get(*i) == Some(&false)).count();
+    loose.get(before).map(|g| g.value.clone())
+}
+
+/// A cmdlet by its name or alias in lower case.
+fn cmdlet_named(name: &str) -> Option<(&str, &'static Spec)> {
+    if let Some(cmdlet) = tables::cmdlet_of_alias(name) {
+        return tables::spec(cmdlet).map(|(spec, ..)| (cmdlet, spec));
+    }
+    let (spec, ..) = tables::spec(name).filter(|(spec, ..)| spec.cmdlet)?;
+    Some((name, spec))
+}
+
+/// Whether a text is a pattern of names.
+pub fn is_pattern(text: &str) -> bool {
+    text.contains(['*', '?', '[', UNKNOWN])
+}

@@ -1,0 +1,419 @@
+//! The front door for a command as an agent wrote it: what hides in the text, what only looks like
+//! a command, and what several findings mean together.
+
+use std::borrow::Cow;
+
+use super::signs::{self, Sign};
+use super::{Problem, read_nested};
+use crate::context::Context;
+use crate::effect::Effect;
+use crate::finding::{Doubt, Finding, Findings, Span};
+use crate::limit::Limit;
+use crate::sql;
+use crate::{cmd, powershell};
+use countersign_crisis as crisis;
+use countersign_crisis::ScreenOptions;
+use countersign_text::words::words;
+use countersign_text::{HiddenKind, hidden};
+use countersign_types::tier::Tier;
+
+/// A group of sentences that try to give an agent new orders.
+pub struct Phrase {
+    /// Stable id.
+    pub id: &'static str,
+    /// The sentence for people.
+    pub say: &'static str,
+    phrases: &'static [&'static str],
+    /// Texts that are such orders.
+    pub examples: &'static [&'static str],
+    /// Texts that are not.
+    pub counter_examples: &'static [&'static str],
+}
+
+/// How many times reading begins again in text that is no shell as a whole.
+const RESTARTS: Limit = Limit::new("lines that are no shell", 200);
+/// How long words of a person may be.
+const PROSE: Limit = Limit::new("bytes of prose", 16 * 1024);
+
+/// What a text that gives an agent new orders costs.
+pub const NEW_ORDERS: Tier = Tier::Medium;
+
+include!(concat!(env!("OUT_DIR"), "/injection.rs"));
+
+/// Reads a whole command: an argument that an agent wants a shell to run.
+pub fn read(text: &str, ctx: &Context<'_>, out: &mut Findings) {
+    match without_terminal_codes(text, out) {
+        Cow::Borrowed(_) => read_clean(text, ctx, out),
+        Cow::Owned(clean) => {
+            let mut inner = Findings::default();
+            read_clean(&clean, ctx, &mut inner);
+            // Places in the cleaned text mean nothing in the one that came.
+            let whole = Span::new(0, text.len());
+            out.absorb(inner, |found| Finding { span: found.span.map(|_| whole), ..found });
+            covered(text, ctx, out);
+        }
+    }
+}
+
+/// The same for a text without terminal codes.
+fn read_clean(text: &str, ctx: &Context<'_>, out: &mut Findings) {
+    look_alikes(text, out);
+    if sql::looks_like_sql(text) {
+        let mut statements = Findings::default();
+        sql::read(text, 0, ctx, &mut statements);
+        let unknown = statements.iter().any(|f| f.code == sql::UNKNOWN_STATEMENT);
+        out.absorb(statements, |finding| finding);
+        if unknown && super::readable(text).is_err() {
+            // Neither SQL nor shell.
+            out.doubt(Doubt::Unreadable);
+            add(out, &signs::UNREADABLE, None);
+        }
+        line_by_line(text, ctx, out);
+        return;
+    }
+    if powershell::looks_like(text) || cmd::looks_like(text) {
+        several_readings(text, ctx, out);
+    } else {
+        posix(text, ctx, out);
+    }
+}
+
+/// Text that may be for another shell: every reading counts. Nothing that the POSIX reader found is
+/// left out, because nobody said that the text is for another shell. What the other reader cannot
+/// read counts only where the POSIX reader cannot read it either.
+fn several_readings(text: &str, ctx: &Context<'_>, out: &mut Findings) {
+    let mut other = Findings::default();
+    if powershell::looks_like(text) {
+        powershell::read_nested(text, 0, ctx, 0, &mut other);
+    }
+    if cmd::looks_like(text) {
+        cmd::read(text, ctx, &mut other);
+    }
+    let mut own = Findings::default();
+    posix(text, ctx, &mut own);
+    let unreadable = own.iter().any(|f| f.code == signs::UNREADABLE.code);
+    out.absorb(own, |finding| finding);
+    out.absorb_reading(other, unreadable, |finding| {
+        unreadable || !finding.code.ends_with(".unreadable")
+    });
+}
+
+/// A command in the language of POSIX shells.
+fn posix(text: &str, ctx: &Context<'_>, out: &mut Findings) {
+    if holds(text, b'\r') && text.contains("\\\r\n") {
+        // Some shells join such lines, some do not: both readings count.
+        read_nested(&text.replace("\\\r\n", "\n"), 0, ctx, 0, out);
+    }
+    read_nested(text, 0, ctx, 0, out);
+    if out.has_doubt(Doubt::Unreadable) && super::readable(text).is_err() {
+        line_by_line(text, ctx, out);
+    }
+    if !text.is_ascii()
+        && let Some(ascii) = narrowed(text)
+    {
+        wide_letters(&ascii, ctx, out);
+    }
+    together(text, out);
+    if out.has_doubt(Doubt::UnknownProgram) && is_prose(text) {
+        prose(text, out);
+    }
+}
+
+/// The text as it came, terminal codes and all: what cannot be read so is not read.
+fn covered(text: &str, ctx: &Context<'_>, out: &mut Findings) {
+    let mut raw = Findings::default();
+    read_nested(text, 0, ctx, 0, &mut raw);
+    add_grave(&raw, None, out);
+}
+
+/// Text that is no shell as a whole, or SQL handed to a shell: each line that is a command may run.
+/// What is no shell is passed over as a shell would pass over it, and reading goes on behind it.
+fn line_by_line(text: &str, ctx: &Context<'_>, out: &mut Findings) {
+    let (mut from, mut tries) = (0, 0);
+    while let Some(rest) = text.get(from..).filter(|rest| !rest.is_empty()) {
+        tries += 1;
+        if !RESTARTS.admits(tries, out, None) {
+            return;
+        }
+        let line_from = |at: usize| {
+            let behind = rest.get(at..).unwrap_or_default();
+            behind.find('\n').map_or(rest.len(), |end| at + end + 1)
+        };
+        let end = match super::readable(rest) {
+            Ok(()) => rest.len(),
+            Err((Problem::Unexpected, at)) => line_from(at),
+            Err(_) => line_from(0),
+        };
+        let piece = rest.get(..end).unwrap_or(rest);
+        let mut shell = Findings::default();
+        read_nested(piece, from, ctx, 0, &mut shell);
+        if shell.has_doubt(Doubt::Unreadable) && super::readable(piece).is_err() {
+            let mut at = from;
+            for part in piece.split_inclusive([';', '\n', '|', '&']) {
+                let bare = without_openers(part.trim_end_matches([';', '\n', '|', '&']));
+                read_nested(bare, at + part.find(bare).unwrap_or(0), ctx, 0, &mut shell);
+                at += part.len();
+            }
+        }
+        add_grave(&shell, Some(&[signs::UNREADABLE.code]), out);
+        from += end.max(1);
+    }
+}
+
+/// A piece of shell without what only opens a block.
+fn without_openers(piece: &str) -> &str {
+    const WORDS: [&str; 8] = ["if ", "then ", "elif ", "else ", "while ", "until ", "do ", "time "];
+    let mut rest = piece;
+    loop {
+        let trimmed = rest.trim_start_matches(['{', '(', '!', ' ', '\t', '\r']);
+        let name = trimmed.bytes().take_while(|b| b.is_ascii_alphanumeric() || *b == b'_').count();
+        let function = trimmed.get(name..).and_then(|rest| rest.strip_prefix("()"));
+        let worded = WORDS.iter().find_map(|word| trimmed.strip_prefix(word));
+        let bare = worded.or(function).unwrap_or(trimmed);
+        if bare.len() == rest.len() {
+            return rest;
+        }
+        rest = bare;
+    }
+}
+
+/// Adds what asks a person in another reading of the same text, except for these codes.
+fn add_grave(other: &Findings, except: Option<&[&str]>, out: &mut Findings) {
+    let counts = |f: &&Finding| {
+        f.weight.tier() >= Tier::Medium
+            && !except.is_some_and(|codes| codes.contains(&f.code.as_ref()))
+    };
+    let mut grave = other.iter().filter(counts).peekable();
+    if grave.peek().is_none() {
+        return;
+    }
+    out.effects.extend(other.effects);
+    if other.is_irreversible() {
+        out.irreversible();
+    }
+    for finding in grave {
+        out.add(Finding { span: except.and(finding.span), ..finding.clone() });
+    }
+}
+
+/// Notes hidden characters in text for another shell.
+pub(crate) fn hidden_text(text: &str, out: &mut Findings) {
+    let clean = without_terminal_codes(text, out);
+    look_alikes(&clean, out);
+}
+
+/// Whether the byte is in the text. Commands are short: a pass without an early end is quicker, as
+/// it looks at many bytes at once.
+fn holds(text: &str, byte: u8) -> bool {
+    text.bytes().fold(0, |seen, b| seen | u8::from(b == byte)) != 0
+}
+
+fn add(out: &mut Findings, sign: &Sign, span: Option<Span>) {
+    let mut finding = Finding::pattern(sign.code, sign.tier, sign.say);
+    finding.span = span;
+    out.add(finding);
+}
+
+/// Takes colour and title codes of a terminal away, so that what they cover is read.
+fn without_terminal_codes<'t>(text: &'t str, out: &mut Findings) -> Cow<'t, str> {
+    if !holds(text, 0x1b) {
+        return Cow::Borrowed(text);
+    }
+    let mut clean = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('\u{1b}') {
+        clean.push_str(before);
+        let end = if let Some(code) = after.strip_prefix('[') {
+            1 + code.find(|c: char| ('@'..='~').contains(&c)).map_or(code.len(), |i| i + 1)
+        } else if let Some(code) = after.strip_prefix(']') {
+            if code.starts_with("52;") {
+                add(out, &signs::CLIPBOARD, None);
+            }
+            let bell = code.find('\u{7}').map(|i| i + 2);
+            let string = code.find("\u{1b}\\").map(|i| i + 3);
+            bell.into_iter().chain(string).min().unwrap_or(1 + code.len())
+        } else {
+            after.chars().next().map_or(0, char::len_utf8)
+        };
+        rest = after.get(end..).unwrap_or_default();
+    }
+    clean.push_str(rest);
+    Cow::Owned(clean)
+}
+
+/// Characters nobody sees, or that look like others.
+fn look_alikes(text: &str, out: &mut Findings) {
+    for found in hidden(text) {
+        let start = usize::try_from(found.span.start).unwrap_or(0);
+        let before = text.get(..start).and_then(|t| t.chars().next_back());
+        let sneaky = match found.kind {
+            HiddenKind::Bidi | HiddenKind::Tag | HiddenKind::MixedScript => true,
+            // Emoji are put together with joiners; plain letters have no reason for one.
+            HiddenKind::ZeroWidth => before.is_none_or(|c| c.is_ascii()),
+            HiddenKind::Control => !text.get(start..).is_some_and(|t| t.starts_with('\r')),
+        };
+        if sneaky {
+            add(out, &signs::HIDDEN, Some(found.span));
+            return;
+        }
+    }
+}
+
+/// The text with full-width letters as plain ones, if it has any.
+fn narrowed(text: &str) -> Option<String> {
+    let wide = |c: char| ('\u{ff01}'..='\u{ff5e}').contains(&c);
+    text.contains(wide).then(|| {
+        text.chars()
+            .map(|c| if wide(c) { char::from_u32(u32::from(c) - 0xfee0).unwrap_or(c) } else { c })
+            .collect()
+    })
+}
+
+/// What the text would do if its full-width letters were plain: some tools fold them.
+fn wide_letters(ascii: &str, ctx: &Context<'_>, out: &mut Findings) {
+    let mut folded = Findings::default();
+    read_nested(ascii, 0, ctx, 0, &mut folded);
+    if folded.tier() > out.tier() && folded.tier() >= Tier::Medium {
+        add(out, &signs::HIDDEN, None);
+        out.absorb(folded, |finding| Finding { span: None, ..finding });
+    }
+}
+
+/// A shell or unknown text on one side and a raw connection on the other is a way in.
+fn together(text: &str, out: &mut Findings) {
+    if out.tier() < Tier::Medium {
+        return;
+    }
+    if names_shell_and_socket(text) {
+        add(out, &signs::REVERSE_SHELL, None);
+        return;
+    }
+    let has = |codes: &[&str]| out.iter().any(|f| codes.contains(&f.code.as_ref()));
+    let shell = [
+        "shell.session",
+        "shell.unseen-code",
+        "shell.dynamic-program",
+        "shell.remote-code.unprotected",
+    ];
+    if has(&shell)
+        && out.effects.has(Effect::NetOut)
+        && has(&["exfiltration.raw-socket", "network.raw", "credentials.openssl.pipe"])
+    {
+        add(out, &signs::REVERSE_SHELL, None);
+    }
+}
+
+/// Code of any language that opens a connection and starts a shell.
+fn names_shell_and_socket(text: &str) -> bool {
+    let shell = ["/bin/sh", "/bin/bash", "cmd.exe", "exec $c", "readline(sock)"];
+    let socket = [
+        "Socket(",
+        "socket.socket",
+        "[socket ",
+        "net.connect",
+        "connect(\"",
+        "syscall.Socket",
+        "new Socket",
+    ];
+    // Every name of a socket holds one of these two.
+    (text.contains("ocket") || text.contains("onnect"))
+        && shell.iter().any(|s| text.contains(s))
+        && socket.iter().any(|s| text.contains(s))
+}
+
+/// Several words, and nothing that only commands have: no option, path, variable or operator.
+fn is_prose(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let technical =
+        |b: &u8| matches!(b, b'/' | b'=' | b'$' | b'|' | b'<' | b'>' | b'`' | b'{' | b'&' | b'*');
+    !bytes.iter().any(technical)
+        && text.split_whitespace().nth(2).is_some()
+        && !text.split_whitespace().any(|word| word.starts_with('-') && word.len() > 1)
+}
+
+/// Words of a person instead of a command: new orders for the agent, or a cry for help.
+fn prose(text: &str, out: &mut Findings) {
+    if !PROSE.admits(text.len(), out, None) {
+        return;
+    }
+    if let Some(found) = new_orders(text) {
+        out.add(Finding::pattern(found.id, NEW_ORDERS, found.say));
+    }
+    let screening = crisis::screen(text, &ScreenOptions::default());
+    if screening.crisis {
+        out.effect(Effect::Crisis);
+        out.doubt(Doubt::CrisisSigns);
+        out.irreversible();
+        let mut finding = Finding::pattern(
+            "crisis.text",
+            Tier::Critical,
+            "These are the words of a person who may be in danger, not a command.",
+        );
+        finding.span = screening.signals.first().map(|s| s.span);
+        out.add(finding);
+    }
+}
+
+/// All groups of such sentences.
+pub fn phrases() -> &'static [Phrase] {
+    PHRASES
+}
+
+/// The group whose words a text holds.
+pub fn new_orders(text: &str) -> Option<&'static Phrase> {
+    let mut folded = String::with_capacity(text.len());
+    for word in words(text) {
+        folded.push(' ');
+        folded.push_str(&word.text);
+    }
+    PHRASES.iter().find(|p| p.phrases.iter().any(|phrase| folded.contains(phrase)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tier(text: &str) -> Tier {
+        let mut out = Findings::default();
+        read(text, &Context::default(), &mut out);
+        out.tier()
+    }
+
+    #[test]
+    fn phrases_keep_their_examples() {
+        for group in PHRASES {
+            for text in group.examples {
+                assert_eq!(new_orders(text).map(|p| p.id), Some(group.id), "{text}");
+            }
+            for text in group.counter_examples {
+                assert!(new_orders(text).is_none(), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn terminal_codes_cover_nothing() {
+        assert_eq!(tier("\u{1b}]0;title\u{7}rm -rf /"), Tier::Critical);
+        assert_eq!(tier("\u{1b}[31mls\u{1b}[0m -la"), Tier::Safe);
+        assert_eq!(tier("\u{1b}]52;c;aGk=\u{7}"), Tier::Medium);
+    }
+
+    #[test]
+    fn hidden_letters_are_seen() {
+        assert_eq!(tier("echo \u{202e}dlrow"), Tier::Medium);
+        assert_eq!(tier("\u{ff52}\u{ff4d} -\u{ff52}\u{ff46} /"), Tier::Critical);
+        assert_eq!(tier("echo '\u{26a0}\u{fe0f} careful'"), Tier::Safe);
+        assert_eq!(tier("git commit -m '修复\u{ff1a}x'"), Tier::Low);
+    }
+
+    #[test]
+    fn a_person_in_danger_is_not_a_command() {
+        assert_eq!(tier("I want to kill myself"), Tier::Critical);
+        assert_eq!(tier("I want to die"), Tier::Critical);
+    }
+
+    #[test]
+    fn bare_sql_is_sql() {
+        assert_eq!(tier("DROP TABLE users"), Tier::Medium);
+    }
+}

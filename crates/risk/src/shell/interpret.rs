@@ -1,0 +1,403 @@
+//! Programs that run code: from a word, from a file, from standard input.
+
+use std::borrow::Cow;
+
+use super::expand::Arg;
+use super::flow::{Flow, Taint};
+use super::invocation::Invocation;
+use super::signs::{self, Sign};
+use super::tables::{Interpreter, Spec, Speech, Touch};
+use super::walk::Walker;
+use super::{awk, sed};
+use crate::code;
+use crate::code::Language;
+use crate::context::Context;
+use crate::effect::Effect;
+use crate::finding::{Doubt, Finding, Findings, Span};
+use crate::paths::{Act, UNKNOWN};
+use crate::sql;
+use countersign_types::tier::Tier;
+
+impl<'t> Walker<'t, '_, '_, '_> {
+    /// What an interpreter is told to run; none if it runs nothing (`python --version`).
+    pub(super) fn interpret(
+        &mut self,
+        interpreter: Interpreter,
+        spec: &'static Spec,
+        inv: &Invocation<'_, 't>,
+        stdin: &Flow,
+        span: Span,
+    ) -> Option<Flow> {
+        if matches!(interpreter.speech, Speech::PowerShell | Speech::Cmd) {
+            return self.start_other_shell(interpreter, inv, stdin, span);
+        }
+        if inv.has_one(&["--version", "--help", "-V"]) && inv.operands.is_empty() {
+            return Some(Flow::unknown(Taint::default()));
+        }
+        self.magic_files(interpreter, inv);
+        self.emptied_in_place(interpreter, spec, inv);
+        self.program_files(interpreter, inv, stdin, span);
+        let mut ran = false;
+        let mut flow = Flow::unknown(stdin.taint);
+        // A shell takes its text from the first operand, however `-c` is clustered.
+        if interpreter.speech == Speech::Shell && inv.has("-c") {
+            let arg = inv.operands.first().and_then(|i| inv.arg(*i))?;
+            self.inline(interpreter, inv, arg);
+            let keep = self.shared.variables.len();
+            let words: Vec<Arg<'t>> =
+                inv.operands.iter().skip(1).filter_map(|i| inv.arg(*i)).cloned().collect();
+            if !words.is_empty() {
+                self.positional(&words, 0);
+            }
+            let flow = self.shell_text(arg, stdin);
+            self.shared.variables.truncate(keep);
+            return Some(flow);
+        }
+        for (name, value) in &inv.values {
+            let code = spec.touches.iter().any(|(n, t)| n == name && *t == Touch::Code);
+            let Some(word) = inv.args.get(value.word).filter(|_| code) else { continue };
+            let text = format!("{}{}", modules(interpreter, inv), value.text);
+            let arg = Arg { text: Cow::Owned(text), ..word.clone() };
+            self.inline(interpreter, inv, &arg);
+            flow = self.speech(interpreter.speech, &arg, stdin);
+            ran = true;
+        }
+        if let Some(flow) = self.module(interpreter, inv, stdin, span) {
+            return Some(flow);
+        }
+        let first_code = spec.operands.lead.first() == Some(&Touch::Code);
+        if first_code
+            && !inv.has_any(spec.first_if)
+            && !ran
+            && let Some(arg) = inv.operands.first().and_then(|i| inv.arg(*i))
+        {
+            self.inline(interpreter, inv, arg);
+            self.speech(interpreter.speech, arg, stdin);
+            // The rest are files it works on: the caller's business.
+            return None;
+        }
+        if ran {
+            return if first_code { None } else { Some(flow) };
+        }
+        if interpreter.script
+            && let Some(arg) = inv.operands.first().and_then(|i| inv.arg(*i))
+        {
+            return self.script(interpreter, arg, stdin, span);
+        }
+        if interpreter.stdin && stdin.present {
+            let flow = self.run_speech(interpreter, stdin, span);
+            // A database client may be given statements in its words as well.
+            let client = matches!(interpreter.speech, Speech::Sql | Speech::Redis | Speech::Mongo);
+            return if client { None } else { Some(flow) };
+        }
+        if interpreter.bare > Tier::Safe && is_session(interpreter, spec, inv) {
+            // Inside a container nothing of this machine is in reach.
+            let tier = if self.shared.elsewhere { Tier::Low } else { interpreter.bare };
+            let sign = Sign { tier, ..signs::SHELL_SESSION };
+            self.shared.sign(&sign, Some(span));
+            return Some(Flow::none());
+        }
+        None
+    }
+
+    /// `awk -f FILE`, `sed -f FILE`: the program is in a file, or on standard input.
+    fn program_files(
+        &mut self,
+        interpreter: Interpreter,
+        inv: &Invocation<'_, 't>,
+        stdin: &Flow,
+        span: Span,
+    ) {
+        if !matches!(interpreter.speech, Speech::Awk | Speech::Sed) {
+            return;
+        }
+        for (name, value) in &inv.values {
+            let Some(word) = inv.args.get(value.word) else { continue };
+            if !matches!(*name, "-f" | "--file" | "-E" | "--exec") {
+                continue;
+            }
+            let arg = Arg { text: Cow::Owned(value.text.to_owned()), ..word.clone() };
+            let streamed = matches!(value.text, "-" | "/dev/stdin");
+            if streamed && stdin.text.is_none() {
+                self.stream_sign(stdin, span);
+            }
+            self.script(interpreter, &arg, stdin, span);
+        }
+    }
+
+    /// `python -m pip …` is `pip …`.
+    fn module(
+        &mut self,
+        interpreter: Interpreter,
+        inv: &Invocation<'_, 't>,
+        stdin: &Flow,
+        span: Span,
+    ) -> Option<Flow> {
+        if interpreter.speech != Speech::Python {
+            return None;
+        }
+        let (_, module) = inv.values.iter().find(|(name, _)| *name == "-m")?;
+        let path = format!("{}.py", module.text.replace('.', "/"));
+        if let Some(flow) = self.known_file(&path) {
+            self.shared.sign(&signs::WRITE_AND_RUN, Some(span));
+            return Some(self.run_speech(interpreter, &flow, span));
+        }
+        if module.text == "http.server" {
+            self.serves_folder(inv, span);
+        }
+        super::program::resolve(module.text)?;
+        let mut inner: Vec<Arg<'t>> = inv.args.get(module.word..)?.to_vec();
+        inner.first_mut()?.text = Cow::Owned(module.text.to_owned());
+        Some(self.command(&inner, stdin.clone(), span))
+    }
+
+    /// `python -m http.server` in a folder that holds more than a project.
+    fn serves_folder(&mut self, inv: &Invocation<'_, 't>, span: Span) {
+        let named = inv.args.iter().position(|a| matches!(a.text.as_ref(), "-d" | "--directory"));
+        let folder = named.and_then(|at| inv.args.get(at + 1)).map_or(".", |a| a.text.as_ref());
+        let class = self.shared.class_for(Act::DeleteTree, folder);
+        if matches!(class.id, "home-whole" | "root" | "system-whole" | "credentials") {
+            self.shared.out.effect(Effect::NetOut);
+            self.shared.sign(&signs::SERVES_FOLDER, Some(span));
+        }
+    }
+
+    fn inline(&mut self, interpreter: Interpreter, inv: &Invocation<'_, 't>, arg: &Arg<'t>) {
+        self.shared.out.effect(Effect::Exec);
+        if interpreter.inline == Tier::Safe {
+            return;
+        }
+        // `perl -pe` and `-ne` work on text like sed does.
+        let filter =
+            matches!(interpreter.speech, Speech::Perl | Speech::Ruby) && inv.has_one(&["-n", "-p"]);
+        let base = if interpreter.speech == Speech::Shell {
+            signs::SHELL_TEXT
+        } else {
+            signs::INLINE_CODE
+        };
+        // `docker exec web sh -c '…'` is how a command gets there; its text is judged as any other.
+        let carried = self.shared.elsewhere && interpreter.speech == Speech::Shell;
+        let tier = if filter || carried { Tier::Low } else { interpreter.inline };
+        self.shared.sign(&Sign { tier, ..base }, Some(arg.span));
+    }
+
+    /// The first operand of an interpreter that takes a script.
+    fn script(
+        &mut self,
+        interpreter: Interpreter,
+        arg: &Arg<'t>,
+        stdin: &Flow,
+        span: Span,
+    ) -> Option<Flow> {
+        self.shared.out.effect(Effect::Exec);
+        if arg.text.starts_with("/dev/fd/") {
+            let flow = self.shared.process_of(&arg.text).unwrap_or(Flow::unknown(arg.taint));
+            return Some(self.run_speech(interpreter, &flow, span));
+        }
+        if arg.text == "-" || arg.text == "/dev/stdin" {
+            return Some(self.run_speech(interpreter, stdin, span));
+        }
+        if arg.text.starts_with("http://") || arg.text.starts_with("https://") {
+            let taint = self.on_net(&arg.text);
+            let sign = self.remote_sign(taint);
+            self.shared.sign(sign, Some(arg.span));
+            return Some(Flow::unknown(Taint::NET));
+        }
+        if let Some(flow) = self.known_file(&arg.text) {
+            if !flow.taint.has(Taint::NET) {
+                self.shared.sign(&signs::WRITE_AND_RUN, Some(arg.span));
+            }
+            return Some(self.run_speech(interpreter, &flow, span));
+        }
+        let class = self.shared.class_for(Act::Write, &arg.text);
+        if matches!(class.id, "temporary" | "shared-data") {
+            self.shared.sign(&signs::ODD_PLACE, Some(arg.span));
+        }
+        None
+    }
+
+    /// Shell commands that arrive as a stream.
+    pub(super) fn run_flow(&mut self, flow: &Flow, span: Span) -> Flow {
+        self.stream_sign(flow, span);
+        match &flow.text {
+            Some(text) => {
+                let text = text.clone();
+                self.inside(&text, span, &Flow::none())
+            }
+            None => Flow::unknown(flow.taint),
+        }
+    }
+
+    fn stream_sign(&mut self, flow: &Flow, span: Span) {
+        self.shared.out.effect(Effect::Exec);
+        let sign = if flow.taint.has(Taint::NET) {
+            self.remote_sign(flow.taint)
+        } else if flow.taint.has(Taint::DECODED) {
+            &signs::DECODED_CODE
+        } else if flow.text.is_none() {
+            &signs::UNSEEN_CODE
+        } else {
+            return;
+        };
+        self.shared.out.doubt(Doubt::DynamicProgram);
+        self.shared.sign(sign, Some(span));
+    }
+
+    fn run_speech(&mut self, interpreter: Interpreter, flow: &Flow, span: Span) -> Flow {
+        if interpreter.speech == Speech::Shell {
+            return self.run_flow(flow, span);
+        }
+        let asks = interpreter.inline >= Tier::Medium;
+        let language = !matches!(interpreter.speech, Speech::Sql | Speech::Redis | Speech::Mongo);
+        if asks || language && (flow.taint.has(Taint::NET) || flow.taint.has(Taint::DECODED)) {
+            self.stream_sign(flow, span);
+        }
+        let Some(text) = &flow.text else { return Flow::unknown(flow.taint) };
+        if asks {
+            self.shared.sign(&signs::INLINE_CODE, Some(span));
+        }
+        let arg = Arg { text: Cow::Owned(text.clone()), span, taint: flow.taint, glob: false };
+        self.speech(interpreter.speech, &arg, &Flow::none())
+    }
+
+    /// Reads code in its language.
+    pub(super) fn speech(&mut self, speech: Speech, arg: &Arg<'t>, stdin: &Flow) -> Flow {
+        if arg.is_unknown()
+            && arg.text.starts_with(UNKNOWN)
+            && speech != Speech::Awk
+            && speech != Speech::Sed
+        {
+            let sign = if arg.taint.has(Taint::NET) {
+                self.remote_sign(arg.taint)
+            } else {
+                &signs::UNSEEN_CODE
+            };
+            self.shared.sign(sign, Some(arg.span));
+            self.shared.out.doubt(Doubt::DynamicProgram);
+        }
+        let text: &str = &arg.text;
+        let language = match speech {
+            Speech::Shell | Speech::Cmd => return self.shell_text(arg, stdin),
+            Speech::Awk => {
+                awk::read(self, text, arg.span);
+                return Flow::unknown(stdin.taint);
+            }
+            Speech::Sed => {
+                sed::read(self, text, arg.span);
+                return Flow::unknown(stdin.taint);
+            }
+            Speech::Sql => {
+                self.sql_text(text, arg.span);
+                return Flow::unknown(Taint::default());
+            }
+            Speech::Redis => {
+                self.foreign(arg.span, |ctx, out| sql::read_redis(text, 0, ctx, out));
+                return Flow::unknown(Taint::default());
+            }
+            Speech::Mongo => {
+                let depth = self.shared.texts.saturating_add(1);
+                self.foreign(arg.span, |ctx, out| {
+                    sql::read_mongo(text, 0, ctx, out);
+                    code::read_at(Language::JavaScript, text, 0, ctx, depth, out);
+                });
+                return Flow::unknown(Taint::default());
+            }
+            Speech::Python => Language::Python,
+            Speech::JavaScript => Language::JavaScript,
+            Speech::Perl => Language::Perl,
+            Speech::Ruby => Language::Ruby,
+            Speech::Php => Language::Php,
+            Speech::PowerShell => {
+                let span = arg.span;
+                return self.other_shell(|judge| crate::powershell::run_text(judge, text, span));
+            }
+            Speech::Other => {
+                self.apple_shell(text, arg.span);
+                self.quoted_commands(text, arg.span);
+                Language::Other
+            }
+        };
+        let depth = self.shared.texts.saturating_add(1);
+        self.foreign(arg.span, |ctx, out| code::read_at(language, text, 0, ctx, depth, out));
+        Flow::unknown(stdin.taint)
+    }
+
+    /// `do shell script "…"` of `AppleScript`.
+    fn apple_shell(&mut self, text: &str, span: Span) {
+        let Some((_, rest)) = text.split_once("do shell script \"") else { return };
+        let end = rest.rfind('"').unwrap_or(rest.len());
+        let inner = rest.get(..end).unwrap_or_default().replace("\\\"", "\"");
+        self.inside(&inner, span, &Flow::none());
+    }
+
+    /// SQL in a word. A client runs it against a real database, so loss of data is worse than
+    /// the bare statement.
+    pub(super) fn sql_text(&mut self, text: &str, span: Span) {
+        let mut inner = Findings::default();
+        sql::read(text, 0, self.shared.ctx, &mut inner);
+        self.shared.out.absorb(inner, |finding| {
+            let raised = finding.weight.tier() == Tier::Medium;
+            let weight = if raised { Tier::High.points() } else { finding.weight };
+            Finding { span: Some(span), weight, ..finding }
+        });
+        let head = text.trim_start().get(..6).unwrap_or_default();
+        let asks = ["select", "call ", "exec ", "with ", "values", "do "];
+        let calls =
+            asks.iter().any(|a| head.get(..a.len()).is_some_and(|h| h.eq_ignore_ascii_case(a)));
+        if calls && let Some(name) = sql::unknown_function(text) {
+            let say = format!("Calls the database function {name}, which may change data.");
+            let mut finding = Finding::pattern("sql.unknown-function", Tier::Medium, say);
+            finding.span = Some(span);
+            self.shared.out.effect(Effect::Remote);
+            self.shared.out.add(finding);
+        }
+    }
+
+    /// Runs another reader and puts its findings at this place.
+    fn foreign(&mut self, span: Span, read: impl FnOnce(&Context<'_>, &mut Findings)) {
+        let mut inner = Findings::default();
+        read(self.shared.ctx, &mut inner);
+        self.shared.out.absorb(inner, |finding| Finding { span: Some(span), ..finding });
+    }
+}
+
+/// `perl -MModule -e …` begins with `use Module;`.
+fn modules(interpreter: Interpreter, inv: &Invocation<'_, '_>) -> String {
+    let mut uses = String::new();
+    for (name, value) in &inv.values {
+        if *name == "-M" && interpreter.speech == Speech::Perl {
+            uses.push_str("use ");
+            uses.push_str(value.text.split('=').next().unwrap_or_default());
+            uses.push(';');
+        }
+    }
+    uses
+}
+
+/// Whether it would wait for a person to type: nothing to run is given, and no option says that it
+/// does something else.
+fn is_session(interpreter: Interpreter, spec: &Spec, inv: &Invocation<'_, '_>) -> bool {
+    const SESSION: [&str; 12] =
+        ["-i", "-l", "--login", "-s", "-p", "-il", "-li", "--", "-", "-q", "-B", "--interactive"];
+    if inv.operands.len() > usize::from(interpreter.bare_operands) {
+        return false;
+    }
+    let runs = |name: &str| name == "-m" || spec.touches.iter().any(|(n, _)| *n == name);
+    if inv.values.iter().any(|(name, _)| runs(name)) {
+        return false;
+    }
+    match interpreter.speech {
+        // These start a session with nearly every option they have.
+        Speech::Shell => !inv.has_one(&["--version", "--help", "-c", "-n", "-D"]),
+        Speech::Python => !inv.has_one(&["--version", "--help", "-V", "-h"]),
+        Speech::Sql | Speech::Redis | Speech::Mongo => {
+            let looks = ["--version", "--help", "-V", "--list", "-l", "-?", "-version", "-help"];
+            let takes = |f: &&&'static str| !spec.values.contains(*f);
+            !looks.iter().filter(takes).any(|f| inv.has(f))
+        }
+        _ => {
+            let options = inv.options.iter().filter_map(|i| inv.arg(*i));
+            options.into_iter().all(|a| SESSION.contains(&a.text.as_ref()))
+        }
+    }
+}

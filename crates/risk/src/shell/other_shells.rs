@@ -1,0 +1,272 @@
+//! The way in for the readers of PowerShell and cmd: their commands are judged by the same rules.
+
+use std::borrow::Cow;
+
+use super::expand::Arg;
+use super::flow::{Flow, Taint};
+use super::invocation::Invocation;
+use super::program::{Known, resolve};
+use super::signs;
+use super::tables::{Interpreter, Spec, Speech, Touch};
+use super::walk::{Shared, Walker};
+use crate::context::Context;
+use crate::effect::Effect;
+use crate::finding::{Doubt, Finding, Findings, Span};
+use crate::paths::{Act, PathClass};
+use crate::{cmd, powershell};
+use countersign_types::tier::Tier;
+
+/// One word of a command that another shell's reader took apart.
+#[derive(Debug, Clone)]
+pub(crate) struct CommandWord {
+    /// The text; parts that are only known at run time are `UNKNOWN` characters.
+    pub text: String,
+    /// Its place.
+    pub span: Span,
+    /// The origin of its unknown parts.
+    pub taint: Taint,
+    /// Holds a wildcard.
+    pub glob: bool,
+}
+
+impl CommandWord {
+    /// A plain word.
+    pub fn new(text: impl Into<String>, span: Span) -> CommandWord {
+        CommandWord { text: text.into(), span, taint: Taint::default(), glob: false }
+    }
+
+    fn from_arg(arg: &Arg<'_>) -> CommandWord {
+        CommandWord { text: arg.text.to_string(), span: arg.span, taint: arg.taint, glob: arg.glob }
+    }
+
+    fn arg(&self) -> Arg<'_> {
+        Arg { text: Cow::Borrowed(&self.text), span: self.span, taint: self.taint, glob: self.glob }
+    }
+}
+
+/// Judges commands of other shells and keeps what one command leaves for the next.
+pub(crate) struct CommandJudge<'s, 'c, 'o> {
+    shared: &'s mut Shared<'c, 'o>,
+}
+
+/// Runs a reader of another shell on a whole text. `base` is the place of the text in its argument.
+pub(crate) fn judge_text(
+    base: usize,
+    ctx: &Context<'_>,
+    depth: u8,
+    out: &mut Findings,
+    read: impl FnOnce(&mut CommandJudge<'_, '_, '_>),
+) {
+    let mut shared = Shared::new(ctx, base, out);
+    shared.texts = depth;
+    read(&mut CommandJudge { shared: &mut shared });
+}
+
+impl<'c, 'o> CommandJudge<'_, 'c, 'o> {
+    fn walker<'t>(&mut self) -> Walker<'t, '_, 'c, 'o> {
+        Walker { shared: self.shared, functions: Vec::new(), defining: None, text: "" }
+    }
+
+    /// Where the commands would run.
+    pub fn context(&self) -> &'c Context<'c> {
+        self.shared.ctx
+    }
+
+    /// What was found so far.
+    pub fn out(&mut self) -> &mut Findings {
+        self.shared.out
+    }
+
+    /// A place in the text being read.
+    pub fn span(&self, start: usize, end: usize) -> Span {
+        let base = self.shared.base;
+        self.shared.fixed.unwrap_or_else(|| Span::new(base + start, base + end))
+    }
+
+    /// Enters a text of this length; false (with a finding) when there were too many.
+    pub fn begin_text(&mut self, length: usize) -> bool {
+        let cost = length.min(super::reader::MAX_BYTES);
+        if length > super::reader::MAX_BYTES {
+            self.shared.sign(&signs::TOO_LONG, None);
+            self.shared.out.doubt(Doubt::Unreadable);
+            return false;
+        }
+        if self.shared.texts >= super::walk::MAX_TEXTS || self.shared.reading < cost {
+            self.too_deep(None);
+            return false;
+        }
+        self.shared.texts += 1;
+        self.shared.reading -= cost;
+        true
+    }
+
+    /// Leaves a text that `begin_text` entered.
+    pub fn end_text(&mut self) {
+        self.shared.texts -= 1;
+    }
+
+    /// All findings fall on this place until the returned one is put back.
+    pub fn pin(&mut self, span: Option<Span>) -> Option<Span> {
+        std::mem::replace(&mut self.shared.fixed, span)
+    }
+
+    /// Counts one command; false (with a finding) when there were too many.
+    pub fn spend(&mut self) -> bool {
+        if self.shared.budget == 0 {
+            self.shared.sign(&signs::TOO_MANY, None);
+            self.shared.out.doubt(Doubt::Unreadable);
+            return false;
+        }
+        self.shared.budget -= 1;
+        true
+    }
+
+    /// Commands are nested deeper than is followed.
+    pub fn too_deep(&mut self, span: Option<Span>) {
+        self.shared.sign(&signs::TOO_DEEP, span);
+        self.shared.out.doubt(Doubt::Unreadable);
+    }
+
+    /// Adds a finding.
+    pub fn find(&mut self, code: &'static str, tier: Tier, say: &'static str, span: Span) {
+        let mut finding = Finding::pattern(code, tier, say);
+        finding.span = Some(self.shared.fixed.unwrap_or(span));
+        self.shared.out.add(finding);
+    }
+
+    /// Judges a program of the operating system with its words.
+    pub fn program(&mut self, words: &[CommandWord], stdin: &Flow, span: Span) -> Flow {
+        let args: Vec<Arg<'_>> = words.iter().map(CommandWord::arg).collect();
+        self.walker().command(&args, stdin.clone(), span)
+    }
+
+    /// Judges a described command whose words are already in their final form.
+    pub fn described(&mut self, words: &[CommandWord], stdin: &Flow, span: Span) -> Flow {
+        let Some(known) = words.first().and_then(|w| super::tables::spec(&w.text)) else {
+            return self.program(words, stdin, span);
+        };
+        let args: Vec<Arg<'_>> = words.iter().map(CommandWord::arg).collect();
+        self.walker().known(known, &args, stdin, span)
+    }
+
+    /// The commands that follow have full rights; returns what held before.
+    pub fn elevate(&mut self, root: bool) -> bool {
+        let keep = self.shared.root;
+        self.shared.root |= root;
+        keep
+    }
+
+    /// Puts back what `elevate` returned.
+    pub fn restore_rights(&mut self, keep: bool) {
+        self.shared.root = keep;
+    }
+
+    /// What a command does to one path.
+    pub fn touch(&mut self, touch: Touch, word: &CommandWord, recursive: bool) -> Taint {
+        self.walker().touch(touch, &word.arg(), recursive)
+    }
+
+    /// The class of a path seen from where the next command runs.
+    pub fn class(&self, act: Act, path: &str) -> &'static PathClass {
+        self.shared.class_for(act, path)
+    }
+
+    /// Remembers what a file now holds.
+    pub fn written(&mut self, path: &str, append: bool, flow: &Flow) {
+        self.walker().written(path, append, flow);
+    }
+
+    /// What this text wrote into a file before.
+    pub fn known_file(&mut self, path: &str) -> Option<Flow> {
+        self.shared.known_file(path)
+    }
+
+    /// An environment variable gets a value.
+    pub fn assigned(&mut self, name: &str, value: &str, span: Span) {
+        self.walker().assigned(name, value, span);
+    }
+
+    /// Text of unknown content is run as code.
+    pub fn unseen_code(&mut self, taint: Taint, span: Span) {
+        let walker = self.walker();
+        let sign = if taint.has(Taint::NET) {
+            walker.remote_sign(taint)
+        } else if taint.has(Taint::DECODED) {
+            &signs::DECODED_CODE
+        } else {
+            &signs::UNSEEN_CODE
+        };
+        self.shared.out.effect(Effect::Exec);
+        self.shared.out.doubt(Doubt::DynamicProgram);
+        self.shared.sign(sign, Some(span));
+    }
+
+    /// A file or secret leaves this machine.
+    pub fn sent(&mut self, secret: bool, span: Span) {
+        self.shared.out.effect(Effect::NetOut);
+        let sign = if secret { &signs::EXFILTRATION } else { &signs::UPLOAD };
+        self.shared.sign(sign, Some(span));
+    }
+
+    /// A URL or host is talked to.
+    pub fn net(&mut self, target: &str) -> Taint {
+        self.walker().on_net(target)
+    }
+}
+
+/// The description of a program, if there is one.
+pub(crate) fn described_program(name: &str) -> Option<&'static Spec> {
+    resolve(name).map(|(spec, ..)| spec)
+}
+
+impl<'t> Walker<'t, '_, '_, '_> {
+    /// A cmdlet, or a program with options of Windows, in the words of a POSIX shell: its options
+    /// are brought into the form of the rules first.
+    pub(super) fn windows_command(
+        &mut self,
+        known: Known,
+        args: &[Arg<'t>],
+        stdin: &Flow,
+        span: Span,
+    ) -> Flow {
+        let words: Vec<CommandWord> = args.iter().map(CommandWord::from_arg).collect();
+        let bound = if known.0.cmdlet {
+            powershell::bind_plain(known.0, &words, stdin)
+        } else {
+            cmd::slash_options(&words)
+        };
+        let args: Vec<Arg<'_>> = bound.iter().map(CommandWord::arg).collect();
+        let mut walker =
+            Walker { shared: self.shared, functions: Vec::new(), defining: None, text: "" };
+        walker.known(known, &args, stdin, span)
+    }
+
+    /// `powershell` or `cmd` with its words; without a command it opens a session.
+    pub(super) fn start_other_shell(
+        &mut self,
+        interpreter: Interpreter,
+        inv: &Invocation<'_, 't>,
+        stdin: &Flow,
+        span: Span,
+    ) -> Option<Flow> {
+        let words: Vec<CommandWord> = inv.args.iter().map(CommandWord::from_arg).collect();
+        self.shared.out.effect(Effect::Exec);
+        let mut judge = CommandJudge { shared: self.shared };
+        let ran = match interpreter.speech {
+            Speech::Cmd => cmd::launched(&mut judge, &words, stdin, span),
+            _ => powershell::launched(&mut judge, &words, stdin, span),
+        };
+        if ran.is_none() {
+            self.shared.sign(&signs::SHELL_SESSION, Some(span));
+        }
+        ran.or(Some(Flow::none()))
+    }
+
+    /// Text for PowerShell or cmd, found in a POSIX command.
+    pub(super) fn other_shell(
+        &mut self,
+        read: impl FnOnce(&mut CommandJudge<'_, '_, '_>) -> Flow,
+    ) -> Flow {
+        read(&mut CommandJudge { shared: self.shared })
+    }
+}

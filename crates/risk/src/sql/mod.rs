@@ -1,0 +1,377 @@
+//! SQL read for what it would change; Redis and the Mongo shell likewise.
+
+mod functions;
+mod split;
+#[cfg(test)]
+mod tests;
+
+use crate::context::{Context, Environment};
+use crate::effect::Effect;
+use crate::finding::{Finding, Findings, Span};
+use countersign_types::tier::Tier;
+pub use functions::unknown_function;
+use split::{T, Tok, tokens};
+
+/// Whether a condition narrows a statement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Filter {
+    Any,
+    Absent,
+    Present,
+}
+
+/// A rule about statements.
+#[derive(Debug)]
+pub(crate) struct Statement {
+    pub(crate) id: &'static str,
+    pub(crate) tier: Tier,
+    production: Tier,
+    effects: &'static [Effect],
+    pub(crate) say: &'static str,
+    pub(crate) safer: &'static str,
+    starts: &'static [&'static [&'static str]],
+    /// The first letters of `starts`, one bit each, as `initial` counts them.
+    initials: u32,
+    has: &'static [&'static str],
+    filter: Filter,
+    many: bool,
+    tables: bool,
+    pub(crate) examples: &'static [&'static str],
+    pub(crate) counter: &'static [&'static str],
+}
+
+include!(concat!(env!("OUT_DIR"), "/sql.rs"));
+
+/// The code of a statement that no rule knows.
+pub(crate) const UNKNOWN_STATEMENT: &str = "sql.unknown";
+
+/// Reads a text in one of the languages here.
+pub(crate) type Reader = fn(&str, usize, &Context<'_>, &mut Findings);
+
+/// All rules with the reader that holds them.
+pub(crate) fn rules() -> [(&'static [Statement], Reader); 3] {
+    [(SQL, read), (REDIS, read_redis), (MONGO, read_mongo)]
+}
+
+/// Reads SQL and adds what it would change. `base` is where the text starts in its argument.
+pub fn read(text: &str, base: usize, ctx: &Context<'_>, out: &mut Findings) {
+    read_dialect(text, true, base, ctx, out);
+    if text.contains("\\'") {
+        read_dialect(text, false, base, ctx, out);
+    }
+}
+
+fn read_dialect(text: &str, backslash: bool, base: usize, ctx: &Context<'_>, out: &mut Findings) {
+    let all = tokens(text, backslash);
+    for statement in all.split(|t| t.t == T::Mark(b';')) {
+        let statement = effective(statement);
+        let Some(first) = statement.first() else { continue };
+        let names = tables(statement);
+        let narrowed = narrowed(statement);
+        let mut known = false;
+        let initial = initial(first);
+        // Most statements call nothing.
+        let calls = statement.windows(2).any(|w| match w {
+            [a, b] => a.t == T::Word && matches!(b.t, T::Mark(b'(') | T::Text | T::Name),
+            _ => false,
+        });
+        for rule in SQL {
+            if rule.many && names.len() < 2 {
+                continue;
+            }
+            if (rule.filter == Filter::Absent && narrowed)
+                || (rule.filter == Filter::Present && !narrowed)
+            {
+                continue;
+            }
+            let named = |t: &Tok<'_>| {
+                t.t == T::Word && rule.has.iter().any(|h| last_part(t.text).eq_ignore_ascii_case(h))
+            };
+            let called = calls
+                && !rule.has.is_empty()
+                && statement.windows(2).any(|w| match w {
+                    [a, b] => matches!(b.t, T::Mark(b'(') | T::Text | T::Name) && named(a),
+                    _ => false,
+                });
+            let may_begin = rule.initials & initial != 0;
+            if called || may_begin && rule.starts.iter().any(|phrase| begins(statement, phrase)) {
+                known = true;
+                add(rule, first.start, text, base, ctx, out);
+                if rule.tables {
+                    for name in &names {
+                        out.impact.rows.add(name);
+                    }
+                }
+            }
+        }
+        if !known {
+            let say = "Does something to a database that is not understood.";
+            let span = Span::new(base + first.start, base + text.len());
+            out.effect(Effect::Remote);
+            out.add(Finding::pattern(UNKNOWN_STATEMENT, Tier::Low, say).at(span));
+        }
+    }
+}
+
+/// The bit of a token's first letter, the same in small and capital; other bytes share one.
+fn initial(token: &Tok<'_>) -> u32 {
+    match token.text.bytes().next() {
+        Some(letter) if letter.is_ascii_alphabetic() => 1 << (letter & 31),
+        _ => 1,
+    }
+}
+
+/// Reads Redis commands, one to a line.
+pub fn read_redis(text: &str, base: usize, ctx: &Context<'_>, out: &mut Findings) {
+    let mut start = 0;
+    for line in text.split_inclusive(['\n', ';']) {
+        let words = tokens(line, true);
+        let known: Vec<&Statement> = REDIS
+            .iter()
+            .filter(|rule| rule.starts.iter().any(|phrase| begins(&words, phrase)))
+            .collect();
+        for rule in &known {
+            add(rule, start, text, base, ctx, out);
+        }
+        if known.is_empty() && words.first().is_some_and(|w| w.t == T::Word) {
+            let say = "Does something to Redis that is not understood.";
+            let span = Span::new(base + start, base + start + line.len());
+            out.effect(Effect::Remote);
+            out.add(Finding::pattern("redis.unknown", Tier::Low, say).at(span));
+        }
+        start += line.len();
+    }
+}
+
+/// Reads a script of the Mongo shell.
+pub fn read_mongo(text: &str, base: usize, ctx: &Context<'_>, out: &mut Findings) {
+    let all = tokens(text, true);
+    let mut rest = all.as_slice();
+    while let Some((tok, after)) = rest.split_first() {
+        rest = after;
+        let opens = after.first().is_some_and(|t| t.t == T::Mark(b'('));
+        if tok.t != T::Word || !opens || !tok.text.contains('.') {
+            continue;
+        }
+        let method = last_part(tok.text);
+        let mark = |at: usize| after.get(at).map(|t| t.t);
+        let empty = mark(1) == Some(T::Mark(b')'))
+            || mark(1) == Some(T::Mark(b'{')) && mark(2) == Some(T::Mark(b'}'));
+        for rule in MONGO {
+            let fits = match rule.filter {
+                Filter::Any => true,
+                Filter::Absent => empty,
+                Filter::Present => !empty,
+            };
+            if fits && rule.starts.iter().any(|p| p.first() == Some(&method)) {
+                add(rule, tok.start, text, base, ctx, out);
+                let collection = tok.text.split('.').nth(1).filter(|c| *c != method);
+                if let Some(collection) = collection {
+                    out.impact.rows.add(collection);
+                }
+            }
+        }
+    }
+    out.effect(Effect::Read);
+}
+
+/// Whether a bare text is SQL: it starts with a verb of SQL and goes on like SQL.
+pub fn looks_like_sql(text: &str) -> bool {
+    let head = text.trim_start();
+    let first = head.bytes().take_while(u8::is_ascii_alphabetic).count();
+    let verb = head.get(..first).unwrap_or_default();
+    // A statement goes on after its verb; most commands end the check here.
+    let goes_on = head.as_bytes().get(first).is_some_and(|b| b.is_ascii_whitespace() || *b == b'(');
+    let next = head.get(first..).unwrap_or_default().trim_start().bytes().next();
+    let worded = next.is_some_and(|b| b.is_ascii_alphanumeric() || b"*(\"'`@/-".contains(&b));
+    let option =
+        next == Some(b'-') && !head.get(first..).is_some_and(|r| r.trim_start().starts_with("--"));
+    if (!goes_on || !worded || option) && !head.starts_with("--") && !head.starts_with("/*") {
+        return false;
+    }
+    if !VERBS.iter().any(|word| word.eq_ignore_ascii_case(verb))
+        && !head.starts_with("--")
+        && !head.starts_with("/*")
+    {
+        return false;
+    }
+    let all = tokens(text, true);
+    let shaped = |statement: &[Tok<'_>]| {
+        let long = |phrase: &[&str]| statement.len() > phrase.len().min(2);
+        SHAPES.iter().any(|phrase| begins(statement, phrase) && long(phrase))
+    };
+    // Any statement: `SELECT 1; DROP TABLE users` begins with one that could be anything.
+    all.split(|t| t.t == T::Mark(b';')).any(shaped)
+}
+
+fn add(
+    rule: &'static Statement,
+    start: usize,
+    text: &str,
+    base: usize,
+    ctx: &Context<'_>,
+    out: &mut Findings,
+) {
+    for &effect in rule.effects {
+        out.effect(effect);
+    }
+    if rule.effects.contains(&Effect::Delete) {
+        out.irreversible();
+    }
+    let production = ctx.environment == Environment::Production;
+    let tier = if production { rule.production } else { rule.tier };
+    if tier == Tier::Safe {
+        return;
+    }
+    let rest = text.get(start..).unwrap_or_default();
+    let end = start + rest.find([';', '\n']).unwrap_or(rest.len());
+    let mut finding = Finding::pattern(rule.id, tier, rule.say);
+    if !rule.safer.is_empty() {
+        finding.safer = Some(rule.safer.into());
+    }
+    out.add(finding.at(Span::new(base + start, base + end)));
+}
+
+/// The part that acts: behind `WITH …`, behind `EXPLAIN ANALYZE`.
+fn effective<'t, 'a>(statement: &'t [Tok<'a>]) -> &'t [Tok<'a>] {
+    let is = |t: &Tok<'_>, w: &str| t.t == T::Word && t.text.eq_ignore_ascii_case(w);
+    let Some(first) = statement.first() else { return statement };
+    let acts = |t: &Tok<'_>| ["DELETE", "UPDATE", "INSERT", "MERGE"].iter().any(|w| is(t, w));
+    let Some(at) = statement.iter().position(acts) else { return statement };
+    let options = statement.get(..at).unwrap_or_default();
+    let analyzes =
+        is(first, "EXPLAIN") && options.iter().any(|t| is(t, "ANALYZE") || is(t, "ANALYSE"));
+    if is(first, "WITH") || analyzes {
+        return statement.get(at..).unwrap_or(statement);
+    }
+    statement
+}
+
+/// Whether the statement begins with the phrase.
+fn begins(statement: &[Tok<'_>], phrase: &[&str]) -> bool {
+    let Some((word, more)) = phrase.split_first() else { return true };
+    match *word {
+        "*" => {
+            // The next words of the phrase are searched once, from left to right.
+            let Some((next, _)) = more.split_first() else { return true };
+            let is = |t: &Tok<'_>| t.t == T::Word && t.text.eq_ignore_ascii_case(next);
+            let mut rest = statement;
+            for _ in 0..64 {
+                let Some(at) = rest.iter().position(is) else { return false };
+                rest = rest.get(at..).unwrap_or_default();
+                if begins(rest, more) {
+                    return true;
+                }
+                rest = rest.get(1..).unwrap_or_default();
+            }
+            // What is not looked at any further counts as the statement it may be.
+            rest.iter().any(is)
+        }
+        "?" => match statement.split_first() {
+            Some((first, rest)) if matches!(first.t, T::Word | T::Name) => {
+                let open = rest.first().is_some_and(|t| t.t == T::Mark(b'(') && t.depth == 0);
+                let skip = if open {
+                    rest.iter()
+                        .position(|t| t.t == T::Mark(b')') && t.depth == 0)
+                        .map_or(0, |n| n + 1)
+                } else {
+                    0
+                };
+                begins(rest.get(skip..).unwrap_or_default(), more)
+            }
+            _ => false,
+        },
+        word => match statement.split_first() {
+            Some((first, rest)) if first.t == T::Word && first.text.eq_ignore_ascii_case(word) => {
+                begins(rest, more)
+            }
+            _ => false,
+        },
+    }
+}
+
+fn last_part(name: &str) -> &str {
+    name.rsplit('.').next().unwrap_or(name)
+}
+
+/// The tables a changing statement names.
+fn tables<'a>(statement: &[Tok<'a>]) -> Vec<&'a str> {
+    let skip = [
+        "DROP",
+        "TABLE",
+        "TABLES",
+        "TRUNCATE",
+        "DELETE",
+        "FROM",
+        "UPDATE",
+        "INSERT",
+        "INTO",
+        "ALTER",
+        "IF",
+        "EXISTS",
+        "ONLY",
+        "NOT",
+        "DATABASE",
+        "SCHEMA",
+        "REPLACE",
+        "MERGE",
+        "COPY",
+        "KEYSPACE",
+        "VIEW",
+        "INDEX",
+        "OR",
+        "IGNORE",
+        "MATERIALIZED",
+        "TEMPORARY",
+        "LOW_PRIORITY",
+        "QUICK",
+        "SEQUENCE",
+        "FUNCTION",
+        "TRIGGER",
+        "PROCEDURE",
+        "CONCURRENTLY",
+    ];
+    let mut names = Vec::new();
+    let mut expect = true;
+    for tok in statement {
+        match tok.t {
+            T::Word if expect && skip.iter().any(|w| tok.text.eq_ignore_ascii_case(w)) => {}
+            T::Word | T::Name if expect => {
+                names.push(tok.text.trim_matches(['"', '`']));
+                expect = false;
+            }
+            T::Mark(b',') => expect = true,
+            T::Mark(b'.' | b'[' | b']') => {}
+            _ => break,
+        }
+    }
+    names
+}
+
+/// Whether a condition says which rows: `WHERE 1=1` does not.
+fn narrowed(statement: &[Tok<'_>]) -> bool {
+    let is = |t: &Tok<'_>, w: &str| t.t == T::Word && t.text.eq_ignore_ascii_case(w);
+    let depth = statement.first().map_or(0, |t| t.depth);
+    let Some(at) = statement.iter().position(|t| is(t, "WHERE") && t.depth == depth) else {
+        return false;
+    };
+    let condition = statement.get(at + 1..).unwrap_or_default();
+    let always = |part: &[Tok<'_>]| match part {
+        [] => true,
+        [one] => is(one, "TRUE") || is(one, "1"),
+        [a, mark, b] if mark.t == T::Mark(b'=') => a.text == b.text,
+        [a, op, b] if is(op, "IS") || is(op, "LIKE") => a.text == b.text,
+        _ => false,
+    };
+    let end = condition
+        .iter()
+        .position(|t| ["LIMIT", "RETURNING", "ORDER"].iter().any(|w| is(t, w)))
+        .unwrap_or(condition.len());
+    let condition = condition.get(..end).unwrap_or(condition);
+    let condition = match condition {
+        [open, inner @ .., close] if open.t == T::Mark(b'(') && close.t == T::Mark(b')') => inner,
+        other => other,
+    };
+    let mut parts = condition.split(|t| is(t, "OR"));
+    !parts.any(always)
+}

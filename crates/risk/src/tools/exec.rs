@@ -1,0 +1,378 @@
+//! Arguments of tools that run what they are given: every string is understood or asked about.
+
+use std::borrow::Cow;
+
+use super::arguments::{DEEPEST, Place, Reader, guessed};
+use super::program::{is_interpreter, joined};
+use super::scan::is_dangerous;
+use super::table::{self, Role};
+use super::{name, text};
+use crate::effect::Effect;
+use crate::finding::{Doubt, Finding, Findings};
+use countersign_json::Value;
+use countersign_types::tier::Tier;
+
+type Members<'m> = [(Cow<'m, str>, Value<'m>)];
+
+impl Reader<'_, '_> {
+    /// Reads the members of one object of such a tool. `listed` knows the tool's own arguments.
+    /// `strict` asks about every string that no contract explains.
+    pub(super) fn exec_members(
+        &mut self,
+        members: &Members<'_>,
+        listed: &dyn Fn(&str) -> Option<Role>,
+        parent: Option<&Place<'_>>,
+        strict: bool,
+    ) {
+        let depth = parent.map_or(0, |place| place.depth + 1);
+        if depth > DEEPEST {
+            self.unreadable();
+            return;
+        }
+        let role_of = |key: &str| listed(key).or_else(|| table::exec_argument(&name::compact(key)));
+        let roles: Vec<Option<Role>> = members.iter().map(|(key, _)| role_of(key)).collect();
+        let has_program = self.split_command(members, &roles);
+        for ((key, value), role) in members.iter().zip(roles) {
+            let place = Place { parent, key, index: None, depth };
+            // A script is in the language that another argument names.
+            let named = role == Some(Role::Shell) && self.language.is_some() && key == "script";
+            let role = if named { Some(Role::AnyCode) } else { role };
+            // The words of a program were read with it; alone they are no command of their own.
+            if role == Some(Role::Argv) && has_program {
+                self.placed(&place, |reader| reader.only_if_grave(value));
+                continue;
+            }
+            self.exec_member(role, value, &place, strict);
+            if strict && role.is_none() && text::says_something(key) {
+                self.placed(&place, Self::unread);
+            }
+        }
+    }
+
+    /// Reads one argument of such a tool.
+    pub(super) fn exec_member(
+        &mut self,
+        role: Option<Role>,
+        value: &Value<'_>,
+        place: &Place<'_>,
+        strict: bool,
+    ) {
+        if place.depth > DEEPEST {
+            self.unreadable();
+            return;
+        }
+        self.placed(place, |reader| match role {
+            Some(Role::Shell | Role::Argv) => reader.command(false, value, place),
+            Some(Role::Interpreter) if value.as_str().is_some_and(is_interpreter) => {}
+            Some(Role::ShellLines | Role::Program | Role::Interpreter) => {
+                reader.command(true, value, place);
+            }
+            Some(Role::Plain) if is_plain(value) && !reader.spells_danger(value) => {}
+            Some(Role::Plain) => reader.unlisted(value, place, strict),
+            Some(Role::Note) => reader.note(value),
+            Some(Role::Env) => reader.env(value, place),
+            Some(Role::Keystrokes) => reader.keystrokes(value),
+            Some(role) if role.is_path() || role == Role::Language => {
+                reader.read(role, value, place);
+                if !each_text(value, &text::is_plain_path) || reader.spells_danger(value) {
+                    reader.unlisted(value, place, strict);
+                }
+            }
+            Some(role @ (Role::Code(_) | Role::AnyCode)) => {
+                reader.read(role, value, place);
+                reader.shell_escapes(value);
+                reader.shell_in_code(value);
+            }
+            Some(role) => reader.read(role, value, place),
+            None if strict => reader.unlisted(value, place, strict),
+            None => match value {
+                Value::Object(members) => {
+                    let exec = |key: &str| table::exec_argument(&name::compact(key));
+                    let role_of = |key: &str| exec(key).or_else(|| guessed(key));
+                    reader.exec_members(members, &role_of, Some(place), strict);
+                }
+                _ => reader.read(Role::Body, value, place),
+            },
+        });
+    }
+
+    /// A program in one member and its words in another are one command. Says whether there is a
+    /// program to which the words belong.
+    fn split_command(&mut self, members: &Members<'_>, roles: &[Option<Role>]) -> bool {
+        let with = |wanted: &'static [Role]| {
+            members.iter().zip(roles).filter_map(move |((key, value), role)| {
+                role.filter(|role| wanted.contains(role)).map(|_| (key, value))
+            })
+        };
+        let mut found = false;
+        for (_, head) in with(&[Role::Program, Role::Shell]) {
+            let Some(head) = head.as_str().filter(|head| !head.trim().is_empty()) else { continue };
+            for (key, words) in with(&[Role::Argv]) {
+                let words: Cow<'_, str> = match words {
+                    Value::String(words) => Cow::Borrowed(words),
+                    other => match strings(other) {
+                        Some(words) => Cow::Owned(joined(&words)),
+                        None => continue,
+                    },
+                };
+                found = true;
+                let place = Place { parent: None, key, index: None, depth: 0 };
+                self.placed(&place, |reader| reader.made_shell(&format!("{head} {words}")));
+            }
+        }
+        found
+    }
+
+    /// A command in any shape: a line, a program with its words, several of either, or an object.
+    fn command(&mut self, lines: bool, value: &Value<'_>, place: &Place<'_>) {
+        match value {
+            Value::Array(list) if list.is_empty() => {}
+            Value::Array(list) => {
+                if let Some(words) = strings(value) {
+                    self.shell(value);
+                    if lines {
+                        for line in words {
+                            self.made_shell(line);
+                        }
+                    }
+                    return;
+                }
+                let whole = |item: &Value<'_>| matches!(item, Value::Array(_) | Value::Object(_));
+                if !list.iter().all(whole) {
+                    self.unreadable();
+                }
+                for (index, item) in list.iter().enumerate() {
+                    let inner = place.item(index);
+                    if place.depth >= DEEPEST {
+                        self.unreadable();
+                        return;
+                    }
+                    self.command(lines, item, &inner);
+                }
+            }
+            Value::Object(members) => self.exec_members(members, &|_| None, Some(place), true),
+            other => self.shell(other),
+        }
+    }
+
+    /// An argument that no contract explains: read as a command, and asked about.
+    fn unlisted(&mut self, value: &Value<'_>, place: &Place<'_>, strict: bool) {
+        match value {
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+            Value::String(text) if text::is_inert(text) => {}
+            Value::String(_) => {
+                self.shell(value);
+                self.unread();
+            }
+            Value::Array(_) if each_text(value, &text::is_inert) && strings(value).is_some() => {}
+            Value::Array(list) => {
+                if strings(value).is_some() {
+                    self.command(true, value, place);
+                    self.unread();
+                    return;
+                }
+                for (index, item) in list.iter().enumerate() {
+                    let inner = place.item(index);
+                    self.exec_member(None, item, &inner, strict);
+                }
+            }
+            Value::Object(members) => self.exec_members(members, &|_| None, Some(place), strict),
+        }
+    }
+
+    /// Environment variables of what is run. Some of them make programs load other code.
+    pub(super) fn env(&mut self, value: &Value<'_>, place: &Place<'_>) {
+        match value {
+            Value::Object(members) => {
+                for (name, value) in members {
+                    match value {
+                        Value::String(text) => self.variable(name, text),
+                        Value::Number(_) | Value::Bool(_) | Value::Null => self.variable(name, ""),
+                        Value::Array(_) | Value::Object(_) => self.unread(),
+                    }
+                }
+            }
+            Value::Array(list) => {
+                for (index, item) in list.iter().enumerate() {
+                    match item {
+                        Value::String(text) => match text.split_once('=') {
+                            Some((name, value)) => self.variable(name, value),
+                            None => self.unread(),
+                        },
+                        // `{"name": "A", "value": "b"}`
+                        Value::Object(_) => {
+                            let text = |key| item.get(key).and_then(Value::as_str);
+                            match (text("name").or(text("key")), text("value")) {
+                                (Some(name), Some(value)) => self.variable(name, value),
+                                _ => self.unlisted(item, &place.item(index), true),
+                            }
+                        }
+                        _ => self.unread(),
+                    }
+                }
+            }
+            other => {
+                if !is_plain(other) {
+                    self.unlisted(other, place, true);
+                }
+            }
+        }
+    }
+
+    fn variable(&mut self, name: &str, value: &str) {
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        if name.is_empty() || !name.chars().all(plain) {
+            self.unread();
+            return;
+        }
+        self.made_shell(&format!("export {name}={}", joined(&[value])));
+        if value.contains(|c: char| c.is_whitespace() || ";|&$`()<>".contains(c)) {
+            self.unread();
+        }
+    }
+
+    /// Prose beside a command. A command in its place may be run by a tool that is not what its
+    /// name says.
+    fn note(&mut self, value: &Value<'_>) {
+        let ctx = self.ctx;
+        let safe = each_text(value, &|text| !is_dangerous(text, &ctx, Tier::High));
+        if !safe || self.spells_danger(value) {
+            self.unread();
+        }
+    }
+
+    /// Whether the words of an array, or of one inside, are a dangerous command together.
+    fn spells_danger(&self, value: &Value<'_>) -> bool {
+        let together = strings(value).filter(|words| words.len() > 1);
+        together.is_some_and(|words| is_dangerous(&joined(&words), &self.ctx, Tier::High))
+            || match value {
+                Value::Array(list) => list.iter().any(|item| self.spells_danger(item)),
+                Value::Object(members) => members.iter().any(|(_, item)| self.spells_danger(item)),
+                _ => false,
+            }
+    }
+
+    /// Notebook cells run lines that begin with `!`, and whole cells under `%%bash`, in a shell.
+    fn shell_escapes(&mut self, value: &Value<'_>) {
+        let lines: Vec<&str> = match value {
+            Value::String(text) => text.lines().collect(),
+            other => strings(other).unwrap_or_default(),
+        };
+        let whole = lines.first().is_some_and(|first| {
+            ["%%bash", "%%sh", "%%script", "%%system", "%%!"].iter().any(|m| first.starts_with(m))
+        });
+        if whole {
+            let rest: Vec<&str> = lines.iter().skip(1).copied().collect();
+            self.made_shell(&rest.join("\n"));
+        }
+        for line in lines {
+            let line = line.trim_start();
+            let escape = ["!!", "!", "%sx ", "%system "].iter().find_map(|s| line.strip_prefix(s));
+            if let Some(command) = escape {
+                self.made_shell(command);
+            }
+        }
+    }
+
+    /// Keys for a running program, which may be a shell.
+    pub(super) fn keystrokes(&mut self, value: &Value<'_>) {
+        let typed = match value {
+            Value::String(text) => text.to_string(),
+            Value::Array(_) => match strings(value) {
+                Some(keys) if keys.iter().all(|key| text::is_key(key)) => return,
+                // Typed one after the other, or each ended with the enter key.
+                Some(keys) => {
+                    self.made_shell(&keys.join(" "));
+                    keys.join("\n")
+                }
+                None => {
+                    self.unreadable();
+                    return;
+                }
+            },
+            Value::Null => return,
+            Value::Bool(_) | Value::Number(_) | Value::Object(_) => {
+                self.unreadable();
+                return;
+            }
+        };
+        if text::is_key(&typed) {
+            return;
+        }
+        let typed = text::without_keys(&typed);
+        self.out.effect(Effect::Exec);
+        let mut seen = Findings::default();
+        crate::shell::read(&typed, &self.ctx, &mut seen);
+        let unclear = [Doubt::UnknownProgram, Doubt::DynamicProgram, Doubt::Unreadable];
+        if unclear.iter().any(|doubt| seen.has_doubt(*doubt)) {
+            self.unread();
+        }
+        self.made_shell(&typed);
+    }
+
+    /// Shell text where code of another language is expected.
+    fn shell_in_code(&mut self, value: &Value<'_>) {
+        if self.out.tier() >= Tier::Medium {
+            return;
+        }
+        let ctx = self.ctx;
+        let grave = |text: &str| {
+            let mut seen = Findings::default();
+            crate::shell::read(text, &ctx, &mut seen);
+            seen.tier() >= Tier::Medium && !seen.has_doubt(Doubt::Unreadable)
+        };
+        if !each_text(value, &|text| !grave(text)) || self.spells_danger(value) {
+            self.unread();
+        }
+    }
+
+    /// Words that were read with their program, read once more as a command of their own.
+    fn only_if_grave(&mut self, value: &Value<'_>) {
+        let ctx = self.ctx;
+        let line = match value {
+            Value::String(text) => text.to_string(),
+            other => {
+                if let Some(words) = strings(other) {
+                    joined(&words)
+                } else {
+                    self.unreadable();
+                    return;
+                }
+            }
+        };
+        let each = strings(value).unwrap_or_default();
+        if each.into_iter().chain([line.as_str()]).any(|t| is_dangerous(t, &ctx, Tier::High)) {
+            self.unread();
+        }
+    }
+
+    /// A string that may be run is not understood.
+    pub(super) fn unread(&mut self) {
+        self.out.add(Finding::pattern(
+            "tool.unread_argument",
+            Tier::Medium,
+            "This tool runs code, and one of its arguments is not understood.",
+        ));
+    }
+}
+
+/// All items of an array, where they are strings.
+fn strings<'v>(value: &'v Value<'_>) -> Option<Vec<&'v str>> {
+    value.as_array()?.iter().map(Value::as_str).collect()
+}
+
+/// Whether every string in a value passes a test.
+fn each_text(value: &Value<'_>, test: &dyn Fn(&str) -> bool) -> bool {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => true,
+        Value::String(text) => test(text),
+        Value::Array(list) => list.iter().all(|item| each_text(item, test)),
+        Value::Object(members) => {
+            members.iter().all(|(key, value)| test(key) && each_text(value, test))
+        }
+    }
+}
+
+fn is_plain(value: &Value<'_>) -> bool {
+    each_text(value, &text::is_plain_word)
+}

@@ -1,0 +1,205 @@
+//! Shell and code given as arguments, in one text or in pieces.
+
+use super::arguments::{Place, Reader};
+use super::table::Role;
+use crate::code::Language;
+use crate::finding::{Finding, Findings};
+use countersign_json::Value;
+use countersign_types::tier::Tier;
+
+impl Reader<'_, '_> {
+    /// One command: a text, or a program with its arguments.
+    pub(super) fn shell(&mut self, value: &Value<'_>) {
+        match value {
+            Value::String(text) => self.shell_text(text),
+            Value::Array(list) => {
+                let words: Option<Vec<&str>> = list.iter().map(Value::as_str).collect();
+                match words.as_deref() {
+                    None => self.unreadable(),
+                    Some([program, patch]) if is_apply_patch(program) => self.patch(patch),
+                    Some([shell, flags, script])
+                        if is_shell(shell) && flags.starts_with('-') && flags.ends_with('c') =>
+                    {
+                        self.shell_text(script);
+                    }
+                    // No program has a blank in its name: these are lines.
+                    Some(lines @ [first, ..]) if first.contains(char::is_whitespace) => {
+                        self.made_shell(&lines.join("\n"));
+                    }
+                    Some(words) => self.made_shell(&joined(words)),
+                }
+            }
+            Value::Null => {}
+            _ => self.unreadable(),
+        }
+    }
+
+    /// One command in the language of a shell that the tool is named after.
+    pub(super) fn shell_in(&mut self, tongue: Tongue, value: &Value<'_>) {
+        let old = self.language.replace(tongue);
+        if let Value::Array(list) = value {
+            // Words of a program, or lines: both readings count.
+            let words: Vec<&str> = list.iter().filter_map(Value::as_str).collect();
+            self.made_shell(&words.join(" "));
+            self.made_shell(&words.join("\n"));
+        }
+        self.shell(value);
+        self.language = old;
+    }
+
+    /// A text in the shell that another argument or the tool's name says, else in any. A patch
+    /// given to `apply_patch` in it is read as a patch.
+    fn shell_text(&mut self, text: &str) {
+        match self.language {
+            Some(Tongue::PowerShell) => crate::powershell::read(text, &self.ctx, self.out),
+            Some(Tongue::Cmd) => {
+                crate::cmd::read(text, &self.ctx, self.out);
+                // A tool called `cmd` need not be Windows: grave findings of a POSIX shell count.
+                let mut posix = Findings::default();
+                crate::shell::read(text, &self.ctx, &mut posix);
+                self.out.absorb_reading(posix, false, |f| f.weight.tier() >= Tier::High);
+            }
+            Some(Tongue::UnreadShell) => {
+                crate::shell::read(text, &self.ctx, self.out);
+                let say = "Runs commands in a shell whose language Countersign does not read.";
+                self.out.add(Finding::pattern("shell.unread-language", Tier::Medium, say));
+            }
+            _ => crate::shell::read(text, &self.ctx, self.out),
+        }
+        if text.contains("*** Begin Patch") {
+            self.patch(text);
+        }
+        // Terminal codes are taken out before a command is read; the shell gets them.
+        if text.contains('\u{1b}') && crate::shell::readable(text).is_err() {
+            self.unreadable();
+        }
+    }
+
+    /// Several commands, each a text or a program with its arguments.
+    pub(super) fn shell_lines(&mut self, value: &Value<'_>) {
+        let Value::Array(list) = value else {
+            self.shell(value);
+            return;
+        };
+        for line in list {
+            self.shell(line);
+        }
+    }
+
+    /// Reads shell that was put together here: its places mean nothing to the reader.
+    pub(super) fn made_shell(&mut self, text: &str) {
+        let outer = std::mem::take(self.out);
+        self.shell_text(text);
+        let inner = std::mem::replace(self.out, outer);
+        self.out.absorb(inner, |finding| Finding { span: None, ..finding });
+    }
+
+    /// Code or SQL: a text, or a list of lines that belong together.
+    pub(super) fn matter(&mut self, role: Role, value: &Value<'_>, place: &Place<'_>) {
+        match value {
+            Value::String(text) => self.text(role, text),
+            Value::Array(list) => {
+                let lines: Option<Vec<&str>> = list.iter().map(Value::as_str).collect();
+                let Some(lines) = lines else {
+                    self.each(role, value, place);
+                    return;
+                };
+                let outer = std::mem::take(self.out);
+                self.text(role, &lines.join("\n"));
+                let inner = std::mem::replace(self.out, outer);
+                self.out.absorb(inner, |finding| Finding { span: None, ..finding });
+            }
+            Value::Null => {}
+            _ => self.unreadable(),
+        }
+    }
+
+    /// Code in the language that another argument names.
+    pub(super) fn code(&mut self, text: &str) {
+        match self.language.unwrap_or(Tongue::Code(Language::Python)) {
+            Tongue::Shell | Tongue::PowerShell | Tongue::Cmd | Tongue::UnreadShell => {
+                self.shell_text(text);
+            }
+            Tongue::Code(language) => crate::code::read(language, text, 0, &self.ctx, self.out),
+        }
+    }
+}
+
+fn is_apply_patch(program: &str) -> bool {
+    matches!(program, "apply_patch" | "applypatch")
+}
+
+/// Whether a text names the shell or language that runs the code, by its name or path.
+pub(super) fn is_interpreter(text: &str) -> bool {
+    let name = text.rsplit(['/', '\\']).next().unwrap_or(text);
+    let name = name.strip_suffix(".exe").unwrap_or(name);
+    let known = ["pwsh", "powershell", "cmd", "python", "python3", "node", "true", "false", ""];
+    super::text::is_plain_word(text) && (is_shell(name) || known.contains(&name))
+}
+
+fn is_shell(program: &str) -> bool {
+    let name = program.rsplit(['/', '\\']).next().unwrap_or(program);
+    matches!(name, "sh" | "bash" | "zsh" | "dash" | "ksh" | "ash")
+}
+
+/// Words as one line of shell, quoted so that it means the same.
+pub(super) fn joined(words: &[&str]) -> String {
+    let mut line = String::new();
+    for word in words {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
+        if !word.is_empty() && word.chars().all(plain) {
+            line.push_str(word);
+        } else {
+            line.push('\'');
+            line.push_str(&word.replace('\'', "'\\''"));
+            line.push('\'');
+        }
+    }
+    line
+}
+
+/// What a piece of code is written in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tongue {
+    Shell,
+    PowerShell,
+    Cmd,
+    /// A shell whose language is not read.
+    UnreadShell,
+    Code(Language),
+}
+
+/// The language a caller names.
+pub(super) fn tongue(name: &str) -> Tongue {
+    let name = name.to_ascii_lowercase();
+    let name = name.rsplit(['/', '\\']).next().unwrap_or(&name);
+    let name = name.strip_suffix(".exe").unwrap_or(name).to_owned();
+    Tongue::Code(match name.as_str() {
+        "python" | "python3" | "py" | "ipython" => Language::Python,
+        "javascript" | "js" | "node" | "typescript" | "ts" | "deno" | "bun" => Language::JavaScript,
+        "perl" => Language::Perl,
+        "ruby" | "rb" => Language::Ruby,
+        "php" => Language::Php,
+        "shell" => return Tongue::Shell,
+        "powershell" | "pwsh" | "ps1" => return Tongue::PowerShell,
+        "cmd" | "batch" | "bat" => return Tongue::Cmd,
+        "fish" | "nu" | "nushell" | "xonsh" | "elvish" | "tcsh" | "csh" | "murex" => {
+            return Tongue::UnreadShell;
+        }
+        name if is_shell(name) => return Tongue::Shell,
+        _ => Language::Other,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn joined_words_keep_their_meaning() {
+        assert_eq!(joined(&["rm", "-rf", "a b", "it's", ""]), "rm -rf 'a b' 'it'\\''s' ''");
+    }
+}

@@ -1,0 +1,329 @@
+//! The compiled rule tables and how they are searched.
+
+use crate::assess::HumanImpact;
+use crate::code::Language;
+use crate::effect::Effect;
+use countersign_json::Value;
+use countersign_types::tier::Tier;
+
+/// One described tool.
+pub(super) struct Entry {
+    pub code: &'static str,
+    pub tier: Tier,
+    pub effects: &'static [Effect],
+    pub irreversible: bool,
+    pub human: HumanImpact,
+    pub say: &'static str,
+    pub safer: Option<&'static str>,
+    /// Sorted by name.
+    pub args: &'static [(&'static str, Role)],
+    /// The argument and the values of it for which this entry replaces the plain one.
+    pub when: Option<(&'static str, &'static [&'static str])>,
+    /// The agent whose own tool this is, where only that agent gives the name this meaning.
+    pub host: Option<&'static str>,
+    pub examples: &'static [&'static str],
+    pub counter_examples: &'static [&'static str],
+}
+
+impl Entry {
+    /// Whether the tool runs what it is given: each of its arguments must then be understood.
+    pub(super) fn runs_code(&self) -> bool {
+        self.effects.contains(&Effect::Exec) || self.args.iter().any(|(_, role)| role.is_code())
+    }
+}
+
+/// A rule about tools as people read it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct About {
+    pub code: &'static str,
+    pub tier: Tier,
+    pub say: &'static str,
+    pub safer: Option<&'static str>,
+    pub examples: &'static [&'static str],
+    pub counter_examples: &'static [&'static str],
+}
+
+/// The agent to which a rule's names belong, where they mean this only there.
+pub(crate) fn host_of(code: &str) -> Option<&'static str> {
+    TOOLS.iter().find(|tool| tool.code == code)?.host
+}
+
+/// Every described tool, then the words by which others are guessed; those have no examples.
+pub(crate) fn about() -> impl Iterator<Item = About> {
+    let bare = |code, tier, say| About {
+        code,
+        tier,
+        say,
+        safer: None,
+        examples: &[],
+        counter_examples: &[],
+    };
+    let tools = TOOLS.iter().map(move |t| About {
+        safer: t.safer,
+        examples: t.examples,
+        counter_examples: t.counter_examples,
+        ..bare(t.code, t.tier, t.say)
+    });
+    let verbs = VERBS.iter().map(move |v| bare(v.code, v.tier, v.say));
+    let nouns = NOUNS.iter().filter(|n| !n.say.is_empty()).map(move |n| {
+        let worst = n.on.iter().map(|(_, tier)| *tier).max();
+        bare(n.code, worst.unwrap_or(Tier::Safe), n.say)
+    });
+    tools.chain(verbs).chain(nouns)
+}
+
+/// What an argument means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    Shell,
+    ShellLines,
+    PowerShell,
+    Cmd,
+    Code(Language),
+    AnyCode,
+    Language,
+    Sql,
+    MaybeSql,
+    Path,
+    PathRead,
+    PathWrite,
+    PathDelete,
+    PathTaken,
+    Cwd,
+    Url,
+    Recipient,
+    Amount,
+    Currency,
+    Body,
+    Patch,
+    Method,
+    Action,
+    Secret,
+    Items,
+    Sweep,
+    /// A boolean that makes the tool destroy or replace things.
+    Switch,
+    Escalate,
+    /// A program's words, one string each.
+    Argv,
+    /// The program that another argument's words belong to.
+    Program,
+    /// Environment variables by name.
+    Env,
+    /// Which shell or language runs the code.
+    Interpreter,
+    /// A word, number or name that is never run.
+    Plain,
+    /// Prose for the person who reads along.
+    Note,
+    /// Keys typed into a running program.
+    Keystrokes,
+    /// What is written into the file that another argument names.
+    Content,
+    /// What a button or link says.
+    Label,
+    Tool,
+    ToolArguments,
+}
+
+impl Role {
+    /// Whether the argument is run as shell or code.
+    pub(super) fn is_code(self) -> bool {
+        use Role::{AnyCode, Argv, Cmd, Code, Keystrokes, PowerShell, Program, Shell, ShellLines};
+        matches!(
+            self,
+            Shell | ShellLines | PowerShell | Cmd | Code(_) | AnyCode | Argv | Program | Keystrokes
+        )
+    }
+
+    /// Whether the argument names a path.
+    pub(super) fn is_path(self) -> bool {
+        use Role::{Cwd, Path, PathDelete, PathRead, PathTaken, PathWrite};
+        matches!(self, Path | PathRead | PathWrite | PathDelete | PathTaken | Cwd)
+    }
+
+    /// Whether the argument itself says what the tool would do.
+    pub(super) fn is_the_matter(self) -> bool {
+        self.is_code() || matches!(self, Role::Sql | Role::Patch | Role::Tool)
+    }
+}
+
+/// What kind of thing a verb does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Class {
+    Read,
+    Find,
+    Take,
+    Write,
+    Manage,
+    Delete,
+    Send,
+    Money,
+    Commit,
+    Grant,
+    Exec,
+    Delegate,
+    Control,
+    End,
+}
+
+impl Class {
+    /// Whether it only looks.
+    pub(super) fn only_looks(self) -> bool {
+        matches!(self, Class::Read | Class::Find)
+    }
+}
+
+/// How surely a word is a verb.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Strength {
+    /// Often a noun.
+    Weak,
+    /// A verb or a noun: what that means depends on whether it looks.
+    Either,
+    /// Always a verb.
+    Strong,
+}
+
+/// A group of verbs with one meaning.
+pub(super) struct Verb {
+    pub class: Class,
+    pub code: &'static str,
+    pub tier: Tier,
+    pub effects: &'static [Effect],
+    pub irreversible: bool,
+    pub decides: bool,
+    pub say: &'static str,
+}
+
+/// A group of nouns with one meaning.
+pub(super) struct Noun {
+    pub code: &'static str,
+    pub say: &'static str,
+    pub mild: bool,
+    pub human: HumanImpact,
+    pub effects: &'static [Effect],
+    pub on: &'static [(Class, Tier)],
+}
+
+impl Noun {
+    pub(super) fn tier(&self, class: Class) -> Option<Tier> {
+        self.on.iter().find(|(c, _)| *c == class).map(|(_, tier)| *tier)
+    }
+}
+
+include!(concat!(env!("OUT_DIR"), "/tools.rs"));
+
+/// A sorted table of words. The number holds the first eight bytes of the word.
+type Words<T> = [(u64, &'static str, T)];
+
+fn first_bytes(word: &str) -> u64 {
+    let mut number = 0;
+    let mut shift = 64;
+    for byte in word.bytes().take(8) {
+        shift -= 8;
+        number |= u64::from(byte) << shift;
+    }
+    number
+}
+
+fn find<T: Copy>(table: &Words<T>, word: &str) -> Option<T> {
+    let first = first_bytes(word);
+    let at =
+        table.binary_search_by(|(key, name, _)| key.cmp(&first).then_with(|| (*name).cmp(word)));
+    table.get(at.ok()?).map(|(.., found)| *found)
+}
+
+/// The tool of a compact key, and whether the key names its server.
+pub(super) fn tool(key: &str, arguments: &Value<'_>) -> Option<(&'static Entry, bool)> {
+    if let Some(entry) = in_group(0, key, arguments) {
+        return Some((entry, false));
+    }
+    // Every server's name that begins the key stands before it; the longest comes first.
+    let first = key.as_bytes().first()?;
+    let before = SERVERS.get(..SERVERS.partition_point(|(name, _)| *name <= key))?;
+    before.iter().rev().take_while(|(name, _)| name.as_bytes().first() == Some(first)).find_map(
+        |(name, group)| Some((in_group(*group, key.strip_prefix(name)?, arguments)?, true)),
+    )
+}
+
+/// The own tool of an agent, by its exact name.
+pub(super) fn host_tool(host: &str, name: &str, arguments: &Value<'_>) -> Option<&'static Entry> {
+    let (_, group) = HOSTS.iter().find(|(known, _)| super::same(host, known))?;
+    in_group(*group, name, arguments)
+}
+
+fn in_group(group: u8, key: &str, arguments: &Value<'_>) -> Option<&'static Entry> {
+    let plain = TOOLS.get(usize::from(find(TOOL_NAMES.get(usize::from(group))?, key)?))?;
+    let start = VARIANTS.partition_point(|(g, name, _)| (*g, *name) < (group, key));
+    let variants = VARIANTS.get(start..)?;
+    let same_name = variants.iter().take_while(|(g, name, _)| (*g, *name) == (group, key));
+    let mut entries = same_name.filter_map(|(.., at)| TOOLS.get(usize::from(*at)));
+    entries.find(|entry| fits(entry, arguments)).or(Some(plain))
+}
+
+/// Whether the argument that decides between entries has one of this entry's values. An argument
+/// given twice in different spellings must fit both times.
+fn fits(entry: &Entry, arguments: &Value<'_>) -> bool {
+    let (Some((wanted, values)), Value::Object(members)) = (entry.when, arguments) else {
+        return false;
+    };
+    let mut given = members.iter().filter(|(key, _)| super::same(key, wanted)).peekable();
+    given.peek().is_some()
+        && given.all(|(_, value)| match value {
+            Value::String(text) => values.contains(&text.as_ref()),
+            Value::Bool(on) => values.contains(if *on { &"true" } else { &"false" }),
+            _ => false,
+        })
+}
+
+/// The verb of a word, and how surely the word is one.
+pub(super) fn verb(word: &str) -> Option<(&'static Verb, Strength)> {
+    let (index, strong) = find(VERB_WORDS, word)?;
+    Some((VERBS.get(usize::from(index))?, strong))
+}
+
+/// Whether a verb of two words begins with this one.
+pub(super) fn begins_a_pair(word: &str) -> bool {
+    let first = first_bytes(word);
+    let at = VERB_WORDS.partition_point(|(key, name, _)| (*key, *name) <= (first, word));
+    VERB_WORDS.get(at).is_some_and(|(_, name, _)| {
+        name.strip_prefix(word).is_some_and(|rest| rest.starts_with(' '))
+    })
+}
+
+/// The noun group of a word in singular or plural.
+pub(super) fn noun(word: &str) -> Option<&'static Noun> {
+    let index = find(NOUN_WORDS, word).or_else(|| find(NOUN_WORDS, singular(word)?))?;
+    NOUNS.get(usize::from(index))
+}
+
+/// The role of an argument's compact name.
+pub(super) fn argument(name: &str) -> Option<Role> {
+    find(ARGUMENT_NAMES, name)
+}
+
+/// The role of an argument's compact name in a tool that runs what it is given.
+pub(super) fn exec_argument(key: &str) -> Option<Role> {
+    find(EXEC_ARGUMENTS, key)
+}
+
+/// The seed's tier of an action name.
+pub(super) fn action(name: &str) -> Option<Tier> {
+    find(ACTIONS, name)
+}
+
+/// A plural without its `s`; good enough for the words in the tables.
+pub(super) fn singular(word: &str) -> Option<&str> {
+    let one = word.strip_suffix("es").filter(|w| w.ends_with(['s', 'x', 'h']));
+    one.or_else(|| word.strip_suffix('s')).filter(|w| w.len() > 1)
+}
+
+/// A name of every tool that runs what it is given and needs neither a server nor a host.
+#[cfg(test)]
+pub(super) fn names_that_run() -> Vec<&'static str> {
+    let all = TOOL_NAMES.first().copied().unwrap_or_default();
+    let name = |index: usize| all.iter().find(|(.., at)| usize::from(*at) == index);
+    let runs = TOOLS.iter().enumerate().filter(|(_, entry)| entry.runs_code());
+    runs.filter_map(|(index, _)| name(index)).map(|(_, name, _)| *name).collect()
+}

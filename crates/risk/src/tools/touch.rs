@@ -1,0 +1,192 @@
+//! What an argument touches: paths, people, money, many things at once.
+
+use std::borrow::Cow;
+
+use super::arguments::Reader;
+use super::table::{self, Class, Role};
+use super::target::{self, Access};
+use super::text;
+use crate::effect::Effect;
+use crate::finding::{Doubt, Finding, Span};
+use crate::impact::Money;
+use countersign_json::Value;
+use countersign_text::file_url;
+use countersign_types::tier::Tier;
+
+/// From here on many things are touched in one go.
+const MANY: usize = 10;
+/// From here on deleting is sweeping.
+const SEVERAL: usize = 5;
+
+impl Reader<'_, '_> {
+    /// A path is touched.
+    pub(super) fn path(&mut self, path: &str, access: Access, span: Option<Span>) {
+        if path.is_empty() {
+            return;
+        }
+        let elsewhere = file_url::file(path).is_none() && file_url::hostless(path).is_none();
+        if elsewhere && path.contains("://") {
+            self.url(path);
+            return;
+        }
+        match access {
+            Access::Read => self.out.effect(Effect::Read),
+            Access::Write => {
+                self.out.effect(Effect::Write);
+                self.out.impact.writes.add(path);
+            }
+            Access::Delete => {
+                self.out.effect(Effect::Delete);
+                self.out.impact.deletes.add(path);
+            }
+        }
+        let whole = self.whole(path);
+        if let Some(found) = target::sensitive(&whole, access) {
+            if found.secret {
+                self.out.effect(Effect::Secret);
+                self.out.impact.secrets.add(path);
+            }
+            if found.own {
+                self.out.effect(Effect::SelfChange);
+            }
+            let mut finding = Finding::pattern(found.code, found.tier, found.say);
+            finding.span = span;
+            self.out.add(finding);
+        }
+        if access != Access::Read && self.is_anothers(path) {
+            self.behaviour(
+                "behaviour.another_agent",
+                50,
+                "This touches the workspace of another agent.",
+            );
+        }
+    }
+
+    /// A path as seen from the working directory.
+    fn whole<'p>(&self, path: &'p str) -> Cow<'p, str> {
+        let rooted = path.starts_with(['/', '~', '\\', '$']) || path.contains(':');
+        match self.ctx.cwd {
+            Some(cwd) if !rooted => Cow::Owned(format!("{cwd}/{path}")),
+            _ => Cow::Borrowed(path),
+        }
+    }
+
+    /// A copy is taken of a file whose name says that it is about people.
+    pub(super) fn taken(&mut self, path: &str) {
+        let file = path.trim_end_matches('/').rsplit('/').next().unwrap_or(path);
+        let words = super::name::words(file);
+        for noun in words.split(' ').filter(|w| *w != "data").filter_map(table::noun) {
+            if let Some(tier) = noun.tier(Class::Take).filter(|t| *t >= Tier::Medium) {
+                self.out.human(noun.human);
+                self.out.add(Finding::pattern(noun.code, tier, noun.say));
+            }
+        }
+    }
+
+    /// `…/agents/NAME/…` or `…/workspaces/NAME/…` where NAME is somebody else.
+    fn is_anothers(&self, path: &str) -> bool {
+        let Some(own) = self.agent else { return false };
+        let mut parts = path.split(['/', '\\']);
+        while let Some(part) = parts.next() {
+            if matches!(part, "agents" | "workspaces" | "profiles") {
+                return parts.clone().count() > 1 && parts.next().is_some_and(|n| n != own);
+            }
+        }
+        false
+    }
+
+    pub(super) fn recipient(&mut self, text: &str) {
+        if self.looks {
+            return;
+        }
+        for one in text.split([',', ';']).map(str::trim).filter(|one| !one.is_empty()) {
+            self.out.impact.recipients.add(one);
+            if matches!(one, "*" | "all" | "everyone" | "@everyone" | "@channel" | "@here") {
+                self.out.doubt(Doubt::VagueArguments);
+                let say = "Everybody there will hear this at once.";
+                self.out.add(Finding::pattern("tool.many_people", Tier::High, say));
+            }
+        }
+        self.out.effect(Effect::Send);
+        self.out.add(Finding::pattern(
+            "tool.recipient",
+            Tier::Medium,
+            "Somebody else will see or feel this.",
+        ));
+    }
+
+    pub(super) fn amount(&mut self, value: &Value<'_>) {
+        let (Value::Number(digits) | Value::String(digits)) = value else { return };
+        if self.looks || !text::is_amount(digits) {
+            return;
+        }
+        let currency = self.currency.clone();
+        self.out.impact.money.push(Money { amount: digits.to_string(), currency });
+        let tier = match self.class {
+            Some(Class::Money | Class::Send) | None => Tier::High,
+            _ => Tier::Medium,
+        };
+        if tier == Tier::High || self.class == Some(Class::Commit) {
+            self.out.effect(Effect::Money);
+        }
+        self.out.add(Finding::pattern(
+            "tool.amount",
+            tier,
+            "An amount is named: this can cost money.",
+        ));
+    }
+
+    pub(super) fn count(&mut self, role: Role, items: usize) {
+        let role = if role == Role::Path && self.access() == Access::Delete {
+            Role::PathDelete
+        } else {
+            role
+        };
+        if self.looks || items < SEVERAL {
+            return;
+        }
+        match role {
+            Role::Recipient if items >= MANY => {
+                self.many(items, "tool.many_people", "Many people will hear this at once.");
+            }
+            Role::PathDelete => self.many(items, "tool.many_deleted", "Many things go at once."),
+            _ => {}
+        }
+    }
+
+    pub(super) fn items(&mut self, value: &Value<'_>) {
+        let Value::Array(list) = value else {
+            self.sweep(value);
+            return;
+        };
+        if self.looks {
+            return;
+        }
+        if self.class == Some(Class::Delete) && list.len() >= SEVERAL {
+            self.many(list.len(), "tool.many_deleted", "Many things go at once.");
+        }
+        self.note_items(list.len());
+    }
+
+    pub(super) fn sweep(&mut self, value: &Value<'_>) {
+        let on = match value {
+            Value::Bool(on) => *on,
+            Value::String(text) => matches!(text.as_ref(), "true" | "all" | "*" | "yes"),
+            _ => false,
+        };
+        if on && self.class == Some(Class::Delete) {
+            self.out.irreversible();
+            self.out.add(Finding::pattern("tool.sweep", Tier::High, "This takes everything away."));
+        }
+    }
+
+    fn many(&mut self, items: usize, code: &'static str, say: &'static str) {
+        self.note_items(items);
+        self.out.add(Finding::pattern(code, Tier::High, say));
+    }
+
+    fn note_items(&mut self, items: usize) {
+        let items = u32::try_from(items).unwrap_or(u32::MAX);
+        self.out.impact.items = self.out.impact.items.max(Some(items));
+    }
+}

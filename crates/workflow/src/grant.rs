@@ -1,0 +1,398 @@
+//! Grants: standing permissions that a person gave, and what they can never cover.
+
+mod members;
+
+use std::fmt;
+
+use serde::Serialize;
+
+use countersign_json::Value;
+use countersign_json::canonical::CallDigest;
+use countersign_risk::assess::Assessment;
+use countersign_risk::tools;
+use countersign_types::id::Id;
+use countersign_types::tier::Tier;
+use countersign_types::time::{Moment, Timestamp};
+
+pub use members::is_command_shape;
+
+/// What a grant speaks of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "shape", rename_all = "snake_case")]
+pub enum Shape {
+    /// This exact call.
+    Exact {
+        /// Its digests.
+        digest: CallDigest,
+    },
+    /// Every call of this tool below HIGH. A tool that runs commands or code is never covered so.
+    Action {
+        /// The tool's name.
+        tool: String,
+    },
+    /// Calls of this tool whose every recipient is named here (the seed's `targets`). For a tool
+    /// that runs commands: those below HIGH that begin with the words of one of these.
+    Targets {
+        /// The tool's name.
+        tool: String,
+        /// Whom it may reach, or which commands it may run.
+        targets: Vec<String>,
+    },
+    /// Calls of this tool that reach nobody but the agent's own, proven addresses (`self_only`).
+    ToSelf {
+        /// The tool's name.
+        tool: String,
+    },
+}
+
+/// A standing permission.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Grant {
+    /// Its name, said in every decision it makes.
+    pub id: Id,
+    /// What it speaks of.
+    #[serde(flatten)]
+    pub shape: Shape,
+    /// Only for this agent, if named.
+    pub agent: Option<String>,
+    /// Only in this session, if named.
+    pub session: Option<String>,
+    /// Who gave it.
+    pub made_by: String,
+    /// When.
+    pub made_at: Timestamp,
+    /// When it ends; the session grants end too.
+    pub expires: Option<Timestamp>,
+    /// How many calls it may still cover, if counted.
+    pub uses_left: Option<u32>,
+    /// When it was taken back.
+    pub revoked: Option<Timestamp>,
+}
+
+/// A call that might be covered.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked<'a> {
+    /// The agent as authenticated.
+    pub agent: &'a str,
+    /// Its session.
+    pub session: &'a str,
+    /// Addresses that people have confirmed to be the agent's own user's.
+    pub own_addresses: &'a [String],
+    /// Its digests.
+    pub digest: &'a CallDigest,
+    /// Its arguments.
+    pub arguments: &'a Value<'a>,
+    /// Its judgement.
+    pub assessment: &'a Assessment,
+    /// Whether its session is in a crisis.
+    pub crisis: bool,
+}
+
+/// Why a grant does not cover a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotCovered {
+    /// Nothing covers a crisis.
+    Crisis,
+    /// Nothing covers CRITICAL.
+    Critical,
+    /// A tool's name alone covers nothing from HIGH up.
+    TooGraveForItsName,
+    /// A tool that runs commands is covered by naming commands, never as a whole.
+    RunsPrograms,
+    /// It speaks of something else.
+    SomethingElse,
+    /// It is for another agent or session.
+    SomebodyElse,
+    /// It was taken back, has ended, or is used up.
+    Over,
+    /// The machine's clock cannot be trusted to say whether it has ended.
+    ClockUnsettled,
+}
+
+impl Grant {
+    /// Whether it may be used at this moment at all.
+    pub fn is_live(&self, now: Timestamp) -> bool {
+        let over = self.expires.is_some_and(|end| now >= end);
+        self.revoked.is_none() && !over && self.uses_left != Some(0)
+    }
+
+    /// Whether it covers a call now. An error says why not.
+    pub fn covers(&self, asked: &Asked<'_>, now: Moment) -> Result<(), NotCovered> {
+        let seen = asked.assessment;
+        if asked.crisis || seen.crisis_sensitive {
+            return Err(NotCovered::Crisis);
+        }
+        if seen.tier == Tier::Critical {
+            return Err(NotCovered::Critical);
+        }
+        if !now.settled {
+            return Err(NotCovered::ClockUnsettled);
+        }
+        if !self.is_live(now.at) {
+            return Err(NotCovered::Over);
+        }
+        let same = |wanted: &Option<String>, found: &str| {
+            wanted.as_deref().is_none_or(|wanted| wanted == found)
+        };
+        if !same(&self.agent, asked.agent) || !same(&self.session, asked.session) {
+            return Err(NotCovered::SomebodyElse);
+        }
+        self.speaks_of(asked)
+    }
+
+    fn speaks_of(&self, asked: &Asked<'_>) -> Result<(), NotCovered> {
+        let seen = asked.assessment;
+        let fits = match &self.shape {
+            Shape::Exact { digest } => digest.binds(asked.digest),
+            Shape::Action { tool } => {
+                if *tool == seen.tool && seen.tier >= Tier::High {
+                    return Err(NotCovered::TooGraveForItsName);
+                }
+                if *tool == seen.tool && tools::runs_programs(tool, asked.arguments) {
+                    return Err(NotCovered::RunsPrograms);
+                }
+                *tool == seen.tool
+            }
+            Shape::Targets { tool, targets } if tools::runs_programs(tool, asked.arguments) => {
+                *tool == seen.tool
+                    && seen.tier < Tier::High
+                    && members::is_plain_command(tool, asked.arguments, targets)
+            }
+            Shape::Targets { tool, targets } => {
+                *tool == seen.tool && reaches_only(asked, targets, same_target)
+            }
+            Shape::ToSelf { tool } => {
+                *tool == seen.tool && reaches_only(asked, asked.own_addresses, same_address)
+            }
+        };
+        if fits { Ok(()) } else { Err(NotCovered::SomethingElse) }
+    }
+}
+
+/// Whether a call names recipients, all of them are known, and all are on the list; and whether it
+/// holds nothing beside them but the message.
+fn reaches_only(asked: &Asked<'_>, list: &[String], same: fn(&str, &str) -> bool) -> bool {
+    let reached = &asked.assessment.impact.recipients;
+    // The preview lists only the first few: what is not listed is not covered.
+    let all_known = usize::try_from(reached.count) == Ok(reached.listed.len());
+    let on_list = |recipient: &String| list.iter().any(|known| same(known, recipient));
+    let is_listed = |text: &str| list.iter().any(|known| same(known, text));
+    !reached.is_empty()
+        && all_known
+        && reached.listed.iter().all(on_list)
+        && members::is_plain_message(asked.arguments, is_listed)
+}
+
+fn same_target(known: &str, found: &str) -> bool {
+    known == found
+}
+
+/// Addresses are compared as the seed did, without case.
+fn same_address(known: &str, found: &str) -> bool {
+    known.eq_ignore_ascii_case(found)
+}
+
+impl fmt::Display for NotCovered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            NotCovered::Crisis => "no grant covers a call in a crisis",
+            NotCovered::Critical => "no grant covers a CRITICAL call",
+            NotCovered::TooGraveForItsName => "a grant by name covers nothing from HIGH up",
+            NotCovered::RunsPrograms => "a tool that runs commands is not covered as a whole",
+            NotCovered::SomethingElse => "it speaks of something else",
+            NotCovered::SomebodyElse => "it is for another agent or session",
+            NotCovered::Over => "it is over",
+            NotCovered::ClockUnsettled => "this machine's clock went back, so no grant is used",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use countersign_json as json;
+    use countersign_risk::assess::assess;
+    use countersign_risk::call::Call;
+    use countersign_risk::call_digest::digest;
+    use countersign_risk::verdict::Policy;
+
+    const NOW: Moment = Moment::settled(Timestamp(1_000_000));
+
+    fn grant(shape: Shape) -> Grant {
+        Grant {
+            id: Id::from_bytes([1; 16]),
+            shape,
+            agent: None,
+            session: None,
+            made_by: "ana".to_owned(),
+            made_at: Timestamp(0),
+            expires: Some(Timestamp(2_000_000)),
+            uses_left: None,
+            revoked: None,
+        }
+    }
+
+    fn covers(grant: &Grant, call: &str, crisis: bool) -> Result<(), NotCovered> {
+        let value = json::parse(call).unwrap();
+        let call = Call::from_json(&value).unwrap();
+        let assessment = assess(&call, &Policy::default());
+        let digest = digest(&call, b"");
+        let own_addresses = ["ana@example.org".to_owned()];
+        let asked = Asked {
+            agent: "claude",
+            session: "s1",
+            own_addresses: &own_addresses,
+            digest: &digest,
+            arguments: &call.arguments,
+            assessment: &assessment,
+            crisis,
+        };
+        grant.covers(&asked, NOW)
+    }
+
+    fn named(tool: &str) -> Grant {
+        grant(Shape::Action { tool: tool.to_owned() })
+    }
+
+    const MAIL: &str = r#"{"tool":"send_email","arguments":{"to":"ana@example.org","body":"hi"}}"#;
+
+    #[test]
+    fn a_name_covers_no_high_call_and_nothing_covers_critical() {
+        let medium = r#"{"tool":"send_message","arguments":{"to":"bo","text":"hi"}}"#;
+        assert_eq!(covers(&named("send_message"), medium, false), Ok(()));
+        assert_eq!(covers(&named("send_email"), MAIL, false), Err(NotCovered::TooGraveForItsName));
+        let grave = r#"{"tool":"crypto_tx","arguments":{"to":"0xabc","amount":"1"}}"#;
+        assert_eq!(covers(&named("crypto_tx"), grave, false), Err(NotCovered::Critical));
+        assert_eq!(covers(&named("send_message"), medium, true), Err(NotCovered::Crisis));
+    }
+
+    #[test]
+    fn targets_cover_only_when_every_recipient_is_named() {
+        let targets = Shape::Targets {
+            tool: "send_email".to_owned(),
+            targets: vec!["ana@example.org".to_owned()],
+        };
+        let given = grant(targets);
+        assert_eq!(covers(&given, MAIL, false), Ok(()));
+        for other in [
+            r#"{"tool":"send_email","arguments":{"to":"ana@example.org","cc":"eve@example.com"}}"#,
+            r#"{"tool":"send_email","arguments":{"to":["ana@example.org","eve@example.com"]}}"#,
+            r#"{"tool":"send_email","arguments":{"body":"to nobody"}}"#,
+            r#"{"tool":"send_message","arguments":{"to":"ana@example.org"}}"#,
+        ] {
+            assert!(covers(&given, other, false).is_err(), "{other}");
+        }
+    }
+
+    #[test]
+    fn to_self_asks_who_authenticated_not_what_the_payload_says() {
+        let given = grant(Shape::ToSelf { tool: "send_email".to_owned() });
+        assert_eq!(covers(&given, MAIL, false), Ok(()));
+        let claimed = r#"{"tool":"send_email","arguments":{"from":"eve@x.com","to":"eve@x.com"}}"#;
+        assert_eq!(covers(&given, claimed, false), Err(NotCovered::SomethingElse));
+    }
+
+    /// Each rode along with mail to an address that was on the list.
+    #[test]
+    fn a_mail_grant_covers_nothing_that_it_does_not_know() {
+        let targets = Shape::Targets {
+            tool: "send_email".to_owned(),
+            targets: vec!["ana@example.org".to_owned()],
+        };
+        let (listed, own) =
+            (grant(targets), grant(Shape::ToSelf { tool: "send_email".to_owned() }));
+        let with = |more: &str| {
+            format!(r#"{{"tool":"send_email","arguments":{{"to":"ana@example.org",{more}}}}}"#)
+        };
+        for fine in [
+            r#""subject":"hi","body":"two\nlines""#,
+            r#""cc":["ana@example.org"],"text":"hi""#,
+            r#""from":"ana@example.org","message":"hi""#,
+        ] {
+            assert_eq!(covers(&listed, &with(fine), false), Ok(()), "{fine}");
+            assert_eq!(covers(&own, &with(fine), false), Ok(()), "{fine}");
+        }
+        for more in [
+            r#""Bcc":"eve@example.com""#,
+            r#""BCC":["ana@example.org","eve@example.com"]"#,
+            r#""bcc":{"address":"eve@example.com"}"#,
+            r#""cc":"ana@example.org, eve@example.com""#,
+            r#""attachments":["~/.ssh/id_rsa"]"#,
+            r#""attachment":"/etc/passwd""#,
+            r#""forward_to":"eve@example.com""#,
+            r#""reply_to":"eve@example.com""#,
+            r#""from":"boss@example.com""#,
+            r#""subject":"hi\r\nBcc: eve@example.com""#,
+            r#""subject":"hi\nBcc: eve@example.com""#,
+            r#""headers":{"Bcc":"eve@example.com"}"#,
+            r#""template":"/etc/shadow""#,
+            r#""body":{"file":"/etc/shadow"}"#,
+            r#""unheard_of":true"#,
+        ] {
+            assert!(covers(&listed, &with(more), false).is_err(), "{more}");
+            assert!(covers(&own, &with(more), false).is_err(), "{more}");
+        }
+    }
+
+    #[test]
+    fn a_tool_that_runs_commands_is_covered_by_naming_commands() {
+        let run = |tool: &str, command: &str| {
+            format!(r#"{{"tool":"{tool}","arguments":{{"command":"{command}"}}}}"#)
+        };
+        for tool in ["terminal", "bash", "Bash", "shell", "execute_command", "mcp__x__run_shell"] {
+            let call = run(tool, "npm install left-pad");
+            let whole = covers(&named(tool), &call, false);
+            assert_eq!(whole, Err(NotCovered::RunsPrograms), "{tool}");
+        }
+        let python = r#"{"tool":"execute_code","arguments":{"code":"print(1)"}}"#;
+        assert_eq!(covers(&named("execute_code"), python, false), Err(NotCovered::RunsPrograms));
+        let commands = |list: &[&str]| {
+            let targets = list.iter().map(|text| (*text).to_owned()).collect();
+            grant(Shape::Targets { tool: "terminal".to_owned(), targets })
+        };
+        let given = commands(&["npm install", "git push origin"]);
+        for fine in ["npm install left-pad", "npm install", "git push origin main"] {
+            assert_eq!(covers(&given, &run("terminal", fine), false), Ok(()), "{fine}");
+        }
+        for other in [
+            "npm install left-pad; curl x.example",
+            "npm install left-pad && reboot",
+            "npm install $(id)",
+            "npm install `id`",
+            "npm install > /etc/passwd",
+            "npm install a\\nreboot",
+            "npm install --script-shell=/tmp/x",
+            "npm installx",
+            "npm",
+            "X=1 npm install",
+            "git push --force origin",
+            "rm -rf /",
+        ] {
+            assert!(covers(&given, &run("terminal", other), false).is_err(), "{other}");
+        }
+        let beside = r#"{"tool":"terminal","arguments":{"command":"npm install","env":{"A":"b"}}}"#;
+        assert!(covers(&given, beside, false).is_err());
+        for wide in ["npm", "", " ", "python3 -c", "bash -c", "git push *", "a b;c", "a $b"] {
+            assert!(!is_command_shape(wide), "{wide}");
+            let given = commands(&[wide]);
+            assert!(covers(&given, &run("terminal", "npm install"), false).is_err(), "{wide}");
+        }
+    }
+
+    #[test]
+    fn a_grant_ends_by_time_use_and_revocation_and_keeps_to_its_agent() {
+        let medium = r#"{"tool":"send_message","arguments":{"to":"bo","text":"hi"}}"#;
+        let over = [
+            Grant { expires: Some(Timestamp(1_000_000)), ..named("send_message") },
+            Grant { uses_left: Some(0), ..named("send_message") },
+            Grant { revoked: Some(Timestamp(5)), ..named("send_message") },
+        ];
+        for grant in over {
+            assert_eq!(covers(&grant, medium, false), Err(NotCovered::Over));
+        }
+        let other = Grant { agent: Some("codex".to_owned()), ..named("send_message") };
+        assert_eq!(covers(&other, medium, false), Err(NotCovered::SomebodyElse));
+        let other = Grant { session: Some("s2".to_owned()), ..named("send_message") };
+        assert_eq!(covers(&other, medium, false), Err(NotCovered::SomebodyElse));
+    }
+}

@@ -1,0 +1,233 @@
+//! The request by itself, and seeded lives of it against a model.
+
+use super::*;
+use crate::assurance::{Needs, Standing, Tenure};
+use countersign_json::canonical::Digest;
+use countersign_types::time::{Moment, Span};
+
+fn call(byte: u8) -> CallDigest {
+    let digest = Digest::from_bytes([byte; 32]);
+    CallDigest { canonical: digest, raw: digest, both_bind: false }
+}
+
+fn request(tier: Tier, quorum: Quorum) -> Request {
+    let terms = Terms { tier, crisis: false, quorum };
+    let plan = Times::default().plan(Timestamp(1_000), tier, false, None);
+    let id = Id::from_bytes([7; 16]);
+    Request::new(id, Requester::Agent("claude".to_owned()), call(1), terms, plan)
+}
+
+fn says(person: &str, choice: Choice, reason: &str) -> Event {
+    Event::Answer {
+        person: person.to_owned(),
+        choice,
+        seen: call(1),
+        edited: None,
+        channel: "web".to_owned(),
+        reason: reason.to_owned(),
+        standing: (Standing::login(false, Tenure::from(Timestamp(1_000))), Needs::default()),
+    }
+}
+
+fn edited_call(tier: Tier, quorum: Quorum) -> EditedCall {
+    EditedCall { digest: call(9), tier, crisis: false, quorum }
+}
+
+fn at(seconds: i64) -> Moment {
+    Moment::settled(Timestamp(1_000 + seconds * 1_000))
+}
+
+#[test]
+fn one_yes_in_time_approves_and_then_nothing_changes() {
+    let mut asked = request(Tier::Medium, Quorum::default());
+    let change = asked.apply(says("ana", Choice::Approve, ""), at(5)).unwrap();
+    let Change::Ended(decision) = change else { panic!("{change:?}") };
+    assert_eq!(decision.state, State::Approved);
+    assert_eq!(decision.by, Decider::People(vec!["ana".to_owned()]));
+    assert_eq!(decision.digest, call(1));
+    let refused = asked.apply(says("bob", Choice::Deny, ""), at(6));
+    assert_eq!(refused, Err(Refusal::Ended(State::Approved)));
+    assert_eq!(asked.apply(Event::Time, at(9_999)), Ok(Change::Nothing));
+    assert_eq!(asked.state, State::Approved);
+}
+
+#[test]
+fn silence_is_a_no_and_a_late_yes_changes_nothing() {
+    let mut asked = request(Tier::Medium, Quorum::default());
+    let late = asked.apply(says("ana", Choice::Approve, ""), at(300));
+    assert_eq!(late, Err(Refusal::TooLate));
+    assert_eq!(asked.state, State::Pending);
+    assert!(matches!(asked.apply(Event::Time, at(300)), Ok(Change::Ended(_))));
+    assert_eq!(asked.state, State::Expired);
+    let later = asked.apply(says("ana", Choice::Approve, ""), at(301));
+    assert_eq!(later, Err(Refusal::Ended(State::Expired)));
+}
+
+#[test]
+fn it_climbs_by_tier_and_says_each_rung_once() {
+    let mut asked = request(Tier::High, Quorum::default());
+    assert_eq!(asked.next_due(), Some(at(30).at));
+    assert_eq!(asked.apply(Event::Time, at(29)), Ok(Change::Nothing));
+    assert_eq!(asked.apply(Event::Time, at(30)), Ok(Change::Climbed(Rung::Next)));
+    assert_eq!(asked.apply(Event::Time, at(31)), Ok(Change::Nothing));
+    // A daemon that slept goes where it should stand by now.
+    assert_eq!(asked.apply(Event::Time, at(95)), Ok(Change::Climbed(Rung::Emergency)));
+    assert_eq!(asked.next_due(), Some(at(300).at));
+}
+
+#[test]
+fn the_strict_profile_ends_at_the_first_rung() {
+    let strict = Times { profile: Profile::Strict, ..Times::default() };
+    for (tier, seconds) in [(Tier::Medium, 60), (Tier::High, 30), (Tier::Critical, 10)] {
+        let plan = strict.plan(Timestamp(0), tier, false, Some(Span::seconds(600)));
+        assert_eq!(plan.deadline, Timestamp(seconds * 1_000));
+    }
+}
+
+#[test]
+fn a_caller_may_shorten_and_stretch_but_not_escape() {
+    let times = Times::default();
+    let ends = |asked| times.plan(Timestamp(0), Tier::Medium, false, asked).deadline.0;
+    assert_eq!(ends(None), 300_000);
+    assert_eq!(ends(Some(Span::seconds(20))), 20_000);
+    assert_eq!(ends(Some(Span::seconds(86_400))), 600_000);
+    assert_eq!(ends(Some(Span(0))), 1);
+    let never = Times { usual: Span(u64::MAX), longest: Span(u64::MAX), ..times };
+    assert!(never.plan(Timestamp(0), Tier::Medium, false, None).deadline > Timestamp(0));
+}
+
+#[test]
+fn several_people_are_counted_once_each_and_one_no_ends_it() {
+    let mut asked = request(Tier::High, Quorum { approve: 2, deny: 1 });
+    let first = asked.apply(says("ana", Choice::Approve, ""), at(1));
+    assert_eq!(first, Ok(Change::Counted { approvals: 1, needed: 2 }));
+    let again = asked.apply(says("ana", Choice::Approve, ""), at(2));
+    assert_eq!(again, Err(Refusal::AnsweredAlready));
+    assert_eq!(asked.state, State::Pending);
+    let mut other = asked.clone();
+    asked.apply(says("bob", Choice::Approve, ""), at(3)).unwrap();
+    assert_eq!(asked.state, State::Approved);
+    other.apply(says("bob", Choice::Deny, ""), at(3)).unwrap();
+    assert_eq!(other.state, State::Denied);
+}
+
+#[test]
+fn whoever_asks_cannot_answer_nor_cancel_for_others() {
+    let mut asked = request(Tier::Medium, Quorum::default());
+    asked.requester = Requester::Person("ana".to_owned());
+    let own = asked.apply(says("ana", Choice::Approve, ""), at(1));
+    assert_eq!(own, Err(Refusal::OwnRequest));
+    let foreign = Event::Cancel { by: Requester::Agent("ana".to_owned()) };
+    assert_eq!(asked.apply(foreign, at(1)), Err(Refusal::NotYours));
+    let own = Event::Cancel { by: Requester::Person("ana".to_owned()) };
+    assert!(matches!(asked.apply(own, at(1)), Ok(Change::Ended(_))));
+    assert_eq!(asked.state, State::Cancelled);
+}
+
+#[test]
+fn an_approval_needs_the_right_card_a_good_clock_and_for_critical_a_reason() {
+    let mut asked = request(Tier::Critical, Quorum::default());
+    let blank = asked.apply(says("ana", Choice::Approve, " \n"), at(1));
+    assert_eq!(blank, Err(Refusal::ReasonNeeded));
+    let behind = Moment { settled: false, ..at(1) };
+    let jumped = asked.apply(says("ana", Choice::Approve, "asked Bo"), behind);
+    assert_eq!(jumped, Err(Refusal::ClockUnsettled));
+    let mut other = says("ana", Choice::Approve, "asked Bo");
+    if let Event::Answer { seen, .. } = &mut other {
+        *seen = call(2);
+    }
+    assert_eq!(asked.apply(other, at(1)), Err(Refusal::NotThisCall));
+    // A no takes all of that.
+    let mut no = says("ana", Choice::Deny, "");
+    if let Event::Answer { seen, .. } = &mut no {
+        *seen = call(2);
+    }
+    asked.apply(no, behind).unwrap();
+    assert_eq!(asked.state, State::Denied);
+}
+
+#[test]
+fn an_edited_call_is_what_is_approved() {
+    let mut asked = request(Tier::High, Quorum::default());
+    let edit = |asked: &mut Request| {
+        let mut event = says("ana", Choice::Approve, "");
+        if let Event::Answer { edited, .. } = &mut event {
+            *edited = Some(edited_call(Tier::High, Quorum::default()));
+        }
+        asked.apply(event, at(1))
+    };
+    let mut shared = Request { quorum: Quorum { approve: 2, deny: 1 }, ..asked.clone() };
+    assert_eq!(edit(&mut shared), Err(Refusal::EditNeedsOnePerson));
+    let mut crisis = Request { crisis: true, ..asked.clone() };
+    assert_eq!(edit(&mut crisis), Err(Refusal::ReasonNeeded));
+    edit(&mut asked).unwrap();
+    assert_eq!(asked.decision.unwrap().digest, call(9));
+}
+
+/// Every tier asked for, every tier edited into, with one person or two for CRITICAL: the edited
+/// call is approved only under the rules of the graver of the two.
+#[test]
+fn an_edited_call_takes_its_own_quorum_reason_and_assurance() {
+    let quorum_of = |tier, critical| Quorum {
+        approve: if tier == Tier::Critical { critical } else { 1 },
+        deny: 1,
+    };
+    for asked_tier in Tier::ALL {
+        for edited_tier in Tier::ALL {
+            for critical in [1, 2] {
+                for reason in ["", "asked Bo"] {
+                    for standing in [
+                        Standing::login(false, Tenure::from(Timestamp(0))),
+                        Standing::login(true, Tenure::from(Timestamp(0))),
+                        Standing {
+                            assurance: crate::assurance::Assurance::Linked,
+                            ..Standing::login(false, Tenure::from(Timestamp(0)))
+                        },
+                    ] {
+                        let mut asked = request(asked_tier, quorum_of(asked_tier, critical));
+                        let mut event = says("ana", Choice::Approve, reason);
+                        if let Event::Answer { edited, standing: given, .. } = &mut event {
+                            let quorum = quorum_of(edited_tier, critical);
+                            *edited = Some(edited_call(edited_tier, quorum));
+                            given.0 = standing;
+                        }
+                        let grave = asked_tier.max(edited_tier) == Tier::Critical;
+                        let plain = Standing::login(false, Tenure::from(Timestamp(0)));
+                        let may =
+                            !grave || critical == 1 && !reason.is_empty() && standing == plain;
+                        let approved = asked.apply(event, at(1)).is_ok();
+                        assert_eq!(
+                            approved, may,
+                            "{asked_tier:?} edited into {edited_tier:?}, {critical}, {reason:?}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn nobody_approves_what_is_older_than_they_are_or_before_they_have_waited() {
+    let created = Timestamp(1_000);
+    let answer = |tenure, choice| {
+        let mut asked = request(Tier::Medium, Quorum::default());
+        let mut event = says("ana", choice, "");
+        if let Event::Answer { standing, .. } = &mut event {
+            standing.0 = Standing::login(false, tenure);
+        }
+        asked.apply(event, at(10)).map(|_| asked.state)
+    };
+    let approve = |tenure| answer(tenure, Choice::Approve);
+    assert_eq!(approve(Tenure::from(created)), Ok(State::Approved));
+    let newer = Tenure::from(Timestamp(1_001));
+    assert_eq!(approve(newer), Err(Refusal::NewerThanRequest));
+    let waits = Tenure { since: Timestamp(0), active_from: Timestamp(11_001) };
+    assert_eq!(approve(waits), Err(Refusal::WaitingUntil(Timestamp(11_001))));
+    let waited = Tenure { since: Timestamp(0), active_from: Timestamp(11_000) };
+    assert_eq!(approve(waited), Ok(State::Approved));
+    for new in [newer, waits] {
+        assert_eq!(answer(new, Choice::Deny), Ok(State::Denied), "a denial is always taken");
+    }
+    assert_eq!(waits.and(newer), Tenure { since: newer.since, active_from: waits.active_from });
+}

@@ -1,0 +1,310 @@
+//! Seeded lives of requests against a model: whatever happens in whatever order, the promises hold.
+//!
+//! A failure names its seed: `SEED=123 cargo test -p countersign-core --test request_simulation`
+//! lives that life again. `LIVES=1000000` lives more of them.
+
+#[cfg(test)]
+mod simulation {
+    use std::collections::HashSet;
+
+    use countersign_json::canonical::{CallDigest, Digest};
+    use countersign_types::id::Id;
+    use countersign_types::tier::Tier;
+    use countersign_types::time::{Moment, Span, Timestamp};
+    use countersign_workflow::assurance::{Assurance, Needs, Standing, Tenure};
+    use countersign_workflow::request::{
+        Change, Choice, Decider, EditedCall, Event, Profile, Quorum, Refusal, Request, Requester,
+        Rung, State, Terms, Times,
+    };
+
+    const PEOPLE: [&str; 4] = ["ana", "bo", "cy", "dee"];
+
+    /// `SplitMix64`: small, and the same on every machine.
+    struct Dice(u64);
+
+    impl Dice {
+        fn roll(&mut self) -> u64 {
+            self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let mut z = self.0;
+            z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            z ^ (z >> 31)
+        }
+
+        fn below(&mut self, end: u64) -> u64 {
+            self.roll() % end
+        }
+
+        fn one_in(&mut self, odds: u64) -> bool {
+            self.below(odds) == 0
+        }
+
+        fn pick<'a, T>(&mut self, list: &'a [T]) -> &'a T {
+            &list[usize::try_from(self.below(list.len() as u64)).unwrap()]
+        }
+    }
+
+    fn call(byte: u8) -> CallDigest {
+        let digest = Digest::from_bytes([byte; 32]);
+        CallDigest { canonical: digest, raw: digest, both_bind: byte.is_multiple_of(2) }
+    }
+
+    /// What must be true, kept in other words than the code's: sets and one plain condition.
+    struct Model {
+        requester: Requester,
+        deadline: i64,
+        created: Timestamp,
+        needs_reason: bool,
+        crisis: bool,
+        tier: Tier,
+        quorum: Quorum,
+        yes: HashSet<String>,
+        no: HashSet<String>,
+        end: Option<State>,
+    }
+
+    impl Model {
+        /// What an event must lead to: an end, or nothing.
+        fn expects(&mut self, event: &Event, now: Moment) -> Option<State> {
+            if self.end.is_some() {
+                return None;
+            }
+            let late = now.at.0 >= self.deadline;
+            let end = match event {
+                Event::Time => late.then_some(State::Expired),
+                Event::Cancel { by } => {
+                    (!late && *by == self.requester).then_some(State::Cancelled)
+                }
+                Event::Answer { person, choice, seen, edited, reason, standing, .. } => {
+                    let own = self.requester == Requester::Person(person.clone());
+                    let answered = self.yes.contains(person) || self.no.contains(person);
+                    let edited = edited.as_ref();
+                    let graver = edited.is_some_and(|edited| edited.tier == Tier::Critical);
+                    let troubled = edited.is_some_and(|edited| edited.crisis);
+                    let needs_reason = self.needs_reason || graver || troubled;
+                    let worded = !needs_reason || !reason.trim().is_empty();
+                    let may_edit = edited.is_none_or(|edited| {
+                        let one = self.quorum.approve <= 1 && edited.quorum.approve <= 1;
+                        !self.crisis && !edited.crisis && one
+                    });
+                    let tier = edited.map_or(self.tier, |edited| edited.tier.max(self.tier));
+                    let tenure = standing.0.tenure;
+                    let there = tenure.since <= self.created && tenure.active_from <= now.at;
+                    if late || own || answered {
+                        None
+                    } else if *choice == Choice::Deny {
+                        self.no.insert(person.clone());
+                        let enough = self.no.len() >= usize::from(self.quorum.deny.max(1));
+                        enough.then_some(State::Denied)
+                    } else if now.settled
+                        && *seen == call(1)
+                        && worded
+                        && may_edit
+                        && there
+                        && self.sure_of(tier, standing.0, standing.1)
+                    {
+                        self.yes.insert(person.clone());
+                        let enough = self.yes.len() >= usize::from(self.quorum.approve.max(1));
+                        enough.then_some(State::Approved)
+                    } else {
+                        None
+                    }
+                }
+            };
+            self.end = end;
+            end
+        }
+
+        /// Whether we know well enough who it is.
+        fn sure_of(&self, tier: Tier, standing: Standing, needs: Needs) -> bool {
+            let (sure, critical) = (standing.assurance, tier == Tier::Critical);
+            let logged_in = matches!(sure, Assurance::Login | Assurance::Passkey);
+            let set = match tier {
+                Tier::Critical => needs.critical,
+                Tier::High => needs.high,
+                Tier::Medium | Tier::Low | Tier::Safe => needs.medium,
+            };
+            sure >= set
+                && standing.approves >= tier
+                && (tier != Tier::High || sure != Assurance::Reached)
+                && (logged_in || !(critical || self.crisis))
+                && (sure == Assurance::Passkey || !(critical && standing.has_passkey))
+        }
+    }
+
+    fn random_tenure(dice: &mut Dice) -> Tenure {
+        let any = |dice: &mut Dice| match dice.below(4) {
+            0 => Timestamp(i64::try_from(dice.below(1 << 41)).unwrap()),
+            _ => Timestamp(0),
+        };
+        Tenure { since: any(dice), active_from: any(dice) }
+    }
+
+    fn random_standing(dice: &mut Dice) -> (Standing, Needs) {
+        if dice.one_in(2) {
+            return (Standing::login(false, random_tenure(dice)), Needs::default());
+        }
+        let standing = Standing {
+            assurance: *dice.pick(&Assurance::ALL),
+            approves: *dice.pick(&Tier::ALL),
+            has_passkey: dice.one_in(2),
+            tenure: random_tenure(dice),
+        };
+        let mut any = || *dice.pick(&Assurance::ALL);
+        (standing, Needs { medium: any(), high: any(), critical: any() })
+    }
+
+    fn random_event(dice: &mut Dice, requester: &Requester) -> Event {
+        match dice.below(10) {
+            0..3 => Event::Time,
+            3 => {
+                let others =
+                    [Requester::Agent("eve".to_owned()), Requester::Person("ana".to_owned())];
+                let by = if dice.one_in(2) { requester } else { dice.pick(&others) };
+                Event::Cancel { by: by.clone() }
+            }
+            _ => Event::Answer {
+                person: (*dice.pick(&PEOPLE)).to_owned(),
+                choice: if dice.one_in(3) { Choice::Deny } else { Choice::Approve },
+                seen: if dice.one_in(6) { call(2) } else { call(1) },
+                edited: dice.one_in(5).then(|| EditedCall {
+                    digest: call(3),
+                    tier: *dice.pick(&Tier::ALL),
+                    crisis: dice.one_in(4),
+                    quorum: Quorum { approve: u8::from(dice.one_in(3)) + 1, deny: 1 },
+                }),
+                channel: "web".to_owned(),
+                reason: (*dice.pick(&["", " \t", "asked the customer"])).to_owned(),
+                standing: random_standing(dice),
+            },
+        }
+    }
+
+    fn random_request(dice: &mut Dice) -> Request {
+        let tier = *dice.pick(&Tier::ALL);
+        let crisis = dice.one_in(4);
+        let small = |dice: &mut Dice| u8::try_from(dice.below(4)).unwrap();
+        let quorum = Quorum { approve: small(dice), deny: small(dice) };
+        let times = Times {
+            profile: if dice.one_in(3) { Profile::Strict } else { Profile::Standard },
+            ..Times::default()
+        };
+        let asked = dice.one_in(2).then(|| Span(dice.below(900_000)));
+        let created = Timestamp(i64::try_from(dice.below(1 << 40)).unwrap());
+        let plan = times.plan(created, tier, crisis, asked);
+        let requester = match dice.below(3) {
+            0 => Requester::Person((*dice.pick(&PEOPLE)).to_owned()),
+            _ => Requester::Agent((*dice.pick(&["claude", "ana"])).to_owned()),
+        };
+        let id = Id::new(created, [9; 10]);
+        Request::new(id, requester, call(1), Terms { tier, crisis, quorum }, plan)
+    }
+
+    fn check_end(request: &Request, now: Moment, seed: u64) {
+        let decision = request.decision.as_ref().expect("an end has a decision");
+        assert_eq!(decision.state, request.state, "seed {seed}");
+        match request.state {
+            State::Approved => {
+                assert!(
+                    now.at < request.plan.deadline && now.settled,
+                    "seed {seed}: approved late"
+                );
+                let Decider::People(people) = &decision.by else { panic!("seed {seed}") };
+                let distinct: HashSet<_> = people.iter().collect();
+                let needed = usize::from(request.quorum.approve.max(1));
+                assert_eq!(distinct.len(), people.len(), "seed {seed}: somebody counted twice");
+                assert!(distinct.len() >= needed, "seed {seed}: too few");
+                let own = matches!(&request.requester, Requester::Person(p) if people.contains(p));
+                assert!(!own, "seed {seed}: whoever asked approved");
+                let edited = decision.digest != request.digest;
+                assert!(!edited || decision.digest == call(3), "seed {seed}: a call nobody saw");
+            }
+            State::Expired => {
+                assert!(now.at >= request.plan.deadline, "seed {seed}: expired early");
+            }
+            State::Denied | State::Cancelled => {
+                assert!(now.at < request.plan.deadline, "seed {seed}: ended after its deadline");
+            }
+            State::Pending => panic!("seed {seed}: pending is no end"),
+        }
+    }
+
+    /// One life, from its seed alone. Says how it ended.
+    fn live(seed: u64) -> State {
+        let mut dice = Dice(seed);
+        let mut request = random_request(&mut dice);
+        let mut model = Model {
+            requester: request.requester.clone(),
+            deadline: request.plan.deadline.0,
+            needs_reason: request.needs_reason(),
+            created: request.plan.created,
+            crisis: request.crisis,
+            tier: request.tier,
+            quorum: request.quorum,
+            yes: HashSet::new(),
+            no: HashSet::new(),
+            end: None,
+        };
+        let mut now = Moment::settled(request.plan.created);
+        let mut rung = Rung::First;
+        for _ in 0..40 {
+            now.at = now.at.plus(Span(dice.below(60_000)));
+            now.settled = !dice.one_in(8);
+            let before = request.clone();
+            let event = random_event(&mut dice, &before.requester);
+            let expected = model.expects(&event, now);
+            let change = request.apply(event.clone(), now);
+            if before.state.has_ended() {
+                assert_eq!(request, before, "seed {seed}: an end was changed by {event:?}");
+                assert!(matches!(change, Ok(Change::Nothing) | Err(Refusal::Ended(_))));
+                continue;
+            }
+            if change.is_err() {
+                assert_eq!(request, before, "seed {seed}: a refusal changed something");
+            }
+            let ended = request.state.has_ended().then_some(request.state);
+            assert_eq!(ended, expected, "seed {seed}: {event:?} at {now:?} of {before:?}");
+            assert!(request.rung >= rung, "seed {seed}: came down the ladder");
+            rung = request.rung;
+            if ended.is_some() {
+                check_end(&request, now, seed);
+            } else if matches!(event, Event::Time) {
+                let due = request.next_due().expect("something is due while it is open");
+                assert!(
+                    due > now.at,
+                    "seed {seed}: time passed and {due} is still due at {}",
+                    now.at
+                );
+            }
+        }
+        // Every wait ends: after its deadline one tick is enough.
+        if !request.state.has_ended() {
+            let late = Moment { at: request.plan.deadline, settled: false };
+            assert!(
+                matches!(request.apply(Event::Time, late), Ok(Change::Ended(_))),
+                "seed {seed}"
+            );
+            assert_eq!(request.state, State::Expired, "seed {seed}");
+        }
+        request.state
+    }
+
+    fn number(name: &str) -> Option<u64> {
+        std::env::var(name).ok()?.parse().ok()
+    }
+
+    #[test]
+    fn the_promises_hold_in_every_life() {
+        if let Some(seed) = number("SEED") {
+            live(seed);
+            return;
+        }
+        let mut ends = [0_u32; 5];
+        for seed in 0..number("LIVES").unwrap_or(50_000) {
+            let end = live(seed);
+            ends[State::ALL.iter().position(|&state| state == end).unwrap()] += 1;
+        }
+        // A simulation in which something never happens proves nothing about it.
+        assert!(ends[1..].iter().all(|&count| count > 100), "{ends:?}");
+    }
+}
