@@ -48,7 +48,9 @@ fn a_client_that_leaves_withdraws_its_own_call_only() {
         streams.push(Some(post(address, "", &body).1));
         let known: Vec<Value> = requests.clone();
         let waiting = place.waiting(number + 1);
-        requests.extend(waiting.into_iter().map(|one| one["id"].clone()).filter(|id| !known.contains(id)));
+        requests.extend(
+            waiting.into_iter().map(|one| one["id"].clone()).filter(|id| !known.contains(id)),
+        );
     }
     // A cancellation that could mean any of them withdraws none of them.
     let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled",

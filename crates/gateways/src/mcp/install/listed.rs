@@ -161,8 +161,7 @@ mod tests {
             assert_eq!(found(&bare, "a"), Reached::Command, "{}", client.name);
             let variables = vec![("COUNTERSIGN_AGENTS".to_owned(), "z".to_owned())];
             assert_eq!(bare.first().unwrap().variables, variables, "{}", client.name);
-            let proxy =
-                ProxyCommand { program: "/usr/bin/countersign".to_owned(), agents: None };
+            let proxy = ProxyCommand { program: "/usr/bin/countersign".to_owned(), agents: None };
             let put = Servers::new(client.form, &proxy).put(&text).unwrap();
             let Reached::Proxy(words) = found(&client.form.listed(&put).unwrap(), "a") else {
                 panic!("{}: {put}", client.name)

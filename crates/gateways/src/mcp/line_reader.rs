@@ -1,36 +1,36 @@
-//! Lines as they come, whole up to a size; what is longer comes in pieces.
+//! Reads lines, whole up to a size; longer lines are read in parts.
 
 use std::io::{self, BufRead};
 
 /// What was read.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Read {
-    /// A whole line, with its end if it has one.
+pub enum LineRead {
+    /// A whole line, with its line end if it has one.
     Line,
-    /// A piece of a line that is too long; more of it follows.
-    Piece,
-    /// The last piece of such a line.
-    LastPiece,
-    /// There is no more.
+    /// A part of a line that is too long; more of it follows.
+    Part,
+    /// The last part of such a line.
+    LastPart,
+    /// The input has ended.
     End,
 }
 
 /// Reads lines.
 #[derive(Debug)]
-pub struct Lines<R> {
+pub struct LineReader<R> {
     source: R,
     limit: usize,
-    in_pieces: bool,
+    in_parts: bool,
 }
 
-impl<R: BufRead> Lines<R> {
-    /// Up to this many bytes a line.
-    pub fn new(source: R, limit: usize) -> Lines<R> {
-        Lines { source, limit, in_pieces: false }
+impl<R: BufRead> LineReader<R> {
+    /// Lines of up to `limit` bytes are read whole.
+    pub fn new(source: R, limit: usize) -> LineReader<R> {
+        LineReader { source, limit, in_parts: false }
     }
 
     /// The next line, into `line`, which is emptied first.
-    pub fn next(&mut self, line: &mut Vec<u8>) -> io::Result<Read> {
+    pub fn next(&mut self, line: &mut Vec<u8>) -> io::Result<LineRead> {
         line.clear();
         loop {
             let seen = match self.source.fill_buf() {
@@ -39,26 +39,26 @@ impl<R: BufRead> Lines<R> {
                 Err(error) => return Err(error),
             };
             if seen.is_empty() {
-                let was_in_pieces = std::mem::take(&mut self.in_pieces);
-                return Ok(match (line.is_empty(), was_in_pieces) {
-                    (true, _) => Read::End,
-                    (false, false) => Read::Line,
-                    (false, true) => Read::LastPiece,
+                let was_in_parts = std::mem::take(&mut self.in_parts);
+                return Ok(match (line.is_empty(), was_in_parts) {
+                    (true, _) => LineRead::End,
+                    (false, false) => LineRead::Line,
+                    (false, true) => LineRead::LastPart,
                 });
             }
             let end = seen.iter().position(|byte| *byte == b'\n');
             let taken = end.map_or(seen.len(), |at| at + 1);
             line.extend_from_slice(seen.get(..taken).unwrap_or_default());
             self.source.consume(taken);
-            match (end.is_some(), self.in_pieces) {
-                (true, false) if line.len() <= self.limit => return Ok(Read::Line),
+            match (end.is_some(), self.in_parts) {
+                (true, false) if line.len() <= self.limit => return Ok(LineRead::Line),
                 (true, _) => {
-                    self.in_pieces = false;
-                    return Ok(Read::LastPiece);
+                    self.in_parts = false;
+                    return Ok(LineRead::LastPart);
                 }
                 (false, _) if line.len() > self.limit => {
-                    self.in_pieces = true;
-                    return Ok(Read::Piece);
+                    self.in_parts = true;
+                    return Ok(LineRead::Part);
                 }
                 (false, _) => {}
             }
@@ -75,20 +75,20 @@ mod tests {
         let text = b"ab\n\n0123456789\nlast";
         for room in 1..20 {
             let source = io::BufReader::with_capacity(room, &text[..]);
-            let mut lines = Lines::new(source, 5);
+            let mut lines = LineReader::new(source, 5);
             let (mut line, mut all, mut kinds) = (Vec::new(), Vec::new(), Vec::new());
             loop {
                 let read = lines.next(&mut line).unwrap();
                 all.extend_from_slice(&line);
-                if read == Read::End {
+                if read == LineRead::End {
                     break;
                 }
                 kinds.push(read);
             }
             assert_eq!(all, text);
-            assert_eq!(kinds.first(), Some(&Read::Line));
-            assert_eq!(kinds.last(), Some(&Read::Line));
-            assert_eq!(kinds.iter().filter(|kind| **kind == Read::LastPiece).count(), 1);
+            assert_eq!(kinds.first(), Some(&LineRead::Line));
+            assert_eq!(kinds.last(), Some(&LineRead::Line));
+            assert_eq!(kinds.iter().filter(|kind| **kind == LineRead::LastPart).count(), 1);
         }
     }
 }

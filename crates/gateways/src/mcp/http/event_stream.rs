@@ -1,23 +1,23 @@
-//! Server-sent events: written, and listened to while their bytes pass.
+//! Server-sent events: written, and read while their bytes pass.
 
-/// More than this without the end of an event is not listened to any further.
-const LONGEST: usize = 64 << 20;
+/// A stream with a longer event is not read any further.
+const MAX_EVENT: usize = 64 << 20;
 
-/// Listens to a stream of events.
+/// Reads a stream of events.
 #[derive(Debug, Default)]
-pub struct Events {
+pub struct EventReader {
     line: Vec<u8>,
     data: Vec<u8>,
     raw: Vec<u8>,
     after_return: bool,
-    deaf: bool,
+    is_over_limit: bool,
 }
 
-impl Events {
-    /// The data of every event that is whole now.
+impl EventReader {
+    /// The data of every event that is complete now.
     pub fn feed(&mut self, bytes: &[u8]) -> Vec<String> {
         let mut whole = Vec::new();
-        if self.deaf {
+        if self.is_over_limit {
             return whole;
         }
         for &byte in bytes {
@@ -28,11 +28,11 @@ impl Events {
                 other => self.line.push(other),
             }
         }
-        self.deaf = self.line.len() + self.data.len() > LONGEST;
+        self.is_over_limit = self.line.len() + self.data.len() > MAX_EVENT;
         whole
     }
 
-    /// Every event that is whole now: its bytes, and its data if it has any.
+    /// Every event that is complete now: its bytes, and its data if it has any.
     pub fn take(&mut self, bytes: &[u8]) -> Vec<(Vec<u8>, Option<String>)> {
         let mut whole = Vec::new();
         for &byte in bytes {
@@ -48,7 +48,7 @@ impl Events {
         whole
     }
 
-    /// What has come of an event that is not whole.
+    /// The bytes of an incomplete event at the end.
     pub fn rest(self) -> Vec<u8> {
         self.raw
     }
@@ -68,7 +68,7 @@ impl Events {
     }
 }
 
-/// A message as one event, without an id: it cannot be asked for again.
+/// A message as one event, without an id: a client cannot ask for it again.
 pub fn event(message: &str) -> String {
     let mut out = String::with_capacity(message.len() + 32);
     out.push_str("event: message\n");
@@ -86,21 +86,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn events_are_heard_however_they_are_cut_and_written() {
+    fn events_are_read_however_they_are_cut_and_written() {
         let stream = b": hi\r\n\r\nevent: message\r\ndata: {\"a\":\ndata:1}\n\nid: 1\ndata: x\r\r";
         for size in 1..stream.len() {
-            let mut events = Events::default();
-            let heard: Vec<String> =
+            let mut events = EventReader::default();
+            let read: Vec<String> =
                 stream.chunks(size).flat_map(|part| events.feed(part)).collect();
-            assert_eq!(heard, ["{\"a\":\n1}", "x"], "{size}");
+            assert_eq!(read, ["{\"a\":\n1}", "x"], "{size}");
         }
-        let mut events = Events::default();
+        let mut events = EventReader::default();
         let taken = events.take(stream);
         let bytes: Vec<u8> = taken.iter().flat_map(|(raw, _)| raw.clone()).collect();
         assert_eq!([bytes, events.rest()].concat(), stream);
         let data: Vec<&str> = taken.iter().filter_map(|(_, data)| data.as_deref()).collect();
         assert_eq!(data, ["{\"a\":\n1}", "x"]);
-        let mut events = Events::default();
+        let mut events = EventReader::default();
         assert_eq!(events.feed(event("{\n\"a\":1}").as_bytes()), ["{\n\"a\":1}"]);
     }
 }

@@ -1,4 +1,4 @@
-//! JSON taken apart where it stands: the texts of members, nothing read into, nothing rewritten.
+//! Parts of a JSON text as they are written, without parsing or rewriting the rest.
 
 use std::borrow::Cow;
 
@@ -6,22 +6,22 @@ use countersign_json as json;
 
 /// The members of an object as they are written: each name, and the text of its value.
 ///
-/// Nothing where the text is no object. It looks only as far as it must: for what does harm if
-/// it is misread, `core::json` reads the same text strictly first.
+/// Nothing if the text is not an object. This reader is lenient: where a misread message could do
+/// harm, `countersign_json` reads the same text strictly first.
 pub fn members(text: &str) -> Option<Vec<(Cow<'_, str>, &str)>> {
-    let mut scan = Scan { text, at: 0 };
+    let mut raw_json = Scan { text, at: 0 };
     let mut found = Vec::with_capacity(8);
-    scan.take(b'{')?;
-    if scan.peek()? == b'}' {
-        return scan.end(found);
+    raw_json.take(b'{')?;
+    if raw_json.peek()? == b'}' {
+        return raw_json.end(found);
     }
     loop {
-        let name = scan.string()?;
-        scan.take(b':')?;
-        found.push((plain(name)?, scan.value()?));
-        match scan.peek()? {
-            b',' => scan.at += 1,
-            b'}' => return scan.end(found),
+        let name = raw_json.string()?;
+        raw_json.take(b':')?;
+        found.push((unquote(name)?, raw_json.value()?));
+        match raw_json.peek()? {
+            b',' => raw_json.at += 1,
+            b'}' => return raw_json.end(found),
             _ => return None,
         }
     }
@@ -29,29 +29,29 @@ pub fn members(text: &str) -> Option<Vec<(Cow<'_, str>, &str)>> {
 
 /// The items of an array as they are written.
 pub fn items(text: &str) -> Option<Vec<&str>> {
-    let mut scan = Scan { text, at: 0 };
+    let mut raw_json = Scan { text, at: 0 };
     let mut found = Vec::new();
-    scan.take(b'[')?;
-    if scan.peek()? == b']' {
-        return scan.end(found);
+    raw_json.take(b'[')?;
+    if raw_json.peek()? == b']' {
+        return raw_json.end(found);
     }
     loop {
-        found.push(scan.value()?);
-        match scan.peek()? {
-            b',' => scan.at += 1,
-            b']' => return scan.end(found),
+        found.push(raw_json.value()?);
+        match raw_json.peek()? {
+            b',' => raw_json.at += 1,
+            b']' => return raw_json.end(found),
             _ => return None,
         }
     }
 }
 
-/// One member's text.
+/// The text of one member.
 pub fn member<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     members(text)?.into_iter().find(|(key, _)| key == name).map(|(_, value)| value)
 }
 
-/// The text behind a string as it is written; nothing for other values.
-pub fn plain(written: &str) -> Option<Cow<'_, str>> {
+/// The value of a string; nothing for other JSON texts.
+pub fn unquote(written: &str) -> Option<Cow<'_, str>> {
     let inside = written.strip_prefix('"')?.strip_suffix('"')?;
     if !inside.contains('\\') {
         return Some(Cow::Borrowed(inside));
@@ -62,9 +62,9 @@ pub fn plain(written: &str) -> Option<Cow<'_, str>> {
     }
 }
 
-/// The same object with some members set (or, with nothing, left out); every other value keeps
-/// its bytes.
-pub fn with(text: &str, changes: &[(&str, Option<&str>)]) -> Option<String> {
+/// The same object with some members set, or left out if their new text is nothing; every other
+/// value keeps its bytes.
+pub fn with_members(text: &str, changes: &[(&str, Option<&str>)]) -> Option<String> {
     let mut out = String::with_capacity(text.len() + 64);
     let mut add = |name: &str, value: &str| {
         out.push(if out.is_empty() { '{' } else { ',' });
@@ -102,7 +102,7 @@ impl<'a> Scan<'a> {
         self.text.as_bytes().get(self.at..).unwrap_or_default()
     }
 
-    /// The next byte that is no blank.
+    /// The next byte that is not a blank.
     fn peek(&mut self) -> Option<u8> {
         let blanks = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r' | b'\n');
         self.at += self.rest().iter().take_while(|byte| blanks(byte)).count();
@@ -171,7 +171,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Nothing may follow.
+    /// The result, if nothing follows.
     fn end<T>(&mut self, found: T) -> Option<T> {
         self.at += 1;
         self.peek().is_none().then_some(found)
@@ -199,9 +199,10 @@ mod tests {
     #[test]
     fn one_member_is_changed_and_the_others_are_not() {
         let text = r#"{"n": 12345678901234567890123, "s":"a" ,"q":1}"#;
-        let changed = with(text, &[("s", Some("{\"x\":1.0}")), ("q", None), ("z", Some("2"))]);
+        let changed =
+            with_members(text, &[("s", Some("{\"x\":1.0}")), ("q", None), ("z", Some("2"))]);
         let expected = r#"{"n":12345678901234567890123,"s":{"x":1.0},"z":2}"#;
         assert_eq!(changed.as_deref(), Some(expected));
-        assert_eq!(with("{}", &[("a", None)]).as_deref(), Some("{}"));
+        assert_eq!(with_members("{}", &[("a", None)]).as_deref(), Some("{}"));
     }
 }

@@ -1,47 +1,42 @@
-//! Calls that a server asked more about: the answer to its question is no new call.
+//! Approved calls whose server asked the client for more input: the answer is not a new call.
 
 use std::collections::VecDeque;
 
-use super::heard;
 use super::message::ToolCall;
-use super::reports::Ran;
+use super::reporter::RunningCall;
+use super::server_message;
 
-/// So many are remembered.
-const MOST: usize = 256;
+/// How many calls are remembered.
+const MAX_CALLS: usize = 256;
 
-/// Approved calls whose server wants more, each with the state to come back with.
+/// Approved calls, each with the `requestState` that the client must send back.
 #[derive(Debug, Default)]
-pub struct Continued {
-    waiting: VecDeque<(String, Ran)>,
+pub struct Continuations {
+    waiting: VecDeque<(String, RunningCall)>,
 }
 
-impl Continued {
-    /// What makes another call the same one.
-    pub fn key(call: &ToolCall<'_>) -> String {
-        let arguments = countersign_json::canonical::canonical(&call.arguments);
-        let arguments = if arguments.exact { call.raw } else { &arguments.text };
-        format!("{}\0{arguments}", call.name)
-    }
-
-    /// An approved call was answered; perhaps the server wants more.
-    pub fn remember(&mut self, ran: &Ran, result: &str) {
-        // What is grave is asked about at every turn: the answers may change what it does.
+impl Continuations {
+    /// Remembers an approved call if its result asks for more input.
+    pub fn remember(&mut self, ran: &RunningCall, result: &str) {
+        // The answers may change what a call does, so a CRITICAL call is asked about in each round.
         if ran.tier == "CRITICAL" {
             return;
         }
-        let Some(state) = heard::asks_for_more(result) else { return };
-        if self.waiting.len() >= MOST {
+        let Some(state) = server_message::requested_state(result) else { return };
+        if self.waiting.len() >= MAX_CALLS {
             self.waiting.pop_front();
         }
         self.waiting.push_back((state.to_owned(), ran.clone()));
     }
 
-    /// Whether a call only answers what its server asked; then it was approved already, once.
-    pub fn take(&mut self, call: &ToolCall<'_>) -> Option<Ran> {
+    /// The approved call that this call continues, if it does. It can be continued once.
+    pub fn take(&mut self, call: &ToolCall<'_>) -> Option<RunningCall> {
         let state = call.state?;
-        let same = Continued::key(call);
-        let fits = |(known, ran): &(String, Ran)| {
-            heard::same_text(known, state) && ran.same == same && call.responses.is_some()
+        let identity = call.identity();
+        let fits = |(known, ran): &(String, RunningCall)| {
+            server_message::is_same_string(known, state)
+                && ran.identity == identity
+                && call.responses.is_some()
         };
         let at = self.waiting.iter().position(fits)?;
         self.waiting.remove(at).map(|(_, ran)| ran)
@@ -54,27 +49,27 @@ mod tests {
 
     use countersign_json as json;
 
-    use super::super::message::Meta;
+    use super::super::message::RequestMeta;
     use super::*;
 
     fn call<'a>(raw: &'a str, state: Option<&'a str>) -> ToolCall<'a> {
         let arguments = json::parse(raw).unwrap();
         let responses = Some("{}");
-        let meta = Meta::default();
-        ToolCall { name: "pay", arguments, raw, meta, state, responses, is_look: false }
+        let meta = RequestMeta::default();
+        ToolCall { name: "pay", arguments, raw, meta, state, responses, is_read: false }
     }
 
     #[test]
     fn an_answer_to_the_server_is_no_new_call_once_and_for_the_same_arguments_only() {
         let approved = call("{\"amount\":1}", None);
-        let ran = |tier: &str| Ran {
+        let ran = |tier: &str| RunningCall {
             request: None,
             tier: tier.to_owned(),
-            same: Continued::key(&approved),
+            identity: approved.identity(),
             since: Instant::now(),
         };
         let asks = "{\"resultType\":\"input_required\",\"requestState\":\"s1\"}";
-        let mut known = Continued::default();
+        let mut known = Continuations::default();
         known.remember(&ran("MEDIUM"), asks);
         assert!(known.take(&call("{\"amount\":2}", Some("\"s1\""))).is_none());
         assert!(known.take(&call("{\"amount\":1}", Some("\"s2\""))).is_none());

@@ -1,0 +1,437 @@
+//! Calls that wait for a decision: one thread asks the daemon about each.
+//!
+//! An open question is one request at the daemon; a waiter is a client that waits for it. A client
+//! that gives up leaves its question open, and the same call finds it again. A waiter is taken out
+//! of its question under the lock before it gets an update, so it gets one final update.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use countersign_client::{Agent, Question, Report};
+use tokio::sync::mpsc::UnboundedSender;
+
+use super::approval::{self, ApprovalResult, ApprovedCall, Redemption, Submission, not_asked};
+use super::message::RequestId;
+use super::plan::CallQuestion;
+use super::replies::{self, CallRefusal};
+use super::resume_token::{ResumeTokens, ServerState};
+use super::threads::start;
+use super::used_ids::UsedIds;
+
+/// How many questions may be open at once.
+const MAX_QUESTIONS: usize = 2048;
+/// How long a decision is kept for a client that gave up waiting.
+const KEEP_TIME: Duration = Duration::from_mins(10);
+/// How long approvals are collected, so that calls approved together run in their order.
+const COLLECT_TIME: Duration = Duration::from_millis(10);
+/// How often a question is asked again because another call used its approval.
+const MAX_ATTEMPTS: u8 = 3;
+/// How long withdrawing all requests may take when the proxy ends.
+const CANCEL_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// The final update that a waiter gets.
+#[derive(Debug)]
+pub enum Update {
+    /// The call may run.
+    Run(ApprovedCall),
+    /// The call does not run; the response to the client.
+    Answer(String),
+}
+
+/// A client that waits for a decision.
+pub struct Waiter {
+    /// Differs from the key of every other waiter: two clients may use the same request id.
+    pub key: u64,
+    /// Which client it is, as far as the client says so.
+    pub scope: String,
+    /// The request id, for cancellations, which name nothing else.
+    pub request_id: RequestId,
+    /// The text of the id.
+    pub written_id: String,
+    /// Whether the client speaks a modern protocol version.
+    pub is_modern: bool,
+    /// Whether the request only reads a resource or prompt: then a refusal is an error.
+    pub is_read: bool,
+    /// How often the client came back already.
+    pub round: u8,
+    /// Where the update goes.
+    pub updates: UnboundedSender<Update>,
+}
+
+impl Waiter {
+    /// A key that no other waiter has.
+    pub fn new_key() -> u64 {
+        static LAST: AtomicU64 = AtomicU64::new(0);
+        LAST.fetch_add(1, Ordering::Relaxed)
+    }
+
+    fn refuse(&self, refusal: &CallRefusal) {
+        let text = replies::refusal(&self.written_id, refusal, self.is_modern, self.is_read);
+        // A client that left needs no answer.
+        let _ = self.updates.send(Update::Answer(text));
+    }
+}
+
+impl fmt::Debug for Waiter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Waiter").field("key", &self.key).finish_non_exhaustive()
+    }
+}
+
+#[derive(Debug)]
+struct OpenQuestion {
+    identity: String,
+    /// What the call carries for its server.
+    server_state: Option<ServerState>,
+    question: Arc<Question>,
+    /// How often its approval turned out to be used by another call.
+    attempts: u8,
+    /// The request's id and its two words, once they are known.
+    request: Option<(String, String)>,
+    waiter: Option<Waiter>,
+    /// The decision, kept for a client that comes back.
+    result: Option<(ApprovalResult, Instant)>,
+}
+
+impl OpenQuestion {
+    fn new(question: CallQuestion, waiter: Waiter, attempts: u8) -> OpenQuestion {
+        let CallQuestion { question, identity, server_state } = question;
+        let (question, waiter) = (Arc::new(question), Some(waiter));
+        let (request, result) = (None, None);
+        OpenQuestion { identity, server_state, question, attempts, request, waiter, result }
+    }
+
+    /// Whether a call that comes back finds this question. A decision about a tool before it
+    /// changed is none about the changed tool.
+    fn waits_for(&self, call: &CallQuestion) -> bool {
+        self.waiter.is_none()
+            && self.identity == call.identity
+            && self.server_state == call.server_state
+            && self.question.fresh == call.question.fresh
+    }
+}
+
+#[derive(Debug, Default)]
+struct State {
+    open: HashMap<u64, OpenQuestion>,
+    last: u64,
+    /// Approved calls that are about to run, in the order of their questions.
+    ready: Vec<(u64, Waiter, ApprovedCall)>,
+    is_releasing: bool,
+    /// Call ids of calls that ran: by an approval that we used, or that their hook had used.
+    used_ids: UsedIds,
+}
+
+impl State {
+    fn insert(&mut self, question: OpenQuestion) -> u64 {
+        self.last += 1;
+        self.open.insert(self.last, question);
+        self.last
+    }
+
+    fn has_same(&self, identity: &str) -> bool {
+        self.open.values().any(|open| open.identity == identity)
+    }
+
+    fn remove_old(&mut self) {
+        let is_old = |open: &OpenQuestion| {
+            open.result.as_ref().is_some_and(|(_, at)| at.elapsed() > KEEP_TIME)
+        };
+        self.open.retain(|_, open| open.waiter.is_some() || !is_old(open));
+    }
+}
+
+/// The calls of one proxy that wait.
+#[derive(Debug)]
+pub struct PendingCalls {
+    agent: Agent,
+    tokens: ResumeTokens,
+    state: Mutex<State>,
+}
+
+impl PendingCalls {
+    /// No calls yet.
+    pub fn new(agent: Agent, tokens: ResumeTokens) -> Arc<PendingCalls> {
+        Arc::new(PendingCalls { agent, tokens, state: Mutex::default() })
+    }
+
+    /// A client waits for a call. `token` is the resume token that it sent, if any.
+    pub fn add(self: &Arc<Self>, mut call: CallQuestion, mut waiter: Waiter, token: Option<&str>) {
+        let mut state = self.lock();
+        state.remove_old();
+        let token = token.and_then(|token| self.tokens.read(token, &call.identity));
+        let named = token.as_ref().map(|token| token.question);
+        if let Some(token) = token {
+            waiter.round = token.round;
+            call.server_state = token.server_state;
+        }
+        let named = named.filter(|at| state.open.get(at).is_some_and(|open| open.waits_for(&call)));
+        let same = || {
+            let found = state.open.iter().filter(|(_, open)| open.waits_for(&call));
+            found.map(|(number, _)| *number).min()
+        };
+        let Some(number) = named.or_else(same) else {
+            return self.open(state, call, waiter, 0);
+        };
+        let Some(open) = state.open.get_mut(&number) else { return };
+        open.waiter = Some(waiter);
+        let Some((result, _)) = open.result.take() else { return };
+        drop(state);
+        let calls = Arc::clone(self);
+        if let Err(error) = start(move || calls.decided(number, result)) {
+            self.refuse(number, &error);
+        }
+    }
+
+    /// Clients wait for calls that came together: new questions are asked as one group.
+    pub fn add_batch(self: &Arc<Self>, calls: Vec<(CallQuestion, Waiter)>) {
+        let mut state = self.lock();
+        // A hook may have asked about a call with a call id; the others may be open already.
+        let (single, group): (Vec<_>, Vec<_>) = calls.into_iter().partition(|(call, _)| {
+            call.question.call_id.is_some() || state.has_same(&call.identity)
+        });
+        if group.len() < 2 || state.open.len() + group.len() > MAX_QUESTIONS {
+            drop(state);
+            for (call, waiter) in single.into_iter().chain(group) {
+                self.add(call, waiter, None);
+            }
+            return;
+        }
+        let questions: Vec<Question> =
+            group.iter().map(|(call, _)| call.question.clone()).collect();
+        let insert = |(call, waiter)| state.insert(OpenQuestion::new(call, waiter, 0));
+        let numbers: Vec<u64> = group.into_iter().map(insert).collect();
+        drop(state);
+        let (calls, of_group) = (Arc::clone(self), numbers.clone());
+        if let Err(error) = start(move || calls.ask_group(&of_group, &questions)) {
+            for number in numbers {
+                self.refuse(number, &error);
+            }
+        }
+        for (call, waiter) in single {
+            self.add(call, waiter, None);
+        }
+    }
+
+    fn ask_group(self: &Arc<Self>, numbers: &[u64], questions: &[Question]) {
+        let submissions = approval::submit_group(&self.agent, questions);
+        for ((number, question), submission) in numbers.iter().zip(questions).zip(submissions) {
+            let (calls, number, question) = (Arc::clone(self), *number, question.clone());
+            let started = start(move || {
+                let result = match submission {
+                    Ok(submission) => calls.ask(number, &question, &submission),
+                    Err(refusal) => ApprovalResult::Refused(refusal),
+                };
+                calls.decided(number, result);
+            });
+            if let Err(error) = started {
+                self.refuse(number, &error);
+            }
+        }
+    }
+
+    /// Opens a question.
+    fn open(
+        self: &Arc<Self>,
+        mut state: MutexGuard<'_, State>,
+        call: CallQuestion,
+        waiter: Waiter,
+        attempts: u8,
+    ) {
+        if state.open.len() >= MAX_QUESTIONS || attempts > MAX_ATTEMPTS {
+            drop(state);
+            let message = "Not run: too many calls wait for a person already.";
+            return waiter.refuse(&CallRefusal::new("unavailable", message));
+        }
+        // The same call twice at once is two runs, and needs two approvals. An approval for what
+        // was sent to the server before is none for this.
+        let is_only = !state.has_same(&call.identity);
+        let joins = attempts == 0
+            && call.server_state.is_none()
+            && (is_only || call.question.call_id.is_some());
+        let submission = if joins { Submission::Join } else { Submission::New };
+        let open = OpenQuestion::new(call, waiter, attempts);
+        let question = Arc::clone(&open.question);
+        let number = state.insert(open);
+        drop(state);
+        let calls = Arc::clone(self);
+        let started = start(move || {
+            let result = calls.ask(number, &question, &submission);
+            calls.decided(number, result);
+        });
+        if let Err(error) = started {
+            self.refuse(number, &error);
+        }
+    }
+
+    /// Refuses a call for which no thread could be started.
+    fn refuse(self: &Arc<Self>, number: u64, error: &io::Error) {
+        let refusal = not_asked(&format!("no thread could be started: {error}"));
+        self.decided(number, ApprovalResult::Refused(refusal));
+    }
+
+    fn ask(&self, number: u64, question: &Question, submission: &Submission) -> ApprovalResult {
+        let still_waits = |request: Option<(&str, &str)>| {
+            let mut state = self.lock();
+            let Some(open) = state.open.get_mut(&number) else { return false };
+            if let (Some((id, phrase)), None) = (request, &open.request) {
+                open.request = Some((id.to_owned(), phrase.to_owned()));
+            }
+            true
+        };
+        approval::wait_for_decision(&self.agent, question, submission, still_waits)
+    }
+
+    /// The daemon has decided. The decision is kept if nobody waits for it now.
+    fn decided(self: &Arc<Self>, number: u64, result: ApprovalResult) {
+        let mut state = self.lock();
+        let Some(open) = state.open.get_mut(&number) else { return };
+        let Some(waiter) = open.waiter.take() else {
+            open.result = Some((result, Instant::now()));
+            return;
+        };
+        let Some(open) = state.open.remove(&number) else { return };
+        drop(state);
+        let approved = match result {
+            ApprovalResult::Refused(refusal) => return waiter.refuse(&refusal),
+            ApprovalResult::Approved(approved) => approved,
+        };
+        let is_new = |call_id: &str| self.lock().used_ids.insert(call_id);
+        match approval::redeem(&self.agent, &open.question, approved, is_new) {
+            Redemption::Refused(refusal) => waiter.refuse(&refusal),
+            Redemption::Run(mut approved) => {
+                approved.server_state = open.server_state;
+                self.release(number, waiter, approved);
+            }
+            Redemption::AskAgain => {
+                let mut question = (*open.question).clone();
+                question.call_id = None;
+                let OpenQuestion { identity, server_state, attempts, .. } = open;
+                let call = CallQuestion { question, identity, server_state };
+                self.open(self.lock(), call, waiter, attempts + 1);
+            }
+        }
+    }
+
+    /// Lets a call run, after those that were approved with it and came before.
+    fn release(&self, number: u64, waiter: Waiter, approved: ApprovedCall) {
+        let mut state = self.lock();
+        state.ready.push((number, waiter, approved));
+        if std::mem::replace(&mut state.is_releasing, true) {
+            return;
+        }
+        loop {
+            drop(state);
+            thread::sleep(COLLECT_TIME);
+            state = self.lock();
+            let mut ready = std::mem::take(&mut state.ready);
+            if ready.is_empty() {
+                state.is_releasing = false;
+                return;
+            }
+            drop(state);
+            ready.sort_by_key(|(number, ..)| *number);
+            for (_, waiter, approved) in ready {
+                let request = approved.request.clone();
+                let is_sent = waiter.updates.send(Update::Run(approved)).is_ok();
+                if let (false, Some(id)) = (is_sent, request) {
+                    let summary = "the client left before the call ran";
+                    drop(self.agent.report(&id, Report::Skipped, summary));
+                }
+            }
+            state = self.lock();
+        }
+    }
+
+    /// The client that waits under this key withdraws its call.
+    pub fn withdraw(self: &Arc<Self>, key: u64) -> bool {
+        self.remove_where(|waiter| waiter.key == key)
+    }
+
+    /// A client cancels its request with this id. Whether the request waited here. A cancellation
+    /// that could mean the calls of several clients withdraws none of them.
+    pub fn cancel(self: &Arc<Self>, scope: &str, id: &RequestId) -> bool {
+        self.remove_where(|waiter| waiter.scope == scope && waiter.request_id == *id)
+    }
+
+    fn remove_where(self: &Arc<Self>, matches: impl Fn(&Waiter) -> bool) -> bool {
+        let mut state = self.lock();
+        let mut found =
+            state.open.iter().filter(|(_, open)| open.waiter.as_ref().is_some_and(&matches));
+        let number = match (found.next(), found.next()) {
+            (Some((number, _)), None) => *number,
+            _ => return false,
+        };
+        let Some(open) = state.open.remove(&number) else { return false };
+        drop(state);
+        if let Some((id, _)) = open.request {
+            let agent = self.agent.clone();
+            // Without this thread, the one that waits for the decision cancels the request: it
+            // sees that the question is gone.
+            let _ = start(move || drop(agent.cancel(&id)));
+        }
+        true
+    }
+
+    /// The client that waits under this key gives up soon: the response that tells it, or the
+    /// model, to come back. Nothing if it is about to get its update.
+    pub fn end_round(&self, key: u64) -> Option<String> {
+        let mut state = self.lock();
+        let is_it = |open: &OpenQuestion| open.waiter.as_ref().is_some_and(|one| one.key == key);
+        let (number, open) = state.open.iter_mut().find(|(_, open)| is_it(open))?;
+        let waiter = open.waiter.take()?;
+        let state = open.server_state.as_ref();
+        let token = self.tokens.write(*number, &open.identity, waiter.round + 1, state);
+        if let (true, Some(token)) = (waiter.is_modern, token) {
+            let result = serde_json::json!({
+                "resultType": "input_required",
+                "requestState": token,
+            });
+            return Some(replies::response(&waiter.written_id, &result));
+        }
+        let message = replies::pending_message(reference(open));
+        let request = open.request.as_ref().map(|(id, _)| id.clone());
+        let refusal = CallRefusal { status: "pending", message, request };
+        Some(replies::refusal(&waiter.written_id, &refusal, waiter.is_modern, waiter.is_read))
+    }
+
+    /// What a waiting call is called in messages: its two words, once they are known.
+    pub fn reference(&self, key: u64) -> String {
+        let state = self.lock();
+        let is_it = |open: &&OpenQuestion| open.waiter.as_ref().is_some_and(|one| one.key == key);
+        state.open.values().find(is_it).map_or(UNKNOWN_REFERENCE, reference).to_owned()
+    }
+
+    /// Removes every question. Returns the requests that are still undecided.
+    pub fn clear(&self) -> Vec<String> {
+        let open = std::mem::take(&mut self.lock().open);
+        let undecided = open.into_values().filter(|open| open.result.is_none());
+        undecided.filter_map(|open| Some(open.request?.0)).collect()
+    }
+
+    /// Cancels requests at the daemon, for a limited time. Blocks.
+    pub fn cancel_requests(&self, requests: Vec<String>) {
+        let end = Instant::now() + CANCEL_TIMEOUT;
+        for id in requests {
+            if Instant::now() > end {
+                return;
+            }
+            drop(self.agent.cancel(&id));
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+const UNKNOWN_REFERENCE: &str = "not yet at the gate";
+
+fn reference(open: &OpenQuestion) -> &str {
+    open.request.as_ref().map_or(UNKNOWN_REFERENCE, |(_, phrase)| phrase)
+}

@@ -1,0 +1,8 @@
+//! The proxy between a client on standard input and output and a server that is a child process.
+
+mod child;
+mod pipes;
+mod routes;
+mod transport;
+
+pub use child::run_stdio;
