@@ -87,14 +87,23 @@ fn a_call_is_refused_if_no_thread_can_wait_for_its_answer() {
     let limit = format!("--as={}", reserved(process) + (200 << 10));
     let set = Command::new("prlimit").args(["--pid", &process.to_string(), &limit]).status();
     assert!(set.unwrap().success());
-    for id in 1..4 {
+    // The stacks of threads that have ended are used again: a few calls may wait.
+    let count = 12;
+    for id in 0..count {
         client.call(id, "send_email", &json!({"to": "bo@example.org", "n": id}));
-        let answer: Value = client.next();
-        assert_eq!((&answer["id"], &answer["result"]["isError"]), (&json!(id), &json!(true)));
-        assert!(words(&answer).contains("Nothing was approved"), "{answer}");
     }
-    assert!(!place.reached("send_email"));
-    // What needs nobody passes all the same, or is refused; the proxy lives.
+    let mut refused = 0;
     client.ask("ping", "ping", &json!({}));
-    assert_eq!(client.next()["id"], "ping");
+    loop {
+        let answer: Value = client.next();
+        if answer["id"] == "ping" {
+            break;
+        }
+        assert_eq!(answer["result"]["isError"], true, "{answer}");
+        assert!(words(&answer).contains("Nothing was approved"), "{answer}");
+        refused += 1;
+    }
+    assert!(refused >= count - 4, "{refused} of {count}");
+    place.waiting(count - refused);
+    assert!(!place.reached("send_email"));
 }
