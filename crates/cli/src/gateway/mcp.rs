@@ -34,7 +34,7 @@ pub fn run(args: &Mcp) -> Result<ExitCode, Failure> {
     };
     let ended = match (&args.http, args.listen) {
         (Some(url), Some(listen)) => mcp::run_http(settings, agent, listen, url, |address| {
-            // Nobody is left to tell if standard error is gone.
+            // Standard error may be closed.
             let _ = writeln!(std::io::stderr(), "countersign: {url} is behind http://{address}");
         })
         .map(|()| 0),
@@ -48,9 +48,9 @@ fn trust(args: &Trusted) -> Result<ExitCode, Failure> {
     let forgotten = mcp::trust(&reach::gateways_folder(), &agent, &args.server);
     let count = forgotten.map_err(|error| Failure::Input(error.to_string()))?;
     house::line(&match count {
-        0 => format!("{}: no tool of it was ever seen.", args.server),
+        0 => format!("{}: no record of its tools was found.", args.server),
         _ => {
-            format!("{}: its tools are taken as they are now. Start its client anew.", args.server)
+            format!("{}: its tools are accepted as they are now. Restart its client.", args.server)
         }
     })
 }

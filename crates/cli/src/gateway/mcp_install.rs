@@ -63,8 +63,9 @@ fn run(args: &Configured, aim: Aim) -> Result<ExitCode, Failure> {
     }
     if aim == Aim::Install {
         house::line(&format!(
-            "Start {title} anew. Servers that are reached by a URL stay as they are: put \
-             `countersign mcp --http URL --listen 127.0.0.1:PORT` before each, and name that port."
+            "Restart {title}. Servers at a URL are not changed: start \
+             `countersign mcp --http URL --listen 127.0.0.1:PORT` for each, and put that address \
+             into the file."
         ))?;
     }
     Ok(ExitCode::SUCCESS)

@@ -3,6 +3,7 @@
 mod child;
 mod pipes;
 mod routes;
+mod server_messages;
 mod transport;
 
 pub use child::run_stdio;

@@ -1,32 +1,23 @@
-//! Calls that wait for a decision: one thread asks the daemon about each.
-//!
-//! An open question is one request at the daemon; a waiter is a client that waits for it. A client
-//! that gives up leaves its question open, and the same call finds it again. A waiter is taken out
-//! of its question under the lock before it gets an update, so it gets one final update.
+//! The calls of one proxy that wait: one thread asks the daemon about each.
 
-use std::collections::HashMap;
-use std::fmt;
 use std::io;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use countersign_client::{Agent, Question, Report};
-use tokio::sync::mpsc::UnboundedSender;
 
-use super::approval::{self, ApprovalResult, ApprovedCall, Redemption, Submission, not_asked};
-use super::message::RequestId;
-use super::plan::CallQuestion;
-use super::replies::{self, CallRefusal};
-use super::resume_token::{ResumeTokens, ServerState};
-use super::threads::start;
-use super::used_ids::UsedIds;
+use super::open_questions::{OpenQuestion, OpenQuestions, UNKNOWN_REFERENCE};
+use super::waiter::{Update, Waiter};
+use crate::mcp::approval::{self, ApprovalResult, ApprovedCall, Redemption, Submission, not_asked};
+use crate::mcp::message::RequestId;
+use crate::mcp::plan::CallQuestion;
+use crate::mcp::replies::{self, CallRefusal};
+use crate::mcp::resume_token::ResumeTokens;
+use crate::mcp::threads::start;
 
 /// How many questions may be open at once.
 const MAX_QUESTIONS: usize = 2048;
-/// How long a decision is kept for a client that gave up waiting.
-const KEEP_TIME: Duration = Duration::from_mins(10);
 /// How long approvals are collected, so that calls approved together run in their order.
 const COLLECT_TIME: Duration = Duration::from_millis(10);
 /// How often a question is asked again because another call used its approval.
@@ -34,124 +25,12 @@ const MAX_ATTEMPTS: u8 = 3;
 /// How long withdrawing all requests may take when the proxy ends.
 const CANCEL_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The final update that a waiter gets.
-#[derive(Debug)]
-pub enum Update {
-    /// The call may run.
-    Run(ApprovedCall),
-    /// The call does not run; the response to the client.
-    Answer(String),
-}
-
-/// A client that waits for a decision.
-pub struct Waiter {
-    /// Differs from the key of every other waiter: two clients may use the same request id.
-    pub key: u64,
-    /// Which client it is, as far as the client says so.
-    pub scope: String,
-    /// The request id, for cancellations, which name nothing else.
-    pub request_id: RequestId,
-    /// The text of the id.
-    pub written_id: String,
-    /// Whether the client speaks a modern protocol version.
-    pub is_modern: bool,
-    /// Whether the request only reads a resource or prompt: then a refusal is an error.
-    pub is_read: bool,
-    /// How often the client came back already.
-    pub round: u8,
-    /// Where the update goes.
-    pub updates: UnboundedSender<Update>,
-}
-
-impl Waiter {
-    /// A key that no other waiter has.
-    pub fn new_key() -> u64 {
-        static LAST: AtomicU64 = AtomicU64::new(0);
-        LAST.fetch_add(1, Ordering::Relaxed)
-    }
-
-    fn refuse(&self, refusal: &CallRefusal) {
-        let text = replies::refusal(&self.written_id, refusal, self.is_modern, self.is_read);
-        // A client that left needs no answer.
-        let _ = self.updates.send(Update::Answer(text));
-    }
-}
-
-impl fmt::Debug for Waiter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Waiter").field("key", &self.key).finish_non_exhaustive()
-    }
-}
-
-#[derive(Debug)]
-struct OpenQuestion {
-    identity: String,
-    /// What the call carries for its server.
-    server_state: Option<ServerState>,
-    question: Arc<Question>,
-    /// How often its approval turned out to be used by another call.
-    attempts: u8,
-    /// The request's id and its two words, once they are known.
-    request: Option<(String, String)>,
-    waiter: Option<Waiter>,
-    /// The decision, kept for a client that comes back.
-    result: Option<(ApprovalResult, Instant)>,
-}
-
-impl OpenQuestion {
-    fn new(question: CallQuestion, waiter: Waiter, attempts: u8) -> OpenQuestion {
-        let CallQuestion { question, identity, server_state } = question;
-        let (question, waiter) = (Arc::new(question), Some(waiter));
-        let (request, result) = (None, None);
-        OpenQuestion { identity, server_state, question, attempts, request, waiter, result }
-    }
-
-    /// Whether a call that comes back finds this question. A decision about a tool before it
-    /// changed is none about the changed tool.
-    fn waits_for(&self, call: &CallQuestion) -> bool {
-        self.waiter.is_none()
-            && self.identity == call.identity
-            && self.server_state == call.server_state
-            && self.question.fresh == call.question.fresh
-    }
-}
-
-#[derive(Debug, Default)]
-struct State {
-    open: HashMap<u64, OpenQuestion>,
-    last: u64,
-    /// Approved calls that are about to run, in the order of their questions.
-    ready: Vec<(u64, Waiter, ApprovedCall)>,
-    is_releasing: bool,
-    /// Call ids of calls that ran: by an approval that we used, or that their hook had used.
-    used_ids: UsedIds,
-}
-
-impl State {
-    fn insert(&mut self, question: OpenQuestion) -> u64 {
-        self.last += 1;
-        self.open.insert(self.last, question);
-        self.last
-    }
-
-    fn has_same(&self, identity: &str) -> bool {
-        self.open.values().any(|open| open.identity == identity)
-    }
-
-    fn remove_old(&mut self) {
-        let is_old = |open: &OpenQuestion| {
-            open.result.as_ref().is_some_and(|(_, at)| at.elapsed() > KEEP_TIME)
-        };
-        self.open.retain(|_, open| open.waiter.is_some() || !is_old(open));
-    }
-}
-
 /// The calls of one proxy that wait.
 #[derive(Debug)]
 pub struct PendingCalls {
     agent: Agent,
     tokens: ResumeTokens,
-    state: Mutex<State>,
+    state: Mutex<OpenQuestions>,
 }
 
 impl PendingCalls {
@@ -170,15 +49,16 @@ impl PendingCalls {
             waiter.round = token.round;
             call.server_state = token.server_state;
         }
-        let named = named.filter(|at| state.open.get(at).is_some_and(|open| open.waits_for(&call)));
+        let named =
+            named.filter(|at| state.by_number.get(at).is_some_and(|open| open.waits_for(&call)));
         let same = || {
-            let found = state.open.iter().filter(|(_, open)| open.waits_for(&call));
+            let found = state.by_number.iter().filter(|(_, open)| open.waits_for(&call));
             found.map(|(number, _)| *number).min()
         };
         let Some(number) = named.or_else(same) else {
             return self.open(state, call, waiter, 0);
         };
-        let Some(open) = state.open.get_mut(&number) else { return };
+        let Some(open) = state.by_number.get_mut(&number) else { return };
         open.waiter = Some(waiter);
         let Some((result, _)) = open.result.take() else { return };
         drop(state);
@@ -195,7 +75,7 @@ impl PendingCalls {
         let (single, group): (Vec<_>, Vec<_>) = calls.into_iter().partition(|(call, _)| {
             call.question.call_id.is_some() || state.has_same(&call.identity)
         });
-        if group.len() < 2 || state.open.len() + group.len() > MAX_QUESTIONS {
+        if group.len() < 2 || state.by_number.len() + group.len() > MAX_QUESTIONS {
             drop(state);
             for (call, waiter) in single.into_iter().chain(group) {
                 self.add(call, waiter, None);
@@ -238,12 +118,12 @@ impl PendingCalls {
     /// Opens a question.
     fn open(
         self: &Arc<Self>,
-        mut state: MutexGuard<'_, State>,
+        mut state: MutexGuard<'_, OpenQuestions>,
         call: CallQuestion,
         waiter: Waiter,
         attempts: u8,
     ) {
-        if state.open.len() >= MAX_QUESTIONS || attempts > MAX_ATTEMPTS {
+        if state.by_number.len() >= MAX_QUESTIONS || attempts > MAX_ATTEMPTS {
             drop(state);
             let message = "Not run: too many calls wait for a person already.";
             return waiter.refuse(&CallRefusal::new("unavailable", message));
@@ -278,7 +158,7 @@ impl PendingCalls {
     fn ask(&self, number: u64, question: &Question, submission: &Submission) -> ApprovalResult {
         let still_waits = |request: Option<(&str, &str)>| {
             let mut state = self.lock();
-            let Some(open) = state.open.get_mut(&number) else { return false };
+            let Some(open) = state.by_number.get_mut(&number) else { return false };
             if let (Some((id, phrase)), None) = (request, &open.request) {
                 open.request = Some((id.to_owned(), phrase.to_owned()));
             }
@@ -290,12 +170,12 @@ impl PendingCalls {
     /// The daemon has decided. The decision is kept if nobody waits for it now.
     fn decided(self: &Arc<Self>, number: u64, result: ApprovalResult) {
         let mut state = self.lock();
-        let Some(open) = state.open.get_mut(&number) else { return };
+        let Some(open) = state.by_number.get_mut(&number) else { return };
         let Some(waiter) = open.waiter.take() else {
             open.result = Some((result, Instant::now()));
             return;
         };
-        let Some(open) = state.open.remove(&number) else { return };
+        let Some(open) = state.by_number.remove(&number) else { return };
         drop(state);
         let approved = match result {
             ApprovalResult::Refused(refusal) => return waiter.refuse(&refusal),
@@ -362,12 +242,12 @@ impl PendingCalls {
     fn remove_where(self: &Arc<Self>, matches: impl Fn(&Waiter) -> bool) -> bool {
         let mut state = self.lock();
         let mut found =
-            state.open.iter().filter(|(_, open)| open.waiter.as_ref().is_some_and(&matches));
+            state.by_number.iter().filter(|(_, open)| open.waiter.as_ref().is_some_and(&matches));
         let number = match (found.next(), found.next()) {
             (Some((number, _)), None) => *number,
             _ => return false,
         };
-        let Some(open) = state.open.remove(&number) else { return false };
+        let Some(open) = state.by_number.remove(&number) else { return false };
         drop(state);
         if let Some((id, _)) = open.request {
             let agent = self.agent.clone();
@@ -382,8 +262,7 @@ impl PendingCalls {
     /// model, to come back. Nothing if it is about to get its update.
     pub fn end_round(&self, key: u64) -> Option<String> {
         let mut state = self.lock();
-        let is_it = |open: &OpenQuestion| open.waiter.as_ref().is_some_and(|one| one.key == key);
-        let (number, open) = state.open.iter_mut().find(|(_, open)| is_it(open))?;
+        let (number, open) = state.by_number.iter_mut().find(|(_, open)| open.is_of(key))?;
         let waiter = open.waiter.take()?;
         let state = open.server_state.as_ref();
         let token = self.tokens.write(*number, &open.identity, waiter.round + 1, state);
@@ -394,7 +273,7 @@ impl PendingCalls {
             });
             return Some(replies::response(&waiter.written_id, &result));
         }
-        let message = replies::pending_message(reference(open));
+        let message = replies::pending_message(open.reference());
         let request = open.request.as_ref().map(|(id, _)| id.clone());
         let refusal = CallRefusal { status: "pending", message, request };
         Some(replies::refusal(&waiter.written_id, &refusal, waiter.is_modern, waiter.is_read))
@@ -403,13 +282,13 @@ impl PendingCalls {
     /// What a waiting call is called in messages: its two words, once they are known.
     pub fn reference(&self, key: u64) -> String {
         let state = self.lock();
-        let is_it = |open: &&OpenQuestion| open.waiter.as_ref().is_some_and(|one| one.key == key);
-        state.open.values().find(is_it).map_or(UNKNOWN_REFERENCE, reference).to_owned()
+        let found = state.by_number.values().find(|open| open.is_of(key));
+        found.map_or(UNKNOWN_REFERENCE, OpenQuestion::reference).to_owned()
     }
 
     /// Removes every question. Returns the requests that are still undecided.
     pub fn clear(&self) -> Vec<String> {
-        let open = std::mem::take(&mut self.lock().open);
+        let open = std::mem::take(&mut self.lock().by_number);
         let undecided = open.into_values().filter(|open| open.result.is_none());
         undecided.filter_map(|open| Some(open.request?.0)).collect()
     }
@@ -425,13 +304,7 @@ impl PendingCalls {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, OpenQuestions> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-const UNKNOWN_REFERENCE: &str = "not yet at the gate";
-
-fn reference(open: &OpenQuestion) -> &str {
-    open.request.as_ref().map_or(UNKNOWN_REFERENCE, |(_, phrase)| phrase)
 }
