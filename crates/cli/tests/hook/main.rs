@@ -12,6 +12,7 @@ mod first;
 mod many;
 #[cfg(test)]
 mod mcp_doors;
+#[cfg(test)]
 mod mcp_socket;
 #[cfg(test)]
 mod proof;

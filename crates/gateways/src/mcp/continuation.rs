@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_to_the_server_is_no_new_call_once_and_for_the_same_arguments_only() {
+    fn a_call_is_continued_once_and_with_the_same_arguments_only() {
         let approved = call("{\"amount\":1}", None);
         let ran = |tier: &str| RunningCall {
             request: None,

@@ -1,4 +1,4 @@
-//! The servers in a client's own file, each put behind the proxy, and taken out again.
+//! Puts the servers of a client's configuration behind the proxy, and restores them.
 
 pub mod listed;
 
@@ -11,40 +11,40 @@ use toml_edit::{Array, DocumentMut, value};
 use crate::install::json::{Document, Item, Kind};
 use crate::install::{Misread, Piece, Place, Within};
 
-/// How long a client is told to wait for a call, in seconds, where it can be told.
+/// The time limit for a call that is written into a client's file, in seconds.
 const CLIENT_WAITS: u32 = 86_400;
-/// How long the proxy then waits: it must be the first to speak.
+/// How long the proxy then waits: it must answer before the client gives up.
 const PATIENCE: u32 = CLIENT_WAITS - 300;
 
-/// A client, as far as its file goes.
+/// An MCP client and its configuration files.
 #[derive(Debug)]
 pub struct McpClient {
     /// Its name on the command line.
     pub name: &'static str,
-    /// Its name as people say it.
+    /// Its name for people.
     pub title: &'static str,
-    /// Its files, below the home of the person.
+    /// Its files below the home folder.
     home: &'static [&'static str],
-    /// Its files, below a project.
+    /// Its files below a project.
     project: &'static [&'static str],
     form: Form,
 }
 
-/// How a file is written.
+/// The format of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
-    /// JSON: servers under this name; each with `command` and `args`.
+    /// JSON: servers under this member, each with `command` and `args`.
     Json { under: &'static str, kind: Kind, wait: Wait },
-    /// JSON: servers under `mcp`; each with one list, `command`.
+    /// JSON: servers under `mcp`, each with one list, `command`.
     OneList,
     /// TOML: `[mcp_servers.NAME]`.
     Toml,
 }
 
-/// Where a file says how long a call may take.
+/// How a file limits the time of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Wait {
-    /// It cannot.
+    /// Not at all.
     Nowhere,
     /// `timeout`, in milliseconds.
     Timeout,
@@ -54,7 +54,7 @@ const fn servers(kind: Kind, wait: Wait) -> Form {
     Form::Json { under: "mcpServers", kind, wait }
 }
 
-/// Every client.
+/// Every supported client.
 pub const CLIENTS: [McpClient; 9] = [
     McpClient {
         name: "claude",
@@ -130,7 +130,7 @@ pub fn client(name: &str) -> Option<&'static McpClient> {
 }
 
 impl McpClient {
-    /// Its files that are there. Where there is none, there are no servers to put behind a proxy.
+    /// The edits of its files that exist.
     pub fn pieces(&self, place: &Place, proxy: &ProxyCommand) -> Vec<Piece> {
         let piece = |path| Piece::within(path, Servers::new(self.form, proxy));
         self.files(place).into_iter().map(piece).collect()
@@ -155,12 +155,12 @@ pub struct ProxyCommand {
     pub agents: Option<String>,
 }
 
-/// A file that is named itself.
+/// The edit of a file that the operator named.
 pub fn named(path: &Path, text: &str, proxy: &ProxyCommand) -> Piece {
     Piece::within(PathBuf::from(path), Servers::new(form_of(path, text), proxy))
 }
 
-/// A file's form by its ending and what is in it.
+/// The format of a file, by its extension and content.
 fn form_of(path: &Path, text: &str) -> Form {
     let is_toml = path.extension().is_some_and(|ending| ending == "toml");
     let under = |name: &str| Document::open(text, Kind::Five).ok()?.at(&[name]);
@@ -240,7 +240,7 @@ impl Servers {
             self.write(&server, &new);
             self.wait(&server, put);
         }
-        // A text that needs no change keeps every byte.
+        // A file without changes keeps every byte.
         Ok(if changed { document.text() } else { text.to_owned() })
     }
 
@@ -277,7 +277,7 @@ impl Servers {
         set("args", list(rest));
     }
 
-    /// How long a call may take, where nobody has said that.
+    /// Sets or removes the time limit of a call, unless the file has another one.
     fn wait(&self, server: &CstObject, put: bool) {
         if !self.can_wait() {
             return;
@@ -374,7 +374,7 @@ fn with_agents(words: &[String], ours: usize, agents: &str) -> Option<Vec<String
     Some(all)
 }
 
-/// The words that start a server without the proxy; nothing if it is not behind one.
+/// The words that start a server without the proxy; nothing if it is not behind the proxy.
 fn unwrapped(words: &[String]) -> Option<Vec<String>> {
     let [program, command, rest @ ..] = words else { return None };
     let name = Path::new(program).file_name()?.to_str()?;
@@ -429,7 +429,7 @@ mod tests {
     }
 
     #[test]
-    fn every_server_goes_behind_the_proxy_and_comes_out_as_it_was() {
+    fn every_server_is_put_behind_the_proxy_and_restored() {
         let text = r#"{
   // mine
   "mcpServers": {
@@ -451,7 +451,7 @@ mod tests {
         assert_eq!(read(&put, &["mcpServers", "files", "command"]), "/usr/bin/countersign");
         assert_eq!(read(&put, &["mcpServers", "files", "env", "A"]), "1");
         assert_eq!(read(&put, &["mcpServers", "far"]), read(text, &["mcpServers", "far"]));
-        // Twice is once, and out again is what was there.
+        // A second time changes nothing, and removing restores the file.
         assert_eq!(servers.put(&put).unwrap(), put);
         let out = servers.take(&put).unwrap();
         assert_eq!(read(&out, &["mcpServers", "files"]), read(text, &["mcpServers", "files"]));
@@ -459,7 +459,7 @@ mod tests {
     }
 
     #[test]
-    fn clients_that_can_be_told_to_wait_are_told() {
+    fn the_time_limit_is_raised_if_the_file_has_one() {
         let text = "# mine\n[mcp_servers.files]\ncommand = \"npx\" # with care\nargs = [\"-y\"]\n";
         let codex = part(Form::Toml);
         let put = codex.put(text).unwrap();

@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_byte_comes_out_again_and_long_lines_are_marked() {
+    fn every_byte_is_read_once_and_long_lines_are_marked() {
         let text = b"ab\n\n0123456789\nlast";
         for room in 1..20 {
             let source = io::BufReader::with_capacity(room, &text[..]);

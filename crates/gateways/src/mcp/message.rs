@@ -90,7 +90,7 @@ impl InvalidMessage {
 pub fn read(text: &str) -> Result<ClientMessage<'_>, InvalidMessage> {
     let text = text.trim_end_matches('\n');
     let text = text.strip_suffix('\r').unwrap_or(text);
-    // Some servers end a line at a bare CR: they would see messages that nobody judged.
+    // Some servers end a line at a bare CR: they would see messages that nobody checked.
     if text.contains('\r') {
         return Err(InvalidMessage::new(-32700, "there is a carriage return inside the message"));
     }
@@ -293,15 +293,15 @@ pub fn tool_call<'a>(text: &'a str, params: &'a Value<'a>) -> Result<ToolCall<'a
 mod tests {
     use super::*;
 
-    fn refused(text: &str) -> i32 {
+    fn rejected(text: &str) -> i32 {
         match read(text) {
             Ok(found) => panic!("{text}: {found:?}"),
-            Err(refused) => refused.code,
+            Err(invalid) => invalid.code,
         }
     }
 
     #[test]
-    fn what_two_readers_could_read_differently_is_refused() {
+    fn ambiguous_messages_are_rejected() {
         for bad in [
             "no json",
             "{\"method\":\"ping\",\"method\":\"tools/call\",\"id\":1}",
@@ -310,10 +310,10 @@ mod tests {
             "{\"x\":\r{\"id\":2,\"method\":\"tools/call\"}\r}",
             "{\"id\":1,\"method\":\"p\",\"params\":{\"a\":\"\\ud800\"}}",
         ] {
-            assert_eq!(refused(bad), -32700, "{bad}");
+            assert_eq!(rejected(bad), -32700, "{bad}");
         }
         let deep = format!("{{\"a\":{}{}}}", "[".repeat(200), "]".repeat(200));
-        assert_eq!(refused(&deep), -32700);
+        assert_eq!(rejected(&deep), -32700);
         for bad in [
             "1",
             "\"tools/call\"",
@@ -330,7 +330,7 @@ mod tests {
             "{\"id\":1,\"method\":\"ping\",\"paramſ\":{}}",
             "{\"id\":1,\"method\":\"ping\",\"result\":{}}",
         ] {
-            assert_eq!(refused(bad), -32600, "{bad}");
+            assert_eq!(rejected(bad), -32600, "{bad}");
         }
     }
 

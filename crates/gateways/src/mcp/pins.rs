@@ -225,12 +225,12 @@ mod tests {
     }
 
     #[test]
-    fn a_change_is_noticed_by_every_later_run_and_named_by_its_fields() {
+    fn a_change_is_detected_in_every_later_run_with_its_fields() {
         let folder = tempfile::tempdir().unwrap();
         let pins = || Pins::new(folder.path(), "mail", &["mail-server".to_owned()]);
         let first = tools(r#"{"name":"send","description":"Sends.","inputSchema":{"a":1}}"#);
         assert_eq!(pins().compare(&first).unwrap(), [PinResult::Same]);
-        // Blanks, order and number forms are no change.
+        // Blanks, order and number forms do not count as changes.
         let same = tools(r#"{"description":"Sends.", "inputSchema":{"a":1.0},"name":"send"}"#);
         assert_eq!(pins().compare(&same).unwrap(), [PinResult::Same]);
         let other = tools(r#"{"name":"send","description":"Sends to a\u200bll.","x":2}"#);
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn the_record_is_for_its_owner_alone_and_a_broken_one_is_an_error() {
+    fn only_the_owner_can_read_the_record_and_a_broken_one_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
         let pins = Pins::new(folder.path(), "../etc/x y", &[]);
         let one = tools(r#"{"name":"send"}"#);

@@ -109,12 +109,11 @@ impl<T: Transport> Engine<T> {
             }
             client.hold();
             let work = engine.respond_to_batch(plan.stages, plan.count);
-            match keep_alive(&client, work).await {
-                Some(response) => client.reply(None, response).await,
-                None => {
-                    let error = replies::error("null", -32603, "the batch was withdrawn");
-                    client.withdrawn(error).await;
-                }
+            if let Some(response) = keep_alive(&client, work).await {
+                client.reply(None, response).await;
+            } else {
+                let error = replies::error("null", -32603, "the batch was withdrawn");
+                client.withdrawn(error).await;
             }
         });
     }
@@ -173,14 +172,14 @@ impl<T: Transport> Engine<T> {
                     return Some(text);
                 }
                 Decision::Withdrawn => return None,
-                Decision::Run(approved, _) => match self.start_approved(&held, &approved) {
-                    Some((message, watch)) => (held, message, watch),
-                    None => {
+                Decision::Run(approved, _) => {
+                    let Some((message, watch)) = self.start_approved(&held, &approved) else {
                         self.transport.release(&held.client, &held.id);
                         let why = "it could not be written";
                         return Some(replies::error(&held.written_id, -32603, why));
-                    }
-                },
+                    };
+                    (held, message, watch)
+                }
             },
         };
         if !self.transport.is_reserved(&held.client, &held.id) {

@@ -39,7 +39,8 @@ impl Relay<'_> {
         };
         match self.client.stream() {
             Some(stream) => {
-                self.into_stream(response, expected, &written_id, progress_floor, stream).await;
+                self.send_into_stream(response, expected, &written_id, progress_floor, stream)
+                    .await;
             }
             None => self.as_it_is(response, expected).await,
         }
@@ -111,7 +112,7 @@ impl Relay<'_> {
     }
 
     /// Puts the response into the stream of a held call, whose status is sent already.
-    async fn into_stream(
+    async fn send_into_stream(
         &self,
         response: Response<Incoming>,
         mut expected: Vec<Expected>,

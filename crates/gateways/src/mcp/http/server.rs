@@ -103,13 +103,11 @@ impl HttpProxy {
             let why = "an encoded message cannot be assessed";
             return rejected(StatusCode::UNSUPPORTED_MEDIA_TYPE, why);
         } else {
-            match Limited::new(body, MAX_MESSAGE).collect().await {
-                Ok(whole) => whole.to_bytes(),
-                Err(_) => {
-                    let why = "the message is incomplete or too long";
-                    return rejected(StatusCode::PAYLOAD_TOO_LARGE, why);
-                }
-            }
+            let Ok(whole) = Limited::new(body, MAX_MESSAGE).collect().await else {
+                let why = "the message is incomplete or too long";
+                return rejected(StatusCode::PAYLOAD_TOO_LARGE, why);
+            };
+            whole.to_bytes()
         };
         let (client, replying) = HttpClient::new(parts);
         let engine = Arc::clone(&self.engine);

@@ -150,7 +150,7 @@ impl Client for StdioTransport {
 
     async fn left(&self) {
         // When the client ends its input, every call that waits is withdrawn at once.
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 
     fn has_left(&self) -> bool {
