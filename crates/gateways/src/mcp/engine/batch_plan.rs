@@ -5,13 +5,13 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::Instant;
 
 use super::calls::waiter;
-use super::observer::Watch;
+use super::observer::ResponseWatch;
 use super::state::{Engine, HeldCall};
 use super::transport::Transport;
 use crate::mcp::batch::{self, BatchMember};
 use crate::mcp::client_limits;
 use crate::mcp::message::{ClientMessage, RequestId, ToolCall, tool_call};
-use crate::mcp::pending_calls::{Update, Waiter};
+use crate::mcp::pending_calls::{CallWaiter, Update};
 use crate::mcp::plan::{CallPlan, CallQuestion};
 use crate::mcp::read_request::{self, is_read_only};
 use crate::mcp::replies;
@@ -21,7 +21,7 @@ pub(super) enum Work<T: Transport> {
     /// The proxy answers it.
     Reply(String),
     /// It goes to the server.
-    Forward(HeldCall<T>, Watch),
+    Forward(HeldCall<T>, ResponseWatch),
     /// It waits for a decision.
     Wait(HeldCall<T>, UnboundedReceiver<Update>),
 }
@@ -30,7 +30,7 @@ pub(super) enum Work<T: Transport> {
 pub(super) struct BatchPlan<T: Transport> {
     pub stages: Vec<Vec<(usize, Work<T>)>>,
     pub count: usize,
-    pub questions: Vec<(CallQuestion, Waiter)>,
+    pub questions: Vec<(CallQuestion, CallWaiter)>,
 }
 
 impl<T: Transport> Engine<T> {
@@ -61,10 +61,10 @@ impl<T: Transport> Engine<T> {
                 },
                 method if is_read_only(method) => match self.reject_read(member) {
                     Some(error) => Work::Reply(error),
-                    None => Work::Forward(held(), Watch::Nothing),
+                    None => Work::Forward(held(), ResponseWatch::Nothing),
                 },
-                "tools/list" => Work::Forward(held(), Watch::List),
-                _ => Work::Forward(held(), Watch::Nothing),
+                "tools/list" => Work::Forward(held(), ResponseWatch::List),
+                _ => Work::Forward(held(), ResponseWatch::Nothing),
             };
             if matches!(planned, Work::Reply(_)) {
                 self.transport.release(client, id);
@@ -92,10 +92,10 @@ impl<T: Transport> Engine<T> {
         &self,
         mut held: HeldCall<T>,
         call: &ToolCall<'_>,
-        questions: &mut Vec<(CallQuestion, Waiter)>,
+        questions: &mut Vec<(CallQuestion, CallWaiter)>,
     ) -> Work<T> {
         match self.plan_only(call) {
-            CallPlan::Pass => Work::Forward(held, Watch::Nothing),
+            CallPlan::Pass => Work::Forward(held, ResponseWatch::Nothing),
             CallPlan::Refuse(refusal) => {
                 let result = replies::refusal_result(&refusal, false);
                 Work::Reply(replies::response(&held.written_id, &result))
@@ -149,7 +149,7 @@ fn held_request<T: Transport>(
         is_modern: false,
         is_read: false,
         progress: None,
-        key: Waiter::new_key(),
+        key: CallWaiter::new_key(),
         end: Instant::now(),
     }
 }

@@ -8,9 +8,9 @@ use tokio::task::JoinSet;
 use super::batch_plan::Work;
 use super::calls::keep_alive;
 use super::decisions::Decision;
-use super::observer::{Expected, Watch};
+use super::observer::{Expected, ResponseWatch};
 use super::state::Engine;
-use super::transport::{Client as _, Forward, ServerRequest, Transport};
+use super::transport::{Forward, ProxyClient as _, ServerRequest, Transport};
 use crate::mcp::batch::{self, BatchMember};
 use crate::mcp::message::{ClientMessage, RequestId, RequestMeta, tool_call};
 use crate::mcp::replies;
@@ -89,7 +89,8 @@ impl<T: Transport> Engine<T> {
     ) {
         let Some(plan) = self.plan_batch(&client, members) else {
             let ids = members.iter().filter_map(BatchMember::id);
-            let expected = |id: &RequestId| Expected { id: id.clone(), watch: Watch::Nothing };
+            let expected =
+                |id: &RequestId| Expected { id: id.clone(), watch: ResponseWatch::Nothing };
             let forward = Forward {
                 message: message.clone(),
                 expected: ids.map(expected).collect(),

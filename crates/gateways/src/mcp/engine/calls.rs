@@ -8,14 +8,14 @@ use hyper::body::Bytes;
 use tokio::sync::mpsc::{self, UnboundedReceiver};
 
 use super::decisions::Decision;
-use super::observer::{Expected, Watch};
+use super::observer::{Expected, ResponseWatch};
 use super::state::{Engine, HeldCall};
-use super::transport::{Client as _, Forward, ProgressFloor, Transport};
+use super::transport::{Forward, ProgressFloor, ProxyClient as _, Transport};
 use crate::mcp::approval::ApprovedCall;
 use crate::mcp::client_limits;
 use crate::mcp::known_tools::ToolStatus;
 use crate::mcp::message::{RequestId, ToolCall};
-use crate::mcp::pending_calls::{Update, Waiter};
+use crate::mcp::pending_calls::{CallWaiter, Update};
 use crate::mcp::plan::{CallPlan, CallQuestion, plan_call};
 use crate::mcp::raw_json;
 use crate::mcp::replies::{self, CallRefusal};
@@ -28,7 +28,7 @@ const KEEP_ALIVE: Duration = Duration::from_secs(8);
 
 /// What happens next to a call.
 pub(super) enum Step {
-    Forward(Watch),
+    Forward(ResponseWatch),
     Reply(String),
     Hold(Box<CallQuestion>),
 }
@@ -42,7 +42,7 @@ impl<T: Transport> Engine<T> {
             return Step::Forward(self.knowledge.watch_outcome(running));
         }
         match self.plan_only(call) {
-            CallPlan::Pass => Step::Forward(Watch::Nothing),
+            CallPlan::Pass => Step::Forward(ResponseWatch::Nothing),
             CallPlan::Ask(question) => Step::Hold(question),
             CallPlan::Refuse(refusal) => {
                 let (is_modern, is_read) = (call.meta.is_modern(), call.is_read);
@@ -80,7 +80,7 @@ impl<T: Transport> Engine<T> {
         question.question.timeout_seconds = client_limits::deadline(time_limit);
         let token = call.state.and_then(raw_json::unquote);
         let token = token.filter(|token| ResumeTokens::is_ours(token));
-        let (key, ids) = (Waiter::new_key(), (id, written_id));
+        let (key, ids) = (CallWaiter::new_key(), (id, written_id));
         let held = HeldCall::new(client, ids, message, call, (key, time_limit));
         let may_be_task = call.meta.is_modern() && call.meta.tasks && !call.is_read;
         if may_be_task && token.is_none() && self.has_room_for_task() {
@@ -135,7 +135,7 @@ impl<T: Transport> Engine<T> {
         &self,
         held: &HeldCall<T>,
         approved: &ApprovedCall,
-    ) -> Option<(Bytes, Watch)> {
+    ) -> Option<(Bytes, ResponseWatch)> {
         let call = RunningCall {
             request: approved.request.clone(),
             tier: approved.tier.clone(),
@@ -162,9 +162,9 @@ const UNWRITABLE: &str = "Not run: the approved call could not be written.";
 pub(super) fn waiter<T: Transport>(
     held: &HeldCall<T>,
     request_id: &RequestId,
-) -> (Waiter, UnboundedReceiver<Update>) {
+) -> (CallWaiter, UnboundedReceiver<Update>) {
     let (updates, receiver) = mpsc::unbounded_channel();
-    let waiter = Waiter {
+    let waiter = CallWaiter {
         key: held.key,
         scope: held.client.scope(),
         request_id: request_id.clone(),
@@ -180,7 +180,7 @@ pub(super) fn waiter<T: Transport>(
 /// Shows a client that the connection is alive while something is awaited.
 pub(super) async fn keep_alive<C, R>(client: &C, work: impl Future<Output = R>) -> R
 where
-    C: super::transport::Client,
+    C: super::transport::ProxyClient,
 {
     let mut beat = tokio::time::interval(KEEP_ALIVE);
     tokio::pin!(work);

@@ -7,7 +7,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, interval_at, sleep_until};
 
 use super::state::{Engine, HeldCall};
-use super::transport::{Client as _, ProgressFloor, Transport};
+use super::transport::{ProgressFloor, ProxyClient as _, Transport};
 use crate::mcp::approval::ApprovedCall;
 use crate::mcp::message::RequestId;
 use crate::mcp::pending_calls::Update;

@@ -6,9 +6,9 @@ use std::time::Duration;
 use countersign_json::base64;
 use hyper::body::Bytes;
 
-use super::observer::Watch;
+use super::observer::ResponseWatch;
 use super::state::Engine;
-use super::transport::{Client as _, RequestError, ServerRequest, Transport};
+use super::transport::{ProxyClient as _, RequestError, ServerRequest, Transport};
 use crate::mcp::message::{ClientMessage, RequestId, RequestMeta, ToolCall, tool_call};
 use crate::mcp::raw_json;
 
@@ -88,6 +88,6 @@ fn list_request(meta: &RequestMeta, cursor: Option<String>) -> Result<ServerRequ
         "{{\"jsonrpc\":\"2.0\",\"id\":{written},\"method\":\"tools/list\",\"params\":{{{}}}}}",
         params.join(",")
     );
-    let (message, watch) = (Bytes::from(message), Watch::Nothing);
+    let (message, watch) = (Bytes::from(message), ResponseWatch::Nothing);
     Ok(ServerRequest { id, message, watch, own_method: Some("tools/list") })
 }

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use countersign_json::Value;
 use hyper::body::Bytes;
 
-use super::observer::Watch;
+use super::observer::ResponseWatch;
 use super::state::Engine;
-use super::transport::{Client as _, Released, Transport};
+use super::transport::{ProxyClient as _, Released, Transport};
 use crate::mcp::message::{ClientMessage, RequestId, tool_call};
 use crate::mcp::read_request::{self, is_read_only};
 use crate::mcp::replies;
@@ -110,9 +110,9 @@ impl<T: Transport> Engine<T> {
         let watch = match method.as_ref() {
             "tools/call" => return self.tool_call(client, request).await,
             method if is_read_only(method) => return self.read(client, request).await,
-            "initialize" | "server/discover" => Watch::Initialize,
-            "tools/list" => Watch::List,
-            _ => Watch::Nothing,
+            "initialize" | "server/discover" => ResponseWatch::Initialize,
+            "tools/list" => ResponseWatch::List,
+            _ => ResponseWatch::Nothing,
         };
         self.pass(client, Some((id, written, watch)), request.message.clone()).await;
     }
@@ -143,7 +143,7 @@ impl<T: Transport> Engine<T> {
             Ok(Some(arguments)) => arguments,
             // The server says what is missing.
             Ok(None) => {
-                let request = Some((id, *written, Watch::Nothing));
+                let request = Some((id, *written, ResponseWatch::Nothing));
                 return self.pass(client, request, (*message).clone()).await;
             }
             Err(why) => {

@@ -23,7 +23,7 @@ pub struct ServerKnowledge {
 
 /// What the response to a request is used for.
 #[derive(Debug)]
-pub enum Watch {
+pub enum ResponseWatch {
     /// Nothing.
     Nothing,
     /// The server's instructions and protocol version.
@@ -38,7 +38,7 @@ pub enum Watch {
 #[derive(Debug)]
 pub struct Expected {
     pub id: RequestId,
-    pub watch: Watch,
+    pub watch: ResponseWatch,
 }
 
 /// An approved call that runs. An outcome is reported in any case: without a response it is an
@@ -65,17 +65,17 @@ impl Drop for OutcomeGuard {
     }
 }
 
-impl Watch {
+impl ResponseWatch {
     /// Ends without a response.
     pub fn abandon(self, why: &str) {
-        if let Watch::Outcome(mut guard) = self {
+        if let ResponseWatch::Outcome(mut guard) = self {
             why.clone_into(&mut guard.why_unanswered);
         }
     }
 
     /// Whether an outcome is to be reported.
     pub fn has_outcome(&self) -> bool {
-        matches!(self, Watch::Outcome(_))
+        matches!(self, ResponseWatch::Outcome(_))
     }
 }
 
@@ -96,8 +96,8 @@ impl ServerKnowledge {
     }
 
     /// An approved call runs from now on.
-    pub fn watch_outcome(&self, call: RunningCall) -> Watch {
-        Watch::Outcome(OutcomeGuard::new(call, Arc::clone(&self.reporter)))
+    pub fn watch_outcome(&self, call: RunningCall) -> ResponseWatch {
+        ResponseWatch::Outcome(OutcomeGuard::new(call, Arc::clone(&self.reporter)))
     }
 
     /// The approved call that this call continues, if it does.
@@ -128,12 +128,12 @@ impl ServerKnowledge {
     }
 
     /// Learns from the response to a request: the text of its result or error.
-    pub async fn learn(&self, watch: Watch, result: Result<&str, &str>) {
+    pub async fn learn(&self, watch: ResponseWatch, result: Result<&str, &str>) {
         match (watch, result) {
-            (Watch::Initialize, Ok(result)) => self.learn_instructions(result).await,
+            (ResponseWatch::Initialize, Ok(result)) => self.learn_instructions(result).await,
             // After an unreadable list every call is asked about.
-            (Watch::List, Ok(result)) => drop(self.learn_page(result).await),
-            (Watch::Outcome(mut guard), result) => {
+            (ResponseWatch::List, Ok(result)) => drop(self.learn_page(result).await),
+            (ResponseWatch::Outcome(mut guard), result) => {
                 let Some(call) = guard.call.take() else { return };
                 if let Ok(result) = result {
                     let known = self.continuations.lock();
@@ -141,7 +141,7 @@ impl ServerKnowledge {
                 }
                 self.reporter.report_result(&call, result);
             }
-            (Watch::Nothing | Watch::Initialize | Watch::List, _) => {}
+            (ResponseWatch::Nothing | ResponseWatch::Initialize | ResponseWatch::List, _) => {}
         }
     }
 

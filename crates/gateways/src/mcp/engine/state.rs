@@ -9,7 +9,7 @@ use hyper::body::Bytes;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
-use super::observer::{Expected, ServerKnowledge, Watch};
+use super::observer::{Expected, ResponseWatch, ServerKnowledge};
 use super::transport::{Forward, Transport};
 use crate::mcp::client_limits;
 use crate::mcp::message::{RequestId, RequestMeta, ToolCall};
@@ -162,7 +162,7 @@ impl<T: Transport> Engine<T> {
     pub(super) async fn pass(
         &self,
         client: &T::Client,
-        request: Option<(&RequestId, &str, Watch)>,
+        request: Option<(&RequestId, &str, ResponseWatch)>,
         message: Bytes,
     ) {
         let (expected, written_id) = match request {

@@ -12,7 +12,7 @@ use tokio::time::{Instant, timeout};
 use super::calls::waiter;
 use super::decisions::Decision;
 use super::state::{Engine, HeldCall, TaskEntry};
-use super::transport::{Client as _, Released, RequestError, ServerRequest, Transport};
+use super::transport::{ProxyClient as _, Released, RequestError, ServerRequest, Transport};
 use crate::mcp::client_limits;
 use crate::mcp::message::RequestId;
 use crate::mcp::pending_calls::Update;

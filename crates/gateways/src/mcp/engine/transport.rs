@@ -5,7 +5,7 @@ use std::time::Duration;
 use countersign_json::Value;
 use hyper::body::Bytes;
 
-use super::observer::{Expected, Watch};
+use super::observer::{Expected, ResponseWatch};
 use crate::mcp::message::{ClientMessage, InvalidMessage, RequestId};
 
 /// A message for the server whose responses go to the client as the server writes them.
@@ -43,7 +43,7 @@ pub struct ProgressFloor {
 pub struct ServerRequest {
     pub id: RequestId,
     pub message: Bytes,
-    pub watch: Watch,
+    pub watch: ResponseWatch,
     /// The method, if the request is our own and not the client's.
     pub own_method: Option<&'static str>,
 }
@@ -65,11 +65,11 @@ pub enum Released {
     /// A request that was not sent to the server yet.
     Reserved,
     /// A request that the server has.
-    Sent(Watch),
+    Sent(ResponseWatch),
 }
 
 /// The client that sent a message, and the way back to it.
-pub trait Client: Clone + Send + Sync + 'static {
+pub trait ProxyClient: Clone + Send + Sync + 'static {
     /// Which client it is, as far as it says so: cancellations only name a request id.
     fn scope(&self) -> String;
     /// Who may ask about this client's tasks.
@@ -97,7 +97,7 @@ pub trait Client: Clone + Send + Sync + 'static {
 /// How messages get from clients to a server and back.
 pub trait Transport: Send + Sync + Sized + 'static {
     /// Its clients.
-    type Client: Client;
+    type Client: ProxyClient;
     /// Whether the messages of a client have an order that the proxy keeps.
     const IS_ORDERED: bool;
     /// How long a client that supports tasks waits for a decision before it gets a task.

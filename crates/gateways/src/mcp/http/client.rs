@@ -14,7 +14,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use super::event_stream::event;
 use super::headers::accepts_events;
 use super::response_body::ResponseBody;
-use crate::mcp::engine::transport::Client;
+use crate::mcp::engine::transport::ProxyClient;
 use crate::mcp::message::RequestId;
 
 /// How many parts of a stream may wait for the client.
@@ -132,7 +132,7 @@ fn text_of<'a>(headers: &'a HeaderMap, name: &str) -> &'a str {
     headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
 }
 
-impl Client for HttpClient {
+impl ProxyClient for HttpClient {
     fn scope(&self) -> String {
         let headers = &self.0.parts.headers;
         let (session, token) =

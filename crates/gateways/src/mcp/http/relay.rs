@@ -11,8 +11,8 @@ use super::event_stream::{EventReader, event};
 use super::headers::{self, NOT_FORWARDED};
 use super::response_body::ResponseBody;
 use super::upstream::Upstream;
-use crate::mcp::engine::observer::{Expected, ServerKnowledge, Watch, fail_all};
-use crate::mcp::engine::transport::{Client as _, Forward, ProgressFloor, ServerRequest};
+use crate::mcp::engine::observer::{Expected, ResponseWatch, ServerKnowledge, fail_all};
+use crate::mcp::engine::transport::{Forward, ProgressFloor, ProxyClient as _, ServerRequest};
 use crate::mcp::message::{self, ClientMessage, MAX_MESSAGE, RequestId};
 use crate::mcp::raw_json;
 use crate::mcp::replies;
@@ -68,7 +68,7 @@ impl Relay<'_> {
             }
             return;
         }
-        if expected.iter().all(|one| matches!(one.watch, Watch::Nothing)) {
+        if expected.iter().all(|one| matches!(one.watch, ResponseWatch::Nothing)) {
             let response = Response::from_parts(head, ResponseBody::Server(body));
             return self.client.respond(response);
         }

@@ -13,7 +13,7 @@ use super::relay::Relay;
 use super::upstream::Upstream;
 use crate::mcp::engine::observer::ServerKnowledge;
 use crate::mcp::engine::transport::{
-    Client as _, Forward, Released, RequestError, ServerRequest, Transport,
+    Forward, ProxyClient as _, Released, RequestError, ServerRequest, Transport,
 };
 use crate::mcp::message::{self, BATCH_VERSION, ClientMessage, InvalidMessage, RequestId};
 use crate::mcp::raw_json;

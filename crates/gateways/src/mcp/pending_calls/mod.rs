@@ -4,9 +4,10 @@
 //! that gives up leaves its question open, and the same call finds it again. A waiter is taken out
 //! of its question under the lock before it gets an update, so it gets one final update.
 
+mod groups;
 mod open_questions;
 mod queue;
 mod waiter;
 
 pub use queue::PendingCalls;
-pub use waiter::{Update, Waiter};
+pub use waiter::{CallWaiter, Update};

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use countersign_client::Question;
 
-use super::waiter::Waiter;
+use super::waiter::CallWaiter;
 use crate::mcp::approval::{ApprovalResult, ApprovedCall};
 use crate::mcp::plan::CallQuestion;
 use crate::mcp::resume_token::ServerState;
@@ -29,14 +29,14 @@ pub(super) struct OpenQuestion {
     pub attempts: u8,
     /// The request's id and its two words, once they are known.
     pub request: Option<(String, String)>,
-    pub waiter: Option<Waiter>,
+    pub waiter: Option<CallWaiter>,
     /// The decision, kept for a client that comes back.
     pub result: Option<(ApprovalResult, Instant)>,
 }
 
 impl OpenQuestion {
     /// A question that one client waits for.
-    pub fn new(question: CallQuestion, waiter: Waiter, attempts: u8) -> OpenQuestion {
+    pub fn new(question: CallQuestion, waiter: CallWaiter, attempts: u8) -> OpenQuestion {
         let CallQuestion { question, identity, server_state } = question;
         let (question, waiter) = (Arc::new(question), Some(waiter));
         let (request, result) = (None, None);
@@ -69,7 +69,7 @@ pub(super) struct OpenQuestions {
     pub by_number: HashMap<u64, OpenQuestion>,
     pub last: u64,
     /// Approved calls that are about to run, in the order of their questions.
-    pub ready: Vec<(u64, Waiter, ApprovedCall)>,
+    pub ready: Vec<(u64, CallWaiter, ApprovedCall)>,
     pub is_releasing: bool,
     /// Call ids of calls that ran: by an approval that we used, or that their hook had used.
     pub used_ids: UsedIds,

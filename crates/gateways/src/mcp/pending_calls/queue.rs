@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use countersign_client::{Agent, Question, Report};
 
 use super::open_questions::{OpenQuestion, OpenQuestions, UNKNOWN_REFERENCE};
-use super::waiter::{Update, Waiter};
+use super::waiter::{CallWaiter, Update};
 use crate::mcp::approval::{self, ApprovalResult, ApprovedCall, Redemption, Submission, not_asked};
 use crate::mcp::message::RequestId;
 use crate::mcp::plan::CallQuestion;
@@ -17,7 +17,7 @@ use crate::mcp::resume_token::ResumeTokens;
 use crate::mcp::threads::start;
 
 /// How many questions may be open at once.
-const MAX_QUESTIONS: usize = 2048;
+pub(super) const MAX_QUESTIONS: usize = 2048;
 /// How long approvals are collected, so that calls approved together run in their order.
 const COLLECT_TIME: Duration = Duration::from_millis(10);
 /// How often a question is asked again because another call used its approval.
@@ -28,7 +28,7 @@ const CANCEL_TIMEOUT: Duration = Duration::from_secs(2);
 /// The calls of one proxy that wait.
 #[derive(Debug)]
 pub struct PendingCalls {
-    agent: Agent,
+    pub(super) agent: Agent,
     tokens: ResumeTokens,
     state: Mutex<OpenQuestions>,
 }
@@ -40,7 +40,12 @@ impl PendingCalls {
     }
 
     /// A client waits for a call. `token` is the resume token that it sent, if any.
-    pub fn add(self: &Arc<Self>, mut call: CallQuestion, mut waiter: Waiter, token: Option<&str>) {
+    pub fn add(
+        self: &Arc<Self>,
+        mut call: CallQuestion,
+        mut waiter: CallWaiter,
+        token: Option<&str>,
+    ) {
         let mut state = self.lock();
         state.remove_old();
         let token = token.and_then(|token| self.tokens.read(token, &call.identity));
@@ -68,59 +73,12 @@ impl PendingCalls {
         }
     }
 
-    /// Clients wait for calls that came together: new questions are asked as one group.
-    pub fn add_batch(self: &Arc<Self>, calls: Vec<(CallQuestion, Waiter)>) {
-        let mut state = self.lock();
-        // A hook may have asked about a call with a call id; the others may be open already.
-        let (single, group): (Vec<_>, Vec<_>) = calls.into_iter().partition(|(call, _)| {
-            call.question.call_id.is_some() || state.has_same(&call.identity)
-        });
-        if group.len() < 2 || state.by_number.len() + group.len() > MAX_QUESTIONS {
-            drop(state);
-            for (call, waiter) in single.into_iter().chain(group) {
-                self.add(call, waiter, None);
-            }
-            return;
-        }
-        let questions: Vec<Question> =
-            group.iter().map(|(call, _)| call.question.clone()).collect();
-        let insert = |(call, waiter)| state.insert(OpenQuestion::new(call, waiter, 0));
-        let numbers: Vec<u64> = group.into_iter().map(insert).collect();
-        drop(state);
-        let (calls, of_group) = (Arc::clone(self), numbers.clone());
-        if let Err(error) = start(move || calls.ask_group(&of_group, &questions)) {
-            for number in numbers {
-                self.refuse(number, &error);
-            }
-        }
-        for (call, waiter) in single {
-            self.add(call, waiter, None);
-        }
-    }
-
-    fn ask_group(self: &Arc<Self>, numbers: &[u64], questions: &[Question]) {
-        let submissions = approval::submit_group(&self.agent, questions);
-        for ((number, question), submission) in numbers.iter().zip(questions).zip(submissions) {
-            let (calls, number, question) = (Arc::clone(self), *number, question.clone());
-            let started = start(move || {
-                let result = match submission {
-                    Ok(submission) => calls.ask(number, &question, &submission),
-                    Err(refusal) => ApprovalResult::Refused(refusal),
-                };
-                calls.decided(number, result);
-            });
-            if let Err(error) = started {
-                self.refuse(number, &error);
-            }
-        }
-    }
-
     /// Opens a question.
     fn open(
         self: &Arc<Self>,
         mut state: MutexGuard<'_, OpenQuestions>,
         call: CallQuestion,
-        waiter: Waiter,
+        waiter: CallWaiter,
         attempts: u8,
     ) {
         if state.by_number.len() >= MAX_QUESTIONS || attempts > MAX_ATTEMPTS {
@@ -150,12 +108,17 @@ impl PendingCalls {
     }
 
     /// Refuses a call for which no thread could be started.
-    fn refuse(self: &Arc<Self>, number: u64, error: &io::Error) {
+    pub(super) fn refuse(self: &Arc<Self>, number: u64, error: &io::Error) {
         let refusal = not_asked(&format!("no thread could be started: {error}"));
         self.decided(number, ApprovalResult::Refused(refusal));
     }
 
-    fn ask(&self, number: u64, question: &Question, submission: &Submission) -> ApprovalResult {
+    pub(super) fn ask(
+        &self,
+        number: u64,
+        question: &Question,
+        submission: &Submission,
+    ) -> ApprovalResult {
         let still_waits = |request: Option<(&str, &str)>| {
             let mut state = self.lock();
             let Some(open) = state.by_number.get_mut(&number) else { return false };
@@ -168,7 +131,7 @@ impl PendingCalls {
     }
 
     /// The daemon has decided. The decision is kept if nobody waits for it now.
-    fn decided(self: &Arc<Self>, number: u64, result: ApprovalResult) {
+    pub(super) fn decided(self: &Arc<Self>, number: u64, result: ApprovalResult) {
         let mut state = self.lock();
         let Some(open) = state.by_number.get_mut(&number) else { return };
         let Some(waiter) = open.waiter.take() else {
@@ -199,7 +162,7 @@ impl PendingCalls {
     }
 
     /// Lets a call run, after those that were approved with it and came before.
-    fn release(&self, number: u64, waiter: Waiter, approved: ApprovedCall) {
+    fn release(&self, number: u64, waiter: CallWaiter, approved: ApprovedCall) {
         let mut state = self.lock();
         state.ready.push((number, waiter, approved));
         if std::mem::replace(&mut state.is_releasing, true) {
@@ -239,7 +202,7 @@ impl PendingCalls {
         self.remove_where(|waiter| waiter.scope == scope && waiter.request_id == *id)
     }
 
-    fn remove_where(self: &Arc<Self>, matches: impl Fn(&Waiter) -> bool) -> bool {
+    fn remove_where(self: &Arc<Self>, matches: impl Fn(&CallWaiter) -> bool) -> bool {
         let mut state = self.lock();
         let mut found =
             state.by_number.iter().filter(|(_, open)| open.waiter.as_ref().is_some_and(&matches));
@@ -304,7 +267,7 @@ impl PendingCalls {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, OpenQuestions> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, OpenQuestions> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -19,7 +19,7 @@ pub enum Update {
 }
 
 /// A client that waits for a decision.
-pub struct Waiter {
+pub struct CallWaiter {
     /// Differs from the key of every other waiter: two clients may use the same request id.
     pub key: u64,
     /// Which client it is, as far as the client says so.
@@ -38,7 +38,7 @@ pub struct Waiter {
     pub updates: UnboundedSender<Update>,
 }
 
-impl Waiter {
+impl CallWaiter {
     /// A key that no other waiter has.
     pub fn new_key() -> u64 {
         static LAST: AtomicU64 = AtomicU64::new(0);
@@ -52,8 +52,8 @@ impl Waiter {
     }
 }
 
-impl fmt::Debug for Waiter {
+impl fmt::Debug for CallWaiter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Waiter").field("key", &self.key).finish_non_exhaustive()
+        f.debug_struct("CallWaiter").field("key", &self.key).finish_non_exhaustive()
     }
 }

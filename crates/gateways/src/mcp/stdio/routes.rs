@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use tokio::sync::oneshot;
 
-use crate::mcp::engine::observer::Watch;
+use crate::mcp::engine::observer::ResponseWatch;
 use crate::mcp::engine::transport::{ProgressFloor, Released, RequestError};
 use crate::mcp::message::RequestId;
 
@@ -13,7 +13,7 @@ pub type ResponseSender = oneshot::Sender<Result<String, RequestError>>;
 
 /// A request without a response.
 #[derive(Debug)]
-pub enum Route {
+pub enum RequestRoute {
     /// It was not sent to the server yet.
     Reserved,
     /// The server has it.
@@ -23,7 +23,7 @@ pub enum Route {
 /// A request that the server has.
 #[derive(Debug)]
 pub struct SentRequest {
-    pub watch: Watch,
+    pub watch: ResponseWatch,
     /// Where the response goes; to the client if there is nothing.
     pub to_engine: Option<ResponseSender>,
     /// The token under which the client was told progress.
@@ -33,7 +33,7 @@ pub struct SentRequest {
 /// All of them.
 #[derive(Debug, Default)]
 pub struct Routes {
-    by_id: HashMap<RequestId, Route>,
+    by_id: HashMap<RequestId, RequestRoute>,
     progress_floors: HashMap<RequestId, f64>,
 }
 
@@ -43,20 +43,20 @@ impl Routes {
         if self.by_id.contains_key(id) {
             return false;
         }
-        self.by_id.insert(id.clone(), Route::Reserved);
+        self.by_id.insert(id.clone(), RequestRoute::Reserved);
         true
     }
 
     /// Whether an id is reserved and its request not sent yet.
     pub fn is_reserved(&self, id: &RequestId) -> bool {
-        matches!(self.by_id.get(id), Some(Route::Reserved))
+        matches!(self.by_id.get(id), Some(RequestRoute::Reserved))
     }
 
     /// The request is sent now.
     pub fn sent(
         &mut self,
         id: RequestId,
-        watch: Watch,
+        watch: ResponseWatch,
         to_engine: Option<ResponseSender>,
         floor: Option<&ProgressFloor>,
     ) {
@@ -65,7 +65,7 @@ impl Routes {
         }
         let progress_token = floor.map(|floor| floor.token.clone());
         let sent = SentRequest { watch, to_engine, progress_token };
-        self.by_id.insert(id, Route::Sent(sent));
+        self.by_id.insert(id, RequestRoute::Sent(sent));
     }
 
     /// Whether progress of the server is no more than the client was told before.
@@ -77,8 +77,8 @@ impl Routes {
     pub fn release(&mut self, id: &RequestId) -> Released {
         match self.by_id.remove(id) {
             None => Released::Unknown,
-            Some(Route::Reserved) => Released::Reserved,
-            Some(Route::Sent(sent)) => {
+            Some(RequestRoute::Reserved) => Released::Reserved,
+            Some(RequestRoute::Sent(sent)) => {
                 self.forget_progress(&sent);
                 Released::Sent(sent.watch)
             }
@@ -88,12 +88,12 @@ impl Routes {
     /// The request that a response of the server is for.
     pub fn answered(&mut self, id: &RequestId) -> Option<SentRequest> {
         match self.by_id.remove(id) {
-            Some(Route::Sent(sent)) => {
+            Some(RequestRoute::Sent(sent)) => {
                 self.forget_progress(&sent);
                 Some(sent)
             }
-            Some(Route::Reserved) => {
-                self.by_id.insert(id.clone(), Route::Reserved);
+            Some(RequestRoute::Reserved) => {
+                self.by_id.insert(id.clone(), RequestRoute::Reserved);
                 None
             }
             None => None,
@@ -101,14 +101,14 @@ impl Routes {
     }
 
     /// The server is gone: every request without a response.
-    pub fn take_all(&mut self) -> HashMap<RequestId, Route> {
+    pub fn take_all(&mut self) -> HashMap<RequestId, RequestRoute> {
         self.progress_floors.clear();
         std::mem::take(&mut self.by_id)
     }
 
     /// The client is gone: requests that were not sent are not sent any more.
     pub fn remove_reserved(&mut self) {
-        self.by_id.retain(|_, route| !matches!(route, Route::Reserved));
+        self.by_id.retain(|_, route| !matches!(route, RequestRoute::Reserved));
     }
 
     fn forget_progress(&mut self, sent: &SentRequest) {
@@ -133,7 +133,7 @@ mod tests {
             let (request, token) = (id(&number.to_string()), id(&format!("\"t{number}\"")));
             assert!(routes.reserve(&request) && !routes.reserve(&request));
             let floor = ProgressFloor { token: token.clone(), value: 0.002 };
-            routes.sent(request.clone(), Watch::Nothing, None, Some(&floor));
+            routes.sent(request.clone(), ResponseWatch::Nothing, None, Some(&floor));
             assert!(routes.is_within_floor(&token, 0.002) && !routes.is_within_floor(&token, 1.0));
             if number % 2 == 0 {
                 assert!(routes.answered(&request).is_some());

@@ -8,10 +8,10 @@ use hyper::body::Bytes;
 use tokio::sync::oneshot;
 
 use super::pipes::{PipeRead, PipeWriter};
-use super::routes::{Route, Routes};
+use super::routes::{RequestRoute, Routes};
 use crate::mcp::engine::observer::ServerKnowledge;
 use crate::mcp::engine::transport::{
-    Client, Forward, Released, RequestError, ServerRequest, Transport,
+    Forward, ProxyClient, Released, RequestError, ServerRequest, Transport,
 };
 use crate::mcp::message::{self, BATCH_VERSION, ClientMessage, InvalidMessage, RequestId};
 use crate::mcp::raw_json;
@@ -50,7 +50,7 @@ impl StdioTransport {
         let why = "the MCP server ended before it answered";
         for (id, route) in open {
             let mut to_engine = None;
-            if let Route::Sent(sent) = route {
+            if let RequestRoute::Sent(sent) = route {
                 sent.watch.abandon(why);
                 to_engine = sent.to_engine;
             }
@@ -112,7 +112,7 @@ impl StdioTransport {
 }
 
 /// The one client is the other end of the same pipes.
-impl Client for StdioTransport {
+impl ProxyClient for StdioTransport {
     fn scope(&self) -> String {
         String::new()
     }
