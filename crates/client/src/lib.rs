@@ -36,6 +36,7 @@ mod people;
 mod records;
 mod report;
 mod request;
+mod socket;
 mod time;
 pub mod verify;
 mod waiting;
@@ -61,5 +62,6 @@ pub use report::{Batch, BatchItem, RedeemedPermit, ReportStatus, RunReport};
 pub use request::{
     Decider, Decision, DrillRecord, QuorumRecord, Request, RequestStatus, VoteRecord,
 };
+pub use socket::{SOCKET_NAME, find_socket};
 pub use time::Time;
 pub use waiting::{WaitLimits, WaitResult};

@@ -17,6 +17,7 @@ use tokio::sync::OnceCell;
 use tokio_rustls::rustls::ClientConfig;
 
 use crate::proxy::{Connector, ProxyRules};
+use crate::time_limit::TimeLimited;
 use crate::{HttpUrl, NetError, tls};
 
 /// The longest response body that [`Client::exchange`] reads, in bytes.
@@ -73,7 +74,7 @@ pub struct HttpReply {
 }
 
 type Plain = legacy::Client<Connector, Full<Bytes>>;
-type Secure = legacy::Client<HttpsConnector<Connector>, Full<Bytes>>;
+type Secure = legacy::Client<TimeLimited<HttpsConnector<Connector>>, Full<Bytes>>;
 
 /// An HTTP/1.1 client. Cheap to clone; clones share their connections.
 #[derive(Clone)]
@@ -168,7 +169,7 @@ impl Client {
                 .https_only()
                 .enable_http1()
                 .wrap_connector(connector(options));
-            Ok(builder(options).build(https))
+            Ok(builder(options).build(TimeLimited(https)))
         };
         self.secure.get_or_try_init(make).await
     }

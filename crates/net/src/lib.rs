@@ -8,6 +8,7 @@ mod client;
 mod connect;
 mod error;
 mod proxy;
+mod time_limit;
 mod tls;
 mod url;
 

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use countersign_client::{AgentClient, Endpoint};
-use countersign_gateways::mcp::{Settings, over_http, over_stdio};
+use countersign_gateways::mcp::{ProxySettings, run_http, run_stdio};
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -13,17 +13,17 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     let Ok(door) = Endpoint::parse(door) else { return ExitCode::from(2) };
-    let settings = Settings {
+    let settings = ProxySettings {
         server: server.clone(),
         state: state.into(),
-        patience: patience.parse().ok().map(Duration::from_millis),
+        time_limit: patience.parse().ok().map(Duration::from_millis),
     };
     let agent = AgentClient::new(door, Some(token.clone()));
     if std::env::var_os("PROXY").is_some_and(|how| how == "http") {
         let [url] = command else { return ExitCode::from(2) };
         let listen = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
-        let ended = over_http(settings, agent, listen, url, |address| println!("{address}"));
+        let ended = run_http(settings, agent, listen, url, |address| println!("{address}"));
         return if ended.is_ok() { ExitCode::SUCCESS } else { ExitCode::from(2) };
     }
-    over_stdio(settings, agent, command).map_or(ExitCode::from(2), ExitCode::from)
+    run_stdio(settings, agent, command).map_or(ExitCode::from(2), ExitCode::from)
 }

@@ -45,6 +45,11 @@ fn server(python: &str, script: &str) -> (Server, u16) {
 pub fn proxy(place: &Place, upstream: u16, patience: Option<u64>) -> (Server, SocketAddr) {
     let mut words = place.proxy_words(patience);
     words.push(format!("http://127.0.0.1:{upstream}/mcp"));
+    listening(&words)
+}
+
+/// Starts a proxy with these words, and where it listens.
+pub fn listening(words: &[String]) -> (Server, SocketAddr) {
     let mut command = Command::new(&words[0]);
     command.args(&words[1..]).env("PROXY", "http").stdout(Stdio::piped());
     let mut child = command.spawn().unwrap();

@@ -7,9 +7,13 @@ mod bytes;
 #[cfg(test)]
 mod calls;
 #[cfg(test)]
+mod clients;
+#[cfg(test)]
 mod faults;
 #[cfg(test)]
 mod http;
+#[cfg(test)]
+mod limits;
 #[cfg(test)]
 mod looks;
 #[cfg(test)]

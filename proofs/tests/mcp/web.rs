@@ -2,34 +2,62 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
 /// It listens until the proof is over.
 pub struct Web {
     pub port: u16,
-    log: Arc<Mutex<Vec<String>>>,
+    shared: Arc<Shared>,
+}
+
+/// What the connections share.
+#[derive(Default)]
+struct Shared {
+    log: Mutex<Vec<String>>,
+    /// Whether calls with the argument `wait` may be answered.
+    released: Mutex<bool>,
+    changed: Condvar,
+}
+
+impl Shared {
+    fn log(&self) -> MutexGuard<'_, Vec<String>> {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait_for_release(&self) {
+        let released = self.released.lock().unwrap_or_else(PoisonError::into_inner);
+        let limit = Duration::from_mins(1);
+        let _ = self.changed.wait_timeout_while(released, limit, |released| !*released);
+    }
 }
 
 impl Web {
     pub fn new() -> Web {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
-        let log = Arc::new(Mutex::new(Vec::new()));
-        let kept = Arc::clone(&log);
+        let shared = Arc::new(Shared::default());
+        let kept = Arc::clone(&shared);
         std::thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
-                let log = Arc::clone(&kept);
-                std::thread::spawn(move || serve(stream, &log));
+                let shared = Arc::clone(&kept);
+                std::thread::spawn(move || serve(stream, &shared));
             }
         });
-        Web { port, log }
+        Web { port, shared }
+    }
+
+    /// Answers the calls that have the argument `wait`, from now on.
+    pub fn release(&self) {
+        *self.shared.released.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.shared.changed.notify_all();
     }
 
     /// What it was given, byte for byte.
     pub fn log(&self) -> Vec<String> {
-        self.log.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.shared.log().clone()
     }
 
     /// Whether it was given a call of this tool.
@@ -39,7 +67,7 @@ impl Web {
     }
 }
 
-fn serve(stream: TcpStream, log: &Mutex<Vec<String>>) -> Option<()> {
+fn serve(stream: TcpStream, shared: &Shared) -> Option<()> {
     stream.set_nodelay(true).ok()?;
     let mut reader = BufReader::new(stream);
     loop {
@@ -57,8 +85,19 @@ fn serve(stream: TcpStream, log: &Mutex<Vec<String>>) -> Option<()> {
         let mut body = vec![0; length];
         reader.read_exact(&mut body).ok()?;
         let body = String::from_utf8(body).ok()?;
-        log.lock().unwrap_or_else(PoisonError::into_inner).push(body.clone());
-        let reply = match answer(&serde_json::from_str(&body).unwrap_or_default()) {
+        shared.log().push(body.clone());
+        let message: Value = serde_json::from_str(&body).unwrap_or_default();
+        match message["params"]["arguments"]["wait"].as_str() {
+            Some("events") => return answer_with_events(reader.get_mut(), &message, shared),
+            Some("breaks off") => {
+                reader.get_mut().write_all(EVENTS.as_bytes()).ok()?;
+                shared.wait_for_release();
+                return None;
+            }
+            Some(_) => shared.wait_for_release(),
+            None => {}
+        }
+        let reply = match answer(&message) {
             Value::Null => "HTTP/1.1 202 Accepted\r\ncontent-length: 0\r\n\r\n".to_owned(),
             said => {
                 let said = said.to_string();
@@ -71,6 +110,22 @@ fn serve(stream: TcpStream, log: &Mutex<Vec<String>>) -> Option<()> {
         };
         reader.get_mut().write_all(reply.as_bytes()).ok()?;
     }
+}
+
+const EVENTS: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\
+                      connection: close\r\n\r\n: begun\n\n";
+
+/// Answers with events: a notice at once, two more and the answer after the release.
+fn answer_with_events(stream: &mut TcpStream, message: &Value, shared: &Shared) -> Option<()> {
+    let notice = "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\"}\n\n";
+    stream.write_all(EVENTS.as_bytes()).ok()?;
+    stream.write_all(notice.as_bytes()).ok()?;
+    shared.wait_for_release();
+    for _ in 0..2 {
+        stream.write_all(notice.as_bytes()).ok()?;
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    stream.write_all(format!("data: {}\n\n", answer(message)).as_bytes()).ok()
 }
 
 /// Nothing where nothing was asked.

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
-use countersign_client::{AgentClient, Endpoint};
+use countersign_client::{AgentClient, Endpoint, SOCKET_NAME, find_socket};
 pub use countersign_daemon::config::paths::Surroundings;
 use countersign_daemon::config::paths::Variables as _;
 use countersign_daemon::config::{Config, Paths};
@@ -39,8 +39,11 @@ pub fn gateways_folder() -> PathBuf {
 
 /// The configuration as it stands.
 pub fn config() -> Result<Config, Failure> {
-    let paths = paths(None, None)?;
-    Config::load(&paths).map_err(|error| Failure::Input(error.to_string()))
+    config_in(&paths(None, None)?)
+}
+
+fn config_in(paths: &Paths) -> Result<Config, Failure> {
+    Config::load(paths).map_err(|error| Failure::Input(error.to_string()))
 }
 
 /// The address of the people API.
@@ -67,11 +70,15 @@ pub fn agent_endpoint(given: Option<&str>, has_token: bool) -> Result<Endpoint, 
     if let Some(text) = named {
         return Ok(Endpoint::parse(&text)?);
     }
-    let config = config()?;
-    match config.socket {
-        Some(socket) if !has_token => Ok(Endpoint::Unix(socket.path)),
-        _ => connectable(config.agents),
-    }
+    let paths = paths(None, None)?;
+    let config = config_in(&paths)?;
+    let Some(socket) = config.socket.filter(|_| !has_token) else {
+        return connectable(config.agents);
+    };
+    // A configured socket, or one in a named folder, is nowhere else.
+    let is_default = socket.path == paths.runtime.join(SOCKET_NAME);
+    let is_found = is_default && Surroundings.get("COUNTERSIGN_STATE").is_none();
+    Ok(Endpoint::Unix(if is_found { find_socket(socket.path, &paths.state) } else { socket.path }))
 }
 
 /// Turns an address to listen on into one to connect to.

@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use countersign_gateways::mcp::{self, Settings};
+use countersign_gateways::mcp::{self, ProxySettings};
 
 use super::args_mcp::{Action, Mcp, TrustArgs};
 use super::mcp_install;
@@ -24,21 +24,21 @@ pub fn run(args: &Mcp) -> Result<ExitCode, Failure> {
         Asker { agents: args.agents.clone(), token_file: args.token_file.clone(), json: false };
     let agent = reach::agent(&asker)?;
     let named = || match &args.http {
-        Some(url) => mcp::name_of_url(url),
-        None => mcp::name_of(&args.command),
+        Some(url) => mcp::server_name_from_url(url),
+        None => mcp::server_name_from_command(&args.command),
     };
-    let settings = Settings {
+    let settings = ProxySettings {
         server: args.server.clone().unwrap_or_else(named),
         state: reach::gateways_folder(),
-        patience: args.patience.map(|seconds| Duration::from_secs(seconds.into())),
+        time_limit: args.patience.map(|seconds| Duration::from_secs(seconds.into())),
     };
     let ended = match (&args.http, args.listen) {
-        (Some(url), Some(listen)) => mcp::over_http(settings, agent, listen, url, |address| {
-            // If standard error is closed, there is no way to report it.
+        (Some(url), Some(listen)) => mcp::run_http(settings, agent, listen, url, |address| {
+            // Standard error may be closed.
             let _ = writeln!(std::io::stderr(), "countersign: {url} is behind http://{address}");
         })
         .map(|()| 0),
-        _ => mcp::over_stdio(settings, agent, &args.command),
+        _ => mcp::run_stdio(settings, agent, &args.command),
     };
     ended.map(ExitCode::from).map_err(|error| Failure::Input(error.to_string()))
 }
@@ -48,9 +48,9 @@ fn trust(args: &TrustArgs) -> Result<ExitCode, Failure> {
     let forgotten = mcp::trust(&reach::gateways_folder(), &agent, &args.server);
     let count = forgotten.map_err(|error| Failure::Input(error.to_string()))?;
     output::line(&match count {
-        0 => format!("{}: no tools of this server are known.", args.server),
+        0 => format!("{}: no record of its tools was found.", args.server),
         _ => {
-            format!("{}: the current tools are trusted. Restart its client.", args.server)
+            format!("{}: its tools are accepted as they are now. Restart its client.", args.server)
         }
     })
 }

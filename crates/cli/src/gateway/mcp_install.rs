@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use countersign_gateways::install::plan::{self, Aim, Done};
 use countersign_gateways::install::record::Record;
 use countersign_gateways::install::{LONGEST_PATIENCE, Ours, Piece, Place};
-use countersign_gateways::mcp::install::{CLIENTS, client, named};
+use countersign_gateways::mcp::install::{CLIENTS, ProxyCommand, client, named};
 
 use super::args_mcp::Configured;
 use super::install::{Detail, agreed, place, program, said, show_edit, shown};
@@ -27,7 +27,10 @@ pub fn uninstall(args: &Configured) -> Result<ExitCode, Failure> {
 fn run(args: &Configured, aim: Aim) -> Result<ExitCode, Failure> {
     let place = place(args.project.as_deref())?;
     let ours = Ours { program: program(&place)?, patience: LONGEST_PATIENCE };
-    let (title, pieces) = meant(args, &place, &ours.program)?;
+    // Without an address the proxy looks for the daemon itself, each time it is started.
+    let agents = reach::agent_endpoint(None, false).ok().map(|endpoint| endpoint.to_string());
+    let proxy = ProxyCommand { program: ours.program.clone(), agents };
+    let (title, pieces) = meant(args, &place, &proxy)?;
     let name = format!("mcp {title}");
     let state = reach::gateways_folder();
     let record = if args.dry_run { Record::look(&state) } else { Record::open(&state) };
@@ -60,15 +63,20 @@ fn run(args: &Configured, aim: Aim) -> Result<ExitCode, Failure> {
     }
     if aim == Aim::Install {
         output::line(&format!(
-            "Restart {title}. Servers with a URL are not changed: put \
-             `countersign mcp --http URL --listen 127.0.0.1:PORT` before each, and name that port."
+            "Restart {title}. Servers at a URL are not changed: start \
+             `countersign mcp --http URL --listen 127.0.0.1:PORT` for each, and put that address \
+             into the file."
         ))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// A client by its name, or a file.
-fn meant(args: &Configured, place: &Place, program: &str) -> Result<(String, Vec<Piece>), Failure> {
+fn meant(
+    args: &Configured,
+    place: &Place,
+    proxy: &ProxyCommand,
+) -> Result<(String, Vec<Piece>), Failure> {
     let Some(client) = client(&args.client) else {
         let path = Path::new(&args.client);
         let text = fs::read_to_string(path).map_err(|error| {
@@ -81,9 +89,9 @@ fn meant(args: &Configured, place: &Place, program: &str) -> Result<(String, Vec
         })?;
         let path = std::path::absolute(path)?;
         let title = path.display().to_string();
-        return Ok((title, vec![named(&path, &text, program)]));
+        return Ok((title, vec![named(&path, &text, proxy)]));
     };
-    let pieces = client.pieces(place, program);
+    let pieces = client.pieces(place, proxy);
     if pieces.is_empty() {
         let why = "no configuration of this client was found; name the file, or use --project";
         return Err(Failure::at(client.title, why));

@@ -13,6 +13,8 @@ mod many;
 #[cfg(test)]
 mod mcp_doors;
 #[cfg(test)]
+mod mcp_socket;
+#[cfg(test)]
 mod proof;
 #[cfg(test)]
 mod setting;

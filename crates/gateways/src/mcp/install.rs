@@ -1,4 +1,4 @@
-//! The servers in a client's own file, each put behind the proxy, and taken out again.
+//! Puts the servers of a client's configuration behind the proxy, and restores them.
 
 pub mod listed;
 
@@ -11,40 +11,40 @@ use toml_edit::{Array, DocumentMut, value};
 use crate::install::json::{Document, Item, Kind};
 use crate::install::{Misread, Piece, Place, Within};
 
-/// How long a client is told to wait for a call, in seconds, where it can be told.
+/// The time limit for a call that is written into a client's file, in seconds.
 const CLIENT_WAITS: u32 = 86_400;
-/// How long the proxy then waits: it must be the first to speak.
+/// How long the proxy then waits: it must answer before the client gives up.
 const PATIENCE: u32 = CLIENT_WAITS - 300;
 
-/// A client, as far as its file goes.
+/// An MCP client and its configuration files.
 #[derive(Debug)]
 pub struct McpClient {
     /// Its name on the command line.
     pub name: &'static str,
-    /// Its name as people say it.
+    /// Its name for people.
     pub title: &'static str,
-    /// Its files, below the home of the person.
+    /// Its files below the home folder.
     home: &'static [&'static str],
-    /// Its files, below a project.
+    /// Its files below a project.
     project: &'static [&'static str],
     form: Form,
 }
 
-/// How a file is written.
+/// The format of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
-    /// JSON: servers under this name; each with `command` and `args`.
+    /// JSON: servers under this member, each with `command` and `args`.
     Json { under: &'static str, kind: Kind, wait: Wait },
-    /// JSON: servers under `mcp`; each with one list, `command`.
+    /// JSON: servers under `mcp`, each with one list, `command`.
     OneList,
     /// TOML: `[mcp_servers.NAME]`.
     Toml,
 }
 
-/// Where a file says how long a call may take.
+/// How a file limits the time of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Wait {
-    /// It cannot.
+    /// Not at all.
     Nowhere,
     /// `timeout`, in milliseconds.
     Timeout,
@@ -54,7 +54,7 @@ const fn servers(kind: Kind, wait: Wait) -> Form {
     Form::Json { under: "mcpServers", kind, wait }
 }
 
-/// Every client.
+/// Every supported client.
 pub const CLIENTS: [McpClient; 9] = [
     McpClient {
         name: "claude",
@@ -130,9 +130,9 @@ pub fn client(name: &str) -> Option<&'static McpClient> {
 }
 
 impl McpClient {
-    /// Its files that are there. Where there is none, there are no servers to put behind a proxy.
-    pub fn pieces(&self, place: &Place, program: &str) -> Vec<Piece> {
-        let piece = |path| Piece::within(path, Servers::new(self.form, program));
+    /// The edits of its files that exist.
+    pub fn pieces(&self, place: &Place, proxy: &ProxyCommand) -> Vec<Piece> {
+        let piece = |path| Piece::within(path, Servers::new(self.form, proxy));
         self.files(place).into_iter().map(piece).collect()
     }
 
@@ -145,12 +145,22 @@ impl McpClient {
     }
 }
 
-/// A file that is named itself.
-pub fn named(path: &Path, text: &str, program: &str) -> Piece {
-    Piece::within(PathBuf::from(path), Servers::new(form_of(path, text), program))
+/// How clients start the proxy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProxyCommand {
+    /// The program.
+    pub program: String,
+    /// The daemon's address. Clients start servers without the variables that say where the
+    /// daemon's socket is.
+    pub agents: Option<String>,
 }
 
-/// A file's form by its ending and what is in it.
+/// The edit of a file that the operator named.
+pub fn named(path: &Path, text: &str, proxy: &ProxyCommand) -> Piece {
+    Piece::within(PathBuf::from(path), Servers::new(form_of(path, text), proxy))
+}
+
+/// The format of a file, by its extension and content.
 fn form_of(path: &Path, text: &str) -> Form {
     let is_toml = path.extension().is_some_and(|ending| ending == "toml");
     let under = |name: &str| Document::open(text, Kind::Five).ok()?.at(&[name]);
@@ -168,21 +178,29 @@ fn form_of(path: &Path, text: &str) -> Form {
 /// The servers of one file.
 struct Servers {
     form: Form,
-    program: String,
+    proxy: ProxyCommand,
 }
 
 impl Servers {
-    fn new(form: Form, program: &str) -> Servers {
-        Servers { form, program: program.to_owned() }
+    fn new(form: Form, proxy: &ProxyCommand) -> Servers {
+        Servers { form, proxy: proxy.clone() }
     }
 
-    /// The words that start a server behind the proxy; nothing if it is there already.
-    fn wrapped(&self, name: &str, words: &[String]) -> Option<Vec<String>> {
-        if words.is_empty() || unwrapped(words).is_some() {
+    /// The words that start a server behind the proxy; nothing if they are the same as before.
+    /// `finds_daemon` says whether the entry's own variables say where the daemon is.
+    fn wrapped(&self, name: &str, words: &[String], finds_daemon: bool) -> Option<Vec<String>> {
+        let agents = self.proxy.agents.as_deref().filter(|_| !finds_daemon);
+        if words.is_empty() {
             return None;
         }
-        let mut all = vec![self.program.clone(), "mcp".to_owned()];
+        if let Some(server) = unwrapped(words) {
+            return with_agents(words, words.len() - server.len(), agents?);
+        }
+        let mut all = vec![self.proxy.program.clone(), "mcp".to_owned()];
         all.extend(["--server".to_owned(), name.to_owned()]);
+        if let Some(agents) = agents {
+            all.extend(["--agents".to_owned(), agents.to_owned()]);
+        }
         if self.can_wait() {
             all.extend(["--patience".to_owned(), PATIENCE.to_string()]);
         }
@@ -212,13 +230,17 @@ impl Servers {
                 continue;
             };
             let words = self.words(&server);
-            let new = if put { self.wrapped(&name, &words) } else { unwrapped(&words) };
+            let new = if put {
+                self.wrapped(&name, &words, finds_daemon(&server))
+            } else {
+                unwrapped(&words)
+            };
             let Some(new) = new else { continue };
             changed = true;
             self.write(&server, &new);
             self.wait(&server, put);
         }
-        // A text that needs no change keeps every byte.
+        // A file without changes keeps every byte.
         Ok(if changed { document.text() } else { text.to_owned() })
     }
 
@@ -255,7 +277,7 @@ impl Servers {
         set("args", list(rest));
     }
 
-    /// How long a call may take, where nobody has said that.
+    /// Sets or removes the time limit of a call, unless the file has another one.
     fn wait(&self, server: &CstObject, put: bool) {
         if !self.can_wait() {
             return;
@@ -286,7 +308,13 @@ impl Servers {
             let args = server.get("args").and_then(toml_edit::Item::as_array);
             let args = args.into_iter().flatten().filter_map(|arg| arg.as_str());
             words.extend(args.map(ToOwned::to_owned));
-            let new = if put { self.wrapped(&name, &words) } else { unwrapped(&words) };
+            let variables = server.get("env").and_then(toml_edit::Item::as_table_like);
+            let is_set = |name: &str| variables.is_some_and(|table| table.contains_key(name));
+            let new = if put {
+                self.wrapped(&name, &words, DAEMON_VARIABLES.iter().any(|name| is_set(name)))
+            } else {
+                unwrapped(&words)
+            };
             let Some((program, rest)) = new.as_deref().and_then(<[String]>::split_first) else {
                 continue;
             };
@@ -320,7 +348,33 @@ impl Within for Servers {
     }
 }
 
-/// The words that start a server without the proxy; nothing if it is not behind one.
+/// Variables that say where the daemon is, and that a client passes on if its file names them.
+const DAEMON_VARIABLES: [&str; 4] =
+    ["COUNTERSIGN_AGENTS", "COUNTERSIGN_STATE", "COUNTERSIGN_CONFIG", "XDG_RUNTIME_DIR"];
+
+fn finds_daemon(server: &CstObject) -> bool {
+    let found = server.to_serde_value().unwrap_or_default();
+    let variables = found.get("env").or_else(|| found.get("environment"));
+    DAEMON_VARIABLES.iter().any(|name| variables.is_some_and(|all| all.get(name).is_some()))
+}
+
+/// Words that start a proxy, of which the first `ours` are the proxy's own, with this address of
+/// the daemon; nothing if they have it already.
+fn with_agents(words: &[String], ours: usize, agents: &str) -> Option<Vec<String>> {
+    let own = words.get(..ours)?;
+    let mut all = words.to_vec();
+    match own.iter().position(|word| word == "--agents") {
+        Some(at) if own.get(at + 1).is_some_and(|old| old == agents) => return None,
+        Some(at) => agents.clone_into(all.get_mut(at + 1)?),
+        None => {
+            let end = ours.checked_sub(1)?;
+            all.splice(end..end, ["--agents".to_owned(), agents.to_owned()]);
+        }
+    }
+    Some(all)
+}
+
+/// The words that start a server without the proxy; nothing if it is not behind the proxy.
 fn unwrapped(words: &[String]) -> Option<Vec<String>> {
     let [program, command, rest @ ..] = words else { return None };
     let name = Path::new(program).file_name()?.to_str()?;
@@ -335,12 +389,47 @@ fn unwrapped(words: &[String]) -> Option<Vec<String>> {
 mod tests {
     use super::*;
 
+    fn proxy(agents: Option<&str>) -> ProxyCommand {
+        let agents = agents.map(ToOwned::to_owned);
+        ProxyCommand { program: "/usr/bin/countersign".to_owned(), agents }
+    }
+
     fn part(form: Form) -> Servers {
-        Servers::new(form, "/usr/bin/countersign")
+        Servers::new(form, &proxy(None))
     }
 
     #[test]
-    fn every_server_goes_behind_the_proxy_and_comes_out_as_it_was() {
+    fn the_daemon_s_address_is_written_and_kept_up_to_date() {
+        let text = r#"{"mcpServers": {"a": {"command": "x"},
+            "b": {"command": "y", "env": {"COUNTERSIGN_AGENTS": "127.0.0.1:1"}}}}"#;
+        let form = servers(Kind::Strict, Wait::Nowhere);
+        let with = |agents: &str| Servers::new(form, &proxy(Some(agents)));
+        let args = |text: &str, name: &str| {
+            let path = ["mcpServers", name, "args"];
+            Document::open(text, Kind::Strict).unwrap().at(&path).unwrap().to_string()
+        };
+        let put = with("unix:/run/a.sock").put(text).unwrap();
+        let expected = r#"["mcp","--server","a","--agents","unix:/run/a.sock","--","x"]"#;
+        assert_eq!(args(&put, "a"), expected);
+        assert_eq!(args(&put, "b"), r#"["mcp","--server","b","--","y"]"#);
+        assert_eq!(with("unix:/run/a.sock").put(&put).unwrap(), put);
+        // A file from before gets the address, another address replaces it.
+        let before = part(form).put(text).unwrap();
+        assert_eq!(args(&with("unix:/run/a.sock").put(&before).unwrap(), "a"), expected);
+        let moved = with("unix:/run/b.sock").put(&put).unwrap();
+        assert_eq!(args(&moved, "a"), expected.replace("a.sock", "b.sock"));
+        assert_eq!(args(&moved, "b"), args(&put, "b"));
+
+        let toml = "[mcp_servers.a]\ncommand = \"x\"\n\
+                    [mcp_servers.b]\ncommand = \"y\"\nenv = { XDG_RUNTIME_DIR = \"/r\" }\n";
+        let codex = Servers::new(Form::Toml, &proxy(Some("unix:/run/a.sock")));
+        let put = codex.put(toml).unwrap();
+        assert_eq!(put.matches("\"--agents\", \"unix:/run/a.sock\"").count(), 1, "{put}");
+        assert_eq!(codex.put(&put).unwrap(), put);
+    }
+
+    #[test]
+    fn every_server_is_put_behind_the_proxy_and_restored() {
         let text = r#"{
   // mine
   "mcpServers": {
@@ -362,7 +451,7 @@ mod tests {
         assert_eq!(read(&put, &["mcpServers", "files", "command"]), "/usr/bin/countersign");
         assert_eq!(read(&put, &["mcpServers", "files", "env", "A"]), "1");
         assert_eq!(read(&put, &["mcpServers", "far"]), read(text, &["mcpServers", "far"]));
-        // Twice is once, and out again is what was there.
+        // A second time changes nothing, and removing restores the file.
         assert_eq!(servers.put(&put).unwrap(), put);
         let out = servers.take(&put).unwrap();
         assert_eq!(read(&out, &["mcpServers", "files"]), read(text, &["mcpServers", "files"]));
@@ -370,7 +459,7 @@ mod tests {
     }
 
     #[test]
-    fn clients_that_can_be_told_to_wait_are_told() {
+    fn the_time_limit_is_raised_if_the_file_has_one() {
         let text = "# mine\n[mcp_servers.files]\ncommand = \"npx\" # with care\nargs = [\"-y\"]\n";
         let codex = part(Form::Toml);
         let put = codex.put(text).unwrap();

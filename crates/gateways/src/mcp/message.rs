@@ -1,4 +1,4 @@
-//! What a client says, read strictly: what two programs could read differently is refused.
+//! Messages of a client, read strictly: what two programs could read differently is rejected.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -6,15 +6,15 @@ use std::fmt;
 use countersign_json as json;
 use countersign_json::Value;
 
-use super::scan;
+use super::raw_json;
 
-/// The longest message that is taken from a client.
-pub const LONGEST: usize = 64 << 20;
+/// The longest message that is accepted.
+pub const MAX_MESSAGE: usize = 64 << 20;
 
-/// The first version without sessions and server requests.
+/// The first protocol version without sessions and server requests.
 pub const MODERN: &str = "2026-07-28";
-/// The one version that knows batches.
-pub const BATCHES: &str = "2025-03-26";
+/// The one protocol version with batches.
+pub const BATCH_VERSION: &str = "2025-03-26";
 
 const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
@@ -22,108 +22,109 @@ const CLIENT: &str = "io.modelcontextprotocol/clientInfo";
 const TASKS: &str = "io.modelcontextprotocol/tasks";
 
 /// The members of a message that decide what it is.
-const OF_A_MESSAGE: [&str; 6] = ["jsonrpc", "id", "method", "params", "result", "error"];
-/// The same of a call.
-const OF_A_CALL: [&str; 6] =
+const MESSAGE_MEMBERS: [&str; 6] = ["jsonrpc", "id", "method", "params", "result", "error"];
+/// The members of a call that decide what it does.
+const CALL_MEMBERS: [&str; 6] =
     ["name", "arguments", "_meta", "inputResponses", "requestState", "task"];
 
-/// The name of a request: `1` is another one than `"1"`.
+/// The id of a request. The ids `1` and `"1"` differ.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Id(String);
+pub struct RequestId(String);
 
-impl Id {
-    /// From a value that may be one.
-    pub fn of(value: &Value<'_>) -> Option<Id> {
+impl RequestId {
+    /// From a JSON value; nothing if the value cannot be an id.
+    pub fn of(value: &Value<'_>) -> Option<RequestId> {
         match value {
             Value::Number(_) | Value::String(_) => {
-                Some(Id(countersign_json::canonical::canonical(value).text))
+                Some(RequestId(countersign_json::canonical::canonical(value).text))
             }
             _ => None,
         }
     }
 
-    /// From its text.
-    pub fn read(text: &str) -> Option<Id> {
-        Id::of(&json::parse(text).ok()?)
+    /// From JSON text.
+    pub fn read(text: &str) -> Option<RequestId> {
+        RequestId::of(&json::parse(text).ok()?)
     }
 }
 
-impl fmt::Display for Id {
+impl fmt::Display for RequestId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-/// What a message of a client is.
+/// A message of a client.
 #[derive(Debug)]
-pub enum Kind<'a> {
-    /// Wants an answer.
-    Request { id: Id, written: &'a str, method: Cow<'a, str>, params: Value<'a> },
-    /// Wants none.
+pub enum ClientMessage<'a> {
+    /// A request; `written` is the text of its id.
+    Request { id: RequestId, written: &'a str, method: Cow<'a, str>, params: Value<'a> },
+    /// A notification.
     Notification { method: Cow<'a, str>, params: Value<'a> },
-    /// Answers the server.
+    /// A response to a request of the server.
     Response,
-    /// Several at once, as they are written.
+    /// Several messages, as they are written.
     Batch(Vec<&'a str>),
-    /// A line with nothing on it.
+    /// An empty line.
     Blank,
 }
 
-/// Why a message is not passed on.
+/// Why a message is not forwarded.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refused {
+pub struct InvalidMessage {
     /// The text of its id, or `null`.
     pub id: String,
-    /// By JSON-RPC.
+    /// The JSON-RPC error code.
     pub code: i32,
-    /// In words.
+    /// What is wrong.
     pub why: String,
 }
 
-impl Refused {
-    fn new(code: i32, why: impl Into<String>) -> Refused {
-        Refused { id: "null".to_owned(), code, why: why.into() }
+impl InvalidMessage {
+    fn new(code: i32, why: impl Into<String>) -> InvalidMessage {
+        InvalidMessage { id: "null".to_owned(), code, why: why.into() }
     }
 }
 
-/// Reads the one message of a line.
-pub fn read(text: &str) -> Result<Kind<'_>, Refused> {
+/// Reads the message of one line.
+pub fn read(text: &str) -> Result<ClientMessage<'_>, InvalidMessage> {
     let text = text.trim_end_matches('\n');
     let text = text.strip_suffix('\r').unwrap_or(text);
-    // Some servers end a line at a bare CR: they would see messages that nobody judged.
+    // Some servers end a line at a bare CR: they would see messages that nobody checked.
     if text.contains('\r') {
-        return Err(Refused::new(-32700, "a carriage return stands inside the message"));
+        return Err(InvalidMessage::new(-32700, "there is a carriage return inside the message"));
     }
     parse(text)
 }
 
-/// Reads one message, however many lines it takes.
-pub fn parse(text: &str) -> Result<Kind<'_>, Refused> {
+/// Reads one message, which may have several lines.
+pub fn parse(text: &str) -> Result<ClientMessage<'_>, InvalidMessage> {
     if text.trim_matches([' ', '\t', '\r', '\n']).is_empty() {
-        return Ok(Kind::Blank);
+        return Ok(ClientMessage::Blank);
     }
-    let value = json::parse_within(text, LONGEST).map_err(|error| {
-        Refused::new(-32700, format!("this is not JSON as it should be: {error}"))
-    })?;
+    let value = json::parse_within(text, MAX_MESSAGE)
+        .map_err(|error| InvalidMessage::new(-32700, format!("this is not valid JSON: {error}")))?;
     match value {
         Value::Object(_) => one(text, value),
         Value::Array(_) => {
-            let parts = scan::items(text).filter(|parts| !parts.is_empty());
-            parts.map(Kind::Batch).ok_or_else(|| Refused::new(-32600, "an empty batch"))
+            let parts = raw_json::items(text).filter(|parts| !parts.is_empty());
+            parts
+                .map(ClientMessage::Batch)
+                .ok_or_else(|| InvalidMessage::new(-32600, "an empty batch"))
         }
-        other => Err(Refused::new(-32600, format!("a message is not {}", other.kind()))),
+        other => Err(InvalidMessage::new(-32600, format!("a message is not {}", other.kind()))),
     }
 }
 
-fn one<'a>(text: &'a str, value: Value<'a>) -> Result<Kind<'a>, Refused> {
-    let written = scan::member(text, "id");
-    let id = value.get("id").and_then(Id::of);
-    let wrong = |why: String| Refused {
+fn one<'a>(text: &'a str, value: Value<'a>) -> Result<ClientMessage<'a>, InvalidMessage> {
+    let written = raw_json::member(text, "id");
+    let id = value.get("id").and_then(RequestId::of);
+    let wrong = |why: String| InvalidMessage {
         id: id.as_ref().and(written).unwrap_or("null").to_owned(),
         code: -32600,
         why,
     };
-    look_alike(&value, &OF_A_MESSAGE).map_err(wrong)?;
+    reject_lookalikes(&value, &MESSAGE_MEMBERS).map_err(wrong)?;
     let Value::Object(members) = value else {
         return Err(wrong("a message is an object".to_owned()));
     };
@@ -132,7 +133,7 @@ fn one<'a>(text: &'a str, value: Value<'a>) -> Result<Kind<'a>, Refused> {
     for (key, member) in members {
         match (key.as_ref(), member) {
             ("method", Value::String(name)) => method = Some(name),
-            ("method", _) => return Err(wrong("the method is no text".to_owned())),
+            ("method", _) => return Err(wrong("the method is not a string".to_owned())),
             ("params", found) => params = found,
             ("id", _) => named = true,
             ("result" | "error", _) => answers = true,
@@ -140,24 +141,26 @@ fn one<'a>(text: &'a str, value: Value<'a>) -> Result<Kind<'a>, Refused> {
         }
     }
     match (method, id.clone(), answers) {
-        (Some(_), _, true) => Err(wrong("it asks and answers at once".to_owned())),
-        (Some(_), None, false) if named => Err(wrong("the id is no text and no number".to_owned())),
+        (Some(_), _, true) => Err(wrong("it is a request and a response at once".to_owned())),
+        (Some(_), None, false) if named => {
+            Err(wrong("the id is neither a string nor a number".to_owned()))
+        }
         (Some(method), found, false) => {
             if method != "tools/call" && squeezed(&method) == "tools/call" {
                 return Err(wrong("the method only looks like tools/call".to_owned()));
             }
             Ok(match (found, written) {
-                (Some(id), Some(written)) => Kind::Request { id, written, method, params },
-                _ => Kind::Notification { method, params },
+                (Some(id), Some(written)) => ClientMessage::Request { id, written, method, params },
+                _ => ClientMessage::Notification { method, params },
             })
         }
-        (None, _, true) => Ok(Kind::Response),
+        (None, _, true) => Ok(ClientMessage::Response),
         (None, _, false) => Err(wrong("it has neither a method nor a result".to_owned())),
     }
 }
 
-/// Refuses members that some readers take for another one: those that differ in case alone.
-pub fn look_alike(value: &Value<'_>, meant: &[&str]) -> Result<(), String> {
+/// Rejects members that some readers take for another one: those that differ in case alone.
+pub fn reject_lookalikes(value: &Value<'_>, meant: &[&str]) -> Result<(), String> {
     for (key, _) in value.as_object().unwrap_or_default() {
         let alike = meant.iter().find(|name| **name != key && folded(name) == folded(key));
         if let Some(name) = alike {
@@ -167,7 +170,7 @@ pub fn look_alike(value: &Value<'_>, meant: &[&str]) -> Result<(), String> {
     Ok(())
 }
 
-/// Case folded as the most generous readers do it.
+/// Case folded as the most lenient readers do it.
 fn folded(text: &str) -> String {
     text.replace('ſ', "s").to_lowercase()
 }
@@ -178,53 +181,53 @@ fn squeezed(method: &str) -> String {
     folded(&method.chars().filter(kept).collect::<String>()).replace('\\', "/")
 }
 
-/// A proposed `tools/call`.
+/// A `tools/call` request.
 #[derive(Debug)]
 pub struct ToolCall<'a> {
     /// The tool, by its server's name for it.
     pub name: &'a str,
-    /// Its arguments, read.
+    /// The arguments, parsed.
     pub arguments: Value<'a>,
-    /// The text of them.
+    /// The text of the arguments.
     pub raw: &'a str,
-    /// What is said beside it.
-    pub meta: Meta,
-    /// The state that a server gave for the next try, as it is written.
+    /// The request's metadata.
+    pub meta: RequestMeta,
+    /// The text of `requestState`: the server's, or one of our resume tokens.
     pub state: Option<&'a str>,
-    /// What a client answers to a server's questions, as it is written.
+    /// The text of `inputResponses`: the client's answers to the server's questions.
     pub responses: Option<&'a str>,
-    /// Whether it is no call but looks at a resource or a prompt.
-    pub is_look: bool,
+    /// Whether this is no tool call, but a resource or prompt that is read.
+    pub is_read: bool,
 }
 
-/// What stands in `_meta`, and what follows from it.
+/// The `_meta` of a request, and what follows from it.
 #[derive(Debug, Clone, Default)]
-pub struct Meta {
-    /// The host's own name for the call.
+pub struct RequestMeta {
+    /// The host's own id for the call.
     pub call_id: Option<String>,
-    /// The text of the token for notices of progress.
+    /// The text of the progress token.
     pub progress: Option<String>,
-    /// The protocol's version; only modern clients say it with each request.
+    /// The protocol version; only modern clients send it with each request.
     pub version: Option<String>,
-    /// The text of what the client can do.
+    /// The text of the client's capabilities.
     pub capabilities: Option<String>,
     /// The client's name.
     pub client: Option<String>,
-    /// Whether the client can wait for a task.
+    /// Whether the client supports tasks.
     pub tasks: bool,
 }
 
-impl Meta {
-    /// From the params of any request.
-    pub fn of(params: &Value<'_>) -> Meta {
-        let Some(meta) = params.get("_meta") else { return Meta::default() };
+impl RequestMeta {
+    /// From the params of a request.
+    pub fn of(params: &Value<'_>) -> RequestMeta {
+        let Some(meta) = params.get("_meta") else { return RequestMeta::default() };
         let text = |key: &str| meta.get(key).and_then(Value::as_str).map(ToOwned::to_owned);
         let capabilities = meta.get(CAPABILITIES);
         let tasks = capabilities.and_then(|can| can.get("extensions")?.get(TASKS));
         let client = meta.get(CLIENT).and_then(|info| info.get("name")).and_then(Value::as_str);
         let progress = meta.get("progressToken");
-        let progress = progress.filter(|token| Id::of(token).is_some());
-        Meta {
+        let progress = progress.filter(|token| RequestId::of(token).is_some());
+        RequestMeta {
             call_id: text("claudecode/toolUseId").or_else(|| text("callId")),
             progress: progress.map(Value::to_json),
             version: text(VERSION),
@@ -234,13 +237,13 @@ impl Meta {
         }
     }
 
-    /// Whether it was said in the modern way.
+    /// Whether the request is of a modern protocol version.
     pub fn is_modern(&self) -> bool {
         self.version.as_deref().is_some_and(|version| version >= MODERN)
     }
 
-    /// The same for a request of our own.
-    pub fn for_ours(&self) -> Option<String> {
+    /// The `_meta` for a request of our own.
+    pub fn for_own_request(&self) -> Option<String> {
         let version = self.version.as_deref()?;
         let version = serde_json::Value::from(version);
         let capabilities = self.capabilities.as_deref().unwrap_or("{}");
@@ -248,15 +251,24 @@ impl Meta {
     }
 }
 
-/// Reads the params of a `tools/call`. The error is for people who look at what a client did.
+impl ToolCall<'_> {
+    /// Equal for the same call again, and for no other call.
+    pub fn identity(&self) -> String {
+        let arguments = countersign_json::canonical::canonical(&self.arguments);
+        let arguments = if arguments.exact { self.raw } else { &arguments.text };
+        format!("{}\0{arguments}", self.name)
+    }
+}
+
+/// Reads the params of a `tools/call`. The error is for the client's developers.
 pub fn tool_call<'a>(text: &'a str, params: &'a Value<'a>) -> Result<ToolCall<'a>, String> {
     if params.as_object().is_none() {
-        return Err("the params are no object".to_owned());
+        return Err("the params are not an object".to_owned());
     }
-    look_alike(params, &OF_A_CALL)?;
+    reject_lookalikes(params, &CALL_MEMBERS)?;
     let name = params.get("name").and_then(Value::as_str).filter(|name| !name.is_empty());
     let name = name.ok_or("the tool's name is missing")?;
-    let written = scan::member(text, "params").and_then(scan::members).unwrap_or_default();
+    let written = raw_json::member(text, "params").and_then(raw_json::members).unwrap_or_default();
     let raw = |key: &str| {
         let found = written.iter().find(|(name, _)| name == key).map(|(_, text)| *text);
         found.filter(|text| *text != "null")
@@ -264,16 +276,16 @@ pub fn tool_call<'a>(text: &'a str, params: &'a Value<'a>) -> Result<ToolCall<'a
     let (arguments, raw_arguments) = match (params.get("arguments"), raw("arguments")) {
         (Some(object @ Value::Object(_)), Some(raw)) => (object.reborrow(), raw),
         (None | Some(Value::Null), None) => (Value::Object(Vec::new()), "{}"),
-        _ => return Err("the arguments are no object".to_owned()),
+        _ => return Err("the arguments are not an object".to_owned()),
     };
     Ok(ToolCall {
         name,
         arguments,
         raw: raw_arguments,
-        meta: Meta::of(params),
+        meta: RequestMeta::of(params),
         state: raw("requestState"),
         responses: raw("inputResponses"),
-        is_look: false,
+        is_read: false,
     })
 }
 
@@ -281,15 +293,15 @@ pub fn tool_call<'a>(text: &'a str, params: &'a Value<'a>) -> Result<ToolCall<'a
 mod tests {
     use super::*;
 
-    fn refused(text: &str) -> i32 {
+    fn rejected(text: &str) -> i32 {
         match read(text) {
             Ok(found) => panic!("{text}: {found:?}"),
-            Err(refused) => refused.code,
+            Err(invalid) => invalid.code,
         }
     }
 
     #[test]
-    fn what_two_readers_could_read_differently_is_refused() {
+    fn ambiguous_messages_are_rejected() {
         for bad in [
             "no json",
             "{\"method\":\"ping\",\"method\":\"tools/call\",\"id\":1}",
@@ -298,10 +310,10 @@ mod tests {
             "{\"x\":\r{\"id\":2,\"method\":\"tools/call\"}\r}",
             "{\"id\":1,\"method\":\"p\",\"params\":{\"a\":\"\\ud800\"}}",
         ] {
-            assert_eq!(refused(bad), -32700, "{bad}");
+            assert_eq!(rejected(bad), -32700, "{bad}");
         }
         let deep = format!("{{\"a\":{}{}}}", "[".repeat(200), "]".repeat(200));
-        assert_eq!(refused(&deep), -32700);
+        assert_eq!(rejected(&deep), -32700);
         for bad in [
             "1",
             "\"tools/call\"",
@@ -318,23 +330,25 @@ mod tests {
             "{\"id\":1,\"method\":\"ping\",\"paramſ\":{}}",
             "{\"id\":1,\"method\":\"ping\",\"result\":{}}",
         ] {
-            assert_eq!(refused(bad), -32600, "{bad}");
+            assert_eq!(rejected(bad), -32600, "{bad}");
         }
     }
 
     #[test]
     fn ids_keep_their_kind() {
-        assert_ne!(Id::read("1"), Id::read("\"1\""));
-        assert_eq!(Id::read("1"), Id::read("1.0"));
-        assert_eq!(Id::read("null"), None);
-        assert_eq!(Id::read("true"), None);
+        assert_ne!(RequestId::read("1"), RequestId::read("\"1\""));
+        assert_eq!(RequestId::read("1"), RequestId::read("1.0"));
+        assert_eq!(RequestId::read("null"), None);
+        assert_eq!(RequestId::read("true"), None);
     }
 
-    fn call(params: &str) -> Result<(String, String, Meta), String> {
+    fn call(params: &str) -> Result<(String, String, RequestMeta), String> {
         let text = format!(
             "{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{params}}}"
         );
-        let Kind::Request { params, .. } = read(&text).unwrap() else { panic!("no request") };
+        let ClientMessage::Request { params, .. } = read(&text).unwrap() else {
+            panic!("no request")
+        };
         let found = tool_call(&text, &params)?;
         Ok((found.name.to_owned(), found.raw.to_owned(), found.meta))
     }

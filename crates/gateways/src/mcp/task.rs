@@ -1,4 +1,4 @@
-//! A call that waits as a task: how it stands, for whoever asks about it later.
+//! A call that waits as a task of the tasks extension.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -6,22 +6,22 @@ use countersign_json::base64;
 use countersign_types::time::Timestamp;
 use serde_json::json;
 
-use super::heard::{self, Heard};
-use super::scan;
+use super::raw_json;
+use super::server_message::{self, ServerMessage};
 
-/// A task waits as long as people may take.
-pub const PATIENCE: Duration = Duration::from_hours(24);
-/// So many are remembered; the next call waits without one.
-pub const MOST: usize = 1000;
-/// The answer to what only has to be heard.
-pub const DONE: &str = "{\"resultType\":\"complete\"}";
-/// How often a client is told to ask, and for how long it may.
+/// How long a task waits for a person.
+pub const TIME_LIMIT: Duration = Duration::from_hours(24);
+/// How many tasks are remembered; the next call waits without one.
+pub const MAX_TASKS: usize = 1000;
+/// The result of requests that only need an acknowledgement.
+pub const ACKNOWLEDGED: &str = "{\"resultType\":\"complete\"}";
+/// How often a client is told to poll, and for how long it may.
 const POLL_MS: u64 = 2000;
 const TTL: Duration = Duration::from_hours(24);
 
-/// A call that waits, or is over.
+/// A call that waits, runs or has ended.
 #[derive(Debug)]
-pub struct Task {
+pub struct PendingTask {
     made: Timestamp,
     since: Instant,
     changed: Timestamp,
@@ -30,27 +30,33 @@ pub struct Task {
     outcome: Option<(&'static str, String)>,
 }
 
-/// A name that nobody can guess.
-pub fn fresh_name() -> Option<String> {
+/// A task id that nobody can guess; nothing without randomness.
+pub fn new_task_id() -> Option<String> {
     let mut bytes = [0; 12];
     getrandom::fill(&mut bytes).ok()?;
     Some(format!("countersign:task:{}", base64::encode_url(&bytes)))
 }
 
-impl Task {
-    /// It waits from now on.
-    pub fn new() -> Task {
+impl PendingTask {
+    /// A task that waits from now on.
+    pub fn new() -> PendingTask {
         let now = now();
-        Task { made: now, since: Instant::now(), changed: now, status: "working", outcome: None }
+        PendingTask {
+            made: now,
+            since: Instant::now(),
+            changed: now,
+            status: "working",
+            outcome: None,
+        }
     }
 
-    /// Whether nobody may ask about it any more.
-    pub fn is_old(&self) -> bool {
+    /// Whether its time to live is over.
+    pub fn is_expired(&self) -> bool {
         self.since.elapsed() > TTL
     }
 
-    /// How it stands.
-    pub fn told(&self, name: &str, kind: &str) -> String {
+    /// Its status, as the JSON text of a result.
+    pub fn status(&self, name: &str, kind: &str) -> String {
         let task = json!({
             "resultType": kind,
             "taskId": name,
@@ -62,26 +68,28 @@ impl Task {
         });
         let task = task.to_string();
         match &self.outcome {
-            // As it was written, not as we would write it.
-            Some((what, text)) => scan::with(&task, &[(what, Some(text))]).unwrap_or(task),
+            // Every byte of the server's result is kept.
+            Some((what, text)) => {
+                raw_json::with_members(&task, &[(what, Some(text))]).unwrap_or(task)
+            }
             None => task,
         }
     }
 
-    /// The call was answered with this message.
-    pub fn answered(&mut self, text: &str) {
-        match heard::read(text) {
-            Some(Heard::Answer { result: Ok(result), .. }) => {
+    /// Ends with the response to the call.
+    pub fn finish(&mut self, text: &str) {
+        match server_message::read(text) {
+            Some(ServerMessage::Response { result: Ok(result), .. }) => {
                 self.end("completed", Some(("result", result.to_owned())));
             }
-            Some(Heard::Answer { result: Err(error), .. }) => {
+            Some(ServerMessage::Response { result: Err(error), .. }) => {
                 self.end("failed", Some(("error", error.to_owned())));
             }
             _ => self.end("failed", None),
         }
     }
 
-    /// It is over, if it was not before.
+    /// Ends, if it has not ended before.
     pub fn end(&mut self, status: &'static str, outcome: Option<(&'static str, String)>) {
         if self.status == "working" {
             (self.status, self.outcome, self.changed) = (status, outcome, now());
@@ -89,7 +97,10 @@ impl Task {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "a task says when it was made; nothing hangs on it")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "clients are shown when a task was made; nothing depends on it"
+)]
 fn now() -> Timestamp {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Timestamp(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))

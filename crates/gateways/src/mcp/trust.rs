@@ -1,15 +1,14 @@
-//! A server that changed is taken as it is now, once a person has said so at the gate.
+//! Accepts the current version of a changed server, after a person approved it.
 
 use std::path::Path;
 
 use countersign_client::{AgentClient, CallRequest, Outcome};
 
-use super::McpError;
 use super::pins::Pins;
+use super::settings::McpError;
 
-/// Asks a person whether a server may be taken as it is now. How many records were forgotten.
-///
-/// An agent can run this command as well as a person can: so it is asked about like any call.
+/// Asks a person whether the current version of a server is accepted. Returns how many records
+/// were forgotten. An agent can run this command too, so it is asked about like any call.
 pub fn trust(state: &Path, agent: &AgentClient, server: &str) -> Result<usize, McpError> {
     let failed = |error: &dyn std::fmt::Display| McpError(format!("{server}: {error}"));
     let arguments = serde_json::json!({ "server": server }).to_string();
@@ -17,7 +16,7 @@ pub fn trust(state: &Path, agent: &AgentClient, server: &str) -> Result<usize, M
     let mut question = question.map_err(|error| failed(&error))?;
     question.risk_level = Some("high".to_owned());
     question.description = Some(
-        "Forgets what the tools of this MCP server were: whatever they are now counts as known, \
+        "Forgets what the known_tools of this MCP server were: whatever they are now counts as known, \
          and their calls are judged as usual again."
             .to_owned(),
     );

@@ -266,3 +266,17 @@ async fn http_reaches_the_proxy_with_the_whole_url() {
     assert!(heads[0].contains("proxy-authorization: Basic dXNlcjpwYXNz\r\n"), "{heads:?}");
     assert!(heads[0].contains("host: api.countersign.invalid:8080\r\n"), "{heads:?}");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_never_ends_the_tls_handshake_is_given_up_on() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let (_, _, tls) = tls_server("localhost").await;
+    let client = Client::with_options(Options { tls: Some(tls), ..Options::new(true) });
+    let request = hyper::Request::post(format!("https://localhost:{port}/"));
+    let request = request.body(http_body_util::Full::default()).unwrap();
+    // Nothing but the time limit ends this: nobody answers the handshake.
+    let sent = client.send(request).await;
+    assert!(matches!(sent, Err(NetError::TimedOut(_))), "{sent:?}");
+    drop(listener);
+}

@@ -1,4 +1,4 @@
-//! The servers that a client's files list: which go through the proxy, and how; which do not.
+//! The servers in a client's files, and whether each is behind the proxy.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,30 +13,30 @@ use crate::install::{Misread, Place};
 /// One server in a client's file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listed {
-    /// Its name there.
+    /// Its name in the file.
     pub name: String,
     /// How the client reaches it.
     pub reached: Reached,
-    /// The variables it is started with.
+    /// The variables that the file sets for it.
     pub variables: Vec<(String, String)>,
 }
 
 /// How a client reaches a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reached {
-    /// Through the proxy: the words that start it, up to `--`, behind which the server stands.
+    /// Through the proxy: the words that start the proxy, up to and with `--`.
     Proxy(Vec<String>),
-    /// It starts the server itself.
+    /// The client starts the server itself.
     Command,
     /// At a URL.
     Url(String),
 }
 
-/// One file with what it lists, or why it cannot be read.
+/// A file with its servers, or why it cannot be read.
 pub type File = (PathBuf, Result<Vec<Listed>, Misread>);
 
 impl McpClient {
-    /// What its files list.
+    /// The servers in its files.
     pub fn listed(&self, place: &Place) -> Vec<File> {
         let listed = |path: PathBuf| {
             let found = text(&path).and_then(|text| self.form.listed(&text));
@@ -46,7 +46,7 @@ impl McpClient {
     }
 }
 
-/// What a file lists that is named itself.
+/// The servers in a file that the operator named.
 pub fn listed_in(path: &Path) -> Result<Vec<Listed>, Misread> {
     let text = text(path)?;
     form_of(path, &text).listed(&text)
@@ -78,7 +78,7 @@ fn entries(servers: &Map<String, Value>) -> impl Iterator<Item = Listed> {
     servers.iter().filter_map(|(name, server)| entry(name, server))
 }
 
-/// One entry; nothing if the client does not use it, or it is no server.
+/// One entry; nothing if it is disabled or not a server.
 fn entry(name: &str, server: &Value) -> Option<Listed> {
     let says = |name: &str, truth: bool| server.get(name).and_then(Value::as_bool) == Some(truth);
     if says("disabled", true) || says("enabled", false) {
@@ -115,7 +115,7 @@ fn strings(list: &Value) -> Vec<String> {
     items.iter().filter_map(|item| item.as_str().map(ToOwned::to_owned)).collect()
 }
 
-/// As much of a table as an entry can be made of.
+/// A TOML table as JSON, as far as entries need it.
 fn table(table: &dyn TableLike) -> Map<String, Value> {
     table.iter().map(|(name, item)| (name.to_owned(), value(item))).collect()
 }
@@ -134,7 +134,7 @@ fn value(item: &Item) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{CLIENTS, Servers};
+    use super::super::{CLIENTS, ProxyCommand, Servers};
     use super::*;
     use crate::install::Within as _;
 
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn every_client_s_file_says_which_servers_are_behind_the_proxy() {
+    fn servers_behind_the_proxy_are_recognized_in_every_format() {
         for client in &CLIENTS {
             let text = match client.form {
                 Form::Toml => "[mcp_servers.a]\ncommand = \"x\"\nargs = [\"y\"]\n\
@@ -161,7 +161,8 @@ mod tests {
             assert_eq!(found(&bare, "a"), Reached::Command, "{}", client.name);
             let variables = vec![("COUNTERSIGN_AGENTS".to_owned(), "z".to_owned())];
             assert_eq!(bare.first().unwrap().variables, variables, "{}", client.name);
-            let put = Servers::new(client.form, "/usr/bin/countersign").put(&text).unwrap();
+            let proxy = ProxyCommand { program: "/usr/bin/countersign".to_owned(), agents: None };
+            let put = Servers::new(client.form, &proxy).put(&text).unwrap();
             let Reached::Proxy(words) = found(&client.form.listed(&put).unwrap(), "a") else {
                 panic!("{}: {put}", client.name)
             };
@@ -172,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn servers_at_a_url_and_those_that_are_switched_off() {
+    fn urls_are_listed_and_disabled_servers_are_not() {
         let text = r#"{"mcpServers": {
             "far": {"url": "https://example.org/mcp"}, "near": {"httpUrl": "http://127.0.0.1:1/"},
             "off": {"command": "x", "disabled": true}, "odd": {"note": 1}

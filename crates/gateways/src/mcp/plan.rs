@@ -1,0 +1,235 @@
+//! Decides what happens to a call: it passes, the daemon is asked, or it is refused.
+
+use std::borrow::Cow;
+
+use countersign_client::CallRequest;
+use countersign_json::Value;
+use countersign_risk::assess::assess;
+use countersign_risk::call::{Annotations, Call};
+use countersign_risk::context::{Context, Environment};
+use countersign_risk::route::passes_everywhere;
+use countersign_risk::verdict::{Policy, Verdict};
+
+use super::known_tools::ToolStatus;
+use super::message::ToolCall;
+use super::pins::plain_name;
+use super::replies::CallRefusal;
+use super::reporter::Reporter;
+use super::resume_token::ServerState;
+
+/// The method that reads a resource.
+pub const RESOURCE: &str = "resources/read";
+
+/// What happens to a call.
+#[derive(Debug)]
+pub enum CallPlan {
+    /// It only reads, whatever else the daemon knows, and it is on its way into the ledger.
+    Pass,
+    /// The daemon is asked.
+    Ask(Box<CallQuestion>),
+    /// The daemon cannot be asked about it.
+    Refuse(CallRefusal),
+}
+
+/// A question about a call.
+#[derive(Debug)]
+pub struct CallQuestion {
+    /// The question for the daemon.
+    pub question: CallRequest,
+    /// Equal for the same call again, and for no other call.
+    pub identity: String,
+    /// What the call carries for its server beside its arguments.
+    pub server_state: Option<ServerState>,
+}
+
+/// The daemon's name for a server's tool; hooks of the same host use the same name.
+pub fn tool_name(server: &str, tool: &str) -> String {
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    let tool: String = tool.chars().map(|c| if fits(c) { c } else { '_' }).collect();
+    format!("mcp__{}__{tool}", plain_name(server))
+}
+
+/// Decides what happens to a call. A call that cannot be recorded does not pass: it is asked
+/// about instead.
+pub fn plan_call(
+    server: &str,
+    call: &ToolCall<'_>,
+    status: &ToolStatus,
+    reporter: &Reporter,
+) -> CallPlan {
+    let tool = tool_name(server, call.name);
+    let passes = if call.is_read {
+        read_passes(&tool, call)
+    } else {
+        status.ask_reason.is_none() && is_harmless(&tool, call, status.annotations)
+    };
+    if passes && reporter.record_pass(&tool, call.raw) {
+        return CallPlan::Pass;
+    }
+    ask(&tool, call, status)
+}
+
+/// The question about a call that must be asked about.
+fn ask(tool: &str, call: &ToolCall<'_>, status: &ToolStatus) -> CallPlan {
+    let mut question = match CallRequest::tool(tool, call.raw) {
+        Ok(question) => question,
+        Err(error) => {
+            let message = format!("Not run: nobody can be asked about this call ({error}).");
+            return CallPlan::Refuse(CallRefusal::new("unavailable", message));
+        }
+    };
+    question.platform = Some("cli".to_owned());
+    question.call_id.clone_from(&call.meta.call_id);
+    question.annotations = hints(status.annotations);
+    if let Some(reason) = &status.ask_reason {
+        // Earlier permissions, and what a hook was told, were for the tool as it was before.
+        question.risk_level = Some("high".to_owned());
+        question.description = Some(reason.clone());
+        question.ignore_grants = true;
+        question.call_id = None;
+    }
+    let (identity, server_state) = (call.identity(), ServerState::of(call));
+    CallPlan::Ask(Box::new(CallQuestion { question, identity, server_state }))
+}
+
+/// Whether a resource or prompt may be read. A server's own names concern the server only; files
+/// and hosts of this machine are checked as if a tool read them.
+fn read_passes(tool: &str, call: &ToolCall<'_>) -> bool {
+    if call.name != RESOURCE {
+        return true;
+    }
+    let uri = call.arguments.get("uri").and_then(Value::as_str).unwrap_or_default();
+    let call = as_production_call(tool, call, Annotations::default());
+    let assessment = assess(&call, &Policy::default());
+    let is_file = uri.starts_with("file:");
+    assessment.verdict == Verdict::Allow && (!is_file || passes_everywhere(&assessment))
+}
+
+/// The call as on a production machine: no setting of the daemon gives a higher tier.
+pub fn as_production_call<'a>(
+    tool: impl Into<Cow<'a, str>>,
+    call: &'a ToolCall<'_>,
+    annotations: Annotations,
+) -> Call<'a> {
+    Call {
+        tool: tool.into(),
+        arguments: call.arguments.reborrow(),
+        agent: None,
+        session: None,
+        context: Context { environment: Environment::Production, ..Context::default() },
+        annotations,
+        claimed: None,
+    }
+}
+
+/// Whether a call passes without the daemon.
+fn is_harmless(tool: &str, call: &ToolCall<'_>, annotations: Annotations) -> bool {
+    passes_everywhere(&assess(&as_production_call(tool, call, annotations), &Policy::default()))
+}
+
+/// The annotations as JSON.
+fn hints(given: Annotations) -> Option<String> {
+    let hints = [
+        ("readOnlyHint", given.read_only),
+        ("destructiveHint", given.destructive),
+        ("idempotentHint", given.idempotent),
+        ("openWorldHint", given.open_world),
+    ];
+    let set: serde_json::Map<String, serde_json::Value> = hints
+        .into_iter()
+        .filter_map(|(name, hint)| Some((name.to_owned(), hint?.into())))
+        .collect();
+    (!set.is_empty()).then(|| serde_json::Value::Object(set).to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use countersign_client::{AgentClient, Endpoint};
+    use countersign_json as json;
+
+    use super::super::message::RequestMeta;
+    use super::*;
+
+    fn planned(call: &ToolCall<'_>, status: &ToolStatus) -> CallPlan {
+        // Nobody listens there: what is recorded waits.
+        let agent = AgentClient::new(Endpoint::parse("127.0.0.1:1").unwrap(), None);
+        plan_call("files", call, status, &Reporter::new(agent))
+    }
+
+    fn tool_call(name: &str, raw: &str, status: &ToolStatus) -> CallPlan {
+        let arguments = json::parse(raw).unwrap_or(Value::Null);
+        let meta = RequestMeta::default();
+        let (state, responses, is_read) = (None, None, false);
+        planned(&ToolCall { name, arguments, raw, meta, state, responses, is_read }, status)
+    }
+
+    #[test]
+    fn only_harmless_calls_of_unchanged_tools_pass() {
+        let known = ToolStatus::default();
+        let notes = r#"{"path":"notes.txt"}"#;
+        assert!(matches!(tool_call("read_file", notes, &known), CallPlan::Pass));
+        assert!(matches!(tool_call("delete_file", notes, &known), CallPlan::Ask(_)));
+        assert!(matches!(tool_call("frobnicate", "{}", &known), CallPlan::Ask(_)));
+        let changed = ToolStatus { ask_reason: Some("it changed".to_owned()), ..known };
+        let CallPlan::Ask(asked) = tool_call("read_file", r#"{"path":"a"}"#, &changed) else {
+            panic!("a changed tool passed")
+        };
+        assert_eq!(asked.question.risk_level.as_deref(), Some("high"));
+        assert_eq!(asked.question.description.as_deref(), Some("it changed"));
+        assert!(asked.question.ignore_grants);
+        let annotations = Annotations { destructive: Some(true), ..Annotations::default() };
+        let destructive = ToolStatus { annotations, ask_reason: None };
+        let plan = tool_call("read_file", r#"{"path":"a"}"#, &destructive);
+        assert!(matches!(plan, CallPlan::Ask(_)));
+    }
+
+    #[test]
+    fn a_call_that_cannot_be_shown_to_a_person_is_refused() {
+        let long = format!("{{\"a\":\"{}\"}}", "x".repeat(2 << 20));
+        let plan = tool_call("delete_file", &long, &ToolStatus::default());
+        assert!(matches!(plan, CallPlan::Refuse(_)));
+    }
+
+    #[test]
+    fn a_call_that_is_too_long_for_the_record_is_asked_about() {
+        let long = format!("{{\"path\":\"notes.txt\",\"x\":\"{}\"}}", "x".repeat(20 << 10));
+        let plan = tool_call("read_file", &long, &ToolStatus::default());
+        assert!(matches!(plan, CallPlan::Ask(_)));
+    }
+
+    #[test]
+    fn a_resource_is_asked_about_if_a_tool_that_reads_it_would_be() {
+        let passes = |uri: &str| {
+            let raw = serde_json::json!({ "uri": uri }).to_string();
+            let arguments = json::parse(&raw).unwrap();
+            let (name, raw, meta) = (RESOURCE, raw.as_str(), RequestMeta::default());
+            let (state, responses, is_read) = (None, None, true);
+            let call = ToolCall { name, arguments, raw, meta, state, responses, is_read };
+            matches!(planned(&call, &ToolStatus::default()), CallPlan::Pass)
+        };
+        for uri in [
+            "file:///home/u/.ssh/id_rsa",
+            "file://localhost/home/u/%2essh/id_rsa",
+            "file:///srv/../etc/shadow",
+            "/home/u/.ssh/id_rsa",
+            "http://169.254.169.254/latest/meta-data/",
+        ] {
+            assert!(!passes(uri), "{uri}");
+        }
+        for uri in [
+            "file:///srv/notes.txt",
+            "test://static-text",
+            "test://template/123/data",
+            "demo://resource/static/document/architecture.md",
+            "note://a",
+            "https://example.org/a",
+        ] {
+            assert!(passes(uri), "{uri}");
+        }
+    }
+
+    #[test]
+    fn names_are_those_that_hooks_of_the_same_host_use() {
+        assert_eq!(tool_name("my server", "a.b/c"), "mcp__my_server__a_b_c");
+    }
+}
