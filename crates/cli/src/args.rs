@@ -13,7 +13,7 @@ use crate::gateway::args_mcp;
 ///
 /// Every tool call is judged before it runs; a risky one waits until a person answers.
 #[derive(Parser)]
-#[command(name = "countersign", version, after_help = TOP_EXAMPLES)]
+#[command(name = "countersign", version, after_help = gateway::with_agent(TOP_EXAMPLES))]
 pub struct Top {
     /// What to do.
     #[command(subcommand)]
@@ -23,13 +23,13 @@ pub struct Top {
 /// The commands.
 #[derive(Subcommand)]
 pub enum Command {
-    /// Start the daemon: the gate, the agents' door and the people's door.
+    /// Start the daemon: the gate, the agent API and the people API.
     Serve(gate::Serve),
-    /// Set the gate up in an agent: claude, codex, gemini, cursor and others.
+    /// Install the gate in an agent's own configuration.
     Install(gateway::Install),
-    /// Take the gate out of an agent again.
+    /// Remove the gate from an agent's configuration.
     Uninstall(gateway::Uninstall),
-    /// Say of every agent whether it is gated.
+    /// Report for every agent whether it is protected.
     Status(gateway::Status),
     /// Ask a person whether something may be done, and wait for the answer.
     Ask(gate::Ask),
@@ -69,9 +69,9 @@ pub enum Command {
     Permit(house::Permit),
     /// The configuration: check it, or see an example.
     Config(house::Config),
-    /// Say how well this installation protects you, and how to do better.
+    /// Report how well this installation protects you, and how to improve it.
     Doctor(house::Doctor),
-    /// Answer an agent's hook: what it runs before each tool call.
+    /// Answer an agent's hook, which the agent starts before each tool call.
     Hook(gateway::Hook),
     /// Stand between an MCP client and an MCP server: every tool call is judged first.
     Mcp(args_mcp::Mcp),
@@ -90,7 +90,7 @@ pub enum Command {
 const TOP_EXAMPLES: &str = "\
 Examples:
   countersign serve
-  countersign install claude
+  countersign install AGENT
   countersign ask --action send_email --payload '{\"to\": \"team@example.com\"}'
   countersign inbox
   countersign approve olive-tractor

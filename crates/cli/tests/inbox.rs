@@ -9,7 +9,7 @@ mod inbox {
     use std::thread::{self, JoinHandle};
     use std::time::{Duration, Instant};
 
-    use countersign_client::{Agent, Door, Filter, Outcome, People, Question, State};
+    use countersign_client::{Agent, Endpoint, Filter, Outcome, People, Question, State};
 
     const HIGH: &str = "rm -rf /srv/build";
     const MEDIUM: &str = "curl -X POST http://stats.example/y -d a=b";
@@ -40,7 +40,7 @@ mod inbox {
             let (child, line) = serve(folder.path(), "127.0.0.1:0");
             let text = |name: &str| line[name].as_str().unwrap().to_owned();
             let people = text("people");
-            let door = Door::parse(&people).unwrap();
+            let door = Endpoint::parse(&people).unwrap();
             let token = People::login(&door, "owner", &text("passphrase")).unwrap().token;
             let file = folder.path().join("token");
             std::fs::write(&file, &token).unwrap();
@@ -49,7 +49,7 @@ mod inbox {
         }
 
         fn person(&self) -> People {
-            People::new(Door::parse(&self.people).unwrap(), self.token.clone())
+            People::new(Endpoint::parse(&self.people).unwrap(), self.token.clone())
         }
 
         fn pending(&self) -> usize {
@@ -67,7 +67,7 @@ mod inbox {
 
         /// Asks about a command, and waits for the answer elsewhere.
         fn ask(&self, command: &str) -> JoinHandle<Outcome> {
-            let door = Door::parse(&format!("unix:{}", self.socket)).unwrap();
+            let door = Endpoint::parse(&format!("unix:{}", self.socket)).unwrap();
             let question = Question::command(command);
             thread::spawn(move || Agent::new(door, None).ask(&question).unwrap())
         }

@@ -6,7 +6,7 @@ use countersign_json::base64;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::door::Door;
+use crate::endpoint::Endpoint;
 use crate::error::{Error, Problem};
 use crate::events::Events;
 use crate::http::{self, Exchange};
@@ -22,10 +22,10 @@ const GRACE: Duration = Duration::from_secs(10);
 /// The deadline where nothing is said.
 const USUAL_TIMEOUT: u32 = 300;
 
-/// An agent at its door.
+/// An agent of a daemon.
 #[derive(Debug, Clone)]
 pub struct Agent {
-    door: Door,
+    endpoint: Endpoint,
     token: Option<String>,
 }
 
@@ -41,7 +41,7 @@ pub enum Report {
     Skipped,
 }
 
-/// What came of a call, for [`Agent::came_of`].
+/// What came of a call, for [`Agent::report_outcome`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ran {
     /// Whether it failed.
@@ -92,9 +92,9 @@ pub enum BatchItem {
 }
 
 impl Agent {
-    /// At a door; over a socket the daemon knows its callers without a token.
-    pub fn new(door: Door, token: Option<String>) -> Agent {
-        Agent { door, token }
+    /// At this endpoint; over a socket the daemon knows its callers without a token.
+    pub fn new(endpoint: Endpoint, token: Option<String>) -> Agent {
+        Agent { endpoint, token }
     }
 
     /// Asks, and waits until somebody answered or the time is over. Connections that break and
@@ -127,7 +127,7 @@ impl Agent {
             Waited::Ended(outcome) => Ok(outcome),
             Waited::Pending { lost: Some(error), .. } => Err(error),
             Waited::Pending { lost: None, .. } => Err(Error::Unreachable {
-                door: self.door.to_string(),
+                endpoint: self.endpoint.to_string(),
                 why: "no answer came before the deadline".to_owned(),
                 sent: true,
             }),
@@ -146,9 +146,9 @@ impl Agent {
         self.post("/v1/requests?wait=0", &question.joining(), None, USUAL)
     }
 
-    /// Says what came of a call, whose request need not be known: the id of the request that it
-    /// was kept with, if somebody was asked about it.
-    pub fn came_of(&self, question: &Question, ran: &Ran) -> Result<Option<String>, Error> {
+    /// Reports the outcome of a call, whose request need not be known. Returns the id of the request
+    /// that the outcome was stored with, if a person was asked about the call.
+    pub fn report_outcome(&self, question: &Question, ran: &Ran) -> Result<Option<String>, Error> {
         #[derive(Deserialize)]
         struct Kept {
             request: Option<String>,
@@ -164,9 +164,9 @@ impl Agent {
         Ok(kept.request)
     }
 
-    /// Reports calls that passed without the daemon, by the same judgement. Each is the JSON text
-    /// of a call with `seconds_ago`. How many of them the daemon would have asked about.
-    pub fn passed(&self, gateway: &str, calls: &[String]) -> Result<u64, Error> {
+    /// Reports calls that passed without the daemon, by the same assessment. Each is the JSON text
+    /// of a call with `seconds_ago`. Returns how many of them the daemon would have asked about.
+    pub fn report_passes(&self, gateway: &str, calls: &[String]) -> Result<u64, Error> {
         #[derive(Deserialize)]
         struct Kept {
             would_ask: u64,
@@ -269,7 +269,7 @@ impl Agent {
 
     /// What happens to own requests, as it happens.
     pub fn events(&self) -> Result<Events, Error> {
-        Events::open(&self.door, self.token.as_deref())
+        Events::open(&self.endpoint, self.token.as_deref())
     }
 
     /// How many requests wait, from the daemon's own word that it lives. Needs no credential.
@@ -297,7 +297,7 @@ impl Agent {
         if found.id.as_deref() == Some(id) {
             Ok(found)
         } else {
-            Err(Error::Unexpected(format!("{} answered for another request", self.door)))
+            Err(Error::Unexpected(format!("{} answered for another request", self.endpoint)))
         }
     }
 
@@ -327,13 +327,13 @@ impl Agent {
         let accept = "application/json";
         let step_up = None;
         let exchange = Exchange { method, path, token, key, step_up, body, accept, patience };
-        let (_, text) = http::whole(&self.door, &exchange)?;
-        understood(&text)
+        let (_, text) = http::whole(&self.endpoint, &exchange)?;
+        parse_json(&text)
     }
 }
 
-/// What stands at a public address of a door, as text; no credential is sent.
-pub fn fetch(door: &Door, path: &str) -> Result<String, Error> {
+/// The text at a public path of an endpoint; no credential is sent.
+pub fn fetch(endpoint: &Endpoint, path: &str) -> Result<String, Error> {
     let exchange = Exchange {
         method: "GET",
         path,
@@ -344,11 +344,11 @@ pub fn fetch(door: &Door, path: &str) -> Result<String, Error> {
         accept: "*/*",
         patience: USUAL,
     };
-    Ok(http::whole(door, &exchange)?.1)
+    Ok(http::whole(endpoint, &exchange)?.1)
 }
 
 /// JSON as it must be, or an error.
-pub fn understood<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
+pub fn parse_json<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
     serde_json::from_str(text).map_err(|error| Error::Unexpected(error.to_string()))
 }
 

@@ -9,11 +9,11 @@ pub enum Error {
     /// What was to be sent cannot be sent.
     #[error("{0}")]
     Input(String),
-    /// Nobody answers at the door, or the connection broke.
-    #[error("{door} does not answer: {why}")]
+    /// The endpoint does not answer, or the connection was lost.
+    #[error("{endpoint} does not answer: {why}")]
     Unreachable {
-        /// Which door.
-        door: String,
+        /// The endpoint.
+        endpoint: String,
         /// What happened.
         why: String,
         /// Whether the question may have arrived all the same.

@@ -4,7 +4,7 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use std::time::Duration;
 
 use crate::body::Body;
-use crate::door::Door;
+use crate::endpoint::Endpoint;
 use crate::error::Error;
 use crate::http::{self, Exchange};
 
@@ -27,12 +27,12 @@ pub struct Event {
 /// A stream of events. It ends with an error when the connection breaks: open another one then,
 /// and read the list again, for something may have been missed.
 pub struct Events {
-    door: String,
+    endpoint: String,
     input: BufReader<Body>,
 }
 
 impl Events {
-    pub(crate) fn open(door: &Door, token: Option<&str>) -> Result<Events, Error> {
+    pub(crate) fn open(endpoint: &Endpoint, token: Option<&str>) -> Result<Events, Error> {
         let exchange = Exchange {
             method: "GET",
             path: "/v1/events",
@@ -43,7 +43,7 @@ impl Events {
             accept: "text/event-stream",
             patience: Duration::from_secs(10),
         };
-        let mut answer = http::begin(door, &exchange)?;
+        let mut answer = http::begin(endpoint, &exchange)?;
         if answer.status != 200 {
             let text = answer.body.text(http::LONGEST_ANSWER).unwrap_or_default();
             return Err(http::problem(&answer, &text));
@@ -52,7 +52,7 @@ impl Events {
             return Err(Error::Unexpected("these are no events".to_owned()));
         }
         answer.body.wire().live(SILENCE);
-        Ok(Events { door: door.to_string(), input: BufReader::new(answer.body) })
+        Ok(Events { endpoint: endpoint.to_string(), input: BufReader::new(answer.body) })
     }
 
     /// The next event; nothing when the daemon has closed the stream in order.
@@ -91,7 +91,7 @@ impl Events {
     fn line(&mut self) -> Result<Option<String>, Error> {
         let mut bytes = Vec::new();
         let read = self.input.by_ref().take(LONGEST).read_until(b'\n', &mut bytes);
-        let lost = |why: String| Error::Unreachable { door: self.door.clone(), why, sent: true };
+        let lost = |why: String| Error::Unreachable { endpoint: self.endpoint.clone(), why, sent: true };
         let count = read.map_err(|error| lost(error.to_string()))?;
         if count == 0 {
             return Ok(None);

@@ -119,8 +119,8 @@ fn sense(kind: Kind) -> Sense {
         Kind::CrisisBegin | Kind::CrisisLift => alarm(3),
         Kind::LockedOut | Kind::Quarantine => denied(4),
         Kind::Clock | Kind::Gap => alarm(4),
-        Kind::DoorOpen => alarm(5),
-        Kind::DoorShut => alarm(1),
+        Kind::GateUnprotected => alarm(5),
+        Kind::GateProtected => alarm(1),
     }
 }
 

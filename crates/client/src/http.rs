@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 use crate::body::Body;
-use crate::door::Door;
+use crate::endpoint::Endpoint;
 use crate::error::{Error, Problem};
 
 /// How long a daemon may take to take a connection.
@@ -51,10 +51,10 @@ enum Stream {
 }
 
 impl Wire {
-    fn open(door: &Door, patience: Duration) -> io::Result<Wire> {
+    fn open(endpoint: &Endpoint, patience: Duration) -> io::Result<Wire> {
         let until = Instant::now().checked_add(patience);
-        let stream = match door {
-            Door::Tcp(authority) => {
+        let stream = match endpoint {
+            Endpoint::Tcp(authority) => {
                 let mut last = io::Error::new(io::ErrorKind::NotFound, "no such host");
                 let mut found = None;
                 for address in authority.to_socket_addrs()? {
@@ -70,7 +70,7 @@ impl Wire {
                 stream.set_nodelay(true)?;
                 Stream::Tcp(stream)
             }
-            Door::Unix(path) => Stream::Unix(UnixStream::connect(path)?),
+            Endpoint::Unix(path) => Stream::Unix(UnixStream::connect(path)?),
         };
         Ok(Wire { stream, until, pause: patience })
     }
@@ -134,16 +134,16 @@ impl Write for Wire {
 }
 
 /// Sends a question and reads the head of the answer.
-pub fn begin(door: &Door, exchange: &Exchange<'_>) -> Result<Answer, Error> {
+pub fn begin(endpoint: &Endpoint, exchange: &Exchange<'_>) -> Result<Answer, Error> {
     let lost = |sent| {
         move |error: io::Error| Error::Unreachable {
-            door: door.to_string(),
+            endpoint: endpoint.to_string(),
             why: error.to_string(),
             sent,
         }
     };
-    let head = head(door, exchange)?;
-    let mut wire = Wire::open(door, exchange.patience).map_err(lost(false))?;
+    let head = head(endpoint, exchange)?;
+    let mut wire = Wire::open(endpoint, exchange.patience).map_err(lost(false))?;
     let mut bytes = head.into_bytes();
     bytes.extend_from_slice(exchange.body.unwrap_or_default().as_bytes());
     wire.write_all(&bytes).map_err(lost(true))?;
@@ -160,11 +160,11 @@ pub fn begin(door: &Door, exchange: &Exchange<'_>) -> Result<Answer, Error> {
 }
 
 /// The whole exchange: the status and the body, or the problem that was sent instead.
-pub fn whole(door: &Door, exchange: &Exchange<'_>) -> Result<(u16, String), Error> {
-    let mut answer = begin(door, exchange)?;
+pub fn whole(endpoint: &Endpoint, exchange: &Exchange<'_>) -> Result<(u16, String), Error> {
+    let mut answer = begin(endpoint, exchange)?;
     let text = answer.body.text(LONGEST_ANSWER).map_err(|error| match error.kind() {
         io::ErrorKind::InvalidData => Error::Unexpected(error.to_string()),
-        _ => Error::Unreachable { door: door.to_string(), why: error.to_string(), sent: true },
+        _ => Error::Unreachable { endpoint: endpoint.to_string(), why: error.to_string(), sent: true },
     })?;
     match answer.status {
         200..=204 => Ok((answer.status, text)),
@@ -183,7 +183,7 @@ pub fn problem(answer: &Answer, text: &str) -> Error {
     Error::Unexpected(format!("status {} without a reason", answer.status))
 }
 
-fn head(door: &Door, exchange: &Exchange<'_>) -> Result<String, Error> {
+fn head(endpoint: &Endpoint, exchange: &Exchange<'_>) -> Result<String, Error> {
     let Exchange { method, path, accept, .. } = exchange;
     let visible = |text: &str| text.bytes().all(|byte| byte.is_ascii_graphic());
     let values = [Some(*path), exchange.token, exchange.key];
@@ -194,7 +194,7 @@ fn head(door: &Door, exchange: &Exchange<'_>) -> Result<String, Error> {
     }
     let mut head = format!(
         "{method} {path} HTTP/1.1\r\nHost: {}\r\nAccept: {accept}\r\nConnection: close\r\n",
-        door.host()
+        endpoint.host()
     );
     let mut header = |name: &str, value: &str| {
         head.push_str(name);
@@ -327,7 +327,7 @@ mod tests {
 
     #[test]
     fn nothing_can_be_smuggled_into_a_head() {
-        let door = Door::Tcp("127.0.0.1:1".to_owned());
+        let endpoint = Endpoint::Tcp("127.0.0.1:1".to_owned());
         let exchange = |path, token| Exchange {
             method: "GET",
             path,
@@ -338,10 +338,10 @@ mod tests {
             accept: "*/*",
             patience: CONNECT,
         };
-        assert!(head(&door, &exchange("/a", Some("csp_x"))).is_ok());
-        assert!(head(&door, &exchange("/a b", None)).is_err());
-        assert!(head(&door, &exchange("/a\r\nX: y", None)).is_err());
-        assert!(head(&door, &exchange("/a", Some("x\r\nX: y"))).is_err());
-        assert!(head(&door, &exchange("a", None)).is_err());
+        assert!(head(&endpoint, &exchange("/a", Some("csp_x"))).is_ok());
+        assert!(head(&endpoint, &exchange("/a b", None)).is_err());
+        assert!(head(&endpoint, &exchange("/a\r\nX: y", None)).is_err());
+        assert!(head(&endpoint, &exchange("/a", Some("x\r\nX: y"))).is_err());
+        assert!(head(&endpoint, &exchange("a", None)).is_err());
     }
 }

@@ -1,15 +1,15 @@
 //! Ask Countersign from Rust, or answer it: a small blocking client that fails closed.
 //!
-//! An agent opens its door with [`Agent`] and calls [`Agent::ask`]; a person's tool uses
+//! An agent connects with [`Agent`] and calls [`Agent::ask`]; a person's tool uses
 //! [`People`]. Only the state "approved" becomes [`Outcome::Approved`]; whatever is not
 //! understood, does not arrive whole or does not arrive at all is an [`Error`], and an error is a
 //! no.
 //!
 //! ```no_run
-//! use countersign_client::{Agent, Door, Outcome, Question};
+//! use countersign_client::{Agent, Endpoint, Outcome, Question};
 //!
 //! # fn main() -> Result<(), countersign_client::Error> {
-//! let agent = Agent::new(Door::parse("unix:/run/user/1000/countersign/agents.sock")?, None);
+//! let agent = Agent::new(Endpoint::parse("unix:/run/user/1000/countersign/agents.sock")?, None);
 //! let question = Question::tool("send_email", r#"{"to": "team@example.com"}"#)?;
 //! match agent.ask(&question)? {
 //!     Outcome::Approved(approval) => println!("{} may run", approval.request().tool),
@@ -24,7 +24,7 @@
 mod agent;
 mod body;
 mod channels;
-mod door;
+mod endpoint;
 mod error;
 mod events;
 pub mod export;
@@ -40,7 +40,7 @@ mod waiting;
 
 pub use agent::{Agent, Batch, BatchItem, Ran, Redeemed, Report, fetch, fresh_key};
 pub use channels::{AccountRecord, ChannelRecord, ChannelTest, LinkCode, Tapped};
-pub use door::Door;
+pub use endpoint::Endpoint;
 pub use error::{Error, Problem};
 pub use events::{Event, Events};
 pub use outcome::{Approval, Outcome};

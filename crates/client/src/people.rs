@@ -6,8 +6,8 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::agent::{segment, understood};
-use crate::door::Door;
+use crate::agent::{parse_json, segment};
+use crate::endpoint::Endpoint;
 use crate::error::{Error, Problem};
 use crate::events::Events;
 use crate::http::{self, Exchange};
@@ -20,10 +20,10 @@ use crate::time::Time;
 
 const USUAL: Duration = Duration::from_secs(30);
 
-/// A person at their door.
+/// A person of a daemon.
 #[derive(Debug, Clone)]
 pub struct People {
-    door: Door,
+    endpoint: Endpoint,
     token: String,
     passphrase: Option<Passphrase>,
 }
@@ -121,8 +121,8 @@ pub struct Page {
 
 impl People {
     /// With a token that was made before.
-    pub fn new(door: Door, token: String) -> People {
-        People { door, token, passphrase: None }
+    pub fn new(endpoint: Endpoint, token: String) -> People {
+        People { endpoint, token, passphrase: None }
     }
 
     /// The same, confirming each change with this passphrase. A token alone changes nothing that
@@ -139,7 +139,7 @@ impl People {
     }
 
     /// A new passphrase for a person with a recovery code; it is told once.
-    pub fn recover(door: &Door, name: &str, code: &str) -> Result<String, Error> {
+    pub fn recover(endpoint: &Endpoint, name: &str, code: &str) -> Result<String, Error> {
         let body = serde_json::json!({ "name": name, "code": code }).to_string();
         let exchange = Exchange {
             method: "POST",
@@ -151,12 +151,12 @@ impl People {
             accept: "application/json",
             patience: USUAL,
         };
-        let made: Secret = understood(&http::whole(door, &exchange)?.1)?;
+        let made: Secret = parse_json(&http::whole(endpoint, &exchange)?.1)?;
         made.passphrase.ok_or_else(no_secret)
     }
 
     /// Logs in with a passphrase, from a terminal.
-    pub fn login(door: &Door, name: &str, passphrase: &str) -> Result<Login, Error> {
+    pub fn login(endpoint: &Endpoint, name: &str, passphrase: &str) -> Result<Login, Error> {
         let body = serde_json::json!({
             "channel": "terminal", "name": name, "passphrase": passphrase,
         })
@@ -171,7 +171,7 @@ impl People {
             accept: "application/json",
             patience: USUAL,
         };
-        understood(&http::whole(door, &exchange)?.1)
+        parse_json(&http::whole(endpoint, &exchange)?.1)
     }
 
     /// Ends this login.
@@ -401,11 +401,11 @@ impl People {
 
     /// What happens, as it happens.
     pub fn events(&self) -> Result<Events, Error> {
-        Events::open(&self.door, Some(&self.token))
+        Events::open(&self.endpoint, Some(&self.token))
     }
 
     pub(crate) fn read<T: DeserializeOwned>(&self, path: &str) -> Result<T, Error> {
-        understood(&self.text("GET", path, None)?)
+        parse_json(&self.text("GET", path, None)?)
     }
 
     pub(crate) fn post<T: DeserializeOwned>(
@@ -414,7 +414,7 @@ impl People {
         body: &impl Serialize,
     ) -> Result<T, Error> {
         let body = serde_json::to_string(body).map_err(|error| Error::Input(error.to_string()))?;
-        understood(&self.text("POST", path, Some(&body))?)
+        parse_json(&self.text("POST", path, Some(&body))?)
     }
 
     /// A change: confirmed with the passphrase, where there is one.
@@ -424,7 +424,7 @@ impl People {
         body: &impl Serialize,
     ) -> Result<T, Error> {
         let body = serde_json::to_string(body).map_err(|error| Error::Input(error.to_string()))?;
-        understood(&self.confirmed("POST", path, Some(&body))?)
+        parse_json(&self.confirmed("POST", path, Some(&body))?)
     }
 
     /// Takes something away: a change like any other.
@@ -468,7 +468,7 @@ impl People {
             accept: "application/json, text/plain",
             patience: USUAL,
         };
-        Ok(http::whole(&self.door, &exchange)?.1)
+        Ok(http::whole(&self.endpoint, &exchange)?.1)
     }
 }
 

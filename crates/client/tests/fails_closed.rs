@@ -8,7 +8,7 @@ mod fails_closed {
     use std::thread;
     use std::time::{Duration, Instant};
 
-    use countersign_client::{Agent, Door, Error, Outcome, People, Question, State};
+    use countersign_client::{Agent, Endpoint, Error, Outcome, People, Question, State};
 
     const ID: &str = "01hf3zq9x8y7w6v5t4s3r2q1p0";
 
@@ -46,8 +46,8 @@ mod fails_closed {
 
     fn stand_in(answers: Vec<String>) -> (Agent, Heard) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let door = Door::Tcp(listener.local_addr().unwrap().to_string());
-        (Agent::new(door, Some("csa_x".to_owned())), serve(listener, answers))
+        let endpoint = Endpoint::Tcp(listener.local_addr().unwrap().to_string());
+        (Agent::new(endpoint, Some("csa_x".to_owned())), serve(listener, answers))
     }
 
     fn answer(status: &str, kind: &str, body: &str) -> String {
@@ -185,7 +185,7 @@ mod fails_closed {
         let answers = vec![String::new(), busy.clone(), pending(), String::new(), busy];
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        let agent = Agent::new(Door::Tcp(address.to_string()), None);
+        let agent = Agent::new(Endpoint::Tcp(address.to_string()), None);
         let heard = serve(listener, answers);
         let later = thread::spawn(move || {
             // The stand-in goes away after its last answer; another one comes to the same place.
@@ -212,10 +212,10 @@ mod fails_closed {
     #[test]
     fn no_daemon_is_said_soon() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let door = Door::Tcp(listener.local_addr().unwrap().to_string());
+        let endpoint = Endpoint::Tcp(listener.local_addr().unwrap().to_string());
         drop(listener);
         let start = Instant::now();
-        let found = Agent::new(door, None).ask(&question());
+        let found = Agent::new(endpoint, None).ask(&question());
         assert!(matches!(found, Err(Error::Unreachable { sent: false, .. })), "{found:?}");
         assert!(start.elapsed() < Duration::from_secs(5));
     }
@@ -255,9 +255,9 @@ mod fails_closed {
             events.len()
         );
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let door = Door::Tcp(listener.local_addr().unwrap().to_string());
+        let endpoint = Endpoint::Tcp(listener.local_addr().unwrap().to_string());
         let _heard = serve(listener, vec![stream]);
-        let mut events = People::new(door, "csp_x".to_owned()).events().unwrap();
+        let mut events = People::new(endpoint, "csp_x".to_owned()).events().unwrap();
         let first = events.next_event().unwrap().unwrap();
         assert_eq!((first.name.as_str(), first.data.as_str()), ("asked", "{\"a\":\n1}"));
         assert_eq!(events.next_event().unwrap().unwrap().name, "ended");

@@ -4,7 +4,7 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use countersign_client::{Agent, Door};
+use countersign_client::{Agent, Endpoint};
 use countersign_gateways::mcp::{Settings, over_http, over_stdio};
 
 fn main() -> ExitCode {
@@ -12,7 +12,7 @@ fn main() -> ExitCode {
     let [door, token, state, server, patience, command @ ..] = words.as_slice() else {
         return ExitCode::from(2);
     };
-    let Ok(door) = Door::parse(door) else { return ExitCode::from(2) };
+    let Ok(door) = Endpoint::parse(door) else { return ExitCode::from(2) };
     let settings = Settings {
         server: server.clone(),
         state: state.into(),

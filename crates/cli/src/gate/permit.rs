@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use countersign_client::verify::{keys, permit_for};
-use countersign_client::{Door, fetch};
+use countersign_client::{Endpoint, fetch};
 
 use super::args_house::{self, PermitWhat};
 use super::now::now;
@@ -20,7 +20,7 @@ pub fn run(args: &args_house::Permit) -> Result<ExitCode, Failure> {
     let set = match jwks.strip_prefix("http://") {
         Some(rest) => {
             let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
-            fetch(&Door::parse(authority)?, &format!("/{path}"))?
+            fetch(&Endpoint::parse(authority)?, &format!("/{path}"))?
         }
         None => door::text(&format!("@{jwks}"), "--jwks", Files::Named)?,
     };

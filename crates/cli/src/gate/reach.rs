@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
-use countersign_client::{Agent, Door};
+use countersign_client::{Agent, Endpoint};
 pub use countersign_daemon::config::paths::Surroundings;
 use countersign_daemon::config::paths::Variables as _;
 use countersign_daemon::config::{Config, Paths};
@@ -44,10 +44,10 @@ pub fn config() -> Result<Config, Failure> {
 }
 
 /// The people's door.
-pub fn people_door(given: Option<&str>) -> Result<Door, Failure> {
+pub fn people_door(given: Option<&str>) -> Result<Endpoint, Failure> {
     let named = given.map(str::to_owned).or_else(|| Surroundings.get("COUNTERSIGN_PEOPLE"));
     match named {
-        Some(text) => Ok(Door::parse(&text)?),
+        Some(text) => Ok(Endpoint::parse(&text)?),
         None => door(config()?.people),
     }
 }
@@ -62,20 +62,20 @@ pub fn agent(asker: &Asker) -> Result<Agent, Failure> {
 }
 
 /// The agents' door: over the socket the daemon knows its callers by itself.
-pub fn agents_door(given: Option<&str>, has_token: bool) -> Result<Door, Failure> {
+pub fn agents_door(given: Option<&str>, has_token: bool) -> Result<Endpoint, Failure> {
     let named = given.map(str::to_owned).or_else(|| Surroundings.get("COUNTERSIGN_AGENTS"));
     if let Some(text) = named {
-        return Ok(Door::parse(&text)?);
+        return Ok(Endpoint::parse(&text)?);
     }
     let config = config()?;
     match config.socket {
-        Some(socket) if !has_token => Ok(Door::Unix(socket.path)),
+        Some(socket) if !has_token => Ok(Endpoint::Unix(socket.path)),
         _ => door(config.agents),
     }
 }
 
 /// An address to listen on, as one to speak to.
-pub fn door(address: SocketAddr) -> Result<Door, Failure> {
+pub fn door(address: SocketAddr) -> Result<Endpoint, Failure> {
     if address.port() == 0 {
         return Err(Failure::Input(
             "the configuration takes any free port: say which one with --people or --agents"
@@ -87,7 +87,7 @@ pub fn door(address: SocketAddr) -> Result<Door, Failure> {
         IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
         ip => ip,
     };
-    Ok(Door::Tcp(SocketAddr::new(ip, address.port()).to_string()))
+    Ok(Endpoint::Tcp(SocketAddr::new(ip, address.port()).to_string()))
 }
 
 /// A secret from a file that nobody else can read.
@@ -113,8 +113,8 @@ mod tests {
     #[test]
     fn a_door_that_listens_everywhere_is_spoken_to_here() {
         let door = |text: &str| super::door(text.parse().unwrap()).ok();
-        assert_eq!(door("0.0.0.0:6001"), Some(Door::Tcp("127.0.0.1:6001".to_owned())));
-        assert_eq!(door("[::]:6001"), Some(Door::Tcp("[::1]:6001".to_owned())));
+        assert_eq!(door("0.0.0.0:6001"), Some(Endpoint::Tcp("127.0.0.1:6001".to_owned())));
+        assert_eq!(door("[::]:6001"), Some(Endpoint::Tcp("[::1]:6001".to_owned())));
         assert_eq!(door("127.0.0.1:0"), None);
     }
 }

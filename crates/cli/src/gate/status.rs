@@ -2,8 +2,9 @@
 
 use std::process::ExitCode;
 
-use countersign_client::{Agent, Door};
+use countersign_client::{Agent, Endpoint};
 use countersign_daemon::proof::remembered;
+use countersign_gateways::agents::{self, first_agent};
 
 use super::{house, page, reach};
 use crate::failure::Failure;
@@ -20,11 +21,11 @@ pub fn run() -> Result<ExitCode, Failure> {
     house::say(|out, _| {
         out.write_all(INTRODUCTION.as_bytes())?;
         out.write_all(lines.as_bytes())?;
-        Ok(out.write_all(REST.as_bytes())?)
+        Ok(out.write_all(rest().as_bytes())?)
     })
 }
 
-fn doors() -> Result<(Door, Door), Failure> {
+fn doors() -> Result<(Endpoint, Endpoint), Failure> {
     Ok((reach::agents_door(None, true)?, reach::people_door(None)?))
 }
 
@@ -36,7 +37,7 @@ fn alarms() -> String {
     lines.collect()
 }
 
-fn running(people: &Door, pending: u64) -> String {
+fn running(people: &Endpoint, pending: u64) -> String {
     let waits = match pending {
         0 => "nothing waits".to_owned(),
         1 => "1 request waits for a person".to_owned(),
@@ -52,9 +53,9 @@ fn running(people: &Door, pending: u64) -> String {
     format!("The daemon runs; {waits}. People answer at {people}.\n\nNext:\n{next}")
 }
 
-fn stopped(agents: &Door) -> String {
+fn stopped(agents: &Endpoint) -> String {
     format!(
-        "No daemon answers at {agents}, so every question is answered with no.\n\nNext:\n  \
+        "No daemon answers at {agents}, so risky calls are blocked.\n\nNext:\n  \
          countersign serve                         start the gate and the inbox\n"
     )
 }
@@ -65,9 +66,15 @@ Countersign stands between an AI agent and its tools: the agent proposes, a pers
 
 const CHECK: &str = "\n\nNext:\n  countersign config check                  see what is wrong\n";
 
+/// The commands that are always worth knowing.
+fn rest() -> String {
+    let example = format!("countersign install {}", first_agent());
+    let others = agents::names(" or ");
+    format!("  {example:<42}install the gate in an agent: {others}\n{REST}")
+}
+
 const REST: &str = "  \
-countersign install claude                gate an agent: claude, codex, gemini and five others
-  countersign assess 'rm -rf /tmp/build'    what would it do, how risky is it, and why
+countersign assess 'rm -rf /tmp/build'    what would it do, how risky is it, and why
   countersign doctor                        how well this installation protects you
   countersign --help                        everything else
 ";

@@ -4,13 +4,26 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+use countersign_gateways::agents::mcp_clients;
+
 use crate::gate::args::Asker;
+
+/// The examples with the name of a client.
+fn mcp_examples() -> String {
+    MCP_EXAMPLES.replace("CLIENT", mcp_clients().next().map_or("", |client| client.name))
+}
+
+/// The names of all clients.
+fn client_help() -> String {
+    let names: Vec<&str> = mcp_clients().map(|client| client.name).collect();
+    format!("{}; or a file", names.join(", "))
+}
 
 /// Stand between an MCP client and an MCP server: every tool call is judged first.
 ///
 /// Everything else passes untouched. A call that could do harm waits until a person answers.
 #[derive(Parser)]
-#[command(name = "countersign mcp", bin_name = "countersign mcp", after_help = MCP_EXAMPLES)]
+#[command(name = "countersign mcp", bin_name = "countersign mcp", after_help = mcp_examples())]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct Mcp {
     /// What else to do.
@@ -28,7 +41,7 @@ pub struct Mcp {
     /// Where the client reaches us then, such as 127.0.0.1:6010; this machine only.
     #[arg(long, value_name = "ADDR", requires = "http")]
     pub listen: Option<std::net::SocketAddr>,
-    /// The agents' door; else `COUNTERSIGN_AGENTS`, else the configuration's.
+    /// The address of the agent API; else `COUNTERSIGN_AGENTS`, else the configuration's.
     #[arg(long, value_name = "ADDR")]
     pub agents: Option<String>,
     /// A file with the agent's token; else `COUNTERSIGN_AGENT_TOKEN`, else none.
@@ -63,8 +76,7 @@ pub struct Trusted {
 /// Which configuration, and how it is changed.
 #[derive(Args)]
 pub struct Configured {
-    /// claude, claude-desktop, cursor, vscode, codex, gemini, copilot, opencode, windsurf; or FILE.
-    #[arg(value_name = "CLIENT")]
+    #[arg(value_name = "CLIENT", help = client_help())]
     pub client: String,
     /// Only in this project's own files.
     #[arg(long, value_name = "DIR")]
@@ -79,7 +91,7 @@ pub struct Configured {
 
 const MCP_EXAMPLES: &str = "\
 Examples:
-  countersign mcp install claude-desktop
+  countersign mcp install CLIENT
   countersign mcp -- npx -y @modelcontextprotocol/server-filesystem ~/notes
   countersign mcp --server mail --patience 240 -- mail-server --stdio
   countersign mcp --http https://mcp.example.org/mcp --listen 127.0.0.1:6010

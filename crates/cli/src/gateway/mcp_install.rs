@@ -1,42 +1,43 @@
-//! `countersign mcp install` and `uninstall`: what would change is shown before it does.
+//! `countersign mcp install` and `uninstall`: shows every change before it is written.
 
 use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 
-use countersign_gateways::install::plan::{self, Aim, Done};
-use countersign_gateways::install::record::Record;
-use countersign_gateways::install::{LONGEST_PATIENCE, Ours, Piece, Place};
-use countersign_gateways::mcp::install::{CLIENTS, client, named};
+use countersign_gateways::agents::{mcp_client, mcp_clients};
+use countersign_gateways::install::plan::{self, InstallAction, AppliedEdit, plan_edits};
+use countersign_gateways::install::record::InstallRecord;
+use countersign_gateways::install::{MAX_PATIENCE, HookCommand, FileEdit, InstallScope};
+use countersign_gateways::mcp::install::named;
 
 use super::args_mcp::Configured;
-use super::install::{Detail, agreed, place, program, said, show_edit, shown};
+use super::install::{Detail, agreed, program, said, scope, show_edit, shown};
 use crate::failure::Failure;
 use crate::gate::{house, reach};
 
 /// Puts the servers behind the proxy.
 pub fn install(args: &Configured) -> Result<ExitCode, Failure> {
-    run(args, Aim::Install)
+    run(args, InstallAction::Install)
 }
 
 /// Takes them out again.
 pub fn uninstall(args: &Configured) -> Result<ExitCode, Failure> {
-    run(args, Aim::Uninstall)
+    run(args, InstallAction::Uninstall)
 }
 
-fn run(args: &Configured, aim: Aim) -> Result<ExitCode, Failure> {
-    let place = place(args.project.as_deref())?;
-    let ours = Ours { program: program(&place)?, patience: LONGEST_PATIENCE };
-    let (title, pieces) = meant(args, &place, &ours.program)?;
+fn run(args: &Configured, action: InstallAction) -> Result<ExitCode, Failure> {
+    let scope = scope(args.project.as_deref())?;
+    let command = HookCommand { program: program(&scope)?, patience: MAX_PATIENCE };
+    let (title, files) = meant(args, &scope, &command.program)?;
     let name = format!("mcp {title}");
     let state = reach::gateways_folder();
-    let record = if args.dry_run { Record::look(&state) } else { Record::open(&state) };
+    let record = if args.dry_run { InstallRecord::read(&state) } else { InstallRecord::open(&state) };
     let mut record = record.map_err(said)?;
-    let edits = plan::edits(&name, &pieces, aim, &record).map_err(said)?;
+    let edits = plan_edits(&name, &files, action, &record).map_err(said)?;
     if edits.is_empty() {
-        let words = match aim {
-            Aim::Install => "every server that is a command is behind the proxy already",
-            Aim::Uninstall => "no server is behind the proxy",
+        let words = match action {
+            InstallAction::Install => "every server that is a command is behind the proxy already",
+            InstallAction::Uninstall => "no server is behind the proxy",
         };
         house::line(&format!("{title}: {words}."))?;
         return Ok(ExitCode::SUCCESS);
@@ -45,45 +46,45 @@ fn run(args: &Configured, aim: Aim) -> Result<ExitCode, Failure> {
         edits.iter().try_for_each(|edit| show_edit(out, paint, edit, Detail::Whole))
     })?;
     if args.dry_run {
-        house::line("Nothing was written: this only shows what would be.")?;
+        house::line("Nothing was written, because of --dry-run.")?;
         return Ok(ExitCode::SUCCESS);
     }
-    if !args.yes && !agreed(aim)? {
+    if !args.yes && !agreed(action)? {
         house::line("Nothing was written.")?;
         return Ok(ExitCode::FAILURE);
     }
-    let done = plan::apply(&name, &edits, aim, &ours, &mut record).map_err(said)?;
-    for Done { path, kept, .. } in done {
-        let kept = kept
-            .map_or_else(String::new, |kept| format!("; what was there is in {}", shown(&kept)));
+    let done = plan::apply(&name, &edits, action, &command, &mut record).map_err(said)?;
+    for AppliedEdit { path, backup, .. } in done {
+        let kept = backup
+            .map_or_else(String::new, |backup| format!("; the old text is in {}", shown(&backup)));
         house::line(&format!("Wrote {}{kept}.", shown(&path)))?;
     }
-    if aim == Aim::Install {
+    if action == InstallAction::Install {
         house::line(&format!(
-            "Start {title} anew. Servers that are reached by a URL stay as they are: put \
-             `countersign mcp --http URL --listen 127.0.0.1:PORT` before each, and name that port."
+            "Restart {title}. Servers with a URL were not changed: run `countersign mcp --http URL \
+             --listen 127.0.0.1:PORT` for each, and use that port as its URL."
         ))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// A client by its name, or a file.
-fn meant(args: &Configured, place: &Place, program: &str) -> Result<(String, Vec<Piece>), Failure> {
-    let Some(client) = client(&args.client) else {
+fn meant(args: &Configured, scope: &InstallScope, program: &str) -> Result<(String, Vec<FileEdit>), Failure> {
+    let Some(client) = mcp_client(&args.client) else {
         let path = Path::new(&args.client);
         let text = fs::read_to_string(path).map_err(|error| {
-            let names: Vec<&str> = CLIENTS.iter().map(|client| client.name).collect();
-            let why = format!("no file ({error}), and no client; there are {}", names.join(", "));
+            let names: Vec<&str> = mcp_clients().map(|client| client.name).collect();
+            let why = format!("neither a file ({error}) nor one of {}", names.join(", "));
             Failure::at(&args.client, why)
         })?;
         let path = std::path::absolute(path)?;
         let title = path.display().to_string();
         return Ok((title, vec![named(&path, &text, program)]));
     };
-    let pieces = client.pieces(place, program);
-    if pieces.is_empty() {
+    let edits = client.file_edits(scope, program);
+    if edits.is_empty() {
         let why = "it has no file with servers here; name the file itself, or use --project";
         return Err(Failure::at(client.title, why));
     }
-    Ok((client.title.to_owned(), pieces))
+    Ok((client.title.to_owned(), edits))
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use countersign_client::{Door, People};
+use countersign_client::{Endpoint, People};
 
 use super::stand_in::{alone, countersign, stderr, stdout};
 
@@ -51,7 +51,7 @@ impl Daemon {
 
     /// The owner's token, by the passphrase of the first start.
     pub fn token(&self) -> String {
-        let door = Door::parse(&self.address("people")).unwrap();
+        let door = Endpoint::parse(&self.address("people")).unwrap();
         People::login(&door, "owner", self.passphrase()).unwrap().token
     }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use countersign_client::{Choice, Door, Filter, People, Request, State};
+use countersign_client::{Choice, Endpoint, Filter, People, Request, State};
 use serde_json::{Value, json};
 
 /// A call that somebody has to be asked about.
@@ -88,7 +88,7 @@ impl Home {
 
     /// The owner.
     pub fn person(&self) -> People {
-        let door = Door::parse(&self.people).unwrap();
+        let door = Endpoint::parse(&self.people).unwrap();
         let login = People::login(&door, "owner", &self.passphrase).unwrap();
         People::new(door, login.token).confirmed_with(&self.passphrase)
     }
@@ -100,7 +100,7 @@ impl Home {
 
     /// What it answers to an owner.
     pub fn as_person(&self, method: &str, path: &str, body: &str) -> String {
-        let token = People::login(&Door::parse(&self.people).unwrap(), "owner", &self.passphrase);
+        let token = People::login(&Endpoint::parse(&self.people).unwrap(), "owner", &self.passphrase);
         let token = token.unwrap().token;
         let mut stream = std::net::TcpStream::connect(&self.people).unwrap();
         let head = format!(
@@ -119,7 +119,7 @@ impl Home {
 
     /// The card of a request, as the inbox shows it.
     pub fn card(&self, id: &str) -> String {
-        let login = People::login(&Door::parse(&self.people).unwrap(), "owner", &self.passphrase);
+        let login = People::login(&Endpoint::parse(&self.people).unwrap(), "owner", &self.passphrase);
         let mut stream = std::net::TcpStream::connect(&self.people).unwrap();
         let head = format!(
             "GET /inbox/card/{id} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\n\

@@ -8,172 +8,61 @@ use jsonc_parser::cst::CstObject;
 use serde_json::Value;
 use toml_edit::{Array, DocumentMut, value};
 
-use crate::install::json::{Document, Item, Kind};
-use crate::install::{Misread, Piece, Place, Within};
+use crate::install::json::{JsonDocument, JsonItem, JsonSyntax};
+use crate::install::{
+    FileEdit, InstallScope, McpClient, McpFileFormat, McpTimeoutField, Patch, PatchError,
+};
 
 /// How long a client is told to wait for a call, in seconds, where it can be told.
 const CLIENT_WAITS: u32 = 86_400;
 /// How long the proxy then waits: it must be the first to speak.
 const PATIENCE: u32 = CLIENT_WAITS - 300;
 
-/// A client, as far as its file goes.
-#[derive(Debug)]
-pub struct McpClient {
-    /// Its name on the command line.
-    pub name: &'static str,
-    /// Its name as people say it.
-    pub title: &'static str,
-    /// Its files, below the home of the person.
-    home: &'static [&'static str],
-    /// Its files, below a project.
-    project: &'static [&'static str],
-    form: Form,
-}
-
-/// How a file is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Form {
-    /// JSON: servers under this name; each with `command` and `args`.
-    Json { under: &'static str, kind: Kind, wait: Wait },
-    /// JSON: servers under `mcp`; each with one list, `command`.
-    OneList,
-    /// TOML: `[mcp_servers.NAME]`.
-    Toml,
-}
-
-/// Where a file says how long a call may take.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Wait {
-    /// It cannot.
-    Nowhere,
-    /// `timeout`, in milliseconds.
-    Timeout,
-}
-
-const fn servers(kind: Kind, wait: Wait) -> Form {
-    Form::Json { under: "mcpServers", kind, wait }
-}
-
-/// Every client.
-pub const CLIENTS: [McpClient; 9] = [
-    McpClient {
-        name: "claude",
-        title: "Claude Code",
-        home: &[".claude.json"],
-        project: &[".mcp.json"],
-        form: servers(Kind::Strict, Wait::Nowhere),
-    },
-    McpClient {
-        name: "claude-desktop",
-        title: "Claude Desktop",
-        home: &[
-            ".config/Claude/claude_desktop_config.json",
-            "Library/Application Support/Claude/claude_desktop_config.json",
-        ],
-        project: &[],
-        form: servers(Kind::Strict, Wait::Nowhere),
-    },
-    McpClient {
-        name: "cursor",
-        title: "Cursor",
-        home: &[".cursor/mcp.json"],
-        project: &[".cursor/mcp.json"],
-        form: servers(Kind::Comments, Wait::Nowhere),
-    },
-    McpClient {
-        name: "vscode",
-        title: "VS Code",
-        home: &[".config/Code/User/mcp.json", "Library/Application Support/Code/User/mcp.json"],
-        project: &[".vscode/mcp.json"],
-        form: Form::Json { under: "servers", kind: Kind::Five, wait: Wait::Nowhere },
-    },
-    McpClient {
-        name: "codex",
-        title: "Codex CLI",
-        home: &[".codex/config.toml"],
-        project: &[".codex/config.toml"],
-        form: Form::Toml,
-    },
-    McpClient {
-        name: "gemini",
-        title: "Gemini CLI",
-        home: &[".gemini/settings.json"],
-        project: &[".gemini/settings.json"],
-        form: servers(Kind::Comments, Wait::Timeout),
-    },
-    McpClient {
-        name: "copilot",
-        title: "GitHub Copilot CLI",
-        home: &[".copilot/mcp-config.json"],
-        project: &[],
-        form: servers(Kind::Strict, Wait::Nowhere),
-    },
-    McpClient {
-        name: "opencode",
-        title: "OpenCode",
-        home: &[".config/opencode/opencode.json", ".config/opencode/opencode.jsonc"],
-        project: &["opencode.json", "opencode.jsonc"],
-        form: Form::OneList,
-    },
-    McpClient {
-        name: "windsurf",
-        title: "Windsurf",
-        home: &[".codeium/windsurf/mcp_config.json"],
-        project: &[],
-        form: servers(Kind::Strict, Wait::Nowhere),
-    },
-];
-
-/// The client of this name.
-pub fn client(name: &str) -> Option<&'static McpClient> {
-    CLIENTS.iter().find(|client| client.name == name)
-}
-
 impl McpClient {
     /// Its files that are there. Where there is none, there are no servers to put behind a proxy.
-    pub fn pieces(&self, place: &Place, program: &str) -> Vec<Piece> {
-        let piece = |path| Piece::within(path, Servers::new(self.form, program));
-        self.files(place).into_iter().map(piece).collect()
+    pub fn file_edits(&self, scope: &InstallScope, program: &str) -> Vec<FileEdit> {
+        let edit = |path| FileEdit::part(path, Servers::new(self.format, program));
+        self.files(scope).into_iter().map(edit).collect()
     }
 
-    fn files(&self, place: &Place) -> Vec<PathBuf> {
-        let (folder, names) = match place.project() {
+    fn files(&self, scope: &InstallScope) -> Vec<PathBuf> {
+        let (folder, names) = match scope.project() {
             Some(project) => (project, self.project),
-            None => (place.home(), self.home),
+            None => (scope.home(), self.home),
         };
         names.iter().map(|name| folder.join(name)).filter(|path| path.is_file()).collect()
     }
 }
 
 /// A file that is named itself.
-pub fn named(path: &Path, text: &str, program: &str) -> Piece {
-    Piece::within(PathBuf::from(path), Servers::new(form_of(path, text), program))
+pub fn named(path: &Path, text: &str, program: &str) -> FileEdit {
+    FileEdit::part(PathBuf::from(path), Servers::new(format_of(path, text), program))
 }
 
 /// A file's form by its ending and what is in it.
-fn form_of(path: &Path, text: &str) -> Form {
+fn format_of(path: &Path, text: &str) -> McpFileFormat {
     let is_toml = path.extension().is_some_and(|ending| ending == "toml");
-    let under = |name: &str| Document::open(text, Kind::Five).ok()?.at(&[name]);
+    let under = |name: &str| JsonDocument::open(text, JsonSyntax::Json5).ok()?.at(&[name]);
     if is_toml {
-        Form::Toml
+        McpFileFormat::Toml
     } else if under("mcpServers").is_some() {
-        servers(Kind::Five, Wait::Nowhere)
+        McpFileFormat::mcp_servers(JsonSyntax::Json5, McpTimeoutField::None)
     } else if under("mcp").is_some() {
-        Form::OneList
+        McpFileFormat::CommandList
     } else {
-        Form::Json { under: "servers", kind: Kind::Five, wait: Wait::Nowhere }
+        McpFileFormat::Json { under: "servers", syntax: JsonSyntax::Json5, timeout: McpTimeoutField::None }
     }
 }
 
 /// The servers of one file.
 struct Servers {
-    form: Form,
+    format: McpFileFormat,
     program: String,
 }
 
 impl Servers {
-    fn new(form: Form, program: &str) -> Servers {
-        Servers { form, program: program.to_owned() }
+    fn new(format: McpFileFormat, program: &str) -> Servers {
+        Servers { format, program: program.to_owned() }
     }
 
     /// The words that start a server behind the proxy; nothing if it is there already.
@@ -192,19 +81,21 @@ impl Servers {
     }
 
     fn can_wait(&self) -> bool {
-        matches!(self.form, Form::Toml | Form::Json { wait: Wait::Timeout, .. })
+        matches!(self.format, McpFileFormat::Toml | McpFileFormat::Json { timeout: McpTimeoutField::Milliseconds, .. })
     }
 
-    fn edit(&self, text: &str, put: bool) -> Result<String, Misread> {
-        match self.form {
-            Form::Toml => self.edit_toml(text, put),
-            Form::Json { under, kind, .. } => self.edit_json(text, under, kind, put),
-            Form::OneList => self.edit_json(text, "mcp", Kind::Comments, put),
+    fn edit(&self, text: &str, put: bool) -> Result<String, PatchError> {
+        match self.format {
+            McpFileFormat::Toml => self.edit_toml(text, put),
+            McpFileFormat::Json { under, syntax, .. } => {
+                self.edit_json(text, under, syntax, put)
+            },
+            McpFileFormat::CommandList => self.edit_json(text, "mcp", JsonSyntax::Comments, put),
         }
     }
 
-    fn edit_json(&self, text: &str, under: &str, kind: Kind, put: bool) -> Result<String, Misread> {
-        let document = Document::open(text, kind)?;
+    fn edit_json(&self, text: &str, under: &str, syntax: JsonSyntax, put: bool) -> Result<String, PatchError> {
+        let document = JsonDocument::open(text, syntax)?;
         let Some(servers) = document.top.object_value(under) else { return Ok(text.to_owned()) };
         let mut changed = false;
         for member in servers.properties() {
@@ -228,7 +119,7 @@ impl Servers {
             let items = value.as_array().map(Vec::as_slice).unwrap_or_default();
             items.iter().filter_map(|item| item.as_str().map(ToOwned::to_owned)).collect()
         };
-        if self.form == Form::OneList {
+        if self.format == McpFileFormat::CommandList {
             return found.get("command").map(list).unwrap_or_default();
         }
         let Some(command) = found.get("command").and_then(Value::as_str) else {
@@ -241,17 +132,17 @@ impl Servers {
 
     fn write(&self, server: &CstObject, words: &[String]) {
         let list = |words: &[String]| {
-            Item::Array(words.iter().map(|word| Item::String(word.clone())).collect())
+            JsonItem::Array(words.iter().map(|word| JsonItem::String(word.clone())).collect())
         };
-        let set = |name: &str, item: Item| match server.get(name) {
+        let set = |name: &str, item: JsonItem| match server.get(name) {
             Some(member) => member.set_value(item),
             None => drop(server.append(name, item)),
         };
-        if self.form == Form::OneList {
+        if self.format == McpFileFormat::CommandList {
             return set("command", list(words));
         }
         let (program, rest) = words.split_first().map_or(("", &[][..]), |(a, b)| (a.as_str(), b));
-        set("command", Item::String(program.to_owned()));
+        set("command", JsonItem::String(program.to_owned()));
         set("args", list(rest));
     }
 
@@ -265,15 +156,15 @@ impl Servers {
         let is_ours = said.as_ref().and_then(|member| member.value()?.to_serde_value());
         let is_ours = is_ours.is_some_and(|value| value.as_u64() == Some(ours));
         match (put, said) {
-            (true, None) => drop(server.append("timeout", Item::Number(ours.to_string()))),
+            (true, None) => drop(server.append("timeout", JsonItem::Number(ours.to_string()))),
             (false, Some(member)) if is_ours => member.remove(),
             _ => {}
         }
     }
 
-    fn edit_toml(&self, text: &str, put: bool) -> Result<String, Misread> {
+    fn edit_toml(&self, text: &str, put: bool) -> Result<String, PatchError> {
         let read = text.parse::<DocumentMut>();
-        let mut document = read.map_err(|error| Misread(error.to_string()))?;
+        let mut document = read.map_err(|error| PatchError(error.to_string()))?;
         let servers = document.get_mut("mcp_servers").and_then(toml_edit::Item::as_table_like_mut);
         let Some(servers) = servers else { return Ok(text.to_owned()) };
         let mut changed = false;
@@ -306,16 +197,16 @@ impl Servers {
     }
 }
 
-impl Within for Servers {
-    fn put(&self, text: &str) -> Result<String, Misread> {
+impl Patch for Servers {
+    fn apply(&self, text: &str) -> Result<String, PatchError> {
         self.edit(text, true)
     }
 
-    fn take(&self, text: &str) -> Result<String, Misread> {
+    fn remove(&self, text: &str) -> Result<String, PatchError> {
         self.edit(text, false)
     }
 
-    fn says_nothing(&self, text: &str) -> bool {
+    fn is_blank(&self, text: &str) -> bool {
         text.trim().is_empty()
     }
 }
@@ -335,8 +226,8 @@ fn unwrapped(words: &[String]) -> Option<Vec<String>> {
 mod tests {
     use super::*;
 
-    fn part(form: Form) -> Servers {
-        Servers::new(form, "/usr/bin/countersign")
+    fn part(format: McpFileFormat) -> Servers {
+        Servers::new(format, "/usr/bin/countersign")
     }
 
     #[test]
@@ -351,11 +242,11 @@ mod tests {
   "other": [1, 2,]
 }
 "#;
-        let servers = part(servers(Kind::Five, Wait::Nowhere));
-        let put = servers.put(text).unwrap();
+        let servers = part(McpFileFormat::mcp_servers(JsonSyntax::Json5, McpTimeoutField::None));
+        let put = servers.apply(text).unwrap();
         assert!(put.contains("// mine") && put.contains("\"other\": [1, 2,]"), "{put}");
         let read =
-            |text: &str, path: &[&str]| Document::open(text, Kind::Five).unwrap().at(path).unwrap();
+            |text: &str, path: &[&str]| JsonDocument::open(text, JsonSyntax::Json5).unwrap().at(path).unwrap();
         let words =
             serde_json::json!(["mcp", "--server", "files", "--", "npx", "-y", "server", "~/x"]);
         assert_eq!(read(&put, &["mcpServers", "files", "args"]), words);
@@ -363,41 +254,41 @@ mod tests {
         assert_eq!(read(&put, &["mcpServers", "files", "env", "A"]), "1");
         assert_eq!(read(&put, &["mcpServers", "far"]), read(text, &["mcpServers", "far"]));
         // Twice is once, and out again is what was there.
-        assert_eq!(servers.put(&put).unwrap(), put);
-        let out = servers.take(&put).unwrap();
+        assert_eq!(servers.apply(&put).unwrap(), put);
+        let out = servers.remove(&put).unwrap();
         assert_eq!(read(&out, &["mcpServers", "files"]), read(text, &["mcpServers", "files"]));
-        assert_eq!(servers.take(text).unwrap(), text);
+        assert_eq!(servers.remove(text).unwrap(), text);
     }
 
     #[test]
     fn clients_that_can_be_told_to_wait_are_told() {
         let text = "# mine\n[mcp_servers.files]\ncommand = \"npx\" # with care\nargs = [\"-y\"]\n";
-        let codex = part(Form::Toml);
-        let put = codex.put(text).unwrap();
+        let codex = part(McpFileFormat::Toml);
+        let put = codex.apply(text).unwrap();
         assert!(put.contains("# mine") && put.contains("tool_timeout_sec = 86400"), "{put}");
         assert!(put.contains("\"--patience\", \"86100\", \"--\", \"npx\", \"-y\""), "{put}");
-        assert_eq!(codex.put(&put).unwrap(), put);
-        let out = codex.take(&put).unwrap();
+        assert_eq!(codex.apply(&put).unwrap(), put);
+        let out = codex.remove(&put).unwrap();
         assert!(!out.contains("countersign") && !out.contains("tool_timeout_sec"), "{out}");
 
-        let gemini = part(servers(Kind::Comments, Wait::Timeout));
-        let put = gemini.put(r#"{"mcpServers": {"a": {"command": "x", "timeout": 5}}}"#).unwrap();
+        let gemini = part(McpFileFormat::mcp_servers(JsonSyntax::Comments, McpTimeoutField::Milliseconds));
+        let put = gemini.apply(r#"{"mcpServers": {"a": {"command": "x", "timeout": 5}}}"#).unwrap();
         assert!(put.contains("\"timeout\": 5"), "{put}");
-        let put = gemini.put(r#"{"mcpServers": {"a": {"command": "x"}}}"#).unwrap();
+        let put = gemini.apply(r#"{"mcpServers": {"a": {"command": "x"}}}"#).unwrap();
         assert!(put.contains("86400000"), "{put}");
-        assert!(!gemini.take(&put).unwrap().contains("86400000"));
+        assert!(!gemini.remove(&put).unwrap().contains("86400000"));
     }
 
     #[test]
     fn one_list_and_files_without_servers() {
-        let opencode = part(Form::OneList);
+        let opencode = part(McpFileFormat::CommandList);
         let text = r#"{"mcp": {"a": {"type": "local", "command": ["npx", "b"]}}}"#;
-        let put = opencode.put(text).unwrap();
+        let put = opencode.apply(text).unwrap();
         assert!(put.contains("\"--\", \"npx\", \"b\"") || put.contains("\"--\",\n"), "{put}");
-        assert_eq!(opencode.take(text).unwrap(), text);
+        assert_eq!(opencode.remove(text).unwrap(), text);
         let none = r#"{ "theme" : "dark" }"#;
-        assert_eq!(opencode.put(none).unwrap(), none);
-        assert!(opencode.put("[]").is_err());
-        assert!(opencode.put("{\"mcp\":{\"a\":{},\"a\":{}}}").is_err());
+        assert_eq!(opencode.apply(none).unwrap(), none);
+        assert!(opencode.apply("[]").is_err());
+        assert!(opencode.apply("{\"mcp\":{\"a\":{},\"a\":{}}}").is_err());
     }
 }

@@ -162,7 +162,7 @@ fn send(agent: &Agent, passed: &[(String, Instant)]) -> bool {
         format!("{{{call},\"seconds_ago\":{:.3}}}", at.elapsed().as_secs_f64())
     };
     let calls: Vec<String> = passed.iter().map(call).collect();
-    match agent.passed("mcp", &calls) {
+    match agent.report_passes("mcp", &calls) {
         Ok(_) => true,
         Err(error) => !error.passes_by_itself(),
     }

@@ -70,6 +70,6 @@ kinds! {
     CheckpointSent "checkpoint_sent" "A checkpoint left the machine."
     Edit "edit" "A person changed a call before approving it."
     Quarantine "quarantine" "An agent was put in quarantine."
-    DoorOpen "door_open" "An agent's gate was found open, taken out, or could not be tested."
-    DoorShut "door_shut" "An agent's gate was found shut again, or can be tested again."
+    GateUnprotected "gate_unprotected" "An agent's gate does not block, was removed or cannot be tested."
+    GateProtected "gate_protected" "An agent is protected again, or its gate can be tested again."
 }

@@ -4,10 +4,11 @@ use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-use countersign_client::Door;
+use countersign_client::Endpoint;
 use countersign_daemon::config::{Config, Paths};
 
-use super::{Check, ports};
+use super::check::Check;
+use super::ports;
 
 /// How well a call is kept from running without a person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,9 +51,9 @@ impl Level {
 }
 
 /// Looks at who owns what, and at what this user can open.
-pub fn protection(config: &Config, paths: &Paths, agents: &Door, checks: &mut Vec<Check>) -> Level {
+pub fn protection(config: &Config, paths: &Paths, agents: &Endpoint, checks: &mut Vec<Check>) -> Level {
     let me = rustix::process::getuid().as_raw();
-    if let Door::Tcp(authority) = agents
+    if let Endpoint::Tcp(authority) = agents
         && !ports::is_here(authority)
     {
         return Level::OwnHost;

@@ -4,7 +4,7 @@ use std::fs;
 use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::os::unix::fs::MetadataExt as _;
 
-use countersign_client::Door;
+use countersign_client::Endpoint;
 
 /// Whether an address is this machine's own.
 pub fn is_here(authority: &str) -> bool {
@@ -18,10 +18,10 @@ pub fn is_here(authority: &str) -> bool {
 
 /// The user who listens at a door, if the system says so. Only Linux has these tables for TCP;
 /// elsewhere the caller looks at who owns the daemon's files.
-pub fn owner(door: &Door) -> Option<u32> {
+pub fn owner(door: &Endpoint) -> Option<u32> {
     match door {
-        Door::Unix(path) => fs::metadata(path).ok().map(|found| found.uid()),
-        Door::Tcp(authority) => {
+        Endpoint::Unix(path) => fs::metadata(path).ok().map(|found| found.uid()),
+        Endpoint::Tcp(authority) => {
             if !cfg!(target_os = "linux") {
                 return None;
             }
