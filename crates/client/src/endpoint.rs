@@ -69,7 +69,10 @@ mod tests {
         let tcp = Endpoint::Tcp("127.0.0.1:6001".to_owned());
         assert_eq!(Endpoint::parse("127.0.0.1:6001"), Ok(tcp.clone()));
         assert_eq!(Endpoint::parse("http://127.0.0.1:6001/"), Ok(tcp));
-        assert_eq!(Endpoint::parse("http://[::1]:6001"), Ok(Endpoint::Tcp("[::1]:6001".to_owned())));
+        assert_eq!(
+            Endpoint::parse("http://[::1]:6001"),
+            Ok(Endpoint::Tcp("[::1]:6001".to_owned()))
+        );
         assert_eq!(Endpoint::parse("unix:/run/a.sock"), Ok(Endpoint::Unix("/run/a.sock".into())));
         assert_eq!(Endpoint::parse("/run/a.sock"), Ok(Endpoint::Unix("/run/a.sock".into())));
         for bad in

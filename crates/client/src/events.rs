@@ -91,7 +91,8 @@ impl Events {
     fn line(&mut self) -> Result<Option<String>, Error> {
         let mut bytes = Vec::new();
         let read = self.input.by_ref().take(LONGEST).read_until(b'\n', &mut bytes);
-        let lost = |why: String| Error::Unreachable { endpoint: self.endpoint.clone(), why, sent: true };
+        let lost =
+            |why: String| Error::Unreachable { endpoint: self.endpoint.clone(), why, sent: true };
         let count = read.map_err(|error| lost(error.to_string()))?;
         if count == 0 {
             return Ok(None);

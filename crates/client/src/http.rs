@@ -164,7 +164,11 @@ pub fn whole(endpoint: &Endpoint, exchange: &Exchange<'_>) -> Result<(u16, Strin
     let mut answer = begin(endpoint, exchange)?;
     let text = answer.body.text(LONGEST_ANSWER).map_err(|error| match error.kind() {
         io::ErrorKind::InvalidData => Error::Unexpected(error.to_string()),
-        _ => Error::Unreachable { endpoint: endpoint.to_string(), why: error.to_string(), sent: true },
+        _ => Error::Unreachable {
+            endpoint: endpoint.to_string(),
+            why: error.to_string(),
+            sent: true,
+        },
     })?;
     match answer.status {
         200..=204 => Ok((answer.status, text)),

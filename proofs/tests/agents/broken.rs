@@ -53,7 +53,7 @@ fn no_broken_hook_lets_harm_through() {
     let _alone = alone();
     let Some(program) = countersign() else { return };
     let every = live_agents().flat_map(|live| BROKEN.map(|broken| (live, broken)));
-    let tried = every.filter(|(live, (how, _))| is_tried(live, how));
+    let tried = every.filter(|(live, (how, _))| is_tried(*live, how));
     two_at_a_time(tried, |(live, (how, script))| {
         let put_up = |scratch: &mut _| {
             install(live, scratch, &program);

@@ -94,7 +94,7 @@ fn each(
     let _alone = alone();
     // Those that take long to start show the two answers of a person, and the rest in full.
     let answered = matches!(meanwhile, Meanwhile::Answered(_));
-    let tried = meant().filter(|live| answered || full() || !is_slow(live));
+    let tried = meant().filter(|live| answered || full() || !is_slow(*live));
     two_at_a_time(tried, |live| {
         let Some(trial) = before_a_gate(live, command, meanwhile) else { return };
         println!("{:9} {matter:21} {} {:?}", live.agent.name, trial.word(), trial.run.took);
@@ -149,11 +149,16 @@ fn a_daemon_that_is_killed_while_a_call_waits_lets_nothing_through() {
 fn without_a_daemon_nothing_risky_runs() {
     let _alone = alone();
     let Some(countersign) = countersign() else { return };
-    let tried = meant().filter(|live| full() || !is_slow(live));
+    let tried = meant().filter(|live| full() || !is_slow(*live));
     two_at_a_time(tried, |live| {
         let put_up = |scratch: &mut _| install(live, scratch, &countersign);
         let Some(trial) = trial(live, HARM, None, put_up) else { return };
-        println!("{:9} no daemon             {} {:?}", live.agent.name, trial.word(), trial.run.took);
+        println!(
+            "{:9} no daemon             {} {:?}",
+            live.agent.name,
+            trial.word(),
+            trial.run.took
+        );
         assert!(trial.log.proposed && !trial.ran, "{}: {trial:?}", live.agent.name);
         let told = trial.results();
         assert!(told.contains("nobody could be asked"), "{}: {trial:?}", live.agent.name);

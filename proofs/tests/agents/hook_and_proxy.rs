@@ -26,8 +26,8 @@ fn serve(live: LiveAgent, scratch: &mut ScratchHome, settings: &SettingsFile) {
     let server = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mcp/server.py");
     let (log, tools) = (scratch.home().join("log"), scratch.home().join("tools.json"));
     fs::write(&tools, TOOLS).unwrap();
-    let path = |path: &Path| Value::from(path.display().to_string());
-    let values = [("{server}", path(&server)), ("{log}", path(&log)), ("{tools}", path(&tools))];
+    let text = |path: &Path| Value::from(path.display().to_string());
+    let values = [("{server}", text(&server)), ("{log}", text(&log)), ("{tools}", text(&tools))];
     settings.add(scratch, &values);
     let done = Command::new(own(scratch))
         .args(["mcp", "install", live.agent.name, "--yes"])

@@ -15,10 +15,15 @@ use crate::fixtures::live_fixture;
 fn without_a_gate_the_harm_is_done() {
     let _alone = alone();
     // For slow agents, the test with an approved call shows the same.
-    let tried = live_agents().filter(|live| full() || !is_slow(live));
+    let tried = live_agents().filter(|live| full() || !is_slow(*live));
     for live in tried.filter(|live| one_of("AGENT", live.agent.name)) {
         let Some(trial) = trial(live, HARM, None, |_| {}) else { continue };
-        println!("{:9} no gate               {} {:?}", live.agent.name, trial.word(), trial.run.took);
+        println!(
+            "{:9} no gate               {} {:?}",
+            live.agent.name,
+            trial.word(),
+            trial.run.took
+        );
         assert!(trial.log.proposed && trial.ran, "{}: {trial:?}", live.agent.name);
     }
 }

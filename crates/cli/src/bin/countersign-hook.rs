@@ -43,7 +43,10 @@ fn answer() -> u8 {
     let args = HookArgs::parse(&words).and_then(|args| Some((args.agent().ok()?, args)));
     // The large program answers requests for help and invalid arguments.
     let Some(((agent, name), args)) = args else {
-        print_error(&format!("Countersign: {}, so nothing was run.", replace_process(&words, None)));
+        print_error(&format!(
+            "Countersign: {}, so nothing was run.",
+            replace_process(&words, None)
+        ));
         return EXIT_DENIED;
     };
     let folder = Paths::from_environment(&Surroundings).gateways();

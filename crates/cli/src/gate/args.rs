@@ -2,10 +2,10 @@
 
 use clap::{Args, Parser, Subcommand};
 
-/// How to reach the people's door, and as whom.
+/// How to reach the people API, and as whom.
 #[derive(Args, Clone, Default)]
 pub struct Person {
-    /// The people's door; else `COUNTERSIGN_PEOPLE`, else the configuration's.
+    /// The address of the people API; else `COUNTERSIGN_PEOPLE`, else the configuration's.
     #[arg(long, value_name = "ADDR")]
     pub people: Option<String>,
     /// Whose passphrase is asked for, where there is no token.
@@ -22,10 +22,10 @@ pub struct Person {
     pub json: bool,
 }
 
-/// How to reach the agents' door.
+/// How to reach the agent API.
 #[derive(Args, Clone, Default)]
 pub struct Asker {
-    /// The agents' door; else `COUNTERSIGN_AGENTS`, else the configuration's.
+    /// The address of the agent API; else `COUNTERSIGN_AGENTS`, else the configuration's.
     #[arg(long, value_name = "ADDR")]
     pub agents: Option<String>,
     /// A file with the agent's token; else `COUNTERSIGN_AGENT_TOKEN`, else none.
@@ -36,7 +36,7 @@ pub struct Asker {
     pub json: bool,
 }
 
-/// Start the daemon: the gate, the agents' door and the people's door.
+/// Start the daemon: the gate, the agent API and the people API.
 #[derive(Parser)]
 #[command(name = "countersign serve", bin_name = "countersign serve")]
 #[command(after_help = SERVE_EXAMPLES)]

@@ -27,16 +27,16 @@ pub struct Session {
 impl Session {
     /// With the token that is there, or by passphrase.
     pub fn open(person: &Person) -> Result<Session, Failure> {
-        let door = reach::people_door(person.people.as_deref())?;
+        let endpoint = reach::people_api(person.people.as_deref())?;
         let token = match &person.token_file {
             Some(file) => Some(reach::secret_file(file)?),
             None => Surroundings.get("COUNTERSIGN_TOKEN"),
         };
         if let Some(token) = token {
-            return Ok(Session { people: People::new(door, token), ours: false });
+            return Ok(Session { people: People::new(endpoint, token), ours: false });
         }
         let (login, passphrase) = login_with(person)?;
-        let people = People::new(door, login.token).confirmed_with(&passphrase);
+        let people = People::new(endpoint, login.token).confirmed_with(&passphrase);
         Ok(Session { people, ours: true })
     }
 
@@ -110,10 +110,10 @@ pub fn login(person: &Person) -> Result<countersign_client::Login, Failure> {
 }
 
 fn login_with(person: &Person) -> Result<(countersign_client::Login, String), Failure> {
-    let door = reach::people_door(person.people.as_deref())?;
+    let endpoint = reach::people_api(person.people.as_deref())?;
     if person.passphrase_file.is_some() {
         let passphrase = passphrase(person, "")?;
-        return Ok((People::login(&door, &person.whose, &passphrase)?, passphrase));
+        return Ok((People::login(&endpoint, &person.whose, &passphrase)?, passphrase));
     }
     Terminal::open().map_err(|_| {
         Failure::Input(
@@ -123,9 +123,9 @@ fn login_with(person: &Person) -> Result<(countersign_client::Login, String), Fa
         )
     })?;
     let name = crate::core_api::show(&person.whose, 64);
-    let passphrase = Terminal::secret(&format!("Passphrase of {name} for {door}: "))?;
+    let passphrase = Terminal::secret(&format!("Passphrase of {name} for {endpoint}: "))?;
     let passphrase = passphrase.trim().to_owned();
-    Ok((People::login(&door, &person.whose, &passphrase)?, passphrase))
+    Ok((People::login(&endpoint, &person.whose, &passphrase)?, passphrase))
 }
 
 /// A recovery code, from the file that was named or typed on the terminal.

@@ -49,7 +49,7 @@ pub fn run(args: &args_house::Doctor) -> Result<ExitCode, Failure> {
     }));
     let named = |given: &Option<String>, address| match given {
         Some(text) => Ok(Endpoint::parse(text)?),
-        None => reach::door(address),
+        None => reach::endpoint(address),
     };
     let agents = named(&args.agents, config.agents)?;
     let people = named(&args.people, config.people)?;
@@ -98,7 +98,10 @@ fn daemon(agents: &Endpoint, people: &Endpoint, checks: &mut Vec<Check>) {
     });
     if let Err(error) = Agent::new(people.clone(), None).health() {
         let say = format!("The people API does not answer: {error}.");
-        checks.push(Check::bad(say, "check doors.people in the configuration: nobody can approve calls"));
+        checks.push(Check::bad(
+            say,
+            "check doors.people in the configuration: nobody can approve calls",
+        ));
     }
 }
 
@@ -132,7 +135,9 @@ fn telling(config: &Config, checks: &mut Vec<Check>) {
     let names: Vec<&str> = rungs.iter().flatten().map(String::as_str).collect();
     let far = names.iter().any(|name| !["terminal", "desktop"].contains(name));
     checks.push(match (names.as_slice(), far) {
-        ([], _) => Check::bad("Nobody is notified of pending calls.", "set [ladder] in the configuration"),
+        ([], _) => {
+            Check::bad("Nobody is notified of pending calls.", "set [ladder] in the configuration")
+        }
         (_, false) => Check::note(
             format!("Notifications stay on this machine ({}).", names.join(", ")),
             "set up a channel that reaches you elsewhere, such as [channels.ops]",

@@ -43,26 +43,26 @@ pub fn config() -> Result<Config, Failure> {
     Config::load(&paths).map_err(|error| Failure::Input(error.to_string()))
 }
 
-/// The people's door.
-pub fn people_door(given: Option<&str>) -> Result<Endpoint, Failure> {
+/// The address of the people API.
+pub fn people_api(given: Option<&str>) -> Result<Endpoint, Failure> {
     let named = given.map(str::to_owned).or_else(|| Surroundings.get("COUNTERSIGN_PEOPLE"));
     match named {
         Some(text) => Ok(Endpoint::parse(&text)?),
-        None => door(config()?.people),
+        None => endpoint(config()?.people),
     }
 }
 
-/// The agents' door, and what an agent shows there.
+/// The agent API with the agent's token.
 pub fn agent(asker: &Asker) -> Result<Agent, Failure> {
     let token = match &asker.token_file {
         Some(file) => Some(secret_file(file)?),
         None => Surroundings.get("COUNTERSIGN_AGENT_TOKEN"),
     };
-    Ok(Agent::new(agents_door(asker.agents.as_deref(), token.is_some())?, token))
+    Ok(Agent::new(agent_api(asker.agents.as_deref(), token.is_some())?, token))
 }
 
-/// The agents' door: over the socket the daemon knows its callers by itself.
-pub fn agents_door(given: Option<&str>, has_token: bool) -> Result<Endpoint, Failure> {
+/// The address of the agent API: over the socket the daemon identifies its callers by itself.
+pub fn agent_api(given: Option<&str>, has_token: bool) -> Result<Endpoint, Failure> {
     let named = given.map(str::to_owned).or_else(|| Surroundings.get("COUNTERSIGN_AGENTS"));
     if let Some(text) = named {
         return Ok(Endpoint::parse(&text)?);
@@ -70,12 +70,12 @@ pub fn agents_door(given: Option<&str>, has_token: bool) -> Result<Endpoint, Fai
     let config = config()?;
     match config.socket {
         Some(socket) if !has_token => Ok(Endpoint::Unix(socket.path)),
-        _ => door(config.agents),
+        _ => endpoint(config.agents),
     }
 }
 
 /// An address to listen on, as one to speak to.
-pub fn door(address: SocketAddr) -> Result<Endpoint, Failure> {
+pub fn endpoint(address: SocketAddr) -> Result<Endpoint, Failure> {
     if address.port() == 0 {
         return Err(Failure::Input(
             "the configuration takes any free port: say which one with --people or --agents"
@@ -111,10 +111,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_door_that_listens_everywhere_is_spoken_to_here() {
-        let door = |text: &str| super::door(text.parse().unwrap()).ok();
-        assert_eq!(door("0.0.0.0:6001"), Some(Endpoint::Tcp("127.0.0.1:6001".to_owned())));
-        assert_eq!(door("[::]:6001"), Some(Endpoint::Tcp("[::1]:6001".to_owned())));
-        assert_eq!(door("127.0.0.1:0"), None);
+    fn an_address_that_listens_everywhere_is_reached_locally() {
+        let endpoint = |text: &str| super::endpoint(text.parse().unwrap()).ok();
+        assert_eq!(endpoint("0.0.0.0:6001"), Some(Endpoint::Tcp("127.0.0.1:6001".to_owned())));
+        assert_eq!(endpoint("[::]:6001"), Some(Endpoint::Tcp("[::1]:6001".to_owned())));
+        assert_eq!(endpoint("127.0.0.1:0"), None);
     }
 }

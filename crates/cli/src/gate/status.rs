@@ -11,7 +11,7 @@ use crate::failure::Failure;
 
 /// Runs it. Nothing that is missing here is an error: this is what people try first.
 pub fn run() -> Result<ExitCode, Failure> {
-    let lines = match doors() {
+    let lines = match endpoints() {
         Ok((agents, people)) => match Agent::new(agents.clone(), None).health() {
             Ok(pending) => alarms() + &running(&people, pending),
             Err(_) => stopped(&agents),
@@ -25,8 +25,8 @@ pub fn run() -> Result<ExitCode, Failure> {
     })
 }
 
-fn doors() -> Result<(Endpoint, Endpoint), Failure> {
-    Ok((reach::agents_door(None, true)?, reach::people_door(None)?))
+fn endpoints() -> Result<(Endpoint, Endpoint), Failure> {
+    Ok((reach::agent_api(None, true)?, reach::people_api(None)?))
 }
 
 /// What the daemon knows to be wrong with the agents' gates, where its folder is ours to read.

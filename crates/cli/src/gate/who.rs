@@ -52,9 +52,9 @@ pub fn people(args: &args::People) -> Result<ExitCode, Failure> {
             recover(name, *remove_passkeys, state.as_deref(), *json)
         }
         PeopleWhat::UseCode(args) => {
-            let door = reach::people_door(args.person.people.as_deref())?;
+            let endpoint = reach::people_api(args.person.people.as_deref())?;
             let code = credential::recovery_code(&args.person)?;
-            let passphrase = countersign_client::People::recover(&door, &args.name, &code)?;
+            let passphrase = countersign_client::People::recover(&endpoint, &args.name, &code)?;
             once(&args.name, "passphrase", &passphrase, args.person.json)
         }
         PeopleWhat::Sessions(args) => sessions(args),

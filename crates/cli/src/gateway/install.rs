@@ -11,10 +11,14 @@ use countersign_daemon::config::paths::Variables as _;
 use countersign_gateways::agents::{AGENTS, AgentDescriptor, named, names};
 use countersign_gateways::hook::programs::small_program_beside;
 use countersign_gateways::install::diff::{DiffLine, diff};
-use countersign_gateways::install::plan::{self, InstallAction, AppliedEdit, PlannedEdit, plan_edits};
+use countersign_gateways::install::plan::{
+    self, AppliedEdit, InstallAction, PlannedEdit, plan_edits,
+};
 use countersign_gateways::install::record::InstallRecord;
 use countersign_gateways::install::status::{self, AgentStatus, Protection};
-use countersign_gateways::install::{MAX_PATIENCE, HookCommand, InstallScope, InstallError, is_program};
+use countersign_gateways::install::{
+    HookCommand, InstallError, InstallScope, MAX_PATIENCE, is_program,
+};
 use serde::Serialize;
 
 use super::args;
@@ -57,7 +61,9 @@ pub fn status(args: &args::Status) -> Result<ExitCode, Failure> {
             project.as_ref().map(|project| status::inspect(agent, project, &command, &record));
         // A gate of the user also protects the project; otherwise the project's own files count.
         match of_project {
-            Some(status) if of_user.state != Protection::Protected && !status.files.is_empty() => status,
+            Some(status) if of_user.state != Protection::Protected && !status.files.is_empty() => {
+                status
+            }
             _ => of_user,
         }
     };
@@ -179,7 +185,12 @@ impl Installation {
     }
 
     /// Shows the changes, file by file.
-    fn show(&self, action: InstallAction, edits: &[PlannedEdit], detail: Detail) -> Result<(), Failure> {
+    fn show(
+        &self,
+        action: InstallAction,
+        edits: &[PlannedEdit],
+        detail: Detail,
+    ) -> Result<(), Failure> {
         let title = self.agent.title;
         if edits.is_empty() {
             let words = match action {
@@ -215,7 +226,9 @@ impl Installation {
         }
         let Some(state) = outcome.state else {
             if outcome.written {
-                house::line(&format!("The gate of {title} was removed; its calls are no longer checked."))?;
+                house::line(&format!(
+                    "The gate of {title} was removed; its calls are no longer checked."
+                ))?;
             }
             return Ok(code);
         };
@@ -283,8 +296,12 @@ pub(super) fn show_edit(
         let safe = |text: &str| page::safe(text, LONGEST_LINE);
         match line {
             DiffLine::Same(text) => writeln!(out, "  {}", safe(text))?,
-            DiffLine::Out(text) => writeln!(out, "{}", paint.with("31", format!("- {}", safe(text))))?,
-            DiffLine::In(text) => writeln!(out, "{}", paint.with("32", format!("+ {}", safe(text))))?,
+            DiffLine::Out(text) => {
+                writeln!(out, "{}", paint.with("31", format!("- {}", safe(text))))?
+            }
+            DiffLine::In(text) => {
+                writeln!(out, "{}", paint.with("32", format!("+ {}", safe(text))))?
+            }
             DiffLine::Gap => writeln!(out, "{}", paint.faint("  …"))?,
         }
     }
@@ -313,8 +330,8 @@ pub(super) fn agreed(action: InstallAction) -> Result<bool, Failure> {
 
 /// The next step, which depends on whether the daemon is running.
 fn next_step(agent: &str) -> Result<(), Failure> {
-    let door = reach::agents_door(None, false);
-    let answers = door.is_ok_and(|door| Asker::new(door, None).health().is_ok());
+    let api = reach::agent_api(None, false);
+    let answers = api.is_ok_and(|api| Asker::new(api, None).health().is_ok());
     let serve = if answers {
         ""
     } else {
@@ -350,7 +367,10 @@ fn print_status(out: &mut dyn Write, paint: Paint, all: &[AgentStatus]) -> Resul
         }
     }
     if all.iter().any(|one| one.state == Protection::Unprotected) {
-        writeln!(out, "\nCalls of an agent that is not protected run unchecked: countersign install AGENT")?;
+        writeln!(
+            out,
+            "\nCalls of an agent that is not protected run unchecked: countersign install AGENT"
+        )?;
     }
     Ok(())
 }

@@ -5,9 +5,9 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use countersign_gateways::agents::{mcp_client, mcp_clients};
-use countersign_gateways::install::plan::{self, InstallAction, AppliedEdit, plan_edits};
+use countersign_gateways::install::plan::{self, AppliedEdit, InstallAction, plan_edits};
 use countersign_gateways::install::record::InstallRecord;
-use countersign_gateways::install::{MAX_PATIENCE, HookCommand, FileEdit, InstallScope};
+use countersign_gateways::install::{FileEdit, HookCommand, InstallScope, MAX_PATIENCE};
 use countersign_gateways::mcp::install::named;
 
 use super::args_mcp::Configured;
@@ -31,7 +31,8 @@ fn run(args: &Configured, action: InstallAction) -> Result<ExitCode, Failure> {
     let (title, files) = meant(args, &scope, &command.program)?;
     let name = format!("mcp {title}");
     let state = reach::gateways_folder();
-    let record = if args.dry_run { InstallRecord::read(&state) } else { InstallRecord::open(&state) };
+    let record =
+        if args.dry_run { InstallRecord::read(&state) } else { InstallRecord::open(&state) };
     let mut record = record.map_err(said)?;
     let edits = plan_edits(&name, &files, action, &record).map_err(said)?;
     if edits.is_empty() {
@@ -69,7 +70,11 @@ fn run(args: &Configured, action: InstallAction) -> Result<ExitCode, Failure> {
 }
 
 /// A client by its name, or a file.
-fn meant(args: &Configured, scope: &InstallScope, program: &str) -> Result<(String, Vec<FileEdit>), Failure> {
+fn meant(
+    args: &Configured,
+    scope: &InstallScope,
+    program: &str,
+) -> Result<(String, Vec<FileEdit>), Failure> {
     let Some(client) = mcp_client(&args.client) else {
         let path = Path::new(&args.client);
         let text = fs::read_to_string(path).map_err(|error| {

@@ -111,7 +111,9 @@ mod tests {
     #[test]
     fn gates_are_read_and_other_output_is_a_failed_test() {
         let says = |checks: &str, code: u8| {
-            run_script(&format!("printf %s '{{\"level\":null,\"checks\":[{checks}]}}'; exit {code}"))
+            run_script(&format!(
+                "printf %s '{{\"level\":null,\"checks\":[{checks}]}}'; exit {code}"
+            ))
         };
         let bad = r#"{"mark":"bad","say":"Some agent: NOT PROTECTED: it ran.","gate":"Some agent",
             "state":"unprotected"}"#;
@@ -122,7 +124,9 @@ mod tests {
         assert_eq!(says("", 0), Ok(Vec::new()));
         let broken = r#"{"mark":"bad","say":"No gate was tested."}"#;
         assert_eq!(says(broken, 1), Err("No gate was tested".to_owned()));
-        for odd in [says(note, 2), run_script("exit 0"), run_script("echo '{}'"), run_script("kill -9 $$")] {
+        for odd in
+            [says(note, 2), run_script("exit 0"), run_script("echo '{}'"), run_script("kill -9 $$")]
+        {
             assert!(odd.is_err(), "{odd:?}");
         }
         let strange = r#"{"mark":"ok","say":"x","gate":"a","state":"ajar"}"#;

@@ -100,7 +100,8 @@ impl Home {
 
     /// What it answers to an owner.
     pub fn as_person(&self, method: &str, path: &str, body: &str) -> String {
-        let token = People::login(&Endpoint::parse(&self.people).unwrap(), "owner", &self.passphrase);
+        let token =
+            People::login(&Endpoint::parse(&self.people).unwrap(), "owner", &self.passphrase);
         let token = token.unwrap().token;
         let mut stream = std::net::TcpStream::connect(&self.people).unwrap();
         let head = format!(
@@ -119,7 +120,8 @@ impl Home {
 
     /// The card of a request, as the inbox shows it.
     pub fn card(&self, id: &str) -> String {
-        let login = People::login(&Endpoint::parse(&self.people).unwrap(), "owner", &self.passphrase);
+        let login =
+            People::login(&Endpoint::parse(&self.people).unwrap(), "owner", &self.passphrase);
         let mut stream = std::net::TcpStream::connect(&self.people).unwrap();
         let head = format!(
             "GET /inbox/card/{id} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\n\

@@ -169,7 +169,9 @@ fn alarm_after(gate: &GateReport, old: Option<&Seen>) -> (ActiveAlarm, Option<Ch
             return (None, over);
         }
         GateState::Unprotected if told == Some(GateState::Unprotected) => return (held, None),
-        GateState::Unprotected => format!("{name}: NOT PROTECTED: {why}. Run `countersign doctor`."),
+        GateState::Unprotected => {
+            format!("{name}: NOT PROTECTED: {why}. Run `countersign doctor`.")
+        }
         // People who were already alarmed are not told again.
         GateState::Untested if told.is_some() => return (held, None),
         GateState::Untested if was == Some(GateState::Protected) => format!(
@@ -179,7 +181,9 @@ fn alarm_after(gate: &GateReport, old: Option<&Seen>) -> (ActiveAlarm, Option<Ch
         GateState::NoGate
             if was == Some(GateState::Protected) || was != Some(*state) && told.is_some() =>
         {
-            format!("{name}: NOT PROTECTED: the gate was removed, so its calls run without a check.")
+            format!(
+                "{name}: NOT PROTECTED: the gate was removed, so its calls run without a check."
+            )
         }
         GateState::Untested | GateState::NoGate => return (None, None),
     };

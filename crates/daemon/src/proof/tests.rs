@@ -23,7 +23,10 @@ fn a_change_is_announced_once() {
     use GateState::{NoGate, Protected, Unprotected, Untested};
     let gates = |states: &[GateState]| said(states.iter().map(|state| Ok(result(*state))));
     let (open, shut) = ("!Claude Code unprotected", "Claude Code protected");
-    assert_eq!(gates(&[Protected, Unprotected, Unprotected, Protected, Protected]), ["", open, "", shut, ""]);
+    assert_eq!(
+        gates(&[Protected, Unprotected, Unprotected, Protected, Protected]),
+        ["", open, "", shut, ""]
+    );
     // In the first test too.
     assert_eq!(gates(&[Unprotected, Untested, Unprotected, Protected]), [open, "", "", shut]);
     // A failed test is only announced for a gate that was protected before.
@@ -34,13 +37,17 @@ fn a_change_is_announced_once() {
     // A removed gate is announced once; an agent that never had one, never.
     assert_eq!(gates(&[NoGate, NoGate]), ["", ""]);
     let out = "!Claude Code no_gate";
-    assert_eq!(gates(&[Protected, NoGate, NoGate, Protected, Unprotected]), ["", out, "", "", open]);
+    assert_eq!(
+        gates(&[Protected, NoGate, NoGate, Protected, Unprotected]),
+        ["", out, "", "", open]
+    );
 }
 
 #[test]
 fn a_failed_test_is_announced_once_and_keeps_the_states() {
     let hangs = || Err("no answer".to_owned());
-    let rounds = [Ok(result(GateState::Protected)), hangs(), hangs(), Ok(result(GateState::Unprotected))];
+    let rounds =
+        [Ok(result(GateState::Protected)), hangs(), hangs(), Ok(result(GateState::Unprotected))];
     let both = " tested, !Claude Code unprotected";
     assert_eq!(said(rounds), ["", "! untested", "", both]);
     // In the first test too; without an agent nothing is announced.
@@ -50,10 +57,12 @@ fn a_failed_test_is_announced_once_and_keeps_the_states() {
 
 #[test]
 fn of_two_results_with_one_name_the_worse_one_counts() {
-    for (first, second) in [(GateState::Unprotected, GateState::Protected), (GateState::Protected, GateState::Unprotected)]
-    {
+    for (first, second) in [
+        (GateState::Unprotected, GateState::Protected),
+        (GateState::Protected, GateState::Unprotected),
+    ] {
         let mut known = Known::default();
-        let changes = known.take(Ok([gate(first), result(second)].concat()), Timestamp(1));
+        let changes = known.take(Ok([result(first), result(second)].concat()), Timestamp(1));
         assert_eq!((changes.len(), known.counts().unprotected), (1, 1), "{changes:?}");
     }
 }
@@ -62,7 +71,9 @@ fn of_two_results_with_one_name_the_worse_one_counts() {
 fn results_survive_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     let state = folder.path();
-    assert!(Proofs::open(state, true).take(Ok(result(GateState::Protected)), Timestamp(7)).is_empty());
+    assert!(
+        Proofs::open(state, true).take(Ok(result(GateState::Protected)), Timestamp(7)).is_empty()
+    );
     assert_eq!(Proofs::open(state, true).counts().last, Some(Timestamp(7)));
     assert_eq!(
         Proofs::open(state, true).take(Ok(result(GateState::Untested)), Timestamp(8)).len(),
@@ -90,7 +101,9 @@ async fn an_alarm_is_delivered_in_quiet_hours_and_recorded() {
     let rig = Rig::open(folder.path(), &text).await;
     let alarm = Alarm::new(Arc::clone(&rig.gate), Arc::clone(&rig.reach.lines), Arc::default());
     assert!(alarm.is_enforced());
-    for state in [GateState::Protected, GateState::Unprotected, GateState::Unprotected, GateState::Protected] {
+    for state in
+        [GateState::Protected, GateState::Unprotected, GateState::Unprotected, GateState::Protected]
+    {
         alarm.take(Ok(result(state))).await;
     }
     rig::until("both messages", async || {
@@ -137,7 +150,8 @@ async fn the_inbox_and_the_metrics_show_the_alarm() {
     trial.api.proofs.take(Ok(result(GateState::Unprotected)), Timestamp(5_000));
     assert!(page(&trial.person("/", "").await.text));
     let counts = trial.person("/metrics", "").await.text;
-    for line in ["countersign_gates_unprotected 1", "countersign_gates_tested_timestamp_seconds 5"] {
+    for line in ["countersign_gates_unprotected 1", "countersign_gates_tested_timestamp_seconds 5"]
+    {
         assert!(counts.contains(line), "{line}: {counts}");
     }
     trial.api.proofs.take(Ok(result(GateState::Protected)), Timestamp(6_000));

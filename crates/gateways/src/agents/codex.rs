@@ -12,7 +12,10 @@ use super::descriptor::{AgentDescriptor, HookProtocol, HookSetup};
 use super::pre_tool_use;
 use crate::install::hooks::HookLists;
 use crate::install::json::{JsonSyntax, list, object};
-use crate::install::{FileEdit, FollowUp, GATE_TIMEOUT, HookCommand, InstallScope, NOTIFY_TIMEOUT, McpClient, McpFileFormat};
+use crate::install::{
+    FileEdit, FollowUp, GATE_TIMEOUT, HookCommand, InstallScope, McpClient, McpFileFormat,
+    NOTIFY_TIMEOUT,
+};
 use crate::live::model::ModelToolCall;
 use crate::live::recipe::{Launch, LiveTest, MODEL_KEY, PROMPT, ScratchHome, StartupCost, words};
 use trust::{HookTrust, list_hooks};

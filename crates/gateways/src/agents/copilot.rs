@@ -13,7 +13,10 @@ use super::protocol::{
     CompletedCall, HookAnswer, HookEvent, HookInputError, HookReply, ProposedCall,
 };
 use crate::install::json::{self as file, JsonSyntax, list, object};
-use crate::install::{FileEdit, GATE_TIMEOUT, HookCommand, InstallScope, NOTIFY_TIMEOUT, no_follow_up, McpClient, McpFileFormat};
+use crate::install::{
+    FileEdit, GATE_TIMEOUT, HookCommand, InstallScope, McpClient, McpFileFormat, NOTIFY_TIMEOUT,
+    no_follow_up,
+};
 use crate::live::model::ModelToolCall;
 use crate::live::recipe::{Launch, LiveTest, MODEL_KEY, PROMPT, ScratchHome, StartupCost, words};
 

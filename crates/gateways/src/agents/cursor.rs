@@ -13,7 +13,10 @@ use super::protocol::{
 };
 use crate::install::hooks::HookLists;
 use crate::install::json::{JsonSyntax, object};
-use crate::install::{FileEdit, GATE_TIMEOUT, HookCommand, InstallScope, NOTIFY_TIMEOUT, no_follow_up, McpClient, McpFileFormat};
+use crate::install::{
+    FileEdit, GATE_TIMEOUT, HookCommand, InstallScope, McpClient, McpFileFormat, NOTIFY_TIMEOUT,
+    no_follow_up,
+};
 
 pub static AGENT: AgentDescriptor = AgentDescriptor {
     name: "cursor",

@@ -11,7 +11,10 @@ use super::fields::{self, NOT_A_BATCH, UNREADABLE_EDIT};
 use super::protocol::{HookAnswer, HookEvent, HookInputError, HookReply};
 use crate::install::hooks::HookLists;
 use crate::install::json::{self as file, JsonSyntax, list, object};
-use crate::install::{FileEdit, GATE_TIMEOUT, HookCommand, InstallScope, NOTIFY_TIMEOUT, no_follow_up, McpClient, McpFileFormat};
+use crate::install::{
+    FileEdit, GATE_TIMEOUT, HookCommand, InstallScope, McpClient, McpFileFormat, NOTIFY_TIMEOUT,
+    no_follow_up,
+};
 use crate::live::model::ModelToolCall;
 use crate::live::recipe::{Launch, LiveTest, MODEL_KEY, PROMPT, ScratchHome, StartupCost, words};
 

@@ -19,9 +19,7 @@ mod windsurf;
 use crate::install::McpClient;
 
 pub use descriptor::{AgentDescriptor, HookProtocol, HookSetup, PluginFile};
-pub use protocol::{
-    CompletedCall, HookAnswer, HookEvent, HookInputError, HookReply, ProposedCall,
-};
+pub use protocol::{CompletedCall, HookAnswer, HookEvent, HookInputError, HookReply, ProposedCall};
 
 /// Every agent, in the order of lists and tables.
 pub const AGENTS: [&AgentDescriptor; 8] = [

@@ -8,7 +8,10 @@ use serde_json::json;
 
 use super::descriptor::{AgentDescriptor, HookSetup};
 use super::plugin_protocol;
-use crate::install::{FileEdit, GATE_TIMEOUT, HookCommand, InstallScope, no_follow_up, plugin_files, McpClient, McpFileFormat};
+use crate::install::{
+    FileEdit, GATE_TIMEOUT, HookCommand, InstallScope, McpClient, McpFileFormat, no_follow_up,
+    plugin_files,
+};
 use crate::live::model::ModelToolCall;
 use crate::live::recipe::{Launch, LiveTest, MODEL_KEY, PROMPT, ScratchHome, StartupCost, words};
 

@@ -106,9 +106,8 @@ fn an_answer_that_does_not_fit_is_a_denial() {
     for agent in AGENTS {
         let denied = (agent.hook.reply)(&HookAnswer::Denied("x".to_owned())).out;
         let denied: Value = serde_json::from_str(&denied).unwrap();
-        let keys = |value: &Value| -> Vec<String> {
-            value.as_object().unwrap().keys().cloned().collect()
-        };
+        let keys =
+            |value: &Value| -> Vec<String> { value.as_object().unwrap().keys().cloned().collect() };
         let edited = Some("rm".to_owned());
         let reply = (agent.hook.reply)(&HookAnswer::Approved { edited }).out;
         assert_eq!(keys(&serde_json::from_str(&reply).unwrap()), keys(&denied), "{}", agent.name);
@@ -118,7 +117,9 @@ fn an_answer_that_does_not_fit_is_a_denial() {
 
 #[test]
 fn names_are_unique() {
-    let all = AGENTS.iter().flat_map(|agent| [agent.name].into_iter().chain(agent.aliases.iter().copied()));
+    let all = AGENTS
+        .iter()
+        .flat_map(|agent| [agent.name].into_iter().chain(agent.aliases.iter().copied()));
     let mut names: Vec<&str> = all.collect();
     let count = names.len();
     names.sort_unstable();

@@ -99,7 +99,9 @@ fn decided(
     let request = match item {
         BatchItem::Request(request) => request,
         BatchItem::Problem { problem } => {
-            return HookAnswer::Denied(format!("Countersign: {problem}, so this call was not run."));
+            return HookAnswer::Denied(format!(
+                "Countersign: {problem}, so this call was not run."
+            ));
         }
         BatchItem::Answered => return HookAnswer::Denied(messages::invalid_answer()),
     };

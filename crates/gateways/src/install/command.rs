@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-
 /// How long an agent is told to wait for a hook that asks people, in seconds: one day.
 pub const GATE_TIMEOUT: u32 = 86_400;
 /// How long the hook itself waits at most: it must answer before the agent's time limit.

@@ -94,7 +94,9 @@ mod tests {
                 let side = |keep: fn(&DiffLine<'_>) -> bool| -> String {
                     let kept = lines.iter().filter(|line| keep(line));
                     kept.map(|line| match line {
-                        DiffLine::Same(text) | DiffLine::Out(text) | DiffLine::In(text) => format!("{text}\n"),
+                        DiffLine::Same(text) | DiffLine::Out(text) | DiffLine::In(text) => {
+                            format!("{text}\n")
+                        }
                         DiffLine::Gap => "@@\n".to_owned(),
                     })
                     .collect()

@@ -135,7 +135,9 @@ pub fn back_up(path: &Path, text: &str) -> Result<PathBuf, InstallError> {
                     .write_all(text.as_bytes())
                     .and_then(|()| file.set_permissions(Permissions::from_mode(mode)))
                     .and_then(|()| file.sync_all());
-                return kept.map(|()| backup.clone()).map_err(|error| InstallError::io(&backup, &error));
+                return kept
+                    .map(|()| backup.clone())
+                    .map_err(|error| InstallError::io(&backup, &error));
             }
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 let same = !is_link(&backup)
@@ -147,7 +149,10 @@ pub fn back_up(path: &Path, text: &str) -> Result<PathBuf, InstallError> {
             Err(error) => return Err(InstallError::io(&backup, &error)),
         }
     }
-    Err(InstallError::unsupported(&format!("{}: there are too many backups beside it; remove some", path.display())))
+    Err(InstallError::unsupported(&format!(
+        "{}: there are too many backups beside it; remove some",
+        path.display()
+    )))
 }
 
 fn beside(path: &Path, ending: &str) -> PathBuf {

@@ -58,7 +58,9 @@ impl HookLists {
             let there = top.get(name).and_then(|member| member.value()?.to_serde_value());
             match there {
                 Some(there) if there == json::value_of(item) => {}
-                Some(there) => return Err(PatchError(format!("its `{name}` {there} is not supported"))),
+                Some(there) => {
+                    return Err(PatchError(format!("its `{name}` {there} is not supported")));
+                }
                 None => return Ok(false),
             }
         }
@@ -147,7 +149,8 @@ impl Patch for HookLists {
 /// Every list under `hooks`, with its entries.
 fn lists(top: &CstObject) -> Result<Vec<(String, Vec<CstNode>)>, PatchError> {
     let Some(hooks) = top.get("hooks") else { return Ok(Vec::new()) };
-    let hooks = hooks.object_value().ok_or_else(|| PatchError("`hooks` is not an object".to_owned()))?;
+    let hooks =
+        hooks.object_value().ok_or_else(|| PatchError("`hooks` is not an object".to_owned()))?;
     let mut found = Vec::new();
     for member in hooks.properties() {
         let event = member.decoded_name().unwrap_or_default();

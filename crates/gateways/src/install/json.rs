@@ -69,7 +69,8 @@ impl JsonDocument {
         }
         let root =
             CstRootNode::parse(text, &options).map_err(|error| PatchError(error.to_string()))?;
-        let top = root.object_value().ok_or_else(|| PatchError("it is not a JSON object".to_owned()))?;
+        let top =
+            root.object_value().ok_or_else(|| PatchError("it is not a JSON object".to_owned()))?;
         reject_duplicate_names(&top)?;
         Ok(JsonDocument { root, top })
     }
@@ -113,12 +114,16 @@ fn reject_duplicate_names(object: &CstObject) -> Result<(), PatchError> {
 
 /// The object under a name, created if it is missing.
 pub fn object_in(object: &CstObject, name: &str) -> Result<CstObject, PatchError> {
-    object.object_value_or_create(name).ok_or_else(|| PatchError(format!("`{name}` is not an object")))
+    object
+        .object_value_or_create(name)
+        .ok_or_else(|| PatchError(format!("`{name}` is not an object")))
 }
 
 /// The array under a name, created if it is missing.
 pub fn list_in(object: &CstObject, name: &str) -> Result<CstArray, PatchError> {
-    object.array_value_or_create(name).ok_or_else(|| PatchError(format!("`{name}` is not an array")))
+    object
+        .array_value_or_create(name)
+        .ok_or_else(|| PatchError(format!("`{name}` is not an array")))
 }
 
 /// Removes a member if it is an empty object or array.

@@ -70,7 +70,9 @@ impl InstallRecord {
             .open(state.join("installed.lock"))
             .map_err(|error| failed(&error))?;
         if lock.try_lock().is_err() {
-            return Err(InstallError::unsupported("another installation is running; try again when it has finished"));
+            return Err(InstallError::unsupported(
+                "another installation is running; try again when it has finished",
+            ));
         }
         Ok(InstallRecord { _lock: Some(lock), ..InstallRecord::read(state)? })
     }
@@ -80,8 +82,9 @@ impl InstallRecord {
         let path = state.join("installed.json");
         let written = match files::read(&path)? {
             None => RecordFile::default(),
-            Some(text) => serde_json::from_str(&text)
-                .map_err(|error| InstallError::InvalidFile { path: path.clone(), why: error.to_string() })?,
+            Some(text) => serde_json::from_str(&text).map_err(|error| {
+                InstallError::InvalidFile { path: path.clone(), why: error.to_string() }
+            })?,
         };
         Ok(InstallRecord { path, written, _lock: None })
     }
@@ -107,7 +110,11 @@ impl InstallRecord {
     }
 
     /// Adds an entry, and the folders that were created for it.
-    pub fn remember(&mut self, entry: InstalledFile, folders: Vec<PathBuf>) -> Result<(), InstallError> {
+    pub fn remember(
+        &mut self,
+        entry: InstalledFile,
+        folders: Vec<PathBuf>,
+    ) -> Result<(), InstallError> {
         self.written.files.retain(|it| it.agent != entry.agent || it.path != entry.path);
         self.written.files.push(entry);
         self.written.folders.extend(folders);

@@ -84,8 +84,7 @@ pub fn inspect(
             status.why.extend(program_fault(&written.program, &current.program));
             status.why.extend((agent.setup.faults)(scope, &written));
             let protected = status.why.is_empty();
-            status.state =
-                if protected { Protection::Protected } else { Protection::Unprotected };
+            status.state = if protected { Protection::Protected } else { Protection::Unprotected };
         }
         InstalledPart::Differs(why) => {
             status.why = why;

@@ -89,7 +89,12 @@ impl WordInList {
         }
     }
 
-    fn block(&self, head: usize, indent: &str, inside: &[(usize, &str)]) -> Result<ListPosition, PatchError> {
+    fn block(
+        &self,
+        head: usize,
+        indent: &str,
+        inside: &[(usize, &str)],
+    ) -> Result<ListPosition, PatchError> {
         let is_item = |line: &str| {
             line.trim_start().starts_with("- ") && indent_of(line).len() >= indent.len()
         };

@@ -83,8 +83,7 @@ const DIALECTS: [Dialect; 4] = [
         },
         streams: |_, request| request.get("stream") == Some(&Value::Bool(true)),
         call: |call, id| {
-            let function =
-                json!({ "name": call.tool, "arguments": call.arguments.to_string() });
+            let function = json!({ "name": call.tool, "arguments": call.arguments.to_string() });
             let call = json!({ "index": 0, "id": id, "type": "function", "function": function });
             chat(&json!({ "role": "assistant", "content": null, "tool_calls": [call] }))
         },

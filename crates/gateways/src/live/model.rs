@@ -145,11 +145,8 @@ fn respond(
             log.results = results;
         }
     });
-    let events = if propose {
-        (api.call)(call, &dialect::call_id(turn))
-    } else {
-        (api.text)("I am done.")
-    };
+    let events =
+        if propose { (api.call)(call, &dialect::call_id(turn)) } else { (api.text)("I am done.") };
     if (api.streams)(path, &body) {
         ModelResponse::events(&events)
     } else {

@@ -147,11 +147,7 @@ mod tests {
             assert_eq!(exit, ProbeResult::Protected("no".into()));
             for script in ["exit 0", "exit 1", "exit 2", "kill -9 $$", "echo denied", "echo '{}'"] {
                 let result = probed(agent, script);
-                assert!(
-                    matches!(result, ProbeResult::Unprotected(_)),
-                    "{}: {script}",
-                    agent.name
-                );
+                assert!(matches!(result, ProbeResult::Unprotected(_)), "{}: {script}", agent.name);
             }
             let silent = probed(agent, "sleep 20");
             assert!(matches!(silent, ProbeResult::Untested(_)), "{silent:?}");

@@ -148,7 +148,9 @@ fn interpret(answer: Option<&Value>, errors: &str) -> ProbeResult {
         errors.lines().any(|line| line.starts_with(RECEIVED) && line.contains(&method))
     };
     if received("tools/call") {
-        return ProbeResult::Unprotected("the forbidden call reached the server behind it".to_owned());
+        return ProbeResult::Unprotected(
+            "the forbidden call reached the server behind it".to_owned(),
+        );
     }
     let Some(answer) = answer else {
         let other = errors.lines().filter(|line| !line.starts_with(RECEIVED));
@@ -177,8 +179,12 @@ fn verdict(answer: &Value) -> ProbeResult {
     let words = result.pointer("/content/0/text").and_then(Value::as_str).unwrap_or_default();
     match (is_error, ours) {
         (true, Some(_)) if !words.trim().is_empty() => ProbeResult::Protected(shorten(words)),
-        (true, _) => untested(&format!("it refused with a message that is not ours, `{}`", shorten(words))),
-        (false, _) => ProbeResult::Unprotected("the forbidden call was answered as if it had run".to_owned()),
+        (true, _) => {
+            untested(&format!("it refused with a message that is not ours, `{}`", shorten(words)))
+        }
+        (false, _) => {
+            ProbeResult::Unprotected("the forbidden call was answered as if it had run".to_owned())
+        }
     }
 }
 
@@ -229,7 +235,9 @@ pub fn probe_url(url: &str, patience: Duration) -> UrlProbeResult {
             let mut answers = messages.filter(|message| is_answer(message, 3));
             match answers.next().map(|answer| verdict(&answer)) {
                 Some(ProbeResult::Protected(why)) => UrlProbeResult::Protected(why),
-                Some(ProbeResult::Unprotected(_) | ProbeResult::Untested(_)) | None => UrlProbeResult::NotTheProxy,
+                Some(ProbeResult::Unprotected(_) | ProbeResult::Untested(_)) | None => {
+                    UrlProbeResult::NotTheProxy
+                }
             }
         }
     }
@@ -294,7 +302,10 @@ mod tests {
     fn protected_means_our_own_refusal_and_a_server_that_received_no_call() {
         let no = NO.replace('\n', "");
         assert_eq!(holding(&no, false), ProbeResult::Protected("no".to_owned()));
-        assert!(matches!(holding(&no, true), ProbeResult::Unprotected(_)), "the server was called too");
+        assert!(
+            matches!(holding(&no, true), ProbeResult::Unprotected(_)),
+            "the server was called too"
+        );
         let theirs = no.replace("dev.countersign/decision", "x");
         assert!(matches!(holding(&theirs, false), ProbeResult::Untested(_)));
         let ran = r#"{"jsonrpc":"2.0","id":3,"result":{"content":[]}}"#;
@@ -306,7 +317,10 @@ mod tests {
     #[test]
     fn a_proxy_that_passes_calls_is_unprotected_and_a_silent_one_untested() {
         let passing = found("exec \"$@\"");
-        assert_eq!(passing, ProbeResult::Unprotected("the forbidden call reached the server behind it".into()));
+        assert_eq!(
+            passing,
+            ProbeResult::Unprotected("the forbidden call reached the server behind it".into())
+        );
         let begun = Instant::now();
         for silent in ["exit 0", "exec sleep 60", "echo gone >&2; exit 1"] {
             assert!(matches!(found(silent), ProbeResult::Untested(_)), "{silent}");
@@ -337,7 +351,10 @@ mod tests {
         };
         let no: &'static str = Box::leak(NO.replace('\n', "").into_boxed_str());
         assert_eq!(answers(no), UrlProbeResult::Protected("no".to_owned()));
-        assert_eq!(answers("HTTP/1.0 400 Bad Request\r\n\r\nno session"), UrlProbeResult::NotTheProxy);
+        assert_eq!(
+            answers("HTTP/1.0 400 Bad Request\r\n\r\nno session"),
+            UrlProbeResult::NotTheProxy
+        );
         let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let gone = probe_url(&format!("http://{free}/"), Duration::from_secs(2));
         assert!(matches!(gone, UrlProbeResult::NoAnswer(_)), "{gone:?}");

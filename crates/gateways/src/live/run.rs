@@ -40,9 +40,7 @@ pub struct AgentRun {
 
 /// Every agent that can be started without a network.
 pub fn live_agents() -> impl Iterator<Item = LiveAgent> {
-    AGENTS
-        .into_iter()
-        .filter_map(|agent| agent.live.as_ref().map(|test| LiveAgent { agent, test }))
+    AGENTS.into_iter().filter_map(|agent| agent.live.as_ref().map(|test| LiveAgent { agent, test }))
 }
 
 impl LiveAgent {

@@ -11,9 +11,8 @@ const MAX_DEADLINE: u32 = 24 * 3600;
 /// How long the client with this name waits.
 pub fn patience(name: Option<&str>) -> Duration {
     let name = name.unwrap_or_default().to_ascii_lowercase();
-    let is_known = |client: &&McpClient| {
-        client.protocol_name.is_some_and(|start| name.starts_with(start))
-    };
+    let is_known =
+        |client: &&McpClient| client.protocol_name.is_some_and(|start| name.starts_with(start));
     let known = agents::mcp_clients().find(is_known);
     Duration::from_secs(known.map_or(McpClient::DEFAULT_PATIENCE, |known| known.patience_seconds))
 }

@@ -50,7 +50,11 @@ fn format_of(path: &Path, text: &str) -> McpFileFormat {
     } else if under("mcp").is_some() {
         McpFileFormat::CommandList
     } else {
-        McpFileFormat::Json { under: "servers", syntax: JsonSyntax::Json5, timeout: McpTimeoutField::None }
+        McpFileFormat::Json {
+            under: "servers",
+            syntax: JsonSyntax::Json5,
+            timeout: McpTimeoutField::None,
+        }
     }
 }
 
@@ -81,20 +85,28 @@ impl Servers {
     }
 
     fn can_wait(&self) -> bool {
-        matches!(self.format, McpFileFormat::Toml | McpFileFormat::Json { timeout: McpTimeoutField::Milliseconds, .. })
+        matches!(
+            self.format,
+            McpFileFormat::Toml
+                | McpFileFormat::Json { timeout: McpTimeoutField::Milliseconds, .. }
+        )
     }
 
     fn edit(&self, text: &str, put: bool) -> Result<String, PatchError> {
         match self.format {
             McpFileFormat::Toml => self.edit_toml(text, put),
-            McpFileFormat::Json { under, syntax, .. } => {
-                self.edit_json(text, under, syntax, put)
-            },
+            McpFileFormat::Json { under, syntax, .. } => self.edit_json(text, under, syntax, put),
             McpFileFormat::CommandList => self.edit_json(text, "mcp", JsonSyntax::Comments, put),
         }
     }
 
-    fn edit_json(&self, text: &str, under: &str, syntax: JsonSyntax, put: bool) -> Result<String, PatchError> {
+    fn edit_json(
+        &self,
+        text: &str,
+        under: &str,
+        syntax: JsonSyntax,
+        put: bool,
+    ) -> Result<String, PatchError> {
         let document = JsonDocument::open(text, syntax)?;
         let Some(servers) = document.top.object_value(under) else { return Ok(text.to_owned()) };
         let mut changed = false;
@@ -245,8 +257,9 @@ mod tests {
         let servers = part(McpFileFormat::mcp_servers(JsonSyntax::Json5, McpTimeoutField::None));
         let put = servers.apply(text).unwrap();
         assert!(put.contains("// mine") && put.contains("\"other\": [1, 2,]"), "{put}");
-        let read =
-            |text: &str, path: &[&str]| JsonDocument::open(text, JsonSyntax::Json5).unwrap().at(path).unwrap();
+        let read = |text: &str, path: &[&str]| {
+            JsonDocument::open(text, JsonSyntax::Json5).unwrap().at(path).unwrap()
+        };
         let words =
             serde_json::json!(["mcp", "--server", "files", "--", "npx", "-y", "server", "~/x"]);
         assert_eq!(read(&put, &["mcpServers", "files", "args"]), words);
@@ -271,7 +284,8 @@ mod tests {
         let out = codex.remove(&put).unwrap();
         assert!(!out.contains("countersign") && !out.contains("tool_timeout_sec"), "{out}");
 
-        let gemini = part(McpFileFormat::mcp_servers(JsonSyntax::Comments, McpTimeoutField::Milliseconds));
+        let gemini =
+            part(McpFileFormat::mcp_servers(JsonSyntax::Comments, McpTimeoutField::Milliseconds));
         let put = gemini.apply(r#"{"mcpServers": {"a": {"command": "x", "timeout": 5}}}"#).unwrap();
         assert!(put.contains("\"timeout\": 5"), "{put}");
         let put = gemini.apply(r#"{"mcpServers": {"a": {"command": "x"}}}"#).unwrap();

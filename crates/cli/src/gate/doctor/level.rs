@@ -51,7 +51,12 @@ impl Level {
 }
 
 /// Looks at who owns what, and at what this user can open.
-pub fn protection(config: &Config, paths: &Paths, agents: &Endpoint, checks: &mut Vec<Check>) -> Level {
+pub fn protection(
+    config: &Config,
+    paths: &Paths,
+    agents: &Endpoint,
+    checks: &mut Vec<Check>,
+) -> Level {
     let me = rustix::process::getuid().as_raw();
     if let Endpoint::Tcp(authority) = agents
         && !ports::is_here(authority)

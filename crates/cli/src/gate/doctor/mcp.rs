@@ -50,8 +50,11 @@ pub fn test(checks: &mut Vec<Check>) {
     let Ok(scope) = InstallScope::new(None, |name| Surroundings.get(name)) else { return };
     // Without a record only this program is started.
     let record = InstallRecord::read(&reach::gateways_folder()).ok();
-    let written: Vec<&InstalledFile> =
-        record.iter().flat_map(InstallRecord::entries).filter(|it| it.agent.starts_with(MCP)).collect();
+    let written: Vec<&InstalledFile> = record
+        .iter()
+        .flat_map(InstallRecord::entries)
+        .filter(|it| it.agent.starts_with(MCP))
+        .collect();
     let mut entries = Vec::new();
     for Listing { of, install, file, servers } in listings(&scope, &written) {
         let wrote = written.iter().find(|it| it.path == file).map(|it| it.program.clone());
@@ -115,7 +118,8 @@ impl ServerGate {
 
     fn no_gate(&self, remedy: &str) -> Check {
         let (name, file) = (&self.server.name, self.file.display());
-        let say = format!("Not protected: {name} in {file} has no proxy, so its calls run unchecked.");
+        let say =
+            format!("Not protected: {name} in {file} has no proxy, so its calls run unchecked.");
         Check::note(say, remedy).about(&self.name, GateState::NoGate)
     }
 
@@ -141,8 +145,11 @@ impl ServerGate {
     /// program into the file.
     fn is_ours(&self, program: &str) -> Result<(), String> {
         let path = Surroundings.get("PATH").unwrap_or_default();
-        let found =
-            if program.contains('/') { Some(PathBuf::from(program)) } else { find_program(program, &path) };
+        let found = if program.contains('/') {
+            Some(PathBuf::from(program))
+        } else {
+            find_program(program, &path)
+        };
         let Some(found) = found else {
             return Err(format!("`{program}` is not on the PATH"));
         };
@@ -162,7 +169,9 @@ impl ServerGate {
             return self.no_gate(remedy);
         }
         match probe_mcp::probe_url(url, PATIENCE) {
-            UrlProbeResult::Protected(why) => Check::of_gate(&self.name, ProbeResult::Protected(why), remedy),
+            UrlProbeResult::Protected(why) => {
+                Check::of_gate(&self.name, ProbeResult::Protected(why), remedy)
+            }
             UrlProbeResult::NotTheProxy => self.no_gate(remedy),
             // A server that is not running runs no calls, so it is not a gate.
             UrlProbeResult::NoAnswer(why) => Check::note(

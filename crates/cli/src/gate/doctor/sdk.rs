@@ -121,7 +121,9 @@ fn interpret(output: &ProgramOutput) -> Option<ProbeResult> {
     let lines: Vec<&str> = output.out.lines().collect();
     let last = lines.last().map(|line| line.trim()).unwrap_or_default();
     if lines.iter().any(|line| line.trim() == "ran") {
-        return Some(ProbeResult::Unprotected("a gated function with the forbidden name ran".to_owned()));
+        return Some(ProbeResult::Unprotected(
+            "a gated function with the forbidden name ran".to_owned(),
+        ));
     }
     match (output.code, last) {
         (Some(0), "absent" | "other") => None,
@@ -145,7 +147,10 @@ mod tests {
             let err = "why".to_owned();
             interpret(&ProgramOutput { code: Some(code), out: out.to_owned(), err })
         };
-        assert_eq!(said(0, "refused not today\n"), Some(ProbeResult::Protected("not today".to_owned())));
+        assert_eq!(
+            said(0, "refused not today\n"),
+            Some(ProbeResult::Protected("not today".to_owned()))
+        );
         assert!(matches!(said(0, "ran\n"), Some(ProbeResult::Unprotected(_))));
         assert!(matches!(said(0, "ran\nrefused late\n"), Some(ProbeResult::Unprotected(_))));
         assert_eq!(said(0, "absent\n"), None);

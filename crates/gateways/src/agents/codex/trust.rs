@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use toml_edit::{DocumentMut, Item, Table, TableLike, value};
 
 use crate::install::hooks::HookLists;
-use crate::install::{PatchError, HookCommand, Patch};
+use crate::install::{HookCommand, Patch, PatchError};
 
 /// How long Codex may take to answer.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);

@@ -65,7 +65,7 @@ impl ScratchUser {
 
     fn run_with(
         &self,
-        agent: &Agent,
+        agent: &AgentDescriptor,
         place: &InstallScope,
         action: InstallAction,
         command: &HookCommand,
@@ -114,7 +114,8 @@ fn installing_and_removing_restores_every_file() {
         for sample in &fixture(agent).settings {
             let house = ScratchUser::new();
             let place = house.place(None);
-            if let Some(path) = shared(agent, &place, &house.command()).filter(|_| !sample.is_empty())
+            if let Some(path) =
+                shared(agent, &place, &house.command()).filter(|_| !sample.is_empty())
             {
                 fs::create_dir_all(path.parent().unwrap()).unwrap();
                 fs::write(&path, sample).unwrap();

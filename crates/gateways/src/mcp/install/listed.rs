@@ -178,7 +178,8 @@ mod tests {
             "far": {"url": "https://example.org/mcp"}, "near": {"httpUrl": "http://127.0.0.1:1/"},
             "off": {"command": "x", "disabled": true}, "odd": {"note": 1}
         }}"#;
-        let listed = McpFileFormat::mcp_servers(JsonSyntax::Strict, McpTimeoutField::None).listed(text);
+        let listed =
+            McpFileFormat::mcp_servers(JsonSyntax::Strict, McpTimeoutField::None).listed(text);
         let listed = listed.unwrap();
         assert_eq!(listed.len(), 2, "{listed:?}");
         assert_eq!(found(&listed, "near"), Reached::Url("http://127.0.0.1:1/".to_owned()));
