@@ -146,8 +146,8 @@ impl Agent {
         self.post("/v1/requests?wait=0", &question.joining(), None, USUAL)
     }
 
-    /// Reports the outcome of a call, whose request need not be known. Returns the id of the request
-    /// that the outcome was stored with, if a person was asked about the call.
+    /// Reports the outcome of a call, whose request need not be known. Returns the id of the
+    /// request that the outcome was stored with, if a person was asked about the call.
     pub fn report_outcome(&self, question: &Question, ran: &Ran) -> Result<Option<String>, Error> {
         #[derive(Deserialize)]
         struct Kept {

@@ -6,9 +6,10 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use countersign_gateways::live::model::{ModelToolCall, StandInModel};
+use countersign_gateways::live::model::StandInModel;
 use countersign_gateways::live::recipe::ScratchHome;
 use countersign_gateways::live::run::{LiveAgent, live_agents};
+use countersign_gateways::live::tool_call::ModelToolCall;
 use proofs::house::House;
 use proofs::http::Client;
 use serde_json::{Value, json};

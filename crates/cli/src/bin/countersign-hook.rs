@@ -64,8 +64,8 @@ fn answer() -> u8 {
     }
 }
 
-/// Replaces this process with the program that can ask, with the agent's input and a private folder.
-/// Returns only if that fails, with the reason.
+/// Replaces this process with the program that can ask, with the agent's input and a private
+/// folder. Returns only if that fails, with the reason.
 fn replace_process(words: &[&str], input: Option<(&[u8], &Path)>) -> String {
     let error = match command(words, input) {
         Ok(mut command) => command.exec(),

@@ -5,7 +5,7 @@ use clap::{Args, Parser, Subcommand};
 /// How to reach the people API, and as whom.
 #[derive(Args, Clone, Default)]
 pub struct Person {
-    /// The address of the people API; else `COUNTERSIGN_PEOPLE`, else the configuration's.
+    /// The people API; else `COUNTERSIGN_PEOPLE`, else the configuration's.
     #[arg(long, value_name = "ADDR")]
     pub people: Option<String>,
     /// Whose passphrase is asked for, where there is no token.
@@ -25,7 +25,7 @@ pub struct Person {
 /// How to reach the agent API.
 #[derive(Args, Clone, Default)]
 pub struct Asker {
-    /// The address of the agent API; else `COUNTERSIGN_AGENTS`, else the configuration's.
+    /// The agent API; else `COUNTERSIGN_AGENTS`, else the configuration's.
     #[arg(long, value_name = "ADDR")]
     pub agents: Option<String>,
     /// A file with the agent's token; else `COUNTERSIGN_AGENT_TOKEN`, else none.
@@ -281,7 +281,7 @@ pub struct History {
 const HISTORY_EXAMPLES: &str = "\
 Examples:
   countersign history --state denied --limit 20
-  countersign history --agent hermes --q deploy
+  countersign history --agent my-agent --q deploy
 
 Exit codes: 0 listed, 2 an error.";
 
@@ -414,7 +414,7 @@ pub struct Named {
 #[derive(Parser)]
 #[command(name = "countersign agents", bin_name = "countersign agents")]
 #[command(
-    after_help = "Examples:\n  countersign agents add hermes --days 90\n  countersign agents add builder --uid 1002\n  countersign agents revoke hermes\n\nExit codes: 0 done, 2 an error."
+    after_help = "Examples:\n  countersign agents add my-agent --days 90\n  countersign agents add builder --uid 1002\n  countersign agents revoke my-agent\n\nExit codes: 0 done, 2 an error."
 )]
 pub struct Agents {
     /// What to do.
@@ -463,9 +463,9 @@ pub struct Grants {
 const GRANTS_EXAMPLES: &str = "\
 Examples:
   countersign grants list
-  countersign grants give write_file --agent hermes --minutes 60
+  countersign grants give write_file --agent my-agent --minutes 60
   countersign grants give send_email --target team@example.com --uses 10
-  countersign grants give terminal --target 'git push origin' --agent hermes
+  countersign grants give terminal --target 'git push origin' --agent my-agent
   countersign grants revoke 01hf3zq9x8y7w6v5t4s3r2q1p0
 
 No grant covers CRITICAL calls or calls in a crisis, and none by name covers HIGH. A tool that runs
@@ -518,7 +518,7 @@ pub enum GrantsWhat {
 #[derive(Parser)]
 #[command(name = "countersign crises", bin_name = "countersign crises")]
 #[command(
-    after_help = "Examples:\n  countersign crises list\n  countersign crises lift hermes chat-7 --reason 'spoke with them, they are safe'\n\nExit codes: 0 done, 2 an error."
+    after_help = "Examples:\n  countersign crises list\n  countersign crises lift my-agent chat-7 --reason 'spoke with them, they are safe'\n\nExit codes: 0 done, 2 an error."
 )]
 pub struct Crises {
     /// What to do.

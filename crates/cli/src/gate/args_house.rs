@@ -38,8 +38,9 @@ Examples:
   countersign doctor --live               tests denials and crashed or silent hooks
   sudo -u my-agent countersign doctor     what that user could access
 
-Sends a forbidden call, which nobody is asked about, through the gate of every agent, every MCP server
-behind the proxy and the SDKs: protected, not protected or not tested. No MCP server is started.
+Sends a forbidden call, which nobody is asked about, through the gate of every agent, every MCP
+server behind the proxy and the SDKs: protected, not protected or not tested. No MCP server is
+started.
 
 Levels: R0 the agent runs as the daemon's own user, R1 the daemon has a user of its own,
 R2 the daemon is on another host and whoever runs calls checks permits.
@@ -170,9 +171,9 @@ pub struct Permit {
 
 const PERMIT_EXAMPLES: &str = "\
 Examples:
-  countersign permit verify permit.jws --jwks keys.json --agent hermes \\
+  countersign permit verify permit.jws --jwks keys.json --agent my-agent \\
       --call '{\"tool\": \"send_email\", \"arguments\": {\"to\": \"team@example.com\"}}'
-  countersign permit verify - --jwks http://127.0.0.1:6000/.well-known/jwks.json --agent hermes \\
+  countersign permit verify - --jwks http://127.0.0.1:6000/.well-known/jwks.json --agent my-agent \\
       --call @call.json < permit.jws
 
 Whether a permit was used before cannot be seen offline: redeem it for that.

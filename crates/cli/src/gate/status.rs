@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use countersign_client::{Agent, Endpoint};
 use countersign_daemon::proof::remembered;
-use countersign_gateways::agents::{self, first_agent};
+use countersign_gateways::agents::{AGENTS, first_agent};
 
 use super::{house, page, reach};
 use crate::failure::Failure;
@@ -69,8 +69,9 @@ const CHECK: &str = "\n\nNext:\n  countersign config check                  see 
 /// The commands that are always worth knowing.
 fn rest() -> String {
     let example = format!("countersign install {}", first_agent());
-    let others = agents::names(" or ");
-    format!("  {example:<42}install the gate in an agent: {others}\n{REST}")
+    let named: Vec<&str> = AGENTS.iter().take(3).map(|agent| agent.name).collect();
+    let (named, others) = (named.join(", "), AGENTS.len().saturating_sub(named.len()));
+    format!("  {example:<42}protect an agent: {named} and {others} others\n{REST}")
 }
 
 const REST: &str = "  \

@@ -41,7 +41,7 @@ pub struct Mcp {
     /// Where the client reaches us then, such as 127.0.0.1:6010; this machine only.
     #[arg(long, value_name = "ADDR", requires = "http")]
     pub listen: Option<std::net::SocketAddr>,
-    /// The address of the agent API; else `COUNTERSIGN_AGENTS`, else the configuration's.
+    /// The agent API; else `COUNTERSIGN_AGENTS`, else the configuration's.
     #[arg(long, value_name = "ADDR")]
     pub agents: Option<String>,
     /// A file with the agent's token; else `COUNTERSIGN_AGENT_TOKEN`, else none.

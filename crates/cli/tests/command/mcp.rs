@@ -45,7 +45,7 @@ fn servers_go_behind_the_proxy_once_and_come_out_byte_by_byte() {
     assert_eq!(mcp(&["install", &path, "--yes"]).status.code(), Some(0));
     assert!(read().contains("\"--server\""));
     assert_refused(&mcp(&["install", "windsurf"]), "no file with servers");
-    assert_refused(&mcp(&["install", "nobody"]), "no client");
+    assert_refused(&mcp(&["install", "nobody"]), "nor one of claude");
 }
 
 #[test]

@@ -16,8 +16,8 @@ use crate::install::{
     FileEdit, FollowUp, GATE_TIMEOUT, HookCommand, InstallScope, McpClient, McpFileFormat,
     NOTIFY_TIMEOUT,
 };
-use crate::live::model::ModelToolCall;
 use crate::live::recipe::{Launch, LiveTest, MODEL_KEY, PROMPT, ScratchHome, StartupCost, words};
+use crate::live::tool_call::ModelToolCall;
 use trust::{HookTrust, list_hooks};
 
 pub static AGENT: AgentDescriptor = AgentDescriptor {

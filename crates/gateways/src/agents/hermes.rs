@@ -11,8 +11,8 @@ use crate::install::yaml::WordInList;
 use crate::install::{
     FileEdit, GATE_TIMEOUT, HookCommand, InstallScope, no_follow_up, plugin_files,
 };
-use crate::live::model::ModelToolCall;
 use crate::live::recipe::{Launch, LiveTest, MODEL_KEY, PROMPT, ScratchHome, StartupCost, words};
+use crate::live::tool_call::ModelToolCall;
 
 pub static AGENT: AgentDescriptor = AgentDescriptor {
     name: "hermes",

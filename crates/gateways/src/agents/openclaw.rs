@@ -12,8 +12,8 @@ use crate::install::json::{self as file, JsonDocument, JsonItem, JsonSyntax, obj
 use crate::install::{
     FileEdit, HookCommand, InstallScope, Patch, PatchError, no_follow_up, plugin_files,
 };
-use crate::live::model::ModelToolCall;
 use crate::live::recipe::{Launch, LiveTest, MODEL_KEY, PROMPT, ScratchHome, StartupCost, words};
+use crate::live::tool_call::ModelToolCall;
 
 pub static AGENT: AgentDescriptor = AgentDescriptor {
     name: "openclaw",

@@ -1,4 +1,4 @@
-//! The arguments of a hook, as the installer and our plugins write them: `hook NAME --patience 570`.
+//! The arguments of a hook, as the installer and our plugins write them.
 
 use std::time::Duration;
 

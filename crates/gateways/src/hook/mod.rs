@@ -127,7 +127,8 @@ fn in_time<T: Send + 'static>(
         let _ = sender.send(work());
     });
     if let Err(error) = worker {
-        let why = format!("Countersign: no thread could be started ({error}); nothing was run.");
+        let why =
+            format!("Countersign: no thread could be started ({error}); this call was not run.");
         return Err(HookAnswer::Denied(why));
     }
     result.recv_timeout(patience + LAST_MOMENT).map_err(|error| match error {
@@ -143,7 +144,7 @@ pub fn print_reply(agent: &AgentDescriptor, reply: &HookReply) -> u8 {
     let mut out = io::stdout().lock();
     if out.write_all(reply.out.as_bytes()).and_then(|()| out.flush()).is_err() {
         let title = agent.title;
-        print_error(&format!("Countersign: {title} closed the hook's output; nothing was run."));
+        print_error(&format!("Countersign: {title} closed the output, so this call was not run."));
         return EXIT_DENIED;
     }
     if !reply.err.is_empty() {

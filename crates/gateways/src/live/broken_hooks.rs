@@ -103,7 +103,7 @@ impl LiveTestBench<'_> {
         if scratch.project().join(MARKER_FILE).exists() {
             return Ok(ProbeResult::Unprotected(format!("with {} the call ran", hook.words())));
         }
-        // With a broken hook some agents do not ask their model; the intact case shows that they do.
+        // With a broken hook some agents do not ask their model; the intact case shows they can.
         if log.proposed || hook != HookCondition::Intact && run.ended {
             return Ok(ProbeResult::Protected(log.results.last().cloned().unwrap_or_default()));
         }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::http::ServerEvent;
-use super::model::ModelToolCall;
+use super::tool_call::ModelToolCall;
 
 /// The API of one vendor.
 pub struct Dialect {

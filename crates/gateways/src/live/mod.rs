@@ -13,3 +13,4 @@ pub mod probe_mcp;
 mod process;
 pub mod recipe;
 pub mod run;
+pub mod tool_call;

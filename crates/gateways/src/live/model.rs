@@ -14,27 +14,10 @@ use serde_json::Value;
 
 use super::dialect;
 use super::http::{ModelRequest, ModelResponse, read_request};
+use super::tool_call::ModelToolCall;
 
 /// How long an agent may take to send its request.
 const IO_TIMEOUT: Duration = Duration::from_secs(20);
-
-/// The call that the model proposes.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ModelToolCall {
-    /// The tool's name in the agent's request.
-    pub tool: String,
-    /// The namespace of the tool, if the agent gives each MCP server one.
-    pub namespace: Option<String>,
-    /// Its arguments: an object.
-    pub arguments: Value,
-}
-
-impl ModelToolCall {
-    /// A call of one of the agent's own tools.
-    pub fn built_in(tool: &str, arguments: Value) -> ModelToolCall {
-        ModelToolCall { tool: tool.to_owned(), namespace: None, arguments }
-    }
-}
 
 /// What the model received during a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

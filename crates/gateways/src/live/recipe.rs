@@ -5,7 +5,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use super::model::ModelToolCall;
+use super::tool_call::ModelToolCall;
 
 /// How to start an agent against a stand-in model.
 #[derive(Debug)]
