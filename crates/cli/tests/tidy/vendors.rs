@@ -10,7 +10,7 @@ use crate::source::without_tests;
 /// the agent's folder.
 fn count(text: &str, agent: &str) -> usize {
     let patterns = match agent {
-        "cursor" => vec![format!("\"{agent}\""), format!(".{agent}")],
+        "cursor" => vec![format!("\"{agent}\""), format!(".{agent}/")],
         _ => vec![agent.to_owned()],
     };
     patterns.iter().map(|pattern| text.matches(pattern.as_str()).count()).sum()
