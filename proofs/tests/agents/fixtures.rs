@@ -3,9 +3,14 @@
 use std::fs;
 use std::path::Path;
 
+use countersign_gateways::agents::HookAnswer;
 use countersign_gateways::live::recipe::ScratchHome;
+use countersign_gateways::live::run::live_agents;
 use serde::Deserialize;
 use serde_json::{Map, Value};
+
+use crate::bench::{HARM, alone, one_of, trial};
+use crate::installed::{countersign, install, replace};
 
 /// The parts of `crates/gateways/fixtures/agents/NAME.json` that live tests use. Strings such as
 /// `{command}` are placeholders.
@@ -104,5 +109,30 @@ fn filled(value: Value, values: &[(&str, Value)]) -> Value {
             members.into_iter().map(|(name, value)| (name, filled(value, values))).collect()
         }
         other => other,
+    }
+}
+
+/// Prints what each agent sends to its hook, as the source of `events` in a new fixture. Session,
+/// folder and command are replaced by `s`, `/srv` and `COMMAND` there.
+#[test]
+#[ignore = "records fixtures: cargo test -p proofs --test agents record -- --ignored --nocapture"]
+fn record_events() {
+    let _alone = alone();
+    let Some(program) = countersign() else { return };
+    for live in live_agents().filter(|live| one_of("AGENT", live.agent.name)) {
+        let log = tempfile::NamedTempFile::new().unwrap();
+        let allow = (live.agent.hook.reply)(&HookAnswer::Pass).out;
+        let script = format!(
+            "#!/bin/sh\n{{ cat; echo; }} >>{}\nprintf %s '{allow}'\n",
+            log.path().display()
+        );
+        let put_up = |scratch: &mut _| {
+            install(live, scratch, &program);
+            replace(scratch, Some(&script));
+        };
+        if trial(live, HARM, None, put_up).is_some() {
+            let events = fs::read_to_string(log.path()).unwrap();
+            println!("{} {:?}:\n{events}", live.agent.name, live.agent.tested_version);
+        }
     }
 }
