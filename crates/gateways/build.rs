@@ -34,11 +34,11 @@ fn main() -> Result<(), Box<dyn Error>> {
             let path = fs::canonicalize(&path)?;
             // A plugin must be one file where it is installed, so the shared source is appended.
             if ending == "js" {
-                let (own, shared) = (format!("{path:?}"), format!("{shared:?}"));
+                let (own, shared) = (literal(&path), literal(&shared));
                 let text = format!("concat!(include_str!({own}), '\\n', include_str!({shared}))");
                 writeln!(code, "    ({file:?}, {text}),")?;
             } else {
-                writeln!(code, "    ({file:?}, include_str!({path:?})),")?;
+                writeln!(code, "    ({file:?}, include_str!({})),", literal(&path))?;
             }
         }
         writeln!(code, "];")?;
@@ -56,4 +56,9 @@ fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
 
 fn file_name(path: &Path) -> &str {
     path.file_name().and_then(|name| name.to_str()).unwrap_or_default()
+}
+
+/// A path as a Rust string literal.
+fn literal(path: &Path) -> String {
+    format!("{:?}", path.to_string_lossy())
 }

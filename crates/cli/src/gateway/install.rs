@@ -51,7 +51,7 @@ pub fn status(args: &args::Status) -> Result<ExitCode, Failure> {
         Some(name) => vec![known(name)?],
         None => AGENTS.to_vec(),
     };
-    let record = InstallRecord::read(&reach::gateways_folder()).map_err(said)?;
+    let record = InstallRecord::read(&reach::gateways_folder()).map_err(install_failure)?;
     let home = scope(None)?;
     let command = HookCommand { program: hook_program(&home)?, patience: MAX_PATIENCE };
     let project = args.project.as_deref().map(|folder| scope(Some(folder))).transpose()?;
@@ -122,9 +122,9 @@ impl Installation {
             return Err(Failure::Input("--json needs --yes or --dry-run".to_owned()));
         }
         let open = if manner.dry_run { InstallRecord::read } else { InstallRecord::open };
-        let mut record = open(&self.state).map_err(said)?;
-        let files = self.agent.file_edits(&self.scope, &self.command).map_err(said)?;
-        let edits = plan_edits(&self.key, &files, action, &record).map_err(said)?;
+        let mut record = open(&self.state).map_err(install_failure)?;
+        let files = self.agent.file_edits(&self.scope, &self.command).map_err(install_failure)?;
+        let edits = plan_edits(&self.key, &files, action, &record).map_err(install_failure)?;
         let mut outcome = Outcome { agent: self.agent.name, ..Outcome::default() };
         if manner.dry_run {
             outcome.files.extend(edits.iter().map(planned));
@@ -142,11 +142,12 @@ impl Installation {
         }
         self.write(action, &edits, &mut record, &mut outcome, manner)?;
         if action == InstallAction::Uninstall {
-            plan::forget(&self.key, &files, &mut record).map_err(said)?;
+            plan::forget(&self.key, &files, &mut record).map_err(install_failure)?;
             return self.finish(&outcome, manner, ExitCode::SUCCESS);
         }
         let follow_up = (self.agent.setup.follow_up)(&self.scope, &self.command);
-        let more = plan_edits(&self.key, &follow_up.edits, action, &record).map_err(said)?;
+        let more =
+            plan_edits(&self.key, &follow_up.edits, action, &record).map_err(install_failure)?;
         if !manner.json && !more.is_empty() {
             self.show(action, &more, Detail::Brief)?;
         }
@@ -169,7 +170,8 @@ impl Installation {
         outcome: &mut Outcome,
         manner: &args::Manner,
     ) -> Result<(), Failure> {
-        let done = plan::apply(&self.key, edits, action, &self.command, record).map_err(said)?;
+        let done = plan::apply(&self.key, edits, action, &self.command, record)
+            .map_err(install_failure)?;
         outcome.written |= !done.is_empty();
         for AppliedEdit { path, removed, backup } in done {
             if !manner.json {
@@ -381,11 +383,11 @@ fn known(name: &str) -> Result<&'static AgentDescriptor, Failure> {
 }
 
 pub(super) fn scope(project: Option<&Path>) -> Result<InstallScope, Failure> {
-    InstallScope::new(project, |name| Surroundings.get(name)).map_err(said)
+    InstallScope::new(project, |name| Surroundings.get(name)).map_err(install_failure)
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "used with map_err")]
-pub(super) fn said(error: InstallError) -> Failure {
+pub(super) fn install_failure(error: InstallError) -> Failure {
     Failure::Input(page::safe(&error.to_string(), 4000))
 }
 

@@ -11,7 +11,7 @@ use countersign_gateways::install::{FileEdit, HookCommand, InstallScope, MAX_PAT
 use countersign_gateways::mcp::install::named;
 
 use super::args_mcp::Configured;
-use super::install::{Detail, agreed, program, said, scope, show_edit, shown};
+use super::install::{Detail, agreed, install_failure, program, scope, show_edit, shown};
 use crate::failure::Failure;
 use crate::gate::{house, reach};
 
@@ -33,8 +33,8 @@ fn run(args: &Configured, action: InstallAction) -> Result<ExitCode, Failure> {
     let state = reach::gateways_folder();
     let record =
         if args.dry_run { InstallRecord::read(&state) } else { InstallRecord::open(&state) };
-    let mut record = record.map_err(said)?;
-    let edits = plan_edits(&name, &files, action, &record).map_err(said)?;
+    let mut record = record.map_err(install_failure)?;
+    let edits = plan_edits(&name, &files, action, &record).map_err(install_failure)?;
     if edits.is_empty() {
         let words = match action {
             InstallAction::Install => "every server that is a command is behind the proxy already",
@@ -54,7 +54,8 @@ fn run(args: &Configured, action: InstallAction) -> Result<ExitCode, Failure> {
         house::line("Nothing was written.")?;
         return Ok(ExitCode::FAILURE);
     }
-    let done = plan::apply(&name, &edits, action, &command, &mut record).map_err(said)?;
+    let done =
+        plan::apply(&name, &edits, action, &command, &mut record).map_err(install_failure)?;
     for AppliedEdit { path, backup, .. } in done {
         let kept = backup
             .map_or_else(String::new, |backup| format!("; the old text is in {}", shown(&backup)));
