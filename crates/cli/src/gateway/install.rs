@@ -299,10 +299,10 @@ pub(super) fn show_edit(
         match line {
             DiffLine::Same(text) => writeln!(out, "  {}", safe(text))?,
             DiffLine::Out(text) => {
-                writeln!(out, "{}", paint.with("31", format!("- {}", safe(text))))?
+                writeln!(out, "{}", paint.with("31", format!("- {}", safe(text))))?;
             }
             DiffLine::In(text) => {
-                writeln!(out, "{}", paint.with("32", format!("+ {}", safe(text))))?
+                writeln!(out, "{}", paint.with("32", format!("+ {}", safe(text))))?;
             }
             DiffLine::Gap => writeln!(out, "{}", paint.faint("  …"))?,
         }

@@ -56,13 +56,13 @@ pub fn probe(agent: &AgentDescriptor, command: &mut Command, patience: Duration)
 
 fn interpret(agent: &AgentDescriptor, output: &ProgramOutput) -> ProbeResult {
     match output.code {
-        Some(0) => match refusal(agent, &output.out) {
-            Some(why) => ProbeResult::Protected(shorten(&why)),
-            None => {
+        Some(0) => refusal(agent, &output.out).map_or_else(
+            || {
                 let out = shorten(&output.out);
                 ProbeResult::Unprotected(format!("its hook answered `{out}` and did not refuse"))
-            }
-        },
+            },
+            |why| ProbeResult::Protected(shorten(&why)),
+        ),
         Some(2) if !output.err.trim().is_empty() => ProbeResult::Protected(shorten(&output.err)),
         Some(code) => ProbeResult::Unprotected(format!(
             "its hook exited with {code}, which does not refuse the call"

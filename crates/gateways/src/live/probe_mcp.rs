@@ -153,8 +153,8 @@ fn interpret(answer: Option<&Value>, errors: &str) -> ProbeResult {
         );
     }
     let Some(answer) = answer else {
-        let other = errors.lines().filter(|line| !line.starts_with(RECEIVED));
-        let why = match other.last() {
+        let mut other = errors.lines().filter(|line| !line.starts_with(RECEIVED));
+        let why = match other.next_back() {
             Some(last) => format!("its proxy did not answer and printed `{}`", shorten(last)),
             None => "its proxy did not answer".to_owned(),
         };
