@@ -398,7 +398,7 @@ fn plugins_are_embedded_with_the_shared_source() {
         assert!(!files.is_empty(), "{name}");
         for (file, text) in files {
             let own = fs::read_to_string(plugins.join(name).join(file)).unwrap();
-            let is_script = file.ends_with(".js");
+            let is_script = Path::new(file).extension().is_some_and(|ending| ending == "js");
             let expected = if is_script { format!("{own}\n{shared}") } else { own };
             assert_eq!(*text, expected, "{name}/{file}");
         }
