@@ -19,8 +19,8 @@ pub struct Fixture {
     pub invalid_settings: Vec<String>,
 }
 
-/// What the agent sends, recorded with `cargo test -p proofs --test agents record`. `COMMAND` stands
-/// for a shell command, `s` for the session and `/srv` for the folder.
+/// What the agent sends, recorded with `cargo test -p proofs --test agents record`. `COMMAND`
+/// stands for a shell command, `s` for the session and `/srv` for the folder.
 #[derive(Deserialize)]
 struct Events {
     before: Value,
