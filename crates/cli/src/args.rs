@@ -14,7 +14,7 @@ use crate::gateway::args_mcp;
 /// Every tool call is assessed before it runs. A risky call waits until a person approves or
 /// denies it.
 #[derive(Parser)]
-#[command(name = "countersign", version, after_help = TOP_EXAMPLES)]
+#[command(name = "countersign", version, after_help = gateway::with_agent(TOP_EXAMPLES))]
 pub struct Top {
     /// The command.
     #[command(subcommand)]
@@ -26,7 +26,7 @@ pub struct Top {
 pub enum CliCommand {
     /// Start the daemon: the gate, the agent API and the people API.
     Serve(gate::Serve),
-    /// Install the gate in an agent: claude, codex, gemini, cursor and others.
+    /// Install the gate in an agent's own configuration.
     Install(gateway::Install),
     /// Remove the gate from an agent.
     Uninstall(gateway::Uninstall),
@@ -91,7 +91,7 @@ pub enum CliCommand {
 const TOP_EXAMPLES: &str = "\
 Examples:
   countersign serve
-  countersign install claude
+  countersign install AGENT
   countersign ask --action send_email --payload '{\"to\": \"team@example.com\"}'
   countersign inbox
   countersign approve olive-tractor

@@ -125,7 +125,7 @@ pub struct Gauges {
     /// Entries of the ledger.
     pub entries: u64,
     /// The agents' gates.
-    pub doors: proof::Counts,
+    pub gates: proof::Counts,
 }
 
 impl Metrics {
@@ -306,7 +306,7 @@ impl Metrics {
         let _ = writeln!(out, "# TYPE countersign_store_write_seconds histogram");
         counts.written.write("countersign_store_write_seconds", &WRITTEN, &mut out);
         // Never is long ago.
-        let proved = gauges.doors.last.map_or(0, Timestamp::seconds);
+        let proved = gauges.gates.last.map_or(0, Timestamp::seconds);
         let behind = Duration::from_millis(u64::try_from(gauges.behind).unwrap_or(0));
         for (name, value) in [
             ("countersign_open_requests", gauges.open.to_string()),
@@ -315,10 +315,10 @@ impl Metrics {
             ("countersign_store_healthy", u8::from(gauges.healthy).to_string()),
             ("countersign_clock_behind_seconds", behind.as_secs_f64().to_string()),
             ("countersign_ledger_entries", gauges.entries.to_string()),
-            ("countersign_doors_open", gauges.doors.open.to_string()),
-            ("countersign_doors_shut", gauges.doors.shut.to_string()),
-            ("countersign_doors_untested", u8::from(gauges.doors.failed).to_string()),
-            ("countersign_doors_proved_timestamp_seconds", proved.to_string()),
+            ("countersign_gates_unprotected", gauges.gates.unprotected.to_string()),
+            ("countersign_gates_protected", gauges.gates.protected.to_string()),
+            ("countersign_gates_untested", u8::from(gauges.gates.failed).to_string()),
+            ("countersign_gates_tested_timestamp_seconds", proved.to_string()),
         ] {
             let _ = writeln!(out, "# TYPE {name} gauge\n{name} {value}");
         }

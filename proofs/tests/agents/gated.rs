@@ -5,7 +5,8 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use countersign_gateways::live::{SUBJECTS, Scratch, Subject};
+use countersign_gateways::live::recipe::ScratchHome;
+use countersign_gateways::live::run::{LiveAgent, live_agents};
 use proofs::house::{Gate, House};
 use proofs::http::Client;
 use serde_json::{Value, json};
@@ -26,9 +27,9 @@ enum Meanwhile {
 }
 
 /// One agent before a whole gate.
-fn before_a_gate(subject: &Subject, command: &str, meanwhile: &Meanwhile) -> Option<Trial> {
+fn before_a_gate(live: LiveAgent, command: &str, meanwhile: &Meanwhile) -> Option<Trial> {
     let countersign = countersign()?;
-    program(subject)?;
+    program(live)?;
     let folder = tempfile::tempdir().unwrap();
     let house = House::new(folder.path(), "").unwrap();
     let gate = house.start().unwrap();
@@ -36,8 +37,8 @@ fn before_a_gate(subject: &Subject, command: &str, meanwhile: &Meanwhile) -> Opt
     let people = Client::with(gate.people, &owner);
     thread::scope(|scope| {
         let running = scope.spawn(|| {
-            trial(subject, command, None, |scratch| {
-                install(subject, scratch, &countersign);
+            trial(live, command, None, |scratch| {
+                install(live, scratch, &countersign);
                 is_at_home(scratch, folder.path());
             })
         });
@@ -47,7 +48,7 @@ fn before_a_gate(subject: &Subject, command: &str, meanwhile: &Meanwhile) -> Opt
 }
 
 /// The hook finds the daemon by the configuration in the agent's home.
-pub fn is_at_home(scratch: &Scratch, house: &Path) {
+pub fn is_at_home(scratch: &ScratchHome, house: &Path) {
     let text = fs::read_to_string(house.join("countersign.toml")).unwrap();
     scratch.write(".config/countersign/countersign.toml", &text).unwrap();
 }
@@ -88,59 +89,59 @@ fn each(
     matter: &str,
     command: &str,
     meanwhile: &Meanwhile,
-    check: impl Fn(&Subject, &Trial) + Sync,
+    check: impl Fn(LiveAgent, &Trial) + Sync,
 ) {
     let _alone = alone();
     // Those that take long to start show the two answers of a person, and the rest in full.
     let answered = matches!(meanwhile, Meanwhile::Answered(_));
-    let tried = meant().filter(|subject| answered || full() || !is_slow(subject));
-    two_at_a_time(tried, |subject| {
-        let Some(trial) = before_a_gate(subject, command, meanwhile) else { return };
-        println!("{:9} {matter:21} {} {:?}", subject.name, trial.word(), trial.run.took);
-        assert!(trial.seen.proposed, "{}: {trial:?}", subject.name);
-        check(subject, &trial);
+    let tried = meant().filter(|live| answered || full() || !is_slow(*live));
+    two_at_a_time(tried, |live| {
+        let Some(trial) = before_a_gate(live, command, meanwhile) else { return };
+        println!("{:9} {matter:21} {} {:?}", live.agent.name, trial.word(), trial.run.took);
+        assert!(trial.log.proposed, "{}: {trial:?}", live.agent.name);
+        check(live, &trial);
     });
 }
 
 /// The agents that are meant.
-fn meant() -> impl Iterator<Item = &'static Subject> {
-    SUBJECTS.into_iter().filter(|subject| one_of("AGENT", subject.name))
+fn meant() -> impl Iterator<Item = LiveAgent> {
+    live_agents().filter(|live| one_of("AGENT", live.agent.name))
 }
 
 #[test]
 fn a_harmless_call_runs_and_nobody_is_asked() {
-    each("harmless", "cat precious/letter", &Meanwhile::Nothing, |subject, trial| {
-        assert!(trial.told().contains("dear"), "{}: {trial:?}", subject.name);
+    each("harmless", "cat precious/letter", &Meanwhile::Nothing, |live, trial| {
+        assert!(trial.results().contains("dear"), "{}: {trial:?}", live.agent.name);
     });
 }
 
 #[test]
 fn what_a_person_denies_does_not_run_and_the_model_reads_why() {
-    each("denied", HARM, &Meanwhile::Answered("deny"), |subject, trial| {
-        assert!(!trial.ran, "{}: {trial:?}", subject.name);
-        assert!(trial.told().contains("I keep letters"), "{}: {trial:?}", subject.name);
+    each("denied", HARM, &Meanwhile::Answered("deny"), |live, trial| {
+        assert!(!trial.ran, "{}: {trial:?}", live.agent.name);
+        assert!(trial.results().contains("I keep letters"), "{}: {trial:?}", live.agent.name);
     });
 }
 
 #[test]
 fn what_a_person_approves_runs() {
-    each("approved", HARM, &Meanwhile::Answered("approve"), |subject, trial| {
-        assert!(trial.ran, "{}: {trial:?}", subject.name);
+    each("approved", HARM, &Meanwhile::Answered("approve"), |live, trial| {
+        assert!(trial.ran, "{}: {trial:?}", live.agent.name);
     });
 }
 
 #[test]
 fn the_call_that_tries_the_gate_is_refused_at_once() {
-    each("tried", "countersign-proof-of-gate", &Meanwhile::Nothing, |subject, trial| {
-        assert!(trial.told().contains("Countersign"), "{}: {trial:?}", subject.name);
+    each("tried", "countersign-proof-of-gate", &Meanwhile::Nothing, |live, trial| {
+        assert!(trial.results().contains("Countersign"), "{}: {trial:?}", live.agent.name);
     });
 }
 
 #[test]
 fn a_daemon_that_is_killed_while_a_call_waits_lets_nothing_through() {
-    each("daemon killed", HARM, &Meanwhile::Killed, |subject, trial| {
-        assert!(!trial.ran, "{}: {trial:?}", subject.name);
-        assert!(trial.told().contains("still waiting"), "{}: {trial:?}", subject.name);
+    each("daemon killed", HARM, &Meanwhile::Killed, |live, trial| {
+        assert!(!trial.ran, "{}: {trial:?}", live.agent.name);
+        assert!(trial.results().contains("still waiting"), "{}: {trial:?}", live.agent.name);
     });
 }
 
@@ -148,13 +149,18 @@ fn a_daemon_that_is_killed_while_a_call_waits_lets_nothing_through() {
 fn without_a_daemon_nothing_risky_runs() {
     let _alone = alone();
     let Some(countersign) = countersign() else { return };
-    let tried = meant().filter(|subject| full() || !is_slow(subject));
-    two_at_a_time(tried, |subject| {
-        let put_up = |scratch: &mut _| install(subject, scratch, &countersign);
-        let Some(trial) = trial(subject, HARM, None, put_up) else { return };
-        println!("{:9} no daemon             {} {:?}", subject.name, trial.word(), trial.run.took);
-        assert!(trial.seen.proposed && !trial.ran, "{}: {trial:?}", subject.name);
-        let told = trial.told();
-        assert!(told.contains("nobody could be asked"), "{}: {trial:?}", subject.name);
+    let tried = meant().filter(|live| full() || !is_slow(*live));
+    two_at_a_time(tried, |live| {
+        let put_up = |scratch: &mut _| install(live, scratch, &countersign);
+        let Some(trial) = trial(live, HARM, None, put_up) else { return };
+        println!(
+            "{:9} no daemon             {} {:?}",
+            live.agent.name,
+            trial.word(),
+            trial.run.took
+        );
+        assert!(trial.log.proposed && !trial.ran, "{}: {trial:?}", live.agent.name);
+        let told = trial.results();
+        assert!(told.contains("nobody could be asked"), "{}: {trial:?}", live.agent.name);
     });
 }

@@ -1,29 +1,37 @@
-//! The hosts as they are: what each does with its hook's answer, its silence and its death.
+//! The agents without our gate: what each does if its hook answers, is silent or crashes.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use countersign_gateways::live::{SUBJECTS, Scratch, named};
+use countersign_gateways::agents::HookAnswer;
+use countersign_gateways::live::recipe::ScratchHome;
+use countersign_gateways::live::run::{LiveAgent, live_agents};
 
 use crate::bench::{HARM, alone, full, is_slow, one_of, trial};
-use crate::by_hand;
+use crate::fixtures::live_fixture;
 
-/// Without this nothing else here would prove anything.
+/// Without this, the other tests would prove nothing.
 #[test]
 fn without_a_gate_the_harm_is_done() {
     let _alone = alone();
-    // Of those that take long to start the approved call shows that they would do it.
-    let tried = SUBJECTS.into_iter().filter(|subject| full() || !is_slow(subject));
-    for subject in tried.filter(|subject| one_of("AGENT", subject.name)) {
-        let Some(trial) = trial(subject, HARM, None, |_| {}) else { continue };
-        println!("{:9} no gate               {} {:?}", subject.name, trial.word(), trial.run.took);
-        assert!(trial.seen.proposed && trial.ran, "{}: {trial:?}", subject.name);
+    // For slow agents, the test with an approved call shows the same.
+    let tried = live_agents().filter(|live| full() || !is_slow(*live));
+    for live in tried.filter(|live| one_of("AGENT", live.agent.name)) {
+        let Some(trial) = trial(live, HARM, None, |_| {}) else { continue };
+        println!(
+            "{:9} no gate               {} {:?}",
+            live.agent.name,
+            trial.word(),
+            trial.run.took
+        );
+        assert!(trial.log.proposed && trial.ran, "{}: {trial:?}", live.agent.name);
     }
 }
 
-/// What a bare hook does, and how long its host waits for it.
-fn behaviours(agent: &str) -> Vec<(&'static str, Option<String>, u64)> {
-    let denial = by_hand::denial(agent, "No, says the hook.");
+/// What a bare hook does, and how long its agent waits for it.
+fn behaviours(live: LiveAgent) -> Vec<(&'static str, Option<String>, u64)> {
+    let denial = HookAnswer::Denied("No, says the hook.".to_owned());
+    let denial = (live.agent.hook.reply)(&denial).out;
     let begun: String = denial.chars().take(30).collect();
     let script = |lines: String| Some(format!("#!/bin/sh\ncat >/dev/null\n{lines}\n"));
     vec![
@@ -43,25 +51,34 @@ fn behaviours(agent: &str) -> Vec<(&'static str, Option<String>, u64)> {
     ]
 }
 
-/// The table in `docs/agents/README.md`: takes minutes, and is about the hosts, not about us.
+/// The table in `docs/agents/README.md`: takes minutes, and tests the agents, not our gate.
 #[test]
 #[ignore = "a survey of the hosts: cargo test -p proofs --test agents survey -- --ignored --nocapture"]
 fn survey_of_bare_hooks() {
     let _alone = alone();
-    for name in ["claude", "codex", "gemini", "copilot"] {
-        for (how, script, seconds) in behaviours(name) {
+    for live in live_agents() {
+        let name = live.agent.name;
+        let Some(hook) = live_fixture(name).bare_hook else { continue };
+        for (how, script, seconds) in behaviours(live) {
             if !one_of("AGENT", name) || !one_of("HOOK", how) {
                 continue;
             }
-            let put_up = |scratch: &mut Scratch| {
+            let put_up = |scratch: &mut ScratchHome| {
                 let program = scratch.home().join("hook");
                 if let Some(text) = script {
                     fs::write(&program, text).unwrap();
                     fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
                 }
-                by_hand::put_up(name, scratch, &program.display().to_string(), seconds);
+                let command = program.display().to_string().into();
+                let milliseconds = (seconds * 1000).into();
+                let values = [
+                    ("{command}", command),
+                    ("{seconds}", seconds.into()),
+                    ("{milliseconds}", milliseconds),
+                ];
+                hook.add(scratch, &values);
             };
-            let Some(trial) = trial(named(name).unwrap(), HARM, None, put_up) else { break };
+            let Some(trial) = trial(live, HARM, None, put_up) else { break };
             println!("{name:9} {how:21} {} {:?}", trial.word(), trial.run.took);
         }
     }

@@ -5,8 +5,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use countersign_gateways::hook::alone::first_program;
-use countersign_gateways::live::{Scratch, Subject};
+use countersign_gateways::hook::programs::small_program_beside;
+use countersign_gateways::live::recipe::ScratchHome;
+use countersign_gateways::live::run::LiveAgent;
 use proof_skip::{Cause, skip};
 
 use crate::bench::path;
@@ -23,7 +24,7 @@ pub fn countersign() -> Option<PathBuf> {
 }
 
 /// Where the agent's own `countersign` lies: a file of its own, so that it can be broken.
-pub fn own(scratch: &Scratch) -> PathBuf {
+pub fn own(scratch: &ScratchHome) -> PathBuf {
     scratch.home().join("bin/countersign")
 }
 
@@ -31,15 +32,15 @@ pub fn own(scratch: &Scratch) -> PathBuf {
 const PATIENCE: &str = "10";
 
 /// Installs the gate, by a `countersign` of this home.
-pub fn install(subject: &Subject, scratch: &Scratch, countersign: &Path) {
+pub fn install(live: LiveAgent, scratch: &ScratchHome, countersign: &Path) {
     let own = own(scratch);
     fs::create_dir_all(own.parent().unwrap()).unwrap();
     if !own.exists() {
         lay(countersign, &own);
-        lay(&first_program(countersign), &first_program(&own));
+        lay(&small_program_beside(countersign), &small_program_beside(&own));
     }
     let done = Command::new(&own)
-        .args(["install", subject.name, "--yes", "--patience", PATIENCE])
+        .args(["install", live.agent.name, "--yes", "--patience", PATIENCE])
         .env_clear()
         .env("PATH", path())
         .env("HOME", scratch.home())
@@ -57,8 +58,8 @@ fn lay(program: &Path, at: &Path) {
 
 /// Puts a script in the place of the agent's `countersign`, large and small; nothing at all
 /// without one.
-pub fn replace(scratch: &Scratch, script: Option<&str>) {
-    for program in [own(scratch), first_program(&own(scratch))] {
+pub fn replace(scratch: &ScratchHome, script: Option<&str>) {
+    for program in [own(scratch), small_program_beside(&own(scratch))] {
         fs::remove_file(&program).unwrap();
         if let Some(script) = script {
             fs::write(&program, script).unwrap();

@@ -5,12 +5,12 @@ mod bench;
 #[cfg(test)]
 mod broken;
 #[cfg(test)]
-mod by_hand;
+mod fixtures;
 #[cfg(test)]
 mod gated;
+#[cfg(test)]
+mod hook_and_proxy;
 #[cfg(test)]
 mod hosts;
 #[cfg(test)]
 mod installed;
-#[cfg(test)]
-mod two_doors;

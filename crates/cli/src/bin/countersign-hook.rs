@@ -1,7 +1,7 @@
 //! The binary `countersign-hook`: `countersign hook` for calls that only read, in a small program.
 //!
-//! Agents start it before each call, so its start is what each call costs. Whatever it cannot
-//! answer alone it hands, as it came, to the `countersign` beside it, whose answer it becomes.
+//! Agents start it before each call, so its start time is the cost of each call. It replaces itself
+//! with the `countersign` beside it for every call that needs the daemon.
 
 use std::env;
 use std::io;
@@ -13,16 +13,18 @@ use std::time::{Duration, Instant};
 
 use countersign_daemon::config::Paths;
 use countersign_daemon::config::paths::Surroundings;
-use countersign_gateways::hook::alone::{Alone, First, Words, asking_program};
-use countersign_gateways::hook::{BLOCKS, Spool, forward, say, tell};
+use countersign_gateways::hook::args::HookArgs;
+use countersign_gateways::hook::local_decision::{LocalGate, LocalOutcome};
+use countersign_gateways::hook::programs::asking_program;
+use countersign_gateways::hook::{EXIT_DENIED, Spool, forward, print_error, print_reply};
 
-/// There is no way out of here that a host takes for "go on" but an answer.
+/// Only an answer can allow a call; every other exit denies it.
 fn main() -> ExitCode {
-    // A panic must not print to where the host reads, nor end with 101.
+    // A panic must not print to where the agent reads, nor exit with 101.
     std::panic::set_hook(Box::new(|_| {}));
     let code = catch_unwind(answer).unwrap_or_else(|_| {
-        tell("Countersign: the hook broke, so this call was not run.");
-        BLOCKS
+        print_error("Countersign: the hook crashed, so this call was not run.");
+        EXIT_DENIED
     });
     ExitCode::from(code)
 }
@@ -30,49 +32,52 @@ fn main() -> ExitCode {
 fn answer() -> u8 {
     let texts: Option<Vec<String>> = env::args_os().skip(1).map(|w| w.into_string().ok()).collect();
     let Some(texts) = texts else {
-        tell("countersign-hook: an argument is not UTF-8");
-        return BLOCKS;
+        print_error("countersign-hook: an argument is not UTF-8");
+        return EXIT_DENIED;
     };
     let words: Vec<&str> = texts.iter().map(String::as_str).collect();
     if words.first() != Some(&"hook") {
-        tell("countersign-hook is started by agents; see countersign hook --help");
-        return BLOCKS;
+        print_error("countersign-hook is started by agents; see countersign hook --help");
+        return EXIT_DENIED;
     }
-    let plain = Words::read(&words).and_then(|plain| Some((plain.whose().ok()?, plain)));
-    // Help, mistakes and everything unusual are for the program that has words for them.
-    let Some(((agent, name), plain)) = plain else {
-        tell(&format!("Countersign: {}, so nothing was run.", become_asker(&words, None)));
-        return BLOCKS;
+    let args = HookArgs::parse(&words).and_then(|args| Some((args.agent().ok()?, args)));
+    // The large program answers requests for help and invalid arguments.
+    let Some(((agent, name), args)) = args else {
+        print_error(&format!(
+            "Countersign: {}, so nothing was run.",
+            replace_process(&words, None)
+        ));
+        return EXIT_DENIED;
     };
     let folder = Paths::from_environment(&Surroundings).gateways();
-    let alone = Alone { agent, name, spool: Spool::at(folder.clone()) };
-    let (begun, patience) = (Instant::now(), plain.patience());
-    match alone.first(io::stdin(), patience) {
-        First::Said(reply) => say(agent, &reply),
-        First::NotAlone(heard) => {
-            let spent = Duration::from_secs(begun.elapsed().as_secs());
-            let words = plain.written(patience.saturating_sub(spent));
+    let local = LocalGate { agent, name, spool: Spool::at(folder.clone()) };
+    let (started, patience) = (Instant::now(), args.patience());
+    match local.decide(io::stdin(), patience) {
+        LocalOutcome::Answered(reply) => print_reply(agent, &reply),
+        LocalOutcome::NeedsDaemon(input) => {
+            let spent = Duration::from_secs(started.elapsed().as_secs());
+            let words = args.with_patience(patience.saturating_sub(spent));
             let words: Vec<&str> = words.iter().map(String::as_str).collect();
-            let why = become_asker(&words, Some((&heard, &folder)));
-            say(agent, &alone.last_word(&heard, &why))
+            let why = replace_process(&words, Some((&input, &folder)));
+            print_reply(agent, &local.without_daemon(&input, &why))
         }
     }
 }
 
-/// Becomes the program that can ask, with the host's input and a private folder. Comes back only
-/// where that is impossible, and says why.
-fn become_asker(words: &[&str], heard: Option<(&[u8], &Path)>) -> String {
-    let error = match ready(words, heard) {
+/// Replaces this process with the program that can ask, with the agent's input and a private
+/// folder. Returns only if that fails, with the reason.
+fn replace_process(words: &[&str], input: Option<(&[u8], &Path)>) -> String {
+    let error = match command(words, input) {
         Ok(mut command) => command.exec(),
         Err(error) => error,
     };
     format!("`countersign` could not be started: {error}")
 }
 
-fn ready(words: &[&str], heard: Option<(&[u8], &Path)>) -> io::Result<Command> {
+fn command(words: &[&str], input: Option<(&[u8], &Path)>) -> io::Result<Command> {
     let mut command = Command::new(asking_program()?);
     command.args(words);
-    if let Some((bytes, private)) = heard {
+    if let Some((bytes, private)) = input {
         command.stdin(forward::as_stdin(bytes, private)?);
     }
     Ok(command)

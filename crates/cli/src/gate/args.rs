@@ -302,7 +302,7 @@ pub struct History {
 const HISTORY_EXAMPLES: &str = "\
 Examples:
   countersign history --state denied --limit 20
-  countersign history --agent hermes --q deploy
+  countersign history --agent my-agent --q deploy
 
 Exit codes: 0 success, 2 an error.";
 

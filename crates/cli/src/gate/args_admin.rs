@@ -9,10 +9,10 @@ use super::args::PersonArgs;
 #[command(name = "countersign doctor", bin_name = "countersign doctor")]
 #[command(after_help = DOCTOR_EXAMPLES)]
 pub struct DoctorArgs {
-    /// The agents' door.
+    /// The address of the agent API.
     #[arg(long, value_name = "ADDR")]
     pub agents: Option<String>,
-    /// The people's door.
+    /// The address of the people API.
     #[arg(long, value_name = "ADDR")]
     pub people: Option<String>,
     /// The folder of the store and the keys.
@@ -21,12 +21,12 @@ pub struct DoctorArgs {
     /// The configuration.
     #[arg(long, value_name = "FILE")]
     pub config: Option<String>,
-    /// Also start each agent that is here, its gate whole and broken: takes minutes.
+    /// Also start each installed agent, with its gate intact and broken; takes minutes.
     #[arg(long)]
     pub live: bool,
-    /// Only try the doors: what `countersign serve` repeats.
+    /// Only test the gates, as `countersign serve` does on its schedule.
     #[arg(long, hide = true, conflicts_with = "live")]
-    pub doors: bool,
+    pub gates: bool,
     /// As JSON.
     #[arg(long)]
     pub json: bool,
@@ -35,11 +35,12 @@ pub struct DoctorArgs {
 const DOCTOR_EXAMPLES: &str = "\
 Examples:
   countersign doctor
-  countersign doctor --live               proves that denied, crashed and silent mean no
-  sudo -u my-agent countersign doctor     what that user could get at
+  countersign doctor --live               tests denials and crashed or silent hooks
+  sudo -u my-agent countersign doctor     what that user could access
 
-Every gated agent's door, every MCP server behind the proxy and the SDKs are tried with a forbidden
-call that nobody is asked about: shut, open or never tested. No MCP server is started for that.
+Sends a forbidden call, which nobody is asked about, through the gate of every agent, every MCP
+server behind the proxy and the SDKs: protected, not protected or not tested. No MCP server is
+started.
 
 Levels: R0 the agent runs as the daemon's own user, R1 the daemon has a user of its own,
 R2 the daemon is on another host and whoever runs calls checks permits.
@@ -170,9 +171,9 @@ pub struct Permit {
 
 const PERMIT_EXAMPLES: &str = "\
 Examples:
-  countersign permit verify permit.jws --jwks keys.json --agent hermes \\
+  countersign permit verify permit.jws --jwks keys.json --agent my-agent \\
       --call '{\"tool\": \"send_email\", \"arguments\": {\"to\": \"team@example.com\"}}'
-  countersign permit verify - --jwks http://127.0.0.1:6000/.well-known/jwks.json --agent hermes \\
+  countersign permit verify - --jwks http://127.0.0.1:6000/.well-known/jwks.json --agent my-agent \\
       --call @call.json < permit.jws
 
 Whether a permit was already used cannot be checked offline; redeem it to be sure.

@@ -86,7 +86,7 @@ pub enum PeopleWhat {
 #[derive(Parser)]
 #[command(name = "countersign agents", bin_name = "countersign agents")]
 #[command(
-    after_help = "Examples:\n  countersign agents add hermes --days 90\n  countersign agents add builder --uid 1002\n  countersign agents revoke hermes\n\nExit codes: 0 success, 2 an error."
+    after_help = "Examples:\n  countersign agents add my-agent --days 90\n  countersign agents add builder --uid 1002\n  countersign agents revoke my-agent\n\nExit codes: 0 success, 2 an error."
 )]
 pub struct AgentsArgs {
     /// The action.
@@ -135,9 +135,9 @@ pub struct GrantsArgs {
 const GRANTS_EXAMPLES: &str = "\
 Examples:
   countersign grants list
-  countersign grants give write_file --agent hermes --minutes 60
+  countersign grants give write_file --agent my-agent --minutes 60
   countersign grants give send_email --target team@example.com --uses 10
-  countersign grants give terminal --target 'git push origin' --agent hermes
+  countersign grants give terminal --target 'git push origin' --agent my-agent
   countersign grants revoke 01hf3zq9x8y7w6v5t4s3r2q1p0
 
 No grant covers CRITICAL calls or calls in a crisis, and a grant without --target or --to-self does
@@ -191,7 +191,7 @@ pub enum GrantsWhat {
 #[derive(Parser)]
 #[command(name = "countersign crises", bin_name = "countersign crises")]
 #[command(
-    after_help = "Examples:\n  countersign crises list\n  countersign crises resolve hermes chat-7 --reason 'spoke with them, they are safe'\n\nExit codes: 0 success, 2 an error."
+    after_help = "Examples:\n  countersign crises list\n  countersign crises resolve my-agent chat-7 --reason 'spoke with them, they are safe'\n\nExit codes: 0 success, 2 an error."
 )]
 pub struct CrisesArgs {
     /// The action.

@@ -1,6 +1,7 @@
-//! `countersign doctor`: how well this installation protects, said honestly, and how to climb.
+//! `countersign doctor`: how well this installation protects, and how to improve it.
 
-mod doors;
+mod agents;
+mod check;
 mod level;
 mod mcp;
 mod ports;
@@ -11,9 +12,8 @@ use std::process::ExitCode;
 use countersign_client::{AgentClient, Endpoint};
 use countersign_daemon::config::paths::Variables as _;
 use countersign_daemon::config::{Config, Paths};
-use countersign_daemon::proof::DoorState;
-use countersign_gateways::live::knock::Found;
-use serde::Serialize;
+
+use countersign_gateways::agents::names;
 
 use super::args_admin;
 use super::reach::{self, Surroundings};
@@ -23,79 +23,13 @@ use crate::terminal::Paint;
 
 pub use level::{Level, protection};
 
-/// How a check went.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Mark {
-    /// As it should be.
-    Ok,
-    /// Worth knowing.
-    Note,
-    /// Wrong.
-    Bad,
-}
-
-/// One thing that was looked at.
-#[derive(Debug, Clone, Serialize)]
-pub struct Check {
-    mark: Mark,
-    say: String,
-    /// What to do about it.
-    #[serde(rename = "do", skip_serializing_if = "Option::is_none")]
-    remedy: Option<String>,
-    /// The door that was tried, for who compares one proof with the next.
-    #[serde(flatten, skip_serializing_if = "Option::is_none")]
-    tried: Option<Tried>,
-}
-
-/// A door and what was found at it.
-#[derive(Debug, Clone, Serialize)]
-struct Tried {
-    door: String,
-    state: DoorState,
-}
-
-impl Check {
-    fn ok(say: impl Into<String>) -> Check {
-        Check { mark: Mark::Ok, say: say.into(), remedy: None, tried: None }
-    }
-
-    fn note(say: impl Into<String>, remedy: &str) -> Check {
-        Check { mark: Mark::Note, remedy: Some(remedy.to_owned()), ..Check::ok(say) }
-    }
-
-    fn bad(say: impl Into<String>, remedy: &str) -> Check {
-        Check { mark: Mark::Bad, remedy: Some(remedy.to_owned()), ..Check::ok(say) }
-    }
-
-    /// The same, about a door.
-    fn at(self, door: &str, state: DoorState) -> Check {
-        Check { tried: Some(Tried { door: door.to_owned(), state }), ..self }
-    }
-
-    /// What was found at a door that was tried.
-    fn tried(door: &str, found: Found, remedy: &str) -> Check {
-        match found {
-            Found::Shut(why) => {
-                let say = format!("{door}: shut. A forbidden call was refused: {why}");
-                Check::ok(say).at(door, DoorState::Shut)
-            }
-            Found::Open(why) => {
-                Check::bad(format!("{door}: OPEN: {why}."), remedy).at(door, DoorState::Open)
-            }
-            Found::NeverTested(why) => {
-                let say = format!("{door}: never tested: {why}.");
-                Check::bad(say, remedy).at(door, DoorState::NeverTested)
-            }
-        }
-    }
-}
+use check::{Check, Mark, TestedBy};
 
 /// Runs the command.
 pub fn run(args: &args_admin::DoctorArgs) -> Result<ExitCode, Failure> {
-    if args.doors {
+    if args.gates {
         let mut checks = Vec::new();
-        try_doors(&mut checks, Looked::ByItself);
+        test_gates(&mut checks, TestedBy::Schedule);
         return tell(None, &checks, args.json);
     }
     let paths = reach::paths(args.config.as_deref(), args.state.as_deref())?;
@@ -124,72 +58,66 @@ pub fn run(args: &args_admin::DoctorArgs) -> Result<ExitCode, Failure> {
     exposure(&config, &mut checks);
     telling(&config, &mut checks);
     keeping(&config, &paths, &mut checks);
-    try_doors(&mut checks, Looked::ByAPerson);
+    test_gates(&mut checks, TestedBy::Person);
     if args.live {
         let socket = config.socket.as_ref().map(|socket| Endpoint::Unix(socket.path.clone()));
-        doors::live(socket.as_ref().unwrap_or(&agents), &mut checks);
+        agents::live(socket.as_ref().unwrap_or(&agents), &mut checks);
     }
     tell(Some(level), &checks, args.json)
 }
 
-/// Who wants to know.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Looked {
-    /// A person, in a folder of their choice.
-    ByAPerson,
-    /// `countersign serve`, on its schedule: it runs nothing that merely lies about.
-    ByItself,
-}
-
-/// The forbidden call through every door there is.
-fn try_doors(checks: &mut Vec<Check>, looked: Looked) {
+/// The forbidden call through every gate.
+fn test_gates(checks: &mut Vec<Check>, tested_by: TestedBy) {
     let before = checks.len();
-    doors::knock(checks);
-    mcp::knock(checks);
+    agents::test(checks);
+    mcp::test(checks);
     if checks.len() == before {
-        let say = "No agent is gated here: no door was tried.";
-        checks.push(Check::note(say, "countersign install claude, or another agent"));
+        let say = "No agent has a gate here, so no gate was tested.";
+        checks.push(Check::note(say, &format!("countersign install {}", names(" or "))));
     }
-    sdk::knock(checks, looked);
+    sdk::test(checks, tested_by);
 }
 
 /// Whether the daemon answers, and could approve anything.
 fn daemon(agents: &Endpoint, people: &Endpoint, checks: &mut Vec<Check>) {
     let asked = AgentClient::new(agents.clone(), None);
     match asked.health() {
-        Ok(pending) => checks.push(Check::ok(format!("The daemon answers; {pending} wait."))),
+        Ok(pending) => checks.push(Check::ok(format!("The daemon answers; {pending} pending."))),
         Err(error) => {
-            let say = format!("No daemon: {error}. Every question is answered with no.");
+            let say = format!("The daemon is not running: {error}. Risky calls are blocked.");
             checks.push(Check::bad(say, "countersign serve"));
             return;
         }
     }
     checks.push(match asked.ready() {
-        Ok(()) => Check::ok("The store writes, and somebody can answer."),
+        Ok(()) => Check::ok("The store is writable, and a person can answer."),
         Err(error) => Check::bad(
             format!("Nothing can be approved: {error}."),
             "free disk space, or add people: countersign people add NAME",
         ),
     });
     if let Err(error) = AgentClient::new(people.clone(), None).health() {
-        let say = format!("The people's door: {error}.");
-        checks.push(Check::bad(say, "nobody can answer there; look at doors.people"));
+        let say = format!("The people API does not answer: {error}.");
+        checks.push(Check::bad(
+            say,
+            "check doors.people in the configuration: nobody can approve calls",
+        ));
     }
 }
 
-/// Doors that are open to others.
+/// Listeners that other machines can reach.
 fn exposure(config: &Config, checks: &mut Vec<Check>) {
-    for (name, address) in [("agents'", config.agents), ("people's", config.people)] {
+    for (name, address) in [("agent", config.agents), ("people", config.people)] {
         if !address.ip().is_loopback() {
             checks.push(Check::bad(
-                format!("The {name} door listens on {address}, in plain HTTP."),
+                format!("The {name} API listens on {address}, in plain HTTP."),
                 "listen on 127.0.0.1 and put a TLS proxy or a tunnel in front",
             ));
         }
     }
     if config.rules.seed_without_token {
         checks.push(Check::note(
-            "Anybody on this machine may ask through the old /confirm without a token.",
+            "Every program on this machine may use the old /confirm without a token.",
             "doors.seed_without_token = false, once every agent has a token",
         ));
     }
@@ -201,18 +129,20 @@ fn exposure(config: &Config, checks: &mut Vec<Check>) {
     }
 }
 
-/// Whether anybody would hear of a question.
+/// Whether people are notified of pending calls.
 fn telling(config: &Config, checks: &mut Vec<Check>) {
     let rungs = &config.rules.ladder;
     let names: Vec<&str> = rungs.iter().flatten().map(String::as_str).collect();
     let far = names.iter().any(|name| !["terminal", "desktop"].contains(name));
     checks.push(match (names.as_slice(), far) {
-        ([], _) => Check::bad("Nobody is told of questions.", "set [ladder] in the configuration"),
+        ([], _) => {
+            Check::bad("Nobody is notified of pending calls.", "set [ladder] in the configuration")
+        }
         (_, false) => Check::note(
-            format!("Questions are told on this machine only ({}).", names.join(", ")),
+            format!("Notifications stay on this machine ({}).", names.join(", ")),
             "set up a channel that reaches you elsewhere, such as [channels.ops]",
         ),
-        (_, true) => Check::ok(format!("Questions are told through {}.", names.join(", "))),
+        (_, true) => Check::ok(format!("Notifications go through {}.", names.join(", "))),
     });
     let today = super::now::now().to_string();
     if countersign_crisis::helplines_due(today.get(..10).unwrap_or_default()) {
@@ -229,12 +159,12 @@ fn telling(config: &Config, checks: &mut Vec<Check>) {
     }
 }
 
-/// Whether what is written down can be trusted later.
+/// Whether the records can be trusted later.
 fn keeping(config: &Config, paths: &Paths, checks: &mut Vec<Check>) {
     let ledger = &config.ledger;
     if ledger.file.is_none() && ledger.webhook.is_none() && ledger.git.is_none() {
         checks.push(Check::note(
-            "Checkpoints stay on this machine: whoever owns it can rewrite the ledger unseen.",
+            "Checkpoints stay on this machine, so its owner can rewrite the ledger unnoticed.",
             "set ledger.witness_git, witness_file or witness_webhook to a place elsewhere",
         ));
     }
@@ -244,8 +174,8 @@ fn keeping(config: &Config, paths: &Paths, checks: &mut Vec<Check>) {
         && ahead.duration().as_secs() > 5
     {
         checks.push(Check::bad(
-            "The clock stands behind what is written down: nothing is approved.",
-            "set the clock right; what was written with a wrong one must pass first",
+            "The clock is behind the newest record, so nothing can be approved.",
+            "correct the clock, and wait until it has passed the newest record",
         ));
     }
 }

@@ -4,13 +4,14 @@ use std::process::ExitCode;
 
 use countersign_client::{AgentClient, Endpoint};
 use countersign_daemon::proof::remembered;
+use countersign_gateways::agents::{AGENTS, first_agent};
 
 use super::{output, page, reach};
 use crate::failure::Failure;
 
 /// Runs it. Nothing that is missing here is an error: this is what people try first.
 pub fn run() -> Result<ExitCode, Failure> {
-    let lines = match doors() {
+    let lines = match endpoints() {
         Ok((agents, people)) => match AgentClient::new(agents.clone(), None).health() {
             Ok(pending) => alarms() + &running(&people, pending),
             Err(_) => stopped(&agents),
@@ -20,11 +21,11 @@ pub fn run() -> Result<ExitCode, Failure> {
     output::say(|out, _| {
         out.write_all(INTRODUCTION.as_bytes())?;
         out.write_all(lines.as_bytes())?;
-        Ok(out.write_all(REST.as_bytes())?)
+        Ok(out.write_all(rest().as_bytes())?)
     })
 }
 
-fn doors() -> Result<(Endpoint, Endpoint), Failure> {
+fn endpoints() -> Result<(Endpoint, Endpoint), Failure> {
     Ok((reach::agent_endpoint(None, true)?, reach::people_endpoint(None)?))
 }
 
@@ -54,7 +55,7 @@ fn running(people: &Endpoint, pending: u64) -> String {
 
 fn stopped(agents: &Endpoint) -> String {
     format!(
-        "No daemon answers at {agents}, so every question is answered with no.\n\nNext:\n  \
+        "No daemon answers at {agents}, so risky calls are blocked.\n\nNext:\n  \
          countersign serve                         start the gate and the inbox\n"
     )
 }
@@ -65,9 +66,16 @@ Countersign stands between an AI agent and its tools: the agent proposes, a pers
 
 const CHECK: &str = "\n\nNext:\n  countersign config check                  see what is wrong\n";
 
+/// The commands that are always worth knowing.
+fn rest() -> String {
+    let example = format!("countersign install {}", first_agent());
+    let named: Vec<&str> = AGENTS.iter().take(3).map(|agent| agent.name).collect();
+    let (named, others) = (named.join(", "), AGENTS.len().saturating_sub(named.len()));
+    format!("  {example:<42}protect an agent: {named} and {others} others\n{REST}")
+}
+
 const REST: &str = "  \
-countersign install claude                gate an agent: claude, codex, gemini and five others
-  countersign assess 'rm -rf /tmp/build'    what would it do, how risky is it, and why
+countersign assess 'rm -rf /tmp/build'    what would it do, how risky is it, and why
   countersign doctor                        how well this installation protects you
   countersign --help                        everything else
 ";

@@ -1,57 +1,58 @@
-//! What can be said to the commands between an agent and the gate.
+//! The arguments of the commands between an agent and the gate.
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser};
-use countersign_gateways::install::LONGEST_PATIENCE;
+use countersign_gateways::agents::{first_agent, names};
+use countersign_gateways::install::MAX_PATIENCE;
 
-/// Answer an agent's hook: what it runs before each tool call.
+/// Answer an agent's hook, which the agent starts before each tool call.
 ///
-/// Reads the agent's JSON from standard input and answers in the agent's own words. Harmless
-/// calls pass at once; others wait for a person. Whatever goes wrong is a no.
+/// Reads the agent's JSON from standard input and answers in the agent's own format. Harmless calls
+/// pass at once; others wait for a person. Every error is a denial.
 #[derive(Parser)]
-#[command(name = "countersign hook", bin_name = "countersign hook", after_help = HOOK_EXAMPLES)]
+#[command(name = "countersign hook", bin_name = "countersign hook")]
+#[command(after_help = with_agent(HOOK_EXAMPLES))]
 pub struct Hook {
-    /// Whose hook: claude, codex, gemini, cursor, copilot, opencode, openclaw, hermes; or `plugin`.
-    #[arg(value_name = "AGENT")]
+    #[arg(value_name = "AGENT", help = format!("The agent: {}; or `plugin`", names(", ")))]
     pub host: String,
-    /// Which agent a `plugin` speaks for.
+    /// The agent of a `plugin`.
     #[arg(long, value_name = "NAME")]
     pub agent: Option<String>,
-    /// After how many seconds to say "still waiting": sooner than the agent loses patience.
+    /// After how many seconds to answer "still waiting": before the agent's own time limit.
     #[arg(long, value_name = "SECONDS")]
     pub patience: Option<u32>,
-    /// Where calls wait that passed without the daemon.
+    /// The folder of the queue of calls that passed without the daemon.
     #[arg(long, value_name = "DIR", hide = true)]
     pub spool: Option<PathBuf>,
 }
 
 const HOOK_EXAMPLES: &str = "\
 Examples:
-  countersign install claude              sets the hook up; you need not call it yourself
-  countersign hook claude < call.json     what Claude Code runs; call.json is what it sends
+  countersign install AGENT              installs the hook; you need not call it yourself
+  countersign hook AGENT < call.json     what the agent runs; call.json is what it sends
 
-Ends with 0 and an answer, or with 2 and the reason on standard error where no answer can be
-given; both keep the call from running.";
+Exits with 0 and an answer, or with 2 and the reason on standard error if it cannot answer; the call
+does not run then.";
 
-/// Set the gate up in an agent's own configuration.
+/// Install the gate in an agent's own configuration.
 ///
-/// Shows what would change, asks, keeps a backup, and writes nothing else. A second time changes
+/// Shows the changes, asks, keeps backups and writes nothing else. Installing again changes
 /// nothing.
 #[derive(Parser)]
 #[command(name = "countersign install", bin_name = "countersign install")]
-#[command(after_help = INSTALL_EXAMPLES)]
+#[command(after_help = with_agent(INSTALL_EXAMPLES))]
 pub struct Install {
-    /// Which one: claude, codex, gemini, cursor, copilot, opencode, openclaw or hermes.
+    #[arg(help = agent_help())]
     pub agent: String,
-    /// Only in this project's own files, instead of everywhere for you.
+    /// Only in this project's own files, instead of everywhere for your user.
     #[arg(long, value_name = "DIR")]
     pub project: Option<PathBuf>,
-    /// How long the agent's hook waits for a person before it says "still waiting".
-    #[arg(long, value_name = "SECONDS", default_value_t = LONGEST_PATIENCE)]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(LONGEST_PATIENCE)))]
+    /// How long the agent's hook waits for a person before it answers "still waiting".
+    #[arg(long, value_name = "SECONDS", default_value_t = MAX_PATIENCE)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_PATIENCE)))]
     pub patience: u32,
-    /// How it is done.
+    /// How the files are changed.
     #[command(flatten)]
     pub manner: Manner,
 }
@@ -59,10 +60,10 @@ pub struct Install {
 /// How files are changed.
 #[derive(Args)]
 pub struct Manner {
-    /// Do not ask; write it.
+    /// Write the changes without asking.
     #[arg(long, conflicts_with = "dry_run")]
     pub yes: bool,
-    /// Only show what would change.
+    /// Only show the changes.
     #[arg(long)]
     pub dry_run: bool,
     /// As JSON; needs --yes or --dry-run.
@@ -72,44 +73,44 @@ pub struct Manner {
 
 const INSTALL_EXAMPLES: &str = "\
 Examples:
-  countersign install claude --dry-run     see what would be written
-  countersign install claude
-  countersign install codex --project .    this project only
+  countersign install AGENT --dry-run     see what would be written
+  countersign install AGENT
+  countersign install AGENT --project .   this project only
 
-What was there is kept beside each file as NAME.countersign-backup-1. `countersign uninstall` takes
-out what was put in and leaves everything else. No credential is written anywhere.
-Exit codes: 0 the agent is gated, 1 it is not (you said no, or the agent holds it open; the words
-say why), 2 an error: nothing was written.";
+The old text of each file is kept beside it as NAME.countersign-backup-1. `countersign uninstall`
+removes our part and leaves everything else. No credential is written anywhere.
+Exit codes: 0 the agent is protected, 1 it is not (you declined, or the agent ignores the gate; the
+output says why), 2 an error: nothing was written.";
 
-/// Take the gate out of an agent's configuration again.
+/// Remove the gate from an agent's configuration.
 #[derive(Parser)]
 #[command(name = "countersign uninstall", bin_name = "countersign uninstall")]
-#[command(after_help = UNINSTALL_EXAMPLES)]
+#[command(after_help = with_agent(UNINSTALL_EXAMPLES))]
 pub struct Uninstall {
-    /// Which one: claude, codex, gemini, cursor, copilot, opencode, openclaw or hermes.
+    #[arg(help = agent_help())]
     pub agent: String,
     /// Only in this project's own files.
     #[arg(long, value_name = "DIR")]
     pub project: Option<PathBuf>,
-    /// How it is done.
+    /// How the files are changed.
     #[command(flatten)]
     pub manner: Manner,
 }
 
 const UNINSTALL_EXAMPLES: &str = "\
 Examples:
-  countersign uninstall claude
-  countersign uninstall codex --project . --yes
+  countersign uninstall AGENT
+  countersign uninstall AGENT --project . --yes
 
-Files that nobody changed since are put back byte by byte; from others only our own part goes.
-Exit codes: 0 taken out, or not there; 1 you said no; 2 an error.";
+Files that were not changed since are restored byte by byte; from others only our part is removed.
+Exit codes: 0 removed, or not installed; 1 you declined; 2 an error.";
 
-/// Say of every agent whether its calls are gated, and if not, why.
+/// Report for every agent whether it is protected, and if not, why.
 #[derive(Parser)]
 #[command(name = "countersign status", bin_name = "countersign status")]
-#[command(after_help = STATUS_EXAMPLES)]
+#[command(after_help = with_agent(STATUS_EXAMPLES))]
 pub struct Status {
-    /// Only this one.
+    #[arg(help = format!("Only this agent: {}", names(" or ")))]
     pub agent: Option<String>,
     /// In this project's own files, too.
     #[arg(long, value_name = "DIR")]
@@ -122,8 +123,17 @@ pub struct Status {
 const STATUS_EXAMPLES: &str = "\
 Examples:
   countersign status
-  countersign status codex --project . --json
+  countersign status AGENT --project . --json
 
-Looks at files, at programs, and asks Codex itself; it starts no other agent. What is called gated
-here is proved by `countersign doctor`.
-Exit codes: 0 every agent that is here is gated, 1 one is not, 2 an error.";
+Checks files and programs, and asks an agent that has to trust its hooks; it starts no other agent.
+`countersign doctor` tests with a forbidden call whether the gates block.
+Exit codes: 0 every agent that is installed here is protected, 1 one is not, 2 an error.";
+
+fn agent_help() -> String {
+    format!("The agent: {}", names(" or "))
+}
+
+/// The text with the name of an agent in place of `AGENT`.
+pub fn with_agent(text: &str) -> String {
+    text.replace("AGENT", first_agent())
+}

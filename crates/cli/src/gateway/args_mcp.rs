@@ -4,13 +4,26 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+use countersign_gateways::agents::mcp_clients;
+
 use crate::gate::args::Asker;
+
+/// The examples with the name of a client.
+fn mcp_examples() -> String {
+    MCP_EXAMPLES.replace("CLIENT", mcp_clients().next().map_or("", |client| client.name))
+}
+
+/// The names of all clients.
+fn client_help() -> String {
+    let names: Vec<&str> = mcp_clients().map(|client| client.name).collect();
+    format!("{}; or a file", names.join(", "))
+}
 
 /// Run the MCP proxy: every tool call to an MCP server is assessed first.
 ///
 /// All other messages pass unchanged. A risky call waits until a person approves or denies it.
 #[derive(Parser)]
-#[command(name = "countersign mcp", bin_name = "countersign mcp", after_help = MCP_EXAMPLES)]
+#[command(name = "countersign mcp", bin_name = "countersign mcp", after_help = mcp_examples())]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct Mcp {
     /// The action; without one the proxy runs.
@@ -63,8 +76,7 @@ pub struct TrustArgs {
 /// The configuration to change.
 #[derive(Args)]
 pub struct Configured {
-    /// claude, claude-desktop, cursor, vscode, codex, gemini, copilot, opencode, windsurf; or FILE.
-    #[arg(value_name = "CLIENT")]
+    #[arg(value_name = "CLIENT", help = client_help())]
     pub client: String,
     /// Only in the files of this project.
     #[arg(long, value_name = "DIR")]
@@ -79,7 +91,7 @@ pub struct Configured {
 
 const MCP_EXAMPLES: &str = "\
 Examples:
-  countersign mcp install claude-desktop
+  countersign mcp install CLIENT
   countersign mcp -- npx -y @modelcontextprotocol/server-filesystem ~/notes
   countersign mcp --server mail --patience 240 -- mail-server --stdio
   countersign mcp --http https://mcp.example.org/mcp --listen 127.0.0.1:6010

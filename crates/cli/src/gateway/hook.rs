@@ -1,4 +1,4 @@
-//! `countersign hook`: the process that an agent runs before each call. It never ends with 1.
+//! `countersign hook`: the process that an agent starts before each call. It never exits with 1.
 
 use std::io::{self, Write as _};
 use std::panic::catch_unwind;
@@ -7,20 +7,23 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Parser as _;
-use countersign_gateways::hook::alone::{Alone, Words};
-use countersign_gateways::hook::{BLOCKS, Hook, Spool, drain, say, tell};
+use countersign_gateways::hook::args::HookArgs;
+use countersign_gateways::hook::local_decision::LocalGate;
+use countersign_gateways::hook::{
+    EXIT_DENIED, HookProcess, Spool, drain, print_error, print_reply,
+};
 
 use super::args;
 use crate::gate::args::Asker;
 use crate::gate::reach;
 
-/// Runs the command. There is no way out of here that a host takes for "go on" but an answer.
+/// Runs the command. Only an answer can allow a call; every other exit denies it.
 pub fn run(texts: &[String]) -> ExitCode {
-    // A panic must not print to where the host reads, nor end with 101.
+    // A panic must not print to where the agent reads, nor exit with 101.
     std::panic::set_hook(Box::new(|_| {}));
     let code = catch_unwind(|| answer(texts)).unwrap_or_else(|_| {
-        tell("Countersign: the hook broke, so this call was not run.");
-        BLOCKS
+        print_error("Countersign: the hook crashed, so this call was not run.");
+        EXIT_DENIED
     });
     ExitCode::from(code)
 }
@@ -28,73 +31,74 @@ pub fn run(texts: &[String]) -> ExitCode {
 fn answer(texts: &[String]) -> u8 {
     let args = match read(texts) {
         Ok(args) => args,
-        Err(Asked::Help(text)) => {
+        Err(NotRun::Help(text)) => {
             let _ = io::stdout().write_all(text.as_bytes());
             return 0;
         }
-        Err(Asked::Wrong(why)) => {
-            tell(&format!("countersign hook: {why}"));
-            return BLOCKS;
+        Err(NotRun::Invalid(why)) => {
+            print_error(&format!("countersign hook: {why}"));
+            return EXIT_DENIED;
         }
     };
     if args.host == "drain" {
         return send(args.spool);
     }
-    let words = Words { host: args.host, agent: args.agent, patience: args.patience };
-    let (agent, name) = match words.whose() {
-        Ok(whose) => whose,
+    let words = HookArgs { host: args.host, agent: args.agent, patience: args.patience };
+    let (agent, name) = match words.agent() {
+        Ok(agent) => agent,
         Err(host) => {
-            tell(&format!("countersign hook: no agent is called `{host}` (see --help)"));
-            return BLOCKS;
+            print_error(&format!("countersign hook: unknown agent `{host}`; see --help"));
+            return EXIT_DENIED;
         }
     };
-    let alone = Alone { agent, name, spool: Spool::at(spool_folder(args.spool)) };
+    let local = LocalGate { agent, name, spool: Spool::at(spool_folder(args.spool)) };
     let daemon =
         Arc::new(|| reach::agent(&Asker::default()).map_err(|failure| failure.to_string()));
-    let hook = Hook { alone, patience: words.patience(), daemon };
-    say(agent, &hook.answer(io::stdin()))
+    let hook = HookProcess { local, patience: words.patience(), daemon };
+    print_reply(agent, &hook.answer(io::stdin()))
 }
 
-enum Asked {
+/// Why the arguments do not start a hook.
+enum NotRun {
     Help(String),
-    Wrong(String),
+    Invalid(String),
 }
 
-/// The flags; without a parser where they are as the installer writes them.
-fn read(texts: &[String]) -> Result<args::Hook, Asked> {
+/// The arguments; without the full parser if they have the form that the installer writes.
+fn read(texts: &[String]) -> Result<args::Hook, NotRun> {
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-    if let Some(Words { host, agent, patience }) = Words::read(&texts) {
+    if let Some(HookArgs { host, agent, patience }) = HookArgs::parse(&texts) {
         return Ok(args::Hook { host, agent, patience, spool: None });
     }
     args::Hook::try_parse_from(&texts).map_err(|error| {
         let text = error.render().to_string();
         match error.kind() {
-            clap::error::ErrorKind::DisplayHelp => Asked::Help(text),
-            _ => Asked::Wrong(text.lines().next().unwrap_or_default().to_owned()),
+            clap::error::ErrorKind::DisplayHelp => NotRun::Help(text),
+            _ => NotRun::Invalid(text.lines().next().unwrap_or_default().to_owned()),
         }
     })
 }
 
-/// Where calls wait that passed without the daemon.
+/// The folder of the queue of calls that passed without the daemon.
 pub fn spool_folder(given: Option<PathBuf>) -> PathBuf {
     given.unwrap_or_else(reach::gateways_folder)
 }
 
 fn send(folder: Option<PathBuf>) -> u8 {
     match reach::agent(&Asker::default()) {
-        Ok(daemon) => drain(&spool_folder(folder), &daemon).map_or(BLOCKS, |()| 0),
-        Err(_) => BLOCKS,
+        Ok(daemon) => drain(&spool_folder(folder), &daemon).map_or(EXIT_DENIED, |()| 0),
+        Err(_) => EXIT_DENIED,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use countersign_gateways::agents::{self, Answer};
+    use countersign_gateways::agents::{self, HookAnswer};
 
     use super::*;
 
     #[test]
-    fn what_the_installer_writes_is_read_without_a_parser_and_the_rest_with_one() {
+    fn arguments_are_read_in_the_installed_form_and_in_any_other() {
         let read = |line: &str| {
             let words: Vec<String> = line.split(' ').map(ToOwned::to_owned).collect();
             read(&words).ok().map(|found| (found.host, found.agent, found.patience))
@@ -109,9 +113,9 @@ mod tests {
     }
 
     #[test]
-    fn every_agent_gets_a_no_that_is_not_empty_and_never_a_one() {
+    fn every_agent_gets_a_denial_with_a_reason_and_never_exit_code_one() {
         for agent in agents::AGENTS {
-            let reply = (agent.reply)(&Answer::Denied("because".to_owned()));
+            let reply = (agent.hook.reply)(&HookAnswer::Denied("because".to_owned()));
             assert!(reply.out.contains("because"), "{}", agent.name);
             assert!(reply.code != 1, "{}", agent.name);
         }

@@ -1,4 +1,4 @@
-//! `countersign install`, `uninstall` and `status`: what would change is shown before it does.
+//! `countersign install`, `uninstall` and `status`: shows every change before it is written.
 
 use std::env;
 use std::fs;
@@ -8,13 +8,17 @@ use std::process::ExitCode;
 
 use countersign_client::AgentClient as Asker;
 use countersign_daemon::config::paths::Variables as _;
-use countersign_gateways::agents::{AGENTS, Agent, named};
-use countersign_gateways::hook::alone::first_program;
-use countersign_gateways::install::diff::{Line, diff};
-use countersign_gateways::install::plan::{self, Aim, Done, Edit};
-use countersign_gateways::install::record::Record;
-use countersign_gateways::install::status::{self, Seen, Stand};
-use countersign_gateways::install::{LONGEST_PATIENCE, Ours, Place, Refused, is_program};
+use countersign_gateways::agents::{AGENTS, AgentDescriptor, named, names};
+use countersign_gateways::hook::programs::small_program_beside;
+use countersign_gateways::install::diff::{DiffLine, diff};
+use countersign_gateways::install::plan::{
+    self, AppliedEdit, InstallAction, PlannedEdit, plan_edits,
+};
+use countersign_gateways::install::record::InstallRecord;
+use countersign_gateways::install::status::{self, AgentStatus, Protection};
+use countersign_gateways::install::{
+    HookCommand, InstallError, InstallScope, MAX_PATIENCE, is_program,
+};
 use serde::Serialize;
 
 use super::args;
@@ -24,164 +28,176 @@ use crate::gate::reach::{self, Surroundings};
 use crate::gate::{output, page};
 use crate::terminal::Paint;
 
-/// Longest line of a difference that is shown.
+/// The longest line of a difference that is shown.
 const LONGEST_LINE: usize = 400;
-/// Most lines of a file of ours that are shown with the question.
+/// The most lines of a new file that are shown with the question.
 const MOST_LINES: usize = 60;
 
-/// Puts the gate in.
+/// Installs the gate.
 pub fn install(args: &args::Install) -> Result<ExitCode, Failure> {
-    let visit = Visit::new(&args.agent, args.project.as_deref(), args.patience)?;
-    visit.run(Aim::Install, &args.manner)
+    let installation = Installation::new(&args.agent, args.project.as_deref(), args.patience)?;
+    installation.run(InstallAction::Install, &args.manner)
 }
 
-/// Takes the gate out.
+/// Removes the gate.
 pub fn uninstall(args: &args::Uninstall) -> Result<ExitCode, Failure> {
-    let visit = Visit::new(&args.agent, args.project.as_deref(), LONGEST_PATIENCE)?;
-    visit.run(Aim::Uninstall, &args.manner)
+    let installation = Installation::new(&args.agent, args.project.as_deref(), MAX_PATIENCE)?;
+    installation.run(InstallAction::Uninstall, &args.manner)
 }
 
-/// Says how the gates stand.
+/// Reports which agents are protected.
 pub fn status(args: &args::Status) -> Result<ExitCode, Failure> {
     let agents = match &args.agent {
         Some(name) => vec![known(name)?],
         None => AGENTS.to_vec(),
     };
-    let record = Record::look(&reach::gateways_folder()).map_err(said)?;
-    let home = place(None)?;
-    let ours = Ours { program: hook_program(&home)?, patience: LONGEST_PATIENCE };
-    let project = args.project.as_deref().map(|folder| place(Some(folder))).transpose()?;
-    let look = |agent: &&'static Agent| {
-        let everywhere = status::look(agent, &home, &ours, &record);
-        let here = project.as_ref().map(|project| status::look(agent, project, &ours, &record));
-        // Gated for the person is gated in the project; else what the project says counts.
-        match here {
-            Some(here) if everywhere.state != Stand::Gated && !here.files.is_empty() => here,
-            _ => everywhere,
+    let record = InstallRecord::read(&reach::gateways_folder()).map_err(install_failure)?;
+    let home = scope(None)?;
+    let command = HookCommand { program: hook_program(&home)?, patience: MAX_PATIENCE };
+    let project = args.project.as_deref().map(|folder| scope(Some(folder))).transpose()?;
+    let inspect = |agent: &&'static AgentDescriptor| {
+        let of_user = status::inspect(agent, &home, &command, &record);
+        let of_project =
+            project.as_ref().map(|project| status::inspect(agent, project, &command, &record));
+        // A gate of the user also protects the project; otherwise the project's own files count.
+        match of_project {
+            Some(status) if of_user.state != Protection::Protected && !status.files.is_empty() => {
+                status
+            }
+            _ => of_user,
         }
     };
-    let seen: Vec<Seen> = agents.iter().map(look).collect();
+    let all: Vec<AgentStatus> = agents.iter().map(inspect).collect();
     if args.json {
-        output::json(&seen)?;
+        output::json(&all)?;
     } else {
-        output::say(|out, paint| tell(out, paint, &seen))?;
+        output::say(|out, paint| print_status(out, paint, &all))?;
     }
-    let fine = |seen: &Seen| matches!(seen.state, Stand::Gated | Stand::Absent);
-    let asked_for_one = args.agent.is_some();
-    let shut = seen.iter().all(|seen| fine(seen) && !(asked_for_one && seen.state != Stand::Gated));
-    Ok(if shut { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    let one = args.agent.is_some();
+    let fine = |state| state == Protection::Protected || state == Protection::Absent && !one;
+    let protected = all.iter().all(|status| fine(status.state));
+    Ok(if protected { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// One agent at one place.
-struct Visit {
-    agent: &'static Agent,
-    /// Its name in the record.
+/// The installation of one agent in one scope.
+struct Installation {
+    agent: &'static AgentDescriptor,
+    /// Its key in the record.
     key: String,
-    place: Place,
-    ours: Ours,
+    scope: InstallScope,
+    command: HookCommand,
     state: PathBuf,
     project: Option<PathBuf>,
 }
 
-/// What came of it, for programs.
+/// The result as JSON.
 #[derive(Default, Serialize)]
 struct Outcome {
     agent: &'static str,
     written: bool,
-    files: Vec<Touched>,
-    state: Option<Stand>,
+    files: Vec<ChangedFile>,
+    state: Option<Protection>,
     why: Vec<String>,
 }
 
 #[derive(Serialize)]
-struct Touched {
+struct ChangedFile {
     path: PathBuf,
     removed: bool,
     backup: Option<PathBuf>,
 }
 
-impl Visit {
-    fn new(name: &str, project: Option<&Path>, patience: u32) -> Result<Visit, Failure> {
+impl Installation {
+    fn new(name: &str, project: Option<&Path>, patience: u32) -> Result<Installation, Failure> {
         let agent = known(name)?;
-        let place = place(project)?;
-        let ours = Ours { program: hook_program(&place)?, patience };
+        let scope = scope(project)?;
+        let command = HookCommand { program: hook_program(&scope)?, patience };
         let state = reach::gateways_folder();
-        let key = place.key(agent.name);
-        Ok(Visit { agent, key, place, ours, state, project: project.map(Path::to_owned) })
+        let key = scope.key(agent.name);
+        Ok(Installation { agent, key, scope, command, state, project: project.map(Path::to_owned) })
     }
 
-    fn run(&self, aim: Aim, manner: &args::Manner) -> Result<ExitCode, Failure> {
+    fn run(&self, action: InstallAction, manner: &args::Manner) -> Result<ExitCode, Failure> {
         if manner.json && !manner.yes && !manner.dry_run {
             return Err(Failure::Input("--json needs --yes or --dry-run".to_owned()));
         }
-        let look = if manner.dry_run { Record::look } else { Record::open };
-        let mut record = look(&self.state).map_err(said)?;
-        let pieces = self.agent.pieces(&self.place, &self.ours).map_err(said)?;
-        let edits = plan::edits(&self.key, &pieces, aim, &record).map_err(said)?;
+        let open = if manner.dry_run { InstallRecord::read } else { InstallRecord::open };
+        let mut record = open(&self.state).map_err(install_failure)?;
+        let files = self.agent.file_edits(&self.scope, &self.command).map_err(install_failure)?;
+        let edits = plan_edits(&self.key, &files, action, &record).map_err(install_failure)?;
         let mut outcome = Outcome { agent: self.agent.name, ..Outcome::default() };
         if manner.dry_run {
             outcome.files.extend(edits.iter().map(planned));
         }
         if !manner.json {
             let detail = if manner.dry_run { Detail::Whole } else { Detail::Brief };
-            self.show(aim, &edits, detail)?;
+            self.show(action, &edits, detail)?;
         }
         if manner.dry_run {
             return self.finish(&outcome, manner, ExitCode::SUCCESS);
         }
-        if !edits.is_empty() && !manner.yes && !agreed(aim)? {
+        if !edits.is_empty() && !manner.yes && !agreed(action)? {
             output::line("Nothing was written.")?;
             return Ok(ExitCode::FAILURE);
         }
-        self.write(aim, &edits, &mut record, &mut outcome, manner)?;
-        if aim == Aim::Uninstall {
-            plan::forget(&self.key, &pieces, &mut record).map_err(said)?;
+        self.write(action, &edits, &mut record, &mut outcome, manner)?;
+        if action == InstallAction::Uninstall {
+            plan::forget(&self.key, &files, &mut record).map_err(install_failure)?;
             return self.finish(&outcome, manner, ExitCode::SUCCESS);
         }
-        let then = (self.agent.setup.then)(&self.place, &self.ours);
-        let more = plan::edits(&self.key, &then.pieces, aim, &record).map_err(said)?;
+        let follow_up = (self.agent.setup.follow_up)(&self.scope, &self.command);
+        let more =
+            plan_edits(&self.key, &follow_up.edits, action, &record).map_err(install_failure)?;
         if !manner.json && !more.is_empty() {
-            self.show(aim, &more, Detail::Brief)?;
+            self.show(action, &more, Detail::Brief)?;
         }
-        self.write(aim, &more, &mut record, &mut outcome, manner)?;
-        let seen = status::look(self.agent, &self.place, &self.ours, &record);
-        outcome.state = Some(seen.state);
-        // What the agent was asked says more than what can be seen afterwards.
-        outcome.why = if then.say.is_empty() { seen.why } else { then.say };
-        let code = if seen.state == Stand::Gated { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+        self.write(action, &more, &mut record, &mut outcome, manner)?;
+        let status = status::inspect(self.agent, &self.scope, &self.command, &record);
+        outcome.state = Some(status.state);
+        // The agent's own messages are more precise than the state of its files.
+        let messages = follow_up.messages;
+        outcome.why = if messages.is_empty() { status.why } else { messages };
+        let protected = status.state == Protection::Protected;
+        let code = if protected { ExitCode::SUCCESS } else { ExitCode::FAILURE };
         self.finish(&outcome, manner, code)
     }
 
     fn write(
         &self,
-        aim: Aim,
-        edits: &[Edit],
-        record: &mut Record,
+        action: InstallAction,
+        edits: &[PlannedEdit],
+        record: &mut InstallRecord,
         outcome: &mut Outcome,
         manner: &args::Manner,
     ) -> Result<(), Failure> {
-        let done = plan::apply(&self.key, edits, aim, &self.ours, record).map_err(said)?;
+        let done = plan::apply(&self.key, edits, action, &self.command, record)
+            .map_err(install_failure)?;
         outcome.written |= !done.is_empty();
-        for Done { path, removed, kept } in done {
+        for AppliedEdit { path, removed, backup } in done {
             if !manner.json {
                 let what = if removed { "Removed" } else { "Wrote" };
-                let kept = kept.as_ref().map_or_else(String::new, |kept| {
-                    format!("; what was there is in {}", shown(kept))
+                let kept = backup.as_ref().map_or_else(String::new, |backup| {
+                    format!("; the old text is in {}", shown(backup))
                 });
                 output::line(&format!("{what} {}{kept}.", shown(&path)))?;
             }
-            outcome.files.push(Touched { path, removed, backup: kept });
+            outcome.files.push(ChangedFile { path, removed, backup });
         }
         Ok(())
     }
 
-    /// What would change, file by file.
-    fn show(&self, aim: Aim, edits: &[Edit], detail: Detail) -> Result<(), Failure> {
+    /// Shows the changes, file by file.
+    fn show(
+        &self,
+        action: InstallAction,
+        edits: &[PlannedEdit],
+        detail: Detail,
+    ) -> Result<(), Failure> {
         let title = self.agent.title;
         if edits.is_empty() {
-            let words = match aim {
-                Aim::Install => format!("{title}: the gate is already in its files."),
-                Aim::Uninstall => format!("{title}: there is nothing of ours in its files."),
+            let words = match action {
+                InstallAction::Install => format!("{title}: the gate is already installed."),
+                InstallAction::Uninstall => format!("{title}: the gate is not installed."),
             };
             output::line(&words)?;
             return Ok(());
@@ -207,36 +223,36 @@ impl Visit {
         }
         let title = self.agent.title;
         if manner.dry_run {
-            output::line("Nothing was written: this only shows what would be.")?;
+            output::line("Nothing was written, because of --dry-run.")?;
             return Ok(code);
         }
         let Some(state) = outcome.state else {
             if outcome.written {
-                output::line(&format!("{title} is no longer gated."))?;
+                output::line(&format!(
+                    "The gate of {title} was removed; its calls are no longer checked."
+                ))?;
             }
             return Ok(code);
         };
         let where_to = self.project.as_ref().map_or_else(String::new, |project| {
             format!(" in {}", shown(&fs::canonicalize(project).unwrap_or_else(|_| project.clone())))
         });
-        output::line(&if state == Stand::Gated {
-            format!(
-                "\n{title} is gated{where_to}. Start it anew: sessions that run keep their rules."
-            )
+        output::line(&if state == Protection::Protected {
+            format!("\n{title} is protected{where_to}. {}", self.agent.restart_hint)
         } else {
-            format!("\n{title} is not gated{where_to} yet:")
+            format!("\n{title} is not protected{where_to} yet:")
         })?;
         for why in &outcome.why {
             output::line(&format!("  {}", page::safe(why, 2000)))?;
         }
-        for note in self.agent.setup.notes {
-            output::line(&format!("Know this: {note}"))?;
+        for limit in self.agent.limits {
+            output::line(&format!("Note: {limit}"))?;
         }
-        if in_a_passing_folder(&self.ours.program) {
+        if is_temporary(&self.command.program) {
             output::line(&format!(
-                "Know this: {} lies in a folder for passing files. When it is gone, every call of \
-                 {title} is refused.",
-                page::safe(&self.ours.program, 4096)
+                "Note: {} is in a folder for temporary files. When it is removed, every call of \
+                 {title} is denied.",
+                page::safe(&self.command.program, 4096)
             ))?;
         }
         next_step(self.agent.name)?;
@@ -244,31 +260,31 @@ impl Visit {
     }
 }
 
-/// How much of a file that is all ours is shown.
+/// How much of a new file is shown.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Detail {
     /// All of it.
     Whole,
-    /// That it comes or goes.
+    /// Only its name and length, if it is long.
     Brief,
 }
 
 pub(super) fn show_edit(
     out: &mut dyn Write,
     paint: Paint,
-    edit: &Edit,
+    edit: &PlannedEdit,
     detail: Detail,
 ) -> Result<(), Failure> {
     let path = shown(&edit.path);
-    let ours_alone = match (&edit.before, &edit.after) {
+    let whole_file = match (&edit.before, &edit.after) {
         (None, Some(text)) => Some(("new", text)),
-        (Some(text), None) => Some(("goes", text)),
+        (Some(text), None) => Some(("removed", text)),
         _ => None,
     };
-    if let Some((word, text)) = ours_alone {
+    if let Some((word, text)) = whole_file {
         let lines = text.lines().count();
         writeln!(out, "{} ({word}, {lines} lines)", paint.strong(path))?;
-        // A whole program would scroll the question away.
+        // A long file would scroll the question away.
         if detail == Detail::Brief && lines > MOST_LINES {
             return Ok(writeln!(out, "  `--dry-run` shows all of it\n")?);
         }
@@ -281,66 +297,70 @@ pub(super) fn show_edit(
     for line in &lines {
         let safe = |text: &str| page::safe(text, LONGEST_LINE);
         match line {
-            Line::Same(text) => writeln!(out, "  {}", safe(text))?,
-            Line::Out(text) => writeln!(out, "{}", paint.with("31", format!("- {}", safe(text))))?,
-            Line::In(text) => writeln!(out, "{}", paint.with("32", format!("+ {}", safe(text))))?,
-            Line::Gap => writeln!(out, "{}", paint.faint("  …"))?,
+            DiffLine::Same(text) => writeln!(out, "  {}", safe(text))?,
+            DiffLine::Out(text) => {
+                writeln!(out, "{}", paint.with("31", format!("- {}", safe(text))))?;
+            }
+            DiffLine::In(text) => {
+                writeln!(out, "{}", paint.with("32", format!("+ {}", safe(text))))?;
+            }
+            DiffLine::Gap => writeln!(out, "{}", paint.faint("  …"))?,
         }
     }
     if lines.is_empty() {
-        writeln!(out, "  only its line ends change")?;
+        writeln!(out, "  only the line ends change")?;
     }
     Ok(writeln!(out)?)
 }
 
-fn planned(edit: &Edit) -> Touched {
-    Touched { path: edit.path.clone(), removed: edit.after.is_none(), backup: None }
+fn planned(edit: &PlannedEdit) -> ChangedFile {
+    ChangedFile { path: edit.path.clone(), removed: edit.after.is_none(), backup: None }
 }
 
-pub(super) fn agreed(aim: Aim) -> Result<bool, Failure> {
+pub(super) fn agreed(action: InstallAction) -> Result<bool, Failure> {
     let mut terminal = PromptTerminal::open().map_err(|_| {
         Failure::Input(
             "this needs a person at a terminal, or --yes; nothing was written".to_owned(),
         )
     })?;
-    let question = match aim {
-        Aim::Install => "Write this?",
-        Aim::Uninstall => "Take this out?",
+    let question = match action {
+        InstallAction::Install => "Write this?",
+        InstallAction::Uninstall => "Remove this?",
     };
     Ok(terminal.agrees(question)?)
 }
 
-/// What to do next, which depends on whether somebody would be asked at all.
+/// The next step, which depends on whether the daemon is running.
 fn next_step(agent: &str) -> Result<(), Failure> {
-    let door = reach::agent_endpoint(None, false);
-    let answers = door.is_ok_and(|door| Asker::new(door, None).health().is_ok());
+    let api = reach::agent_endpoint(None, false);
+    let answers = api.is_ok_and(|api| Asker::new(api, None).health().is_ok());
     let serve = if answers {
         ""
     } else {
-        "  countersign serve                     no daemon answers yet: until then risky calls \
-         are refused\n"
+        "  countersign serve                     start the daemon; until then risky calls are \
+         blocked\n"
     };
     output::line(&format!(
-        "\nNext:\n{serve}  countersign status {agent:<18} see that it stays so\n  \
+        "\nNext:\n{serve}  countersign status {agent:<18} check the gate's files\n  \
          countersign doctor                    how well this installation protects you"
     ))?;
     Ok(())
 }
 
-fn tell(out: &mut dyn Write, paint: Paint, seen: &[Seen]) -> Result<(), Failure> {
-    let word = |state: Stand| match state {
-        Stand::Gated => ("38;5;35", "gated"),
-        Stand::Open => ("1;38;5;202", "open"),
-        Stand::NotGated => ("38;5;172", "not gated"),
-        Stand::Absent => ("2", "not here"),
+fn print_status(out: &mut dyn Write, paint: Paint, all: &[AgentStatus]) -> Result<(), Failure> {
+    let word = |state: Protection| match state {
+        Protection::Protected => ("38;5;35", "protected"),
+        Protection::Unprotected => ("1;38;5;202", "NOT PROTECTED"),
+        Protection::NoGate => ("38;5;172", "no gate"),
+        Protection::Absent => ("2", "not installed"),
     };
-    for one in seen {
+    for one in all {
         let (style, state) = word(one.state);
-        let state = paint.with(style, format!("{state:<9}")).to_string();
+        let state = paint.with(style, format!("{state:<13}")).to_string();
         let what = match one.state {
-            Stand::Gated => one.files.first().map(|path| shown(path)).unwrap_or_default(),
-            Stand::NotGated => format!("countersign install {}", one.agent),
-            Stand::Open | Stand::Absent => String::new(),
+            Protection::Protected => one.files.first().map(|path| shown(path)).unwrap_or_default(),
+            Protection::NoGate => format!("countersign install {}", one.agent),
+            Protection::Unprotected | Protection::Absent => String::new(),
         };
         let line = format!("{:<18}  {state}  {what}", one.title);
         writeln!(out, "{}", line.trim_end())?;
@@ -348,40 +368,41 @@ fn tell(out: &mut dyn Write, paint: Paint, seen: &[Seen]) -> Result<(), Failure>
             writeln!(out, "{:<18}  {}", "", page::safe(why, 2000))?;
         }
     }
-    if seen.iter().any(|one| one.state == Stand::Open) {
-        writeln!(out, "\nWhat is open lets calls run unasked. `countersign install` closes it.")?;
+    if all.iter().any(|one| one.state == Protection::Unprotected) {
+        writeln!(
+            out,
+            "\nCalls of an agent that is not protected run unchecked: countersign install AGENT"
+        )?;
     }
     Ok(())
 }
 
-fn known(name: &str) -> Result<&'static Agent, Failure> {
-    named(name).ok_or_else(|| {
-        let names: Vec<&str> = AGENTS.iter().map(|agent| agent.name).collect();
-        Failure::at(name, format!("no such agent; there are {}", names.join(", ")))
-    })
+fn known(name: &str) -> Result<&'static AgentDescriptor, Failure> {
+    let unknown = || format!("unknown agent; use {}", names(" or "));
+    named(name).ok_or_else(|| Failure::at(name, unknown()))
 }
 
-pub(super) fn place(project: Option<&Path>) -> Result<Place, Failure> {
-    Place::new(project, |name| Surroundings.get(name)).map_err(said)
+pub(super) fn scope(project: Option<&Path>) -> Result<InstallScope, Failure> {
+    InstallScope::new(project, |name| Surroundings.get(name)).map_err(install_failure)
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "stands in map_err")]
-pub(super) fn said(refused: Refused) -> Failure {
-    Failure::Input(page::safe(&refused.to_string(), 4000))
+#[expect(clippy::needless_pass_by_value, reason = "used with map_err")]
+pub(super) fn install_failure(error: InstallError) -> Failure {
+    Failure::Input(page::safe(&error.to_string(), 4000))
 }
 
 pub(super) fn shown(path: &Path) -> String {
     page::safe(&path.display().to_string(), 4096)
 }
 
-/// Our own path as it is written into files: the one on the PATH where that is us, because it
-/// stays the same when a new version comes.
-pub(super) fn program(place: &Place) -> Result<String, Failure> {
+/// The path of this program as it is written into files: the one on the PATH if that is the same
+/// program, because it stays valid after an update.
+pub(super) fn program(scope: &InstallScope) -> Result<String, Failure> {
     let running = env::current_exe()?;
     let real = fs::canonicalize(&running).map_err(|_| {
-        Failure::Input("this program was replaced while it ran; start it again".to_owned())
+        Failure::Input("this program was replaced while it was running; start it again".to_owned())
     })?;
-    let on_path = place.program(&["countersign"]);
+    let on_path = scope.program(&["countersign"]);
     let lasting = on_path.filter(|path| fs::canonicalize(path).is_ok_and(|path| path == real));
     let path = lasting.unwrap_or(running);
     let text = path.to_str().filter(|text| !text.chars().any(char::is_control));
@@ -391,20 +412,20 @@ pub(super) fn program(place: &Place) -> Result<String, Failure> {
             .is_some_and(|name| name.to_string_lossy().starts_with("countersign"))
     });
     text.map(str::to_owned).ok_or_else(|| {
-        Failure::at(&path.display().to_string(), "this program must be called countersign")
+        Failure::at(&path.display().to_string(), "this program must have the name `countersign`")
     })
 }
 
-/// The program that hooks start: the small one beside us where there is one, because it is started
-/// before each call.
-pub fn hook_program(place: &Place) -> Result<String, Failure> {
-    let program = program(place)?;
-    let first = first_program(Path::new(&program));
-    let first = first.to_str().filter(|_| is_program(&first)).map(str::to_owned);
-    Ok(first.unwrap_or(program))
+/// The program that hooks start: the small one beside this program if it exists, because it is
+/// started before each call.
+pub fn hook_program(scope: &InstallScope) -> Result<String, Failure> {
+    let program = program(scope)?;
+    let small = small_program_beside(Path::new(&program));
+    let small = small.to_str().filter(|_| is_program(&small)).map(str::to_owned);
+    Ok(small.unwrap_or(program))
 }
 
-fn in_a_passing_folder(program: &str) -> bool {
+fn is_temporary(program: &str) -> bool {
     let named = Surroundings.get("TMPDIR").map(PathBuf::from);
     let folders = ["/tmp", "/var/tmp", "/dev/shm"].map(PathBuf::from);
     folders.into_iter().chain(named).any(|folder| Path::new(program).starts_with(folder))

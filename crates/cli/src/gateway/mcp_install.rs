@@ -4,42 +4,44 @@ use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 
-use countersign_gateways::install::plan::{self, Aim, Done};
-use countersign_gateways::install::record::Record;
-use countersign_gateways::install::{LONGEST_PATIENCE, Ours, Piece, Place};
-use countersign_gateways::mcp::install::{CLIENTS, ProxyCommand, client, named};
+use countersign_gateways::agents::{mcp_client, mcp_clients};
+use countersign_gateways::install::plan::{self, AppliedEdit, InstallAction, plan_edits};
+use countersign_gateways::install::record::InstallRecord;
+use countersign_gateways::install::{FileEdit, HookCommand, InstallScope, MAX_PATIENCE};
+use countersign_gateways::mcp::install::{ProxyCommand, named};
 
 use super::args_mcp::Configured;
-use super::install::{Detail, agreed, place, program, said, show_edit, shown};
+use super::install::{Detail, agreed, install_failure, program, scope, show_edit, shown};
 use crate::failure::Failure;
 use crate::gate::{output, reach};
 
 /// Puts the servers behind the proxy.
 pub fn install(args: &Configured) -> Result<ExitCode, Failure> {
-    run(args, Aim::Install)
+    run(args, InstallAction::Install)
 }
 
 /// Removes the proxy.
 pub fn uninstall(args: &Configured) -> Result<ExitCode, Failure> {
-    run(args, Aim::Uninstall)
+    run(args, InstallAction::Uninstall)
 }
 
-fn run(args: &Configured, aim: Aim) -> Result<ExitCode, Failure> {
-    let place = place(args.project.as_deref())?;
-    let ours = Ours { program: program(&place)?, patience: LONGEST_PATIENCE };
+fn run(args: &Configured, action: InstallAction) -> Result<ExitCode, Failure> {
+    let scope = scope(args.project.as_deref())?;
+    let command = HookCommand { program: program(&scope)?, patience: MAX_PATIENCE };
     // Without an address the proxy looks for the daemon itself, each time it is started.
     let agents = reach::agent_endpoint(None, false).ok().map(|endpoint| endpoint.to_string());
-    let proxy = ProxyCommand { program: ours.program.clone(), agents };
-    let (title, pieces) = meant(args, &place, &proxy)?;
+    let proxy = ProxyCommand { program: command.program.clone(), agents };
+    let (title, files) = meant(args, &scope, &proxy)?;
     let name = format!("mcp {title}");
     let state = reach::gateways_folder();
-    let record = if args.dry_run { Record::look(&state) } else { Record::open(&state) };
-    let mut record = record.map_err(said)?;
-    let edits = plan::edits(&name, &pieces, aim, &record).map_err(said)?;
+    let record =
+        if args.dry_run { InstallRecord::read(&state) } else { InstallRecord::open(&state) };
+    let mut record = record.map_err(install_failure)?;
+    let edits = plan_edits(&name, &files, action, &record).map_err(install_failure)?;
     if edits.is_empty() {
-        let words = match aim {
-            Aim::Install => "every command server is already behind the proxy",
-            Aim::Uninstall => "no server is behind the proxy",
+        let words = match action {
+            InstallAction::Install => "every command server is already behind the proxy",
+            InstallAction::Uninstall => "no server is behind the proxy",
         };
         output::line(&format!("{title}: {words}."))?;
         return Ok(ExitCode::SUCCESS);
@@ -51,17 +53,19 @@ fn run(args: &Configured, aim: Aim) -> Result<ExitCode, Failure> {
         output::line("Dry run: nothing was written.")?;
         return Ok(ExitCode::SUCCESS);
     }
-    if !args.yes && !agreed(aim)? {
+    if !args.yes && !agreed(action)? {
         output::line("Nothing was written.")?;
         return Ok(ExitCode::FAILURE);
     }
-    let done = plan::apply(&name, &edits, aim, &ours, &mut record).map_err(said)?;
-    for Done { path, kept, .. } in done {
-        let kept = kept
-            .map_or_else(String::new, |kept| format!("; the previous file is {}", shown(&kept)));
+    let done =
+        plan::apply(&name, &edits, action, &command, &mut record).map_err(install_failure)?;
+    for AppliedEdit { path, backup, .. } in done {
+        let kept = backup.map_or_else(String::new, |backup| {
+            format!("; the previous file is {}", shown(&backup))
+        });
         output::line(&format!("Wrote {}{kept}.", shown(&path)))?;
     }
-    if aim == Aim::Install {
+    if action == InstallAction::Install {
         output::line(&format!(
             "Restart {title}. Servers at a URL are not changed: start \
              `countersign mcp --http URL --listen 127.0.0.1:PORT` for each, and put that address \
@@ -74,13 +78,13 @@ fn run(args: &Configured, aim: Aim) -> Result<ExitCode, Failure> {
 /// A client by its name, or a file.
 fn meant(
     args: &Configured,
-    place: &Place,
+    scope: &InstallScope,
     proxy: &ProxyCommand,
-) -> Result<(String, Vec<Piece>), Failure> {
-    let Some(client) = client(&args.client) else {
+) -> Result<(String, Vec<FileEdit>), Failure> {
+    let Some(client) = mcp_client(&args.client) else {
         let path = Path::new(&args.client);
         let text = fs::read_to_string(path).map_err(|error| {
-            let names: Vec<&str> = CLIENTS.iter().map(|client| client.name).collect();
+            let names: Vec<&str> = mcp_clients().map(|client| client.name).collect();
             let why = format!(
                 "neither a file ({error}) nor a known client; clients: {}",
                 names.join(", ")
@@ -91,10 +95,10 @@ fn meant(
         let title = path.display().to_string();
         return Ok((title, vec![named(&path, &text, proxy)]));
     };
-    let pieces = client.pieces(place, proxy);
-    if pieces.is_empty() {
+    let edits = client.file_edits(scope, proxy);
+    if edits.is_empty() {
         let why = "no configuration of this client was found; name the file, or use --project";
         return Err(Failure::at(client.title, why));
     }
-    Ok((client.title.to_owned(), pieces))
+    Ok((client.title.to_owned(), edits))
 }

@@ -73,7 +73,7 @@ fn from_an_empty_home_to_a_gate_that_holds_and_back() {
     let output = home.run(&["install", "claude", "--yes"]);
     let shown = stdout(&output);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    for part in ["Claude Code is gated", "countersign-backup-1", "countersign serve"] {
+    for part in ["Claude Code is protected", "countersign-backup-1", "countersign serve"] {
         assert!(shown.contains(part), "{part}: {shown}");
     }
     let text = home.read(".claude/settings.json");
@@ -93,7 +93,7 @@ fn from_an_empty_home_to_a_gate_that_holds_and_back() {
     let output = home.run(&["status", "--json"]);
     let seen: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(seen[0]["agent"], "claude");
-    assert_eq!(seen[0]["state"], "gated");
+    assert_eq!(seen[0]["state"], "protected");
     assert_eq!(seen.as_array().unwrap().len(), 8);
 
     let output = home.run(&["uninstall", "claude", "--yes"]);
@@ -102,7 +102,7 @@ fn from_an_empty_home_to_a_gate_that_holds_and_back() {
     assert!(!home.at(".claude/settings.json.countersign-backup-1").exists());
     let output = home.run(&["status", "claude"]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(stdout(&output).contains("not gated"), "{}", stdout(&output));
+    assert!(stdout(&output).contains("no gate"), "{}", stdout(&output));
 }
 
 #[test]
@@ -145,7 +145,7 @@ fn the_command_that_is_written_passes_what_is_harmless_and_refuses_the_rest() {
     let output = home.run(&["install", "claude", "--yes", "--json", "--patience", "2"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let done: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(done["state"], "gated");
+    assert_eq!(done["state"], "protected");
     let call = |command: &str| {
         serde_json::json!({
             "hook_event_name": "PreToolUse",
@@ -171,7 +171,7 @@ fn the_command_that_is_written_passes_what_is_harmless_and_refuses_the_rest() {
 #[test]
 fn what_cannot_be_done_says_why_in_one_line_and_writes_nothing() {
     let home = Home::new();
-    assert_refused(&home.run(&["install", "emacs"]), "no such agent; there are claude, codex");
+    assert_refused(&home.run(&["install", "emacs"]), "unknown agent; use claude, codex");
     assert_refused(&home.run(&["install", "hermes", "--project", ".", "--yes"]), "--project");
     assert_refused(&home.run(&["install", "claude", "--json"]), "--yes");
     assert_refused(&home.run(&["install", "claude", "--patience", "90000"]), "90000");
@@ -220,7 +220,7 @@ fn codex_is_asked_what_it_would_trust_and_told_to() {
     program(&home.at("bin/codex"), "#!/bin/sh\nexit 1\n");
     let output = home.run(&["status", "codex"]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(stdout(&output).contains("could not be asked"), "{}", stdout(&output));
+    assert!(stdout(&output).contains("could not list its hooks"), "{}", stdout(&output));
 
     program(&home.at("bin/codex"), CODEX);
     assert!(stdout(&home.run(&["status", "codex"])).contains("does not trust"));

@@ -60,7 +60,7 @@ fn the_doctor_is_honest() {
     let text = stdout(&output);
     // Whoever runs the tests runs the stand-in too.
     assert!(text.starts_with("R0, same user: "), "{text}\n{}", stderr(&output));
-    assert!(text.contains("The daemon answers; 2 wait."), "{text}");
+    assert!(text.contains("The daemon answers; 2 pending."), "{text}");
     assert!(text.contains("Checkpoints stay on this machine"), "{text}");
     let output = countersign().args(args).arg("--json").output().unwrap();
     let said: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -68,5 +68,5 @@ fn the_doctor_is_honest() {
     let args = ["doctor", "--state", state, "--agents", "127.0.0.1:1", "--people", "127.0.0.1:1"];
     let output = countersign().args(args).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
-    assert!(stdout(&output).contains("No daemon"), "{}", stdout(&output));
+    assert!(stdout(&output).contains("The daemon is not running"), "{}", stdout(&output));
 }

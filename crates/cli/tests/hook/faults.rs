@@ -34,7 +34,7 @@ fn a_host_that_never_stops_talking_or_never_speaks_gets_a_no_in_time() {
     let endless = std::fs::File::open("/dev/zero").unwrap();
     let mut command = home.command(&["hook", "claude", "--patience", "5"]);
     let child = command.stdin(endless).stdout(Stdio::piped()).spawn().unwrap();
-    assert!(Said::of(child).denied().contains("too long"));
+    assert!(Said::of(child).denied().contains("longer than 16 MiB"));
 }
 
 #[test]

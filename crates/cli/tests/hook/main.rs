@@ -1,9 +1,9 @@
 //! `countersign hook`, driven as agents drive it: what it says, when, and what it never lets pass.
 
 #[cfg(test)]
-mod asked;
+mod agent_gates;
 #[cfg(test)]
-mod doors;
+mod asked;
 #[cfg(test)]
 mod faults;
 #[cfg(test)]
@@ -11,7 +11,7 @@ mod first;
 #[cfg(test)]
 mod many;
 #[cfg(test)]
-mod mcp_doors;
+mod mcp_gates;
 #[cfg(test)]
 mod mcp_socket;
 #[cfg(test)]

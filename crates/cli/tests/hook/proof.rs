@@ -1,4 +1,4 @@
-//! `countersign serve` tries the gates by itself, and people hear when one is open.
+//! `countersign serve` tests the gates on a schedule and tells people if one does not block.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::doors::{command, own};
+use crate::agent_gates::{command, own};
 use crate::setting::Home;
 
 /// A home whose people are told through a program, into a file.
@@ -42,38 +42,38 @@ fn until(what: &str, mut holds: impl FnMut() -> bool) {
 }
 
 #[test]
-fn an_open_gate_is_told_once_shown_counted_and_written_down_and_so_is_its_end() {
+fn an_unprotected_agent_raises_one_alarm_and_its_end_is_reported() {
     let (mut home, told) = told_into_a_file();
     let own = own(&home);
     let installed = command(&home, own.clone(), &["install", "claude", "--yes"]).output().unwrap();
     assert!(installed.status.success(), "{installed:?}");
     home.start_with(&["--prove-every", "1"]);
     let counts = |line: &str| home.as_person("GET", "/metrics", "").contains(line);
-    until("a shut door", || counts("countersign_doors_shut 1\n"));
-    assert!(counts("countersign_doors_open 0\n") && !told.exists());
+    until("a protected agent", || counts("countersign_gates_protected 1\n"));
+    assert!(counts("countersign_gates_unprotected 0\n") && !told.exists());
 
     let kept = own.with_extension("kept");
     fs::rename(&own, &kept).unwrap();
     program(&own, "#!/bin/sh\nprintf '{}'\n");
     let heard = || fs::read_to_string(&told).unwrap_or_default();
-    until("the alarm", || heard().contains("Claude Code: THE GATE IS OPEN"));
-    assert!(counts("countersign_doors_open 1\n"));
+    until("the alarm", || heard().contains("Claude Code: NOT PROTECTED"));
+    assert!(counts("countersign_gates_unprotected 1\n"));
     let inbox = home.as_person("GET", "/", "");
-    assert!(inbox.contains("class=\"alarm\"") && inbox.contains("THE GATE IS OPEN"), "{inbox}");
+    assert!(inbox.contains("class=\"alarm\"") && inbox.contains("NOT PROTECTED"), "{inbox}");
     let socket = home.folder.path().join("state/agents.sock");
     let bare = home.command(&[]).env("COUNTERSIGN_AGENTS", socket).output().unwrap();
     let bare = String::from_utf8_lossy(&bare.stdout).into_owned();
-    assert!(bare.contains("THE GATE IS OPEN") && bare.contains("The daemon runs"), "{bare}");
+    assert!(bare.contains("NOT PROTECTED") && bare.contains("The daemon runs"), "{bare}");
     // Again and again the same is no news.
     thread::sleep(Duration::from_secs(3));
-    assert_eq!(heard().matches("THE GATE IS OPEN").count(), 1, "{}", heard());
+    assert_eq!(heard().matches("NOT PROTECTED").count(), 1, "{}", heard());
 
     fs::rename(&kept, &own).unwrap();
-    until("its end", || heard().contains("Claude Code: the gate is shut again"));
-    assert!(counts("countersign_doors_open 0\n"));
+    until("its end", || heard().contains("Claude Code: protected again"));
+    assert!(counts("countersign_gates_unprotected 0\n"));
     assert!(!home.as_person("GET", "/", "").contains("class=\"alarm\""));
-    let ledger = home.ledger_with("door_shut");
-    let opened = ledger.iter().filter(|line| line.contains("door_open")).count();
+    let ledger = home.ledger_with("gate_protected");
+    let opened = ledger.iter().filter(|line| line.contains("gate_unprotected")).count();
     assert_eq!(opened, 1, "{ledger:#?}");
     home.kill();
     let store = home.folder.path().join("state/countersign.db").display().to_string();
@@ -86,9 +86,9 @@ fn where_no_agent_is_gated_nobody_is_told_anything() {
     let (mut home, told) = told_into_a_file();
     fs::create_dir(home.folder.path().join(".claude")).unwrap();
     home.start_with(&["--prove-every", "1"]);
-    let never = "countersign_doors_proved_timestamp_seconds 0\n";
+    let never = "countersign_gates_tested_timestamp_seconds 0\n";
     until("a proof", || !home.as_person("GET", "/metrics", "").contains(never));
     let counts = home.as_person("GET", "/metrics", "");
-    let nothing = ["countersign_doors_open 0\n", "countersign_doors_untested 0\n"];
+    let nothing = ["countersign_gates_unprotected 0\n", "countersign_gates_untested 0\n"];
     assert!(nothing.iter().all(|line| counts.contains(line)) && !told.exists(), "{counts}");
 }

@@ -24,4 +24,6 @@ mod sizes;
 #[cfg(test)]
 mod source;
 #[cfg(test)]
+mod vendors;
+#[cfg(test)]
 mod words;

@@ -1,64 +1,64 @@
-//! How the doors were found, from one proof to the next: what has changed is said once.
+//! The states of the gates from one test to the next: every change is announced once.
 
 use std::collections::BTreeMap;
 
 use countersign_types::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{Counts, Door, DoorState, Round};
+use super::{Counts, GateReport, GateState, Round};
 
-/// All that is known.
+/// The last results.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Known {
     #[serde(default)]
-    doors: BTreeMap<String, Seen>,
-    /// Why the doors could not be tried the last time.
+    gates: BTreeMap<String, Seen>,
+    /// Why the last test failed.
     #[serde(default)]
     failed: Option<String>,
-    /// When they were last tried, in milliseconds.
+    /// The time of the last test, in milliseconds.
     #[serde(default)]
     last: Option<i64>,
-    /// What nobody could be told yet.
+    /// Changes that nobody was told yet.
     #[serde(default)]
     untold: Vec<String>,
 }
 
-/// What is older is on the inbox's page and in the ledger.
+/// Older changes are still in the inbox and in the ledger.
 const MOST_UNTOLD: usize = 20;
 
-/// One door.
+/// One gate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Seen {
-    state: DoorState,
-    /// The alarm that holds: how the door was found then, and what was said.
-    alarm: Option<(DoorState, String)>,
+    state: GateState,
+    /// The active alarm: the state that raised it, and its message.
+    alarm: Option<(GateState, String)>,
 }
 
-/// Something that people have to know.
+/// A change that people have to know.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
-    /// Which door; all of them if nothing is said.
-    pub door: String,
-    /// Its state, in one word.
+    /// The gate; all gates if it is empty.
+    pub gate: String,
+    /// Its state.
     pub state: &'static str,
     /// Whether it is worse than before.
     pub is_alarm: bool,
-    /// For people.
+    /// The message for people.
     pub say: String,
 }
 
 impl Change {
-    fn new(door: &str, state: &'static str, is_alarm: bool, say: String) -> Change {
-        Change { door: door.to_owned(), state, is_alarm, say }
+    fn new(gate: &str, state: &'static str, is_alarm: bool, say: String) -> Change {
+        Change { gate: gate.to_owned(), state, is_alarm, say }
     }
 }
 
 impl Known {
-    /// Takes what a proof found; what is new.
+    /// Takes the results of a test and returns the changes.
     pub fn take(&mut self, round: Round, now: Timestamp) -> Vec<Change> {
         let found = match round {
             Ok(found) => found,
-            Err(why) => return self.could_not(why),
+            Err(why) => return self.test_failed(why),
         };
         let mut changes = Vec::new();
         if self.failed.take().is_some() {
@@ -66,32 +66,32 @@ impl Known {
             changes.push(Change::new("", "tested", false, say));
         }
         self.last = Some(now.0);
-        let mut before = std::mem::take(&mut self.doors);
-        for door in worst_of_each(found) {
-            let old = before.remove(&door.name);
-            let (alarm, change) = judged(&door, old.as_ref());
+        let mut before = std::mem::take(&mut self.gates);
+        for gate in worst_of_each(found) {
+            let old = before.remove(&gate.name);
+            let (alarm, change) = alarm_after(&gate, old.as_ref());
             changes.extend(change);
-            self.doors.insert(door.name, Seen { state: door.state, alarm });
+            self.gates.insert(gate.name, Seen { state: gate.state, alarm });
         }
         for (name, _) in before.into_iter().filter(|(_, seen)| seen.alarm.is_some()) {
-            let say = format!("{name} is no longer there: the alarm about its gate is over.");
+            let say = format!("{name} is no longer installed; the alarm about it is resolved.");
             changes.push(Change::new(&name, "gone", false, say));
         }
         changes
     }
 
-    /// The doors keep their state: nothing new is known about them.
-    fn could_not(&mut self, why: String) -> Vec<Change> {
+    /// After a failed test the gates keep their states.
+    fn test_failed(&mut self, why: String) -> Vec<Change> {
         let say = format!(
-            "The agents' gates could not be tested: {why}. Nobody knows whether \
-                           they are shut. Run `countersign doctor`."
+            "The agents' gates could not be tested: {why}. It is unknown whether they block \
+             calls. Run `countersign doctor`."
         );
         let is_new = self.failed.is_none();
         self.failed = Some(why);
         if is_new { vec![Change::new("", "untested", true, say)] } else { Vec::new() }
     }
 
-    /// Remembers what has to be told.
+    /// Adds changes to the list of those that people have to be told.
     pub fn owe(&mut self, changes: &[Change]) {
         self.untold.extend(changes.iter().map(|change| change.say.clone()));
         let too_many = self.untold.len().saturating_sub(MOST_UNTOLD);
@@ -102,7 +102,7 @@ impl Known {
         &self.untold
     }
 
-    /// These were told. What was said again meanwhile is still owed.
+    /// Removes changes that people were told; a change that was added again meanwhile stays.
     pub fn told(&mut self, told: &[String]) {
         for say in told {
             if let Some(at) = self.untold.iter().position(|owed| owed == say) {
@@ -112,10 +112,10 @@ impl Known {
     }
 
     pub fn counts(&self) -> Counts {
-        let count = |wanted: fn(&Seen) -> bool| self.doors.values().filter(|it| wanted(it)).count();
+        let count = |wanted: fn(&Seen) -> bool| self.gates.values().filter(|it| wanted(it)).count();
         Counts {
-            open: count(|seen| seen.alarm.is_some()),
-            shut: count(|seen| seen.state == DoorState::Shut),
+            unprotected: count(|seen| seen.alarm.is_some()),
+            protected: count(|seen| seen.state == GateState::Protected),
             last: self.last.map(Timestamp),
             failed: self.failed.is_some(),
         }
@@ -125,64 +125,67 @@ impl Known {
         let failed = self.failed.iter().map(|why| {
             format!("The agents' gates could not be tested: {why}. Run `countersign doctor`.")
         });
-        let doors = self.doors.values().filter_map(|seen| Some(seen.alarm.as_ref()?.1.clone()));
-        failed.chain(doors).collect()
+        let gates = self.gates.values().filter_map(|seen| Some(seen.alarm.as_ref()?.1.clone()));
+        failed.chain(gates).collect()
     }
 }
 
-/// Two doors of one name are as good as the worse of them.
-fn worst_of_each(found: Vec<Door>) -> Vec<Door> {
-    const fn badness(state: DoorState) -> u8 {
+/// Of two gates with one name, the worse result counts.
+fn worst_of_each(found: Vec<GateReport>) -> Vec<GateReport> {
+    const fn badness(state: GateState) -> u8 {
         match state {
-            DoorState::Shut => 0,
-            DoorState::NotGated => 1,
-            DoorState::NeverTested => 2,
-            DoorState::Open => 3,
+            GateState::Protected => 0,
+            GateState::NoGate => 1,
+            GateState::Untested => 2,
+            GateState::Unprotected => 3,
         }
     }
-    let mut doors: Vec<Door> = Vec::new();
-    for door in found {
-        match doors.iter_mut().find(|known| known.name == door.name) {
-            Some(known) if badness(known.state) >= badness(door.state) => {}
-            Some(known) => *known = door,
-            None => doors.push(door),
+    let mut gates: Vec<GateReport> = Vec::new();
+    for gate in found {
+        match gates.iter_mut().find(|known| known.name == gate.name) {
+            Some(known) if badness(known.state) >= badness(gate.state) => {}
+            Some(known) => *known = gate,
+            None => gates.push(gate),
         }
     }
-    doors
+    gates
 }
 
-type Held = Option<(DoorState, String)>;
+type ActiveAlarm = Option<(GateState, String)>;
 
-/// The alarm that holds at a door from now on, and what has to be said.
-fn judged(door: &Door, old: Option<&Seen>) -> (Held, Option<Change>) {
-    let Door { name, state, why } = door;
+/// The active alarm of a gate after this result, and the change to announce.
+fn alarm_after(gate: &GateReport, old: Option<&Seen>) -> (ActiveAlarm, Option<Change>) {
+    let GateReport { name, state, why } = gate;
     let why = why.trim_end_matches('.');
     let was = old.map(|seen| seen.state);
     let held = old.and_then(|seen| seen.alarm.clone());
     let told = held.as_ref().map(|(state, _)| *state);
     let say = match state {
-        DoorState::Shut => {
+        GateState::Protected => {
             let over = held.is_some().then(|| {
-                let say = format!("{name}: the gate is shut again.");
+                let say = format!("{name}: protected again.");
                 Change::new(name, state.word(), false, say)
             });
             return (None, over);
         }
-        DoorState::Open if told == Some(DoorState::Open) => return (held, None),
-        DoorState::Open => format!("{name}: THE GATE IS OPEN: {why}. Run `countersign doctor`."),
-        // Who was told already need not be told again.
-        DoorState::NeverTested if told.is_some() => return (held, None),
-        DoorState::NeverTested if was == Some(DoorState::Shut) => format!(
-            "{name}: the gate was shut and cannot be tested any more: {why}. Run `countersign \
-             doctor`."
-        ),
-        // Somebody may have wanted it: it is said once, and then taken as it is.
-        DoorState::NotGated
-            if was == Some(DoorState::Shut) || was != Some(*state) && told.is_some() =>
-        {
-            format!("{name}: the gate was taken out. What it does is not asked about any more.")
+        GateState::Unprotected if told == Some(GateState::Unprotected) => return (held, None),
+        GateState::Unprotected => {
+            format!("{name}: NOT PROTECTED: {why}. Run `countersign doctor`.")
         }
-        DoorState::NeverTested | DoorState::NotGated => return (None, None),
+        // People who were already alarmed are not told again.
+        GateState::Untested if told.is_some() => return (held, None),
+        GateState::Untested if was == Some(GateState::Protected) => format!(
+            "{name}: was protected and can no longer be tested: {why}. Run `countersign doctor`."
+        ),
+        // A person may have removed it on purpose: it is announced once.
+        GateState::NoGate
+            if was == Some(GateState::Protected) || was != Some(*state) && told.is_some() =>
+        {
+            format!(
+                "{name}: NOT PROTECTED: the gate was removed, so its calls run without a check."
+            )
+        }
+        GateState::Untested | GateState::NoGate => return (None, None),
     };
     let change = Change::new(name, state.word(), true, say.clone());
     (Some((*state, say)), Some(change))

@@ -1,7 +1,7 @@
-//! Proof of gate: what the doors of agents were found to be, and the alarm when one is not shut.
+//! The results of scheduled gate tests, and the alarm when an agent is not protected.
 //!
-//! The doors are tried by whoever runs the daemon (`countersign serve`); nobody can say anything
-//! about them through the doors of the daemon itself.
+//! `countersign serve` runs the tests in its own process. No request to the daemon can set or clear
+//! a result.
 
 mod known;
 mod tell;
@@ -26,103 +26,102 @@ use crate::gate::Gate;
 
 use known::{Change, Known};
 
-/// The file in the daemon's folder that remembers how the doors were found.
-const FILE: &str = "doors.json";
-/// The longest such file that is read.
+/// The file in the daemon's folder with the last results.
+const FILE: &str = "gates.json";
+/// The longest such file.
 const LONGEST: u64 = 1 << 20;
-/// More doors than anybody has.
+/// More gates than one machine has.
 const MOST: usize = 500;
-/// How much of a name and of a reason is kept.
+/// The longest name and the longest reason that are stored.
 const NAME: usize = 120;
 const WHY: usize = 300;
 
-/// How a door was found.
+/// The state of one gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum DoorState {
+pub enum GateState {
     /// The forbidden call was refused.
-    Shut,
-    /// It would have run.
-    Open,
-    /// Nothing is known.
-    NeverTested,
-    /// There is no gate.
-    NotGated,
+    Protected,
+    /// The forbidden call would have run.
+    Unprotected,
+    /// The test failed.
+    Untested,
+    /// No gate is installed.
+    NoGate,
 }
 
-impl DoorState {
-    /// Its word in the ledger.
+impl GateState {
+    /// The state's name in the ledger.
     pub const fn word(self) -> &'static str {
         match self {
-            DoorState::Shut => "shut",
-            DoorState::Open => "open",
-            DoorState::NeverTested => "never_tested",
-            DoorState::NotGated => "not_gated",
+            GateState::Protected => "protected",
+            GateState::Unprotected => "unprotected",
+            GateState::Untested => "untested",
+            GateState::NoGate => "no_gate",
         }
     }
 }
 
-/// One door that was tried.
+/// The result of a test of one gate.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Door {
-    /// Its name, such as `Claude Code`.
+pub struct GateReport {
+    /// The agent, server or SDK that the gate protects.
     pub name: String,
-    /// How it was found.
-    pub state: DoorState,
-    /// What was seen.
+    /// Its state.
+    pub state: GateState,
+    /// The reason.
     pub why: String,
 }
 
-/// What one proof found, or why there is none.
-pub type Round = Result<Vec<Door>, String>;
+/// The results of one test run, or why it failed.
+pub type Round = Result<Vec<GateReport>, String>;
 
-/// What is known of the doors.
+/// The results of all tests so far.
 #[derive(Debug, Default)]
 pub struct Proofs {
     known: Mutex<Known>,
     file: Option<PathBuf>,
-    /// Held by who tells people.
+    /// Locked while people are told.
     telling: tokio::sync::Mutex<()>,
 }
 
-/// What is known, in numbers.
+/// The results in numbers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Doors that were found open, or lost.
-    pub open: usize,
-    /// Doors that were found shut.
-    pub shut: usize,
-    /// When they were last tried.
+    /// Gates with an active alarm.
+    pub unprotected: usize,
+    /// Gates that refused the forbidden call.
+    pub protected: usize,
+    /// The time of the last test.
     pub last: Option<Timestamp>,
-    /// Whether the last attempt to try them failed.
+    /// Whether the last test failed.
     pub failed: bool,
 }
 
 impl Proofs {
-    /// What was remembered in the daemon's folder. Where the doors are not tried, nothing holds
-    /// that was found earlier.
-    pub fn open(state: &Path, are_tried: bool) -> Proofs {
+    /// Reads the results in the daemon's folder. Without tests, earlier results are dropped.
+    pub fn open(state: &Path, is_tested: bool) -> Proofs {
         let file = state.join(FILE);
-        if !are_tried {
-            // Mostly there is none.
+        if !is_tested {
+            // Usually there is no file.
             let _ = fs::remove_file(file);
             return Proofs::default();
         }
         let known = read(&file).unwrap_or_else(|error| {
             if error.kind() != io::ErrorKind::NotFound {
-                tracing::warn!(%error, "what was known of the agents' doors cannot be read");
+                tracing::warn!(%error, "the results of earlier gate tests cannot be read");
             }
             Known::default()
         });
         Proofs { known: Mutex::new(known), file: Some(file), ..Proofs::default() }
     }
 
-    /// In numbers.
+    /// The results in numbers.
     pub fn counts(&self) -> Counts {
         self.lock().counts()
     }
 
-    /// What is wrong now, one sentence each; empty if nothing is.
+    /// The active alarms, one sentence each.
     pub fn alarms(&self) -> Vec<String> {
         self.lock().alarms()
     }
@@ -141,7 +140,7 @@ impl Proofs {
         if let Some(file) = &self.file
             && let Err(error) = write(file, &known)
         {
-            tracing::error!(%error, "what is known of the agents' doors was not kept");
+            tracing::error!(%error, "the results of the gate test could not be stored");
         }
         result
     }
@@ -151,7 +150,7 @@ impl Proofs {
     }
 }
 
-/// What is wrong by the file of a daemon, for who may read it.
+/// The active alarms in the file of a daemon, for users who may read it.
 pub fn remembered(state: &Path) -> Vec<String> {
     read(&state.join(FILE)).map(|known| known.alarms()).unwrap_or_default()
 }
@@ -162,7 +161,7 @@ fn read(file: &Path) -> io::Result<Known> {
     Ok(serde_json::from_str(&text)?)
 }
 
-/// Whole or not at all.
+/// Writes the file atomically.
 fn write(file: &Path, known: &Known) -> io::Result<()> {
     let draft = file.with_extension("new");
     let mut options = OpenOptions::new();
@@ -171,7 +170,7 @@ fn write(file: &Path, known: &Known) -> io::Result<()> {
     fs::rename(draft, file)
 }
 
-/// Takes what each proof found, and raises the alarm where that is needed.
+/// Receives the results of each test and raises alarms.
 #[derive(Clone)]
 pub struct Alarm {
     gate: Arc<Gate>,
@@ -185,45 +184,45 @@ impl Alarm {
         Alarm { gate, lines, proofs }
     }
 
-    /// Whether the gate is to hold anything: while it only watches, every door is open by intent.
+    /// Whether the daemon holds calls. In the other modes every gate lets calls pass by intent.
     pub fn is_enforced(&self) -> bool {
         self.gate.rules().mode == Mode::Enforce
     }
 
-    /// What a proof found. What has changed is logged, written down, and told to people at once.
+    /// Takes the results of a test. Changes are logged, recorded and announced at once.
     pub async fn take(&self, round: Round) {
         let round = round.map(bounded).map_err(|why| plain(&why, WHY));
         let changes = self.proofs.take(round, self.gate.clock().now().at);
         if !changes.is_empty() {
-            self.write_down(&changes).await;
+            self.record(&changes).await;
         }
-        // Channels that fail are tried again for a while; the next proof does not wait for that.
+        // Failing channels are retried for a while; the next test does not wait for them.
         let alarm = self.clone();
         tokio::spawn(async move { alarm.tell().await });
     }
 
-    async fn write_down(&self, changes: &[Change]) {
+    async fn record(&self, changes: &[Change]) {
         let policy = self.gate.rules().hash;
         let mut entries = Vec::new();
         for change in changes {
-            let (door, state) = (change.door.as_str(), change.state);
+            let (gate, state) = (change.gate.as_str(), change.state);
             if change.is_alarm {
-                tracing::error!(door, state, "{}", change.say);
+                tracing::error!(gate, state, "{}", change.say);
             } else {
-                tracing::warn!(door, state, "{}", change.say);
+                tracing::warn!(gate, state, "{}", change.say);
             }
-            let kind = if change.is_alarm { EntryKind::DoorOpen } else { EntryKind::DoorShut };
+            let kind = if change.is_alarm { EntryKind::GateUnprotected } else { EntryKind::GateProtected };
             let mut entry = Entry::new(0, kind, policy);
             let fact = |text: &str| Value::String(text.to_owned().into());
-            entry.facts = vec![("door".into(), fact(door)), ("state".into(), fact(state))];
+            entry.facts = vec![("gate".into(), fact(gate)), ("state".into(), fact(state))];
             entries.push(entry);
         }
         if let Err(error) = self.gate.store().append(entries).await {
-            tracing::error!(%error, "what was found at the agents' doors was not written down");
+            tracing::error!(%error, "the results of the gate test could not be recorded");
         }
     }
 
-    /// Tells what nobody was told yet. Where nobody can be reached, the next proof tries again.
+    /// Announces changes that nobody was told yet. If nobody can be reached, the next test retries.
     async fn tell(&self) {
         let Ok(_telling) = self.proofs.telling.try_lock() else { return };
         loop {
@@ -232,7 +231,7 @@ impl Alarm {
                 return;
             }
             if !tell::tell(&self.gate, &self.lines, &untold.join(" ")).await {
-                tracing::error!("nobody could be told of the agents' gates");
+                tracing::error!("no channel could deliver the alarm about an agent's gate");
                 return;
             }
             self.proofs.change(|known| known.told(&untold));
@@ -240,14 +239,14 @@ impl Alarm {
     }
 }
 
-/// What a hook says may be anything: made visible, without secrets, and short.
-fn bounded(doors: Vec<Door>) -> Vec<Door> {
-    let door = |door: Door| Door {
-        name: plain(&door.name, NAME),
-        why: plain(&door.why, WHY),
-        state: door.state,
+/// The text of a hook can be anything: it is sanitized, redacted and shortened.
+fn bounded(gates: Vec<GateReport>) -> Vec<GateReport> {
+    let gate = |gate: GateReport| GateReport {
+        name: plain(&gate.name, NAME),
+        why: plain(&gate.why, WHY),
+        state: gate.state,
     };
-    doors.into_iter().take(MOST).map(door).collect()
+    gates.into_iter().take(MOST).map(gate).collect()
 }
 
 fn plain(text: &str, most: usize) -> String {

@@ -1,85 +1,96 @@
-//! What is said of doors, and how often.
+//! Which results are announced, and how often.
 
 use super::*;
 use crate::courier::rig::{self, Manner, Receiver, Rig};
 use crate::trial;
 
-fn door(state: DoorState) -> Vec<Door> {
-    vec![Door { name: "Claude Code".to_owned(), state, why: "so it seems".to_owned() }]
+fn result(state: GateState) -> Vec<GateReport> {
+    vec![GateReport { name: "Claude Code".to_owned(), state, why: "so it seems".to_owned() }]
 }
 
 /// What is said in each round: `!` begins an alarm.
 fn said(rounds: impl IntoIterator<Item = Round>) -> Vec<String> {
     let mut known = Known::default();
     let words = |change: Change| {
-        format!("{}{} {}", if change.is_alarm { "!" } else { "" }, change.door, change.state)
+        format!("{}{} {}", if change.is_alarm { "!" } else { "" }, change.gate, change.state)
     };
     let mut take = |round| known.take(round, Timestamp(1)).into_iter().map(words);
     rounds.into_iter().map(|round| take(round).collect::<Vec<_>>().join(", ")).collect()
 }
 
 #[test]
-fn what_changed_is_said_once() {
-    use DoorState::{NeverTested, NotGated, Open, Shut};
-    let doors = |states: &[DoorState]| said(states.iter().map(|state| Ok(door(*state))));
-    let (open, shut) = ("!Claude Code open", "Claude Code shut");
-    assert_eq!(doors(&[Shut, Open, Open, Shut, Shut]), ["", open, "", shut, ""]);
-    // At first sight too.
-    assert_eq!(doors(&[Open, NeverTested, Open, Shut]), [open, "", "", shut]);
-    // What was never shut and is never tested is no news; what was shut is.
-    assert_eq!(doors(&[NeverTested, NeverTested, Shut]), ["", "", ""]);
-    let lost = "!Claude Code never_tested";
-    assert_eq!(doors(&[Shut, NeverTested, NeverTested, Open]), ["", lost, "", open]);
-    assert_eq!(doors(&[Shut, NeverTested, Shut]), ["", lost, shut]);
-    // Who takes a gate out hears of it once; who never had one, never.
-    assert_eq!(doors(&[NotGated, NotGated]), ["", ""]);
-    let out = "!Claude Code not_gated";
-    assert_eq!(doors(&[Shut, NotGated, NotGated, Shut, Open]), ["", out, "", "", open]);
+fn a_change_is_announced_once() {
+    use GateState::{NoGate, Protected, Unprotected, Untested};
+    let gates = |states: &[GateState]| said(states.iter().map(|state| Ok(result(*state))));
+    let (open, shut) = ("!Claude Code unprotected", "Claude Code protected");
+    assert_eq!(
+        gates(&[Protected, Unprotected, Unprotected, Protected, Protected]),
+        ["", open, "", shut, ""]
+    );
+    // In the first test too.
+    assert_eq!(gates(&[Unprotected, Untested, Unprotected, Protected]), [open, "", "", shut]);
+    // A failed test is only announced for a gate that was protected before.
+    assert_eq!(gates(&[Untested, Untested, Protected]), ["", "", ""]);
+    let lost = "!Claude Code untested";
+    assert_eq!(gates(&[Protected, Untested, Untested, Unprotected]), ["", lost, "", open]);
+    assert_eq!(gates(&[Protected, Untested, Protected]), ["", lost, shut]);
+    // A removed gate is announced once; an agent that never had one, never.
+    assert_eq!(gates(&[NoGate, NoGate]), ["", ""]);
+    let out = "!Claude Code no_gate";
+    assert_eq!(
+        gates(&[Protected, NoGate, NoGate, Protected, Unprotected]),
+        ["", out, "", "", open]
+    );
 }
 
 #[test]
-fn a_proof_that_fails_is_said_once_and_forgets_nothing() {
+fn a_failed_test_is_announced_once_and_keeps_the_states() {
     let hangs = || Err("no answer".to_owned());
-    let rounds = [Ok(door(DoorState::Shut)), hangs(), hangs(), Ok(door(DoorState::Open))];
-    let both = " tested, !Claude Code open";
+    let rounds =
+        [Ok(result(GateState::Protected)), hangs(), hangs(), Ok(result(GateState::Unprotected))];
+    let both = " tested, !Claude Code unprotected";
     assert_eq!(said(rounds), ["", "! untested", "", both]);
-    // At first as well; and with nobody installed nothing is said.
+    // In the first test too; without an agent nothing is announced.
     assert_eq!(said([hangs(), Ok(Vec::new()), Ok(Vec::new())]), ["! untested", " tested", ""]);
-    assert_eq!(said([Ok(door(DoorState::Open)), Ok(Vec::new())])[1], "Claude Code gone");
+    assert_eq!(said([Ok(result(GateState::Unprotected)), Ok(Vec::new())])[1], "Claude Code gone");
 }
 
 #[test]
-fn of_two_doors_with_one_name_the_worse_one_counts() {
-    for (first, second) in [(DoorState::Open, DoorState::Shut), (DoorState::Shut, DoorState::Open)]
-    {
+fn of_two_results_with_one_name_the_worse_one_counts() {
+    for (first, second) in [
+        (GateState::Unprotected, GateState::Protected),
+        (GateState::Protected, GateState::Unprotected),
+    ] {
         let mut known = Known::default();
-        let changes = known.take(Ok([door(first), door(second)].concat()), Timestamp(1));
-        assert_eq!((changes.len(), known.counts().open), (1, 1), "{changes:?}");
+        let changes = known.take(Ok([result(first), result(second)].concat()), Timestamp(1));
+        assert_eq!((changes.len(), known.counts().unprotected), (1, 1), "{changes:?}");
     }
 }
 
 #[test]
-fn what_is_known_outlives_the_daemon() {
+fn results_survive_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     let state = folder.path();
-    assert!(Proofs::open(state, true).take(Ok(door(DoorState::Shut)), Timestamp(7)).is_empty());
+    assert!(
+        Proofs::open(state, true).take(Ok(result(GateState::Protected)), Timestamp(7)).is_empty()
+    );
     assert_eq!(Proofs::open(state, true).counts().last, Some(Timestamp(7)));
     assert_eq!(
-        Proofs::open(state, true).take(Ok(door(DoorState::NeverTested)), Timestamp(8)).len(),
+        Proofs::open(state, true).take(Ok(result(GateState::Untested)), Timestamp(8)).len(),
         1
     );
-    assert!(remembered(state)[0].contains("cannot be tested any more"));
+    assert!(remembered(state)[0].contains("can no longer be tested"));
     assert!(
-        Proofs::open(state, true).take(Ok(door(DoorState::NeverTested)), Timestamp(9)).is_empty()
+        Proofs::open(state, true).take(Ok(result(GateState::Untested)), Timestamp(9)).is_empty()
     );
-    // Who has them tried no more is not shown for ever what was found last.
+    // If tests are turned off, the last results are dropped.
     assert!(Proofs::open(state, false).alarms().is_empty() && remembered(state).is_empty());
     std::fs::write(state.join(FILE), "nonsense").unwrap();
     assert_eq!(Proofs::open(state, true).counts(), Counts::default());
 }
 
 #[tokio::test]
-async fn an_alarm_is_told_in_quiet_hours_and_written_down() {
+async fn an_alarm_is_delivered_in_quiet_hours_and_recorded() {
     let folder = tempfile::tempdir().unwrap();
     let receiver = Receiver::start(Manner::Answers(204)).await;
     let text = format!(
@@ -90,57 +101,60 @@ async fn an_alarm_is_told_in_quiet_hours_and_written_down() {
     let rig = Rig::open(folder.path(), &text).await;
     let alarm = Alarm::new(Arc::clone(&rig.gate), Arc::clone(&rig.reach.lines), Arc::default());
     assert!(alarm.is_enforced());
-    for state in [DoorState::Shut, DoorState::Open, DoorState::Open, DoorState::Shut] {
-        alarm.take(Ok(door(state))).await;
+    for state in
+        [GateState::Protected, GateState::Unprotected, GateState::Unprotected, GateState::Protected]
+    {
+        alarm.take(Ok(result(state))).await;
     }
     rig::until("both messages", async || {
-        receiver.got().iter().any(|(_, body)| body.to_string().contains("shut again"))
+        receiver.got().iter().any(|(_, body)| body.to_string().contains("protected again"))
     })
     .await;
     let told = receiver.got().iter().map(|(_, body)| body.to_string()).collect::<String>();
     assert!(
-        told.contains("THE GATE IS OPEN: so it seems") && told.contains("shut again"),
+        told.contains("NOT PROTECTED: so it seems") && told.contains("protected again"),
         "{told}"
     );
     let entries = rig.gate.store().entries(0, 100).await.unwrap();
     let lines: Vec<String> =
         entries.entries.iter().map(|entry| String::from_utf8_lossy(entry).into_owned()).collect();
     let with = |kind: &str| lines.iter().filter(|line| line.contains(kind)).count();
-    assert_eq!((with("\"door_open\""), with("\"door_shut\"")), (1, 1), "{lines:#?}");
+    assert_eq!((with("\"gate_unprotected\""), with("\"gate_protected\"")), (1, 1), "{lines:#?}");
 }
 
 #[tokio::test]
-async fn what_nobody_could_be_told_is_told_with_the_next_proof() {
+async fn an_undelivered_alarm_is_repeated_with_the_next_test() {
     let folder = tempfile::tempdir().unwrap();
     let receiver = Receiver::start(Manner::Answers(404)).await;
     let channel = receiver.channel("ops", folder.path());
     let rig = Rig::open(folder.path(), &format!("[ladder]\nfirst = [\"ops\"]\n{channel}")).await;
     let alarm = Alarm::new(Arc::clone(&rig.gate), Arc::clone(&rig.reach.lines), Arc::default());
-    alarm.take(Ok(door(DoorState::Open))).await;
+    alarm.take(Ok(result(GateState::Unprotected))).await;
     rig::until("the first attempt", async || receiver.got().len() == 1).await;
     *receiver.manner.lock().unwrap() = Manner::Answers(204);
     rig::until("its end", async || alarm.proofs.telling.try_lock().is_ok()).await;
     for times in [2, 2] {
-        alarm.take(Ok(door(DoorState::Open))).await;
+        alarm.take(Ok(result(GateState::Unprotected))).await;
         rig::until("the second", async || alarm.proofs.lock().untold().is_empty()).await;
         assert_eq!(receiver.got().len(), times);
     }
     let told = receiver.got()[1].1.to_string();
-    assert!(told.contains("THE GATE IS OPEN"), "{told}");
+    assert!(told.contains("NOT PROTECTED"), "{told}");
 }
 
 #[tokio::test]
-async fn people_see_it_at_the_top_of_the_inbox_and_in_the_counts() {
+async fn the_inbox_and_the_metrics_show_the_alarm() {
     let trial = trial::trial().await;
-    let page = |text: &str| text.contains("THE GATE IS OPEN");
+    let page = |text: &str| text.contains("NOT PROTECTED");
     assert!(!page(&trial.person("/", "").await.text));
-    trial.api.proofs.take(Ok(door(DoorState::Open)), Timestamp(5_000));
+    trial.api.proofs.take(Ok(result(GateState::Unprotected)), Timestamp(5_000));
     assert!(page(&trial.person("/", "").await.text));
     let counts = trial.person("/metrics", "").await.text;
-    for line in ["countersign_doors_open 1", "countersign_doors_proved_timestamp_seconds 5"] {
+    for line in ["countersign_gates_unprotected 1", "countersign_gates_tested_timestamp_seconds 5"]
+    {
         assert!(counts.contains(line), "{line}: {counts}");
     }
-    trial.api.proofs.take(Ok(door(DoorState::Shut)), Timestamp(6_000));
+    trial.api.proofs.take(Ok(result(GateState::Protected)), Timestamp(6_000));
     assert!(!page(&trial.person("/", "").await.text));
-    assert!(trial.person("/metrics", "").await.text.contains("countersign_doors_open 0"));
+    assert!(trial.person("/metrics", "").await.text.contains("countersign_gates_unprotected 0"));
 }

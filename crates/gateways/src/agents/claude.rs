@@ -1,62 +1,79 @@
-//! Claude Code: `PreToolUse` and what goes with it.
+//! Claude Code, and the MCP servers of Claude Desktop.
 
+use std::io;
 use std::path::PathBuf;
 
-use countersign_json::Value;
 use serde_json::json;
 
-use super::shape::{self, UNREADABLE_EDIT, claude_decision};
-use super::{Agent, Answer, Heard, Reply, Unheard};
+use super::descriptor::{AgentDescriptor, HookProtocol, HookSetup};
+use super::fields::{self, APPROVED, APPROVED_EDITED, NOT_A_BATCH, UNREADABLE_EDIT};
+use super::pre_tool_use::{self, decision};
+use super::protocol::{HookAnswer, HookReply};
 use crate::install::hooks::HookLists;
-use crate::install::json::{self as file, Kind, list, object};
-use crate::install::nothing_then;
-use crate::install::{HOST_WAITS, HOST_WAITS_BRIEFLY, Ours, Piece, Place, Setup};
+use crate::install::json::{self as file, JsonSyntax, list, object};
+use crate::install::{
+    FileEdit, GATE_TIMEOUT, HookCommand, InstallScope, McpClient, McpFileFormat, NOTIFY_TIMEOUT,
+    no_follow_up,
+};
+use crate::live::recipe::{Launch, LiveTest, MODEL_KEY, PROMPT, ScratchHome, StartupCost, words};
+use crate::live::tool_call::ModelToolCall;
 
-pub const AGENT: Agent = Agent {
+pub static AGENT: AgentDescriptor = AgentDescriptor {
     name: "claude",
+    aliases: &["claude-code"],
     title: "Claude Code",
-    read,
-    reply,
-    setup: Setup {
-        programs: &["claude"],
+    programs: &["claude"],
+    hook: HookProtocol { parse: pre_tool_use::parse, reply, announce: pre_tool_use::announce },
+    plugin: None,
+    setup: HookSetup {
         folder,
         per_project: true,
-        pieces,
-        then: nothing_then,
-        open,
-        notes: &["What you allowed inside Claude Code is still stopped where Countersign says no."],
+        edits,
+        follow_up: no_follow_up,
+        faults,
+        timeout_seconds: GATE_TIMEOUT,
     },
+    restart_hint: "Restart Claude Code; open sessions keep their old settings.",
+    limits: &["A call that you allowed inside Claude Code is still blocked if it is denied here."],
+    tested_version: Some("2.1.325"),
+    live: Some(LiveTest { shell_call, prepare_home, launch, cost: StartupCost::Low }),
+    mcp_clients: &[
+        McpClient {
+            name: "claude",
+            title: "Claude Code",
+            home: &[".claude.json"],
+            project: &[".mcp.json"],
+            format: McpFileFormat::STRICT_JSON,
+            protocol_name: Some("claude-code"),
+            // It gives up after half an hour without a message; over HTTP after five minutes.
+            patience_seconds: 1740,
+        },
+        McpClient {
+            name: "claude-desktop",
+            title: "Claude Desktop",
+            home: &[
+                ".config/Claude/claude_desktop_config.json",
+                "Library/Application Support/Claude/claude_desktop_config.json",
+            ],
+            project: &[],
+            format: McpFileFormat::STRICT_JSON,
+            protocol_name: None,
+            patience_seconds: McpClient::DEFAULT_PATIENCE,
+        },
+    ],
 };
 
-pub(super) fn read(from: &Value<'_>) -> Result<Heard, Unheard> {
-    match shape::text(from, "hook_event_name")?.as_str() {
-        "PreToolUse" => Ok(Heard::Before(shape::usual(from)?)),
-        "PostToolUse" => Ok(Heard::After(shape::ran(from, false)?)),
-        "PostToolUseFailure" => Ok(Heard::After(shape::ran(from, true)?)),
-        "UserPromptSubmit" => Ok(Heard::Message {
-            text: shape::text(from, "prompt")?,
-            session: shape::optional(from, "session_id")?,
-        }),
-        other => Err(Unheard(format!("`{other}` is not for this hook"))),
-    }
-}
-
-fn reply(answer: &Answer) -> Reply {
+fn reply(answer: &HookAnswer) -> HookReply {
     match answer {
-        // No decision leaves it to the permissions that the person gave Claude Code.
-        Answer::Pass | Answer::Noted | Answer::Card(None) => shape::leaves_it(),
-        Answer::Approved { edited: None } => {
-            claude_decision("allow", "Countersign: a person approved this call.", None)
-        }
-        Answer::Approved { edited: Some(text) } => match shape::edited(text) {
-            Some(input) => {
-                let words = "Countersign: a person changed this call and approved it.";
-                claude_decision("allow", words, Some(input))
-            }
-            None => claude_decision("deny", UNREADABLE_EDIT, None),
+        // Without a decision the permissions that the person gave Claude Code apply.
+        HookAnswer::Pass | HookAnswer::Noted | HookAnswer::Card(None) => fields::no_decision(),
+        HookAnswer::Approved { edited: None } => decision("allow", APPROVED, None),
+        HookAnswer::Approved { edited: Some(text) } => match fields::edited_arguments(text) {
+            Some(input) => decision("allow", APPROVED_EDITED, Some(input)),
+            None => decision("deny", UNREADABLE_EDIT, None),
         },
-        Answer::Denied(why) => claude_decision("deny", why, None),
-        Answer::Card(Some(card)) => shape::says(&json!({
+        HookAnswer::Denied(why) => decision("deny", why, None),
+        HookAnswer::Card(Some(card)) => fields::json_reply(&json!({
             "systemMessage": card,
             "hookSpecificOutput": {
                 "hookEventName": "UserPromptSubmit",
@@ -64,63 +81,97 @@ fn reply(answer: &Answer) -> Reply {
                     .to_owned() + card,
             },
         })),
-        Answer::Planned { .. } => claude_decision("deny", "Countersign: this is no batch.", None),
+        HookAnswer::Planned { .. } => decision("deny", NOT_A_BATCH, None),
     }
 }
 
-fn folder(place: &Place) -> PathBuf {
-    place.folder("CLAUDE_CONFIG_DIR", ".claude")
+fn folder(scope: &InstallScope) -> PathBuf {
+    scope.folder("CLAUDE_CONFIG_DIR", ".claude")
 }
 
-fn pieces(place: &Place, ours: &Ours) -> Vec<Piece> {
-    // Of a project, the file that is not shared: the program's path is this machine's.
-    let file = match place.project() {
+fn edits(scope: &InstallScope, command: &HookCommand) -> Vec<FileEdit> {
+    // In a project, the file that is not shared: the program's path is valid on this machine only.
+    let file = match scope.project() {
         Some(project) => project.join(".claude/settings.local.json"),
-        None => folder(place).join("settings.json"),
+        None => folder(scope).join("settings.json"),
     };
-    let before = object([
+    let gate = object([
         ("type", "command".into()),
-        ("command", ours.before("claude").into()),
-        ("timeout", HOST_WAITS.into()),
+        ("command", command.gate("claude").into()),
+        ("timeout", GATE_TIMEOUT.into()),
         ("onFailure", "block".into()),
         ("statusMessage", "Waiting for a person".into()),
     ]);
-    let aside = || {
+    let notify = || {
         object([
             ("type", "command".into()),
-            ("command", ours.aside("claude").into()),
-            ("timeout", HOST_WAITS_BRIEFLY.into()),
+            ("command", command.notify("claude").into()),
+            ("timeout", NOTIFY_TIMEOUT.into()),
         ])
     };
-    let every = |hook| object([("matcher", "*".into()), ("hooks", list([hook]))]);
+    let every_tool = |hook| object([("matcher", "*".into()), ("hooks", list([hook]))]);
     let wanted = vec![
-        ("PreToolUse", every(before)),
-        ("PostToolUse", every(aside())),
-        ("PostToolUseFailure", every(aside())),
-        ("UserPromptSubmit", object([("hooks", list([aside()]))])),
+        ("PreToolUse", every_tool(gate)),
+        ("PostToolUse", every_tool(notify())),
+        ("PostToolUseFailure", every_tool(notify())),
+        ("UserPromptSubmit", object([("hooks", list([notify()]))])),
     ];
-    vec![Piece::within(file, HookLists::new("claude", Kind::Strict, wanted))]
+    vec![FileEdit::part(file, HookLists::new("claude", JsonSyntax::Strict, wanted))]
 }
 
-/// Where an administrator's settings lie: they stand above everybody's.
+/// Settings of an administrator, which override those of the user.
 const MANAGED: [&str; 2] = [
     "/etc/claude-code/managed-settings.json",
     "/Library/Application Support/ClaudeCode/managed-settings.json",
 ];
 
-fn open(place: &Place, _: &Ours) -> Vec<String> {
+fn faults(scope: &InstallScope, _: &HookCommand) -> Vec<String> {
     let mut settings = MANAGED.map(PathBuf::from).to_vec();
-    settings.push(folder(place).join("settings.json"));
+    settings.push(folder(scope).join("settings.json"));
     for name in ["settings.json", "settings.local.json"] {
-        settings.extend(place.project().map(|project| project.join(".claude").join(name)));
+        settings.extend(scope.project().map(|project| project.join(".claude").join(name)));
     }
     let is_on = |path: &PathBuf, name| {
-        file::look(path, Kind::Strict, &[name]).is_some_and(|value| value == true)
+        file::value_in(path, JsonSyntax::Strict, &[name]).is_some_and(|value| value == true)
     };
     let off = settings.iter().filter(|path| is_on(path, "disableAllHooks"));
     let mut why: Vec<String> =
         off.map(|path| format!("`disableAllHooks` is set in {}", path.display())).collect();
-    let others = MANAGED.iter().filter(|path| is_on(&PathBuf::from(path), "allowManagedHooksOnly"));
-    why.extend(others.map(|path| format!("`allowManagedHooksOnly` is set in {path}")));
+    let managed = MANAGED.iter().filter(|path| is_on(&path.into(), "allowManagedHooksOnly"));
+    why.extend(managed.map(|path| format!("`allowManagedHooksOnly` is set in {path}")));
     why
+}
+
+fn shell_call(command: &str) -> ModelToolCall {
+    let arguments = json!({ "command": command, "description": "Runs the command" });
+    ModelToolCall::built_in("Bash", arguments)
+}
+
+fn prepare_home(scratch: &ScratchHome) -> io::Result<()> {
+    let project = scratch.project().display().to_string();
+    let known = json!({
+        "hasCompletedOnboarding": true,
+        "projects": { project: { "hasTrustDialogAccepted": true } },
+    });
+    scratch.write(".claude.json", &known.to_string())
+}
+
+fn launch(scratch: &ScratchHome) -> Launch {
+    Launch {
+        arguments: words(&[
+            "-p",
+            PROMPT,
+            "--output-format",
+            "json",
+            "--dangerously-skip-permissions",
+        ]),
+        variables: vec![
+            ("ANTHROPIC_BASE_URL", scratch.model_url("")),
+            ("ANTHROPIC_API_KEY", MODEL_KEY.to_owned()),
+            ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1".to_owned()),
+            ("DISABLE_AUTOUPDATER", "1".to_owned()),
+            // Without this it refuses to run as root with its permissions switched off.
+            ("IS_SANDBOX", "1".to_owned()),
+        ],
+    }
 }

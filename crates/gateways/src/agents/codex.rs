@@ -1,60 +1,76 @@
-//! Codex CLI: Claude Code's shape, but a bare "allow" is an invalid answer there and fails open,
-//! and a hook that it was not told to trust is passed over in silence.
+//! Codex CLI. A bare "allow" is an invalid answer for it, and then it runs the call; it silently
+//! ignores a hook that it does not trust.
 
 mod trust;
 
+use std::io;
 use std::path::PathBuf;
 
-use super::shape::{self, UNREADABLE_EDIT, claude_decision};
-use super::{Agent, Answer, Reply, claude};
-use crate::install::hooks::HookLists;
-use crate::install::json::{Kind, list, object};
-use crate::install::{HOST_WAITS, HOST_WAITS_BRIEFLY, Ours, Piece, Place, Setup, Then};
-use trust::{Trusted, ask};
+use serde_json::json;
 
-pub const AGENT: Agent = Agent {
+use super::descriptor::{AgentDescriptor, HookProtocol, HookSetup};
+use super::pre_tool_use;
+use crate::install::hooks::HookLists;
+use crate::install::json::{JsonSyntax, list, object};
+use crate::install::{
+    FileEdit, FollowUp, GATE_TIMEOUT, HookCommand, InstallScope, McpClient, McpFileFormat,
+    NOTIFY_TIMEOUT,
+};
+use crate::live::recipe::{Launch, LiveTest, MODEL_KEY, PROMPT, ScratchHome, StartupCost, words};
+use crate::live::tool_call::ModelToolCall;
+use trust::{HookTrust, list_hooks};
+
+pub static AGENT: AgentDescriptor = AgentDescriptor {
     name: "codex",
+    aliases: &["codex-cli"],
     title: "Codex CLI",
-    read: claude::read,
-    reply,
-    setup: Setup {
-        programs: &["codex"],
+    programs: PROGRAMS,
+    hook: HookProtocol {
+        parse: pre_tool_use::parse,
+        reply: pre_tool_use::reply,
+        announce: pre_tool_use::announce,
+    },
+    plugin: None,
+    setup: HookSetup {
         folder,
         per_project: true,
-        pieces,
-        then,
-        open,
-        notes: &["Every change of the hook ends Codex's trust in it: install again then."],
+        edits,
+        follow_up,
+        faults,
+        timeout_seconds: GATE_TIMEOUT,
     },
+    restart_hint: "Restart Codex; open sessions keep their old settings.",
+    limits: &["Codex ignores the hook after any change to it, until you install it again."],
+    tested_version: Some("0.166.0"),
+    live: Some(LiveTest { shell_call, prepare_home, launch, cost: StartupCost::Low }),
+    mcp_clients: &[McpClient {
+        name: "codex",
+        title: "Codex CLI",
+        home: &[".codex/config.toml"],
+        project: &[".codex/config.toml"],
+        format: McpFileFormat::Toml,
+        protocol_name: Some("codex"),
+        // `tool_timeout_sec`, which `countersign mcp install` raises.
+        patience_seconds: 290,
+    }],
 };
 
-fn reply(answer: &Answer) -> Reply {
-    match answer {
-        Answer::Pass | Answer::Approved { edited: None } | Answer::Noted | Answer::Card(_) => {
-            shape::leaves_it()
-        }
-        Answer::Approved { edited: Some(text) } => match shape::edited(text) {
-            Some(input) => {
-                let words = "Countersign: a person changed this call and approved it.";
-                claude_decision("allow", words, Some(input))
-            }
-            None => claude_decision("deny", UNREADABLE_EDIT, None),
-        },
-        Answer::Denied(why) => claude_decision("deny", why, None),
-        Answer::Planned { .. } => claude_decision("deny", "Countersign: this is no batch.", None),
-    }
+const PROGRAMS: &[&str] = &["codex"];
+
+fn folder(scope: &InstallScope) -> PathBuf {
+    scope.folder("CODEX_HOME", ".codex")
 }
 
-fn folder(place: &Place) -> PathBuf {
-    place.folder("CODEX_HOME", ".codex")
+fn config(scope: &InstallScope) -> PathBuf {
+    folder(scope).join("config.toml")
 }
 
-fn hooks_file(place: &Place) -> PathBuf {
-    let folder = place.project().map_or_else(|| folder(place), |project| project.join(".codex"));
+fn hooks_file(scope: &InstallScope) -> PathBuf {
+    let folder = scope.project().map_or_else(|| folder(scope), |project| project.join(".codex"));
     folder.join("hooks.json")
 }
 
-fn lists(ours: &Ours) -> HookLists {
+fn hook_lists(command: &HookCommand) -> HookLists {
     let hook = |command: String, seconds: u32| {
         object([
             ("type", "command".into()),
@@ -62,82 +78,100 @@ fn lists(ours: &Ours) -> HookLists {
             ("timeout", seconds.into()),
         ])
     };
-    let aside = || hook(ours.aside("codex"), HOST_WAITS_BRIEFLY);
-    let every = |hook| object([("matcher", "*".into()), ("hooks", list([hook]))]);
+    let notify = || hook(command.notify("codex"), NOTIFY_TIMEOUT);
+    let every_tool = |hook| object([("matcher", "*".into()), ("hooks", list([hook]))]);
     let wanted = vec![
-        ("PreToolUse", every(hook(ours.before("codex"), HOST_WAITS))),
-        ("PostToolUse", every(aside())),
-        ("UserPromptSubmit", object([("hooks", list([aside()]))])),
+        ("PreToolUse", every_tool(hook(command.gate("codex"), GATE_TIMEOUT))),
+        ("PostToolUse", every_tool(notify())),
+        ("UserPromptSubmit", object([("hooks", list([notify()]))])),
     ];
-    HookLists::new("codex", Kind::Strict, wanted)
+    HookLists::new("codex", JsonSyntax::Strict, wanted)
 }
 
-fn pieces(place: &Place, ours: &Ours) -> Vec<Piece> {
-    let file = hooks_file(place);
-    let there = std::fs::read_to_string(&file).unwrap_or_default();
-    let places = lists(ours).places(&there).unwrap_or_default();
-    let trusted = Trusted::to_take_out(&file, &places);
-    let config = folder(place).join("config.toml");
-    vec![Piece::within(file, lists(ours)), Piece::within(config, trusted)]
+fn edits(scope: &InstallScope, command: &HookCommand) -> Vec<FileEdit> {
+    let file = hooks_file(scope);
+    let text = std::fs::read_to_string(&file).unwrap_or_default();
+    let positions = hook_lists(command).positions(&text).unwrap_or_default();
+    let trust = HookTrust::to_revoke(&file, &positions);
+    vec![FileEdit::part(file, hook_lists(command)), FileEdit::part(config(scope), trust)]
 }
 
-/// What the person does where Codex cannot be asked.
-const BY_HAND: &str = "Codex does not trust the hook yet, and passes over it until it does: start \
-                       codex, write /hooks and accept it.";
+/// What the person does if Codex cannot be asked.
+const BY_HAND: &str = "Codex does not trust the hook yet and ignores it: start codex, enter /hooks \
+                       and accept it.";
 
-/// Codex itself says what it would have to trust.
-fn then(place: &Place, ours: &Ours) -> Then {
-    let hooks = match place.program(AGENT.setup.programs) {
-        None => return Then { say: vec![BY_HAND.to_owned()], ..Then::default() },
-        Some(program) => ask(&program, &folder(place), place.project().unwrap_or(place.home())),
+/// Codex itself says which hooks it would have to trust.
+fn follow_up(scope: &InstallScope, command: &HookCommand) -> FollowUp {
+    let tell = |messages| FollowUp { messages, ..FollowUp::default() };
+    let hooks = match scope.program(PROGRAMS) {
+        None => return tell(vec![BY_HAND.to_owned()]),
+        Some(program) => list_hooks(&program, &folder(scope), scope.working_folder()),
     };
     let hooks = match hooks {
         Ok(hooks) => hooks,
-        Err(why) => {
-            return Then { say: vec![why, BY_HAND.to_owned()], ..Then::default() };
-        }
+        Err(why) => return tell(vec![why, BY_HAND.to_owned()]),
     };
-    let file = hooks_file(place);
-    let mine: Vec<_> = hooks.into_iter().filter(|hook| hook.is_ours(&file, ours)).collect();
-    if mine.is_empty() {
-        let why = why_unseen(place);
-        return Then { say: vec![why], ..Then::default() };
+    let file = hooks_file(scope);
+    let ours: Vec<_> = hooks.into_iter().filter(|hook| hook.is_ours(&file, command)).collect();
+    if ours.is_empty() {
+        return tell(vec![why_not_loaded(scope)]);
     }
-    let config = folder(place).join("config.toml");
-    let trusted = Trusted::to_put_in(mine.into_iter().map(|hook| (hook.key, hook.hash)).collect());
-    Then { pieces: vec![Piece::within(config, trusted)], say: Vec::new() }
+    let trust = HookTrust::to_grant(ours.into_iter().map(|hook| (hook.key, hook.hash)).collect());
+    FollowUp { edits: vec![FileEdit::part(config(scope), trust)], messages: Vec::new() }
 }
 
-fn why_unseen(place: &Place) -> String {
-    match place.project() {
+fn why_not_loaded(scope: &InstallScope) -> String {
+    match scope.project() {
         Some(project) => format!(
-            "Codex does not see the hook: it reads a project's hooks only where the project is \
-             trusted. Start codex in {} and trust it, then install again.",
+            "Codex does not load the hook: it reads a project's hooks only in a trusted project. \
+             Start codex in {}, trust the project and install again.",
             project.display()
         ),
-        None => "Codex does not see the hook: its hooks are turned off (`features.hooks`, or an \
+        None => "Codex does not load the hook: its hooks are turned off (`features.hooks`, or an \
                  administrator's rules)."
             .to_owned(),
     }
 }
 
-fn open(place: &Place, ours: &Ours) -> Vec<String> {
-    let file = hooks_file(place);
-    let Some(program) = place.program(AGENT.setup.programs) else {
-        return trust::as_written(&folder(place).join("config.toml"), &file, &lists(ours));
+fn faults(scope: &InstallScope, command: &HookCommand) -> Vec<String> {
+    let file = hooks_file(scope);
+    let Some(program) = scope.program(PROGRAMS) else {
+        return trust::faults_in_config(&config(scope), &file, &hook_lists(command));
     };
-    let hooks = match ask(&program, &folder(place), place.project().unwrap_or(place.home())) {
+    let hooks = match list_hooks(&program, &folder(scope), scope.working_folder()) {
         Ok(hooks) => hooks,
         Err(why) => return vec![why],
     };
-    let mine: Vec<_> = hooks.into_iter().filter(|hook| hook.is_ours(&file, ours)).collect();
-    if mine.is_empty() {
-        return vec![why_unseen(place)];
+    let ours: Vec<_> = hooks.into_iter().filter(|hook| hook.is_ours(&file, command)).collect();
+    if ours.is_empty() {
+        return vec![why_not_loaded(scope)];
     }
-    let faults = mine.iter().filter_map(|hook| match (hook.trusted, hook.enabled) {
+    let faults = ours.iter().filter_map(|hook| match (hook.trusted, hook.enabled) {
         (_, false) => Some(format!("Codex has turned off {}", hook.key)),
         (false, _) => Some(format!("Codex does not trust {}", hook.key)),
         (true, true) => None,
     });
     faults.collect()
+}
+
+fn shell_call(command: &str) -> ModelToolCall {
+    ModelToolCall::built_in("exec_command", json!({ "cmd": command }))
+}
+
+fn prepare_home(scratch: &ScratchHome) -> io::Result<()> {
+    let model = scratch.model_url("/v1");
+    let text = format!(
+        "model = \"gpt-5\"\nmodel_provider = \"stand-in\"\n\n[model_providers.stand-in]\n\
+         name = \"stand-in\"\nbase_url = \"{model}\"\nwire_api = \"responses\"\n\
+         env_key = \"STAND_IN_KEY\"\n"
+    );
+    scratch.write(".codex/config.toml", &text)
+}
+
+fn launch(_: &ScratchHome) -> Launch {
+    let bypass = "--dangerously-bypass-approvals-and-sandbox";
+    Launch {
+        arguments: words(&["exec", "--json", "--skip-git-repo-check", bypass, PROMPT]),
+        variables: vec![("STAND_IN_KEY", MODEL_KEY.to_owned())],
+    }
 }

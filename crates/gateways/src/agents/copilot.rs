@@ -1,113 +1,159 @@
-//! GitHub Copilot CLI: `preToolUse` with its own member names; it names no call.
+//! GitHub Copilot CLI. Its events have no name and its calls have no id.
 
+use std::io;
 use std::path::PathBuf;
 
 use countersign_json::Value;
 use serde_json::json;
 
-use super::shape::{self, UNREADABLE_EDIT};
-use super::{Agent, Answer, Heard, Proposed, Ran, Reply, Unheard, claude};
-use crate::install::json::{self as file, Kind, list, object};
-use crate::install::nothing_then;
-use crate::install::{HOST_WAITS, HOST_WAITS_BRIEFLY, Ours, Piece, Place, Setup};
+use super::descriptor::{AgentDescriptor, HookProtocol, HookSetup};
+use super::fields::{self, APPROVED, APPROVED_EDITED, NOT_A_BATCH, UNREADABLE_EDIT};
+use super::pre_tool_use;
+use super::protocol::{
+    CompletedCall, HookAnswer, HookEvent, HookInputError, HookReply, ProposedCall,
+};
+use crate::install::json::{self as file, JsonSyntax, list, object};
+use crate::install::{
+    FileEdit, GATE_TIMEOUT, HookCommand, InstallScope, McpClient, McpFileFormat, NOTIFY_TIMEOUT,
+    no_follow_up,
+};
+use crate::live::recipe::{Launch, LiveTest, MODEL_KEY, PROMPT, ScratchHome, StartupCost, words};
+use crate::live::tool_call::ModelToolCall;
 
-pub const AGENT: Agent = Agent {
+pub static AGENT: AgentDescriptor = AgentDescriptor {
     name: "copilot",
+    aliases: &["copilot-cli", "github-copilot"],
     title: "GitHub Copilot CLI",
-    read,
-    reply,
-    setup: Setup {
-        programs: &["copilot"],
+    programs: &["copilot"],
+    hook: HookProtocol { parse, reply, announce },
+    plugin: None,
+    setup: HookSetup {
         folder,
         per_project: true,
-        pieces,
-        then: nothing_then,
-        open,
-        notes: &["Hooks of a project are passed over in a folder that Copilot does not trust."],
+        edits,
+        follow_up: no_follow_up,
+        faults,
+        timeout_seconds: GATE_TIMEOUT,
     },
+    restart_hint: "Restart Copilot CLI; open sessions keep their old settings.",
+    limits: &["Copilot CLI ignores a project's hooks in a folder that it does not trust."],
+    tested_version: Some("1.0.102"),
+    live: Some(LiveTest { shell_call, prepare_home, launch, cost: StartupCost::Medium }),
+    mcp_clients: &[McpClient {
+        name: "copilot",
+        title: "GitHub Copilot CLI",
+        home: &[".copilot/mcp-config.json"],
+        project: &[],
+        format: McpFileFormat::STRICT_JSON,
+        protocol_name: Some("github-copilot"),
+        patience_seconds: McpClient::DEFAULT_PATIENCE,
+    }],
 };
 
-fn read(from: &Value<'_>) -> Result<Heard, Unheard> {
-    // Its hooks do not say which event they are for: what is there decides.
+fn parse(from: &Value<'_>) -> Result<HookEvent, HookInputError> {
+    // It also reads hooks in another agent's format; those events have a name.
     if from.get("hook_event_name").is_some() {
-        return claude::read(from);
+        return pre_tool_use::parse(from);
     }
     if from.get("toolName").is_none() {
         return match from.get("prompt").and_then(Value::as_str) {
-            Some(prompt) => Ok(Heard::Message {
+            Some(prompt) => Ok(HookEvent::Message {
                 text: prompt.to_owned(),
-                session: shape::optional(from, "sessionId")?,
+                session: fields::optional_text(from, "sessionId")?,
             }),
-            None => Err(Unheard("`toolName` is missing".to_owned())),
+            None => Err(HookInputError("`toolName` is missing".to_owned())),
         };
     }
-    let call = Proposed {
-        tool: shape::text(from, "toolName")?,
-        arguments: shape::arguments(from, "toolArgs")?,
-        session: shape::optional(from, "sessionId")?,
-        cwd: shape::optional(from, "cwd")?,
+    let call = ProposedCall {
+        tool: fields::required_text(from, "toolName")?,
+        arguments: fields::arguments(from, "toolArgs")?,
+        session: fields::optional_text(from, "sessionId")?,
+        cwd: fields::optional_text(from, "cwd")?,
         call_id: None,
     };
-    let Some(result) = from.get("toolResult") else { return Ok(Heard::Before(call)) };
+    let Some(result) = from.get("toolResult") else { return Ok(HookEvent::Before(call)) };
     let kind = result.get("resultType").and_then(Value::as_str);
     let failed = kind.is_some_and(|kind| kind != "success");
     let result = Some(result.to_json());
-    Ok(Heard::After(Ran { call, failed, result, ..Ran::default() }))
+    Ok(HookEvent::After(CompletedCall { call, failed, result, ..CompletedCall::default() }))
 }
 
-fn reply(answer: &Answer) -> Reply {
+fn reply(answer: &HookAnswer) -> HookReply {
     match answer {
-        Answer::Pass | Answer::Noted | Answer::Card(_) => shape::leaves_it(),
-        Answer::Approved { edited: None } => {
-            decision("allow", "Countersign: a person approved this call.", None)
-        }
-        Answer::Approved { edited: Some(text) } => match shape::edited(text) {
-            Some(input) => {
-                let words = "Countersign: a person changed this call and approved it.";
-                decision("allow", words, Some(input))
-            }
+        HookAnswer::Pass | HookAnswer::Noted | HookAnswer::Card(_) => fields::no_decision(),
+        HookAnswer::Approved { edited: None } => decision("allow", APPROVED, None),
+        HookAnswer::Approved { edited: Some(text) } => match fields::edited_arguments(text) {
+            Some(input) => decision("allow", APPROVED_EDITED, Some(input)),
             None => decision("deny", UNREADABLE_EDIT, None),
         },
-        Answer::Denied(why) => decision("deny", why, None),
-        Answer::Planned { .. } => decision("deny", "Countersign: this is no batch.", None),
+        HookAnswer::Denied(why) => decision("deny", why, None),
+        HookAnswer::Planned { .. } => decision("deny", NOT_A_BATCH, None),
     }
 }
 
-fn decision(word: &str, why: &str, arguments: Option<serde_json::Value>) -> Reply {
-    let mut said = json!({ "permissionDecision": word, "permissionDecisionReason": why });
-    if let (Some(arguments), Some(members)) = (arguments, said.as_object_mut()) {
+fn decision(word: &str, why: &str, arguments: Option<serde_json::Value>) -> HookReply {
+    let mut answer = json!({ "permissionDecision": word, "permissionDecisionReason": why });
+    if let (Some(arguments), Some(members)) = (arguments, answer.as_object_mut()) {
         members.insert("modifiedArgs".to_owned(), arguments);
     }
-    shape::says(&said)
+    fields::json_reply(&answer)
 }
 
-fn folder(place: &Place) -> PathBuf {
-    place.folder("COPILOT_HOME", ".copilot")
+fn announce(tool: &str, session: &str) -> serde_json::Value {
+    json!({ "sessionId": session, "toolName": tool, "toolArgs": {} })
 }
 
-fn pieces(place: &Place, ours: &Ours) -> Vec<Piece> {
-    let folder = place.project().map_or_else(|| folder(place), |project| project.join(".github"));
+fn folder(scope: &InstallScope) -> PathBuf {
+    scope.folder("COPILOT_HOME", ".copilot")
+}
+
+fn edits(scope: &InstallScope, command: &HookCommand) -> Vec<FileEdit> {
+    let folder = scope.project().map_or_else(|| folder(scope), |project| project.join(".github"));
     let hook = |command: String, seconds: u32| {
         let members =
             [("type", "command".into()), ("bash", command.into()), ("timeoutSec", seconds.into())];
         list([object(members)])
     };
-    let aside = || hook(ours.aside("copilot"), HOST_WAITS_BRIEFLY);
+    let notify = || hook(command.notify("copilot"), NOTIFY_TIMEOUT);
     let hooks = object([
-        ("preToolUse", hook(ours.before("copilot"), HOST_WAITS)),
-        ("postToolUse", aside()),
-        ("userPromptSubmitted", aside()),
+        ("preToolUse", hook(command.gate("copilot"), GATE_TIMEOUT)),
+        ("postToolUse", notify()),
+        ("userPromptSubmitted", notify()),
     ]);
     let whole = object([("version", 1_u32.into()), ("hooks", hooks)]);
-    vec![Piece::whole(folder.join("hooks/countersign.json"), file::text_of(whole))]
+    vec![FileEdit::whole(folder.join("hooks/countersign.json"), file::text_of(whole))]
 }
 
-fn open(place: &Place, _: &Ours) -> Vec<String> {
-    let names = ["config.json", "settings.json"].map(|name| folder(place).join(name));
+fn faults(scope: &InstallScope, _: &HookCommand) -> Vec<String> {
+    let names = ["config.json", "settings.json"].map(|name| folder(scope).join(name));
     let off = |path: &&PathBuf| {
-        let value = file::look(path, Kind::Comments, &["disableAllHooks"]);
+        let value = file::value_in(path, JsonSyntax::Comments, &["disableAllHooks"]);
         value.is_some_and(|value| value == true)
     };
     let off = names.iter().filter(off);
     off.map(|path| format!("`disableAllHooks` is set in {}", path.display())).collect()
+}
+
+fn shell_call(command: &str) -> ModelToolCall {
+    let arguments = json!({ "command": command, "description": "Runs the command" });
+    ModelToolCall::built_in("bash", arguments)
+}
+
+fn prepare_home(scratch: &ScratchHome) -> io::Result<()> {
+    let project = scratch.project().display().to_string();
+    let known = json!({ "trusted_folders": [project], "trustedFolders": [project] });
+    scratch.write(".copilot/config.json", &known.to_string())
+}
+
+fn launch(scratch: &ScratchHome) -> Launch {
+    Launch {
+        arguments: words(&["-p", PROMPT, "--allow-all-tools", "--no-auto-update"]),
+        variables: vec![
+            ("COPILOT_OFFLINE", "true".to_owned()),
+            ("COPILOT_PROVIDER_BASE_URL", scratch.model_url("")),
+            ("COPILOT_PROVIDER_TYPE", "anthropic".to_owned()),
+            ("COPILOT_PROVIDER_API_KEY", MODEL_KEY.to_owned()),
+            ("COPILOT_MODEL", "claude-sonnet-4.5".to_owned()),
+        ],
+    }
 }

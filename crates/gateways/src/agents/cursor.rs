@@ -1,118 +1,147 @@
-//! Cursor: `preToolUse`, and the shell and MCP events of older versions. Written from its papers.
+//! Cursor: `preToolUse`, and the shell and MCP events of older versions. Written from its
+//! documentation; it was never run.
 
 use std::path::PathBuf;
 
 use countersign_json::Value;
 use serde_json::json;
 
-use super::shape;
-use super::{Agent, Answer, Heard, Proposed, Ran, Reply, Unheard};
+use super::descriptor::{AgentDescriptor, HookProtocol, HookSetup};
+use super::fields::{self, NOT_A_BATCH};
+use super::protocol::{
+    CompletedCall, HookAnswer, HookEvent, HookInputError, HookReply, ProposedCall,
+};
 use crate::install::hooks::HookLists;
-use crate::install::json::{Kind, object};
-use crate::install::nothing_then;
-use crate::install::{HOST_WAITS, HOST_WAITS_BRIEFLY, Ours, Piece, Place, Setup};
-
-pub const AGENT: Agent = Agent {
-    name: "cursor",
-    title: "Cursor",
-    read,
-    reply,
-    setup: Setup {
-        programs: &["cursor-agent", "cursor"],
-        folder,
-        per_project: true,
-        pieces,
-        then: nothing_then,
-        open,
-        notes: &["Written from Cursor's documents; it could not be run to prove it."],
-    },
+use crate::install::json::{JsonSyntax, object};
+use crate::install::{
+    FileEdit, GATE_TIMEOUT, HookCommand, InstallScope, McpClient, McpFileFormat, NOTIFY_TIMEOUT,
+    no_follow_up,
 };
 
-fn read(from: &Value<'_>) -> Result<Heard, Unheard> {
-    match shape::text(from, "hook_event_name")?.as_str() {
-        "preToolUse" | "beforeMCPExecution" => Ok(Heard::Before(tool(from)?)),
+pub static AGENT: AgentDescriptor = AgentDescriptor {
+    name: "cursor",
+    aliases: &["cursor-agent"],
+    title: "Cursor",
+    programs: &["cursor-agent", "cursor"],
+    hook: HookProtocol { parse, reply, announce },
+    plugin: None,
+    setup: HookSetup {
+        folder,
+        per_project: true,
+        edits,
+        follow_up: no_follow_up,
+        faults: |_, _| Vec::new(),
+        timeout_seconds: GATE_TIMEOUT,
+    },
+    restart_hint: "Restart Cursor; open sessions keep their old settings.",
+    limits: &["This is written from Cursor's documentation; Cursor itself was never run with it."],
+    tested_version: None,
+    live: None,
+    mcp_clients: &[McpClient {
+        name: "cursor",
+        title: "Cursor",
+        home: &[".cursor/mcp.json"],
+        project: &[".cursor/mcp.json"],
+        format: McpFileFormat::JSON_WITH_COMMENTS,
+        protocol_name: None,
+        patience_seconds: McpClient::DEFAULT_PATIENCE,
+    }],
+};
+
+fn parse(from: &Value<'_>) -> Result<HookEvent, HookInputError> {
+    match fields::required_text(from, "hook_event_name")?.as_str() {
+        "preToolUse" | "beforeMCPExecution" => Ok(HookEvent::Before(tool_call(from)?)),
         "beforeShellExecution" => {
-            let command = shape::text(from, "command")?;
+            let command = fields::required_text(from, "command")?;
             let arguments = json!({ "command": command }).to_string();
-            Ok(Heard::Before(Proposed { tool: "Shell".to_owned(), arguments, ..place(from)? }))
+            let tool = "Shell".to_owned();
+            Ok(HookEvent::Before(ProposedCall { tool, arguments, ..session_and_folder(from)? }))
         }
-        "postToolUse" => Ok(Heard::After(ran(from, false)?)),
-        "postToolUseFailure" => Ok(Heard::After(ran(from, true)?)),
-        "beforeSubmitPrompt" => Ok(Heard::Message {
-            text: shape::text(from, "prompt")?,
-            session: shape::optional(from, "conversation_id")?,
+        "postToolUse" => Ok(HookEvent::After(completed(from, false)?)),
+        "postToolUseFailure" => Ok(HookEvent::After(completed(from, true)?)),
+        "beforeSubmitPrompt" => Ok(HookEvent::Message {
+            text: fields::required_text(from, "prompt")?,
+            session: fields::optional_text(from, "conversation_id")?,
         }),
-        other => Err(Unheard(format!("`{other}` is not for this hook"))),
+        other => Err(fields::unknown_event(other)),
     }
 }
 
-fn tool(from: &Value<'_>) -> Result<Proposed, Unheard> {
-    let tool = shape::text(from, "tool_name")?;
-    let arguments = shape::arguments(from, "tool_input")?;
-    let call_id = shape::optional(from, "tool_use_id")?;
-    Ok(Proposed { tool, arguments, call_id, ..place(from)? })
+fn tool_call(from: &Value<'_>) -> Result<ProposedCall, HookInputError> {
+    let tool = fields::required_text(from, "tool_name")?;
+    let arguments = fields::arguments(from, "tool_input")?;
+    let call_id = fields::optional_text(from, "tool_use_id")?;
+    Ok(ProposedCall { tool, arguments, call_id, ..session_and_folder(from)? })
 }
 
-fn place(from: &Value<'_>) -> Result<Proposed, Unheard> {
+fn session_and_folder(from: &Value<'_>) -> Result<ProposedCall, HookInputError> {
     let roots = from.get("workspace_roots").and_then(Value::as_array).unwrap_or_default();
     let root = roots.first().and_then(Value::as_str).map(ToOwned::to_owned);
-    Ok(Proposed {
-        session: shape::optional(from, "conversation_id")?,
-        cwd: shape::optional(from, "cwd")?.or(root),
-        ..Proposed::default()
+    Ok(ProposedCall {
+        session: fields::optional_text(from, "conversation_id")?,
+        cwd: fields::optional_text(from, "cwd")?.or(root),
+        ..ProposedCall::default()
     })
 }
 
-fn ran(from: &Value<'_>, failed: bool) -> Result<Ran, Unheard> {
+fn completed(from: &Value<'_>, failed: bool) -> Result<CompletedCall, HookInputError> {
     let result = from.get("tool_output").map(Value::to_json);
-    let duration_ms = shape::number(from, "duration");
-    Ok(Ran { call: tool(from)?, failed, duration_ms, result, ..Ran::default() })
+    let duration_ms = fields::number(from, "duration");
+    let call = tool_call(from)?;
+    Ok(CompletedCall { call, failed, duration_ms, result, ..CompletedCall::default() })
 }
 
-fn reply(answer: &Answer) -> Reply {
+fn reply(answer: &HookAnswer) -> HookReply {
     match answer {
-        // It wants JSON always; an object without a permission leaves the call to its own rules.
-        Answer::Pass | Answer::Noted => shape::says(&json!({})),
-        Answer::Approved { edited: None } => shape::says(&json!({ "permission": "allow" })),
-        Answer::Approved { edited: Some(_) } => denied(
-            "Countersign: a person approved this call with other arguments only, which Cursor \
-             cannot take over. Ask the person what to run.",
+        // It always expects JSON; an object without a permission leaves the call to its own rules.
+        HookAnswer::Pass | HookAnswer::Noted => fields::no_decision(),
+        HookAnswer::Approved { edited: None } => {
+            fields::json_reply(&json!({ "permission": "allow" }))
+        }
+        HookAnswer::Approved { edited: Some(_) } => denied(
+            "Countersign: a person approved this call with other arguments, which Cursor cannot \
+             use, so the call was not run. Ask the person what to run.",
         ),
-        Answer::Denied(why) => denied(why),
-        Answer::Card(None) => shape::says(&json!({ "continue": true })),
-        Answer::Card(Some(card)) => shape::says(&json!({ "continue": true, "user_message": card })),
-        Answer::Planned { .. } => denied("Countersign: this is no batch."),
+        HookAnswer::Denied(why) => denied(why),
+        HookAnswer::Card(None) => fields::json_reply(&json!({ "continue": true })),
+        HookAnswer::Card(Some(card)) => {
+            fields::json_reply(&json!({ "continue": true, "user_message": card }))
+        }
+        HookAnswer::Planned { .. } => denied(NOT_A_BATCH),
     }
 }
 
-fn denied(why: &str) -> Reply {
-    shape::says(&json!({ "permission": "deny", "user_message": why, "agent_message": why }))
+fn denied(why: &str) -> HookReply {
+    fields::json_reply(&json!({ "permission": "deny", "user_message": why, "agent_message": why }))
 }
 
-fn folder(place: &Place) -> PathBuf {
-    place.home().join(".cursor")
+fn announce(tool: &str, session: &str) -> serde_json::Value {
+    json!({
+        "hook_event_name": "preToolUse", "conversation_id": session, "tool_name": tool,
+        "tool_input": {},
+    })
 }
 
-fn pieces(place: &Place, ours: &Ours) -> Vec<Piece> {
-    let folder = place.project().map_or_else(|| folder(place), |project| project.join(".cursor"));
-    let before = object([
-        ("command", ours.before("cursor").into()),
-        ("timeout", HOST_WAITS.into()),
+fn folder(scope: &InstallScope) -> PathBuf {
+    scope.home().join(".cursor")
+}
+
+fn edits(scope: &InstallScope, command: &HookCommand) -> Vec<FileEdit> {
+    let folder = scope.project().map_or_else(|| folder(scope), |project| project.join(".cursor"));
+    let gate = object([
+        ("command", command.gate("cursor").into()),
+        ("timeout", GATE_TIMEOUT.into()),
         ("failClosed", true.into()),
     ]);
-    let aside = || {
-        object([("command", ours.aside("cursor").into()), ("timeout", HOST_WAITS_BRIEFLY.into())])
+    let notify = || {
+        object([("command", command.notify("cursor").into()), ("timeout", NOTIFY_TIMEOUT.into())])
     };
     let wanted = vec![
-        ("preToolUse", before),
-        ("postToolUse", aside()),
-        ("postToolUseFailure", aside()),
-        ("beforeSubmitPrompt", aside()),
+        ("preToolUse", gate),
+        ("postToolUse", notify()),
+        ("postToolUseFailure", notify()),
+        ("beforeSubmitPrompt", notify()),
     ];
-    let lists = HookLists::new("cursor", Kind::Strict, wanted).of_version(1);
-    vec![Piece::within(folder.join("hooks.json"), lists)]
-}
-
-fn open(_: &Place, _: &Ours) -> Vec<String> {
-    Vec::new()
+    let lists = HookLists::new("cursor", JsonSyntax::Strict, wanted).with_version(1);
+    vec![FileEdit::part(folder.join("hooks.json"), lists)]
 }

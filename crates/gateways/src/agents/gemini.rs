@@ -1,118 +1,166 @@
-//! Gemini CLI: `BeforeTool` and `AfterTool`; it names no call.
+//! Gemini CLI: `BeforeTool` and `AfterTool`. Its calls have no id.
 
+use std::io;
 use std::path::PathBuf;
 
 use countersign_json::Value;
 use serde_json::json;
 
-use super::shape::{self, UNREADABLE_EDIT};
-use super::{Agent, Answer, Heard, Reply, Unheard};
+use super::descriptor::{AgentDescriptor, HookProtocol, HookSetup};
+use super::fields::{self, NOT_A_BATCH, UNREADABLE_EDIT};
+use super::protocol::{HookAnswer, HookEvent, HookInputError, HookReply};
 use crate::install::hooks::HookLists;
-use crate::install::json::{self as file, Kind, list, object};
-use crate::install::nothing_then;
-use crate::install::{HOST_WAITS, HOST_WAITS_BRIEFLY, Ours, Piece, Place, Setup};
+use crate::install::json::{self as file, JsonSyntax, list, object};
+use crate::install::{
+    FileEdit, GATE_TIMEOUT, HookCommand, InstallScope, McpClient, McpFileFormat, NOTIFY_TIMEOUT,
+    no_follow_up,
+};
+use crate::live::recipe::{Launch, LiveTest, MODEL_KEY, PROMPT, ScratchHome, StartupCost, words};
+use crate::live::tool_call::ModelToolCall;
 
-pub const AGENT: Agent = Agent {
+pub static AGENT: AgentDescriptor = AgentDescriptor {
     name: "gemini",
+    aliases: &["gemini-cli"],
     title: "Gemini CLI",
-    read,
-    reply,
-    setup: Setup {
-        programs: &["gemini"],
+    programs: &["gemini"],
+    hook: HookProtocol { parse, reply, announce },
+    plugin: None,
+    setup: HookSetup {
         folder,
         per_project: true,
-        pieces,
-        then: nothing_then,
-        open,
-        notes: &[
-            "In a folder that Gemini CLI does not trust it runs no hooks at all, ours neither.",
-        ],
+        edits,
+        follow_up: no_follow_up,
+        faults,
+        timeout_seconds: GATE_TIMEOUT,
     },
+    restart_hint: "Restart Gemini CLI; open sessions keep their old settings.",
+    limits: &["Gemini CLI runs no hooks, including ours, in a folder that it does not trust."],
+    tested_version: Some("0.61.0"),
+    live: Some(LiveTest { shell_call, prepare_home, launch, cost: StartupCost::Medium }),
+    mcp_clients: &[McpClient {
+        name: "gemini",
+        title: "Gemini CLI",
+        home: &[".gemini/settings.json"],
+        project: &[".gemini/settings.json"],
+        format: McpFileFormat::JSON_WITH_TIMEOUT,
+        protocol_name: Some("gemini-cli"),
+        patience_seconds: 590,
+    }],
 };
 
-fn read(from: &Value<'_>) -> Result<Heard, Unheard> {
-    match shape::text(from, "hook_event_name")?.as_str() {
-        "BeforeTool" => Ok(Heard::Before(shape::usual(from)?)),
-        "AfterTool" => Ok(Heard::After(shape::ran(from, false)?)),
-        "BeforeAgent" => Ok(Heard::Message {
-            text: shape::text(from, "prompt")?,
-            session: shape::optional(from, "session_id")?,
+fn parse(from: &Value<'_>) -> Result<HookEvent, HookInputError> {
+    match fields::required_text(from, "hook_event_name")?.as_str() {
+        "BeforeTool" => Ok(HookEvent::Before(fields::tool_call(from)?)),
+        "AfterTool" => Ok(HookEvent::After(fields::tool_result(from, false)?)),
+        "BeforeAgent" => Ok(HookEvent::Message {
+            text: fields::required_text(from, "prompt")?,
+            session: fields::optional_text(from, "session_id")?,
         }),
-        other => Err(Unheard(format!("`{other}` is not for this hook"))),
+        other => Err(fields::unknown_event(other)),
     }
 }
 
-fn reply(answer: &Answer) -> Reply {
+fn reply(answer: &HookAnswer) -> HookReply {
     match answer {
-        Answer::Pass | Answer::Noted | Answer::Card(None) => shape::leaves_it(),
-        Answer::Approved { edited: None } => shape::says(&json!({ "decision": "allow" })),
-        Answer::Approved { edited: Some(text) } => match shape::edited(text) {
-            Some(input) => shape::says(&json!({
+        HookAnswer::Pass | HookAnswer::Noted | HookAnswer::Card(None) => fields::no_decision(),
+        HookAnswer::Approved { edited: None } => {
+            fields::json_reply(&json!({ "decision": "allow" }))
+        }
+        HookAnswer::Approved { edited: Some(text) } => match fields::edited_arguments(text) {
+            Some(input) => fields::json_reply(&json!({
                 "decision": "allow",
                 "hookSpecificOutput": { "hookEventName": "BeforeTool", "tool_input": input },
             })),
             None => denied(UNREADABLE_EDIT),
         },
-        Answer::Denied(why) => denied(why),
-        Answer::Card(Some(card)) => shape::says(&json!({ "systemMessage": card })),
-        Answer::Planned { .. } => denied("Countersign: this is no batch."),
+        HookAnswer::Denied(why) => denied(why),
+        HookAnswer::Card(Some(card)) => fields::json_reply(&json!({ "systemMessage": card })),
+        HookAnswer::Planned { .. } => denied(NOT_A_BATCH),
     }
 }
 
-fn denied(why: &str) -> Reply {
-    shape::says(&json!({ "decision": "deny", "reason": why }))
+fn denied(why: &str) -> HookReply {
+    fields::json_reply(&json!({ "decision": "deny", "reason": why }))
 }
 
-fn folder(place: &Place) -> PathBuf {
-    let home = place.variable("GEMINI_CLI_HOME").map(PathBuf::from);
-    home.unwrap_or_else(|| place.home().to_owned()).join(".gemini")
+fn announce(tool: &str, session: &str) -> serde_json::Value {
+    json!({
+        "hook_event_name": "BeforeTool", "session_id": session, "tool_name": tool,
+        "tool_input": {},
+    })
 }
 
-fn settings(place: &Place) -> PathBuf {
-    let folder = place.project().map_or_else(|| folder(place), |project| project.join(".gemini"));
+fn folder(scope: &InstallScope) -> PathBuf {
+    let home = scope.variable("GEMINI_CLI_HOME").map(PathBuf::from);
+    home.unwrap_or_else(|| scope.home().to_owned()).join(".gemini")
+}
+
+fn settings(scope: &InstallScope) -> PathBuf {
+    let folder = scope.project().map_or_else(|| folder(scope), |project| project.join(".gemini"));
     folder.join("settings.json")
 }
 
-fn pieces(place: &Place, ours: &Ours) -> Vec<Piece> {
-    // It counts in milliseconds.
+fn edits(scope: &InstallScope, command: &HookCommand) -> Vec<FileEdit> {
+    // Its timeouts are in milliseconds.
     let entry = |command: String, seconds: u32| {
         let hook = object([
             ("type", "command".into()),
-            ("name", NAME.into()),
+            ("name", HOOK_NAME.into()),
             ("command", command.into()),
             ("timeout", (u64::from(seconds) * 1000).into()),
         ]);
         object([("matcher", ".*".into()), ("hooks", list([hook]))])
     };
-    let aside = || entry(ours.aside("gemini"), HOST_WAITS_BRIEFLY);
+    let notify = || entry(command.notify("gemini"), NOTIFY_TIMEOUT);
     let wanted = vec![
-        ("BeforeTool", entry(ours.before("gemini"), HOST_WAITS)),
-        ("AfterTool", aside()),
-        ("BeforeAgent", aside()),
+        ("BeforeTool", entry(command.gate("gemini"), GATE_TIMEOUT)),
+        ("AfterTool", notify()),
+        ("BeforeAgent", notify()),
     ];
-    vec![Piece::within(settings(place), HookLists::new("gemini", Kind::Comments, wanted))]
+    let lists = HookLists::new("gemini", JsonSyntax::Comments, wanted);
+    vec![FileEdit::part(settings(scope), lists)]
 }
 
-/// What it calls our hooks.
-const NAME: &str = "countersign";
+/// The name of our hooks in its settings.
+const HOOK_NAME: &str = "countersign";
 
-fn open(place: &Place, ours: &Ours) -> Vec<String> {
+fn faults(scope: &InstallScope, command: &HookCommand) -> Vec<String> {
     let system = PathBuf::from("/etc/gemini-cli/settings.json");
     let mut why = Vec::new();
-    for path in [system, folder(place).join("settings.json"), settings(place)] {
-        let shown = path.display();
-        if file::look(&path, Kind::Comments, &["hooksConfig", "enabled"])
-            .is_some_and(|value| value == false)
-        {
-            why.push(format!("`hooksConfig.enabled` is off in {shown}"));
+    for path in [system, folder(scope).join("settings.json"), settings(scope)] {
+        let value = |name| file::value_in(&path, JsonSyntax::Comments, &["hooksConfig", name]);
+        if value("enabled").is_some_and(|value| value == false) {
+            why.push(format!("`hooksConfig.enabled` is false in {}", path.display()));
         }
-        let off = file::look(&path, Kind::Comments, &["hooksConfig", "disabled"]);
-        let names = off.as_ref().and_then(|value| value.as_array()).into_iter().flatten();
-        let is_ours = |name: &&serde_json::Value| **name == NAME || **name == ours.before("gemini");
-        if names.clone().any(|name| is_ours(&name)) {
-            why.push(format!("`hooksConfig.disabled` names our hook in {shown}"));
+        let disabled = value("disabled");
+        let mut names = disabled.as_ref().and_then(|value| value.as_array()).into_iter().flatten();
+        if names.any(|name| *name == HOOK_NAME || *name == command.gate("gemini")) {
+            why.push(format!("`hooksConfig.disabled` contains our hook in {}", path.display()));
         }
     }
     why.dedup();
     why
+}
+
+fn shell_call(command: &str) -> ModelToolCall {
+    ModelToolCall::built_in("run_shell_command", json!({ "command": command }))
+}
+
+fn prepare_home(scratch: &ScratchHome) -> io::Result<()> {
+    let settings = json!({
+        "security": { "auth": { "selectedType": "gemini-api-key" } },
+        "general": { "disableAutoUpdate": true, "disableUpdateNag": true },
+        "privacy": { "usageStatisticsEnabled": false },
+    });
+    scratch.write(".gemini/settings.json", &settings.to_string())
+}
+
+fn launch(scratch: &ScratchHome) -> Launch {
+    Launch {
+        arguments: words(&["-p", PROMPT, "--yolo", "--skip-trust", "-m", "gemini-2.5-flash"]),
+        variables: vec![
+            ("GOOGLE_GEMINI_BASE_URL", scratch.model_url("")),
+            ("GEMINI_API_KEY", MODEL_KEY.to_owned()),
+        ],
+    }
 }

@@ -1,55 +1,93 @@
-//! Hermes: gated by a plugin of ours, which speaks our own words.
+//! Hermes, gated by our plugin.
 
+use std::io;
 use std::path::PathBuf;
 
-use super::{Agent, plugin};
-use crate::install::yaml::WordInList;
-use crate::install::{Ours, Piece, Place, Setup, nothing_then, plugins};
+use serde_json::json;
 
-pub const AGENT: Agent = Agent {
+use super::descriptor::{AgentDescriptor, HookSetup};
+use super::plugin_protocol;
+use crate::install::yaml::WordInList;
+use crate::install::{
+    FileEdit, GATE_TIMEOUT, HookCommand, InstallScope, no_follow_up, plugin_files,
+};
+use crate::live::recipe::{Launch, LiveTest, MODEL_KEY, PROMPT, ScratchHome, StartupCost, words};
+use crate::live::tool_call::ModelToolCall;
+
+pub static AGENT: AgentDescriptor = AgentDescriptor {
     name: "hermes",
+    aliases: &[],
     title: "Hermes",
-    read: plugin::read,
-    reply: plugin::reply,
-    setup: Setup {
-        programs: &["hermes"],
+    programs: &["hermes"],
+    hook: plugin_protocol::PROTOCOL,
+    plugin: Some(plugin_files::HERMES),
+    setup: HookSetup {
         folder,
         per_project: false,
-        pieces,
-        then: nothing_then,
-        open,
-        notes: &["In its safe mode Hermes loads no plugins, ours neither."],
+        edits,
+        follow_up: no_follow_up,
+        faults,
+        timeout_seconds: GATE_TIMEOUT,
     },
+    restart_hint: "Restart Hermes; open sessions keep their old settings.",
+    limits: &["In safe mode Hermes loads no plugins, including ours."],
+    tested_version: Some("0.19.0"),
+    live: Some(LiveTest { shell_call, prepare_home, launch, cost: StartupCost::High }),
+    mcp_clients: &[],
 };
 
 const ENABLED: WordInList = WordInList { top: "plugins", list: "enabled", word: "countersign" };
 const DISABLED: WordInList = WordInList { top: "plugins", list: "disabled", word: "countersign" };
 
-fn folder(place: &Place) -> PathBuf {
-    place.folder("HERMES_HOME", ".hermes")
+fn folder(scope: &InstallScope) -> PathBuf {
+    scope.folder("HERMES_HOME", ".hermes")
 }
 
-fn pieces(place: &Place, ours: &Ours) -> Vec<Piece> {
-    let plugin = folder(place).join("plugins/countersign");
-    let mut pieces = plugins::pieces(plugins::HERMES, &plugin, ours);
-    pieces.push(Piece::whole(plugin.join("binary"), format!("{}\n", ours.program)));
-    pieces.push(Piece::within(folder(place).join("config.yaml"), ENABLED));
-    pieces
+fn edits(scope: &InstallScope, command: &HookCommand) -> Vec<FileEdit> {
+    let plugin = folder(scope).join("plugins/countersign");
+    let mut edits = plugin_files::edits(plugin_files::HERMES, &plugin, command);
+    edits.push(FileEdit::whole(plugin.join("binary"), format!("{}\n", command.program)));
+    edits.push(FileEdit::part(folder(scope).join("config.yaml"), ENABLED));
+    edits
 }
 
-fn open(place: &Place, _: &Ours) -> Vec<String> {
-    let config = folder(place).join("config.yaml");
+fn faults(scope: &InstallScope, _: &HookCommand) -> Vec<String> {
+    let config = folder(scope).join("config.yaml");
     let text = std::fs::read_to_string(&config).unwrap_or_default();
     let mut why = Vec::new();
     match DISABLED.words(&text) {
         Ok(words) if words.iter().any(|word| word == DISABLED.word) => {
-            why.push(format!("`plugins.disabled` names countersign in {}", config.display()));
+            why.push(format!("`plugins.disabled` contains countersign in {}", config.display()));
         }
         Ok(_) => {}
-        Err(misread) => why.push(format!("{}: {misread}", config.display())),
+        Err(error) => why.push(format!("{}: {error}", config.display())),
     }
-    if place.variable("HERMES_SAFE_MODE").is_some() {
+    if scope.variable("HERMES_SAFE_MODE").is_some() {
         why.push("HERMES_SAFE_MODE is set here, so no plugin is loaded".to_owned());
     }
     why
+}
+
+fn shell_call(command: &str) -> ModelToolCall {
+    ModelToolCall::built_in("terminal", json!({ "command": command }))
+}
+
+fn prepare_home(scratch: &ScratchHome) -> io::Result<()> {
+    let model = scratch.model_url("/v1");
+    let text = format!(
+        "model:\n  provider: custom\n  default: stand-in\n  base_url: {model}\n  \
+         api_key: {MODEL_KEY}\n  context_length: 128000\n\
+         memory:\n  memory_enabled: false\n  user_profile_enabled: false\n"
+    );
+    scratch.write(".hermes/config.yaml", &text)
+}
+
+fn launch(scratch: &ScratchHome) -> Launch {
+    Launch {
+        arguments: words(&["chat", "-q", PROMPT, "-Q", "--yolo", "-t", "terminal"]),
+        variables: vec![
+            ("HERMES_HOME", scratch.home().join(".hermes").display().to_string()),
+            ("TERMINAL_CWD", scratch.project().display().to_string()),
+        ],
+    }
 }

@@ -1,37 +1,28 @@
-//! The agents that can be gated. One agent, one file: how its hook speaks, and where it is set up.
+//! The agents that can be gated. One file per agent; everything else iterates over the list.
 
 mod claude;
 mod codex;
 mod copilot;
 mod cursor;
+mod descriptor;
+mod fields;
 mod gemini;
 mod hermes;
 mod openclaw;
 mod opencode;
-mod plugin;
-mod shape;
+mod plugin_protocol;
+mod pre_tool_use;
+mod protocol;
+mod vscode;
+mod windsurf;
 
-use countersign_json::Value;
+use crate::install::McpClient;
 
-use crate::install::Setup;
+pub use descriptor::{AgentDescriptor, HookProtocol, HookSetup, PluginFile};
+pub use protocol::{CompletedCall, HookAnswer, HookEvent, HookInputError, HookReply, ProposedCall};
 
-/// An agent, as far as a gate has to know it.
-#[derive(Debug)]
-pub struct Agent {
-    /// Its name on the command line, and on the cards that people see.
-    pub name: &'static str,
-    /// Its name as people say it.
-    pub title: &'static str,
-    /// Understands what its hook is given.
-    pub read: fn(&Value<'_>) -> Result<Heard, Unheard>,
-    /// Says it in the words that its host takes for an answer.
-    pub reply: fn(&Answer) -> Reply,
-    /// Where and how it is set up.
-    pub setup: Setup,
-}
-
-/// Every agent.
-pub const AGENTS: [&Agent; 8] = [
+/// Every agent, in the order of lists and tables.
+pub const AGENTS: [&AgentDescriptor; 8] = [
     &claude::AGENT,
     &codex::AGENT,
     &gemini::AGENT,
@@ -42,96 +33,37 @@ pub const AGENTS: [&Agent; 8] = [
     &hermes::AGENT,
 ];
 
-/// The agent of this name.
-pub fn named(name: &str) -> Option<&'static Agent> {
-    AGENTS.into_iter().find(|agent| agent.name == name)
+/// Programs that use MCP servers and have no hook.
+const MCP_CLIENTS: [&McpClient; 2] = [&vscode::MCP_CLIENT, &windsurf::MCP_CLIENT];
+
+/// The agent with this name or alias.
+pub fn named(name: &str) -> Option<&'static AgentDescriptor> {
+    AGENTS.into_iter().find(|agent| agent.is_named(name))
 }
 
-/// What a host tells its hook.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Heard {
-    /// A call that is about to run.
-    Before(Proposed),
-    /// A call that ran, or failed.
-    After(Ran),
-    /// Several calls of one turn that are about to run.
-    Batch(Vec<Proposed>),
-    /// A message of a person.
-    Message {
-        /// What it says.
-        text: String,
-        /// The agent's session.
-        session: Option<String>,
-    },
+/// The name of the agent in examples.
+pub fn first_agent() -> &'static str {
+    AGENTS.first().map_or("", |agent| agent.name)
 }
 
-/// One proposed call, in the words of the gate.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Proposed {
-    /// The tool's name.
-    pub tool: String,
-    /// Its arguments: the JSON text of an object.
-    pub arguments: String,
-    /// The agent's session.
-    pub session: Option<String>,
-    /// The working directory.
-    pub cwd: Option<String>,
-    /// The host's own name for this call, where it has one.
-    pub call_id: Option<String>,
+/// The names of all agents, with this text before the last one.
+pub fn names(last: &str) -> String {
+    let names: Vec<&str> = AGENTS.iter().map(|agent| agent.name).collect();
+    match names.split_last() {
+        Some((end, rest)) => format!("{}{last}{end}", rest.join(", ")),
+        None => String::new(),
+    }
 }
 
-/// What came of a call.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Ran {
-    /// Which call.
-    pub call: Proposed,
-    /// Whether it failed.
-    pub failed: bool,
-    /// What the program ended with.
-    pub exit_code: Option<i64>,
-    /// How long it took.
-    pub duration_ms: Option<u64>,
-    /// What it gave back: the JSON text, of which only a digest is kept.
-    pub result: Option<String>,
+/// Every program whose list of MCP servers is known.
+pub fn mcp_clients() -> impl Iterator<Item = &'static McpClient> {
+    AGENTS.into_iter().flat_map(|agent| agent.mcp_clients).chain(MCP_CLIENTS)
 }
 
-/// Why what came in is no call: then the answer is no.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct Unheard(pub String);
-
-/// What the hook has to say.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Answer {
-    /// Nobody had to be asked: the host's own rules go on.
-    Pass,
-    /// A person said yes, perhaps to other arguments (the JSON text of an object).
-    Approved {
-        /// The arguments to run with instead.
-        edited: Option<String>,
-    },
-    /// No, and why, in words for the model.
-    Denied(String),
-    /// The stages of a batch and an answer for each of its calls.
-    Planned {
-        /// Which calls may run side by side, stage after stage.
-        stages: Vec<Vec<usize>>,
-        /// One for each call, in order.
-        answers: Vec<Answer>,
-    },
-    /// A card for a person in crisis, or none.
-    Card(Option<String>),
-    /// Heard; nothing to say.
-    Noted,
+/// The MCP client with this name.
+pub fn mcp_client(name: &str) -> Option<&'static McpClient> {
+    mcp_clients().find(|client| client.name == name)
 }
 
-/// How a host is answered.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Reply {
-    /// What goes to standard output.
-    pub out: String,
-    /// What goes to standard error.
-    pub err: String,
-    /// The exit code; never 1, which some hosts take for "go on".
-    pub code: u8,
-}
+#[cfg(test)]
+pub(crate) mod tests;

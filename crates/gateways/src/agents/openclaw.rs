@@ -1,108 +1,120 @@
-//! OpenClaw: gated by a plugin of ours, which speaks our own words.
+//! OpenClaw, gated by our plugin.
 
+use std::io;
 use std::path::PathBuf;
 
 use jsonc_parser::cst::CstArray;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::{Agent, plugin};
-use crate::install::json::{self, Document, Item, Kind, object};
-use crate::install::{Misread, Ours, Piece, Place, Setup, Within, nothing_then, plugins};
+use super::descriptor::{AgentDescriptor, HookSetup};
+use super::plugin_protocol;
+use crate::install::json::{self as file, JsonDocument, JsonItem, JsonSyntax, object};
+use crate::install::{
+    FileEdit, HookCommand, InstallScope, Patch, PatchError, no_follow_up, plugin_files,
+};
+use crate::live::recipe::{Launch, LiveTest, MODEL_KEY, PROMPT, ScratchHome, StartupCost, words};
+use crate::live::tool_call::ModelToolCall;
 
-pub const AGENT: Agent = Agent {
+pub static AGENT: AgentDescriptor = AgentDescriptor {
     name: "openclaw",
+    aliases: &[],
     title: "OpenClaw",
-    read: plugin::read,
-    reply: plugin::reply,
-    setup: Setup {
-        programs: &["openclaw"],
+    programs: &["openclaw"],
+    hook: plugin_protocol::PROTOCOL,
+    plugin: Some(plugin_files::OPENCLAW),
+    setup: HookSetup {
         folder,
         per_project: false,
-        pieces,
-        then: nothing_then,
-        open,
-        notes: &["OpenClaw waits ten minutes at most; after that the call is blocked."],
+        edits,
+        follow_up: no_follow_up,
+        faults,
+        timeout_seconds: TIMEOUT_SECONDS,
     },
+    restart_hint: "Restart OpenClaw; open sessions keep their old settings.",
+    limits: &["OpenClaw waits ten minutes for an answer; then it blocks the call."],
+    tested_version: Some("2026.9.6"),
+    live: Some(LiveTest { shell_call, prepare_home, launch, cost: StartupCost::High }),
+    mcp_clients: &[],
 };
 
-/// What the plugin is called there.
+/// The plugin's id.
 const ID: &str = "countersign";
-/// The longest that OpenClaw waits for a plugin, in milliseconds.
-const LONGEST_WAIT: u32 = 600_000;
+/// The longest time that OpenClaw waits for a plugin.
+const TIMEOUT_SECONDS: u32 = 600;
 
-fn folder(place: &Place) -> PathBuf {
-    place.folder("OPENCLAW_STATE_DIR", ".openclaw")
+fn folder(scope: &InstallScope) -> PathBuf {
+    scope.folder("OPENCLAW_STATE_DIR", ".openclaw")
 }
 
-fn config(place: &Place) -> PathBuf {
-    let named = place.variable("OPENCLAW_CONFIG_PATH").map(PathBuf::from);
-    named.unwrap_or_else(|| folder(place).join("openclaw.json"))
+fn config(scope: &InstallScope) -> PathBuf {
+    let named = scope.variable("OPENCLAW_CONFIG_PATH").map(PathBuf::from);
+    named.unwrap_or_else(|| folder(scope).join("openclaw.json"))
 }
 
-fn pieces(place: &Place, ours: &Ours) -> Vec<Piece> {
-    let plugin = folder(place).join("countersign-plugin");
-    let mut pieces = plugins::pieces(plugins::OPENCLAW, &plugin, ours);
+fn edits(scope: &InstallScope, command: &HookCommand) -> Vec<FileEdit> {
+    let plugin = folder(scope).join("countersign-plugin");
+    let mut edits = plugin_files::edits(plugin_files::OPENCLAW, &plugin, command);
     let path = plugin.to_string_lossy().into_owned();
-    pieces.push(Piece::within(config(place), Enabled { path }));
-    pieces
+    edits.push(FileEdit::part(config(scope), PluginEntry { path }));
+    edits
 }
 
-/// The plugin named under `plugins`: where it lies, that it is on, how long it may take.
-struct Enabled {
+/// The plugin's entry under `plugins`: its folder, that it is enabled, its timeout.
+struct PluginEntry {
     path: String,
 }
 
-impl Enabled {
-    fn entry() -> Item {
-        let timeouts = object([("before_tool_call", LONGEST_WAIT.into())]);
+impl PluginEntry {
+    fn item() -> JsonItem {
+        let timeouts = object([("before_tool_call", (TIMEOUT_SECONDS * 1000).into())]);
         object([("enabled", true.into()), ("hooks", object([("timeouts", timeouts)]))])
     }
 
-    fn stands(&self, document: &Document) -> bool {
+    fn is_complete(&self, document: &JsonDocument) -> bool {
         let entry = document.at(&["plugins", "entries", ID]);
         let paths = document.at(&["plugins", "load", "paths"]);
         let allow = document.at(&["plugins", "allow"]);
         let holds = |list: &Value, word: &str| {
             list.as_array().is_some_and(|items| items.iter().any(|item| item == word))
         };
-        entry == Some(json::value_of(&Enabled::entry()))
+        entry == Some(file::value_of(&PluginEntry::item()))
             && paths.is_some_and(|paths| holds(&paths, &self.path))
             && allow.is_none_or(|allow| holds(&allow, ID))
     }
 }
 
-impl Within for Enabled {
-    fn put(&self, text: &str) -> Result<String, Misread> {
-        let document = Document::open(text, Kind::Five)?;
-        if self.stands(&document) {
+impl Patch for PluginEntry {
+    fn apply(&self, text: &str) -> Result<String, PatchError> {
+        let document = JsonDocument::open(text, JsonSyntax::Json5)?;
+        if self.is_complete(&document) {
             return Ok(text.to_owned());
         }
-        let plugins = json::object_in(&document.top, "plugins")?;
-        let load = json::object_in(&plugins, "load")?;
-        let paths = json::list_in(&load, "paths")?;
-        let there = |item: &str, list: &CstArray| {
+        let plugins = file::object_in(&document.top, "plugins")?;
+        let load = file::object_in(&plugins, "load")?;
+        let paths = file::list_in(&load, "paths")?;
+        let contains = |item: &str, list: &CstArray| {
             list.elements().iter().any(|node| node.to_serde_value() == Some(Value::from(item)))
         };
-        if !there(&self.path, &paths) {
+        if !contains(&self.path, &paths) {
             paths.append(self.path.as_str().into());
         }
-        let entries = json::object_in(&plugins, "entries")?;
+        let entries = file::object_in(&plugins, "entries")?;
         match entries.get(ID) {
-            Some(entry) => entry.set_value(Enabled::entry()),
-            None => drop(entries.append(ID, Enabled::entry())),
+            Some(entry) => entry.set_value(PluginEntry::item()),
+            None => drop(entries.append(ID, PluginEntry::item())),
         }
-        // A list of allowed plugins lets no other one in.
+        // If there is a list of allowed plugins, OpenClaw loads no other one.
         if plugins.get("allow").is_some() {
-            let allow = json::list_in(&plugins, "allow")?;
-            if !there(ID, &allow) {
+            let allow = file::list_in(&plugins, "allow")?;
+            if !contains(ID, &allow) {
                 allow.append(ID.into());
             }
         }
         Ok(document.text())
     }
 
-    fn take(&self, text: &str) -> Result<String, Misread> {
-        let document = Document::open(text, Kind::Five)?;
+    fn remove(&self, text: &str) -> Result<String, PatchError> {
+        let document = JsonDocument::open(text, JsonSyntax::Json5)?;
         let Some(plugins) = document.top.object_value("plugins") else {
             return Ok(text.to_owned());
         };
@@ -120,32 +132,65 @@ impl Within for Enabled {
             if let Some(entry) = entries.get(ID) {
                 entry.remove();
             }
-            json::prune(&plugins, "entries");
+            file::prune(&plugins, "entries");
         }
         if let Some(load) = load {
-            json::prune(&load, "paths");
-            json::prune(&plugins, "load");
+            file::prune(&load, "paths");
+            file::prune(&plugins, "load");
         }
-        json::prune(&document.top, "plugins");
+        file::prune(&document.top, "plugins");
         Ok(document.text())
     }
 
-    fn says_nothing(&self, text: &str) -> bool {
-        let names = Document::open(text, Kind::Five).map(|document| document.top.properties());
+    fn is_blank(&self, text: &str) -> bool {
+        let names =
+            JsonDocument::open(text, JsonSyntax::Json5).map(|document| document.top.properties());
         names.is_ok_and(|names| names.is_empty()) && !text.contains("//") && !text.contains("/*")
     }
 }
 
-fn open(place: &Place, _: &Ours) -> Vec<String> {
-    let config = config(place);
-    let look = |name| json::look(&config, Kind::Five, &["plugins", name]);
+fn faults(scope: &InstallScope, _: &HookCommand) -> Vec<String> {
+    let config = config(scope);
+    let value = |name| file::value_in(&config, JsonSyntax::Json5, &["plugins", name]);
     let mut why = Vec::new();
-    if look("enabled").is_some_and(|value| value == false) {
-        why.push(format!("`plugins.enabled` is off in {}", config.display()));
+    if value("enabled").is_some_and(|value| value == false) {
+        why.push(format!("`plugins.enabled` is false in {}", config.display()));
     }
-    let denied = look("deny").and_then(|value| value.as_array().cloned()).unwrap_or_default();
+    let denied = value("deny").and_then(|value| value.as_array().cloned()).unwrap_or_default();
     if denied.iter().any(|name| name == ID) {
-        why.push(format!("`plugins.deny` names {ID} in {}", config.display()));
+        why.push(format!("`plugins.deny` contains {ID} in {}", config.display()));
     }
     why
+}
+
+const MODEL: &str = "stand-in";
+
+fn shell_call(command: &str) -> ModelToolCall {
+    ModelToolCall::built_in("exec", json!({ "command": command }))
+}
+
+fn prepare_home(scratch: &ScratchHome) -> io::Result<()> {
+    let known = json!({
+        "models": { "mode": "replace", "providers": { MODEL: {
+            "baseUrl": scratch.model_url(""), "apiKey": MODEL_KEY, "api": "anthropic-messages",
+            "models": [{
+                "id": MODEL, "name": MODEL, "input": ["text"], "contextWindow": 200_000,
+                "maxTokens": 8000,
+            }],
+        } } },
+        "agents": { "defaults": {
+            "model": { "primary": format!("{MODEL}/{MODEL}") },
+            "workspace": scratch.project(),
+            "skipBootstrap": true,
+        } },
+        "tools": { "exec": { "host": "gateway", "security": "full", "ask": "off" } },
+    });
+    scratch.write(".openclaw/openclaw.json", &known.to_string())
+}
+
+fn launch(_: &ScratchHome) -> Launch {
+    Launch {
+        arguments: words(&["agent", "--local", "--agent", "main", "--message", PROMPT, "--json"]),
+        variables: Vec::new(),
+    }
 }

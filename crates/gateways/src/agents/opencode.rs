@@ -1,57 +1,114 @@
-//! OpenCode: gated by a plugin of ours, which speaks our own words.
+//! OpenCode, gated by our plugin.
 
+use std::io;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use super::{Agent, plugin};
-use crate::install::{Ours, Piece, Place, Setup, nothing_then, plugins};
+use serde_json::json;
 
-pub const AGENT: Agent = Agent {
+use super::descriptor::{AgentDescriptor, HookSetup};
+use super::plugin_protocol;
+use crate::install::{
+    FileEdit, GATE_TIMEOUT, HookCommand, InstallScope, McpClient, McpFileFormat, no_follow_up,
+    plugin_files,
+};
+use crate::live::recipe::{Launch, LiveTest, MODEL_KEY, PROMPT, ScratchHome, StartupCost, words};
+use crate::live::tool_call::ModelToolCall;
+
+pub static AGENT: AgentDescriptor = AgentDescriptor {
     name: "opencode",
+    aliases: &[],
     title: "OpenCode",
-    read: plugin::read,
-    reply: plugin::reply,
-    setup: Setup {
-        programs: &["opencode"],
+    programs: &["opencode"],
+    hook: plugin_protocol::PROTOCOL,
+    plugin: Some(plugin_files::OPENCODE),
+    setup: HookSetup {
         folder,
         per_project: true,
-        pieces,
-        then: nothing_then,
-        open,
-        notes: &["A plugin that OpenCode cannot load is passed over, and the call runs."],
+        edits,
+        follow_up: no_follow_up,
+        faults,
+        timeout_seconds: GATE_TIMEOUT,
     },
+    restart_hint: "Restart OpenCode; open sessions keep their old settings.",
+    limits: &["OpenCode ignores a plugin that it cannot load, and then calls run unchecked."],
+    tested_version: Some("1.18.33"),
+    live: Some(LiveTest { shell_call, prepare_home, launch, cost: StartupCost::Medium }),
+    mcp_clients: &[McpClient {
+        name: "opencode",
+        title: "OpenCode",
+        home: &[".config/opencode/opencode.json", ".config/opencode/opencode.jsonc"],
+        project: &["opencode.json", "opencode.jsonc"],
+        format: McpFileFormat::CommandList,
+        protocol_name: Some("opencode"),
+        patience_seconds: McpClient::DEFAULT_PATIENCE,
+    }],
 };
 
-fn folder(place: &Place) -> PathBuf {
-    place.folder("XDG_CONFIG_HOME", ".config").join("opencode")
+fn folder(scope: &InstallScope) -> PathBuf {
+    scope.folder("XDG_CONFIG_HOME", ".config").join("opencode")
 }
 
-/// Where its plugins are found.
-fn plugin_folder(place: &Place) -> PathBuf {
-    let folder = place.project().map_or_else(|| folder(place), |project| project.join(".opencode"));
+/// The folder from which it loads plugins.
+fn plugin_folder(scope: &InstallScope) -> PathBuf {
+    let folder = scope.project().map_or_else(|| folder(scope), |project| project.join(".opencode"));
     folder.join("plugin")
 }
 
-fn pieces(place: &Place, ours: &Ours) -> Vec<Piece> {
-    plugins::pieces(plugins::OPENCODE, &plugin_folder(place), ours)
+fn edits(scope: &InstallScope, command: &HookCommand) -> Vec<FileEdit> {
+    plugin_files::edits(plugin_files::OPENCODE, &plugin_folder(scope), command)
 }
 
-/// Loads a file as a module whatever its folder says, with no more than Node itself.
+/// Loads a file as a module, whatever its folder says, with nothing but Node itself.
 const LOAD: &str = "import('data:text/javascript,' + encodeURIComponent(require('fs')\
                     .readFileSync(process.argv[1], 'utf8')))";
 
-/// Has the plugin loaded as JavaScript, where there is something to load it with. It is our own
-/// text: whether it was changed is looked at before.
-fn open(place: &Place, _: &Ours) -> Vec<String> {
-    let Some(node) = place.program(&["node"]) else { return Vec::new() };
-    let file = plugin_folder(place).join("countersign.js");
+/// Loads the plugin with Node, if Node is installed. The file is known to be our own text: status
+/// compares it before it asks for other faults.
+fn faults(scope: &InstallScope, _: &HookCommand) -> Vec<String> {
+    let Some(node) = scope.program(&["node"]) else { return Vec::new() };
+    let file = plugin_folder(scope).join("countersign.js");
     let mut command = Command::new(node);
     command.args(["-e", LOAD]).arg(&file);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     match command.status() {
         Ok(status) if !status.success() => {
-            vec![format!("{} is no JavaScript that can be loaded", file.display())]
+            vec![format!("{} cannot be loaded as JavaScript", file.display())]
         }
         _ => Vec::new(),
+    }
+}
+
+const MODEL: &str = "stand-in";
+
+fn shell_call(command: &str) -> ModelToolCall {
+    let arguments = json!({ "command": command, "description": "Runs the command" });
+    ModelToolCall::built_in("bash", arguments)
+}
+
+fn prepare_home(scratch: &ScratchHome) -> io::Result<()> {
+    let known = json!({
+        "autoupdate": false,
+        "share": "disabled",
+        "provider": { "anthropic": {
+            "options": { "baseURL": scratch.model_url("/v1"), "apiKey": MODEL_KEY },
+            "models": { MODEL: { "name": MODEL, "tool_call": true } },
+        } },
+        "permission": { "*": "allow" },
+    });
+    scratch.write(".config/opencode/opencode.json", &known.to_string())?;
+    // With a plugin it looks for a package of its own; offline, npm retries for over a minute.
+    scratch.write(".npmrc", "fetch-retries=0\n")
+}
+
+fn launch(_: &ScratchHome) -> Launch {
+    let model = format!("anthropic/{MODEL}");
+    Launch {
+        arguments: words(&["run", "--model", &model, PROMPT]),
+        variables: vec![
+            ("OPENCODE_DISABLE_AUTOUPDATE", "1".to_owned()),
+            ("OPENCODE_DISABLE_MODELS_FETCH", "1".to_owned()),
+            ("OPENCODE_DISABLE_LSP_DOWNLOAD", "1".to_owned()),
+        ],
     }
 }

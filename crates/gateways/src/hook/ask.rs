@@ -1,55 +1,60 @@
-//! One call put to the daemon: asked, waited for, used once.
+//! Asks the daemon about one call, waits for the decision and redeems an approval once.
 
 use std::time::{Duration, Instant};
 
-use countersign_client::{
-    AgentClient, CallRequest, Error, Outcome, Request, WaitLimits, WaitResult,
-};
+use countersign_client::{AgentClient, CallRequest, Error, Outcome, WaitLimits, WaitResult};
 use countersign_json::canonical::Digest;
 
-use crate::agents::{Answer, Proposed, Ran};
+use super::messages;
+use crate::agents::{CompletedCall, HookAnswer, ProposedCall};
 
-/// How long a daemon may be gone that was heard before: long enough for a restart, and no longer,
-/// because the person should hear of it.
-const GONE: Duration = Duration::from_secs(30);
-/// So often an approval may turn out to have been used by somebody else.
-const USED_BY_OTHERS: usize = 3;
+/// How long a daemon may be away that answered before: long enough for a restart.
+const MAX_ABSENCE: Duration = Duration::from_secs(30);
+/// How often an approval may turn out to be redeemed by another process.
+const MAX_REDEEMED_ELSEWHERE: usize = 3;
 
-/// Asks, and waits until somebody answered or the host's patience ends.
-pub fn ask(daemon: &AgentClient, call: &Proposed, end: Instant) -> Answer {
+/// Asks, and waits for a decision until `end`.
+pub fn ask(daemon: &AgentClient, call: &ProposedCall, end: Instant) -> HookAnswer {
     let mut question = match question(call) {
         Ok(question) => question,
-        Err(error) => return Answer::Denied(said(&error)),
+        Err(error) => return HookAnswer::Denied(messages::failed(&error)),
     };
-    for _ in 0..USED_BY_OTHERS {
-        let waiting = WaitLimits { end, gone: Some(GONE) };
+    for _ in 0..MAX_REDEEMED_ELSEWHERE {
+        let waiting = WaitLimits { end, gone: Some(MAX_ABSENCE) };
         let ended = match daemon.wait_until(waiting, || daemon.join(&question), |_| true) {
             Ok(WaitResult::Ended(outcome)) => outcome,
             Ok(WaitResult::Pending { request, .. }) => {
-                return Answer::Denied(still_waiting(&request));
+                return HookAnswer::Denied(messages::still_waiting(&request));
             }
-            Err(error) => return Answer::Denied(said(&error)),
+            Err(error) => return HookAnswer::Denied(messages::failed(&error)),
         };
-        match used(daemon, &ended, call, &question) {
+        match redeem(daemon, &ended, call, &question) {
             Some(answer) => return answer,
-            // The same call twice at once: the other one got it. Asked anew, not under this name.
+            // The same call ran twice at once and the other one redeemed the approval. Ask again,
+            // as a new call.
             None => question.call_id = None,
         }
     }
-    Answer::Denied("Countersign: this call was approved, but only once; propose it again.".into())
+    HookAnswer::Denied(
+        "Countersign: the approval of this call was used for an identical call. Propose it again."
+            .into(),
+    )
 }
 
-/// What an end means for this call: a yes is used up for it. Nothing if somebody else has used it.
-pub fn used(
+/// The answer for a decided request; an approval is redeemed for this call. `None` if another
+/// process has redeemed it.
+pub fn redeem(
     daemon: &AgentClient,
     ended: &Outcome,
-    call: &Proposed,
+    call: &ProposedCall,
     question: &CallRequest,
-) -> Option<Answer> {
-    let Outcome::Approved(approval) = ended else { return Some(Answer::Denied(refused(ended))) };
+) -> Option<HookAnswer> {
+    let Outcome::Approved(approval) = ended else {
+        return Some(HookAnswer::Denied(messages::denied(ended)));
+    };
     let request = approval.request();
     if request.id.is_none() {
-        return Some(Answer::Pass);
+        return Some(HookAnswer::Pass);
     }
     let permit = approval.permit()?;
     let edited = request.edited_arguments.as_ref().map(ToString::to_string);
@@ -62,14 +67,14 @@ pub fn used(
         }),
     };
     match run.and_then(|run| daemon.redeem(permit, &run)) {
-        Ok(_) => Some(Answer::Approved { edited }),
+        Ok(_) => Some(HookAnswer::Approved { edited }),
         Err(Error::Denied(problem)) if problem.why.as_deref() == Some("used") => None,
-        Err(error) => Some(Answer::Denied(said(&error))),
+        Err(error) => Some(HookAnswer::Denied(messages::failed(&error))),
     }
 }
 
-/// The call as a question.
-pub fn question(call: &Proposed) -> Result<CallRequest, Error> {
+/// The call as a question to the daemon.
+pub fn question(call: &ProposedCall) -> Result<CallRequest, Error> {
     let mut question = CallRequest::tool(&call.tool, &call.arguments)?;
     question.session.clone_from(&call.session);
     question.cwd.clone_from(&call.cwd);
@@ -78,73 +83,13 @@ pub fn question(call: &Proposed) -> Result<CallRequest, Error> {
     Ok(question)
 }
 
-/// What came of a call, without its words.
-pub fn told(ran: &Ran) -> countersign_client::RunReport {
-    let digest = ran.result.as_deref().map(|text| Digest::of(text.as_bytes()).to_string());
+/// The outcome of a call for the ledger, with a digest in place of the result.
+pub fn outcome(done: &CompletedCall) -> countersign_client::RunReport {
+    let digest = done.result.as_deref().map(|text| Digest::of(text.as_bytes()).to_string());
     countersign_client::RunReport {
-        failed: ran.failed,
-        exit_code: ran.exit_code,
-        duration_ms: ran.duration_ms,
+        failed: done.failed,
+        exit_code: done.exit_code,
+        duration_ms: done.duration_ms,
         result_digest: digest,
-    }
-}
-
-/// Why it may not run, for the model: what happened, and what to do instead.
-pub fn refused(ended: &Outcome) -> String {
-    let request = ended.request();
-    let reason = match request.reason().trim() {
-        "" => String::new(),
-        reason => format!(" Their reason: {reason}."),
-    };
-    match ended {
-        Outcome::Approved(_) => "Countersign: this answer was not understood.".to_owned(),
-        Outcome::Denied(_) if request.decision.as_ref().is_some_and(|d| d.by.kind == "people") => {
-            format!(
-                "Countersign: a person ({}) denied this call.{reason} Do not try it another way; \
-                 ask them what to do instead.",
-                request.decided_by()
-            )
-        }
-        Outcome::Denied(_) => format!(
-            "Countersign: denied by {}.{reason} Do not try it another way; ask the person who \
-             runs you.",
-            request.decided_by()
-        ),
-        Outcome::Expired(_) => {
-            "Countersign: nobody answered in time, so this call was not run. Tell the person that \
-             it waits for them before you propose it again."
-                .to_owned()
-        }
-        Outcome::Cancelled(_) => "Countersign: this call was taken back.".to_owned(),
-    }
-}
-
-/// The host would lose patience: the question stays open, and the same call joins it.
-pub fn still_waiting(request: &Request) -> String {
-    format!(
-        "Countersign: still waiting for a person (request {}, \"{}\"), so this call was not run \
-         yet. Propose the very same call again to go on waiting; do nothing else in its place.",
-        request.id.as_deref().unwrap_or_default(),
-        request.phrase,
-    )
-}
-
-/// Nobody was asked, because nobody could be.
-pub fn absent(why: &str) -> String {
-    format!(
-        "Countersign: nobody could be asked ({why}), so this call was not run. This is not a \
-         person's no: `countersign serve` must run; tell the person."
-    )
-}
-
-/// An error as a no.
-pub fn said(error: &Error) -> String {
-    match error {
-        Error::Denied(problem) => {
-            let why = problem.detail.trim_start_matches("denied: ");
-            format!("Countersign: denied by the rules: {why}. Do not try it another way.")
-        }
-        Error::Unreachable { .. } | Error::Unavailable { .. } => absent(&error.to_string()),
-        _ => format!("Countersign: {error}, so this call was not run."),
     }
 }

@@ -1,8 +1,8 @@
-//! A host's input, handed to the next program as its standard input.
+//! Passes the agent's input to the next program as its standard input.
 //!
-//! The small hook replaces itself with `countersign`, so nobody is left to write into a pipe: the
-//! bytes must be complete before the next program starts. Calls may hold secrets, so they stay in
-//! memory where the system allows it.
+//! The small hook replaces itself with `countersign`, so no process is left to write into a pipe:
+//! the bytes must be complete before the next program starts. Calls may contain secrets, so they
+//! stay in memory if the system allows it.
 
 use std::io;
 use std::path::Path;

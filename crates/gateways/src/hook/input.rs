@@ -1,4 +1,4 @@
-//! What a host says to its hook: read whole, or not at all, and never waited for too long.
+//! Reads the input of a hook completely, up to a size limit and in time.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -7,71 +7,71 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
-use crate::agents::Answer;
+use crate::agents::HookAnswer;
 
-/// The longest thing that a host may say.
-pub const LONGEST: usize = 16 << 20;
-/// What is read at once.
-const PIECE: usize = 16 << 10;
+/// The longest input.
+pub const MAX_INPUT: usize = 16 << 20;
+/// The size of one read.
+const CHUNK: usize = 16 << 10;
 
-/// Why there is nothing to answer.
+/// Why the input cannot be used.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Unread {
-    /// The host did not come to an end.
+pub enum InputError {
+    /// The input did not end in time.
     Late,
-    /// It said too much.
+    /// The input is longer than the limit.
     TooLong,
-    /// Something else.
-    Other(String),
+    /// The input could not be read or is not valid.
+    Invalid(String),
 }
 
-impl Unread {
-    /// The no that the host gets for it.
-    pub fn no(&self) -> Answer {
+impl InputError {
+    /// The denial for this error.
+    pub fn denial(&self) -> HookAnswer {
         let why = match self {
-            Unread::Late => return late(),
-            Unread::TooLong => "the hook's input is too long",
-            Unread::Other(why) => why,
+            InputError::Late => return too_late(),
+            InputError::TooLong => "the hook's input is longer than 16 MiB",
+            InputError::Invalid(why) => why,
         };
-        Answer::Denied(format!("Countersign: {why}; the call was not run."))
+        HookAnswer::Denied(format!("Countersign: {why}; the call was not run."))
     }
 }
 
-/// Nothing came in time.
-pub fn late() -> Answer {
-    Answer::Denied("Countersign: no answer came in time, so this call was not run.".to_owned())
+/// The denial if there was no decision in time.
+pub fn too_late() -> HookAnswer {
+    HookAnswer::Denied("Countersign: no answer came in time, so this call was not run.".to_owned())
 }
 
-/// Reads to the end, which has to come in time.
-pub fn read(from: impl AsFd, end: Instant) -> Result<Vec<u8>, Unread> {
-    let (mut bytes, mut piece) = (Vec::with_capacity(PIECE), [0; PIECE]);
+/// Reads to the end of the input, which has to come in time.
+pub fn read(from: impl AsFd, end: Instant) -> Result<Vec<u8>, InputError> {
+    let (mut bytes, mut chunk) = (Vec::with_capacity(CHUNK), [0; CHUNK]);
     loop {
         wait(&from, end)?;
-        let count = match rustix::io::read(&from, &mut piece) {
+        let count = match rustix::io::read(&from, &mut chunk) {
             Ok(0) => return Ok(bytes),
             Ok(count) => count,
             Err(Errno::INTR | Errno::AGAIN) => continue,
-            Err(error) => return Err(broken(error)),
+            Err(error) => return Err(read_error(error)),
         };
-        bytes.extend_from_slice(piece.get(..count).unwrap_or_default());
-        if bytes.len() > LONGEST {
-            return Err(Unread::TooLong);
+        bytes.extend_from_slice(chunk.get(..count).unwrap_or_default());
+        if bytes.len() > MAX_INPUT {
+            return Err(InputError::TooLong);
         }
     }
 }
 
-/// Waits until something can be read.
-fn wait(from: &impl AsFd, end: Instant) -> Result<(), Unread> {
+/// Waits until the input can be read.
+fn wait(from: &impl AsFd, end: Instant) -> Result<(), InputError> {
     loop {
         let left = end.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            return Err(Unread::Late);
+            return Err(InputError::Late);
         }
-        let mut looked = [PollFd::new(from, PollFlags::IN)];
-        match poll(&mut looked, Some(&timespec(left))) {
+        let mut polled = [PollFd::new(from, PollFlags::IN)];
+        match poll(&mut polled, Some(&timespec(left))) {
             Ok(0) | Err(Errno::INTR) => {}
             Ok(_) => return Ok(()),
-            Err(error) => return Err(broken(error)),
+            Err(error) => return Err(read_error(error)),
         }
     }
 }
@@ -81,8 +81,8 @@ fn timespec(time: Duration) -> Timespec {
     Timespec { tv_sec, tv_nsec: time.subsec_nanos().into() }
 }
 
-fn broken(error: Errno) -> Unread {
-    Unread::Other(format!("the hook's input could not be read: {}", io::Error::from(error)))
+fn read_error(error: Errno) -> InputError {
+    InputError::Invalid(format!("the hook's input could not be read: {}", io::Error::from(error)))
 }
 
 #[cfg(test)]
@@ -97,11 +97,11 @@ mod tests {
     }
 
     #[test]
-    fn pieces_are_put_together_and_an_end_that_does_not_come_is_not_waited_for() {
+    fn chunks_are_joined_and_an_input_without_end_times_out() {
         let (here, mut there) = io::pipe().unwrap();
         let speaks = thread::spawn(move || {
-            for piece in ["{\"a\"", ":1", "}"] {
-                there.write_all(piece.as_bytes()).unwrap();
+            for chunk in ["{\"a\"", ":1", "}"] {
+                there.write_all(chunk.as_bytes()).unwrap();
                 thread::sleep(Duration::from_millis(10));
             }
         });
@@ -109,17 +109,17 @@ mod tests {
         speaks.join().unwrap();
         let (here, mut there) = io::pipe().unwrap();
         there.write_all(b"{}").unwrap();
-        assert_eq!(read(&here, soon()), Err(Unread::Late));
+        assert_eq!(read(&here, soon()), Err(InputError::Late));
         drop(there);
-        assert_eq!(read(&here, Instant::now()), Err(Unread::Late));
+        assert_eq!(read(&here, Instant::now()), Err(InputError::Late));
     }
 
     #[test]
-    fn endless_and_unreadable_input_is_refused() {
+    fn endless_and_unreadable_input_is_an_error() {
         let zeros = std::fs::File::open("/dev/zero").unwrap();
-        let unread = read(&zeros, Instant::now() + Duration::from_mins(1));
-        assert_eq!(unread, Err(Unread::TooLong));
+        let result = read(&zeros, Instant::now() + Duration::from_mins(1));
+        assert_eq!(result, Err(InputError::TooLong));
         let folder = std::fs::File::open("/").unwrap();
-        assert!(matches!(read(&folder, soon()), Err(Unread::Other(_))));
+        assert!(matches!(read(&folder, soon()), Err(InputError::Invalid(_))));
     }
 }

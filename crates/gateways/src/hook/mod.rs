@@ -1,15 +1,19 @@
-//! `countersign hook`: what an agent runs before each call. Reads its JSON, answers in its words.
+//! `countersign hook`: the process that an agent starts before each call.
 //!
-//! A call that only reads passes without the daemon and is written down a
-//! moment later; everything else is asked about. Whatever goes wrong, hangs or panics is a no, said
-//! before the agent's own patience ends: most agents go on when their hook is silent.
+//! A call that only reads passes without the daemon and is recorded a moment later; the daemon
+//! decides every other call. Every error, time-out and panic is a denial, printed before the
+//! agent's own time limit, because most agents run the call if their hook is silent.
 
-pub mod alone;
+pub mod args;
 mod ask;
+mod batch;
 pub mod forward;
 mod input;
-mod several;
+pub mod local_decision;
+mod messages;
+pub mod programs;
 mod spool;
+mod stages;
 
 use std::io::{self, Read, Write as _};
 use std::sync::Arc;
@@ -18,136 +22,139 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use countersign_client as client;
-use countersign_crisis as crisis;
-use countersign_crisis::ScreenOptions;
+use countersign_crisis::{self as crisis, ScreenOptions};
 
-use crate::agents::{Agent, Answer, Heard, Proposed, Ran, Reply};
-use alone::{Alone, understand};
-use input::{LONGEST, Unread};
+use crate::agents::{
+    AgentDescriptor, CompletedCall, HookAnswer, HookEvent, HookReply, ProposedCall,
+};
+use input::{InputError, MAX_INPUT};
+use local_decision::{LocalGate, parse_event};
 
 pub use spool::{Spool, drain};
 
-/// How long an agent waits that nobody said anything about: the shortest known patience is 30 s.
-pub const USUAL_PATIENCE: Duration = Duration::from_secs(25);
-/// What most hosts take for a no, with the reason on standard error.
-pub const BLOCKS: u8 = 2;
-/// What is left at the end to say no in.
-const LAST_WORD: Duration = Duration::from_secs(1);
+/// The exit code that most agents treat as a denial, with the reason on standard error.
+pub const EXIT_DENIED: u8 = 2;
+/// The time that is left at the end to print a denial.
+const LAST_MOMENT: Duration = Duration::from_secs(1);
 
-/// How the hook finds the daemon; only asked when it is needed.
-pub type Finds = Arc<dyn Fn() -> Result<client::AgentClient, String> + Send + Sync>;
+/// Finds the daemon; called only if it is needed.
+pub type FindDaemon = Arc<dyn Fn() -> Result<client::AgentClient, String> + Send + Sync>;
 
-/// What a hook has around it.
+/// A hook with access to the daemon.
 #[derive(Clone)]
-pub struct Hook {
-    /// As far as it needs nobody.
-    pub alone: Alone,
-    /// How long the host waits, at most.
+pub struct HookProcess {
+    /// The part that needs no daemon.
+    pub local: LocalGate,
+    /// How long the agent waits at most.
     pub patience: Duration,
-    /// The daemon.
-    pub daemon: Finds,
+    /// Finds the daemon.
+    pub daemon: FindDaemon,
 }
 
-impl Hook {
-    /// Answers one event from its host, in time.
-    pub fn answer(self, input: impl Read + Send + 'static) -> Reply {
-        let (agent, patience) = (self.alone.agent, self.patience);
+impl HookProcess {
+    /// Answers one event of the agent in time.
+    pub fn answer(self, input: impl Read + Send + 'static) -> HookReply {
+        let (agent, patience) = (self.local.agent, self.patience);
         let end = Instant::now() + patience;
-        (agent.reply)(&in_time(patience, move || self.heard(input, end)).unwrap_or_else(|no| no))
+        let answer = in_time(patience, move || self.decide(input, end));
+        (agent.hook.reply)(&answer.unwrap_or_else(|denial| denial))
     }
 
-    fn heard(&self, input: impl Read, end: Instant) -> Answer {
+    fn decide(&self, input: impl Read, end: Instant) -> HookAnswer {
         let mut bytes = Vec::with_capacity(8 << 10);
-        let longest = LONGEST as u64;
-        match input.take(longest + 1).read_to_end(&mut bytes) {
+        let limit = MAX_INPUT as u64;
+        match input.take(limit + 1).read_to_end(&mut bytes) {
             Err(error) => {
                 let why = format!("the hook's input could not be read: {error}");
-                return Unread::Other(why).no();
+                return InputError::Invalid(why).denial();
             }
-            Ok(_) if bytes.len() > LONGEST => return Unread::TooLong.no(),
+            Ok(_) if bytes.len() > MAX_INPUT => return InputError::TooLong.denial(),
             Ok(_) => {}
         }
-        let heard = match understand(self.alone.agent, &bytes) {
-            Ok(heard) => heard,
-            Err(no) => return no,
+        let event = match parse_event(self.local.agent, &bytes) {
+            Ok(event) => event,
+            Err(denial) => return denial,
         };
-        if let Some(answer) = self.alone.answer(&heard) {
+        if let Some(answer) = self.local.answer(&event) {
             return answer;
         }
-        match &heard {
-            Heard::Before(call) => self.before(call, end),
-            Heard::Batch(calls) => self.batch(calls, end),
-            Heard::After(ran) => self.after(ran),
-            Heard::Message { text, session } => self.message(text, session.as_deref()),
+        match &event {
+            HookEvent::Before(call) => self.before(call, end),
+            HookEvent::Batch(calls) => batch::answer(&self.local, || (self.daemon)(), calls, end),
+            HookEvent::After(done) => self.after(done),
+            HookEvent::Message { text, session } => self.message(text, session.as_deref()),
         }
     }
 
-    /// A call that somebody has to be asked about.
-    fn before(&self, call: &Proposed, end: Instant) -> Answer {
+    /// A call that the daemon has to decide.
+    fn before(&self, call: &ProposedCall, end: Instant) -> HookAnswer {
         match (self.daemon)() {
             Ok(daemon) => {
                 let answer = ask::ask(&daemon, call, end);
-                self.alone.spool.send_if_stale();
+                self.local.spool.send_if_stale();
                 answer
             }
-            Err(why) => Answer::Denied(ask::absent(&why)),
+            Err(why) => HookAnswer::Denied(messages::unreachable(&why)),
         }
     }
 
-    /// What came of a call that somebody was asked about.
-    fn after(&self, ran: &Ran) -> Answer {
-        if let (Ok(daemon), Ok(question)) = ((self.daemon)(), ask::question(&ran.call)) {
-            // Nothing hangs on it: a lost report is a gap in the story, not in the gate.
-            let _ = daemon.report_outcome(&question, &ask::told(ran));
+    /// The outcome of a call that the daemon decided.
+    fn after(&self, done: &CompletedCall) -> HookAnswer {
+        if let (Ok(daemon), Ok(question)) = ((self.daemon)(), ask::question(&done.call)) {
+            // A lost report is a gap in the history and changes no decision.
+            let _ = daemon.report_outcome(&question, &ask::outcome(done));
         }
-        Answer::Noted
+        HookAnswer::Noted
     }
 
-    /// The message of a person in crisis: help is shown at once, and the gate learns of it.
-    fn message(&self, text: &str, session: Option<&str>) -> Answer {
+    /// A message of a person in a crisis: shows the card at once and reports it to the daemon.
+    fn message(&self, text: &str, session: Option<&str>) -> HookAnswer {
         let own = crisis::screen(text, &ScreenOptions::default()).card.map(|card| card.text);
         // The daemon knows the country; without it the card is still a good one.
-        let told = (self.daemon)().ok().and_then(|daemon| daemon.screen(text, session).ok());
-        let card = told.as_ref().and_then(|told| told.pointer("/card/text"));
-        Answer::Card(card.and_then(|text| text.as_str()).map(ToOwned::to_owned).or(own))
+        let screened = (self.daemon)().ok().and_then(|daemon| daemon.screen(text, session).ok());
+        let card = screened.as_ref().and_then(|screened| screened.pointer("/card/text"));
+        HookAnswer::Card(card.and_then(|text| text.as_str()).map(ToOwned::to_owned).or(own))
     }
 }
 
-/// What the work comes to; a no in time, even if it hangs or panics.
+/// The result of the work, or a denial in time if the work hangs or panics.
 fn in_time<T: Send + 'static>(
     patience: Duration,
     work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, Answer> {
-    let (tell, told) = channel();
+) -> Result<T, HookAnswer> {
+    let (sender, result) = channel();
     let worker = thread::Builder::new().spawn(move || {
-        let _ = tell.send(work());
+        let _ = sender.send(work());
     });
     if let Err(error) = worker {
-        return Err(Answer::Denied(format!("Countersign: no thread could start: {error}.")));
+        let why =
+            format!("Countersign: no thread could be started ({error}); this call was not run.");
+        return Err(HookAnswer::Denied(why));
     }
-    told.recv_timeout(patience + LAST_WORD).map_err(|error| match error {
-        RecvTimeoutError::Timeout => input::late(),
+    result.recv_timeout(patience + LAST_MOMENT).map_err(|error| match error {
+        RecvTimeoutError::Timeout => input::too_late(),
         RecvTimeoutError::Disconnected => {
-            Answer::Denied("Countersign: the hook broke, so this call was not run.".into())
+            HookAnswer::Denied("Countersign: the hook crashed, so this call was not run.".into())
         }
     })
 }
 
-/// Says it where the host reads, and gives the exit code. If it cannot be said, nothing may run.
-pub fn say(agent: &Agent, reply: &Reply) -> u8 {
+/// Prints the reply and returns the exit code. If it cannot be printed, nothing may run.
+pub fn print_reply(agent: &AgentDescriptor, reply: &HookReply) -> u8 {
     let mut out = io::stdout().lock();
     if out.write_all(reply.out.as_bytes()).and_then(|()| out.flush()).is_err() {
-        tell(&format!("Countersign: {} does not listen, so this call was not run.", agent.title));
-        return BLOCKS;
+        let title = agent.title;
+        print_error(&format!("Countersign: {title} closed the output, so this call was not run."));
+        return EXIT_DENIED;
     }
     if !reply.err.is_empty() {
-        tell(&reply.err);
+        print_error(&reply.err);
     }
     reply.code
 }
 
-/// A word on standard error.
-pub fn tell(text: &str) {
-    // Nobody is left to tell if standard error is gone.
+/// Prints a line to standard error.
+pub fn print_error(text: &str) {
+    // If standard error is closed, there is nowhere left to report to.
     let _ = writeln!(io::stderr(), "{text}");
 }

@@ -1,7 +1,7 @@
-//! Calls that passed without the daemon, on their way into its ledger: one line each in a file.
+//! The queue of calls that passed without the daemon, on their way to its ledger: one line each.
 //!
-//! A line is one write, so that many hooks can write at once. A program of ours sends the file off
-//! the path of any call, and keeps what cannot be sent.
+//! A line is one write, so that many hooks can write at once. A background process sends the file,
+//! so that no call waits for it; lines that cannot be sent stay in the file.
 
 use std::fmt::Write as _;
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -16,42 +16,42 @@ use countersign_client::AgentClient;
 use countersign_json as json;
 use rustix::fs::{FlockOperation, OFlags, flock};
 
-use super::alone::asking_program;
-use crate::agents::Proposed;
+use super::programs::asking_program;
+use crate::agents::ProposedCall;
 
-/// What is longer goes through the daemon: a line must be one write.
-const LONGEST_LINE: usize = 16 << 10;
-/// So much may wait; whoever comes then has to go through the daemon.
-const FULLEST: u64 = 4 << 20;
-/// So many calls are sent at once, of at most so many bytes.
-const AT_ONCE: usize = 200;
-const BYTES_AT_ONCE: usize = 150 << 10;
-/// How often a sender tries before it leaves the rest to the next one.
-const TRIES: u32 = 20;
-const BETWEEN: Duration = Duration::from_secs(1);
-const A_MOMENT: Duration = Duration::from_millis(100);
-/// So many times it looks in vain before it goes: a call that has to start one pays for it.
-const IN_VAIN: u32 = 30;
-/// After so long without a sender another one is started.
+/// A longer call goes through the daemon, because a line must be one write.
+const MAX_LINE: usize = 16 << 10;
+/// The size of a full queue; further calls go through the daemon.
+const MAX_QUEUE: u64 = 4 << 20;
+/// The largest number of calls, and of their bytes, in one request.
+const MAX_CALLS: usize = 200;
+const MAX_BYTES: usize = 150 << 10;
+/// How often a sender tries before it leaves the rest to the next sender.
+const MAX_TRIES: u32 = 20;
+const INTERVAL: Duration = Duration::from_secs(1);
+const GRACE: Duration = Duration::from_millis(100);
+/// After how many checks without a new line the sender exits. A later call has to start a new one.
+const MAX_IDLE_CHECKS: u32 = 30;
+/// After this time without a sender, another one is started.
 const STALE: Duration = Duration::from_secs(30);
 
-/// The folder with what waits.
+/// The queue's folder.
 #[derive(Debug, Clone)]
 pub struct Spool {
     folder: PathBuf,
 }
 
 impl Spool {
-    /// In a folder of this user, which is made when something is kept.
+    /// A queue in a folder of this user, which is created with the first call.
     pub fn at(folder: PathBuf) -> Spool {
         Spool { folder }
     }
 
-    /// Keeps one call. An error means that it is not kept, and must not pass.
-    pub fn keep(&self, gateway: &str, call: &Proposed) -> io::Result<()> {
+    /// Adds one call. After an error the call is not recorded and must not pass.
+    pub fn add(&self, gateway: &str, call: &ProposedCall) -> io::Result<()> {
         let line = line(gateway, call, now());
-        if line.len() > LONGEST_LINE {
-            return Err(io::Error::other("too long"));
+        if line.len() > MAX_LINE {
+            return Err(io::Error::other("the call is too long for the queue"));
         }
         let mut file = match self.open() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -61,11 +61,11 @@ impl Spool {
             opened => opened?,
         };
         let before = file.metadata()?;
-        if !before.is_file() || before.len() >= FULLEST {
-            return Err(io::Error::other("full, or no file"));
+        if !before.is_file() || before.len() >= MAX_QUEUE {
+            return Err(io::Error::other("the queue is full or is not a regular file"));
         }
         if file.write(line.as_bytes())? != line.len() {
-            return Err(io::Error::other("cut short"));
+            return Err(io::Error::other("the line was only written in part"));
         }
         if self.is_stale() {
             self.send();
@@ -74,14 +74,14 @@ impl Spool {
     }
 
     fn open(&self) -> io::Result<File> {
-        // Not to wait for whoever put a pipe in its place.
+        // Opening a named pipe in its place must not block.
         let flags = (OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK).bits();
         let mut how = OpenOptions::new();
         how.append(true).create(true).mode(0o600).custom_flags(flags.cast_signed());
-        how.open(self.waiting())
+        how.open(self.queue())
     }
 
-    fn waiting(&self) -> PathBuf {
+    fn queue(&self) -> PathBuf {
         self.folder.join("passes.jsonl")
     }
 
@@ -89,41 +89,41 @@ impl Spool {
         self.folder.join("sender.lock")
     }
 
-    /// Starts a sender if something waits and none was there lately.
+    /// Starts a sender if calls are queued and there was no sender recently.
     pub fn send_if_stale(&self) {
-        if self.waits() && self.is_stale() {
+        if self.has_calls() && self.is_stale() {
             self.send();
         }
     }
 
-    fn waits(&self) -> bool {
+    fn has_calls(&self) -> bool {
         let holds = |path| fs::metadata(path).is_ok_and(|found| found.len() > 0);
-        holds(self.waiting()) || holds(self.sending())
+        holds(self.queue()) || holds(self.sending())
     }
 
     fn is_stale(&self) -> bool {
         let touched = fs::metadata(self.lock_file()).and_then(|found| found.modified());
-        // A time to come says nothing: whoever set it may want that nothing is ever sent.
+        // A time in the future is ignored: an agent could set it so that nothing is ever sent.
         touched.map_or(true, |at| at.elapsed().map_or(true, |ago| ago > STALE))
     }
 
-    /// Starts the sender, which nobody waits for.
+    /// Starts the sender in the background.
     fn send(&self) {
         let Ok(program) = asking_program() else { return };
         let mut command = Command::new(program);
         command.args(["hook", "drain"]).arg("--spool").arg(&self.folder).current_dir("/");
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
-        // The lines stay where they are if it cannot start: the next hook tries again.
+        // If it cannot start, the lines stay and the next hook tries again.
         let _ = command.spawn();
     }
 }
 
-/// The line for a call. Calls that only read hold no secrets worth the name, and the file is this
-/// user's alone; the daemon keeps no word of them.
-fn line(gateway: &str, call: &Proposed, at: u64) -> String {
+/// The line for a call. Only this user can read the file, and the daemon stores no arguments of
+/// passed calls.
+fn line(gateway: &str, call: &ProposedCall, at: u64) -> String {
     let text = |text: &str| serde_json::Value::from(text).to_string();
-    // What a full disk cut short before it must not swallow this one: it begins a line of its own.
+    // A full disk may have cut the previous line short, so this one starts with a line break.
     let mut line = format!(
         "\n{{\"gateway\":{},\"at\":{at},\"call\":{{\"tool\":{},\"arguments\":{}",
         text(gateway),
@@ -145,7 +145,7 @@ fn now() -> u64 {
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Sends what waits, while nobody else does. What cannot be sent stays for the next one.
+/// Sends queued calls, unless another sender is running. Unsent calls stay for the next sender.
 pub fn drain(folder: &Path, daemon: &AgentClient) -> io::Result<()> {
     let spool = Spool::at(folder.to_owned());
     let mut how = OpenOptions::new();
@@ -154,24 +154,24 @@ pub fn drain(folder: &Path, daemon: &AgentClient) -> io::Result<()> {
     if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
         return Ok(());
     }
-    let (mut tries, mut in_vain) = (0, 0);
-    // Where the folder went, nothing will come any more.
+    let (mut tries, mut idle_checks) = (0, 0);
+    // Without the folder no further call can be queued.
     while spool.lock_file().exists() {
-        // Whoever comes while we are here need not start another one.
+        // While this sender runs, hooks do not start another one.
         lock.set_modified(UNIX_EPOCH + Duration::from_millis(now()))?;
-        thread::sleep(BETWEEN);
+        thread::sleep(INTERVAL);
         let sent = !spool.take()? || spool.send_all(daemon)?;
-        (tries, in_vain) = match (sent, spool.waits()) {
+        (tries, idle_checks) = match (sent, spool.has_calls()) {
             (false, _) => (tries + 1, 0),
             (true, true) => (0, 0),
-            (true, false) => (0, in_vain + 1),
+            (true, false) => (0, idle_checks + 1),
         };
-        if tries < TRIES && in_vain < IN_VAIN {
+        if tries < MAX_TRIES && idle_checks < MAX_IDLE_CHECKS {
             continue;
         }
-        // From now on the next call starts the next sender; one that came just before did not.
+        // From now on the next call starts a sender; a call just before this line did not.
         lock.set_modified(UNIX_EPOCH)?;
-        if tries >= TRIES || !spool.waits() {
+        if tries >= MAX_TRIES || !spool.has_calls() {
             break;
         }
     }
@@ -183,15 +183,15 @@ impl Spool {
         self.folder.join("sending.jsonl")
     }
 
-    /// Moves what waits to where only the sender writes. `true` if there is something to send.
+    /// Moves the queue to a file that only the sender uses. `true` if there is something to send.
     fn take(&self) -> io::Result<bool> {
         if self.sending().exists() {
             return Ok(true);
         }
-        match fs::rename(self.waiting(), self.sending()) {
+        match fs::rename(self.queue(), self.sending()) {
             Ok(()) => {
-                // Who opened it a moment ago still writes here.
-                thread::sleep(A_MOMENT);
+                // A hook that opened the file just before may still write to it.
+                thread::sleep(GRACE);
                 Ok(true)
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
@@ -199,28 +199,28 @@ impl Spool {
         }
     }
 
-    /// Sends it in pieces; `false` if the daemon did not take all of it. At least once: what was
-    /// sent before something broke is sent again.
+    /// Sends the calls in chunks; `false` if the daemon did not accept all of them. Delivery is at
+    /// least once: after an error, chunks that were already sent are sent again.
     fn send_all(&self, daemon: &AgentClient) -> io::Result<bool> {
-        let mut piece = Vec::new();
-        let (mut bytes, mut whose) = (0, String::new());
+        let mut chunk = Vec::new();
+        let (mut bytes, mut current_gateway) = (0, String::new());
         let mut file = BufReader::new(File::open(self.sending())?);
         for line in file.by_ref().lines() {
-            // A line that a crash cut short says nothing any more.
+            // A line that a crash cut short is skipped.
             let Some((gateway, call)) = read(&line?) else { continue };
-            let full = piece.len() >= AT_ONCE || bytes + call.len() > BYTES_AT_ONCE;
-            if !piece.is_empty() && (full || gateway != whose) {
-                if !self.send_piece(daemon, &whose, &piece)? {
+            let full = chunk.len() >= MAX_CALLS || bytes + call.len() > MAX_BYTES;
+            if !chunk.is_empty() && (full || gateway != current_gateway) {
+                if !self.send_chunk(daemon, &current_gateway, &chunk)? {
                     return Ok(false);
                 }
-                piece.clear();
+                chunk.clear();
                 bytes = 0;
             }
             bytes += call.len();
-            whose = gateway;
-            piece.push(call);
+            current_gateway = gateway;
+            chunk.push(call);
         }
-        if !piece.is_empty() && !self.send_piece(daemon, &whose, &piece)? {
+        if !chunk.is_empty() && !self.send_chunk(daemon, &current_gateway, &chunk)? {
             return Ok(false);
         }
         if file.stream_position()? < fs::metadata(self.sending())?.len() {
@@ -230,22 +230,22 @@ impl Spool {
         Ok(true)
     }
 
-    /// `false` if it is worth trying again. What the daemon refuses is laid aside, so that it
-    /// holds nothing up and the gap can be seen.
-    fn send_piece(
+    /// `false` if it is worth trying again. Calls that the daemon rejects are moved to a file of
+    /// their own, so that they block nothing and the gap stays visible.
+    fn send_chunk(
         &self,
         daemon: &AgentClient,
         gateway: &str,
-        piece: &[String],
+        chunk: &[String],
     ) -> io::Result<bool> {
-        match daemon.report_passes(gateway, piece) {
+        match daemon.report_passes(gateway, chunk) {
             Ok(_) => Ok(true),
             Err(error) if error.is_transient() => Ok(false),
             Err(_) => {
                 let mut how = OpenOptions::new();
                 how.append(true).create(true).mode(0o600);
                 let mut aside = how.open(self.refused())?;
-                piece.iter().try_for_each(|call| writeln!(aside, "{call}"))?;
+                chunk.iter().try_for_each(|call| writeln!(aside, "{call}"))?;
                 Ok(true)
             }
         }
@@ -255,15 +255,15 @@ impl Spool {
         self.folder.join("refused.jsonl")
     }
 
-    /// How many calls wait to be written down, and how many the daemon refused to take.
+    /// How many calls are queued, and how many the daemon rejected.
     pub fn counts(&self) -> (usize, usize) {
         let count = |all: String| all.lines().filter(|line| !line.is_empty()).count();
         let lines = |path: PathBuf| fs::read_to_string(path).map_or(0, count);
-        (lines(self.waiting()) + lines(self.sending()), lines(self.refused()))
+        (lines(self.queue()) + lines(self.sending()), lines(self.refused()))
     }
 }
 
-/// The gateway and the call of a line, as the daemon wants it.
+/// The gateway of a line and its call in the daemon's format.
 fn read(line: &str) -> Option<(String, String)> {
     let value = json::parse(line).ok()?;
     let gateway = value.get("gateway")?.as_str()?.to_owned();

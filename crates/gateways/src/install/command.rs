@@ -1,22 +1,36 @@
-//! The command that stands in an agent's files: written for a shell, and known again.
+//! The command in an agent's files: how it is written for a shell and recognized again.
 
 use std::path::Path;
 
-use super::Ours;
+/// How long an agent is told to wait for a hook that asks people, in seconds: one day.
+pub const GATE_TIMEOUT: u32 = 86_400;
+/// How long the hook itself waits at most: it must answer before the agent's time limit.
+pub const MAX_PATIENCE: u32 = GATE_TIMEOUT - 300;
+/// How long an agent is told to wait for a hook that asks nobody, in seconds.
+pub const NOTIFY_TIMEOUT: u32 = 30;
 
-/// The shell, by its whole path: an agent may run hooks with any other one.
+/// The shell by its full path, because an agent may run hooks with another shell.
 const SHELL: &str = "/bin/sh";
-/// How the script begins, up to the agent's name.
+/// The start of the script, up to the agent's name.
 const ASKS: &str = "a=$(\"$0\" hook ";
-/// Said where the program gave no answer at all: gone, killed or broken.
+/// Printed if the program is missing, was killed or did not answer.
 const NO_ANSWER: &str = "Countersign gave no answer, so this call must not run.";
 
-impl Ours {
-    /// Runs before a call. Only an answer gets through: a JSON object from a program that ended
-    /// well. Whatever else comes of it (a missing program, an empty one, a crash, half an answer,
-    /// other words, none) ends with 2 and words on standard error: every host takes that for a no,
-    /// and most of them take the rest for a yes.
-    pub fn before(&self, agent: &str) -> String {
+/// The command that is written into an agent's files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HookCommand {
+    /// The absolute path of `countersign`.
+    pub program: String,
+    /// After how many seconds the hook answers "still waiting".
+    pub patience: u32,
+}
+
+impl HookCommand {
+    /// The command before a call. It passes only a JSON object from a program that exited with 0.
+    /// Everything else (a missing or empty program, a crash, half an answer, other text, none)
+    /// exits with 2 and a message on standard error: every agent treats that as a denial, and most
+    /// agents run the call in all other cases.
+    pub fn gate(&self, agent: &str) -> String {
         let script = format!(
             "{ASKS}{agent} --patience {}) && case $a in {{*}}) printf %s \"$a\" && exit;; esac; \
              echo \"{NO_ANSWER}\" >&2; exit 2",
@@ -25,13 +39,13 @@ impl Ours {
         format!("{SHELL} -c {} {}", quoted(&script), quoted(&self.program))
     }
 
-    /// Runs where nothing hangs on the answer: after a call, and when a person writes.
-    pub fn aside(&self, agent: &str) -> String {
+    /// The command after a call and for a message of a person: its answer decides nothing.
+    pub fn notify(&self, agent: &str) -> String {
         format!("{} hook {agent}", quoted(&self.program))
     }
 }
 
-/// The program in a command of ours for this agent; nothing else is taken for ours.
+/// The program in a command that we wrote for this agent; `None` for every other command.
 pub fn program_of(command: &str, agent: &str) -> Option<String> {
     let words = split(command)?;
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -52,7 +66,7 @@ pub fn program_of(command: &str, agent: &str) -> Option<String> {
     name.starts_with("countersign").then(|| program.to_owned())
 }
 
-/// A word as every shell reads it.
+/// A word quoted for every POSIX shell.
 fn quoted(word: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+,:@%".contains(&byte);
     if !word.is_empty() && word.bytes().all(plain) {
@@ -61,7 +75,7 @@ fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\"'\"'"))
 }
 
-/// The words of a command that needs no shell to be read. Anything more is not ours.
+/// The words of a command without shell syntax other than quotes. Other commands are not ours.
 fn split(command: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -96,17 +110,17 @@ mod tests {
 
     use super::*;
 
-    fn ours(program: &str) -> Ours {
-        Ours { program: program.to_owned(), patience: 60 }
+    fn command(program: &str) -> HookCommand {
+        HookCommand { program: program.to_owned(), patience: 60 }
     }
 
     #[test]
-    fn what_we_write_is_known_again_and_nothing_else() {
+    fn only_our_own_commands_are_recognized() {
         for program in
             ["/usr/bin/countersign", "/home/a b/it's/countersign", "/x/$HOME/countersign"]
         {
-            let ours = ours(program);
-            for command in [ours.before("claude"), ours.aside("claude")] {
+            let written = command(program);
+            for command in [written.gate("claude"), written.notify("claude")] {
                 assert_eq!(program_of(&command, "claude").as_deref(), Some(program), "{command}");
                 assert_eq!(program_of(&command, "codex"), None, "{command}");
             }
@@ -127,7 +141,7 @@ mod tests {
         }
     }
 
-    /// Runs a command the way hosts do, with something on its standard input.
+    /// Runs a command as agents do, with input on its standard input.
     fn run(shell: &str, command: &str) -> (Option<i32>, String, String) {
         let mut child = Command::new(shell)
             .args(["-c", command])
@@ -143,11 +157,11 @@ mod tests {
     }
 
     #[test]
-    fn without_an_answer_the_command_ends_with_two_and_says_why() {
+    fn without_an_answer_the_command_exits_with_two_and_a_message() {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
         let program = folder.path().join("it's a countersign");
-        let command = ours(program.to_str().unwrap()).before("codex");
+        let command = command(program.to_str().unwrap()).gate("codex");
         let write = |script: &str| {
             std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
             std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
@@ -178,8 +192,8 @@ mod tests {
             let (code, out, err) = run(shell, &command);
             assert_eq!((code, err.as_str()), (Some(0), ""));
             assert_eq!(out, "{hook codex --patience 60}");
-            let deaf = format!("({command}) >&-");
-            assert_eq!(run(shell, &deaf).0, Some(2), "an answer that cannot be said");
+            let closed = format!("({command}) >&-");
+            assert_eq!(run(shell, &closed).0, Some(2), "an answer that cannot be written");
         }
     }
 }

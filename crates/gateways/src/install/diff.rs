@@ -11,7 +11,7 @@ const MAX_SEARCH: Duration = Duration::from_millis(500);
 
 /// One line of a difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Line<'a> {
+pub enum DiffLine<'a> {
     /// The line is in both texts.
     Same(&'a str),
     /// The line is only in the old text.
@@ -23,7 +23,7 @@ pub enum Line<'a> {
 }
 
 /// What changes from one text to another; empty where they are the same.
-pub fn diff<'a>(old: &'a str, new: &'a str) -> Vec<Line<'a>> {
+pub fn diff<'a>(old: &'a str, new: &'a str) -> Vec<DiffLine<'a>> {
     let old: Vec<&str> = old.lines().collect();
     let new: Vec<&str> = new.lines().collect();
     let deadline = Instant::now().checked_add(MAX_SEARCH);
@@ -33,7 +33,7 @@ pub fn diff<'a>(old: &'a str, new: &'a str) -> Vec<Line<'a>> {
     let mut shown_to = 0;
     for group in group_diff_ops(ops, CONTEXT) {
         if group.first().is_some_and(|op| op.old_range().start > shown_to) {
-            lines.push(Line::Gap);
+            lines.push(DiffLine::Gap);
         }
         for op in &group {
             push(&mut lines, op, &old, &new);
@@ -41,19 +41,19 @@ pub fn diff<'a>(old: &'a str, new: &'a str) -> Vec<Line<'a>> {
         }
     }
     if !lines.is_empty() && shown_to < old.len() {
-        lines.push(Line::Gap);
+        lines.push(DiffLine::Gap);
     }
     lines
 }
 
-fn push<'a>(lines: &mut Vec<Line<'a>>, op: &DiffOp, old: &[&'a str], new: &[&'a str]) {
+fn push<'a>(lines: &mut Vec<DiffLine<'a>>, op: &DiffOp, old: &[&'a str], new: &[&'a str]) {
     let old_lines = old.get(op.old_range()).unwrap_or_default().iter();
     let new_lines = new.get(op.new_range()).unwrap_or_default().iter();
     if matches!(op, DiffOp::Equal { .. }) {
-        lines.extend(old_lines.map(|line| Line::Same(line)));
+        lines.extend(old_lines.map(|line| DiffLine::Same(line)));
     } else {
-        lines.extend(old_lines.map(|line| Line::Out(line)));
-        lines.extend(new_lines.map(|line| Line::In(line)));
+        lines.extend(old_lines.map(|line| DiffLine::Out(line)));
+        lines.extend(new_lines.map(|line| DiffLine::In(line)));
     }
 }
 
@@ -64,11 +64,11 @@ mod tests {
     use super::*;
 
     fn written(old: &str, new: &str) -> String {
-        let line = |line: &Line<'_>| match line {
-            Line::Same(text) => format!(" {text}\n"),
-            Line::Out(text) => format!("-{text}\n"),
-            Line::In(text) => format!("+{text}\n"),
-            Line::Gap => "@@\n".to_owned(),
+        let line = |line: &DiffLine<'_>| match line {
+            DiffLine::Same(text) => format!(" {text}\n"),
+            DiffLine::Out(text) => format!("-{text}\n"),
+            DiffLine::In(text) => format!("+{text}\n"),
+            DiffLine::Gap => "@@\n".to_owned(),
         };
         diff(old, new).iter().map(line).collect()
     }
@@ -91,16 +91,18 @@ mod tests {
         for old in texts {
             for new in texts.into_iter().filter(|new| *new != old) {
                 let lines = diff(old, new);
-                let side = |keep: fn(&Line<'_>) -> bool| -> String {
+                let side = |keep: fn(&DiffLine<'_>) -> bool| -> String {
                     let kept = lines.iter().filter(|line| keep(line));
                     kept.map(|line| match line {
-                        Line::Same(text) | Line::Out(text) | Line::In(text) => format!("{text}\n"),
-                        Line::Gap => "@@\n".to_owned(),
+                        DiffLine::Same(text) | DiffLine::Out(text) | DiffLine::In(text) => {
+                            format!("{text}\n")
+                        }
+                        DiffLine::Gap => "@@\n".to_owned(),
                     })
                     .collect()
                 };
-                assert_eq!(side(|line| !matches!(line, Line::In(_))), old);
-                assert_eq!(side(|line| !matches!(line, Line::Out(_))), new);
+                assert_eq!(side(|line| !matches!(line, DiffLine::In(_))), old);
+                assert_eq!(side(|line| !matches!(line, DiffLine::Out(_))), new);
             }
         }
     }

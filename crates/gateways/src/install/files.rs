@@ -1,68 +1,68 @@
-//! Files read with a limit and written whole, with what was there kept beside them.
+//! Reads files up to a limit, writes them atomically and keeps backups beside them.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
-use super::Misread;
+use super::edit::PatchError;
 
-/// Longest file that is taken for a configuration.
+/// The longest file that is accepted as a configuration.
 const LONGEST: u64 = 8 * 1024 * 1024;
-/// How a backup's name ends, before its number.
+/// The end of a backup's name, before its number.
 const BACKUP: &str = ".countersign-backup-";
-/// Most backups of one file.
+/// The largest number of backups of one file.
 const MOST_BACKUPS: u32 = 1000;
 
-/// Why nothing was done.
+/// Why an installation stopped.
 #[derive(Debug, thiserror::Error)]
-pub enum Refused {
-    /// A file that cannot be understood.
+pub enum InstallError {
+    /// The file cannot be edited.
     #[error("{}: {why}; nothing was written", path.display())]
-    Misread {
-        /// Which file.
+    InvalidFile {
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         why: String,
     },
-    /// The system said no.
+    /// The system could not read or write the file.
     #[error("{}: {why}", path.display())]
     Io {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         why: String,
     },
-    /// It cannot be done this way.
+    /// This installation is not possible.
     #[error("{0}")]
-    Cannot(String),
+    Unsupported(String),
 }
 
-impl Refused {
-    pub(super) fn io(path: &Path, error: &io::Error) -> Refused {
-        Refused::Io { path: path.to_owned(), why: error.to_string() }
+impl InstallError {
+    pub(super) fn io(path: &Path, error: &io::Error) -> InstallError {
+        InstallError::Io { path: path.to_owned(), why: error.to_string() }
     }
 
-    pub(super) fn misread(path: &Path, misread: Misread) -> Refused {
-        Refused::Misread { path: path.to_owned(), why: misread.0 }
+    pub(super) fn invalid_file(path: &Path, error: PatchError) -> InstallError {
+        InstallError::InvalidFile { path: path.to_owned(), why: error.0 }
     }
 
-    /// It cannot be done this way.
-    pub fn cannot(why: &str) -> Refused {
-        Refused::Cannot(why.to_owned())
+    /// This installation is not possible, for this reason.
+    pub fn unsupported(why: &str) -> InstallError {
+        InstallError::Unsupported(why.to_owned())
     }
 }
 
-/// A file's text; `None` where there is no file.
-pub fn read(path: &Path) -> Result<Option<String>, Refused> {
-    let failed = |error: &io::Error| Refused::io(path, error);
+/// The text of a file; `None` if there is no file.
+pub fn read(path: &Path) -> Result<Option<String>, InstallError> {
+    let failed = |error: &io::Error| InstallError::io(path, error);
     let file = match File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            // A link that leads nowhere is somebody's mistake, not an invitation.
+            // A dangling link is a mistake that a person has to correct.
             return match fs::symlink_metadata(path) {
-                Ok(_) => Err(Refused::cannot(&format!(
-                    "{}: this link leads nowhere; nothing was written",
+                Ok(_) => Err(InstallError::unsupported(&format!(
+                    "{}: this link points to a missing file; nothing was written",
                     path.display()
                 ))),
                 Err(_) => Ok(None),
@@ -72,32 +72,32 @@ pub fn read(path: &Path) -> Result<Option<String>, Refused> {
     };
     let about = file.metadata().map_err(|error| failed(&error))?;
     if !about.is_file() || about.len() > LONGEST {
-        let why = "this is no configuration file".to_owned();
-        return Err(Refused::Misread { path: path.to_owned(), why });
+        let why = "it is not a regular file, or it is larger than 8 MiB".to_owned();
+        return Err(InstallError::InvalidFile { path: path.to_owned(), why });
     }
     let mut bytes = Vec::new();
     file.take(LONGEST).read_to_end(&mut bytes).map_err(|error| failed(&error))?;
-    let text = String::from_utf8(bytes).map_err(|_| Refused::Misread {
+    let text = String::from_utf8(bytes).map_err(|_| InstallError::InvalidFile {
         path: path.to_owned(),
         why: "it is not UTF-8".to_owned(),
     })?;
     Ok(Some(text))
 }
 
-/// The file that a name leads to: people link their configurations to where they keep them.
+/// The file that a link points to: people link their configurations to another folder.
 pub fn real(path: &Path) -> PathBuf {
     fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// Whether the name itself is a link.
+/// Whether the path itself is a link.
 pub fn is_link(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|about| about.is_symlink())
 }
 
-/// Writes a file as a whole: what reads it sees the old text or the new one. Its mode stays.
-pub fn write(path: &Path, text: &str) -> Result<(), Refused> {
+/// Replaces a file atomically: a reader sees the old text or the new one. The mode stays the same.
+pub fn write(path: &Path, text: &str) -> Result<(), InstallError> {
     let path = real(path);
-    let failed = |error: &io::Error| Refused::io(&path, error);
+    let failed = |error: &io::Error| InstallError::io(&path, error);
     let mode = fs::metadata(&path).map_or(0o600, |about| about.permissions().mode() & 0o7777);
     let fresh = beside(&path, &format!(".countersign-new-{}", std::process::id()));
     let done = (|| {
@@ -113,17 +113,17 @@ pub fn write(path: &Path, text: &str) -> Result<(), Refused> {
     done.map_err(|error| failed(&error))
 }
 
-/// Makes the folders above a file. Says which ones were missing, the outermost first.
-pub fn make_folders(path: &Path) -> Result<Vec<PathBuf>, Refused> {
+/// Creates the folders above a file and returns those that were missing, the outermost first.
+pub fn make_folders(path: &Path) -> Result<Vec<PathBuf>, InstallError> {
     let Some(parent) = path.parent() else { return Ok(Vec::new()) };
     let missing: Vec<PathBuf> =
         parent.ancestors().take_while(|folder| !folder.exists()).map(Path::to_owned).collect();
-    fs::create_dir_all(parent).map_err(|error| Refused::io(parent, &error))?;
+    fs::create_dir_all(parent).map_err(|error| InstallError::io(parent, &error))?;
     Ok(missing.into_iter().rev().collect())
 }
 
-/// Keeps a file's text beside it, once: a backup of the same text is used again.
-pub fn keep(path: &Path, text: &str) -> Result<PathBuf, Refused> {
+/// Writes a backup beside a file; an existing backup with the same text is used again.
+pub fn back_up(path: &Path, text: &str) -> Result<PathBuf, InstallError> {
     let path = real(path);
     let mode = fs::metadata(&path).map_or(0o600, |about| about.permissions().mode() & 0o7777);
     for number in 1..=MOST_BACKUPS {
@@ -135,7 +135,9 @@ pub fn keep(path: &Path, text: &str) -> Result<PathBuf, Refused> {
                     .write_all(text.as_bytes())
                     .and_then(|()| file.set_permissions(Permissions::from_mode(mode)))
                     .and_then(|()| file.sync_all());
-                return kept.map(|()| backup.clone()).map_err(|error| Refused::io(&backup, &error));
+                return kept
+                    .map(|()| backup.clone())
+                    .map_err(|error| InstallError::io(&backup, &error));
             }
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 let same = !is_link(&backup)
@@ -144,10 +146,13 @@ pub fn keep(path: &Path, text: &str) -> Result<PathBuf, Refused> {
                     return Ok(backup);
                 }
             }
-            Err(error) => return Err(Refused::io(&backup, &error)),
+            Err(error) => return Err(InstallError::io(&backup, &error)),
         }
     }
-    Err(Refused::cannot(&format!("{}: too many backups; remove some", path.display())))
+    Err(InstallError::unsupported(&format!(
+        "{}: there are too many backups beside it; remove some",
+        path.display()
+    )))
 }
 
 fn beside(path: &Path, ending: &str) -> PathBuf {
@@ -171,20 +176,20 @@ mod tests {
         fs::write(&real, "old").unwrap();
         fs::set_permissions(&real, Permissions::from_mode(0o640)).unwrap();
         std::os::unix::fs::symlink(&real, &link).unwrap();
-        let backup = keep(&link, "old").unwrap();
+        let backup = back_up(&link, "old").unwrap();
         write(&link, "new").unwrap();
         assert!(is_link(&link));
         assert_eq!(fs::read_to_string(&real).unwrap(), "new");
         assert_eq!((mode(&real), mode(&backup)), (0o640, 0o640));
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3, "nothing else is left");
         // The same text is kept once, another one beside it.
-        assert_eq!(keep(&link, "old").unwrap(), backup);
-        assert_ne!(keep(&link, "other").unwrap(), backup);
+        assert_eq!(back_up(&link, "old").unwrap(), backup);
+        assert_ne!(back_up(&link, "other").unwrap(), backup);
         assert_eq!(fs::read_to_string(&backup).unwrap(), "old");
     }
 
     #[test]
-    fn what_is_no_text_file_is_refused() {
+    fn only_utf8_text_files_are_read() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x");
         assert_eq!(read(&path).unwrap(), None);
@@ -193,6 +198,6 @@ mod tests {
         assert!(read(&path).is_err());
         let dangling = folder.path().join("dangling");
         std::os::unix::fs::symlink(folder.path().join("nowhere"), &dangling).unwrap();
-        assert!(read(&dangling).unwrap_err().to_string().contains("leads nowhere"));
+        assert!(read(&dangling).unwrap_err().to_string().contains("points to a missing file"));
     }
 }

@@ -1,37 +1,42 @@
-//! Lists of hooks in a JSON file: ours put in among the person's own, and taken out again.
+//! Lists of hooks in a JSON file: adds our hooks beside the person's own and removes them again.
 
 use jsonc_parser::cst::{CstNode, CstObject};
 use serde_json::Value;
 
-use super::json::{self, Document, Item, Kind};
-use super::{Misread, Within, command};
+use super::command;
+use super::edit::{Patch, PatchError};
+use super::json::{self, JsonDocument, JsonItem, JsonSyntax};
 
-/// The hooks of one agent, as they are to stand under `hooks` in its file.
+/// The hooks of one agent, under `hooks` in its file.
 pub struct HookLists {
     agent: &'static str,
-    kind: Kind,
-    /// What must stand beside `hooks`.
-    beside: Vec<(&'static str, Item)>,
-    /// The event and the one entry of its list that is ours.
-    wanted: Vec<(&'static str, Item)>,
+    syntax: JsonSyntax,
+    /// Members that the file must have beside `hooks`.
+    beside: Vec<(&'static str, JsonItem)>,
+    /// Each event and our entry in its list.
+    wanted: Vec<(&'static str, JsonItem)>,
 }
 
 impl HookLists {
-    /// Of which agent, in which file, under which events.
-    pub fn new(agent: &'static str, kind: Kind, wanted: Vec<(&'static str, Item)>) -> HookLists {
-        HookLists { agent, kind, beside: Vec::new(), wanted }
+    /// Our entries for an agent's events, in a file with this syntax.
+    pub fn new(
+        agent: &'static str,
+        syntax: JsonSyntax,
+        wanted: Vec<(&'static str, JsonItem)>,
+    ) -> HookLists {
+        HookLists { agent, syntax, beside: Vec::new(), wanted }
     }
 
-    /// With the version that the file must name.
+    /// The same, in a file that must contain a version.
     #[must_use]
-    pub fn of_version(mut self, version: u32) -> HookLists {
+    pub fn with_version(mut self, version: u32) -> HookLists {
         self.beside.push(("version", version.into()));
         self
     }
 
-    /// The places of our hooks: event, entry in its list, hook in its entry.
-    pub fn places(&self, text: &str) -> Result<Vec<(String, usize, usize)>, Misread> {
-        let document = Document::open(text, self.kind)?;
+    /// The positions of our hooks: event, entry in its list, hook in the entry.
+    pub fn positions(&self, text: &str) -> Result<Vec<(String, usize, usize)>, PatchError> {
+        let document = JsonDocument::open(text, self.syntax)?;
         let mut found = Vec::new();
         for (event, entries) in lists(&document.top)? {
             for (at, entry) in entries.iter().enumerate() {
@@ -47,13 +52,15 @@ impl HookLists {
         command_of(hook).is_some_and(|text| command::program_of(&text, self.agent).is_some())
     }
 
-    /// Whether exactly what is wanted stands there.
-    fn stands(&self, top: &CstObject) -> Result<bool, Misread> {
+    /// Whether our entries are there exactly as wanted.
+    fn is_complete(&self, top: &CstObject) -> Result<bool, PatchError> {
         for (name, item) in &self.beside {
             let there = top.get(name).and_then(|member| member.value()?.to_serde_value());
             match there {
                 Some(there) if there == json::value_of(item) => {}
-                Some(there) => return Err(Misread(format!("`{name}` {there} is not known"))),
+                Some(there) => {
+                    return Err(PatchError(format!("its `{name}` {there} is not supported")));
+                }
                 None => return Ok(false),
             }
         }
@@ -70,7 +77,7 @@ impl HookLists {
                     .position(|(name, wanted)| *name == event && value.as_ref() == Some(wanted));
                 match at {
                     Some(at) => drop(missing.swap_remove(at)),
-                    // Ours, but another one: of an older version, or changed since.
+                    // An entry of ours that differs: of another version, or changed since.
                     None => return Ok(false),
                 }
             }
@@ -78,7 +85,7 @@ impl HookLists {
         Ok(missing.is_empty())
     }
 
-    fn remove(&self, top: &CstObject) -> Result<bool, Misread> {
+    fn remove_hooks(&self, top: &CstObject) -> Result<bool, PatchError> {
         let mut any = false;
         for (event, entries) in lists(top)? {
             for entry in entries {
@@ -103,14 +110,14 @@ impl HookLists {
     }
 }
 
-impl Within for HookLists {
-    fn put(&self, text: &str) -> Result<String, Misread> {
-        let document = Document::open(text, self.kind)?;
+impl Patch for HookLists {
+    fn apply(&self, text: &str) -> Result<String, PatchError> {
+        let document = JsonDocument::open(text, self.syntax)?;
         let top = &document.top;
-        if self.stands(top)? {
+        if self.is_complete(top)? {
             return Ok(text.to_owned());
         }
-        self.remove(top)?;
+        self.remove_hooks(top)?;
         for (name, item) in &self.beside {
             if top.get(name).is_none() {
                 top.append(name, item.clone());
@@ -123,14 +130,14 @@ impl Within for HookLists {
         Ok(document.text())
     }
 
-    fn take(&self, text: &str) -> Result<String, Misread> {
-        let document = Document::open(text, self.kind)?;
-        let any = self.remove(&document.top)?;
+    fn remove(&self, text: &str) -> Result<String, PatchError> {
+        let document = JsonDocument::open(text, self.syntax)?;
+        let any = self.remove_hooks(&document.top)?;
         Ok(if any { document.text() } else { text.to_owned() })
     }
 
-    fn says_nothing(&self, text: &str) -> bool {
-        let Ok(document) = Document::open(text, self.kind) else { return false };
+    fn is_blank(&self, text: &str) -> bool {
+        let Ok(document) = JsonDocument::open(text, self.syntax) else { return false };
         let names = document.top.properties();
         let ours = |name: String| self.beside.iter().any(|(beside, _)| *beside == name);
         names.into_iter().all(|member| member.decoded_name().is_some_and(ours))
@@ -139,14 +146,15 @@ impl Within for HookLists {
     }
 }
 
-/// Every list under `hooks`, with its entries. Something else there is not understood.
-fn lists(top: &CstObject) -> Result<Vec<(String, Vec<CstNode>)>, Misread> {
+/// Every list under `hooks`, with its entries.
+fn lists(top: &CstObject) -> Result<Vec<(String, Vec<CstNode>)>, PatchError> {
     let Some(hooks) = top.get("hooks") else { return Ok(Vec::new()) };
-    let hooks = hooks.object_value().ok_or_else(|| Misread("`hooks` is no object".to_owned()))?;
+    let hooks =
+        hooks.object_value().ok_or_else(|| PatchError("`hooks` is not an object".to_owned()))?;
     let mut found = Vec::new();
     for member in hooks.properties() {
         let event = member.decoded_name().unwrap_or_default();
-        // Hosts keep switches here, too.
+        // Agents keep switches here, too.
         if let Some(list) = member.array_value() {
             found.push((event, list.elements()));
         }
@@ -154,13 +162,13 @@ fn lists(top: &CstObject) -> Result<Vec<(String, Vec<CstNode>)>, Misread> {
     Ok(found)
 }
 
-/// The hooks of an entry: those in its own list, or itself.
+/// The hooks of an entry: those in its list `hooks`, or the entry itself.
 fn hooks_of(entry: &CstNode) -> Vec<CstNode> {
     let inner = entry.as_object().and_then(|object| object.array_value("hooks"));
     inner.map_or_else(|| vec![entry.clone()], |list| list.elements())
 }
 
-/// The command of a hook, whatever its host calls it.
+/// The command of a hook, under the name that its agent uses.
 fn command_of(hook: &CstNode) -> Option<String> {
     let object = hook.as_object()?;
     let named = ["command", "bash"].into_iter().find_map(|name| object.get(name))?;

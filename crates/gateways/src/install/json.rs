@@ -1,55 +1,55 @@
-//! JSON files that people write: edited with their comments, order and spacing kept.
+//! Edits JSON files of people and keeps their comments, order and spacing.
 
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstRootNode};
 use serde_json::Value;
 
-use super::Misread;
+use super::edit::PatchError;
 
-/// A value to be written, its members in the order in which they are read.
-pub type Item = CstInputValue;
+/// A value to write; its members keep their order.
+pub type JsonItem = CstInputValue;
 
-/// How freely a host reads its JSON.
+/// The JSON that an agent accepts in its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// As the standard says.
+pub enum JsonSyntax {
+    /// Standard JSON.
     Strict,
-    /// With comments, and nothing else that is new.
+    /// Standard JSON with comments.
     Comments,
     /// JSON5.
-    Five,
+    Json5,
 }
 
-/// An object to be written.
-pub fn object<const N: usize>(members: [(&str, Item); N]) -> Item {
-    Item::Object(members.into_iter().map(|(name, item)| (name.to_owned(), item)).collect())
+/// An object to write.
+pub fn object<const N: usize>(members: [(&str, JsonItem); N]) -> JsonItem {
+    JsonItem::Object(members.into_iter().map(|(name, item)| (name.to_owned(), item)).collect())
 }
 
-/// A list to be written.
-pub fn list<const N: usize>(items: [Item; N]) -> Item {
-    Item::Array(items.into())
+/// An array to write.
+pub fn list<const N: usize>(items: [JsonItem; N]) -> JsonItem {
+    JsonItem::Array(items.into())
 }
 
-/// The text of a file that holds only this.
-pub fn text_of(item: Item) -> String {
+/// The text of a file with only this value.
+pub fn text_of(item: JsonItem) -> String {
     let Ok(root) = CstRootNode::parse("", &ParseOptions::default()) else { return String::new() };
     root.set_value(item);
     format!("{root}\n")
 }
 
-/// A file's text, opened for editing.
-pub struct Document {
+/// The text of a file, parsed for editing.
+pub struct JsonDocument {
     root: CstRootNode,
-    /// The object that the file is.
+    /// The outermost object.
     pub top: CstObject,
 }
 
-impl Document {
-    /// Reads a text; an empty one is an empty object.
-    pub fn open(text: &str, kind: Kind) -> Result<Document, Misread> {
-        let five = kind == Kind::Five;
+impl JsonDocument {
+    /// Parses a text; an empty text is an empty object.
+    pub fn open(text: &str, syntax: JsonSyntax) -> Result<JsonDocument, PatchError> {
+        let five = syntax == JsonSyntax::Json5;
         let options = ParseOptions {
-            allow_comments: kind != Kind::Strict,
+            allow_comments: syntax != JsonSyntax::Strict,
             allow_trailing_commas: five,
             allow_loose_object_property_names: five,
             allow_missing_commas: false,
@@ -61,25 +61,26 @@ impl Document {
             allow_extended_string_escapes: five,
         };
         let text = if text.trim().is_empty() { "{}\n" } else { text };
-        // Agents that read strictly pass over the whole file, hooks and all, and say nothing. The
-        // parser below lets comments through in places.
-        if kind == Kind::Strict {
+        // An agent that accepts only standard JSON silently ignores the whole file, hooks included.
+        // The parser below accepts comments in some positions.
+        if syntax == JsonSyntax::Strict {
             let read = serde_json::from_str::<Value>(text);
-            read.map_err(|error| Misread(format!("the agent itself cannot read it ({error})")))?;
+            read.map_err(|error| PatchError(format!("the agent itself cannot read it ({error})")))?;
         }
         let root =
-            CstRootNode::parse(text, &options).map_err(|error| Misread(error.to_string()))?;
-        let top = root.object_value().ok_or_else(|| Misread("it is no object".to_owned()))?;
-        no_twins(&top)?;
-        Ok(Document { root, top })
+            CstRootNode::parse(text, &options).map_err(|error| PatchError(error.to_string()))?;
+        let top =
+            root.object_value().ok_or_else(|| PatchError("it is not a JSON object".to_owned()))?;
+        reject_duplicate_names(&top)?;
+        Ok(JsonDocument { root, top })
     }
 
-    /// The text as it is now.
+    /// The edited text.
     pub fn text(&self) -> String {
         self.root.to_string()
     }
 
-    /// The value at a path of names, if there is one.
+    /// The value at a path of member names, if there is one.
     pub fn at(&self, path: &[&str]) -> Option<Value> {
         let mut here = self.top.to_serde_value()?;
         for name in path {
@@ -89,20 +90,20 @@ impl Document {
     }
 }
 
-/// A name that stands twice is read differently by different programs, so it is not read at all.
-fn no_twins(object: &CstObject) -> Result<(), Misread> {
+/// Programs disagree about which of two equal names counts, so a text with both is rejected.
+fn reject_duplicate_names(object: &CstObject) -> Result<(), PatchError> {
     let mut names: Vec<String> = Vec::new();
     for member in object.properties() {
         let name = member.decoded_name();
-        let name = name.ok_or_else(|| Misread("a name in it cannot be read".to_owned()))?;
+        let name = name.ok_or_else(|| PatchError("a member name in it is invalid".to_owned()))?;
         if names.contains(&name) {
-            return Err(Misread(format!("`{name}` stands there twice")));
+            return Err(PatchError(format!("it contains `{name}` twice")));
         }
         names.push(name);
         let mut inside: Vec<CstNode> = member.value().into_iter().collect();
         while let Some(node) = inside.pop() {
             if let Some(object) = node.as_object() {
-                no_twins(&object)?;
+                reject_duplicate_names(&object)?;
             } else if let Some(list) = node.as_array() {
                 inside.extend(list.elements());
             }
@@ -111,17 +112,21 @@ fn no_twins(object: &CstObject) -> Result<(), Misread> {
     Ok(())
 }
 
-/// The object under a name, made if it is missing.
-pub fn object_in(object: &CstObject, name: &str) -> Result<CstObject, Misread> {
-    object.object_value_or_create(name).ok_or_else(|| Misread(format!("`{name}` is no object")))
+/// The object under a name, created if it is missing.
+pub fn object_in(object: &CstObject, name: &str) -> Result<CstObject, PatchError> {
+    object
+        .object_value_or_create(name)
+        .ok_or_else(|| PatchError(format!("`{name}` is not an object")))
 }
 
-/// The list under a name, made if it is missing.
-pub fn list_in(object: &CstObject, name: &str) -> Result<CstArray, Misread> {
-    object.array_value_or_create(name).ok_or_else(|| Misread(format!("`{name}` is no list")))
+/// The array under a name, created if it is missing.
+pub fn list_in(object: &CstObject, name: &str) -> Result<CstArray, PatchError> {
+    object
+        .array_value_or_create(name)
+        .ok_or_else(|| PatchError(format!("`{name}` is not an array")))
 }
 
-/// Takes a member away if nothing is in it any more.
+/// Removes a member if it is an empty object or array.
 pub fn prune(object: &CstObject, name: &str) {
     let Some(member) = object.get(name) else { return };
     let empty_object = member.object_value().is_some_and(|it| it.properties().is_empty());
@@ -131,22 +136,22 @@ pub fn prune(object: &CstObject, name: &str) {
     }
 }
 
-/// What a value to be written is equal to when it is read.
-pub fn value_of(item: &Item) -> Value {
+/// A value to write, as it would be read back.
+pub fn value_of(item: &JsonItem) -> Value {
     match item {
-        Item::Null => Value::Null,
-        Item::Bool(truth) => Value::Bool(*truth),
-        Item::Number(digits) => serde_json::from_str(digits).unwrap_or(Value::Null),
-        Item::String(text) => Value::String(text.clone()),
-        Item::Array(items) => Value::Array(items.iter().map(value_of).collect()),
-        Item::Object(members) => Value::Object(
+        JsonItem::Null => Value::Null,
+        JsonItem::Bool(truth) => Value::Bool(*truth),
+        JsonItem::Number(digits) => serde_json::from_str(digits).unwrap_or(Value::Null),
+        JsonItem::String(text) => Value::String(text.clone()),
+        JsonItem::Array(items) => Value::Array(items.iter().map(value_of).collect()),
+        JsonItem::Object(members) => Value::Object(
             members.iter().map(|(name, item)| (name.clone(), value_of(item))).collect(),
         ),
     }
 }
 
-/// What a file says at a path of names. A file that is missing or broken says nothing here.
-pub fn look(file: &std::path::Path, kind: Kind, path: &[&str]) -> Option<Value> {
+/// The value at a path in a file; none if the file is missing or invalid.
+pub fn value_in(file: &std::path::Path, syntax: JsonSyntax, path: &[&str]) -> Option<Value> {
     let text = std::fs::read_to_string(file).ok()?;
-    Document::open(&text, kind).ok()?.at(path)
+    JsonDocument::open(&text, syntax).ok()?.at(path)
 }

@@ -1,93 +1,97 @@
-//! What would be written, before anything is; then exactly that, or nothing.
+//! Plans all edits before anything is written; then writes exactly those, or none.
 
 use std::fs;
 use std::path::PathBuf;
 
-use super::record::{Entry, Record, digest};
-use super::{Ours, Piece, Refused, Share, files};
+use super::command::HookCommand;
+use super::edit::{FileEdit, Ownership};
+use super::files::{self, InstallError};
+use super::record::{InstallRecord, InstalledFile, digest};
 
-/// What is wanted.
+/// Whether the gate is installed or removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Aim {
-    /// Our part in.
+pub enum InstallAction {
+    /// Add our part.
     Install,
-    /// Our part out.
+    /// Remove our part.
     Uninstall,
 }
 
-/// One file and its two texts.
+/// One file and its text before and after.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Edit {
-    /// Which file.
+pub struct PlannedEdit {
+    /// The file.
     pub path: PathBuf,
-    /// Its text now; none where there is no file.
+    /// Its text now; none if there is no file.
     pub before: Option<String>,
-    /// Its text afterwards; none where the file goes.
+    /// Its text afterwards; none if the file is removed.
     pub after: Option<String>,
-    /// Whether nothing of ours is in it yet.
+    /// Whether the text before contains nothing of ours.
     untouched: bool,
 }
 
-/// What became of an edit.
+/// An edit that was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Done {
-    /// Which file.
+pub struct AppliedEdit {
+    /// The file.
     pub path: PathBuf,
-    /// Whether it is gone now.
+    /// Whether the file was removed.
     pub removed: bool,
-    /// Where the text before is kept.
-    pub kept: Option<PathBuf>,
+    /// The backup of the text before.
+    pub backup: Option<PathBuf>,
 }
 
-/// The edits that are needed; none where everything is as it should be. Nothing is written.
-pub fn edits(
-    agent: &str,
-    pieces: &[Piece],
-    aim: Aim,
-    record: &Record,
-) -> Result<Vec<Edit>, Refused> {
-    let mut found = Vec::new();
-    for piece in pieces {
-        let path = &piece.path;
-        // A file of ours alone is never written through a link: it could lead to any file.
-        if matches!(piece.share, Share::Whole(_)) && files::is_link(path) {
-            let why = format!("{}: this is a link to another file", path.display());
-            return Err(Refused::cannot(&why));
+/// The edits that are needed; none if all files are as they should be. Writes nothing.
+pub fn plan_edits(
+    key: &str,
+    edits: &[FileEdit],
+    action: InstallAction,
+    record: &InstallRecord,
+) -> Result<Vec<PlannedEdit>, InstallError> {
+    let mut planned = Vec::new();
+    for edit in edits {
+        let path = &edit.path;
+        // A file that is all ours is never written through a link, which could lead to any file.
+        if matches!(edit.ownership, Ownership::Whole(_)) && files::is_link(path) {
+            let why = "is a link to another file; nothing was written. Remove the link first";
+            return Err(InstallError::unsupported(&format!("{} {why}", path.display())));
         }
         let before = files::read(path)?;
-        let entry = record.about(agent, path);
-        let after = match aim {
-            Aim::Install => Some(installed(piece, before.as_deref())?),
-            Aim::Uninstall => uninstalled(piece, before.as_deref(), entry)?,
+        let entry = record.about(key, path);
+        let after = match action {
+            InstallAction::Install => Some(installed(edit, before.as_deref())?),
+            InstallAction::Uninstall => uninstalled(edit, before.as_deref(), entry)?,
         };
-        let nothing_new = aim == Aim::Install && before.is_none() && after.as_deref() == Some("");
-        if before != after && !nothing_new {
-            let untouched = match (&piece.share, &before) {
-                (Share::Within(part), Some(text)) => part.take(text).is_ok_and(|it| it == *text),
-                (Share::Whole(_), Some(_)) => entry.is_none(),
+        let stays_missing = before.is_none() && after.as_deref() == Some("");
+        if before != after && !(action == InstallAction::Install && stays_missing) {
+            let untouched = match (&edit.ownership, &before) {
+                (Ownership::Part(part), Some(text)) => {
+                    part.remove(text).is_ok_and(|it| it == *text)
+                }
+                (Ownership::Whole(_), Some(_)) => entry.is_none(),
                 (_, None) => true,
             };
-            found.push(Edit { path: path.clone(), before, after, untouched });
+            planned.push(PlannedEdit { path: path.clone(), before, after, untouched });
         }
     }
-    if aim == Aim::Uninstall {
-        // What switches the gate on goes first, so that nothing half is ever in use.
-        found.reverse();
+    if action == InstallAction::Uninstall {
+        // The entry that enables the gate goes first, so that a half-removed gate is never in use.
+        planned.reverse();
     }
-    Ok(found)
+    Ok(planned)
 }
 
-fn installed(piece: &Piece, before: Option<&str>) -> Result<String, Refused> {
-    match &piece.share {
-        Share::Whole(text) => Ok(text.clone()),
-        Share::Within(part) => {
-            let misread = |misread| Refused::misread(&piece.path, misread);
-            let text = part.put(before.unwrap_or_default()).map_err(misread)?;
-            // What was written must be known again, or it could never be taken out.
-            match part.put(&text) {
+fn installed(edit: &FileEdit, before: Option<&str>) -> Result<String, InstallError> {
+    match &edit.ownership {
+        Ownership::Whole(text) => Ok(text.clone()),
+        Ownership::Part(part) => {
+            let invalid = |error| InstallError::invalid_file(&edit.path, error);
+            let text = part.apply(before.unwrap_or_default()).map_err(invalid)?;
+            // A part that is not recognized again could never be removed.
+            match part.apply(&text) {
                 Ok(again) if again == text => Ok(text),
-                _ => Err(Refused::Misread {
-                    path: piece.path.clone(),
+                _ => Err(InstallError::InvalidFile {
+                    path: edit.path.clone(),
                     why: "it cannot be changed safely".to_owned(),
                 }),
             }
@@ -96,13 +100,13 @@ fn installed(piece: &Piece, before: Option<&str>) -> Result<String, Refused> {
 }
 
 fn uninstalled(
-    piece: &Piece,
+    edit: &FileEdit,
     before: Option<&str>,
-    entry: Option<&Entry>,
-) -> Result<Option<String>, Refused> {
+    entry: Option<&InstalledFile>,
+) -> Result<Option<String>, InstallError> {
     let Some(text) = before else { return Ok(None) };
-    let untouched = entry.is_some_and(|entry| entry.exact && entry.wrote == digest(text));
-    if untouched && let Some(entry) = entry {
+    let unchanged = entry.is_some_and(|entry| entry.exact && entry.wrote == digest(text));
+    if unchanged && let Some(entry) = entry {
         match &entry.backup {
             None => return Ok(None),
             Some(backup) => {
@@ -114,93 +118,108 @@ fn uninstalled(
             }
         }
     }
-    match &piece.share {
-        // It bears our name; what somebody wrote into it is kept as a backup.
-        Share::Whole(_) => Ok(None),
-        Share::Within(part) => {
-            let left = part.take(text).map_err(|misread| Refused::misread(&piece.path, misread))?;
+    match &edit.ownership {
+        // The file has our name; what a person added to it is kept in a backup.
+        Ownership::Whole(_) => Ok(None),
+        Ownership::Part(part) => {
+            let invalid = |error| InstallError::invalid_file(&edit.path, error);
+            let left = part.remove(text).map_err(invalid)?;
             let made_by_us = entry.is_some_and(|entry| entry.exact && entry.backup.is_none());
-            let nothing = made_by_us && part.says_nothing(&left);
-            Ok((!nothing).then_some(left))
+            let remove_file = made_by_us && part.is_blank(&left);
+            Ok((!remove_file).then_some(left))
         }
     }
 }
 
-/// Writes what was planned. A file that changed since is left alone, and those after it.
+/// Writes the planned edits. Stops at a file that was changed since it was planned.
 pub fn apply(
-    agent: &str,
-    edits: &[Edit],
-    aim: Aim,
-    ours: &Ours,
-    record: &mut Record,
-) -> Result<Vec<Done>, Refused> {
-    let mut done = Vec::new();
+    key: &str,
+    edits: &[PlannedEdit],
+    action: InstallAction,
+    command: &HookCommand,
+    record: &mut InstallRecord,
+) -> Result<Vec<AppliedEdit>, InstallError> {
+    let mut applied = Vec::new();
     for edit in edits {
         if files::read(&edit.path)? != edit.before {
-            return Err(Refused::Misread {
+            return Err(InstallError::InvalidFile {
                 path: edit.path.clone(),
                 why: "it was changed meanwhile; try again".to_owned(),
             });
         }
-        done.push(match aim {
-            Aim::Install => put(agent, edit, ours, record)?,
-            Aim::Uninstall => take(agent, edit, record)?,
+        applied.push(match action {
+            InstallAction::Install => add(key, edit, command, record)?,
+            InstallAction::Uninstall => take_out(key, edit, record)?,
         });
     }
-    Ok(done)
+    Ok(applied)
 }
 
-/// Forgets everything about an agent's files, once our part is out of them.
-pub fn forget(agent: &str, pieces: &[Piece], record: &mut Record) -> Result<(), Refused> {
-    pieces.iter().try_for_each(|piece| record.forget(agent, &piece.path))
+/// Removes an agent's files from the record, after our part was removed from them.
+pub fn forget(
+    key: &str,
+    edits: &[FileEdit],
+    record: &mut InstallRecord,
+) -> Result<(), InstallError> {
+    edits.iter().try_for_each(|edit| record.forget(key, &edit.path))
 }
 
-fn put(agent: &str, edit: &Edit, ours: &Ours, record: &mut Record) -> Result<Done, Refused> {
+fn add(
+    key: &str,
+    edit: &PlannedEdit,
+    command: &HookCommand,
+    record: &mut InstallRecord,
+) -> Result<AppliedEdit, InstallError> {
     let after = edit.after.clone().unwrap_or_default();
     let folders = files::make_folders(&edit.path)?;
-    let old = record.about(agent, &edit.path).cloned();
+    let old = record.about(key, &edit.path).cloned();
     let (backup, before, exact) = match (&edit.before, old) {
         (None, _) => (None, None, true),
-        // Only we wrote since: what was there before us is still what would be put back.
+        // Only we changed it since: the first backup is still the text to restore.
         (Some(text), Some(old)) if old.wrote == digest(text) => (old.backup, old.before, old.exact),
         (Some(text), _) => {
-            let kept = files::keep(&edit.path, text)?;
-            // With ours in it already, this is no text to go back to.
+            let kept = files::back_up(&edit.path, text)?;
+            // A text that already contains our part is not one to restore.
             (Some(kept), Some(digest(text)), edit.untouched)
         }
     };
     files::write(&edit.path, &after)?;
-    let kept = backup.clone();
-    let entry = Entry {
-        agent: agent.to_owned(),
+    let entry = InstalledFile {
+        agent: key.to_owned(),
         path: edit.path.clone(),
         wrote: digest(&after),
-        backup,
+        backup: backup.clone(),
         before,
         exact,
-        program: ours.program.clone(),
-        patience: ours.patience,
+        program: command.program.clone(),
+        patience: command.patience,
     };
     record.remember(entry, folders)?;
-    Ok(Done { path: edit.path.clone(), removed: false, kept })
+    Ok(AppliedEdit { path: edit.path.clone(), removed: false, backup })
 }
 
-fn take(agent: &str, edit: &Edit, record: &mut Record) -> Result<Done, Refused> {
-    let entry = record.about(agent, &edit.path).cloned();
+fn take_out(
+    key: &str,
+    edit: &PlannedEdit,
+    record: &mut InstallRecord,
+) -> Result<AppliedEdit, InstallError> {
+    let entry = record.about(key, &edit.path).cloned();
     let text = edit.before.as_deref().unwrap_or_default();
-    let only_ours = entry.as_ref().is_some_and(|entry| entry.wrote == digest(text));
-    let kept = if only_ours { None } else { Some(files::keep(&edit.path, text)?) };
+    let unchanged = entry.as_ref().is_some_and(|entry| entry.wrote == digest(text));
+    let backup = if unchanged { None } else { Some(files::back_up(&edit.path, text)?) };
     match &edit.after {
         Some(after) => files::write(&edit.path, after)?,
-        None => fs::remove_file(&edit.path).map_err(|error| Refused::io(&edit.path, &error))?,
+        None => {
+            fs::remove_file(&edit.path).map_err(|error| InstallError::io(&edit.path, &error))?;
+        }
     }
-    // A backup of what stands there again is nothing but a second copy.
-    let backup = entry.and_then(|entry| entry.backup.filter(|_| entry.before.is_some()));
-    if let (Some(backup), Some(after)) = (backup, &edit.after)
-        && files::read(&backup).ok().flatten().as_ref() == Some(after)
+    // A backup of the text that is back in place is only a second copy.
+    let old = entry.and_then(|entry| entry.backup.filter(|_| entry.before.is_some()));
+    if let (Some(old), Some(after)) = (old, &edit.after)
+        && files::read(&old).ok().flatten().as_ref() == Some(after)
     {
-        let _ = fs::remove_file(&backup);
+        let _ = fs::remove_file(&old);
     }
-    record.forget(agent, &edit.path)?;
-    Ok(Done { path: edit.path.clone(), removed: edit.after.is_none(), kept })
+    record.forget(key, &edit.path)?;
+    Ok(AppliedEdit { path: edit.path.clone(), removed: edit.after.is_none(), backup })
 }

@@ -1,4 +1,4 @@
-//! What was written where: kept in a folder of our own, so that it can be taken out exactly.
+//! The record of every file that the installer wrote, so that it can be restored exactly.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
@@ -7,56 +7,57 @@ use std::path::{Path, PathBuf};
 use countersign_json::canonical::Digest;
 use serde::{Deserialize, Serialize};
 
-use super::{Ours, Refused, files};
+use super::command::HookCommand;
+use super::files::{self, InstallError};
 
-/// Everything that was written, on disk.
-pub struct Record {
+/// The record on disk.
+pub struct InstallRecord {
     path: PathBuf,
-    written: Written,
-    /// Two installations at once would lose what one of them did.
+    written: RecordFile,
+    /// Without the lock, two installations at once would lose the entries of one of them.
     _lock: Option<File>,
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Written {
+struct RecordFile {
     #[serde(default)]
-    files: Vec<Entry>,
+    files: Vec<InstalledFile>,
     #[serde(default)]
     folders: Vec<PathBuf>,
 }
 
-/// One file that we wrote.
+/// One file that the installer wrote.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Entry {
-    /// For which agent, and in which project, by its key.
+pub struct InstalledFile {
+    /// The key of the agent, and of the project if it is the file of a project.
     pub agent: String,
-    /// Which file.
+    /// The file.
     pub path: PathBuf,
-    /// The digest of the whole text that we wrote.
+    /// The digest of the text that was written.
     pub wrote: String,
-    /// Where the text before that is kept; none where there was no file.
+    /// The backup of the text before; none if there was no file.
     pub backup: Option<PathBuf>,
-    /// The digest of that text.
+    /// The digest of the text before.
     pub before: Option<String>,
-    /// Whether there was no file before, or the one that was there is known exactly.
+    /// Whether the state before is known exactly: no file, or a text without our part.
     pub exact: bool,
-    /// The program that was written into it.
+    /// The program that was written into the file.
     pub program: String,
-    /// How long it waits.
+    /// After how many seconds the hook answers "still waiting".
     pub patience: u32,
 }
 
-/// The digest of a text, as it is kept.
+/// The digest of a text, as the record stores it.
 pub fn digest(text: &str) -> String {
     let mut hex = String::from("sha256:");
     Digest::of(text.as_bytes()).push_hex(&mut hex);
     hex
 }
 
-impl Record {
-    /// For writing: nobody else writes meanwhile.
-    pub fn open(state: &Path) -> Result<Record, Refused> {
-        let failed = |error: &std::io::Error| Refused::io(state, error);
+impl InstallRecord {
+    /// Opens the record for writing and locks it.
+    pub fn open(state: &Path) -> Result<InstallRecord, InstallError> {
+        let failed = |error: &std::io::Error| InstallError::io(state, error);
         let mut folder = DirBuilder::new();
         let made = folder.recursive(true).mode(0o700).create(state);
         made.map_err(|error| failed(&error))?;
@@ -69,52 +70,63 @@ impl Record {
             .open(state.join("installed.lock"))
             .map_err(|error| failed(&error))?;
         if lock.try_lock().is_err() {
-            return Err(Refused::cannot("another installation runs; try again when it is done"));
+            return Err(InstallError::unsupported(
+                "another installation is running; try again when it has finished",
+            ));
         }
-        Ok(Record { _lock: Some(lock), ..Record::look(state)? })
+        Ok(InstallRecord { _lock: Some(lock), ..InstallRecord::read(state)? })
     }
 
-    /// For reading.
-    pub fn look(state: &Path) -> Result<Record, Refused> {
+    /// Reads the record without locking it.
+    pub fn read(state: &Path) -> Result<InstallRecord, InstallError> {
         let path = state.join("installed.json");
         let written = match files::read(&path)? {
-            None => Written::default(),
-            Some(text) => serde_json::from_str(&text)
-                .map_err(|error| Refused::Misread { path: path.clone(), why: error.to_string() })?,
+            None => RecordFile::default(),
+            Some(text) => serde_json::from_str(&text).map_err(|error| {
+                InstallError::InvalidFile { path: path.clone(), why: error.to_string() }
+            })?,
         };
-        Ok(Record { path, written, _lock: None })
+        Ok(InstallRecord { path, written, _lock: None })
     }
 
-    /// What is known about a file.
-    pub fn about(&self, agent: &str, path: &Path) -> Option<&Entry> {
+    /// The entry of a file.
+    pub fn about(&self, agent: &str, path: &Path) -> Option<&InstalledFile> {
         self.written.files.iter().find(|entry| entry.agent == agent && entry.path == path)
     }
 
-    /// Every file that we wrote and have not taken our part out of.
-    pub fn entries(&self) -> &[Entry] {
+    /// Every file that contains our part.
+    pub fn entries(&self) -> &[InstalledFile] {
         &self.written.files
     }
 
-    /// What was written for an agent into one of these files.
-    pub fn ours<'a>(&self, agent: &str, mut paths: impl Iterator<Item = &'a Path>) -> Option<Ours> {
+    /// The command that was written into the first known one of these files.
+    pub fn command<'a>(
+        &self,
+        agent: &str,
+        mut paths: impl Iterator<Item = &'a Path>,
+    ) -> Option<HookCommand> {
         let entry = paths.find_map(|path| self.about(agent, path))?;
-        Some(Ours { program: entry.program.clone(), patience: entry.patience })
+        Some(HookCommand { program: entry.program.clone(), patience: entry.patience })
     }
 
-    /// Remembers what was written, and the folders that were made for it.
-    pub fn remember(&mut self, entry: Entry, folders: Vec<PathBuf>) -> Result<(), Refused> {
+    /// Adds an entry, and the folders that were created for it.
+    pub fn remember(
+        &mut self,
+        entry: InstalledFile,
+        folders: Vec<PathBuf>,
+    ) -> Result<(), InstallError> {
         self.written.files.retain(|it| it.agent != entry.agent || it.path != entry.path);
         self.written.files.push(entry);
         self.written.folders.extend(folders);
         self.save()
     }
 
-    /// Forgets a file, and takes away the folders that were made for it and hold nothing now.
-    pub fn forget(&mut self, agent: &str, path: &Path) -> Result<(), Refused> {
+    /// Removes the entry of a file, and the folders that were created for it and are empty now.
+    pub fn forget(&mut self, agent: &str, path: &Path) -> Result<(), InstallError> {
         self.written.files.retain(|it| it.agent != agent || it.path != path);
         let above = |folder: &PathBuf| path.starts_with(folder);
         for folder in self.written.folders.iter().rev().filter(|folder| above(folder)) {
-            // Python leaves its own reading of a plugin behind.
+            // Python leaves its compiled form of a plugin behind.
             let _ = fs::remove_dir_all(folder.join("__pycache__"));
             let _ = fs::remove_dir(folder);
         }
@@ -122,9 +134,9 @@ impl Record {
         self.save()
     }
 
-    fn save(&self) -> Result<(), Refused> {
+    fn save(&self) -> Result<(), InstallError> {
         let text = serde_json::to_string_pretty(&self.written)
-            .map_err(|error| Refused::cannot(&error.to_string()))?;
+            .map_err(|error| InstallError::unsupported(&error.to_string()))?;
         files::write(&self.path, &format!("{text}\n"))
     }
 }

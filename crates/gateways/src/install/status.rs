@@ -1,159 +1,171 @@
-//! How the gate of an agent stands: shut, open and why, or not there at all.
+//! Whether an agent's gate is installed and in effect, by its files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::record::{Record, digest};
-use super::{Ours, Piece, Place, Share, files, is_program};
-use crate::agents::Agent;
-use crate::hook::alone::asks;
+use super::command::HookCommand;
+use super::edit::{FileEdit, Ownership};
+use super::files;
+use super::record::{InstallRecord, digest};
+use super::scope::{InstallScope, is_program};
+use crate::agents::AgentDescriptor;
+use crate::hook::programs::asking_program_beside;
 
-/// How an agent stands.
+/// The protection of an agent, as far as files show it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Stand {
-    /// Our part is in its files, as we write it, and nothing is known that turns it off.
-    Gated,
-    /// Our part is there, but does not hold.
-    Open,
-    /// The agent is here, our part is not.
-    NotGated,
-    /// Neither is here.
+pub enum Protection {
+    /// Our part is in its files exactly as written, and no setting is known that disables it.
+    Protected,
+    /// Our part is there but has no effect.
+    Unprotected,
+    /// The agent is in use here without our part.
+    NoGate,
+    /// The agent is not installed here.
     Absent,
 }
 
-/// What was seen of one agent.
+/// The status of one agent.
 #[derive(Debug, Clone, Serialize)]
-pub struct Seen {
+pub struct AgentStatus {
     /// Its name.
     pub agent: &'static str,
-    /// Its name as people say it.
+    /// Its product name.
     pub title: &'static str,
-    /// How it stands.
-    pub state: Stand,
+    /// Its protection.
+    pub state: Protection,
     /// Its program on the PATH.
     pub program: Option<PathBuf>,
-    /// The files that make the gate.
+    /// The files that contain the gate.
     pub files: Vec<PathBuf>,
-    /// Why it is open.
+    /// Why it is not protected.
     pub why: Vec<String>,
     /// What the agent itself makes impossible.
     pub notes: Vec<String>,
 }
 
-/// How our part stands in the files.
-enum Part {
+/// The state of our part in the files.
+enum InstalledPart {
     Missing,
     AsWritten,
     Differs(Vec<String>),
 }
 
-/// Looks at one agent. `us` is the program that runs now, as it would be written.
-pub fn look(agent: &'static Agent, place: &Place, us: &Ours, record: &Record) -> Seen {
-    let setup = &agent.setup;
-    let program = place.program(setup.programs);
-    let here = program.is_some() || (setup.folder)(place).is_dir();
-    let mut seen = Seen {
+/// Inspects one agent. `current` is the command that would be written now.
+pub fn inspect(
+    agent: &'static AgentDescriptor,
+    scope: &InstallScope,
+    current: &HookCommand,
+    record: &InstallRecord,
+) -> AgentStatus {
+    let program = scope.program(agent.programs);
+    let in_use = program.is_some() || (agent.setup.folder)(scope).is_dir();
+    let mut status = AgentStatus {
         agent: agent.name,
         title: agent.title,
-        state: if here { Stand::NotGated } else { Stand::Absent },
+        state: if in_use { Protection::NoGate } else { Protection::Absent },
         program,
         files: Vec::new(),
         why: Vec::new(),
-        notes: setup.notes.iter().map(|note| (*note).to_owned()).collect(),
+        notes: agent.limits.iter().map(|limit| (*limit).to_owned()).collect(),
     };
-    let Ok(pieces) = agent.pieces(place, us) else { return seen };
-    // Measured by what was written then, not by what would be written today.
-    let paths = pieces.iter().map(|piece| piece.path.as_path());
-    let then = record.ours(&place.key(agent.name), paths).unwrap_or_else(|| us.clone());
-    let Ok(pieces) = agent.pieces(place, &then) else { return seen };
-    seen.files = pieces.iter().map(|piece| piece.path.clone()).collect();
-    match part(&place.key(agent.name), &pieces, record) {
-        Part::Missing => {}
-        Part::AsWritten => {
-            seen.why.extend(program_fault(&then.program, &us.program));
-            seen.why.extend((setup.open)(place, &then));
-            seen.state = if seen.why.is_empty() { Stand::Gated } else { Stand::Open };
+    let Ok(edits) = agent.file_edits(scope, current) else { return status };
+    // Compared with the command that was written then, not with the one that would be written now.
+    let paths = edits.iter().map(|edit| edit.path.as_path());
+    let key = scope.key(agent.name);
+    let written = record.command(&key, paths).unwrap_or_else(|| current.clone());
+    let Ok(edits) = agent.file_edits(scope, &written) else { return status };
+    status.files = edits.iter().map(|edit| edit.path.clone()).collect();
+    match installed_part(&key, &edits, record) {
+        InstalledPart::Missing => {}
+        InstalledPart::AsWritten => {
+            status.why.extend(program_fault(&written.program, &current.program));
+            status.why.extend((agent.setup.faults)(scope, &written));
+            let protected = status.why.is_empty();
+            status.state = if protected { Protection::Protected } else { Protection::Unprotected };
         }
-        Part::Differs(why) => {
-            seen.why = why;
-            seen.state = Stand::Open;
+        InstalledPart::Differs(why) => {
+            status.why = why;
+            status.state = Protection::Unprotected;
         }
     }
-    seen
+    status
 }
 
-fn part(agent: &str, pieces: &[Piece], record: &Record) -> Part {
-    let (mut there, mut faults) = (0, Vec::new());
-    for piece in pieces {
-        let shown = piece.path.display();
-        let text = match files::read(&piece.path) {
+fn installed_part(key: &str, edits: &[FileEdit], record: &InstallRecord) -> InstalledPart {
+    let (mut present, mut faults) = (0, Vec::new());
+    for edit in edits {
+        let path = edit.path.display();
+        let text = match files::read(&edit.path) {
             Ok(text) => text,
-            Err(refused) => {
-                faults.push(refused.to_string());
+            Err(error) => {
+                faults.push(error.to_string());
                 continue;
             }
         };
-        match (&piece.share, text) {
-            (Share::Whole(_), None) => faults.push(format!("{shown} is missing")),
-            (Share::Whole(ours), Some(text)) => {
-                there += 1;
-                let wrote = record.about(agent, &piece.path).map(|entry| entry.wrote.as_str());
+        match (&edit.ownership, text) {
+            (Ownership::Whole(_), None) => faults.push(format!("{path} is missing")),
+            (Ownership::Whole(ours), Some(text)) => {
+                present += 1;
+                let wrote = record.about(key, &edit.path).map(|entry| entry.wrote.as_str());
                 if text == *ours {
                 } else if wrote == Some(&digest(&text)) {
-                    faults.push(format!("{shown} is of another version of Countersign"));
+                    faults.push(format!("{path} is from another version of Countersign"));
                 } else {
-                    faults.push(format!("{shown} was changed since it was written"));
+                    faults.push(format!("{path} was changed since it was written"));
                 }
             }
-            (Share::Within(part), text) => {
+            (Ownership::Part(part), text) => {
                 let text = text.unwrap_or_default();
-                match (part.put(&text), part.take(&text)) {
-                    (Ok(put), Ok(taken)) if put == text => there += usize::from(taken != text),
-                    (Ok(_), Ok(taken)) if taken == text => {
-                        faults.push(format!("nothing of ours is in {shown}"));
+                match (part.apply(&text), part.remove(&text)) {
+                    (Ok(with), Ok(without)) if with == text => {
+                        present += usize::from(without != text);
+                    }
+                    (Ok(_), Ok(without)) if without == text => {
+                        faults.push(format!("our part is missing in {path}"));
                     }
                     (Ok(_), Ok(_)) => {
-                        there += 1;
-                        faults.push(format!("our part of {shown} was changed"));
+                        present += 1;
+                        faults.push(format!("our part of {path} was changed"));
                     }
-                    (Err(misread), _) | (_, Err(misread)) => {
-                        // What the agent cannot read it does not heed, and ours with it.
-                        there += usize::from(text.contains("countersign"));
-                        faults.push(format!("{shown}: {misread}"));
+                    (Err(error), _) | (_, Err(error)) => {
+                        // An agent ignores a file that it cannot read, including our part.
+                        present += usize::from(text.contains("countersign"));
+                        faults.push(format!("{path}: {error}"));
                     }
                 }
             }
         }
     }
-    match (there, faults.is_empty()) {
-        (0, _) => Part::Missing,
-        (_, true) => Part::AsWritten,
-        (_, false) => Part::Differs(faults),
+    match (present, faults.is_empty()) {
+        (0, _) => InstalledPart::Missing,
+        (_, true) => InstalledPart::AsWritten,
+        (_, false) => InstalledPart::Differs(faults),
     }
 }
 
-/// Why the program that the agent starts is not to be relied on.
-fn program_fault(written: &str, us: &str) -> Option<String> {
-    let (written, us) = (Path::new(written), Path::new(us));
+/// Why the program that the agent starts cannot be relied on.
+fn program_fault(written: &str, current: &str) -> Option<String> {
+    let (written, current) = (Path::new(written), Path::new(current));
+    let missing = |path: &Path| format!("{} is missing or not executable", path.display());
     if !is_program(written) {
-        return Some(format!("{} is not there, or is no program", written.display()));
+        return Some(missing(written));
     }
-    // The small program can only say yes; who asks must be beside it.
-    let beside = asks(written);
+    // The small program only decides harmless calls; the program that asks must be beside it.
+    let beside = asking_program_beside(written);
     if !is_program(&beside) {
-        return Some(format!("{} is not there, or is no program", beside.display()));
+        return Some(missing(&beside));
     }
-    if is_same(written, us) || is_same(written, &asks(us)) {
+    if is_same(written, current) || is_same(written, &asking_program_beside(current)) {
         return None;
     }
-    let (written, us) = (written.display(), us.display());
-    Some(format!("the agent starts {written}, which is not the Countersign that runs here ({us})"))
+    let (written, current) = (written.display(), current.display());
+    Some(format!("the agent starts {written}, not the Countersign that runs here ({current})"))
 }
 
-/// The same file, or one that holds the same.
+/// Whether two paths are the same file or files with the same content.
 fn is_same(one: &Path, other: &Path) -> bool {
     if let (Ok(one), Ok(other)) = (fs::canonicalize(one), fs::canonicalize(other))
         && one == other

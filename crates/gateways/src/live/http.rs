@@ -1,74 +1,75 @@
-//! As much HTTP as agents speak to a model: one question a connection, then it is closed.
+//! A small HTTP server side for the stand-in model: one request per connection.
 
 use std::io::{self, BufRead, BufReader, Read};
 
 use serde_json::Value;
 
 /// More than any agent's instructions and tools.
-const LONGEST_BODY: u64 = 32 << 20;
-const LONGEST_LINE: u64 = 64 << 10;
+const MAX_BODY: u64 = 32 << 20;
+const MAX_LINE: u64 = 64 << 10;
 
-/// A question.
+/// A request to the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asked {
-    /// GET, POST.
+pub struct ModelRequest {
+    /// The method, such as GET or POST.
     pub method: String,
-    /// What for, without what follows a question mark.
+    /// The path, without its query.
     pub path: String,
-    /// What was sent.
+    /// The body.
     pub body: Vec<u8>,
 }
 
-/// An answer.
+/// A response of the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
-    kind: &'static str,
+pub struct ModelResponse {
+    content_type: &'static str,
     body: String,
 }
 
-/// One event of a stream: its name, if it has one, and what it says.
+/// One server-sent event.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Event {
-    /// The line `event:`.
+pub struct ServerEvent {
+    /// The line `event:`, if there is one.
     pub name: Option<&'static str>,
     /// The line `data:`.
     pub data: Value,
 }
 
-impl Answer {
-    /// One JSON text.
-    pub fn json(value: &Value) -> Answer {
-        Answer { kind: "application/json", body: value.to_string() }
+impl ModelResponse {
+    /// A JSON body.
+    pub fn json(value: &Value) -> ModelResponse {
+        ModelResponse { content_type: "application/json", body: value.to_string() }
     }
 
     /// A stream of events, sent at once.
-    pub fn events(events: &[Event]) -> Answer {
-        let line = |event: &Event| match event.name {
+    pub fn events(events: &[ServerEvent]) -> ModelResponse {
+        let line = |event: &ServerEvent| match event.name {
             Some(name) => format!("event: {name}\ndata: {}\n\n", event.data),
             None => format!("data: {}\n\n", event.data),
         };
-        Answer { kind: "text/event-stream", body: events.iter().map(line).collect() }
+        let body = events.iter().map(line).collect();
+        ModelResponse { content_type: "text/event-stream", body }
+    }
+
+    /// The bytes of the response.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let ModelResponse { content_type, body } = self;
+        let length = body.len();
+        let head = format!(
+            "HTTP/1.1 200 OK\r\nContent-Type: {content_type}\r\nContent-Length: {length}\r\n\
+             Connection: close\r\n\r\n"
+        );
+        [head.as_bytes(), body.as_bytes()].concat()
     }
 }
 
-/// An answer as it goes over the wire.
-pub fn written(answer: &Answer) -> Vec<u8> {
-    let Answer { kind, body } = answer;
-    let length = body.len();
-    let head = format!(
-        "HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\
-         Connection: close\r\n\r\n"
-    );
-    [head.as_bytes(), body.as_bytes()].concat()
-}
-
-/// Reads one question.
-pub fn read(from: &mut impl Read) -> io::Result<Asked> {
+/// Reads one request.
+pub fn read_request(from: &mut impl Read) -> io::Result<ModelRequest> {
     let mut from = BufReader::new(from);
     let first = line(&mut from)?;
     let mut words = first.split_whitespace();
     let (Some(method), Some(target)) = (words.next(), words.next()) else {
-        return Err(io::Error::other("no request"));
+        return Err(io::Error::other("the request line is not valid"));
     };
     let path = target.split('?').next().unwrap_or_default().to_owned();
     let method = method.to_owned();
@@ -86,18 +87,18 @@ pub fn read(from: &mut impl Read) -> io::Result<Asked> {
         }
     }
     let body = if chunked { chunks(&mut from)? } else { exactly(&mut from, length)? };
-    Ok(Asked { method, path, body })
+    Ok(ModelRequest { method, path, body })
 }
 
 fn line(from: &mut impl BufRead) -> io::Result<String> {
     let mut text = String::new();
-    from.take(LONGEST_LINE).read_line(&mut text)?;
+    from.take(MAX_LINE).read_line(&mut text)?;
     Ok(text.trim_end().to_owned())
 }
 
 fn exactly(from: &mut impl Read, length: u64) -> io::Result<Vec<u8>> {
-    if length > LONGEST_BODY {
-        return Err(io::Error::other("too long"));
+    if length > MAX_BODY {
+        return Err(io::Error::other("the body is too long"));
     }
     let mut body = Vec::new();
     from.take(length).read_to_end(&mut body)?;
@@ -110,9 +111,9 @@ fn chunks(from: &mut impl BufRead) -> io::Result<Vec<u8>> {
         let size = line(from)?;
         let size = u64::from_str_radix(size.split(';').next().unwrap_or_default().trim(), 16);
         let size = size.map_err(io::Error::other)?;
-        let room = LONGEST_BODY.saturating_sub(body.len() as u64);
+        let room = MAX_BODY.saturating_sub(body.len() as u64);
         if size > room {
-            return Err(io::Error::other("too long"));
+            return Err(io::Error::other("the body is too long"));
         }
         body.extend(exactly(from, size)?);
         line(from)?;
@@ -129,18 +130,18 @@ mod tests {
     #[test]
     fn a_body_is_read_by_its_length_or_in_chunks() {
         let whole = "POST /v1/messages?beta=true HTTP/1.1\r\nContent-Length: 4\r\n\r\n{} \n";
-        let asked = read(&mut whole.as_bytes()).unwrap();
-        assert_eq!((asked.method.as_str(), asked.path.as_str()), ("POST", "/v1/messages"));
-        assert_eq!(asked.body, b"{} \n");
+        let request = read_request(&mut whole.as_bytes()).unwrap();
+        assert_eq!((request.method.as_str(), request.path.as_str()), ("POST", "/v1/messages"));
+        assert_eq!(request.body, b"{} \n");
         let parts = "POST /x HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n";
-        assert_eq!(read(&mut parts.as_bytes()).unwrap().body, b"{}");
+        assert_eq!(read_request(&mut parts.as_bytes()).unwrap().body, b"{}");
     }
 
     #[test]
-    fn nothing_is_read_without_end() {
+    fn bodies_above_the_limit_are_rejected() {
         let huge = format!("POST /x HTTP/1.1\r\nContent-Length: {}\r\n\r\n", u64::MAX);
-        assert!(read(&mut huge.as_bytes()).is_err());
+        assert!(read_request(&mut huge.as_bytes()).is_err());
         let huge = "POST /x HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nffffffffff\r\n";
-        assert!(read(&mut huge.as_bytes()).is_err());
+        assert!(read_request(&mut huge.as_bytes()).is_err());
     }
 }

@@ -1,7 +1,7 @@
-//! A model of our own: proposes one tool call, hears what came of it, and says goodbye.
+//! A stand-in model: proposes one tool call, receives its result and ends the conversation.
 //!
-//! It stands in for the vendors' models, written from their documented streams. It exists so that
-//! a real agent can be seen at its gate without a network, an account or a cost.
+//! It is written from the vendors' documented APIs, so that a real agent can be tested without a
+//! network, an account or a cost.
 
 use std::io::{self, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -12,95 +12,78 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::http::{self, Asked};
-use super::speech;
+use super::dialect;
+use super::http::{ModelRequest, ModelResponse, read_request};
+use super::tool_call::ModelToolCall;
 
-/// How long an agent may take to send its question.
-const SLOWEST: Duration = Duration::from_secs(20);
+/// How long an agent may take to send its request.
+const IO_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// The call that the model proposes.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Proposal {
-    /// The tool, by the name that the agent gives it.
-    pub tool: &'static str,
-    /// The family that the tool is offered in, where an agent gives each server one.
-    pub family: Option<&'static str>,
-    /// Its arguments: an object.
-    pub arguments: Value,
-}
-
-impl Proposal {
-    /// A call of one of the agent's own tools.
-    pub fn own(tool: &'static str, arguments: Value) -> Proposal {
-        Proposal { tool, family: None, arguments }
-    }
-}
-
-/// What the model saw of a run.
+/// What the model received during a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Seen {
-    /// Every request, in short: for whoever wonders why an agent did not come far.
-    pub asked: Vec<String>,
-    /// Whether the call was proposed: an agent that never got so far proves nothing.
+pub struct ModelLog {
+    /// Every request in short, to find out why an agent did not get further.
+    pub requests: Vec<String>,
+    /// Whether the call was proposed; without it, a run proves nothing.
     pub proposed: bool,
-    /// What the agent told the model of the call.
-    pub told: Vec<String>,
+    /// The results of the call that the agent sent.
+    pub results: Vec<String>,
 }
 
-/// A model that listens. Dropping it ends it.
+/// A running stand-in model. Dropping it stops it.
 #[derive(Debug)]
-pub struct Model {
+pub struct StandInModel {
     address: SocketAddr,
-    seen: Arc<Mutex<Seen>>,
-    over: Arc<AtomicBool>,
+    log: Arc<Mutex<ModelLog>>,
+    stopped: Arc<AtomicBool>,
     listening: Option<JoinHandle<()>>,
 }
 
-impl Model {
+impl StandInModel {
     /// Starts on a free port of this machine.
-    pub fn start(proposal: Proposal) -> io::Result<Model> {
-        Model::insisting(proposal, 1)
+    pub fn start(call: ModelToolCall) -> io::Result<StandInModel> {
+        StandInModel::start_repeating(call, 1)
     }
 
-    /// One that proposes the same call so many times, each time under a new name.
-    pub fn insisting(proposal: Proposal, times: usize) -> io::Result<Model> {
+    /// Starts a model that proposes the same call several times, each time with a new id.
+    pub fn start_repeating(call: ModelToolCall, times: usize) -> io::Result<StandInModel> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let address = listener.local_addr()?;
-        let seen = Arc::new(Mutex::new(Seen::default()));
-        let over = Arc::new(AtomicBool::new(false));
-        let (heard, ended) = (Arc::clone(&seen), Arc::clone(&over));
-        let proposal = Arc::new(proposal);
+        let log = Arc::new(Mutex::new(ModelLog::default()));
+        let stopped = Arc::new(AtomicBool::new(false));
+        let (shared_log, stop) = (Arc::clone(&log), Arc::clone(&stopped));
+        let call = Arc::new(call);
         let listening = thread::spawn(move || {
             for stream in listener.incoming() {
-                if ended.load(Ordering::SeqCst) {
+                if stop.load(Ordering::SeqCst) {
                     return;
                 }
                 let Ok(stream) = stream else { continue };
-                let (heard, proposal) = (Arc::clone(&heard), Arc::clone(&proposal));
+                let (log, call) = (Arc::clone(&shared_log), Arc::clone(&call));
                 thread::spawn(move || {
-                    // An agent that hangs up is no matter: what counts is what it did.
-                    let _ = answer(stream, &proposal, times, &heard);
+                    // A closed connection is no error here: the test checks what the agent did.
+                    let _ = serve(stream, &call, times, &log);
                 });
             }
         });
-        Ok(Model { address, seen, over, listening: Some(listening) })
+        Ok(StandInModel { address, log, stopped, listening: Some(listening) })
     }
 
-    /// Where it listens.
+    /// The address of the model.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// What it saw so far.
-    pub fn seen(&self) -> Seen {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    /// What it received so far.
+    pub fn log(&self) -> ModelLog {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
-impl Drop for Model {
+impl Drop for StandInModel {
     fn drop(&mut self) {
-        self.over.store(true, Ordering::SeqCst);
-        // One more caller wakes the thread that waits for callers.
+        self.stopped.store(true, Ordering::SeqCst);
+        // One more connection wakes the thread that waits for connections.
         let woken = TcpStream::connect(self.address).is_ok();
         if let Some(listening) = self.listening.take().filter(|_| woken) {
             let _ = listening.join();
@@ -108,47 +91,52 @@ impl Drop for Model {
     }
 }
 
-fn answer(
+fn serve(
     mut stream: TcpStream,
-    proposal: &Proposal,
+    call: &ModelToolCall,
     times: usize,
-    seen: &Mutex<Seen>,
+    log: &Mutex<ModelLog>,
 ) -> io::Result<()> {
-    stream.set_read_timeout(Some(SLOWEST))?;
-    stream.set_write_timeout(Some(SLOWEST))?;
-    let asked = http::read(&mut stream)?;
-    let reply = reply(&asked, proposal, times, seen);
-    stream.write_all(&http::written(&reply))?;
+    stream.set_read_timeout(Some(IO_TIMEOUT))?;
+    stream.set_write_timeout(Some(IO_TIMEOUT))?;
+    let request = read_request(&mut stream)?;
+    let response = respond(&request, call, times, log);
+    stream.write_all(&response.to_bytes())?;
     stream.flush()
 }
 
-fn reply(asked: &Asked, proposal: &Proposal, times: usize, seen: &Mutex<Seen>) -> http::Answer {
-    let question = serde_json::from_slice(&asked.body).unwrap_or(Value::Null);
-    let Some(tongue) = speech::tongue(&asked.path) else {
-        note(seen, |seen| seen.asked.push(format!("{} {}", asked.method, asked.path)));
-        return http::Answer::json(&speech::small_talk(&asked.path));
+fn respond(
+    request: &ModelRequest,
+    call: &ModelToolCall,
+    times: usize,
+    log: &Mutex<ModelLog>,
+) -> ModelResponse {
+    let ModelRequest { method, path, body } = request;
+    let body = serde_json::from_slice(body).unwrap_or(Value::Null);
+    let Some(api) = dialect::dialect(path) else {
+        update(log, |log| log.requests.push(format!("{method} {path}")));
+        return ModelResponse::json(&dialect::other_reply(path));
     };
-    let told = (tongue.told)(&question);
-    let offered = (tongue.offered)(&question);
-    let turn = told.len();
-    let propose = turn < times && offered.iter().any(|name| name == proposal.tool);
-    note(seen, |seen| {
-        let offered = offered.join(" ");
-        seen.asked.push(format!("{} {} ({offered})", asked.method, asked.path));
-        seen.proposed |= propose;
-        if !told.is_empty() {
-            seen.told = told;
+    let results = (api.results)(&body);
+    let offered = (api.offered)(&body);
+    let turn = results.len();
+    let propose = turn < times && offered.contains(&call.tool);
+    update(log, |log| {
+        log.requests.push(format!("{method} {path} ({})", offered.join(" ")));
+        log.proposed |= propose;
+        if !results.is_empty() {
+            log.results = results;
         }
     });
-    let stream = (tongue.streams)(&asked.path, &question);
-    let said = if propose {
-        (tongue.call)(proposal, &speech::call_id(turn))
+    let events =
+        if propose { (api.call)(call, &dialect::call_id(turn)) } else { (api.text)("I am done.") };
+    if (api.streams)(path, &body) {
+        ModelResponse::events(&events)
     } else {
-        (tongue.words)("I am done.")
-    };
-    if stream { http::Answer::events(&said) } else { http::Answer::json(&(tongue.whole)(&said)) }
+        ModelResponse::json(&(api.whole)(&events))
+    }
 }
 
-fn note(seen: &Mutex<Seen>, change: impl FnOnce(&mut Seen)) {
-    change(&mut seen.lock().unwrap_or_else(PoisonError::into_inner));
+fn update(log: &Mutex<ModelLog>, change: impl FnOnce(&mut ModelLog)) {
+    change(&mut log.lock().unwrap_or_else(PoisonError::into_inner));
 }

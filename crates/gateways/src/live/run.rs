@@ -1,68 +1,76 @@
-//! One run of a real agent: started in its scratch home, watched, ended when it takes too long.
+//! One run of a real agent in its scratch home.
 
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use super::process::{end_group, find_program};
+use super::recipe::{LiveTest, ScratchHome};
+use crate::agents::{AGENTS, AgentDescriptor};
 
-use super::{Scratch, Subject};
+/// How often the process is checked.
+const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
-/// How often it is looked at.
-const GLANCE: Duration = Duration::from_millis(50);
+/// A proxy where nothing listens: requests that are not for the model fail at once.
+const NO_PROXY_SERVER: &str = "http://127.0.0.1:9";
 
-/// Nothing listens there: what is not for the model goes nowhere.
-const NOWHERE: &str = "http://127.0.0.1:9";
+/// An agent that can be started without a network.
+#[derive(Debug, Clone, Copy)]
+pub struct LiveAgent {
+    /// The agent.
+    pub agent: &'static AgentDescriptor,
+    /// How it is started.
+    pub test: &'static LiveTest,
+}
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Debug, Clone)]
-pub struct Run {
-    /// Whether it ended by itself, in time.
+pub struct AgentRun {
+    /// Whether it exited by itself, in time.
     pub ended: bool,
     /// How long it took.
     pub took: Duration,
-    /// What it said.
-    pub said: String,
+    /// Its output.
+    pub output: String,
 }
 
-/// Where a program is, by the folders of a `PATH`.
-pub fn find(program: &str, path: &str) -> Option<PathBuf> {
-    let runs = |file: &PathBuf| {
-        fs::metadata(file)
-            .is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
-    };
-    let folders = path.split(':').filter(|folder| !folder.is_empty());
-    folders.map(|folder| Path::new(folder).join(program)).find(runs)
+/// Every agent that can be started without a network.
+pub fn live_agents() -> impl Iterator<Item = LiveAgent> {
+    AGENTS.into_iter().filter_map(|agent| agent.live.as_ref().map(|test| LiveAgent { agent, test }))
 }
 
-impl Subject {
-    /// Starts the program in its scratch home and waits until it ends, or for so long as `wait`
-    /// says after a time; whatever it started ends with it.
+impl LiveAgent {
+    /// Its program on a `PATH`.
+    pub fn program(&self, path: &str) -> Option<PathBuf> {
+        self.agent.programs.iter().find_map(|name| find_program(name, path))
+    }
+
+    /// Starts the program in its scratch home and waits until it exits, or until `wait` returns
+    /// false for the time since the start. Its child processes end with it.
     pub fn run(
         &self,
         program: &Path,
-        scratch: &Scratch,
+        scratch: &ScratchHome,
         path: &str,
         wait: impl Fn(Duration) -> bool,
-    ) -> io::Result<Run> {
-        let said = scratch.folder.join("said");
-        let out = File::create(&said)?;
-        let start = (self.start)(scratch);
-        let begun = Instant::now();
+    ) -> io::Result<AgentRun> {
+        let output = scratch.folder.join("output");
+        let out = File::create(&output)?;
+        let launch = (self.test.launch)(scratch);
+        let started = Instant::now();
         let mut child = Command::new(program)
-            .args(start.words)
-            .args(&scratch.words)
+            .args(launch.arguments)
+            .args(&scratch.arguments)
             .env_clear()
             .envs([("PATH", path), ("LANG", "C.UTF-8"), ("TERM", "dumb"), ("NO_COLOR", "1")])
-            .envs([("HTTP_PROXY", NOWHERE), ("HTTPS_PROXY", NOWHERE)])
+            .envs([("HTTP_PROXY", NO_PROXY_SERVER), ("HTTPS_PROXY", NO_PROXY_SERVER)])
             .envs([("NO_PROXY", "127.0.0.1,localhost"), ("CI", "1")])
             .env("HOME", scratch.home())
-            .envs(start.variables)
+            .envs(launch.variables)
             .envs(scratch.variables.iter().cloned())
             .current_dir(scratch.project())
             .stdin(Stdio::null())
@@ -71,22 +79,15 @@ impl Subject {
             .process_group(0)
             .spawn()?;
         let mut ended = false;
-        while !ended && wait(begun.elapsed()) {
-            thread::sleep(GLANCE);
+        while !ended && wait(started.elapsed()) {
+            thread::sleep(CHECK_INTERVAL);
             ended = child.try_wait()?.is_some();
         }
-        let took = begun.elapsed();
-        // What it left running in its group must not outlive the proof.
+        let took = started.elapsed();
+        // Processes that it left running must not outlive the test.
         end_group(child.id());
         child.wait()?;
-        let said = String::from_utf8_lossy(&fs::read(said)?).into_owned();
-        Ok(Run { ended, took, said })
-    }
-}
-
-/// Ends a process and all that belongs to its group.
-pub fn end_group(leader: u32) {
-    if let Some(group) = i32::try_from(leader).ok().and_then(Pid::from_raw) {
-        let _ = kill_process_group(group, Signal::KILL);
+        let output = String::from_utf8_lossy(&fs::read(output)?).into_owned();
+        Ok(AgentRun { ended, took, output })
     }
 }

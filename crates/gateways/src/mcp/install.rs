@@ -8,138 +8,27 @@ use jsonc_parser::cst::CstObject;
 use serde_json::Value;
 use toml_edit::{Array, DocumentMut, value};
 
-use crate::install::json::{Document, Item, Kind};
-use crate::install::{Misread, Piece, Place, Within};
+use crate::install::json::{JsonDocument, JsonItem, JsonSyntax};
+use crate::install::{
+    FileEdit, InstallScope, McpClient, McpFileFormat, McpTimeoutField, Patch, PatchError,
+};
 
 /// The time limit for a call that is written into a client's file, in seconds.
 const CLIENT_WAITS: u32 = 86_400;
 /// How long the proxy then waits: it must answer before the client gives up.
 const PATIENCE: u32 = CLIENT_WAITS - 300;
 
-/// An MCP client and its configuration files.
-#[derive(Debug)]
-pub struct McpClient {
-    /// Its name on the command line.
-    pub name: &'static str,
-    /// Its name for people.
-    pub title: &'static str,
-    /// Its files below the home folder.
-    home: &'static [&'static str],
-    /// Its files below a project.
-    project: &'static [&'static str],
-    form: Form,
-}
-
-/// The format of a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Form {
-    /// JSON: servers under this member, each with `command` and `args`.
-    Json { under: &'static str, kind: Kind, wait: Wait },
-    /// JSON: servers under `mcp`, each with one list, `command`.
-    OneList,
-    /// TOML: `[mcp_servers.NAME]`.
-    Toml,
-}
-
-/// How a file limits the time of a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Wait {
-    /// Not at all.
-    Nowhere,
-    /// `timeout`, in milliseconds.
-    Timeout,
-}
-
-const fn servers(kind: Kind, wait: Wait) -> Form {
-    Form::Json { under: "mcpServers", kind, wait }
-}
-
-/// Every supported client.
-pub const CLIENTS: [McpClient; 9] = [
-    McpClient {
-        name: "claude",
-        title: "Claude Code",
-        home: &[".claude.json"],
-        project: &[".mcp.json"],
-        form: servers(Kind::Strict, Wait::Nowhere),
-    },
-    McpClient {
-        name: "claude-desktop",
-        title: "Claude Desktop",
-        home: &[
-            ".config/Claude/claude_desktop_config.json",
-            "Library/Application Support/Claude/claude_desktop_config.json",
-        ],
-        project: &[],
-        form: servers(Kind::Strict, Wait::Nowhere),
-    },
-    McpClient {
-        name: "cursor",
-        title: "Cursor",
-        home: &[".cursor/mcp.json"],
-        project: &[".cursor/mcp.json"],
-        form: servers(Kind::Comments, Wait::Nowhere),
-    },
-    McpClient {
-        name: "vscode",
-        title: "VS Code",
-        home: &[".config/Code/User/mcp.json", "Library/Application Support/Code/User/mcp.json"],
-        project: &[".vscode/mcp.json"],
-        form: Form::Json { under: "servers", kind: Kind::Five, wait: Wait::Nowhere },
-    },
-    McpClient {
-        name: "codex",
-        title: "Codex CLI",
-        home: &[".codex/config.toml"],
-        project: &[".codex/config.toml"],
-        form: Form::Toml,
-    },
-    McpClient {
-        name: "gemini",
-        title: "Gemini CLI",
-        home: &[".gemini/settings.json"],
-        project: &[".gemini/settings.json"],
-        form: servers(Kind::Comments, Wait::Timeout),
-    },
-    McpClient {
-        name: "copilot",
-        title: "GitHub Copilot CLI",
-        home: &[".copilot/mcp-config.json"],
-        project: &[],
-        form: servers(Kind::Strict, Wait::Nowhere),
-    },
-    McpClient {
-        name: "opencode",
-        title: "OpenCode",
-        home: &[".config/opencode/opencode.json", ".config/opencode/opencode.jsonc"],
-        project: &["opencode.json", "opencode.jsonc"],
-        form: Form::OneList,
-    },
-    McpClient {
-        name: "windsurf",
-        title: "Windsurf",
-        home: &[".codeium/windsurf/mcp_config.json"],
-        project: &[],
-        form: servers(Kind::Strict, Wait::Nowhere),
-    },
-];
-
-/// The client of this name.
-pub fn client(name: &str) -> Option<&'static McpClient> {
-    CLIENTS.iter().find(|client| client.name == name)
-}
-
 impl McpClient {
     /// The edits of its files that exist.
-    pub fn pieces(&self, place: &Place, proxy: &ProxyCommand) -> Vec<Piece> {
-        let piece = |path| Piece::within(path, Servers::new(self.form, proxy));
-        self.files(place).into_iter().map(piece).collect()
+    pub fn file_edits(&self, scope: &InstallScope, proxy: &ProxyCommand) -> Vec<FileEdit> {
+        let edit = |path| FileEdit::part(path, Servers::new(self.format, proxy));
+        self.files(scope).into_iter().map(edit).collect()
     }
 
-    fn files(&self, place: &Place) -> Vec<PathBuf> {
-        let (folder, names) = match place.project() {
+    fn files(&self, scope: &InstallScope) -> Vec<PathBuf> {
+        let (folder, names) = match scope.project() {
             Some(project) => (project, self.project),
-            None => (place.home(), self.home),
+            None => (scope.home(), self.home),
         };
         names.iter().map(|name| folder.join(name)).filter(|path| path.is_file()).collect()
     }
@@ -156,34 +45,38 @@ pub struct ProxyCommand {
 }
 
 /// The edit of a file that the operator named.
-pub fn named(path: &Path, text: &str, proxy: &ProxyCommand) -> Piece {
-    Piece::within(PathBuf::from(path), Servers::new(form_of(path, text), proxy))
+pub fn named(path: &Path, text: &str, proxy: &ProxyCommand) -> FileEdit {
+    FileEdit::part(PathBuf::from(path), Servers::new(format_of(path, text), proxy))
 }
 
 /// The format of a file, by its extension and content.
-fn form_of(path: &Path, text: &str) -> Form {
+fn format_of(path: &Path, text: &str) -> McpFileFormat {
     let is_toml = path.extension().is_some_and(|ending| ending == "toml");
-    let under = |name: &str| Document::open(text, Kind::Five).ok()?.at(&[name]);
+    let under = |name: &str| JsonDocument::open(text, JsonSyntax::Json5).ok()?.at(&[name]);
     if is_toml {
-        Form::Toml
+        McpFileFormat::Toml
     } else if under("mcpServers").is_some() {
-        servers(Kind::Five, Wait::Nowhere)
+        McpFileFormat::mcp_servers(JsonSyntax::Json5, McpTimeoutField::None)
     } else if under("mcp").is_some() {
-        Form::OneList
+        McpFileFormat::CommandList
     } else {
-        Form::Json { under: "servers", kind: Kind::Five, wait: Wait::Nowhere }
+        McpFileFormat::Json {
+            under: "servers",
+            syntax: JsonSyntax::Json5,
+            timeout: McpTimeoutField::None,
+        }
     }
 }
 
 /// The servers of one file.
 struct Servers {
-    form: Form,
+    format: McpFileFormat,
     proxy: ProxyCommand,
 }
 
 impl Servers {
-    fn new(form: Form, proxy: &ProxyCommand) -> Servers {
-        Servers { form, proxy: proxy.clone() }
+    fn new(format: McpFileFormat, proxy: &ProxyCommand) -> Servers {
+        Servers { format, proxy: proxy.clone() }
     }
 
     /// The words that start a server behind the proxy; nothing if they are the same as before.
@@ -210,19 +103,29 @@ impl Servers {
     }
 
     fn can_wait(&self) -> bool {
-        matches!(self.form, Form::Toml | Form::Json { wait: Wait::Timeout, .. })
+        matches!(
+            self.format,
+            McpFileFormat::Toml
+                | McpFileFormat::Json { timeout: McpTimeoutField::Milliseconds, .. }
+        )
     }
 
-    fn edit(&self, text: &str, put: bool) -> Result<String, Misread> {
-        match self.form {
-            Form::Toml => self.edit_toml(text, put),
-            Form::Json { under, kind, .. } => self.edit_json(text, under, kind, put),
-            Form::OneList => self.edit_json(text, "mcp", Kind::Comments, put),
+    fn edit(&self, text: &str, put: bool) -> Result<String, PatchError> {
+        match self.format {
+            McpFileFormat::Toml => self.edit_toml(text, put),
+            McpFileFormat::Json { under, syntax, .. } => self.edit_json(text, under, syntax, put),
+            McpFileFormat::CommandList => self.edit_json(text, "mcp", JsonSyntax::Comments, put),
         }
     }
 
-    fn edit_json(&self, text: &str, under: &str, kind: Kind, put: bool) -> Result<String, Misread> {
-        let document = Document::open(text, kind)?;
+    fn edit_json(
+        &self,
+        text: &str,
+        under: &str,
+        syntax: JsonSyntax,
+        put: bool,
+    ) -> Result<String, PatchError> {
+        let document = JsonDocument::open(text, syntax)?;
         let Some(servers) = document.top.object_value(under) else { return Ok(text.to_owned()) };
         let mut changed = false;
         for member in servers.properties() {
@@ -250,7 +153,7 @@ impl Servers {
             let items = value.as_array().map(Vec::as_slice).unwrap_or_default();
             items.iter().filter_map(|item| item.as_str().map(ToOwned::to_owned)).collect()
         };
-        if self.form == Form::OneList {
+        if self.format == McpFileFormat::CommandList {
             return found.get("command").map(list).unwrap_or_default();
         }
         let Some(command) = found.get("command").and_then(Value::as_str) else {
@@ -263,17 +166,17 @@ impl Servers {
 
     fn write(&self, server: &CstObject, words: &[String]) {
         let list = |words: &[String]| {
-            Item::Array(words.iter().map(|word| Item::String(word.clone())).collect())
+            JsonItem::Array(words.iter().map(|word| JsonItem::String(word.clone())).collect())
         };
-        let set = |name: &str, item: Item| match server.get(name) {
+        let set = |name: &str, item: JsonItem| match server.get(name) {
             Some(member) => member.set_value(item),
             None => drop(server.append(name, item)),
         };
-        if self.form == Form::OneList {
+        if self.format == McpFileFormat::CommandList {
             return set("command", list(words));
         }
         let (program, rest) = words.split_first().map_or(("", &[][..]), |(a, b)| (a.as_str(), b));
-        set("command", Item::String(program.to_owned()));
+        set("command", JsonItem::String(program.to_owned()));
         set("args", list(rest));
     }
 
@@ -287,15 +190,15 @@ impl Servers {
         let is_ours = said.as_ref().and_then(|member| member.value()?.to_serde_value());
         let is_ours = is_ours.is_some_and(|value| value.as_u64() == Some(ours));
         match (put, said) {
-            (true, None) => drop(server.append("timeout", Item::Number(ours.to_string()))),
+            (true, None) => drop(server.append("timeout", JsonItem::Number(ours.to_string()))),
             (false, Some(member)) if is_ours => member.remove(),
             _ => {}
         }
     }
 
-    fn edit_toml(&self, text: &str, put: bool) -> Result<String, Misread> {
+    fn edit_toml(&self, text: &str, put: bool) -> Result<String, PatchError> {
         let read = text.parse::<DocumentMut>();
-        let mut document = read.map_err(|error| Misread(error.to_string()))?;
+        let mut document = read.map_err(|error| PatchError(error.to_string()))?;
         let servers = document.get_mut("mcp_servers").and_then(toml_edit::Item::as_table_like_mut);
         let Some(servers) = servers else { return Ok(text.to_owned()) };
         let mut changed = false;
@@ -334,16 +237,16 @@ impl Servers {
     }
 }
 
-impl Within for Servers {
-    fn put(&self, text: &str) -> Result<String, Misread> {
+impl Patch for Servers {
+    fn apply(&self, text: &str) -> Result<String, PatchError> {
         self.edit(text, true)
     }
 
-    fn take(&self, text: &str) -> Result<String, Misread> {
+    fn remove(&self, text: &str) -> Result<String, PatchError> {
         self.edit(text, false)
     }
 
-    fn says_nothing(&self, text: &str) -> bool {
+    fn is_blank(&self, text: &str) -> bool {
         text.trim().is_empty()
     }
 }
@@ -394,38 +297,38 @@ mod tests {
         ProxyCommand { program: "/usr/bin/countersign".to_owned(), agents }
     }
 
-    fn part(form: Form) -> Servers {
-        Servers::new(form, &proxy(None))
+    fn part(format: McpFileFormat) -> Servers {
+        Servers::new(format, &proxy(None))
     }
 
     #[test]
     fn the_daemon_s_address_is_written_and_kept_up_to_date() {
         let text = r#"{"mcpServers": {"a": {"command": "x"},
             "b": {"command": "y", "env": {"COUNTERSIGN_AGENTS": "127.0.0.1:1"}}}}"#;
-        let form = servers(Kind::Strict, Wait::Nowhere);
-        let with = |agents: &str| Servers::new(form, &proxy(Some(agents)));
+        let format = McpFileFormat::mcp_servers(JsonSyntax::Strict, McpTimeoutField::None);
+        let with = |agents: &str| Servers::new(format, &proxy(Some(agents)));
         let args = |text: &str, name: &str| {
             let path = ["mcpServers", name, "args"];
-            Document::open(text, Kind::Strict).unwrap().at(&path).unwrap().to_string()
+            JsonDocument::open(text, JsonSyntax::Strict).unwrap().at(&path).unwrap().to_string()
         };
-        let put = with("unix:/run/a.sock").put(text).unwrap();
+        let put = with("unix:/run/a.sock").apply(text).unwrap();
         let expected = r#"["mcp","--server","a","--agents","unix:/run/a.sock","--","x"]"#;
         assert_eq!(args(&put, "a"), expected);
         assert_eq!(args(&put, "b"), r#"["mcp","--server","b","--","y"]"#);
-        assert_eq!(with("unix:/run/a.sock").put(&put).unwrap(), put);
+        assert_eq!(with("unix:/run/a.sock").apply(&put).unwrap(), put);
         // A file from before gets the address, another address replaces it.
-        let before = part(form).put(text).unwrap();
-        assert_eq!(args(&with("unix:/run/a.sock").put(&before).unwrap(), "a"), expected);
-        let moved = with("unix:/run/b.sock").put(&put).unwrap();
+        let before = part(format).apply(text).unwrap();
+        assert_eq!(args(&with("unix:/run/a.sock").apply(&before).unwrap(), "a"), expected);
+        let moved = with("unix:/run/b.sock").apply(&put).unwrap();
         assert_eq!(args(&moved, "a"), expected.replace("a.sock", "b.sock"));
         assert_eq!(args(&moved, "b"), args(&put, "b"));
 
         let toml = "[mcp_servers.a]\ncommand = \"x\"\n\
                     [mcp_servers.b]\ncommand = \"y\"\nenv = { XDG_RUNTIME_DIR = \"/r\" }\n";
-        let codex = Servers::new(Form::Toml, &proxy(Some("unix:/run/a.sock")));
-        let put = codex.put(toml).unwrap();
+        let codex = Servers::new(McpFileFormat::Toml, &proxy(Some("unix:/run/a.sock")));
+        let put = codex.apply(toml).unwrap();
         assert_eq!(put.matches("\"--agents\", \"unix:/run/a.sock\"").count(), 1, "{put}");
-        assert_eq!(codex.put(&put).unwrap(), put);
+        assert_eq!(codex.apply(&put).unwrap(), put);
     }
 
     #[test]
@@ -440,11 +343,12 @@ mod tests {
   "other": [1, 2,]
 }
 "#;
-        let servers = part(servers(Kind::Five, Wait::Nowhere));
-        let put = servers.put(text).unwrap();
+        let servers = part(McpFileFormat::mcp_servers(JsonSyntax::Json5, McpTimeoutField::None));
+        let put = servers.apply(text).unwrap();
         assert!(put.contains("// mine") && put.contains("\"other\": [1, 2,]"), "{put}");
-        let read =
-            |text: &str, path: &[&str]| Document::open(text, Kind::Five).unwrap().at(path).unwrap();
+        let read = |text: &str, path: &[&str]| {
+            JsonDocument::open(text, JsonSyntax::Json5).unwrap().at(path).unwrap()
+        };
         let words =
             serde_json::json!(["mcp", "--server", "files", "--", "npx", "-y", "server", "~/x"]);
         assert_eq!(read(&put, &["mcpServers", "files", "args"]), words);
@@ -452,41 +356,42 @@ mod tests {
         assert_eq!(read(&put, &["mcpServers", "files", "env", "A"]), "1");
         assert_eq!(read(&put, &["mcpServers", "far"]), read(text, &["mcpServers", "far"]));
         // A second time changes nothing, and removing restores the file.
-        assert_eq!(servers.put(&put).unwrap(), put);
-        let out = servers.take(&put).unwrap();
+        assert_eq!(servers.apply(&put).unwrap(), put);
+        let out = servers.remove(&put).unwrap();
         assert_eq!(read(&out, &["mcpServers", "files"]), read(text, &["mcpServers", "files"]));
-        assert_eq!(servers.take(text).unwrap(), text);
+        assert_eq!(servers.remove(text).unwrap(), text);
     }
 
     #[test]
     fn the_time_limit_is_raised_if_the_file_has_one() {
         let text = "# mine\n[mcp_servers.files]\ncommand = \"npx\" # with care\nargs = [\"-y\"]\n";
-        let codex = part(Form::Toml);
-        let put = codex.put(text).unwrap();
+        let codex = part(McpFileFormat::Toml);
+        let put = codex.apply(text).unwrap();
         assert!(put.contains("# mine") && put.contains("tool_timeout_sec = 86400"), "{put}");
         assert!(put.contains("\"--patience\", \"86100\", \"--\", \"npx\", \"-y\""), "{put}");
-        assert_eq!(codex.put(&put).unwrap(), put);
-        let out = codex.take(&put).unwrap();
+        assert_eq!(codex.apply(&put).unwrap(), put);
+        let out = codex.remove(&put).unwrap();
         assert!(!out.contains("countersign") && !out.contains("tool_timeout_sec"), "{out}");
 
-        let gemini = part(servers(Kind::Comments, Wait::Timeout));
-        let put = gemini.put(r#"{"mcpServers": {"a": {"command": "x", "timeout": 5}}}"#).unwrap();
+        let gemini =
+            part(McpFileFormat::mcp_servers(JsonSyntax::Comments, McpTimeoutField::Milliseconds));
+        let put = gemini.apply(r#"{"mcpServers": {"a": {"command": "x", "timeout": 5}}}"#).unwrap();
         assert!(put.contains("\"timeout\": 5"), "{put}");
-        let put = gemini.put(r#"{"mcpServers": {"a": {"command": "x"}}}"#).unwrap();
+        let put = gemini.apply(r#"{"mcpServers": {"a": {"command": "x"}}}"#).unwrap();
         assert!(put.contains("86400000"), "{put}");
-        assert!(!gemini.take(&put).unwrap().contains("86400000"));
+        assert!(!gemini.remove(&put).unwrap().contains("86400000"));
     }
 
     #[test]
     fn one_list_and_files_without_servers() {
-        let opencode = part(Form::OneList);
+        let opencode = part(McpFileFormat::CommandList);
         let text = r#"{"mcp": {"a": {"type": "local", "command": ["npx", "b"]}}}"#;
-        let put = opencode.put(text).unwrap();
+        let put = opencode.apply(text).unwrap();
         assert!(put.contains("\"--\", \"npx\", \"b\"") || put.contains("\"--\",\n"), "{put}");
-        assert_eq!(opencode.take(text).unwrap(), text);
+        assert_eq!(opencode.remove(text).unwrap(), text);
         let none = r#"{ "theme" : "dark" }"#;
-        assert_eq!(opencode.put(none).unwrap(), none);
-        assert!(opencode.put("[]").is_err());
-        assert!(opencode.put("{\"mcp\":{\"a\":{},\"a\":{}}}").is_err());
+        assert_eq!(opencode.apply(none).unwrap(), none);
+        assert!(opencode.apply("[]").is_err());
+        assert!(opencode.apply("{\"mcp\":{\"a\":{},\"a\":{}}}").is_err());
     }
 }

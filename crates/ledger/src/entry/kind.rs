@@ -70,6 +70,6 @@ kinds! {
     CheckpointSent "checkpoint_sent" "A checkpoint was sent to a witness."
     Edit "edit" "A person edited a call before approving it."
     Quarantine "quarantine" "An agent was put in quarantine."
-    DoorOpen "door_open" "The gate of an agent did not block, was removed, or could not be tested."
-    DoorShut "door_shut" "The gate of an agent blocks again, or can be tested again."
+    GateUnprotected "gate_unprotected" "The gate of an agent did not block, was removed, or could not be tested."
+    GateProtected "gate_protected" "The gate of an agent blocks again, or can be tested again."
 }

@@ -7,7 +7,8 @@ use std::path::Path;
 use countersign_client::Endpoint;
 use countersign_daemon::config::{Config, Paths};
 
-use super::{Check, ports};
+use super::check::Check;
+use super::ports;
 
 /// How well a call is kept from running without a person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

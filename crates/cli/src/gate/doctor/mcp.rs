@@ -1,4 +1,4 @@
-//! The doors of MCP servers: the forbidden call through each proxy that stands in a client's file.
+//! Tests the gates of MCP servers: a forbidden call through each proxy in a client's file.
 
 use std::env;
 use std::fs;
@@ -8,82 +8,84 @@ use std::thread;
 use std::time::Duration;
 
 use countersign_daemon::config::paths::Variables as _;
-use countersign_daemon::proof::DoorState;
-use countersign_gateways::install::record::{Entry as Written, Record};
-use countersign_gateways::install::{Misread, Place};
-use countersign_gateways::live::find;
-use countersign_gateways::live::knock::Found;
-use countersign_gateways::live::knock_mcp::{self, AtUrl};
-use countersign_gateways::mcp::install::CLIENTS;
+use countersign_daemon::proof::GateState;
+use countersign_gateways::agents;
+use countersign_gateways::install::record::{InstallRecord, InstalledFile};
+use countersign_gateways::install::{InstallScope, PatchError};
+use countersign_gateways::live::probe::{ProbeResult, find_program};
+use countersign_gateways::live::probe_mcp::{self, UrlProbeResult};
 use countersign_gateways::mcp::install::listed::{Listed, Reached, listed_in};
 
-use super::Check;
+use super::check::Check;
 use crate::gate::reach::{self, Surroundings};
 
-/// A proxy that takes longer for a call that nobody is asked about is no gate.
+/// A proxy that takes longer for a call that nobody is asked about does not work.
 const PATIENCE: Duration = Duration::from_secs(15);
-/// How the record calls what `countersign mcp install` wrote.
+/// The start of the keys of `countersign mcp install` in the record.
 const MCP: &str = "mcp ";
-/// So many are tried side by side.
-const AT_ONCE: usize = 4;
+/// The number of tests in parallel.
+const MAX_PARALLEL: usize = 4;
 
 /// One server in one client's file.
-struct Entry {
-    door: String,
+struct ServerGate {
+    name: String,
     install: String,
     file: PathBuf,
     server: Listed,
-    /// The program that we once wrote into that file.
+    /// The program that the installer wrote into that file.
     wrote: Option<String>,
 }
 
-/// A file with servers: whose, what puts them behind the proxy, and what it lists.
+/// A file with servers: its owner, the command that puts them behind the proxy, the servers.
 struct Listing {
     of: String,
     install: String,
     file: PathBuf,
-    servers: Result<Vec<Listed>, Misread>,
+    servers: Result<Vec<Listed>, PatchError>,
 }
 
-/// Tries every server in the clients' files of this person, and in the files that
-/// `countersign mcp install` once changed: those of projects, and those that were named.
-pub fn knock(checks: &mut Vec<Check>) {
-    let Ok(place) = Place::new(None, |name| Surroundings.get(name)) else { return };
-    // Without a record only this very program is started.
-    let record = Record::look(&reach::gateways_folder()).ok();
-    let written: Vec<&Written> =
-        record.iter().flat_map(Record::entries).filter(|it| it.agent.starts_with(MCP)).collect();
+/// Tests every server in the clients' files of this user, and in the files that
+/// `countersign mcp install` changed: those of projects, and those that were given by path.
+pub fn test(checks: &mut Vec<Check>) {
+    let Ok(scope) = InstallScope::new(None, |name| Surroundings.get(name)) else { return };
+    // Without a record only this program is started.
+    let record = InstallRecord::read(&reach::gateways_folder()).ok();
+    let written: Vec<&InstalledFile> = record
+        .iter()
+        .flat_map(InstallRecord::entries)
+        .filter(|it| it.agent.starts_with(MCP))
+        .collect();
     let mut entries = Vec::new();
-    for Listing { of, install, file, servers } in listings(&place, &written) {
+    for Listing { of, install, file, servers } in listings(&scope, &written) {
         let wrote = written.iter().find(|it| it.path == file).map(|it| it.program.clone());
         match servers {
-            Ok(servers) => entries.extend(servers.into_iter().map(|server| Entry {
-                door: format!("MCP server {} ({of})", server.name),
+            Ok(servers) => entries.extend(servers.into_iter().map(|server| ServerGate {
+                name: format!("MCP server {} ({of})", server.name),
                 install: install.clone(),
                 file: file.clone(),
                 server,
                 wrote: wrote.clone(),
             })),
             Err(why) => checks.push(Check::note(
-                format!("{}: its MCP servers were not tried: {why}.", file.display()),
-                "mend the file",
+                format!("{}: its MCP servers were not tested: {why}.", file.display()),
+                "correct the file",
             )),
         }
     }
-    for some in entries.chunks(AT_ONCE) {
+    for some in entries.chunks(MAX_PARALLEL) {
         checks.extend(thread::scope(|scope| {
-            let tried: Vec<_> = some.iter().map(|entry| scope.spawn(|| entry.tried())).collect();
-            let lost = || Check::bad("An MCP server's door was lost while tried.", "try again");
-            let ended = tried.into_iter().map(|one| one.join().unwrap_or_else(|_| lost()));
+            let running: Vec<_> = some.iter().map(|gate| scope.spawn(|| gate.test())).collect();
+            let lost = || Check::bad("The test of an MCP server crashed.", "countersign doctor");
+            let ended = running.into_iter().map(|test| test.join().unwrap_or_else(|_| lost()));
             ended.collect::<Vec<_>>()
         }));
     }
 }
 
-fn listings(place: &Place, written: &[&Written]) -> Vec<Listing> {
+fn listings(scope: &InstallScope, written: &[&InstalledFile]) -> Vec<Listing> {
     let mut found = Vec::new();
-    for client in &CLIENTS {
-        found.extend(client.listed(place).into_iter().map(|(file, servers)| Listing {
+    for client in agents::mcp_clients() {
+        found.extend(client.listed(scope).into_iter().map(|(file, servers)| Listing {
             of: client.title.to_owned(),
             install: format!("countersign mcp install {}", client.name),
             file,
@@ -105,45 +107,49 @@ fn listings(place: &Place, written: &[&Written]) -> Vec<Listing> {
     found
 }
 
-impl Entry {
-    fn tried(&self) -> Check {
+impl ServerGate {
+    fn test(&self) -> Check {
         match &self.server.reached {
-            Reached::Proxy(words) => Check::tried(&self.door, self.through(words), &self.install),
-            Reached::Command => self.not_gated(&self.install),
+            Reached::Proxy(words) => Check::of_gate(&self.name, self.through(words), &self.install),
+            Reached::Command => self.no_gate(&self.install),
             Reached::Url(url) => self.at_url(url),
         }
     }
 
-    fn not_gated(&self, remedy: &str) -> Check {
+    fn no_gate(&self, remedy: &str) -> Check {
         let (name, file) = (&self.server.name, self.file.display());
-        let say = format!("Not gated: {name} in {file}. What it is told to do is not asked about.");
-        Check::note(say, remedy).at(&self.door, DoorState::NotGated)
+        let say =
+            format!("Not protected: {name} in {file} has no proxy, so its calls run unchecked.");
+        Check::note(say, remedy).about(&self.name, GateState::NoGate)
     }
 
-    /// Starts the proxy as it stands in the file, with a server of ours behind it.
-    fn through(&self, words: &[String]) -> Found {
+    /// Starts the proxy with the arguments in the file and our own server behind it.
+    fn through(&self, words: &[String]) -> ProbeResult {
         let [program, rest @ ..] = words else {
-            return Found::NeverTested("no program is named".to_owned());
+            return ProbeResult::Untested("the entry contains no program".to_owned());
         };
         if let Err(why) = self.is_ours(program) {
-            return Found::NeverTested(why);
+            return ProbeResult::Untested(why);
         }
         let mut command = Command::new(program);
-        command.args(rest).args(knock_mcp::server());
-        let means = |name: &str| {
-            // What says where the daemon is. Others could load foreign code into us.
+        command.args(rest).args(probe_mcp::server());
+        let is_passed_on = |name: &str| {
+            // Only variables that say where the daemon is; others could load code into us.
             name.starts_with("COUNTERSIGN_") || name.starts_with("XDG_") || name == "HOME"
         };
-        command.envs(self.server.variables.iter().filter(|(name, _)| means(name)).cloned());
-        knock_mcp::knock(&mut command, PATIENCE)
+        command.envs(self.server.variables.iter().filter(|(name, _)| is_passed_on(name)).cloned());
+        probe_mcp::probe(&mut command, PATIENCE)
     }
 
-    /// Only this program, or the one that was installed, is started: an agent could have written
-    /// another one there to have it run.
+    /// Only this program or the installed one is started: an agent could have written another
+    /// program into the file.
     fn is_ours(&self, program: &str) -> Result<(), String> {
         let path = Surroundings.get("PATH").unwrap_or_default();
-        let found =
-            if program.contains('/') { Some(PathBuf::from(program)) } else { find(program, &path) };
+        let found = if program.contains('/') {
+            Some(PathBuf::from(program))
+        } else {
+            find_program(program, &path)
+        };
         let Some(found) = found else {
             return Err(format!("`{program}` is not on the PATH"));
         };
@@ -154,20 +160,22 @@ impl Entry {
             return Ok(());
         }
         let file = self.file.display();
-        Err(format!("{file} starts `{program}`, which is not the Countersign that runs now"))
+        Err(format!("{file} starts `{program}`, not the Countersign that runs now"))
     }
 
     fn at_url(&self, url: &str) -> Check {
-        let remedy = "put `countersign mcp --http URL --listen 127.0.0.1:PORT` before it";
-        if knock_mcp::here(url).is_none() {
-            return self.not_gated(remedy);
+        let remedy = "put `countersign mcp --http URL --listen 127.0.0.1:PORT` in front of it";
+        if probe_mcp::local_address(url).is_none() {
+            return self.no_gate(remedy);
         }
-        match knock_mcp::knock_http(url, PATIENCE) {
-            AtUrl::Shut(why) => Check::tried(&self.door, Found::Shut(why), remedy),
-            AtUrl::SomebodyElse => self.not_gated(remedy),
-            // Who listens to nobody runs nothing: not known as a door.
-            AtUrl::Silent(why) => Check::note(
-                format!("{}: never tested: nobody answers at {url} ({why}).", self.door),
+        match probe_mcp::probe_url(url, PATIENCE) {
+            UrlProbeResult::Protected(why) => {
+                Check::of_gate(&self.name, ProbeResult::Protected(why), remedy)
+            }
+            UrlProbeResult::NotTheProxy => self.no_gate(remedy),
+            // A server that is not running runs no calls, so it is not a gate.
+            UrlProbeResult::NoAnswer(why) => Check::note(
+                format!("{}: not tested: no server answers at {url} ({why}).", self.name),
                 "start the proxy: countersign mcp --http URL --listen 127.0.0.1:PORT",
             ),
         }

@@ -16,10 +16,10 @@ pub fn is_here(authority: &str) -> bool {
     })
 }
 
-/// The user who listens at a door, if the system says so. Only Linux has these tables for TCP;
+/// The user who listens at an endpoint, if the system says so. Only Linux has these tables for TCP;
 /// elsewhere the caller looks at who owns the daemon's files.
-pub fn owner(door: &Endpoint) -> Option<u32> {
-    match door {
+pub fn owner(endpoint: &Endpoint) -> Option<u32> {
+    match endpoint {
         Endpoint::Unix(path) => fs::metadata(path).ok().map(|found| found.uid()),
         Endpoint::Tcp(authority) => {
             if !cfg!(target_os = "linux") {

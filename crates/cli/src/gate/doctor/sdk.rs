@@ -1,31 +1,32 @@
-//! The SDKs' door: a gated function with the forbidden name, which must not run.
+//! Tests the SDKs: a gated function with the forbidden name must not run.
 
 use std::process::Command;
 use std::time::Duration;
 
 use countersign_daemon::config::paths::Variables as _;
-use countersign_gateways::live::find;
-use countersign_gateways::live::knock::{self, Found, Said, short};
+use countersign_gateways::live::probe::{
+    ProbeResult, ProgramOutput, find_program, run_with_input, shorten,
+};
 
-use super::{Check, Looked};
+use super::check::{Check, TestedBy};
 use crate::gate::reach::Surroundings;
 
-/// To start an interpreter and to be refused.
+/// The time to start an interpreter and to be refused.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// One language.
 struct Sdk {
-    door: &'static str,
+    name: &'static str,
     program: &'static str,
     arguments: &'static [&'static str],
-    /// Says `absent`, `other`, `ran`, or `refused` and why.
+    /// Prints `absent`, `other`, `ran`, or `refused` and the reason.
     script: &'static str,
     install: &'static str,
 }
 
 const SDKS: [Sdk; 2] = [
     Sdk {
-        door: "Python SDK",
+        name: "Python SDK",
         program: "python3",
         arguments: &["-c"],
         script: "\
@@ -46,7 +47,7 @@ except countersign.CountersignError as error:
         install: "pip install ./sdk/python where the program runs",
     },
     Sdk {
-        door: "TypeScript SDK",
+        name: "TypeScript SDK",
         program: "node",
         arguments: &["--input-type=module", "-e"],
         script: "\
@@ -74,62 +75,64 @@ try {
     },
 ];
 
-/// Tries each SDK that can be found from here.
-pub fn knock(checks: &mut Vec<Check>, looked: Looked) {
-    checks.extend(SDKS.iter().map(|sdk| sdk.tried(looked)));
+/// Tests each SDK that is installed here.
+pub fn test(checks: &mut Vec<Check>, tested_by: TestedBy) {
+    checks.extend(SDKS.iter().map(|sdk| sdk.test(tested_by)));
 }
 
 impl Sdk {
-    fn tried(&self, looked: Looked) -> Check {
+    fn test(&self, tested_by: TestedBy) -> Check {
         let path = Surroundings.get("PATH").unwrap_or_default();
-        let Some(program) = find(self.program, &path) else {
-            return self.absent(&format!("there is no {} on the PATH", self.program));
+        let Some(program) = find_program(self.program, &path) else {
+            return self.absent(&format!("`{}` is not on the PATH", self.program));
         };
         let mut command = Command::new(program);
         if self.program == "python3" {
-            // Only what is installed counts, not what lies in this folder.
+            // Only installed packages count, not those in the current folder.
             command.env("PYTHONSAFEPATH", "1").current_dir("/");
-            if looked == Looked::ByItself {
-                // Nor what an agent could have put into the user's own packages.
+            if tested_by == TestedBy::Schedule {
+                // Nor the user's own packages, which an agent could have written.
                 command.arg("-I");
             }
         }
         command.args(self.arguments).arg(self.script);
-        let found = match knock::run(&mut command, String::new(), PATIENCE) {
-            Ok(Some(said)) => judged(&said),
+        let result = match run_with_input(&mut command, String::new(), PATIENCE) {
+            Ok(Some(output)) => interpret(&output),
             Ok(None) => {
                 let seconds = PATIENCE.as_secs();
-                Some(Found::NeverTested(format!("no answer came within {seconds} s")))
+                Some(ProbeResult::Untested(format!("there was no answer within {seconds} s")))
             }
-            Err(error) => Some(Found::NeverTested(error.to_string())),
+            Err(error) => Some(ProbeResult::Untested(error.to_string())),
         };
-        match found {
-            Some(found) => Check::tried(self.door, found, self.install),
+        match result {
+            Some(result) => Check::of_gate(self.name, result, self.install),
             None => self.absent("it is not installed here"),
         }
     }
 
-    /// Nothing to be alarmed about: not everybody writes programs.
+    /// A missing SDK is only a note, because not everybody uses one.
     fn absent(&self, why: &str) -> Check {
-        Check::note(format!("{}: never tested: {why}.", self.door), self.install)
+        Check::note(format!("{}: not tested: {why}.", self.name), self.install)
     }
 }
 
-/// What the script said; nothing if the SDK is not there.
-fn judged(said: &Said) -> Option<Found> {
-    let lines: Vec<&str> = said.out.lines().collect();
+/// The result of the script; `None` if the SDK is not installed.
+fn interpret(output: &ProgramOutput) -> Option<ProbeResult> {
+    let lines: Vec<&str> = output.out.lines().collect();
     let last = lines.last().map(|line| line.trim()).unwrap_or_default();
     if lines.iter().any(|line| line.trim() == "ran") {
-        return Some(Found::Open("a gated function with the forbidden name ran".to_owned()));
+        return Some(ProbeResult::Unprotected(
+            "a gated function with the forbidden name ran".to_owned(),
+        ));
     }
-    match (said.code, last) {
+    match (output.code, last) {
         (Some(0), "absent" | "other") => None,
         (Some(0), refused) if refused.starts_with("refused ") => {
-            Some(Found::Shut(short(refused.trim_start_matches("refused "))))
+            Some(ProbeResult::Protected(shorten(refused.trim_start_matches("refused "))))
         }
         _ => {
-            let why = said.err.trim().lines().last().unwrap_or_default();
-            Some(Found::NeverTested(format!("the test ended with `{}`", short(why))))
+            let why = output.err.trim().lines().last().unwrap_or_default();
+            Some(ProbeResult::Untested(format!("the test failed with `{}`", shorten(why))))
         }
     }
 }
@@ -139,16 +142,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_refusal_is_a_shut_door_and_an_sdk_that_is_not_there_is_none() {
+    fn only_a_refusal_means_protected_and_a_missing_sdk_has_no_result() {
         let said = |code: i32, out: &str| {
-            judged(&Said { code: Some(code), out: out.to_owned(), err: "why".to_owned() })
+            let err = "why".to_owned();
+            interpret(&ProgramOutput { code: Some(code), out: out.to_owned(), err })
         };
-        assert_eq!(said(0, "refused not today\n"), Some(Found::Shut("not today".to_owned())));
-        assert!(matches!(said(0, "ran\n"), Some(Found::Open(_))));
-        assert!(matches!(said(0, "ran\nrefused late\n"), Some(Found::Open(_))));
+        assert_eq!(
+            said(0, "refused not today\n"),
+            Some(ProbeResult::Protected("not today".to_owned()))
+        );
+        assert!(matches!(said(0, "ran\n"), Some(ProbeResult::Unprotected(_))));
+        assert!(matches!(said(0, "ran\nrefused late\n"), Some(ProbeResult::Unprotected(_))));
         assert_eq!(said(0, "absent\n"), None);
         for odd in [said(1, "absent\n"), said(0, ""), said(1, "refused x\n")] {
-            assert!(matches!(odd, Some(Found::NeverTested(_))), "{odd:?}");
+            assert!(matches!(odd, Some(ProbeResult::Untested(_))), "{odd:?}");
         }
     }
 }

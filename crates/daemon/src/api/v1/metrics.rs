@@ -30,7 +30,7 @@ async fn metrics(State(api): State<Api>, headers: HeaderMap) -> Answered {
         healthy: store.healthy().await,
         behind: api.gate.clock().behind(),
         entries: store.tree_head().await.map_or(0, |head| head.size),
-        doors: api.proofs.counts(),
+        gates: api.proofs.counts(),
     };
     let text = api.gate.metrics().text(gauges);
     Ok(([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text).into_response())

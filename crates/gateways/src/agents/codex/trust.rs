@@ -1,4 +1,4 @@
-//! Codex's trust in our hooks: asked of Codex itself, written where it keeps it.
+//! Codex's trust in our hooks: Codex itself reports it, and its configuration stores it.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -12,32 +12,32 @@ use serde_json::{Value, json};
 use toml_edit::{DocumentMut, Item, Table, TableLike, value};
 
 use crate::install::hooks::HookLists;
-use crate::install::{Misread, Ours, Within};
+use crate::install::{HookCommand, Patch, PatchError};
 
-/// How long Codex may take to say what it knows.
-const ANSWER: Duration = Duration::from_secs(20);
-/// How long it may take to end.
-const FAREWELL: Duration = Duration::from_secs(2);
+/// How long Codex may take to answer.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
+/// How long it may take to exit.
+const EXIT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// A hook as Codex sees it.
+/// A hook as Codex lists it.
 #[derive(Debug)]
-pub struct Hook {
-    /// Its name in Codex's configuration.
+pub struct ListedHook {
+    /// Its key in Codex's configuration.
     pub key: String,
-    /// What would have to be trusted.
+    /// The hash that would have to be trusted.
     pub hash: String,
-    /// Whether it is.
+    /// Whether Codex trusts it.
     pub trusted: bool,
-    /// Whether it is on.
+    /// Whether it is enabled.
     pub enabled: bool,
     command: String,
     source: PathBuf,
 }
 
-impl Hook {
-    fn read(from: &Value) -> Option<Hook> {
+impl ListedHook {
+    fn read(from: &Value) -> Option<ListedHook> {
         let text = |name: &str| from.get(name)?.as_str().map(str::to_owned);
-        Some(Hook {
+        Some(ListedHook {
             key: text("key")?,
             hash: text("currentHash")?,
             trusted: matches!(text("trustStatus")?.as_str(), "trusted" | "managed"),
@@ -47,17 +47,17 @@ impl Hook {
         })
     }
 
-    /// Whether it is exactly one that we wrote into this file.
-    pub fn is_ours(&self, file: &Path, ours: &Ours) -> bool {
+    /// Whether it is exactly a hook that we wrote into this file.
+    pub fn is_ours(&self, file: &Path, command: &HookCommand) -> bool {
         let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        let known = [ours.before("codex"), ours.aside("codex")];
-        real(&self.source) == real(file) && known.contains(&self.command)
+        let written = [command.gate("codex"), command.notify("codex")];
+        real(&self.source) == real(file) && written.contains(&self.command)
     }
 }
 
-/// Asks Codex which hooks it sees in a folder.
-pub fn ask(program: &Path, home: &Path, folder: &Path) -> Result<Vec<Hook>, String> {
-    let failed = |why: &str| format!("Codex could not be asked about its hooks: {why}.");
+/// Asks Codex which hooks it loads in a folder.
+pub fn list_hooks(program: &Path, home: &Path, folder: &Path) -> Result<Vec<ListedHook>, String> {
+    let failed = |why: &str| format!("Codex could not list its hooks: {why}.");
     let mut child = Command::new(program)
         .arg("app-server")
         .env("CODEX_HOME", home)
@@ -68,9 +68,9 @@ pub fn ask(program: &Path, home: &Path, folder: &Path) -> Result<Vec<Hook>, Stri
         .spawn()
         .map_err(|error| failed(&error.to_string()))?;
     let answer = converse(&mut child, folder);
-    // With its input closed it ends by itself.
+    // It exits when its input is closed.
     drop(child.stdin.take());
-    let end = Instant::now() + FAREWELL;
+    let end = Instant::now() + EXIT_TIMEOUT;
     while matches!(child.try_wait(), Ok(None)) && Instant::now() < end {
         thread::sleep(Duration::from_millis(10));
     }
@@ -78,9 +78,9 @@ pub fn ask(program: &Path, home: &Path, folder: &Path) -> Result<Vec<Hook>, Stri
     let _ = child.wait();
     let answer = answer.map_err(failed)?;
     let data = answer.pointer("/result/data").and_then(Value::as_array);
-    let data = data.ok_or_else(|| failed("it does not know the question"))?;
+    let data = data.ok_or_else(|| failed("this version does not support `hooks/list`"))?;
     let hooks = data.iter().filter_map(|one| one.get("hooks")?.as_array()).flatten();
-    Ok(hooks.filter_map(Hook::read).collect())
+    Ok(hooks.filter_map(ListedHook::read).collect())
 }
 
 fn converse(child: &mut Child, folder: &Path) -> Result<Value, &'static str> {
@@ -94,17 +94,17 @@ fn converse(child: &mut Child, folder: &Path) -> Result<Value, &'static str> {
             }
         }
     });
-    let end = Instant::now() + ANSWER;
+    let end = Instant::now() + ANSWER_TIMEOUT;
     let name = json!({ "name": "countersign", "version": env!("CARGO_PKG_VERSION") });
-    say(child, &json!({ "id": 1, "method": "initialize", "params": { "clientInfo": name } }))?;
+    send(child, &json!({ "id": 1, "method": "initialize", "params": { "clientInfo": name } }))?;
     answer_to(1, &answers, end)?;
-    say(child, &json!({ "method": "initialized" }))?;
+    send(child, &json!({ "method": "initialized" }))?;
     let params = json!({ "cwds": [folder] });
-    say(child, &json!({ "id": 2, "method": "hooks/list", "params": params }))?;
+    send(child, &json!({ "id": 2, "method": "hooks/list", "params": params }))?;
     answer_to(2, &answers, end)
 }
 
-fn say(child: &mut Child, message: &Value) -> Result<(), &'static str> {
+fn send(child: &mut Child, message: &Value) -> Result<(), &'static str> {
     let input = child.stdin.as_mut().ok_or("it has no input")?;
     let line = format!("{message}\n");
     input.write_all(line.as_bytes()).and_then(|()| input.flush()).map_err(|_| "it ended")
@@ -124,33 +124,33 @@ fn answer_to(id: u64, answers: &Receiver<Value>, end: Instant) -> Result<Value, 
     }
 }
 
-/// The hooks that Codex's configuration says are trusted.
-pub struct Trusted {
-    put_in: Vec<(String, String)>,
-    take_out: Vec<String>,
+/// The trusted hooks in Codex's configuration.
+pub struct HookTrust {
+    grant: Vec<(String, String)>,
+    revoke: Vec<String>,
 }
 
-impl Trusted {
-    /// These are to be trusted.
-    pub fn to_put_in(hooks: Vec<(String, String)>) -> Trusted {
-        let take_out = hooks.iter().map(|(key, _)| key.clone()).collect();
-        Trusted { put_in: hooks, take_out }
+impl HookTrust {
+    /// Adds trust in these hooks.
+    pub fn to_grant(hooks: Vec<(String, String)>) -> HookTrust {
+        let revoke = hooks.iter().map(|(key, _)| key.clone()).collect();
+        HookTrust { grant: hooks, revoke }
     }
 
-    /// The trust in the hooks at these places of a file goes with them.
-    pub fn to_take_out(file: &Path, places: &[(String, usize, usize)]) -> Trusted {
-        Trusted { put_in: Vec::new(), take_out: keys(file, places) }
+    /// Removes the trust in the hooks at these positions of a file.
+    pub fn to_revoke(file: &Path, positions: &[(String, usize, usize)]) -> HookTrust {
+        HookTrust { grant: Vec::new(), revoke: keys(file, positions) }
     }
 }
 
-/// What Codex calls the hooks at these places of a file.
-fn keys(file: &Path, places: &[(String, usize, usize)]) -> Vec<String> {
+/// Codex's keys of the hooks at these positions of a file.
+fn keys(file: &Path, positions: &[(String, usize, usize)]) -> Vec<String> {
     let real = fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
     let names = |(event, entry, hook): &(String, usize, usize)| {
         let event = snake(event);
         [file, &real].map(|path| format!("{}:{event}:{entry}:{hook}", path.display()))
     };
-    let mut keys: Vec<String> = places.iter().flat_map(names).collect();
+    let mut keys: Vec<String> = positions.iter().flat_map(names).collect();
     keys.dedup();
     keys
 }
@@ -166,29 +166,29 @@ fn snake(event: &str) -> String {
     word
 }
 
-fn open_toml(text: &str) -> Result<DocumentMut, Misread> {
-    text.parse().map_err(|error: toml_edit::TomlError| Misread(error.message().to_owned()))
+fn open_toml(text: &str) -> Result<DocumentMut, PatchError> {
+    text.parse().map_err(|error: toml_edit::TomlError| PatchError(error.message().to_owned()))
 }
 
 fn table_in<'a>(
     table: &'a mut dyn TableLike,
     name: &str,
-) -> Result<&'a mut dyn TableLike, Misread> {
+) -> Result<&'a mut dyn TableLike, PatchError> {
     if !table.contains_key(name) {
         let mut fresh = Table::new();
-        // No line of its own: only what is in it is written.
+        // An implicit table gets no header line of its own.
         fresh.set_implicit(true);
         table.insert(name, Item::Table(fresh));
     }
     let item = table.get_mut(name).and_then(Item::as_table_like_mut);
-    item.ok_or_else(|| Misread(format!("`{name}` is no table")))
+    item.ok_or_else(|| PatchError(format!("`{name}` is not a table")))
 }
 
-impl Within for Trusted {
-    fn put(&self, text: &str) -> Result<String, Misread> {
+impl Patch for HookTrust {
+    fn apply(&self, text: &str) -> Result<String, PatchError> {
         let mut document = open_toml(text)?;
         let mut changed = false;
-        for (key, hash) in &self.put_in {
+        for (key, hash) in &self.grant {
             let hooks = table_in(document.as_table_mut(), "hooks")?;
             let state = table_in(hooks, "state")?;
             let entry = table_in(state, key)?;
@@ -205,13 +205,13 @@ impl Within for Trusted {
         Ok(if changed { document.to_string() } else { text.to_owned() })
     }
 
-    fn take(&self, text: &str) -> Result<String, Misread> {
+    fn remove(&self, text: &str) -> Result<String, PatchError> {
         let mut document = open_toml(text)?;
         let mut changed = false;
         let top = document.as_table_mut();
         if let Some(hooks) = top.get_mut("hooks").and_then(Item::as_table_like_mut) {
             if let Some(state) = hooks.get_mut("state").and_then(Item::as_table_like_mut) {
-                for key in &self.take_out {
+                for key in &self.revoke {
                     changed |= state.remove(key).is_some();
                 }
                 if changed && state.is_empty() {
@@ -225,22 +225,22 @@ impl Within for Trusted {
         Ok(if changed { document.to_string() } else { text.to_owned() })
     }
 
-    fn says_nothing(&self, text: &str) -> bool {
+    fn is_blank(&self, text: &str) -> bool {
         text.trim().is_empty()
     }
 }
 
-/// Where Codex cannot be asked: whether its configuration trusts anything at our places.
-pub fn as_written(config: &Path, file: &Path, lists: &HookLists) -> Vec<String> {
+/// If Codex is not installed: whether its configuration trusts a hook at our positions.
+pub fn faults_in_config(config: &Path, file: &Path, lists: &HookLists) -> Vec<String> {
     let text = fs::read_to_string(config).unwrap_or_default();
-    let places = fs::read_to_string(file).ok().and_then(|text| lists.places(&text).ok());
+    let positions = fs::read_to_string(file).ok().and_then(|text| lists.positions(&text).ok());
     let trusted = open_toml(&text).is_ok_and(|document| {
         let state = document.get("hooks").and_then(|hooks| hooks.get("state"));
         let known = |key: &String| {
             state.and_then(|state| state.get(key)?.get("trusted_hash")?.as_str()).is_some()
         };
-        let places = places.unwrap_or_default();
-        let before = places.iter().filter(|(event, ..)| event == "PreToolUse");
+        let positions = positions.unwrap_or_default();
+        let before = positions.iter().filter(|(event, ..)| event == "PreToolUse");
         let mut keys = before.flat_map(|place| keys(file, std::slice::from_ref(place)));
         keys.any(|key| known(&key))
     });

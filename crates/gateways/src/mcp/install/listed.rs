@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 use toml_edit::{DocumentMut, Item, TableLike};
 
-use super::{Form, McpClient, form_of, unwrapped};
-use crate::install::json::{Document, Kind};
-use crate::install::{Misread, Place};
+use super::{format_of, unwrapped};
+use crate::install::json::{JsonDocument, JsonSyntax};
+use crate::install::{InstallScope, McpClient, McpFileFormat, PatchError};
 
 /// One server in a client's file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,42 +33,42 @@ pub enum Reached {
 }
 
 /// A file with its servers, or why it cannot be read.
-pub type File = (PathBuf, Result<Vec<Listed>, Misread>);
+pub type File = (PathBuf, Result<Vec<Listed>, PatchError>);
 
 impl McpClient {
     /// The servers in its files.
-    pub fn listed(&self, place: &Place) -> Vec<File> {
+    pub fn listed(&self, scope: &InstallScope) -> Vec<File> {
         let listed = |path: PathBuf| {
-            let found = text(&path).and_then(|text| self.form.listed(&text));
+            let found = text(&path).and_then(|text| self.format.listed(&text));
             (path, found)
         };
-        self.files(place).into_iter().map(listed).collect()
+        self.files(scope).into_iter().map(listed).collect()
     }
 }
 
 /// The servers in a file that the operator named.
-pub fn listed_in(path: &Path) -> Result<Vec<Listed>, Misread> {
+pub fn listed_in(path: &Path) -> Result<Vec<Listed>, PatchError> {
     let text = text(path)?;
-    form_of(path, &text).listed(&text)
+    format_of(path, &text).listed(&text)
 }
 
-fn text(path: &Path) -> Result<String, Misread> {
-    fs::read_to_string(path).map_err(|error| Misread(error.to_string()))
+fn text(path: &Path) -> Result<String, PatchError> {
+    fs::read_to_string(path).map_err(|error| PatchError(error.to_string()))
 }
 
-impl Form {
-    fn listed(self, text: &str) -> Result<Vec<Listed>, Misread> {
-        let (under, kind) = match self {
-            Form::Json { under, kind, .. } => (under, kind),
-            Form::OneList => ("mcp", Kind::Comments),
-            Form::Toml => {
+impl McpFileFormat {
+    fn listed(self, text: &str) -> Result<Vec<Listed>, PatchError> {
+        let (under, syntax) = match self {
+            McpFileFormat::Json { under, syntax, .. } => (under, syntax),
+            McpFileFormat::CommandList => ("mcp", JsonSyntax::Comments),
+            McpFileFormat::Toml => {
                 let read = text.parse::<DocumentMut>();
-                let read = read.map_err(|error| Misread(error.to_string()))?;
+                let read = read.map_err(|error| PatchError(error.to_string()))?;
                 let servers = read.get("mcp_servers").and_then(Item::as_table_like);
                 return Ok(servers.map(table).iter().flat_map(entries).collect());
             }
         };
-        let servers = Document::open(text, kind)?.at(&[under]);
+        let servers = JsonDocument::open(text, syntax)?.at(&[under]);
         let servers = servers.as_ref().and_then(Value::as_object);
         Ok(servers.into_iter().flat_map(entries).collect())
     }
@@ -134,9 +134,10 @@ fn value(item: &Item) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{CLIENTS, ProxyCommand, Servers};
+    use super::super::{ProxyCommand, Servers};
     use super::*;
-    use crate::install::Within as _;
+    use crate::agents;
+    use crate::install::{McpTimeoutField, Patch as _};
 
     fn found(listed: &[Listed], name: &str) -> Reached {
         listed.iter().find(|server| server.name == name).unwrap().reached.clone()
@@ -144,26 +145,26 @@ mod tests {
 
     #[test]
     fn servers_behind_the_proxy_are_recognized_in_every_format() {
-        for client in &CLIENTS {
-            let text = match client.form {
-                Form::Toml => "[mcp_servers.a]\ncommand = \"x\"\nargs = [\"y\"]\n\
+        for client in agents::mcp_clients() {
+            let text = match client.format {
+                McpFileFormat::Toml => "[mcp_servers.a]\ncommand = \"x\"\nargs = [\"y\"]\n\
                                env = { COUNTERSIGN_AGENTS = \"z\" }\n"
                     .to_owned(),
-                Form::OneList => r#"{"mcp": {"a": {"command": ["x", "y"],
+                McpFileFormat::CommandList => r#"{"mcp": {"a": {"command": ["x", "y"],
                     "environment": {"COUNTERSIGN_AGENTS": "z"}}}}"#
                     .to_owned(),
-                Form::Json { under, .. } => format!(
+                McpFileFormat::Json { under, .. } => format!(
                     r#"{{"{under}": {{"a": {{"command": "x", "args": ["y"],
                     "env": {{"COUNTERSIGN_AGENTS": "z"}}}}}}}}"#
                 ),
             };
-            let bare = client.form.listed(&text).unwrap();
+            let bare = client.format.listed(&text).unwrap();
             assert_eq!(found(&bare, "a"), Reached::Command, "{}", client.name);
             let variables = vec![("COUNTERSIGN_AGENTS".to_owned(), "z".to_owned())];
             assert_eq!(bare.first().unwrap().variables, variables, "{}", client.name);
             let proxy = ProxyCommand { program: "/usr/bin/countersign".to_owned(), agents: None };
-            let put = Servers::new(client.form, &proxy).put(&text).unwrap();
-            let Reached::Proxy(words) = found(&client.form.listed(&put).unwrap(), "a") else {
+            let put = Servers::new(client.format, &proxy).apply(&text).unwrap();
+            let Reached::Proxy(words) = found(&client.format.listed(&put).unwrap(), "a") else {
                 panic!("{}: {put}", client.name)
             };
             let (first, last) = (words.first().unwrap(), words.last().unwrap());
@@ -178,11 +179,12 @@ mod tests {
             "far": {"url": "https://example.org/mcp"}, "near": {"httpUrl": "http://127.0.0.1:1/"},
             "off": {"command": "x", "disabled": true}, "odd": {"note": 1}
         }}"#;
-        let listed = super::super::servers(Kind::Strict, super::super::Wait::Nowhere).listed(text);
+        let listed =
+            McpFileFormat::mcp_servers(JsonSyntax::Strict, McpTimeoutField::None).listed(text);
         let listed = listed.unwrap();
         assert_eq!(listed.len(), 2, "{listed:?}");
         assert_eq!(found(&listed, "near"), Reached::Url("http://127.0.0.1:1/".to_owned()));
-        assert!(Form::Toml.listed("mcp_servers = 1").unwrap().is_empty());
-        assert!(Form::Toml.listed("=").is_err());
+        assert!(McpFileFormat::Toml.listed("mcp_servers = 1").unwrap().is_empty());
+        assert!(McpFileFormat::Toml.listed("=").is_err());
     }
 }

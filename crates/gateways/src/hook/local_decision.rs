@@ -1,0 +1,127 @@
+//! Decisions without the daemon, in a small program.
+//!
+//! Most calls only read. A hook runs before each of them, so a small program passes them without
+//! asking; it hands every other call to the program that can ask.
+
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
+
+use countersign_crisis::{self as crisis, ScreenOptions};
+use countersign_json as json;
+use countersign_risk::assess::assess;
+use countersign_risk::call::Call;
+use countersign_risk::context::Environment;
+use countersign_risk::route::passes_everywhere;
+use countersign_risk::verdict::Policy;
+
+use super::input::{self, InputError};
+use super::messages;
+use super::spool::Spool;
+use super::stages::stages;
+use crate::agents::{AgentDescriptor, HookAnswer, HookEvent, HookReply, ProposedCall};
+
+/// A longer input is assessed by the program that can stop an assessment in time.
+const MAX_LOCAL_INPUT: usize = 64 << 10;
+
+/// The part of a hook that needs no daemon.
+#[derive(Clone)]
+pub struct LocalGate {
+    /// The agent.
+    pub agent: &'static AgentDescriptor,
+    /// The name that people see.
+    pub name: String,
+    /// The queue of passed calls on their way to the ledger.
+    pub spool: Spool,
+}
+
+/// The result of a local decision.
+pub enum LocalOutcome {
+    /// The answer.
+    Answered(HookReply),
+    /// The daemon has to decide; the agent's input, unchanged.
+    NeedsDaemon(Vec<u8>),
+}
+
+impl LocalGate {
+    /// Answers one event in time, or returns its input for the program that can ask.
+    pub fn decide(&self, from: impl AsFd, patience: Duration) -> LocalOutcome {
+        let reply = |answer| LocalOutcome::Answered((self.agent.hook.reply)(&answer));
+        let bytes = match input::read(from, Instant::now() + patience) {
+            Ok(bytes) => bytes,
+            Err(error) => return reply(error.denial()),
+        };
+        // A thread that enforces the time limit would cost more than the answer to a short input.
+        if bytes.len() > MAX_LOCAL_INPUT {
+            return LocalOutcome::NeedsDaemon(bytes);
+        }
+        let answer = match parse_event(self.agent, &bytes) {
+            Ok(event) => self.answer(&event),
+            Err(denial) => return reply(denial),
+        };
+        answer.map_or(LocalOutcome::NeedsDaemon(bytes), reply)
+    }
+
+    /// The answer, if it needs no daemon.
+    pub fn answer(&self, event: &HookEvent) -> Option<HookAnswer> {
+        match event {
+            HookEvent::Before(call) => self.passes(call).then_some(HookAnswer::Pass),
+            HookEvent::Batch(calls) => {
+                // All are assessed before one is recorded: the daemon's path would record it again.
+                let pass = calls.iter().all(is_harmless)
+                    && calls.iter().all(|call| self.is_recorded(call));
+                let answers = vec![HookAnswer::Pass; calls.len()];
+                pass.then(|| HookAnswer::Planned { stages: stages(calls), answers })
+            }
+            HookEvent::After(done) => is_harmless(&done.call).then_some(HookAnswer::Noted),
+            HookEvent::Message { text, .. } => {
+                let screened = crisis::screen(text, &ScreenOptions::default());
+                (!screened.crisis).then_some(HookAnswer::Card(None))
+            }
+        }
+    }
+
+    /// The reply if the program that asks cannot be started: a denial, or the crisis card.
+    pub fn without_daemon(&self, bytes: &[u8], why: &str) -> HookReply {
+        let answer = match parse_event(self.agent, bytes) {
+            Ok(HookEvent::Message { text, .. }) => {
+                let screened = crisis::screen(&text, &ScreenOptions::default());
+                HookAnswer::Card(screened.card.map(|card| card.text))
+            }
+            Ok(HookEvent::After(_)) => HookAnswer::Noted,
+            _ => HookAnswer::Denied(messages::unreachable(why)),
+        };
+        (self.agent.hook.reply)(&answer)
+    }
+
+    /// Whether a call may run without a question.
+    pub fn passes(&self, call: &ProposedCall) -> bool {
+        is_harmless(call) && self.is_recorded(call)
+    }
+
+    /// Whether the call is now in the spool, from where it gets into the ledger.
+    fn is_recorded(&self, call: &ProposedCall) -> bool {
+        self.spool.add(&self.name, call).is_ok()
+    }
+}
+
+/// The event that the agent sent, or the denial for an invalid one.
+pub fn parse_event(agent: &AgentDescriptor, bytes: &[u8]) -> Result<HookEvent, HookAnswer> {
+    let value = json::parse_bytes(bytes).map_err(|error| {
+        InputError::Invalid(format!("the hook's input is not valid JSON: {error}")).denial()
+    })?;
+    (agent.hook.parse)(&value).map_err(|error| {
+        InputError::Invalid(format!("the hook's input is not a supported event: {error}")).denial()
+    })
+}
+
+/// Whether a call may pass without the daemon: assessed as on a production machine, so that no
+/// setting of the daemon could assess it more strictly.
+fn is_harmless(proposed: &ProposedCall) -> bool {
+    let Ok(text) = serde_json::to_string(&proposed.tool) else { return false };
+    let text = format!("{{\"tool\":{text},\"arguments\":{}}}", proposed.arguments);
+    let Ok(value) = json::parse(&text) else { return false };
+    let Ok(mut call) = Call::from_json(&value) else { return false };
+    call.context.cwd = proposed.cwd.as_deref();
+    call.context.environment = Environment::Production;
+    passes_everywhere(&assess(&call, &Policy::default()))
+}

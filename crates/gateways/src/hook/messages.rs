@@ -1,0 +1,68 @@
+//! What a denial tells the model: what happened, why, and what to do next.
+
+use countersign_client::{Error, Outcome, Request};
+
+/// Why a decided request may not run.
+pub fn denied(ended: &Outcome) -> String {
+    let request = ended.request();
+    let reason = match request.reason().trim() {
+        "" => String::new(),
+        reason => format!(" Their reason: {reason}."),
+    };
+    match ended {
+        Outcome::Approved(_) => invalid_answer(),
+        Outcome::Denied(_) if request.decision.as_ref().is_some_and(|d| d.by.kind == "people") => {
+            format!(
+                "Countersign: a person ({}) denied this call.{reason} Do not try it another way; \
+                 ask them what to do instead.",
+                request.decided_by()
+            )
+        }
+        Outcome::Denied(_) => format!(
+            "Countersign: denied by {}.{reason} Do not try it another way; ask the person who \
+             runs you.",
+            request.decided_by()
+        ),
+        Outcome::Expired(_) => {
+            "Countersign: nobody answered in time, so this call was not run. Tell the person that \
+             it is pending before you propose it again."
+                .to_owned()
+        }
+        Outcome::Cancelled(_) => "Countersign: this call was cancelled.".to_owned(),
+    }
+}
+
+/// The agent would give up waiting: the request stays pending, and the same call joins it.
+pub fn still_waiting(request: &Request) -> String {
+    format!(
+        "Countersign: still waiting for a person (request {}, \"{}\"), so this call was not run \
+         yet. Propose the very same call again to go on waiting; do nothing else in its place.",
+        request.id.as_deref().unwrap_or_default(),
+        request.phrase,
+    )
+}
+
+/// Nobody was asked, because the daemon could not be reached.
+pub fn unreachable(why: &str) -> String {
+    format!(
+        "Countersign: nobody could be asked ({why}), so this call was not run. No person denied \
+         it. Tell the person to run `countersign serve`."
+    )
+}
+
+/// The denial for an error of the daemon.
+pub fn failed(error: &Error) -> String {
+    match error {
+        Error::Denied(problem) => {
+            let why = problem.detail.trim_start_matches("denied: ");
+            format!("Countersign: denied by the rules: {why}. Do not try it another way.")
+        }
+        Error::Unreachable { .. } | Error::Unavailable { .. } => unreachable(&error.to_string()),
+        _ => format!("Countersign: {error}, so this call was not run."),
+    }
+}
+
+/// The denial for an answer of the daemon that is not valid.
+pub fn invalid_answer() -> String {
+    "Countersign: the daemon's answer is not valid, so this call was not run.".to_owned()
+}
