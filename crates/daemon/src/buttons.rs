@@ -11,7 +11,7 @@ use subtle::ConstantTimeEq as _;
 use zeroize::Zeroizing;
 
 /// Bytes of a proof; as text twelve characters. Each guess has to pass a platform and a person.
-const PROOF: usize = 9;
+const PROOF_BYTES: usize = 9;
 /// Digits that a person types where there are no buttons.
 const DIGITS: u64 = 1_000_000;
 
@@ -22,7 +22,7 @@ pub struct Buttons {
 
 /// A request as its buttons name it.
 #[derive(Debug, Clone, Copy)]
-pub struct Named<'a> {
+pub struct ButtonTarget<'a> {
     /// Through which channel.
     pub channel: &'a str,
     /// Which request.
@@ -33,7 +33,7 @@ pub struct Named<'a> {
 
 /// What a button says about itself, before anything of it is believed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Pressed {
+pub struct PressedButton {
     /// Yes or no.
     pub choice: Choice,
     /// Which request.
@@ -48,14 +48,14 @@ impl Buttons {
     }
 
     /// What a button carries: 41 characters.
-    pub fn write(&self, choice: Choice, named: Named<'_>) -> String {
-        let proof = self.proof(word(choice), named);
-        let proof = proof.get(..PROOF).unwrap_or_default();
-        format!("{}:{}:{}", word(choice), named.request, base64::encode_url(proof))
+    pub fn write(&self, choice: Choice, target: ButtonTarget<'_>) -> String {
+        let proof = self.proof(word(choice), target);
+        let proof = proof.get(..PROOF_BYTES).unwrap_or_default();
+        format!("{}:{}:{}", word(choice), target.request, base64::encode_url(proof))
     }
 
     /// Reads what a button carries; its proof is checked once the request is known.
-    pub fn read(text: &str) -> Option<Pressed> {
+    pub fn read(text: &str) -> Option<PressedButton> {
         let (choice, rest) = text.split_once(':')?;
         let choice = match choice {
             "a" => Choice::Approve,
@@ -63,32 +63,32 @@ impl Buttons {
             _ => return None,
         };
         let (id, proof) = rest.split_once(':')?;
-        Some(Pressed { choice, request: Id::parse(id)?, proof: proof.to_owned() })
+        Some(PressedButton { choice, request: Id::parse(id)?, proof: proof.to_owned() })
     }
 
     /// Whether we wrote this button for this call and this channel.
-    pub fn holds(&self, pressed: &Pressed, named: Named<'_>) -> bool {
+    pub fn verify(&self, pressed: &PressedButton, target: ButtonTarget<'_>) -> bool {
         let Ok(given) = base64::decode_url(&pressed.proof) else { return false };
-        let proof = self.proof(word(pressed.choice), named);
-        let proof = proof.get(..PROOF).unwrap_or_default();
-        pressed.request == named.request
-            && given.len() == PROOF
+        let proof = self.proof(word(pressed.choice), target);
+        let proof = proof.get(..PROOF_BYTES).unwrap_or_default();
+        pressed.request == target.request
+            && given.len() == PROOF_BYTES
             && bool::from(given.as_slice().ct_eq(proof))
     }
 
     /// Six digits that stand for a request where a person has to type them.
-    pub fn code(&self, named: Named<'_>) -> String {
-        let proof = self.proof("code", named);
+    pub fn code(&self, target: ButtonTarget<'_>) -> String {
+        let proof = self.proof("code", target);
         let bytes = proof.first_chunk::<8>().copied().unwrap_or_default();
         format!("{:06}", u64::from_be_bytes(bytes) % DIGITS)
     }
 
-    fn proof(&self, about: &str, named: Named<'_>) -> Vec<u8> {
+    fn proof(&self, about: &str, target: ButtonTarget<'_>) -> Vec<u8> {
         // A key of any length is fine for HMAC; without one nothing would ever match.
         let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(self.key.as_slice()) else {
             return Vec::new();
         };
-        let Named { channel, request, digest } = named;
+        let ButtonTarget { channel, request, digest } = target;
         mac.update(format!("countersign button 1\n{about}\n{channel}\n{request}\n").as_bytes());
         mac.update(digest.canonical.as_bytes());
         mac.update(digest.raw.as_bytes());
@@ -125,20 +125,22 @@ mod tests {
         let buttons = Buttons::new(Zeroizing::new([7; 32]));
         let (digest, other) = (call(1), call(2));
         let request = Id::from_bytes([3; 16]);
-        let named = Named { channel: "telegram", request, digest: &digest };
-        let text = buttons.write(Choice::Deny, named);
+        let target = ButtonTarget { channel: "telegram", request, digest: &digest };
+        let text = buttons.write(Choice::Deny, target);
         assert_eq!(text.len(), 41);
         let pressed = Buttons::read(&text).unwrap();
-        assert!(buttons.holds(&pressed, named));
+        assert!(buttons.verify(&pressed, target));
         let yes = Buttons::read(&text.replacen('d', "a", 1)).unwrap();
-        assert!(!buttons.holds(&yes, named));
-        assert!(!buttons.holds(&pressed, Named { channel: "slack", ..named }));
-        assert!(!buttons.holds(&pressed, Named { digest: &other, ..named }));
-        assert!(!buttons.holds(&pressed, Named { request: Id::from_bytes([4; 16]), ..named }));
+        assert!(!buttons.verify(&yes, target));
+        assert!(!buttons.verify(&pressed, ButtonTarget { channel: "slack", ..target }));
+        assert!(!buttons.verify(&pressed, ButtonTarget { digest: &other, ..target }));
+        assert!(
+            !buttons.verify(&pressed, ButtonTarget { request: Id::from_bytes([4; 16]), ..target })
+        );
         let stranger = Buttons::new(Zeroizing::new([8; 32]));
-        assert!(!stranger.holds(&pressed, named));
-        let short = Pressed { proof: String::new(), ..pressed };
-        assert!(!buttons.holds(&short, named));
+        assert!(!stranger.verify(&pressed, target));
+        let short = PressedButton { proof: String::new(), ..pressed };
+        assert!(!buttons.verify(&short, target));
     }
 
     #[test]
@@ -154,7 +156,7 @@ mod tests {
         let digest = call(1);
         let code = |byte| {
             let request = Id::from_bytes([byte; 16]);
-            buttons.code(Named { channel: "sms", request, digest: &digest })
+            buttons.code(ButtonTarget { channel: "sms", request, digest: &digest })
         };
         assert!(code(1).len() == 6 && code(1).bytes().all(|byte| byte.is_ascii_digit()));
         assert_ne!(code(1), code(2));

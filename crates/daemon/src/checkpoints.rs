@@ -18,10 +18,10 @@ use countersign_ledger::merkle::verify_consistency;
 use countersign_store::{Store as _, StoreError, TreeHead};
 use tokio::sync::Mutex;
 
-use crate::config::Ledger;
-use crate::doors::{self, Stop};
+use crate::config::LedgerConfig;
 use crate::gate::Gate;
 use crate::keys::Keys;
+use crate::listeners::{self, Stop};
 use crate::witness::Witness;
 
 /// The file beside the key.
@@ -76,7 +76,7 @@ impl Checkpoints {
         gate: Arc<Gate>,
         keys: Arc<Keys>,
         folder: &Path,
-        ledger: &Ledger,
+        ledger: &LedgerConfig,
     ) -> Result<Checkpoints, SignError> {
         let file = folder.join(NEWEST);
         let mut signing = Signing::default();
@@ -118,7 +118,7 @@ impl Checkpoints {
             }
             tokio::select! {
                 () = tokio::time::sleep(self.every) => {}
-                () = doors::stopped(&mut stop) => return,
+                () = listeners::stopped(&mut stop) => return,
             }
         }
     }

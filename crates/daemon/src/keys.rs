@@ -15,7 +15,7 @@ use countersign_ledger::permit::{Claims, PermitError};
 use ed25519_dalek::{Signature, Signer as _, SigningKey};
 use zeroize::Zeroizing;
 
-use crate::chance;
+use crate::random;
 
 /// What the files begin with.
 const HEAD: &str = "countersign-ed25519-1 ";
@@ -35,7 +35,7 @@ pub enum KeyError {
     Exposed(PathBuf),
     /// The machine gives no randomness.
     #[error(transparent)]
-    NoChance(#[from] chance::NoChance),
+    EntropyUnavailable(#[from] random::EntropyUnavailable),
 }
 
 /// The key, and what it is called.
@@ -48,7 +48,7 @@ pub struct Keys {
 impl Keys {
     /// Reads the key, or makes one at the first start.
     pub fn open(file: &Path, origin: &str) -> Result<Keys, KeyError> {
-        let bytes = kept(file, HEAD, || Ok(Zeroizing::new(chance::bytes::<32>()?.to_vec())))?;
+        let bytes = kept(file, HEAD, || Ok(Zeroizing::new(random::bytes::<32>()?.to_vec())))?;
         let seed = <[u8; 32]>::try_from(bytes.as_slice()).map(Zeroizing::new);
         let seed = seed.map_err(|_| KeyError::Unreadable(file.to_owned()))?;
         let key = SigningKey::from_bytes(&seed);
@@ -120,7 +120,7 @@ impl Keys {
 
 /// The key by which push services and browsers know us: of another kind than the one that signs.
 pub fn push_key(file: &Path) -> Result<VapidKey, KeyError> {
-    let bytes = kept(file, PUSH_HEAD, || VapidKey::generate().ok_or(chance::NoChance))?;
+    let bytes = kept(file, PUSH_HEAD, || VapidKey::generate().ok_or(random::EntropyUnavailable))?;
     VapidKey::read(&bytes).ok_or_else(|| KeyError::Unreadable(file.to_owned()))
 }
 
@@ -128,7 +128,7 @@ pub fn push_key(file: &Path) -> Result<VapidKey, KeyError> {
 fn kept(
     file: &Path,
     head: &str,
-    fresh: impl FnOnce() -> Result<Zeroizing<Vec<u8>>, chance::NoChance>,
+    fresh: impl FnOnce() -> Result<Zeroizing<Vec<u8>>, random::EntropyUnavailable>,
 ) -> Result<Zeroizing<Vec<u8>>, KeyError> {
     match fs::read_to_string(file) {
         Ok(text) => read(file, head, &Zeroizing::new(text)),

@@ -4,15 +4,15 @@ use tracing::Dispatch;
 use tracing_subscriber::filter::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
 
-use crate::config::Log;
+use crate::config::LogConfig;
 
 /// Logs from now on. A second call changes nothing and says so.
-pub fn start(log: &Log) -> bool {
+pub fn start(log: &LogConfig) -> bool {
     tracing::dispatcher::set_global_default(to(log, std::io::stderr)).is_ok()
 }
 
 /// A log that is written there.
-pub fn to<W>(log: &Log, writer: W) -> Dispatch
+pub fn to<W>(log: &LogConfig, writer: W) -> Dispatch
 where
     W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
 {

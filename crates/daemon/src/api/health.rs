@@ -6,7 +6,7 @@ use axum::response::{IntoResponse as _, Response};
 use countersign_store::Store as _;
 use serde_json::json;
 
-use super::{Answered, Api, Problem};
+use super::{Api, ApiProblem, ApiResult};
 
 /// The seed's health: the daemon lives. How many wait, but not what.
 pub async fn seed(State(api): State<Api>) -> Response {
@@ -16,15 +16,20 @@ pub async fn seed(State(api): State<Api>) -> Response {
 }
 
 /// Whether anything can be approved: the store writes, and somebody can answer.
-pub async fn ready(State(api): State<Api>) -> Answered {
+pub async fn ready(State(api): State<Api>) -> ApiResult {
     let unready = |detail: &str| {
-        Problem::new(StatusCode::SERVICE_UNAVAILABLE, "unready", "Nothing can be approved", detail)
-            .with_outcome("unavailable")
+        ApiProblem::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "unready",
+            "Nothing can be approved",
+            detail,
+        )
+        .with_outcome("unavailable")
     };
     if !api.gate.store().healthy().await {
         return Err(unready("the store cannot write"));
     }
-    if api.book.people() == 0 {
+    if api.directory.person_count() == 0 {
         return Err(unready("there is nobody who could answer"));
     }
     Ok(axum::Json(json!({ "ready": true })).into_response())

@@ -9,12 +9,12 @@ use countersign_workflow::request::Refusal;
 use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 
-use crate::auth::Stranger;
-use crate::gate::Held;
+use crate::auth::AuthError;
+use crate::gate::Rejection;
 
 /// What went wrong. Every one of these means that nothing was allowed by it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
+pub struct ApiProblem {
     /// The family of names that `name` belongs to.
     pub family: &'static str,
     /// A stable name; family and name together are a URN.
@@ -34,9 +34,9 @@ pub struct Problem {
 }
 
 /// Our own problems.
-const OURS: &str = "urn:countersign:problem:";
+const FAMILY: &str = "urn:countersign:problem:";
 
-impl Serialize for Problem {
+impl Serialize for ApiProblem {
     fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
         let mut members = out.serialize_map(None)?;
         members.serialize_entry("type", &format_args!("{}{}", self.family, self.name))?;
@@ -56,16 +56,16 @@ impl Serialize for Problem {
     }
 }
 
-impl Problem {
+impl ApiProblem {
     /// A problem by name.
     pub fn new(
         status: StatusCode,
         name: &'static str,
         title: &'static str,
         detail: impl Into<String>,
-    ) -> Problem {
-        Problem {
-            family: OURS,
+    ) -> ApiProblem {
+        ApiProblem {
+            family: FAMILY,
             name,
             title,
             status: status.as_u16(),
@@ -77,41 +77,41 @@ impl Problem {
     }
 
     /// What the caller sent cannot be read.
-    pub fn bad(detail: impl Into<String>) -> Problem {
-        Problem::new(StatusCode::BAD_REQUEST, "bad-request", "This cannot be read", detail)
+    pub fn bad_request(detail: impl Into<String>) -> ApiProblem {
+        ApiProblem::new(StatusCode::BAD_REQUEST, "bad-request", "This cannot be read", detail)
     }
 
     /// There is no such thing, or it is not the caller's.
-    pub fn not_found(detail: impl Into<String>) -> Problem {
-        Problem::new(StatusCode::NOT_FOUND, "not-found", "There is no such thing", detail)
+    pub fn not_found(detail: impl Into<String>) -> ApiProblem {
+        ApiProblem::new(StatusCode::NOT_FOUND, "not-found", "There is no such thing", detail)
     }
 
     /// It cannot be done as things stand.
-    pub fn conflict(detail: impl Into<String>) -> Problem {
-        Problem::new(StatusCode::CONFLICT, "conflict", "This cannot be done any more", detail)
+    pub fn conflict(detail: impl Into<String>) -> ApiProblem {
+        ApiProblem::new(StatusCode::CONFLICT, "conflict", "This cannot be done any more", detail)
     }
 
     /// Says what became of the call.
     #[must_use]
-    pub fn with_outcome(mut self, outcome: &'static str) -> Problem {
+    pub fn with_outcome(mut self, outcome: &'static str) -> ApiProblem {
         self.outcome = outcome;
         self
     }
 }
 
-impl From<Stranger> for Problem {
-    fn from(stranger: Stranger) -> Problem {
-        let detail = stranger.to_string();
-        match stranger {
-            Stranger::Nobody | Stranger::Unknown => {
-                Problem::new(StatusCode::UNAUTHORIZED, "unauthorized", "Who are you?", detail)
+impl From<AuthError> for ApiProblem {
+    fn from(error: AuthError) -> ApiProblem {
+        let detail = error.to_string();
+        match error {
+            AuthError::Missing | AuthError::Invalid => {
+                ApiProblem::new(StatusCode::UNAUTHORIZED, "unauthorized", "Who are you?", detail)
             }
-            Stranger::NotAPerson | Stranger::NotAnAdministrator | Stranger::NoProof => {
-                Problem::new(StatusCode::FORBIDDEN, "forbidden", "You may not do this", detail)
+            AuthError::NotAPerson | AuthError::NotAnAdministrator | AuthError::MissingProof => {
+                ApiProblem::new(StatusCode::FORBIDDEN, "forbidden", "You may not do this", detail)
             }
-            Stranger::LockedOut(seconds) => Problem {
+            AuthError::LockedOut(seconds) => ApiProblem {
                 retry_after: Some(seconds),
-                ..Problem::new(
+                ..ApiProblem::new(
                     StatusCode::TOO_MANY_REQUESTS,
                     "locked-out",
                     "Too many wrong guesses",
@@ -122,17 +122,17 @@ impl From<Stranger> for Problem {
     }
 }
 
-impl From<Held> for Problem {
-    fn from(held: Held) -> Problem {
-        let detail = held.to_string();
-        match held {
-            Held::Refused => {
-                Problem::new(StatusCode::FORBIDDEN, "refused", "The policy refuses this", detail)
+impl From<Rejection> for ApiProblem {
+    fn from(rejection: Rejection) -> ApiProblem {
+        let detail = rejection.to_string();
+        match rejection {
+            Rejection::Refused => {
+                ApiProblem::new(StatusCode::FORBIDDEN, "refused", "The policy refuses this", detail)
                     .with_outcome("denied")
             }
-            Held::TooManyQuestions(seconds) => Problem {
+            Rejection::TooManyQuestions(seconds) => ApiProblem {
                 retry_after: Some(seconds),
-                ..Problem::new(
+                ..ApiProblem::new(
                     StatusCode::TOO_MANY_REQUESTS,
                     "too-many-questions",
                     "People are asked too often",
@@ -140,22 +140,24 @@ impl From<Held> for Problem {
                 )
                 .with_outcome("denied")
             },
-            Held::Quarantined(_) => Problem::new(
+            Rejection::Quarantined(_) => ApiProblem::new(
                 StatusCode::TOO_MANY_REQUESTS,
                 "quarantined",
                 "This agent may not ask for a while",
                 detail,
             )
             .with_outcome("denied"),
-            Held::Unavailable(error) => Problem::from(error),
-            Held::ClockUnsettled | Held::NoChance | Held::Unwritable => unavailable(detail),
-            Held::NoSuchRequest => Problem::not_found(detail),
+            Rejection::Unavailable(error) => ApiProblem::from(error),
+            Rejection::ClockUnsettled | Rejection::EntropyUnavailable | Rejection::Unwritable => {
+                unavailable(detail)
+            }
+            Rejection::NoSuchRequest => ApiProblem::not_found(detail),
         }
     }
 }
 
-fn unavailable(detail: String) -> Problem {
-    Problem::new(
+fn unavailable(detail: String) -> ApiProblem {
+    ApiProblem::new(
         StatusCode::SERVICE_UNAVAILABLE,
         "unavailable",
         "Nothing can be approved at the moment",
@@ -164,14 +166,18 @@ fn unavailable(detail: String) -> Problem {
     .with_outcome("unavailable")
 }
 
-impl From<StoreError> for Problem {
-    fn from(error: StoreError) -> Problem {
+impl From<StoreError> for ApiProblem {
+    fn from(error: StoreError) -> ApiProblem {
         match error {
-            StoreError::NotFound(what) => Problem::not_found(format!("there is no such {what}")),
-            StoreError::Refused(refusal) => Problem::from(refusal),
-            StoreError::KeyReused => Problem::conflict(error.to_string()).with_outcome("denied"),
-            StoreError::GrantOver | StoreError::Exists(_) => Problem::conflict(error.to_string()),
-            StoreError::Unfit(_) => Problem::bad(error.to_string()).with_outcome("denied"),
+            StoreError::NotFound(what) => ApiProblem::not_found(format!("there is no such {what}")),
+            StoreError::Refused(refusal) => ApiProblem::from(refusal),
+            StoreError::KeyReused => ApiProblem::conflict(error.to_string()).with_outcome("denied"),
+            StoreError::GrantOver | StoreError::Exists(_) => {
+                ApiProblem::conflict(error.to_string())
+            }
+            StoreError::Unfit(_) => {
+                ApiProblem::bad_request(error.to_string()).with_outcome("denied")
+            }
             StoreError::Unavailable(_) | StoreError::Overloaded | StoreError::Closed => {
                 unavailable(format!("denied: {error}, so nothing can be recorded"))
             }
@@ -181,33 +187,33 @@ impl From<StoreError> for Problem {
     }
 }
 
-impl From<Refusal> for Problem {
-    fn from(refusal: Refusal) -> Problem {
+impl From<Refusal> for ApiProblem {
+    fn from(refusal: Refusal) -> ApiProblem {
         let detail = refusal.to_string();
         match refusal {
             Refusal::OwnRequest | Refusal::NotYours => {
-                Problem::new(StatusCode::FORBIDDEN, "forbidden", "You may not do this", detail)
+                ApiProblem::new(StatusCode::FORBIDDEN, "forbidden", "You may not do this", detail)
             }
-            Refusal::NewerThanRequest | Refusal::WaitingUntil(_) => Problem::new(
+            Refusal::NewerThanRequest | Refusal::WaitingUntil(_) => ApiProblem::new(
                 StatusCode::FORBIDDEN,
                 "too-new",
                 "You cannot approve this yet",
                 detail,
             ),
-            Refusal::ReasonNeeded => Problem::new(
+            Refusal::ReasonNeeded => ApiProblem::new(
                 StatusCode::UNPROCESSABLE_ENTITY,
                 "reason-needed",
                 "A reason is needed",
                 detail,
             ),
-            Refusal::TooLittle(little) => Problem {
-                why: Some(match little {
+            Refusal::TooLittle(too_little) => ApiProblem {
+                why: Some(match too_little {
                     TooLittle::Needs(needed) => needed.label(),
                     TooLittle::WayIn(_) => "channel",
                 }),
-                ..Problem::new(
+                ..ApiProblem::new(
                     StatusCode::FORBIDDEN,
-                    if little == TooLittle::Needs(Assurance::Passkey) {
+                    if too_little == TooLittle::Needs(Assurance::Passkey) {
                         "passkey"
                     } else {
                         "not-sure-enough"
@@ -222,12 +228,12 @@ impl From<Refusal> for Problem {
             | Refusal::NotThisCall
             | Refusal::AnsweredAlready
             | Refusal::EditNeedsOnePerson
-            | Refusal::EditInCrisis => Problem::conflict(detail),
+            | Refusal::EditInCrisis => ApiProblem::conflict(detail),
         }
     }
 }
 
-impl IntoResponse for Problem {
+impl IntoResponse for ApiProblem {
     fn into_response(self) -> Response {
         let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let text = serde_json::to_string(&self).unwrap_or_default();

@@ -19,9 +19,9 @@ use serde_json::json;
 use zeroize::Zeroizing;
 
 use super::fields::{self, Fields};
-use super::v1::{knows, passkeys};
-use super::{Answered, Api, Problem, who};
-use crate::auth::Who;
+use super::v1::{passkeys, verify_passphrase};
+use super::{Api, ApiProblem, ApiResult, authenticate};
+use crate::auth::PersonIdentity;
 use crate::passkeys::{Assertion, Purpose};
 
 /// The header that carries the proof: `passphrase BASE64URL` or `passkey BASE64URL`, the latter of
@@ -98,11 +98,11 @@ fn is_needed(method: &Method, route: &str) -> Option<bool> {
 /// That the person proved who they are for this very request. Handlers that change something take
 /// it as an argument, so none of them can run without the check.
 #[derive(Debug, Clone)]
-pub struct SteppedUp {
+pub struct StepUpProof {
     facts: serde_json::Value,
 }
 
-impl SteppedUp {
+impl StepUpProof {
     /// The circumstances for the ledger: who did it, and how they proved it.
     pub fn note(&self, api: &Api, person: &str) -> Note {
         self.note_with(api, json!({ "by": person }))
@@ -117,13 +117,13 @@ impl SteppedUp {
     }
 }
 
-impl FromRequestParts<Api> for SteppedUp {
-    type Rejection = Problem;
+impl FromRequestParts<Api> for StepUpProof {
+    type Rejection = ApiProblem;
 
-    async fn from_request_parts(parts: &mut Parts, api: &Api) -> Result<SteppedUp, Problem> {
-        match parts.extensions.get::<SteppedUp>() {
+    async fn from_request_parts(parts: &mut Parts, api: &Api) -> Result<StepUpProof, ApiProblem> {
+        match parts.extensions.get::<StepUpProof>() {
             Some(proven) => Ok(proven.clone()),
-            None => Err(required(api, &who::person(api, &parts.headers)?)),
+            None => Err(required(api, &authenticate::person(api, &parts.headers)?)),
         }
     }
 }
@@ -141,7 +141,7 @@ struct Change {
 }
 
 impl Change {
-    fn new(method: &str, path: &str, body: &[u8]) -> Result<Change, Problem> {
+    fn new(method: &str, path: &str, body: &[u8]) -> Result<Change, ApiProblem> {
         let text = match body {
             [] => String::new(),
             body => canonical(&fields::parse(body)?).text,
@@ -157,17 +157,17 @@ impl Change {
 }
 
 /// Checks a request to the people's API before its handler sees it.
-pub async fn check(api: &Api, request: Request) -> Result<Request, Problem> {
+pub async fn check(api: &Api, request: Request) -> Result<Request, ApiProblem> {
     // Without a route there is nothing that could be changed.
     let Some(route) = request.extensions().get::<MatchedPath>() else { return Ok(request) };
     match is_needed(request.method(), route.as_str()) {
         Some(true) => {}
         Some(false) => return Ok(request),
-        None => return Err(super::not_so().await),
+        None => return Err(super::method_not_allowed().await),
     }
-    let who = who::person(api, request.headers())?;
+    let who = authenticate::person(api, request.headers())?;
     let (mut parts, body) = request.into_parts();
-    let bytes = fields::whole_body(body).await?;
+    let bytes = fields::read_body(body).await?;
     let proven = prove(api, &who, &parts, &bytes).await?;
     parts.extensions.insert(proven);
     Ok(Request::from_parts(parts, Body::from(bytes)))
@@ -176,16 +176,16 @@ pub async fn check(api: &Api, request: Request) -> Result<Request, Problem> {
 /// The proof of one request, for what is decided by its body whether it needs one.
 pub async fn prove(
     api: &Api,
-    who: &Who,
+    who: &PersonIdentity,
     parts: &Parts,
     body: &Bytes,
-) -> Result<SteppedUp, Problem> {
+) -> Result<StepUpProof, ApiProblem> {
     let Some(proof) = Proof::read(&parts.headers)? else { return Err(required(api, who)) };
     let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
     match (proof, api.has_passkey(&who.person)) {
         (Proof::Passphrase(passphrase), false) => {
-            knows(api, who, passphrase).await?;
-            Ok(SteppedUp { facts: json!({ "proof": "passphrase" }) })
+            verify_passphrase(api, who, passphrase).await?;
+            Ok(StepUpProof { facts: json!({ "proof": "passphrase" }) })
         }
         (Proof::Passkey(signed), true) => {
             let change = Change::new(parts.method.as_str(), path, body)?;
@@ -195,23 +195,28 @@ pub async fn prove(
                 "proof": "passkey", "operation": change.operation, "body": change.body,
                 "passkey": kept,
             });
-            Ok(SteppedUp { facts })
+            Ok(StepUpProof { facts })
         }
         _ => Err(required(api, who)),
     }
 }
 
 /// What is missing, and how to bring it.
-fn required(api: &Api, who: &Who) -> Problem {
+fn required(api: &Api, who: &PersonIdentity) -> ApiProblem {
     let passkey = api.has_passkey(&who.person);
     let detail = if passkey {
         "this change needs your passkey: make it in the inbox, in a browser"
     } else {
         "this change needs your passphrase, sent with it; being signed in is not enough"
     };
-    Problem {
+    ApiProblem {
         why: Some(if passkey { "passkey" } else { "passphrase" }),
-        ..Problem::new(StatusCode::FORBIDDEN, "step-up-required", "Confirm that it is you", detail)
+        ..ApiProblem::new(
+            StatusCode::FORBIDDEN,
+            "step-up-required",
+            "Confirm that it is you",
+            detail,
+        )
     }
 }
 
@@ -222,9 +227,11 @@ enum Proof {
 
 impl Proof {
     /// The proof of a request, if it brings one. Two are none.
-    fn read(headers: &HeaderMap) -> Result<Option<Proof>, Problem> {
+    fn read(headers: &HeaderMap) -> Result<Option<Proof>, ApiProblem> {
         let unreadable = || {
-            Problem::bad(format!("`{HEADER}` must be `passphrase` or `passkey`, then base64url"))
+            ApiProblem::bad_request(format!(
+                "`{HEADER}` must be `passphrase` or `passkey`, then base64url"
+            ))
         };
         let mut given = headers.get_all(HEADER).iter();
         let Some(value) = given.next() else { return Ok(None) };
@@ -247,13 +254,13 @@ impl Proof {
 
 /// Which proof a change needs, with the challenge for a passkey. The body names the change as it
 /// will be sent: `method`, `path`, and `body` where there is one.
-async fn begin(State(api): State<Api>, request: Request) -> Answered {
-    let who = who::person(&api, request.headers())?;
+async fn begin(State(api): State<Api>, request: Request) -> ApiResult {
+    let who = authenticate::person(&api, request.headers())?;
     let (parts, body) = request.into_parts();
-    let bytes = fields::body(&parts.headers, body).await?;
+    let bytes = fields::read_json_body(&parts.headers, body).await?;
     let value = fields::parse(&bytes)?;
-    let said = Fields::of(&value)?;
-    let (method, path) = (said.needed_text("method")?, said.needed_text("path")?);
+    let said = Fields::new(&value)?;
+    let (method, path) = (said.required_text("method")?, said.required_text("path")?);
     let body = said.get("body").map(|body| canonical(body).text).unwrap_or_default();
     said.finish()?;
     if !api.has_passkey(&who.person) {

@@ -1,21 +1,23 @@
 //! Who is who: agents by token or socket, people by passphrase and login. No claim counts.
 
-mod book;
+mod directory;
 mod follow;
+mod login_throttle;
 mod names;
 pub mod origin;
 mod passphrase;
 pub mod recovery;
-mod strikes;
 
 #[cfg(test)]
 mod tests;
 
-pub use book::{Book, Who};
+pub use directory::{Directory, PersonIdentity};
 pub use follow::follow;
-pub use names::{NameError, agent_name, person_name};
-pub use passphrase::{Checks, Crowded, fresh as fresh_passphrase, hash as hash_passphrase};
-pub use strikes::Strikes;
+pub use login_throttle::LoginThrottle;
+pub use names::{ANONYMOUS, NameError, agent_name, person_name};
+pub use passphrase::{
+    PassphraseChecks, TooManyLogins, generate as generate_passphrase, hash as hash_passphrase,
+};
 
 /// What agents' tokens begin with.
 pub const AGENT_TOKEN: &str = "csa_";
@@ -29,19 +31,19 @@ pub fn step_up_proof(passphrase: &str) -> String {
 
 /// Why somebody is not let in. Nothing more is said to who knocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Stranger {
+pub enum AuthError {
     /// No credential.
     #[error("a credential is needed")]
-    Nobody,
+    Missing,
     /// One that is unknown, has ended or was revoked.
     #[error("this credential is unknown or has ended")]
-    Unknown,
+    Invalid,
     /// The right kind of door, the wrong kind of credential.
     #[error("this needs a person's credential; agents cannot answer")]
     NotAPerson,
     /// A browser session without its proof: somebody else may have got hold of the cookie.
     #[error("a browser session changes something only with its proof (X-Countersign-Proof)")]
-    NoProof,
+    MissingProof,
     /// A person, but without the right to this.
     #[error("this needs an administrator")]
     NotAnAdministrator,

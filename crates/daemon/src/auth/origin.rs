@@ -7,27 +7,27 @@ const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// The names under which a door is reached.
 #[derive(Debug, Clone)]
-pub struct Names {
+pub struct AllowedHosts {
     hosts: Vec<String>,
     https: Vec<String>,
     origins: Vec<String>,
 }
 
-impl Names {
+impl AllowedHosts {
     /// Loopback names with the port, and what the operator adds (`https://` names).
-    pub fn new(port: u16, further: &[String]) -> Names {
+    pub fn new(port: u16, further: &[String]) -> AllowedHosts {
         let local = ["127.0.0.1", "localhost", "[::1]"].map(|name| format!("{name}:{port}"));
         let mut origins: Vec<String> = local.iter().map(|host| format!("http://{host}")).collect();
         let mut hosts = local.to_vec();
         let https: Vec<String> = further.iter().map(|name| name.to_ascii_lowercase()).collect();
         hosts.extend_from_slice(&https);
         origins.extend(https.iter().map(|name| format!("https://{name}")));
-        Names { hosts, https, origins }
+        AllowedHosts { hosts, https, origins }
     }
 
     /// Whether the request was meant for us. Missing, doubled and foreign hosts are refused:
     /// a web page can make its own name point at this machine.
-    pub fn host_is_ours(&self, headers: &HeaderMap, uri: &Uri) -> bool {
+    pub fn is_host_allowed(&self, headers: &HeaderMap, uri: &Uri) -> bool {
         let mut hosts = headers.get_all(HOST).iter();
         let (Some(host), None) = (hosts.next(), hosts.next()) else { return false };
         let ours = |host: &str| self.hosts.iter().any(|name| name.eq_ignore_ascii_case(host));
@@ -44,7 +44,7 @@ impl Names {
 
     /// The place for which passkeys are good on a page of ours: its host's name. An address of
     /// numbers is none to browsers, and neither is a page that is not ours.
-    pub fn place_of<'o>(&self, origin: &'o str) -> Option<&'o str> {
+    pub fn relying_party_of<'o>(&self, origin: &'o str) -> Option<&'o str> {
         if !self.origins.iter().any(|ours| ours == origin) {
             return None;
         }
@@ -59,17 +59,17 @@ impl Names {
         let host = headers.get(HOST)?.to_str().ok()?.to_ascii_lowercase();
         let scheme = if self.is_https(headers) { "https" } else { "http" };
         let origin = format!("{scheme}://{host}");
-        self.place_of(&origin).is_some().then_some(origin)
+        self.relying_party_of(&origin).is_some().then_some(origin)
     }
 
     /// The same page under a name for which passkeys work.
-    pub fn named_origin(&self) -> Option<&str> {
+    pub fn origin_for_passkeys(&self) -> Option<&str> {
         let mut origins = self.origins.iter().rev().map(String::as_str);
-        origins.find(|origin| self.place_of(origin).is_some())
+        origins.find(|origin| self.relying_party_of(origin).is_some())
     }
 
     /// Whether the page that asks is ours, or no page asks at all.
-    pub fn origin_is_ours(&self, headers: &HeaderMap) -> bool {
+    pub fn is_origin_allowed(&self, headers: &HeaderMap) -> bool {
         // Another port of this machine is another origin, but the same site: refused as well.
         let ours = |site: &HeaderValue| matches!(site.to_str(), Ok("same-origin" | "none"));
         if !headers.get_all(FETCH_SITE).iter().all(ours) {
@@ -87,7 +87,7 @@ impl Names {
 }
 
 /// Whether a browser asks: agents are not browsers.
-pub fn is_a_page(headers: &HeaderMap) -> bool {
+pub fn is_browser(headers: &HeaderMap) -> bool {
     headers.contains_key(ORIGIN) || headers.contains_key(FETCH_SITE)
 }
 
@@ -97,9 +97,13 @@ mod tests {
 
     #[test]
     fn passkeys_are_for_our_own_names_and_for_no_numbers() {
-        let names = Names::new(6001, &["Gate.example.org:8443".to_owned(), "10.0.0.1".to_owned()]);
-        assert_eq!(names.place_of("http://localhost:6001"), Some("localhost"));
-        assert_eq!(names.place_of("https://gate.example.org:8443"), Some("gate.example.org"));
+        let names =
+            AllowedHosts::new(6001, &["Gate.example.org:8443".to_owned(), "10.0.0.1".to_owned()]);
+        assert_eq!(names.relying_party_of("http://localhost:6001"), Some("localhost"));
+        assert_eq!(
+            names.relying_party_of("https://gate.example.org:8443"),
+            Some("gate.example.org")
+        );
         for other in [
             "http://127.0.0.1:6001",
             "http://[::1]:6001",
@@ -113,8 +117,8 @@ mod tests {
             "null",
             "",
         ] {
-            assert_eq!(names.place_of(other), None, "{other}");
+            assert_eq!(names.relying_party_of(other), None, "{other}");
         }
-        assert_eq!(names.named_origin(), Some("https://gate.example.org:8443"));
+        assert_eq!(names.origin_for_passkeys(), Some("https://gate.example.org:8443"));
     }
 }

@@ -16,18 +16,18 @@ use serde::{Deserialize, Serialize};
 use subtle::ConstantTimeEq as _;
 use zeroize::Zeroizing;
 
-use super::{fresh_passphrase, person_name};
+use super::{generate_passphrase, person_name};
 
 /// How long a code is good.
-const GOOD_FOR: Span = Span::seconds(900);
+const LIFETIME: Span = Span::seconds(900);
 /// The longest file that is read.
-const LONGEST: u64 = 4096;
+const MAX_FILE_BYTES: u64 = 4096;
 const FOLDER: &str = "recovery";
 
 /// What is kept of a code.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Kept {
+struct StoredCode {
     /// SHA-256 of the code, in hex.
     code: String,
     /// Until when it is good, in milliseconds since 1970.
@@ -71,11 +71,14 @@ pub fn issue(
         .read(true)
         .custom_flags(i32::try_from(flags.bits()).map_err(io::Error::other)?)
         .open(&folder)?;
-    let code = fresh_passphrase().map_err(|error| io::Error::other(error.to_string()))?;
-    let expires = Timestamp(now).plus(GOOD_FOR);
-    let kept =
-        Kept { code: Digest::of(code.as_bytes()).to_string(), expires: expires.0, remove_passkeys };
-    let text = serde_json::to_string(&kept).map_err(io::Error::other)?;
+    let code = generate_passphrase().map_err(|error| io::Error::other(error.to_string()))?;
+    let expires = Timestamp(now).plus(LIFETIME);
+    let stored = StoredCode {
+        code: Digest::of(code.as_bytes()).to_string(),
+        expires: expires.0,
+        remove_passkeys,
+    };
+    let text = serde_json::to_string(&stored).map_err(io::Error::other)?;
     let fresh = path.with_extension("new");
     match fs::remove_file(&fresh) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -93,35 +96,35 @@ pub fn issue(
 }
 
 /// Whether this is the code of this person. A right one is removed before it counts.
-pub fn take(folder: &Path, name: &str, code: &str, now: Timestamp) -> Option<Recovered> {
+pub fn redeem(folder: &Path, name: &str, code: &str, now: Timestamp) -> Option<Recovered> {
     let path = file(folder, name).ok()?;
-    let kept = read(folder, &path)?;
-    if now.0 >= kept.expires {
+    let stored = read(folder, &path)?;
+    if now.0 >= stored.expires {
         // Whether it could be removed or not, it counts for nothing.
         let _ = fs::remove_file(&path);
         return None;
     }
     let given = Digest::of(code.as_bytes()).to_string();
-    let right = bool::from(given.as_bytes().ct_eq(kept.code.as_bytes()));
+    let right = bool::from(given.as_bytes().ct_eq(stored.code.as_bytes()));
     // One that cannot be removed could be used twice.
     (right && fs::remove_file(&path).is_ok())
-        .then_some(Recovered { remove_passkeys: kept.remove_passkeys })
+        .then_some(Recovered { remove_passkeys: stored.remove_passkeys })
 }
 
 /// A file that only the owner of the folder could have written; anything else is none.
-fn read(folder: &Path, path: &Path) -> Option<Kept> {
+fn read(folder: &Path, path: &Path) -> Option<StoredCode> {
     let owner = fs::symlink_metadata(folder).ok().filter(fs::Metadata::is_dir)?;
     let flags = rustix::fs::OFlags::NOFOLLOW.bits() | rustix::fs::OFlags::NONBLOCK.bits();
     let flags = i32::try_from(flags).ok()?;
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;
     let about = file.metadata().ok()?;
     let exposed = |about: &fs::Metadata| about.permissions().mode() & 0o077 != 0;
-    let ours = about.is_file() && about.uid() == owner.uid() && about.len() <= LONGEST;
+    let ours = about.is_file() && about.uid() == owner.uid() && about.len() <= MAX_FILE_BYTES;
     if !ours || exposed(&about) || exposed(&owner) {
         return None;
     }
     let mut text = String::new();
-    file.take(LONGEST).read_to_string(&mut text).ok()?;
+    file.take(MAX_FILE_BYTES).read_to_string(&mut text).ok()?;
     serde_json::from_str(&text).ok()
 }
 
@@ -138,17 +141,17 @@ mod tests {
         let (code, expires) = issue(state.path(), "ana", true, NOW.0).unwrap();
         let on_disk = fs::read_to_string(folder.join("ana.json")).unwrap();
         assert!(!on_disk.contains(&*code));
-        assert_eq!(take(&folder, "bo", &code, NOW), None);
-        assert_eq!(take(&folder, "ana", "wrong", NOW), None);
-        assert_eq!(take(&folder, "ana", &code, NOW), Some(Recovered { remove_passkeys: true }));
-        assert_eq!(take(&folder, "ana", &code, NOW), None, "twice");
+        assert_eq!(redeem(&folder, "bo", &code, NOW), None);
+        assert_eq!(redeem(&folder, "ana", "wrong", NOW), None);
+        assert_eq!(redeem(&folder, "ana", &code, NOW), Some(Recovered { remove_passkeys: true }));
+        assert_eq!(redeem(&folder, "ana", &code, NOW), None, "twice");
         let (old, _) = issue(state.path(), "ana", false, NOW.0).unwrap();
         let (new, _) = issue(state.path(), "ana", false, NOW.0).unwrap();
-        assert_eq!(take(&folder, "ana", &old, NOW), None, "an older one");
-        assert_eq!(take(&folder, "ana", &new, expires), None, "too late");
-        assert_eq!(take(&folder, "ana", &new, NOW), None, "it is gone");
+        assert_eq!(redeem(&folder, "ana", &old, NOW), None, "an older one");
+        assert_eq!(redeem(&folder, "ana", &new, expires), None, "too late");
+        assert_eq!(redeem(&folder, "ana", &new, NOW), None, "it is gone");
         assert!(issue(state.path(), "../ana", false, NOW.0).is_err());
-        assert_eq!(take(&folder, "../ana", &new, NOW), None);
+        assert_eq!(redeem(&folder, "../ana", &new, NOW), None);
     }
 
     #[test]
@@ -167,11 +170,11 @@ mod tests {
         let path = folder.join("ana.json");
         for mode in [0o644, 0o620, 0o602] {
             fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
-            assert_eq!(take(&folder, "ana", &code, NOW), None, "{mode:o}");
+            assert_eq!(redeem(&folder, "ana", &code, NOW), None, "{mode:o}");
         }
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
         fs::rename(&path, state.path().join("elsewhere")).unwrap();
         std::os::unix::fs::symlink(state.path().join("elsewhere"), &path).unwrap();
-        assert_eq!(take(&folder, "ana", &code, NOW), None, "a link");
+        assert_eq!(redeem(&folder, "ana", &code, NOW), None, "a link");
     }
 }

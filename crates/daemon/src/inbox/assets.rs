@@ -9,7 +9,7 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 use countersign_json::canonical::Digest;
 
-use crate::api::{Api, Problem};
+use crate::api::{Api, ApiProblem};
 
 struct File {
     name: &'static str,
@@ -29,9 +29,9 @@ const FILES: [File; 10] = [
         text: include_str!("assets/inbox.js"),
     },
     File {
-        name: "desk.js",
+        name: "pending.js",
         kind: "text/javascript; charset=utf-8",
-        text: include_str!("assets/desk.js"),
+        text: include_str!("assets/pending.js"),
     },
     File {
         name: "answer.js",
@@ -111,7 +111,7 @@ pub fn address(name: &str) -> String {
 
 async fn file(Path((_, name)): Path<(String, String)>) -> Response {
     let Some(file) = FILES.iter().find(|file| file.name == name) else {
-        return Problem::not_found("there is no such file").into_response();
+        return ApiProblem::not_found("there is no such file").into_response();
     };
     let headers = [(header::CONTENT_TYPE, file.kind)];
     (StatusCode::OK, headers, file.text).into_response()

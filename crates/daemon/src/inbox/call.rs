@@ -8,7 +8,7 @@ use countersign_risk::card::Card;
 use countersign_text::sanitize::show;
 use maud::{Markup, html};
 
-use super::words::thousands;
+use super::labels::thousands;
 
 /// Lines of one argument before the rest is folded.
 const LINES: usize = 10;

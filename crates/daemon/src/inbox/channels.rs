@@ -11,18 +11,19 @@ use countersign_types::time::{Clock as _, Timestamp};
 use countersign_workflow::request::Rung;
 use maud::{Markup, html};
 
-use super::settings::{act, may_change, shown};
-use super::words::{apart, encoded};
-use super::{House, Shown, frame, visitor};
+use super::controls::{act, may_change, shown};
+use super::labels::{apart, encoded};
+use super::layout;
+use super::page::{ApiState, PageResult, signed_in_page};
 use crate::api::Api;
-use crate::auth::Who;
-use crate::config::{Rules, SetUp};
-use crate::courier::Line;
+use crate::auth::PersonIdentity;
+use crate::config::{ChannelConfig, DaemonRules};
+use crate::notifier::OpenChannel;
 
 /// The page.
-pub async fn page(State(api): House, headers: HeaderMap, uri: Uri) -> Shown {
-    let who = visitor(&api, &headers, &uri)?;
-    let failed = |error: StoreError| frame::sorry(&error.into(), Some(&who));
+pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageResult {
+    let who = signed_in_page(&api, &headers, &uri)?;
+    let failed = |error: StoreError| layout::error_page(&error.into(), Some(&who));
     let mut accounts = api.gate.store().accounts().await.map_err(failed)?;
     let all = who.role == Role::Administrator;
     accounts.retain(|account| account.ended.is_none() && (all || account.person == who.person));
@@ -30,6 +31,7 @@ pub async fn page(State(api): House, headers: HeaderMap, uri: Uri) -> Shown {
     let now = api.gate.clock().now().at;
     let mut channels: Vec<_> = rules.channels.iter().collect();
     channels.sort_by_key(|(name, _)| rung(&rules, name).map_or(Rung::ALL.len(), |it| it as usize));
+    let seen = Seen { api: &api, rules: &rules, who: &who, now };
     let body = html! {
         section.wide {
             h1 { "Channels" }
@@ -39,37 +41,41 @@ pub async fn page(State(api): House, headers: HeaderMap, uri: Uri) -> Shown {
                 code { "countersign channel add telegram" } "."
             }
             ul.list {
-                @for (name, set_up) in channels {
-                    (channel(&Seen { api: &api, rules: &rules, who: &who, now }, name, set_up,
-                        &accounts))
+                @for (name, channel_config) in channels {
+                    (channel(&seen, name, channel_config, &accounts))
                 }
             }
         }
     };
-    Ok(frame::page("Channels", frame::Place::Channels, Some(&who), &body))
+    Ok(layout::page("Channels", layout::MenuItem::Channels, Some(&who), &body))
 }
 
 /// Who looks, at what, and when.
 struct Seen<'a> {
     api: &'a Api,
-    rules: &'a Arc<Rules>,
-    who: &'a Who,
+    rules: &'a Arc<DaemonRules>,
+    who: &'a PersonIdentity,
     now: Timestamp,
 }
 
-fn channel(seen: &Seen<'_>, name: &str, set_up: &SetUp, accounts: &[Account]) -> Markup {
-    let line = seen.api.lines.get(seen.rules, name);
+fn channel(
+    seen: &Seen<'_>,
+    name: &str,
+    channel_config: &ChannelConfig,
+    accounts: &[Account],
+) -> Markup {
+    let line = seen.api.channels.get(seen.rules, name);
     let answers = line.as_ref().is_ok_and(|line| line.channel.answers().is_some());
     let path = format!("/v1/channels/{}", encoded(name));
     html! {
         li.channel {
             div {
                 strong { (shown(name)) }
-                @if name != set_up.settings.kind() {
-                    span.hint { " (" (set_up.settings.kind()) ")" }
+                @if name != channel_config.settings.kind() {
+                    span.hint { " (" (channel_config.settings.kind()) ")" }
                 }
                 p.hint { (used(rung(seen.rules, name))) }
-                p.hint { (limits(set_up.limits, answers)) }
+                p.hint { (limits(channel_config.limits, answers)) }
                 (health(line.as_ref(), seen.now))
             }
             div.pair {
@@ -88,7 +94,7 @@ fn channel(seen: &Seen<'_>, name: &str, set_up: &SetUp, accounts: &[Account]) ->
 }
 
 /// The first rung of the usual ladder on which it stands.
-fn rung(rules: &Rules, name: &str) -> Option<Rung> {
+fn rung(rules: &DaemonRules, name: &str) -> Option<Rung> {
     let mut rungs = rules.ladder.iter().zip(Rung::ALL);
     let found = rungs.find(|(channels, _)| channels.iter().any(|known| known == name));
     found.map(|(_, rung)| rung)
@@ -116,7 +122,7 @@ fn limits(limits: Limits, answers: bool) -> String {
     format!("{may} Carries up to {most}, {pace} messages a minute, {with} the call itself.")
 }
 
-fn health(line: Result<&Arc<Line>, &ChannelError>, now: Timestamp) -> Markup {
+fn health(line: Result<&Arc<OpenChannel>, &ChannelError>, now: Timestamp) -> Markup {
     let line = match line {
         Ok(line) => line,
         Err(error) => {
@@ -130,7 +136,7 @@ fn health(line: Result<&Arc<Line>, &ChannelError>, now: Timestamp) -> Markup {
                 Some(at) => { "Last message " (apart(at, now)) "." }
                 None => { "No message since the daemon started." }
             }
-            @if let Some(tapped) = line.tries.tapped() {
+            @if let Some(tapped) = line.test_buttons.last_tap() {
                 " " (shown(&tapped.by)) " tapped a test's button " (apart(tapped.at, now)) "."
             }
         }

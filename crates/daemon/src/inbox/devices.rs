@@ -8,8 +8,9 @@ use countersign_text::sanitize::show_within;
 use countersign_types::time::{Clock as _, Timestamp};
 use maud::{Markup, html};
 
-use super::words::apart;
-use super::{House, Shown, frame, visitor};
+use super::labels::apart;
+use super::layout;
+use super::page::{ApiState, PageResult, signed_in_page};
 use crate::api::push;
 use crate::passkeys::algorithm_name;
 
@@ -20,14 +21,14 @@ fn shown(text: &str) -> String {
 }
 
 /// The page.
-pub async fn page(State(api): House, headers: HeaderMap, uri: Uri) -> Shown {
-    let who = visitor(&api, &headers, &uri)?;
+pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageResult {
+    let who = signed_in_page(&api, &headers, &uri)?;
     let now = api.gate.clock().now().at;
-    let passkeys = api.book.passkeys(&who.person);
+    let passkeys = api.directory.passkeys(&who.person);
     let browsers = push::own(&api, &who.person).await;
-    let browsers = browsers.map_err(|problem| frame::sorry(&problem, Some(&who)))?;
-    let here = api.people_names.passkey_origin(&headers);
-    let named = api.people_names.named_origin().unwrap_or_default();
+    let browsers = browsers.map_err(|problem| layout::error_page(&problem, Some(&who)))?;
+    let here = api.people_hosts.passkey_origin(&headers);
+    let named = api.people_hosts.origin_for_passkeys().unwrap_or_default();
     let body = html! {
         section.wide.devices {
             h1 { "Your devices" }
@@ -58,7 +59,7 @@ pub async fn page(State(api): House, headers: HeaderMap, uri: Uri) -> Shown {
             }
         }
     };
-    Ok(frame::page("Devices", frame::Place::Devices, Some(&who), &body))
+    Ok(layout::page("Devices", layout::MenuItem::Devices, Some(&who), &body))
 }
 
 fn passkey_line(passkey: &Passkey, now: Timestamp) -> Markup {

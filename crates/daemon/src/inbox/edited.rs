@@ -11,9 +11,9 @@ use countersign_types::tier::Tier;
 use maud::{Markup, html};
 use serde_json::json;
 
-use super::card::{badge, inside, word_field};
-use super::view::View;
-use super::{House, Shown, reader};
+use super::assessment::{badge, inside, word_field};
+use super::page::{ApiState, PageResult, signed_in};
+use super::view::RequestView;
 use crate::api::check_edit;
 
 /// The route that checks an edit for the inbox.
@@ -30,7 +30,7 @@ pub fn card_of(stored: &Stored) -> Option<Card> {
 }
 
 /// The edited call of a request that was approved with an edit.
-pub fn approved(view: &View) -> Markup {
+pub fn approved(view: &RequestView) -> Markup {
     let Some(arguments) = &view.stored.edited else { return html! {} };
     html! {
         section.edited aria-label="Edited call" {
@@ -50,7 +50,7 @@ pub fn approved(view: &View) -> Markup {
 /// A call as it was judged: tier, two words, what would happen, the call itself and the reasons.
 fn judged(card: &Card) -> Markup {
     html! {
-        div.(colour(card.tier)) {
+        div.(color_class(card.tier)) {
             p.tier { (badge(card.tier)) strong.words { (phrase(&card.digest)) } }
             p.what { strong { (show_within(&card.brief, 400).text) } }
             (inside(card))
@@ -59,13 +59,13 @@ fn judged(card: &Card) -> Markup {
 }
 
 /// The class that gives a tier its colour.
-fn colour(tier: Tier) -> String {
+fn color_class(tier: Tier) -> String {
     tier.label().to_ascii_lowercase()
 }
 
 /// An edit that is not approved yet: judged, so that a person sees the result first.
-pub async fn check(State(api): House, Path(text): Path<String>, request: Request) -> Shown {
-    reader(&api, request.headers())?;
+pub async fn check(State(api): ApiState, Path(text): Path<String>, request: Request) -> PageResult {
+    signed_in(&api, request.headers())?;
     let card = check_edit(&api, &text, request).await?;
     let words = phrase(&card.digest).to_string();
     let markup = html! {

@@ -8,16 +8,17 @@ use countersign_text::sanitize::show_within;
 use countersign_types::time::{Clock as _, Timestamp};
 use maud::{Markup, html};
 
-use super::words::{apart, thousands};
-use super::{House, Shown, frame, visitor};
+use super::labels::{apart, thousands};
+use super::layout;
+use super::page::{ApiState, PageResult, signed_in_page};
 
 /// How many of the newest entries are shown.
 const NEWEST: u32 = 100;
 
 /// The page.
-pub async fn page(State(api): House, headers: HeaderMap, uri: Uri) -> Shown {
-    let who = visitor(&api, &headers, &uri)?;
-    let failed = |error: StoreError| frame::sorry(&error.into(), Some(&who));
+pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageResult {
+    let who = signed_in_page(&api, &headers, &uri)?;
+    let failed = |error: StoreError| layout::error_page(&error.into(), Some(&who));
     let store = api.gate.store();
     let head = store.tree_head().await.map_err(failed)?;
     let note = store.checkpoint().await.map_err(failed)?;
@@ -50,7 +51,7 @@ pub async fn page(State(api): House, headers: HeaderMap, uri: Uri) -> Shown {
             }
         }
     };
-    Ok(frame::page("Ledger", frame::Place::Ledger, Some(&who), &body))
+    Ok(layout::page("Ledger", layout::MenuItem::Ledger, Some(&who), &body))
 }
 
 /// One entry in words, with its exact text behind it.

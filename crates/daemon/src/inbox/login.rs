@@ -5,16 +5,16 @@ use axum::response::Response;
 use maud::html;
 use serde::Deserialize;
 
-use super::{frame, plain};
+use super::{layout, no_script};
 
 #[derive(Deserialize)]
-pub struct Next {
+pub struct LoginQuery {
     next: Option<String>,
 }
 
 /// The login page. Where it leads afterwards is a path of ours and nothing else.
-pub async fn page(Query(asked): Query<Next>) -> Response {
-    let next = asked.next.filter(|next| is_ours(next)).unwrap_or_else(|| "/".to_owned());
+pub async fn page(Query(asked): Query<LoginQuery>) -> Response {
+    let next = asked.next.filter(|next| is_local_path(next)).unwrap_or_else(|| "/".to_owned());
     let body = html! {
         section.narrow {
             h1 { "Who is there?" }
@@ -47,7 +47,7 @@ pub async fn page(Query(asked): Query<Next>) -> Response {
                 }
             }
             noscript {
-                @if let Some(id) = plain::named(&next) { (plain::form(id)) }
+                @if let Some(id) = no_script::named(&next) { (no_script::form(id)) }
                 p {
                     "Logging in needs JavaScript: a secret that only this page holds goes with every "
                     "answer. The terminal works without: countersign pending"
@@ -55,23 +55,23 @@ pub async fn page(Query(asked): Query<Next>) -> Response {
             }
         }
     };
-    frame::page("Log in", frame::Place::Elsewhere, None, &body)
+    layout::page("Log in", layout::MenuItem::Elsewhere, None, &body)
 }
 
 /// A path on this host: one slash, no host after it.
-fn is_ours(next: &str) -> bool {
+fn is_local_path(next: &str) -> bool {
     next.starts_with('/') && !next.starts_with("//") && !next.contains(['\\', '\r', '\n'])
 }
 
 #[cfg(test)]
 mod tests {
-    use super::is_ours;
+    use super::is_local_path;
 
     #[test]
     fn it_leads_nowhere_else() {
-        assert!(is_ours("/") && is_ours("/requests/01m7?x=1"));
+        assert!(is_local_path("/") && is_local_path("/requests/01m7?x=1"));
         for next in ["//evil.example", "https://evil.example", "/\\evil.example", "", "x"] {
-            assert!(!is_ours(next), "{next}");
+            assert!(!is_local_path(next), "{next}");
         }
     }
 }

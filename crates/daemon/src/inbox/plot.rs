@@ -4,8 +4,8 @@ use countersign_text::humanize::thousands;
 use countersign_types::tier::Points;
 use maud::{Markup, html};
 
-use super::attention::{Answer, seconds};
-use crate::calibration::Bucket;
+use super::answer_times::{AnswerTime, seconds};
+use crate::calibration::ScoreBucket;
 
 /// The drawing inside its labels.
 const LEFT: f64 = 48.0;
@@ -47,7 +47,7 @@ const TIMES: [(u64, &str); 5] =
     [(1_000, "1 s"), (10_000, "10 s"), (60_000, "1 min"), (600_000, "10 min"), (3_600_000, "1 h")];
 
 /// Answer times against the length of the text. `long` and `quick` mark where nobody can have read.
-pub fn answers(answers: &[Answer], (long, quick): (u64, u64)) -> Markup {
+pub fn answers(answers: &[AnswerTime], (long, quick): (u64, u64)) -> Markup {
     let drawn = answers.get(..MOST).unwrap_or(answers);
     html! {
         figure.plot {
@@ -89,7 +89,7 @@ pub fn answers(answers: &[Answer], (long, quick): (u64, u64)) -> Markup {
     }
 }
 
-fn dot(answer: &Answer) -> Markup {
+fn dot(answer: &AnswerTime) -> Markup {
     let (x, y) = (across(answer.bytes), up(answer.took));
     let cross = format!("M{:.1} {:.1}l7 7m0 -7l-7 7", x - 3.5, y - 3.5);
     html! {
@@ -102,7 +102,7 @@ fn dot(answer: &Answer) -> Markup {
 const BARS: u16 = 41;
 
 /// What was answered at each score: approved, denied, not answered; the threshold drawn in.
-pub fn scores(buckets: &[Bucket], medium: Points) -> Markup {
+pub fn scores(buckets: &[ScoreBucket], medium: Points) -> Markup {
     let mut bars = vec![(0_u64, 0_u64, 0_u64); usize::from(BARS)];
     for bucket in buckets {
         if let Some(bar) = bars.get_mut(usize::from(bucket.points.0 / 10)) {

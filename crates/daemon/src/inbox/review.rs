@@ -8,38 +8,39 @@ use countersign_types::tier::Tier;
 use maud::{Markup, html};
 use serde::Deserialize;
 
-use super::view::View;
-use super::words::{apart, encoded, shape};
-use super::{House, Shown, card, frame, visitor, waiting};
+use super::labels::{apart, encoded, shape};
+use super::page::{ApiState, PageResult, signed_in_page};
+use super::view::RequestView;
+use super::{assessment, layout, pending};
 
 /// So many can be looked at together; the rest comes after them.
 const MOST: usize = 50;
 
 #[derive(Deserialize)]
-pub struct Which {
+pub struct ReviewQuery {
     agent: Option<String>,
 }
 
 /// The page. What is CRITICAL or in a crisis is answered by itself and is not on it.
 pub async fn page(
-    State(api): House,
+    State(api): ApiState,
     headers: HeaderMap,
     uri: Uri,
-    Query(which): Query<Which>,
-) -> Shown {
-    let who = visitor(&api, &headers, &uri)?;
-    let failed = |error: StoreError| frame::sorry(&error.into(), Some(&who));
+    Query(which): Query<ReviewQuery>,
+) -> PageResult {
+    let who = signed_in_page(&api, &headers, &uri)?;
+    let failed = |error: StoreError| layout::error_page(&error.into(), Some(&who));
     let (together, alone): (Vec<_>, Vec<_>) =
-        waiting::waiting(&api).await.map_err(failed)?.into_iter().partition(may_be_together);
+        pending::pending(&api).await.map_err(failed)?.into_iter().partition(may_be_together);
     let agents = agents(&together);
     let of = which.agent.filter(|agent| !agent.is_empty());
-    let fits = |view: &View| {
+    let fits = |view: &RequestView| {
         of.as_deref().is_none_or(|agent| view.stored.request.requester.shown() == agent)
     };
-    let chosen: Vec<View> = together.into_iter().filter(fits).collect();
+    let chosen: Vec<RequestView> = together.into_iter().filter(fits).collect();
     let all = chosen.len();
-    let read = |view: View| View::new(view.stored, view.now);
-    let views: Vec<View> = chosen.into_iter().take(MOST).map(read).collect();
+    let read = |view: RequestView| RequestView::new(view.stored, view.now);
+    let views: Vec<RequestView> = chosen.into_iter().take(MOST).map(read).collect();
     let body = html! {
         section.wide.review #review {
             h1 { (title(views.len(), all)) }
@@ -57,11 +58,11 @@ pub async fn page(
             @if !views.is_empty() { (bar()) }
         }
     };
-    Ok(frame::page("Review together", frame::Place::Waiting, Some(&who), &body))
+    Ok(layout::page("Review together", layout::MenuItem::Pending, Some(&who), &body))
 }
 
 /// Whether it may be answered together with others.
-fn may_be_together(view: &View) -> bool {
+fn may_be_together(view: &RequestView) -> bool {
     view.stored.request.tier < Tier::Critical && !view.stored.request.crisis
 }
 
@@ -79,7 +80,7 @@ fn number(alone: usize) -> String {
 }
 
 /// Who asks, each once, with how many.
-fn agents(views: &[View]) -> Vec<(String, usize)> {
+fn agents(views: &[RequestView]) -> Vec<(String, usize)> {
     let mut agents = std::collections::BTreeMap::<&str, usize>::new();
     for view in views {
         *agents.entry(view.stored.request.requester.shown()).or_default() += 1;
@@ -101,13 +102,13 @@ fn filter(agents: &[(String, usize)], of: Option<&str>) -> Markup {
     }
 }
 
-fn item(view: &View) -> Markup {
+fn item(view: &RequestView) -> Markup {
     let request = &view.stored.request;
     let grave = request.tier >= Tier::High;
     let whole = view.card.as_ref().is_some_and(countersign_risk::card::Card::one_tap);
     html! {
         li {
-            article.card.item.(view.colour()) data-id=(request.id)
+            article.card.item.(view.color_class()) data-id=(request.id)
                 data-digest=(request.digest.canonical) data-tier=(request.tier.label())
                 data-whole=[whole.then_some("yes")] {
                 label.check {
@@ -118,7 +119,7 @@ fn item(view: &View) -> Markup {
                     }
                 }
                 p.by {
-                    span.tiername { (request.tier.label()) } " · " (view.words()) " · "
+                    span.tiername { (request.tier.label()) } " · " (view.word_pair()) " · "
                     (view.agent())
                     @if let Some(session) = view.session() { ", session " (session) }
                     " · denied " (apart(request.plan.deadline, view.now))
@@ -127,7 +128,7 @@ fn item(view: &View) -> Markup {
                     details.opened {
                         summary { "Open the call" }
                         (inside(view))
-                        @if whole { (card::word_field(&view.words())) }
+                        @if whole { (assessment::word_field(&view.word_pair())) }
                     }
                 } @else { (inside(view)) }
                 p.result role="status" {}
@@ -136,12 +137,12 @@ fn item(view: &View) -> Markup {
     }
 }
 
-fn inside(view: &View) -> Markup {
+fn inside(view: &RequestView) -> Markup {
     html! {
         @if let Some(claim) = view.claim() { p.claim { "It says: " (claim) } }
         @match &view.card {
             Some(read) => {
-                (card::inside(read))
+                (assessment::inside(read))
                 @if !read.one_tap() {
                     p.gone { "Not all of it fits here, so it is approved alone or not at all: "
                         a href={ "/?r=" (view.stored.request.id) } { "look at it" } }

@@ -10,8 +10,9 @@ use countersign_types::time::{Clock as _, Timestamp};
 use countersign_workflow::request::State as Stands;
 use maud::{Markup, html};
 
-use super::words::{apart, encoded, thousands};
-use super::{House, Shown, frame, settings, visitor};
+use super::labels::{apart, encoded, thousands};
+use super::page::{ApiState, PageResult, signed_in_page};
+use super::{crises, layout};
 use crate::recent::{Recent, recent};
 
 /// How far back, in milliseconds, and how many requests at most.
@@ -34,9 +35,9 @@ struct Session {
 }
 
 /// The page.
-pub async fn page(State(api): House, headers: HeaderMap, uri: Uri) -> Shown {
-    let who = visitor(&api, &headers, &uri)?;
-    let failed = |error: StoreError| frame::sorry(&error.into(), Some(&who));
+pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageResult {
+    let who = signed_in_page(&api, &headers, &uri)?;
+    let failed = |error: StoreError| layout::error_page(&error.into(), Some(&who));
     let now = api.gate.clock().now().at;
     let since = Timestamp(now.0.saturating_sub(SPAN));
     let Recent { requests, partial, .. } =
@@ -60,7 +61,7 @@ pub async fn page(State(api): House, headers: HeaderMap, uri: Uri) -> Shown {
             }
         }
     };
-    Ok(frame::page("Sessions", frame::Place::Sessions, Some(&who), &body))
+    Ok(layout::page("Sessions", layout::MenuItem::Sessions, Some(&who), &body))
 }
 
 /// Those in a crisis first, then the newest.
@@ -123,9 +124,9 @@ fn line(session: &Session, now: Timestamp) -> Markup {
             }
             @if let Some(crisis) = &session.crisis {
                 div.held {
-                    p { strong { "Somebody may be in crisis:" } " " (settings::signs(crisis, now))
+                    p { strong { "Somebody may be in crisis:" } " " (crises::signs(crisis, now))
                         ". Everything outbound or irreversible waits for a person." }
-                    (settings::lift(crisis))
+                    (crises::lift(crisis))
                 }
             }
         }

@@ -16,7 +16,7 @@ const WORDS: usize = 2000;
 
 /// A request, its card, and the time at which it is looked at.
 #[derive(Debug)]
-pub struct View {
+pub struct RequestView {
     /// As kept.
     pub stored: Stored,
     /// The card; none if it cannot be read or is of another call.
@@ -26,20 +26,20 @@ pub struct View {
     /// What became of similar calls, where that was asked for.
     pub similar: Option<Similar>,
     /// Since when the agent no longer waits for the answer, where that is known.
-    pub left_since: Option<Timestamp>,
+    pub stopped_waiting_at: Option<Timestamp>,
 }
 
-impl View {
+impl RequestView {
     /// Reads the card. One of another call than the one that is decided about is no card.
-    pub fn new(stored: Stored, now: Timestamp) -> View {
+    pub fn new(stored: Stored, now: Timestamp) -> RequestView {
         let card = json::parse(&stored.card).ok().and_then(|card| Card::from_json(&card).ok());
         let card = card.filter(|card| card.digest == stored.request.digest.canonical);
-        View { stored, card, now, similar: None, left_since: None }
+        RequestView { stored, card, now, similar: None, stopped_waiting_at: None }
     }
 
     /// Without its card: enough for a line in a list of a thousand.
-    pub fn unread(stored: Stored, now: Timestamp) -> View {
-        View { stored, card: None, now, similar: None, left_since: None }
+    pub fn without_card(stored: Stored, now: Timestamp) -> RequestView {
+        RequestView { stored, card: None, now, similar: None, stopped_waiting_at: None }
     }
 
     /// What would happen, in one sentence.
@@ -50,18 +50,18 @@ impl View {
     }
 
     /// Its two words.
-    pub fn words(&self) -> String {
+    pub fn word_pair(&self) -> String {
         phrase(&self.stored.request.digest.canonical).to_string()
     }
 
     /// Whether it still waits.
-    pub fn waits(&self) -> bool {
+    pub fn is_pending(&self) -> bool {
         self.stored.request.state == State::Pending
     }
 
     /// Whether it was a drill and may be called one by now.
     pub fn is_known_drill(&self) -> bool {
-        self.stored.request.requester.is_drill() && !self.waits()
+        self.stored.request.requester.is_drill() && !self.is_pending()
     }
 
     /// The agent's name.
@@ -84,7 +84,7 @@ impl View {
     }
 
     /// The class that gives it its colour.
-    pub fn colour(&self) -> &'static str {
+    pub fn color_class(&self) -> &'static str {
         if self.stored.request.crisis {
             return "crisis";
         }
@@ -111,12 +111,12 @@ impl View {
     }
 
     /// Milliseconds until it is denied.
-    pub fn left(&self) -> i64 {
+    pub fn remaining_ms(&self) -> i64 {
         self.stored.request.plan.deadline.0.saturating_sub(self.now.0).max(0)
     }
 
     /// Milliseconds that it had in all.
-    pub fn whole(&self) -> i64 {
+    pub fn total_ms(&self) -> i64 {
         let plan = &self.stored.request.plan;
         plan.deadline.0.saturating_sub(plan.created.0).max(1)
     }

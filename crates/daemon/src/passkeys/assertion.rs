@@ -2,8 +2,8 @@
 
 use countersign_json::canonical::Digest;
 
-use super::key::Key;
-use super::{NotSigned, Place, authenticator, place_is};
+use super::key::PasskeyKey;
+use super::{PasskeyError, RelyingParty, authenticator_data, check_relying_party};
 
 /// What a browser brings.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,23 +20,28 @@ pub struct Assertion {
 
 /// Checks a signature and gives the authenticator's new count. The client data must have been
 /// read and believed before.
-pub fn check(said: &Assertion, key: &Key, count: u32, place: Place<'_>) -> Result<u32, NotSigned> {
-    let told = authenticator::read(&said.authenticator_data)?;
-    if told.made.is_some() {
-        return Err(NotSigned::Unreadable);
+pub fn check(
+    assertion: &Assertion,
+    key: &PasskeyKey,
+    count: u32,
+    relying_party: RelyingParty<'_>,
+) -> Result<u32, PasskeyError> {
+    let data = authenticator_data::read(&assertion.authenticator_data)?;
+    if data.registered.is_some() {
+        return Err(PasskeyError::Unreadable);
     }
-    place_is(&told, place)?;
-    if !is_signed(said, key) {
-        return Err(NotSigned::Signature);
+    check_relying_party(&data, relying_party)?;
+    if !is_signed(assertion, key) {
+        return Err(PasskeyError::Signature);
     }
     // One that counts goes on counting; one that does not stays at nought.
-    let counts = count != 0 || told.count != 0;
-    if counts && told.count <= count { Err(NotSigned::Copied) } else { Ok(told.count) }
+    let counts = count != 0 || data.count != 0;
+    if counts && data.count <= count { Err(PasskeyError::Copied) } else { Ok(data.count) }
 }
 
 /// Whether the signature is by this key, over all that was said.
-pub fn is_signed(said: &Assertion, key: &Key) -> bool {
-    let mut message = said.authenticator_data.clone();
-    message.extend_from_slice(Digest::of(&said.client_data).as_bytes());
-    key.signed(&message, &said.signature)
+pub fn is_signed(assertion: &Assertion, key: &PasskeyKey) -> bool {
+    let mut message = assertion.authenticator_data.clone();
+    message.extend_from_slice(Digest::of(&assertion.client_data).as_bytes());
+    key.signed(&message, &assertion.signature)
 }

@@ -4,36 +4,36 @@
 //! signature says exactly what was approved, and can be verified from the ledger years later.
 
 pub mod assertion;
-pub mod attested;
-mod authenticator;
+mod authenticator_data;
 mod cbor;
 mod challenges;
-pub mod client;
+pub mod client_data;
 mod key;
-mod offline;
+mod ledger_check;
+pub mod registration;
 
 #[cfg(test)]
-pub(crate) mod soft;
+pub(crate) mod test_authenticator;
 #[cfg(test)]
 mod tests;
 
 use countersign_json::canonical::Digest;
 
 pub use assertion::Assertion;
-pub use authenticator::LONGEST_CREDENTIAL;
+pub use authenticator_data::MAX_CREDENTIAL_ID;
 #[cfg(test)]
-pub use challenges::challenge_of;
-pub use challenges::{Challenges, Decided, Purpose};
-pub use key::{ALGORITHMS, Key, algorithm_name};
-pub use offline::Offline;
+pub use challenges::decision_challenge;
+pub use challenges::{Challenges, Purpose, SignedDecision};
+pub use key::{ALGORITHMS, PasskeyKey, algorithm_name};
+pub use ledger_check::LedgerSignatureCheck;
 
 /// The place for which a passkey is good: the host's name, without scheme and port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place<'a>(pub &'a str);
+pub struct RelyingParty<'a>(pub &'a str);
 
 /// Why a passkey or its signature does not count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum NotSigned {
+pub enum PasskeyError {
     /// It is cut off, too long, or not what it should be.
     #[error("what the passkey sent cannot be read")]
     Unreadable,
@@ -48,10 +48,10 @@ pub enum NotSigned {
     Origin,
     /// Another place.
     #[error("the passkey is for another place")]
-    Place,
+    RelyingParty,
     /// Nobody touched it, or it does not know who did.
     #[error("the passkey did not check who uses it (a finger, a face or a PIN)")]
-    NobodyThere,
+    UserNotVerified,
     /// No such passkey, or somebody else's.
     #[error("this passkey is not one of yours")]
     Unknown,
@@ -69,35 +69,38 @@ pub enum NotSigned {
     Copied,
 }
 
-impl From<cbor::Malformed> for NotSigned {
-    fn from(_: cbor::Malformed) -> NotSigned {
-        NotSigned::Unreadable
+impl From<cbor::Malformed> for PasskeyError {
+    fn from(_: cbor::Malformed) -> PasskeyError {
+        PasskeyError::Unreadable
     }
 }
 
-impl NotSigned {
+impl PasskeyError {
     /// One word for the ledger and for programs.
     pub const fn word(self) -> &'static str {
         match self {
-            NotSigned::Unreadable => "unreadable",
-            NotSigned::Ceremony => "ceremony",
-            NotSigned::Challenge => "challenge",
-            NotSigned::Origin => "origin",
-            NotSigned::Place => "place",
-            NotSigned::NobodyThere => "nobody-there",
-            NotSigned::Unknown => "unknown",
-            NotSigned::Algorithm => "algorithm",
-            NotSigned::Signature => "signature",
-            NotSigned::Waiting => "waiting",
-            NotSigned::Copied => "copied",
+            PasskeyError::Unreadable => "unreadable",
+            PasskeyError::Ceremony => "ceremony",
+            PasskeyError::Challenge => "challenge",
+            PasskeyError::Origin => "origin",
+            PasskeyError::RelyingParty => "relying-party",
+            PasskeyError::UserNotVerified => "user-not-verified",
+            PasskeyError::Unknown => "unknown",
+            PasskeyError::Algorithm => "algorithm",
+            PasskeyError::Signature => "signature",
+            PasskeyError::Waiting => "waiting",
+            PasskeyError::Copied => "copied",
         }
     }
 }
 
 /// What registrations and signatures have in common: the right place, and somebody there.
-fn place_is(told: &authenticator::Told<'_>, place: Place<'_>) -> Result<(), NotSigned> {
-    if told.place != *Digest::of(place.0.as_bytes()).as_bytes() {
-        return Err(NotSigned::Place);
+fn check_relying_party(
+    data: &authenticator_data::AuthenticatorData<'_>,
+    relying_party: RelyingParty<'_>,
+) -> Result<(), PasskeyError> {
+    if data.relying_party != *Digest::of(relying_party.0.as_bytes()).as_bytes() {
+        return Err(PasskeyError::RelyingParty);
     }
-    if told.verified { Ok(()) } else { Err(NotSigned::NobodyThere) }
+    if data.verified { Ok(()) } else { Err(PasskeyError::UserNotVerified) }
 }

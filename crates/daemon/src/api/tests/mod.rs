@@ -27,15 +27,15 @@ use tempfile::TempDir;
 use tokio::sync::watch;
 use tower_service::Service as _;
 
-use super::{Api, Parts};
-use crate::auth::origin::Names;
-use crate::auth::{Book, Strikes};
+use super::{Api, ApiParts};
+use crate::auth::origin::AllowedHosts;
+use crate::auth::step_up_proof;
+use crate::auth::{Directory, LoginThrottle};
 use crate::clock::DaemonClock;
-use crate::config::{Config, Paths};
-use crate::doors::Peer;
+use crate::config::{DaemonConfig, Paths};
 use crate::gate::Gate;
-use crate::house::step_up_header;
 use crate::keys::Keys;
+use crate::listeners::Peer;
 
 /// The agent of most tests, and its token.
 const CODER: &str = "coder";
@@ -55,7 +55,7 @@ fn hashed() -> &'static str {
 }
 
 /// Both doors over a store in a folder of its own.
-struct Trial {
+struct TestApi {
     folder: TempDir,
     api: Api,
     agents: Router,
@@ -63,12 +63,12 @@ struct Trial {
     stop: watch::Sender<bool>,
 }
 
-impl Trial {
-    async fn new() -> Trial {
-        Trial::with("").await
+impl TestApi {
+    async fn new() -> TestApi {
+        TestApi::with("").await
     }
 
-    async fn with(config: &str) -> Trial {
+    async fn with(config: &str) -> TestApi {
         let folder = tempfile::tempdir().unwrap();
         // A folder in the folder: the store wants one that it made, closed to others.
         let place = folder.path().join("state");
@@ -77,35 +77,35 @@ impl Trial {
             state: place.clone(),
             runtime: place.clone(),
         };
-        let config = Config::read(config, &paths).unwrap();
+        let config = DaemonConfig::read(config, &paths).unwrap();
         let clock = Arc::new(DaemonClock::start());
         let telling = Arc::clone(&clock) as Arc<dyn Clock>;
         let store = SqliteStore::open(&place.join("s.db"), telling, Options::default()).unwrap();
         let store = Arc::new(Backend::Sqlite(store));
-        let book = Arc::new(Book::default());
+        let directory = Arc::new(Directory::default());
         enter_everybody(&store, &clock).await;
-        book.read(&store).await.unwrap();
+        directory.reload(&store).await.unwrap();
         let gate = Gate::open(store, clock, config.rules).await.unwrap();
         let (stop, stopping) = watch::channel(false);
-        let api = Api::new(Parts {
+        let api = Api::new(ApiParts {
             gate: Arc::new(gate),
-            book,
-            strikes: Strikes::default(),
-            checks: crate::auth::Checks::default(),
+            directory,
+            login_throttle: LoginThrottle::default(),
+            checks: crate::auth::PassphraseChecks::default(),
             keys: Arc::new(Keys::open(&place.join("key"), "countersign").unwrap()),
-            lines: Arc::default(),
+            channels: Arc::default(),
             buttons: Arc::new(crate::buttons::Buttons::new([1; 32].into())),
-            links: crate::ears::Links::default(),
-            heard: crate::ears::Heard::default(),
+            link_codes: crate::inbound::LinkCodes::default(),
+            replay_guard: crate::inbound::ReplayGuard::default(),
             presence: Arc::default(),
             proofs: Arc::default(),
             recovery: crate::auth::recovery::folder(&place),
-            agents_names: Names::new(6000, &[]),
-            people_names: Names::new(6001, &[]),
+            agent_hosts: AllowedHosts::new(6000, &[]),
+            people_hosts: AllowedHosts::new(6001, &[]),
         })
         .until(stopping);
         let (agents, people) = (super::agents(&api), super::people(&api));
-        Trial { folder, api, agents, people, stop }
+        TestApi { folder, api, agents, people, stop }
     }
 
     /// Asks as the coder.
@@ -115,7 +115,7 @@ impl Trial {
 
     /// Asks as Ana, who confirms with her passphrase that it is her.
     async fn person(&self, method: &str, path: &str, body: Value) -> (StatusCode, Value) {
-        let proof = step_up_header(PASSPHRASE);
+        let proof = step_up_proof(PASSPHRASE);
         let headers = [(super::STEP_UP, &*proof)];
         read(send(&self.people, 6001, method, path, Some(ANA_TOKEN), &headers, body).await).await
     }
@@ -144,7 +144,7 @@ impl Trial {
     async fn grant(&self, tool: &str) {
         let now = self.api.gate.clock().now().at;
         let grant = Grant {
-            id: crate::chance::id(now).unwrap(),
+            id: crate::random::id(now).unwrap(),
             shape: Shape::Action { tool: tool.to_owned() },
             agent: None,
             session: None,

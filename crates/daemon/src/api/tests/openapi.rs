@@ -1,8 +1,8 @@
 //! The `OpenAPI` document against the routers: neither knows what the other does not.
 
 use super::*;
+use crate::api::authenticate;
 use crate::api::v1::DOCUMENT;
-use crate::api::who;
 use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 
@@ -43,22 +43,22 @@ async fn served(router: &Router, port: u16, method: &str, path: &str) -> bool {
         return true;
     }
     let (_, problem) = read(response).await;
-    let nowhere = problem["detail"] == "there is nothing at this address";
-    !(status == StatusCode::METHOD_NOT_ALLOWED || status == StatusCode::NOT_FOUND && nowhere)
+    let not_found = problem["detail"] == "there is nothing at this address";
+    !(status == StatusCode::METHOD_NOT_ALLOWED || status == StatusCode::NOT_FOUND && not_found)
 }
 
 #[tokio::test]
 async fn each_door_serves_what_the_document_says_and_nothing_else() {
-    let trial = Trial::new().await;
+    let api = TestApi::new().await;
     let document = document();
     let mut wrong = Vec::new();
     for path in document["paths"].as_object().unwrap().keys() {
         for method in METHODS {
             let one = &document["paths"][path][method.to_ascii_lowercase()];
             for (door, router, port) in
-                [("agents", &trial.agents, 6000), ("people", &trial.people, 6001)]
+                [("agents", &api.agents, 6000), ("people", &api.people, 6001)]
             {
-                let said = one["x-door"] == door || one["x-door"] == "both";
+                let said = one["x-api"] == door || one["x-api"] == "both";
                 let said = said && !later(method, path);
                 if served(router, port, method, path).await != said {
                     wrong.push(format!("{method} {path} at the {door}' door: said {said}"));
@@ -139,7 +139,7 @@ fn every_operation_is_whole() {
     for (method, path, one) in operations(&document) {
         let place = format!("{method} {path}");
         assert!(names.insert(one["operationId"].as_str().unwrap()), "{place}");
-        assert!(["agents", "people", "both"].contains(&one["x-door"].as_str().unwrap()), "{place}");
+        assert!(["agents", "people", "both"].contains(&one["x-api"].as_str().unwrap()), "{place}");
         let needs = one["security"].as_array().unwrap();
         for scheme in needs.iter().flat_map(|need| need.as_object().unwrap().keys()) {
             assert!(schemes.contains_key(scheme), "{place}: {scheme}");
@@ -168,7 +168,10 @@ fn every_operation_is_whole() {
 fn a_cookie_that_changes_something_goes_with_its_proof() {
     let document = document();
     let declared = document.pointer("/components/parameters/Proof/name").unwrap();
-    assert_eq!(declared.as_str().map(str::to_ascii_lowercase).as_deref(), Some(who::PROOF));
+    assert_eq!(
+        declared.as_str().map(str::to_ascii_lowercase).as_deref(),
+        Some(authenticate::PROOF)
+    );
     for (method, path, one) in operations(&document) {
         let by_cookie = one["security"].as_array().unwrap().iter();
         let by_cookie = by_cookie.filter_map(|need| need.get("personCookie")).count() > 0;
@@ -180,8 +183,8 @@ fn a_cookie_that_changes_something_goes_with_its_proof() {
 
 #[tokio::test]
 async fn it_is_served_at_both_doors_without_a_credential() {
-    let trial = Trial::new().await;
-    for (router, port) in [(&trial.agents, 6000), (&trial.people, 6001)] {
+    let api = TestApi::new().await;
+    for (router, port) in [(&api.agents, 6000), (&api.people, 6001)] {
         let sent = send(router, port, "GET", "/openapi.json", None, &[], Value::Null).await;
         let (status, answer) = read(sent).await;
         assert_eq!((status, &answer["openapi"]), (StatusCode::OK, &json!("3.1.0")));

@@ -16,39 +16,39 @@ use countersign_types::time::Clock as _;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::requests::{self, Asked, Asking, Extra, Seconds, Wanted};
+use super::requests::{self, AskExtras, AskResult, ParsedQuestion, QueryResult, Seconds};
 use crate::api::fields::{self, Fields};
-use crate::api::{Answered, Api, Problem, who};
-use crate::chance;
-use crate::gate::{Caller, Held};
+use crate::api::{Api, ApiProblem, ApiResult, authenticate};
+use crate::gate::{Caller, Rejection};
+use crate::random;
 
 /// Calls in one batch.
-const MOST: usize = 100;
+const MAX_ITEMS: usize = 100;
 
 /// What agents may do.
 pub fn agents() -> Router<Api> {
     Router::new().route("/v1/batches", post(create)).route("/v1/batches/{group}/wait", get(wait))
 }
 
-async fn create(State(api): State<Api>, request: Request) -> Answered {
-    let caller = who::agent(&api, &request)?;
+async fn create(State(api): State<Api>, request: Request) -> ApiResult {
+    let caller = authenticate::agent(&api, &request)?;
     let key = requests::idempotency_key(request.headers())?;
     let (parts, body) = request.into_parts();
-    let bytes = fields::body(&parts.headers, body).await?;
+    let bytes = fields::read_json_body(&parts.headers, body).await?;
     let value = fields::parse(&bytes)?;
     let text = std::str::from_utf8(&bytes).unwrap_or_default();
-    let said = Fields::of(&value)?;
-    let calls = said.list("calls")?.ok_or_else(|| Problem::bad("`calls` is needed"))?;
+    let said = Fields::new(&value)?;
+    let calls = said.list("calls")?.ok_or_else(|| ApiProblem::bad_request("`calls` is needed"))?;
     let session = said.text("session")?;
-    let time = said.seconds("timeout_seconds")?.map(fields::span);
-    let permit = said.flag("permit")?;
+    let time = said.seconds("timeout_seconds")?.map(fields::span_from_seconds);
+    let permit = said.boolean("permit")?;
     said.finish()?;
     requests::name("session", session.unwrap_or_default())?;
-    if calls.is_empty() || calls.len() > MOST {
-        return Err(Problem::bad(format!("`calls` must hold 1 to {MOST} calls")));
+    if calls.is_empty() || calls.len() > MAX_ITEMS {
+        return Err(ApiProblem::bad_request(format!("`calls` must hold 1 to {MAX_ITEMS} calls")));
     }
     // Every call is read before any is asked about: a bad one leaves nothing behind.
-    let texts = fields::items(fields::member(text, "calls").unwrap_or_default());
+    let texts = fields::item_texts(fields::member_text(text, "calls").unwrap_or_default());
     let mut list = Vec::with_capacity(calls.len());
     for (at, (call, &text)) in calls.iter().zip(&texts).enumerate() {
         let mut wanted = requests::read(call, text).map_err(|problem| placed(at, problem))?;
@@ -66,13 +66,17 @@ async fn create(State(api): State<Api>, request: Request) -> Answered {
     Ok((status, axum::Json(answer(group, &plan, &answers))).into_response())
 }
 
-fn placed(at: usize, mut problem: Problem) -> Problem {
+fn placed(at: usize, mut problem: ApiProblem) -> ApiProblem {
     problem.detail = format!("calls[{at}]: {}", problem.detail);
     problem
 }
 
 /// Which calls may run together, judged as the gate judges them.
-async fn plan(api: &Api, caller: &Caller, list: &[Wanted<'_>]) -> Result<Value, Problem> {
+async fn plan(
+    api: &Api,
+    caller: &Caller,
+    list: &[ParsedQuestion<'_>],
+) -> Result<Value, ApiProblem> {
     let mut calls: Vec<_> = list.iter().map(|wanted| wanted.call.clone()).collect();
     for call in &mut calls {
         api.gate.assess(call, caller);
@@ -80,13 +84,14 @@ async fn plan(api: &Api, caller: &Caller, list: &[Wanted<'_>]) -> Result<Value, 
         tokio::task::yield_now().await;
     }
     let plan = batch::plan(&calls, &api.gate.rules().judgement);
-    serde_json::to_value(&plan).map_err(|_| Held::Unwritable.into())
+    serde_json::to_value(&plan).map_err(|_| Rejection::Unwritable.into())
 }
 
 /// The name of the group; with an idempotency key always the same one.
-fn group(api: &Api, caller: &Caller, key: Option<&str>) -> Result<Id, Problem> {
+fn group(api: &Api, caller: &Caller, key: Option<&str>) -> Result<Id, ApiProblem> {
     let Some(key) = key else {
-        return chance::id(api.gate.clock().now().at).map_err(|_| Held::NoChance.into());
+        return random::id(api.gate.clock().now().at)
+            .map_err(|_| Rejection::EntropyUnavailable.into());
     };
     let digest = Digest::of(format!("countersign/batch/1\0{}\0{key}", caller.agent).as_bytes());
     let mut bytes = [0; 16];
@@ -116,7 +121,7 @@ struct Batch<'a> {
 
 impl Batch<'_> {
     /// Asks about each call in its order. The answers, and whether anything was kept.
-    async fn ask(&self, list: Vec<Wanted<'_>>) -> (Vec<Value>, bool) {
+    async fn ask(&self, list: Vec<ParsedQuestion<'_>>) -> (Vec<Value>, bool) {
         let of = list.len();
         let mut answers: Vec<Value> = Vec::with_capacity(of);
         let mut kept = false;
@@ -129,10 +134,10 @@ impl Batch<'_> {
             }
             let key =
                 self.key.as_ref().map(|key| format!("batch:{at}:{}", Digest::of(key.as_bytes())));
-            let extra = Extra { key, group: Some(self.group), batch: Some(batch) };
+            let extra = AskExtras { key, group: Some(self.group), batch: Some(batch) };
             answers.push(match requests::ask(self.api, self.caller, wanted, extra).await {
-                Ok(Asking::Passed(document)) => document,
-                Ok(Asking::New(stored) | Asking::Known(stored)) => {
+                Ok(AskResult::Passed(document)) => document,
+                Ok(AskResult::New(stored) | AskResult::Known(stored)) => {
                     kept = true;
                     requests::for_agent(self.api, &stored)
                 }
@@ -148,22 +153,22 @@ impl Batch<'_> {
 async fn wait(
     State(api): State<Api>,
     Path(group): Path<String>,
-    asked: Asked<Seconds>,
+    asked: QueryResult<Seconds>,
     request: Request,
-) -> Answered {
-    let caller = who::agent(&api, &request)?;
-    let patience = requests::patience(requests::query(asked)?.seconds, requests::USUAL_WAIT)?;
-    let group = Id::parse(&group).ok_or_else(no_such)?;
+) -> ApiResult {
+    let caller = authenticate::agent(&api, &request)?;
+    let wait_time = requests::wait_time(requests::query(asked)?.seconds, requests::DEFAULT_WAIT)?;
+    let group = Id::parse(&group).ok_or_else(not_found)?;
     let query =
         Query { agent: Some(caller.agent), group: Some(group), limit: 500, ..Query::default() };
     let mut list = api.gate.store().find(query).await?.requests;
     if list.is_empty() {
-        return Err(no_such());
+        return Err(not_found());
     }
-    let until = Instant::now() + patience;
+    let until = Instant::now() + wait_time;
     // One after the other, but for all of them from the start.
     let open = list.iter().filter(|stored| !stored.request.state.has_ended());
-    let _listeners: Vec<_> = open.map(|stored| api.gate.listener(stored.request.id)).collect();
+    let _waiters: Vec<_> = open.map(|stored| api.gate.waiter(stored.request.id)).collect();
     for stored in list.iter_mut().filter(|stored| !stored.request.state.has_ended()) {
         let left = until.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
         *stored = api.gate.wait(stored.request.id, left).await?;
@@ -171,8 +176,8 @@ async fn wait(
     Ok(axum::Json(gathered(&api, group, &list)).into_response())
 }
 
-fn no_such() -> Problem {
-    Problem::not_found("there is no such batch")
+fn not_found() -> ApiProblem {
+    ApiProblem::not_found("there is no such batch")
 }
 
 /// The answer from what is kept.
@@ -185,7 +190,7 @@ fn gathered(api: &Api, group: Id, list: &[Stored]) -> Value {
         value.and_then(Value::as_u64).and_then(|number| usize::try_from(number).ok())
     };
     let of = details.iter().find_map(|detail| number(detail.pointer("/batch/of")));
-    let mut answers = vec![Value::Null; of.unwrap_or_default().min(MOST)];
+    let mut answers = vec![Value::Null; of.unwrap_or_default().min(MAX_ITEMS)];
     for (stored, detail) in list.iter().zip(&details) {
         let at = number(detail.pointer("/batch/at"));
         if let Some(answer) = at.and_then(|at| answers.get_mut(at)) {

@@ -10,10 +10,10 @@ use countersign_types::time::Timestamp;
 use countersign_workflow::request::{Choice, Decider, Decision, State};
 use serde_json::{Map, Value, json};
 
-use crate::courier::{NOBODY, is_overtaken};
 use crate::drills;
 use crate::gate::Passed;
 use crate::keys::Keys;
+use crate::notifier::{NO_CHANNEL, is_superseded};
 
 /// What the agent that asked reads. The permit is only ever in this one.
 pub fn for_agent(stored: &Stored, keys: &Keys, issuer: &str, now: Timestamp) -> Value {
@@ -28,7 +28,7 @@ pub fn for_people(stored: &Stored, deliveries: &[Delivery]) -> Value {
     let card: Value = serde_json::from_str(&stored.card).unwrap_or_default();
     document.insert("card".to_owned(), card);
     document.insert("edited_card".to_owned(), json!(edited_card(stored)));
-    let deliveries = deliveries.iter().filter(|one| one.channel != NOBODY);
+    let deliveries = deliveries.iter().filter(|one| one.channel != NO_CHANNEL);
     let deliveries: Vec<Value> = deliveries.map(delivery).collect();
     document.insert("deliveries".to_owned(), json!(deliveries));
     Value::Object(document)
@@ -160,7 +160,7 @@ fn decision(decision: &Decision) -> Value {
 fn delivery(delivery: &Delivery) -> Value {
     let (state, detail) = match &delivery.result {
         AttemptResult::Arrived(name) => ("arrived", name.as_str()),
-        AttemptResult::Again(error, _) if is_overtaken(error) => ("overtaken", error.as_str()),
+        AttemptResult::Again(error, _) if is_superseded(error) => ("overtaken", error.as_str()),
         AttemptResult::Again(error, _) => ("trying", error.as_str()),
         AttemptResult::Failed(error) => ("failed", error.as_str()),
     };

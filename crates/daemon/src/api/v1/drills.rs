@@ -8,8 +8,8 @@ use axum::routing::post;
 use serde_json::json;
 
 use crate::api::fields::{self, Fields};
-use crate::api::{Answered, Api, Problem, who};
-use crate::drills::{self, NotNow};
+use crate::api::{Api, ApiProblem, ApiResult, authenticate};
+use crate::drills::{self, DrillRefusal};
 
 /// What people may do.
 pub fn people() -> Router<Api> {
@@ -17,14 +17,14 @@ pub fn people() -> Router<Api> {
 }
 
 /// Which of the waiting calls it is, is not told.
-async fn make(State(api): State<Api>, request: Request) -> Answered {
-    who::administrator(&api, request.headers())?;
+async fn make(State(api): State<Api>, request: Request) -> ApiResult {
+    authenticate::administrator(&api, request.headers())?;
     let (parts, body) = request.into_parts();
-    let bytes = fields::body(&parts.headers, body).await?;
-    Fields::of(&fields::parse(&bytes)?)?.finish()?;
-    match drills::order(&api.gate).await {
+    let bytes = fields::read_json_body(&parts.headers, body).await?;
+    Fields::new(&fields::parse(&bytes)?)?.finish()?;
+    match drills::create_now(&api.gate).await {
         Ok(_) => Ok((StatusCode::CREATED, axum::Json(json!({ "made": true }))).into_response()),
-        Err(NotNow::Held(held)) => Err(held.into()),
-        Err(why) => Err(Problem::conflict(format!("No drill now: {why}."))),
+        Err(DrillRefusal::Rejection(held)) => Err(held.into()),
+        Err(why) => Err(ApiProblem::conflict(format!("No drill now: {why}."))),
     }
 }

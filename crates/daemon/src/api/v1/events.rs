@@ -20,7 +20,7 @@ use tokio::sync::broadcast::{self, error::RecvError};
 use tokio::sync::{Semaphore, SemaphorePermit, mpsc};
 
 use super::{document, requests};
-use crate::api::{Answered, Api, Problem, who};
+use crate::api::{Api, ApiProblem, ApiResult, authenticate};
 
 /// A line that says nothing, so that nobody in between thinks the stream dead.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -41,13 +41,13 @@ pub fn people() -> Router<Api> {
     Router::new().route("/v1/events", get(all))
 }
 
-async fn own(State(api): State<Api>, request: Request) -> Answered {
-    let agent = who::agent(&api, &request)?.agent;
+async fn own(State(api): State<Api>, request: Request) -> ApiResult {
+    let agent = authenticate::agent(&api, &request)?.agent;
     stream(api, request, Reader::Agent(agent), &AGENTS)
 }
 
-async fn all(State(api): State<Api>, request: Request) -> Answered {
-    who::person(&api, request.headers())?;
+async fn all(State(api): State<Api>, request: Request) -> ApiResult {
+    authenticate::person(&api, request.headers())?;
     stream(api, request, Reader::Person, &PEOPLE)
 }
 
@@ -56,7 +56,7 @@ enum Reader {
     Person,
 }
 
-fn stream(api: Api, request: Request, reader: Reader, room: &'static Semaphore) -> Answered {
+fn stream(api: Api, request: Request, reader: Reader, room: &'static Semaphore) -> ApiResult {
     let place = room.try_acquire().map_err(|_| full())?;
     // From here on nothing is missed: the caller reads the list after our headers.
     let happenings = api.gate.store().watch();
@@ -65,14 +65,14 @@ fn stream(api: Api, request: Request, reader: Reader, room: &'static Semaphore) 
     let (send, lines) = mpsc::channel(BEHIND);
     let told = Told { api, reader, proof: parts, send };
     tokio::spawn(told.run(happenings, returns, place));
-    let mut response = Response::new(Body::new(Lines(lines)));
+    let mut response = Response::new(Body::new(ChannelPool(lines)));
     let kind = HeaderValue::from_static("text/event-stream");
     response.headers_mut().insert(header::CONTENT_TYPE, kind);
     Ok(response)
 }
 
-fn full() -> Problem {
-    let mut problem = Problem::new(
+fn full() -> ApiProblem {
+    let mut problem = ApiProblem::new(
         StatusCode::SERVICE_UNAVAILABLE,
         "too-many-streams",
         "Too many listen already",
@@ -135,9 +135,9 @@ impl Told {
         let proof = Request::from_parts(self.proof.clone(), Body::empty());
         match &self.reader {
             Reader::Agent(name) => {
-                who::agent(&self.api, &proof).is_ok_and(|caller| caller.agent == *name)
+                authenticate::agent(&self.api, &proof).is_ok_and(|caller| caller.agent == *name)
             }
-            Reader::Person => who::person(&self.api, proof.headers()).is_ok(),
+            Reader::Person => authenticate::person(&self.api, proof.headers()).is_ok(),
         }
     }
 
@@ -181,9 +181,9 @@ fn again() -> Bytes {
 }
 
 /// A body that is written as things happen.
-struct Lines(mpsc::Receiver<Bytes>);
+struct ChannelPool(mpsc::Receiver<Bytes>);
 
-impl hyper::body::Body for Lines {
+impl hyper::body::Body for ChannelPool {
     type Data = Bytes;
     type Error = Infallible;
 

@@ -10,6 +10,7 @@ mod authzen;
 mod batches;
 mod calibration;
 mod channels;
+mod credentials;
 mod crises;
 mod decisions;
 mod document;
@@ -31,14 +32,14 @@ mod screen;
 mod sessions;
 mod stats;
 
-pub use authzen::Offers;
-pub use calibration::{Answers, answers};
+pub use authzen::OfferSigner;
+pub use calibration::{CalibrationData, calibration_data};
 pub use decisions::{check_edit, deny};
-pub use login::{LOGIN, knows, proven};
+pub use login::{LOGIN, proven, verify_passphrase};
 #[cfg(test)]
 pub use openapi::DOCUMENT;
 pub use recover::RECOVER;
-pub use requests::create_now;
+pub use requests::create_request;
 
 /// What agents may do.
 pub fn agents() -> Router<Api> {

@@ -17,7 +17,7 @@ use serde_json::json;
 
 use super::requests;
 use crate::api::fields::{self, Fields};
-use crate::api::{Answered, Api, Problem, who};
+use crate::api::{Api, ApiProblem, ApiResult, authenticate};
 use crate::gate::Caller;
 
 /// What agents may do.
@@ -28,22 +28,22 @@ pub fn agents() -> Router<Api> {
         .route("/.well-known/jwks.json", get(keys))
 }
 
-async fn keys(State(api): State<Api>) -> Answered {
+async fn keys(State(api): State<Api>) -> ApiResult {
     Ok(([(header::CONTENT_TYPE, "application/jwk-set+json")], api.keys.jwks()).into_response())
 }
 
 /// Uses a permit: the very call it was made out for, by the very agent, once and in time. The
 /// last word is the store's, in one commit: whatever races, one of them is told `redeemed`.
-async fn redeem(State(api): State<Api>, request: Request) -> Answered {
-    let caller = who::agent(&api, &request)?;
+async fn redeem(State(api): State<Api>, request: Request) -> ApiResult {
+    let caller = authenticate::agent(&api, &request)?;
     let (parts, body) = request.into_parts();
-    let bytes = fields::body(&parts.headers, body).await?;
+    let bytes = fields::read_json_body(&parts.headers, body).await?;
     let value = fields::parse(&bytes)?;
-    let said = Fields::of(&value)?;
-    let text = said.needed_text("permit")?;
+    let said = Fields::new(&value)?;
+    let text = said.required_text("permit")?;
     let call = presented(&api, &caller, &said, &value, &bytes)?
-        .ok_or_else(|| Problem::bad("the call itself is needed: `tool` or `command`"))?;
-    let parsed = permit::parse(text).map_err(|error| Problem::bad(error.to_string()))?;
+        .ok_or_else(|| ApiProblem::bad_request("the call itself is needed: `tool` or `command`"))?;
+    let parsed = permit::parse(text).map_err(|error| ApiProblem::bad_request(error.to_string()))?;
     let claims = check(&api, &parsed, &caller, call).map_err(|error| refused(&error))?;
     let id = Id::parse(&claims.request).ok_or_else(|| refused(&PermitError::Claim("request")))?;
     let at = api.gate.clock().now().at;
@@ -67,13 +67,13 @@ async fn redeem(State(api): State<Api>, request: Request) -> Answered {
 }
 
 /// Says what a permit is worth now, and uses nothing up.
-async fn verify(State(api): State<Api>, request: Request) -> Answered {
-    let caller = who::agent(&api, &request)?;
+async fn verify(State(api): State<Api>, request: Request) -> ApiResult {
+    let caller = authenticate::agent(&api, &request)?;
     let (parts, body) = request.into_parts();
-    let bytes = fields::body(&parts.headers, body).await?;
+    let bytes = fields::read_json_body(&parts.headers, body).await?;
     let value = fields::parse(&bytes)?;
-    let said = Fields::of(&value)?;
-    let text = said.needed_text("permit")?;
+    let said = Fields::new(&value)?;
+    let text = said.required_text("permit")?;
     let call = presented(&api, &caller, &said, &value, &bytes)?;
     let parsed = match permit::parse(text) {
         Ok(parsed) => parsed,
@@ -117,7 +117,7 @@ fn presented(
     said: &Fields<'_, '_>,
     value: &Value<'_>,
     bytes: &[u8],
-) -> Result<Option<CallDigest>, Problem> {
+) -> Result<Option<CallDigest>, ApiProblem> {
     if said.get("tool").is_none() && said.get("command").is_none() {
         said.finish()?;
         return Ok(None);
@@ -153,7 +153,7 @@ fn check<'p>(
     permit::check(parsed, &Expected { digest, agent, audience: None, now_s, leeway_s: 0 }, holds)
 }
 
-fn refused(error: &PermitError) -> Problem {
+fn refused(error: &PermitError) -> ApiProblem {
     let why = match error {
         PermitError::OtherCall => "another-call",
         PermitError::OtherAgent | PermitError::OtherAudience => "another-agent",
@@ -164,9 +164,9 @@ fn refused(error: &PermitError) -> Problem {
     held(why, error.to_string())
 }
 
-fn held(why: &'static str, detail: String) -> Problem {
+fn held(why: &'static str, detail: String) -> ApiProblem {
     let title = "This permit permits nothing";
-    let mut problem = Problem::new(StatusCode::CONFLICT, "permit", title, detail);
+    let mut problem = ApiProblem::new(StatusCode::CONFLICT, "permit", title, detail);
     problem.why = Some(why);
     problem.with_outcome("denied")
 }

@@ -12,8 +12,8 @@ use serde_json::json;
 
 use super::requests::{call_id, name, plain_words, read_call};
 use crate::api::fields::{self, Fields};
-use crate::api::{Answered, Api, Problem, who};
-use crate::gate::{Caller, Reported};
+use crate::api::{Api, ApiProblem, ApiResult, authenticate};
+use crate::gate::{Caller, PassReport};
 
 /// So many at once.
 const MOST_PASSES: usize = 500;
@@ -27,29 +27,29 @@ pub fn agents() -> Router<Api> {
 
 /// Takes down calls that a gateway let pass by the same judgement, which is made again here: what
 /// this gate would have asked about is marked as such.
-async fn passes(State(api): State<Api>, request: Request) -> Answered {
-    let caller = who::agent(&api, &request)?;
+async fn passes(State(api): State<Api>, request: Request) -> ApiResult {
+    let caller = authenticate::agent(&api, &request)?;
     let (parts, body) = request.into_parts();
-    let bytes = fields::body(&parts.headers, body).await?;
+    let bytes = fields::read_json_body(&parts.headers, body).await?;
     let value = fields::parse(&bytes)?;
-    let said = Fields::of(&value)?;
-    let gateway = said.needed_text("gateway")?;
+    let said = Fields::new(&value)?;
+    let gateway = said.required_text("gateway")?;
     name("gateway", gateway)?;
     let list = said.get("passes").and_then(Value::as_array);
-    let list = list.ok_or_else(|| Problem::bad("`passes` must be a list of calls"))?;
+    let list = list.ok_or_else(|| ApiProblem::bad_request("`passes` must be a list of calls"))?;
     said.finish()?;
     if list.len() > MOST_PASSES {
-        return Err(Problem::bad(format!("at most {MOST_PASSES} passes at once")));
+        return Err(ApiProblem::bad_request(format!("at most {MOST_PASSES} passes at once")));
     }
     let text = std::str::from_utf8(&bytes).unwrap_or_default();
-    let texts = fields::items(fields::member(text, "passes").unwrap_or_default());
+    let texts = fields::item_texts(fields::member_text(text, "passes").unwrap_or_default());
     if texts.len() != list.len() {
-        return Err(Problem::bad("`passes` must be a list of calls"));
+        return Err(ApiProblem::bad_request("`passes` must be a list of calls"));
     }
     // All are read before one is kept: a list is taken whole or not at all.
     let mut calls = Vec::with_capacity(list.len());
     for (item, text) in list.iter().zip(texts) {
-        let said = Fields::of(item)?;
+        let said = Fields::new(item)?;
         let seconds = said.seconds("seconds_ago")?.unwrap_or_default();
         let call = read_call(&said, item)?;
         said.finish()?;
@@ -57,8 +57,9 @@ async fn passes(State(api): State<Api>, request: Request) -> Answered {
     }
     let mut would_ask = 0_usize;
     for (call, raw, seconds_ago) in calls {
-        let reported = Reported { gateway, seconds_ago };
-        would_ask += usize::from(api.gate.passed_elsewhere(call, raw, &caller, reported).await?);
+        let reported = PassReport { gateway, seconds_ago };
+        would_ask +=
+            usize::from(api.gate.record_reported_pass(call, raw, &caller, reported).await?);
     }
     let kept = json!({ "kept": list.len(), "would_ask": would_ask });
     Ok(axum::Json(kept).into_response())
@@ -66,13 +67,13 @@ async fn passes(State(api): State<Api>, request: Request) -> Answered {
 
 /// Keeps what came of a call that somebody was asked about, by the host's name for it or by the
 /// call itself.
-async fn outcomes(State(api): State<Api>, request: Request) -> Answered {
-    let caller = who::agent(&api, &request)?;
+async fn outcomes(State(api): State<Api>, request: Request) -> ApiResult {
+    let caller = authenticate::agent(&api, &request)?;
     let (parts, body) = request.into_parts();
-    let bytes = fields::body(&parts.headers, body).await?;
+    let bytes = fields::read_json_body(&parts.headers, body).await?;
     let value = fields::parse(&bytes)?;
-    let said = Fields::of(&value)?;
-    let report = Report::read(&said)?;
+    let said = Fields::new(&value)?;
+    let report = OutcomeReport::read(&said)?;
     let call_id = call_id(&said)?;
     let mut call = read_call(&said, &value)?;
     said.finish()?;
@@ -81,7 +82,7 @@ async fn outcomes(State(api): State<Api>, request: Request) -> Answered {
     api.gate.assess(&mut call, &caller);
     let digest = digest(&call, raw.as_bytes());
     let session = call.session.as_deref().unwrap_or_default();
-    let joins = api.gate.joins();
+    let joins = api.gate.deduplication();
     let named = call_id.and_then(|call_id| joins.named(&caller.agent, call_id));
     let Some(id) = named.or_else(|| joins.newest(&caller.agent, session, &digest)) else {
         return Ok(axum::Json(json!({ "request": null })).into_response());
@@ -91,15 +92,20 @@ async fn outcomes(State(api): State<Api>, request: Request) -> Answered {
 }
 
 /// Keeps what an agent says came of its request.
-pub async fn keep(api: &Api, caller: &Caller, id: Id, report: Report) -> Result<Stored, Problem> {
-    let stored = api.gate.store().request(id).await?.ok_or_else(super::requests::no_such)?;
+pub async fn keep(
+    api: &Api,
+    caller: &Caller,
+    id: Id,
+    report: OutcomeReport,
+) -> Result<Stored, ApiProblem> {
+    let stored = api.gate.store().request(id).await?.ok_or_else(super::requests::not_found)?;
     let report = report.json(stored.request.crisis).to_string();
     let note = Note { policy: api.gate.rules().hash, facts: None, edited: None };
     Ok(api.gate.store().outcome(id, caller.agent.clone(), report, note).await?)
 }
 
 /// What came of a call, in the agent's words.
-pub struct Report {
+pub struct OutcomeReport {
     status: String,
     summary: Option<String>,
     exit_code: Option<i64>,
@@ -107,30 +113,32 @@ pub struct Report {
     result_digest: Option<String>,
 }
 
-impl Report {
+impl OutcomeReport {
     /// Reads it from its members.
-    pub fn read(said: &Fields<'_, '_>) -> Result<Report, Problem> {
-        let status = said.needed_text("status")?;
+    pub fn read(said: &Fields<'_, '_>) -> Result<OutcomeReport, ApiProblem> {
+        let status = said.required_text("status")?;
         if !["ok", "error", "skipped"].contains(&status) {
-            return Err(Problem::bad("`status` must be ok, error or skipped"));
+            return Err(ApiProblem::bad_request("`status` must be ok, error or skipped"));
         }
         let whole = |name| {
             let found = said.get(name).map(|value| {
                 let digits = value.as_number().and_then(|digits| digits.parse::<i64>().ok());
-                digits.ok_or_else(|| Problem::bad(format!("`{name}` must be a whole number")))
+                digits.ok_or_else(|| {
+                    ApiProblem::bad_request(format!("`{name}` must be a whole number"))
+                })
             });
             found.transpose()
         };
         let duration_ms = whole("duration_ms")?.map(|ms| {
             let ms = u64::try_from(ms).ok().filter(|ms| *ms <= LONGEST_MS);
-            ms.ok_or_else(|| Problem::bad("`duration_ms` must be from 0 to a week"))
+            ms.ok_or_else(|| ApiProblem::bad_request("`duration_ms` must be from 0 to a week"))
         });
         let result_digest = said.text("result_digest")?;
         let hex = |text: &str| text.len() == 64 && text.bytes().all(|b| b.is_ascii_hexdigit());
         if !result_digest.is_none_or(hex) {
-            return Err(Problem::bad("`result_digest` must be a SHA-256 in hex"));
+            return Err(ApiProblem::bad_request("`result_digest` must be a SHA-256 in hex"));
         }
-        Ok(Report {
+        Ok(OutcomeReport {
             status: status.to_owned(),
             summary: said.text("summary")?.map(plain_words),
             exit_code: whole("exit_code")?,

@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use super::requests;
 use crate::api::fields::{self, Fields};
-use crate::api::{Answered, Api, Problem, who};
+use crate::api::{Api, ApiProblem, ApiResult, authenticate};
 
 /// The longest text, in bytes.
 const LONGEST_TEXT: usize = 64 << 10;
@@ -31,19 +31,21 @@ pub fn agents() -> Router<Api> {
 }
 
 /// The text is neither kept nor logged; only that the session is in a crisis, and how grave.
-async fn screen(State(api): State<Api>, request: Request) -> Answered {
-    let caller = who::agent(&api, &request)?;
+async fn screen(State(api): State<Api>, request: Request) -> ApiResult {
+    let caller = authenticate::agent(&api, &request)?;
     let (parts, body) = request.into_parts();
-    let bytes = fields::body(&parts.headers, body).await?;
+    let bytes = fields::read_json_body(&parts.headers, body).await?;
     let value = fields::parse(&bytes)?;
-    let said = Fields::of(&value)?;
-    let text = said.text("text")?.ok_or_else(|| Problem::bad("`text` is needed"))?;
+    let said = Fields::new(&value)?;
+    let text = said.text("text")?.ok_or_else(|| ApiProblem::bad_request("`text` is needed"))?;
     let session = said.text("session")?.unwrap_or_default();
     let (country, lang) = (said.text("country")?, said.text("lang")?);
     said.finish()?;
     requests::name("session", session)?;
     if text.len() > LONGEST_TEXT {
-        return Err(Problem::bad(format!("`text` may have at most {LONGEST_TEXT} bytes")));
+        return Err(ApiProblem::bad_request(format!(
+            "`text` may have at most {LONGEST_TEXT} bytes"
+        )));
     }
     let rules = api.gate.rules();
     // A country that nobody knows is no reason to show nothing: the configured one counts.
@@ -72,8 +74,8 @@ async fn screen(State(api): State<Api>, request: Request) -> Answered {
         }
     }
     let holds = api.gate.crises().holds(&caller.agent, Some(session));
-    let mut answer =
-        serde_json::to_value(&seen).map_err(|_| Problem::from(crate::gate::Held::Unwritable))?;
+    let mut answer = serde_json::to_value(&seen)
+        .map_err(|_| ApiProblem::from(crate::gate::Rejection::Unwritable))?;
     if let Some(members) = answer.as_object_mut() {
         let context = if holds { "crisis" } else { "none" };
         members.insert("context".to_owned(), Value::String(context.to_owned()));

@@ -3,13 +3,13 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
-use crate::config::{Config, Paths};
+use crate::config::{DaemonConfig, Paths};
 
 const KEY: &str = "ea4a6c63e29c520abef5507b132ec5f9954776aebebe7b92421eea691446d22c";
 
-fn read(text: &str) -> Result<Config, String> {
+fn read(text: &str) -> Result<DaemonConfig, String> {
     let paths = Paths { config: "/c".into(), state: "/s".into(), runtime: "/r".into() };
-    Config::read(text, &paths).map_err(|error| error.to_string())
+    DaemonConfig::read(text, &paths).map_err(|error| error.to_string())
 }
 
 fn file(folder: &tempfile::TempDir, mode: u32) -> PathBuf {

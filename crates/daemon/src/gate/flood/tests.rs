@@ -1,9 +1,9 @@
 //! The counts by themselves.
 
-use super::agent::MOST_OPEN_IN_CRISIS;
+use super::agent::MAX_OPEN_IN_CRISIS;
 use super::*;
 
-const LIMITS: Flood = Flood {
+const LIMITS: FloodConfig = FloodConfig {
     open_per_agent: 3,
     asks_per_minute: 5,
     asks_per_hour: 8,
@@ -13,19 +13,19 @@ const LIMITS: Flood = Flood {
 };
 const NOW: Timestamp = Timestamp(1_000_000_000);
 
-fn gate() -> FloodGate {
-    FloodGate::new(&[])
+fn gate() -> FloodControl {
+    FloodControl::new(&[])
 }
 
-fn ask(gate: &FloodGate, agent: &str, now: Timestamp) -> Result<(), Held> {
-    gate.may_ask(&LIMITS, agent, false, now).map(drop).map_err(|refused| refused.held)
+fn ask(gate: &FloodControl, agent: &str, now: Timestamp) -> Result<(), Rejection> {
+    gate.reserve(&LIMITS, agent, false, now).map(drop).map_err(|refused| refused.rejection)
 }
 
 #[test]
 fn places_bound_what_is_open_even_before_it_is_kept() {
     let gate = gate();
     let places: Vec<_> =
-        (0..9).filter_map(|_| gate.may_ask(&LIMITS, "a", false, NOW).ok()).collect();
+        (0..9).filter_map(|_| gate.reserve(&LIMITS, "a", false, NOW).ok()).collect();
     assert_eq!(places.len(), 3);
     drop(places);
     assert_eq!(ask(&gate, "a", NOW), Ok(()));
@@ -37,11 +37,11 @@ fn a_minute_and_an_hour_have_their_bounds_and_pass() {
     for _ in 0..5 {
         assert_eq!(ask(&gate, "a", NOW), Ok(()));
     }
-    assert_eq!(ask(&gate, "a", NOW), Err(Held::TooManyQuestions(60)));
+    assert_eq!(ask(&gate, "a", NOW), Err(Rejection::TooManyQuestions(60)));
     for _ in 0..3 {
         assert_eq!(ask(&gate, "b", NOW.plus(Span(1_000))), Ok(()));
     }
-    assert_eq!(ask(&gate, "c", NOW.plus(Span(1_000))), Err(Held::TooManyQuestions(3_599)));
+    assert_eq!(ask(&gate, "c", NOW.plus(Span(1_000))), Err(Rejection::TooManyQuestions(3_599)));
     assert_eq!(ask(&gate, "c", NOW.plus(HOUR)), Ok(()));
 }
 
@@ -49,7 +49,7 @@ fn a_minute_and_an_hour_have_their_bounds_and_pass() {
 fn what_came_to_nothing_does_not_count_but_breaking_off_does() {
     let gate = gate();
     for _ in 0..50 {
-        gate.may_ask(&LIMITS, "a", false, NOW).unwrap().unused();
+        gate.reserve(&LIMITS, "a", false, NOW).unwrap().unused();
     }
     let asked = (0..50).filter(|_| ask(&gate, "a", NOW).is_ok()).count();
     assert_eq!(asked, 5);
@@ -59,8 +59,8 @@ fn what_came_to_nothing_does_not_count_but_breaking_off_does() {
 fn a_crisis_is_let_through_but_memory_is_bounded() {
     let gate = gate();
     let places: Vec<_> =
-        (0..1_000).filter_map(|_| gate.may_ask(&LIMITS, "a", true, NOW).ok()).collect();
-    assert_eq!(places.len(), usize::try_from(MOST_OPEN_IN_CRISIS).unwrap());
+        (0..1_000).filter_map(|_| gate.reserve(&LIMITS, "a", true, NOW).ok()).collect();
+    assert_eq!(places.len(), usize::try_from(MAX_OPEN_IN_CRISIS).unwrap());
     let counts = gate.lock();
     assert!(counts.asked.len() <= 8 && counts.agents["a"].asked.len() <= 5);
     drop(counts);
@@ -73,7 +73,7 @@ fn agents_that_are_quiet_are_forgotten() {
         let at = NOW.plus(Span(u64::try_from(agent).unwrap() * 600_000));
         assert_eq!(ask(&gate, &format!("uid:{agent}"), at), Ok(()));
     }
-    assert!(gate.lock().agents.len() <= MOST_AGENTS);
+    assert!(gate.lock().agents.len() <= MAX_AGENTS);
 }
 
 #[test]
@@ -82,8 +82,8 @@ fn refusals_are_summed_up() {
     for _ in 0..100 {
         let _ = ask(&gate, "a", NOW);
     }
-    let told = gate.take_refusals();
-    let expected = Refusals { agent: "a".to_owned(), count: 95, why: "minute" };
+    let told = gate.take_refusal_counts();
+    let expected = RefusalCount { agent: "a".to_owned(), count: 95, why: "minute" };
     assert_eq!(told, [expected]);
-    assert_eq!(gate.take_refusals(), []);
+    assert_eq!(gate.take_refusal_counts(), []);
 }

@@ -22,8 +22,8 @@ async function signature(id, body, exact) {
   return signed(await send("POST", `/v1/requests/${id}/challenge`, body, exact), "The passkey was not used, so nothing was approved. Try again.");
 }
 
-async function signed({ challenge, place, known: ids }, otherwise) {
-  const publicKey = { challenge: toBytes(challenge), rpId: place, allowCredentials: credentials(ids), userVerification: "required", timeout: PATIENCE_MS };
+async function signed({ challenge, rp_id: rpId, known: ids }, otherwise) {
+  const publicKey = { challenge: toBytes(challenge), rpId, allowCredentials: credentials(ids), userVerification: "required", timeout: PATIENCE_MS };
   const { rawId, response } = await asked(() => navigator.credentials.get({ publicKey }), otherwise);
   return { id: toText(rawId), client_data: toText(response.clientDataJSON), authenticator_data: toText(response.authenticatorData), signature: toText(response.signature) };
 }
@@ -81,7 +81,7 @@ async function addPasskey(form) {
   const begun = await send("POST", "/v1/passkeys/begin", {});
   const publicKey = {
     challenge: toBytes(begun.challenge),
-    rp: { id: begun.place, name: "Countersign" },
+    rp: { id: begun.rp_id, name: "Countersign" },
     user: { id: toBytes(begun.user), name: begun.person, displayName: begun.person },
     pubKeyCredParams: begun.algorithms.map((alg) => ({ type: "public-key", alg })),
     excludeCredentials: credentials(begun.known),

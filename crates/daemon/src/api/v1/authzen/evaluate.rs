@@ -14,60 +14,64 @@ use countersign_types::time::{Clock as _, Span, Timestamp};
 use countersign_workflow::request::State as Stands;
 use serde_json::{Value, json};
 
-use super::offer::Terms;
-use super::read::{self, Evaluation, Presented, Source};
+use super::base_url::base_url;
+use super::offer::OfferTerms;
+use super::read::{self, Evaluation, JsonSource, Presented};
 use crate::api::fields::{self, Fields};
-use crate::api::{Answered, Api, Problem, who};
-use crate::chance;
-use crate::gate::{Answer, Caller, Held, Join, Question, Settling};
+use crate::api::{Api, ApiProblem, ApiResult, authenticate};
+use crate::gate::{Caller, GateAnswer, JoinOptions, Rejection, Settlement, Submission};
+use crate::random;
 
 /// How long an offer stands.
 const OFFER: Span = Span::seconds(600);
 /// Evaluations in one request.
-const MOST: usize = 100;
+const MAX_ITEMS: usize = 100;
 /// When an open request is worth looking at again, in seconds.
 const RETRY: u32 = 5;
 /// Which form an access request takes; there is one.
 pub const TEMPLATE: &str = "tool_call";
 
 /// `POST /access/v1/evaluation`
-pub async fn one(State(api): State<Api>, request: Request) -> Answered {
-    let caller = who::agent(&api, &request)?;
+pub async fn one(State(api): State<Api>, request: Request) -> ApiResult {
+    let caller = authenticate::agent(&api, &request)?;
     let (parts, body) = request.into_parts();
-    let bytes = fields::body(&parts.headers, body).await?;
+    let bytes = fields::read_json_body(&parts.headers, body).await?;
     let value = fields::parse(&bytes)?;
-    let source = Source { value: &value, text: std::str::from_utf8(&bytes).unwrap_or_default() };
+    let source =
+        JsonSource { value: &value, text: std::str::from_utf8(&bytes).unwrap_or_default() };
     only(&value, &[])?;
     let asked = read::evaluation(source, None)?;
-    let asking = Asking { api: &api, caller: &caller, base: super::base(&parts.headers) };
+    let asking = Asking { api: &api, caller: &caller, base: base_url(&parts.headers) };
     Ok(axum::Json(asking.evaluate(asked).await?).into_response())
 }
 
 /// `POST /access/v1/evaluations`: all of them, or up to the first that settles the question.
-pub async fn several(State(api): State<Api>, request: Request) -> Answered {
-    let caller = who::agent(&api, &request)?;
+pub async fn several(State(api): State<Api>, request: Request) -> ApiResult {
+    let caller = authenticate::agent(&api, &request)?;
     let (parts, body) = request.into_parts();
-    let bytes = fields::body(&parts.headers, body).await?;
+    let bytes = fields::read_json_body(&parts.headers, body).await?;
     let value = fields::parse(&bytes)?;
-    let source = Source { value: &value, text: std::str::from_utf8(&bytes).unwrap_or_default() };
+    let source =
+        JsonSource { value: &value, text: std::str::from_utf8(&bytes).unwrap_or_default() };
     only(&value, &["evaluations", "options"])?;
-    let said = Fields::of(&value)?;
+    let said = Fields::new(&value)?;
     let last = said.get("options").map(semantic).transpose()?.flatten();
     let list = said.list("evaluations")?.unwrap_or_default();
-    let asking = Asking { api: &api, caller: &caller, base: super::base(&parts.headers) };
+    let asking = Asking { api: &api, caller: &caller, base: base_url(&parts.headers) };
     if list.is_empty() {
         let asked = read::evaluation(source, None)?;
         return Ok(axum::Json(asking.evaluate(asked).await?).into_response());
     }
-    if list.len() > MOST {
-        return Err(Problem::bad(format!("`evaluations` may hold at most {MOST}")));
+    if list.len() > MAX_ITEMS {
+        return Err(ApiProblem::bad_request(format!("`evaluations` may hold at most {MAX_ITEMS}")));
     }
     // Every one is read before any is decided.
-    let texts = fields::items(fields::member(source.text, "evaluations").unwrap_or_default());
+    let texts =
+        fields::item_texts(fields::member_text(source.text, "evaluations").unwrap_or_default());
     let mut wanted = Vec::with_capacity(list.len());
     for (item, text) in list.iter().zip(texts) {
         only(item, &[])?;
-        wanted.push(read::evaluation(Source { value: item, text }, Some(source))?);
+        wanted.push(read::evaluation(JsonSource { value: item, text }, Some(source))?);
     }
     let mut answers = Vec::with_capacity(wanted.len());
     for asked in wanted {
@@ -85,14 +89,14 @@ pub async fn several(State(api): State<Api>, request: Request) -> Answered {
 }
 
 /// After which decision no further evaluation is made.
-fn semantic(options: &Json<'_>) -> Result<Option<bool>, Problem> {
-    let said = Fields::of(options)?;
+fn semantic(options: &Json<'_>) -> Result<Option<bool>, ApiProblem> {
+    let said = Fields::new(options)?;
     let last = match said.text("evaluations_semantic")? {
         None | Some("execute_all") => None,
         Some("deny_on_first_deny") => Some(false),
         Some("permit_on_first_permit") => Some(true),
         Some(_) => {
-            return Err(Problem::bad(
+            return Err(ApiProblem::bad_request(
                 "`evaluations_semantic` must be execute_all, deny_on_first_deny or \
                  permit_on_first_permit",
             ));
@@ -103,8 +107,8 @@ fn semantic(options: &Json<'_>) -> Result<Option<bool>, Problem> {
 }
 
 /// Refuses members that an evaluation does not have.
-pub fn only(value: &Json<'_>, further: &'static [&'static str]) -> Result<(), Problem> {
-    let said = Fields::of(value)?;
+pub fn only(value: &Json<'_>, further: &'static [&'static str]) -> Result<(), ApiProblem> {
+    let said = Fields::new(value)?;
     for name in ["subject", "action", "resource", "context"].into_iter().chain(further.to_vec()) {
         said.get(name);
     }
@@ -126,9 +130,9 @@ struct Made {
 }
 
 impl Asking<'_> {
-    async fn evaluate(&self, asked: Evaluation<'_>) -> Result<Value, Problem> {
+    async fn evaluate(&self, asked: Evaluation<'_>) -> Result<Value, ApiProblem> {
         let at = self.api.gate.clock().now().at;
-        let made = Made { id: chance::id(at).map_err(|_| Held::NoChance)?, at };
+        let made = Made { id: random::id(at).map_err(|_| Rejection::EntropyUnavailable)?, at };
         // Who asks is who proved it: nobody asks for another.
         if asked.subject != self.caller.agent {
             return Ok(made.denied("subject_mismatch", "none"));
@@ -143,31 +147,31 @@ impl Asking<'_> {
         }
         let card = asked.call.clone();
         let detail = || json!({ "evaluation": made.id }).to_string();
-        let question = Question {
+        let question = Submission {
             call: asked.call,
             raw: asked.raw.as_bytes(),
             time: None,
             key: None,
             group: None,
             permit: false,
-            join: Join::default(),
+            join: JoinOptions::default(),
             detail: &detail,
         };
         match self.api.gate.settle(question, self.caller).await {
-            Err(Held::Refused) => Ok(made.denied("policy_denied", "none")),
+            Err(Rejection::Refused) => Ok(made.denied("policy_denied", "none")),
             Err(held) => Err(held.into()),
-            Ok(Settling::Asks(seen, digest)) => {
+            Ok(Settlement::Asks(seen, digest)) => {
                 let mut answer = made.denied("approval_required", "request");
                 self.offer(&mut answer, made, &Card::new(&card, &seen, &digest), &digest);
                 Ok(answer)
             }
-            Ok(Settling::Answered(Answer::Passed(passed))) => Ok(made.permitted(&json!({
+            Ok(Settlement::Answered(GateAnswer::Passed(passed))) => Ok(made.permitted(&json!({
                 "reason": match passed.why {
                     Pass::Harmless => "harmless",
                     Pass::Watching => "watching",
                 },
             }))),
-            Ok(Settling::Answered(Answer::Kept(stored))) => {
+            Ok(Settlement::Answered(GateAnswer::Kept(stored))) => {
                 // Covered by a grant; this evaluation is the one use of it.
                 let request = &stored.request;
                 let agent = self.caller.agent.clone();
@@ -180,7 +184,12 @@ impl Asking<'_> {
     }
 
     /// Evaluates with an approval: the same call, in time, once, and under the rules of now.
-    async fn again(&self, mut asked: Evaluation<'_>, id: Id, made: Made) -> Result<Value, Problem> {
+    async fn again(
+        &self,
+        mut asked: Evaluation<'_>,
+        id: Id,
+        made: Made,
+    ) -> Result<Value, ApiProblem> {
         let unknown = || made.denied("approval_unverifiable", "none");
         let Some(stored) = self.api.gate.store().request(id).await? else { return Ok(unknown()) };
         if !stored.request.requester.is_agent(&self.caller.agent) {
@@ -235,7 +244,7 @@ impl Asking<'_> {
         let Some(offers) = self.api.offers.as_ref() else { return };
         let until = made.at.plus(OFFER);
         let agent = &self.caller.agent;
-        let token = offers.token(Terms { agent, digest, evaluation: made.id, until });
+        let token = offers.token(OfferTerms { agent, digest, evaluation: made.id, until });
         let offer = json!({
             "endpoint": format!("{}/access/v1/requests", self.base),
             "template": TEMPLATE,

@@ -4,6 +4,7 @@
 //! denial offers an access request; that is a request of the gate like any other, and its approval
 //! is used up by one evaluation of the very same call.
 
+mod base_url;
 mod evaluate;
 mod offer;
 mod read;
@@ -11,7 +12,7 @@ mod task;
 
 use axum::Router;
 use axum::extract::Request;
-use axum::http::{HeaderMap, HeaderName, header};
+use axum::http::{HeaderMap, HeaderName};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
@@ -19,7 +20,9 @@ use serde_json::json;
 
 use crate::api::Api;
 
-pub use offer::Offers;
+use base_url::base_url;
+
+pub use offer::OfferSigner;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -45,14 +48,8 @@ async fn echo(request: Request, next: Next) -> Response {
     response
 }
 
-/// Where we are reached, as the caller reached us; the door has checked the name.
-fn base(headers: &HeaderMap) -> String {
-    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
-    format!("http://{}", host.unwrap_or("127.0.0.1:6000"))
-}
-
 async fn configuration(headers: HeaderMap) -> Response {
-    let base = base(&headers);
+    let base = base_url(&headers);
     let body = json!({
         "policy_decision_point": base,
         "access_evaluation_endpoint": format!("{base}/access/v1/evaluation"),

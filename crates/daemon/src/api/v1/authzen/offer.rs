@@ -6,20 +6,20 @@ use countersign_types::id::Id;
 use countersign_types::time::Timestamp;
 use ed25519_dalek::{Signature, Signer as _, SigningKey};
 
-use crate::chance::{self, NoChance};
+use crate::random::{self, EntropyUnavailable};
 
 /// Stands before what is signed, so that no other signature can pass for it.
 const TAG: &str = "countersign/offer/1\0";
 
 /// Makes and checks binding tokens. The key lives as long as the daemon: a token of an earlier
 /// run is refused, and the enforcement point evaluates again.
-pub struct Offers {
+pub struct OfferSigner {
     key: SigningKey,
 }
 
 /// What an offer is bound to.
 #[derive(Clone, Copy)]
-pub struct Terms<'a> {
+pub struct OfferTerms<'a> {
     /// The agent that asked.
     pub agent: &'a str,
     /// Its call.
@@ -32,23 +32,23 @@ pub struct Terms<'a> {
 
 /// Why a token binds nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unbound {
+pub enum OfferError {
     /// It is not ours, or is for another call, another agent or another time.
     Foreign,
     /// Its time is over.
     Over,
 }
 
-impl Offers {
+impl OfferSigner {
     /// With a fresh key.
-    pub fn new() -> Result<Offers, NoChance> {
-        Ok(Offers { key: SigningKey::from_bytes(&chance::bytes()?) })
+    pub fn new() -> Result<OfferSigner, EntropyUnavailable> {
+        Ok(OfferSigner { key: SigningKey::from_bytes(&random::bytes()?) })
     }
 
     /// The token of an offer.
-    pub fn token(&self, terms: Terms<'_>) -> String {
+    pub fn token(&self, terms: OfferTerms<'_>) -> String {
         let signature = self.key.sign(message(terms).as_bytes()).to_bytes();
-        let Terms { evaluation, until, .. } = terms;
+        let OfferTerms { evaluation, until, .. } = terms;
         format!("{evaluation}.{}.{}", until.0, base64::encode_url(&signature))
     }
 
@@ -59,24 +59,24 @@ impl Offers {
         agent: &str,
         digest: &CallDigest,
         now: Timestamp,
-    ) -> Result<(Id, Timestamp), Unbound> {
+    ) -> Result<(Id, Timestamp), OfferError> {
         let mut parts = token.splitn(3, '.');
-        let evaluation = parts.next().and_then(Id::parse).ok_or(Unbound::Foreign)?;
-        let until = parts.next().and_then(|text| text.parse().ok()).ok_or(Unbound::Foreign)?;
+        let evaluation = parts.next().and_then(Id::parse).ok_or(OfferError::Foreign)?;
+        let until = parts.next().and_then(|text| text.parse().ok()).ok_or(OfferError::Foreign)?;
         let until = Timestamp(until);
         let signature = parts.next().and_then(|text| base64::decode_url(text).ok());
         let signature = signature.and_then(|bytes| <[u8; 64]>::try_from(bytes).ok());
-        let signature = Signature::from_bytes(&signature.ok_or(Unbound::Foreign)?);
-        let said = message(Terms { agent, digest, evaluation, until });
+        let signature = Signature::from_bytes(&signature.ok_or(OfferError::Foreign)?);
+        let said = message(OfferTerms { agent, digest, evaluation, until });
         let key = self.key.verifying_key();
-        key.verify_strict(said.as_bytes(), &signature).map_err(|_| Unbound::Foreign)?;
-        if now >= until { Err(Unbound::Over) } else { Ok((evaluation, until)) }
+        key.verify_strict(said.as_bytes(), &signature).map_err(|_| OfferError::Foreign)?;
+        if now >= until { Err(OfferError::Over) } else { Ok((evaluation, until)) }
     }
 }
 
 /// What is signed; where the bytes as received bind as well, they are part of it.
-fn message(terms: Terms<'_>) -> String {
-    let Terms { agent, digest, evaluation, until } = terms;
+fn message(terms: OfferTerms<'_>) -> String {
+    let OfferTerms { agent, digest, evaluation, until } = terms;
     let raw = digest.both_bind.then(|| digest.raw.to_string());
     let canonical = digest.canonical.to_string();
     let said = serde_json::json!([agent, canonical, raw, evaluation, until.0]);
@@ -90,30 +90,34 @@ mod tests {
 
     #[test]
     fn a_token_binds_one_agent_one_call_and_one_time() {
-        let offers = Offers::new().unwrap();
+        let offers = OfferSigner::new().unwrap();
         let digest = |text: &str, both_bind| CallDigest {
             canonical: Digest::of(text.as_bytes()),
             raw: Digest::of(b"raw"),
             both_bind,
         };
         let call = digest("call", false);
-        let evaluation = chance::id(Timestamp(5)).unwrap();
+        let evaluation = random::id(Timestamp(5)).unwrap();
         let until = Timestamp(1000);
-        let token = offers.token(Terms { agent: "a", digest: &call, evaluation, until });
+        let token = offers.token(OfferTerms { agent: "a", digest: &call, evaluation, until });
         let check = |token: &str, agent: &str, call: &CallDigest, now| {
             offers.check(token, agent, call, Timestamp(now))
         };
         assert_eq!(check(&token, "a", &call, 999), Ok((evaluation, until)));
-        assert_eq!(check(&token, "a", &call, 1000), Err(Unbound::Over));
-        assert_eq!(check(&token, "b", &call, 1), Err(Unbound::Foreign));
-        assert_eq!(check(&token, "a", &digest("other", false), 1), Err(Unbound::Foreign));
-        assert_eq!(check(&token, "a", &digest("call", true), 1), Err(Unbound::Foreign));
+        assert_eq!(check(&token, "a", &call, 1000), Err(OfferError::Over));
+        assert_eq!(check(&token, "b", &call, 1), Err(OfferError::Foreign));
+        assert_eq!(check(&token, "a", &digest("other", false), 1), Err(OfferError::Foreign));
+        assert_eq!(check(&token, "a", &digest("call", true), 1), Err(OfferError::Foreign));
         let later = token.replacen(".1000.", ".9000.", 1);
-        assert_eq!(check(&later, "a", &call, 1), Err(Unbound::Foreign), "time cannot be stretched");
+        assert_eq!(
+            check(&later, "a", &call, 1),
+            Err(OfferError::Foreign),
+            "time cannot be stretched"
+        );
         for broken in ["", ".", "..", "x.1.y", token.trim_end_matches(|_: char| true)] {
-            assert_eq!(check(broken, "a", &call, 1), Err(Unbound::Foreign));
+            assert_eq!(check(broken, "a", &call, 1), Err(OfferError::Foreign));
         }
-        let another = Offers::new().unwrap();
-        assert_eq!(another.check(&token, "a", &call, Timestamp(1)), Err(Unbound::Foreign));
+        let another = OfferSigner::new().unwrap();
+        assert_eq!(another.check(&token, "a", &call, Timestamp(1)), Err(OfferError::Foreign));
     }
 }

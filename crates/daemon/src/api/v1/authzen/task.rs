@@ -10,56 +10,73 @@ use countersign_types::time::Clock as _;
 use countersign_workflow::request::{Refusal, State as Stands};
 use serde_json::{Value, json};
 
+use super::base_url::base_url;
 use super::evaluate::{self, TEMPLATE};
-use super::offer::Unbound;
-use super::read::{self, Evaluation, Source};
+use super::offer::OfferError;
+use super::read::{self, Evaluation, JsonSource};
 use crate::api::fields::{self, Fields};
 use crate::api::v1::requests;
-use crate::api::{Answered, Api, Problem, who};
-use crate::gate::{Answer, Caller, Held, Join, Question};
+use crate::api::{Api, ApiProblem, ApiResult, authenticate};
+use crate::gate::{Caller, GateAnswer, JoinOptions, Rejection, Submission};
 
 /// The profile's own names for what can go wrong.
-fn problem(status: StatusCode, name: &'static str, title: &'static str, detail: &str) -> Problem {
-    let mut problem = Problem::new(status, name, title, detail);
+fn problem(
+    status: StatusCode,
+    name: &'static str,
+    title: &'static str,
+    detail: &str,
+) -> ApiProblem {
+    let mut problem = ApiProblem::new(status, name, title, detail);
     problem.family = "urn:openid:authzen:access-request:error:";
     problem
 }
 
-fn unbound(detail: &str) -> Problem {
+fn unbound(detail: &str) -> ApiProblem {
     let title = "This is not what was denied";
     problem(StatusCode::BAD_REQUEST, "invalid_denial_binding", title, detail)
 }
 
-fn not_requestable(detail: &str) -> Problem {
+fn not_requestable(detail: &str) -> ApiProblem {
     problem(StatusCode::BAD_REQUEST, "not_requestable", "This cannot be asked for", detail)
 }
 
-fn unknown() -> Problem {
+fn unknown() -> ApiProblem {
     let detail = "there is no such request";
     problem(StatusCode::NOT_FOUND, "unknown_task", "There is no such thing", detail)
 }
 
-/// `POST /access/v1/requests`
-pub async fn create(State(api): State<Api>, request: Request) -> Answered {
-    let caller = who::agent(&api, &request)?;
-    let key = requests::idempotency_key(request.headers())?;
-    let (parts, body) = request.into_parts();
-    let bytes = fields::body(&parts.headers, body).await?;
-    let value = fields::parse(&bytes)?;
-    let source = Source { value: &value, text: std::str::from_utf8(&bytes).unwrap_or_default() };
-    evaluate::only(&value, &["denial", "requested_access", "client", "callback", "items"])?;
-    let said = Fields::of(&value)?;
+/// Members of the profile that this server does not offer, or that must be objects.
+fn check_extensions(said: &Fields<'_, '_>) -> Result<(), ApiProblem> {
     if said.get("callback").is_some() {
-        return Err(Problem::bad("callbacks are not served here; ask the status endpoint"));
+        return Err(ApiProblem::bad_request(
+            "callbacks are not served here; ask the status endpoint",
+        ));
     }
     if said.get("items").is_some() {
-        return Err(Problem::bad("one call in each request; a list goes to POST /v1/batches"));
+        return Err(ApiProblem::bad_request(
+            "one call in each request; a list goes to POST /v1/batches",
+        ));
     }
     for name in ["requested_access", "client"] {
         if said.get(name).is_some_and(|value| value.as_object().is_none()) {
-            return Err(Problem::bad(format!("`{name}` must be an object")));
+            return Err(ApiProblem::bad_request(format!("`{name}` must be an object")));
         }
     }
+    Ok(())
+}
+
+/// `POST /access/v1/requests`
+pub async fn create(State(api): State<Api>, request: Request) -> ApiResult {
+    let caller = authenticate::agent(&api, &request)?;
+    let key = requests::idempotency_key(request.headers())?;
+    let (parts, body) = request.into_parts();
+    let bytes = fields::read_json_body(&parts.headers, body).await?;
+    let value = fields::parse(&bytes)?;
+    let source =
+        JsonSource { value: &value, text: std::str::from_utf8(&bytes).unwrap_or_default() };
+    evaluate::only(&value, &["denial", "requested_access", "client", "callback", "items"])?;
+    let said = Fields::new(&value)?;
+    check_extensions(&said)?;
     let denial = said.get("denial").ok_or_else(|| unbound("`denial` is needed"))?;
     let denial = Denial::read(denial)?;
     let mut asked = read::evaluation(source, None)?;
@@ -71,27 +88,17 @@ pub async fn create(State(api): State<Api>, request: Request) -> Answered {
     }
     let evaluation = denial.check(&api, &caller, &mut asked)?;
     let detail = || json!({ "evaluation": evaluation }).to_string();
-    let question = Question {
+    let question = Submission {
         call: asked.call,
         raw: asked.raw.as_bytes(),
         time: None,
         key,
         group: None,
         permit: true,
-        join: Join::default(),
+        join: JoinOptions::default(),
         detail: &detail,
     };
-    let stored = match api.gate.submit(question, &caller).await {
-        Ok(Answer::Kept(stored)) => stored,
-        // A permit was asked for, so there is always a row.
-        Ok(Answer::Passed(_)) => return Err(Held::Unwritable.into()),
-        Err(Held::Unavailable(StoreError::KeyReused)) => {
-            let detail = "this idempotency key was used for another call";
-            let title = "This key was used already";
-            return Err(problem(StatusCode::CONFLICT, "duplicate_request", title, detail));
-        }
-        Err(held) => return Err(held.into()),
-    };
+    let stored = submit(&api, question, &caller).await?;
     let status = match stored.request.state {
         Stands::Pending => StatusCode::ACCEPTED,
         _ => StatusCode::CREATED,
@@ -104,6 +111,24 @@ pub async fn create(State(api): State<Api>, request: Request) -> Answered {
     Ok(response)
 }
 
+/// Submits the call; a permit is always asked for, so the answer is always a stored request.
+async fn submit(
+    api: &Api,
+    submission: Submission<'_>,
+    caller: &Caller,
+) -> Result<Box<Stored>, ApiProblem> {
+    match api.gate.submit(submission, caller).await {
+        Ok(GateAnswer::Kept(stored)) => Ok(stored),
+        Ok(GateAnswer::Passed(_)) => Err(Rejection::Unwritable.into()),
+        Err(Rejection::Unavailable(StoreError::KeyReused)) => {
+            let detail = "this idempotency key was used for another call";
+            let title = "Idempotency key already used";
+            Err(problem(StatusCode::CONFLICT, "duplicate_request", title, detail))
+        }
+        Err(rejection) => Err(rejection.into()),
+    }
+}
+
 /// What the enforcement point says about the evaluation that denied the call.
 struct Denial<'v> {
     evaluation: Option<&'v str>,
@@ -112,8 +137,8 @@ struct Denial<'v> {
 }
 
 impl<'v> Denial<'v> {
-    fn read(value: &'v Json<'_>) -> Result<Denial<'v>, Problem> {
-        let said = Fields::of(value)?;
+    fn read(value: &'v Json<'_>) -> Result<Denial<'v>, ApiProblem> {
+        let said = Fields::new(value)?;
         let evaluation = said.text("evaluation_id")?;
         let until = said.text("expires_at")?;
         let token = said.text("binding_token")?;
@@ -136,16 +161,16 @@ impl<'v> Denial<'v> {
         api: &Api,
         caller: &'c Caller,
         asked: &mut Evaluation<'c>,
-    ) -> Result<String, Problem> {
+    ) -> Result<String, ApiProblem> {
         // The gate's own reading of who and where, as when it was evaluated.
         api.gate.assess(&mut asked.call, caller);
         let digest = digest(&asked.call, asked.raw.as_bytes());
-        let offers = api.offers.as_ref().ok_or(Held::NoChance)?;
+        let offers = api.offers.as_ref().ok_or(Rejection::EntropyUnavailable)?;
         let now = api.gate.clock().now().at;
         let (id, until) =
             offers.check(self.token, &caller.agent, &digest, now).map_err(|why| match why {
-                Unbound::Foreign => unbound("the binding token is not for this call"),
-                Unbound::Over => problem(
+                OfferError::Foreign => unbound("the binding token is not for this call"),
+                OfferError::Over => problem(
                     StatusCode::GONE,
                     "expired_denial",
                     "This offer is over",
@@ -159,19 +184,19 @@ impl<'v> Denial<'v> {
 }
 
 /// `GET /access/v1/requests/{id}`
-pub async fn read(State(api): State<Api>, Path(id): Path<String>, request: Request) -> Answered {
-    let caller = who::agent(&api, &request)?;
+pub async fn read(State(api): State<Api>, Path(id): Path<String>, request: Request) -> ApiResult {
+    let caller = authenticate::agent(&api, &request)?;
     let stored = own(&api, &caller, &id).await?;
     Ok(shown(request.headers(), &stored, StatusCode::OK))
 }
 
 /// `POST /access/v1/requests/{id}/cancel`, with an empty body or an empty object.
-pub async fn cancel(State(api): State<Api>, Path(id): Path<String>, request: Request) -> Answered {
-    let caller = who::agent(&api, &request)?;
+pub async fn cancel(State(api): State<Api>, Path(id): Path<String>, request: Request) -> ApiResult {
+    let caller = authenticate::agent(&api, &request)?;
     let (parts, body) = request.into_parts();
-    let bytes = fields::body_or_none(&parts.headers, body).await?;
+    let bytes = fields::read_optional_body(&parts.headers, body).await?;
     if let Some(bytes) = bytes {
-        Fields::of(&fields::parse(&bytes)?)?.finish()?;
+        Fields::new(&fields::parse(&bytes)?)?.finish()?;
     }
     let stored = own(&api, &caller, &id).await?;
     let applied =
@@ -187,7 +212,7 @@ pub async fn cancel(State(api): State<Api>, Path(id): Path<String>, request: Req
     Ok(shown(&parts.headers, &applied.stored, StatusCode::OK))
 }
 
-async fn own(api: &Api, caller: &Caller, id: &str) -> Result<Stored, Problem> {
+async fn own(api: &Api, caller: &Caller, id: &str) -> Result<Stored, ApiProblem> {
     requests::own(api, caller, id).await.map_err(|error| match error.status {
         404 => unknown(),
         _ => error,
@@ -195,7 +220,7 @@ async fn own(api: &Api, caller: &Caller, id: &str) -> Result<Stored, Problem> {
 }
 
 fn place(headers: &HeaderMap, stored: &Stored) -> String {
-    format!("{}/access/v1/requests/{}", super::base(headers), stored.request.id)
+    format!("{}/access/v1/requests/{}", base_url(headers), stored.request.id)
 }
 
 fn shown(headers: &HeaderMap, stored: &Stored, status: StatusCode) -> Response {

@@ -12,14 +12,14 @@ use serde_json::json;
 
 use crate::api::fields::{self, Fields};
 use crate::api::v1::document;
-use crate::api::{Api, Problem};
-use crate::gate::{Answer, Caller, Join, Question};
+use crate::api::{Api, ApiProblem};
+use crate::gate::{Caller, GateAnswer, JoinOptions, Submission};
 
 /// Names of sessions, and other texts that are kept as they come.
 const LONGEST_NAME: usize = 200;
 
 /// What a question led to.
-pub enum Asking {
+pub enum AskResult {
     /// Nobody had to be asked; the document.
     Passed(serde_json::Value),
     /// A new request.
@@ -30,7 +30,7 @@ pub enum Asking {
 
 /// What goes with a question beside its call.
 #[derive(Default)]
-pub struct Extra {
+pub struct AskExtras {
     /// The idempotency key.
     pub key: Option<String>,
     /// The batch.
@@ -40,7 +40,7 @@ pub struct Extra {
 }
 
 /// A question that can be read; nothing has been done about it yet.
-pub struct Wanted<'v> {
+pub struct ParsedQuestion<'v> {
     /// The call.
     pub call: Call<'v>,
     /// Its arguments as they came.
@@ -52,33 +52,33 @@ pub struct Wanted<'v> {
     /// Whether it needs a permit in any case.
     pub permit: Option<bool>,
     /// How it may join a request for the same call.
-    pub join: Join<'v>,
+    pub join: JoinOptions<'v>,
 }
 
 /// Reads a question from its object and the text of that object.
-pub fn read<'v>(value: &'v Value<'_>, text: &'v str) -> Result<Wanted<'v>, Problem> {
-    let said = Fields::of(value)?;
+pub fn read<'v>(value: &'v Value<'_>, text: &'v str) -> Result<ParsedQuestion<'v>, ApiProblem> {
+    let said = Fields::new(value)?;
     let call = read_call(&said, value)?;
     let description = said.text("description")?.map(plain_words);
-    let time = said.seconds("timeout_seconds")?.map(fields::span);
-    let permit = said.flag("permit")?;
-    let join = Join {
-        approved: said.flag("join")?.unwrap_or(false),
+    let time = said.seconds("timeout_seconds")?.map(fields::span_from_seconds);
+    let permit = said.boolean("permit")?;
+    let join = JoinOptions {
+        approved: said.boolean("join")?.unwrap_or(false),
         call_id: call_id(&said)?,
-        fresh: said.flag("fresh")?.unwrap_or(false),
+        ignore_grants: said.boolean("ignore_grants")?.unwrap_or(false),
     };
     said.finish()?;
     let raw = said.raw_call(text);
-    Ok(Wanted { call, raw, description, time, permit, join })
+    Ok(ParsedQuestion { call, raw, description, time, permit, join })
 }
 
 /// Asks the gate about one call, as a batch and a single request do.
 pub async fn ask(
     api: &Api,
     caller: &Caller,
-    wanted: Wanted<'_>,
-    extra: Extra,
-) -> Result<Asking, Problem> {
+    wanted: ParsedQuestion<'_>,
+    extra: AskExtras,
+) -> Result<AskResult, ApiProblem> {
     let session = wanted.call.session.as_deref().map(ToOwned::to_owned);
     let mut detail = json!({ "description": wanted.description });
     if let (Some(batch), Some(members)) = (extra.batch, detail.as_object_mut()) {
@@ -86,7 +86,7 @@ pub async fn ask(
     }
     let detail = || detail.to_string();
     let before = api.gate.clock().now().at;
-    let question = Question {
+    let question = Submission {
         call: wanted.call,
         raw: wanted.raw.as_bytes(),
         time: wanted.time,
@@ -97,18 +97,20 @@ pub async fn ask(
         detail: &detail,
     };
     Ok(match api.gate.submit(question, caller).await? {
-        Answer::Passed(passed) => {
+        GateAnswer::Passed(passed) => {
             let session = session.as_deref();
-            Asking::Passed(document::passed(&passed, &caller.agent, session, before))
+            AskResult::Passed(document::passed(&passed, &caller.agent, session, before))
         }
         // Made before we asked: it was there already.
-        Answer::Kept(stored) if stored.request.plan.created < before => Asking::Known(stored),
-        Answer::Kept(stored) => Asking::New(stored),
+        GateAnswer::Kept(stored) if stored.request.plan.created < before => {
+            AskResult::Known(stored)
+        }
+        GateAnswer::Kept(stored) => AskResult::New(stored),
     })
 }
 
 /// The call among the members, and every other member that a call has.
-pub fn read_call<'v>(said: &Fields<'v, '_>, value: &'v Value<'_>) -> Result<Call<'v>, Problem> {
+pub fn read_call<'v>(said: &Fields<'v, '_>, value: &'v Value<'_>) -> Result<Call<'v>, ApiProblem> {
     const MEMBERS: [&str; 13] = [
         "tool",
         "arguments",
@@ -127,24 +129,25 @@ pub fn read_call<'v>(said: &Fields<'v, '_>, value: &'v Value<'_>) -> Result<Call
     for member in MEMBERS {
         said.get(member);
     }
-    let call = Call::from_json(value).map_err(|error| Problem::bad(error.to_string()))?;
+    let call =
+        Call::from_json(value).map_err(|error| ApiProblem::bad_request(error.to_string()))?;
     name("session", call.session.as_deref().unwrap_or_default())?;
     name("tool", &call.tool)?;
     Ok(call)
 }
 
 /// The host's own name for a call.
-pub fn call_id<'v>(said: &Fields<'v, '_>) -> Result<Option<&'v str>, Problem> {
+pub fn call_id<'v>(said: &Fields<'v, '_>) -> Result<Option<&'v str>, ApiProblem> {
     let found = said.text("call_id")?.filter(|text| !text.is_empty());
     name("call_id", found.unwrap_or_default())?;
     Ok(found)
 }
 
 /// Refuses names that are too long to be kept as they come.
-pub fn name(field: &str, text: &str) -> Result<(), Problem> {
+pub fn name(field: &str, text: &str) -> Result<(), ApiProblem> {
     if text.chars().count() > LONGEST_NAME {
         let detail = format!("`{field}` may have at most {LONGEST_NAME} characters");
-        return Err(Problem::bad(detail));
+        return Err(ApiProblem::bad_request(detail));
     }
     Ok(())
 }
@@ -155,10 +158,11 @@ pub fn plain_words(text: &str) -> String {
 }
 
 /// The key under which a question is asked once, however often it is sent.
-pub fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Problem> {
+pub fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, ApiProblem> {
     let Some(key) = headers.get("idempotency-key") else { return Ok(None) };
     let key = key.to_str().ok().filter(|key| (1..=128).contains(&key.len()));
     let fits = key.filter(|key| key.bytes().all(|byte| byte.is_ascii_graphic()));
-    fits.map(|key| Some(key.to_owned()))
-        .ok_or_else(|| Problem::bad("Idempotency-Key must have 1 to 128 visible ASCII characters"))
+    fits.map(|key| Some(key.to_owned())).ok_or_else(|| {
+        ApiProblem::bad_request("Idempotency-Key must have 1 to 128 visible ASCII characters")
+    })
 }

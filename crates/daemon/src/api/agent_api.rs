@@ -1,0 +1,133 @@
+//! The agents' door: its two busiest questions go straight to their handlers, the rest is routed.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::http::{Method, Request};
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::future::RouteFuture;
+use hyper::body::Incoming;
+use tower_service::Service as _;
+
+use super::{
+    AGENTS, Api, ApiProblem, ApiResult, confirm, host_not_allowed, is_agent_request, v1,
+    with_security_headers,
+};
+use crate::listeners::{Peer, RequestHandler};
+
+/// The ways a request can take. Only the busiest is not boxed: everybody carries its size.
+enum Dispatch<C> {
+    Confirm(C),
+    Request(Pin<Box<dyn Future<Output = ApiResult> + Send>>),
+    Routed(Box<RouteFuture<Infallible>>),
+    Nowhere,
+}
+
+/// Everything that agents ask, with the same checks on both ways.
+#[derive(Clone)]
+pub struct AgentApi {
+    api: Api,
+    router: Router,
+}
+
+impl AgentApi {
+    /// Over these parts.
+    pub fn new(api: &Api) -> AgentApi {
+        AgentApi { api: api.clone(), router: super::agents(api) }
+    }
+
+    /// Answers one request, whatever carries its body.
+    pub fn dispatch<B>(
+        &self,
+        mut request: Request<B>,
+        peer: Peer,
+    ) -> impl Future<Output = Response> + Send + use<B>
+    where
+        B: hyper::body::Body<Data = Bytes> + Send + Unpin + 'static,
+        B::Error: Into<axum::BoxError>,
+    {
+        let api = self.api.clone();
+        let way = match direct_route(request.method(), request.uri().path()) {
+            None => {
+                request.extensions_mut().insert(peer);
+                Dispatch::Routed(Box::new(self.router.clone().call(request.map(Body::new))))
+            }
+            Some(_) if !is_agent_request(&api, request.headers(), request.uri(), Some(peer)) => {
+                Dispatch::Nowhere
+            }
+            Some(direct_route) => {
+                let (parts, body) = request.into_parts();
+                match direct_route {
+                    DirectRoute::Confirm => Dispatch::Confirm(confirm::confirm_request(
+                        api.clone(),
+                        parts,
+                        Some(peer),
+                        body,
+                    )),
+                    DirectRoute::Request => {
+                        let handling = v1::create_request(api.clone(), parts, Some(peer), body);
+                        Dispatch::Request(Box::pin(handling))
+                    }
+                }
+            }
+        };
+        async move {
+            let answered = match way {
+                Dispatch::Confirm(handling) => handling.await,
+                Dispatch::Request(handling) => handling.await,
+                Dispatch::Routed(routed) => {
+                    return routed.await.unwrap_or_else(|never| match never {});
+                }
+                Dispatch::Nowhere => return host_not_allowed().into_response(),
+            };
+            let response = answered.unwrap_or_else(ApiProblem::into_response);
+            api.gate.metrics().answered(AGENTS, response.status().as_u16());
+            with_security_headers(response)
+        }
+    }
+}
+
+/// What goes straight to its handler. Neither looks at cookies.
+#[derive(Clone, Copy)]
+enum DirectRoute {
+    Confirm,
+    Request,
+}
+
+impl RequestHandler for AgentApi {
+    fn handle(
+        &self,
+        request: Request<Incoming>,
+        peer: Peer,
+    ) -> impl Future<Output = Response> + Send + use<> {
+        self.dispatch(request, peer)
+    }
+}
+
+fn direct_route(method: &Method, path: &str) -> Option<DirectRoute> {
+    match path {
+        _ if method != Method::POST => None,
+        "/confirm" => Some(DirectRoute::Confirm),
+        "/v1/requests" => Some(DirectRoute::Request),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_daemon::TestDaemon;
+
+    #[tokio::test]
+    async fn who_waits_carries_little() {
+        let daemon = TestDaemon::default().await;
+        let request = Request::builder().uri("/confirm").method("POST");
+        let request = request.body(Body::empty()).unwrap();
+        let handling = AgentApi::new(&daemon.api).dispatch(request, Peer::Network { local: true });
+        // One for each connection, moved about for each request.
+        let size = size_of_val(&handling);
+        assert!(size <= 3_072, "{size} bytes");
+    }
+}

@@ -1,0 +1,69 @@
+//! Sessions in which a person may be in crisis, and how a person resolves that.
+
+use axum::extract::State;
+use axum::http::{HeaderMap, Uri};
+use countersign_store::Crisis;
+use countersign_types::time::{Clock as _, Timestamp};
+use maud::{Markup, html};
+
+use super::controls::shown;
+use super::labels::apart;
+use super::layout;
+use super::page::{ApiState, PageResult, signed_in_page};
+
+/// Sessions in which somebody may be in crisis.
+pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageResult {
+    let who = signed_in_page(&api, &headers, &uri)?;
+    let now = api.gate.clock().now().at;
+    let list = api.gate.crises().list();
+    let body = html! {
+        section.wide {
+            h1 { "Somebody may be in crisis" }
+            p.hint {
+                "In these sessions everything outbound or irreversible waits for a person, "
+                "whatever grants or modes say. Help was shown at once. What was written is not "
+                "kept."
+            }
+            @if list.is_empty() { p { "There is no such session." } }
+            ul.list { @for crisis in &list {
+                li.crisis {
+                    div {
+                        strong {
+                            (shown(&crisis.agent))
+                            @if !crisis.session.is_empty() {
+                                ", session "
+                                (shown(&crisis.session))
+                            }
+                        }
+                        p.hint { (signs(crisis, now)) }
+                    }
+                    (lift(crisis))
+                }
+            } }
+        }
+    };
+    Ok(layout::page("Crises", layout::MenuItem::Crises, Some(&who), &body))
+}
+
+/// What was seen of a crisis, and since when.
+pub fn signs(crisis: &Crisis, now: Timestamp) -> Markup {
+    html! {
+        "level " (crisis.level) " of 6"
+        @if crisis.imminent { ", danger may be near" }
+        ", since " (apart(crisis.since, now))
+    }
+}
+
+/// A person says that it is over, and why.
+pub fn lift(crisis: &Crisis) -> Markup {
+    html! {
+        form.api.line data-method="POST" data-path="/v1/crises/lift" {
+            input type="hidden" name="agent" value=(crisis.agent);
+            input type="hidden" name="session" value=(crisis.session);
+            input name="reason" required maxlength="500" placeholder="I spoke to them"
+                aria-label="Why it is over";
+            button type="submit" { "It is over" }
+            p.wrong role="alert" {}
+        }
+    }
+}

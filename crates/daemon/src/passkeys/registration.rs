@@ -1,0 +1,30 @@
+//! A new passkey, as a browser brings it. Nothing is believed about the device that made it: the
+//! person who brings it has just said their passphrase, and that is what counts.
+
+use super::cbor::{self, CborItem};
+use super::key::PasskeyKey;
+use super::{PasskeyError, RelyingParty, authenticator_data, check_relying_party};
+
+/// A passkey that may be kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Registration {
+    /// What the device calls it.
+    pub credential: Vec<u8>,
+    /// Its key.
+    pub key: PasskeyKey,
+    /// How many signatures it has counted.
+    pub count: u32,
+}
+
+/// Reads an attestation object (`WebAuthn` Level 2, 6.5.4). The statement in it is passed over.
+pub fn read(object: &[u8], relying_party: RelyingParty<'_>) -> Result<Registration, PasskeyError> {
+    let object = cbor::read_whole(object)?;
+    let (format, statement) = (object.at("fmt"), object.at("attStmt"));
+    let known = matches!((format, statement), (Some(CborItem::Text(_)), Some(CborItem::Map(_))));
+    let data =
+        object.at("authData").and_then(CborItem::bytes).filter(|_| known && object.len() == 3);
+    let data = authenticator_data::read(data.ok_or(PasskeyError::Unreadable)?)?;
+    check_relying_party(&data, relying_party)?;
+    let (credential, key) = data.registered.ok_or(PasskeyError::Unreadable)?;
+    Ok(Registration { credential: credential.to_owned(), key, count: data.count })
+}
