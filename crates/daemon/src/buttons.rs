@@ -1,5 +1,5 @@
-//! What the buttons of a message carry: which request, yes or no, and a proof that we wrote it for
-//! just this call and just this channel. Who pressed it is another question.
+//! The payload of a message's buttons: the request, the choice, and a proof that the daemon made it
+//! for exactly this call and this channel. Who pressed the button is checked elsewhere.
 
 use countersign_json::base64;
 use countersign_json::canonical::CallDigest;
@@ -10,51 +10,51 @@ use sha2::Sha256;
 use subtle::ConstantTimeEq as _;
 use zeroize::Zeroizing;
 
-/// Bytes of a proof; as text twelve characters. Each guess has to pass a platform and a person.
+/// Bytes of a proof, 12 characters as text. Each guess has to pass a platform and a person.
 const PROOF_BYTES: usize = 9;
-/// Digits that a person types where there are no buttons.
+/// The number of codes that a person can type where there are no buttons.
 const DIGITS: u64 = 1_000_000;
 
-/// Makes and checks what buttons carry.
+/// Creates and verifies button payloads.
 pub struct Buttons {
     key: Zeroizing<[u8; 32]>,
 }
 
-/// A request as its buttons name it.
+/// What a button is for.
 #[derive(Debug, Clone, Copy)]
 pub struct ButtonTarget<'a> {
-    /// Through which channel.
+    /// The channel.
     pub channel: &'a str,
-    /// Which request.
+    /// The request.
     pub request: Id,
-    /// Which call exactly.
+    /// The digests of the call.
     pub digest: &'a CallDigest,
 }
 
-/// What a button says about itself, before anything of it is believed.
+/// The content of a pressed button, not verified yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PressedButton {
-    /// Yes or no.
+    /// The choice.
     pub choice: Choice,
-    /// Which request.
+    /// The request.
     pub request: Id,
     proof: String,
 }
 
 impl Buttons {
-    /// With a key that nobody else has.
+    /// With a secret key.
     pub fn new(key: Zeroizing<[u8; 32]>) -> Buttons {
         Buttons { key }
     }
 
-    /// What a button carries: 41 characters.
+    /// The payload of a button, 41 characters.
     pub fn write(&self, choice: Choice, target: ButtonTarget<'_>) -> String {
         let proof = self.proof(word(choice), target);
         let proof = proof.get(..PROOF_BYTES).unwrap_or_default();
         format!("{}:{}:{}", word(choice), target.request, base64::encode_url(proof))
     }
 
-    /// Reads what a button carries; its proof is checked once the request is known.
+    /// Parses a payload; its proof is verified once the request is known.
     pub fn read(text: &str) -> Option<PressedButton> {
         let (choice, rest) = text.split_once(':')?;
         let choice = match choice {
@@ -66,7 +66,7 @@ impl Buttons {
         Some(PressedButton { choice, request: Id::parse(id)?, proof: proof.to_owned() })
     }
 
-    /// Whether we wrote this button for this call and this channel.
+    /// Whether the daemon made this button for this call and this channel.
     pub fn verify(&self, pressed: &PressedButton, target: ButtonTarget<'_>) -> bool {
         let Ok(given) = base64::decode_url(&pressed.proof) else { return false };
         let proof = self.proof(word(pressed.choice), target);
@@ -76,7 +76,7 @@ impl Buttons {
             && bool::from(given.as_slice().ct_eq(proof))
     }
 
-    /// Six digits that stand for a request where a person has to type them.
+    /// Six digits that name a request where a person has to type them.
     pub fn code(&self, target: ButtonTarget<'_>) -> String {
         let proof = self.proof("code", target);
         let bytes = proof.first_chunk::<8>().copied().unwrap_or_default();
@@ -84,7 +84,7 @@ impl Buttons {
     }
 
     fn proof(&self, about: &str, target: ButtonTarget<'_>) -> Vec<u8> {
-        // A key of any length is fine for HMAC; without one nothing would ever match.
+        // HMAC accepts a key of any length; on an error nothing would ever match.
         let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(self.key.as_slice()) else {
             return Vec::new();
         };

@@ -1,4 +1,4 @@
-//! What other thresholds would have meant for calls that people have answered. Changes nothing.
+//! What other thresholds would have changed for calls that people answered. Read-only.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -12,48 +12,48 @@ use countersign_workflow::request::{Decider, State};
 use serde::Serialize;
 use serde_json::Value;
 
-/// Answered calls that were judged alike.
+/// Answered calls with the same score.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ScoreBucket {
     /// Their points.
     pub points: Points,
     /// Their tier.
     pub tier: Tier,
-    /// How sure the judgement was, 0 to 1.
+    /// The confidence of the assessment, 0 to 1.
     pub confidence: f64,
-    /// Whether the crisis rules held: then they are asked whatever is set.
+    /// Whether the crisis rules applied: then a person is asked at any threshold.
     pub crisis: bool,
-    /// So many were approved,
+    /// How many were approved.
     pub approved: u64,
-    /// denied,
+    /// How many were denied.
     pub denied: u64,
-    /// or not answered in time.
+    /// How many were not answered in time.
     pub expired: u64,
-    /// The same confidence in hundredths.
+    /// The confidence in percent.
     #[serde(skip)]
     confidence_percent: u8,
 }
 
-/// What is tried out.
+/// Thresholds to try out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ThresholdSetting {
-    /// LOW passes from this confidence on, in hundredths.
+    /// LOW passes from this confidence on, in percent.
     pub low_confidence: u8,
     /// A judge may pass MEDIUM below these points.
     pub medium: Points,
 }
 
-/// What it would have meant.
+/// What the thresholds would have changed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ThresholdEffect {
-    /// So many would not have been asked about.
+    /// Questions that would not have been asked.
     pub fewer: u64,
-    /// So many of them people denied.
+    /// How many of them people denied.
     pub denied: u64,
 }
 
 impl ThresholdSetting {
-    /// What is in force.
+    /// The current thresholds.
     pub fn of(policy: &Policy) -> ThresholdSetting {
         ThresholdSetting {
             low_confidence: policy.low_confidence,
@@ -72,7 +72,7 @@ impl ThresholdSetting {
         }
     }
 
-    /// What it would have meant for these calls.
+    /// The effect on these calls.
     pub fn effect(self, buckets: &[ScoreBucket]) -> ThresholdEffect {
         let mut effect = ThresholdEffect::default();
         for bucket in buckets.iter().filter(|bucket| self.passes(bucket)) {
@@ -82,7 +82,7 @@ impl ThresholdSetting {
         effect
     }
 
-    /// The same in one sentence. The page's script says it in the same words.
+    /// The effect in one sentence. The page's script uses the same words.
     pub fn sentence(self, buckets: &[ScoreBucket]) -> String {
         let ThresholdEffect { fewer, denied } = self.effect(buckets);
         let times = match fewer {
@@ -100,7 +100,7 @@ impl ThresholdSetting {
         format!("With this setting you would have been asked {times}; {calls}.")
     }
 
-    /// The lines of the configuration that differ from what is in force.
+    /// The lines of the configuration that differ from the current thresholds.
     pub fn config_lines(self, now: ThresholdSetting) -> String {
         let mut config_lines = String::new();
         let two = |hundredths: u16| format!("{}.{:02}", hundredths / 100, hundredths % 100);
@@ -120,7 +120,7 @@ impl ThresholdSetting {
     }
 }
 
-/// Calls that people answered, or should have, put together by how they were judged.
+/// Answered and expired calls, grouped by score.
 pub fn buckets(requests: &[Stored]) -> Vec<ScoreBucket> {
     let mut found = BTreeMap::<(Points, Tier, u8, bool), ScoreBucket>::new();
     for stored in requests {
@@ -151,7 +151,7 @@ pub fn buckets(requests: &[Stored]) -> Vec<ScoreBucket> {
     found.into_values().collect()
 }
 
-/// Points and confidence that were kept with a request.
+/// The points and confidence that were stored with a request.
 fn judged(card: &str) -> Option<(Points, u8)> {
     let card: Value = serde_json::from_str(card).ok()?;
     let hundredths = |name: &str, most: u16| {

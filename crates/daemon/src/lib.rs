@@ -1,4 +1,4 @@
-//! The gate: two doors, deadlines, announcements, signatures, and one readable path through it.
+//! The daemon: gate, agent API, people API, deadlines, announcements and signatures.
 
 pub mod api;
 pub mod auth;

@@ -1,7 +1,7 @@
-//! The two doors: connections in, requests to a router, an orderly end.
+//! Listeners: accept connections, pass requests to a handler, and stop in order.
 //!
 //! hyper's plain HTTP/1 builder serves each connection: thousands of callers wait at once, and it
-//! keeps half as much for each of them as the builder that guesses the protocol.
+//! needs half the memory per connection of the builder that detects the protocol.
 
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;
@@ -21,33 +21,33 @@ use tower_service::Service as _;
 
 use crate::config::SocketConfig;
 
-/// How long a caller may take to say what it wants.
+/// How long a caller may take to send its headers.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
-/// The longest head; also the most that is read ahead for a caller.
+/// The longest headers; also the most that is read ahead for a caller.
 const MAX_HEADER_BYTES: usize = 64 << 10;
-/// Connections at one door; the rest waits in the kernel's queue.
+/// The most connections of one listener; further ones wait in the kernel's queue.
 const MAX_CONNECTIONS: usize = 50_000;
-/// The kernel's queue.
+/// The length of the kernel's queue.
 const BACKLOG: u32 = 4096;
 
-/// Who is at the other end of a connection.
+/// The other end of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Peer {
-    /// Somebody on the network, or on this machine over it.
+    /// A network address.
     Network {
-        /// Whether it is this machine.
+        /// Whether it is on this machine.
         local: bool,
     },
-    /// A Unix user on this machine, by the kernel's word.
+    /// A Unix user on this machine, as the kernel reports it.
     User(u32),
 }
 
-/// Turns true when the daemon stops.
+/// Becomes true when the daemon stops.
 pub type Stop = watch::Receiver<bool>;
 
-/// Who answers what comes in through a door.
+/// Handles requests of a listener.
 pub trait RequestHandler: Clone + Send + 'static {
-    /// Answers one request of this peer.
+    /// Handles one request of this peer.
     fn handle(
         &self,
         request: hyper::Request<Incoming>,
@@ -68,7 +68,7 @@ impl RequestHandler for Router {
     }
 }
 
-/// Opens a door on the network.
+/// Listens on a network address.
 pub fn listen(address: std::net::SocketAddr) -> io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
     socket.set_reuseaddr(true)?;
@@ -76,8 +76,8 @@ pub fn listen(address: std::net::SocketAddr) -> io::Result<TcpListener> {
     socket.listen(BACKLOG)
 }
 
-/// Opens the agents' socket. A socket file of a daemon that is gone is taken away; one that
-/// answers is not.
+/// Listens on the agents' Unix socket. A stale socket file is removed; one that another daemon
+/// serves is not.
 pub fn listen_unix(socket: &SocketConfig) -> io::Result<UnixListener> {
     if let Some(folder) = socket.path.parent() {
         std::fs::create_dir_all(folder)?;
@@ -93,7 +93,7 @@ pub fn listen_unix(socket: &SocketConfig) -> io::Result<UnixListener> {
     Ok(listener)
 }
 
-/// Serves a door on the network until the daemon stops.
+/// Serves a network listener until the daemon stops.
 pub async fn serve(listener: TcpListener, handler: impl RequestHandler + Sync, mut stop: Stop) {
     let connections = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     loop {
@@ -104,7 +104,7 @@ pub async fn serve(listener: TcpListener, handler: impl RequestHandler + Sync, m
         };
         match accepted {
             Ok((stream, from)) => {
-                // Answers are small: waiting to fill a packet only delays them.
+                // Responses are small: waiting to fill a packet only delays them.
                 let _ = stream.set_nodelay(true);
                 let peer = Peer::Network { local: from.ip().to_canonical().is_loopback() };
                 let (handler, stop) = (handler.clone(), stop.clone());
@@ -118,7 +118,7 @@ pub async fn serve(listener: TcpListener, handler: impl RequestHandler + Sync, m
     }
 }
 
-/// Serves the agents' socket until the daemon stops.
+/// Serves the agents' Unix socket until the daemon stops.
 pub async fn serve_unix(
     listener: UnixListener,
     handler: impl RequestHandler + Sync,
@@ -132,7 +132,7 @@ pub async fn serve_unix(
             () = stopped(&mut stop) => return,
         };
         match accepted {
-            // Who the kernel cannot name is nobody.
+            // A caller without credentials from the kernel is not served.
             Ok((stream, _)) => {
                 let Ok(credentials) = stream.peer_cred() else { continue };
                 let peer = Peer::User(credentials.uid());
@@ -149,11 +149,11 @@ pub async fn serve_unix(
 
 /// Waits until the daemon stops.
 pub async fn stopped(stop: &mut Stop) {
-    // An error means that the daemon is gone: stopped as well.
+    // An error means that the sender is gone: the daemon has stopped as well.
     let _ = stop.wait_for(|stop| *stop).await;
 }
 
-/// Out of file descriptors, say: trying again at once would only burn time.
+/// Pauses after a failed accept: without file descriptors, trying again at once only burns time.
 async fn pause_after(error: &io::Error) {
     tracing::warn!(%error, "a connection could not be accepted");
     tokio::time::sleep(Duration::from_millis(20)).await;
@@ -173,7 +173,7 @@ where
         .max_buf_size(MAX_HEADER_BYTES)
         .serve_connection(TokioIo::new(stream), service);
     tokio::pin!(served);
-    // A caller that breaks off or speaks nonsense ends its own connection and nothing else.
+    // A caller that disconnects or sends garbage ends its own connection and nothing else.
     tokio::select! {
         _ = served.as_mut() => {}
         () = stopped(&mut stop) => {

@@ -1,4 +1,5 @@
-//! The agents' door: its two busiest questions go straight to their handlers, the rest is routed.
+//! The agent API: its two busiest routes go straight to their handlers, the rest through the
+//! router.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -17,7 +18,8 @@ use super::{
 };
 use crate::listeners::{Peer, RequestHandler};
 
-/// The ways a request can take. Only the busiest is not boxed: everybody carries its size.
+/// How a request is handled. Only the busiest variant is not boxed, because the others take its
+/// size.
 enum Dispatch<C> {
     Confirm(C),
     Request(Pin<Box<dyn Future<Output = ApiResult> + Send>>),
@@ -25,7 +27,7 @@ enum Dispatch<C> {
     Nowhere,
 }
 
-/// Everything that agents ask, with the same checks on both ways.
+/// The agent API, with the same checks on both paths.
 #[derive(Clone)]
 pub struct AgentApi {
     api: Api,
@@ -38,7 +40,7 @@ impl AgentApi {
         AgentApi { api: api.clone(), router: super::agents(api) }
     }
 
-    /// Answers one request, whatever carries its body.
+    /// Handles one request, whatever carries its body.
     pub fn dispatch<B>(
         &self,
         mut request: Request<B>,
@@ -89,7 +91,7 @@ impl AgentApi {
     }
 }
 
-/// What goes straight to its handler. Neither looks at cookies.
+/// Routes that bypass the router. Neither reads cookies.
 #[derive(Clone, Copy)]
 enum DirectRoute {
     Confirm,
@@ -126,7 +128,7 @@ mod tests {
         let request = Request::builder().uri("/confirm").method("POST");
         let request = request.body(Body::empty()).unwrap();
         let handling = AgentApi::new(&daemon.api).dispatch(request, Peer::Network { local: true });
-        // One for each connection, moved about for each request.
+        // One future for each connection, moved for each request.
         let size = size_of_val(&handling);
         assert!(size <= 3_072, "{size} bytes");
     }

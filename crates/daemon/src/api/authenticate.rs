@@ -1,4 +1,4 @@
-//! Who asks: an agent or a person, from the request alone.
+//! Who sent a request: an agent or a person, from the request alone.
 
 use std::sync::Arc;
 
@@ -18,23 +18,23 @@ use crate::listeners::Peer;
 /// The cookie of a browser session.
 pub const COOKIE: &str = "countersign";
 
-/// The same where the door is reached with TLS: no other host, and no page without TLS, can set it.
+/// The cookie where the people API is reached over TLS: no other host and no page without TLS can
+/// set it.
 pub const HOST_COOKIE: &str = "__Host-countersign";
 
-/// The channel of browser sessions.
+/// The channel name of browser sessions.
 pub const WEB: &str = "web";
 
-/// What goes with the cookie when something is changed. Browsers send cookies to every port of a
-/// machine, so a server that an agent runs on this machine may be handed one; the proof stays with
-/// our own page.
+/// The header that must go with the cookie to change anything. Browsers send cookies to every port
+/// of a host, so a server run by an agent may receive one; the proof stays with our own page.
 pub const PROOF: &str = "x-countersign-proof";
 
-/// The agent that asks: by token, or by the socket it came through.
+/// The agent that sent a request: by token, or by the Unix socket it connected through.
 pub fn agent(api: &Api, request: &Request) -> Result<Caller, ApiProblem> {
     agent_from_headers(api, request.headers(), request.extensions().get().copied())
 }
 
-/// The same from a head and who is at the other end.
+/// The agent, from the headers and the peer of the connection.
 pub fn agent_from_headers(
     api: &Api,
     headers: &HeaderMap,
@@ -48,7 +48,8 @@ pub fn agent_from_headers(
     }
 }
 
-/// The same for the seed's routes, which knew no tokens: from this machine, if that is allowed.
+/// The agent on `/confirm` and `/pending`: without a token it is anonymous, if it is on this
+/// machine and the configuration allows that.
 pub fn confirm_agent(
     api: &Api,
     headers: &HeaderMap,
@@ -61,7 +62,7 @@ pub fn confirm_agent(
     agent_from_headers(api, headers, peer).map(Arc::new)
 }
 
-/// The person who asks: by token, or by the cookie of their browser session.
+/// The person who sent a request: by token, or by the cookie of a browser session.
 pub fn person(api: &Api, headers: &HeaderMap) -> Result<PersonIdentity, ApiProblem> {
     let (secret, by_cookie) = match bearer(headers)? {
         Some(token) => (token, false),
@@ -69,25 +70,25 @@ pub fn person(api: &Api, headers: &HeaderMap) -> Result<PersonIdentity, ApiProbl
     };
     let idle = api.gate.rules().idle;
     let who = api.directory.person(secret, idle, api.gate.clock().now().at)?;
-    // A cookie that was stolen is no token, or it would not need its proof.
+    // A stolen cookie must not work as a token, because a token needs no proof.
     if by_cookie == (who.channel == WEB) { Ok(who) } else { Err(AuthError::Invalid.into()) }
 }
 
-/// The administrator who asks.
+/// The administrator who sent a request.
 pub fn administrator(api: &Api, headers: &HeaderMap) -> Result<PersonIdentity, ApiProblem> {
     let who = person(api, headers)?;
     who.administrator()?;
     Ok(who)
 }
 
-/// The cookie that goes with a proof. It is made of the proof, so who has the cookie alone cannot
-/// find the proof, and nothing more has to be kept.
+/// The cookie for a proof. It is a hash of the proof, so the cookie alone does not reveal the proof
+/// and nothing else has to be stored.
 pub fn cookie_from_proof(proof: &str) -> String {
     let digest = Digest::of(format!("countersign cookie 1\n{proof}").as_bytes());
     format!("{PERSON_TOKEN}{}", base64::encode_url(digest.as_bytes()))
 }
 
-/// Refuses what would change something with a cookie alone.
+/// Rejects requests that would change something with a cookie alone.
 pub fn check_proof(api: &Api, method: &Method, headers: &HeaderMap) -> Result<(), ApiProblem> {
     if [Method::GET, Method::HEAD].contains(method) || bearer(headers)?.is_some() {
         return Ok(());
@@ -103,7 +104,7 @@ pub fn check_proof(api: &Api, method: &Method, headers: &HeaderMap) -> Result<()
     if proven { Ok(()) } else { Err(AuthError::MissingProof.into()) }
 }
 
-/// A bearer token; one that cannot be read is refused, not passed over.
+/// The bearer token. An unreadable one is rejected, not ignored.
 fn bearer(headers: &HeaderMap) -> Result<Option<&str>, ApiProblem> {
     let mut found = headers.get_all(header::AUTHORIZATION).iter();
     let (Some(value), rest) = (found.next(), found.next()) else { return Ok(None) };
@@ -114,7 +115,7 @@ fn bearer(headers: &HeaderMap) -> Result<Option<&str>, ApiProblem> {
     }
 }
 
-/// The session's cookie. Two of them are none: a neighbour may have set one of them.
+/// The session cookie. Two of them are rejected: a page on another port may have set one.
 fn cookie<'h>(api: &Api, headers: &'h HeaderMap) -> Result<Option<&'h str>, ApiProblem> {
     let wanted = if api.people_hosts.is_https(headers) { HOST_COOKIE } else { COOKIE };
     let texts = headers.get_all(header::COOKIE).iter().filter_map(|text| text.to_str().ok());

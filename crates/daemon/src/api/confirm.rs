@@ -1,4 +1,4 @@
-//! The seed's API: its fields, its words, and none of its holes.
+//! The original API: `/confirm`, `/respond` and `/pending`, with unchanged fields and status words.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -24,17 +24,18 @@ use super::{Api, ApiProblem, ApiResult, authenticate};
 use crate::gate::{Caller, GateAnswer, JoinOptions, Submission};
 use crate::listeners::Peer;
 
-/// The seed's word for what nobody had to be asked about.
+/// The status for calls that pass without a question.
 const AUTO: &str = "auto_approved";
 
-/// `POST /confirm`: asks, and answers when it is decided.
+/// `POST /confirm`: asks, and answers when the request is decided.
 pub async fn confirm(State(api): State<Api>, request: Request) -> ApiResult {
     let (parts, body) = request.into_parts();
     let peer = parts.extensions.get().copied();
     confirm_request(api, parts, peer, body).await
 }
 
-/// The same straight from the door. The head is read at once and let go: thousands may wait.
+/// Handles `/confirm` outside the router. The headers are read at once and dropped, because
+/// thousands of callers may wait.
 pub fn confirm_request<B>(
     api: Api,
     parts: Parts,
@@ -50,7 +51,7 @@ where
     async move {
         let caller = caller?;
         let bytes = fields::read_body(body).await?;
-        // Apart, and gone before anybody waits.
+        // Boxed, and dropped before the caller waits.
         let answer = Box::pin(asked(&api, &caller, bytes)).await?;
         drop(caller);
         let ended = match answer {
@@ -67,28 +68,28 @@ async fn end(api: &Api, stored: Box<Stored>) -> Result<Box<Stored>, ApiProblem> 
     let (id, deadline) = (stored.request.id, stored.request.plan.deadline);
     drop(stored);
     let left = api.gate.clock().now().at.until(deadline);
-    // A little beyond the deadline: the watch ends it, not this handler.
+    // A little beyond the deadline: the deadline watch ends the request, not this handler.
     let patience = Duration::from_millis(left.0) + Duration::from_secs(30);
     Ok(Box::new(api.gate.wait_for_agent(id, patience).await?))
 }
 
-/// What the seed says about a call that passes.
+/// The response for a call that passes.
 fn passes(at: Timestamp) -> ApiResult {
     let id = crate::random::id(at)
         .map_err(|_| ApiProblem::from(crate::gate::Rejection::EntropyUnavailable))?;
-    // Said for almost every call, so it is written straight; an id needs no escapes.
+    // Sent for almost every call, so the text is written directly; an id needs no escapes.
     let mut text = String::with_capacity(112);
     let _ = write!(text, "{{\"request_id\":\"{id}\",\"status\":\"{AUTO}\",");
     text.push_str("\"decided_by\":\"whitelist\"}");
     let mut response = Response::new(Body::from(text));
-    // With the headers that every answer has.
+    // Room for the headers that every response has.
     *response.headers_mut() = HeaderMap::with_capacity(6);
     let kind = HeaderValue::from_static("application/json");
     response.headers_mut().insert(header::CONTENT_TYPE, kind);
     Ok(response)
 }
 
-/// Asks the gate what the body asks.
+/// Submits the call in the body to the gate.
 async fn asked(api: &Api, caller: &Caller, bytes: Bytes) -> Result<GateAnswer, ApiProblem> {
     let value = fields::parse(&bytes)?;
     let said = Fields::new(&value)?;
@@ -136,7 +137,7 @@ async fn asked(api: &Api, caller: &Caller, bytes: Bytes) -> Result<GateAnswer, A
     Ok(api.gate.submit(question, caller).await?)
 }
 
-/// The seed's four fields. What is still pending is not approved.
+/// The four fields of the original API. A pending request is not approved.
 fn outcome(stored: &Stored) -> serde_json::Value {
     let decision = stored.request.decision.as_ref();
     let by = decision.map(|decision| &decision.by);
@@ -166,19 +167,20 @@ fn decided_by(by: Option<&Decider>) -> String {
     }
 }
 
-/// The seed's words for risk. A claim may only raise, so `low` changes nothing.
+/// The claimed risk. A claim can only raise the tier, so `low` changes nothing.
 fn claimed(word: &str) -> Result<Tier, ApiProblem> {
     Tier::parse(word)
         .ok_or_else(|| ApiProblem::bad_request("risk_level must be low, medium, high or critical"))
 }
 
-/// The agent's own description: shown, but never believed, and without secrets.
+/// The agent's own description: shown as its claim, without secrets.
 fn described(description: &str) -> String {
     let plain = countersign_redact::redact_text(description);
     countersign_text::sanitize::show_within(&plain.text, 2000).text.into_owned()
 }
 
-/// `POST /respond`: a person answers. Who decided is who proved it, whatever the body says.
+/// `POST /respond`: a person answers. The person is the one who authenticated, whatever the body
+/// says.
 pub async fn respond(State(api): State<Api>, request: Request) -> ApiResult {
     let who = authenticate::person(&api, request.headers())?;
     let (parts, body) = request.into_parts();
@@ -197,7 +199,7 @@ pub async fn respond(State(api): State<Api>, request: Request) -> ApiResult {
     let event = Event::Answer {
         person: who.person,
         choice: if approved { Choice::Approve } else { Choice::Deny },
-        // The seed's answers name no digest: they speak of the request as it was asked.
+        // This API has no digest: the answer is about the request as it was asked.
         seen: stored.request.digest,
         edited: None,
         channel: who.channel,
@@ -210,7 +212,7 @@ pub async fn respond(State(api): State<Api>, request: Request) -> ApiResult {
     Ok((StatusCode::OK, axum::Json(json!({ "request_id": id, "status": status }))).into_response())
 }
 
-/// `GET /pending`: a person sees all, an agent its own.
+/// `GET /pending`: a person sees all requests, an agent its own.
 pub async fn pending(State(api): State<Api>, request: Request) -> ApiResult {
     let agent = if authenticate::person(&api, request.headers()).is_ok() {
         None

@@ -1,4 +1,4 @@
-//! JSON bodies read strictly: the right types, no doubled keys, no unknown members.
+//! JSON bodies read strictly: the right types, no duplicate keys, no unknown members.
 
 use std::cell::Cell;
 use std::future::poll_fn;
@@ -12,12 +12,12 @@ use countersign_types::time::Span;
 
 use super::problem::ApiProblem;
 
-/// The longest body.
+/// The longest body in bytes.
 pub const MAX_BODY: usize = 256 << 10;
-/// What is short beside the buffer of a connection.
+/// Bodies up to this size are copied out of the connection's buffer.
 const COPY_LIMIT: usize = 2 << 10;
 
-/// Reads a body, as JSON by its own word: a form or a plain text could come from any web page.
+/// Reads a body that is declared as JSON: a form or plain text could come from any web page.
 pub async fn read_json_body<B>(headers: &HeaderMap, body: B) -> Result<Bytes, ApiProblem>
 where
     B: hyper::body::Body<Data = Bytes> + Unpin,
@@ -26,7 +26,7 @@ where
     read_body(body).await
 }
 
-/// Whether the head says that JSON follows.
+/// Whether the content type is JSON.
 pub fn is_json(headers: &HeaderMap) -> Result<(), ApiProblem> {
     let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
     let essence = kind.and_then(|kind| kind.split(';').next()).map(str::trim);
@@ -41,7 +41,7 @@ pub fn is_json(headers: &HeaderMap) -> Result<(), ApiProblem> {
     Ok(())
 }
 
-/// The body after such a head.
+/// Reads the body after the headers were checked.
 pub async fn read_body<B>(body: B) -> Result<Bytes, ApiProblem>
 where
     B: hyper::body::Body<Data = Bytes> + Unpin,
@@ -56,8 +56,8 @@ where
     })
 }
 
-/// A body that arrives whole and is not too long. Most come in one piece. A long one is not
-/// copied; a short one is, because it lies in its connection's buffer and would keep all of that.
+/// Collects a body that is complete and not too long. A short body is copied, because it would
+/// otherwise keep its connection's whole buffer alive.
 async fn collect_body<B>(mut body: B) -> Option<Bytes>
 where
     B: hyper::body::Body<Data = Bytes> + Unpin,
@@ -88,7 +88,7 @@ where
     })
 }
 
-/// The same where there need not be one: an empty body needs no content type.
+/// Reads a body that may be missing; an empty body needs no content type.
 pub async fn read_optional_body(
     headers: &HeaderMap,
     content: Body,
@@ -101,18 +101,18 @@ pub async fn read_optional_body(
     Ok(Some(bytes).filter(|bytes| !bytes.is_empty()))
 }
 
-/// The JSON of a body.
+/// Parses the JSON of a body.
 pub fn parse(bytes: &[u8]) -> Result<Value<'_>, ApiProblem> {
     json::parse_bytes(bytes)
         .map_err(|error| ApiProblem::bad_request(format!("invalid JSON: {error}")))
 }
 
-/// The text of a member exactly as it came, for raw digests. The text must have been parsed.
+/// The text of a member exactly as received, for raw digests. The text must have been parsed.
 pub fn member_text<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     json::member_text(text, name).ok().flatten()
 }
 
-/// The texts of a list's items exactly as they came. The text must have been parsed.
+/// The texts of a list's items exactly as received. The text must have been parsed.
 pub fn item_texts(list: &str) -> Vec<&str> {
     let inner = list.trim().strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
     let Some(inner) = inner.filter(|inner| !inner.trim().is_empty()) else { return Vec::new() };
@@ -137,44 +137,44 @@ pub fn item_texts(list: &str) -> Vec<&str> {
     found
 }
 
-/// The members of an object, each asked for by name.
+/// The members of an object, each read by name.
 pub struct Fields<'v, 'a> {
     members: &'v [(std::borrow::Cow<'a, str>, Value<'a>)],
-    /// Which of the members were asked for: a bit for each of the first ones. No route knows
-    /// nearly as many, so of more than these one is always unknown.
+    /// Which members were read: a bit for each of the first 64. No route knows that many members,
+    /// so of more than 64 one is always unknown.
     asked: Cell<u64>,
 }
 
 impl<'v, 'a> Fields<'v, 'a> {
-    /// Of an object.
+    /// The members of this object.
     pub fn new(value: &'v Value<'a>) -> Result<Fields<'v, 'a>, ApiProblem> {
         let members =
             value.as_object().ok_or_else(|| ApiProblem::bad_request("an object is needed"))?;
         Ok(Fields { members, asked: Cell::new(0) })
     }
 
-    /// A member that is there and not null.
+    /// A member that is present and not null.
     pub fn get(&self, name: &'static str) -> Option<&'v Value<'a>> {
         let at = self.members.iter().position(|(key, _)| key == name)?;
         self.asked.set(self.asked.get() | bit(at));
         self.members.get(at).map(|(_, value)| value).filter(|value| !value.is_null())
     }
 
-    /// The text of a member exactly as it came, for raw digests. `whole` is the text of which the
-    /// object was read.
+    /// The text of a member exactly as received, for raw digests. `whole` is the text of the
+    /// object.
     pub fn raw_text<'t>(&self, name: &str, whole: &'t str) -> Option<&'t str> {
         let at = self.members.iter().position(|(key, _)| key == name)?;
         self.text_between_keys(at, whole).or_else(|| member_text(whole, name))
     }
 
-    /// What a call would run, exactly as it came: its arguments, or its command.
+    /// The arguments or the command of a call, exactly as received.
     pub fn raw_call<'t>(&self, whole: &'t str) -> &'t str {
         let arguments = self.raw_text("arguments", whole);
         arguments.or_else(|| self.raw_text("command", whole)).unwrap_or(whole)
     }
 
-    /// The text from one key to the next. Keys lie in the text that was read, so that it need not
-    /// be read again; unless they were written with escapes.
+    /// The text between one key and the next. Keys usually point into the parsed text, so it need
+    /// not be read again; keys with escapes do not.
     fn text_between_keys<'t>(&self, at: usize, whole: &'t str) -> Option<&'t str> {
         let (key, _) = self.members.get(at)?;
         let before = offset_in(whole, key)?.checked_add(key.len())?;
@@ -188,27 +188,27 @@ impl<'v, 'a> Fields<'v, 'a> {
         Some(rest.strip_prefix('"')?.trim_start().strip_prefix(':')?.trim())
     }
 
-    /// A text, if there is one.
+    /// A string, if present.
     pub fn text(&self, name: &'static str) -> Result<Option<&'v str>, ApiProblem> {
         self.get(name)
             .map(|value| value.as_str().ok_or_else(|| wrong_type(name, "a string")))
             .transpose()
     }
 
-    /// A text that must be there and say something.
+    /// A string that must be present and not empty.
     pub fn required_text(&self, name: &'static str) -> Result<&'v str, ApiProblem> {
         let text = self.text(name)?.filter(|text| !text.is_empty());
         text.ok_or_else(|| ApiProblem::bad_request(format!("`{name}` is needed")))
     }
 
-    /// A boolean, if there is one. Nothing else is taken for one: not "false", not 0.
+    /// A boolean, if present. Strings and numbers are not accepted as booleans.
     pub fn boolean(&self, name: &'static str) -> Result<Option<bool>, ApiProblem> {
         self.get(name)
             .map(|value| value.as_bool().ok_or_else(|| wrong_type(name, "true or false")))
             .transpose()
     }
 
-    /// A number of seconds, if there is one.
+    /// A number of seconds, if present.
     pub fn seconds(&self, name: &'static str) -> Result<Option<f64>, ApiProblem> {
         let Some(value) = self.get(name) else { return Ok(None) };
         let number = value.as_number().and_then(|digits| digits.parse::<f64>().ok());
@@ -216,14 +216,14 @@ impl<'v, 'a> Fields<'v, 'a> {
         number.map(Some).ok_or_else(|| wrong_type(name, "a number of seconds above 0"))
     }
 
-    /// A list, if there is one.
+    /// A list, if present.
     pub fn list(&self, name: &'static str) -> Result<Option<&'v [Value<'a>]>, ApiProblem> {
         self.get(name)
             .map(|value| value.as_array().ok_or_else(|| wrong_type(name, "a list")))
             .transpose()
     }
 
-    /// Refuses members that nobody asked for: a misspelt one would be passed over.
+    /// Rejects members that were not read: a misspelt one would otherwise be ignored.
     pub fn finish(&self) -> Result<(), ApiProblem> {
         let asked = self.asked.get();
         let unknown = self.members.iter().enumerate().find(|(at, _)| asked & bit(*at) == 0);
@@ -234,18 +234,18 @@ impl<'v, 'a> Fields<'v, 'a> {
     }
 }
 
-/// Where a part lies in the text of which it is a part.
+/// The offset of a part in the text that it is a slice of.
 fn offset_in(whole: &str, part: &str) -> Option<usize> {
     let at = part.as_ptr().addr().checked_sub(whole.as_ptr().addr())?;
     (whole.get(at..)?.len() >= part.len()).then_some(at)
 }
 
-/// The bit of a member by its place; none for those far behind.
+/// The bit of a member by its position; 0 beyond the first 64.
 fn bit(place: usize) -> u64 {
     u32::try_from(place).ok().and_then(|place| 1_u64.checked_shl(place)).unwrap_or(0)
 }
 
-/// A span from seconds above nought.
+/// A span from a positive number of seconds.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -293,7 +293,7 @@ mod tests {
             for name in ["payload", "z", "a", "b", "y", ""] {
                 let wanted = json::member_text(text, name).unwrap();
                 assert_eq!(said.raw_text(name, text), wanted, "{name} of {text}");
-                // Of another text with the same words it is found as well.
+                // The same works with an equal text at another address.
                 assert_eq!(said.raw_text(name, &another), wanted, "{name} of {text}");
             }
         }

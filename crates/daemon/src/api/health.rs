@@ -1,4 +1,4 @@
-//! Whether the daemon lives, and whether it can do its work.
+//! Liveness and readiness.
 
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -8,14 +8,15 @@ use serde_json::json;
 
 use super::{Api, ApiProblem, ApiResult};
 
-/// The seed's health: the daemon lives. How many wait, but not what.
+/// `GET /health`: the daemon runs. The number of pending requests, but nothing about them.
 pub async fn seed(State(api): State<Api>) -> Response {
     let pending = api.gate.open_requests();
     let body = json!({ "status": "ok", "service": "countersign", "pending": pending });
     axum::Json(body).into_response()
 }
 
-/// Whether anything can be approved: the store writes, and somebody can answer.
+/// `GET /ready`: whether anything can be approved. The store can write, and there is a person to
+/// answer.
 pub async fn ready(State(api): State<Api>) -> ApiResult {
     let unready = |detail: &str| {
         ApiProblem::new(

@@ -1,4 +1,4 @@
-//! HTTP in, the gate's words out: two routers for two doors.
+//! The HTTP API: one router for agents, one for people.
 
 mod agent_api;
 pub(crate) mod authenticate;
@@ -51,49 +51,49 @@ pub use v1::DOCUMENT;
 pub use v1::push;
 pub(crate) use v1::{CalibrationData, calibration_data, check_edit, deny, proven};
 
-/// What every handler needs.
+/// The state of every handler.
 #[derive(Clone)]
 pub struct Api {
     parts: Arc<ApiParts>,
     /// Binds access requests to the evaluations that offered them; none without randomness.
     offers: Option<Arc<OfferSigner>>,
-    /// What passkeys are asked to sign.
+    /// Open passkey challenges.
     challenges: Arc<Challenges>,
-    /// When the daemon stops; never, where nobody says so.
+    /// Becomes true when the daemon stops; none in tests.
     stop: Option<Stop>,
-    /// Who asks at the seed's routes without a token.
+    /// The caller of `/confirm` and `/pending` without a token.
     anonymous: Arc<Caller>,
 }
 
-/// The parts behind the doors.
+/// The parts that both APIs use.
 pub struct ApiParts {
     /// The gate.
     pub gate: Arc<Gate>,
-    /// Who is who.
+    /// People, agents, sessions and linked accounts.
     pub directory: Arc<Directory>,
-    /// Wrong guesses.
+    /// Failed logins and lockouts.
     pub login_throttle: LoginThrottle,
-    /// Passphrases that are looked at.
+    /// Passphrase hashing, limited in parallel.
     pub checks: PassphraseChecks,
     /// The signing key.
     pub keys: Arc<Keys>,
     /// The open channels.
     pub channels: Arc<ChannelPool>,
-    /// What their buttons carry.
+    /// Signed button payloads for channels.
     pub buttons: Arc<Buttons>,
-    /// Codes that link accounts.
+    /// Open codes for linking accounts.
     pub link_codes: LinkCodes,
-    /// What was heard through channels already.
+    /// Messages that were received already.
     pub replay_guard: ReplayGuard,
-    /// Whether somebody sits at the inbox.
+    /// Whether a person is active in the inbox.
     pub presence: Arc<Presence>,
-    /// What is known of the agents' gates.
+    /// The results of the tests of the agents' gates.
     pub proofs: Arc<Proofs>,
     /// The folder of recovery codes.
     pub recovery: PathBuf,
-    /// The names of the agents' door.
+    /// Allowed hosts of the agent API.
     pub agent_hosts: AllowedHosts,
-    /// The names of the people's door.
+    /// Allowed hosts and origins of the people API.
     pub people_hosts: AllowedHosts,
 }
 
@@ -109,14 +109,14 @@ impl Api {
         Api { parts: Arc::new(parts), offers, challenges, stop: None, anonymous }
     }
 
-    /// The same, until the daemon stops: streams end then.
+    /// With a stop signal: open streams end when the daemon stops.
     #[must_use]
     pub fn until(mut self, stop: Stop) -> Api {
         self.stop = Some(stop);
         self
     }
 
-    /// What people are reached with.
+    /// The parts that the notifier needs.
     pub fn notifier_parts(&self) -> NotifierParts {
         NotifierParts {
             channels: Arc::clone(&self.channels),
@@ -130,13 +130,13 @@ impl Api {
         self.directory.has_passkey(person, self.gate.clock().now().at)
     }
 
-    /// What a person who is signed in brings along to an answer.
+    /// The assurance of a signed-in person for an answer.
     pub fn standing(&self, person: &str) -> Standing {
         Standing::login(self.has_passkey(person), self.directory.tenure(person))
     }
 
-    /// How long a new passkey or linked account of this person waits before it may approve. Whoever
-    /// is the only person here sets the installation up, and there is nobody to object.
+    /// How long a new passkey or linked account of this person waits before it may approve. A
+    /// single person sets the installation up, and nobody else could object.
     pub fn waiting_period(&self, person: &str) -> Span {
         if self.directory.is_only_person(person) {
             Span(0)
@@ -145,7 +145,7 @@ impl Api {
         }
     }
 
-    /// Tells every channel about a change of who may approve. The change does not wait for it.
+    /// Announces a change of who may approve on every channel. The change does not wait for it.
     pub fn announce(&self, text: String) {
         let (gate, channels) = (Arc::clone(&self.gate), Arc::clone(&self.channels));
         tokio::spawn(async move { crate::notifier::broadcast(&gate, &channels, &text).await });
@@ -168,14 +168,14 @@ impl std::ops::Deref for Api {
     }
 }
 
-/// The agents' door in counts.
+/// The agent API's label in metrics.
 const AGENTS: &str = "agents";
 
-/// What a handler answers.
+/// The result of a handler.
 pub type ApiResult = Result<Response, ApiProblem>;
 
-/// The agents' door: ask, read one's own, take back. Nothing in here can decide without a
-/// person's credential.
+/// The agent API: ask, read own requests, cancel. Nothing here can decide without a person's
+/// credential.
 pub fn agents(api: &Api) -> Router {
     Router::new()
         .route("/health", get(health::seed))
@@ -190,7 +190,7 @@ pub fn agents(api: &Api) -> Router {
         .with_state(api.clone())
 }
 
-/// The people's door.
+/// The people API.
 pub fn people(api: &Api) -> Router {
     Router::new()
         .route("/health", get(health::seed))
@@ -211,7 +211,7 @@ async fn not_found() -> ApiProblem {
     ApiProblem::not_found("there is nothing at this address")
 }
 
-/// The seed's clients answer at the agents' door; an operator may close that.
+/// Clients of the original API answer on the agent API; the configuration can turn that off.
 async fn respond_on_agent_api(State(api): State<Api>, request: Request) -> ApiResult {
     if api.gate.rules().respond_on_agent_api {
         confirm::respond(State(api), request).await
@@ -229,7 +229,7 @@ async fn method_not_allowed() -> ApiProblem {
     )
 }
 
-/// Agents are not browsers: whatever a page sends is refused before it is read.
+/// Whether a request can be an agent's: right host, and not from a browser.
 fn is_agent_request(api: &Api, headers: &HeaderMap, uri: &Uri, peer: Option<Peer>) -> bool {
     let unix = matches!(peer, Some(Peer::User(_)));
     (unix || api.agent_hosts.is_host_allowed(headers, uri)) && !is_browser(headers)
@@ -240,7 +240,7 @@ async fn check_agent_request(State(api): State<Api>, mut request: Request, next:
     if !is_agent_request(&api, request.headers(), request.uri(), peer) {
         return host_not_allowed().into_response();
     }
-    // Cookies are for people's browsers, and those have no business here.
+    // Agents have no cookies.
     request.headers_mut().remove(header::COOKIE);
     let response = next.run(request).await;
     api.gate.metrics().answered(AGENTS, response.status().as_u16());
@@ -252,8 +252,8 @@ async fn check_people_request(State(api): State<Api>, request: Request, next: Ne
     if !ours || !api.people_hosts.is_origin_allowed(request.headers()) {
         return host_not_allowed().into_response();
     }
-    // Who proves with a passphrase who they are may have an old session's cookie still, and no
-    // proof of it. Neither way looks at the cookie.
+    // These routes take a passphrase or code and ignore the cookie, which may be of an old session
+    // without its proof.
     let logs_in = [v1::LOGIN, v1::RECOVER, inbox::DENY].contains(&request.uri().path());
     if !logs_in
         && let Err(problem) = authenticate::check_proof(&api, request.method(), request.headers())
@@ -281,7 +281,7 @@ fn host_not_allowed() -> ApiProblem {
     )
 }
 
-/// Headers that every answer has.
+/// Adds the headers that every response has.
 fn with_security_headers(mut response: Response) -> Response {
     let headers = response.headers_mut();
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));

@@ -1,4 +1,4 @@
-//! Problem documents (RFC 9457): what happened to the call, why, and what to do.
+//! Problem documents (RFC 9457): what happened to the call, why, and what to do next.
 
 use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -12,28 +12,28 @@ use serde::{Serialize, Serializer};
 use crate::auth::AuthError;
 use crate::gate::Rejection;
 
-/// What went wrong. Every one of these means that nothing was allowed by it.
+/// An error response. None of them allows anything.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiProblem {
-    /// The family of names that `name` belongs to.
+    /// The prefix of the URN.
     pub family: &'static str,
     /// A stable name; family and name together are a URN.
     pub name: &'static str,
-    /// The same for people.
+    /// A short title for people.
     pub title: &'static str,
     /// The status code.
     pub status: u16,
     /// What happened this time.
     pub detail: String,
-    /// What became of the call: `denied`, `unavailable`, or `none` where no call was asked about.
+    /// The outcome for the call: `denied`, `unavailable`, or `none` where no call was submitted.
     pub outcome: &'static str,
-    /// One word for programs, where there are several reasons for the same problem.
+    /// A machine-readable cause, where one problem has several causes.
     pub why: Option<&'static str>,
-    /// When it is worth trying again, in seconds.
+    /// When a retry is useful, in seconds.
     pub retry_after: Option<u32>,
 }
 
-/// Our own problems.
+/// The prefix of our own problems.
 const FAMILY: &str = "urn:countersign:problem:";
 
 impl Serialize for ApiProblem {
@@ -44,7 +44,7 @@ impl Serialize for ApiProblem {
         members.serialize_entry("status", &self.status)?;
         members.serialize_entry("detail", &self.detail)?;
         members.serialize_entry("outcome", self.outcome)?;
-        // The seed's clients look here.
+        // Clients of the original API read this member.
         members.serialize_entry("error", &self.detail)?;
         if let Some(why) = self.why {
             members.serialize_entry("why", why)?;
@@ -57,7 +57,7 @@ impl Serialize for ApiProblem {
 }
 
 impl ApiProblem {
-    /// A problem by name.
+    /// A problem by its name.
     pub fn new(
         status: StatusCode,
         name: &'static str,
@@ -76,22 +76,22 @@ impl ApiProblem {
         }
     }
 
-    /// What the caller sent cannot be read.
+    /// The request cannot be read.
     pub fn bad_request(detail: impl Into<String>) -> ApiProblem {
         ApiProblem::new(StatusCode::BAD_REQUEST, "bad-request", "This cannot be read", detail)
     }
 
-    /// There is no such thing, or it is not the caller's.
+    /// The object does not exist, or belongs to another caller.
     pub fn not_found(detail: impl Into<String>) -> ApiProblem {
         ApiProblem::new(StatusCode::NOT_FOUND, "not-found", "There is no such thing", detail)
     }
 
-    /// It cannot be done as things stand.
+    /// The current state does not allow the change.
     pub fn conflict(detail: impl Into<String>) -> ApiProblem {
         ApiProblem::new(StatusCode::CONFLICT, "conflict", "This cannot be done any more", detail)
     }
 
-    /// Says what became of the call.
+    /// Sets the outcome for the call.
     #[must_use]
     pub fn with_outcome(mut self, outcome: &'static str) -> ApiProblem {
         self.outcome = outcome;
@@ -181,7 +181,7 @@ impl From<StoreError> for ApiProblem {
             StoreError::Unavailable(_) | StoreError::Overloaded | StoreError::Closed => {
                 unavailable(format!("denied: {error}, so nothing can be recorded"))
             }
-            // What the row really holds is for the log, not for the caller.
+            // The details of a corrupt row go to the log, not to the caller.
             StoreError::Corrupt(_) => unavailable("denied: the store cannot be read".to_owned()),
         }
     }

@@ -1,9 +1,9 @@
-//! Step-up: whatever gives or takes power needs a fresh proof of the person, in the same request.
+//! Step-up authentication: every change of people and rights needs a fresh proof in the same
+//! request.
 //!
-//! A session can be stolen, so it reads and answers, and changes nothing else. Every request to a
-//! route in [`NEEDED`] carries a proof: a passkey's signature over this very change where the
-//! person has a passkey, else the passphrase. A route that is neither there nor in [`EXEMPT`] is
-//! not served.
+//! A session can be stolen, so it may read and answer, and change nothing else. A request to a
+//! route in [`NEEDED`] carries a proof: a passkey's signature over this change if the person has a
+//! passkey, otherwise the passphrase. A route in neither [`NEEDED`] nor [`EXEMPT`] is not served.
 
 use axum::Router;
 use axum::body::{Body, Bytes};
@@ -24,17 +24,17 @@ use super::{Api, ApiProblem, ApiResult, authenticate};
 use crate::auth::PersonIdentity;
 use crate::passkeys::{Assertion, Purpose};
 
-/// The header that carries the proof: `passphrase BASE64URL` or `passkey BASE64URL`, the latter of
-/// the JSON document of the signature.
+/// The header with the proof: `passphrase BASE64URL` or `passkey BASE64URL` (of the JSON document
+/// of the signature).
 pub const HEADER: &str = "x-countersign-step-up";
 
-/// Where a client learns which proof it needs, and gets the challenge for a passkey.
+/// The route that tells which proof a change needs and returns the challenge for a passkey.
 pub const BEGIN: &str = "/v1/step-up";
 
-/// The longest proof that is read.
+/// The longest proof in bytes.
 const LONGEST: usize = 16 << 10;
 
-/// What changes who has which power: each needs a proof.
+/// Changes of people and rights: each needs a proof.
 pub const NEEDED: [(&str, &str); 16] = [
     ("POST", "/v1/people"),
     ("DELETE", "/v1/people/{name}"),
@@ -54,16 +54,16 @@ pub const NEEDED: [(&str, &str); 16] = [
     ("POST", "/v1/crises/lift"),
 ];
 
-/// What may be done without a proof, and why.
+/// Changes without a proof, and why.
 pub const EXEMPT: [(&str, &str); 17] = [
-    // These prove who the person is by themselves.
+    // These authenticate by themselves.
     ("POST", super::v1::LOGIN),
     ("POST", crate::inbox::DENY),
     ("POST", super::v1::RECOVER),
-    // Ending one's own session takes power away from nobody else.
+    // Ending an own session takes rights away from nobody else.
     ("DELETE", super::v1::LOGIN),
     ("DELETE", "/v1/sessions/{session}"),
-    // Answers: core asks each for what its tier needs. A grant that is given along with an answer
+    // Answers: the workflow checks the assurance that each tier needs. A grant given with an answer
     // is checked where the answer is read.
     ("POST", "/v1/requests/{id}/decision"),
     ("POST", "/v1/decisions"),
@@ -72,20 +72,20 @@ pub const EXEMPT: [(&str, &str); 17] = [
     // of the edit is a separate request.
     ("POST", "/v1/requests/{id}/edit"),
     ("POST", crate::inbox::CHECK_EDIT),
-    // Challenges are worth nothing until they are signed.
+    // Challenges have no effect until they are signed.
     ("POST", "/v1/requests/{id}/challenge"),
     ("POST", "/v1/passkeys/begin"),
     ("POST", BEGIN),
-    // Platforms sign what they post; what it says is checked like any other answer.
+    // Platforms sign what they post, and the content is checked like any other answer.
     ("POST", "/hooks/{channel}"),
-    // These change no right: presence, one test message, one drill.
+    // These change no rights: presence, one test message, one drill.
     ("POST", "/v1/me"),
     ("POST", "/v1/channels/{name}/test"),
     ("POST", "/v1/drills"),
 ];
 
-/// Whether a request to this route needs a proof; nothing if the route does not take the method. A
-/// route that is added later is refused until somebody decides here what it needs.
+/// Whether a request to this route needs a proof; none if the route does not allow the method. A
+/// new route is rejected until it is added to one of the lists.
 fn is_needed(method: &Method, route: &str) -> Option<bool> {
     let one = (method.as_str(), route);
     if [Method::GET, Method::HEAD].contains(method) || EXEMPT.contains(&one) {
@@ -95,20 +95,20 @@ fn is_needed(method: &Method, route: &str) -> Option<bool> {
     }
 }
 
-/// That the person proved who they are for this very request. Handlers that change something take
-/// it as an argument, so none of them can run without the check.
+/// The proof of the person for exactly this request. Handlers that change something take it as an
+/// argument, so none of them can run without the check.
 #[derive(Debug, Clone)]
 pub struct StepUpProof {
     facts: serde_json::Value,
 }
 
 impl StepUpProof {
-    /// The circumstances for the ledger: who did it, and how they proved it.
+    /// The ledger note: who made the change, and with which proof.
     pub fn note(&self, api: &Api, person: &str) -> Note {
         self.note_with(api, json!({ "by": person }))
     }
 
-    /// The same with further facts.
+    /// The ledger note with further facts.
     pub fn note_with(&self, api: &Api, mut facts: serde_json::Value) -> Note {
         if let Some(members) = facts.as_object_mut() {
             members.insert("step_up".to_owned(), self.facts.clone());
@@ -128,12 +128,12 @@ impl FromRequestParts<Api> for StepUpProof {
     }
 }
 
-/// What people may do.
+/// The routes of this module.
 pub fn people() -> Router<Api> {
     Router::new().route(BEGIN, post(begin))
 }
 
-/// One change: what is done to what, with which body.
+/// One change: operation and body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Change {
     operation: String,
@@ -150,15 +150,15 @@ impl Change {
         Ok(Change { operation, body: Digest::of(text.as_bytes()) })
     }
 
-    /// What a passkey signs, together with a nonce of ours.
+    /// The digest that a passkey signs, together with a nonce.
     fn digest(&self) -> Digest {
         Digest::of(format!("countersign step-up 1\n{}\n{}\n", self.operation, self.body).as_bytes())
     }
 }
 
-/// Checks a request to the people's API before its handler sees it.
+/// Checks a request to the people API before its handler runs.
 pub async fn check(api: &Api, request: Request) -> Result<Request, ApiProblem> {
-    // Without a route there is nothing that could be changed.
+    // Without a route nothing can be changed.
     let Some(route) = request.extensions().get::<MatchedPath>() else { return Ok(request) };
     match is_needed(request.method(), route.as_str()) {
         Some(true) => {}
@@ -173,7 +173,7 @@ pub async fn check(api: &Api, request: Request) -> Result<Request, ApiProblem> {
     Ok(Request::from_parts(parts, Body::from(bytes)))
 }
 
-/// The proof of one request, for what is decided by its body whether it needs one.
+/// The proof of one request, for handlers whose body decides whether they need one.
 pub async fn prove(
     api: &Api,
     who: &PersonIdentity,
@@ -201,7 +201,7 @@ pub async fn prove(
     }
 }
 
-/// What is missing, and how to bring it.
+/// The problem document that names the missing proof.
 fn required(api: &Api, who: &PersonIdentity) -> ApiProblem {
     let passkey = api.has_passkey(&who.person);
     let detail = if passkey {
@@ -226,7 +226,7 @@ enum Proof {
 }
 
 impl Proof {
-    /// The proof of a request, if it brings one. Two are none.
+    /// The proof of a request, if it has one. Two are rejected.
     fn read(headers: &HeaderMap) -> Result<Option<Proof>, ApiProblem> {
         let unreadable = || {
             ApiProblem::bad_request(format!(
@@ -252,8 +252,8 @@ impl Proof {
     }
 }
 
-/// Which proof a change needs, with the challenge for a passkey. The body names the change as it
-/// will be sent: `method`, `path`, and `body` where there is one.
+/// `POST /v1/step-up`: which proof a change needs, with the challenge for a passkey. The body names
+/// the change as it will be sent: `method`, `path` and, if there is one, `body`.
 async fn begin(State(api): State<Api>, request: Request) -> ApiResult {
     let who = authenticate::person(&api, request.headers())?;
     let (parts, body) = request.into_parts();

@@ -1,5 +1,5 @@
-//! `POST /hooks/NAME`: where platforms bring what people said. Nothing is believed but what the
-//! channel can prove to be the platform's.
+//! `POST /hooks/NAME`: where platforms deliver messages. Only what the channel can authenticate is
+//! used.
 
 use axum::body::Body;
 use axum::extract::{Path, Request, State};
@@ -11,7 +11,7 @@ use countersign_types::time::Clock as _;
 use super::{Api, ApiProblem, ApiResult, fields};
 use crate::inbound;
 
-/// A platform calls.
+/// A platform delivers a message.
 pub async fn posted(
     State(api): State<Api>,
     Path(channel): Path<String>,
@@ -24,7 +24,7 @@ pub async fn posted(
     let query = parts.uri.query().map_or_else(String::new, |query| format!("?{query}"));
     let url = format!("{}{}{query}", rules.inbox, parts.uri.path());
     let headers = &parts.headers;
-    // A header that is there twice is none: who added the second one?
+    // A duplicate header counts as missing, because an attacker may have added one.
     let header = |name: &str| {
         let mut found = headers.get_all(name).iter();
         match (found.next(), found.next()) {

@@ -1,4 +1,4 @@
-//! The book of everybody who is known, at hand in memory; the store has the pages.
+//! The directory of people, agents, sessions and linked accounts: a copy of the store in memory.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex as StdMutex, PoisonError, RwLock};
@@ -12,18 +12,18 @@ use tokio::sync::{Mutex, MutexGuard};
 use super::{AGENT_TOKEN, AuthError, PERSON_TOKEN};
 use crate::gate::Caller;
 
-/// A person, as they proved to be.
+/// An authenticated person.
 #[derive(Debug, Clone)]
 pub struct PersonIdentity {
     /// Their name.
     pub person: String,
-    /// What they may do.
+    /// Their role.
     pub role: Role,
-    /// Through which channel they came.
+    /// The channel of their session.
     pub channel: String,
-    /// Their login, to end it.
+    /// The digest of their session's secret.
     pub login: Digest,
-    /// Until when it is good.
+    /// When the session expires.
     pub expires: Timestamp,
 }
 
@@ -37,15 +37,16 @@ impl PersonIdentity {
     }
 }
 
-/// Everybody who is known.
+/// People, agents, sessions and linked accounts.
 #[derive(Debug, Default)]
 pub struct Directory {
     entries: RwLock<Entries>,
-    /// When each login was last used. Not kept: after a restart every login counts as just used.
+    /// When each session was last used. Not stored: after a restart every session counts as just
+    /// used.
     last_used: StdMutex<HashMap<Digest, Timestamp>>,
-    /// Held while the pages are read: an older reading never replaces a newer one.
+    /// Held while the store is read, so that an older read never replaces a newer one.
     reading: Mutex<()>,
-    /// Held while somebody is added or taken out, so that what was checked still holds.
+    /// Held while people or agents change, so that a check still holds when the change is written.
     changing: Mutex<()>,
 }
 
@@ -62,7 +63,7 @@ struct Entries {
     passkeys: HashMap<String, Vec<Passkey>>,
 }
 
-/// Whose an account elsewhere is, and since when.
+/// The person behind a linked account, and since when.
 #[derive(Debug)]
 struct LinkedAccount {
     person: String,
@@ -76,7 +77,7 @@ struct KnownAgent {
 }
 
 impl Directory {
-    /// Reads everybody again.
+    /// Reads everything again from the store.
     pub async fn reload(&self, store: &Backend) -> Result<(), StoreError> {
         let _reading = self.reading.lock().await;
         let (agents, people) = (store.agents().await?, store.people().await?);
@@ -120,7 +121,7 @@ impl Directory {
         Ok(known.caller.clone())
     }
 
-    /// The agent behind a socket, by its Unix user: a known one, or one named after the user.
+    /// The agent behind a Unix socket, by its user id: a known one, or one named after the user id.
     pub fn socket_peer(&self, uid: u32, now: Timestamp) -> Caller {
         let entries = self.entries.read().unwrap_or_else(PoisonError::into_inner);
         let known = entries.uids.get(&uid);
@@ -131,7 +132,7 @@ impl Directory {
         )
     }
 
-    /// The person with this browser session or token.
+    /// The person with this session secret or token.
     pub fn person(
         &self,
         secret: &str,
@@ -161,7 +162,7 @@ impl Directory {
         })
     }
 
-    /// Refuses a login that was idle for too long, and notes that it is used now.
+    /// Rejects a session that was idle for too long, and records its use.
     fn touch_login(&self, login: Digest, idle: Span, now: Timestamp) -> Result<(), AuthError> {
         let mut used = self.last_used.lock().unwrap_or_else(PoisonError::into_inner);
         let last = used.entry(login).or_insert(now);
@@ -172,13 +173,13 @@ impl Directory {
         Ok(())
     }
 
-    /// When a login was last used, as far as is known here.
+    /// When a session was last used, as far as this process knows.
     pub fn last_used(&self, login: &Login, now: Timestamp) -> Timestamp {
         let used = self.last_used.lock().unwrap_or_else(PoisonError::into_inner);
         used.get(&login.secret).copied().unwrap_or(login.made).min(now)
     }
 
-    /// The person to whom an account elsewhere is linked.
+    /// The person to whom an account is linked.
     pub fn account(&self, channel: &str, account: &str) -> Option<(String, Tenure)> {
         let entries = self.entries.read().unwrap_or_else(PoisonError::into_inner);
         let linked = entries.accounts.get(&(channel.to_owned(), account.to_owned()))?;
@@ -186,13 +187,13 @@ impl Directory {
         Some((person.name.clone(), linked.tenure.and(tenure(person))))
     }
 
-    /// How long a person has had their role; somebody unknown has it only from the end of time on.
+    /// Since when a person has had their role; for an unknown person, never.
     pub fn tenure(&self, name: &str) -> Tenure {
         let entries = self.entries.read().unwrap_or_else(PoisonError::into_inner);
         entries.people.get(name).map_or(Tenure::from(Timestamp(i64::MAX)), tenure)
     }
 
-    /// Whether this is everybody there is.
+    /// Whether this is the only person.
     pub fn is_only_person(&self, name: &str) -> bool {
         let entries = self.entries.read().unwrap_or_else(PoisonError::into_inner);
         entries.people.len() == 1 && entries.people.contains_key(name)
@@ -204,20 +205,20 @@ impl Directory {
         entries.passkeys.get(person).cloned().unwrap_or_default()
     }
 
-    /// Whether a person has a passkey that may sign by now: then they sign what is CRITICAL.
+    /// Whether a person has a passkey that may sign now: then CRITICAL approvals need it.
     pub fn has_passkey(&self, person: &str, now: Timestamp) -> bool {
         let entries = self.entries.read().unwrap_or_else(PoisonError::into_inner);
         let passkeys = entries.passkeys.get(person);
         passkeys.is_some_and(|list| list.iter().any(|passkey| passkey.active_from <= now))
     }
 
-    /// Waits until nobody else changes who is known. What is checked then still holds when it is
-    /// written.
+    /// Waits until no other change of people or agents is in progress, so that a check still holds
+    /// when the change is written.
     pub async fn lock_changes(&self) -> MutexGuard<'_, ()> {
         self.changing.lock().await
     }
 
-    /// Takes a person out at once, whatever the store answers next.
+    /// Removes a person at once, whatever the store does next.
     pub fn remove_person(&self, name: &str) {
         let mut entries = self.entries.write().unwrap_or_else(PoisonError::into_inner);
         entries.people.remove(name);
@@ -226,7 +227,7 @@ impl Directory {
         entries.passkeys.remove(name);
     }
 
-    /// Takes an agent out at once, whatever the store answers next.
+    /// Removes an agent at once, whatever the store does next.
     pub fn remove_agent(&self, name: &str) {
         let mut entries = self.entries.write().unwrap_or_else(PoisonError::into_inner);
         entries.tokens.retain(|_, known| known.caller.agent != name);
@@ -234,29 +235,29 @@ impl Directory {
         entries.agents.remove(name);
     }
 
-    /// Unlinks an account at once, whatever the store answers next.
+    /// Unlinks an account at once, whatever the store does next.
     pub fn remove_account(&self, channel: &str, account: &str) {
         let mut entries = self.entries.write().unwrap_or_else(PoisonError::into_inner);
         entries.accounts.remove(&(channel.to_owned(), account.to_owned()));
     }
 
-    /// Ends a login at once, whatever the store answers next.
+    /// Ends a session at once, whatever the store does next.
     pub fn remove_login(&self, login: Digest) {
         self.entries.write().unwrap_or_else(PoisonError::into_inner).logins.remove(&login);
     }
 
-    /// Whether there is an agent of this name.
+    /// Whether an agent of this name exists.
     pub fn has_agent(&self, name: &str) -> bool {
         self.entries.read().unwrap_or_else(PoisonError::into_inner).agents.contains(name)
     }
 
-    /// The record of a person by name.
+    /// The record of a person.
     pub fn record(&self, name: &str) -> Option<Person> {
         let entries = self.entries.read().unwrap_or_else(PoisonError::into_inner);
         entries.people.get(name).cloned()
     }
 
-    /// How many people can answer.
+    /// How many people there are.
     pub fn person_count(&self) -> usize {
         self.entries.read().unwrap_or_else(PoisonError::into_inner).people.len()
     }

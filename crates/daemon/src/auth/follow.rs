@@ -1,4 +1,4 @@
-//! Keeps what is at hand in memory up to date with the store.
+//! Keeps the copies in memory up to date with the store.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,13 +10,13 @@ use super::Directory;
 use crate::gate::Gate;
 use crate::listeners::{self, Stop};
 
-/// How often what could not be read is tried again, and refused floods are written down.
+/// How often failed reads are retried and refused questions are recorded.
 const TICK: Duration = Duration::from_secs(1);
 
-/// Follows the store until the daemon stops: who is who, and which grants there are.
+/// Follows the store until the daemon stops: people, agents, sessions and grants.
 pub async fn follow(directory: Arc<Directory>, gate: Arc<Gate>, mut stop: Stop) {
     let mut happenings = gate.store().watch();
-    // What happened before we listened was perhaps not heard by anybody.
+    // Events before the subscription may have been missed.
     let (mut stale, mut missed) = (true, true);
     let mut tick = tokio::time::interval(TICK);
     tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -53,7 +53,7 @@ pub async fn follow(directory: Arc<Directory>, gate: Arc<Gate>, mut stop: Stop) 
     }
 }
 
-/// Reads both; says whether that went well.
+/// Reads directory and grants again; returns whether that succeeded.
 async fn read_again(directory: &Directory, gate: &Gate) -> bool {
     let read = match directory.reload(gate.store()).await {
         Ok(()) => gate.grants().read(gate.store()).await,

@@ -1,4 +1,4 @@
-//! Wrong guesses: counted by name and over all names, and answered with waiting that grows.
+//! Failed logins, counted by name and over all names; lockouts grow with each failure.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -7,20 +7,20 @@ use countersign_types::time::{Span, Timestamp};
 
 use super::AuthError;
 
-/// So many wrong guesses are free.
+/// Failed guesses without a lockout.
 const FREE_GUESSES: u32 = 5;
-/// The first lock-out; each further one doubles it, up to an hour.
+/// The first lockout; each further one doubles it, up to an hour.
 const FIRST_LOCKOUT: u64 = 30_000;
 const MAX_LOCKOUT: u64 = 3_600_000;
-/// Names remembered at most: who guesses names cannot fill the memory.
+/// The most names in memory, so that guessing names cannot fill it.
 const MAX_NAMES: usize = 10_000;
-/// Wrong guesses over all names before every further one has to wait for its second.
+/// Guesses over all names before further ones are limited to one a second.
 const BUDGET: u64 = 60;
-/// How long it takes until one guess of the budget is given back.
+/// How long it takes until one guess of the budget is restored.
 const REFILL: u64 = 1_000;
 
-/// Counts wrong guesses. A guess counts as wrong from its beginning until it proves right, so
-/// that many at once are no more than many one after the other.
+/// Counts failed logins. A guess counts as failed from its start until it succeeds, so that
+/// parallel guesses gain nothing.
 #[derive(Debug, Default)]
 pub struct LoginThrottle {
     counts: Mutex<Counts>,
@@ -29,7 +29,7 @@ pub struct LoginThrottle {
 #[derive(Debug, Default)]
 struct Counts {
     by_name: HashMap<String, Count>,
-    /// When the budget over all names is whole again.
+    /// When the budget over all names is full again.
     budget_full_at: Timestamp,
     lockouts: u64,
 }
@@ -42,7 +42,8 @@ struct Count {
 }
 
 impl LoginThrottle {
-    /// Whether this name may guess now. Every `Ok` is followed by `wrong`, `right` or `unheard`.
+    /// Whether this name may try now. Every `Ok` is followed by `record_failure`, `record_success`
+    /// or `record_skipped`.
     pub fn begin(&self, name: &str, now: Timestamp) -> Result<(), AuthError> {
         let mut counts = self.lock();
         let used = now.until(counts.budget_full_at).0;
@@ -51,7 +52,7 @@ impl LoginThrottle {
         }
         if counts.by_name.len() >= MAX_NAMES && !counts.by_name.contains_key(name) {
             counts.by_name.retain(|_, count| count.until > now || count.in_progress > 0);
-            // Ten thousand names that are locked out or under way: somebody is guessing.
+            // 10,000 names are locked out or in progress: names are being guessed.
             if counts.by_name.len() >= MAX_NAMES {
                 return Err(AuthError::LockedOut(seconds(FIRST_LOCKOUT)));
             }
@@ -68,7 +69,7 @@ impl LoginThrottle {
         Ok(())
     }
 
-    /// A wrong guess; says for how many seconds it locks the name out, if it does.
+    /// Records a failure; returns the length of the lockout in seconds, if there is one.
     pub fn record_failure(&self, name: &str, now: Timestamp) -> Option<u32> {
         let mut counts = self.lock();
         let count = counts.by_name.entry(name.to_owned()).or_default();
@@ -81,14 +82,14 @@ impl LoginThrottle {
         Some(seconds(wait))
     }
 
-    /// The right one: forgotten, and given back to the budget.
+    /// Records a success: the name's failures are forgotten, and the budget is restored.
     pub fn record_success(&self, name: &str) {
         let mut counts = self.lock();
         counts.by_name.remove(name);
         counts.budget_full_at = Timestamp(counts.budget_full_at.0.saturating_sub_unsigned(REFILL));
     }
 
-    /// The guess was not looked at, because too many others were.
+    /// The guess was not checked, because too many others were in progress.
     pub fn record_skipped(&self, name: &str) {
         let mut counts = self.lock();
         if let Some(count) = counts.by_name.get_mut(name) {
@@ -97,7 +98,7 @@ impl LoginThrottle {
         counts.budget_full_at = Timestamp(counts.budget_full_at.0.saturating_sub_unsigned(REFILL));
     }
 
-    /// How often a name was locked out since the start.
+    /// How many lockouts there were since the start.
     pub fn lockouts(&self) -> u64 {
         self.lock().lockouts
     }

@@ -1,37 +1,37 @@
-//! Which names people and agents may have: names that cannot be taken for anything else.
+//! The names that people and agents may have.
 
 use countersign_workflow::request::DRILL;
 
 /// The name of callers of `/confirm` and `/pending` that come without a token.
 pub const ANONYMOUS: &str = "anonymous";
 
-/// Why a name is refused.
+/// Why a name is rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
-    /// Not 1 to 64 of the letters that names are made of.
+    /// Not 1 to 64 of the allowed characters.
     #[error("a name has 1 to 64 characters of A-Z, a-z, 0-9, `.`, `_` and `-`")]
     InvalidCharacters,
-    /// It means something else already.
+    /// The name has another meaning in records.
     #[error("this name is reserved")]
     Reserved,
 }
 
-/// Words that stand where a person's name may stand.
+/// Words that records use in the place of a person's name.
 const RESERVED_FOR_PEOPLE: [&str; 8] =
     ["agent", "anonymous", "deadline", DRILL, "grant", "policy", "requester", "whitelist"];
 
-/// Words by which people know the product itself: an agent of this name could be taken for it.
+/// Words that stand for the product itself: an agent with such a name could be mistaken for it.
 const RESERVED_FOR_AGENTS: [&str; 8] =
     ["admin", "administrator", "approver", "countersign", "daemon", "owner", "root", "system"];
 
-/// A name for a person.
+/// Checks the name of a person.
 pub fn person_name(name: &str) -> Result<(), NameError> {
     check_characters(name)?;
     let reserved = RESERVED_FOR_PEOPLE.iter().any(|word| word.eq_ignore_ascii_case(name));
     if reserved { Err(NameError::Reserved) } else { Ok(()) }
 }
 
-/// A name for an agent. `uid:1000` is the name of who comes through the socket and is not known.
+/// Checks the name of an agent. `uid:1000` is the name of an unknown caller on the socket.
 pub fn agent_name(name: &str) -> Result<(), NameError> {
     let socket = name.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("uid:"));
     let words = [ANONYMOUS, DRILL];

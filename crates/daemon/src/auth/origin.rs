@@ -1,11 +1,11 @@
-//! Whether a request comes from where it may: Host and Origin allow-lists against web pages.
+//! Allow-lists for Host and Origin, against DNS rebinding and cross-site requests.
 
 use axum::http::header::{HOST, ORIGIN};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Uri};
 
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// The names under which a door is reached.
+/// The hosts and origins under which an API is reached.
 #[derive(Debug, Clone)]
 pub struct AllowedHosts {
     hosts: Vec<String>,
@@ -14,7 +14,7 @@ pub struct AllowedHosts {
 }
 
 impl AllowedHosts {
-    /// Loopback names with the port, and what the operator adds (`https://` names).
+    /// Loopback names with the port, and the operator's names (served over `https://`).
     pub fn new(port: u16, further: &[String]) -> AllowedHosts {
         let local = ["127.0.0.1", "localhost", "[::1]"].map(|name| format!("{name}:{port}"));
         let mut origins: Vec<String> = local.iter().map(|host| format!("http://{host}")).collect();
@@ -25,8 +25,8 @@ impl AllowedHosts {
         AllowedHosts { hosts, https, origins }
     }
 
-    /// Whether the request was meant for us. Missing, doubled and foreign hosts are refused:
-    /// a web page can make its own name point at this machine.
+    /// Whether the Host header is allowed. A missing, duplicate or foreign host is rejected: a web
+    /// page can point its own name at this machine.
     pub fn is_host_allowed(&self, headers: &HeaderMap, uri: &Uri) -> bool {
         let mut hosts = headers.get_all(HOST).iter();
         let (Some(host), None) = (hosts.next(), hosts.next()) else { return false };
@@ -34,7 +34,7 @@ impl AllowedHosts {
         host.to_str().is_ok_and(ours) && uri.authority().is_none_or(|named| ours(named.as_str()))
     }
 
-    /// Whether it is reached under one of the operator's names, which are served with TLS.
+    /// Whether the host is one of the operator's names, which are served over TLS.
     pub fn is_https(&self, headers: &HeaderMap) -> bool {
         let mut hosts = headers.get_all(HOST).iter();
         let (Some(host), None) = (hosts.next(), hosts.next()) else { return false };
@@ -42,8 +42,8 @@ impl AllowedHosts {
         host.to_str().is_ok_and(named)
     }
 
-    /// The place for which passkeys are good on a page of ours: its host's name. An address of
-    /// numbers is none to browsers, and neither is a page that is not ours.
+    /// The relying party id of an allowed origin: its host name. An IP address and a foreign origin
+    /// have none.
     pub fn relying_party_of<'o>(&self, origin: &'o str) -> Option<&'o str> {
         if !self.origins.iter().any(|ours| ours == origin) {
             return None;
@@ -54,7 +54,7 @@ impl AllowedHosts {
         (!numbers).then_some(name)
     }
 
-    /// Where passkeys work: the page under its own name, or under the one that always works here.
+    /// The origin of this request, if passkeys work there.
     pub fn passkey_origin(&self, headers: &HeaderMap) -> Option<String> {
         let host = headers.get(HOST)?.to_str().ok()?.to_ascii_lowercase();
         let scheme = if self.is_https(headers) { "https" } else { "http" };
@@ -62,15 +62,15 @@ impl AllowedHosts {
         self.relying_party_of(&origin).is_some().then_some(origin)
     }
 
-    /// The same page under a name for which passkeys work.
+    /// An origin of the same page where passkeys work.
     pub fn origin_for_passkeys(&self) -> Option<&str> {
         let mut origins = self.origins.iter().rev().map(String::as_str);
         origins.find(|origin| self.relying_party_of(origin).is_some())
     }
 
-    /// Whether the page that asks is ours, or no page asks at all.
+    /// Whether the request comes from an allowed page, or from no page at all.
     pub fn is_origin_allowed(&self, headers: &HeaderMap) -> bool {
-        // Another port of this machine is another origin, but the same site: refused as well.
+        // Another port of this host is another origin but the same site: rejected as well.
         let ours = |site: &HeaderValue| matches!(site.to_str(), Ok("same-origin" | "none"));
         if !headers.get_all(FETCH_SITE).iter().all(ours) {
             return false;
@@ -86,7 +86,7 @@ impl AllowedHosts {
     }
 }
 
-/// Whether a browser asks: agents are not browsers.
+/// Whether a browser sent the request: agents are not browsers.
 pub fn is_browser(headers: &HeaderMap) -> bool {
     headers.contains_key(ORIGIN) || headers.contains_key(FETCH_SITE)
 }

@@ -1,4 +1,4 @@
-//! Passphrases: made of words, kept as argon2id only, and looked at a few at a time.
+//! Passphrases: generated from words, stored as argon2id hashes, and checked a few at a time.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,24 +12,24 @@ use zeroize::Zeroizing;
 
 use crate::random::{self, EntropyUnavailable};
 
-/// Words in a passphrase: 10 bits each.
+/// Words in a passphrase, 10 bits each.
 const WORDS: usize = 7;
-/// Passphrases that are worked on at the same time: each takes 19 MiB and a whole core.
+/// Parallel hashes: each takes 19 MiB and a whole core.
 const MAX_CONCURRENT: usize = 2;
-/// So many more may wait for their turn.
+/// Further hashes that may wait.
 const MAX_QUEUED: usize = 16;
 
-/// A hash of nobody's passphrase: who names nobody waits as long as who guesses wrong.
+/// A hash that no passphrase matches, so that an unknown name takes as long as a wrong passphrase.
 const DUMMY_HASH: &str = "$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$\
                       AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
 
-/// 19 MiB, two passes: what OWASP asks of argon2id at the least.
+/// 19 MiB, two passes: the minimum that OWASP recommends for argon2id.
 fn argon() -> Option<Argon2<'static>> {
     let params = Params::new(19_456, 2, 1, None).ok()?;
     Some(Argon2::new(Algorithm::Argon2id, Version::V0x13, params))
 }
 
-/// A fresh passphrase of seven words.
+/// Generates a passphrase of seven words.
 pub fn generate() -> Result<Zeroizing<String>, EntropyUnavailable> {
     let bytes = Zeroizing::new(random::bytes::<{ WORDS * 2 }>()?);
     let words = bytes.chunks_exact(2).map(|pair| {
@@ -39,24 +39,24 @@ pub fn generate() -> Result<Zeroizing<String>, EntropyUnavailable> {
     Ok(Zeroizing::new(words.collect::<Vec<_>>().join("-")))
 }
 
-/// What is kept of a passphrase.
+/// The argon2id hash of a passphrase.
 pub fn hash(passphrase: &str) -> Option<String> {
     let hashed = argon()?.hash_password(passphrase.as_bytes()).ok()?;
     Some(hashed.to_string())
 }
 
-/// Whether this is the passphrase. Anything unreadable is a no.
+/// Whether the passphrase matches. An unreadable hash never matches.
 fn check(passphrase: &str, stored: &str) -> bool {
     let (Some(argon), Ok(stored)) = (argon(), PasswordHash::new(stored)) else { return false };
     argon.verify_password(passphrase.as_bytes(), &stored).is_ok()
 }
 
-/// Too many passphrases are being looked at.
+/// Too many passphrases are being checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("too many logins at once")]
 pub struct TooManyLogins;
 
-/// Works on passphrases away from the threads that serve, a few at a time.
+/// Hashes passphrases on blocking threads, a few at a time.
 #[derive(Debug)]
 pub struct PassphraseChecks {
     permits: Arc<Semaphore>,
@@ -72,7 +72,7 @@ impl Default for PassphraseChecks {
     }
 }
 
-/// A place in the queue, given back when dropped.
+/// A place in the queue, released on drop.
 struct QueueSlot(Arc<AtomicUsize>);
 
 impl Drop for QueueSlot {
@@ -82,7 +82,7 @@ impl Drop for QueueSlot {
 }
 
 impl PassphraseChecks {
-    /// Whether this is the passphrase of which that was kept; of nobody's it never is.
+    /// Whether the passphrase matches the stored hash; without a stored hash it never does.
     pub async fn check(
         &self,
         passphrase: Zeroizing<String>,
@@ -95,7 +95,7 @@ impl PassphraseChecks {
         .await
     }
 
-    /// What is kept of a passphrase.
+    /// The argon2id hash of a passphrase.
     pub async fn hash(
         &self,
         passphrase: Zeroizing<String>,
@@ -113,7 +113,8 @@ impl PassphraseChecks {
             return Err(TooManyLogins);
         }
         let turn = Arc::clone(&self.permits).acquire_owned().await.map_err(|_| TooManyLogins)?;
-        // Turn and place go along: who breaks off makes no room before the work is done.
+        // Permit and slot move into the task, so that a caller that disconnects frees nothing
+        // early.
         let done = tokio::task::spawn_blocking(move || {
             let done = work();
             drop((turn, slot));

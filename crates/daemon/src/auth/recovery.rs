@@ -1,6 +1,6 @@
 //! Recovery codes: how a person who lost their passphrase or passkey gets a new passphrase.
 //!
-//! A code is issued on the daemon's own machine, by whoever may write its state folder, and is kept
+//! A code is issued on the daemon's machine by a user who can write its state folder, and is stored
 //! there as a digest. No session can ask for one, so a stolen session never gets a passphrase.
 
 use std::fs::{self, OpenOptions};
@@ -18,32 +18,32 @@ use zeroize::Zeroizing;
 
 use super::{generate_passphrase, person_name};
 
-/// How long a code is good.
+/// How long a code is valid.
 const LIFETIME: Span = Span::seconds(900);
 /// The longest file that is read.
 const MAX_FILE_BYTES: u64 = 4096;
 const FOLDER: &str = "recovery";
 
-/// What is kept of a code.
+/// A stored code.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct StoredCode {
     /// SHA-256 of the code, in hex.
     code: String,
-    /// Until when it is good, in milliseconds since 1970.
+    /// When it expires, in milliseconds since 1970.
     expires: i64,
-    /// Whether the person's passkeys end with it.
+    /// Whether the person's passkeys are removed with it.
     remove_passkeys: bool,
 }
 
-/// A code that was right. It is gone.
+/// A code that was redeemed and removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Recovered {
-    /// Whether the person's passkeys end with it.
+    /// Whether the person's passkeys are removed with it.
     pub remove_passkeys: bool,
 }
 
-/// The folder of the codes in a state folder.
+/// The folder of the codes below a state folder.
 pub fn folder(state: &Path) -> PathBuf {
     state.join(FOLDER)
 }
@@ -53,8 +53,8 @@ fn file(folder: &Path, name: &str) -> io::Result<PathBuf> {
     Ok(folder.join(format!("{name}.json")))
 }
 
-/// Issues a code for a person, at this time in milliseconds since 1970; an older one is void. The
-/// code is returned once and kept nowhere.
+/// Issues a code for a person, at this time in milliseconds since 1970; an older code becomes
+/// invalid. The code is returned once and not stored.
 pub fn issue(
     state: &Path,
     name: &str,
@@ -66,7 +66,7 @@ pub fn issue(
     let path = file(&folder, name)?;
     fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
     let flags = rustix::fs::OFlags::DIRECTORY | rustix::fs::OFlags::NOFOLLOW;
-    // Opened once and never by its name again: a link in its place must not be followed.
+    // Opened once and then used by handle, so that a symlink in its place is not followed.
     let opened = OpenOptions::new()
         .read(true)
         .custom_flags(i32::try_from(flags.bits()).map_err(io::Error::other)?)
@@ -86,7 +86,7 @@ pub fn issue(
     }
     let mut out = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&fresh)?;
     out.write_all(text.as_bytes())?;
-    // An administrator of the machine may issue it; the daemon reads only what is its own.
+    // An administrator of the machine may issue codes; the daemon reads only its own files.
     if out.metadata()?.uid() != owner.uid() {
         fchown(&opened, Some(owner.uid()), Some(owner.gid()))?;
         fchown(&out, Some(owner.uid()), Some(owner.gid()))?;
@@ -95,23 +95,23 @@ pub fn issue(
     Ok((code, expires))
 }
 
-/// Whether this is the code of this person. A right one is removed before it counts.
+/// Redeems a code: a right one is removed before it counts.
 pub fn redeem(folder: &Path, name: &str, code: &str, now: Timestamp) -> Option<Recovered> {
     let path = file(folder, name).ok()?;
     let stored = read(folder, &path)?;
     if now.0 >= stored.expires {
-        // Whether it could be removed or not, it counts for nothing.
+        // An expired code never counts, whether or not it could be removed.
         let _ = fs::remove_file(&path);
         return None;
     }
     let given = Digest::of(code.as_bytes()).to_string();
     let right = bool::from(given.as_bytes().ct_eq(stored.code.as_bytes()));
-    // One that cannot be removed could be used twice.
+    // A code that cannot be removed could be used twice.
     (right && fs::remove_file(&path).is_ok())
         .then_some(Recovered { remove_passkeys: stored.remove_passkeys })
 }
 
-/// A file that only the owner of the folder could have written; anything else is none.
+/// Reads a file that only the owner of the folder could have written.
 fn read(folder: &Path, path: &Path) -> Option<StoredCode> {
     let owner = fs::symlink_metadata(folder).ok().filter(fs::Metadata::is_dir)?;
     let flags = rustix::fs::OFlags::NOFOLLOW.bits() | rustix::fs::OFlags::NONBLOCK.bits();

@@ -1,4 +1,4 @@
-//! Heads are signed, witnessed, and never go back.
+//! Checkpoints are signed, sent to witnesses, and never go back.
 
 use std::process::Command;
 
@@ -44,10 +44,10 @@ async fn a_head_is_signed_when_the_ledger_grew_and_reaches_its_witnesses() {
     assert_eq!(fs::read_to_string(folder.join("checkpoint")).unwrap(), note);
     let log = Command::new("git").arg("-C").arg(&folder).args(["log", "--oneline"]).output();
     assert!(String::from_utf8(log.unwrap().stdout).unwrap().contains("entries"));
-    // What is written about it is no reason to sign again …
+    // Entries about the checkpoint itself are no reason to sign again …
     assert!(!checkpoints.sign(true).await.unwrap());
     grow(&gate, 1).await;
-    // … anything else is.
+    // … any other entry is.
     assert!(checkpoints.sign(true).await.unwrap());
     // At the end everything is signed, and nothing more is written.
     assert!(checkpoints.sign(false).await.unwrap());
@@ -91,7 +91,7 @@ async fn a_ledger_that_went_back_is_never_signed_again() {
     grow(&first, 9).await;
     assert!(open(&first, &ledger).await.sign(false).await.unwrap());
     let note = fs::read_to_string(first.folder.path().join(NEWEST)).unwrap();
-    // The same key, and the store of an earlier day beside the newest checkpoint.
+    // The same key and the newest checkpoint, next to a store from an earlier day.
     let second = test_gate().await;
     for name in ["signing.key", NEWEST] {
         fs::copy(first.folder.path().join(name), second.folder.path().join(name)).unwrap();
@@ -99,13 +99,13 @@ async fn a_ledger_that_went_back_is_never_signed_again() {
     let second = TestGate { keys: Arc::clone(&first.keys), ..second };
     let signs = open(&second, &ledger).await;
     assert!(matches!(signs.sign(true).await, Err(SignError::RolledBack(_))));
-    // Growing beyond the old size does not help: it is another past.
+    // A ledger that grew beyond the old size still has another past.
     grow(&second, 30).await;
     assert!(matches!(signs.sign(true).await, Err(SignError::RolledBack(_))));
     assert!(matches!(signs.sign(false).await, Err(SignError::RolledBack(_))));
     assert_eq!(second.gate.store().checkpoint().await.unwrap(), None);
     assert_eq!(fs::read_to_string(second.folder.path().join(NEWEST)).unwrap(), note);
-    // A changed note in our name is as bad.
+    // A changed checkpoint in our name is rejected as well.
     fs::write(second.folder.path().join(NEWEST), note.replacen('\n', "\n1", 1)).unwrap();
     assert!(matches!(open(&second, &ledger).await.sign(true).await, Err(SignError::Forged(_))));
 }

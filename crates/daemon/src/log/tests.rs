@@ -1,4 +1,4 @@
-//! A thousand planted secrets go through the whole gate: none in the log, the files or an answer.
+//! A thousand planted secrets go through the gate: none is in the log, the files or a response.
 
 use std::io::Write;
 use std::sync::{Arc, Mutex};
@@ -19,7 +19,7 @@ impl Write for SharedBuffer {
     }
 }
 
-/// Letters and digits that no other text has: the same seed, the same secret.
+/// Letters and digits that no other text has: the same number gives the same secret.
 fn secret(seed: usize, length: usize) -> String {
     let mut state = seed as u64 * 2 + 1;
     let mut text = String::from("Zq7");
@@ -58,7 +58,7 @@ fn a_secret_stays_where_it_came_from() {
     let buffer = SharedBuffer::default();
     let writing = buffer.clone();
     let log = LogConfig { level: "trace".to_owned(), json: true, otlp: None };
-    // For all threads: what other tests log meanwhile does no harm.
+    // For all threads: logs of other tests do no harm.
     tracing::dispatcher::set_global_default(to(&log, move || writing.clone())).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let (mut seen, secrets) = runtime.block_on(async {
@@ -93,7 +93,7 @@ fn a_secret_stays_where_it_came_from() {
     let log = buffer.0.lock().unwrap().clone();
     assert!(String::from_utf8_lossy(&log).contains("a call is kept"), "nothing was logged");
     seen.extend(log);
-    // One walk over everything: all secrets begin alike.
+    // One pass over everything: all secrets begin alike.
     let all: std::collections::HashSet<&[u8]> = secrets.iter().map(String::as_bytes).collect();
     let found =
         seen.windows(20).filter(|window| window.starts_with(b"Zq7") && all.contains(window));

@@ -1,25 +1,25 @@
-//! A signature by a passkey, held against everything that it must say.
+//! The signature of a passkey, with everything that it must contain.
 
 use countersign_json::canonical::Digest;
 
 use super::key::PasskeyKey;
 use super::{PasskeyError, RelyingParty, authenticator_data, check_relying_party};
 
-/// What a browser brings.
+/// A signature as a browser sends it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Assertion {
-    /// Which passkey.
+    /// The credential id.
     pub credential: Vec<u8>,
-    /// What the browser says, as it was signed.
+    /// The client data, as signed.
     pub client_data: Vec<u8>,
-    /// What the authenticator says, as it was signed.
+    /// The authenticator data, as signed.
     pub authenticator_data: Vec<u8>,
     /// The signature over both.
     pub signature: Vec<u8>,
 }
 
-/// Checks a signature and gives the authenticator's new count. The client data must have been
-/// read and believed before.
+/// Checks a signature and returns the authenticator's new counter. The client data must have been
+/// checked before.
 pub fn check(
     assertion: &Assertion,
     key: &PasskeyKey,
@@ -34,12 +34,12 @@ pub fn check(
     if !is_signed(assertion, key) {
         return Err(PasskeyError::Signature);
     }
-    // One that counts goes on counting; one that does not stays at nought.
+    // A counter must increase; an authenticator without a counter always sends 0.
     let counts = count != 0 || data.count != 0;
     if counts && data.count <= count { Err(PasskeyError::Copied) } else { Ok(data.count) }
 }
 
-/// Whether the signature is by this key, over all that was said.
+/// Whether this key signed the client data and the authenticator data.
 pub fn is_signed(assertion: &Assertion, key: &PasskeyKey) -> bool {
     let mut message = assertion.authenticator_data.clone();
     message.extend_from_slice(Digest::of(&assertion.client_data).as_bytes());

@@ -1,4 +1,4 @@
-//! What an authenticator says about itself: where, whether somebody was there, how often it signed.
+//! Authenticator data: relying party, user verification, signature counter and new credentials.
 
 use super::PasskeyError;
 use super::cbor;
@@ -11,19 +11,19 @@ const BACKED_UP: u8 = 1 << 4;
 const HAS_CREDENTIAL: u8 = 1 << 6;
 const HAS_EXTENSIONS: u8 = 1 << 7;
 
-/// The longest name of a passkey (`WebAuthn` Level 2, 6.5.1).
+/// The longest credential id (`WebAuthn` Level 2, 6.5.1).
 pub const MAX_CREDENTIAL_ID: usize = 1023;
 
 /// Authenticator data (`WebAuthn` Level 2, 6.1), read to its last byte.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuthenticatorData<'b> {
-    /// SHA-256 of the name of the place.
+    /// SHA-256 of the relying party id.
     pub relying_party: [u8; 32],
-    /// Somebody touched it, and it knows who: a finger, a face or a PIN.
+    /// The user was present and verified, by fingerprint, face or PIN.
     pub verified: bool,
-    /// How many signatures it has made; 0 where it does not count.
+    /// The signature counter; 0 if the authenticator does not count.
     pub count: u32,
-    /// A new passkey: its name and its key.
+    /// A new credential: its id and its key.
     pub registered: Option<(&'b [u8], PasskeyKey)>,
 }
 

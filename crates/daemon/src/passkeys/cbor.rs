@@ -1,40 +1,41 @@
-//! CBOR as authenticators write it, read strictly: definite lengths, shortest forms, no key twice.
+//! CBOR as authenticators write it, read strictly: definite lengths, shortest forms, no duplicate
+//! keys.
 
-/// So deep may it be nested, and so many items may it hold.
+/// The deepest nesting, and the most items.
 const DEPTH: usize = 6;
 const ITEMS: usize = 200;
 
-/// This is not CBOR as we take it.
+/// The bytes are not in the accepted subset of CBOR.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("this is not CBOR as authenticators write it")]
 pub struct Malformed;
 
-/// One item. Tags and floating numbers are none: no authenticator needs them here.
+/// One item. Tags and floats are not accepted: no authenticator needs them here.
 #[derive(Debug, Clone, PartialEq)]
 pub enum CborItem<'b> {
-    /// A whole number.
+    /// An integer.
     Whole(i64),
     /// Bytes.
     Bytes(&'b [u8]),
-    /// A text.
+    /// A string.
     Text(&'b str),
     /// A list.
     List(Vec<CborItem<'b>>),
-    /// Pairs, in the order in which they came; no key is there twice.
+    /// Pairs in the order received, without duplicate keys.
     Map(Vec<(CborItem<'b>, CborItem<'b>)>),
-    /// True or false.
+    /// A boolean.
     Flag(bool),
     /// Nothing.
     Null,
 }
 
 impl<'b> CborItem<'b> {
-    /// The value under a text.
+    /// The value of a string key.
     pub fn at(&self, name: &str) -> Option<&CborItem<'b>> {
         self.find(&CborItem::Text(name))
     }
 
-    /// The value under a number.
+    /// The value of an integer key.
     pub fn numbered(&self, number: i64) -> Option<&CborItem<'b>> {
         self.find(&CborItem::Whole(number))
     }
@@ -44,17 +45,17 @@ impl<'b> CborItem<'b> {
         pairs.iter().find(|(key, _)| key == wanted).map(|(_, value)| value)
     }
 
-    /// Bytes, if it is that.
+    /// The bytes, if it is a byte string.
     pub fn bytes(&self) -> Option<&'b [u8]> {
         if let CborItem::Bytes(bytes) = self { Some(bytes) } else { None }
     }
 
-    /// A whole number, if it is that.
+    /// The integer, if it is one.
     pub fn whole(&self) -> Option<i64> {
         if let CborItem::Whole(number) = self { Some(*number) } else { None }
     }
 
-    /// How many pairs or items it has.
+    /// The number of items or pairs.
     pub fn len(&self) -> usize {
         match self {
             CborItem::List(items) => items.len(),
@@ -64,14 +65,14 @@ impl<'b> CborItem<'b> {
     }
 }
 
-/// Reads one item and gives what follows it.
+/// Reads one item and returns what follows it.
 pub fn read(bytes: &[u8]) -> Result<(CborItem<'_>, &[u8]), Malformed> {
     let mut reader = Reader { rest: bytes, items: 0 };
     let item = reader.item(DEPTH)?;
     Ok((item, reader.rest))
 }
 
-/// Reads one item behind which nothing follows.
+/// Reads one item that must be followed by nothing.
 pub fn read_whole(bytes: &[u8]) -> Result<CborItem<'_>, Malformed> {
     match read(bytes)? {
         (item, []) => Ok(item),

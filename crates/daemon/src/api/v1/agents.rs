@@ -1,4 +1,4 @@
-//! Agents: added and taken out by administrators.
+//! Agents: added and revoked by administrators.
 
 use axum::Router;
 use axum::extract::{Path, Request, State};
@@ -19,14 +19,14 @@ use crate::auth::{AGENT_TOKEN, agent_name};
 use crate::gate::Rejection;
 use crate::random;
 
-/// How long a token is good if nobody says how long, and at most.
+/// How long a token is valid by default, and at most.
 const USUAL_DAYS: u32 = 365;
 const MOST_DAYS: u32 = 3_650;
-/// Own addresses of one agent, and the longest one.
+/// The most own addresses of an agent, and the longest one.
 const ADDRESSES: usize = 32;
 const LONGEST_ADDRESS: usize = 320;
 
-/// What people may do.
+/// The routes of the people API.
 pub fn people() -> Router<Api> {
     Router::new()
         .route("/v1/agents", get(list).post(add))
@@ -92,7 +92,7 @@ async fn add(State(api): State<Api>, proven: StepUpProof, request: Request) -> A
     Ok((StatusCode::CREATED, axum::Json(body)).into_response())
 }
 
-/// The document with the token, which is told once and kept nowhere.
+/// The document with the token, which is returned once and not stored.
 fn with_token(agent: &Agent, token: &str) -> serde_json::Value {
     let mut document = document(agent);
     if let Some(members) = document.as_object_mut() {
@@ -154,7 +154,7 @@ async fn revoke(
     Ok(axum::Json(json!({ "name": name, "revoked": at })).into_response())
 }
 
-/// A new token; the old one ends with it.
+/// Replaces the token; the old one is revoked at once.
 async fn change_token(
     State(api): State<Api>,
     Path(name): Path<String>,

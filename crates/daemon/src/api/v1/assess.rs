@@ -1,4 +1,4 @@
-//! POST /v1/assess: what the gate would make of a call.
+//! POST /v1/assess: the assessment of a call, without submitting it.
 
 use axum::Router;
 use axum::extract::{Request, State};
@@ -13,7 +13,7 @@ use super::requests;
 use crate::api::fields::{self, Fields};
 use crate::api::{Api, ApiProblem, ApiResult, authenticate};
 
-/// What agents may do.
+/// The routes of the agent API.
 pub fn agents() -> Router<Api> {
     Router::new().route("/v1/assess", post(assess))
 }

@@ -1,4 +1,4 @@
-//! Batches: a list of calls in, verdicts in order, one group to answer.
+//! Batches: a list of calls, verdicts in order, one group to answer.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -22,10 +22,10 @@ use crate::api::{Api, ApiProblem, ApiResult, authenticate};
 use crate::gate::{Caller, Rejection};
 use crate::random;
 
-/// Calls in one batch.
+/// The most calls in one batch.
 const MAX_ITEMS: usize = 100;
 
-/// What agents may do.
+/// The routes of the agent API.
 pub fn agents() -> Router<Api> {
     Router::new().route("/v1/batches", post(create)).route("/v1/batches/{group}/wait", get(wait))
 }
@@ -47,7 +47,7 @@ async fn create(State(api): State<Api>, request: Request) -> ApiResult {
     if calls.is_empty() || calls.len() > MAX_ITEMS {
         return Err(ApiProblem::bad_request(format!("`calls` must hold 1 to {MAX_ITEMS} calls")));
     }
-    // Every call is read before any is asked about: a bad one leaves nothing behind.
+    // All calls are read before the first is submitted, so that a bad one leaves nothing behind.
     let texts = fields::item_texts(fields::member_text(text, "calls").unwrap_or_default());
     let mut list = Vec::with_capacity(calls.len());
     for (at, (call, &text)) in calls.iter().zip(&texts).enumerate() {
@@ -71,7 +71,7 @@ fn placed(at: usize, mut problem: ApiProblem) -> ApiProblem {
     problem
 }
 
-/// Which calls may run together, judged as the gate judges them.
+/// Which calls may run in parallel, assessed as the gate assesses them.
 async fn plan(
     api: &Api,
     caller: &Caller,
@@ -80,14 +80,14 @@ async fn plan(
     let mut calls: Vec<_> = list.iter().map(|wanted| wanted.call.clone()).collect();
     for call in &mut calls {
         api.gate.assess(call, caller);
-        // A long list must not keep a thread from who asks for less.
+        // A long list must not block the thread for other requests.
         tokio::task::yield_now().await;
     }
     let plan = batch::plan(&calls, &api.gate.rules().judgement);
     serde_json::to_value(&plan).map_err(|_| Rejection::Unwritable.into())
 }
 
-/// The name of the group; with an idempotency key always the same one.
+/// The id of the group; with an idempotency key always the same one.
 fn group(api: &Api, caller: &Caller, key: Option<&str>) -> Result<Id, ApiProblem> {
     let Some(key) = key else {
         return random::id(api.gate.clock().now().at)
@@ -120,7 +120,7 @@ struct Batch<'a> {
 }
 
 impl Batch<'_> {
-    /// Asks about each call in its order. The answers, and whether anything was kept.
+    /// Submits the calls in order. Returns the answers, and whether any request was stored.
     async fn ask(&self, list: Vec<ParsedQuestion<'_>>) -> (Vec<Value>, bool) {
         let of = list.len();
         let mut answers: Vec<Value> = Vec::with_capacity(of);
@@ -128,7 +128,7 @@ impl Batch<'_> {
         for (at, wanted) in list.into_iter().enumerate() {
             tokio::task::yield_now().await;
             let mut batch = json!({ "at": at, "of": of });
-            // One of them holds the plan for all.
+            // One request stores the plan for all.
             if let (false, Some(members)) = (kept, batch.as_object_mut()) {
                 members.insert("plan".to_owned(), self.plan.clone());
             }
@@ -148,8 +148,8 @@ impl Batch<'_> {
     }
 }
 
-/// Waits until nothing of the group is pending. What was answered for good at once, because it
-/// passed or was refused, is not kept and stands as `null`.
+/// Waits until no request of the group is pending. Calls that passed or were refused at once are
+/// not stored and appear as `null`.
 async fn wait(
     State(api): State<Api>,
     Path(group): Path<String>,
@@ -166,7 +166,7 @@ async fn wait(
         return Err(not_found());
     }
     let until = Instant::now() + wait_time;
-    // One after the other, but for all of them from the start.
+    // Waited for one after the other; the agent counts as waiting for all of them.
     let open = list.iter().filter(|stored| !stored.request.state.has_ended());
     let _waiters: Vec<_> = open.map(|stored| api.gate.waiter(stored.request.id)).collect();
     for stored in list.iter_mut().filter(|stored| !stored.request.state.has_ended()) {
@@ -180,7 +180,7 @@ fn not_found() -> ApiProblem {
     ApiProblem::not_found("there is no such batch")
 }
 
-/// The answer from what is kept.
+/// The answer from the stored requests.
 fn gathered(api: &Api, group: Id, list: &[Stored]) -> Value {
     let details: Vec<Value> = list
         .iter()

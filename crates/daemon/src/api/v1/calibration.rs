@@ -1,4 +1,4 @@
-//! How answered calls were judged: what thresholds are tried out on.
+//! GET /v1/calibration: answered calls by score, to try out thresholds.
 
 use axum::Router;
 use axum::extract::State;
@@ -17,7 +17,7 @@ use crate::recent::{Recent, recent};
 const SPAN: i64 = 90 * 86_400_000;
 const MAX_ITEMS: usize = 10_000;
 
-/// What people may do.
+/// The routes of the people API.
 pub fn people() -> Router<Api> {
     Router::new().route("/v1/calibration", get(calibration))
 }
@@ -35,17 +35,17 @@ async fn calibration(State(api): State<Api>, headers: HeaderMap) -> ApiResult {
     Ok(axum::Json(body).into_response())
 }
 
-/// Answered calls, put together.
+/// Answered calls in buckets.
 pub struct CalibrationData {
     /// Since when.
     pub since: Timestamp,
-    /// Those that were judged alike.
+    /// Calls with the same score.
     pub buckets: Vec<ScoreBucket>,
-    /// Whether there were more.
+    /// Whether there were more requests than were read.
     pub partial: bool,
 }
 
-/// Answered calls of the last 90 days.
+/// The answered calls of the last 90 days.
 pub async fn calibration_data(api: &Api) -> Result<CalibrationData, StoreError> {
     let since = Timestamp(api.gate.clock().now().at.0.saturating_sub(SPAN));
     let Recent { requests, partial, .. } = recent(api.gate.store(), since, MAX_ITEMS).await?;

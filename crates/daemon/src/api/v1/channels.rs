@@ -1,4 +1,4 @@
-//! Channels: how each one does, a test through it, and the accounts that people linked.
+//! Channels: their state, a test message, and the accounts that people linked.
 
 use axum::Router;
 use axum::extract::{Path, State};
@@ -14,10 +14,10 @@ use serde_json::{Value, json};
 use crate::api::{Api, ApiProblem, ApiResult, StepUpProof, authenticate};
 use crate::gate::Rejection;
 
-/// What a test says.
+/// The text of a test message.
 const TEST: &str = "This is a test. Risky calls are asked about here.";
 
-/// What people may do.
+/// The routes of the people API.
 pub fn people() -> Router<Api> {
     Router::new()
         .route("/v1/channels", get(list))
@@ -74,7 +74,7 @@ pub fn document(api: &Api, name: &str) -> Option<Value> {
     }))
 }
 
-/// One message through the channel, now: whether it works is the answer.
+/// Sends one test message now and returns whether that worked.
 async fn test(State(api): State<Api>, Path(name): Path<String>, headers: HeaderMap) -> ApiResult {
     authenticate::administrator(&api, &headers)?;
     let rules = api.gate.rules();
@@ -105,7 +105,7 @@ async fn test(State(api): State<Api>, Path(name): Path<String>, headers: HeaderM
     Ok(axum::Json(body).into_response())
 }
 
-/// A code with which the person who asks links their account.
+/// A code with which the caller links their account.
 async fn link(
     State(api): State<Api>,
     Path(name): Path<String>,
@@ -137,7 +137,7 @@ async fn link(
     Ok((StatusCode::CREATED, axum::Json(body)).into_response())
 }
 
-/// One's own accounts; an administrator sees everybody's.
+/// The caller's own accounts; an administrator sees all.
 async fn accounts(State(api): State<Api>, headers: HeaderMap) -> ApiResult {
     let who = authenticate::person(&api, &headers)?;
     let accounts = api.gate.store().accounts().await?;

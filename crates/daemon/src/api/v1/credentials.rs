@@ -22,7 +22,7 @@ const WEB_PROOF: &str = "csw_";
 /// The longest name or passphrase that is checked.
 pub const MAX_BYTES: usize = 1024;
 
-/// What somebody says about themselves.
+/// A name and a passphrase or code that a caller sent.
 pub struct Credentials {
     /// The name.
     pub name: String,
@@ -32,7 +32,7 @@ pub struct Credentials {
 }
 
 impl Credentials {
-    /// A name and what is to prove it, if neither is too long to be looked at.
+    /// Credentials, if neither part is too long.
     pub fn new(
         name: String,
         passphrase: Zeroizing<String>,
@@ -50,7 +50,7 @@ impl Credentials {
         self.open_session(api, &person).await
     }
 
-    /// One answer for a wrong passphrase and for a name that nobody has, after the same time.
+    /// Verifies the passphrase. An unknown name gives the same answer after the same time.
     pub async fn verify(&self, api: &Api) -> Result<Person, ApiProblem> {
         api.login_throttle.begin(&self.name, api.gate.clock().now().at)?;
         let known = api.directory.record(&self.name);
@@ -95,7 +95,7 @@ impl Credentials {
             ended: None,
         };
         api.gate.store().keep_login(login.clone(), api.note()).await.map_err(|error| {
-            // Revoked a moment ago: a stranger like any other.
+            // The person was revoked a moment ago: the same answer as for wrong credentials.
             if matches!(error, countersign_store::StoreError::NotFound(_)) {
                 wrong_credentials()
             } else {
@@ -103,7 +103,7 @@ impl Credentials {
             }
         })?;
         api.directory.reload(api.gate.store()).await?;
-        // The passphrase may have been changed while this one was looked at.
+        // The passphrase may have been changed during the check.
         let still = api.directory.record(&person.name);
         if still.is_none_or(|still| still.passphrase != person.passphrase) {
             end_session(api, login).await?;
@@ -112,8 +112,8 @@ impl Credentials {
         Ok((secret, login))
     }
 
-    /// Written down before it is said. A name that nobody has is not: it may be a passphrase typed
-    /// into the wrong field.
+    /// Records a failed login before it is answered. An unknown name is not recorded: it may be a
+    /// passphrase typed into the wrong field.
     pub async fn record_failure(&self, api: &Api, known: bool) -> ApiProblem {
         let locked = api.login_throttle.record_failure(&self.name, api.gate.clock().now().at);
         let entry = |kind| {

@@ -1,4 +1,4 @@
-//! Sessions in crisis context: seen and lifted by people, never by agents.
+//! Sessions in a crisis: listed and resolved by people, never by agents.
 
 use axum::Router;
 use axum::extract::{Request, State};
@@ -13,7 +13,7 @@ use super::{requests, screen};
 use crate::api::fields::{self, Fields};
 use crate::api::{Api, ApiProblem, ApiResult, StepUpProof, authenticate};
 
-/// What people may do.
+/// The routes of the people API.
 pub fn people() -> Router<Api> {
     Router::new().route("/v1/crises", get(list)).route("/v1/crises/lift", post(lift))
 }
@@ -31,7 +31,7 @@ fn document(crisis: &Crisis) -> Value {
     })
 }
 
-/// On the disk first, then in memory: if the write fails, the crisis holds.
+/// Written to the store first, then to memory: if the write fails, the crisis stays.
 async fn lift(State(api): State<Api>, proven: StepUpProof, request: Request) -> ApiResult {
     let who = authenticate::person(&api, request.headers())?;
     let (parts, body) = request.into_parts();
@@ -51,7 +51,7 @@ async fn lift(State(api): State<Api>, proven: StepUpProof, request: Request) -> 
     let signs = known.ok_or_else(|| ApiProblem::not_found("there is no such crisis"))?;
     let note = proven.note_with(&api, json!({ "reason": redact_text(reason).text }));
     let (name, place) = (agent.to_owned(), session.to_owned());
-    // None there is one whose write is still on its way.
+    // A crisis that the store does not know yet is still being written.
     api.gate.store().lift_crisis(name, place, who.person, note).await?;
     if let Err(crisis) = api.gate.crises().lift(agent, session, signs) {
         screen::write_down(&api, crisis);

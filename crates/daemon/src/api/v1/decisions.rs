@@ -26,10 +26,10 @@ use crate::api::{Api, ApiProblem, ApiResult, authenticate, step_up};
 use crate::drills;
 use crate::passkeys::SignedDecision;
 
-/// The longest reason that is kept.
+/// The longest reason in bytes.
 const MAX_REASON: usize = 2000;
 
-/// What people may do.
+/// The routes of the people API.
 pub fn people() -> Router<Api> {
     Router::new()
         .route("/v1/requests/{id}/challenge", post(challenge))
@@ -38,7 +38,7 @@ pub fn people() -> Router<Api> {
         .route("/v1/decisions", post(decide_several))
 }
 
-/// How an edited call is judged: its card, before anybody approves it.
+/// `POST …/edit`: the assessment of an edited call, before anyone approves it.
 async fn edit(State(api): State<Api>, Path(text): Path<String>, request: Request) -> ApiResult {
     authenticate::person(&api, request.headers())?;
     Ok(axum::Json(check_edit(&api, &text, request).await?).into_response())
@@ -60,7 +60,7 @@ pub async fn check_edit(api: &Api, text: &str, request: Request) -> Result<Card,
     AssessedEdit::new(api, &stored, edited).map(|edit| edit.card)
 }
 
-/// What a passkey has to sign for an answer. The body is that of the answer.
+/// The challenge that a passkey signs for an answer. The body is that of the answer.
 async fn challenge(
     State(api): State<Api>,
     Path(text): Path<String>,
@@ -77,7 +77,7 @@ async fn challenge(
     said.finish()?;
     let stored = find(&api, requests::id(&text)?).await?;
     let asked = stored.request.digest.canonical;
-    // Whoever signs must have been shown the call that is asked about.
+    // The person must have been shown the call that is asked about.
     if seen != Some(asked) {
         return Err(Refusal::NotThisCall.into());
     }
@@ -124,7 +124,7 @@ async fn decide(State(api): State<Api>, Path(text): Path<String>, request: Reque
         let said = PersonAnswer { choice, seen, reason, edit, signed };
         answer(&api, &who, &stored, said).await?
     };
-    // A drill gives nothing, and neither does an answer that did not approve the call.
+    // A drill gives no grant, and neither does an answer that did not approve the call.
     let approved = applied.request.state == RequestState::Approved;
     let grant = grant.filter(|_| approved && !stored.request.requester.is_drill());
     if let Some(grant) = &grant {
@@ -154,7 +154,7 @@ async fn decide_several(State(api): State<Api>, request: Request) -> ApiResult {
             "`requests` must name 1 to {MAX_ITEMS} of them"
         )));
     }
-    // Everything is read before anything is decided.
+    // All items are read before the first is decided.
     let mut wanted = Vec::with_capacity(list.len());
     for item in list {
         let item = Fields::new(item)?;
@@ -184,7 +184,7 @@ async fn decide_several(State(api): State<Api>, request: Request) -> ApiResult {
     Ok(axum::Json(json!({ "results": results })).into_response())
 }
 
-/// Whether a yes to it may not be said together with others.
+/// Whether it must be approved on its own.
 fn stands_alone(stored: &Stored) -> bool {
     stored.request.tier == Tier::Critical || stored.request.crisis
 }

@@ -1,4 +1,4 @@
-//! Drills: one now, because an administrator wants to see what it is like.
+//! POST /v1/drills: sends one drill now, for an administrator.
 
 use axum::Router;
 use axum::extract::{Request, State};
@@ -11,12 +11,12 @@ use crate::api::fields::{self, Fields};
 use crate::api::{Api, ApiProblem, ApiResult, authenticate};
 use crate::drills::{self, DrillRefusal};
 
-/// What people may do.
+/// The routes of the people API.
 pub fn people() -> Router<Api> {
     Router::new().route("/v1/drills", post(make))
 }
 
-/// Which of the waiting calls it is, is not told.
+/// The response does not tell which pending request is the drill.
 async fn make(State(api): State<Api>, request: Request) -> ApiResult {
     authenticate::administrator(&api, request.headers())?;
     let (parts, body) = request.into_parts();

@@ -1,4 +1,4 @@
-//! What happens as it happens: server-sent events.
+//! GET /v1/events: server-sent events.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -22,21 +22,21 @@ use tokio::sync::{Semaphore, SemaphorePermit, mpsc};
 use super::{document, requests};
 use crate::api::{Api, ApiProblem, ApiResult, authenticate};
 
-/// A line that says nothing, so that nobody in between thinks the stream dead.
+/// A comment line, so that proxies do not close an idle stream.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
-/// A reader that is so many events behind is told to read the list again.
+/// A reader with this many unread events is told to read the list again.
 const BEHIND: usize = 64;
-/// Streams at each door. Agents cannot take the people's places.
+/// The most open streams of each API. Agents cannot use up the people's streams.
 const STREAMS: usize = 256;
 static AGENTS: Semaphore = Semaphore::const_new(STREAMS);
 static PEOPLE: Semaphore = Semaphore::const_new(STREAMS);
 
-/// What agents may do.
+/// The routes of the agent API.
 pub fn agents() -> Router<Api> {
     Router::new().route("/v1/events", get(own))
 }
 
-/// What people may do.
+/// The routes of the people API.
 pub fn people() -> Router<Api> {
     Router::new().route("/v1/events", get(all))
 }
@@ -58,7 +58,7 @@ enum Reader {
 
 fn stream(api: Api, request: Request, reader: Reader, room: &'static Semaphore) -> ApiResult {
     let place = room.try_acquire().map_err(|_| full())?;
-    // From here on nothing is missed: the caller reads the list after our headers.
+    // From here on no event is missed: the client reads the list after the headers.
     let happenings = api.gate.store().watch();
     let returns = request.headers().contains_key("last-event-id");
     let (parts, _) = request.into_parts();
@@ -82,11 +82,11 @@ fn full() -> ApiProblem {
     problem
 }
 
-/// One reader, and what is told to it.
+/// One open stream.
 struct Told {
     api: Api,
     reader: Reader,
-    /// What it came with: its credential is looked at again before each event.
+    /// The request's headers: the credential is checked again before each event.
     proof: Parts,
     send: mpsc::Sender<Bytes>,
 }
@@ -119,7 +119,7 @@ impl Told {
                 Some(Err(RecvError::Closed)) => return,
             };
             let Some(line) = line else { continue };
-            // A reader that takes nothing makes us fall behind, and is told so afterwards.
+            // A slow reader makes this task fall behind, and is told so afterwards.
             let sent = tokio::select! {
                 sent = self.send.send(line) => sent.is_ok(),
                 () = self.api.stopped() => false,
@@ -130,7 +130,7 @@ impl Told {
         }
     }
 
-    /// A credential that was revoked while the stream was open ends it.
+    /// Whether the credential is still valid: a revoked one ends the stream.
     fn is_still_known(&self) -> bool {
         let proof = Request::from_parts(self.proof.clone(), Body::empty());
         match &self.reader {
@@ -141,7 +141,7 @@ impl Told {
         }
     }
 
-    /// The event as this reader may see it, if it may.
+    /// The event for this reader, if it may see it.
     async fn event(&self, happening: Happening) -> Option<Bytes> {
         let (name, id) = match happening {
             Happening::Asked(id) => ("asked", id),
@@ -160,7 +160,7 @@ impl Told {
     async fn request(&self, name: &str, id: Id) -> Option<Bytes> {
         let stored = match self.api.gate.store().request(id).await {
             Ok(stored) => stored?,
-            // What happened cannot be told: the reader has to look for itself.
+            // The request cannot be read: the reader has to read the list again.
             Err(_) => return Some(again()),
         };
         let data = match &self.reader {
@@ -175,12 +175,12 @@ impl Told {
     }
 }
 
-/// Some events were not told: read the list again.
+/// Tells the reader that events were missed and that it has to read the list again.
 fn again() -> Bytes {
     Bytes::from_static(b"event: again\ndata: {}\n\n")
 }
 
-/// A body that is written as things happen.
+/// A response body that is written event by event.
 struct ChannelPool(mpsc::Receiver<Bytes>);
 
 impl hyper::body::Body for ChannelPool {

@@ -1,4 +1,4 @@
-//! Grants: standing permissions, given by administrators and taken back by anybody.
+//! Grants: standing permissions, given by administrators and revoked by any person.
 
 use std::borrow::Cow;
 
@@ -28,14 +28,14 @@ use crate::api::{Api, ApiProblem, ApiResult, StepUpProof, authenticate};
 use crate::gate::Rejection;
 use crate::random;
 
-/// A grant lasts a month at most, and that long if nobody says how long.
+/// A grant lasts at most 30 days, which is also the default.
 const LONGEST: u32 = 43_200;
 const MOST_USES: u32 = 1_000_000;
 const TARGETS: usize = 100;
 const LONGEST_TARGET: usize = 320;
 const LONGEST_NAME: usize = 200;
 
-/// What people may do.
+/// The routes of the people API.
 pub fn people() -> Router<Api> {
     Router::new()
         .route("/v1/grants", get(list).post(give))
@@ -66,7 +66,7 @@ fn in_force(api: &Api, grant: &Grant) -> bool {
     api.gate.grants().in_force(grant, api.gate.clock().now().at)
 }
 
-/// The grant, whether it is in force, and its name in decisions if it has one.
+/// The grant, whether it is active, and its name in decisions if it has one.
 fn document(api: &Api, grant: &Grant) -> serde_json::Value {
     let mut document = json!(grant);
     if let Some(members) = document.as_object_mut() {
@@ -147,7 +147,8 @@ fn targets(list: Option<&[Value<'_>]>) -> Result<Vec<String>, ApiProblem> {
         .ok_or_else(|| ApiProblem::bad_request(format!("`targets` must be 1 to {TARGETS} texts")))
 }
 
-/// For which agent and session. Any agent may name its session as another one does.
+/// The agent and session of the grant. A session needs an agent, because agents choose their
+/// session names.
 fn whose(api: &Api, said: &Fields<'_, '_>) -> Result<(Option<String>, Option<String>), ApiProblem> {
     let agent = said.text("agent")?.map(ToOwned::to_owned);
     let session = said.text("session")?.map(ToOwned::to_owned);
@@ -175,8 +176,8 @@ fn whole(said: &Fields<'_, '_>, name: &'static str, most: u32) -> Result<Option<
     number.map(Some).ok_or_else(|| ApiProblem::bad_request(format!("`{name}` must be 1 to {most}")))
 }
 
-/// What no call of this name could use is not given: it would only look like a permission. Each
-/// call is held against the grant again when it comes.
+/// Rejects a grant that could never cover a call, because it would only look like a permission.
+/// Every call is checked against the grant again.
 fn may_be_given(api: &Api, shape: &Shape) -> Result<(), ApiProblem> {
     let (tool, by_name) = match shape {
         Shape::Exact { .. } => return Ok(()),
@@ -213,7 +214,7 @@ fn may_be_given(api: &Api, shape: &Shape) -> Result<(), ApiProblem> {
     Ok(())
 }
 
-/// What is known of a tool by its name alone.
+/// The assessment of a tool by its name alone.
 fn bare(api: &Api, tool: &str) -> Assessment {
     let rules = api.gate.rules();
     let context = Context { environment: rules.environment, ..Context::default() };

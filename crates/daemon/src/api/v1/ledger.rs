@@ -1,4 +1,4 @@
-//! The ledger: entries, signed heads, proofs.
+//! The ledger: entries, signed checkpoints, proofs.
 
 use axum::Router;
 use axum::extract::{Query, State};
@@ -11,11 +11,11 @@ use serde_json::json;
 
 use crate::api::{Api, ApiProblem, ApiResult, authenticate};
 
-/// Entries in one answer, unless more are asked for.
+/// Entries in one response: default and maximum.
 const DEFAULT_LIMIT: u32 = 100;
 const MAX_ITEMS: u32 = 1000;
 
-/// What people may do.
+/// The routes of the people API.
 pub fn people() -> Router<Api> {
     Router::new()
         .route("/v1/ledger/entries", get(entries))
@@ -52,7 +52,7 @@ fn query<T>(asked: QueryResult<T>) -> Result<T, ApiProblem> {
     asked.map(|Query(asked)| asked).map_err(|error| ApiProblem::bad_request(error.body_text()))
 }
 
-/// Entries in their canonical bytes, as they were hashed: whoever verifies needs no others.
+/// Entries as canonical bytes, exactly as they were hashed.
 async fn entries(
     State(api): State<Api>,
     headers: HeaderMap,

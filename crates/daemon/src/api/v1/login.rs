@@ -1,4 +1,4 @@
-//! Logging in and out, and who one is.
+//! Sign in, sign out, and the current session.
 
 use axum::Router;
 use axum::extract::{Request, State};
@@ -15,10 +15,10 @@ use crate::api::fields::{self, Fields};
 use crate::api::{Api, ApiProblem, ApiResult, authenticate};
 use crate::auth::{PersonIdentity, TooManyLogins};
 
-/// Where people log in.
+/// The route to sign in.
 pub const LOGIN: &str = "/v1/login";
 
-/// What people may do.
+/// The routes of the people API.
 pub fn people() -> Router<Api> {
     Router::new()
         .route(LOGIN, post(log_in).delete(log_out))
@@ -38,7 +38,7 @@ async fn log_in(State(api): State<Api>, request: Request) -> ApiResult {
     };
     said.finish()?;
     let credentials = Credentials::new(name, passphrase, &channel)?;
-    // A task of its own: who breaks off has guessed all the same.
+    // A separate task: a client that disconnects has used its attempt all the same.
     let working = api.clone();
     let (secret, login) = tokio::spawn(async move { credentials.log_in(&working).await })
         .await
@@ -47,8 +47,8 @@ async fn log_in(State(api): State<Api>, request: Request) -> ApiResult {
     Ok(welcome(&api, &secret, &login, secure))
 }
 
-/// Who this is, by name and passphrase alone, for one thing that is done without logging in.
-/// Wrong guesses count as they do at the login.
+/// Verifies a person by name and passphrase for one action without a session. Failures count like
+/// failed logins.
 pub async fn proven(
     api: &Api,
     name: String,
@@ -60,7 +60,7 @@ pub async fn proven(
     Ok(person.await.map_err(|_| ApiProblem::from(TooManyLogins))??.name)
 }
 
-/// Whether somebody who is in already knows their passphrase: guesses count like those of a login.
+/// Verifies the passphrase of a signed-in person. Failures count like failed logins.
 pub async fn verify_passphrase(
     api: &Api,
     who: &PersonIdentity,
@@ -75,19 +75,19 @@ pub async fn verify_passphrase(
     }
     let credentials = Credentials::new(who.person.clone(), passphrase, &who.channel)?;
     let working = api.clone();
-    // A task of its own: who breaks off has guessed all the same.
+    // A separate task: a client that disconnects has used its attempt all the same.
     let right = tokio::spawn(async move {
         credentials.verify(&working).await?;
         Ok(())
     });
     let right: Result<(), ApiProblem> = right.await.map_err(|_| ApiProblem::from(TooManyLogins))?;
-    // They stay logged in: not 401, by which browsers know that they are not.
+    // Not 401, because browsers take that for a signed-out session.
     let unknown =
         |problem: ApiProblem| if problem == wrong_credentials() { wrong() } else { problem };
     right.map_err(unknown)
 }
 
-/// A terminal gets its token; a browser its proof, and the cookie that is made of it.
+/// The response to a login: a token for a terminal; a proof and its cookie for a browser.
 fn welcome(api: &Api, secret: &str, login: &Login, secure: bool) -> Response {
     let role = api.directory.record(&login.person).map(|person| person.role);
     if login.channel != authenticate::WEB {
@@ -108,7 +108,7 @@ fn welcome(api: &Api, secret: &str, login: &Login, secure: bool) -> Response {
     )
 }
 
-/// Sets the session's cookie, or takes it away with a time of nought.
+/// Sets the session cookie, or removes it with a lifetime of 0.
 fn with_cookie(mut response: Response, value: &str, time: Span, secure: bool) -> Response {
     let (name, further) =
         if secure { (authenticate::HOST_COOKIE, "; Secure") } else { (authenticate::COOKIE, "") };
@@ -143,7 +143,7 @@ async fn me(State(api): State<Api>, headers: HeaderMap) -> ApiResult {
     Ok(axum::Json(body).into_response())
 }
 
-/// A person moves at the inbox: phones wait a little for them.
+/// A person is active in the inbox, so phones are notified a little later.
 async fn touch_presence(State(api): State<Api>, headers: HeaderMap) -> ApiResult {
     authenticate::person(&api, &headers)?;
     let now = api.gate.clock().now().at;
@@ -152,12 +152,12 @@ async fn touch_presence(State(api): State<Api>, headers: HeaderMap) -> ApiResult
 }
 
 impl Api {
-    /// The circumstances under which something is written now.
+    /// The ledger note of a write.
     pub fn note(&self) -> Note {
         Note { policy: self.gate.rules().hash, facts: None, edited: None }
     }
 
-    /// The same, with who does it.
+    /// The ledger note of a write, with the person who made it.
     pub fn note_by(&self, person: &str) -> Note {
         let facts = Some(json!({ "by": person }).to_string());
         Note { policy: self.gate.rules().hash, facts, edited: None }

@@ -1,4 +1,4 @@
-//! Counts for machines: Prometheus text.
+//! GET /metrics: counters for Prometheus.
 
 use axum::Router;
 use axum::extract::State;
@@ -10,15 +10,15 @@ use countersign_store::{Backend, Store as _};
 use crate::api::{Api, ApiResult, authenticate};
 use crate::metrics::Gauges;
 
-/// So many announcements are counted at most.
+/// Announcements are counted up to this number.
 const MAX_OUTBOX: u32 = 1000;
 
-/// What people may do.
+/// The routes of the people API.
 pub fn people() -> Router<Api> {
     Router::new().route("/metrics", get(metrics))
 }
 
-/// Names of agents and the pace of a house are nobody else's business: a credential is needed.
+/// Metrics contain names of agents and how much is asked, so they need a credential.
 async fn metrics(State(api): State<Api>, headers: HeaderMap) -> ApiResult {
     authenticate::person(&api, &headers)?;
     let store = api.gate.store();

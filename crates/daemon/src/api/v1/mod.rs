@@ -1,4 +1,4 @@
-//! The v1 API: one file for each thing that can be asked about.
+//! The v1 API: one file for each resource.
 
 use axum::Router;
 
@@ -41,7 +41,7 @@ pub use openapi::DOCUMENT;
 pub use recover::RECOVER;
 pub use requests::create_request;
 
-/// What agents may do.
+/// The routes of the agent API.
 pub fn agents() -> Router<Api> {
     Router::new()
         .merge(assess::agents())
@@ -55,7 +55,7 @@ pub fn agents() -> Router<Api> {
         .merge(screen::agents())
 }
 
-/// What people may do.
+/// The routes of the people API.
 pub fn people() -> Router<Api> {
     Router::new()
         .merge(agents::people())

@@ -1,4 +1,4 @@
-//! Passkeys: enrolled and removed with one's passphrase; what they sign, checked and written down.
+//! Passkeys: added and removed with a step-up proof.
 
 mod signature;
 
@@ -21,14 +21,14 @@ use crate::api::{Api, ApiProblem, ApiResult, StepUpProof, authenticate};
 use crate::auth::PersonIdentity;
 use crate::passkeys::{ALGORITHMS, Purpose, algorithm_name, client_data, registration};
 
-/// So many passkeys may one person have.
+/// The most passkeys of one person.
 const MAX_PASSKEYS: usize = 20;
 /// The longest name of a passkey.
 const MAX_NAME: usize = 64;
 /// The longest attestation that is read; what it states is ignored.
 const MAX_ATTESTATION: usize = 16 << 10;
 
-/// What people may do.
+/// The routes of the people API.
 pub fn people() -> Router<Api> {
     Router::new()
         .route("/v1/passkeys", get(list).post(enrol))
@@ -52,7 +52,7 @@ async fn list(State(api): State<Api>, headers: HeaderMap) -> ApiResult {
     Ok(axum::Json(json!({ "passkeys": passkeys, "rp_id": rp_id })).into_response())
 }
 
-/// The names of somebody's passkeys, for their browser.
+/// The credential ids of a person's passkeys, for their browser.
 fn known(api: &Api, who: &PersonIdentity) -> Vec<String> {
     let passkeys = api.directory.passkeys(&who.person);
     passkeys.iter().map(|passkey| base64::encode_url(&passkey.credential)).collect()
@@ -64,7 +64,7 @@ async fn begin(State(api): State<Api>, request: Request) -> ApiResult {
     let bytes = fields::read_json_body(&parts.headers, body).await?;
     Fields::new(&fields::parse(&bytes)?)?.finish()?;
     let rp_id = rp_id(&api, &parts.headers)?;
-    // What the device keeps to know whose passkey it is: no name in it.
+    // The user handle that the device stores: a digest, so that it does not contain the name.
     let user = Digest::of(format!("countersign user 1\n{}", who.person).as_bytes());
     let body = json!({
         "challenge": challenge(&api, &who, Purpose::Enrol)?,
@@ -88,7 +88,7 @@ async fn enrol(State(api): State<Api>, proven: StepUpProof, request: Request) ->
     let (rp_id, _) = believed(&api, &who, &told, Purpose::Enrol)?;
     let made = registration::read(&attestation, rp_id)?;
     let changing = api.directory.lock_changes().await;
-    // Asked again when it is one's turn: the login may have ended in between.
+    // Checked again under the lock: the session may have ended meanwhile.
     authenticate::person(&api, &parts.headers)?;
     if api.directory.passkeys(&who.person).len() >= MAX_PASSKEYS {
         return Err(ApiProblem::conflict(format!("a person has at most {MAX_PASSKEYS} passkeys")));
@@ -106,7 +106,7 @@ async fn enrol(State(api): State<Api>, proven: StepUpProof, request: Request) ->
         used: None,
         ended: None,
     };
-    // Signatures are checked years later with the key that stands in the ledger.
+    // Signatures are verified years later with the key in this ledger entry.
     let facts = json!({
         "by": who.person, "id": base64::encode_url(&passkey.credential),
         "public_key": base64::encode_url(&passkey.public_key), "algorithm": passkey.algorithm,

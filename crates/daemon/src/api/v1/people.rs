@@ -1,4 +1,4 @@
-//! People: added and taken out by administrators.
+//! People: added and revoked by administrators.
 
 use axum::Router;
 use axum::extract::{Path, Request, State};
@@ -17,7 +17,7 @@ use crate::api::{Api, ApiProblem, ApiResult, StepUpProof, authenticate};
 use crate::auth::{NameError, generate_passphrase, person_name};
 use crate::gate::Rejection;
 
-/// What people may do.
+/// The routes of the people API.
 pub fn people() -> Router<Api> {
     Router::new()
         .route("/v1/people", get(list).post(add))
@@ -104,7 +104,7 @@ fn role_label(role: Role) -> &'static str {
     }
 }
 
-/// Changes a person's role. They wait again before they may approve with the new one.
+/// Changes a person's role. A new administrator waits again before they may approve.
 async fn change_role(
     State(api): State<Api>,
     Path(name): Path<String>,
@@ -144,12 +144,12 @@ async fn change_role(
     Ok(axum::Json(body).into_response())
 }
 
-/// Asked again when it is one's turn: somebody may have taken the right away in between.
+/// Checked again under the lock: the right may have been taken away meanwhile.
 pub fn still_administrator(api: &Api, headers: &HeaderMap) -> Result<(), ApiProblem> {
     authenticate::administrator(api, headers).map(|_| ())
 }
 
-/// A fresh passphrase and what is kept of it.
+/// A new passphrase and its hash.
 pub async fn fresh(api: &Api) -> Result<(Zeroizing<String>, String), ApiProblem> {
     let passphrase =
         generate_passphrase().map_err(|_| ApiProblem::from(Rejection::EntropyUnavailable))?;
@@ -194,8 +194,8 @@ fn not_found() -> ApiProblem {
     ApiProblem::not_found("there is no such person")
 }
 
-/// A new passphrase for oneself: whoever just proved who they are may read it. That of another
-/// person is never told to an administrator's session; the person gets it with a recovery code.
+/// A new passphrase for the person themselves. The passphrase of another person is never shown to
+/// an administrator; the person gets it with a recovery code.
 async fn change_passphrase(
     State(api): State<Api>,
     Path(name): Path<String>,
@@ -233,7 +233,7 @@ async fn change_passphrase(
     Ok(axum::Json(json!({ "name": name, "passphrase": *passphrase })).into_response())
 }
 
-/// A new passphrase is made when the old one may be known: whoever came in with it goes out.
+/// Ends the person's sessions: whoever knew the old passphrase is signed out.
 pub async fn end_logins(api: &Api, name: &str, but: Option<Digest>) -> Result<(), ApiProblem> {
     for login in api.gate.store().logins().await? {
         if login.person == name && Some(login.secret) != but {

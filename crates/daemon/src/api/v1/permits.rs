@@ -1,4 +1,4 @@
-//! Permits: verified and used once; the public key.
+//! Permits: verified, used once; and the public key.
 
 use axum::Router;
 use axum::extract::{Request, State};
@@ -20,7 +20,7 @@ use crate::api::fields::{self, Fields};
 use crate::api::{Api, ApiProblem, ApiResult, authenticate};
 use crate::gate::Caller;
 
-/// What agents may do.
+/// The routes of the agent API.
 pub fn agents() -> Router<Api> {
     Router::new()
         .route("/v1/permits/redeem", post(redeem))
@@ -32,8 +32,8 @@ async fn keys(State(api): State<Api>) -> ApiResult {
     Ok(([(header::CONTENT_TYPE, "application/jwk-set+json")], api.keys.jwks()).into_response())
 }
 
-/// Uses a permit: the very call it was made out for, by the very agent, once and in time. The
-/// last word is the store's, in one commit: whatever races, one of them is told `redeemed`.
+/// Uses a permit: for exactly its call, by its agent, once and in time. The store decides in one
+/// commit, so of several at once only one succeeds.
 async fn redeem(State(api): State<Api>, request: Request) -> ApiResult {
     let caller = authenticate::agent(&api, &request)?;
     let (parts, body) = request.into_parts();
@@ -66,7 +66,7 @@ async fn redeem(State(api): State<Api>, request: Request) -> ApiResult {
     }
 }
 
-/// Says what a permit is worth now, and uses nothing up.
+/// Checks a permit without using it.
 async fn verify(State(api): State<Api>, request: Request) -> ApiResult {
     let caller = authenticate::agent(&api, &request)?;
     let (parts, body) = request.into_parts();
@@ -81,7 +81,7 @@ async fn verify(State(api): State<Api>, request: Request) -> ApiResult {
     };
     let call = call.unwrap_or(parsed.claims.call());
     if let Err(error) = check(&api, &parsed, &caller, call) {
-        // What nobody of us signed is not repeated as if it were a claim.
+        // Claims without our signature are not repeated.
         let claims = (error != PermitError::Signature).then_some(&parsed.claims);
         return Ok(worth(Some(&error.to_string()), claims));
     }
@@ -110,7 +110,7 @@ fn worth(why: Option<&str>, claims: Option<&Claims>) -> axum::response::Response
     axum::Json(body).into_response()
 }
 
-/// The digests of the call that the executor holds in its hands, if it shows one.
+/// The digests of the call that the executor presents, if it presents one.
 fn presented(
     api: &Api,
     caller: &Caller,
@@ -122,7 +122,7 @@ fn presented(
         said.finish()?;
         return Ok(None);
     }
-    // The call is read as it was when it was asked about, from a value without the permit.
+    // The call is read as it was submitted, without the permit.
     let members = value.as_object().unwrap_or_default();
     let rest = members.iter().filter(|(key, _)| key != "permit");
     let rest = Value::Object(rest.map(|(key, member)| (key.clone(), member.clone())).collect());
@@ -130,7 +130,7 @@ fn presented(
     said.finish()?;
     let text = std::str::from_utf8(bytes).unwrap_or_default();
     let raw = said.raw_call(text);
-    // Who asks and where it runs are set as they were then.
+    // The gate sets agent and environment, as it did when the call was submitted.
     api.gate.assess(&mut call, caller);
     Ok(Some(digest(&call, raw.as_bytes())))
 }
@@ -144,7 +144,7 @@ fn check<'p>(
     let holds =
         |kid: &str, message: &[u8], signature: &[u8; 64]| api.keys.holds(kid, message, signature);
     let input = parsed.signing_input.as_bytes();
-    // The agent is part of the digest: said first, so that the answer names what is wrong.
+    // The agent is part of the digest, so it is checked first to name the right cause.
     if holds(&parsed.kid, input, &parsed.signature) && parsed.claims.sub != caller.agent {
         return Err(PermitError::OtherAgent);
     }

@@ -1,4 +1,4 @@
-//! Browsers that are called when something waits: each person's own.
+//! Browsers that show notifications: each person's own.
 
 use axum::Router;
 use axum::extract::{Path, Request, State};
@@ -16,17 +16,17 @@ use crate::api::fields::{self, Fields};
 use crate::api::{Api, ApiProblem, ApiResult, StepUpProof, authenticate};
 use crate::push;
 
-/// So many browsers may one person have.
+/// The most browsers of one person.
 const MAX_ITEMS: usize = 20;
 const LONGEST_NAME: usize = 64;
 const LONGEST_ENDPOINT: usize = 1024;
 
-/// What people may do.
+/// The routes of the people API.
 pub fn people() -> Router<Api> {
     Router::new().route("/v1/push", get(list).post(add)).route("/v1/push/{browser}", delete(end))
 }
 
-/// A name for a browser that tells nobody where it is called.
+/// An id for a browser that does not reveal its push endpoint.
 fn name_of(subscription: &Subscription) -> String {
     let digest = Digest::of(subscription.endpoint.as_bytes()).to_string();
     digest.get(..24).unwrap_or_default().to_owned()
@@ -45,7 +45,7 @@ pub async fn own(api: &Api, person: &str) -> Result<Vec<(String, Subscription)>,
     Ok(own.map(|subscription| (name_of(&subscription), subscription)).collect())
 }
 
-/// Our public key, as browsers want it.
+/// Our public key, as browsers expect it.
 pub fn key(api: &Api) -> String {
     base64::encode_url(&api.channels.browsers().public_key().unwrap_or_default())
 }
@@ -57,7 +57,7 @@ async fn list(State(api): State<Api>, headers: HeaderMap) -> ApiResult {
     Ok(axum::Json(json!({ "key": key(&api), "browsers": browsers })).into_response())
 }
 
-/// Whether addresses without TLS may be called: where an operator lets us reach this machine.
+/// Whether endpoints without TLS are allowed: only if the configuration allows private addresses.
 fn inside_too(api: &Api) -> bool {
     let rules = api.gate.rules();
     let channel_config =
@@ -65,7 +65,7 @@ fn inside_too(api: &Api) -> bool {
     matches!(channel_config, Some(Settings::WebPush(settings)) if settings.allow_private)
 }
 
-/// Reads what a browser made, and refuses what could not be called.
+/// Reads a subscription, and rejects one that could not be used.
 fn subscription(
     api: &Api,
     value: &countersign_json::Value<'_>,

@@ -1,4 +1,4 @@
-//! A new passphrase for a person who proves with a recovery code who they are.
+//! A new passphrase for a person with a recovery code.
 
 use axum::Router;
 use axum::extract::{Request, State};
@@ -16,12 +16,12 @@ use crate::api::fields::{self, Fields};
 use crate::api::{Api, ApiProblem, ApiResult};
 use crate::auth::recovery;
 
-/// Where a recovery code is used.
+/// The route that redeems a recovery code.
 pub const RECOVER: &str = "/v1/recover";
-/// The way in, in the ledger.
+/// The channel name in the ledger.
 const CHANNEL: &str = "recovery";
 
-/// What people may do.
+/// The routes of the people API.
 pub fn people() -> Router<Api> {
     Router::new().route(RECOVER, post(recover))
 }
@@ -45,7 +45,7 @@ async fn recover(State(api): State<Api>, request: Request) -> ApiResult {
     Ok(axum::Json(json!({ "name": name, "passphrase": *passphrase })).into_response())
 }
 
-/// Not 401, by which browsers know that they are signed out.
+/// Not 401, because browsers take that for a signed-out session.
 fn wrong(mut problem: ApiProblem) -> ApiProblem {
     problem.status = StatusCode::FORBIDDEN.as_u16();
     "the name or the recovery code is wrong, or the code is too old"

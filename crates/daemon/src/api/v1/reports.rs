@@ -1,4 +1,4 @@
-//! What gateways report: calls that passed beside the gate, and what came of calls.
+//! Reports of gateways: calls that they let pass, and outcomes of calls.
 
 use axum::Router;
 use axum::extract::{Request, State};
@@ -15,18 +15,18 @@ use crate::api::fields::{self, Fields};
 use crate::api::{Api, ApiProblem, ApiResult, authenticate};
 use crate::gate::{Caller, PassReport};
 
-/// So many at once.
+/// The most passes in one report.
 const MOST_PASSES: usize = 500;
-/// The longest that a call may have taken: a week.
+/// The longest duration of a call: a week.
 const LONGEST_MS: u64 = 7 * 24 * 3_600_000;
 
-/// What agents may do.
+/// The routes of the agent API.
 pub fn agents() -> Router<Api> {
     Router::new().route("/v1/passes", post(passes)).route("/v1/outcomes", post(outcomes))
 }
 
-/// Takes down calls that a gateway let pass by the same judgement, which is made again here: what
-/// this gate would have asked about is marked as such.
+/// Records calls that a gateway let pass. Each is assessed again here; a call that this gate would
+/// have asked about is marked.
 async fn passes(State(api): State<Api>, request: Request) -> ApiResult {
     let caller = authenticate::agent(&api, &request)?;
     let (parts, body) = request.into_parts();
@@ -46,7 +46,7 @@ async fn passes(State(api): State<Api>, request: Request) -> ApiResult {
     if texts.len() != list.len() {
         return Err(ApiProblem::bad_request("`passes` must be a list of calls"));
     }
-    // All are read before one is kept: a list is taken whole or not at all.
+    // All calls are read before the first is recorded: a list is accepted whole or not at all.
     let mut calls = Vec::with_capacity(list.len());
     for (item, text) in list.iter().zip(texts) {
         let said = Fields::new(item)?;
@@ -65,8 +65,8 @@ async fn passes(State(api): State<Api>, request: Request) -> ApiResult {
     Ok(axum::Json(kept).into_response())
 }
 
-/// Keeps what came of a call that somebody was asked about, by the host's name for it or by the
-/// call itself.
+/// Records the outcome of a call that a person was asked about, found by the host's id for the call
+/// or by the call itself.
 async fn outcomes(State(api): State<Api>, request: Request) -> ApiResult {
     let caller = authenticate::agent(&api, &request)?;
     let (parts, body) = request.into_parts();
@@ -91,7 +91,7 @@ async fn outcomes(State(api): State<Api>, request: Request) -> ApiResult {
     Ok(axum::Json(json!({ "request": kept.request.id })).into_response())
 }
 
-/// Keeps what an agent says came of its request.
+/// Records the outcome that an agent reports for its request.
 pub async fn keep(
     api: &Api,
     caller: &Caller,
@@ -104,7 +104,7 @@ pub async fn keep(
     Ok(api.gate.store().outcome(id, caller.agent.clone(), report, note).await?)
 }
 
-/// What came of a call, in the agent's words.
+/// The outcome of a call, as the agent reports it.
 pub struct OutcomeReport {
     status: String,
     summary: Option<String>,
@@ -114,7 +114,7 @@ pub struct OutcomeReport {
 }
 
 impl OutcomeReport {
-    /// Reads it from its members.
+    /// Reads it from the members of an object.
     pub fn read(said: &Fields<'_, '_>) -> Result<OutcomeReport, ApiProblem> {
         let status = said.required_text("status")?;
         if !["ok", "error", "skipped"].contains(&status) {
@@ -147,7 +147,7 @@ impl OutcomeReport {
         })
     }
 
-    /// As it is kept; of a call in a crisis no words stay behind.
+    /// The stored form. For a call in a crisis no text is stored.
     fn json(self, crisis: bool) -> serde_json::Value {
         let mut kept = json!({
             "status": self.status,

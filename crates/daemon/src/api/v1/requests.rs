@@ -1,4 +1,4 @@
-//! Requests: asked, read, waited for, taken back.
+//! Requests: submitted, read, waited for, cancelled.
 
 mod ask;
 mod list;
@@ -31,7 +31,7 @@ pub use shared::{
 
 use list::{list_all, list_own};
 
-/// What agents may do.
+/// The routes of the agent API.
 pub fn agents() -> Router<Api> {
     Router::new()
         .route("/v1/requests", post(create).get(list_own))
@@ -41,7 +41,7 @@ pub fn agents() -> Router<Api> {
         .route("/v1/requests/{id}/outcome", post(outcome))
 }
 
-/// What people may do.
+/// The routes of the people API.
 pub fn people() -> Router<Api> {
     Router::new()
         .route("/v1/requests", get(list_all))
@@ -61,7 +61,7 @@ async fn create(State(api): State<Api>, request: Request) -> ApiResult {
     create_request(api, parts, peer, body).await
 }
 
-/// Asks about one call, straight from the door.
+/// Submits one call, outside the router.
 pub async fn create_request<B>(api: Api, parts: Parts, peer: Option<Peer>, body: B) -> ApiResult
 where
     B: hyper::body::Body<Data = Bytes> + Unpin,
@@ -74,7 +74,7 @@ where
     let caller = authenticate::agent_from_headers(&api, &parts.headers, peer)?;
     let key = idempotency_key(&parts.headers)?;
     let bytes = fields::read_json_body(&parts.headers, body).await?;
-    // Whoever waits for a person keeps nothing of what it sent: thousands may wait.
+    // A caller that waits keeps nothing of what it sent, because thousands may wait.
     drop(parts);
     let (status, stored) = match asked(&api, &caller, bytes, key).await? {
         AskResult::Passed(document) => return Ok(axum::Json(document).into_response()),

@@ -1,4 +1,4 @@
-//! POST /v1/screen: signs of a person in crisis, and the card that answers them, at once.
+//! POST /v1/screen: signs of a person in crisis in a text, and the card that answers them at once.
 
 use std::time::Duration;
 
@@ -16,21 +16,20 @@ use super::requests;
 use crate::api::fields::{self, Fields};
 use crate::api::{Api, ApiProblem, ApiResult, authenticate};
 
-/// The longest text, in bytes.
+/// The longest text in bytes.
 const LONGEST_TEXT: usize = 64 << 10;
-/// The answer waits no longer than 3 ms for its crisis to be on the disk; a timer here may come
-/// up to a millisecond late.
+/// The response waits at most 3 ms for the crisis to be stored; a timer may be up to 1 ms late.
 const MOST_WAIT: Duration = Duration::from_millis(2);
-/// Between two attempts to write, at first and at most.
+/// The first and the longest pause between two attempts to write.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
-/// What agents may do.
+/// The routes of the agent API.
 pub fn agents() -> Router<Api> {
     Router::new().route("/v1/screen", post(screen))
 }
 
-/// The text is neither kept nor logged; only that the session is in a crisis, and how grave.
+/// The text is neither stored nor logged; only that the session is in a crisis, and its level.
 async fn screen(State(api): State<Api>, request: Request) -> ApiResult {
     let caller = authenticate::agent(&api, &request)?;
     let (parts, body) = request.into_parts();
@@ -48,7 +47,7 @@ async fn screen(State(api): State<Api>, request: Request) -> ApiResult {
         )));
     }
     let rules = api.gate.rules();
-    // A country that nobody knows is no reason to show nothing: the configured one counts.
+    // An unknown country must not hide the helplines: the configured country is used instead.
     let country = country.map(str::to_ascii_uppercase);
     let country = country.as_deref().filter(|code| crisis::country(code).is_some());
     let options = ScreenOptions {
@@ -66,10 +65,10 @@ async fn screen(State(api): State<Api>, request: Request) -> ApiResult {
             imminent: seen.imminent,
             since: api.gate.clock().now().at,
         };
-        // In memory before anything is answered: the very next call meets the crisis rules.
+        // In memory before the response, so that the next call already meets the crisis rules.
         if let Some(crisis) = api.gate.crises().begin(crisis) {
             let writing = write_down(&api, crisis);
-            // Help does not wait for a disk. Dropping the handle does not stop the writing.
+            // Help does not wait for a disk. Dropping the handle does not stop the write.
             let _ = tokio::time::timeout(MOST_WAIT, writing).await;
         }
     }
@@ -83,7 +82,7 @@ async fn screen(State(api): State<Api>, request: Request) -> ApiResult {
     Ok(axum::Json(answer).into_response())
 }
 
-/// Writes a crisis down in the background, until that succeeds or a person has lifted it.
+/// Stores a crisis in the background, until that succeeds or a person has resolved it.
 pub fn write_down(api: &Api, crisis: Crisis) -> tokio::task::JoinHandle<()> {
     let api = api.clone();
     tokio::spawn(async move {

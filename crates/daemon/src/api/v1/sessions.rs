@@ -1,4 +1,4 @@
-//! A person's own sessions: where they are signed in, and how to end that.
+//! A person's own sessions: where they are signed in, and how to end a session.
 
 use axum::Router;
 use axum::extract::{Path, State};
@@ -13,12 +13,12 @@ use serde_json::json;
 use super::credentials::end_session;
 use crate::api::{Api, ApiProblem, ApiResult, authenticate};
 
-/// What people may do.
+/// The routes of the people API.
 pub fn people() -> Router<Api> {
     Router::new().route("/v1/sessions", get(list)).route("/v1/sessions/{session}", delete(end))
 }
 
-/// A name for a session from which nobody finds its secret.
+/// An id for a session that does not reveal its secret.
 fn id_of(login: &Login) -> String {
     let digest = Digest::of(login.secret.as_bytes()).to_string();
     digest.get(..24).unwrap_or_default().to_owned()

@@ -1,4 +1,4 @@
-//! Counts for people.
+//! GET /v1/stats: counts for people.
 
 use std::collections::BTreeMap;
 
@@ -17,10 +17,10 @@ use crate::metrics::HourCounts;
 use crate::recent::{Recent, recent};
 
 const DAY: i64 = 86_400_000;
-/// Requests that are read for the last day; beyond them the answer says `partial`.
+/// The most requests that are read for the last day; with more the response says `partial`.
 const MAX_ITEMS: usize = 10_000;
 
-/// What people may do.
+/// The routes of the people API.
 pub fn people() -> Router<Api> {
     Router::new().route("/v1/stats", get(stats))
 }
@@ -43,7 +43,7 @@ async fn stats(State(api): State<Api>, headers: HeaderMap) -> ApiResult {
     Ok(axum::Json(body).into_response())
 }
 
-/// Questions of each hundred calls: the price that people pay.
+/// Questions per hundred calls.
 fn calls(hours: HourCounts) -> Value {
     let all = hours.passes + hours.asks + hours.refusals;
     let tenths = (hours.asks * 1000).checked_div(all).unwrap_or(0);

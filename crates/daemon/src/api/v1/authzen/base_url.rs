@@ -2,7 +2,7 @@
 
 use axum::http::{HeaderMap, header};
 
-/// Where we are reached, as the caller reached us; the door has checked the name.
+/// The base URL as the caller used it; the host was checked before.
 pub fn base_url(headers: &HeaderMap) -> String {
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
     format!("http://{}", host.unwrap_or("127.0.0.1:6000"))

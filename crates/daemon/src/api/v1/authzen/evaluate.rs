@@ -1,4 +1,4 @@
-//! Evaluations: may this call run? A denial may offer an access request.
+//! Evaluations: may this call run? A denial can offer an access request.
 
 use axum::extract::{Request, State};
 use axum::response::IntoResponse as _;
@@ -22,13 +22,13 @@ use crate::api::{Api, ApiProblem, ApiResult, authenticate};
 use crate::gate::{Caller, GateAnswer, JoinOptions, Rejection, Settlement, Submission};
 use crate::random;
 
-/// How long an offer stands.
+/// How long an offer is valid.
 const OFFER: Span = Span::seconds(600);
-/// Evaluations in one request.
+/// The most evaluations in one request.
 const MAX_ITEMS: usize = 100;
-/// When an open request is worth looking at again, in seconds.
+/// When to look at a pending request again, in seconds.
 const RETRY: u32 = 5;
-/// Which form an access request takes; there is one.
+/// The only form of an access request.
 pub const TEMPLATE: &str = "tool_call";
 
 /// `POST /access/v1/evaluation`
@@ -45,7 +45,7 @@ pub async fn one(State(api): State<Api>, request: Request) -> ApiResult {
     Ok(axum::Json(asking.evaluate(asked).await?).into_response())
 }
 
-/// `POST /access/v1/evaluations`: all of them, or up to the first that settles the question.
+/// `POST /access/v1/evaluations`: all of them, or up to the first that settles the result.
 pub async fn several(State(api): State<Api>, request: Request) -> ApiResult {
     let caller = authenticate::agent(&api, &request)?;
     let (parts, body) = request.into_parts();
@@ -65,7 +65,7 @@ pub async fn several(State(api): State<Api>, request: Request) -> ApiResult {
     if list.len() > MAX_ITEMS {
         return Err(ApiProblem::bad_request(format!("`evaluations` may hold at most {MAX_ITEMS}")));
     }
-    // Every one is read before any is decided.
+    // All evaluations are read before the first is decided.
     let texts =
         fields::item_texts(fields::member_text(source.text, "evaluations").unwrap_or_default());
     let mut wanted = Vec::with_capacity(list.len());
@@ -88,7 +88,7 @@ pub async fn several(State(api): State<Api>, request: Request) -> ApiResult {
     Ok(axum::Json(json!({ "evaluations": answers })).into_response())
 }
 
-/// After which decision no further evaluation is made.
+/// The decision after which no further evaluation is made.
 fn semantic(options: &Json<'_>) -> Result<Option<bool>, ApiProblem> {
     let said = Fields::new(options)?;
     let last = match said.text("evaluations_semantic")? {
@@ -106,7 +106,7 @@ fn semantic(options: &Json<'_>) -> Result<Option<bool>, ApiProblem> {
     Ok(last)
 }
 
-/// Refuses members that an evaluation does not have.
+/// Rejects members that an evaluation does not have.
 pub fn only(value: &Json<'_>, further: &'static [&'static str]) -> Result<(), ApiProblem> {
     let said = Fields::new(value)?;
     for name in ["subject", "action", "resource", "context"].into_iter().chain(further.to_vec()) {
@@ -115,14 +115,14 @@ pub fn only(value: &Json<'_>, further: &'static [&'static str]) -> Result<(), Ap
     said.finish()
 }
 
-/// One caller's evaluations.
+/// The evaluations of one caller.
 struct Asking<'a> {
     api: &'a Api,
     caller: &'a Caller,
     base: String,
 }
 
-/// The part of an answer that every evaluation has.
+/// The members that every evaluation result has.
 #[derive(Clone, Copy)]
 struct Made {
     id: Id,
@@ -133,7 +133,7 @@ impl Asking<'_> {
     async fn evaluate(&self, asked: Evaluation<'_>) -> Result<Value, ApiProblem> {
         let at = self.api.gate.clock().now().at;
         let made = Made { id: random::id(at).map_err(|_| Rejection::EntropyUnavailable)?, at };
-        // Who asks is who proved it: nobody asks for another.
+        // The subject must be the authenticated agent.
         if asked.subject != self.caller.agent {
             return Ok(made.denied("subject_mismatch", "none"));
         }
@@ -172,7 +172,7 @@ impl Asking<'_> {
                 },
             }))),
             Ok(Settlement::Answered(GateAnswer::Kept(stored))) => {
-                // Covered by a grant; this evaluation is the one use of it.
+                // A grant covers the call; this evaluation is its one use.
                 let request = &stored.request;
                 let agent = self.caller.agent.clone();
                 match self.api.gate.redeem(request.id, agent, request.digest).await? {
@@ -183,7 +183,7 @@ impl Asking<'_> {
         }
     }
 
-    /// Evaluates with an approval: the same call, in time, once, and under the rules of now.
+    /// Evaluates with an approval: the same call, in time, once, and under the current rules.
     async fn again(
         &self,
         mut asked: Evaluation<'_>,
@@ -200,7 +200,7 @@ impl Asking<'_> {
         let refused = |reason: &str| self.ask_anew(made, reason, &asked, &seen, &digest);
         match goes {
             Route::Refuse => return Ok(made.denied("policy_denied", "none")),
-            // What was approved before the crisis was not approved in it.
+            // An approval from before the crisis does not count in it.
             Route::Ask { crisis: true } if !stored.request.crisis => {
                 return Ok(refused("out_of_scope"));
             }
@@ -239,7 +239,7 @@ impl Asking<'_> {
         answer
     }
 
-    /// Says how a person can be asked. Without the key that binds it, nothing is offered.
+    /// Adds the offer of an access request. Without a signing key nothing is offered.
     fn offer(&self, answer: &mut Value, made: Made, card: &Card, digest: &CallDigest) {
         let Some(offers) = self.api.offers.as_ref() else { return };
         let until = made.at.plus(OFFER);

@@ -1,8 +1,8 @@
-//! The `AuthZEN` API: evaluations, and its Access Request and Approval Profile over our gate.
+//! The `AuthZEN` API: evaluations, and the Access Request and Approval Profile on top of the gate.
 //!
-//! An enforcement point asks whether a tool call may run. Where a person has to be asked, the
-//! denial offers an access request; that is a request of the gate like any other, and its approval
-//! is used up by one evaluation of the very same call.
+//! An enforcement point asks whether a tool call may run. If a person must be asked, the denial
+//! offers an access request. That is a request of the gate like any other, and its approval is used
+//! up by one evaluation of exactly the same call.
 
 mod base_url;
 mod evaluate;
@@ -26,7 +26,7 @@ pub use offer::OfferSigner;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// What agents may do.
+/// The routes of the agent API.
 pub fn agents() -> Router<Api> {
     Router::new()
         .route("/access/v1/evaluation", post(evaluate::one))
@@ -38,7 +38,7 @@ pub fn agents() -> Router<Api> {
         .route_layer(middleware::from_fn(echo))
 }
 
-/// Gives the caller's own name for its request back, on errors as well.
+/// Returns the caller's request id, also with errors.
 async fn echo(request: Request, next: Next) -> Response {
     let named = request.headers().get(REQUEST_ID).filter(|name| name.len() <= 256).cloned();
     let mut response = next.run(request).await;

@@ -1,4 +1,4 @@
-//! Offers: a denial that says how to ask, bound to the very call that was denied.
+//! Offers: how to ask a person about a denied call, bound to exactly that call.
 
 use countersign_json::base64;
 use countersign_json::canonical::CallDigest;
@@ -8,39 +8,39 @@ use ed25519_dalek::{Signature, Signer as _, SigningKey};
 
 use crate::random::{self, EntropyUnavailable};
 
-/// Stands before what is signed, so that no other signature can pass for it.
+/// The prefix of the signed text, so that no other signature can be used as an offer.
 const TAG: &str = "countersign/offer/1\0";
 
-/// Makes and checks binding tokens. The key lives as long as the daemon: a token of an earlier
-/// run is refused, and the enforcement point evaluates again.
+/// Signs and checks binding tokens. The key lives as long as the daemon: a token from before a
+/// restart is rejected, and the enforcement point evaluates again.
 pub struct OfferSigner {
     key: SigningKey,
 }
 
-/// What an offer is bound to.
+/// What a token is bound to.
 #[derive(Clone, Copy)]
 pub struct OfferTerms<'a> {
-    /// The agent that asked.
+    /// The agent.
     pub agent: &'a str,
     /// Its call.
     pub digest: &'a CallDigest,
     /// The evaluation that denied it.
     pub evaluation: Id,
-    /// Until when the offer stands.
+    /// When the offer expires.
     pub until: Timestamp,
 }
 
-/// Why a token binds nothing.
+/// Why a token is not accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OfferError {
-    /// It is not ours, or is for another call, another agent or another time.
+    /// The signature is not ours, or is for another call, agent or time.
     Foreign,
-    /// Its time is over.
+    /// The offer has expired.
     Over,
 }
 
 impl OfferSigner {
-    /// With a fresh key.
+    /// With a new key.
     pub fn new() -> Result<OfferSigner, EntropyUnavailable> {
         Ok(OfferSigner { key: SigningKey::from_bytes(&random::bytes()?) })
     }
@@ -52,7 +52,7 @@ impl OfferSigner {
         format!("{evaluation}.{}.{}", until.0, base64::encode_url(&signature))
     }
 
-    /// Whether a token binds this agent's call, still, and until when it says so itself.
+    /// Whether a token is for this agent's call and still valid: its evaluation and expiry.
     pub fn check(
         &self,
         token: &str,
@@ -74,7 +74,7 @@ impl OfferSigner {
     }
 }
 
-/// What is signed; where the bytes as received bind as well, they are part of it.
+/// The signed text. It includes the raw digest where the raw bytes bind as well.
 fn message(terms: OfferTerms<'_>) -> String {
     let OfferTerms { agent, digest, evaluation, until } = terms;
     let raw = digest.both_bind.then(|| digest.raw.to_string());

@@ -1,4 +1,4 @@
-//! An evaluation from its JSON: subject, action, resource and context become a call.
+//! Reads an evaluation from JSON: subject, action, resource and context become a call.
 
 use std::borrow::Cow;
 
@@ -12,37 +12,37 @@ use crate::api::ApiProblem;
 use crate::api::fields::{self, Fields};
 use crate::api::v1::requests;
 
-/// Action names that mean: this tool is to be called.
+/// Action names that mean a tool call.
 const ACTIONS: [&str; 2] = ["tools/call", "execute"];
 
-/// A JSON object and the text it was read from.
+/// A JSON object and its text.
 #[derive(Clone, Copy)]
 pub struct JsonSource<'v, 'a> {
     /// The object.
     pub value: &'v Value<'a>,
-    /// Its text, exactly as it came.
+    /// Its text, exactly as received.
     pub text: &'v str,
 }
 
 impl<'v, 'a> JsonSource<'v, 'a> {
-    /// A member that is there and not null.
+    /// A member that is present and not null.
     pub fn member(self, name: &str) -> Option<JsonSource<'v, 'a>> {
         let value = self.value.get(name).filter(|value| !value.is_null())?;
         Some(JsonSource { value, text: fields::member_text(self.text, name)? })
     }
 }
 
-/// What is asked, as far as it can be read.
+/// An evaluation that was read.
 pub struct Evaluation<'v> {
-    /// Who would do it, as the caller says.
+    /// The subject that the caller names.
     pub subject: &'v str,
-    /// What would be done, in short: why it is nothing that we decide about, if so.
+    /// Why this is not a tool call, if it is not.
     pub foreign: Option<&'static str>,
     /// The call.
     pub call: Call<'v>,
-    /// Its arguments as they came.
+    /// Its arguments as received.
     pub raw: &'v str,
-    /// The approval that is presented with it.
+    /// The approval presented with it.
     pub approval: Presented,
 }
 
@@ -51,13 +51,13 @@ pub struct Evaluation<'v> {
 pub enum Presented {
     /// None.
     Nothing,
-    /// One whose id is no id of ours.
+    /// An id that is not an id of ours.
     Unknown,
-    /// The approval of this request, as the enforcement point says.
+    /// The approval of this request.
     Approval(Id),
 }
 
-/// Reads an evaluation: each part from `source`, or from the defaults where it is not there.
+/// Reads an evaluation: each part from `source`, or from the defaults if it is missing.
 pub fn evaluation<'v>(
     source: JsonSource<'v, '_>,
     defaults: Option<JsonSource<'v, '_>>,
@@ -109,7 +109,7 @@ pub fn evaluation<'v>(
     Ok(Evaluation { subject, foreign, call, raw, approval })
 }
 
-/// The same value; it borrows from nothing that lives shorter.
+/// The same value with a shorter lifetime.
 fn widen<'v>(value: &'v Value<'_>) -> &'v Value<'v> {
     value
 }
@@ -124,8 +124,8 @@ fn properties<'v, 'a>(said: &Fields<'v, 'a>) -> Result<Option<&'v Value<'a>>, Ap
     }
 }
 
-/// The arguments, wherever profiles put them. Two that differ are refused, and properties without
-/// `arguments` are the arguments: a call must never be judged without them.
+/// The arguments, wherever a profile puts them. Two different ones are rejected, and properties
+/// without `arguments` are the arguments, because a call must never be assessed without them.
 fn arguments<'v>(
     places: &[(Option<&'v Value<'v>>, &'v str)],
 ) -> Result<(Value<'v>, &'v str), ApiProblem> {
@@ -150,7 +150,7 @@ fn arguments<'v>(
     })
 }
 
-/// Where it would happen. The context is open: members that mean nothing to us are passed over.
+/// The context of the call. Unknown members are ignored.
 fn in_context<'v>(
     context: Option<&'v Value<'v>>,
     tool: &'v str,

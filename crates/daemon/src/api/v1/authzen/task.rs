@@ -1,4 +1,4 @@
-//! Access requests: a denied evaluation becomes a request of the gate, seen as a task.
+//! Access requests: a denied evaluation becomes a request of the gate, shown as a task.
 
 use axum::extract::{Path, Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -19,7 +19,7 @@ use crate::api::v1::requests;
 use crate::api::{Api, ApiProblem, ApiResult, authenticate};
 use crate::gate::{Caller, GateAnswer, JoinOptions, Rejection, Submission};
 
-/// The profile's own names for what can go wrong.
+/// A problem document with the names of the profile.
 fn problem(
     status: StatusCode,
     name: &'static str,
@@ -129,7 +129,7 @@ async fn submit(
     }
 }
 
-/// What the enforcement point says about the evaluation that denied the call.
+/// The evaluation that denied the call, as the enforcement point describes it.
 struct Denial<'v> {
     evaluation: Option<&'v str>,
     until: &'v str,
@@ -155,14 +155,14 @@ impl<'v> Denial<'v> {
         }
     }
 
-    /// The evaluation, if the token was made for this agent's very call and still stands.
+    /// The id of the evaluation, if the token is valid for this agent's call.
     fn check<'c>(
         &self,
         api: &Api,
         caller: &'c Caller,
         asked: &mut Evaluation<'c>,
     ) -> Result<String, ApiProblem> {
-        // The gate's own reading of who and where, as when it was evaluated.
+        // The gate sets agent and environment, as it did for the evaluation.
         api.gate.assess(&mut asked.call, caller);
         let digest = digest(&asked.call, asked.raw.as_bytes());
         let offers = api.offers.as_ref().ok_or(Rejection::EntropyUnavailable)?;
@@ -247,7 +247,7 @@ fn task(stored: &Stored, place: &str) -> Value {
     answer
 }
 
-/// What an approval is good for: one more evaluation, of the same call or of the edited one.
+/// What an approval allows: one more evaluation, of the same call or of the edited one.
 fn result(stored: &Stored) -> Option<Value> {
     let decision = stored.request.decision.as_ref()?;
     let until = stored.permit_until.filter(|_| decision.state == Stands::Approved)?;

@@ -13,7 +13,7 @@ use crate::api::{Api, ApiProblem, authenticate};
 use crate::auth::PersonIdentity;
 use crate::passkeys::{Assertion, Purpose, SignedDecision};
 
-/// A no from somebody who proved who they are in the same breath.
+/// Denies a request for a person who authenticated with this request.
 pub async fn deny(api: &Api, person: String, id: Id) -> Result<Stored, ApiProblem> {
     let stored = find(api, id).await?;
     let standing = api.standing(&person);
@@ -29,7 +29,7 @@ pub async fn deny(api: &Api, person: String, id: Id) -> Result<Stored, ApiProble
     Ok(api.gate.decide(id, event, api.note()).await?.stored)
 }
 
-/// What a person answered, after all fields were read.
+/// A person's answer, after all fields were read.
 pub struct PersonAnswer {
     pub choice: Choice,
     pub seen: Option<Digest>,
@@ -58,7 +58,7 @@ pub async fn answer(
                 "`digest` is required to approve: send the digest of the call that was shown";
             return Err(ApiProblem::bad_request(what));
         }
-        // A denial without a digest denies the request; one that names another call does not.
+        // A denial without a digest denies the request; a denial that names another call does not.
         (Choice::Deny, Some(seen)) if seen != asked.canonical => {
             return Err(Refusal::NotThisCall.into());
         }

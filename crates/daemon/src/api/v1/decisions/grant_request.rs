@@ -25,8 +25,8 @@ pub struct GrantRequest {
 }
 
 impl GrantRequest {
-    /// A grant for the very call that is approved, in this session and at most half a day, lets
-    /// nothing happen that the same person could not approve again. Every other grant is a power.
+    /// A grant for exactly this call, in its session and for at most 12 hours, allows nothing that
+    /// the same person could not approve again. Every other grant needs a proof.
     pub fn needs_step_up(&self) -> bool {
         !(self.exact && self.session && self.minutes <= SESSION_MINUTES)
     }

@@ -1,4 +1,4 @@
-//! What people read of the ledger proves itself; counts add up; a broken store is not ready.
+//! The ledger that people read can be verified; counts are right; a broken store is not ready.
 
 use countersign_json::canonical::Digest;
 use countersign_ledger::merkle::{leaf_hash, verify_consistency, verify_inclusion};
@@ -15,7 +15,7 @@ async fn busy(gate: &TestGate) {
         gate.agent(AGENT, "/v1/requests", r#"{"command":"ls"}"#).await;
     }
     gate.agent(AGENT, "/v1/requests", r#"{"command":"rm -rf /srv/x"}"#).await;
-    // A pass rides the next commit; this one waits for it.
+    // A pass is written with the next commit; this request waits for it.
     gate.permit(r#"{"command":"git push --force origin x"}"#).await;
 }
 
@@ -48,7 +48,7 @@ async fn entries_and_proofs_lead_to_the_signed_head() {
     let value = countersign_json::parse(&response.text).unwrap();
     let entries = value.get("entries").unwrap().as_array().unwrap();
     let mut verifier = Verifier::new();
-    // The bytes as they were sent: nobody has to make them canonical again.
+    // The bytes as they were sent, without making them canonical again.
     let inside = response.text.split_once("\"entries\":[").unwrap().1;
     for (index, entry) in entries.iter().enumerate() {
         let text = entry.to_json();

@@ -1,4 +1,4 @@
-//! Signatures by passkeys: the challenge for one, its check, and what the ledger records.
+//! Signatures by passkeys: their challenge, their check, and what the ledger records.
 
 use std::borrow::Cow;
 
@@ -38,7 +38,7 @@ impl From<PasskeyError> for ApiProblem {
     }
 }
 
-/// Browsers know passkeys by the name of a host, and an address of numbers is none.
+/// Passkeys belong to a host name; browsers do not accept an IP address as one.
 fn needs_a_name(api: &Api) -> ApiProblem {
     let instead = api.people_hosts.origin_for_passkeys().unwrap_or("a name");
     ApiProblem {
@@ -47,7 +47,7 @@ fn needs_a_name(api: &Api) -> ApiProblem {
     }
 }
 
-/// The page's rp_id for passkeys, by the address under which it was opened.
+/// The relying party id of the page, by the address under which it was opened.
 pub fn rp_id(api: &Api, headers: &HeaderMap) -> Result<String, ApiProblem> {
     let origin = api.people_hosts.passkey_origin(headers);
     let rp_id = origin.as_deref().and_then(|origin| api.people_hosts.relying_party_of(origin));
@@ -62,7 +62,7 @@ pub fn challenge(api: &Api, who: &PersonIdentity, purpose: Purpose) -> Result<St
     Ok(base64::encode_url(challenge.as_bytes()))
 }
 
-/// Asks for a signature under an answer.
+/// Asks for a signature on an answer.
 pub fn ask(
     api: &Api,
     who: &PersonIdentity,
@@ -73,7 +73,7 @@ pub fn ask(
     Ok(axum::Json(body).into_response())
 }
 
-/// What a browser needs to ask for a signature.
+/// What a browser needs to create a signature.
 pub fn challenge_for(
     api: &Api,
     who: &PersonIdentity,
@@ -104,7 +104,7 @@ pub fn bytes(
     })
 }
 
-/// Reads what a browser brings with an answer.
+/// Reads a signature that a browser sent.
 pub fn assertion(value: &Value<'_>) -> Result<Assertion, ApiProblem> {
     let said = Fields::new(value)?;
     let assertion = Assertion {
@@ -117,7 +117,7 @@ pub fn assertion(value: &Value<'_>) -> Result<Assertion, ApiProblem> {
     Ok(assertion)
 }
 
-/// The client data, believed: the right ceremony, on a page of ours, for an open challenge.
+/// Checks the client data: the right ceremony, an allowed origin, and an open challenge.
 pub fn believed<'o>(
     api: &Api,
     who: &PersonIdentity,
@@ -125,21 +125,21 @@ pub fn believed<'o>(
     purpose: Purpose,
 ) -> Result<(RelyingParty<'o>, [u8; 32]), PasskeyError> {
     let now = api.gate.clock().now().at;
-    // Taken first: whatever is wrong with the rest, it was used.
+    // Taken first: a challenge counts as used, whatever else is wrong.
     let nonce = api.challenges.take(&told.challenge, (&who.person, who.login), purpose, now);
     let rp_id = api.people_hosts.relying_party_of(&told.origin).ok_or(PasskeyError::Origin)?;
     Ok((RelyingParty(rp_id), nonce.ok_or(PasskeyError::Challenge)?))
 }
 
-/// Checks the signature under an answer or a change. What the ledger keeps of it is enough to check
-/// it again.
+/// Checks a signature on an answer or a change. The returned facts are enough to verify it again
+/// from the ledger.
 pub async fn signed(
     api: &Api,
     who: &PersonIdentity,
     said: &Assertion,
     purpose: Purpose,
 ) -> Result<serde_json::Value, ApiProblem> {
-    // One at a time: of two with the same count one is a copy's.
+    // One at a time: of two signatures with the same counter, one is from a copy.
     let changing = api.directory.lock_changes().await;
     let (passkey, nonce) = match checked(api, who, said, purpose) {
         Ok(checked) => checked,
@@ -181,7 +181,7 @@ fn checked(
     Ok((passkey, nonce))
 }
 
-/// A signature that does not count is written down: it may be somebody else's attempt.
+/// Records a rejected signature: it may be somebody else's attempt.
 async fn refused(api: &Api, who: &PersonIdentity, not: PasskeyError) {
     let mut entry = Entry::new(0, Kind::LoginFailed, api.gate.rules().hash);
     entry.person = Some(Cow::Owned(who.person.clone()));

@@ -8,12 +8,12 @@ use crate::test_gate::{AGENT, OTHER, TestGate, test_gate};
 const REDEEM: &str = "/v1/permits/redeem";
 const VERIFY: &str = "/v1/permits/verify";
 
-/// The body that shows a permit with a call.
+/// The body of a permit and a call.
 fn with(permit: &str, call: &str) -> String {
     format!("{{\"permit\":\"{permit}\",{}", call.trim_start().strip_prefix('{').unwrap())
 }
 
-/// A permit for a call that nobody has to be asked about.
+/// A permit for a call that passes.
 async fn cheap(gate: &TestGate, n: usize) -> (String, String) {
     let call = format!("{{\"command\":\"ls -la d{n}\"}}");
     let asked = call.replace('}', ",\"permit\":true}");
@@ -25,7 +25,7 @@ async fn cheap(gate: &TestGate, n: usize) -> (String, String) {
     (with(&permit, &call), permit)
 }
 
-/// `COUNTERSIGN_PERMITS` asks for another number than 2,000.
+/// `COUNTERSIGN_PERMITS` sets another number than 2,000.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn of_two_that_race_for_a_permit_one_gets_it() {
     let permits = std::env::var("COUNTERSIGN_PERMITS").ok().and_then(|n| n.parse().ok());
@@ -134,7 +134,7 @@ async fn another_agent_and_another_key_get_nothing() {
     let response = gate.agent(OTHER, REDEEM, &body).await;
     assert_eq!((response.status, response.json()["why"].as_str()), (409, Some("another-agent")));
     assert_eq!(gate.agent("csa_nobody", REDEEM, &body).await.status, 401);
-    // A key that was ours once, or is called so: the same claims, signed by it.
+    // An older key of ours, and a forged key id: the same claims, signed by another key.
     let old = Keys::open(&gate.folder.path().join("old.key"), "countersign").unwrap();
     let claims = countersign_ledger::permit::parse(&permit).unwrap().claims;
     for forged in [old.permit(&claims).unwrap(), permit.replacen(gate.keys.kid(), old.kid(), 1)] {

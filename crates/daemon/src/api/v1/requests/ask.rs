@@ -1,4 +1,4 @@
-//! A question read from JSON, and put to the gate.
+//! Reads a question from JSON and submits it to the gate.
 
 use axum::http::HeaderMap;
 use countersign_json::Value;
@@ -15,47 +15,47 @@ use crate::api::v1::document;
 use crate::api::{Api, ApiProblem};
 use crate::gate::{Caller, GateAnswer, JoinOptions, Submission};
 
-/// Names of sessions, and other texts that are kept as they come.
+/// The longest session name, tool name or call id.
 const LONGEST_NAME: usize = 200;
 
-/// What a question led to.
+/// The result of a question.
 pub enum AskResult {
-    /// Nobody had to be asked; the document.
+    /// The call passed; its document.
     Passed(serde_json::Value),
     /// A new request.
     New(Box<Stored>),
-    /// One that was there already.
+    /// An existing request.
     Known(Box<Stored>),
 }
 
-/// What goes with a question beside its call.
+/// What a batch adds to a question.
 #[derive(Default)]
 pub struct AskExtras {
     /// The idempotency key.
     pub key: Option<String>,
     /// The batch.
     pub group: Option<Id>,
-    /// What the batch needs again.
+    /// Data of the batch that is stored with the request.
     pub batch: Option<serde_json::Value>,
 }
 
-/// A question that can be read; nothing has been done about it yet.
+/// A question that was read and not submitted yet.
 pub struct ParsedQuestion<'v> {
     /// The call.
     pub call: Call<'v>,
-    /// Its arguments as they came.
+    /// Its arguments as received.
     pub raw: &'v str,
-    /// The agent's own words, safe to show.
+    /// The agent's description, safe to show.
     pub description: Option<String>,
-    /// How long the agent is ready to wait.
+    /// How long the agent wants to wait.
     pub time: Option<Span>,
-    /// Whether it needs a permit in any case.
+    /// Whether a permit is needed even if the call passes.
     pub permit: Option<bool>,
-    /// How it may join a request for the same call.
+    /// How it may join an earlier request for the same call.
     pub join: JoinOptions<'v>,
 }
 
-/// Reads a question from its object and the text of that object.
+/// Reads a question from its object and the object's text.
 pub fn read<'v>(value: &'v Value<'_>, text: &'v str) -> Result<ParsedQuestion<'v>, ApiProblem> {
     let said = Fields::new(value)?;
     let call = read_call(&said, value)?;
@@ -72,7 +72,7 @@ pub fn read<'v>(value: &'v Value<'_>, text: &'v str) -> Result<ParsedQuestion<'v
     Ok(ParsedQuestion { call, raw, description, time, permit, join })
 }
 
-/// Asks the gate about one call, as a batch and a single request do.
+/// Submits one call, for a single request or a batch.
 pub async fn ask(
     api: &Api,
     caller: &Caller,
@@ -101,7 +101,7 @@ pub async fn ask(
             let session = session.as_deref();
             AskResult::Passed(document::passed(&passed, &caller.agent, session, before))
         }
-        // Made before we asked: it was there already.
+        // Created before this submission: the request existed already.
         GateAnswer::Kept(stored) if stored.request.plan.created < before => {
             AskResult::Known(stored)
         }
@@ -109,7 +109,7 @@ pub async fn ask(
     })
 }
 
-/// The call among the members, and every other member that a call has.
+/// Reads the call, and marks all members that a call can have as known.
 pub fn read_call<'v>(said: &Fields<'v, '_>, value: &'v Value<'_>) -> Result<Call<'v>, ApiProblem> {
     const MEMBERS: [&str; 13] = [
         "tool",
@@ -136,14 +136,14 @@ pub fn read_call<'v>(said: &Fields<'v, '_>, value: &'v Value<'_>) -> Result<Call
     Ok(call)
 }
 
-/// The host's own name for a call.
+/// The host's id for the call.
 pub fn call_id<'v>(said: &Fields<'v, '_>) -> Result<Option<&'v str>, ApiProblem> {
     let found = said.text("call_id")?.filter(|text| !text.is_empty());
     name("call_id", found.unwrap_or_default())?;
     Ok(found)
 }
 
-/// Refuses names that are too long to be kept as they come.
+/// Rejects names that are too long to store.
 pub fn name(field: &str, text: &str) -> Result<(), ApiProblem> {
     if text.chars().count() > LONGEST_NAME {
         let detail = format!("`{field}` may have at most {LONGEST_NAME} characters");
@@ -152,12 +152,12 @@ pub fn name(field: &str, text: &str) -> Result<(), ApiProblem> {
     Ok(())
 }
 
-/// The agent's own words: shown as such, without secrets and tricks.
+/// The agent's own words: without secrets, and safe to show.
 pub fn plain_words(text: &str) -> String {
     show_within(&redact_text(text).text, 2000).text.into_owned()
 }
 
-/// The key under which a question is asked once, however often it is sent.
+/// The key that makes a repeated question the same request.
 pub fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, ApiProblem> {
     let Some(key) = headers.get("idempotency-key") else { return Ok(None) };
     let key = key.to_str().ok().filter(|key| (1..=128).contains(&key.len()));

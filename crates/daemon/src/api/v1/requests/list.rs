@@ -14,7 +14,7 @@ use super::shared::{QueryResult, for_agent, query};
 use crate::api::v1::document;
 use crate::api::{Api, ApiProblem, ApiResult, authenticate};
 
-/// What is looked for.
+/// The filters of a list.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Filter {

@@ -12,27 +12,27 @@ use crate::api::v1::document;
 use crate::api::{Api, ApiProblem};
 use crate::gate::Caller;
 
-/// The longest wait in one request; who waits longer asks again.
+/// The longest wait in one request; a caller that waits longer asks again.
 const MAX_WAIT: u64 = 600;
-/// The usual wait.
+/// The default wait.
 pub const DEFAULT_WAIT: u64 = 30;
-/// How long a caller waits.
+/// The query of a wait.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Seconds {
-    /// So long.
+    /// How long to wait.
     pub seconds: Option<u64>,
 }
 
-/// A query that cannot be read is refused like a body that cannot.
+/// A query; an unreadable one is rejected like an unreadable body.
 pub type QueryResult<T> = Result<Query<T>, axum::extract::rejection::QueryRejection>;
 
-/// What a query asks for.
+/// The query, or a problem document.
 pub fn query<T>(asked: QueryResult<T>) -> Result<T, ApiProblem> {
     asked.map(|Query(asked)| asked).map_err(|error| ApiProblem::bad_request(error.body_text()))
 }
 
-/// How long to wait, within bounds.
+/// The time to wait, within bounds.
 pub fn wait_time(seconds: Option<u64>, usual: u64) -> Result<Duration, ApiProblem> {
     let seconds = seconds.unwrap_or(usual);
     if seconds > MAX_WAIT {
@@ -41,12 +41,12 @@ pub fn wait_time(seconds: Option<u64>, usual: u64) -> Result<Duration, ApiProble
     Ok(Duration::from_secs(seconds))
 }
 
-/// An id from a path; what is no id is no request either.
+/// An id from a path; anything that is not an id is not found.
 pub fn id(text: &str) -> Result<Id, ApiProblem> {
     Id::parse(text).ok_or_else(not_found)
 }
 
-/// The same answer for what is not there and what is another agent's.
+/// The same answer for a missing request and for another agent's.
 pub fn not_found() -> ApiProblem {
     ApiProblem::not_found("there is no such request")
 }
@@ -57,13 +57,13 @@ pub fn for_agent(api: &Api, stored: &Stored) -> serde_json::Value {
     document::for_agent(stored, &api.keys, &api.gate.rules().issuer, now)
 }
 
-/// A request of this agent; another's does not exist for it.
+/// A request of this agent; another agent's is not found.
 pub async fn own(api: &Api, caller: &Caller, text: &str) -> Result<Stored, ApiProblem> {
     let stored = api.gate.store().request(id(text)?).await?.ok_or_else(not_found)?;
     if stored.request.requester.is_agent(&caller.agent) { Ok(stored) } else { Err(not_found()) }
 }
 
-/// The document for people, with how announcements went.
+/// The document for people, with the deliveries of its announcements.
 pub async fn for_people(api: &Api, stored: &Stored) -> Result<serde_json::Value, ApiProblem> {
     let deliveries = api.gate.store().deliveries(stored.request.id).await?;
     Ok(document::for_people(stored, &deliveries))
