@@ -86,18 +86,18 @@ impl ThresholdSetting {
     pub fn sentence(self, buckets: &[ScoreBucket]) -> String {
         let ThresholdEffect { fewer, denied } = self.effect(buckets);
         let times = match fewer {
-            1 => "once less".to_owned(),
-            many => format!("{} times fewer", thousands(many)),
+            1 => "1 question".to_owned(),
+            many => format!("{} questions", thousands(many)),
         };
         let calls = match denied {
-            0 => "no call that was denied would have passed".to_owned(),
-            1 => "1 call that was denied would have passed".to_owned(),
-            many => format!("{} calls that were denied would have passed", thousands(many)),
+            0 => "no denied call would have passed".to_owned(),
+            1 => "1 denied call would have passed".to_owned(),
+            many => format!("{} denied calls would have passed", thousands(many)),
         };
         if fewer == 0 {
-            return "With this setting you would have been asked no less.".to_owned();
+            return "With these thresholds no question would have been avoided.".to_owned();
         }
-        format!("With this setting you would have been asked {times}; {calls}.")
+        format!("With these thresholds {times} would have been avoided; {calls}.")
     }
 
     /// The lines of the configuration that differ from the current thresholds.
@@ -113,7 +113,7 @@ impl ThresholdSetting {
             }
         }
         if config_lines.is_empty() {
-            "# as it is now".to_owned()
+            "# unchanged".to_owned()
         } else {
             format!("[judgement]\n{config_lines}")
         }
@@ -212,15 +212,15 @@ mod tests {
         let said = ThresholdSetting { low_confidence: 60, medium: Points(220) }.sentence(&buckets);
         assert_eq!(
             said,
-            "With this setting you would have been asked 82 times fewer; 2 calls that were denied \
-             would have passed."
+            "With these thresholds 82 questions would have been avoided; 2 denied calls would have \
+             passed."
         );
     }
 
     #[test]
     fn only_what_differs_is_to_be_written() {
         let now = ThresholdSetting::of(&Policy::default());
-        assert_eq!(now.config_lines(now), "# as it is now");
+        assert_eq!(now.config_lines(now), "# unchanged");
         let lower = ThresholdSetting { low_confidence: 65, ..now };
         assert_eq!(lower.config_lines(now), "[judgement]\nlow_confidence = 0.65\n");
         let both = ThresholdSetting { low_confidence: 100, medium: Points(205) }.config_lines(now);

@@ -33,12 +33,15 @@ pub const NEWEST: &str = "newest.checkpoint";
 pub enum SignError {
     /// The ledger does not continue what was signed.
     #[error(
-        "THE LEDGER WENT BACK OR WAS CHANGED: it does not continue the head of {0} entries that \
-         was signed before. Nothing is signed any more. Compare it with your witnesses"
+        "THE LEDGER WAS ROLLED BACK OR CHANGED: it does not continue the signed checkpoint of {0} \
+         entries. No checkpoint is signed any more; compare the ledger with your witnesses"
     )]
     RolledBack(u64),
     /// A checkpoint in our name that this key did not sign.
-    #[error("the newest checkpoint was not made by this key ({0}); nothing is signed any more")]
+    #[error(
+        "the newest checkpoint was not signed by this key ({0}); no checkpoint is signed any \
+             more"
+    )]
     Forged(NoteError),
     /// The store failed.
     #[error("{0}")]
@@ -92,7 +95,7 @@ impl Checkpoints {
                 // Signed by another key of ours: what it says about the past still counts.
                 Err(NoteError::NotSigned) => checkpoint::parse(&note)?.checkpoint,
                 Err(error) => {
-                    tracing::error!(%error, "the newest checkpoint is not what this key signed");
+                    tracing::error!(%error, "the newest checkpoint was not signed by this key");
                     signing.broken = true;
                     continue;
                 }
@@ -115,7 +118,7 @@ impl Checkpoints {
     pub async fn run(&self, mut stop: Stop) {
         loop {
             if let Err(error) = self.sign(true).await {
-                tracing::error!(%error, "the head of the ledger was not signed");
+                tracing::error!(%error, "no checkpoint was signed");
             }
             tokio::select! {
                 () = tokio::time::sleep(self.every) => {}

@@ -28,10 +28,10 @@ pub enum KeyError {
     #[error("{0}: {1}")]
     File(PathBuf, std::io::Error),
     /// The file has another content.
-    #[error("{0} holds no signing key of ours")]
+    #[error("{0} is not a key file of Countersign")]
     Unreadable(PathBuf),
     /// Other users can read the file.
-    #[error("{0} can be read by others: nothing signed with it proves anything (chmod 600)")]
+    #[error("{0} can be read by other users, so its signatures prove nothing; run chmod 600")]
     Exposed(PathBuf),
     /// The system has no randomness.
     #[error(transparent)]

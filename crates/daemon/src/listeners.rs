@@ -84,7 +84,11 @@ pub fn listen_unix(socket: &SocketConfig) -> io::Result<UnixListener> {
     }
     if socket.path.exists() {
         if std::os::unix::net::UnixStream::connect(&socket.path).is_ok() {
-            return Err(io::Error::new(io::ErrorKind::AddrInUse, "another daemon answers there"));
+            return Err(io::Error::new(
+                io::ErrorKind::AddrInUse,
+                "another daemon serves this \
+                                                                 socket",
+            ));
         }
         std::fs::remove_file(&socket.path)?;
     }
@@ -155,7 +159,7 @@ pub async fn stopped(stop: &mut Stop) {
 
 /// Pauses after a failed accept: without file descriptors, trying again at once only burns time.
 async fn pause_after(error: &io::Error) {
-    tracing::warn!(%error, "a connection could not be accepted");
+    tracing::warn!(%error, "a connection was not accepted");
     tokio::time::sleep(Duration::from_millis(20)).await;
 }
 

@@ -203,7 +203,7 @@ impl Daemon {
         gate.store().append(vec![last]).await?;
         // The last entry is signed as well, so that entries cut off afterwards are missed.
         if let Err(error) = checkpoints.sign(false).await {
-            tracing::error!(%error, "the last head of the ledger was not signed");
+            tracing::error!(%error, "the last checkpoint was not signed");
         }
         gate.store().close().await
     }

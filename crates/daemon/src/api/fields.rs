@@ -34,8 +34,8 @@ pub fn is_json(headers: &HeaderMap) -> Result<(), ApiProblem> {
         return Err(ApiProblem::new(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
             "not-json",
-            "JSON is needed",
-            "the content type must be application/json",
+            "Unsupported media type",
+            "send the body with content type application/json",
         ));
     }
     Ok(())
@@ -50,8 +50,8 @@ where
         ApiProblem::new(
             StatusCode::PAYLOAD_TOO_LARGE,
             "too-large",
-            "This is too large",
-            format!("a body may have at most {MAX_BODY} bytes, and must arrive whole"),
+            "Body too large",
+            format!("the body must be complete and have at most {MAX_BODY} bytes"),
         )
     })
 }
@@ -148,8 +148,9 @@ pub struct Fields<'v, 'a> {
 impl<'v, 'a> Fields<'v, 'a> {
     /// The members of this object.
     pub fn new(value: &'v Value<'a>) -> Result<Fields<'v, 'a>, ApiProblem> {
-        let members =
-            value.as_object().ok_or_else(|| ApiProblem::bad_request("an object is needed"))?;
+        let members = value
+            .as_object()
+            .ok_or_else(|| ApiProblem::bad_request("a JSON object is required"))?;
         Ok(Fields { members, asked: Cell::new(0) })
     }
 
@@ -198,7 +199,7 @@ impl<'v, 'a> Fields<'v, 'a> {
     /// A string that must be present and not empty.
     pub fn required_text(&self, name: &'static str) -> Result<&'v str, ApiProblem> {
         let text = self.text(name)?.filter(|text| !text.is_empty());
-        text.ok_or_else(|| ApiProblem::bad_request(format!("`{name}` is needed")))
+        text.ok_or_else(|| ApiProblem::bad_request(format!("`{name}` is required")))
     }
 
     /// A boolean, if present. Strings and numbers are not accepted as booleans.
@@ -229,7 +230,7 @@ impl<'v, 'a> Fields<'v, 'a> {
         let unknown = self.members.iter().enumerate().find(|(at, _)| asked & bit(*at) == 0);
         unknown.map_or(Ok(()), |(_, (key, _))| {
             let shown = countersign_text::sanitize::show_within(key, 60);
-            Err(ApiProblem::bad_request(format!("there is no member `{}`", shown.text)))
+            Err(ApiProblem::bad_request(format!("unknown member `{}`", shown.text)))
         })
     }
 }
@@ -249,7 +250,7 @@ fn bit(place: usize) -> u64 {
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "above 0 by the check in `seconds`, and a cast of a float stays on the scale"
+    reason = "positive by the check in `seconds`, and a float cast saturates"
 )]
 pub fn span_from_seconds(seconds: f64) -> Span {
     Span(((seconds * 1000.0) as u64).max(1))

@@ -19,19 +19,14 @@ pub async fn seed(State(api): State<Api>) -> Response {
 /// answer.
 pub async fn ready(State(api): State<Api>) -> ApiResult {
     let unready = |detail: &str| {
-        ApiProblem::new(
-            StatusCode::SERVICE_UNAVAILABLE,
-            "unready",
-            "Nothing can be approved",
-            detail,
-        )
-        .with_outcome("unavailable")
+        ApiProblem::new(StatusCode::SERVICE_UNAVAILABLE, "unready", "Not ready", detail)
+            .with_outcome("unavailable")
     };
     if !api.gate.store().healthy().await {
-        return Err(unready("the store cannot write"));
+        return Err(unready("nothing can be approved: the store cannot write"));
     }
     if api.directory.person_count() == 0 {
-        return Err(unready("there is nobody who could answer"));
+        return Err(unready("nothing can be approved: there is no person who could answer"));
     }
     Ok(axum::Json(json!({ "ready": true })).into_response())
 }

@@ -208,7 +208,7 @@ pub fn people(api: &Api) -> Router {
 }
 
 async fn not_found() -> ApiProblem {
-    ApiProblem::not_found("there is nothing at this address")
+    ApiProblem::not_found("there is no such route")
 }
 
 /// Clients of the original API answer on the agent API; the configuration can turn that off.
@@ -224,8 +224,8 @@ async fn method_not_allowed() -> ApiProblem {
     ApiProblem::new(
         StatusCode::METHOD_NOT_ALLOWED,
         "method",
-        "This is not done so",
-        "this address does not take this method",
+        "Method not allowed",
+        "this route does not allow this method",
     )
 }
 
@@ -276,8 +276,9 @@ fn host_not_allowed() -> ApiProblem {
     ApiProblem::new(
         StatusCode::MISDIRECTED_REQUEST,
         "misdirected",
-        "This is not for you to ask here",
-        "the request was meant for another host, or comes from a web page that is not ours",
+        "Host not allowed",
+        "the Host or Origin header is not allowed here; add the name to `listen.hosts` if it is \
+         yours",
     )
 }
 

@@ -78,17 +78,17 @@ impl ApiProblem {
 
     /// The request cannot be read.
     pub fn bad_request(detail: impl Into<String>) -> ApiProblem {
-        ApiProblem::new(StatusCode::BAD_REQUEST, "bad-request", "This cannot be read", detail)
+        ApiProblem::new(StatusCode::BAD_REQUEST, "bad-request", "Invalid request", detail)
     }
 
     /// The object does not exist, or belongs to another caller.
     pub fn not_found(detail: impl Into<String>) -> ApiProblem {
-        ApiProblem::new(StatusCode::NOT_FOUND, "not-found", "There is no such thing", detail)
+        ApiProblem::new(StatusCode::NOT_FOUND, "not-found", "Not found", detail)
     }
 
     /// The current state does not allow the change.
     pub fn conflict(detail: impl Into<String>) -> ApiProblem {
-        ApiProblem::new(StatusCode::CONFLICT, "conflict", "This cannot be done any more", detail)
+        ApiProblem::new(StatusCode::CONFLICT, "conflict", "Conflict", detail)
     }
 
     /// Sets the outcome for the call.
@@ -103,18 +103,22 @@ impl From<AuthError> for ApiProblem {
     fn from(error: AuthError) -> ApiProblem {
         let detail = error.to_string();
         match error {
-            AuthError::Missing | AuthError::Invalid => {
-                ApiProblem::new(StatusCode::UNAUTHORIZED, "unauthorized", "Who are you?", detail)
-            }
+            AuthError::Missing | AuthError::Invalid => ApiProblem::new(
+                StatusCode::UNAUTHORIZED,
+                "unauthorized",
+                "Authentication \
+                                                                           required",
+                detail,
+            ),
             AuthError::NotAPerson | AuthError::NotAnAdministrator | AuthError::MissingProof => {
-                ApiProblem::new(StatusCode::FORBIDDEN, "forbidden", "You may not do this", detail)
+                ApiProblem::new(StatusCode::FORBIDDEN, "forbidden", "Not allowed", detail)
             }
             AuthError::LockedOut(seconds) => ApiProblem {
                 retry_after: Some(seconds),
                 ..ApiProblem::new(
                     StatusCode::TOO_MANY_REQUESTS,
                     "locked-out",
-                    "Too many wrong guesses",
+                    "Too many failed logins",
                     detail,
                 )
             },
@@ -127,7 +131,7 @@ impl From<Rejection> for ApiProblem {
         let detail = rejection.to_string();
         match rejection {
             Rejection::Refused => {
-                ApiProblem::new(StatusCode::FORBIDDEN, "refused", "The policy refuses this", detail)
+                ApiProblem::new(StatusCode::FORBIDDEN, "refused", "Refused by the policy", detail)
                     .with_outcome("denied")
             }
             Rejection::TooManyQuestions(seconds) => ApiProblem {
@@ -135,7 +139,7 @@ impl From<Rejection> for ApiProblem {
                 ..ApiProblem::new(
                     StatusCode::TOO_MANY_REQUESTS,
                     "too-many-questions",
-                    "People are asked too often",
+                    "Too many questions",
                     detail,
                 )
                 .with_outcome("denied")
@@ -143,7 +147,7 @@ impl From<Rejection> for ApiProblem {
             Rejection::Quarantined(_) => ApiProblem::new(
                 StatusCode::TOO_MANY_REQUESTS,
                 "quarantined",
-                "This agent may not ask for a while",
+                "Agent quarantined",
                 detail,
             )
             .with_outcome("denied"),
@@ -160,7 +164,7 @@ fn unavailable(detail: String) -> ApiProblem {
     ApiProblem::new(
         StatusCode::SERVICE_UNAVAILABLE,
         "unavailable",
-        "Nothing can be approved at the moment",
+        "Temporarily unavailable",
         detail,
     )
     .with_outcome("unavailable")
@@ -169,7 +173,7 @@ fn unavailable(detail: String) -> ApiProblem {
 impl From<StoreError> for ApiProblem {
     fn from(error: StoreError) -> ApiProblem {
         match error {
-            StoreError::NotFound(what) => ApiProblem::not_found(format!("there is no such {what}")),
+            StoreError::NotFound(what) => ApiProblem::not_found(format!("{what} not found")),
             StoreError::Refused(refusal) => ApiProblem::from(refusal),
             StoreError::KeyReused => ApiProblem::conflict(error.to_string()).with_outcome("denied"),
             StoreError::GrantOver | StoreError::Exists(_) => {
@@ -182,7 +186,11 @@ impl From<StoreError> for ApiProblem {
                 unavailable(format!("denied: {error}, so nothing can be recorded"))
             }
             // The details of a corrupt row go to the log, not to the caller.
-            StoreError::Corrupt(_) => unavailable("denied: the store cannot be read".to_owned()),
+            StoreError::Corrupt(_) => unavailable(
+                "denied: the store returned a damaged record; \
+                                                   see the log"
+                    .to_owned(),
+            ),
         }
     }
 }
@@ -192,18 +200,15 @@ impl From<Refusal> for ApiProblem {
         let detail = refusal.to_string();
         match refusal {
             Refusal::OwnRequest | Refusal::NotYours => {
-                ApiProblem::new(StatusCode::FORBIDDEN, "forbidden", "You may not do this", detail)
+                ApiProblem::new(StatusCode::FORBIDDEN, "forbidden", "Not allowed", detail)
             }
-            Refusal::NewerThanRequest | Refusal::WaitingUntil(_) => ApiProblem::new(
-                StatusCode::FORBIDDEN,
-                "too-new",
-                "You cannot approve this yet",
-                detail,
-            ),
+            Refusal::NewerThanRequest | Refusal::WaitingUntil(_) => {
+                ApiProblem::new(StatusCode::FORBIDDEN, "too-new", "Not allowed yet", detail)
+            }
             Refusal::ReasonNeeded => ApiProblem::new(
                 StatusCode::UNPROCESSABLE_ENTITY,
                 "reason-needed",
-                "A reason is needed",
+                "Reason required",
                 detail,
             ),
             Refusal::TooLittle(too_little) => ApiProblem {
@@ -218,7 +223,7 @@ impl From<Refusal> for ApiProblem {
                     } else {
                         "not-sure-enough"
                     },
-                    "This needs more than that",
+                    "Stronger authentication required",
                     detail,
                 )
             },

@@ -205,16 +205,16 @@ pub async fn prove(
 fn required(api: &Api, who: &PersonIdentity) -> ApiProblem {
     let passkey = api.has_passkey(&who.person);
     let detail = if passkey {
-        "this change needs your passkey: make it in the inbox, in a browser"
+        "this change needs your passkey; make it in the web inbox"
     } else {
-        "this change needs your passphrase, sent with it; being signed in is not enough"
+        "this change needs your passphrase in the same request; a session is not enough"
     };
     ApiProblem {
         why: Some(if passkey { "passkey" } else { "passphrase" }),
         ..ApiProblem::new(
             StatusCode::FORBIDDEN,
             "step-up-required",
-            "Confirm that it is you",
+            "Confirmation required",
             detail,
         )
     }

@@ -46,14 +46,14 @@ pub async fn posted(
 }
 
 fn nothing_here() -> ApiProblem {
-    ApiProblem::not_found("there is no such channel")
+    ApiProblem::not_found("channel not found")
 }
 
 fn refused() -> ApiProblem {
     ApiProblem::new(
         StatusCode::UNAUTHORIZED,
         "unauthorized",
-        "Who are you?",
-        "this does not come from the platform",
+        "Authentication required",
+        "the request could not be verified as the platform's",
     )
 }

@@ -60,7 +60,7 @@ async fn read_again(directory: &Directory, gate: &Gate) -> bool {
         Err(error) => Err(error),
     };
     if let Err(error) = &read {
-        tracing::error!(%error, "people, agents and grants cannot be read; trying again");
+        tracing::error!(%error, "people, agents and grants could not be read; the read is retried");
     }
     read.is_ok()
 }

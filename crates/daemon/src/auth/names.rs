@@ -9,7 +9,7 @@ pub const ANONYMOUS: &str = "anonymous";
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
     /// Not 1 to 64 of the allowed characters.
-    #[error("a name has 1 to 64 characters of A-Z, a-z, 0-9, `.`, `_` and `-`")]
+    #[error("a name must have 1 to 64 characters of A-Z, a-z, 0-9, `.`, `_` and `-`")]
     InvalidCharacters,
     /// The name has another meaning in records.
     #[error("this name is reserved")]

@@ -53,7 +53,7 @@ fn check(passphrase: &str, stored: &str) -> bool {
 
 /// Too many passphrases are being checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("too many logins at once")]
+#[error("too many logins at the same time; try again")]
 pub struct TooManyLogins;
 
 /// Hashes passphrases on blocking threads, a few at a time.

@@ -11,7 +11,7 @@ use super::labels::{apart, encoded};
 use super::layout;
 use super::page::{ApiState, PageResult, signed_in_page};
 
-/// Agents.
+/// The page.
 pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageResult {
     let who = signed_in_page(&api, &headers, &uri)?;
     let failed = |error: StoreError| layout::error_page(&error.into(), Some(&who));
@@ -27,14 +27,14 @@ pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageRes
                     }
                 }
                 details.add open[all.is_empty()] {
-                    summary { "Add one" }
+                    summary { "Add an agent" }
                     form.api data-method="POST" data-path="/v1/agents" data-once="token" {
                         label {
                             "Name"
                             input name="name" required maxlength="64" placeholder="coder";
                         }
                         label {
-                            "Its token is good for so many days (empty: until revoked)"
+                            "Token lifetime in days (empty: 365)"
                             input name="days" data-number="yes" type="number" min="1";
                         }
                         p.wrong role="alert" {}
@@ -56,7 +56,7 @@ fn agent_line(agent: &Agent, now: Timestamp) -> Markup {
                 p.hint {
                     @if let Some(uid) = agent.uid { "user " (uid) " at the socket, " }
                     @if agent.token.is_some() { "has a token" } @else { "has no token" }
-                    @if let Some(end) = agent.expires { ", good until " (apart(end, now)) }
+                    @if let Some(end) = agent.expires { ", expires " (apart(end, now)) }
                     ", added " (apart(agent.added, now))
                     @if !agent.own_addresses.is_empty() {
                         ", is "
@@ -67,8 +67,8 @@ fn agent_line(agent: &Agent, now: Timestamp) -> Markup {
             div.pair {
                 button type="button" data-method="POST" data-path={ (path) "/token" }
                     data-once="token"
-                    data-question="Its old token ends at once. Make a new one?" { "New token" }
-                (act("Revoke", "DELETE", &path, "It can ask nothing any more. Revoke it?"))
+                    data-question="The old token is revoked at once. Create a new token?" { "New token" }
+                (act("Revoke", "DELETE", &path, "The agent can no longer submit calls. Revoke it?"))
             }
         }
     }

@@ -17,9 +17,9 @@ fn left(view: &RequestView) -> Markup {
         div.left data-left=(view.remaining_ms()) data-whole=(view.total_ms()) {
             span.line aria-hidden="true" {}
             p {
-                "Without an answer it is denied "
+                "Denied if nobody answers: "
                 (apart(request.plan.deadline, view.now))
-                ". Asked: "
+                ". Escalated to: "
                 (labels::rung(request.rung)) "."
                 @if request.quorum.approve > 1 {
                     " " (view.approvals()) " of " (request.quorum.approve) " have approved."
@@ -28,14 +28,15 @@ fn left(view: &RequestView) -> Markup {
             @if let Some(since) = view.stopped_waiting_at {
                 p.unheard {
                     "The agent stopped waiting for this " (apart(since, view.now))
-                    ". If it tries the very same call again soon, a yes lets that run once."
+                    ". If it submits exactly the same call again soon, an approval lets that run \
+                     once."
                 }
             }
         }
     }
 }
 
-/// The buttons. Nothing in here is a link, and nothing works by a GET.
+/// The buttons. None is a link, and nothing works with a GET.
 pub fn answer(view: &RequestView) -> Markup {
     let tier = view.stored.request.tier;
     let critical = tier == Tier::Critical;
@@ -53,12 +54,12 @@ pub fn answer(view: &RequestView) -> Markup {
                 @if tier == Tier::High && !needed && approves { (word_field(&view.word_pair())) }
             }
             @if critical {
-                p.hint { "If you have a passkey, it is asked for next and signs exactly this." }
+                p.hint { "If you have a passkey, it signs exactly this call next." }
             }
             @if folded > 0 && approves {
                 label.check {
                     input type="checkbox" name="unseen";
-                    span { "I know that " (thousands(folded)) " bytes of it are not shown." }
+                    span { "I accept that " (thousands(folded)) " bytes of the call are not shown." }
                 }
             }
             p.wrong role="alert" {}
@@ -74,7 +75,7 @@ pub fn answer(view: &RequestView) -> Markup {
     }
 }
 
-/// What the button of a CRITICAL call says it does.
+/// The label of the button of a CRITICAL call.
 fn short(brief: &str) -> String {
     let end = brief.find(['.', ';']).unwrap_or(brief.len()).min(60);
     let end = brief.floor_char_boundary(end);
@@ -82,7 +83,7 @@ fn short(brief: &str) -> String {
     if tail.trim_start_matches('.').is_empty() { head.to_owned() } else { format!("{head}…") }
 }
 
-/// Another answer, and what it would also allow.
+/// Another answer, and what it also allows.
 fn choice(label: &str, grant: Option<(&str, &str, Option<&str>)>, says: &Markup) -> Markup {
     let (shape, scope, minutes) = grant
         .map_or((None, None, None), |(shape, scope, minutes)| (Some(shape), Some(scope), minutes));
@@ -103,12 +104,12 @@ pub fn other_answers(view: &RequestView) -> Markup {
     let grants = !request.crisis && request.tier < Tier::Critical;
     let by_name = grants && request.tier < Tier::High;
     let (agent, tool) = (view.agent(), show_within(&view.stored.tool, 80).text);
-    let take_over = html! { "Denies, and tells the agent that you take over." };
-    let session = html! { "Exactly this call passes again in this session, for up to 12 hours." };
-    let hour = html! { "Exactly this call by " (agent) " passes again, for an hour." };
+    let take_over = html! { "Denies, and tells the agent that you will do it." };
+    let session = html! { "Also approves exactly this call in this session, for up to 12 hours." };
+    let hour = html! { "Also approves exactly this call by " (agent) " for an hour." };
     let all = html! {
         "Every " code { (tool) } " call by " (agent)
-        " below HIGH passes for an hour, whatever its arguments."
+        " below HIGH, with any arguments, for an hour."
     };
     html! {
         details.more {
@@ -122,7 +123,7 @@ pub fn other_answers(view: &RequestView) -> Markup {
                     (choice("Approve for an hour", Some(("exact", "until", Some("60"))), &hour))
                 }
                 @if by_name {
-                    (choice("Approve all like this", Some(("action", "until", Some("60"))), &all))
+                    (choice("Approve all calls of this tool", Some(("action", "until", Some("60"))), &all))
                 }
             }
             (edit(view))
@@ -130,7 +131,7 @@ pub fn other_answers(view: &RequestView) -> Markup {
     }
 }
 
-/// The arguments to be changed; not where something of them is hidden.
+/// The form to edit the arguments; not if a part of them is hidden.
 fn edit(view: &RequestView) -> Markup {
     let whole = |card: &&Card| card.hidden.is_empty() && card.folded == 0;
     let card = view.card.as_ref().filter(whole).filter(|_| !view.stored.request.crisis);

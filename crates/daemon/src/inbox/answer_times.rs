@@ -1,27 +1,27 @@
-//! How long a person took for an answer, and whether that was too fast to have read the call.
+//! How long a person took to answer, and whether that was too fast to have read the call.
 
 use countersign_text::humanize::length;
 use countersign_types::id::Id;
 
-/// A text of so many bytes is long, and an answer within so many milliseconds is quick.
+/// A text of this many bytes is long, and an answer within this many milliseconds is quick.
 pub const LONG: u64 = 400;
 pub const QUICK: u64 = 2_000;
 
 /// One answer.
 #[derive(Debug, Clone, Copy)]
 pub struct AnswerTime {
-    /// To which request.
+    /// The request.
     pub request: Id,
-    /// How long after the question, in milliseconds.
+    /// The time between question and answer, in milliseconds.
     pub took: u64,
-    /// How long the text of the call was.
+    /// The length of the call's text in bytes.
     pub bytes: u64,
-    /// Whether it was a yes.
+    /// Whether it was an approval.
     pub yes: bool,
 }
 
 impl AnswerTime {
-    /// Quicker than anybody reads.
+    /// Whether a long text was approved faster than anyone can read.
     pub fn is_too_fast(&self) -> bool {
         self.yes && self.bytes >= LONG && self.took < QUICK
     }

@@ -13,14 +13,14 @@ const MAX_REASONS: usize = 3;
 /// How much of a text is shown.
 const TEXT: usize = 2000;
 
-/// The tier: a shape, a word and a colour.
+/// The tier: a shape, a word and a color.
 pub fn badge(tier: Tier) -> Markup {
     html! {
         span.badge { span aria-hidden="true" { (shape(tier)) " " } (tier.label()) }
     }
 }
 
-/// The field for one of the two words, which approving a HIGH call takes here as in the terminal.
+/// The field for one of the two words, which approving a HIGH call needs here as in the terminal.
 pub fn word_field(phrase: &str) -> Markup {
     let (first, second) = phrase.split_once('-').unwrap_or((phrase, phrase));
     html! {
@@ -32,7 +32,7 @@ pub fn word_field(phrase: &str) -> Markup {
     }
 }
 
-/// The call, why, what it touches, and what would be safer.
+/// The call, the reasons, what it touches, and a safer alternative.
 pub fn inside(card: &Card) -> Markup {
     html! {
         (call(card))

@@ -1,4 +1,4 @@
-//! How people answer: how often, how fast, and where a rest or a grant would help.
+//! How people answer: how often, how fast, and where fewer questions would help.
 
 use std::collections::BTreeMap;
 
@@ -19,12 +19,12 @@ use crate::recent::{Recent, recent};
 /// How far back, in milliseconds, and how many requests at most.
 const SPAN: i64 = 30 * 86_400_000;
 const MOST: usize = 2_000;
-/// So many questions within a minute are a flood.
+/// This many questions within a minute are a flood.
 const FLOOD: usize = 10;
-/// From so many answers on their share says something.
+/// From this many answers on, their share is meaningful.
 const ENOUGH: usize = 20;
 
-/// The page. Administrators see everybody, others themselves.
+/// The page. Administrators see everyone, others only themselves.
 pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageResult {
     let who = signed_in_page(&api, &headers, &uri)?;
     let failed = |error: StoreError| layout::error_page(&error.into(), Some(&who));
@@ -38,7 +38,7 @@ pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageRes
         people.retain(|name, _| *name == who.person);
         drills.retain(|one| one.request.votes.iter().any(|vote| vote.person == who.person));
     }
-    // What waits is not told from the others here either.
+    // A pending drill must not be recognizable here either.
     drills.retain(|one| one.request.state.has_ended());
     let body = html! {
         section.wide {
@@ -46,14 +46,14 @@ pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageRes
             (settings::tabs("/attention"))
             p.hint {
                 "Thirty days of answers. Questions should be few enough to be read; this page "
-                "shows where they are not."
+                "shows where they are too many."
                 @if partial {
                     " Only the newest " (thousands(requests.len() as u64))
                     " requests are counted."
                 }
             }
             (floods(&requests))
-            @if people.is_empty() { p { "Nobody has answered anything yet." } }
+            @if people.is_empty() { p { "No answers yet." } }
             @for (name, answers) in &people { (person(name, answers)) }
             (drills::section(&api.gate.rules().drills, &drills, administrator, now))
         }
@@ -101,7 +101,7 @@ fn person(name: &str, answers: &[AnswerTime]) -> Markup {
     }
 }
 
-/// What there is to say, plainly.
+/// The findings in plain sentences.
 fn sentences(answers: &[AnswerTime]) -> Vec<String> {
     let yes = answers.iter().filter(|answer| answer.yes).count();
     let no = answers.len().saturating_sub(yes);
@@ -119,15 +119,14 @@ fn sentences(answers: &[AnswerTime]) -> Vec<String> {
         let texts =
             if hasty == 1 { "1 long text was" } else { &format!("{hasty} long texts were") };
         told.push(format!(
-            "{texts} approved within {}, sooner than anybody reads it. Where such calls are \
-             routine, a grant for exactly that call saves the question.",
+            "{texts} approved within {}, faster than anyone can read. If such calls are routine, \
+             a grant for exactly that call avoids the question.",
             length(QUICK / 1000)
         ));
     }
     if answers.len() >= ENOUGH && share >= 95 {
         told.push(
-            "Nearly everything was approved. Calibration shows which questions could be left out, \
-             so that the others get more time."
+            "Nearly everything was approved. Calibration shows which questions could be avoided."
                 .to_owned(),
         );
     }
@@ -137,7 +136,7 @@ fn sentences(answers: &[AnswerTime]) -> Vec<String> {
     told
 }
 
-/// Minutes in which more was asked than anybody reads.
+/// Minutes with more questions than anyone can read.
 fn floods(requests: &[Stored]) -> Markup {
     let mut minutes = BTreeMap::<i64, usize>::new();
     for stored in requests.iter().filter(|stored| asked_people(stored)) {
@@ -179,7 +178,7 @@ mod tests {
         assert_eq!(calm[0], "2 answers: 1 approved, 1 denied (50 % approved).");
         assert_eq!(calm[1], "Half of them came within 90 s.");
         assert_eq!(calm[2], "Nothing here needs changing.");
-        // A quick no, and a quick yes to what is read at a glance, are nothing to speak of.
+        // A quick denial, and a quick approval of a short text, are not reported.
         let quick = [answer(900, 900, false), answer(900, 60, true)];
         assert!(!sentences(&quick).concat().contains("sooner"));
         let hasty = sentences(&[answer(900, 900, true), answer(QUICK, 900, true)]).concat();

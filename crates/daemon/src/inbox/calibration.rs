@@ -1,4 +1,4 @@
-//! Thresholds tried out on what was answered already. The page changes nothing.
+//! Thresholds tried out on answered calls. The page changes nothing.
 
 use axum::extract::{Query, State};
 use axum::http::{HeaderMap, Uri};
@@ -20,7 +20,7 @@ pub struct CalibrationQuery {
 }
 
 impl CalibrationQuery {
-    /// In hundredths; what cannot be read is as it is now.
+    /// In hundredths; an unreadable value means the current one.
     fn setting(&self, now: ThresholdSetting) -> ThresholdSetting {
         let whole = |text: &Option<String>| text.as_deref().and_then(|text| text.parse().ok());
         let low = whole(&self.low).and_then(|low: u16| u8::try_from(low.min(100)).ok());
@@ -50,7 +50,7 @@ pub async fn page(
             h1 { "Calibration" }
             (settings::tabs("/calibration"))
             p.hint {
-                "What other thresholds would have meant for the " (thousands(all))
+                "What other thresholds would have changed for the " (thousands(all))
                 @if all == 1 { " question" } @else { " questions" }
                 " of 90 days. Nothing is changed here; HIGH, CRITICAL and crises are always asked "
                 "about."
@@ -59,11 +59,11 @@ pub async fn page(
             (plot::scores(&buckets, setting.medium))
             (form(setting, now))
             p.sentence #sentence role="status" { (setting.sentence(&buckets)) }
-            p.hint { "To make it so, put this into countersign.toml:" }
+            p.hint { "To apply these thresholds, add this to countersign.toml:" }
             pre.secret #lines { (setting.config_lines(now)) }
             p.hint {
-                "Calls that passed keep no score, so a stricter setting asks more often than can "
-                "be counted here."
+                "Calls that passed have no stored score, so the effect of a stricter setting "
+                "cannot be counted here."
             }
         }
     };
@@ -77,19 +77,20 @@ fn form(setting: ThresholdSetting, now: ThresholdSetting) -> Markup {
         form.calibrate #calibrate method="get" action="/calibration" autocomplete="off"
             data-low=(now.low_confidence) data-medium=(now.medium.0) {
             label {
-                span { "A LOW call passes when the judgement is this sure: "
+                span { "A LOW call passes from this confidence on: "
                     output name="lowshown" { (two(low)) } }
                 input type="range" name="low" min="0" max="100" value=(low);
                 span.hint { "now " (two(now.low_confidence.into())) ", "
                     code { "judgement.low_confidence" } }
             }
             label {
-                span { "A judge may pass a MEDIUM call below so many points: "
+                span { "A judge may pass a MEDIUM call below these points: "
                     output name="mediumshown" { (two(medium)) } }
                 input type="range" name="medium" min="0" max="400" step="5" value=(medium);
                 span.hint { "now " (two(now.medium.0)) ", " code { "judgement.api_threshold" }
-                    " and its like; only where a judge is set up, counted as if it passed all "
-                    "it may"
+                    "and the other thresholds; only with a configured judge, counted as if it \
+                     passed all "
+                    "it can"
                 }
             }
             noscript { button type="submit" { "Try it" } }

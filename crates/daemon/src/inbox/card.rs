@@ -1,4 +1,4 @@
-//! The card: what would happen, the exact call, why, who asks, and the answer.
+//! The card: summary, exact call, reasons, who asks, and the answer form.
 
 use countersign_text::sanitize::show_within;
 use countersign_workflow::request::Choice;
@@ -13,7 +13,7 @@ use crate::drills;
 /// How much of a text is shown.
 const TEXT: usize = 2000;
 
-/// A request, whole.
+/// A request with everything about it.
 pub fn card(view: &RequestView) -> Markup {
     let request = &view.stored.request;
     html! {
@@ -24,7 +24,7 @@ pub fn card(view: &RequestView) -> Markup {
             div.sheet {
                 p.tier {
                     (badge(request.tier))
-                    @if request.crisis { span.badge.heart { "somebody may be in crisis" } }
+                    @if request.crisis { span.badge.heart { "a person may be in crisis" } }
                     strong.words { (view.word_pair()) }
                 }
                 h1 #brief tabindex="-1" { (view.brief()) }
@@ -42,12 +42,12 @@ pub fn card(view: &RequestView) -> Markup {
     }
 }
 
-/// Who asks, where, since when, in whose words.
+/// Who asks, where, since when, and how the agent describes it.
 fn asks(view: &RequestView) -> Markup {
     let request = &view.stored.request;
     html! {
         dl.facts.who {
-            @if let Some(claim) = view.claim() { dt { "it says" } dd.claim { (claim) } }
+            @if let Some(claim) = view.claim() { dt { "agent's description" } dd.claim { (claim) } }
             dt { "asks" }
             dd {
                 (view.agent())

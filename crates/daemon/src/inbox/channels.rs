@@ -1,5 +1,5 @@
-//! How people are reached: each channel with what it may do, how it went last, a test, and the
-//! accounts that answer through it.
+//! The channels: their limits, their last result, a test, and the accounts that answer through
+//! them.
 
 use std::sync::Arc;
 
@@ -36,8 +36,8 @@ pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageRes
         section.wide {
             h1 { "Channels" }
             p.hint {
-                "How people are asked, and where they can answer. They are set up in "
-                "countersign.toml; a bot on Telegram with "
+                "How people are notified, and where they can answer. Channels are configured in "
+                "countersign.toml; a Telegram bot with "
                 code { "countersign channel add telegram" } "."
             }
             ul.list {
@@ -50,7 +50,7 @@ pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageRes
     Ok(layout::page("Channels", layout::MenuItem::Channels, Some(&who), &body))
 }
 
-/// Who looks, at what, and when.
+/// The context of one rendering.
 struct Seen<'a> {
     api: &'a Api,
     rules: &'a Arc<DaemonRules>,
@@ -93,40 +93,40 @@ fn channel(
     }
 }
 
-/// The first rung of the usual ladder on which it stands.
+/// The first step of the default escalation that uses the channel.
 fn rung(rules: &DaemonRules, name: &str) -> Option<Rung> {
     let mut rungs = rules.ladder.iter().zip(Rung::ALL);
     let found = rungs.find(|(channels, _)| channels.iter().any(|known| known == name));
     found.map(|(_, rung)| rung)
 }
 
-/// When it is used, in words.
+/// When the channel is used, in words.
 const fn used(rung: Option<Rung>) -> &'static str {
     match rung {
-        Some(Rung::First) => "Asked first.",
-        Some(Rung::Next) => "Asked next, when nobody answers.",
-        Some(Rung::Administrators) => "Asked after that, for the administrators.",
-        Some(Rung::Emergency) => "Asked last, as an emergency.",
-        None => "Not on the usual ladder: nobody is asked here unless a tier or an hour says so.",
+        Some(Rung::First) => "Notified first.",
+        Some(Rung::Next) => "Notified next, if nobody answers.",
+        Some(Rung::Administrators) => "Notified after that, for administrators.",
+        Some(Rung::Emergency) => "Notified last, as an emergency.",
+        None => "Not in the default escalation: used only for certain tiers or hours.",
     }
 }
 
 fn limits(limits: Limits, answers: bool) -> String {
     let may = match (answers, limits.details) {
         (true, true) => format!("Approves up to {}.", limits.approves.label()),
-        (true, false) => "Takes a no, approves nothing.".to_owned(),
-        (false, _) => "Only tells: nobody answers through it.".to_owned(),
+        (true, false) => "Can deny, cannot approve.".to_owned(),
+        (false, _) => "Notifications only, no answers.".to_owned(),
     };
     let (most, pace) = (limits.most.label(), limits.per_minute);
     let with = if limits.details { "with" } else { "without" };
-    format!("{may} Carries up to {most}, {pace} messages a minute, {with} the call itself.")
+    format!("{may} Up to {most}, {pace} messages a minute, {with} the call itself.")
 }
 
 fn health(line: Result<&Arc<OpenChannel>, &ChannelError>, now: Timestamp) -> Markup {
     let line = match line {
         Ok(line) => line,
         Err(error) => {
-            return html! { p.wrong { "It cannot be used: " (shown(&error.problem)) "." } };
+            return html! { p.wrong { "Not usable: " (shown(&error.problem)) "." } };
         }
     };
     let health = line.health();
@@ -137,11 +137,11 @@ fn health(line: Result<&Arc<OpenChannel>, &ChannelError>, now: Timestamp) -> Mar
                 None => { "No message since the daemon started." }
             }
             @if let Some(tapped) = line.test_buttons.last_tap() {
-                " " (shown(&tapped.by)) " tapped a test's button " (apart(tapped.at, now)) "."
+                " " (shown(&tapped.by)) " tapped the test button " (apart(tapped.at, now)) "."
             }
         }
         @if let Some((at, problem)) = &health.failed {
-            p.wrong { "It failed " (apart(*at, now)) ": " (shown(problem)) "." }
+            p.wrong { "Failed " (apart(*at, now)) ": " (shown(problem)) "." }
         }
     }
 }
@@ -151,12 +151,12 @@ fn linked(channel: &str, accounts: &[Account], seen: &Seen<'_>) -> Markup {
         accounts.iter().filter(|account| account.channel == channel).collect();
     html! {
         @if here.is_empty() {
-            p.hint { "No account is linked, so nobody can answer here yet." }
+            p.hint { "No linked account, so nobody can answer here yet." }
         } @else {
             ul.accounts {
                 @for account in here {
                     @let (place, number) = (encoded(channel), encoded(&account.account));
-                    @let question = "Nothing that this account says counts any more. Unlink it?";
+                    @let question = "This account can no longer answer. Unlink it?";
                     li {
                         span {
                             (shown(&account.person)) " is " (shown(&account.called))

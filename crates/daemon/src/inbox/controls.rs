@@ -11,7 +11,7 @@ pub fn shown(text: &str) -> String {
     show_within(text, NAME).text.into_owned()
 }
 
-/// A button that calls the API, after a question if there is one.
+/// A button that calls the API, after a confirmation if there is a question.
 pub fn act(label: &str, method: &str, path: &str, question: &str) -> Markup {
     html! {
         button type="button" data-method=(method) data-path=(path) data-question=(question) {
@@ -25,5 +25,5 @@ pub fn may_change(who: &PersonIdentity) -> bool {
 }
 
 pub fn only_administrators() -> Markup {
-    html! { p.hint { "Only administrators see and change this." } }
+    html! { p.hint { "Only administrators can see and change this." } }
 }

@@ -11,20 +11,20 @@ use super::labels::apart;
 use super::layout;
 use super::page::{ApiState, PageResult, signed_in_page};
 
-/// Sessions in which somebody may be in crisis.
+/// The page.
 pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageResult {
     let who = signed_in_page(&api, &headers, &uri)?;
     let now = api.gate.clock().now().at;
     let list = api.gate.crises().list();
     let body = html! {
         section.wide {
-            h1 { "Somebody may be in crisis" }
+            h1 { "A person may be in crisis" }
             p.hint {
-                "In these sessions everything outbound or irreversible waits for a person, "
-                "whatever grants or modes say. Help was shown at once. What was written is not "
+                "In these sessions every outbound or irreversible call waits for a person, "
+                "whatever grants or modes allow. Help was shown at once. The text is not "
                 "kept."
             }
-            @if list.is_empty() { p { "There is no such session." } }
+            @if list.is_empty() { p { "No session is in a crisis." } }
             ul.list { @for crisis in &list {
                 li.crisis {
                     div {
@@ -45,24 +45,24 @@ pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageRes
     Ok(layout::page("Crises", layout::MenuItem::Crises, Some(&who), &body))
 }
 
-/// What was seen of a crisis, and since when.
+/// The level of a crisis, and since when.
 pub fn signs(crisis: &Crisis, now: Timestamp) -> Markup {
     html! {
         "level " (crisis.level) " of 6"
-        @if crisis.imminent { ", danger may be near" }
+        @if crisis.imminent { ", danger may be imminent" }
         ", since " (apart(crisis.since, now))
     }
 }
 
-/// A person says that it is over, and why.
+/// The form with which a person resolves a crisis, with a reason.
 pub fn lift(crisis: &Crisis) -> Markup {
     html! {
         form.api.line data-method="POST" data-path="/v1/crises/lift" {
             input type="hidden" name="agent" value=(crisis.agent);
             input type="hidden" name="session" value=(crisis.session);
             input name="reason" required maxlength="500" placeholder="I spoke to them"
-                aria-label="Why it is over";
-            button type="submit" { "It is over" }
+                aria-label="Reason (required)";
+            button type="submit" { "Resolve" }
             p.wrong role="alert" {}
         }
     }

@@ -1,4 +1,4 @@
-//! A person's own devices: passkeys that sign, browsers that are called.
+//! A person's own devices: passkeys, and browsers with notifications.
 
 use axum::extract::State;
 use axum::http::{HeaderMap, Uri};
@@ -34,23 +34,25 @@ pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageRes
             h1 { "Your devices" }
             h2 { "Passkeys" }
             p.hint {
-                "A passkey is your finger, your face or a PIN on a device of yours. Once you have "
+                "A passkey is a key on your device, unlocked by fingerprint, face or PIN. Once \
+                 you have "
                 "one, you approve CRITICAL calls and confirm changes with it: it signs exactly "
                 "what you see, and a stolen session is not enough."
             }
-            @if passkeys.is_empty() { p { "You have none." } }
+            @if passkeys.is_empty() { p { "You have no passkeys." } }
             ul.list { @for passkey in &passkeys { (passkey_line(passkey, now)) } }
             @if here.is_some() { (add_passkey(passkeys.is_empty())) } @else {
                 p.notice {
-                    "Browsers use passkeys only under a name, and this page was opened by an "
-                    "address of numbers. Open it here instead: "
+                    "Browsers allow passkeys only under a host name, and this page was opened by \
+                     an "
+                    "IP address. Open it here instead: "
                     a href={ (named) "/devices" } { (named) "/devices" }
                 }
             }
             h2 { "Notifications" }
             p.hint {
-                "This browser can notify you when something waits, even when the page is closed. "
-                "What is sent is sealed for it: nobody in between reads it."
+                "This browser can notify you of pending requests, even when the page is closed. "
+                "Notifications are encrypted for it, so that no server in between can read them."
             }
             ul.list { @for (name, browser) in &browsers { (browser_line(name, browser, now)) } }
             form #add-browser data-key=(push::key(&api)) {
@@ -83,7 +85,7 @@ fn passkey_line(passkey: &Passkey, now: Timestamp) -> Markup {
                 summary { "Remove" }
                 form.api data-method="POST" data-path={ "/v1/passkeys/" (id) "/remove" } {
                     p.wrong role="alert" {}
-                    button type="submit" { "Remove it" }
+                    button type="submit" { "Remove passkey" }
                 }
             }
         }
@@ -96,7 +98,7 @@ fn add_passkey(first: bool) -> Markup {
             summary { "Add a passkey" }
             form #add-passkey {
                 label {
-                    "What you call it"
+                    "Name"
                     input name="name" required maxlength="64" placeholder="my laptop";
                 }
                 p.wrong role="alert" {}
@@ -111,10 +113,10 @@ fn browser_line(name: &str, browser: &Subscription, now: Timestamp) -> Markup {
         li {
             div {
                 strong { (shown(&browser.called)) }
-                p.hint { "notified, added " (apart(browser.added, now)) }
+                p.hint { "notifications on, added " (apart(browser.added, now)) }
             }
             button type="button" data-method="DELETE" data-path={ "/v1/push/" (name) }
-                data-question="This browser shows no notifications any more. Stop them?" { "Stop" }
+                data-question="This browser will show no more notifications. Stop them?" { "Stop" }
         }
     }
 }

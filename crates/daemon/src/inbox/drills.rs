@@ -1,4 +1,4 @@
-//! On the page about attention: drills, what they are, and how many were caught.
+//! The section about drills: what they are, and how many were caught.
 
 use countersign_store::Stored;
 use countersign_text::sanitize::show_within;
@@ -9,12 +9,12 @@ use super::labels::{self, apart};
 use crate::config::DrillsConfig;
 use crate::drills::caught;
 
-/// So many are listed.
+/// The most drills that are listed.
 const LISTED: usize = 10;
-/// What turns them on.
+/// The configuration that turns them on.
 const LINES: &str = "[drills]\nper_week = 1";
 
-/// The section. `drills` have ended.
+/// The section. All `drills` have ended.
 pub fn section(
     rules: &DrillsConfig,
     drills: &[Stored],
@@ -26,7 +26,8 @@ pub fn section(
             h2.part { "Drills" }
             p {
                 "A drill is a made-up risky call that looks like any other until it is answered. "
-                "Then it says what it was, and what should have been noticed. Nothing runs, "
+                "Then it says that it was a drill, and what should have been noticed. Nothing \
+                 runs, "
                 "nothing is granted or learned from it, and the ledger says from the start that "
                 "it is one."
             }
@@ -38,9 +39,9 @@ pub fn section(
             }
             @if administrator {
                 button type="button" data-method="POST" data-path="/v1/drills" data-open="yes"
-                    data-question="One made-up call comes to the inbox and to the first channels, \
-                                   at once. Whoever answers is told that it was one." {
-                    "Send one now"
+                    data-question="Sends one made-up call to the inbox and to the first channels \
+                                   now. The person who answers is told that it was a drill." {
+                    "Send a drill now"
                 }
             }
         }
@@ -50,17 +51,17 @@ pub fn section(
 fn setting(rules: &DrillsConfig) -> Markup {
     html! {
         @match rules.per_week {
-            0 => "They are off. These lines in countersign.toml turn them on, after a SIGHUP:",
-            1 => { "At most one comes in seven days, " (when(rules)) }
-            many => { "At most " (many) " come in seven days, " (when(rules)) }
+            0 => "Drills are off. These lines in countersign.toml turn them on, after a SIGHUP:",
+            1 => { "At most one drill in seven days, " (when(rules)) }
+            many => { "At most " (many) " drills in seven days, " (when(rules)) }
         }
     }
 }
 
 fn when(rules: &DrillsConfig) -> String {
     format!(
-        "at a time nobody can foresee: while somebody sits at the inbox, or {}; never in quiet \
-         hours, in a crisis, or while something HIGH or CRITICAL waits.",
+        "at a random time: while someone is at the inbox, or {}; never in quiet hours, in a \
+         crisis, or while a HIGH or CRITICAL request is pending.",
         rules.hours.words()
     )
 }

@@ -1,4 +1,4 @@
-//! The edited call beside the original: judged before it can be approved, and shown ever after.
+//! The edited call next to the original: assessed before it can be approved, and shown afterwards.
 
 use axum::extract::{Path, Request, State};
 use axum::response::IntoResponse as _;
@@ -19,10 +19,10 @@ use crate::api::check_edit;
 /// The route that checks an edit for the inbox.
 pub const CHECK_EDIT: &str = "/inbox/edit/{id}";
 
-/// How much of arguments without a card is shown.
+/// How much of the arguments is shown without a card.
 const ARGUMENTS: usize = 8_000;
 
-/// The card of the edited call that was approved; none if it cannot be read or is of another call.
+/// The card of the approved edit; none if it cannot be read or is of another call.
 pub fn card_of(stored: &Stored) -> Option<Card> {
     let decided = stored.request.decision.as_ref()?.digest.canonical;
     let card = parse(stored.edited_card.as_deref()?).ok()?;
@@ -47,7 +47,7 @@ pub fn approved(view: &RequestView) -> Markup {
     }
 }
 
-/// A call as it was judged: tier, two words, what would happen, the call itself and the reasons.
+/// An assessed call: tier, two words, summary, the call itself and the reasons.
 fn judged(card: &Card) -> Markup {
     html! {
         div.(color_class(card.tier)) {
@@ -58,12 +58,12 @@ fn judged(card: &Card) -> Markup {
     }
 }
 
-/// The class that gives a tier its colour.
+/// The class that gives a tier its color.
 fn color_class(tier: Tier) -> String {
     tier.label().to_ascii_lowercase()
 }
 
-/// An edit that is not approved yet: judged, so that a person sees the result first.
+/// Assesses an edit, so that a person sees the result before approving it.
 pub async fn check(State(api): ApiState, Path(text): Path<String>, request: Request) -> PageResult {
     signed_in(&api, request.headers())?;
     let card = check_edit(&api, &text, request).await?;

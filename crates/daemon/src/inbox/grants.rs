@@ -12,7 +12,7 @@ use super::labels::apart;
 use super::layout;
 use super::page::{ApiState, PageResult, signed_in_page};
 
-/// Grants.
+/// The page.
 pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageResult {
     let who = signed_in_page(&api, &headers, &uri)?;
     let failed = |error: StoreError| layout::error_page(&error.into(), Some(&who));
@@ -24,14 +24,14 @@ pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageRes
         section.wide {
             h1 { "Grants" }
             p.hint {
-                "What passes without asking. Never CRITICAL, never in a crisis, nothing from "
-                "HIGH up by name alone."
+                "Calls that pass without asking a person. Never CRITICAL, never in a crisis, and "
+                "from HIGH up only exact calls."
             }
-            @if held.is_empty() { p { "There are none. Give one with an answer, or below." } }
+            @if held.is_empty() { p { "No grants. Give one with an approval, or below." } }
             ul.list { @for grant in &held { (grant_line(grant, now, true)) } }
             @if may_change(&who) { (new_grant()) }
             @if !over.is_empty() {
-                details { summary { (over.len()) " that are over" }
+                details { summary { (over.len()) " expired or revoked" }
                     ul.list {
                         @for grant in over.iter().rev().take(100) {
                             (grant_line(grant, now, false))
@@ -63,13 +63,13 @@ fn grant_line(grant: &Grant, now: Timestamp, held: bool) -> Markup {
                     @match &grant.agent { Some(agent) => (shown(agent)), None => "any agent" }
                     @if let Some(session) = &grant.session { ", session " (shown(session)) }
                     ", by " (shown(&grant.made_by)) " " (apart(grant.made_at, now))
-                    @if let Some(end) = grant.expires { ", ends " (apart(end, now)) }
+                    @if let Some(end) = grant.expires { ", expires " (apart(end, now)) }
                     @if let Some(left) = grant.uses_left { ", " (left) " calls left" }
                 }
             }
             @if held {
                 @let path = format!("/v1/grants/{}", grant.id);
-                (act("Take back", "DELETE", &path, "Take this grant back?"))
+                (act("Revoke", "DELETE", &path, "Revoke this grant?"))
             }
         }
     }
@@ -78,11 +78,11 @@ fn grant_line(grant: &Grant, now: Timestamp, held: bool) -> Markup {
 fn new_grant() -> Markup {
     html! {
         details.add {
-            summary { "Give one" }
+            summary { "Add a grant" }
             form.api data-method="POST" data-path="/v1/grants" {
                 label { "What" select name="shape" {
-                    option value="targets" { "a tool, to these people or with these commands only" }
-                    option value="to_self" { "a tool, to the agent's own user only" }
+                    option value="targets" { "a tool, only for these recipients or commands" }
+                    option value="to_self" { "a tool, only to the agent's own user" }
                     option value="action" { "every call of a tool below HIGH" }
                 } }
                 label {
@@ -90,17 +90,17 @@ fn new_grant() -> Markup {
                     input name="tool" required maxlength="200" placeholder="send_message";
                 }
                 label {
-                    "To whom, or which commands (one a line, for the first kind)"
+                    "Recipients or commands, one per line (for the first kind)"
                     textarea name="targets" data-lines="yes" rows="3" {}
                 }
                 label { "Agent (empty: any)" input name="agent"; }
                 label {
-                    "For how many minutes"
+                    "Duration in minutes"
                     input name="minutes" data-number="yes" type="number" min="1" max="43200"
                         value="60" required;
                 }
                 p.wrong role="alert" {}
-                button.main type="submit" { "Give it" }
+                button.main type="submit" { "Add grant" }
             }
         }
     }

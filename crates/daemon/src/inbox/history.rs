@@ -1,4 +1,4 @@
-//! What was asked, by whom, and how it ended; each request with its whole story.
+//! All requests with their results, and each request with its history.
 
 use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, Uri};
@@ -115,7 +115,7 @@ fn search_form(
     }
 }
 
-/// The address of the page of older requests, with the same filters.
+/// The URL of the page with older requests and the same filters.
 fn older_page(before: Id, filters: [(&str, &Option<String>); 4]) -> String {
     let rest = filters.map(|(name, value)| {
         value.as_deref().map_or(String::new(), |value| format!("&{name}={}", encoded(value)))
@@ -123,7 +123,7 @@ fn older_page(before: Id, filters: [(&str, &Option<String>); 4]) -> String {
     format!("/history?before={before}{}", rest.concat())
 }
 
-/// Said only where every request was looked at.
+/// Shown only if every request was searched.
 fn no_match(text: Option<&str>, older: bool) -> String {
     let which = if older { "No older requests match" } else { "No requests match" };
     match text {
@@ -170,7 +170,7 @@ fn edit(view: &RequestView) -> Markup {
     }
 }
 
-/// One request and its story.
+/// One request and its history.
 pub async fn one(
     State(api): ApiState,
     headers: HeaderMap,
@@ -179,7 +179,7 @@ pub async fn one(
 ) -> PageResult {
     let who = signed_in_page(&api, &headers, &uri)?;
     let error_page = |problem: ApiProblem| layout::error_page(&problem, Some(&who));
-    let none = || error_page(ApiProblem::not_found("There is no such request."));
+    let none = || error_page(ApiProblem::not_found("The request does not exist."));
     let id = Id::parse(&text).ok_or_else(none)?;
     let view = pending::one(&api, id).await.map_err(error_page)?.ok_or_else(none)?;
     let story = api.gate.store().story(id).await.map_err(|error| error_page(error.into()))?;

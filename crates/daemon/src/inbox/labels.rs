@@ -1,4 +1,4 @@
-//! States, tiers and answers as people say them; times and amounts come from core.
+//! Labels for states, tiers and decisions.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use countersign_types::tier::Tier;
 use countersign_types::time::Timestamp;
 use countersign_workflow::request::{Decider, Decision, Rung, State};
 
-/// A shape for each tier, so that nobody has to see colours.
+/// A shape for each tier, so that color is not needed to tell them apart.
 pub fn shape(tier: Tier) -> &'static str {
     match tier {
         Tier::Safe => "✓",
@@ -18,12 +18,12 @@ pub fn shape(tier: Tier) -> &'static str {
     }
 }
 
-/// Who is asked by now.
+/// Who a request was escalated to.
 pub fn rung(rung: Rung) -> &'static str {
     match rung {
-        Rung::First => "first channel",
-        Rung::Next => "next channel as well",
-        Rung::Administrators => "administrators as well",
+        Rung::First => "the first channel",
+        Rung::Next => "the next channel",
+        Rung::Administrators => "the administrators",
         Rung::Emergency => "everybody, as an emergency",
     }
 }
@@ -41,19 +41,19 @@ pub fn ended(decision: &Decision, edited: bool, now: Timestamp) -> String {
             let edited = if edited { " as edited" } else { "" };
             format!("{}{edited} by {}{channel}, {when}", state.label(), people.join(" and "))
         }
-        (Decider::Deadline, _) => format!("denied: nobody answered in time, {when}"),
-        (Decider::Requester, _) => format!("taken back by the agent, {when}"),
+        (Decider::Deadline, _) => format!("expired: nobody answered in time, {when}"),
+        (Decider::Requester, _) => format!("cancelled by the agent, {when}"),
         (Decider::Policy, state) => format!("{} by the rules, {when}", state.label()),
         (Decider::Grant(_), state) => format!("{} by a grant, {when}", state.label()),
     }
 }
 
-/// The word of a state.
+/// The label of a state.
 pub fn state(state: State) -> &'static str {
     if state == State::Pending { "waits" } else { state.label() }
 }
 
-/// Text for the query of an address.
+/// Percent-encodes text for a URL.
 pub fn encoded(text: &str) -> String {
     let mut out = String::new();
     for byte in text.bytes() {

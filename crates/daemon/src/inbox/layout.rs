@@ -1,4 +1,4 @@
-//! The frame around every page, and what browsers may do with it.
+//! The layout of every page, and its security headers.
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
@@ -9,7 +9,7 @@ use super::page::PageError;
 use crate::api::ApiProblem;
 use crate::auth::PersonIdentity;
 
-/// Nothing from elsewhere, nothing inline, no frame around it, no form that leads away.
+/// Nothing from other origins, nothing inline, no framing, no forms to other origins.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
      connect-src 'self'; manifest-src 'self'; worker-src 'self'; form-action 'self'; \
      base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; \
@@ -20,25 +20,25 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
 pub enum MenuItem {
     /// Pending requests.
     Pending,
-    /// What was.
+    /// All requests.
     History,
-    /// The record.
+    /// The ledger.
     Ledger,
-    /// What passes without asking.
+    /// Grants.
     Grants,
-    /// Who asks.
+    /// Agents.
     Agents,
-    /// Who answers.
+    /// People.
     People,
-    /// One's own passkeys and browsers.
+    /// Own passkeys and browsers.
     Devices,
-    /// How people are reached.
+    /// Channels.
     Channels,
-    /// Where somebody may be in crisis.
+    /// Sessions in a crisis.
     Crises,
-    /// Where agents asked.
+    /// Sessions of agents.
     Sessions,
-    /// The rules, and how they work out.
+    /// Rules, attention and calibration.
     Settings,
     /// None of these.
     Elsewhere,
@@ -69,7 +69,8 @@ pub fn page(title: &str, place: MenuItem, who: Option<&PersonIdentity>, body: &M
                     content="width=device-width, initial-scale=1, viewport-fit=cover";
                 meta name="color-scheme" content="light dark";
                 noscript {
-                    // A form that a browser sends by itself says where it comes from.
+                    // A form that the browser sends by itself needs a referrer for the Origin
+                    // check.
                     meta name="referrer" content="same-origin";
                     link rel="stylesheet" href=(assets::address("plain.css"));
                 }
@@ -88,7 +89,7 @@ pub fn page(title: &str, place: MenuItem, who: Option<&PersonIdentity>, body: &M
                 script src=(assets::address("push.js")) defer {}
             }
             body {
-                a.skip href="#main" { "To the content" }
+                a.skip href="#main" { "Skip to content" }
                 header.top {
                     a.name href="/" { "Countersign" }
                     @if let Some(who) = who {
@@ -100,8 +101,8 @@ pub fn page(title: &str, place: MenuItem, who: Option<&PersonIdentity>, body: &M
                             }
                         }
                         span.live #live role="status" { "" }
-                        button.quiet #leave type="button" title={ "You are " (who.person) } {
-                            "Log out"
+                        button.quiet #leave type="button" title={ "Signed in as " (who.person) } {
+                            "Sign out"
                         }
                     }
                 }
@@ -112,18 +113,18 @@ pub fn page(title: &str, place: MenuItem, who: Option<&PersonIdentity>, body: &M
     with_security_headers(text.into_string())
 }
 
-/// A part of a page, for the script.
+/// A fragment of a page, for the script.
 pub fn part(body: Markup) -> Response {
     with_security_headers(body.into_string())
 }
 
-/// A page that says what went wrong.
+/// An error page.
 pub fn error_page(problem: &ApiProblem, who: Option<&PersonIdentity>) -> PageError {
     let body = html! {
         section.narrow {
             h1 { (problem.title) }
             p { (problem.detail) }
-            p { a href="/" { "To what waits" } }
+            p { a href="/" { "Back to the inbox" } }
         }
     };
     let mut response = page(problem.title, MenuItem::Elsewhere, who, &body);

@@ -1,4 +1,4 @@
-//! The ledger: its newest entries, its signed head, and a check that runs in the reader's browser.
+//! The ledger: its newest entries, its signed checkpoint, and a verification in the browser.
 
 use axum::extract::State;
 use axum::http::{HeaderMap, Uri};
@@ -30,7 +30,7 @@ pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageRes
             h1 { "Ledger" }
             p {
                 (thousands(head.size))
-                " entries. Each is hashed into one tree; whoever changes one changes its root."
+                "entries. Each is hashed into a Merkle tree, so a changed entry changes the root."
             }
             dl.facts { dt { "root" } dd { code { (head.root) } } }
             div.check data-size=(head.size) data-root=(head.root) {
@@ -39,7 +39,7 @@ pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageRes
             }
             @if let Some(note) = note {
                 details {
-                    summary { "The signed head, for a witness elsewhere" }
+                    summary { "The signed checkpoint, for a witness" }
                     pre.note { (note) }
                 }
             }
@@ -54,7 +54,7 @@ pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageRes
     Ok(layout::page("Ledger", layout::MenuItem::Ledger, Some(&who), &body))
 }
 
-/// One entry in words, with its exact text behind it.
+/// One entry as a sentence, with its exact text.
 pub fn line(seq: u64, bytes: &[u8], now: Timestamp) -> Markup {
     let entry = Entry::decode(bytes).ok();
     let text = String::from_utf8_lossy(bytes);
@@ -64,7 +64,7 @@ pub fn line(seq: u64, bytes: &[u8], now: Timestamp) -> Markup {
             span.when { @if let Some(entry) = &entry { (apart(Timestamp(entry.at), now)) } }
             details {
                 summary {
-                    (entry.as_ref().map_or("It cannot be read.", |entry| entry.kind.sentence()))
+                    (entry.as_ref().map_or("The entry cannot be read.", |entry| entry.kind.sentence()))
                 }
                 pre { (show_within(&text, 4000).text) }
             }

@@ -1,4 +1,4 @@
-//! The web inbox: pages made on the server, a little script that follows what happens.
+//! The web inbox: server-rendered pages, and scripts that follow events.
 
 mod agents;
 mod answer_form;
@@ -40,7 +40,7 @@ use crate::api::Api;
 pub use edited::CHECK_EDIT;
 pub use no_script::DENY;
 
-/// What browsers see.
+/// The routes of the pages.
 pub fn pages() -> Router<Api> {
     Router::new()
         .route("/", get(pending::page))

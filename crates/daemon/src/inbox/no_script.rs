@@ -1,5 +1,5 @@
-//! Without JavaScript: a no, with name and passphrase. A yes needs a proof that only our own script
-//! keeps.
+//! Without JavaScript: a denial with name and passphrase. An approval needs a proof that only our
+//! script keeps.
 
 use axum::body::to_bytes;
 use axum::extract::{Query, Request, State};
@@ -14,7 +14,7 @@ use super::layout;
 use super::page::{ApiState, PageResult};
 use crate::api::{Api, ApiProblem, deny as deny_it, proven};
 
-/// Where the form is sent.
+/// The route of the form.
 pub const DENY: &str = "/plain/deny";
 /// The longest form that is read.
 const LONGEST: usize = 8 * 1024;
@@ -32,26 +32,26 @@ struct Said {
 pub fn form(id: Id) -> Markup {
     html! {
         form.plain method="post" action=(DENY) {
-            h2 { "Deny it without JavaScript" }
+            h2 { "Deny without JavaScript" }
             input type="hidden" name="request" value=(id);
             label { "Name" input name="name" autocomplete="username" required; }
             label {
                 "Passphrase"
                 input name="passphrase" type="password" autocomplete="current-password" required;
             }
-            button.deny type="submit" { "Deny it" }
-            p.hint { "Approving needs JavaScript, or the terminal." }
+            button.deny type="submit" { "Deny" }
+            p.hint { "Approving needs JavaScript or the terminal." }
         }
     }
 }
 
-/// The request that an address of ours is about.
+/// The request that a path of ours is about.
 pub fn named(next: &str) -> Option<Id> {
     let id = next.strip_prefix("/requests/").or_else(|| next.strip_prefix("/?r="))?;
     Id::parse(id)
 }
 
-/// A no that came from the form.
+/// Handles the form.
 pub async fn deny(State(api): ApiState, request: Request) -> PageResult {
     match denied(&api, request).await {
         Ok(brief) => {
@@ -59,8 +59,8 @@ pub async fn deny(State(api): ApiState, request: Request) -> PageResult {
                 section.narrow {
                     h1 { "Denied" }
                     p { (show_within(&brief, 400).text) }
-                    p { "The agent is told so." }
-                    p { a href="/" { "To what waits" } }
+                    p { "The agent is told." }
+                    p { a href="/" { "Back to the inbox" } }
                 }
             };
             Ok(layout::page("Denied", layout::MenuItem::Elsewhere, None, &body))
@@ -73,12 +73,15 @@ async fn denied(api: &Api, request: Request) -> Result<String, ApiProblem> {
     let (parts, body) = request.into_parts();
     let kind = parts.headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
     if kind.is_none_or(|kind| kind.split(';').next() != Some(FORM)) {
-        return Err(ApiProblem::bad_request("this is not a form"));
+        return Err(ApiProblem::bad_request(
+            "the content type must be \
+                                            application/x-www-form-urlencoded",
+        ));
     }
     let unreadable = || ApiProblem::bad_request("the form cannot be read");
     let bytes = to_bytes(body, LONGEST).await.map_err(|_| unreadable())?;
     let text = Zeroizing::new(String::from_utf8(bytes.to_vec()).map_err(|_| unreadable())?);
-    // A form is written as a query is.
+    // A form body has the syntax of a query string.
     let query: Uri = format!("/?{}", *text).parse().map_err(|_| unreadable())?;
     let Query(said) = Query::<Said>::try_from_uri(&query).map_err(|_| unreadable())?;
     let id = Id::parse(&said.request).ok_or_else(unreadable)?;

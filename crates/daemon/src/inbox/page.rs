@@ -8,7 +8,7 @@ use super::labels::encoded;
 use crate::api::{Api, ApiProblem, authenticate};
 use crate::auth::PersonIdentity;
 
-/// What is answered instead of the page that was wanted.
+/// The response instead of the requested page: a redirect or an error.
 #[derive(Debug)]
 pub struct PageError(Box<Response>);
 
@@ -30,13 +30,13 @@ impl IntoResponse for PageError {
     }
 }
 
-/// What every page handler answers.
+/// The result of a page handler.
 pub type PageResult = Result<Response, PageError>;
 
-/// The state that page handlers take.
+/// The state of a page handler.
 pub type ApiState = State<Api>;
 
-/// The person who looks, or the way to the login page.
+/// The signed-in person, or a redirect to the sign-in page.
 pub fn signed_in_page(
     api: &Api,
     headers: &HeaderMap,
@@ -49,7 +49,7 @@ pub fn signed_in_page(
     })
 }
 
-/// The same for parts of a page: the script goes to the login page itself.
+/// The signed-in person for fragments: the script redirects by itself.
 pub fn signed_in(api: &Api, headers: &HeaderMap) -> Result<PersonIdentity, PageError> {
     Ok(authenticate::person(api, headers)?)
 }

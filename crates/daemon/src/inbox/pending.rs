@@ -1,4 +1,4 @@
-//! What waits: the list by urgency, and the one that is looked at.
+//! Pending requests: the list by urgency, and the selected request.
 
 use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, Uri};
@@ -14,7 +14,7 @@ use super::view::RequestView;
 use super::{controls, layout};
 use crate::api::{Api, ApiProblem};
 
-/// So many are listed; there are seldom more, and then the list says so.
+/// The most requests in the list; with more, the list says so.
 const MOST: usize = 1000;
 /// How far back similar calls are counted, in milliseconds.
 const MONTH: i64 = 30 * 86_400_000;
@@ -81,14 +81,15 @@ pub async fn rail(State(api): ApiState, headers: HeaderMap) -> PageResult {
     Ok(layout::part(html! { @for view in &views { (entry(view, None)) } }))
 }
 
-/// The names of all that wait, one a line: what a page that was away compares its list with.
+/// The ids of all pending requests, one per line: a page that was disconnected compares its list
+/// with them.
 pub async fn ids(State(api): ApiState, headers: HeaderMap) -> PageResult {
     signed_in(&api, &headers)?;
     let due = api.gate.store().due().await.map_err(ApiProblem::from)?;
     Ok(layout::part(html! { @for (id, _) in due.iter().take(MOST) { (id) "\n" } }))
 }
 
-/// One line of it.
+/// One row of the list.
 pub async fn row(State(api): ApiState, headers: HeaderMap, Path(text): Path<String>) -> PageResult {
     fragment(&api, &headers, &text, |view| entry(view, None)).await
 }
@@ -109,13 +110,13 @@ async fn fragment(
     draw: impl Fn(&RequestView) -> Markup,
 ) -> PageResult {
     signed_in(api, headers)?;
-    let none = || ApiProblem::not_found("there is no such request");
+    let none = || ApiProblem::not_found("request not found");
     let id = Id::parse(text).ok_or_else(none)?;
     let view = one(api, id).await?;
     Ok(layout::part(draw(&view.ok_or_else(none)?)))
 }
 
-/// A request by its name.
+/// A request by its id.
 pub async fn one(api: &Api, id: Id) -> Result<Option<RequestView>, ApiProblem> {
     let Some(stored) = api.gate.store().request(id).await? else { return Ok(None) };
     let now = api.gate.clock().now().at;
@@ -131,7 +132,7 @@ pub async fn one(api: &Api, id: Id) -> Result<Option<RequestView>, ApiProblem> {
     }))
 }
 
-/// All that wait, the most urgent first, without their cards.
+/// All pending requests, the most urgent first, without their cards.
 pub async fn pending(api: &Api) -> Result<Vec<RequestView>, StoreError> {
     let now = api.gate.clock().now().at;
     let (mut views, mut before) = (Vec::new(), None);

@@ -11,7 +11,7 @@ use super::labels::{apart, encoded};
 use super::layout;
 use super::page::{ApiState, PageResult, signed_in_page};
 
-/// People.
+/// The page.
 pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageResult {
     let who = signed_in_page(&api, &headers, &uri)?;
     let failed = |error: StoreError| layout::error_page(&error.into(), Some(&who));
@@ -27,7 +27,7 @@ pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageRes
                     }
                 }
                 details.add {
-                    summary { "Add somebody" }
+                    summary { "Add a person" }
                     form.api data-method="POST" data-path="/v1/people" data-once="passphrase" {
                         label { "Name" input name="name" required maxlength="64"; }
                         label { "May" select name="role" {
@@ -37,7 +37,7 @@ pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageRes
                             }
                         } }
                         p.wrong role="alert" {}
-                        button.main type="submit" { "Add them" }
+                        button.main type="submit" { "Add person" }
                     }
                 }
             } @else { (only_administrators()) }
@@ -64,11 +64,12 @@ fn person_line(person: &Person, own: bool, now: Timestamp) -> Markup {
                 @if own {
                     button type="button" data-method="POST" data-path={ (path) "/passphrase" }
                         data-once="passphrase"
-                        data-question="Your other sessions end at once. Make a new passphrase?" {
+                        data-question="Your other sessions end at once. Create a new passphrase?" {
                             "New passphrase"
                         }
                 }
-                (act("Revoke", "DELETE", &path, "They can answer nothing any more. Revoke them?"))
+                (act("Revoke", "DELETE", &path, "The person can no longer sign in or answer. \
+                                                 Revoke them?"))
             }
         }
     }

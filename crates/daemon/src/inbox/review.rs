@@ -1,4 +1,4 @@
-//! Several answered together: every call shown whole, the grave ones opened first.
+//! Several requests answered together: every call shown completely, HIGH ones opened first.
 
 use axum::extract::{Query, State};
 use axum::http::{HeaderMap, Uri};
@@ -13,7 +13,7 @@ use super::page::{ApiState, PageResult, signed_in_page};
 use super::view::RequestView;
 use super::{assessment, layout, pending};
 
-/// So many can be looked at together; the rest comes after them.
+/// The most requests on one page.
 const MOST: usize = 50;
 
 #[derive(Deserialize)]
@@ -21,7 +21,7 @@ pub struct ReviewQuery {
     agent: Option<String>,
 }
 
-/// The page. What is CRITICAL or in a crisis is answered by itself and is not on it.
+/// The page. CRITICAL calls and calls in a crisis are answered alone and are not shown.
 pub async fn page(
     State(api): ApiState,
     headers: HeaderMap,
@@ -45,8 +45,8 @@ pub async fn page(
         section.wide.review #review {
             h1 { (title(views.len(), all)) }
             p.hint {
-                "Each answer is a decision of its own, for exactly the call that you see here. "
-                "A HIGH call is approved after it was opened and one of its two words typed."
+                "Each answer is a separate decision, for exactly the call that you see here. "
+                "To approve a HIGH call, open it and type one of its two words."
                 @if !alone.is_empty() {
                     " " (number(alone.len())) " CRITICAL or in a crisis: "
                     a href="/" { "answered alone" } "."
@@ -68,7 +68,7 @@ fn may_be_together(view: &RequestView) -> bool {
 
 fn title(shown: usize, all: usize) -> String {
     match all {
-        0 => "Nothing waits that can be answered together".to_owned(),
+        0 => "No pending requests that can be answered together".to_owned(),
         1 => "One to review".to_owned(),
         _ if shown < all => format!("The {shown} most urgent of {all}, to review together"),
         _ => format!("{all} to review together"),
@@ -79,7 +79,7 @@ fn number(alone: usize) -> String {
     if alone == 1 { "One more is".to_owned() } else { format!("{alone} more are") }
 }
 
-/// Who asks, each once, with how many.
+/// The agents with their number of requests.
 fn agents(views: &[RequestView]) -> Vec<(String, usize)> {
     let mut agents = std::collections::BTreeMap::<&str, usize>::new();
     for view in views {
@@ -90,7 +90,7 @@ fn agents(views: &[RequestView]) -> Vec<(String, usize)> {
 
 fn filter(agents: &[(String, usize)], of: Option<&str>) -> Markup {
     html! {
-        nav.tabs aria-label="Of which agent" {
+        nav.tabs aria-label="Agent" {
             a href="/review" aria-current=[of.is_none().then_some("page")] { "all" }
             @for (name, count) in agents.iter().take(12) {
                 a href={ "/review?agent=" (encoded(name)) }
@@ -139,13 +139,13 @@ fn item(view: &RequestView) -> Markup {
 
 fn inside(view: &RequestView) -> Markup {
     html! {
-        @if let Some(claim) = view.claim() { p.claim { "It says: " (claim) } }
+        @if let Some(claim) = view.claim() { p.claim { "The agent's description: " (claim) } }
         @match &view.card {
             Some(read) => {
                 (assessment::inside(read))
                 @if !read.one_tap() {
-                    p.gone { "Not all of it fits here, so it is approved alone or not at all: "
-                        a href={ "/?r=" (view.stored.request.id) } { "look at it" } }
+                    p.gone { "The whole call does not fit here, so it must be approved alone: "
+                        a href={ "/?r=" (view.stored.request.id) } { "open it" } }
                 }
             }
             None => p.wrong { "The call cannot be shown here, so it cannot be approved here." },
@@ -162,8 +162,8 @@ fn bar() -> Markup {
             }
             div.conclude {
                 div.said {
-                    span #chosen role="status" { "None is chosen." }
-                    button.quiet type="button" #choose { "Choose all" }
+                    span #chosen role="status" { "None selected." }
+                    button.quiet type="button" #choose { "Select all" }
                 }
                 p.wrong role="alert" {}
                 div.buttons {

@@ -1,4 +1,4 @@
-//! Sessions of agents: what was asked in each, and where somebody may be in crisis.
+//! Sessions of agents: their requests, and where a person may be in crisis.
 
 use std::collections::HashMap;
 
@@ -18,10 +18,10 @@ use crate::recent::{Recent, recent};
 /// How far back, in milliseconds, and how many requests at most.
 const SPAN: i64 = 30 * 86_400_000;
 const MOST: usize = 2_000;
-/// So many sessions are listed.
+/// The most sessions that are listed.
 const LISTED: usize = 200;
 
-/// One session and what was asked in it.
+/// One session and its requests.
 #[derive(Debug, Default)]
 struct Session {
     agent: String,
@@ -47,14 +47,14 @@ pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageRes
         section.wide {
             h1 { "Sessions" }
             p.hint {
-                "Where agents asked for something in 30 days, the newest first. An agent names its "
+                "Sessions with requests in 30 days, the newest first. An agent names its "
                 "sessions itself."
                 @if partial {
                     " Only the newest " (thousands(requests.len() as u64))
                     " requests are counted."
                 }
             }
-            @if list.is_empty() { p { "Nothing was asked yet." } }
+            @if list.is_empty() { p { "No requests yet." } }
             ul.list { @for one in list.iter().take(LISTED) { (line(one, now)) } }
             @if list.len() > LISTED {
                 p.hint { "and " (list.len().saturating_sub(LISTED)) " older ones" }
@@ -64,7 +64,7 @@ pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageRes
     Ok(layout::page("Sessions", layout::MenuItem::Sessions, Some(&who), &body))
 }
 
-/// Those in a crisis first, then the newest.
+/// Sessions in a crisis first, then the newest.
 fn sessions(requests: &[Stored], crises: &[Crisis]) -> Vec<Session> {
     let mut found = HashMap::<(&str, &str), Session>::new();
     for stored in requests {
@@ -97,7 +97,7 @@ fn sessions(requests: &[Stored], crises: &[Crisis]) -> Vec<Session> {
 }
 
 fn line(session: &Session, now: Timestamp) -> Markup {
-    let name = if session.name.is_empty() { "no session named" } else { &session.name };
+    let name = if session.name.is_empty() { "no session name" } else { &session.name };
     let place =
         format!("/history?agent={}&session={}", encoded(&session.agent), encoded(&session.name));
     html! {
@@ -124,8 +124,8 @@ fn line(session: &Session, now: Timestamp) -> Markup {
             }
             @if let Some(crisis) = &session.crisis {
                 div.held {
-                    p { strong { "Somebody may be in crisis:" } " " (crises::signs(crisis, now))
-                        ". Everything outbound or irreversible waits for a person." }
+                    p { strong { "A person may be in crisis:" } " " (crises::signs(crisis, now))
+                        ". Every outbound or irreversible call waits for a person." }
                     (crises::lift(crisis))
                 }
             }

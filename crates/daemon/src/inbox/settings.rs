@@ -1,4 +1,4 @@
-//! The rules in force, in plain words, each with the name of the field that changes it.
+//! The current rules in plain words, each with the field that changes it.
 
 use axum::extract::State;
 use axum::http::{HeaderMap, Uri};
@@ -16,9 +16,9 @@ use super::page::{ApiState, PageResult, signed_in_page};
 use crate::config::DaemonRules;
 
 const TABS: [(&str, &str); 3] =
-    [("/settings", "Rules in force"), ("/attention", "Attention"), ("/calibration", "Calibration")];
+    [("/settings", "Current rules"), ("/attention", "Attention"), ("/calibration", "Calibration")];
 
-/// The pages that belong together.
+/// The tabs of the settings pages.
 pub fn tabs(current: &str) -> Markup {
     html! {
         nav.tabs aria-label="Settings" {
@@ -39,22 +39,23 @@ pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageRes
             h1 { "Settings" }
             (tabs("/settings"))
             p.hint {
-                "They stand in countersign.toml and are changed there, not here: whoever gets hold "
-                "of a browser cannot loosen them. After a change, "
-                code { "kill -HUP" } " makes the daemon read it again."
+                "The rules are in countersign.toml and can only be changed there, so that someone \
+                 with "
+                "access to a browser cannot loosen them. After a change, "
+                code { "kill -HUP" } " makes the daemon read the file again."
             }
-            (part("What is asked about", &asked(&rules)))
-            (part("How long it waits", &times(&rules)))
-            (part("Who is told, right now", &told(&rules, now)))
-            (part("Who may say yes", &yes(&rules)))
-            (part("Against floods", &floods(&rules)))
-            p.hint { "The hash of all of this, in every ledger entry: " code { (rules.hash) } }
+            (part("When a person is asked", &asked(&rules)))
+            (part("Deadlines", &times(&rules)))
+            (part("Who is notified now", &told(&rules, now)))
+            (part("Who can approve", &yes(&rules)))
+            (part("Rate limits", &floods(&rules)))
+            p.hint { "The hash of these rules, in every ledger entry: " code { (rules.hash) } }
         }
     };
     Ok(layout::page("Settings", layout::MenuItem::Settings, Some(&who), &body))
 }
 
-/// What holds, and the field that changes it.
+/// A rule, and the field that changes it.
 type Rule = (String, &'static str);
 
 fn part(title: &str, rules: &[Rule]) -> Markup {
@@ -73,39 +74,41 @@ fn span(span: Span) -> String {
 fn asked(rules: &DaemonRules) -> Vec<Rule> {
     let mode = match rules.mode {
         Mode::Enforce => "Risky calls wait for a person.",
-        Mode::CrisisOnly => {
-            "Only the crisis rules hold; everything else passes and is written down."
-        }
-        Mode::Observe => "Nothing is held up; what would have been asked is written down.",
+        Mode::CrisisOnly => "Only the crisis rules apply; all other calls pass and are recorded.",
+        Mode::Observe => "No call waits; calls that would have been asked about are recorded.",
     };
     let sure = rules.judgement.low_confidence;
     let place = format!("{:?}", rules.environment).to_lowercase();
     vec![
         (mode.to_owned(), "mode"),
         (
-            format!("A LOW call passes when the judgement is at least {sure} % sure of it."),
+            format!("A LOW call passes if the confidence of its assessment is at least {sure} %."),
             "judgement.low_confidence",
         ),
-        (format!("Where agents run, unless they say worse: {place}."), "judgement.environment"),
+        (
+            format!("Agents run in this environment unless they report production: {place}."),
+            "judgement.environment",
+        ),
     ]
 }
 
 fn times(rules: &DaemonRules) -> Vec<Rule> {
     let times = &rules.times;
     let profile = match times.profile {
-        Profile::Standard => {
-            "More and more people are asked until the deadline; then it is denied."
-        }
-        Profile::Strict => "What is not answered at once is denied.",
+        Profile::Standard => "Requests escalate until the deadline and are then denied.",
+        Profile::Strict => "Requests do not escalate; they are denied at the first step.",
     };
-    let climb = |tier: &str, time| format!("{tier}: the next rung is asked after {}.", span(time));
+    let climb = |tier: &str, time| format!("{tier}: escalates after {}.", span(time));
     vec![
         (profile.to_owned(), "times.profile"),
         (
-            format!("A call waits {} where the agent says nothing.", span(times.usual)),
+            format!("A request is pending for {} by default.", span(times.usual)),
             "times.usual_seconds",
         ),
-        (format!("It waits at most {}.", span(times.longest)), "times.longest_seconds"),
+        (
+            format!("A request is pending for at most {}.", span(times.longest)),
+            "times.longest_seconds",
+        ),
         (climb("MEDIUM", times.medium), "times.medium_climb_seconds"),
         (climb("HIGH", times.high), "times.high_climb_seconds"),
         (climb("CRITICAL", times.critical), "times.critical_climb_seconds"),
@@ -123,15 +126,21 @@ fn told(rules: &DaemonRules, now: Timestamp) -> Vec<Rule> {
     let quiet = match rules.oncall.describe_quiet_hours() {
         None => "There are no quiet hours.".to_owned(),
         Some(words) => {
-            let state = if rules.oncall.is_quiet_hour(now) { "It is quiet now" } else { "Not now" };
-            format!("Nobody is disturbed for MEDIUM from {words}. {state}.")
+            let state = if rules.oncall.is_quiet_hour(now) {
+                "Quiet now"
+            } else {
+                "Not \
+                                                                                         quiet \
+                                                                                         now"
+            };
+            format!("No notifications for MEDIUM from {words}. {state}.")
         }
     };
     let pause = rules.oncall.at_keyboard;
     let pause = if pause.0 == 0 {
-        "Phones ring at once, even while somebody is at the inbox.".to_owned()
+        "Phones are notified at once, even while someone is at the inbox.".to_owned()
     } else {
-        format!("While somebody is at the inbox, phones wait {} for them.", span(pause))
+        format!("While someone is at the inbox, phones are notified {} later.", span(pause))
     };
     vec![
         (ladder("MEDIUM", Tier::Medium, false), "ladder, ladder.medium"),
@@ -145,9 +154,9 @@ fn told(rules: &DaemonRules, now: Timestamp) -> Vec<Rule> {
 
 fn yes(rules: &DaemonRules) -> Vec<Rule> {
     let way = |tier, crisis| match rules.needs.of(tier, crisis, false) {
-        Assurance::Reached => "whoever was reached",
-        Assurance::Linked => "from a linked account, or logged in",
-        Assurance::Login => "logged in here",
+        Assurance::Reached => "anyone who was notified",
+        Assurance::Linked => "from a linked account or signed in",
+        Assurance::Login => "signed in",
         Assurance::Passkey => "signed with a passkey",
     };
     let people = |tier, crisis| match rules.quorum.of(tier, crisis).approve {
@@ -158,14 +167,14 @@ fn yes(rules: &DaemonRules) -> Vec<Rule> {
         format!("{name}: {}, {}.", people(tier, crisis), way(tier, crisis))
     };
     let deny = match rules.quorum.deny {
-        1 => "One no ends it, from everybody who is known.".to_owned(),
-        many => format!("{many} people who say no end it."),
+        1 => "One denial ends a request.".to_owned(),
+        many => format!("{many} denials end a request."),
     };
     vec![
         (line("MEDIUM", Tier::Medium, false), "quorum.medium, assurance.medium"),
         (line("HIGH", Tier::High, false), "quorum.high, assurance.high"),
         (
-            line("CRITICAL", Tier::Critical, false) + " Who has a passkey signs with it.",
+            line("CRITICAL", Tier::Critical, false) + " A person with a passkey signs with it.",
             "quorum.critical, assurance.critical",
         ),
         (line("In a crisis", Tier::Medium, true), "quorum.crisis"),
@@ -181,20 +190,26 @@ fn floods(rules: &DaemonRules) -> Vec<Rule> {
     let flood = &rules.flood;
     vec![
         (
-            format!("An agent may have {} questions open.", thousands(flood.open_per_agent.into())),
+            format!(
+                "An agent can have {} pending requests.",
+                thousands(flood.open_per_agent.into())
+            ),
             "flood.open_per_agent",
         ),
         (
-            format!("It may ask {} in a minute.", thousands(flood.asks_per_minute.into())),
+            format!("An agent can ask {} times a minute.", thousands(flood.asks_per_minute.into())),
             "flood.asks_per_minute",
         ),
         (
-            format!("All agents may ask {} in an hour.", thousands(flood.asks_per_hour.into())),
+            format!(
+                "All agents together can ask {} times an hour.",
+                thousands(flood.asks_per_hour.into())
+            ),
             "flood.asks_per_hour",
         ),
         (
             format!(
-                "After {} denials within {} an agent may ask nothing for {}.",
+                "After {} denials within {} an agent is quarantined for {}.",
                 thousands(flood.denials.into()),
                 span(flood.within),
                 span(flood.quarantine)

@@ -1,4 +1,4 @@
-//! On the card: what became of similar calls before, and which grant would have let this one pass.
+//! On the card: results of similar calls, and which grant would have covered this one.
 
 use countersign_store::{Similar, Stored};
 use countersign_text::sanitize::show_within;
@@ -8,10 +8,10 @@ use maud::{Markup, html};
 use super::labels::{self, apart, thousands};
 use super::view::RequestView;
 
-/// Both, where they are known.
+/// Both, if known.
 pub fn similar_calls(view: &RequestView) -> Markup {
     html! {
-        section.earlier aria-label="Similar calls before" {
+        section.earlier aria-label="Similar calls" {
             @if let Some(similar) = &view.similar { (before(view, similar)) }
             p.hint { (covered(view)) }
         }
@@ -24,7 +24,7 @@ fn before(view: &RequestView, similar: &Similar) -> Markup {
     html! {
         @if similar.newest.is_empty() {
             p.hint {
-                (view.agent()) " has not asked for a " (tier) " " code { (tool) } " call before."
+                (view.agent()) " has not submitted a " (tier) " " code { (tool) } " call before."
             }
         } @else {
             details {
@@ -47,7 +47,7 @@ fn counts(similar: &Similar) -> String {
     let told = parts.into_iter().filter(|(count, _)| *count > 0);
     let told = told.map(|(count, word)| format!("{} {word}", thousands(count.into())));
     let told = told.collect::<Vec<_>>().join(", ");
-    if told.is_empty() { "no answer by a person".to_owned() } else { told }
+    if told.is_empty() { "no answers by people".to_owned() } else { told }
 }
 
 fn line(stored: &Stored, view: &RequestView) -> Markup {
@@ -65,16 +65,16 @@ fn line(stored: &Stored, view: &RequestView) -> Markup {
     }
 }
 
-/// Which standing permission would have covered it.
+/// Which grant would have covered the call.
 fn covered(view: &RequestView) -> Markup {
     let request = &view.stored.request;
     let tool = show_within(&view.stored.tool, 80).text;
     let within =
         if view.session().is_some() { "in this session or until a time" } else { "until a time" };
     html! {
-        @if request.crisis { "No grant covers a call in a crisis: each one is asked about." }
+        @if request.crisis { "No grant covers a call in a crisis." }
         @else if request.tier == Tier::Critical {
-            "No grant covers a CRITICAL call: each one is asked about."
+            "No grant covers a CRITICAL call."
         } @else if request.tier == Tier::High {
             "A grant for exactly this call (" (within) ") would have let it pass. One for every "
             code { (tool) } " call would not: this one is HIGH."

@@ -7,7 +7,7 @@ const ITEMS: usize = 200;
 
 /// The bytes are not in the accepted subset of CBOR.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("this is not CBOR as authenticators write it")]
+#[error("the authenticator data is not valid CBOR")]
 pub struct Malformed;
 
 /// One item. Tags and floats are not accepted: no authenticator needs them here.

@@ -1,5 +1,5 @@
-//! Challenges that are open: made by us, each for one person and one purpose, good once and not
-//! for long. They live in memory: after a restart people are simply asked again.
+//! Open challenges: each for one person, one session and one purpose, used once and short-lived.
+//! They are in memory only: after a restart people are asked again.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -11,28 +11,28 @@ use countersign_workflow::request::Choice;
 
 use crate::random::{self, EntropyUnavailable};
 
-/// How long a person has to find their passkey.
+/// How long a person has to use their passkey.
 const LIFETIME: Span = Span::seconds(180);
-/// So many may be open for one person; the oldest make room.
+/// The most open challenges of one person; the oldest are dropped.
 const MAX_OPEN: usize = 8;
 
-/// What a passkey is asked to sign.
+/// The decision that a passkey signs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SignedDecision {
-    /// Which request.
+    /// The request.
     pub request: Id,
     /// The call that would run.
     pub digest: Digest,
-    /// Yes or no.
+    /// The choice.
     pub choice: Choice,
 }
 
-/// What a challenge is for.
+/// The purpose of a challenge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
     /// A new passkey.
     Enrol,
-    /// An answer.
+    /// A decision.
     Decide(SignedDecision),
     /// A change of people, rights or settings, by its digest.
     Change(Digest),
@@ -53,7 +53,7 @@ pub struct Challenges {
     open: Mutex<HashMap<Digest, Open>>,
 }
 
-/// The challenge for an answer. Whoever has the ledger can make it again.
+/// The challenge for a decision. It can be computed again from the ledger.
 pub fn decision_challenge(decided: &SignedDecision, nonce: &[u8; 32]) -> Digest {
     let choice = match decided.choice {
         Choice::Approve => "approve",
@@ -65,7 +65,7 @@ pub fn decision_challenge(decided: &SignedDecision, nonce: &[u8; 32]) -> Digest 
     Digest::of(&text)
 }
 
-/// The challenge for a change. Whoever has the ledger can make it again.
+/// The challenge for a change. It can be computed again from the ledger.
 pub fn change_challenge(change: &Digest, nonce: &[u8; 32]) -> Digest {
     let mut text = change.as_bytes().to_vec();
     text.extend_from_slice(nonce);
@@ -73,7 +73,7 @@ pub fn change_challenge(change: &Digest, nonce: &[u8; 32]) -> Digest {
 }
 
 impl Challenges {
-    /// A new challenge for somebody who is logged in.
+    /// A new challenge for a signed-in person.
     pub fn begin(
         &self,
         (person, login): (&str, Digest),
@@ -102,8 +102,8 @@ impl Challenges {
         Ok(challenge)
     }
 
-    /// Takes a challenge, which is gone then, whatever is wrong with it. Its nonce, if it was made
-    /// for just this.
+    /// Takes a challenge; it is removed, whatever is wrong with it. Returns its nonce if it was
+    /// made for exactly this purpose.
     pub fn take(
         &self,
         challenge: &[u8],

@@ -1,4 +1,4 @@
-//! What the browser says about a ceremony: which one, for which challenge, on which page.
+//! Client data: the ceremony, the challenge and the origin, as the browser reports them.
 
 use countersign_json as json;
 use countersign_json::Value;
@@ -6,7 +6,7 @@ use countersign_json::base64;
 
 use super::PasskeyError;
 
-/// The longest that is read.
+/// The longest client data in bytes.
 pub const MAX_LENGTH: usize = 4096;
 
 /// Client data (`WebAuthn` Level 2, 5.8.1).
@@ -14,11 +14,11 @@ pub const MAX_LENGTH: usize = 4096;
 pub struct ClientData {
     /// The challenge, decoded.
     pub challenge: Vec<u8>,
-    /// The page's origin.
+    /// The origin of the page.
     pub origin: String,
 }
 
-/// Reads client data of this type. Further members may be there: browsers add some to remind us.
+/// Reads client data of this type. Unknown members are ignored: browsers add some on purpose.
 pub fn read(bytes: &[u8], wanted: &str) -> Result<ClientData, PasskeyError> {
     let value = json::parse_bytes(bytes).map_err(|_| PasskeyError::Unreadable)?;
     let members = value.as_object().ok_or(PasskeyError::Unreadable)?;
@@ -27,7 +27,7 @@ pub fn read(bytes: &[u8], wanted: &str) -> Result<ClientData, PasskeyError> {
     if text("type") != Some(wanted) {
         return Err(PasskeyError::Ceremony);
     }
-    // Absent is false: browsers of some years do not write it.
+    // Missing means false: older browsers do not send it.
     if get("crossOrigin").is_some_and(|flag| flag.as_bool() != Some(false))
         || get("topOrigin").is_some()
     {

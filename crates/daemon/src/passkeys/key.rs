@@ -1,4 +1,4 @@
-//! The public key of a passkey: ES256 or `EdDSA`, nothing else.
+//! The public key of a passkey: ES256 or `EdDSA` only.
 
 use ed25519_dalek::VerifyingKey;
 use ring::signature::{ECDSA_P256_SHA256_ASN1, UnparsedPublicKey};
@@ -6,7 +6,7 @@ use ring::signature::{ECDSA_P256_SHA256_ASN1, UnparsedPublicKey};
 use super::PasskeyError;
 use super::cbor::CborItem;
 
-/// COSE's numbers of the algorithms that we take, the one we prefer first.
+/// COSE numbers of the accepted algorithms, the preferred one first.
 pub const ALGORITHMS: [i64; 2] = [ES256, EDDSA];
 const ES256: i64 = -7;
 const EDDSA: i64 = -8;
@@ -14,14 +14,14 @@ const EDDSA: i64 = -8;
 /// A public key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PasskeyKey {
-    /// A point of P-256, uncompressed.
+    /// An uncompressed point of P-256.
     Es256([u8; 65]),
     /// A point of Curve25519.
     EdDsa([u8; 32]),
 }
 
 impl PasskeyKey {
-    /// Reads a COSE key (RFC 9053): exactly the members that belong to it.
+    /// Reads a COSE key (RFC 9053) with exactly the members of its type.
     pub fn from_cose(item: &CborItem<'_>) -> Result<PasskeyKey, PasskeyError> {
         let number = |at| item.numbered(at).and_then(CborItem::whole);
         let point = |at| {
@@ -51,7 +51,7 @@ impl PasskeyKey {
                 let bytes = bytes.try_into().map_err(|_| PasskeyError::Algorithm)?;
                 let point =
                     VerifyingKey::from_bytes(&bytes).map_err(|_| PasskeyError::Algorithm)?;
-                // Under a weak key anything would be signed.
+                // With a weak key any signature would verify.
                 if point.is_weak() {
                     Err(PasskeyError::Algorithm)
                 } else {
@@ -62,7 +62,7 @@ impl PasskeyKey {
         }
     }
 
-    /// COSE's number of the algorithm.
+    /// The COSE number of the algorithm.
     pub const fn algorithm(&self) -> i64 {
         match self {
             PasskeyKey::Es256(_) => ES256,
@@ -70,7 +70,7 @@ impl PasskeyKey {
         }
     }
 
-    /// What is kept of it.
+    /// The stored form.
     pub fn bytes(&self) -> &[u8] {
         match self {
             PasskeyKey::Es256(bytes) => bytes,
@@ -78,7 +78,7 @@ impl PasskeyKey {
         }
     }
 
-    /// Whether this is its signature.
+    /// Whether this key made the signature.
     pub fn signed(&self, message: &[u8], signature: &[u8]) -> bool {
         match self {
             PasskeyKey::Es256(bytes) => UnparsedPublicKey::new(&ECDSA_P256_SHA256_ASN1, bytes)

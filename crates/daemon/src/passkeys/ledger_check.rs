@@ -1,4 +1,4 @@
-//! Signatures of passkeys, checked from the ledger's entries alone: nothing is asked of the gate.
+//! Verifies passkey signatures from the ledger's entries alone.
 
 use std::collections::HashMap;
 
@@ -11,16 +11,16 @@ use countersign_workflow::request::Choice;
 use super::challenges::{SignedDecision, decision_challenge};
 use super::{Assertion, PasskeyKey, assertion, client_data};
 
-/// Reads a ledger from its beginning and checks every signature in it.
+/// Reads a ledger from its beginning and verifies every signature.
 #[derive(Debug, Default)]
 pub struct LedgerSignatureCheck {
-    /// By person and by what the device calls it.
+    /// By person and credential id.
     keys: HashMap<(String, String), PasskeyKey>,
     signed: u64,
 }
 
 impl LedgerSignatureCheck {
-    /// The next entry. The error says what is wrong with it.
+    /// Checks the next entry. The error says what is wrong with it.
     pub fn feed(&mut self, entry: &Entry<'_>) -> Result<(), &'static str> {
         match entry.kind {
             Kind::Person => self.person(entry),
@@ -29,7 +29,7 @@ impl LedgerSignatureCheck {
         }
     }
 
-    /// How many answers were signed, each with a signature that fits.
+    /// How many valid signatures there were.
     pub const fn signed(&self) -> u64 {
         self.signed
     }
@@ -40,8 +40,7 @@ impl LedgerSignatureCheck {
         let relying_party = || Some((entry.person.as_deref()?.to_owned(), id?.to_owned()));
         match what {
             Some("passkey added") => {
-                let relying_party =
-                    relying_party().ok_or("a passkey without a name or a person")?;
+                let relying_party = relying_party().ok_or("a passkey without an id or a person")?;
                 let algorithm = self::fact(entry, "algorithm").and_then(Value::as_number);
                 let algorithm = algorithm.and_then(|number| number.parse().ok());
                 let bytes = fact("public_key").and_then(|text| base64::decode_url(text).ok());
@@ -59,14 +58,14 @@ impl LedgerSignatureCheck {
     }
 
     fn answer(&mut self, entry: &Entry<'_>) -> Result<(), &'static str> {
-        const LACKS: &str = "a signature that lacks a part";
+        const LACKS: &str = "a signature with a missing part";
         let Some(from_stored) = fact(entry, "passkey") else { return Ok(()) };
         let text = |name| from_stored.get(name).and_then(Value::as_str).ok_or(LACKS);
         let bytes = |name| base64::decode_url(text(name)?).map_err(|_| LACKS);
         let person = entry.person.as_deref().ok_or(LACKS)?;
         let relying_party = (person.to_owned(), text("id")?.to_owned());
         let key =
-            self.keys.get(&relying_party).ok_or("a signature of a passkey that was not theirs")?;
+            self.keys.get(&relying_party).ok_or("a signature by a passkey of another person")?;
         let choice = match (entry.kind, fact(entry, "choice").and_then(Value::as_str)) {
             (Kind::Deny, _) | (Kind::Vote, Some("deny")) => Choice::Deny,
             _ => Choice::Approve,
@@ -86,12 +85,12 @@ impl LedgerSignatureCheck {
         let data = client_data::read(&assertion.client_data, "webauthn.get");
         let data = data.map_err(|_| "a signature for something else")?;
         if data.challenge != decision_challenge(&decided, &nonce).as_bytes() {
-            return Err("a signature under another call, another request or another answer");
+            return Err("a signature for another call, request or answer");
         }
         if !assertion::is_signed(&assertion, key) {
-            return Err("a signature that is wrong");
+            return Err("an invalid signature");
         }
-        // An edited call leaves two entries with the same signature.
+        // An edited call has two entries with the same signature.
         self.signed += u64::from(entry.kind != Kind::Edit);
         Ok(())
     }

@@ -1,22 +1,22 @@
-//! A new passkey, as a browser brings it. Nothing is believed about the device that made it: the
-//! person who brings it has just said their passphrase, and that is what counts.
+//! The registration of a new passkey. Nothing is assumed about the device: the person has just
+//! proved their identity, and that is what counts.
 
 use super::cbor::{self, CborItem};
 use super::key::PasskeyKey;
 use super::{PasskeyError, RelyingParty, authenticator_data, check_relying_party};
 
-/// A passkey that may be kept.
+/// A new passkey.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Registration {
-    /// What the device calls it.
+    /// The credential id.
     pub credential: Vec<u8>,
     /// Its key.
     pub key: PasskeyKey,
-    /// How many signatures it has counted.
+    /// The signature counter.
     pub count: u32,
 }
 
-/// Reads an attestation object (`WebAuthn` Level 2, 6.5.4). The statement in it is passed over.
+/// Reads an attestation object (`WebAuthn` Level 2, 6.5.4). The attestation statement is ignored.
 pub fn read(object: &[u8], relying_party: RelyingParty<'_>) -> Result<Registration, PasskeyError> {
     let object = cbor::read_whole(object)?;
     let (format, statement) = (object.at("fmt"), object.at("attStmt"));

@@ -1,4 +1,4 @@
-//! A passkey in software, for tests: what a browser and a device would bring, right or wrong.
+//! A software authenticator for tests: correct and wrong registrations and signatures.
 
 use countersign_json::base64;
 use countersign_json::canonical::Digest;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::Assertion;
 
-/// Flags: somebody is there, and is known.
+/// Flags: user present and verified.
 pub const USER_VERIFIED: u8 = 0b101;
 
 enum Pair {
@@ -20,20 +20,20 @@ enum Pair {
 /// A device with one passkey.
 pub struct TestAuthenticator {
     pair: Pair,
-    /// What it calls the passkey.
+    /// The credential id.
     pub credential: Vec<u8>,
-    /// The next count.
+    /// The next signature counter.
     pub count: u32,
-    /// What it says about itself.
+    /// The flags that it sends.
     pub flags: u8,
-    /// The place for which it is good.
+    /// Its relying party id.
     pub relying_party: String,
-    /// The page that asks.
+    /// The origin of the page.
     pub origin: String,
 }
 
 impl TestAuthenticator {
-    /// One that signs with ES256.
+    /// With ES256.
     pub fn es256(relying_party: &str, origin: &str) -> TestAuthenticator {
         let random = SystemRandom::new();
         let kind = &ECDSA_P256_SHA256_ASN1_SIGNING;
@@ -42,7 +42,7 @@ impl TestAuthenticator {
         TestAuthenticator::new(Pair::Es256(pair), relying_party, origin)
     }
 
-    /// One that signs with `EdDSA`.
+    /// With `EdDSA`.
     pub fn eddsa(relying_party: &str, origin: &str) -> TestAuthenticator {
         let seed = crate::random::bytes::<32>().unwrap();
         TestAuthenticator::new(Pair::EdDsa(SigningKey::from_bytes(&seed)), relying_party, origin)
@@ -104,7 +104,7 @@ impl TestAuthenticator {
         [&head[..], &[size], &data].concat()
     }
 
-    /// What is sent to enrol it.
+    /// The body that registers it.
     pub fn registration_body(&self, challenge: &[u8], name: &str) -> Value {
         let client = self.client("webauthn.create", challenge);
         json!({
@@ -121,7 +121,7 @@ impl TestAuthenticator {
         self.sign_over(client_data, authenticator_data)
     }
 
-    /// Signs whatever it is given.
+    /// Signs the given data.
     pub fn sign_over(&self, client_data: Vec<u8>, authenticator_data: Vec<u8>) -> Assertion {
         let mut message = authenticator_data.clone();
         message.extend_from_slice(Digest::of(&client_data).as_bytes());

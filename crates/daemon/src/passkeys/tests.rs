@@ -1,4 +1,4 @@
-//! Registrations and signatures, right and wrong in every way we could think of.
+//! Registrations and signatures, correct and wrong.
 
 use super::test_authenticator::{TestAuthenticator, USER_VERIFIED};
 use super::*;
@@ -11,7 +11,7 @@ fn both() -> [TestAuthenticator; 2] {
     [TestAuthenticator::es256(HOST, ORIGIN), TestAuthenticator::eddsa(HOST, ORIGIN)]
 }
 
-/// Everything that is asked of a signature, but whether the challenge is open.
+/// All checks of a signature, except whether the challenge is open.
 fn accepted(assertion: &Assertion, key: &PasskeyKey, count: u32) -> Result<u32, PasskeyError> {
     let data = client_data::read(&assertion.client_data, "webauthn.get")?;
     if data.challenge != CHALLENGE {
@@ -104,7 +104,7 @@ fn a_passkey_that_does_not_count_stays_at_nought() {
     assert_eq!(accepted(&authenticator.sign(&CHALLENGE), &key, 1), Err(PasskeyError::Copied));
 }
 
-/// A generator of our own: the same mutations in every run.
+/// A seeded generator: the same mutations in every run.
 struct SeededRandom(u64);
 
 impl SeededRandom {
@@ -161,7 +161,7 @@ fn of_ten_thousand_mutated_registrations_none_panics_or_changes_the_place() {
         for _ in 0..5_000 {
             let mut bad = good.clone();
             mutate(&mut bad, &mut random);
-            // What can still be read has a key that is one, and a name of a fair length.
+            // What can still be read has a valid key and a credential id of an allowed length.
             if let Ok(made) = registration::read(&bad, RelyingParty(HOST)) {
                 assert_eq!(
                     PasskeyKey::from_stored(made.key.algorithm(), made.key.bytes()),

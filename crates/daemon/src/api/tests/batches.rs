@@ -1,4 +1,4 @@
-//! Batches: read as a whole or not at all, answered in order, waited for as one.
+//! Batches: accepted whole or not at all, answered in order, waited for as one.
 
 use super::*;
 

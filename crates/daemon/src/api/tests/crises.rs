@@ -1,4 +1,4 @@
-//! In a crisis nothing goes out without a person, whatever else would let it.
+//! In a crisis no outbound call passes without a person, whatever else would allow it.
 
 use super::*;
 
@@ -18,7 +18,7 @@ async fn screened(api: &TestApi, session: Option<&str>) -> Value {
     answer
 }
 
-/// The crises that were written down. The card waits only a moment for that, so it may come later.
+/// The stored crises. The response waits only briefly for the write, so it may come later.
 async fn on_the_disk(api: &TestApi) -> Vec<countersign_store::Crisis> {
     for _ in 0..1000 {
         let kept = api.api.gate.store().crises().await.unwrap();

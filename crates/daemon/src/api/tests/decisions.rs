@@ -30,7 +30,7 @@ async fn an_answer_to_another_call_is_refused_and_an_approval_names_its_call() {
     let (status, problem) = decide(&api, &one, json!({ "choice": "approve" })).await;
     assert_eq!(status, StatusCode::BAD_REQUEST, "{problem}");
     assert!(problem["detail"].as_str().unwrap().contains("`digest` is required"), "{problem}");
-    // The same holds where several are answered together.
+    // The same applies when several are answered together.
     for (choice, digest) in [
         ("approve", Value::Null),
         ("approve", other["digest"].clone()),

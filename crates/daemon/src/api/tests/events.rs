@@ -1,4 +1,4 @@
-//! Events: one's own only, in time, and an honest word when some were missed.
+//! Events: only one's own, in time, and a notice if some were missed.
 
 use super::*;
 use axum::body::{Bytes, HttpBody as _};

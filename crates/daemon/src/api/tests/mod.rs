@@ -44,17 +44,17 @@ const CODER_TOKEN: &str = "csa_coder";
 const OTHER_TOKEN: &str = "csa_other";
 /// A person.
 const ANA_TOKEN: &str = "csp_ana";
-/// What she proves herself with.
+/// Her passphrase.
 const PASSPHRASE: &str = "plum-rocket-seven-cellar";
 
-/// What is kept of it, made once: that takes a while.
+/// Its hash, computed once because that takes a while.
 fn hashed() -> &'static str {
     static HASHED: LazyLock<String> =
         LazyLock::new(|| crate::auth::hash_passphrase(PASSPHRASE).unwrap());
     &HASHED
 }
 
-/// Both doors over a store in a folder of its own.
+/// Both APIs over a store in a temporary folder.
 struct TestApi {
     folder: TempDir,
     api: Api,
@@ -70,7 +70,7 @@ impl TestApi {
 
     async fn with(config: &str) -> TestApi {
         let folder = tempfile::tempdir().unwrap();
-        // A folder in the folder: the store wants one that it made, closed to others.
+        // A folder inside the temporary folder: the store requires one that only its user can open.
         let place = folder.path().join("state");
         let paths = Paths {
             config: place.join("countersign.toml"),
@@ -108,12 +108,12 @@ impl TestApi {
         TestApi { folder, api, agents, people, stop }
     }
 
-    /// Asks as the coder.
+    /// Sends a request as the agent `coder`.
     async fn agent(&self, method: &str, path: &str, body: Value) -> (StatusCode, Value) {
         read(self.agents(method, path, Some(CODER_TOKEN), &[], body).await).await
     }
 
-    /// Asks as Ana, who confirms with her passphrase that it is her.
+    /// Sends a request as Ana, with her passphrase as the proof.
     async fn person(&self, method: &str, path: &str, body: Value) -> (StatusCode, Value) {
         let proof = step_up_proof(PASSPHRASE);
         let headers = [(super::STEP_UP, &*proof)];
@@ -131,7 +131,7 @@ impl TestApi {
         send(&self.agents, 6000, method, path, token, headers, body).await
     }
 
-    /// Ana approves what an agent was told about.
+    /// Ana approves a request.
     async fn approve(&self, document: &Value) -> (StatusCode, Value) {
         let id = document["id"].as_str().unwrap();
         let body = json!({
@@ -140,7 +140,7 @@ impl TestApi {
         self.person("POST", &format!("/v1/requests/{id}/decision"), body).await
     }
 
-    /// Ana gives a grant for every use of a tool.
+    /// Ana gives a grant for every call of a tool.
     async fn grant(&self, tool: &str) {
         let now = self.api.gate.clock().now().at;
         let grant = Grant {
@@ -222,7 +222,7 @@ async fn send(
         Body::empty()
     } else {
         request = request.header(header::CONTENT_TYPE, "application/json");
-        // A text is sent as it stands: some tests are about how JSON is written.
+        // A string is sent as it is: some tests are about how JSON is written.
         Body::from(body.as_str().map_or_else(|| body.to_string(), ToOwned::to_owned))
     };
     router.clone().call(request.body(body).unwrap()).await.unwrap()

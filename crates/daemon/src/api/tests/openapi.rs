@@ -1,4 +1,4 @@
-//! The `OpenAPI` document against the routers: neither knows what the other does not.
+//! The `OpenAPI` document compared with the routers: neither has what the other lacks.
 
 use super::*;
 use crate::api::authenticate;
@@ -6,7 +6,7 @@ use crate::api::v1::DOCUMENT;
 use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 
-/// What the document describes and nobody serves yet. When a route comes, it leaves this list.
+/// Operations that are documented and not served yet.
 const NOT_YET: &[&str] = &[];
 
 const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
@@ -15,7 +15,7 @@ fn document() -> Value {
     serde_json::from_str(DOCUMENT).unwrap()
 }
 
-/// Every operation: method, path, and itself.
+/// Every operation: method, path, and the operation itself.
 fn operations(document: &Value) -> Vec<(String, &str, &Value)> {
     let paths = document["paths"].as_object().unwrap();
     let operations = paths.iter().flat_map(|(path, methods)| {
@@ -30,7 +30,7 @@ fn later(method: &str, path: &str) -> bool {
     NOT_YET.contains(&one.as_str())
 }
 
-/// Whether a door serves this; without a credential, so that nothing happens.
+/// Whether an API serves the route; sent without a credential, so that nothing happens.
 async fn served(router: &Router, port: u16, method: &str, path: &str) -> bool {
     let path = path
         .replace("{id}", "00000000000000000000000000")
@@ -38,12 +38,12 @@ async fn served(router: &Router, port: u16, method: &str, path: &str) -> bool {
         .replace("{name}", "nobody");
     let response = send(router, port, method, &path, None, &[], Value::Null).await;
     let status = response.status();
-    // A stream has no end to be read.
+    // A stream cannot be read to its end.
     if status == StatusCode::OK {
         return true;
     }
     let (_, problem) = read(response).await;
-    let not_found = problem["detail"] == "there is nothing at this address";
+    let not_found = problem["detail"] == "there is no such route";
     !(status == StatusCode::METHOD_NOT_ALLOWED || status == StatusCode::NOT_FOUND && not_found)
 }
 
@@ -69,7 +69,7 @@ async fn each_door_serves_what_the_document_says_and_nothing_else() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// The address of a `.route(…)`: a text, or the name of one.
+/// The path of a `.route(…)`: a literal, or the name of a constant.
 fn address(call: &str, source: &str) -> String {
     let call = call.trim_start();
     if let Some(text) = call.strip_prefix('"') {

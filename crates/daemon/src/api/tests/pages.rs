@@ -1,4 +1,4 @@
-//! The pages at the people's door; what they do in a browser is proved in `proofs`.
+//! The pages of the people API; `proofs` tests them in a browser.
 
 use axum::body::{Body, to_bytes};
 use axum::extract::Request;
@@ -121,7 +121,7 @@ async fn critical_calls_are_never_approved_together() {
     let state = |at: usize| approved["results"][at]["state"].as_str();
     assert_eq!([state(0), state(1), state(2)], [Some("approved"), Some("approved"), None]);
     assert_eq!(approved["results"][2]["problem"]["status"], 409);
-    // A no is never too much.
+    // A denial is always accepted.
     let (_, denied) = api.person("POST", "/v1/decisions", answer("deny")).await;
     assert_eq!(denied["results"][2]["state"], "denied");
 }
@@ -151,7 +151,7 @@ async fn calibration_counts_what_people_answered_and_nothing_else() {
     );
     let path = "/calibration?medium=300&low=60";
     let (_, _, body) = text(get(&api, path, Some(ANA_TOKEN)).await).await;
-    assert!(body.contains("asked 3 times fewer; 2 calls that were denied would have passed"));
+    assert!(body.contains("3 questions would have been avoided; 2 denied calls would have passed"));
     for nonsense in ["medium=x", "medium=99999", "low=-1", "low=1e9"] {
         let path = format!("/calibration?{nonsense}");
         assert_eq!(get(&api, &path, Some(ANA_TOKEN)).await.status(), StatusCode::OK, "{path}");
@@ -175,7 +175,7 @@ async fn the_channels_page_says_how_each_one_does_and_who_answers() {
     for words in ["terminal", "desktop", "Only tells", "No message since the daemon started."] {
         assert!(body.contains(words), "{words}: {body}");
     }
-    // Nobody answers through these, and only administrators send tests.
+    // These channels have no answers, and only administrators send tests.
     assert!(!body.contains("data-tell"), "{body}");
 }
 
@@ -199,7 +199,7 @@ async fn guesses_without_javascript_count_as_they_do_at_the_login() {
     let (_, asked) = api.agent("POST", "/v1/requests", asked).await;
     let id = asked["id"].as_str().unwrap();
     let form = format!("request={id}&name=ana&passphrase=a+guess");
-    // What is not our own form is no guess.
+    // A request that is not our form is not a login attempt.
     let json = "application/json";
     assert_eq!(plain(&api, "http://127.0.0.1:7000", FORM, &form).await.as_u16(), 421);
     assert_eq!(plain(&api, "null", FORM, &form).await.as_u16(), 421);

@@ -1,4 +1,4 @@
-//! Passkeys through the people's door, over a real store, with a passkey in software.
+//! Passkeys through the people API, over a real store, with a software authenticator.
 
 use super::*;
 use crate::api::STEP_UP;
@@ -17,18 +17,18 @@ async fn test_api() -> TestApi {
     TestApi::new().await
 }
 
-/// Asks as Ana, on the page under its name.
+/// Sends a request as Ana, from the page under its host name.
 async fn ana(api: &TestApi, method: &str, path: &str, body: Value) -> (StatusCode, Value) {
     read(send(&api.people, 6001, method, path, Some(ANA_TOKEN), &BY_NAME, body).await).await
 }
 
-/// The same with a proof that it is her.
+/// Sends a change as Ana with this proof.
 async fn proven(api: &TestApi, proof: &str, path: &str, body: Value) -> (StatusCode, Value) {
     let headers = [BY_NAME[0], (STEP_UP, proof)];
     read(send(&api.people, 6001, "POST", path, Some(ANA_TOKEN), &headers, body).await).await
 }
 
-/// The proof by a passkey for this very change.
+/// The proof by a passkey for exactly this change.
 async fn signs_change(
     api: &TestApi,
     authenticator: &mut TestAuthenticator,
@@ -60,7 +60,7 @@ async fn enrolled(api: &TestApi) -> TestAuthenticator {
     authenticator
 }
 
-/// A CRITICAL call that waits, and Ana's yes to it.
+/// A pending CRITICAL request, and Ana's approval of it.
 async fn critical(api: &TestApi, folder: &str) -> (Value, Value) {
     let call = json!({
         "tool": "terminal", "arguments": { "command": format!("rm -rf / {folder}") },
@@ -71,7 +71,7 @@ async fn critical(api: &TestApi, folder: &str) -> (Value, Value) {
     (asked, yes)
 }
 
-/// The same with other arguments, which were checked.
+/// The approval with edited arguments, after the check of the edit.
 async fn edited(api: &TestApi, asked: &Value, yes: &Value, arguments: Value) -> Value {
     let path = format!("/v1/requests/{}/edit", asked["id"].as_str().unwrap());
     let body = json!({ "digest": yes["digest"], "edited_arguments": arguments });
@@ -108,7 +108,7 @@ async fn who_has_a_passkey_signs_what_is_critical() {
     let (asked, yes) = critical(&api, "a").await;
     assert_eq!(asked["tier"], "CRITICAL");
     let mut authenticator = enrolled(&api).await;
-    // A login alone is not enough any more, by either door's words.
+    // A session alone is no longer enough.
     let (status, answer) = api.approve(&asked).await;
     assert_eq!(status, StatusCode::FORBIDDEN);
     assert_eq!(answer["type"], "urn:countersign:problem:passkey");
@@ -142,13 +142,13 @@ async fn a_signature_is_good_once_for_one_request_one_call_one_answer_and_on_our
     // For another request.
     let signed = authenticator.sign(&challenge(&api, &first, &yes).await);
     refused(&decide(&api, &second, &other, sent(&signed)).await, "challenge");
-    // The attempt used it up: it is no longer good for its own request either.
+    // The attempt used the challenge up, also for its own request.
     refused(&decide(&api, &first, &yes, sent(&signed)).await, "challenge");
-    // For the other answer.
+    // For the other choice.
     let no = json!({ "choice": "deny", "digest": first["digest"] });
     let signed = authenticator.sign(&challenge(&api, &first, &no).await);
     refused(&decide(&api, &first, &yes, sent(&signed)).await, "challenge");
-    // From a page on another port of this machine.
+    // From a page on another port of this host.
     authenticator.origin = "http://localhost:9999".to_owned();
     let signed = authenticator.sign(&challenge(&api, &first, &yes).await);
     refused(&decide(&api, &first, &yes, sent(&signed)).await, "origin");
@@ -156,14 +156,14 @@ async fn a_signature_is_good_once_for_one_request_one_call_one_answer_and_on_our
     let signed = authenticator.sign(&challenge(&api, &first, &yes).await);
     refused(&decide(&api, &first, &yes, sent(&signed)).await, "origin");
     authenticator.origin = ORIGIN.to_owned();
-    // By a passkey that nobody enrolled.
+    // By an unknown passkey.
     let mut stranger = TestAuthenticator::es256("localhost", ORIGIN);
     let signed = stranger.sign(&challenge(&api, &first, &yes).await);
     refused(&decide(&api, &first, &yes, sent(&signed)).await, "unknown");
     stranger.credential.clone_from(&authenticator.credential);
     let signed = stranger.sign(&challenge(&api, &first, &yes).await);
     refused(&decide(&api, &first, &yes, sent(&signed)).await, "signature");
-    // With a count that went back, as of a copy.
+    // With a counter that went back, as a copy would send.
     authenticator.count = 0;
     let signed = authenticator.sign(&challenge(&api, &first, &yes).await);
     refused(&decide(&api, &first, &yes, sent(&signed)).await, "copied");
@@ -171,7 +171,7 @@ async fn a_signature_is_good_once_for_one_request_one_call_one_answer_and_on_our
     let signed = authenticator.sign(&challenge(&api, &first, &yes).await);
     let (status, answer) = decide(&api, &first, &yes, sent(&signed)).await;
     assert_eq!(status, StatusCode::OK, "{answer}");
-    // Played again under the next request.
+    // Replayed for the next request.
     refused(&decide(&api, &second, &other, sent(&signed)).await, "challenge");
     let path = format!("/v1/requests/{}", text(&second["id"]));
     let (_, waits) = api.agent("GET", &path, Value::Null).await;
@@ -188,7 +188,7 @@ async fn an_edit_is_signed_as_it_will_run() {
     let mut authenticator = enrolled(&api).await;
     let (asked, yes) = critical(&api, "a").await;
     let edited = edited(&api, &asked, &yes, json!({ "command": "rm -rf / b" })).await;
-    // Signed as it was asked, sent as it was changed.
+    // Signed for the original call, sent with the edit.
     let signed = authenticator.sign(&challenge(&api, &asked, &yes).await);
     refused(&decide(&api, &asked, &edited, sent(&signed)).await, "challenge");
     let signed = authenticator.sign(&challenge(&api, &asked, &edited).await);
@@ -208,7 +208,7 @@ async fn enrolment_needs_the_passphrase_and_a_challenge_of_ours() {
     let wrong = step_up_proof("not-it");
     let (status, answer) = proven(&api, &wrong, "/v1/passkeys", enrol).await;
     assert_eq!(status, StatusCode::FORBIDDEN);
-    assert_eq!(answer["detail"], "the passphrase is wrong");
+    assert_eq!(answer["detail"], "wrong passphrase");
     let own = authenticator.registration_body(&[9; 32], "desk");
     refused(&proven(&api, &right, "/v1/passkeys", own).await, "challenge");
     assert!(!api.api.has_passkey("ana"));
@@ -216,7 +216,7 @@ async fn enrolment_needs_the_passphrase_and_a_challenge_of_ours() {
     let (status, answer) = proven(&api, &right, "/v1/passkeys", good).await;
     assert_eq!((status, &answer["algorithm"]), (StatusCode::CREATED, &json!("EdDSA")), "{answer}");
     assert!(api.api.has_passkey("ana"));
-    // Removed with the passkey itself; the passphrase is not enough any more.
+    // Removed with the passkey itself; the passphrase is no longer enough.
     let path = format!("/v1/passkeys/{}/remove", text(&answer["id"]));
     let (status, answer) = proven(&api, &right, &path, json!({})).await;
     assert_eq!((status, &answer["why"]), (StatusCode::FORBIDDEN, &json!("passkey")), "{answer}");
@@ -236,7 +236,7 @@ async fn a_signature_under_a_change_is_good_once_and_for_that_change_alone() {
     refused(&proven(&api, &other, path, json!({})).await, "challenge");
     let with_more = signs_change(&api, &mut authenticator, path, &json!({ "x": 1 })).await;
     refused(&proven(&api, &with_more, path, json!({})).await, "challenge");
-    // A signature under an answer is none under a change.
+    // A signature on an answer does not count for a change.
     let (asked, yes) = critical(&api, "a").await;
     let answer = sent(&authenticator.sign(&challenge(&api, &asked, &yes).await)).to_string();
     let answer = format!("passkey {}", base64::encode_url(answer.as_bytes()));
@@ -255,7 +255,7 @@ async fn a_signature_under_a_change_is_good_once_and_for_that_change_alone() {
     );
 }
 
-/// Where others could object, a new passkey neither signs nor is asked for until it has waited.
+/// Where other people could object, a new passkey cannot sign before its waiting period ends.
 #[tokio::test]
 async fn a_new_passkey_waits_before_it_signs() {
     let api = test_api().await;
@@ -289,7 +289,7 @@ async fn at_an_address_of_numbers_the_way_is_said() {
     assert!(text(&answer["detail"]).ends_with("open http://localhost:6001"), "{answer}");
 }
 
-/// Everything is taken from the entries as they are exported; nothing is asked of the gate.
+/// Only the exported entries are used, not the gate.
 #[tokio::test]
 async fn the_signature_can_be_verified_from_the_exported_ledger_alone() {
     let api = test_api().await;
@@ -322,15 +322,15 @@ async fn the_signature_can_be_verified_from_the_exported_ledger_alone() {
     let key = UnparsedPublicKey::new(&ECDSA_P256_SHA256_ASN1, key);
     let message = [&data[..], Digest::of(&client).as_bytes()].concat();
     assert!(key.verify(&message, &bytes(&proof["signature"])).is_ok());
-    // Of another answer it proves nothing.
+    // The signature proves no other answer.
     let other = SignedDecision { choice: Choice::Deny, ..decided };
     assert_ne!(bytes(&told["challenge"]), decision_challenge(&other, &nonce).as_bytes());
 }
 
-/// Something that is done to a ledger.
+/// A manipulation of a ledger.
 type Change<'a> = &'a dyn Fn(&mut Vec<Value>);
 
-/// What `countersign ledger verify` makes of entries.
+/// The result of `countersign ledger verify`.
 fn verified(entries: &[Value]) -> Result<u64, String> {
     let mut offline = LedgerSignatureCheck::default();
     for entry in entries {

@@ -1,4 +1,4 @@
-//! Browsers that are called: each person's own, and only such as can be called.
+//! Browsers with notifications: each person's own, and only usable ones.
 
 use super::*;
 use countersign_json::base64;
@@ -19,7 +19,7 @@ async fn a_browser_is_added_called_once_each_and_stopped() {
     let (status, added) = add(browser("https://push.example.org/secret-place")).await;
     assert_eq!(status, StatusCode::CREATED, "{added}");
     assert!(api.api.channels.browsers().any());
-    // The same browser again is the same one.
+    // The same browser again is not added twice.
     add(browser("https://push.example.org/secret-place")).await;
     let (_, list) = api.person("GET", "/v1/push", Value::Null).await;
     assert_eq!(list["browsers"].as_array().unwrap().len(), 1);

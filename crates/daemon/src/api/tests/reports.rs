@@ -1,4 +1,4 @@
-//! What gateways report, and how calls that are seen twice are asked about once.
+//! Reports of gateways, and calls that are seen twice but asked about once.
 
 use super::*;
 
@@ -44,7 +44,7 @@ async fn without_the_word_nobody_joins_an_approval() {
     let next = ask(&api, json!({})).await;
     assert_eq!(next["state"], "pending");
     assert_ne!(next["id"], first["id"]);
-    // Another session is another matter, and so is another agent.
+    // Neither another session nor another agent joins.
     let other = ask(&api, json!({ "join": true, "session": "other" })).await;
     assert_eq!(other["state"], "pending");
     let body = delete(&json!({ "join": true, "call_id": "one" }));
@@ -63,7 +63,7 @@ async fn two_doors_share_one_question_by_the_hosts_name_for_the_call() {
     assert_eq!((&proxy["id"], &proxy["state"]), (&hook["id"], &json!("approved")));
     assert!(proxy["redeemed"].is_string() && proxy["reported"].is_null(), "{proxy}");
     assert_eq!(proxy["permit"], Value::Null);
-    // Under the same name, but another call: it is asked about.
+    // The same call id with another call: a person is asked.
     let changed = delete(&json!({ "join": true, "call_id": "toolu_1", "command": "rm -rf /srv" }));
     let (_, changed) = api.agent("POST", "/v1/requests", changed).await;
     assert_eq!(changed["state"], "pending", "{changed}");
@@ -86,7 +86,7 @@ async fn outcomes_find_their_request_and_the_first_word_counts() {
     let reported = &document["reported"];
     assert_eq!((&reported["status"], &reported["exit_code"]), (&json!("error"), &json!(2)));
     assert_eq!(reported["result_digest"], json!(digest));
-    // Where the host names no call, the call itself is enough; nothing is made up for others.
+    // Without a call id the call itself is enough; an unknown call has no request.
     let again = delete(&json!({ "status": "ok" }));
     let (_, kept) = api.agent("POST", "/v1/outcomes", again).await;
     assert_eq!(kept["request"], asked["id"]);
@@ -116,7 +116,7 @@ async fn passes_are_judged_again_and_a_wrong_one_is_marked() {
     let (status, kept) = api.agent("POST", "/v1/passes", passes).await;
     assert_eq!((status, kept), (StatusCode::OK, json!({ "kept": 2, "would_ask": 1 })));
     let entries = api.api.gate.store();
-    // What rides is there after the next commit, which any durable write is.
+    // Passes are written with the next commit, which any durable write makes.
     ask(&api, json!({})).await;
     let slice = entries.entries(0, 100).await.unwrap();
     let lines: Vec<_> = slice.entries.iter().map(|one| String::from_utf8_lossy(one)).collect();

@@ -66,15 +66,21 @@ async fn add(State(api): State<Api>, proven: StepUpProof, request: Request) -> A
     still_administrator(&api, &parts.headers)?;
     let agents = api.gate.store().agents().await?;
     if agents.iter().any(|agent| agent.name.eq_ignore_ascii_case(&name)) {
-        return Err(ApiProblem::conflict("this name is or was an agent's; no name is given twice"));
+        return Err(ApiProblem::conflict(
+            "this name is or was used by an agent; choose another \
+                                         name",
+        ));
     }
     let people = api.gate.store().people().await?;
     if people.iter().any(|person| person.name.eq_ignore_ascii_case(&name)) {
-        return Err(ApiProblem::conflict("this name is or was a person's; choose another one"));
+        return Err(ApiProblem::conflict(
+            "this name is or was used by a person; choose another \
+                                         name",
+        ));
     }
     let taken = |agent: &Agent| agent.revoked.is_none() && agent.uid.is_some() && agent.uid == uid;
     if agents.iter().any(taken) {
-        return Err(ApiProblem::conflict("another agent comes with this uid"));
+        return Err(ApiProblem::conflict("another agent has this uid"));
     }
     let now = api.gate.clock().now().at;
     let agent = Agent {
@@ -117,7 +123,7 @@ fn expiry(now: Timestamp, days: Option<u32>) -> Result<Timestamp, ApiProblem> {
 
 fn whole(value: &Value<'_>, name: &str) -> Result<u32, ApiProblem> {
     let number = value.as_number().and_then(|digits| digits.parse().ok());
-    number.ok_or_else(|| ApiProblem::bad_request(format!("`{name}` must be a whole number")))
+    number.ok_or_else(|| ApiProblem::bad_request(format!("`{name}` must be an integer")))
 }
 
 fn addresses(list: Option<&[Value<'_>]>) -> Result<Vec<String>, ApiProblem> {
@@ -126,14 +132,17 @@ fn addresses(list: Option<&[Value<'_>]>) -> Result<Vec<String>, ApiProblem> {
     let texts: Option<Vec<String>> =
         list.iter().map(|text| text.as_str().filter(fits).map(ToOwned::to_owned)).collect();
     texts.filter(|texts| texts.len() <= ADDRESSES).ok_or_else(|| {
-        ApiProblem::bad_request(format!("`own_addresses` must be at most {ADDRESSES} texts"))
+        ApiProblem::bad_request(format!(
+            "`own_addresses` must be a list of at most {ADDRESSES} \
+                                         strings"
+        ))
     })
 }
 
 async fn find(api: &Api, name: &str) -> Result<Agent, ApiProblem> {
     let agents = api.gate.store().agents().await?;
     let found = agents.into_iter().find(|agent| agent.name == name && agent.revoked.is_none());
-    found.ok_or_else(|| ApiProblem::not_found("there is no such agent"))
+    found.ok_or_else(|| ApiProblem::not_found("agent not found"))
 }
 
 async fn revoke(

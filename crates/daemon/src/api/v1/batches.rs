@@ -38,14 +38,15 @@ async fn create(State(api): State<Api>, request: Request) -> ApiResult {
     let value = fields::parse(&bytes)?;
     let text = std::str::from_utf8(&bytes).unwrap_or_default();
     let said = Fields::new(&value)?;
-    let calls = said.list("calls")?.ok_or_else(|| ApiProblem::bad_request("`calls` is needed"))?;
+    let calls =
+        said.list("calls")?.ok_or_else(|| ApiProblem::bad_request("`calls` is required"))?;
     let session = said.text("session")?;
     let time = said.seconds("timeout_seconds")?.map(fields::span_from_seconds);
     let permit = said.boolean("permit")?;
     said.finish()?;
     requests::name("session", session.unwrap_or_default())?;
     if calls.is_empty() || calls.len() > MAX_ITEMS {
-        return Err(ApiProblem::bad_request(format!("`calls` must hold 1 to {MAX_ITEMS} calls")));
+        return Err(ApiProblem::bad_request(format!("`calls` must have 1 to {MAX_ITEMS} items")));
     }
     // All calls are read before the first is submitted, so that a bad one leaves nothing behind.
     let texts = fields::item_texts(fields::member_text(text, "calls").unwrap_or_default());
@@ -177,7 +178,7 @@ async fn wait(
 }
 
 fn not_found() -> ApiProblem {
-    ApiProblem::not_found("there is no such batch")
+    ApiProblem::not_found("batch not found")
 }
 
 /// The answer from the stored requests.

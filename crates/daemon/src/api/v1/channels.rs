@@ -15,7 +15,7 @@ use crate::api::{Api, ApiProblem, ApiResult, StepUpProof, authenticate};
 use crate::gate::Rejection;
 
 /// The text of a test message.
-const TEST: &str = "This is a test. Risky calls are asked about here.";
+const TEST: &str = "This is a test message. Requests for approval arrive here.";
 
 /// The routes of the people API.
 pub fn people() -> Router<Api> {
@@ -120,10 +120,13 @@ async fn link(
     let line =
         api.channels.get(&rules, &name).map_err(|error| ApiProblem::conflict(error.problem))?;
     let Some(answers) = line.channel.answers() else {
-        return Err(ApiProblem::conflict("nobody can answer through this channel"));
+        return Err(ApiProblem::conflict("this channel does not support answers"));
     };
     if let Some(person) = answers.person() {
-        let whose = format!("whoever answers here counts as {person}: the configuration says so");
+        let whose = format!(
+            "answers in this channel count as {person}, as configured; accounts \
+                             cannot be linked"
+        );
         return Err(ApiProblem::conflict(whose));
     }
     let now = api.gate.clock().now().at;
@@ -168,7 +171,7 @@ async fn unlink(
         let may = who.role == Role::Administrator || known.person == who.person;
         may && known.channel == channel && known.account == account
     });
-    let mut found = found.ok_or_else(|| ApiProblem::not_found("there is no such account"))?;
+    let mut found = found.ok_or_else(|| ApiProblem::not_found("account not found"))?;
     let at = api.gate.clock().now().at;
     found.ended = Some(at);
     api.directory.remove_account(&channel, &account);
@@ -179,5 +182,5 @@ async fn unlink(
 }
 
 fn not_found() -> ApiProblem {
-    ApiProblem::not_found("there is no such channel")
+    ApiProblem::not_found("channel not found")
 }

@@ -39,7 +39,10 @@ impl Credentials {
         channel: &str,
     ) -> Result<Credentials, ApiProblem> {
         if name.len() > MAX_BYTES || passphrase.len() > MAX_BYTES {
-            return Err(ApiProblem::bad_request(format!("at most {MAX_BYTES} bytes each")));
+            return Err(ApiProblem::bad_request(format!(
+                "name and passphrase may have at most \
+                                                        {MAX_BYTES} bytes each"
+            )));
         }
         Ok(Credentials { name, passphrase, channel: channel.to_owned() })
     }
@@ -128,11 +131,11 @@ impl Credentials {
             let seconds = countersign_json::Value::Number(seconds.to_string().into());
             entry.facts.push(("seconds".into(), seconds));
             entries.push(entry);
-            let person = if known { &self.name } else { "nobody we know" };
-            tracing::warn!(person, "locked out after wrong guesses");
+            let person = if known { &self.name } else { "(unknown)" };
+            tracing::warn!(person, "locked out after failed logins");
         }
         if let Err(error) = api.gate.store().append(entries).await {
-            tracing::error!(%error, "a failed login could not be written down");
+            tracing::error!(%error, "a failed login was not recorded");
         }
         wrong_credentials()
     }
@@ -153,8 +156,8 @@ pub fn wrong_credentials() -> ApiProblem {
     ApiProblem::new(
         StatusCode::UNAUTHORIZED,
         "wrong",
-        "This is not right",
-        "name or passphrase is wrong",
+        "Wrong credentials",
+        "wrong name or passphrase",
     )
 }
 
@@ -165,7 +168,7 @@ impl From<TooManyLogins> for ApiProblem {
             ..ApiProblem::new(
                 StatusCode::TOO_MANY_REQUESTS,
                 "crowded",
-                "Too many at once",
+                "Too many logins",
                 crowded.to_string(),
             )
         }

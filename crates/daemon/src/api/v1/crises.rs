@@ -48,14 +48,17 @@ async fn lift(State(api): State<Api>, proven: StepUpProof, request: Request) -> 
         return Err(ApiProblem::bad_request("`reason` must have 1 to 2000 characters"));
     }
     let known = api.gate.crises().signs(agent, session);
-    let signs = known.ok_or_else(|| ApiProblem::not_found("there is no such crisis"))?;
+    let signs = known.ok_or_else(|| ApiProblem::not_found("crisis not found"))?;
     let note = proven.note_with(&api, json!({ "reason": redact_text(reason).text }));
     let (name, place) = (agent.to_owned(), session.to_owned());
     // A crisis that the store does not know yet is still being written.
     api.gate.store().lift_crisis(name, place, who.person, note).await?;
     if let Err(crisis) = api.gate.crises().lift(agent, session, signs) {
         screen::write_down(&api, crisis);
-        return Err(ApiProblem::conflict("a new sign came in while it was lifted; it holds"));
+        return Err(ApiProblem::conflict(
+            "a new sign was detected meanwhile, so the crisis was not \
+                                         resolved; read it again",
+        ));
     }
     Ok(axum::Json(json!({ "agent": agent, "session": session, "lifted": true })).into_response())
 }

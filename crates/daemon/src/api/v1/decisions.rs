@@ -104,14 +104,17 @@ async fn decide(State(api): State<Api>, Path(text): Path<String>, request: Reque
     let id = requests::id(&text)?;
     let stored = find(&api, id).await?;
     if choice == Choice::Deny && (edited.is_some() || wanted.is_some()) {
-        return Err(ApiProblem::bad_request("a denial has no edit and gives no grant"));
+        return Err(ApiProblem::bad_request("a denial cannot have an edit or a grant"));
     }
     if edited.is_some() && wanted.is_some() {
-        return Err(ApiProblem::bad_request("an edited call is approved once: it gives no grant"));
+        return Err(ApiProblem::bad_request(
+            "an edited call is approved once and cannot have a \
+                                            grant",
+        ));
     }
     if wanted.is_some() && stored.request.quorum.approve > 1 {
         return Err(ApiProblem::conflict(
-            "this call needs several people: one of them gives no grant",
+            "this call needs several people, so an approval cannot have a grant",
         ));
     }
     let edit = AssessedEdit::checked(&api, &stored, edited, checked)?;
@@ -147,11 +150,11 @@ async fn decide_several(State(api): State<Api>, request: Request) -> ApiResult {
     let said = Fields::new(&value)?;
     let (choice, reason) = (choice(&said)?, reason(&said)?);
     let list =
-        said.list("requests")?.ok_or_else(|| ApiProblem::bad_request("`requests` is needed"))?;
+        said.list("requests")?.ok_or_else(|| ApiProblem::bad_request("`requests` is required"))?;
     said.finish()?;
     if list.is_empty() || list.len() > MAX_ITEMS {
         return Err(ApiProblem::bad_request(format!(
-            "`requests` must name 1 to {MAX_ITEMS} of them"
+            "`requests` must have 1 to {MAX_ITEMS} items"
         )));
     }
     // All items are read before the first is decided.
@@ -168,7 +171,7 @@ async fn decide_several(State(api): State<Api>, request: Request) -> ApiResult {
         let decided = match find(&api, id).await {
             Ok(stored) if choice == Choice::Approve && stands_alone(&stored) => {
                 Err(ApiProblem::conflict(
-                    "CRITICAL calls and calls in a crisis are approved one by one, never together",
+                    "CRITICAL calls and calls in a crisis must be approved one by one",
                 ))
             }
             Ok(stored) => answer(&api, &who, &stored, said).await,
@@ -201,7 +204,7 @@ fn reason(said: &Fields<'_, '_>) -> Result<String, ApiProblem> {
     let reason = said.text("reason")?.unwrap_or_default();
     if reason.len() > MAX_REASON {
         return Err(ApiProblem::bad_request(format!(
-            "a reason may have at most {MAX_REASON} bytes"
+            "`reason` may have at most {MAX_REASON} bytes"
         )));
     }
     Ok(reason.to_owned())

@@ -25,6 +25,6 @@ async fn make(State(api): State<Api>, request: Request) -> ApiResult {
     match drills::create_now(&api.gate).await {
         Ok(_) => Ok((StatusCode::CREATED, axum::Json(json!({ "made": true }))).into_response()),
         Err(DrillRefusal::Rejection(held)) => Err(held.into()),
-        Err(why) => Err(ApiProblem::conflict(format!("No drill now: {why}."))),
+        Err(why) => Err(ApiProblem::conflict(format!("No drill was sent: {why}."))),
     }
 }

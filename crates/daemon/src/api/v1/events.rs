@@ -75,8 +75,8 @@ fn full() -> ApiProblem {
     let mut problem = ApiProblem::new(
         StatusCode::SERVICE_UNAVAILABLE,
         "too-many-streams",
-        "Too many listen already",
-        "too many streams are open; read the list, or try again later",
+        "Too many streams",
+        "too many event streams are open; poll the list or try again later",
     );
     problem.retry_after = Some(30);
     problem

@@ -133,7 +133,7 @@ fn digest(said: &Fields<'_, '_>) -> Result<CallDigest, ApiProblem> {
         Digest::parse(text).map_err(|error| ApiProblem::bad_request(format!("`{name}`: {error}")))
     };
     let both_bind = said.boolean("both_bind")?;
-    let both_bind = both_bind.ok_or_else(|| ApiProblem::bad_request("`both_bind` is needed"))?;
+    let both_bind = both_bind.ok_or_else(|| ApiProblem::bad_request("`both_bind` is required"))?;
     Ok(CallDigest { canonical: one("digest")?, raw: one("raw_digest")?, both_bind })
 }
 
@@ -142,9 +142,12 @@ fn targets(list: Option<&[Value<'_>]>) -> Result<Vec<String>, ApiProblem> {
     let fits = |text: &&str| (1..=LONGEST_TARGET).contains(&text.len());
     let texts: Option<Vec<String>> =
         list.iter().map(|text| text.as_str().filter(fits).map(ToOwned::to_owned)).collect();
-    texts
-        .filter(|texts| (1..=TARGETS).contains(&texts.len()))
-        .ok_or_else(|| ApiProblem::bad_request(format!("`targets` must be 1 to {TARGETS} texts")))
+    texts.filter(|texts| (1..=TARGETS).contains(&texts.len())).ok_or_else(|| {
+        ApiProblem::bad_request(format!(
+            "`targets` must be a list of 1 to \
+                                                        {TARGETS} strings"
+        ))
+    })
 }
 
 /// The agent and session of the grant. A session needs an agent, because agents choose their
@@ -155,7 +158,7 @@ fn whose(api: &Api, said: &Fields<'_, '_>) -> Result<(Option<String>, Option<Str
     if let Some(agent) = &agent {
         let uid = agent.strip_prefix("uid:").is_some_and(|uid| uid.parse::<u32>().is_ok());
         if agent != authenticate::ANONYMOUS && !uid && !api.directory.has_agent(agent) {
-            return Err(ApiProblem::not_found("there is no such agent"));
+            return Err(ApiProblem::not_found("agent not found"));
         }
     }
     if session.as_ref().is_some_and(|text| text.is_empty() || text.len() > LONGEST_NAME) {
@@ -164,7 +167,7 @@ fn whose(api: &Api, said: &Fields<'_, '_>) -> Result<(Option<String>, Option<Str
         )));
     }
     if session.is_some() && agent.is_none() {
-        return Err(ApiProblem::bad_request("a grant for a session must name the agent too"));
+        return Err(ApiProblem::bad_request("`session` requires `agent`"));
     }
     Ok((agent, session))
 }
@@ -188,16 +191,17 @@ fn may_be_given(api: &Api, shape: &Shape) -> Result<(), ApiProblem> {
     match shape {
         Shape::Action { .. } if runs => {
             return Err(ApiProblem::conflict(
-                "this tool runs commands, so a grant for all of it would cover every command: \
-                 name the commands, such as `git push origin`, as `targets`",
+                "this tool runs commands, so a grant for all calls would cover every command; \
+                 list the commands, such as `git push origin`, in `targets`",
             ));
         }
         Shape::Targets { targets, .. } if runs => {
             if let Some(wide) = targets.iter().find(|text| !is_command_shape(text)) {
                 let wide = countersign_text::sanitize::show_within(wide, 60);
                 return Err(ApiProblem::conflict(format!(
-                    "`{}` is no command shape: a program and at least one further word, without \
-                     quotes, variables or other shell syntax, not ending in an option",
+                    "`{}` is not a command shape; use a program and at least one further word, \
+                     without quotes, variables or other shell syntax, and do not end with an \
+                     option",
                     wide.text
                 )));
             }
@@ -209,7 +213,7 @@ fn may_be_given(api: &Api, shape: &Shape) -> Result<(), ApiProblem> {
         return Err(ApiProblem::conflict("no grant covers CRITICAL calls or calls in a crisis"));
     }
     if by_name && seen.tier >= Tier::High {
-        return Err(ApiProblem::conflict("a grant by name covers nothing from HIGH up"));
+        return Err(ApiProblem::conflict("a grant for a tool covers no call from HIGH up"));
     }
     Ok(())
 }
@@ -237,7 +241,7 @@ async fn take_back(
     headers: HeaderMap,
 ) -> ApiResult {
     let who = authenticate::person(&api, &headers)?;
-    let not_found = || ApiProblem::not_found("there is no such grant");
+    let not_found = || ApiProblem::not_found("grant not found");
     let id = Id::parse(&text).ok_or_else(not_found)?;
     let note = proven.note(&api, &who.person);
     let revoked = api.gate.store().revoke_grant(id, who.person, note).await?;

@@ -76,12 +76,13 @@ async fn entries(
 async fn checkpoint(State(api): State<Api>, headers: HeaderMap) -> ApiResult {
     authenticate::person(&api, &headers)?;
     let note = api.gate.store().checkpoint().await?;
-    let note = note.ok_or_else(|| ApiProblem::not_found("no head of the ledger is signed yet"))?;
+    let note = note.ok_or_else(|| ApiProblem::not_found("there is no signed checkpoint yet"))?;
     Ok(([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], note).into_response())
 }
 
 fn proof(found: Found) -> Result<Vec<String>, ApiProblem> {
-    let proof = found.ok_or_else(|| ApiProblem::not_found("the ledger has no such place"))?;
+    let proof =
+        found.ok_or_else(|| ApiProblem::not_found("the ledger has no such entry or size"))?;
     Ok(proof.iter().map(ToString::to_string).collect())
 }
 

@@ -67,8 +67,8 @@ pub async fn verify_passphrase(
     passphrase: Zeroizing<String>,
 ) -> Result<(), ApiProblem> {
     let wrong = || {
-        let title = "This is not right";
-        ApiProblem::new(StatusCode::FORBIDDEN, "wrong", title, "the passphrase is wrong")
+        let title = "Wrong credentials";
+        ApiProblem::new(StatusCode::FORBIDDEN, "wrong", title, "wrong passphrase")
     };
     if passphrase.len() > MAX_BYTES {
         return Err(wrong());

@@ -91,7 +91,10 @@ async fn enrol(State(api): State<Api>, proven: StepUpProof, request: Request) ->
     // Checked again under the lock: the session may have ended meanwhile.
     authenticate::person(&api, &parts.headers)?;
     if api.directory.passkeys(&who.person).len() >= MAX_PASSKEYS {
-        return Err(ApiProblem::conflict(format!("a person has at most {MAX_PASSKEYS} passkeys")));
+        return Err(ApiProblem::conflict(format!(
+            "a person can have at most {MAX_PASSKEYS} \
+                                                 passkeys"
+        )));
     }
     let now = api.gate.clock().now().at;
     let passkey = Passkey {
@@ -124,7 +127,7 @@ fn name(said: &Fields<'_, '_>) -> Result<String, ApiProblem> {
     let name = said.required_text("name")?.trim();
     if name.is_empty() || name.chars().count() > MAX_NAME || name.contains(char::is_control) {
         return Err(ApiProblem::bad_request(format!(
-            "`name` must be one line of 1 to {MAX_NAME} letters"
+            "`name` must be one line of 1 to {MAX_NAME} characters"
         )));
     }
     Ok(name.to_owned())
@@ -144,7 +147,7 @@ async fn remove(
     authenticate::person(&api, &parts.headers)?;
     let mut passkeys = api.directory.passkeys(&who.person).into_iter();
     let found = passkeys.find(|passkey| base64::encode_url(&passkey.credential) == credential);
-    let mut passkey = found.ok_or_else(|| ApiProblem::not_found("there is no such passkey"))?;
+    let mut passkey = found.ok_or_else(|| ApiProblem::not_found("passkey not found"))?;
     passkey.ended = Some(api.gate.clock().now().at);
     let body = json!({ "id": credential, "removed": passkey.ended });
     let note = proven.note_with(&api, json!({ "by": who.person, "id": credential }));

@@ -62,11 +62,17 @@ async fn add(State(api): State<Api>, proven: StepUpProof, request: Request) -> A
     still_administrator(&api, &parts.headers)?;
     let people = api.gate.store().people().await?;
     if people.iter().any(|person| person.name.eq_ignore_ascii_case(&name)) {
-        return Err(ApiProblem::conflict("this name is or was somebody's; no name is given twice"));
+        return Err(ApiProblem::conflict(
+            "this name is or was used by a person; choose another \
+                                         name",
+        ));
     }
     let agents = api.gate.store().agents().await?;
     if agents.iter().any(|agent| agent.name.eq_ignore_ascii_case(&name)) {
-        return Err(ApiProblem::conflict("this name is or was an agent's; choose another one"));
+        return Err(ApiProblem::conflict(
+            "this name is or was used by an agent; choose another \
+                                         name",
+        ));
     }
     let added = api.gate.clock().now().at;
     let active_from = added.plus(api.gate.rules().waiting_period);
@@ -126,7 +132,7 @@ async fn change_role(
     let others =
         known().filter(|other| other.name != name && other.role == Role::Administrator).count();
     if role == Role::Approver && others == 0 {
-        return Err(ApiProblem::conflict("this is the last administrator: add another one first"));
+        return Err(ApiProblem::conflict("this is the last administrator; add another one first"));
     }
     if person.role != role {
         let now = api.gate.clock().now().at;
@@ -179,7 +185,7 @@ async fn revoke(
     }
     let mut person = found.ok_or_else(not_found)?;
     if person.role == Role::Administrator && others == 0 {
-        return Err(ApiProblem::conflict("this is the last administrator: add another one first"));
+        return Err(ApiProblem::conflict("this is the last administrator; add another one first"));
     }
     let at = api.gate.clock().now().at;
     person.revoked = Some(at);
@@ -191,7 +197,7 @@ async fn revoke(
 }
 
 fn not_found() -> ApiProblem {
-    ApiProblem::not_found("there is no such person")
+    ApiProblem::not_found("person not found")
 }
 
 /// A new passphrase for the person themselves. The passphrase of another person is never shown to
@@ -212,8 +218,8 @@ async fn change_passphrase(
         Err(ApiProblem {
             why: Some("recovery"),
             ..ApiProblem::conflict(format!(
-                "the passphrase of {name} is shown to {name} only: run `countersign people \
-                 recover {name}` on the daemon's own machine and give them the code"
+                "the passphrase of {name} is only shown to {name}; run `countersign people \
+                 recover {name}` on the daemon's machine and give them the code"
             ))
         })
     };

@@ -42,7 +42,7 @@ async fn redeem(State(api): State<Api>, request: Request) -> ApiResult {
     let said = Fields::new(&value)?;
     let text = said.required_text("permit")?;
     let call = presented(&api, &caller, &said, &value, &bytes)?
-        .ok_or_else(|| ApiProblem::bad_request("the call itself is needed: `tool` or `command`"))?;
+        .ok_or_else(|| ApiProblem::bad_request("the call is required: send `tool` or `command`"))?;
     let parsed = permit::parse(text).map_err(|error| ApiProblem::bad_request(error.to_string()))?;
     let claims = check(&api, &parsed, &caller, call).map_err(|error| refused(&error))?;
     let id = Id::parse(&claims.request).ok_or_else(|| refused(&PermitError::Claim("request")))?;
@@ -54,11 +54,11 @@ async fn redeem(State(api): State<Api>, request: Request) -> ApiResult {
         Redeemed::Before(then) => {
             let then = serde_json::to_value(then).unwrap_or_default();
             let then = then.as_str().unwrap_or("earlier").to_owned();
-            Err(held("used", format!("this permit was used before, at {then}")))
+            Err(held("used", format!("this permit was used at {then}")))
         }
-        Redeemed::Late => Err(held("late", "this permit came too late".to_owned())),
+        Redeemed::Late => Err(held("late", "this permit has expired".to_owned())),
         Redeemed::NotApproved(state) => {
-            let detail = format!("the request is not approved: it is {}", state.label());
+            let detail = format!("the request is {}, not approved", state.label());
             Err(held("not-approved", detail))
         }
         Redeemed::AnotherCall => Err(refused(&PermitError::OtherCall)),
@@ -92,12 +92,12 @@ async fn verify(State(api): State<Api>, request: Request) -> ApiResult {
     };
     let now = api.gate.clock().now();
     let why = match stored {
-        None => Some("there is no such request"),
-        Some(stored) if stored.redeemed.is_some() => Some("this permit was used before"),
+        None => Some("request not found"),
+        Some(stored) if stored.redeemed.is_some() => Some("this permit was used already"),
         Some(stored) if stored.permit_until.is_none_or(|until| now.at >= until) => {
-            Some("this permit came too late")
+            Some("this permit has expired")
         }
-        Some(_) if !now.settled => Some("this machine's clock went back"),
+        Some(_) if !now.settled => Some("the system clock went back"),
         Some(_) => None,
     };
     Ok(worth(why, Some(&parsed.claims)))
@@ -165,7 +165,7 @@ fn refused(error: &PermitError) -> ApiProblem {
 }
 
 fn held(why: &'static str, detail: String) -> ApiProblem {
-    let title = "This permit permits nothing";
+    let title = "Permit rejected";
     let mut problem = ApiProblem::new(StatusCode::CONFLICT, "permit", title, detail);
     problem.why = Some(why);
     problem.with_outcome("denied")

@@ -90,12 +90,12 @@ fn subscription(
     let letters = called.chars().count();
     if letters == 0 || letters > LONGEST_NAME || called.contains(char::is_control) {
         return Err(ApiProblem::bad_request(format!(
-            "`called` must be 1 to {LONGEST_NAME} letters"
+            "`called` must have 1 to {LONGEST_NAME} characters"
         )));
     }
     if endpoint.len() > LONGEST_ENDPOINT {
         return Err(ApiProblem::bad_request(format!(
-            "`endpoint` has more than {LONGEST_ENDPOINT} bytes"
+            "`endpoint` may have at most {LONGEST_ENDPOINT} bytes"
         )));
     }
     if !endpoint.starts_with("https://") && !inside_too(api) {
@@ -116,7 +116,7 @@ async fn add(State(api): State<Api>, proven: StepUpProof, request: Request) -> A
     let known = own.iter().any(|(_, known)| known.endpoint == browser.endpoint);
     if !known && own.len() >= MAX_ITEMS {
         return Err(ApiProblem::conflict(format!(
-            "a person has at most {MAX_ITEMS} browsers here"
+            "a person can have at most {MAX_ITEMS} browsers"
         )));
     }
     let body = document(&browser);
@@ -134,8 +134,7 @@ async fn end(
     let who = authenticate::person(&api, &headers)?;
     let own = own(&api, &who.person).await?;
     let found = own.into_iter().find(|(name, _)| *name == id);
-    let (_, mut browser) =
-        found.ok_or_else(|| ApiProblem::not_found("there is no such browser"))?;
+    let (_, mut browser) = found.ok_or_else(|| ApiProblem::not_found("browser not found"))?;
     browser.ended = Some(api.gate.clock().now().at);
     let body = json!({ "id": id, "ended": browser.ended });
     api.gate.store().keep_subscription(browser, proven.note(&api, &who.person)).await?;

@@ -48,8 +48,7 @@ async fn recover(State(api): State<Api>, request: Request) -> ApiResult {
 /// Not 401, because browsers take that for a signed-out session.
 fn wrong(mut problem: ApiProblem) -> ApiProblem {
     problem.status = StatusCode::FORBIDDEN.as_u16();
-    "the name or the recovery code is wrong, or the code is too old"
-        .clone_into(&mut problem.detail);
+    "wrong name or recovery code, or the code has expired".clone_into(&mut problem.detail);
     problem
 }
 
@@ -84,6 +83,6 @@ async fn change(
     api.gate.store().keep_person(person, note()).await?;
     api.directory.reload(api.gate.store()).await?;
     end_logins(api, name, None).await?;
-    api.announce(format!("{name} has a new passphrase, made with a recovery code."));
+    api.announce(format!("{name} has a new passphrase, set with a recovery code."));
     Ok((name.to_owned(), passphrase))
 }

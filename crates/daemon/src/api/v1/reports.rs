@@ -39,7 +39,9 @@ async fn passes(State(api): State<Api>, request: Request) -> ApiResult {
     let list = list.ok_or_else(|| ApiProblem::bad_request("`passes` must be a list of calls"))?;
     said.finish()?;
     if list.len() > MOST_PASSES {
-        return Err(ApiProblem::bad_request(format!("at most {MOST_PASSES} passes at once")));
+        return Err(ApiProblem::bad_request(format!(
+            "`passes` may have at most {MOST_PASSES} items"
+        )));
     }
     let text = std::str::from_utf8(&bytes).unwrap_or_default();
     let texts = fields::item_texts(fields::member_text(text, "passes").unwrap_or_default());
@@ -123,15 +125,14 @@ impl OutcomeReport {
         let whole = |name| {
             let found = said.get(name).map(|value| {
                 let digits = value.as_number().and_then(|digits| digits.parse::<i64>().ok());
-                digits.ok_or_else(|| {
-                    ApiProblem::bad_request(format!("`{name}` must be a whole number"))
-                })
+                digits
+                    .ok_or_else(|| ApiProblem::bad_request(format!("`{name}` must be an integer")))
             });
             found.transpose()
         };
         let duration_ms = whole("duration_ms")?.map(|ms| {
             let ms = u64::try_from(ms).ok().filter(|ms| *ms <= LONGEST_MS);
-            ms.ok_or_else(|| ApiProblem::bad_request("`duration_ms` must be from 0 to a week"))
+            ms.ok_or_else(|| ApiProblem::bad_request("`duration_ms` must be 0 to 604800000"))
         });
         let result_digest = said.text("result_digest")?;
         let hex = |text: &str| text.len() == 64 && text.bytes().all(|b| b.is_ascii_hexdigit());

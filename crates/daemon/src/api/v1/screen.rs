@@ -36,7 +36,7 @@ async fn screen(State(api): State<Api>, request: Request) -> ApiResult {
     let bytes = fields::read_json_body(&parts.headers, body).await?;
     let value = fields::parse(&bytes)?;
     let said = Fields::new(&value)?;
-    let text = said.text("text")?.ok_or_else(|| ApiProblem::bad_request("`text` is needed"))?;
+    let text = said.text("text")?.ok_or_else(|| ApiProblem::bad_request("`text` is required"))?;
     let session = said.text("session")?.unwrap_or_default();
     let (country, lang) = (said.text("country")?, said.text("lang")?);
     said.finish()?;
@@ -93,7 +93,7 @@ pub fn write_down(api: &Api, crisis: Crisis) -> tokio::task::JoinHandle<()> {
                 Ok(()) | Err(StoreError::Closed) => return,
                 Err(error) => tracing::error!(
                     %error, agent = %crisis.agent,
-                    "a crisis could not be written down; it holds in memory and is tried again"
+                    "a crisis was not stored; it applies in memory, and the write is retried"
                 ),
             }
             tokio::time::sleep(pause).await;

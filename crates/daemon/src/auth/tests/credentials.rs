@@ -1,4 +1,4 @@
-//! Every route with every credential that must not do.
+//! Every route with every credential that it must reject.
 
 use countersign_store::{Role, Store as _};
 use serde_json::{Value, json};
@@ -37,7 +37,7 @@ const AGENTS: [&str; 7] = [
     "POST /v1/requests/00000000000000000000000000/outcome",
 ];
 
-/// Tokens that are nobody's any more, or never were.
+/// Tokens that are expired, revoked or made up.
 async fn strangers(daemon: &TestDaemon) -> Vec<String> {
     let expired = daemon.login("owner", "terminal", -1).await;
     let owner = daemon.owner().await;
@@ -70,7 +70,7 @@ async fn nobody_but_people_gets_through_the_people_s_door() {
         let reply = daemon.by(&agent, ApiSide::People, line, body.clone()).await;
         assert_eq!(reply.status, 403, "{line}");
         if line != "POST /respond" {
-            // An agent's token decides nothing at its own door either: there is nothing to decide.
+            // An agent's token cannot decide on the agent API either: there is no such route.
             let reply = daemon.by(&agent, ApiSide::Agents, line, body).await;
             assert!([400, 404, 405].contains(&reply.status.as_u16()) || line.starts_with("GET"));
         }

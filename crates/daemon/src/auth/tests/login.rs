@@ -1,4 +1,4 @@
-//! Logging in, and guessing.
+//! Signing in, and guessing passphrases.
 
 use serde_json::{Value, json};
 
@@ -82,7 +82,7 @@ async fn who_breaks_off_has_guessed_all_the_same() {
     let passphrase = daemon.passphrase.clone();
     let locked = log_in(&daemon, "owner", &passphrase, "terminal").await;
     assert_eq!(locked.status, 429);
-    // Each of them was looked at to its end and written down.
+    // Each attempt was checked to its end and recorded.
     for _ in 0..100 {
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
         if daemon.count("login_failed").await == 5 {

@@ -1,4 +1,4 @@
-//! Web pages of others: rebinding, cross-site requests, stolen and tossed cookies.
+//! Foreign web pages: DNS rebinding, cross-site requests, stolen and injected cookies.
 
 use axum::body::Body;
 use axum::extract::Request;
@@ -8,7 +8,7 @@ use crate::test_daemon::{ApiSide, TestDaemon};
 
 const METHODS: [&str; 5] = ["GET", "POST", "PUT", "DELETE", "OPTIONS"];
 
-/// Hosts for a door, and whether they are its own.
+/// Hosts for an API, and whether it allows them.
 fn hosts(side: ApiSide, port: u16) -> Vec<(Vec<String>, bool)> {
     let one = |host: String, ours: bool| (vec![host], ours);
     vec![
@@ -72,7 +72,7 @@ async fn only_our_own_pages_and_programs_get_through_either_door() {
                         }
                         let request = request.body(Body::empty()).unwrap();
                         let reply = daemon.send(side, request).await;
-                        // No page at all is ours at the agents' door.
+                        // The agent API allows no page at all.
                         let page = origin.is_some() || site.is_some();
                         let allowed = match side {
                             ApiSide::Agents => host_ours && !page,
@@ -121,7 +121,7 @@ async fn a_stolen_cookie_reads_but_changes_nothing() {
     assert_eq!((me.status.as_u16(), me.body["person"].as_str()), (200, Some("owner")));
     let line = "POST /v1/grants";
     let body = json!({"shape": "action", "tool": "send_message", "minutes": 5});
-    // The thief knows the passphrase, so that only the cookie is looked at.
+    // The attacker knows the passphrase, so that only the cookie is tested.
     let known = crate::test_daemon::step_up_proof(&daemon.passphrase);
     let give = async |headers: &[(&str, &str)]| {
         let headers = [headers, &[(crate::api::STEP_UP, &*known)]].concat();
@@ -134,11 +134,11 @@ async fn a_stolen_cookie_reads_but_changes_nothing() {
     assert_eq!(give(&[("cookie", &cookie)]).await, 403);
     assert_eq!(give(&[("cookie", &cookie), ("x-countersign-proof", &wrong)]).await, 403);
     assert_eq!(give(&[("cookie", &cookie), proof, proof]).await, 403);
-    // As a token it would need no proof.
+    // As a bearer token the cookie would need no proof.
     assert_eq!(give(&[("authorization", &bearer)]).await, 401);
-    // A neighbour tossed a second one.
+    // A page on another port set a second cookie.
     assert_eq!(give(&[("cookie", &twice), proof]).await, 401);
-    // With TLS only the cookie that no neighbour can set counts.
+    // Over TLS only the cookie counts that no other page can set.
     let host = ("host", "approve.example.org");
     assert_eq!(give(&[host, ("cookie", &cookie), proof]).await, 401);
     let prefixed = format!("__Host-{cookie}");
@@ -161,8 +161,8 @@ async fn cookies_do_not_count_at_the_agents_door() {
     let reply = closed.by(&owner, ApiSide::Agents, "POST /respond", Some(body.clone())).await;
     assert_eq!((reply.status.as_u16(), reply.body["status"].as_u64()), (404, Some(404)));
     assert_eq!(reply.headers["content-type"], "application/problem+json");
-    // Not the request is unknown, but the address.
-    assert_eq!(reply.body["detail"], "there is nothing at this address");
+    // The route is unknown, not the request.
+    assert_eq!(reply.body["detail"], "there is no such route");
     let reply = closed.by(&owner, ApiSide::People, "POST /respond", Some(body)).await;
     assert_eq!(reply.body["detail"], "unknown request");
 }

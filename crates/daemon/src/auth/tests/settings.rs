@@ -1,4 +1,4 @@
-//! People, agents and grants: changed by administrators, in force at once.
+//! People, agents and grants: changed by administrators, effective at once.
 
 use countersign_store::Role;
 use serde_json::{Value, json};
@@ -33,7 +33,7 @@ async fn a_person_comes_and_goes() {
     let list = daemon.by(&owner, ApiSide::People, "GET /v1/people", None).await;
     assert!(!list.body.to_string().contains("argon2"));
 
-    // A new passphrase ends the old one and every login with it, but the one that asked for it.
+    // A new passphrase ends all sessions except the current one.
     let second = daemon.login("ana", "web", 1_000_000).await;
     let line = "POST /v1/people/ana/passphrase";
     let changed = daemon.change_with(&ana, &passphrase, line, Some(json!({}))).await;
@@ -44,7 +44,7 @@ async fn a_person_comes_and_goes() {
     assert_eq!(daemon.by(&ana, ApiSide::People, "GET /v1/me", None).await.status, 200);
     let old = daemon.ask(ApiSide::People, "POST /v1/login", &[], Some(body)).await;
     assert_eq!(old.status, 401);
-    // Another person's passphrase is nobody's to read, with whatever proof.
+    // Nobody can read another person's passphrase, with any proof.
     let fresh = changed.body["passphrase"].as_str().unwrap();
     let owners = "POST /v1/people/owner/passphrase";
     assert_eq!(daemon.change_with(&ana, fresh, owners, Some(json!({}))).await.status, 403);
@@ -172,7 +172,7 @@ async fn a_grant_is_given_used_and_taken_back() {
     let all = daemon.by(&owner, ApiSide::People, "GET /v1/grants?all=true", None).await;
     let live = daemon.by(&owner, ApiSide::People, "GET /v1/grants", None).await;
     let count = |reply: &Value| reply["grants"].as_array().map_or(0, Vec::len);
-    // The seed's own: mail to oneself.
+    // The default whitelist: mail to oneself.
     assert_eq!((count(&all.body), count(&live.body)), (3, 1), "{:?}", live.body);
     assert_eq!(live.body["grants"][0]["name"], "whitelist:send_email");
 }

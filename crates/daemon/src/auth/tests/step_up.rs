@@ -1,4 +1,4 @@
-//! A session is not enough for power: whatever changes who may do what needs a fresh proof.
+//! A session is not enough: every change of people and rights needs a fresh proof.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use crate::test_daemon::{ApiSide, TestDaemon, TestReply, step_up_proof};
 
 const REQUIRED: &str = "urn:countersign:problem:step-up-required";
 
-/// Every operation of the people's API that changes something, as the document names it.
+/// Every operation of the people API that changes something, from the document.
 fn changes() -> BTreeSet<(String, String)> {
     let document: Value = serde_json::from_str(DOCUMENT).unwrap();
     let mut found = BTreeSet::new();
@@ -28,7 +28,7 @@ fn changes() -> BTreeSet<(String, String)> {
     found
 }
 
-/// A path with something in each place.
+/// A path with a value for each parameter.
 fn filled(path: &str) -> String {
     let mut out = path.to_owned();
     while let (Some(from), Some(to)) = (out.find('{'), out.find('}')) {
@@ -90,14 +90,14 @@ fn every_change_is_decided_about() {
         .collect();
     assert_eq!(known.len(), NEEDED.len() + EXEMPT.len(), "none is in both");
     let mut documented = changes();
-    // The inbox has routes of its own, which the document does not describe.
+    // The inbox has routes that the document does not describe.
     for path in [crate::inbox::DENY, crate::inbox::CHECK_EDIT] {
         documented.insert(("POST".to_owned(), path.to_owned()));
     }
     assert_eq!(known, documented);
 }
 
-/// What a thief of an administrator's session could do before: each line by itself.
+/// Each change that a stolen administrator session must not be able to make.
 #[tokio::test]
 async fn a_stolen_session_takes_no_power() {
     let daemon = TestDaemon::default().await;
@@ -132,7 +132,7 @@ async fn a_wrong_passphrase_counts_as_a_failed_login() {
     let body = json!({"name": "owner", "passphrase": daemon.passphrase, "channel": "terminal"});
     let login = daemon.ask(ApiSide::People, "POST /v1/login", &[], Some(body)).await;
     assert_eq!(login.status, 429);
-    // Two proofs are none, nor is one that cannot be read.
+    // Two proofs are rejected, and so is an unreadable one.
     let bearer = format!("Bearer {owner}");
     for proofs in [["passphrase YQ", "passphrase YQ"], ["passphrase YQ==", "x"]] {
         let headers = [("authorization", &*bearer), (STEP_UP, proofs[0]), (STEP_UP, proofs[1])];
@@ -181,13 +181,13 @@ async fn people_made_after_a_request_are_no_quorum_for_it() {
         assert_eq!(reply.body["type"], "urn:countersign:problem:too-new");
         assert!(reply.body["detail"].as_str().unwrap().contains("newer than the request"));
     }
-    // What is asked from now on is theirs to answer.
+    // They can answer requests from now on.
     tokio::time::sleep(std::time::Duration::from_millis(5)).await;
     let later = ask(&daemon, &agent, "rm -rf /usr").await;
     assert_eq!(answer(&daemon, &one, &later, "approve").await.status, 200);
     let decided = answer(&daemon, &two, &later, "approve").await;
     assert_eq!(decided.body["state"], "approved", "{:?}", decided.body);
-    // A denial is taken from anybody.
+    // Anyone can deny.
     assert_eq!(answer(&daemon, &one, &asked, "deny").await.body["state"], "denied");
 }
 
@@ -204,7 +204,7 @@ async fn a_new_person_waits_before_they_approve() {
     assert_eq!(answer(&daemon, &owner, &asked, "approve").await.status, 200);
 }
 
-/// A role that is new counts as new, however old the person is.
+/// A new role counts as new, however long the person exists.
 #[tokio::test]
 async fn a_new_role_waits_and_is_written_down() {
     let sections = "[people]\nwaiting_seconds = 0\n";
@@ -233,7 +233,7 @@ async fn a_new_role_waits_and_is_written_down() {
     assert_eq!(told, ["role changed", "role changed"]);
 }
 
-/// A linked account is as old as its link, whoever it belongs to.
+/// A linked account is as old as its link.
 #[tokio::test]
 async fn an_account_is_as_old_as_its_link() {
     let daemon = TestDaemon::default().await;
@@ -260,7 +260,7 @@ async fn a_reset_reaches_the_person_by_a_code_from_the_machine_alone() {
     let owner = daemon.owner().await;
     daemon.person("ana", Role::Approver).await;
     let ana = daemon.login("ana", "terminal", 1_000_000).await;
-    // Nobody else's session gets it, with whatever proof.
+    // No other session gets the passphrase, with any proof.
     let line = "POST /v1/people/ana/passphrase";
     let reply = daemon.change(&owner, line, Some(json!({}))).await;
     assert_eq!((reply.status.as_u16(), &reply.body["passphrase"]), (409, &Value::Null));
@@ -350,7 +350,7 @@ async fn a_grant_with_an_answer_is_a_power_unless_it_is_that_very_call_in_its_se
     for wide in [
         json!({"shape": "exact", "scope": "until", "minutes": 60}),
         json!({"shape": "exact", "scope": "session", "minutes": 721}),
-        // Last, because it covers the calls that come after it.
+        // Last, because it covers the later calls.
         json!({"shape": "action", "scope": "session"}),
     ] {
         let refused = decide(wide.clone(), false).await;
@@ -359,7 +359,7 @@ async fn a_grant_with_an_answer_is_a_power_unless_it_is_that_very_call_in_its_se
     }
 }
 
-/// Whoever answers through any channel hears that somebody new can approve.
+/// Every channel announces that a new person can approve.
 #[tokio::test]
 async fn changes_of_who_may_approve_are_announced_on_every_channel() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-// The desk: the list of pending requests and the one card that is shown. The list and the card name
+// The inbox: the list of pending requests and the one card that is shown. The list and the card name
 // the same request at all times; while a card is on its way, no card is shown.
 "use strict";
 

@@ -63,7 +63,10 @@ pub async fn several(State(api): State<Api>, request: Request) -> ApiResult {
         return Ok(axum::Json(asking.evaluate(asked).await?).into_response());
     }
     if list.len() > MAX_ITEMS {
-        return Err(ApiProblem::bad_request(format!("`evaluations` may hold at most {MAX_ITEMS}")));
+        return Err(ApiProblem::bad_request(format!(
+            "`evaluations` may have at most {MAX_ITEMS} \
+                                                    items"
+        )));
     }
     // All evaluations are read before the first is decided.
     let texts =
@@ -250,7 +253,7 @@ impl Asking<'_> {
             "template": TEMPLATE,
             "expires_at": until,
             "binding_token": token,
-            "display": { "title": "A person has to approve this", "description": card.brief },
+            "display": { "title": "A person must approve this", "description": card.brief },
         });
         insert(answer, "access_request", offer);
     }

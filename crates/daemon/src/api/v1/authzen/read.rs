@@ -68,7 +68,7 @@ pub fn evaluation<'v>(
         own.or_else(|| defaults?.member(name).map(|part| (widen(part.value), part.text)))
     };
     let needed = |name: &'static str| {
-        part(name).ok_or_else(|| ApiProblem::bad_request(format!("`{name}` is needed")))
+        part(name).ok_or_else(|| ApiProblem::bad_request(format!("`{name}` is required")))
     };
     let (subject, _) = needed("subject")?;
     let (action, action_text) = needed("action")?;
@@ -137,7 +137,10 @@ fn arguments<'v>(
         }
         match found {
             Some((earlier, _)) if earlier != value => {
-                return Err(ApiProblem::bad_request("`arguments` are given twice and differ"));
+                return Err(ApiProblem::bad_request(
+                    "`arguments` are present twice with different \
+                                                    values",
+                ));
             }
             Some(_) => {}
             None => found = Some((value, fields::member_text(text, "arguments").unwrap_or("{}"))),

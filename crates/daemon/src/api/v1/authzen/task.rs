@@ -32,29 +32,29 @@ fn problem(
 }
 
 fn unbound(detail: &str) -> ApiProblem {
-    let title = "This is not what was denied";
+    let title = "Invalid denial binding";
     problem(StatusCode::BAD_REQUEST, "invalid_denial_binding", title, detail)
 }
 
 fn not_requestable(detail: &str) -> ApiProblem {
-    problem(StatusCode::BAD_REQUEST, "not_requestable", "This cannot be asked for", detail)
+    problem(StatusCode::BAD_REQUEST, "not_requestable", "Not requestable", detail)
 }
 
 fn unknown() -> ApiProblem {
-    let detail = "there is no such request";
-    problem(StatusCode::NOT_FOUND, "unknown_task", "There is no such thing", detail)
+    let detail = "request not found";
+    problem(StatusCode::NOT_FOUND, "unknown_task", "Not found", detail)
 }
 
 /// Members of the profile that this server does not offer, or that must be objects.
 fn check_extensions(said: &Fields<'_, '_>) -> Result<(), ApiProblem> {
     if said.get("callback").is_some() {
         return Err(ApiProblem::bad_request(
-            "callbacks are not served here; ask the status endpoint",
+            "callbacks are not supported; poll the status endpoint",
         ));
     }
     if said.get("items").is_some() {
         return Err(ApiProblem::bad_request(
-            "one call in each request; a list goes to POST /v1/batches",
+            "a request has one call; send a list to POST /v1/batches",
         ));
     }
     for name in ["requested_access", "client"] {
@@ -77,14 +77,14 @@ pub async fn create(State(api): State<Api>, request: Request) -> ApiResult {
     evaluate::only(&value, &["denial", "requested_access", "client", "callback", "items"])?;
     let said = Fields::new(&value)?;
     check_extensions(&said)?;
-    let denial = said.get("denial").ok_or_else(|| unbound("`denial` is needed"))?;
+    let denial = said.get("denial").ok_or_else(|| unbound("`denial` is required"))?;
     let denial = Denial::read(denial)?;
     let mut asked = read::evaluation(source, None)?;
     if asked.subject != caller.agent {
         return Err(Refusal::NotYours.into());
     }
     if asked.foreign.is_some() {
-        return Err(not_requestable("only calls of tools can be asked for"));
+        return Err(not_requestable("only tool calls can be requested"));
     }
     let evaluation = denial.check(&api, &caller, &mut asked)?;
     let detail = || json!({ "evaluation": evaluation }).to_string();
@@ -147,11 +147,11 @@ impl<'v> Denial<'v> {
         said.text("reason")?;
         said.finish()?;
         if template.is_some_and(|template| template != TEMPLATE) {
-            return Err(unbound("there is no such `template`"));
+            return Err(unbound("unknown `template`"));
         }
         match (until, token) {
             (Some(until), Some(token)) => Ok(Denial { evaluation, until, token }),
-            _ => Err(unbound("`denial.expires_at` and `denial.binding_token` are needed")),
+            _ => Err(unbound("`denial.expires_at` and `denial.binding_token` are required")),
         }
     }
 
@@ -173,13 +173,13 @@ impl<'v> Denial<'v> {
                 OfferError::Over => problem(
                     StatusCode::GONE,
                     "expired_denial",
-                    "This offer is over",
-                    "too long ago; evaluate again",
+                    "Offer expired",
+                    "the offer has expired; evaluate again",
                 ),
             })?;
         let id = id.to_string();
         let same = self.evaluation.is_none_or(|said| said == id) && self.until == until.to_string();
-        same.then_some(id).ok_or_else(|| unbound("`denial` is not what the evaluation said"))
+        same.then_some(id).ok_or_else(|| unbound("`denial` does not match the evaluation"))
     }
 }
 
@@ -204,7 +204,7 @@ pub async fn cancel(State(api): State<Api>, Path(id): Path<String>, request: Req
             StoreError::Refused(refusal @ (Refusal::Ended(_) | Refusal::TooLate)) => problem(
                 StatusCode::CONFLICT,
                 "invalid_task_state",
-                "This cannot be done any more",
+                "Conflict",
                 &refusal.to_string(),
             ),
             other => other.into(),

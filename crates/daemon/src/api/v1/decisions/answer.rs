@@ -41,7 +41,7 @@ pub struct PersonAnswer {
 /// The request, or a problem document that it does not exist.
 pub async fn find(api: &Api, id: Id) -> Result<Stored, ApiProblem> {
     let stored = api.gate.store().request(id).await?;
-    stored.ok_or_else(|| ApiProblem::not_found("there is no such request"))
+    stored.ok_or_else(|| ApiProblem::not_found("request not found"))
 }
 
 /// Applies an answer to a request.

@@ -72,16 +72,16 @@ impl GrantRequest {
             ));
         }
         if !self.exact && request.tier >= Tier::High {
-            return Err(ApiProblem::conflict("a grant by name covers nothing from HIGH up"));
+            return Err(ApiProblem::conflict("a grant for a tool covers no call from HIGH up"));
         }
         if !self.exact && tools::runs_programs(&stored.tool, &Value::Object(Vec::new())) {
             return Err(ApiProblem::conflict(
-                "this tool runs commands: a grant for all of them is not given, approve this \
-                 exact call instead",
+                "this tool runs commands, so it cannot have a grant for all calls; approve this \
+                 exact call",
             ));
         }
         if self.session && stored.session.is_empty() {
-            return Err(ApiProblem::conflict("the agent named no session"));
+            return Err(ApiProblem::conflict("the agent did not name a session"));
         }
         let now = api.gate.clock().now().at;
         let shape = if self.exact {

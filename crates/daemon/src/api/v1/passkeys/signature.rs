@@ -31,7 +31,7 @@ impl From<PasskeyError> for ApiProblem {
             ..ApiProblem::new(
                 StatusCode::FORBIDDEN,
                 "passkey-refused",
-                "This passkey does not count here",
+                "Passkey rejected",
                 not.to_string(),
             )
         }
@@ -43,7 +43,10 @@ fn needs_a_name(api: &Api) -> ApiProblem {
     let instead = api.people_hosts.origin_for_passkeys().unwrap_or("a name");
     ApiProblem {
         why: Some("address"),
-        ..ApiProblem::conflict(format!("browsers use no passkeys at this address: open {instead}"))
+        ..ApiProblem::conflict(format!(
+            "browsers do not allow passkeys at an IP address; open \
+                                        {instead}"
+        ))
     }
 }
 
@@ -85,7 +88,7 @@ pub fn challenge_for(
     let usable = passkeys.iter().filter(|passkey| passkey.active_from <= now);
     let known: Vec<_> = usable.map(|passkey| base64::encode_url(&passkey.credential)).collect();
     if known.is_empty() {
-        return Err(ApiProblem::conflict("you have no passkey: add one on the page Devices"));
+        return Err(ApiProblem::conflict("you have no passkey; add one on the page Devices"));
     }
     let rp_id = rp_id(api, headers)?;
     Ok(json!({ "challenge": challenge(api, who, purpose)?, "rp_id": rp_id, "known": known }))
@@ -190,6 +193,6 @@ async fn refused(api: &Api, who: &PersonIdentity, not: PasskeyError) {
     };
     entry.facts = vec![fact("channel", &who.channel), fact("passkey", not.word())];
     if let Err(error) = api.gate.store().append(vec![entry]).await {
-        tracing::error!(%error, "a refused passkey could not be written down");
+        tracing::error!(%error, "a rejected passkey was not recorded");
     }
 }

@@ -32,12 +32,21 @@ impl Filter {
         let state = self
             .state
             .map(|word| {
-                Stands::parse(&word).ok_or_else(|| ApiProblem::bad_request("no such state"))
+                Stands::parse(&word).ok_or_else(|| ApiProblem::bad_request("unknown `state`"))
             })
             .transpose()?;
         let place = |text: Option<String>| {
-            text.map(|text| Id::parse(&text).ok_or_else(|| ApiProblem::bad_request("no such id")))
-                .transpose()
+            text.map(|text| {
+                Id::parse(&text).ok_or_else(|| {
+                    ApiProblem::bad_request(
+                        "`group` and \
+                                                                                    `before` \
+                                                                                    must be ids \
+                                                                                    of requests",
+                    )
+                })
+            })
+            .transpose()
         };
         for (field, text) in [("agent", &self.agent), ("session", &self.session), ("q", &self.q)] {
             name(field, text.as_deref().unwrap_or_default())?;
@@ -66,7 +75,7 @@ pub(super) async fn list_own(
     let caller = authenticate::agent(&api, &request)?;
     let mut wanted = query(asked)?.query()?;
     if wanted.agent.is_some_and(|agent| agent != caller.agent) {
-        return Err(ApiProblem::bad_request("an agent sees its own requests only"));
+        return Err(ApiProblem::bad_request("an agent can only list its own requests"));
     }
     wanted.agent = Some(caller.agent);
     let page = api.gate.store().find(wanted).await?;

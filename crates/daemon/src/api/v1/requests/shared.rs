@@ -36,7 +36,7 @@ pub fn query<T>(asked: QueryResult<T>) -> Result<T, ApiProblem> {
 pub fn wait_time(seconds: Option<u64>, usual: u64) -> Result<Duration, ApiProblem> {
     let seconds = seconds.unwrap_or(usual);
     if seconds > MAX_WAIT {
-        return Err(ApiProblem::bad_request(format!("a wait may be at most {MAX_WAIT} seconds")));
+        return Err(ApiProblem::bad_request(format!("a wait may have at most {MAX_WAIT} seconds")));
     }
     Ok(Duration::from_secs(seconds))
 }
@@ -48,7 +48,7 @@ pub fn id(text: &str) -> Result<Id, ApiProblem> {
 
 /// The same answer for a missing request and for another agent's.
 pub fn not_found() -> ApiProblem {
-    ApiProblem::not_found("there is no such request")
+    ApiProblem::not_found("request not found")
 }
 
 /// The document for the agent that asked.
