@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_button_is_good_for_one_call_one_choice_and_one_channel() {
+    fn a_button_is_bound_to_one_call_choice_and_channel() {
         let buttons = Buttons::new(Zeroizing::new([7; 32]));
         let (digest, other) = (call(1), call(2));
         let request = Id::from_bytes([3; 16]);
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_button_is_none() {
+    fn invalid_button_payloads_are_rejected() {
         for text in ["", "a", "a:b", "a:b:c", "x:00000000000000000000000001:AAAAAAAAAAAA", "a::"] {
             assert_eq!(Buttons::read(text), None, "{text}");
         }

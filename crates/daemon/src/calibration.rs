@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_setting_says_what_it_would_have_meant() {
+    fn thresholds_report_their_effect() {
         let buckets = [
             bucket(120, 60, (30, 1, 0), false),
             bucket(150, 75, (9, 0, 1), false),
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_differs_is_to_be_written() {
+    fn only_changed_thresholds_are_listed() {
         let now = ThresholdSetting::of(&Policy::default());
         assert_eq!(now.config_lines(now), "# unchanged");
         let lower = ThresholdSetting { low_confidence: 65, ..now };

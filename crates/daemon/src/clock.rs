@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_starts_after_what_is_written_down_and_says_that_it_is_ahead() {
+    fn the_clock_starts_after_stored_times_and_reports_it() {
         let future = wall() + 3_600_000;
         let clock = DaemonClock::start();
         clock.not_before(Timestamp(future));
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn it_never_goes_back() {
+    fn the_clock_never_goes_back() {
         let clock = DaemonClock::start();
         let first = clock.now().at;
         clock.offset.fetch_add(10_000, Ordering::AcqRel);

@@ -206,7 +206,7 @@ mod tests {
     use countersign_risk::route::Pass;
 
     #[test]
-    fn labels_are_bounded_and_cannot_be_broken_out_of() {
+    fn labels_are_bounded_and_escaped() {
         let metrics = Metrics::default();
         let pass = Route::Pass { why: Pass::Harmless };
         for n in 0..500 {
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn hours_are_forgotten_one_by_one() {
+    fn old_hours_are_dropped() {
         let metrics = Metrics::default();
         for hour in 0..30 {
             metrics.call(&Route::Refuse, Tier::High, "a", Timestamp(hour * HOUR));

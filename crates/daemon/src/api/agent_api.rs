@@ -123,7 +123,7 @@ mod tests {
     use crate::test_daemon::TestDaemon;
 
     #[tokio::test]
-    async fn who_waits_carries_little() {
+    async fn a_waiting_request_takes_little_memory() {
         let daemon = TestDaemon::default().await;
         let request = Request::builder().uri("/confirm").method("POST");
         let request = request.body(Body::empty()).unwrap();

@@ -265,7 +265,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn items_are_given_as_they_came() {
+    fn items_are_returned_as_received() {
         let list = r#" [ {"a": "],[\\"} , [1,[2, 3]],"\"," , 1e3 ] "#;
         assert!(json::parse(list).is_ok());
         assert_eq!(item_texts(list), [r#"{"a": "],[\\"}"#, "[1,[2, 3]]", r#""\",""#, "1e3"]);
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_member_is_given_as_it_came() {
+    fn a_member_is_returned_as_received() {
         for text in [
             r#"{"payload":{"command":"git status"}}"#,
             r#" { "a" : "payload" , "payload" : { "x": [1, 2, {"payload": 3}] } , "b":[] } "#,
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_member_is_refused_wherever_it_stands() {
+    fn an_unknown_member_is_rejected_at_any_position() {
         let many = |count: usize| {
             let members: Vec<String> = (0..count).map(|n| format!("\"m{n}\":{n}")).collect();
             format!("{{{},\"known\":1}}", members.join(","))
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_body_in_pieces_is_put_together_and_bounded() {
+    async fn a_body_in_several_frames_is_joined_and_bounded() {
         static HALF: [u8; MAX_BODY / 2] = [b' '; MAX_BODY / 2];
         struct Pieces(Vec<&'static [u8]>);
         impl hyper::body::Body for Pieces {

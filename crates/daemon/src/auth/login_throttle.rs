@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn guessing_costs_more_and_more_time() {
+    fn lockouts_grow_with_each_failure() {
         let throttle = LoginThrottle::default();
         for _ in 0..FREE_GUESSES - 1 {
             assert_eq!(guess(&throttle, "ana", NOW), Ok(None));
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn many_guesses_at_once_are_no_more_than_one_after_the_other() {
+    fn parallel_guesses_gain_nothing() {
         let throttle = LoginThrottle::default();
         let begun = (0..100).filter(|_| throttle.begin("ana", NOW).is_ok()).count();
         assert_eq!(begun, usize::try_from(FREE_GUESSES).unwrap());
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn guessing_many_names_is_slowed_to_one_in_a_second() {
+    fn guessing_many_names_is_limited_to_one_per_second() {
         let throttle = LoginThrottle::default();
         let names: Vec<String> = (0..100_000).map(|name| format!("n{name}")).collect();
         let begun = names.iter().filter(|name| guess(&throttle, name, NOW).is_ok()).count();
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn who_knows_the_passphrase_uses_no_budget_up() {
+    fn successful_logins_use_no_budget() {
         let throttle = LoginThrottle::default();
         for _ in 0..1_000 {
             throttle.begin("ana", NOW).unwrap();

@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_plain_and_mean_nothing_else() {
+    fn names_are_plain_and_not_reserved() {
         for name in ["ana", "A.b_c-9", &"x".repeat(64)] {
             assert_eq!((person_name(name), agent_name(name)), (Ok(()), Ok(())), "{name}");
         }

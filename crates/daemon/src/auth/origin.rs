@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn passkeys_are_for_our_own_names_and_for_no_numbers() {
+    fn passkeys_work_for_allowed_host_names_only() {
         let names =
             AllowedHosts::new(6001, &["Gate.example.org:8443".to_owned(), "10.0.0.1".to_owned()]);
         assert_eq!(names.relying_party_of("http://localhost:6001"), Some("localhost"));

@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn only_the_passphrase_is_the_passphrase() {
+    async fn only_the_right_passphrase_matches() {
         let checks = PassphraseChecks::default();
         let stored = checks.hash(text("olive")).await.unwrap();
         assert_eq!(checks.check(text("olive"), stored.clone()).await, Ok(true));
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_s_hash_costs_what_a_real_one_costs() {
+    fn the_dummy_hash_costs_as_much_as_a_real_one() {
         let real = hash("olive").unwrap();
         let cost = |hash: &str| {
             let hash = PasswordHash::new(hash).unwrap();
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn a_crowd_is_turned_away_and_does_not_stay() {
+    async fn too_many_parallel_checks_are_rejected() {
         let checks = Arc::new(PassphraseChecks::default());
         let tries: Vec<_> = (0..40)
             .map(|_| {

@@ -135,7 +135,7 @@ mod tests {
     const NOW: Timestamp = Timestamp(1_000_000);
 
     #[test]
-    fn a_code_is_good_once_for_one_person_and_not_for_long() {
+    fn a_recovery_code_is_used_once_by_its_person_in_time() {
         let state = tempfile::tempdir().unwrap();
         let folder = folder(state.path());
         let (code, expires) = issue(state.path(), "ana", true, NOW.0).unwrap();
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_in_the_place_of_the_folder_is_not_followed() {
+    fn a_symlink_instead_of_the_folder_is_not_followed() {
         let (state, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         std::os::unix::fs::symlink(other.path(), folder(state.path())).unwrap();
         assert!(issue(state.path(), "ana", false, NOW.0).is_err());
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_others_could_have_written_is_none() {
+    fn a_file_that_others_could_have_written_is_ignored() {
         let state = tempfile::tempdir().unwrap();
         let folder = folder(state.path());
         let (code, _) = issue(state.path(), "ana", false, NOW.0).unwrap();

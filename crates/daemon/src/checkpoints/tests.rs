@@ -30,7 +30,7 @@ fn ledger(gate: &TestGate) -> LedgerConfig {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_head_is_signed_when_the_ledger_grew_and_reaches_its_witnesses() {
+async fn a_checkpoint_is_signed_after_growth_and_sent_to_witnesses() {
     let gate = test_gate().await;
     let ledger = ledger(&gate);
     let folder = ledger.git.clone().unwrap();
@@ -66,7 +66,7 @@ async fn a_head_is_signed_when_the_ledger_grew_and_reaches_its_witnesses() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_witness_that_fails_is_written_down_and_stops_nothing() {
+async fn a_failing_witness_is_recorded_and_does_not_block() {
     let gate = test_gate().await;
     let ledger = LedgerConfig {
         file: Some("/nowhere/at/all".into()),
@@ -85,7 +85,7 @@ async fn a_witness_that_fails_is_written_down_and_stops_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_ledger_that_went_back_is_never_signed_again() {
+async fn a_rolled_back_ledger_is_never_signed() {
     let first = test_gate().await;
     let ledger = LedgerConfig { file: None, git: None, ..ledger(&first) };
     grow(&first, 9).await;

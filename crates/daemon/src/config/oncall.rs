@@ -270,7 +270,7 @@ mod tests {
         turn = \"day\"\nsince = \"2026-11-16T09:00:00Z\"\n";
 
     #[test]
-    fn tier_and_hour_change_who_is_asked() {
+    fn the_ladder_depends_on_tier_and_hour() {
         let rules = read(TEXT).unwrap();
         let first = |tier, crisis, hour| {
             rules
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn quiet_hours_keep_nothing_grave_from_anybody() {
+    fn quiet_hours_never_apply_to_high_and_critical() {
         let rules = read(TEXT).unwrap();
         // 22:00 to 07:00 in Berlin is 21:00 to 06:00 UTC in November.
         for (hour, quiet) in [(20, false), (21, true), (29, true), (30, false)] {
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_meant_is_refused() {
+    fn invalid_oncall_settings_are_rejected() {
         for (text, field) in [
             ("[ladder]\ntime_zone = \"Mars/Base\"", "time_zone"),
             ("[ladder]\ntime_zone = \"../../etc/passwd\"", "time_zone"),

@@ -17,7 +17,7 @@ fn refused(text: &str) -> String {
 }
 
 #[test]
-fn an_empty_file_means_the_seed_s_defaults() {
+fn an_empty_file_means_the_defaults() {
     let config = DaemonConfig::read("", &paths()).unwrap();
     assert_eq!(config.agents.to_string(), "127.0.0.1:6000");
     assert_eq!(config.people.to_string(), "127.0.0.1:6001");
@@ -27,7 +27,7 @@ fn an_empty_file_means_the_seed_s_defaults() {
 }
 
 #[test]
-fn the_gates_are_tried_every_few_hours_or_never() {
+fn gate_tests_have_an_interval_or_are_off() {
     let every =
         |text: &str| DaemonConfig::read(text, &paths()).map(|config| config.test_gates_every);
     let hours = |hours: u32| Ok(Some(Span::seconds(hours * 3600)));
@@ -46,7 +46,7 @@ fn the_example_is_the_default() {
 }
 
 #[test]
-fn what_cannot_be_meant_is_refused_with_its_field() {
+fn invalid_values_are_rejected_with_their_field() {
     for (text, field) in [
         ("mode = \"off\"", "mode"),
         ("[listen]\nagents = \"6000\"", "listen.agents"),
@@ -69,7 +69,7 @@ fn what_cannot_be_meant_is_refused_with_its_field() {
 }
 
 #[test]
-fn the_hash_follows_what_decides() {
+fn the_hash_changes_with_the_rules() {
     let hash = |text| DaemonConfig::read(text, &paths()).unwrap().rules.hash;
     assert_eq!(hash(""), hash("mode = \"enforce\""));
     assert_ne!(hash(""), hash("mode = \"observe\""));
@@ -86,7 +86,7 @@ fn secret(folder: &std::path::Path, mode: u32) -> String {
 }
 
 #[test]
-fn channels_are_refused_with_what_is_wrong() {
+fn invalid_channels_are_rejected_with_their_problem() {
     let folder = tempfile::tempdir().unwrap();
     let (good, exposed) = (secret(folder.path(), 0o600), secret(folder.path(), 0o644));
     let url = "url = \"https://example.org/\"";
@@ -119,7 +119,7 @@ fn channels_are_refused_with_what_is_wrong() {
 }
 
 #[test]
-fn phones_and_letters_are_refused_with_what_is_wrong() {
+fn invalid_phone_and_email_channels_are_rejected() {
     let folder = tempfile::tempdir().unwrap();
     let good = secret(folder.path(), 0o600);
     let file = good.split_once(" = ").unwrap().1;
@@ -190,7 +190,7 @@ fn phones_and_letters_are_refused_with_what_is_wrong() {
 }
 
 #[test]
-fn a_channel_that_is_set_up_can_stand_on_the_ladder() {
+fn a_configured_channel_can_be_on_the_ladder() {
     let folder = tempfile::tempdir().unwrap();
     let secret = secret(folder.path(), 0o600);
     let text = format!(
@@ -216,7 +216,7 @@ fn telegram(folder: &std::path::Path, lines: &str) -> String {
 }
 
 #[test]
-fn telegram_is_read_or_refused_with_what_is_wrong() {
+fn telegram_settings_are_read_or_rejected() {
     let folder = tempfile::tempdir().unwrap();
     let read = |lines: &str| DaemonConfig::read(&telegram(folder.path(), lines), &paths());
     let rules = read("chat = 77").unwrap().rules;

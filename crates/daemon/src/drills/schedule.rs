@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_drill_disturbs_nothing_that_matters() {
+    fn conditions_prevent_a_drill() {
         let calm = Conditions { someone_is_available: true, ..Conditions::default() };
         assert!(calm.allows().is_ok());
         for conditions in [
@@ -96,7 +96,7 @@ mod tests {
 
     /// A year of working hours with a seeded draw each minute.
     #[test]
-    fn they_come_now_and_then_and_nobody_can_tell_when() {
+    fn drills_come_at_random_within_their_limit() {
         let (minute, day) = (60_000, 86_400_000_i64);
         for per_week in [1_u32, 3, 20] {
             let (mut seed, mut came) = (7_u64, Vec::new());

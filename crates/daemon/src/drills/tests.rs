@@ -75,7 +75,7 @@ impl Conditions {
 }
 
 #[test]
-fn every_call_of_the_book_is_judged_as_it_says() {
+fn every_drill_has_the_tier_it_names() {
     assert!(catalog::all().len() >= 9);
     for tier in ["MEDIUM", "HIGH", "CRITICAL"] {
         assert!(catalog::all().iter().filter(|drill| drill.tier == tier).count() >= 3, "{tier}");
@@ -97,7 +97,7 @@ fn every_call_of_the_book_is_judged_as_it_says() {
 }
 
 #[tokio::test]
-async fn an_approved_drill_permits_nothing_and_says_what_it_was() {
+async fn an_approved_drill_permits_nothing_and_is_explained() {
     let conditions = conditions("").await;
     let drill = conditions.drill("force-push").await;
     let id = drill.request.id;
@@ -125,7 +125,7 @@ async fn an_approved_drill_permits_nothing_and_says_what_it_was() {
 }
 
 #[tokio::test]
-async fn no_agent_finds_a_drill_or_anything_in_it() {
+async fn agents_cannot_find_a_drill() {
     let conditions = conditions("").await;
     let drill = conditions.drill("two-tables").await;
     let id = drill.request.id;
@@ -206,7 +206,7 @@ async fn nothing_is_counted_or_learned_from_a_drill() {
 }
 
 #[tokio::test]
-async fn the_ledger_says_so_from_the_start() {
+async fn the_ledger_marks_a_drill_from_the_start() {
     let conditions = conditions("").await;
     let drill = conditions.drill("one-space").await;
     let id = json!(drill.request.id);
@@ -229,7 +229,7 @@ async fn the_ledger_says_so_from_the_start() {
 }
 
 #[tokio::test]
-async fn one_waits_at_a_time_and_makes_way_for_what_is_grave() {
+async fn one_drill_at_a_time_and_it_is_cancelled_for_risky_requests() {
     let conditions = conditions("").await;
     let (first, second) = tokio::join!(conditions.create_now(), conditions.create_now());
     assert_eq!([first, second].iter().filter(|status| **status == 201).count(), 1);
@@ -256,7 +256,7 @@ async fn one_waits_at_a_time_and_makes_way_for_what_is_grave() {
 }
 
 #[tokio::test]
-async fn never_in_a_crisis_nor_where_nobody_asks() {
+async fn no_drill_in_a_crisis_or_without_an_agent() {
     let conditions = conditions("").await;
     let text = json!({ "text": "I want to end my life tonight", "session": "s2" });
     let seen = conditions
@@ -272,7 +272,7 @@ async fn never_in_a_crisis_nor_where_nobody_asks() {
 }
 
 #[tokio::test]
-async fn only_an_administrator_orders_one() {
+async fn only_an_administrator_sends_a_drill() {
     let conditions = conditions("").await;
     conditions.daemon.person("bo", countersign_store::Role::Approver).await;
     let bo = conditions.daemon.login("bo", "terminal", 3_600_000).await;
@@ -290,7 +290,7 @@ async fn only_an_administrator_orders_one() {
 }
 
 #[tokio::test]
-async fn nobody_further_is_called_for_a_drill_and_its_messages_say_so_in_the_end() {
+async fn a_drill_does_not_escalate_and_its_messages_explain_it() {
     let folder = tempfile::tempdir().unwrap();
     let (first, further) = (
         WebhookReceiver::start(ReceiverBehavior::Answers(200)).await,

@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn it_holds_for_its_session_and_for_calls_that_name_none() {
+    fn a_crisis_applies_to_its_session_and_to_calls_without_one() {
         let crises = CrisisSessions::default();
         assert!(crises.begin(crisis("s", 2)).is_some());
         assert!(crises.holds("a", Some("s")) && crises.holds("a", None));
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_changes_is_written_down() {
+    fn only_changes_of_a_crisis_are_stored() {
         let crises = CrisisSessions::default();
         assert!(crises.begin(crisis("s", 2)).is_some());
         assert!(crises.begin(crisis("s", 2)).is_none());
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sign_that_comes_while_it_is_lifted_keeps_it() {
+    fn a_sign_during_the_resolution_keeps_the_crisis() {
         let crises = CrisisSessions::default();
         crises.begin(crisis("s", 2));
         let seen = crises.signs("a", "s").unwrap();

@@ -116,7 +116,7 @@ mod tests {
     use countersign_types::time::Timestamp;
 
     #[test]
-    fn the_oldest_are_forgotten_and_one_agent_never_hears_of_anothers_call() {
+    fn the_oldest_entries_are_dropped_and_agents_are_separate() {
         let deduplication = Deduplication::default();
         let first = crate::random::id(Timestamp(1)).unwrap();
         deduplication.name("a", "call", first);

@@ -72,7 +72,7 @@ async fn decide(
 }
 
 #[tokio::test]
-async fn harmless_calls_pass_and_leave_a_line() {
+async fn harmless_calls_pass_and_are_recorded() {
     let daemon = TestDaemon::default().await;
     assert!(matches!(submit(&daemon.gate, READ).await, Ok(GateAnswer::Passed(_))));
     // The line rides the next commit.
@@ -83,7 +83,7 @@ async fn harmless_calls_pass_and_leave_a_line() {
 }
 
 #[tokio::test]
-async fn an_approval_wakes_who_waits_and_a_denial_too() {
+async fn decisions_wake_the_waiting_caller() {
     let daemon = TestDaemon::default().await;
     for (choice, state) in [(Choice::Approve, State::Approved), (Choice::Deny, State::Denied)] {
         let stored = kept(&daemon.gate, DELETE).await;
@@ -101,7 +101,7 @@ async fn an_approval_wakes_who_waits_and_a_denial_too() {
 }
 
 #[tokio::test]
-async fn who_waits_too_short_is_told_that_it_is_pending() {
+async fn a_short_wait_returns_the_pending_request() {
     let daemon = TestDaemon::default().await;
     let stored = kept(&daemon.gate, DELETE).await;
     let waited = daemon.gate.wait(stored.request.id, Duration::from_millis(20)).await.unwrap();
@@ -111,7 +111,7 @@ async fn who_waits_too_short_is_told_that_it_is_pending() {
 }
 
 #[tokio::test]
-async fn silence_ends_in_a_no_by_the_watch() {
+async fn an_unanswered_request_expires() {
     let daemon = TestDaemon::with("", "[times]\nusual_seconds = 1\n").await;
     let (stop, stopping) = tokio::sync::watch::channel(false);
     let watch = tokio::spawn(crate::watch::run(Arc::clone(&daemon.gate), stopping));
@@ -126,7 +126,7 @@ async fn silence_ends_in_a_no_by_the_watch() {
 }
 
 #[tokio::test]
-async fn only_who_asked_takes_it_back() {
+async fn only_the_requester_can_cancel() {
     let daemon = TestDaemon::default().await;
     let stored = kept(&daemon.gate, DELETE).await;
     let id = stored.request.id;
@@ -138,7 +138,7 @@ async fn only_who_asked_takes_it_back() {
 }
 
 #[tokio::test]
-async fn the_same_key_is_the_same_request() {
+async fn the_same_idempotency_key_returns_the_same_request() {
     let daemon = TestDaemon::with("", "[flood]\nasks_per_minute = 2\n").await;
     let keyed = async |text, key: &str| {
         let question = Submission { key: Some(key.to_owned()), ..question(text) };
@@ -162,7 +162,7 @@ async fn the_same_key_is_the_same_request() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_same_question_at_the_same_time_is_asked_once() {
+async fn parallel_equal_questions_become_one_request() {
     let daemon = TestDaemon::default().await;
     let submission: Vec<_> = (0..50)
         .map(|_| {
@@ -202,7 +202,7 @@ async fn give(daemon: &TestDaemon, uses_left: Option<u32>) -> Id {
 }
 
 #[tokio::test]
-async fn a_grant_covers_what_it_speaks_of_until_it_is_used_up() {
+async fn a_counted_grant_covers_its_calls_until_used_up() {
     let daemon = TestDaemon::default().await;
     let counted = give(&daemon, Some(2)).await;
     for _ in 0..2 {
@@ -216,7 +216,7 @@ async fn a_grant_covers_what_it_speaks_of_until_it_is_used_up() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_grant_for_one_call_covers_one_of_many_at_once() {
+async fn a_grant_for_one_use_covers_one_of_many_parallel_calls() {
     let daemon = TestDaemon::default().await;
     give(&daemon, Some(1)).await;
     let submission: Vec<_> = (0..20)
@@ -233,7 +233,7 @@ async fn a_grant_for_one_call_covers_one_of_many_at_once() {
 }
 
 #[tokio::test]
-async fn mail_to_oneself_is_the_only_thing_the_seed_lets_through() {
+async fn mail_to_oneself_is_the_only_default_grant() {
     let daemon = TestDaemon::default().await;
     let stored = kept(&daemon.gate, MAIL).await;
     let decision = stored.request.decision.unwrap();
@@ -244,7 +244,7 @@ async fn mail_to_oneself_is_the_only_thing_the_seed_lets_through() {
 }
 
 #[tokio::test]
-async fn the_whitelist_file_counts_while_it_can_be_trusted() {
+async fn the_whitelist_file_counts_only_while_valid() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("w.json");
     let write = |text: &str| std::fs::write(&file, text).unwrap();
@@ -278,7 +278,7 @@ async fn the_whitelist_file_counts_while_it_can_be_trusted() {
 }
 
 #[tokio::test]
-async fn in_a_crisis_no_grant_and_no_mode_lets_anything_out() {
+async fn in_a_crisis_neither_grants_nor_modes_pass_outbound_calls() {
     for mode in ["mode = \"enforce\"\n\n", "mode = \"observe\"\n\n"] {
         let daemon = TestDaemon::with("", mode).await;
         give(&daemon, None).await;
@@ -301,7 +301,7 @@ async fn in_a_crisis_no_grant_and_no_mode_lets_anything_out() {
 }
 
 #[tokio::test]
-async fn observing_blocks_nothing_and_says_that_it_would_have_asked() {
+async fn observe_mode_blocks_nothing_and_marks_calls() {
     let daemon = TestDaemon::with("", "mode = \"observe\"\n\n").await;
     let answer = submit(&daemon.gate, ROOT).await.unwrap();
     assert!(matches!(answer, GateAnswer::Passed(passed) if passed.why == Pass::Watching));
@@ -309,7 +309,7 @@ async fn observing_blocks_nothing_and_says_that_it_would_have_asked() {
 }
 
 #[tokio::test]
-async fn no_store_means_no() {
+async fn a_closed_store_denies_everything() {
     let daemon = TestDaemon::default().await;
     give(&daemon, None).await;
     let stored = kept(&daemon.gate, DELETE).await;
@@ -346,7 +346,7 @@ async fn a_clock_that_went_back_approves_nothing() {
 }
 
 #[tokio::test]
-async fn what_is_logged_about_a_request_says_which() {
+async fn log_lines_about_a_request_carry_its_id() {
     let path = tempfile::NamedTempFile::new().unwrap();
     let log = crate::config::LogConfig { level: "info".to_owned(), json: true, otlp: None };
     let log = crate::log::to(&log, path.reopen().unwrap());
@@ -364,7 +364,7 @@ async fn what_is_logged_about_a_request_says_which() {
 }
 
 #[tokio::test]
-async fn denials_end_in_quarantine_and_refusals_in_one_line() {
+async fn denials_lead_to_quarantine_and_refusals_to_one_entry() {
     let section = "[flood]\ndenials = 3\nopen_per_agent = 2\n";
     let daemon = TestDaemon::with("", section).await;
     for _ in 0..3 {
@@ -389,7 +389,7 @@ async fn denials_end_in_quarantine_and_refusals_in_one_line() {
 }
 
 #[tokio::test]
-async fn a_flood_is_told_no_one_by_one_and_nobody_waits_for_it() {
+async fn a_flood_is_refused_slowly_and_blocks_nobody_else() {
     let daemon = TestDaemon::with("", "[flood]\nopen_per_agent = 1\n").await;
     kept(&daemon.gate, DELETE).await;
     let start = std::time::Instant::now();
@@ -422,7 +422,7 @@ async fn until(what: &str, mut holds: impl FnMut() -> bool) {
 }
 
 #[tokio::test]
-async fn who_asks_and_breaks_off_has_asked() {
+async fn dropped_submissions_are_still_counted() {
     let daemon = TestDaemon::with("", "[flood]\nasks_per_minute = 5\n").await;
     let (stop, stopping) = tokio::sync::watch::channel(false);
     let directory = Arc::clone(&daemon.api.directory);
@@ -450,7 +450,7 @@ async fn who_asks_and_breaks_off_has_asked() {
 }
 
 #[tokio::test]
-async fn what_changes_in_the_store_is_followed() {
+async fn changes_in_the_store_are_followed() {
     let daemon = TestDaemon::default().await;
     let (stop, stopping) = tokio::sync::watch::channel(false);
     let directory = Arc::clone(&daemon.api.directory);

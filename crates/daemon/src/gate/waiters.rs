@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_left_for_longer_than_a_moment_is_known_to_have_left() {
+    fn an_absent_waiter_is_reported_after_the_grace_time() {
         let (waiters, clock) = (Waiters::default(), DaemonClock::start());
         let id = crate::random::id(Timestamp(1)).unwrap();
         let later = || Timestamp(clock.now().at.0 + GRACE_MS);

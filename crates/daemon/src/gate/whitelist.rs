@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_seed_s_shape_is_read() {
+    fn the_whitelist_format_is_read() {
         let text = r#"{"send_email":{"targets":["a@x.org"],"self_only":true},
                        "send_message":{"targets":[]},"post":{"self_only":false}}"#;
         let listed = parse(text).unwrap();
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_refused_whole() {
+    fn an_invalid_whitelist_is_rejected_whole() {
         for text in [
             "",
             "[]",

@@ -92,7 +92,7 @@ mod tests {
     const NOW: Timestamp = Timestamp(1_000_000);
 
     #[test]
-    fn a_code_is_used_once_in_time_and_where_it_was_made_for() {
+    fn a_link_code_is_used_once_in_time_and_in_its_channel() {
         let codes = LinkCodes::default();
         let (code, until) = codes.issue("telegram", "ana", NOW).unwrap();
         assert!(code.len() == CODE_LENGTH && until == NOW.plus(LIFETIME));
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_newer_code_voids_the_older_and_guessing_voids_all() {
+    fn a_newer_code_replaces_the_older_and_guessing_voids_all() {
         let codes = LinkCodes::default();
         let (old, _) = codes.issue("telegram", "ana", NOW).unwrap();
         let (new, _) = codes.issue("telegram", "ana", NOW).unwrap();

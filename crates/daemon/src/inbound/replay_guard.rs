@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_word_is_heard_once_and_no_flood_makes_it_new_again() {
+    fn a_message_is_accepted_once_and_a_flood_forgets_nothing() {
         let (guard, now) = (ReplayGuard::default(), Timestamp(1_000_000));
         assert!(guard.is_new("slack", "1", now));
         assert!(!guard.is_new("slack", "1", now));

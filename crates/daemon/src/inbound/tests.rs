@@ -124,7 +124,7 @@ const HIGH: &str = "git push --force origin main";
 const CRITICAL: &str = "rm -rf /";
 
 #[tokio::test]
-async fn a_linked_persons_tap_decides() {
+async fn a_linked_account_decides_with_a_button() {
     let gate = linked_gate().await;
     let yes = asked(&gate, HIGH).await;
     let tap = word("77", button(&gate, &yes, Choice::Approve));
@@ -139,7 +139,7 @@ async fn a_linked_persons_tap_decides() {
 }
 
 #[tokio::test]
-async fn a_strangers_word_counts_for_nothing() {
+async fn an_unlinked_account_cannot_answer() {
     let gate = linked_gate().await;
     let open = asked(&gate, HIGH).await;
     for said in [
@@ -157,7 +157,7 @@ async fn a_strangers_word_counts_for_nothing() {
 }
 
 #[tokio::test]
-async fn a_forged_button_counts_for_nothing() {
+async fn a_forged_button_is_rejected() {
     let gate = linked_gate().await;
     let (open, other) = (asked(&gate, HIGH).await, asked(&gate, "git push -f").await);
     let Said::Button(good) = button(&gate, &open, Choice::Deny) else { panic!() };
@@ -181,7 +181,7 @@ async fn a_forged_button_counts_for_nothing() {
 }
 
 #[tokio::test]
-async fn what_is_not_shown_whole_or_not_sent_is_not_approved_here() {
+async fn a_call_that_was_not_shown_completely_cannot_be_approved() {
     let gate = linked_gate().await;
     let open = asked(&gate, HIGH).await;
     let cut = channel_with(false, Assurance::Linked, Tier::High);
@@ -233,7 +233,7 @@ async fn every_tier_channel_and_assurance_follows_the_table() {
 }
 
 #[tokio::test]
-async fn words_name_a_request_or_nothing() {
+async fn typed_names_select_a_request() {
     let gate = linked_gate().await;
     let open = asked(&gate, HIGH).await;
     let say = async |said| handle_message(&gate.api, &linked(), &word("77", said)).await;
@@ -250,14 +250,14 @@ async fn words_name_a_request_or_nothing() {
 }
 
 #[tokio::test]
-async fn what_people_call_themselves_draws_nothing() {
+async fn account_names_are_sanitized() {
     let gate = linked_gate().await;
     let accounts = gate.gate.store().accounts().await.unwrap();
     assert!(!accounts[0].called.contains('\u{202e}'), "{accounts:?}");
 }
 
 #[tokio::test]
-async fn a_drill_is_answered_like_any_other_and_then_says_what_it_was() {
+async fn a_drill_is_answered_like_any_request_and_then_explained() {
     let gate = linked_gate().await;
     asked(&gate, "scp notes.txt ana@203.0.113.9:").await;
     for choice in [Choice::Deny, Choice::Approve] {

@@ -140,7 +140,7 @@ mod tests {
                 let name = rest.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').next();
                 let name = name.filter(|name| !name.is_empty());
                 if let Some(other) = name.and_then(|name| declared.insert(name, file.name)) {
-                    panic!("{name:?} stands in {other} and in {}: neither runs", file.name);
+                    panic!("{name:?} is declared in {other} and in {}: neither runs", file.name);
                 }
             }
         }

@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn it_says_what_helps_and_only_where_it_is_so() {
+    fn sentences_report_only_what_applies() {
         let calm = sentences(&[answer(8_000, 60, true), answer(90_000, 900, false)]);
         assert_eq!(calm[0], "2 answers: 1 approved, 1 denied (50 % approved).");
         assert_eq!(calm[1], "Half of them came within 90 s.");

@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_hides_in_a_field() {
+    fn editable_json_shows_every_character() {
         let json = "{\"a\":\"x\u{202e}y\u{1b}\u{e0001}é\"}";
         let text = editable(json);
         assert_eq!(text, "{\"a\":\"x\\u202ey\\u001b\\udb40\\udc01é\"}");

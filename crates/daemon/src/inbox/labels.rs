@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_keep_what_is_put_into_them() {
+    fn urls_are_percent_encoded() {
         assert_eq!(encoded("/?r=1&x=é"), "/%3Fr%3D1%26x%3D%C3%A9");
     }
 }

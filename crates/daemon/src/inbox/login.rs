@@ -69,7 +69,7 @@ mod tests {
     use super::is_local_path;
 
     #[test]
-    fn it_leads_nowhere_else() {
+    fn redirects_stay_on_this_host() {
         assert!(is_local_path("/") && is_local_path("/requests/01m7?x=1"));
         for next in ["//evil.example", "https://evil.example", "/\\evil.example", "", "x"] {
             assert!(!is_local_path(next), "{next}");

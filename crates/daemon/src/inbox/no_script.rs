@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_addresses_of_requests_name_one() {
+    fn only_request_paths_name_a_request() {
         let id = Id::from_bytes([7; 16]);
         assert_eq!(named(&format!("/requests/{id}")), Some(id));
         assert_eq!(named(&format!("/?r={id}")), Some(id));

@@ -54,7 +54,7 @@ fn call(n: usize, secret: &str) -> String {
 }
 
 #[test]
-fn a_secret_stays_where_it_came_from() {
+fn no_secret_is_logged_stored_or_returned() {
     let buffer = SharedBuffer::default();
     let writing = buffer.clone();
     let log = LogConfig { level: "trace".to_owned(), json: true, otlp: None };

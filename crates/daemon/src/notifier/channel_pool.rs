@@ -179,7 +179,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_hook_that_is_hammered_fills_no_log() {
+    fn rejected_webhooks_are_logged_once_a_minute() {
         let limits = Settings::usual("terminal");
         let open_channel =
             OpenChannel::new(Settings::Terminal.open("terminal", limits).unwrap(), limits);
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_few_come_together_and_the_rest_keeps_the_pace() {
+    fn a_burst_is_allowed_and_the_rest_is_rate_limited() {
         let (mut rate_limit, now) = (RateLimit::new(60), Instant::now());
         let second = Duration::from_secs(1);
         for _ in 0..BURST {

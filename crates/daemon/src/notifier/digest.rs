@@ -175,7 +175,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quiet_hours_began_when_they_began_and_not_when_we_started() {
+    fn quiet_hours_start_before_the_daemon_did() {
         let folder = tempfile::tempdir().unwrap();
         let text = "[ladder]\ntime_zone = \"UTC\"\n[quiet]\nfrom = \"22:00\"\nto = \"07:00\"\n";
         let duty = crate::notifier::test_notifier::rules(folder.path(), text).oncall;
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn it_says_what_there_was_and_nothing_about_nothing() {
+    fn the_digest_lists_only_what_happened() {
         let mut counts = Counts::default();
         assert_eq!(counts.text(), None);
         counts.add(State::Expired);

@@ -18,7 +18,7 @@ use crate::config::Ladder;
 /// Between two attempts to read or write, while the store fails.
 const STORE_PAUSE: Duration = Duration::from_secs(1);
 /// In whose name it is recorded that nobody had to be told.
-pub const NO_CHANNEL: &str = "courier";
+pub const NO_CHANNEL: &str = "notifier";
 
 /// One announcement on its way to all its channels.
 pub struct OutboxDelivery {

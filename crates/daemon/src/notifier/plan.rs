@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn each_rung_asks_these_as_well_and_nobody_twice() {
+    fn each_rung_adds_channels_without_duplicates() {
         let ladder = ladder([&["a", "b"], &["b", "c"], &[], &["d"]]);
         let none = |_: &str| false;
         assert_eq!(names(&targets(&ladder, Rung::First, none)), ["a", "b"]);
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn the_next_rung_is_asked_early_only_when_everybody_below_failed() {
+    fn the_next_rung_is_early_only_if_all_channels_failed() {
         let ladder = ladder([&["a", "b"], &["c"], &[], &["d"]]);
         let some = targets(&ladder, Rung::First, |name| name == "a");
         assert_eq!(names(&some), ["a", "b"]);
@@ -145,13 +145,13 @@ mod tests {
     }
 
     #[test]
-    fn a_rung_that_was_left_empty_has_not_failed() {
+    fn an_empty_rung_does_not_escalate_early() {
         let ladder = ladder([&[], &["a"], &[], &[]]);
         assert!(targets(&ladder, Rung::First, |_| true).is_empty());
     }
 
     #[test]
-    fn a_prompt_is_withdrawn_where_it_may_stand() {
+    fn prompts_are_withdrawn_where_they_may_be_shown() {
         let delivery = |channel: &str, result| Delivery {
             channel: channel.to_owned(),
             attempts: 1,

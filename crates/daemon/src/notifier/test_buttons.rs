@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_button_works_once_in_time_and_only_if_it_is_ours() {
+    fn a_test_button_works_once_in_time_and_in_its_channel() {
         let (test_buttons, now) = (TestButtons::default(), Timestamp(1_000));
         let button = test_buttons.offer(now).unwrap();
         assert!(

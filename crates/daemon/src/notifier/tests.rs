@@ -15,7 +15,7 @@ async fn deliveries(notifier: &TestNotifier, asked: &Stored) -> Vec<Delivery> {
 }
 
 #[tokio::test]
-async fn a_question_is_told_and_its_end_withdraws_it() {
+async fn a_question_is_announced_and_withdrawn_at_its_end() {
     let folder = tempfile::tempdir().unwrap();
     let hook = WebhookReceiver::start(ReceiverBehavior::Answers(204)).await;
     let text = format!("[ladder]\nfirst = [\"hook\"]\n{}", hook.channel("hook", folder.path()));
@@ -39,7 +39,7 @@ async fn a_question_is_told_and_its_end_withdraws_it() {
 }
 
 #[tokio::test]
-async fn what_fails_is_sent_again_under_the_same_name_and_written_down() {
+async fn failures_are_retried_under_the_same_id_and_recorded() {
     for behavior in
         [ReceiverBehavior::Answers(500), ReceiverBehavior::BreaksOff, ReceiverBehavior::Hangs]
     {
@@ -63,7 +63,7 @@ async fn what_fails_is_sent_again_under_the_same_name_and_written_down() {
 }
 
 #[tokio::test]
-async fn when_nobody_on_a_rung_can_be_reached_the_next_is_asked_at_once() {
+async fn if_all_channels_of_a_rung_fail_the_next_is_asked_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let (moved, good) = (
         WebhookReceiver::start(ReceiverBehavior::Answers(302)).await,
@@ -94,7 +94,7 @@ async fn when_nobody_on_a_rung_can_be_reached_the_next_is_asked_at_once() {
 }
 
 #[tokio::test]
-async fn killed_between_sending_and_writing_down_it_is_sent_again() {
+async fn an_announcement_is_sent_again_after_a_crash() {
     let folder = tempfile::tempdir().unwrap();
     let hook = WebhookReceiver::start(ReceiverBehavior::Hangs).await;
     let text = format!("[ladder]\nfirst = [\"hook\"]\n{}", hook.channel("hook", folder.path()));
@@ -111,7 +111,7 @@ async fn killed_between_sending_and_writing_down_it_is_sent_again() {
 }
 
 #[tokio::test]
-async fn an_end_is_told_where_a_prompt_may_stand_after_a_crash() {
+async fn an_end_is_announced_where_a_prompt_may_be_shown_after_a_crash() {
     let folder = tempfile::tempdir().unwrap();
     let hook = WebhookReceiver::start(ReceiverBehavior::Hangs).await;
     let text = format!("[ladder]\nfirst = [\"hook\"]\n{}", hook.channel("hook", folder.path()));
@@ -129,7 +129,7 @@ async fn an_end_is_told_where_a_prompt_may_stand_after_a_crash() {
 }
 
 #[tokio::test]
-async fn what_is_over_before_it_was_sent_is_never_shown() {
+async fn an_ended_request_is_not_announced() {
     let folder = tempfile::tempdir().unwrap();
     let hook = WebhookReceiver::start(ReceiverBehavior::Answers(200)).await;
     let text = format!("[ladder]\nfirst = [\"hook\"]\n{}", hook.channel("hook", folder.path()));
@@ -153,7 +153,7 @@ async fn what_is_over_before_it_was_sent_is_never_shown() {
 }
 
 #[tokio::test]
-async fn a_channel_that_hangs_keeps_no_other_waiting() {
+async fn a_hanging_channel_delays_no_other() {
     let folder = tempfile::tempdir().unwrap();
     let (slow, quick) = (
         WebhookReceiver::start(ReceiverBehavior::Hangs).await,
@@ -174,7 +174,7 @@ async fn a_channel_that_hangs_keeps_no_other_waiting() {
 }
 
 #[tokio::test]
-async fn channels_follow_the_rules() {
+async fn channels_follow_configuration_changes() {
     let folder = tempfile::tempdir().unwrap();
     let (old, new) = (
         WebhookReceiver::start(ReceiverBehavior::Answers(500)).await,
@@ -192,7 +192,7 @@ async fn channels_follow_the_rules() {
 }
 
 #[tokio::test]
-async fn a_channel_carries_nothing_graver_than_it_may() {
+async fn a_channel_does_not_announce_above_its_max_tier() {
     let folder = tempfile::tempdir().unwrap();
     let hook = WebhookReceiver::start(ReceiverBehavior::Answers(200)).await;
     let text = format!(

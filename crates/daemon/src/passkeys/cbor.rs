@@ -163,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_authenticators_write_is_read() {
+    fn authenticator_cbor_is_read() {
         // {"fmt": "none", "attStmt": {}, "authData": h'0102'}
         let bytes = b"\xA3\x63fmt\x64none\x67attStmt\xA0\x68authData\x42\x01\x02";
         let item = read_whole(bytes).unwrap();
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_else_is_refused() {
+    fn malformed_cbor_is_rejected() {
         let deep = [0x81_u8; 20];
         let many = [&[0x98, 0xFF][..], &[0x00; 255][..]].concat();
         for bad in [

@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_challenge_is_good_once_for_one_person_one_login_one_purpose_and_not_for_long() {
+    fn a_challenge_is_bound_to_person_session_purpose_and_time() {
         let (all, ana) = (Challenges::default(), ("ana", Digest::of(b"login")));
         let fresh = |purpose| *all.begin(ana, purpose, NOW).unwrap().as_bytes();
         let good = fresh(decide(1));
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_make_room_and_nobody_elses() {
+    fn the_oldest_own_challenges_are_dropped() {
         let (all, login) = (Challenges::default(), Digest::of(b"login"));
         let others = all.begin(("bo", login), Purpose::Enrol, NOW).unwrap();
         let at = |step: i64| Timestamp(NOW.0 + step);

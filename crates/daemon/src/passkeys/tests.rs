@@ -24,7 +24,7 @@ fn accepted(assertion: &Assertion, key: &PasskeyKey, count: u32) -> Result<u32, 
 }
 
 #[test]
-fn a_passkey_is_enrolled_and_signs() {
+fn a_passkey_is_registered_and_signs() {
     for mut authenticator in both() {
         let made = registration::read(&authenticator.attestation(), RelyingParty(HOST)).unwrap();
         assert_eq!((&made.credential, made.count), (&authenticator.credential, 1));
@@ -36,7 +36,7 @@ fn a_passkey_is_enrolled_and_signs() {
 }
 
 #[test]
-fn what_is_wrong_is_refused_and_said() {
+fn wrong_signatures_are_rejected_with_their_cause() {
     for mut authenticator in both() {
         let key = registration::read(&authenticator.attestation(), RelyingParty(HOST)).unwrap().key;
         let good = authenticator.sign(&CHALLENGE);
@@ -95,7 +95,7 @@ fn what_is_wrong_is_refused_and_said() {
 }
 
 #[test]
-fn a_passkey_that_does_not_count_stays_at_nought() {
+fn a_passkey_without_a_counter_stays_at_zero() {
     let [mut authenticator, _] = both();
     authenticator.count = 0;
     let key = registration::read(&authenticator.attestation(), RelyingParty(HOST)).unwrap().key;
@@ -125,7 +125,7 @@ fn mutate(bytes: &mut Vec<u8>, random: &mut SeededRandom) {
 }
 
 #[test]
-fn of_twenty_thousand_mutated_signatures_none_is_accepted() {
+fn no_mutated_signature_is_accepted() {
     let (mut random, mut tried) = (SeededRandom(20_260), 0);
     for mut authenticator in both() {
         let key = registration::read(&authenticator.attestation(), RelyingParty(HOST)).unwrap().key;
@@ -154,7 +154,7 @@ fn of_twenty_thousand_mutated_signatures_none_is_accepted() {
 }
 
 #[test]
-fn of_ten_thousand_mutated_registrations_none_panics_or_changes_the_place() {
+fn mutated_registrations_never_panic_or_change_the_relying_party() {
     let mut random = SeededRandom(4_711);
     for authenticator in both() {
         let good = authenticator.attestation();
@@ -175,7 +175,7 @@ fn of_ten_thousand_mutated_registrations_none_panics_or_changes_the_place() {
 }
 
 #[test]
-fn keys_of_other_kinds_and_weak_ones_are_refused() {
+fn unsupported_and_weak_keys_are_rejected() {
     assert!(PasskeyKey::from_stored(-257, &[0; 256]).is_err());
     assert!(PasskeyKey::from_stored(-7, &[4; 64]).is_err());
     assert!(PasskeyKey::from_stored(-8, &[0; 32]).is_err(), "a weak point");

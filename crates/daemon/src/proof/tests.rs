@@ -19,7 +19,7 @@ fn said(rounds: impl IntoIterator<Item = ProofResult>) -> Vec<String> {
 }
 
 #[test]
-fn what_changed_is_said_once() {
+fn each_change_is_reported_once() {
     use GateState::{NotInstalled, NotProtected, NotTested, Protected};
     let doors = |states: &[GateState]| said(states.iter().map(|state| Ok(door(*state))));
     let (open, shut) = ("!Claude Code not_protected", "Claude Code protected");
@@ -44,7 +44,7 @@ fn what_changed_is_said_once() {
 }
 
 #[test]
-fn a_proof_that_fails_is_said_once_and_forgets_nothing() {
+fn a_failed_test_is_reported_once_and_keeps_the_state() {
     let hangs = || Err("no answer".to_owned());
     let rounds =
         [Ok(door(GateState::Protected)), hangs(), hangs(), Ok(door(GateState::NotProtected))];
@@ -56,7 +56,7 @@ fn a_proof_that_fails_is_said_once_and_forgets_nothing() {
 }
 
 #[test]
-fn of_two_doors_with_one_name_the_worse_one_counts() {
+fn of_two_gates_with_one_name_the_worse_counts() {
     for (first, second) in [
         (GateState::NotProtected, GateState::Protected),
         (GateState::Protected, GateState::NotProtected),
@@ -68,7 +68,7 @@ fn of_two_doors_with_one_name_the_worse_one_counts() {
 }
 
 #[test]
-fn what_is_known_outlives_the_daemon() {
+fn gate_states_survive_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     let state = folder.path();
     assert!(
@@ -90,7 +90,7 @@ fn what_is_known_outlives_the_daemon() {
 }
 
 #[tokio::test]
-async fn an_alarm_is_told_in_quiet_hours_and_written_down() {
+async fn an_alarm_is_sent_in_quiet_hours_and_recorded() {
     let folder = tempfile::tempdir().unwrap();
     let receiver = WebhookReceiver::start(ReceiverBehavior::Answers(204)).await;
     let text = format!(
@@ -130,7 +130,7 @@ async fn an_alarm_is_told_in_quiet_hours_and_written_down() {
 }
 
 #[tokio::test]
-async fn what_nobody_could_be_told_is_told_with_the_next_proof() {
+async fn unsent_alarms_are_sent_after_the_next_test() {
     let folder = tempfile::tempdir().unwrap();
     let receiver = WebhookReceiver::start(ReceiverBehavior::Answers(404)).await;
     let channel = receiver.channel("ops", folder.path());
@@ -155,7 +155,7 @@ async fn what_nobody_could_be_told_is_told_with_the_next_proof() {
 }
 
 #[tokio::test]
-async fn people_see_it_at_the_top_of_the_inbox_and_in_the_counts() {
+async fn alarms_are_shown_in_the_inbox_and_metrics() {
     let gate = test_gate::test_gate().await;
     let page = |text: &str| text.contains("THE GATE IS OPEN");
     assert!(!page(&gate.person("/", "").await.text));

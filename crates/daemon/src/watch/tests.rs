@@ -13,7 +13,7 @@ const CRITICAL: &str = "rm -rf /";
 const NO_CHANNELS: &str = "[ladder]\nfirst = []\n";
 
 #[tokio::test]
-async fn it_climbs_by_tier_and_each_climb_is_announced_and_logged() {
+async fn requests_escalate_by_tier_with_announcement_and_entry() {
     for (command, seconds) in [(MEDIUM, 60), (HIGH, 30), (CRITICAL, 10)] {
         let folder = tempfile::tempdir().unwrap();
         let notifier = TestNotifier::open(folder.path(), NO_CHANNELS).await.start_deadlines();
@@ -44,7 +44,7 @@ async fn it_climbs_by_tier_and_each_climb_is_announced_and_logged() {
 }
 
 #[tokio::test]
-async fn the_strict_profile_ends_where_the_other_climbs() {
+async fn the_strict_profile_expires_instead_of_escalating() {
     for (command, seconds) in [(MEDIUM, 60), (HIGH, 30), (CRITICAL, 10)] {
         let folder = tempfile::tempdir().unwrap();
         let text = format!("{NO_CHANNELS}[times]\nprofile = \"strict\"\n");
@@ -61,7 +61,7 @@ async fn the_strict_profile_ends_where_the_other_climbs() {
 }
 
 #[tokio::test]
-async fn after_a_restart_it_stands_where_it_should_by_now() {
+async fn after_a_restart_requests_escalate_to_the_current_rung() {
     let folder = tempfile::tempdir().unwrap();
     let notifier = TestNotifier::open(folder.path(), NO_CHANNELS).await.start_deadlines();
     let (high, medium) = (notifier.ask(HIGH).await, notifier.ask(MEDIUM).await);
@@ -86,7 +86,7 @@ async fn after_a_restart_it_stands_where_it_should_by_now() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn many_end_together_within_two_seconds_and_keep_nobody_waiting() {
+async fn many_requests_expire_together_without_delaying_others() {
     const MANY: usize = 1_000;
     let folder = tempfile::tempdir().unwrap();
     let text = format!(

@@ -58,7 +58,7 @@ fn with_approval(mut body: Value, approval: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn harmless_calls_are_permitted_and_grave_ones_offer_a_request() {
+async fn harmless_calls_are_permitted_and_risky_ones_offer_a_request() {
     let api = TestApi::new().await;
     assert_eq!(evaluate(&api, asks("ls -la")).await["decision"], true);
     let denied = evaluate(&api, asks("rm -rf /srv/x")).await;
@@ -82,7 +82,7 @@ async fn harmless_calls_are_permitted_and_grave_ones_offer_a_request() {
 }
 
 #[tokio::test]
-async fn nobody_asks_for_another_and_nothing_unknown_is_permitted() {
+async fn the_subject_must_be_the_caller_and_unknown_input_is_denied() {
     let api = TestApi::new().await;
     for (pointer, value, reason) in [
         ("/subject/id", "other", "subject_mismatch"),
@@ -138,7 +138,7 @@ async fn an_approval_permits_the_same_call_once() {
     let reason = |answer: &Value| answer["context"]["reason"].as_str().unwrap().to_owned();
     let other = evaluate(&api, with_approval(asks("rm -rf /srv/y"), &approval)).await;
     assert_eq!((&other["decision"], reason(&other)), (&json!(false), "out_of_scope".to_owned()));
-    assert!(other["context"]["access_request"]["binding_token"].is_string(), "asks anew");
+    assert!(other["context"]["access_request"]["binding_token"].is_string(), "asks again");
     let mut stranger = with_approval(body.clone(), &approval);
     stranger["subject"]["id"] = json!("other");
     let sent = api.agents("POST", EVALUATE, Some(OTHER_TOKEN), &[], stranger).await;
@@ -160,7 +160,7 @@ async fn an_approval_permits_the_same_call_once() {
 }
 
 #[tokio::test]
-async fn an_approval_ends_with_its_time() {
+async fn an_approval_expires() {
     let api = TestApi::with("[permits]\nseconds = 1\n").await;
     let body = asks("rm -rf /srv/x");
     let approval = approved(&api, &body).await;
@@ -173,7 +173,7 @@ async fn an_approval_ends_with_its_time() {
 }
 
 #[tokio::test]
-async fn what_is_not_approved_is_not_permitted() {
+async fn a_pending_or_cancelled_request_permits_nothing() {
     let api = TestApi::new().await;
     let body = asks("rm -rf /srv/x");
     let denied = evaluate(&api, body.clone()).await;
@@ -276,7 +276,7 @@ async fn an_edited_approval_is_for_the_edited_call() {
 }
 
 #[tokio::test]
-async fn what_was_approved_before_a_crisis_was_not_approved_in_it() {
+async fn an_approval_from_before_a_crisis_does_not_count_in_it() {
     let api = TestApi::new().await;
     let mut body = asks("");
     body["resource"] = json!({ "type": "tool", "id": "send_message",
@@ -294,7 +294,7 @@ async fn what_was_approved_before_a_crisis_was_not_approved_in_it() {
 }
 
 #[tokio::test]
-async fn several_evaluations_keep_their_order_and_their_semantic() {
+async fn several_evaluations_keep_order_and_semantic() {
     let api = TestApi::new().await;
     let tool = |command: &str| json!({ "resource": asks(command)["resource"] });
     let several = |semantic: Option<&str>| {

@@ -7,7 +7,7 @@ fn delete(path: &str) -> Value {
 }
 
 #[tokio::test]
-async fn verdicts_come_in_order_and_one_group_answers_them() {
+async fn verdicts_come_in_order_and_the_group_is_answered_together() {
     let api = TestApi::new().await;
     let calls = json!([{ "command": "ls" }, delete("a"), { "command": "pwd" }, delete("b")]);
     let body = json!({ "calls": calls, "session": "s", "timeout_seconds": 60 });
@@ -43,7 +43,7 @@ async fn verdicts_come_in_order_and_one_group_answers_them() {
 }
 
 #[tokio::test]
-async fn one_bad_call_and_nothing_is_asked() {
+async fn one_invalid_call_rejects_the_whole_batch() {
     let api = TestApi::new().await;
     let calls = |bad: Value| json!({ "calls": [delete("a"), bad] });
     for bad in [
@@ -70,7 +70,7 @@ async fn one_bad_call_and_nothing_is_asked() {
 }
 
 #[tokio::test]
-async fn floods_are_held_and_equal_calls_need_a_yes_each() {
+async fn batches_are_rate_limited_and_equal_calls_need_separate_approvals() {
     let api = TestApi::with("[flood]\nopen_per_agent = 3\n").await;
     let body = json!({ "calls": vec![delete("a"); 5] });
     let (_, batch) = api.agent("POST", "/v1/batches", body).await;
@@ -85,7 +85,7 @@ async fn floods_are_held_and_equal_calls_need_a_yes_each() {
 }
 
 #[tokio::test]
-async fn the_same_key_finds_the_same_batch() {
+async fn the_same_idempotency_key_returns_the_same_batch() {
     let api = TestApi::new().await;
     let body = json!({ "calls": [delete("a"), { "command": "ls" }] });
     let key = [("idempotency-key", "k-1")];
@@ -103,7 +103,7 @@ async fn the_same_key_finds_the_same_batch() {
 }
 
 #[tokio::test]
-async fn raw_arguments_bind_as_they_came() {
+async fn raw_arguments_bind_as_received() {
     let api = TestApi::new().await;
     let call = r#"{"tool":"send_payment","arguments": {"amount":  9007199254740993 } }"#;
     let (_, single) = api.agent("POST", "/v1/assess", json!(call)).await;

@@ -31,7 +31,7 @@ async fn on_the_disk(api: &TestApi) -> Vec<countersign_store::Crisis> {
 }
 
 #[tokio::test]
-async fn the_card_comes_at_once_and_the_text_is_nowhere() {
+async fn the_crisis_card_is_returned_and_the_text_is_not_stored() {
     let api = TestApi::with("[crisis]\ncountry = \"DE\"\n").await;
     let body = json!({ "text": "please kill the process", "session": "s" });
     let (_, calm) = api.agent("POST", "/v1/screen", body).await;
@@ -58,7 +58,7 @@ async fn the_card_comes_at_once_and_the_text_is_nowhere() {
 }
 
 #[tokio::test]
-async fn what_goes_out_waits_in_every_mode_with_a_grant_and_whatever_is_claimed() {
+async fn outbound_calls_in_a_crisis_are_pending_in_every_mode() {
     for mode in ["observe", "crisis_only", "enforce"] {
         let api = TestApi::with(&format!("mode = \"{mode}\"\n")).await;
         api.grant("send_message").await;
@@ -81,7 +81,7 @@ async fn what_goes_out_waits_in_every_mode_with_a_grant_and_whatever_is_claimed(
 }
 
 #[tokio::test]
-async fn a_crisis_without_a_session_is_in_all_of_them() {
+async fn a_crisis_without_a_session_applies_to_all_sessions() {
     let api = TestApi::with("mode = \"observe\"\n").await;
     screened(&api, None).await;
     for session in [None, Some("s"), Some("")] {
@@ -91,7 +91,7 @@ async fn a_crisis_without_a_session_is_in_all_of_them() {
 }
 
 #[tokio::test]
-async fn a_person_sees_what_they_approve_and_nothing_of_it_stays() {
+async fn a_call_in_a_crisis_is_shown_while_pending_and_not_stored_afterwards() {
     let api = TestApi::new().await;
     screened(&api, Some("s")).await;
     let mut asks = message(Some("s"));
@@ -117,12 +117,12 @@ async fn a_person_sees_what_they_approve_and_nothing_of_it_stays() {
 }
 
 #[tokio::test]
-async fn only_a_person_lifts_it_and_it_outlives_a_restart() {
+async fn only_a_person_resolves_a_crisis_and_it_survives_a_restart() {
     let api = TestApi::new().await;
     screened(&api, Some("s")).await;
     let lift = json!({ "agent": CODER, "session": "s", "reason": "I spoke to her" });
     let response = api.agents("POST", "/v1/crises/lift", Some(CODER_TOKEN), &[], lift.clone());
-    assert_eq!(response.await.status(), StatusCode::NOT_FOUND, "there is no such door");
+    assert_eq!(response.await.status(), StatusCode::NOT_FOUND, "there is no such route");
     let people = send(&api.people, 6001, "POST", "/v1/crises/lift", Some(CODER_TOKEN), &[], lift);
     assert_eq!(people.await.status(), StatusCode::FORBIDDEN);
     let kept = on_the_disk(&api).await;
@@ -146,7 +146,7 @@ async fn only_a_person_lifts_it_and_it_outlives_a_restart() {
 }
 
 #[tokio::test]
-async fn help_does_not_wait_for_a_store_that_cannot_write() {
+async fn the_crisis_card_does_not_wait_for_a_broken_store() {
     let api = TestApi::new().await;
     api.api.gate.store().close().await.unwrap();
     let answer = screened(&api, Some("s")).await;

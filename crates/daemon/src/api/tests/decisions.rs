@@ -18,7 +18,7 @@ async fn decide(api: &TestApi, asked: &Value, body: Value) -> (StatusCode, Value
 }
 
 #[tokio::test]
-async fn an_answer_to_another_call_is_refused_and_an_approval_names_its_call() {
+async fn an_answer_must_name_the_digest_of_its_call() {
     let api = TestApi::new().await;
     let one = asked(&api, "rm -rf /srv/one").await;
     let other = asked(&api, "rm -rf /srv/other").await;
@@ -46,7 +46,7 @@ async fn an_answer_to_another_call_is_refused_and_an_approval_names_its_call() {
 }
 
 #[tokio::test]
-async fn an_edit_is_approved_only_as_it_was_checked_and_stays_beside_the_original() {
+async fn an_edit_is_approved_only_as_checked_and_stored_with_the_original() {
     let api = TestApi::new().await;
     let one = asked(&api, "chmod -R 777 /var/www").await;
     let id = one["id"].as_str().unwrap();
@@ -113,7 +113,7 @@ async fn an_edited_approval_gives_no_grant() {
 }
 
 #[tokio::test]
-async fn an_agent_checks_no_edit() {
+async fn an_agent_cannot_check_an_edit() {
     let api = TestApi::new().await;
     let one = asked(&api, "chmod -R 777 /var/www").await;
     let id = one["id"].as_str().unwrap();

@@ -23,7 +23,7 @@ async fn listen(api: &TestApi, token: &str) -> Body {
 }
 
 #[tokio::test]
-async fn an_agent_hears_of_its_own_requests_and_people_of_all() {
+async fn agents_get_events_of_their_own_requests_and_people_of_all() {
     let api = TestApi::new().await;
     let mut ana = listen(&api, ANA_TOKEN).await;
     let mut coder = listen(&api, CODER_TOKEN).await;
@@ -51,7 +51,7 @@ async fn an_agent_hears_of_its_own_requests_and_people_of_all() {
 }
 
 #[tokio::test]
-async fn who_falls_behind_is_told_to_read_again() {
+async fn a_slow_reader_is_told_to_read_the_list_again() {
     let api = TestApi::with(
         "[flood]\nopen_per_agent = 100000\nasks_per_minute = 100000\n\
                              asks_per_hour = 100000\n",
@@ -88,7 +88,7 @@ async fn who_falls_behind_is_told_to_read_again() {
 }
 
 #[tokio::test]
-async fn streams_end_with_the_credential_and_with_the_daemon() {
+async fn streams_end_when_the_credential_is_revoked_or_the_daemon_stops() {
     let api = TestApi::new().await;
     for (method, token) in [("GET", None), ("GET", Some("csa_nobody")), ("GET", Some(ANA_TOKEN))] {
         let response = api.agents(method, "/v1/events", token, &[], Value::Null).await;

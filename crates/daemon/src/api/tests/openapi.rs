@@ -48,20 +48,20 @@ async fn served(router: &Router, port: u16, method: &str, path: &str) -> bool {
 }
 
 #[tokio::test]
-async fn each_door_serves_what_the_document_says_and_nothing_else() {
+async fn each_api_serves_exactly_the_documented_routes() {
     let api = TestApi::new().await;
     let document = document();
     let mut wrong = Vec::new();
     for path in document["paths"].as_object().unwrap().keys() {
         for method in METHODS {
             let one = &document["paths"][path][method.to_ascii_lowercase()];
-            for (door, router, port) in
+            for (side, router, port) in
                 [("agents", &api.agents, 6000), ("people", &api.people, 6001)]
             {
-                let said = one["x-api"] == door || one["x-api"] == "both";
+                let said = one["x-api"] == side || one["x-api"] == "both";
                 let said = said && !later(method, path);
                 if served(router, port, method, path).await != said {
-                    wrong.push(format!("{method} {path} at the {door}' door: said {said}"));
+                    wrong.push(format!("{method} {path} on the {side} API: documented {said}"));
                 }
             }
         }
@@ -115,7 +115,7 @@ fn references<'v>(value: &'v Value, found: &mut Vec<&'v str>) {
 }
 
 #[test]
-fn every_reference_leads_somewhere_and_nothing_is_left_over() {
+fn every_reference_resolves_and_every_component_is_used() {
     let document = document();
     let mut found = Vec::new();
     references(&document, &mut found);
@@ -132,7 +132,7 @@ fn every_reference_leads_somewhere_and_nothing_is_left_over() {
 }
 
 #[test]
-fn every_operation_is_whole() {
+fn every_operation_is_complete() {
     let document = document();
     let schemes = document["components"]["securitySchemes"].as_object().unwrap();
     let mut names = HashSet::new();
@@ -165,7 +165,7 @@ fn every_operation_is_whole() {
 }
 
 #[test]
-fn a_cookie_that_changes_something_goes_with_its_proof() {
+fn changes_with_a_cookie_declare_the_proof_header() {
     let document = document();
     let declared = document.pointer("/components/parameters/Proof/name").unwrap();
     assert_eq!(
@@ -182,7 +182,7 @@ fn a_cookie_that_changes_something_goes_with_its_proof() {
 }
 
 #[tokio::test]
-async fn it_is_served_at_both_doors_without_a_credential() {
+async fn both_apis_serve_the_document_without_a_credential() {
     let api = TestApi::new().await;
     for (router, port) in [(&api.agents, 6000), (&api.people, 6001)] {
         let sent = send(router, port, "GET", "/openapi.json", None, &[], Value::Null).await;

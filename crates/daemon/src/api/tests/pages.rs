@@ -38,7 +38,7 @@ async fn text(response: Response) -> (StatusCode, HeaderMap, String) {
 }
 
 #[tokio::test]
-async fn strangers_and_agents_see_the_login_page_and_nothing_else() {
+async fn callers_without_a_session_see_only_the_login_page() {
     let api = TestApi::new().await;
     let asked = json!({ "tool": "send_email", "arguments": { "to": "bo@example.org" } });
     let (_, asked) = api.agent("POST", "/v1/requests", asked).await;
@@ -59,12 +59,12 @@ async fn strangers_and_agents_see_the_login_page_and_nothing_else() {
             assert!(!body.contains("bo@example.org"), "{body}");
         }
     }
-    let at_the_other_door = api.agents("GET", "/", Some(CODER_TOKEN), &[], json!(null)).await;
-    assert_eq!(at_the_other_door.status(), StatusCode::NOT_FOUND);
+    let on_the_agent_api = api.agents("GET", "/", Some(CODER_TOKEN), &[], json!(null)).await;
+    assert_eq!(on_the_agent_api.status(), StatusCode::NOT_FOUND);
 }
 
 #[tokio::test]
-async fn every_page_forbids_what_it_does_not_need() {
+async fn every_page_has_a_strict_content_security_policy() {
     let api = TestApi::new().await;
     for path in PAGES.into_iter().chain(["/login"]) {
         let (status, headers, body) = text(get(&api, path, Some(ANA_TOKEN)).await).await;
@@ -80,7 +80,7 @@ async fn every_page_forbids_what_it_does_not_need() {
 }
 
 #[tokio::test]
-async fn what_agents_write_is_escaped_and_made_visible() {
+async fn agent_text_is_escaped_and_sanitized() {
     let api = TestApi::new().await;
     let bad = "<script>x</script>\u{202e}\u{1b}[2J\"'";
     let asked = json!({
@@ -99,7 +99,7 @@ async fn what_agents_write_is_escaped_and_made_visible() {
 }
 
 #[tokio::test]
-async fn there_is_no_page_for_nonsense_and_no_way_out() {
+async fn unknown_requests_are_not_found_and_redirects_stay_local() {
     let api = TestApi::new().await;
     let (status, _, _) = text(get(&api, "/requests/nonsense", Some(ANA_TOKEN)).await).await;
     assert_eq!(status, StatusCode::NOT_FOUND);
@@ -127,7 +127,7 @@ async fn critical_calls_are_never_approved_together() {
 }
 
 #[tokio::test]
-async fn calibration_counts_what_people_answered_and_nothing_else() {
+async fn calibration_counts_only_answered_calls() {
     let api = TestApi::new().await;
     api.grant("send_message").await;
     for (at, choice) in ["approve", "deny", "deny"].into_iter().enumerate() {
@@ -159,7 +159,7 @@ async fn calibration_counts_what_people_answered_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn approvers_see_their_own_attention_and_no_one_elses() {
+async fn approvers_see_only_their_own_attention() {
     let api = TestApi::new().await;
     let (_, asked) =
         api.agent("POST", "/v1/requests", json!({ "command": "systemctl restart web" })).await;
@@ -169,7 +169,7 @@ async fn approvers_see_their_own_attention_and_no_one_elses() {
 }
 
 #[tokio::test]
-async fn the_channels_page_says_how_each_one_does_and_who_answers() {
+async fn the_channels_page_shows_state_and_limits() {
     let api = TestApi::new().await;
     let (_, _, body) = text(get(&api, "/channels", Some(ANA_TOKEN)).await).await;
     for words in ["terminal", "desktop", "Only tells", "No message since the daemon started."] {
@@ -191,7 +191,7 @@ async fn plain(api: &TestApi, origin: &str, kind: &str, form: &str) -> StatusCod
 }
 
 #[tokio::test]
-async fn guesses_without_javascript_count_as_they_do_at_the_login() {
+async fn failed_passphrases_without_javascript_count_as_failed_logins() {
     const OURS: &str = "http://127.0.0.1:6001";
     const FORM: &str = "application/x-www-form-urlencoded";
     let api = TestApi::new().await;

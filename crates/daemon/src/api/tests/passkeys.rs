@@ -103,7 +103,7 @@ fn refused(answer: &(StatusCode, Value), why: &str) {
 }
 
 #[tokio::test]
-async fn who_has_a_passkey_signs_what_is_critical() {
+async fn a_person_with_a_passkey_signs_critical_calls() {
     let api = test_api().await;
     let (asked, yes) = critical(&api, "a").await;
     assert_eq!(asked["tier"], "CRITICAL");
@@ -124,7 +124,7 @@ async fn who_has_a_passkey_signs_what_is_critical() {
 }
 
 #[tokio::test]
-async fn a_no_and_smaller_things_need_no_passkey() {
+async fn a_denial_needs_no_passkey() {
     let api = test_api().await;
     enrolled(&api).await;
     let (asked, _) = critical(&api, "a").await;
@@ -134,7 +134,7 @@ async fn a_no_and_smaller_things_need_no_passkey() {
 }
 
 #[tokio::test]
-async fn a_signature_is_good_once_for_one_request_one_call_one_answer_and_on_our_page() {
+async fn a_signature_is_bound_to_one_request_call_answer_and_origin() {
     let api = test_api().await;
     let mut authenticator = enrolled(&api).await;
     let (first, yes) = critical(&api, "first").await;
@@ -183,7 +183,7 @@ fn text(value: &Value) -> &str {
 }
 
 #[tokio::test]
-async fn an_edit_is_signed_as_it_will_run() {
+async fn an_edit_is_signed_with_its_edited_digest() {
     let api = test_api().await;
     let mut authenticator = enrolled(&api).await;
     let (asked, yes) = critical(&api, "a").await;
@@ -197,7 +197,7 @@ async fn an_edit_is_signed_as_it_will_run() {
 }
 
 #[tokio::test]
-async fn enrolment_needs_the_passphrase_and_a_challenge_of_ours() {
+async fn registration_needs_the_passphrase_and_an_open_challenge() {
     let api = test_api().await;
     let mut authenticator = TestAuthenticator::eddsa("localhost", ORIGIN);
     let right = step_up_proof(PASSPHRASE);
@@ -227,7 +227,7 @@ async fn enrolment_needs_the_passphrase_and_a_challenge_of_ours() {
 }
 
 #[tokio::test]
-async fn a_signature_under_a_change_is_good_once_and_for_that_change_alone() {
+async fn a_signature_on_a_change_is_bound_to_it_and_used_once() {
     let api = test_api().await;
     let mut authenticator = enrolled(&api).await;
     let path = "/v1/people/ana/passphrase";
@@ -282,7 +282,7 @@ async fn a_new_passkey_waits_before_it_signs() {
 }
 
 #[tokio::test]
-async fn at_an_address_of_numbers_the_way_is_said() {
+async fn at_an_ip_address_the_error_names_the_right_url() {
     let api = test_api().await;
     let (status, answer) = api.person("POST", "/v1/passkeys/begin", json!({})).await;
     assert_eq!(status, StatusCode::CONFLICT);
@@ -342,7 +342,7 @@ fn verified(entries: &[Value]) -> Result<u64, String> {
 }
 
 #[tokio::test]
-async fn a_signature_that_was_moved_or_changed_is_found_in_the_ledger() {
+async fn a_moved_or_changed_signature_is_detected_in_the_ledger() {
     let api = test_api().await;
     let mut authenticator = enrolled(&api).await;
     let (asked, yes) = critical(&api, "a").await;

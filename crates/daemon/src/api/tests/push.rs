@@ -13,7 +13,7 @@ fn browser(endpoint: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_browser_is_added_called_once_each_and_stopped() {
+async fn a_browser_is_added_once_and_removed() {
     let api = TestApi::new().await;
     let add = |body| api.person("POST", "/v1/push", body);
     let (status, added) = add(browser("https://push.example.org/secret-place")).await;
@@ -33,7 +33,7 @@ async fn a_browser_is_added_called_once_each_and_stopped() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_called_is_no_browser() {
+async fn invalid_push_subscriptions_are_rejected() {
     let api = TestApi::new().await;
     let good = browser("https://push.example.org/x");
     let no_point = base64::encode_url(&[4; 65]);
@@ -56,7 +56,7 @@ async fn what_cannot_be_called_is_no_browser() {
 }
 
 #[tokio::test]
-async fn the_worker_and_the_manifest_are_served_and_the_worker_may_speak_to_nobody() {
+async fn the_service_worker_and_the_manifest_are_served() {
     let api = TestApi::new().await;
     let get = |path: &'static str| send(&api.people, 6001, "GET", path, None, &[], Value::Null);
     let worker = get("/sw.js").await;

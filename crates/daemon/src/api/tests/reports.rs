@@ -21,7 +21,7 @@ async fn redeem(api: &TestApi, document: &Value) -> StatusCode {
 }
 
 #[tokio::test]
-async fn who_comes_back_joins_what_was_approved_meanwhile_and_uses_it_once() {
+async fn a_retry_joins_an_approved_request_and_uses_it_once() {
     let api = TestApi::new().await;
     let first = ask(&api, json!({ "join": true, "call_id": "one" })).await;
     let again = ask(&api, json!({ "join": true, "call_id": "two" })).await;
@@ -37,7 +37,7 @@ async fn who_comes_back_joins_what_was_approved_meanwhile_and_uses_it_once() {
 }
 
 #[tokio::test]
-async fn without_the_word_nobody_joins_an_approval() {
+async fn without_the_join_option_no_approval_is_joined() {
     let api = TestApi::new().await;
     let first = ask(&api, json!({})).await;
     api.approve(&first).await;
@@ -53,7 +53,7 @@ async fn without_the_word_nobody_joins_an_approval() {
 }
 
 #[tokio::test]
-async fn two_doors_share_one_question_by_the_hosts_name_for_the_call() {
+async fn hook_and_proxy_share_one_request_by_call_id() {
     let api = TestApi::new().await;
     let hook = ask(&api, json!({ "join": true, "call_id": "toolu_1" })).await;
     api.approve(&hook).await;
@@ -70,7 +70,7 @@ async fn two_doors_share_one_question_by_the_hosts_name_for_the_call() {
 }
 
 #[tokio::test]
-async fn outcomes_find_their_request_and_the_first_word_counts() {
+async fn outcomes_find_their_request_and_the_first_one_counts() {
     let api = TestApi::new().await;
     let asked = ask(&api, json!({ "join": true, "call_id": "toolu_1" })).await;
     api.approve(&asked).await;
@@ -107,7 +107,7 @@ async fn outcomes_find_their_request_and_the_first_word_counts() {
 }
 
 #[tokio::test]
-async fn passes_are_judged_again_and_a_wrong_one_is_marked() {
+async fn reported_passes_are_assessed_again_and_wrong_ones_marked() {
     let api = TestApi::new().await;
     let passes = json!({ "gateway": "claude", "passes": [
         { "tool": "Read", "arguments": { "file_path": "/srv/a" }, "seconds_ago": 3.5 },

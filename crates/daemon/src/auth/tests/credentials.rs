@@ -54,7 +54,7 @@ async fn strangers(daemon: &TestDaemon) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn nobody_but_people_gets_through_the_people_s_door() {
+async fn the_people_api_rejects_every_other_credential() {
     let daemon = TestDaemon::default().await;
     let agent = daemon.agent("claude", 1_000_000).await;
     let strangers = strangers(&daemon).await;
@@ -79,7 +79,7 @@ async fn nobody_but_people_gets_through_the_people_s_door() {
 }
 
 #[tokio::test]
-async fn approvers_change_nobody() {
+async fn approvers_cannot_change_people_or_agents() {
     let daemon = TestDaemon::default().await;
     daemon.person("ana", Role::Approver).await;
     let ana = daemon.login("ana", "terminal", 1_000_000).await;
@@ -94,7 +94,7 @@ async fn approvers_change_nobody() {
 }
 
 #[tokio::test]
-async fn only_known_agents_ask_and_each_sees_its_own() {
+async fn only_known_agents_can_ask_and_each_sees_its_own() {
     let daemon = TestDaemon::default().await;
     let agent = daemon.agent("claude", 1_000_000).await;
     let other = daemon.agent("codex", 1_000_000).await;
@@ -138,7 +138,7 @@ async fn only_known_agents_ask_and_each_sees_its_own() {
 }
 
 #[tokio::test]
-async fn the_requester_never_approves() {
+async fn an_agent_cannot_approve_its_own_request() {
     let daemon = TestDaemon::default().await;
     let agent = daemon.agent("claude", 1_000_000).await;
     let call = json!({"command": "rm -rf /tmp/build"});

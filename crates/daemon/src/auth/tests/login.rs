@@ -10,7 +10,7 @@ async fn log_in(daemon: &TestDaemon, name: &str, passphrase: &str, channel: &str
 }
 
 #[tokio::test]
-async fn the_right_passphrase_opens_a_terminal_and_a_browser() {
+async fn the_right_passphrase_signs_in_terminals_and_browsers() {
     let daemon = TestDaemon::default().await;
     let passphrase = daemon.passphrase.clone();
     let reply = log_in(&daemon, "owner", &passphrase, "terminal").await;
@@ -52,7 +52,7 @@ async fn the_right_passphrase_opens_a_terminal_and_a_browser() {
 }
 
 #[tokio::test]
-async fn guessing_is_answered_alike_and_locks_out() {
+async fn unknown_names_and_wrong_passphrases_get_the_same_answer() {
     let daemon = TestDaemon::default().await;
     for _ in 0..5 {
         let wrong = log_in(&daemon, "owner", "olive-tractor", "terminal").await;
@@ -73,7 +73,7 @@ async fn guessing_is_answered_alike_and_locks_out() {
 }
 
 #[tokio::test]
-async fn who_breaks_off_has_guessed_all_the_same() {
+async fn a_disconnected_login_still_counts() {
     let daemon = TestDaemon::default().await;
     for _ in 0..5 {
         let guess = log_in(&daemon, "owner", "wrong", "terminal");
@@ -93,7 +93,7 @@ async fn who_breaks_off_has_guessed_all_the_same() {
 }
 
 #[tokio::test]
-async fn what_is_no_login_is_refused() {
+async fn invalid_login_bodies_are_rejected() {
     let daemon = TestDaemon::default().await;
     let right = daemon.passphrase.clone();
     for body in [

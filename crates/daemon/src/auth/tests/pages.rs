@@ -51,7 +51,7 @@ const SITES: [(Option<&str>, bool); 5] = [
 ];
 
 #[tokio::test]
-async fn only_our_own_pages_and_programs_get_through_either_door() {
+async fn only_allowed_hosts_and_origins_are_served() {
     let daemon = TestDaemon::default().await;
     let (mut seen, mut through) = (0, 0);
     for side in [ApiSide::Agents, ApiSide::People] {
@@ -93,7 +93,7 @@ async fn only_our_own_pages_and_programs_get_through_either_door() {
 }
 
 #[tokio::test]
-async fn doubled_headers_are_nobody_s() {
+async fn duplicate_headers_are_rejected() {
     let daemon = TestDaemon::default().await;
     let owner = format!("Bearer {}", daemon.owner().await);
     let line = "GET /v1/me";
@@ -149,7 +149,7 @@ async fn a_stolen_cookie_reads_but_changes_nothing() {
 }
 
 #[tokio::test]
-async fn cookies_do_not_count_at_the_agents_door() {
+async fn cookies_are_ignored_by_the_agent_api() {
     let daemon = TestDaemon::default().await;
     let cookie = format!("countersign={}", daemon.login("owner", "web", 1_000_000).await);
     let body = json!({"request_id": "0".repeat(26), "approved": true});

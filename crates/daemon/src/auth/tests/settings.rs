@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::test_daemon::{ApiSide, TestDaemon};
 
 #[tokio::test]
-async fn a_person_comes_and_goes() {
+async fn a_person_is_added_and_revoked() {
     let daemon = TestDaemon::default().await;
     let owner = daemon.owner().await;
     let add = async |name: &str, role: &str| {
@@ -82,7 +82,7 @@ async fn the_last_administrator_stays_even_when_two_revoke_each_other() {
 }
 
 #[tokio::test]
-async fn an_agent_comes_and_goes() {
+async fn an_agent_is_added_and_revoked() {
     let daemon = TestDaemon::default().await;
     let owner = daemon.owner().await;
     daemon.person("ana", Role::Approver).await;
@@ -130,7 +130,7 @@ async fn an_agent_comes_and_goes() {
 }
 
 #[tokio::test]
-async fn a_grant_is_given_used_and_taken_back() {
+async fn a_grant_is_given_used_and_revoked() {
     let daemon = TestDaemon::default().await;
     let owner = daemon.owner().await;
     let agent = daemon.agent("claude", 1_000_000).await;

@@ -82,7 +82,7 @@ async fn every_change_is_refused_without_a_fresh_proof() {
 }
 
 #[test]
-fn every_change_is_decided_about() {
+fn every_change_is_in_one_of_the_step_up_lists() {
     let known: BTreeSet<(String, String)> = NEEDED
         .iter()
         .chain(&EXEMPT)
@@ -99,7 +99,7 @@ fn every_change_is_decided_about() {
 
 /// Each change that a stolen administrator session must not be able to make.
 #[tokio::test]
-async fn a_stolen_session_takes_no_power() {
+async fn a_stolen_session_cannot_change_rights() {
     let daemon = TestDaemon::default().await;
     let owner = daemon.owner().await;
     for (line, body) in [
@@ -167,7 +167,7 @@ async fn add(daemon: &TestDaemon, owner: &str, name: &str) -> String {
 }
 
 #[tokio::test]
-async fn people_made_after_a_request_are_no_quorum_for_it() {
+async fn people_added_after_a_request_cannot_approve_it() {
     let sections = "[quorum]\ncritical = 2\n[people]\nwaiting_seconds = 0\n";
     let daemon = TestDaemon::with("", sections).await;
     let (owner, agent) = (daemon.owner().await, daemon.agent("claude", 1_000_000).await);
@@ -206,7 +206,7 @@ async fn a_new_person_waits_before_they_approve() {
 
 /// A new role counts as new, however long the person exists.
 #[tokio::test]
-async fn a_new_role_waits_and_is_written_down() {
+async fn a_new_role_waits_and_is_recorded() {
     let sections = "[people]\nwaiting_seconds = 0\n";
     let daemon = TestDaemon::with("", sections).await;
     let (owner, agent) = (daemon.owner().await, daemon.agent("claude", 1_000_000).await);
@@ -255,7 +255,7 @@ async fn an_account_is_as_old_as_its_link() {
 }
 
 #[tokio::test]
-async fn a_reset_reaches_the_person_by_a_code_from_the_machine_alone() {
+async fn a_passphrase_is_only_reset_with_a_recovery_code() {
     let daemon = TestDaemon::default().await;
     let owner = daemon.owner().await;
     daemon.person("ana", Role::Approver).await;
@@ -286,7 +286,7 @@ async fn a_reset_reaches_the_person_by_a_code_from_the_machine_alone() {
 }
 
 #[tokio::test]
-async fn an_edit_into_a_graver_call_takes_that_calls_rules() {
+async fn an_edit_to_a_riskier_call_needs_its_quorum() {
     let daemon = TestDaemon::with("", "[quorum]\ncritical = 2\n").await;
     let (owner, agent) = (daemon.owner().await, daemon.agent("claude", 1_000_000).await);
     let call = json!({"tool": "send_message", "arguments": {"to": "bo", "text": "hi"}});
@@ -309,7 +309,7 @@ async fn an_edit_into_a_graver_call_takes_that_calls_rules() {
 }
 
 #[tokio::test]
-async fn one_of_several_people_gives_no_grant() {
+async fn an_approval_with_a_quorum_cannot_give_a_grant() {
     let daemon = TestDaemon::with("", "[quorum]\nhigh = 2\n").await;
     let (owner, agent) = (daemon.owner().await, daemon.agent("claude", 1_000_000).await);
     let call = json!({
@@ -328,7 +328,7 @@ async fn one_of_several_people_gives_no_grant() {
 }
 
 #[tokio::test]
-async fn a_grant_with_an_answer_is_a_power_unless_it_is_that_very_call_in_its_session() {
+async fn a_grant_with_an_answer_needs_a_proof_unless_exact_and_in_session() {
     let daemon = TestDaemon::default().await;
     let (owner, agent) = (daemon.owner().await, daemon.agent("claude", 1_000_000).await);
     let decide = async |grant: Value, proof: bool| {

@@ -22,7 +22,7 @@ fn ask(gate: &FloodControl, agent: &str, now: Timestamp) -> Result<(), Rejection
 }
 
 #[test]
-fn places_bound_what_is_open_even_before_it_is_kept() {
+fn reserved_slots_count_as_open() {
     let gate = gate();
     let places: Vec<_> =
         (0..9).filter_map(|_| gate.reserve(&LIMITS, "a", false, NOW).ok()).collect();
@@ -32,7 +32,7 @@ fn places_bound_what_is_open_even_before_it_is_kept() {
 }
 
 #[test]
-fn a_minute_and_an_hour_have_their_bounds_and_pass() {
+fn limits_per_minute_and_hour_are_enforced() {
     let gate = gate();
     for _ in 0..5 {
         assert_eq!(ask(&gate, "a", NOW), Ok(()));
@@ -46,7 +46,7 @@ fn a_minute_and_an_hour_have_their_bounds_and_pass() {
 }
 
 #[test]
-fn what_came_to_nothing_does_not_count_but_breaking_off_does() {
+fn unused_slots_do_not_count_but_dropped_ones_do() {
     let gate = gate();
     for _ in 0..50 {
         gate.reserve(&LIMITS, "a", false, NOW).unwrap().unused();
@@ -56,7 +56,7 @@ fn what_came_to_nothing_does_not_count_but_breaking_off_does() {
 }
 
 #[test]
-fn a_crisis_is_let_through_but_memory_is_bounded() {
+fn crisis_questions_are_allowed_within_bounds() {
     let gate = gate();
     let places: Vec<_> =
         (0..1_000).filter_map(|_| gate.reserve(&LIMITS, "a", true, NOW).ok()).collect();
@@ -67,7 +67,7 @@ fn a_crisis_is_let_through_but_memory_is_bounded() {
 }
 
 #[test]
-fn agents_that_are_quiet_are_forgotten() {
+fn idle_agents_are_dropped() {
     let gate = gate();
     for agent in 0..30_000_i64 {
         let at = NOW.plus(Span(u64::try_from(agent).unwrap() * 600_000));
@@ -77,7 +77,7 @@ fn agents_that_are_quiet_are_forgotten() {
 }
 
 #[test]
-fn refusals_are_summed_up() {
+fn refusals_are_counted_per_agent() {
     let gate = gate();
     for _ in 0..100 {
         let _ = ask(&gate, "a", NOW);

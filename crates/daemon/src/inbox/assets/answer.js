@@ -69,7 +69,7 @@ async function answer(card, choice, extra = {}) {
 }
 
 // ---- the edited call ---------------------------------------------------------------------------
-// JSON with a line for each value, every digit and escape as it stands in the text.
+// JSON with a line for each value, every digit and escape unchanged.
 function lines(json) {
   let [out, depth, inside] = ["", 0, false];
   for (let at = 0; at < json.length; at += 1) {

@@ -21,7 +21,7 @@ fn tiers(hook: &WebhookReceiver) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_tier_has_rungs_of_its_own() {
+async fn a_tier_can_have_its_own_rungs() {
     let folder = tempfile::tempdir().unwrap();
     let (usual, grave) = (
         WebhookReceiver::start(ReceiverBehavior::Answers(200)).await,
@@ -44,7 +44,7 @@ async fn a_tier_has_rungs_of_its_own() {
 }
 
 #[tokio::test]
-async fn quiet_hours_keep_medium_in_the_inbox_and_a_digest_tells_of_it() {
+async fn quiet_hours_silence_medium_and_a_digest_follows() {
     let folder = tempfile::tempdir().unwrap();
     let hook = WebhookReceiver::start(ReceiverBehavior::Answers(200)).await;
     let text = format!(
@@ -73,7 +73,7 @@ async fn quiet_hours_keep_medium_in_the_inbox_and_a_digest_tells_of_it() {
 }
 
 #[tokio::test]
-async fn while_somebody_is_at_the_inbox_the_phone_waits_and_never_for_what_is_critical() {
+async fn phones_are_delayed_while_someone_is_present_except_for_critical() {
     let folder = tempfile::tempdir().unwrap();
     let hook = WebhookReceiver::start(ReceiverBehavior::Answers(200)).await;
     let text = format!(
@@ -102,7 +102,7 @@ async fn while_somebody_is_at_the_inbox_the_phone_waits_and_never_for_what_is_cr
 }
 
 #[tokio::test]
-async fn a_channel_at_the_desk_does_not_wait() {
+async fn a_channel_that_does_not_interrupt_is_not_delayed() {
     let folder = tempfile::tempdir().unwrap();
     let hook = WebhookReceiver::start(ReceiverBehavior::Answers(200)).await;
     let text = format!(

@@ -25,7 +25,7 @@ fn digests(proof: &serde_json::Value) -> Vec<Digest> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn entries_and_proofs_lead_to_the_signed_head() {
+async fn entries_and_proofs_verify_against_the_signed_checkpoint() {
     let gate = test_gate().await;
     assert_eq!(gate.person("/v1/ledger/checkpoint", "").await.status, 404);
     let ledger = LedgerConfig {
@@ -79,7 +79,7 @@ async fn entries_and_proofs_lead_to_the_signed_head() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn counts_say_what_happened() {
+async fn stats_and_metrics_count_requests() {
     let gate = test_gate().await;
     busy(&gate).await;
     let stats = gate.person("/v1/stats", "").await.json();

@@ -27,7 +27,7 @@ async fn cheap(gate: &TestGate, n: usize) -> (String, String) {
 
 /// `COUNTERSIGN_PERMITS` sets another number than 2,000.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn of_two_that_race_for_a_permit_one_gets_it() {
+async fn of_two_parallel_redemptions_one_succeeds() {
     let permits = std::env::var("COUNTERSIGN_PERMITS").ok().and_then(|n| n.parse().ok());
     let permits = permits.unwrap_or(2000);
     let gate = Arc::new(test_gate().await);
@@ -57,7 +57,7 @@ async fn of_two_that_race_for_a_permit_one_gets_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn another_order_is_the_same_call_and_every_other_change_is_another() {
+async fn reordered_members_are_the_same_call_and_any_other_change_is_not() {
     let gate = test_gate().await;
     let call = r#"{"tool":"send_email","arguments":{"to":["bob@example.com"],"n":[1,2.5,true,null],
         "body":"hi","deep":{"a":"x","b":"y"}},"cwd":"/srv"}"#;
@@ -117,7 +117,7 @@ async fn another_order_is_the_same_call_and_every_other_change_is_another() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn where_doubles_cannot_tell_the_bytes_bind_too() {
+async fn raw_bytes_bind_where_doubles_lose_precision() {
     let gate = test_gate().await;
     let call = r#"{"tool":"transfer_money","arguments":{"amount":9007199254740993,"to":"bob"}}"#;
     let permit = gate.permit(call).await;
@@ -128,7 +128,7 @@ async fn where_doubles_cannot_tell_the_bytes_bind_too() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn another_agent_and_another_key_get_nothing() {
+async fn another_agent_or_key_cannot_redeem_a_permit() {
     let gate = test_gate().await;
     let (body, permit) = cheap(&gate, 1).await;
     let response = gate.agent(OTHER, REDEEM, &body).await;
