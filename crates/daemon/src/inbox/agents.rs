@@ -67,7 +67,9 @@ fn agent_line(agent: &Agent, now: Timestamp) -> Markup {
             div.pair {
                 button type="button" data-method="POST" data-path={ (path) "/token" }
                     data-once="token"
-                    data-question="The old token is revoked at once. Create a new token?" { "New token" }
+                    data-question="The old token is revoked at once. Create a new token?" {
+                        "New token"
+                    }
                 (act("Revoke", "DELETE", &path, "The agent can no longer submit calls. Revoke it?"))
             }
         }

@@ -59,7 +59,9 @@ pub fn answer(view: &RequestView) -> Markup {
             @if folded > 0 && approves {
                 label.check {
                     input type="checkbox" name="unseen";
-                    span { "I accept that " (thousands(folded)) " bytes of the call are not shown." }
+                    span {
+                        "I accept that " (thousands(folded)) " bytes of the call are not shown."
+                    }
                 }
             }
             p.wrong role="alert" {}
@@ -123,7 +125,8 @@ pub fn other_answers(view: &RequestView) -> Markup {
                     (choice("Approve for an hour", Some(("exact", "until", Some("60"))), &hour))
                 }
                 @if by_name {
-                    (choice("Approve all calls of this tool", Some(("action", "until", Some("60"))), &all))
+                    @let grant = Some(("action", "until", Some("60")));
+                    (choice("Approve all calls of this tool", grant, &all))
                 }
             }
             (edit(view))

@@ -59,13 +59,12 @@ pub fn line(seq: u64, bytes: &[u8], now: Timestamp) -> Markup {
     let entry = Entry::decode(bytes).ok();
     let text = String::from_utf8_lossy(bytes);
     let who = entry.as_ref().and_then(|entry| entry.person.as_ref().or(entry.agent.as_ref()));
+    let sentence = entry.as_ref().map_or("The entry cannot be read.", |it| it.kind.sentence());
     html! {
         li {
             span.when { @if let Some(entry) = &entry { (apart(Timestamp(entry.at), now)) } }
             details {
-                summary {
-                    (entry.as_ref().map_or("The entry cannot be read.", |entry| entry.kind.sentence()))
-                }
+                summary { (sentence) }
                 pre { (show_within(&text, 4000).text) }
             }
             span.faint {

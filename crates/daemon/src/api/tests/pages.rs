@@ -172,7 +172,9 @@ async fn approvers_see_only_their_own_attention() {
 async fn the_channels_page_shows_state_and_limits() {
     let api = TestApi::new().await;
     let (_, _, body) = text(get(&api, "/channels", Some(ANA_TOKEN)).await).await;
-    for words in ["terminal", "desktop", "Only tells", "No message since the daemon started."] {
+    for words in
+        ["terminal", "desktop", "Notifications only", "No message since the daemon started."]
+    {
         assert!(body.contains(words), "{words}: {body}");
     }
     // These channels have no answers, and only administrators send tests.
