@@ -316,7 +316,7 @@ def test_doors_are_found_as_the_program_finds_them(tmp_path: Path) -> None:
     config.write_text('[listen]\nagents = "0.0.0.0:7000"\npeople = "[::]:7001"\nsocket = ""\n')
     assert str(agents_door(has_token=False, environ=said)) == "http://127.0.0.1:7000"
     assert str(people_door(said)) == "http://[::1]:7001"
-    for bad in ['[listen]\nagents = "127.0.0.1:0"\nsocket = ""', "doors = 3", "[listen]\nsocket = 3"]:
+    for bad in ['[listen]\nagents = "127.0.0.1:0"\nsocket = ""', "listen = 3", "[listen]\nsocket = 3"]:
         config.write_text(bad)
         with pytest.raises(BadInput):
             agents_door(has_token=False, environ=said)

@@ -38,7 +38,7 @@ export function reach(given: Reach): { door: Door; token: string | undefined } {
   const named = given.agents ?? set(variables, "COUNTERSIGN_AGENTS");
   if (named !== undefined) return { door: parseDoor(named), token };
   const places = folders(variables);
-  const doors = written(places.config);
+  const listen = written(places.config);
   // Over the socket the daemon knows its callers by itself.
   if (token === undefined && listen.socket !== "") {
     return {
@@ -116,7 +116,7 @@ function folders(variables: Variables): { config: string; runtime: string } {
   return { config, runtime: usesRuntime ? join(runtime, "countersign") : state };
 }
 
-/** The two doors of a configuration file; a file that is not there says nothing. */
+/** The listen addresses of a configuration file; a missing file has none. */
 function written(config: string): { agents?: string; socket?: string } {
   let text: string;
   try {
@@ -129,7 +129,7 @@ function written(config: string): { agents?: string; socket?: string } {
 }
 
 /**
- * Reads `[listen]` from TOML. This knows plain lines only; where a file writes its doors in some
+ * Reads `[listen]` from TOML. This knows plain lines only; where a file writes its addresses in some
  * other way it is not guessed at.
  */
 export function doorsIn(
@@ -154,7 +154,7 @@ export function doorsIn(
     if (parts === null) continue;
     const [, key = "", value = ""] = parts;
     const whole = `${table}.${key}`.replace(/["'\s]/g, "").replace(/^\./, "");
-    if (whole === "doors") throw unclear(index + 1, "`doors` in one line is not read here");
+    if (whole === "listen") throw unclear(index + 1, "`listen` in one line is not read here");
     if (whole !== "listen.agents" && whole !== "listen.socket") continue;
     const plain = /^(?:"([^"\\]*)"|'([^']*)')\s*(?:#.*)?$/.exec(value);
     if (plain === null) throw unclear(index + 1, `\`${whole}\` is no plain text`);

@@ -56,9 +56,9 @@ test("a configuration that is not read for sure is not guessed at", () => {
   const fine = 'mode = "enforce"\n[listen] # ours\nagents = "127.0.0.1:1"\n[[x]]\nagents = "no"\n';
   assert.deepEqual(doorsIn(fine), { agents: "127.0.0.1:1" });
   const bad = [
-    'doors = { socket = "/a" }',
+    'listen = { socket = "/a" }',
     '[listen]\nsocket = "/a\\u0062"',
-    '["doors"]\nagents = 1',
+    '["listen"]\nagents = 1',
     'x = """\n[listen]\nsocket = "/a"\n"""',
   ];
   for (const one of bad) assert.throws(() => doorsIn(one), /COUNTERSIGN_AGENTS/, one);

@@ -69,16 +69,20 @@ pub fn person(api: &Api, headers: &HeaderMap) -> Result<PersonIdentity, ApiProbl
         None => (cookie(api, headers)?.ok_or(AuthError::Missing)?, true),
     };
     let idle = api.gate.rules().idle;
-    let who = api.directory.person(secret, idle, api.gate.clock().now().at)?;
+    let identity = api.directory.person(secret, idle, api.gate.clock().now().at)?;
     // A stolen cookie must not work as a token, because a token needs no proof.
-    if by_cookie == (who.channel == WEB) { Ok(who) } else { Err(AuthError::Invalid.into()) }
+    if by_cookie == (identity.channel == WEB) {
+        Ok(identity)
+    } else {
+        Err(AuthError::Invalid.into())
+    }
 }
 
 /// The administrator who sent a request.
 pub fn administrator(api: &Api, headers: &HeaderMap) -> Result<PersonIdentity, ApiProblem> {
-    let who = person(api, headers)?;
-    who.administrator()?;
-    Ok(who)
+    let identity = person(api, headers)?;
+    identity.administrator()?;
+    Ok(identity)
 }
 
 /// The cookie for a proof. It is a hash of the proof, so the cookie alone does not reveal the proof

@@ -92,27 +92,27 @@ fn passes(at: Timestamp) -> ApiResult {
 /// Submits the call in the body to the gate.
 async fn asked(api: &Api, caller: &Caller, bytes: Bytes) -> Result<GateAnswer, ApiProblem> {
     let value = fields::parse(&bytes)?;
-    let said = Fields::new(&value)?;
-    let (action, description) = (said.text("action")?, said.text("description")?);
+    let fields = Fields::new(&value)?;
+    let (action, description) = (fields.text("action")?, fields.text("description")?);
     let (Some(action), Some(description)) =
         (action.filter(|text| !text.is_empty()), description.filter(|text| !text.is_empty()))
     else {
         return Err(ApiProblem::bad_request("action and description required"));
     };
     let empty = Value::Object(Vec::new());
-    let payload = said.get("payload").unwrap_or(&empty);
+    let payload = fields.get("payload").unwrap_or(&empty);
     if payload.as_object().is_none() {
         return Err(ApiProblem::bad_request("`payload` must be an object"));
     }
-    let claimed = said.text("risk_level")?.map(claimed).transpose()?;
-    let session = said.text("session_key")?.filter(|text| !text.is_empty());
-    let time = said.seconds("timeout")?.map(fields::span_from_seconds);
+    let claimed = fields.text("risk_level")?.map(claimed).transpose()?;
+    let session = fields.text("session_key")?.filter(|text| !text.is_empty());
+    let time = fields.seconds("timeout")?.map(fields::span_from_seconds);
     let text = std::str::from_utf8(&bytes).unwrap_or_default();
-    let raw = said.raw_text("payload", text).unwrap_or("{}");
+    let raw = fields.raw_text("payload", text).unwrap_or("{}");
     let detail = || {
         json!({ "seed": { "action": action, "description": described(description) } }).to_string()
     };
-    let question = Submission {
+    let submission = Submission {
         call: Call {
             tool: Cow::Borrowed(action),
             arguments: payload.reborrow(),
@@ -134,7 +134,7 @@ async fn asked(api: &Api, caller: &Caller, bytes: Bytes) -> Result<GateAnswer, A
         join: JoinOptions::default(),
         detail: &detail,
     };
-    Ok(api.gate.submit(question, caller).await?)
+    Ok(api.gate.submit(submission, caller).await?)
 }
 
 /// The four fields of the original API. A pending request is not approved.
@@ -186,28 +186,28 @@ fn described(description: &str) -> String {
 /// `POST /respond`: a person answers. The person is the one who authenticated, whatever the body
 /// says.
 pub async fn respond(State(api): State<Api>, request: Request) -> ApiResult {
-    let who = authenticate::person(&api, request.headers())?;
+    let identity = authenticate::person(&api, request.headers())?;
     let (parts, body) = request.into_parts();
     let bytes = fields::read_json_body(&parts.headers, body).await?;
     let value = fields::parse(&bytes)?;
-    let said = Fields::new(&value)?;
-    let id = said.text("request_id")?.filter(|text| !text.is_empty());
-    let approved = said.boolean("approved")?;
+    let fields = Fields::new(&value)?;
+    let id = fields.text("request_id")?.filter(|text| !text.is_empty());
+    let approved = fields.boolean("approved")?;
     let (Some(id), Some(approved)) = (id, approved) else {
         return Err(ApiProblem::bad_request("request_id and approved required"));
     };
     let id = Id::parse(id).ok_or_else(|| ApiProblem::not_found("unknown request"))?;
     let stored = api.gate.store().request(id).await?;
     let stored = stored.ok_or_else(|| ApiProblem::not_found("unknown request"))?;
-    let standing = (api.standing(&who.person), api.gate.rules().needs);
+    let standing = (api.standing(&identity.person), api.gate.rules().needs);
     let event = Event::Answer {
-        person: who.person,
+        person: identity.person,
         choice: if approved { Choice::Approve } else { Choice::Deny },
         // This API has no digest: the answer is about the request as it was asked.
         seen: stored.request.digest,
         edited: None,
-        channel: who.channel,
-        reason: said.text("reason")?.unwrap_or_default().to_owned(),
+        channel: identity.channel,
+        reason: fields.text("reason")?.unwrap_or_default().to_owned(),
         standing,
     };
     let note = Note { policy: api.gate.rules().hash, facts: None, edited: None };

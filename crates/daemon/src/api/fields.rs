@@ -290,12 +290,12 @@ mod tests {
             " { } ",
         ] {
             let (value, another) = (json::parse(text).unwrap(), text.to_owned());
-            let said = Fields::new(&value).unwrap();
+            let fields = Fields::new(&value).unwrap();
             for name in ["payload", "z", "a", "b", "y", ""] {
                 let wanted = json::member_text(text, name).unwrap();
-                assert_eq!(said.raw_text(name, text), wanted, "{name} of {text}");
+                assert_eq!(fields.raw_text(name, text), wanted, "{name} of {text}");
                 // The same works with an equal text at another address.
-                assert_eq!(said.raw_text(name, &another), wanted, "{name} of {text}");
+                assert_eq!(fields.raw_text(name, &another), wanted, "{name} of {text}");
             }
         }
     }
@@ -309,12 +309,14 @@ mod tests {
         for count in [1, 62, 63, 64, 65, 200] {
             let text = many(count);
             let value = json::parse(&text).unwrap();
-            let said = Fields::new(&value).unwrap();
-            assert!(said.get("known").is_some() && said.finish().is_err(), "{count}");
+            let fields = Fields::new(&value).unwrap();
+            assert!(fields.get("known").is_some() && fields.finish().is_err(), "{count}");
         }
         let value = json::parse(r#"{"known":null}"#).unwrap();
-        let said = Fields::new(&value).unwrap();
-        assert!(said.finish().is_err() && said.get("known").is_none() && said.finish().is_ok());
+        let fields = Fields::new(&value).unwrap();
+        assert!(
+            fields.finish().is_err() && fields.get("known").is_none() && fields.finish().is_ok()
+        );
     }
 
     #[tokio::test]

@@ -32,7 +32,7 @@ pub const HEADER: &str = "x-countersign-step-up";
 pub const BEGIN: &str = "/v1/step-up";
 
 /// The longest proof in bytes.
-const LONGEST: usize = 16 << 10;
+const MAX_PROOF: usize = 16 << 10;
 
 /// Changes of people and rights: each needs a proof.
 pub const NEEDED: [(&str, &str); 16] = [
@@ -123,7 +123,7 @@ impl FromRequestParts<Api> for StepUpProof {
     async fn from_request_parts(parts: &mut Parts, api: &Api) -> Result<StepUpProof, ApiProblem> {
         match parts.extensions.get::<StepUpProof>() {
             Some(proven) => Ok(proven.clone()),
-            None => Err(required(api, &authenticate::person(api, &parts.headers)?)),
+            None => Err(proof_required(api, &authenticate::person(api, &parts.headers)?)),
         }
     }
 }
@@ -165,10 +165,10 @@ pub async fn check(api: &Api, request: Request) -> Result<Request, ApiProblem> {
         Some(false) => return Ok(request),
         None => return Err(super::method_not_allowed().await),
     }
-    let who = authenticate::person(api, request.headers())?;
+    let identity = authenticate::person(api, request.headers())?;
     let (mut parts, body) = request.into_parts();
     let bytes = fields::read_body(body).await?;
-    let proven = prove(api, &who, &parts, &bytes).await?;
+    let proven = prove(api, &identity, &parts, &bytes).await?;
     parts.extensions.insert(proven);
     Ok(Request::from_parts(parts, Body::from(bytes)))
 }
@@ -176,34 +176,36 @@ pub async fn check(api: &Api, request: Request) -> Result<Request, ApiProblem> {
 /// The proof of one request, for handlers whose body decides whether they need one.
 pub async fn prove(
     api: &Api,
-    who: &PersonIdentity,
+    identity: &PersonIdentity,
     parts: &Parts,
     body: &Bytes,
 ) -> Result<StepUpProof, ApiProblem> {
-    let Some(proof) = Proof::read(&parts.headers)? else { return Err(required(api, who)) };
+    let Some(proof) = Proof::read(&parts.headers)? else {
+        return Err(proof_required(api, identity));
+    };
     let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
-    match (proof, api.has_passkey(&who.person)) {
+    match (proof, api.has_passkey(&identity.person)) {
         (Proof::Passphrase(passphrase), false) => {
-            verify_passphrase(api, who, passphrase).await?;
+            verify_passphrase(api, identity, passphrase).await?;
             Ok(StepUpProof { facts: json!({ "proof": "passphrase" }) })
         }
         (Proof::Passkey(signed), true) => {
             let change = Change::new(parts.method.as_str(), path, body)?;
             let purpose = Purpose::Change(change.digest());
-            let kept = passkeys::signed(api, who, &signed, purpose).await?;
+            let kept = passkeys::signed(api, identity, &signed, purpose).await?;
             let facts = json!({
                 "proof": "passkey", "operation": change.operation, "body": change.body,
                 "passkey": kept,
             });
             Ok(StepUpProof { facts })
         }
-        _ => Err(required(api, who)),
+        _ => Err(proof_required(api, identity)),
     }
 }
 
 /// The problem document that names the missing proof.
-fn required(api: &Api, who: &PersonIdentity) -> ApiProblem {
-    let passkey = api.has_passkey(&who.person);
+fn proof_required(api: &Api, identity: &PersonIdentity) -> ApiProblem {
+    let passkey = api.has_passkey(&identity.person);
     let detail = if passkey {
         "this change needs your passkey; make it in the web inbox"
     } else {
@@ -235,7 +237,7 @@ impl Proof {
         };
         let mut given = headers.get_all(HEADER).iter();
         let Some(value) = given.next() else { return Ok(None) };
-        if given.next().is_some() || value.len() > LONGEST {
+        if given.next().is_some() || value.len() > MAX_PROOF {
             return Err(unreadable());
         }
         let (kind, text) =
@@ -255,20 +257,20 @@ impl Proof {
 /// `POST /v1/step-up`: which proof a change needs, with the challenge for a passkey. The body names
 /// the change as it will be sent: `method`, `path` and, if there is one, `body`.
 async fn begin(State(api): State<Api>, request: Request) -> ApiResult {
-    let who = authenticate::person(&api, request.headers())?;
+    let identity = authenticate::person(&api, request.headers())?;
     let (parts, body) = request.into_parts();
     let bytes = fields::read_json_body(&parts.headers, body).await?;
     let value = fields::parse(&bytes)?;
-    let said = Fields::new(&value)?;
-    let (method, path) = (said.required_text("method")?, said.required_text("path")?);
-    let body = said.get("body").map(|body| canonical(body).text).unwrap_or_default();
-    said.finish()?;
-    if !api.has_passkey(&who.person) {
+    let fields = Fields::new(&value)?;
+    let (method, path) = (fields.required_text("method")?, fields.required_text("path")?);
+    let body = fields.get("body").map(|body| canonical(body).text).unwrap_or_default();
+    fields.finish()?;
+    if !api.has_passkey(&identity.person) {
         return Ok(axum::Json(json!({ "proof": "passphrase" })).into_response());
     }
     let change = Change::new(method, path, body.as_bytes())?;
     let mut answer =
-        passkeys::challenge_for(&api, &who, &parts.headers, Purpose::Change(change.digest()))?;
+        passkeys::challenge_for(&api, &identity, &parts.headers, Purpose::Change(change.digest()))?;
     if let Some(members) = answer.as_object_mut() {
         members.insert("proof".to_owned(), json!("passkey"));
     }

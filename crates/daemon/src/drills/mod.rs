@@ -89,7 +89,7 @@ async fn run_once(gate: &Gate, presence: &Presence) -> Result<(), StoreError> {
     }
     match make(gate, someone_is_available, &earlier).await {
         Ok(stored) => tracing::info!(request = %stored.request.id, "a drill is on its way"),
-        Err(DrillRefusal::Rejection(Rejection::Unavailable(error))) => return Err(error),
+        Err(DrillRefusal::Rejected(Rejection::Unavailable(error))) => return Err(error),
         Err(why) => tracing::debug!(%why, "no drill now"),
     }
     Ok(())

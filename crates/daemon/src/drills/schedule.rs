@@ -48,7 +48,7 @@ pub enum DrillRefusal {
     NoCall,
     /// It could not be made.
     #[error(transparent)]
-    Rejection(#[from] crate::gate::Rejection),
+    Rejected(#[from] crate::gate::Rejection),
 }
 
 impl Conditions {

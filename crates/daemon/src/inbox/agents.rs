@@ -13,14 +13,14 @@ use super::page::{ApiState, PageResult, signed_in_page};
 
 /// The page.
 pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageResult {
-    let who = signed_in_page(&api, &headers, &uri)?;
-    let failed = |error: StoreError| layout::error_page(&error.into(), Some(&who));
+    let identity = signed_in_page(&api, &headers, &uri)?;
+    let failed = |error: StoreError| layout::error_page(&error.into(), Some(&identity));
     let all = api.gate.store().agents().await.map_err(failed)?;
     let now = api.gate.clock().now().at;
     let body = html! {
         section.wide {
             h1 { "Agents" }
-            @if may_change(&who) {
+            @if may_change(&identity) {
                 ul.list {
                     @for agent in all.iter().filter(|agent| agent.revoked.is_none()) {
                         (agent_line(agent, now))
@@ -44,7 +44,7 @@ pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageRes
             } @else { (only_administrators()) }
         }
     };
-    Ok(layout::page("Agents", layout::MenuItem::Agents, Some(&who), &body))
+    Ok(layout::page("Agents", layout::MenuItem::Agents, Some(&identity), &body))
 }
 
 fn agent_line(agent: &Agent, now: Timestamp) -> Markup {

@@ -26,17 +26,17 @@ const ENOUGH: usize = 20;
 
 /// The page. Administrators see everyone, others only themselves.
 pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageResult {
-    let who = signed_in_page(&api, &headers, &uri)?;
-    let failed = |error: StoreError| layout::error_page(&error.into(), Some(&who));
+    let identity = signed_in_page(&api, &headers, &uri)?;
+    let failed = |error: StoreError| layout::error_page(&error.into(), Some(&identity));
     let now = api.gate.clock().now().at;
     let since = Timestamp(now.0.saturating_sub(SPAN));
     let Recent { requests, mut drills, partial } =
         recent(api.gate.store(), since, MOST).await.map_err(failed)?;
     let mut people = answers(&requests);
-    let administrator = who.administrator().is_ok();
+    let administrator = identity.administrator().is_ok();
     if !administrator {
-        people.retain(|name, _| *name == who.person);
-        drills.retain(|one| one.request.votes.iter().any(|vote| vote.person == who.person));
+        people.retain(|name, _| *name == identity.person);
+        drills.retain(|one| one.request.votes.iter().any(|vote| vote.person == identity.person));
     }
     // A pending drill must not be recognizable here either.
     drills.retain(|one| one.request.state.has_ended());
@@ -58,7 +58,7 @@ pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageRes
             (drills::section(&api.gate.rules().drills, &drills, administrator, now))
         }
     };
-    Ok(layout::page("Attention", layout::MenuItem::Settings, Some(&who), &body))
+    Ok(layout::page("Attention", layout::MenuItem::Settings, Some(&identity), &body))
 }
 
 fn answers(requests: &[Stored]) -> BTreeMap<String, Vec<AnswerTime>> {

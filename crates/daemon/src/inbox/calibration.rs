@@ -39,8 +39,8 @@ pub async fn page(
     uri: Uri,
     Query(tried): Query<CalibrationQuery>,
 ) -> PageResult {
-    let who = signed_in_page(&api, &headers, &uri)?;
-    let failed = |error: StoreError| layout::error_page(&error.into(), Some(&who));
+    let identity = signed_in_page(&api, &headers, &uri)?;
+    let failed = |error: StoreError| layout::error_page(&error.into(), Some(&identity));
     let CalibrationData { buckets, partial, .. } = calibration_data(&api).await.map_err(failed)?;
     let now = ThresholdSetting::of(&api.gate.rules().judgement);
     let setting = tried.setting(now);
@@ -67,7 +67,7 @@ pub async fn page(
             }
         }
     };
-    Ok(layout::page("Calibration", layout::MenuItem::Settings, Some(&who), &body))
+    Ok(layout::page("Calibration", layout::MenuItem::Settings, Some(&identity), &body))
 }
 
 fn form(setting: ThresholdSetting, now: ThresholdSetting) -> Markup {

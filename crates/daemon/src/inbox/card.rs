@@ -48,20 +48,20 @@ fn asks(view: &RequestView) -> Markup {
     html! {
         dl.facts.who {
             @if let Some(claim) = view.claim() { dt { "agent's description" } dd.claim { (claim) } }
-            dt { "asks" }
+            dt { "agent" }
             dd {
                 (view.agent())
                 @if let Some(session) = view.session() { ", session " (session) }
                 ", " (apart(request.plan.created, view.now))
             }
             @if let Some(cwd) = view.card.as_ref().and_then(|card| card.cwd.as_ref()) {
-                dt { "where" } dd { code { (cwd) } }
+                dt { "directory" } dd { code { (cwd) } }
             }
             @for vote in &request.votes {
-                dt { "vote" }
+                dt { "answer" }
                 dd {
                     (show_within(&vote.person, TEXT).text) ": "
-                    @if vote.choice == Choice::Approve { "yes" } @else { "no" }
+                    @if vote.choice == Choice::Approve { "approved" } @else { "denied" }
                     @if !vote.reason.is_empty() { ", " (show_within(&vote.reason, TEXT).text) }
                 }
             }

@@ -22,16 +22,17 @@ use crate::notifier::OpenChannel;
 
 /// The page.
 pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageResult {
-    let who = signed_in_page(&api, &headers, &uri)?;
-    let failed = |error: StoreError| layout::error_page(&error.into(), Some(&who));
+    let identity = signed_in_page(&api, &headers, &uri)?;
+    let failed = |error: StoreError| layout::error_page(&error.into(), Some(&identity));
     let mut accounts = api.gate.store().accounts().await.map_err(failed)?;
-    let all = who.role == Role::Administrator;
-    accounts.retain(|account| account.ended.is_none() && (all || account.person == who.person));
+    let all = identity.role == Role::Administrator;
+    accounts
+        .retain(|account| account.ended.is_none() && (all || account.person == identity.person));
     let rules = api.gate.rules();
     let now = api.gate.clock().now().at;
     let mut channels: Vec<_> = rules.channels.iter().collect();
     channels.sort_by_key(|(name, _)| rung(&rules, name).map_or(Rung::ALL.len(), |it| it as usize));
-    let seen = Seen { api: &api, rules: &rules, who: &who, now };
+    let seen = Seen { api: &api, rules: &rules, identity: &identity, now };
     let body = html! {
         section.wide {
             h1 { "Channels" }
@@ -47,14 +48,14 @@ pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageRes
             }
         }
     };
-    Ok(layout::page("Channels", layout::MenuItem::Channels, Some(&who), &body))
+    Ok(layout::page("Channels", layout::MenuItem::Channels, Some(&identity), &body))
 }
 
 /// The context of one rendering.
 struct Seen<'a> {
     api: &'a Api,
     rules: &'a Arc<DaemonRules>,
-    who: &'a PersonIdentity,
+    identity: &'a PersonIdentity,
     now: Timestamp,
 }
 
@@ -79,7 +80,7 @@ fn channel(
                 (health(line.as_ref(), seen.now))
             }
             div.pair {
-                @if may_change(seen.who) {
+                @if may_change(seen.identity) {
                     button type="button" data-tell="test" data-path={ (path) "/test" } { "Test" }
                 }
                 @if answers {

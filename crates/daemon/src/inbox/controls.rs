@@ -20,8 +20,8 @@ pub fn act(label: &str, method: &str, path: &str, question: &str) -> Markup {
     }
 }
 
-pub fn may_change(who: &PersonIdentity) -> bool {
-    who.administrator().is_ok()
+pub fn may_change(identity: &PersonIdentity) -> bool {
+    identity.administrator().is_ok()
 }
 
 pub fn only_administrators() -> Markup {

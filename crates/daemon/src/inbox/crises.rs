@@ -13,7 +13,7 @@ use super::page::{ApiState, PageResult, signed_in_page};
 
 /// The page.
 pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageResult {
-    let who = signed_in_page(&api, &headers, &uri)?;
+    let identity = signed_in_page(&api, &headers, &uri)?;
     let now = api.gate.clock().now().at;
     let list = api.gate.crises().list();
     let body = html! {
@@ -42,7 +42,7 @@ pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageRes
             } }
         }
     };
-    Ok(layout::page("Crises", layout::MenuItem::Crises, Some(&who), &body))
+    Ok(layout::page("Crises", layout::MenuItem::Crises, Some(&identity), &body))
 }
 
 /// The level of a crisis, and since when.

@@ -22,11 +22,11 @@ fn shown(text: &str) -> String {
 
 /// The page.
 pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageResult {
-    let who = signed_in_page(&api, &headers, &uri)?;
+    let identity = signed_in_page(&api, &headers, &uri)?;
     let now = api.gate.clock().now().at;
-    let passkeys = api.directory.passkeys(&who.person);
-    let browsers = push::own(&api, &who.person).await;
-    let browsers = browsers.map_err(|problem| layout::error_page(&problem, Some(&who)))?;
+    let passkeys = api.directory.passkeys(&identity.person);
+    let browsers = push::own(&api, &identity.person).await;
+    let browsers = browsers.map_err(|problem| layout::error_page(&problem, Some(&identity)))?;
     let here = api.people_hosts.passkey_origin(&headers);
     let named = api.people_hosts.origin_for_passkeys().unwrap_or_default();
     let body = html! {
@@ -61,7 +61,7 @@ pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageRes
             }
         }
     };
-    Ok(layout::page("Devices", layout::MenuItem::Devices, Some(&who), &body))
+    Ok(layout::page("Devices", layout::MenuItem::Devices, Some(&identity), &body))
 }
 
 fn passkey_line(passkey: &Passkey, now: Timestamp) -> Markup {

@@ -14,8 +14,8 @@ use super::page::{ApiState, PageResult, signed_in_page};
 
 /// The page.
 pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageResult {
-    let who = signed_in_page(&api, &headers, &uri)?;
-    let failed = |error: StoreError| layout::error_page(&error.into(), Some(&who));
+    let identity = signed_in_page(&api, &headers, &uri)?;
+    let failed = |error: StoreError| layout::error_page(&error.into(), Some(&identity));
     let all = api.gate.store().grants(true).await.map_err(failed)?;
     let now = api.gate.clock().now().at;
     let (held, over): (Vec<_>, Vec<_>) =
@@ -29,7 +29,7 @@ pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageRes
             }
             @if held.is_empty() { p { "No grants. Give one with an approval, or below." } }
             ul.list { @for grant in &held { (grant_line(grant, now, true)) } }
-            @if may_change(&who) { (new_grant()) }
+            @if may_change(&identity) { (new_grant()) }
             @if !over.is_empty() {
                 details { summary { (over.len()) " expired or revoked" }
                     ul.list {
@@ -41,7 +41,7 @@ pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageRes
             }
         }
     };
-    Ok(layout::page("Grants", layout::MenuItem::Grants, Some(&who), &body))
+    Ok(layout::page("Grants", layout::MenuItem::Grants, Some(&identity), &body))
 }
 
 fn grant_line(grant: &Grant, now: Timestamp, held: bool) -> Markup {

@@ -42,7 +42,7 @@ pub async fn page(
     uri: Uri,
     Query(search): Query<HistoryQuery>,
 ) -> PageResult {
-    let who = signed_in_page(&api, &headers, &uri)?;
+    let identity = signed_in_page(&api, &headers, &uri)?;
     let some = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
     let (text, agent, state) = (some(&search.q), some(&search.agent), some(&search.state));
     let session = some(&search.session);
@@ -56,7 +56,8 @@ pub async fn page(
         ..StoreQuery::default()
     };
     let found = api.gate.store().find(query).await;
-    let found = found.map_err(|error: StoreError| layout::error_page(&error.into(), Some(&who)))?;
+    let found =
+        found.map_err(|error: StoreError| layout::error_page(&error.into(), Some(&identity)))?;
     let now = api.gate.clock().now().at;
     let views = found.requests.iter().map(|one| RequestView::new(one.clone(), now));
     let views: Vec<RequestView> = views.collect();
@@ -64,7 +65,7 @@ pub async fn page(
     let next = found.next.map(|id| older_page(id, filters));
     let body = html! {
         section.wide {
-            h1 { "History" }
+            h1 { "Activity" }
             (search_form(text.as_deref(), agent.as_deref(), state.as_deref(), session.as_deref()))
             @if let Some(session) = &session {
                 p { "Only session " strong { (show_within(session, 120).text) } ". "
@@ -86,7 +87,7 @@ pub async fn page(
             }
         }
     };
-    Ok(layout::page("History", layout::MenuItem::History, Some(&who), &body))
+    Ok(layout::page("Activity", layout::MenuItem::History, Some(&identity), &body))
 }
 
 /// The filters, filled in as they are now.
@@ -177,8 +178,8 @@ pub async fn one(
     uri: Uri,
     Path(text): Path<String>,
 ) -> PageResult {
-    let who = signed_in_page(&api, &headers, &uri)?;
-    let error_page = |problem: ApiProblem| layout::error_page(&problem, Some(&who));
+    let identity = signed_in_page(&api, &headers, &uri)?;
+    let error_page = |problem: ApiProblem| layout::error_page(&problem, Some(&identity));
     let none = || error_page(ApiProblem::not_found("The request does not exist."));
     let id = Id::parse(&text).ok_or_else(none)?;
     let view = pending::one(&api, id).await.map_err(error_page)?.ok_or_else(none)?;
@@ -208,5 +209,5 @@ pub async fn one(
             }
         }
     };
-    Ok(layout::page(&view.brief(), layout::MenuItem::History, Some(&who), &body))
+    Ok(layout::page(&view.brief(), layout::MenuItem::History, Some(&identity), &body))
 }

@@ -50,7 +50,7 @@ pub fn ended(decision: &Decision, edited: bool, now: Timestamp) -> String {
 
 /// The label of a state.
 pub fn state(state: State) -> &'static str {
-    if state == State::Pending { "waits" } else { state.label() }
+    if state == State::Pending { "pending" } else { state.label() }
 }
 
 /// Percent-encodes text for a URL.

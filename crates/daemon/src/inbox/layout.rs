@@ -46,7 +46,7 @@ pub enum MenuItem {
 
 const MENU: [(MenuItem, &str, &str); 11] = [
     (MenuItem::Pending, "/", "Inbox"),
-    (MenuItem::History, "/history", "History"),
+    (MenuItem::History, "/history", "Activity"),
     (MenuItem::Sessions, "/sessions", "Sessions"),
     (MenuItem::Grants, "/grants", "Grants"),
     (MenuItem::Crises, "/crises", "Crises"),
@@ -59,7 +59,12 @@ const MENU: [(MenuItem, &str, &str); 11] = [
 ];
 
 /// A whole page.
-pub fn page(title: &str, place: MenuItem, who: Option<&PersonIdentity>, body: &Markup) -> Response {
+pub fn page(
+    title: &str,
+    place: MenuItem,
+    identity: Option<&PersonIdentity>,
+    body: &Markup,
+) -> Response {
     let text = html! {
         (DOCTYPE)
         html lang="en" {
@@ -92,7 +97,7 @@ pub fn page(title: &str, place: MenuItem, who: Option<&PersonIdentity>, body: &M
                 a.skip href="#main" { "Skip to content" }
                 header.top {
                     a.name href="/" { "Countersign" }
-                    @if let Some(who) = who {
+                    @if let Some(identity) = identity {
                         nav aria-label="Pages" {
                             @for (of, address, name) in MENU {
                                 a href=(address) aria-current=[(of == place).then_some("page")] {
@@ -101,7 +106,7 @@ pub fn page(title: &str, place: MenuItem, who: Option<&PersonIdentity>, body: &M
                             }
                         }
                         span.live #live role="status" { "" }
-                        button.quiet #leave type="button" title={ "Signed in as " (who.person) } {
+                        button.quiet #leave type="button" title={ "Signed in as " (identity.person) } {
                             "Sign out"
                         }
                     }
@@ -119,7 +124,7 @@ pub fn part(body: Markup) -> Response {
 }
 
 /// An error page.
-pub fn error_page(problem: &ApiProblem, who: Option<&PersonIdentity>) -> PageError {
+pub fn error_page(problem: &ApiProblem, identity: Option<&PersonIdentity>) -> PageError {
     let body = html! {
         section.narrow {
             h1 { (problem.title) }
@@ -127,7 +132,7 @@ pub fn error_page(problem: &ApiProblem, who: Option<&PersonIdentity>) -> PageErr
             p { a href="/" { "Back to the inbox" } }
         }
     };
-    let mut response = page(problem.title, MenuItem::Elsewhere, who, &body);
+    let mut response = page(problem.title, MenuItem::Elsewhere, identity, &body);
     *response.status_mut() =
         StatusCode::from_u16(problem.status).unwrap_or(StatusCode::BAD_REQUEST);
     response.into()

@@ -17,8 +17,8 @@ const NEWEST: u32 = 100;
 
 /// The page.
 pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageResult {
-    let who = signed_in_page(&api, &headers, &uri)?;
-    let failed = |error: StoreError| layout::error_page(&error.into(), Some(&who));
+    let identity = signed_in_page(&api, &headers, &uri)?;
+    let failed = |error: StoreError| layout::error_page(&error.into(), Some(&identity));
     let store = api.gate.store();
     let head = store.tree_head().await.map_err(failed)?;
     let note = store.checkpoint().await.map_err(failed)?;
@@ -51,14 +51,14 @@ pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageRes
             }
         }
     };
-    Ok(layout::page("Ledger", layout::MenuItem::Ledger, Some(&who), &body))
+    Ok(layout::page("Ledger", layout::MenuItem::Ledger, Some(&identity), &body))
 }
 
 /// One entry as a sentence, with its exact text.
 pub fn line(seq: u64, bytes: &[u8], now: Timestamp) -> Markup {
     let entry = Entry::decode(bytes).ok();
     let text = String::from_utf8_lossy(bytes);
-    let who = entry.as_ref().and_then(|entry| entry.person.as_ref().or(entry.agent.as_ref()));
+    let identity = entry.as_ref().and_then(|entry| entry.person.as_ref().or(entry.agent.as_ref()));
     let sentence = entry.as_ref().map_or("The entry cannot be read.", |it| it.kind.sentence());
     html! {
         li {
@@ -68,7 +68,7 @@ pub fn line(seq: u64, bytes: &[u8], now: Timestamp) -> Markup {
                 pre { (show_within(&text, 4000).text) }
             }
             span.faint {
-                @if let Some(who) = who { (show_within(who, 60).text) ", " }
+                @if let Some(identity) = identity { (show_within(identity, 60).text) ", " }
                 "entry " (seq)
             }
         }

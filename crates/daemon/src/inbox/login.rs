@@ -28,7 +28,7 @@ pub async fn page(Query(asked): Query<LoginQuery>) -> Response {
                         required autofocus;
                 }
                 p.wrong role="alert" {}
-                button.main type="submit" { "Log in" }
+                button.main type="submit" { "Sign in" }
             }
             p.hint { "The passphrase was shown once, at the first start of Countersign." }
             details.add {
@@ -56,7 +56,7 @@ pub async fn page(Query(asked): Query<LoginQuery>) -> Response {
             }
         }
     };
-    layout::page("Log in", layout::MenuItem::Elsewhere, None, &body)
+    layout::page("Sign in", layout::MenuItem::Elsewhere, None, &body)
 }
 
 /// A path on this host: one slash, no host after it.

@@ -31,14 +31,14 @@ pub async fn page(
     uri: Uri,
     Query(chosen): Query<InboxQuery>,
 ) -> PageResult {
-    let who = signed_in_page(&api, &headers, &uri)?;
-    let failed = |error: StoreError| layout::error_page(&error.into(), Some(&who));
+    let identity = signed_in_page(&api, &headers, &uri)?;
+    let failed = |error: StoreError| layout::error_page(&error.into(), Some(&identity));
     let views = pending(&api).await.map_err(failed)?;
     let named = chosen.r.as_deref().and_then(Id::parse);
     let looked_at = named.or_else(|| views.first().map(|view| view.stored.request.id));
     let shown = match looked_at {
         Some(id) => {
-            one(&api, id).await.map_err(|problem| layout::error_page(&problem, Some(&who)))?
+            one(&api, id).await.map_err(|problem| layout::error_page(&problem, Some(&identity)))?
         }
         None => None,
     };
@@ -71,7 +71,7 @@ pub async fn page(
             }
         }
     };
-    Ok(layout::page("Inbox", layout::MenuItem::Pending, Some(&who), &body))
+    Ok(layout::page("Inbox", layout::MenuItem::Pending, Some(&identity), &body))
 }
 
 /// The list alone.

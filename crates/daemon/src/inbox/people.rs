@@ -13,17 +13,17 @@ use super::page::{ApiState, PageResult, signed_in_page};
 
 /// The page.
 pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageResult {
-    let who = signed_in_page(&api, &headers, &uri)?;
-    let failed = |error: StoreError| layout::error_page(&error.into(), Some(&who));
+    let identity = signed_in_page(&api, &headers, &uri)?;
+    let failed = |error: StoreError| layout::error_page(&error.into(), Some(&identity));
     let all = api.gate.store().people().await.map_err(failed)?;
     let now = api.gate.clock().now().at;
     let body = html! {
         section.wide {
             h1 { "People" }
-            @if may_change(&who) {
+            @if may_change(&identity) {
                 ul.list {
                     @for person in all.iter().filter(|person| person.revoked.is_none()) {
-                        (person_line(person, person.name == who.person, now))
+                        (person_line(person, person.name == identity.person, now))
                     }
                 }
                 details.add {
@@ -43,7 +43,7 @@ pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageRes
             } @else { (only_administrators()) }
         }
     };
-    Ok(layout::page("People", layout::MenuItem::People, Some(&who), &body))
+    Ok(layout::page("People", layout::MenuItem::People, Some(&identity), &body))
 }
 
 fn person_line(person: &Person, own: bool, now: Timestamp) -> Markup {

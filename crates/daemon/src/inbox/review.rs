@@ -28,8 +28,8 @@ pub async fn page(
     uri: Uri,
     Query(which): Query<ReviewQuery>,
 ) -> PageResult {
-    let who = signed_in_page(&api, &headers, &uri)?;
-    let failed = |error: StoreError| layout::error_page(&error.into(), Some(&who));
+    let identity = signed_in_page(&api, &headers, &uri)?;
+    let failed = |error: StoreError| layout::error_page(&error.into(), Some(&identity));
     let (together, alone): (Vec<_>, Vec<_>) =
         pending::pending(&api).await.map_err(failed)?.into_iter().partition(may_be_together);
     let agents = agents(&together);
@@ -58,7 +58,7 @@ pub async fn page(
             @if !views.is_empty() { (bar()) }
         }
     };
-    Ok(layout::page("Review together", layout::MenuItem::Pending, Some(&who), &body))
+    Ok(layout::page("Review together", layout::MenuItem::Pending, Some(&identity), &body))
 }
 
 /// Whether it may be answered together with others.

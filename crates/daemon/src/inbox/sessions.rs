@@ -36,8 +36,8 @@ struct Session {
 
 /// The page.
 pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageResult {
-    let who = signed_in_page(&api, &headers, &uri)?;
-    let failed = |error: StoreError| layout::error_page(&error.into(), Some(&who));
+    let identity = signed_in_page(&api, &headers, &uri)?;
+    let failed = |error: StoreError| layout::error_page(&error.into(), Some(&identity));
     let now = api.gate.clock().now().at;
     let since = Timestamp(now.0.saturating_sub(SPAN));
     let Recent { requests, partial, .. } =
@@ -61,7 +61,7 @@ pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageRes
             }
         }
     };
-    Ok(layout::page("Sessions", layout::MenuItem::Sessions, Some(&who), &body))
+    Ok(layout::page("Sessions", layout::MenuItem::Sessions, Some(&identity), &body))
 }
 
 /// Sessions in a crisis first, then the newest.
@@ -111,9 +111,8 @@ fn line(session: &Session, now: Timestamp) -> Markup {
                     @if let Some(newest) = session.newest { ", " (apart(newest, now)) }
                 }
                 p.counts {
-                    @let wait = if session.waits == 1 { "waits" } else { "wait" };
                     @for (count, word, class) in [
-                        (session.waits, wait, "waits"),
+                        (session.waits, "pending", "waits"),
                         (session.approved, "approved", "approved"),
                         (session.denied, "denied", "denied"),
                         (session.other, "not answered", "other"),

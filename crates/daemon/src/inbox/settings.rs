@@ -31,7 +31,7 @@ pub fn tabs(current: &str) -> Markup {
 
 /// The page.
 pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageResult {
-    let who = signed_in_page(&api, &headers, &uri)?;
+    let identity = signed_in_page(&api, &headers, &uri)?;
     let rules = api.gate.rules();
     let now = api.gate.clock().now().at;
     let body = html! {
@@ -52,7 +52,7 @@ pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageRes
             p.hint { "The hash of these rules, in every ledger entry: " code { (rules.hash) } }
         }
     };
-    Ok(layout::page("Settings", layout::MenuItem::Settings, Some(&who), &body))
+    Ok(layout::page("Settings", layout::MenuItem::Settings, Some(&identity), &body))
 }
 
 /// A rule, and the field that changes it.

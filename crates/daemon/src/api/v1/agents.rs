@@ -12,7 +12,7 @@ use countersign_types::time::{Clock as _, Span, Timestamp};
 use serde_json::json;
 use zeroize::Zeroizing;
 
-use super::people::still_administrator;
+use super::people::check_administrator;
 use crate::api::fields::{self, Fields};
 use crate::api::{Api, ApiProblem, ApiResult, StepUpProof, authenticate};
 use crate::auth::{AGENT_TOKEN, agent_name};
@@ -20,11 +20,11 @@ use crate::gate::Rejection;
 use crate::random;
 
 /// How long a token is valid by default, and at most.
-const USUAL_DAYS: u32 = 365;
-const MOST_DAYS: u32 = 3_650;
+const DEFAULT_DAYS: u32 = 365;
+const MAX_DAYS: u32 = 3_650;
 /// The most own addresses of an agent, and the longest one.
-const ADDRESSES: usize = 32;
-const LONGEST_ADDRESS: usize = 320;
+const MAX_ADDRESSES: usize = 32;
+const MAX_ADDRESS: usize = 320;
 
 /// The routes of the people API.
 pub fn people() -> Router<Api> {
@@ -50,20 +50,20 @@ fn document(agent: &Agent) -> serde_json::Value {
 }
 
 async fn add(State(api): State<Api>, proven: StepUpProof, request: Request) -> ApiResult {
-    let who = authenticate::administrator(&api, request.headers())?;
+    let identity = authenticate::administrator(&api, request.headers())?;
     let (parts, body) = request.into_parts();
     let bytes = fields::read_json_body(&parts.headers, body).await?;
     let value = fields::parse(&bytes)?;
-    let said = Fields::new(&value)?;
-    let name = said.required_text("name")?.to_owned();
-    let uid = said.get("uid").map(|uid| whole(uid, "uid")).transpose()?;
-    let own_addresses = addresses(said.list("own_addresses")?)?;
-    let days = said.get("days").map(|days| whole(days, "days")).transpose()?;
-    said.finish()?;
+    let fields = Fields::new(&value)?;
+    let name = fields.required_text("name")?.to_owned();
+    let uid = fields.get("uid").map(|uid| integer(uid, "uid")).transpose()?;
+    let own_addresses = addresses(fields.list("own_addresses")?)?;
+    let days = fields.get("days").map(|days| integer(days, "days")).transpose()?;
+    fields.finish()?;
     agent_name(&name)?;
-    let token = fresh()?;
+    let token = new_token()?;
     let _changing = api.directory.lock_changes().await;
-    still_administrator(&api, &parts.headers)?;
+    check_administrator(&api, &parts.headers)?;
     let agents = api.gate.store().agents().await?;
     if agents.iter().any(|agent| agent.name.eq_ignore_ascii_case(&name)) {
         return Err(ApiProblem::conflict(
@@ -92,7 +92,7 @@ async fn add(State(api): State<Api>, proven: StepUpProof, request: Request) -> A
         expires: Some(expiry(now, days)?),
         revoked: None,
     };
-    api.gate.store().keep_agent(agent.clone(), proven.note(&api, &who.person)).await?;
+    api.gate.store().keep_agent(agent.clone(), proven.note(&api, &identity.person)).await?;
     api.directory.reload(api.gate.store()).await?;
     let body = with_token(&agent, &token);
     Ok((StatusCode::CREATED, axum::Json(body)).into_response())
@@ -107,33 +107,33 @@ fn with_token(agent: &Agent, token: &str) -> serde_json::Value {
     document
 }
 
-fn fresh() -> Result<Zeroizing<String>, ApiProblem> {
+fn new_token() -> Result<Zeroizing<String>, ApiProblem> {
     let token =
         random::secret(AGENT_TOKEN).map_err(|_| ApiProblem::from(Rejection::EntropyUnavailable))?;
     Ok(Zeroizing::new(token))
 }
 
 fn expiry(now: Timestamp, days: Option<u32>) -> Result<Timestamp, ApiProblem> {
-    let days = days.unwrap_or(USUAL_DAYS);
-    if !(1..=MOST_DAYS).contains(&days) {
-        return Err(ApiProblem::bad_request(format!("`days` must be 1 to {MOST_DAYS}")));
+    let days = days.unwrap_or(DEFAULT_DAYS);
+    if !(1..=MAX_DAYS).contains(&days) {
+        return Err(ApiProblem::bad_request(format!("`days` must be 1 to {MAX_DAYS}")));
     }
     Ok(now.plus(Span(u64::from(days) * 86_400_000)))
 }
 
-fn whole(value: &Value<'_>, name: &str) -> Result<u32, ApiProblem> {
+fn integer(value: &Value<'_>, name: &str) -> Result<u32, ApiProblem> {
     let number = value.as_number().and_then(|digits| digits.parse().ok());
     number.ok_or_else(|| ApiProblem::bad_request(format!("`{name}` must be an integer")))
 }
 
 fn addresses(list: Option<&[Value<'_>]>) -> Result<Vec<String>, ApiProblem> {
     let list = list.unwrap_or_default();
-    let fits = |text: &&str| (1..=LONGEST_ADDRESS).contains(&text.len());
+    let fits = |text: &&str| (1..=MAX_ADDRESS).contains(&text.len());
     let texts: Option<Vec<String>> =
         list.iter().map(|text| text.as_str().filter(fits).map(ToOwned::to_owned)).collect();
-    texts.filter(|texts| texts.len() <= ADDRESSES).ok_or_else(|| {
+    texts.filter(|texts| texts.len() <= MAX_ADDRESSES).ok_or_else(|| {
         ApiProblem::bad_request(format!(
-            "`own_addresses` must be a list of at most {ADDRESSES} \
+            "`own_addresses` must be a list of at most {MAX_ADDRESSES} \
                                          strings"
         ))
     })
@@ -151,13 +151,13 @@ async fn revoke(
     proven: StepUpProof,
     headers: HeaderMap,
 ) -> ApiResult {
-    let who = authenticate::administrator(&api, &headers)?;
+    let identity = authenticate::administrator(&api, &headers)?;
     let _changing = api.directory.lock_changes().await;
-    still_administrator(&api, &headers)?;
+    check_administrator(&api, &headers)?;
     let mut agent = find(&api, &name).await?;
     let at = api.gate.clock().now().at;
     agent.revoked = Some(at);
-    api.gate.store().keep_agent(agent, proven.note(&api, &who.person)).await?;
+    api.gate.store().keep_agent(agent, proven.note(&api, &identity.person)).await?;
     api.directory.remove_agent(&name);
     api.directory.reload(api.gate.store()).await?;
     Ok(axum::Json(json!({ "name": name, "revoked": at })).into_response())
@@ -170,20 +170,20 @@ async fn change_token(
     proven: StepUpProof,
     request: Request,
 ) -> ApiResult {
-    let who = authenticate::administrator(&api, request.headers())?;
+    let identity = authenticate::administrator(&api, request.headers())?;
     let (parts, body) = request.into_parts();
     let bytes = fields::read_json_body(&parts.headers, body).await?;
     let value = fields::parse(&bytes)?;
-    let said = Fields::new(&value)?;
-    let days = said.get("days").map(|days| whole(days, "days")).transpose()?;
-    said.finish()?;
-    let token = fresh()?;
+    let fields = Fields::new(&value)?;
+    let days = fields.get("days").map(|days| integer(days, "days")).transpose()?;
+    fields.finish()?;
+    let token = new_token()?;
     let _changing = api.directory.lock_changes().await;
-    still_administrator(&api, &parts.headers)?;
+    check_administrator(&api, &parts.headers)?;
     let mut agent = find(&api, &name).await?;
     agent.expires = Some(expiry(api.gate.clock().now().at, days)?);
     agent.token = Some(Digest::of(token.as_bytes()));
-    api.gate.store().keep_agent(agent.clone(), proven.note(&api, &who.person)).await?;
+    api.gate.store().keep_agent(agent.clone(), proven.note(&api, &identity.person)).await?;
     api.directory.remove_agent(&name);
     api.directory.reload(api.gate.store()).await?;
     Ok(axum::Json(with_token(&agent, &token)).into_response())

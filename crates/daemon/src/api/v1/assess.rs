@@ -23,19 +23,19 @@ async fn assess(State(api): State<Api>, request: Request) -> ApiResult {
     let (parts, body) = request.into_parts();
     let bytes = fields::read_json_body(&parts.headers, body).await?;
     let value = fields::parse(&bytes)?;
-    let said = Fields::new(&value)?;
-    let mut call = requests::read_call(&said, &value)?;
-    said.finish()?;
+    let fields = Fields::new(&value)?;
+    let mut call = requests::read_call(&fields, &value)?;
+    fields.finish()?;
     let text = std::str::from_utf8(&bytes).unwrap_or_default();
-    let raw = said.raw_call(text);
-    let (seen, goes) = api.gate.assess(&mut call, &caller);
+    let raw = fields.raw_call(text);
+    let (assessment, decided_route) = api.gate.assess(&mut call, &caller);
     let digest = digest(&call, raw.as_bytes());
-    let (route, crisis) = match goes {
+    let (route, crisis) = match decided_route {
         Route::Pass { .. } => ("pass", false),
         Route::Ask { crisis } => ("ask", crisis),
         Route::Refuse => ("refuse", false),
     };
-    let mut record = serde_json::to_value(&seen)
+    let mut record = serde_json::to_value(&assessment)
         .map_err(|_| ApiProblem::from(crate::gate::Rejection::Unwritable))?;
     if let Some(members) = record.as_object_mut() {
         members.insert("digest".to_owned(), Value::String(digest.canonical.to_string()));

@@ -37,14 +37,14 @@ async fn create(State(api): State<Api>, request: Request) -> ApiResult {
     let bytes = fields::read_json_body(&parts.headers, body).await?;
     let value = fields::parse(&bytes)?;
     let text = std::str::from_utf8(&bytes).unwrap_or_default();
-    let said = Fields::new(&value)?;
+    let fields = Fields::new(&value)?;
     let calls =
-        said.list("calls")?.ok_or_else(|| ApiProblem::bad_request("`calls` is required"))?;
-    let session = said.text("session")?;
-    let time = said.seconds("timeout_seconds")?.map(fields::span_from_seconds);
-    let permit = said.boolean("permit")?;
-    said.finish()?;
-    requests::name("session", session.unwrap_or_default())?;
+        fields.list("calls")?.ok_or_else(|| ApiProblem::bad_request("`calls` is required"))?;
+    let session = fields.text("session")?;
+    let time = fields.seconds("timeout_seconds")?.map(fields::span_from_seconds);
+    let permit = fields.boolean("permit")?;
+    fields.finish()?;
+    requests::check_length("session", session.unwrap_or_default())?;
     if calls.is_empty() || calls.len() > MAX_ITEMS {
         return Err(ApiProblem::bad_request(format!("`calls` must have 1 to {MAX_ITEMS} items")));
     }
@@ -52,11 +52,11 @@ async fn create(State(api): State<Api>, request: Request) -> ApiResult {
     let texts = fields::item_texts(fields::member_text(text, "calls").unwrap_or_default());
     let mut list = Vec::with_capacity(calls.len());
     for (at, (call, &text)) in calls.iter().zip(&texts).enumerate() {
-        let mut wanted = requests::read(call, text).map_err(|problem| placed(at, problem))?;
-        wanted.call.session = wanted.call.session.or(session.map(Cow::Borrowed));
-        wanted.time = wanted.time.or(time);
-        wanted.permit = wanted.permit.or(permit);
-        list.push(wanted);
+        let mut question = requests::read(call, text).map_err(|problem| placed(at, problem))?;
+        question.call.session = question.call.session.or(session.map(Cow::Borrowed));
+        question.time = question.time.or(time);
+        question.permit = question.permit.or(permit);
+        list.push(question);
     }
     let plan = plan(&api, &caller, &list).await?;
     let group = group(&api, &caller, key.as_deref())?;
@@ -78,7 +78,7 @@ async fn plan(
     caller: &Caller,
     list: &[ParsedQuestion<'_>],
 ) -> Result<Value, ApiProblem> {
-    let mut calls: Vec<_> = list.iter().map(|wanted| wanted.call.clone()).collect();
+    let mut calls: Vec<_> = list.iter().map(|question| question.call.clone()).collect();
     for call in &mut calls {
         api.gate.assess(call, caller);
         // A long list must not block the thread for other requests.
@@ -126,7 +126,7 @@ impl Batch<'_> {
         let of = list.len();
         let mut answers: Vec<Value> = Vec::with_capacity(of);
         let mut kept = false;
-        for (at, wanted) in list.into_iter().enumerate() {
+        for (at, question) in list.into_iter().enumerate() {
             tokio::task::yield_now().await;
             let mut batch = json!({ "at": at, "of": of });
             // One request stores the plan for all.
@@ -136,7 +136,7 @@ impl Batch<'_> {
             let key =
                 self.key.as_ref().map(|key| format!("batch:{at}:{}", Digest::of(key.as_bytes())));
             let extra = AskExtras { key, group: Some(self.group), batch: Some(batch) };
-            answers.push(match requests::ask(self.api, self.caller, wanted, extra).await {
+            answers.push(match requests::ask(self.api, self.caller, question, extra).await {
                 Ok(AskResult::Passed(document)) => document,
                 Ok(AskResult::New(stored) | AskResult::Known(stored)) => {
                     kept = true;

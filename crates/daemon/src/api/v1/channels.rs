@@ -112,7 +112,7 @@ async fn link(
     _proven: StepUpProof,
     headers: HeaderMap,
 ) -> ApiResult {
-    let who = authenticate::person(&api, &headers)?;
+    let identity = authenticate::person(&api, &headers)?;
     let rules = api.gate.rules();
     if !rules.channels.contains_key(&name) {
         return Err(not_found());
@@ -132,7 +132,7 @@ async fn link(
     let now = api.gate.clock().now().at;
     let (code, until) = api
         .link_codes
-        .issue(&name, &who.person, now)
+        .issue(&name, &identity.person, now)
         .map_err(|_| ApiProblem::from(Rejection::EntropyUnavailable))?;
     let say = format!("{} {code}", answers.command("link"));
     let open = answers.opens(&code);
@@ -142,12 +142,12 @@ async fn link(
 
 /// The caller's own accounts; an administrator sees all.
 async fn accounts(State(api): State<Api>, headers: HeaderMap) -> ApiResult {
-    let who = authenticate::person(&api, &headers)?;
+    let identity = authenticate::person(&api, &headers)?;
     let accounts = api.gate.store().accounts().await?;
-    let all = who.role == Role::Administrator;
+    let all = identity.role == Role::Administrator;
     let list: Vec<Value> = accounts
         .iter()
-        .filter(|account| all || account.person == who.person)
+        .filter(|account| all || account.person == identity.person)
         .map(|account| {
             json!({
                 "channel": account.channel, "account": account.account,
@@ -165,17 +165,17 @@ async fn unlink(
     proven: StepUpProof,
     headers: HeaderMap,
 ) -> ApiResult {
-    let who = authenticate::person(&api, &headers)?;
+    let identity = authenticate::person(&api, &headers)?;
     let accounts = api.gate.store().accounts().await?;
     let found = accounts.into_iter().find(|known| {
-        let may = who.role == Role::Administrator || known.person == who.person;
+        let may = identity.role == Role::Administrator || known.person == identity.person;
         may && known.channel == channel && known.account == account
     });
     let mut found = found.ok_or_else(|| ApiProblem::not_found("account not found"))?;
     let at = api.gate.clock().now().at;
     found.ended = Some(at);
     api.directory.remove_account(&channel, &account);
-    api.gate.store().keep_account(found, proven.note(&api, &who.person)).await?;
+    api.gate.store().keep_account(found, proven.note(&api, &identity.person)).await?;
     api.directory.reload(api.gate.store()).await?;
     let body = json!({ "channel": channel, "account": account, "ended": at });
     Ok(axum::Json(body).into_response())

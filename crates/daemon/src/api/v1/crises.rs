@@ -33,17 +33,17 @@ fn document(crisis: &Crisis) -> Value {
 
 /// Written to the store first, then to memory: if the write fails, the crisis stays.
 async fn lift(State(api): State<Api>, proven: StepUpProof, request: Request) -> ApiResult {
-    let who = authenticate::person(&api, request.headers())?;
+    let identity = authenticate::person(&api, request.headers())?;
     let (parts, body) = request.into_parts();
     let bytes = fields::read_json_body(&parts.headers, body).await?;
     let value = fields::parse(&bytes)?;
-    let said = Fields::new(&value)?;
-    let agent = said.required_text("agent")?;
-    let session = said.text("session")?.unwrap_or_default();
-    let reason = said.required_text("reason")?;
-    said.finish()?;
-    requests::name("agent", agent)?;
-    requests::name("session", session)?;
+    let fields = Fields::new(&value)?;
+    let agent = fields.required_text("agent")?;
+    let session = fields.text("session")?.unwrap_or_default();
+    let reason = fields.required_text("reason")?;
+    fields.finish()?;
+    requests::check_length("agent", agent)?;
+    requests::check_length("session", session)?;
     if reason.trim().is_empty() || reason.chars().count() > 2000 {
         return Err(ApiProblem::bad_request("`reason` must have 1 to 2000 characters"));
     }
@@ -52,9 +52,9 @@ async fn lift(State(api): State<Api>, proven: StepUpProof, request: Request) -> 
     let note = proven.note_with(&api, json!({ "reason": redact_text(reason).text }));
     let (name, place) = (agent.to_owned(), session.to_owned());
     // A crisis that the store does not know yet is still being written.
-    api.gate.store().lift_crisis(name, place, who.person, note).await?;
+    api.gate.store().lift_crisis(name, place, identity.person, note).await?;
     if let Err(crisis) = api.gate.crises().lift(agent, session, signs) {
-        screen::write_down(&api, crisis);
+        screen::store_crisis(&api, crisis);
         return Err(ApiProblem::conflict(
             "a new sign was detected meanwhile, so the crisis was not \
                                          resolved; read it again",

@@ -49,9 +49,9 @@ pub async fn check_edit(api: &Api, text: &str, request: Request) -> Result<Card,
     let (parts, body) = request.into_parts();
     let bytes = fields::read_json_body(&parts.headers, body).await?;
     let value = fields::parse(&bytes)?;
-    let said = Fields::new(&value)?;
-    let (seen, edited) = (seen(&said)?, said.get("edited_arguments"));
-    said.finish()?;
+    let fields = Fields::new(&value)?;
+    let (seen, edited) = (seen(&fields)?, fields.get("edited_arguments"));
+    fields.finish()?;
     let stored = find(api, requests::id(text)?).await?;
     if seen != Some(stored.request.digest.canonical) {
         return Err(Refusal::NotThisCall.into());
@@ -66,15 +66,15 @@ async fn challenge(
     Path(text): Path<String>,
     request: Request,
 ) -> ApiResult {
-    let who = authenticate::person(&api, request.headers())?;
+    let identity = authenticate::person(&api, request.headers())?;
     let (parts, body) = request.into_parts();
     let bytes = fields::read_json_body(&parts.headers, body).await?;
     let value = fields::parse(&bytes)?;
-    let said = Fields::new(&value)?;
-    let (choice, _, seen) = (choice(&said)?, reason(&said)?, seen(&said)?);
-    let (edited, _) = (said.get("edited_arguments"), said.get("grant"));
-    let checked = digest_of(&said, "edited_digest")?;
-    said.finish()?;
+    let fields = Fields::new(&value)?;
+    let (choice, _, seen) = (choice(&fields)?, reason(&fields)?, seen(&fields)?);
+    let (edited, _) = (fields.get("edited_arguments"), fields.get("grant"));
+    let checked = digest_of(&fields, "edited_digest")?;
+    fields.finish()?;
     let stored = find(&api, requests::id(&text)?).await?;
     let asked = stored.request.digest.canonical;
     // The person must have been shown the call that is asked about.
@@ -84,23 +84,23 @@ async fn challenge(
     let edit = AssessedEdit::checked(&api, &stored, edited, checked)?;
     let digest = edit.map_or(asked, |edit| edit.call.digest.canonical);
     let decided = SignedDecision { request: stored.request.id, digest, choice };
-    passkeys::ask(&api, &who, &parts.headers, decided)
+    passkeys::ask(&api, &identity, &parts.headers, decided)
 }
 
 async fn decide(State(api): State<Api>, Path(text): Path<String>, request: Request) -> ApiResult {
-    let who = authenticate::person(&api, request.headers())?;
+    let identity = authenticate::person(&api, request.headers())?;
     let (parts, body) = request.into_parts();
     let bytes = fields::read_json_body(&parts.headers, body).await?;
     let value = fields::parse(&bytes)?;
-    let said = Fields::new(&value)?;
-    let choice = choice(&said)?;
-    let reason = reason(&said)?;
-    let seen = seen(&said)?;
-    let edited = said.get("edited_arguments");
-    let checked = digest_of(&said, "edited_digest")?;
-    let wanted = said.get("grant").map(GrantRequest::read).transpose()?;
-    let signed = said.get("passkey").map(passkeys::assertion).transpose()?;
-    said.finish()?;
+    let fields = Fields::new(&value)?;
+    let choice = choice(&fields)?;
+    let reason = reason(&fields)?;
+    let seen = seen(&fields)?;
+    let edited = fields.get("edited_arguments");
+    let checked = digest_of(&fields, "edited_digest")?;
+    let wanted = fields.get("grant").map(GrantRequest::read).transpose()?;
+    let signed = fields.get("passkey").map(passkeys::assertion).transpose()?;
+    fields.finish()?;
     let id = requests::id(&text)?;
     let stored = find(&api, id).await?;
     if choice == Choice::Deny && (edited.is_some() || wanted.is_some()) {
@@ -118,14 +118,14 @@ async fn decide(State(api): State<Api>, Path(text): Path<String>, request: Reque
         ));
     }
     let edit = AssessedEdit::checked(&api, &stored, edited, checked)?;
-    let mut note = api.note_by(&who.person);
+    let mut note = api.note_by(&identity.person);
     if wanted.as_ref().is_some_and(GrantRequest::needs_step_up) {
-        note = step_up::prove(&api, &who, &parts, &bytes).await?.note(&api, &who.person);
+        note = step_up::prove(&api, &identity, &parts, &bytes).await?.note(&api, &identity.person);
     }
-    let grant = wanted.map(|wish| wish.grant(&api, &stored, &who)).transpose()?;
+    let grant = wanted.map(|wish| wish.grant(&api, &stored, &identity)).transpose()?;
     let applied = {
-        let said = PersonAnswer { choice, seen, reason, edit, signed };
-        answer(&api, &who, &stored, said).await?
+        let fields = PersonAnswer { choice, seen, reason, edit, signed };
+        answer(&api, &identity, &stored, fields).await?
     };
     // A drill gives no grant, and neither does an answer that did not approve the call.
     let approved = applied.request.state == RequestState::Approved;
@@ -143,15 +143,16 @@ async fn decide(State(api): State<Api>, Path(text): Path<String>, request: Reque
 
 async fn decide_several(State(api): State<Api>, request: Request) -> ApiResult {
     const MAX_ITEMS: usize = 500;
-    let who = authenticate::person(&api, request.headers())?;
+    let identity = authenticate::person(&api, request.headers())?;
     let (parts, body) = request.into_parts();
     let bytes = fields::read_json_body(&parts.headers, body).await?;
     let value = fields::parse(&bytes)?;
-    let said = Fields::new(&value)?;
-    let (choice, reason) = (choice(&said)?, reason(&said)?);
-    let list =
-        said.list("requests")?.ok_or_else(|| ApiProblem::bad_request("`requests` is required"))?;
-    said.finish()?;
+    let fields = Fields::new(&value)?;
+    let (choice, reason) = (choice(&fields)?, reason(&fields)?);
+    let list = fields
+        .list("requests")?
+        .ok_or_else(|| ApiProblem::bad_request("`requests` is required"))?;
+    fields.finish()?;
     if list.is_empty() || list.len() > MAX_ITEMS {
         return Err(ApiProblem::bad_request(format!(
             "`requests` must have 1 to {MAX_ITEMS} items"
@@ -167,14 +168,14 @@ async fn decide_several(State(api): State<Api>, request: Request) -> ApiResult {
     let mut results = Vec::with_capacity(wanted.len());
     for (id, seen) in wanted {
         let reason = reason.clone();
-        let said = PersonAnswer { choice, seen, reason, edit: None, signed: None };
+        let fields = PersonAnswer { choice, seen, reason, edit: None, signed: None };
         let decided = match find(&api, id).await {
             Ok(stored) if choice == Choice::Approve && stands_alone(&stored) => {
                 Err(ApiProblem::conflict(
                     "CRITICAL calls and calls in a crisis must be approved one by one",
                 ))
             }
-            Ok(stored) => answer(&api, &who, &stored, said).await,
+            Ok(stored) => answer(&api, &identity, &stored, fields).await,
             Err(problem) => Err(problem),
         };
         results.push(match decided {
@@ -192,16 +193,16 @@ fn stands_alone(stored: &Stored) -> bool {
     stored.request.tier == Tier::Critical || stored.request.crisis
 }
 
-fn choice(said: &Fields<'_, '_>) -> Result<Choice, ApiProblem> {
-    match said.required_text("choice")? {
+fn choice(fields: &Fields<'_, '_>) -> Result<Choice, ApiProblem> {
+    match fields.required_text("choice")? {
         "approve" => Ok(Choice::Approve),
         "deny" => Ok(Choice::Deny),
         _ => Err(ApiProblem::bad_request("`choice` must be approve or deny")),
     }
 }
 
-fn reason(said: &Fields<'_, '_>) -> Result<String, ApiProblem> {
-    let reason = said.text("reason")?.unwrap_or_default();
+fn reason(fields: &Fields<'_, '_>) -> Result<String, ApiProblem> {
+    let reason = fields.text("reason")?.unwrap_or_default();
     if reason.len() > MAX_REASON {
         return Err(ApiProblem::bad_request(format!(
             "`reason` may have at most {MAX_REASON} bytes"
@@ -210,11 +211,11 @@ fn reason(said: &Fields<'_, '_>) -> Result<String, ApiProblem> {
     Ok(reason.to_owned())
 }
 
-fn seen(said: &Fields<'_, '_>) -> Result<Option<Digest>, ApiProblem> {
-    digest_of(said, "digest")
+fn seen(fields: &Fields<'_, '_>) -> Result<Option<Digest>, ApiProblem> {
+    digest_of(fields, "digest")
 }
 
-fn digest_of(said: &Fields<'_, '_>, name: &'static str) -> Result<Option<Digest>, ApiProblem> {
-    let digest = said.text(name)?.map(Digest::parse).transpose();
+fn digest_of(fields: &Fields<'_, '_>, name: &'static str) -> Result<Option<Digest>, ApiProblem> {
+    let digest = fields.text(name)?.map(Digest::parse).transpose();
     digest.map_err(|error| ApiProblem::bad_request(error.to_string()))
 }

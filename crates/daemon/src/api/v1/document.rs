@@ -66,8 +66,8 @@ fn edited(stored: &Stored) -> Value {
 
 /// A call that passed: only its ledger entry is stored.
 pub fn passed(passed: &Passed, agent: &str, session: Option<&str>, now: Timestamp) -> Value {
-    let seen = &passed.assessment;
-    let mut document = judged(seen, &passed.digest);
+    let assessment = &passed.assessment;
+    let mut document = assessed(assessment, &passed.digest);
     let decision = json!({
         "result": "approved",
         "by": { "kind": "policy" },
@@ -90,10 +90,10 @@ pub fn passed(passed: &Passed, agent: &str, session: Option<&str>, now: Timestam
 }
 
 /// The assessment's part of a document.
-fn judged(seen: &Assessment, digest: &CallDigest) -> Map<String, Value> {
+fn assessed(assessment: &Assessment, digest: &CallDigest) -> Map<String, Value> {
     let part = json!({
-        "tool": seen.tool, "tier": seen.tier, "points": seen.points, "risk": seen.risk,
-        "confidence": seen.confidence, "phrase": phrase(&digest.canonical),
+        "tool": assessment.tool, "tier": assessment.tier, "points": assessment.points, "risk": assessment.risk,
+        "confidence": assessment.confidence, "phrase": phrase(&digest.canonical),
         "digest": digest.canonical, "raw_digest": digest.raw, "both_bind": digest.both_bind,
     });
     if let Value::Object(part) = part { part } else { Map::new() }

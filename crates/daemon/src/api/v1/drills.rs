@@ -24,7 +24,7 @@ async fn make(State(api): State<Api>, request: Request) -> ApiResult {
     Fields::new(&fields::parse(&bytes)?)?.finish()?;
     match drills::create_now(&api.gate).await {
         Ok(_) => Ok((StatusCode::CREATED, axum::Json(json!({ "made": true }))).into_response()),
-        Err(DrillRefusal::Rejection(held)) => Err(held.into()),
+        Err(DrillRefusal::Rejected(rejection)) => Err(rejection.into()),
         Err(why) => Err(ApiProblem::conflict(format!("No drill was sent: {why}."))),
     }
 }

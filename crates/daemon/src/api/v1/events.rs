@@ -25,7 +25,7 @@ use crate::api::{Api, ApiProblem, ApiResult, authenticate};
 /// A comment line, so that proxies do not close an idle stream.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 /// A reader with this many unread events is told to read the list again.
-const BEHIND: usize = 64;
+const MAX_UNREAD: usize = 64;
 /// The most open streams of each API. Agents cannot use up the people's streams.
 const STREAMS: usize = 256;
 static AGENTS: Semaphore = Semaphore::const_new(STREAMS);
@@ -56,16 +56,16 @@ enum Reader {
     Person,
 }
 
-fn stream(api: Api, request: Request, reader: Reader, room: &'static Semaphore) -> ApiResult {
-    let place = room.try_acquire().map_err(|_| full())?;
+fn stream(api: Api, request: Request, reader: Reader, permits: &'static Semaphore) -> ApiResult {
+    let permit = permits.try_acquire().map_err(|_| full())?;
     // From here on no event is missed: the client reads the list after the headers.
-    let happenings = api.gate.store().watch();
-    let returns = request.headers().contains_key("last-event-id");
+    let events = api.gate.store().watch();
+    let reconnects = request.headers().contains_key("last-event-id");
     let (parts, _) = request.into_parts();
-    let (send, lines) = mpsc::channel(BEHIND);
-    let told = Told { api, reader, proof: parts, send };
-    tokio::spawn(told.run(happenings, returns, place));
-    let mut response = Response::new(Body::new(ChannelPool(lines)));
+    let (send, events_out) = mpsc::channel(MAX_UNREAD);
+    let stream = EventStream { api, reader, proof: parts, send };
+    tokio::spawn(stream.run(events, reconnects, permit));
+    let mut response = Response::new(Body::new(ChannelPool(events_out)));
     let kind = HeaderValue::from_static("text/event-stream");
     response.headers_mut().insert(header::CONTENT_TYPE, kind);
     Ok(response)
@@ -83,7 +83,7 @@ fn full() -> ApiProblem {
 }
 
 /// One open stream.
-struct Told {
+struct EventStream {
     api: Api,
     reader: Reader,
     /// The request's headers: the credential is checked again before each event.
@@ -91,20 +91,20 @@ struct Told {
     send: mpsc::Sender<Bytes>,
 }
 
-impl Told {
+impl EventStream {
     async fn run(
         self,
-        mut happenings: broadcast::Receiver<Happening>,
-        returns: bool,
+        mut events: broadcast::Receiver<Happening>,
+        reconnects: bool,
         _place: SemaphorePermit<'static>,
     ) {
-        let first = if returns { again() } else { Bytes::from_static(b": listening\n\n") };
+        let first = if reconnects { again() } else { Bytes::from_static(b": listening\n\n") };
         if self.send.send(first).await.is_err() {
             return;
         }
         loop {
-            let heard = tokio::select! {
-                heard = happenings.recv() => Some(heard),
+            let received = tokio::select! {
+                received = events.recv() => Some(received),
                 () = tokio::time::sleep(KEEP_ALIVE) => None,
                 () = self.send.closed() => return,
                 () = self.api.stopped() => return,
@@ -112,9 +112,9 @@ impl Told {
             if !self.is_still_known() {
                 return;
             }
-            let line = match heard {
+            let line = match received {
                 None => Some(Bytes::from_static(b": still here\n\n")),
-                Some(Ok(happening)) => self.event(happening).await,
+                Some(Ok(event)) => self.event(event).await,
                 Some(Err(RecvError::Lagged(_))) => Some(again()),
                 Some(Err(RecvError::Closed)) => return,
             };
@@ -142,8 +142,8 @@ impl Told {
     }
 
     /// The event for this reader, if it may see it.
-    async fn event(&self, happening: Happening) -> Option<Bytes> {
-        let (name, id) = match happening {
+    async fn event(&self, event: Happening) -> Option<Bytes> {
+        let (name, id) = match event {
             Happening::Asked(id) => ("asked", id),
             Happening::Voted(id) => ("voted", id),
             Happening::Climbed(id, _) => ("climbed", id),

@@ -27,21 +27,21 @@ pub fn people() -> Router<Api> {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Place {
+struct EntriesQuery {
     from: Option<u64>,
     limit: Option<u32>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Leaf {
+struct InclusionQuery {
     index: u64,
     size: u64,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Sizes {
+struct ConsistencyQuery {
     old: u64,
     new: u64,
 }
@@ -56,15 +56,15 @@ fn query<T>(asked: QueryResult<T>) -> Result<T, ApiProblem> {
 async fn entries(
     State(api): State<Api>,
     headers: HeaderMap,
-    asked: QueryResult<Place>,
+    asked: QueryResult<EntriesQuery>,
 ) -> ApiResult {
     authenticate::person(&api, &headers)?;
-    let place = query(asked)?;
-    let limit = place.limit.unwrap_or(DEFAULT_LIMIT);
+    let query_values = query(asked)?;
+    let limit = query_values.limit.unwrap_or(DEFAULT_LIMIT);
     if !(1..=MAX_ITEMS).contains(&limit) {
         return Err(ApiProblem::bad_request(format!("`limit` must be 1 to {MAX_ITEMS}")));
     }
-    let slice = api.gate.store().entries(place.from.unwrap_or(0), limit).await?;
+    let slice = api.gate.store().entries(query_values.from.unwrap_or(0), limit).await?;
     let head = api.gate.store().tree_head().await?;
     let entries: Vec<_> = slice.entries.iter().map(|e| String::from_utf8_lossy(e)).collect();
     let from = slice.from;
@@ -89,10 +89,10 @@ fn proof(found: Found) -> Result<Vec<String>, ApiProblem> {
 async fn inclusion(
     State(api): State<Api>,
     headers: HeaderMap,
-    asked: QueryResult<Leaf>,
+    asked: QueryResult<InclusionQuery>,
 ) -> ApiResult {
     authenticate::person(&api, &headers)?;
-    let Leaf { index, size } = query(asked)?;
+    let InclusionQuery { index, size } = query(asked)?;
     let proof = proof(api.gate.store().inclusion(index, size).await?)?;
     let slice = api.gate.store().entries(index, 1).await?;
     let leaf = slice.leaves.first().map(ToString::to_string);
@@ -103,10 +103,10 @@ async fn inclusion(
 async fn consistency(
     State(api): State<Api>,
     headers: HeaderMap,
-    asked: QueryResult<Sizes>,
+    asked: QueryResult<ConsistencyQuery>,
 ) -> ApiResult {
     authenticate::person(&api, &headers)?;
-    let Sizes { old, new } = query(asked)?;
+    let ConsistencyQuery { old, new } = query(asked)?;
     let proof = proof(api.gate.store().consistency(old, new).await?)?;
     Ok(axum::Json(json!({ "old": old, "new": new, "proof": proof })).into_response())
 }

@@ -29,14 +29,14 @@ async fn log_in(State(api): State<Api>, request: Request) -> ApiResult {
     let (parts, body) = request.into_parts();
     let bytes = Zeroizing::new(fields::read_json_body(&parts.headers, body).await?.to_vec());
     let value = fields::parse(&bytes)?;
-    let said = Fields::new(&value)?;
-    let name = said.required_text("name")?.to_owned();
-    let passphrase = Zeroizing::new(said.required_text("passphrase")?.to_owned());
-    let channel = match said.text("channel")? {
+    let fields = Fields::new(&value)?;
+    let name = fields.required_text("name")?.to_owned();
+    let passphrase = Zeroizing::new(fields.required_text("passphrase")?.to_owned());
+    let channel = match fields.text("channel")? {
         Some(channel @ (authenticate::WEB | "terminal")) => channel.to_owned(),
         _ => return Err(ApiProblem::bad_request("`channel` must be web or terminal")),
     };
-    said.finish()?;
+    fields.finish()?;
     let credentials = Credentials::new(name, passphrase, &channel)?;
     // A separate task: a client that disconnects has used its attempt all the same.
     let working = api.clone();
@@ -63,7 +63,7 @@ pub async fn proven(
 /// Verifies the passphrase of a signed-in person. Failures count like failed logins.
 pub async fn verify_passphrase(
     api: &Api,
-    who: &PersonIdentity,
+    identity: &PersonIdentity,
     passphrase: Zeroizing<String>,
 ) -> Result<(), ApiProblem> {
     let wrong = || {
@@ -73,7 +73,7 @@ pub async fn verify_passphrase(
     if passphrase.len() > MAX_BYTES {
         return Err(wrong());
     }
-    let credentials = Credentials::new(who.person.clone(), passphrase, &who.channel)?;
+    let credentials = Credentials::new(identity.person.clone(), passphrase, &identity.channel)?;
     let working = api.clone();
     // A separate task: a client that disconnects has used its attempt all the same.
     let right = tokio::spawn(async move {
@@ -123,22 +123,22 @@ fn with_cookie(mut response: Response, value: &str, time: Span, secure: bool) ->
 }
 
 async fn log_out(State(api): State<Api>, headers: HeaderMap) -> ApiResult {
-    let who = authenticate::person(&api, &headers)?;
+    let identity = authenticate::person(&api, &headers)?;
     let logins = api.gate.store().logins().await?;
-    if let Some(login) = logins.into_iter().find(|login| login.secret == who.login) {
+    if let Some(login) = logins.into_iter().find(|login| login.secret == identity.login) {
         end_session(&api, login).await?;
     }
     let response = axum::Json(json!({ "ended": true })).into_response();
-    if who.channel != authenticate::WEB {
+    if identity.channel != authenticate::WEB {
         return Ok(response);
     }
     Ok(with_cookie(response, "", Span(0), api.people_hosts.is_https(&headers)))
 }
 
 async fn me(State(api): State<Api>, headers: HeaderMap) -> ApiResult {
-    let who = authenticate::person(&api, &headers)?;
+    let identity = authenticate::person(&api, &headers)?;
     let body = json!({
-        "person": who.person, "role": who.role, "channel": who.channel, "expires": who.expires,
+        "person": identity.person, "role": identity.role, "channel": identity.channel, "expires": identity.expires,
     });
     Ok(axum::Json(body).into_response())
 }

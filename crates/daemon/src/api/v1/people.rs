@@ -48,18 +48,18 @@ async fn list(State(api): State<Api>, headers: HeaderMap) -> ApiResult {
 }
 
 async fn add(State(api): State<Api>, proven: StepUpProof, request: Request) -> ApiResult {
-    let who = authenticate::administrator(&api, request.headers())?;
+    let identity = authenticate::administrator(&api, request.headers())?;
     let (parts, body) = request.into_parts();
     let bytes = fields::read_json_body(&parts.headers, body).await?;
     let value = fields::parse(&bytes)?;
-    let said = Fields::new(&value)?;
-    let name = said.required_text("name")?.to_owned();
-    let role = role(said.required_text("role")?)?;
-    said.finish()?;
+    let fields = Fields::new(&value)?;
+    let name = fields.required_text("name")?.to_owned();
+    let role = role(fields.required_text("role")?)?;
+    fields.finish()?;
     person_name(&name)?;
-    let (passphrase, hashed) = fresh(&api).await?;
+    let (passphrase, hashed) = new_passphrase(&api).await?;
     let changing = api.directory.lock_changes().await;
-    still_administrator(&api, &parts.headers)?;
+    check_administrator(&api, &parts.headers)?;
     let people = api.gate.store().people().await?;
     if people.iter().any(|person| person.name.eq_ignore_ascii_case(&name)) {
         return Err(ApiProblem::conflict(
@@ -85,10 +85,10 @@ async fn add(State(api): State<Api>, proven: StepUpProof, request: Request) -> A
         active_from,
         revoked: None,
     };
-    api.gate.store().keep_person(person, proven.note(&api, &who.person)).await?;
+    api.gate.store().keep_person(person, proven.note(&api, &identity.person)).await?;
     api.directory.reload(api.gate.store()).await?;
     drop(changing);
-    api.announce(format!("{} added {name} as {}.", who.person, role_label(role)));
+    api.announce(format!("{} added {name} as {}.", identity.person, role_label(role)));
     let body = json!({
         "name": name, "role": role, "passphrase": *passphrase, "active_from": active_from,
     });
@@ -117,15 +117,15 @@ async fn change_role(
     proven: StepUpProof,
     request: Request,
 ) -> ApiResult {
-    let who = authenticate::administrator(&api, request.headers())?;
+    let identity = authenticate::administrator(&api, request.headers())?;
     let (parts, body) = request.into_parts();
     let bytes = fields::read_json_body(&parts.headers, body).await?;
     let value = fields::parse(&bytes)?;
-    let said = Fields::new(&value)?;
-    let role = role(said.required_text("role")?)?;
-    said.finish()?;
+    let fields = Fields::new(&value)?;
+    let role = role(fields.required_text("role")?)?;
+    fields.finish()?;
     let changing = api.directory.lock_changes().await;
-    still_administrator(&api, &parts.headers)?;
+    check_administrator(&api, &parts.headers)?;
     let people = api.gate.store().people().await?;
     let known = || people.iter().filter(|person| person.revoked.is_none());
     let mut person = known().find(|person| person.name == name).cloned().ok_or_else(not_found)?;
@@ -141,9 +141,9 @@ async fn change_role(
         if role == Role::Administrator {
             person.active_from = now.plus(api.gate.rules().waiting_period);
         }
-        api.gate.store().keep_person(person.clone(), proven.note(&api, &who.person)).await?;
+        api.gate.store().keep_person(person.clone(), proven.note(&api, &identity.person)).await?;
         api.directory.reload(api.gate.store()).await?;
-        api.announce(format!("{} made {name} {}.", who.person, role_label(role)));
+        api.announce(format!("{} made {name} {}.", identity.person, role_label(role)));
     }
     drop(changing);
     let body = json!({ "name": name, "role": role, "active_from": person.active_from });
@@ -151,12 +151,12 @@ async fn change_role(
 }
 
 /// Checked again under the lock: the right may have been taken away meanwhile.
-pub fn still_administrator(api: &Api, headers: &HeaderMap) -> Result<(), ApiProblem> {
+pub fn check_administrator(api: &Api, headers: &HeaderMap) -> Result<(), ApiProblem> {
     authenticate::administrator(api, headers).map(|_| ())
 }
 
 /// A new passphrase and its hash.
-pub async fn fresh(api: &Api) -> Result<(Zeroizing<String>, String), ApiProblem> {
+pub async fn new_passphrase(api: &Api) -> Result<(Zeroizing<String>, String), ApiProblem> {
     let passphrase =
         generate_passphrase().map_err(|_| ApiProblem::from(Rejection::EntropyUnavailable))?;
     let hashed = api.checks.hash(passphrase.clone()).await?;
@@ -170,9 +170,9 @@ async fn revoke(
     proven: StepUpProof,
     headers: HeaderMap,
 ) -> ApiResult {
-    let who = authenticate::administrator(&api, &headers)?;
+    let identity = authenticate::administrator(&api, &headers)?;
     let _changing = api.directory.lock_changes().await;
-    still_administrator(&api, &headers)?;
+    check_administrator(&api, &headers)?;
     let people = api.gate.store().people().await?;
     let mut known = people.into_iter().filter(|person| person.revoked.is_none());
     let (mut others, mut found) = (0, None);
@@ -189,10 +189,10 @@ async fn revoke(
     }
     let at = api.gate.clock().now().at;
     person.revoked = Some(at);
-    api.gate.store().keep_person(person, proven.note(&api, &who.person)).await?;
+    api.gate.store().keep_person(person, proven.note(&api, &identity.person)).await?;
     api.directory.remove_person(&name);
     api.directory.reload(api.gate.store()).await?;
-    api.announce(format!("{} removed {name}.", who.person));
+    api.announce(format!("{} removed {name}.", identity.person));
     Ok(axum::Json(json!({ "name": name, "revoked": at })).into_response())
 }
 
@@ -209,11 +209,11 @@ async fn change_passphrase(
     request: Request,
 ) -> ApiResult {
     let may = |headers: &HeaderMap| {
-        let who = authenticate::person(&api, headers)?;
-        if who.person == name {
-            return Ok(who);
+        let identity = authenticate::person(&api, headers)?;
+        if identity.person == name {
+            return Ok(identity);
         }
-        who.administrator()?;
+        identity.administrator()?;
         api.directory.record(&name).ok_or_else(not_found)?;
         Err(ApiProblem {
             why: Some("recovery"),
@@ -227,20 +227,20 @@ async fn change_passphrase(
     let (parts, body) = request.into_parts();
     let bytes = fields::read_json_body(&parts.headers, body).await?;
     Fields::new(&fields::parse(&bytes)?)?.finish()?;
-    let (passphrase, hashed) = fresh(&api).await?;
+    let (passphrase, hashed) = new_passphrase(&api).await?;
     let _changing = api.directory.lock_changes().await;
-    let who = may(&parts.headers)?;
+    let identity = may(&parts.headers)?;
     let mut person = api.directory.record(&name).ok_or_else(not_found)?;
     person.passphrase = hashed;
-    api.gate.store().keep_person(person, proven.note(&api, &who.person)).await?;
+    api.gate.store().keep_person(person, proven.note(&api, &identity.person)).await?;
     api.directory.reload(api.gate.store()).await?;
-    end_logins(&api, &name, Some(who.login)).await?;
+    end_sessions(&api, &name, Some(identity.login)).await?;
     api.announce(format!("{name} changed their passphrase."));
     Ok(axum::Json(json!({ "name": name, "passphrase": *passphrase })).into_response())
 }
 
 /// Ends the person's sessions: whoever knew the old passphrase is signed out.
-pub async fn end_logins(api: &Api, name: &str, but: Option<Digest>) -> Result<(), ApiProblem> {
+pub async fn end_sessions(api: &Api, name: &str, but: Option<Digest>) -> Result<(), ApiProblem> {
     for login in api.gate.store().logins().await? {
         if login.person == name && Some(login.secret) != but {
             end_session(api, login).await?;

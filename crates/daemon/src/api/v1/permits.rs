@@ -39,9 +39,9 @@ async fn redeem(State(api): State<Api>, request: Request) -> ApiResult {
     let (parts, body) = request.into_parts();
     let bytes = fields::read_json_body(&parts.headers, body).await?;
     let value = fields::parse(&bytes)?;
-    let said = Fields::new(&value)?;
-    let text = said.required_text("permit")?;
-    let call = presented(&api, &caller, &said, &value, &bytes)?
+    let fields = Fields::new(&value)?;
+    let text = fields.required_text("permit")?;
+    let call = presented(&api, &caller, &fields, &value, &bytes)?
         .ok_or_else(|| ApiProblem::bad_request("the call is required: send `tool` or `command`"))?;
     let parsed = permit::parse(text).map_err(|error| ApiProblem::bad_request(error.to_string()))?;
     let claims = check(&api, &parsed, &caller, call).map_err(|error| refused(&error))?;
@@ -54,12 +54,12 @@ async fn redeem(State(api): State<Api>, request: Request) -> ApiResult {
         Redeemed::Before(then) => {
             let then = serde_json::to_value(then).unwrap_or_default();
             let then = then.as_str().unwrap_or("earlier").to_owned();
-            Err(held("used", format!("this permit was used at {then}")))
+            Err(rejected("used", format!("this permit was used at {then}")))
         }
-        Redeemed::Late => Err(held("late", "this permit has expired".to_owned())),
+        Redeemed::Late => Err(rejected("late", "this permit has expired".to_owned())),
         Redeemed::NotApproved(state) => {
             let detail = format!("the request is {}, not approved", state.label());
-            Err(held("not-approved", detail))
+            Err(rejected("not-approved", detail))
         }
         Redeemed::AnotherCall => Err(refused(&PermitError::OtherCall)),
         Redeemed::AnotherAgent => Err(refused(&PermitError::OtherAgent)),
@@ -72,18 +72,18 @@ async fn verify(State(api): State<Api>, request: Request) -> ApiResult {
     let (parts, body) = request.into_parts();
     let bytes = fields::read_json_body(&parts.headers, body).await?;
     let value = fields::parse(&bytes)?;
-    let said = Fields::new(&value)?;
-    let text = said.required_text("permit")?;
-    let call = presented(&api, &caller, &said, &value, &bytes)?;
+    let fields = Fields::new(&value)?;
+    let text = fields.required_text("permit")?;
+    let call = presented(&api, &caller, &fields, &value, &bytes)?;
     let parsed = match permit::parse(text) {
         Ok(parsed) => parsed,
-        Err(error) => return Ok(worth(Some(&error.to_string()), None)),
+        Err(error) => return Ok(validity(Some(&error.to_string()), None)),
     };
     let call = call.unwrap_or(parsed.claims.call());
     if let Err(error) = check(&api, &parsed, &caller, call) {
         // Claims without our signature are not repeated.
         let claims = (error != PermitError::Signature).then_some(&parsed.claims);
-        return Ok(worth(Some(&error.to_string()), claims));
+        return Ok(validity(Some(&error.to_string()), claims));
     }
     let id = Id::parse(&parsed.claims.request);
     let stored = match id {
@@ -100,10 +100,10 @@ async fn verify(State(api): State<Api>, request: Request) -> ApiResult {
         Some(_) if !now.settled => Some("the system clock went back"),
         Some(_) => None,
     };
-    Ok(worth(why, Some(&parsed.claims)))
+    Ok(validity(why, Some(&parsed.claims)))
 }
 
-fn worth(why: Option<&str>, claims: Option<&Claims>) -> axum::response::Response {
+fn validity(why: Option<&str>, claims: Option<&Claims>) -> axum::response::Response {
     let claims = claims.and_then(|claims| serde_json::from_str(&claims.to_json()).ok());
     let claims: serde_json::Value = claims.unwrap_or_default();
     let body = json!({ "valid": why.is_none(), "why": why, "claims": claims });
@@ -114,22 +114,22 @@ fn worth(why: Option<&str>, claims: Option<&Claims>) -> axum::response::Response
 fn presented(
     api: &Api,
     caller: &Caller,
-    said: &Fields<'_, '_>,
+    fields: &Fields<'_, '_>,
     value: &Value<'_>,
     bytes: &[u8],
 ) -> Result<Option<CallDigest>, ApiProblem> {
-    if said.get("tool").is_none() && said.get("command").is_none() {
-        said.finish()?;
+    if fields.get("tool").is_none() && fields.get("command").is_none() {
+        fields.finish()?;
         return Ok(None);
     }
     // The call is read as it was submitted, without the permit.
     let members = value.as_object().unwrap_or_default();
     let rest = members.iter().filter(|(key, _)| key != "permit");
     let rest = Value::Object(rest.map(|(key, member)| (key.clone(), member.clone())).collect());
-    let mut call = requests::read_call(said, &rest)?;
-    said.finish()?;
+    let mut call = requests::read_call(fields, &rest)?;
+    fields.finish()?;
     let text = std::str::from_utf8(bytes).unwrap_or_default();
-    let raw = said.raw_call(text);
+    let raw = fields.raw_call(text);
     // The gate sets agent and environment, as it did when the call was submitted.
     api.gate.assess(&mut call, caller);
     Ok(Some(digest(&call, raw.as_bytes())))
@@ -161,10 +161,10 @@ fn refused(error: &PermitError) -> ApiProblem {
         PermitError::Signature => "not-ours",
         _ => "not-approved",
     };
-    held(why, error.to_string())
+    rejected(why, error.to_string())
 }
 
-fn held(why: &'static str, detail: String) -> ApiProblem {
+fn rejected(why: &'static str, detail: String) -> ApiProblem {
     let title = "Permit rejected";
     let mut problem = ApiProblem::new(StatusCode::CONFLICT, "permit", title, detail);
     problem.why = Some(why);

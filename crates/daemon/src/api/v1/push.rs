@@ -18,8 +18,8 @@ use crate::push;
 
 /// The most browsers of one person.
 const MAX_ITEMS: usize = 20;
-const LONGEST_NAME: usize = 64;
-const LONGEST_ENDPOINT: usize = 1024;
+const MAX_NAME: usize = 64;
+const MAX_ENDPOINT: usize = 1024;
 
 /// The routes of the people API.
 pub fn people() -> Router<Api> {
@@ -51,14 +51,14 @@ pub fn key(api: &Api) -> String {
 }
 
 async fn list(State(api): State<Api>, headers: HeaderMap) -> ApiResult {
-    let who = authenticate::person(&api, &headers)?;
-    let own = own(&api, &who.person).await?;
+    let identity = authenticate::person(&api, &headers)?;
+    let own = own(&api, &identity.person).await?;
     let browsers: Vec<Value> = own.iter().map(|(_, browser)| document(browser)).collect();
     Ok(axum::Json(json!({ "key": key(&api), "browsers": browsers })).into_response())
 }
 
 /// Whether endpoints without TLS are allowed: only if the configuration allows private addresses.
-fn inside_too(api: &Api) -> bool {
+fn allows_private(api: &Api) -> bool {
     let rules = api.gate.rules();
     let channel_config =
         rules.channels.get(webpush::NAME).map(|channel_config| &channel_config.settings);
@@ -71,34 +71,34 @@ fn subscription(
     value: &countersign_json::Value<'_>,
     person: &str,
 ) -> Result<Subscription, ApiProblem> {
-    let said = Fields::new(value)?;
+    let fields = Fields::new(value)?;
     let decoded = |name: &'static str| {
-        let bytes = base64::decode_url(said.required_text(name)?);
+        let bytes = base64::decode_url(fields.required_text(name)?);
         bytes.map_err(|_| ApiProblem::bad_request(format!("`{name}` must be base64url")))
     };
     let browser = Subscription {
-        endpoint: said.required_text("endpoint")?.to_owned(),
+        endpoint: fields.required_text("endpoint")?.to_owned(),
         person: person.to_owned(),
         public_key: decoded("p256dh")?,
         secret: decoded("auth")?,
-        called: said.required_text("called")?.trim().to_owned(),
+        called: fields.required_text("called")?.trim().to_owned(),
         added: api.gate.clock().now().at,
         ended: None,
     };
-    said.finish()?;
+    fields.finish()?;
     let (called, endpoint) = (&browser.called, &browser.endpoint);
     let letters = called.chars().count();
-    if letters == 0 || letters > LONGEST_NAME || called.contains(char::is_control) {
+    if letters == 0 || letters > MAX_NAME || called.contains(char::is_control) {
         return Err(ApiProblem::bad_request(format!(
-            "`called` must have 1 to {LONGEST_NAME} characters"
+            "`called` must have 1 to {MAX_NAME} characters"
         )));
     }
-    if endpoint.len() > LONGEST_ENDPOINT {
+    if endpoint.len() > MAX_ENDPOINT {
         return Err(ApiProblem::bad_request(format!(
-            "`endpoint` may have at most {LONGEST_ENDPOINT} bytes"
+            "`endpoint` may have at most {MAX_ENDPOINT} bytes"
         )));
     }
-    if !endpoint.starts_with("https://") && !inside_too(api) {
+    if !endpoint.starts_with("https://") && !allows_private(api) {
         return Err(ApiProblem::bad_request("`endpoint` must begin with https://"));
     }
     match push::browser(browser.clone()).problem() {
@@ -108,11 +108,11 @@ fn subscription(
 }
 
 async fn add(State(api): State<Api>, proven: StepUpProof, request: Request) -> ApiResult {
-    let who = authenticate::person(&api, request.headers())?;
+    let identity = authenticate::person(&api, request.headers())?;
     let (parts, body) = request.into_parts();
     let bytes = fields::read_json_body(&parts.headers, body).await?;
-    let browser = subscription(&api, &fields::parse(&bytes)?, &who.person)?;
-    let own = own(&api, &who.person).await?;
+    let browser = subscription(&api, &fields::parse(&bytes)?, &identity.person)?;
+    let own = own(&api, &identity.person).await?;
     let known = own.iter().any(|(_, known)| known.endpoint == browser.endpoint);
     if !known && own.len() >= MAX_ITEMS {
         return Err(ApiProblem::conflict(format!(
@@ -120,7 +120,7 @@ async fn add(State(api): State<Api>, proven: StepUpProof, request: Request) -> A
         )));
     }
     let body = document(&browser);
-    api.gate.store().keep_subscription(browser, proven.note(&api, &who.person)).await?;
+    api.gate.store().keep_subscription(browser, proven.note(&api, &identity.person)).await?;
     push::read(&api.gate, api.channels.browsers()).await?;
     Ok((StatusCode::CREATED, axum::Json(body)).into_response())
 }
@@ -131,13 +131,13 @@ async fn end(
     proven: StepUpProof,
     headers: HeaderMap,
 ) -> ApiResult {
-    let who = authenticate::person(&api, &headers)?;
-    let own = own(&api, &who.person).await?;
+    let identity = authenticate::person(&api, &headers)?;
+    let own = own(&api, &identity.person).await?;
     let found = own.into_iter().find(|(name, _)| *name == id);
     let (_, mut browser) = found.ok_or_else(|| ApiProblem::not_found("browser not found"))?;
     browser.ended = Some(api.gate.clock().now().at);
     let body = json!({ "id": id, "ended": browser.ended });
-    api.gate.store().keep_subscription(browser, proven.note(&api, &who.person)).await?;
+    api.gate.store().keep_subscription(browser, proven.note(&api, &identity.person)).await?;
     push::read(&api.gate, api.channels.browsers()).await?;
     Ok(axum::Json(body).into_response())
 }

@@ -11,7 +11,7 @@ use serde_json::json;
 use zeroize::Zeroizing;
 
 use super::credentials::Credentials;
-use super::people::{end_logins, fresh};
+use super::people::{end_sessions, new_passphrase};
 use crate::api::fields::{self, Fields};
 use crate::api::{Api, ApiProblem, ApiResult};
 use crate::auth::recovery;
@@ -30,10 +30,10 @@ async fn recover(State(api): State<Api>, request: Request) -> ApiResult {
     let (parts, body) = request.into_parts();
     let bytes = Zeroizing::new(fields::read_json_body(&parts.headers, body).await?.to_vec());
     let value = fields::parse(&bytes)?;
-    let said = Fields::new(&value)?;
-    let name = said.required_text("name")?.to_owned();
-    let code = Zeroizing::new(said.required_text("code")?.trim().to_owned());
-    said.finish()?;
+    let fields = Fields::new(&value)?;
+    let name = fields.required_text("name")?.to_owned();
+    let code = Zeroizing::new(fields.required_text("code")?.trim().to_owned());
+    fields.finish()?;
     let credentials = Credentials::new(name, code, CHANNEL)?;
     let working = api.clone();
     // A task of its own: a client that disconnects has used its attempt all the same, and a code
@@ -65,7 +65,7 @@ async fn change(
         return Err(wrong(credentials.record_failure(api, known.is_some()).await));
     };
     api.login_throttle.record_success(name);
-    let (passphrase, hashed) = fresh(api).await?;
+    let (passphrase, hashed) = new_passphrase(api).await?;
     let _changing = api.directory.lock_changes().await;
     // Read again: the person may have been removed or given another role meanwhile.
     let Some(mut person) = api.directory.record(name) else {
@@ -82,7 +82,7 @@ async fn change(
     }
     api.gate.store().keep_person(person, note()).await?;
     api.directory.reload(api.gate.store()).await?;
-    end_logins(api, name, None).await?;
+    end_sessions(api, name, None).await?;
     api.announce(format!("{name} has a new passphrase, set with a recovery code."));
     Ok((name.to_owned(), passphrase))
 }

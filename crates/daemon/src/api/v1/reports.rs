@@ -10,15 +10,15 @@ use countersign_store::{Note, Store as _, Stored};
 use countersign_types::id::Id;
 use serde_json::json;
 
-use super::requests::{call_id, name, plain_words, read_call};
+use super::requests::{call_id, check_length, read_call, sanitize_text};
 use crate::api::fields::{self, Fields};
 use crate::api::{Api, ApiProblem, ApiResult, authenticate};
 use crate::gate::{Caller, PassReport};
 
 /// The most passes in one report.
-const MOST_PASSES: usize = 500;
+const MAX_PASSES: usize = 500;
 /// The longest duration of a call: a week.
-const LONGEST_MS: u64 = 7 * 24 * 3_600_000;
+const MAX_DURATION_MS: u64 = 7 * 24 * 3_600_000;
 
 /// The routes of the agent API.
 pub fn agents() -> Router<Api> {
@@ -32,15 +32,15 @@ async fn passes(State(api): State<Api>, request: Request) -> ApiResult {
     let (parts, body) = request.into_parts();
     let bytes = fields::read_json_body(&parts.headers, body).await?;
     let value = fields::parse(&bytes)?;
-    let said = Fields::new(&value)?;
-    let gateway = said.required_text("gateway")?;
-    name("gateway", gateway)?;
-    let list = said.get("passes").and_then(Value::as_array);
+    let fields = Fields::new(&value)?;
+    let gateway = fields.required_text("gateway")?;
+    check_length("gateway", gateway)?;
+    let list = fields.get("passes").and_then(Value::as_array);
     let list = list.ok_or_else(|| ApiProblem::bad_request("`passes` must be a list of calls"))?;
-    said.finish()?;
-    if list.len() > MOST_PASSES {
+    fields.finish()?;
+    if list.len() > MAX_PASSES {
         return Err(ApiProblem::bad_request(format!(
-            "`passes` may have at most {MOST_PASSES} items"
+            "`passes` may have at most {MAX_PASSES} items"
         )));
     }
     let text = std::str::from_utf8(&bytes).unwrap_or_default();
@@ -51,11 +51,11 @@ async fn passes(State(api): State<Api>, request: Request) -> ApiResult {
     // All calls are read before the first is recorded: a list is accepted whole or not at all.
     let mut calls = Vec::with_capacity(list.len());
     for (item, text) in list.iter().zip(texts) {
-        let said = Fields::new(item)?;
-        let seconds = said.seconds("seconds_ago")?.unwrap_or_default();
-        let call = read_call(&said, item)?;
-        said.finish()?;
-        calls.push((call, said.raw_call(text), seconds));
+        let fields = Fields::new(item)?;
+        let seconds = fields.seconds("seconds_ago")?.unwrap_or_default();
+        let call = read_call(&fields, item)?;
+        fields.finish()?;
+        calls.push((call, fields.raw_call(text), seconds));
     }
     let mut would_ask = 0_usize;
     for (call, raw, seconds_ago) in calls {
@@ -74,13 +74,13 @@ async fn outcomes(State(api): State<Api>, request: Request) -> ApiResult {
     let (parts, body) = request.into_parts();
     let bytes = fields::read_json_body(&parts.headers, body).await?;
     let value = fields::parse(&bytes)?;
-    let said = Fields::new(&value)?;
-    let report = OutcomeReport::read(&said)?;
-    let call_id = call_id(&said)?;
-    let mut call = read_call(&said, &value)?;
-    said.finish()?;
+    let fields = Fields::new(&value)?;
+    let report = OutcomeReport::read(&fields)?;
+    let call_id = call_id(&fields)?;
+    let mut call = read_call(&fields, &value)?;
+    fields.finish()?;
     let text = std::str::from_utf8(&bytes).unwrap_or_default();
-    let raw = said.raw_call(text);
+    let raw = fields.raw_call(text);
     api.gate.assess(&mut call, &caller);
     let digest = digest(&call, raw.as_bytes());
     let session = call.session.as_deref().unwrap_or_default();
@@ -117,13 +117,13 @@ pub struct OutcomeReport {
 
 impl OutcomeReport {
     /// Reads it from the members of an object.
-    pub fn read(said: &Fields<'_, '_>) -> Result<OutcomeReport, ApiProblem> {
-        let status = said.required_text("status")?;
+    pub fn read(fields: &Fields<'_, '_>) -> Result<OutcomeReport, ApiProblem> {
+        let status = fields.required_text("status")?;
         if !["ok", "error", "skipped"].contains(&status) {
             return Err(ApiProblem::bad_request("`status` must be ok, error or skipped"));
         }
         let whole = |name| {
-            let found = said.get(name).map(|value| {
+            let found = fields.get(name).map(|value| {
                 let digits = value.as_number().and_then(|digits| digits.parse::<i64>().ok());
                 digits
                     .ok_or_else(|| ApiProblem::bad_request(format!("`{name}` must be an integer")))
@@ -131,17 +131,17 @@ impl OutcomeReport {
             found.transpose()
         };
         let duration_ms = whole("duration_ms")?.map(|ms| {
-            let ms = u64::try_from(ms).ok().filter(|ms| *ms <= LONGEST_MS);
+            let ms = u64::try_from(ms).ok().filter(|ms| *ms <= MAX_DURATION_MS);
             ms.ok_or_else(|| ApiProblem::bad_request("`duration_ms` must be 0 to 604800000"))
         });
-        let result_digest = said.text("result_digest")?;
+        let result_digest = fields.text("result_digest")?;
         let hex = |text: &str| text.len() == 64 && text.bytes().all(|b| b.is_ascii_hexdigit());
         if !result_digest.is_none_or(hex) {
             return Err(ApiProblem::bad_request("`result_digest` must be a SHA-256 in hex"));
         }
         Ok(OutcomeReport {
             status: status.to_owned(),
-            summary: said.text("summary")?.map(plain_words),
+            summary: fields.text("summary")?.map(sanitize_text),
             exit_code: whole("exit_code")?,
             duration_ms: duration_ms.transpose()?,
             result_digest: result_digest.map(str::to_ascii_lowercase),

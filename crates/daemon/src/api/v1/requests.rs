@@ -22,8 +22,8 @@ use crate::gate::Caller;
 use crate::listeners::Peer;
 
 pub use ask::{
-    AskExtras, AskResult, ParsedQuestion, ask, call_id, idempotency_key, name, plain_words, read,
-    read_call,
+    AskExtras, AskResult, ParsedQuestion, ask, call_id, check_length, idempotency_key, read,
+    read_call, sanitize_text,
 };
 pub use shared::{
     DEFAULT_WAIT, QueryResult, Seconds, for_agent, for_people, id, not_found, own, query, wait_time,
@@ -98,8 +98,8 @@ async fn asked(
     key: Option<String>,
 ) -> Result<AskResult, ApiProblem> {
     let value = fields::parse(&bytes)?;
-    let wanted = read(&value, std::str::from_utf8(&bytes).unwrap_or_default())?;
-    ask(api, caller, wanted, AskExtras { key, ..AskExtras::default() }).await
+    let question = read(&value, std::str::from_utf8(&bytes).unwrap_or_default())?;
+    ask(api, caller, question, AskExtras { key, ..AskExtras::default() }).await
 }
 
 fn located(api: &Api, status: StatusCode, stored: &Stored) -> Response {
@@ -148,9 +148,9 @@ async fn outcome(State(api): State<Api>, Path(id): Path<String>, request: Reques
     let (parts, body) = request.into_parts();
     let bytes = fields::read_json_body(&parts.headers, body).await?;
     let value = fields::parse(&bytes)?;
-    let said = Fields::new(&value)?;
-    let report = OutcomeReport::read(&said)?;
-    said.finish()?;
+    let fields = Fields::new(&value)?;
+    let report = OutcomeReport::read(&fields)?;
+    fields.finish()?;
     let stored = own(&api, &caller, &id).await?;
     let kept = reports::keep(&api, &caller, stored.request.id, report).await?;
     Ok(axum::Json(for_agent(&api, &kept)).into_response())

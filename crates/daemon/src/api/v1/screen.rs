@@ -17,12 +17,12 @@ use crate::api::fields::{self, Fields};
 use crate::api::{Api, ApiProblem, ApiResult, authenticate};
 
 /// The longest text in bytes.
-const LONGEST_TEXT: usize = 64 << 10;
+const MAX_TEXT: usize = 64 << 10;
 /// The response waits at most 3 ms for the crisis to be stored; a timer may be up to 1 ms late.
-const MOST_WAIT: Duration = Duration::from_millis(2);
+const MAX_WAIT: Duration = Duration::from_millis(2);
 /// The first and the longest pause between two attempts to write.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+const MAX_PAUSE: Duration = Duration::from_secs(30);
 
 /// The routes of the agent API.
 pub fn agents() -> Router<Api> {
@@ -35,16 +35,14 @@ async fn screen(State(api): State<Api>, request: Request) -> ApiResult {
     let (parts, body) = request.into_parts();
     let bytes = fields::read_json_body(&parts.headers, body).await?;
     let value = fields::parse(&bytes)?;
-    let said = Fields::new(&value)?;
-    let text = said.text("text")?.ok_or_else(|| ApiProblem::bad_request("`text` is required"))?;
-    let session = said.text("session")?.unwrap_or_default();
-    let (country, lang) = (said.text("country")?, said.text("lang")?);
-    said.finish()?;
-    requests::name("session", session)?;
-    if text.len() > LONGEST_TEXT {
-        return Err(ApiProblem::bad_request(format!(
-            "`text` may have at most {LONGEST_TEXT} bytes"
-        )));
+    let fields = Fields::new(&value)?;
+    let text = fields.text("text")?.ok_or_else(|| ApiProblem::bad_request("`text` is required"))?;
+    let session = fields.text("session")?.unwrap_or_default();
+    let (country, lang) = (fields.text("country")?, fields.text("lang")?);
+    fields.finish()?;
+    requests::check_length("session", session)?;
+    if text.len() > MAX_TEXT {
+        return Err(ApiProblem::bad_request(format!("`text` may have at most {MAX_TEXT} bytes")));
     }
     let rules = api.gate.rules();
     // An unknown country must not hide the helplines: the configured country is used instead.
@@ -56,24 +54,24 @@ async fn screen(State(api): State<Api>, request: Request) -> ApiResult {
         lang,
         unverified: false,
     };
-    let seen = crisis::screen(text, &options);
-    if seen.crisis {
+    let screening = crisis::screen(text, &options);
+    if screening.crisis {
         let crisis = Crisis {
             agent: caller.agent.clone(),
             session: session.to_owned(),
-            level: seen.level,
-            imminent: seen.imminent,
+            level: screening.level,
+            imminent: screening.imminent,
             since: api.gate.clock().now().at,
         };
         // In memory before the response, so that the next call already meets the crisis rules.
         if let Some(crisis) = api.gate.crises().begin(crisis) {
-            let writing = write_down(&api, crisis);
+            let writing = store_crisis(&api, crisis);
             // Help does not wait for a disk. Dropping the handle does not stop the write.
-            let _ = tokio::time::timeout(MOST_WAIT, writing).await;
+            let _ = tokio::time::timeout(MAX_WAIT, writing).await;
         }
     }
     let holds = api.gate.crises().holds(&caller.agent, Some(session));
-    let mut answer = serde_json::to_value(&seen)
+    let mut answer = serde_json::to_value(&screening)
         .map_err(|_| ApiProblem::from(crate::gate::Rejection::Unwritable))?;
     if let Some(members) = answer.as_object_mut() {
         let context = if holds { "crisis" } else { "none" };
@@ -83,7 +81,7 @@ async fn screen(State(api): State<Api>, request: Request) -> ApiResult {
 }
 
 /// Stores a crisis in the background, until that succeeds or a person has resolved it.
-pub fn write_down(api: &Api, crisis: Crisis) -> tokio::task::JoinHandle<()> {
+pub fn store_crisis(api: &Api, crisis: Crisis) -> tokio::task::JoinHandle<()> {
     let api = api.clone();
     tokio::spawn(async move {
         let mut pause = FIRST_PAUSE;
@@ -97,7 +95,7 @@ pub fn write_down(api: &Api, crisis: Crisis) -> tokio::task::JoinHandle<()> {
                 ),
             }
             tokio::time::sleep(pause).await;
-            pause = (pause * 2).min(LONGEST_PAUSE);
+            pause = (pause * 2).min(MAX_PAUSE);
         }
     })
 }

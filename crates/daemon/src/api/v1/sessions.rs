@@ -25,16 +25,16 @@ fn id_of(login: &Login) -> String {
 }
 
 async fn list(State(api): State<Api>, headers: HeaderMap) -> ApiResult {
-    let who = authenticate::person(&api, &headers)?;
+    let identity = authenticate::person(&api, &headers)?;
     let now = api.gate.clock().now().at;
     let logins = api.gate.store().logins().await?;
-    let own = logins.iter().filter(|login| login.person == who.person);
+    let own = logins.iter().filter(|login| login.person == identity.person);
     let sessions: Vec<_> = own
         .map(|login| {
             let used = api.directory.last_used(login, now);
             json!({
                 "id": id_of(login), "channel": login.channel, "made": login.made,
-                "used": used, "expires": login.expires, "current": login.secret == who.login,
+                "used": used, "expires": login.expires, "current": login.secret == identity.login,
             })
         })
         .collect();
@@ -42,9 +42,9 @@ async fn list(State(api): State<Api>, headers: HeaderMap) -> ApiResult {
 }
 
 async fn end(State(api): State<Api>, Path(id): Path<String>, headers: HeaderMap) -> ApiResult {
-    let who = authenticate::person(&api, &headers)?;
+    let identity = authenticate::person(&api, &headers)?;
     let logins = api.gate.store().logins().await?;
-    let mut own = logins.into_iter().filter(|login| login.person == who.person);
+    let mut own = logins.into_iter().filter(|login| login.person == identity.person);
     let found = own.find(|login| id_of(login) == id);
     let login = found.ok_or_else(|| ApiProblem::not_found("session not found"))?;
     end_session(&api, login).await?;

@@ -41,12 +41,12 @@ pub async fn one(State(api): State<Api>, request: Request) -> ApiResult {
         JsonSource { value: &value, text: std::str::from_utf8(&bytes).unwrap_or_default() };
     only(&value, &[])?;
     let asked = read::evaluation(source, None)?;
-    let asking = Asking { api: &api, caller: &caller, base: base_url(&parts.headers) };
-    Ok(axum::Json(asking.evaluate(asked).await?).into_response())
+    let evaluator = Evaluator { api: &api, caller: &caller, base: base_url(&parts.headers) };
+    Ok(axum::Json(evaluator.evaluate(asked).await?).into_response())
 }
 
 /// `POST /access/v1/evaluations`: all of them, or up to the first that settles the result.
-pub async fn several(State(api): State<Api>, request: Request) -> ApiResult {
+pub async fn many(State(api): State<Api>, request: Request) -> ApiResult {
     let caller = authenticate::agent(&api, &request)?;
     let (parts, body) = request.into_parts();
     let bytes = fields::read_json_body(&parts.headers, body).await?;
@@ -54,13 +54,13 @@ pub async fn several(State(api): State<Api>, request: Request) -> ApiResult {
     let source =
         JsonSource { value: &value, text: std::str::from_utf8(&bytes).unwrap_or_default() };
     only(&value, &["evaluations", "options"])?;
-    let said = Fields::new(&value)?;
-    let last = said.get("options").map(semantic).transpose()?.flatten();
-    let list = said.list("evaluations")?.unwrap_or_default();
-    let asking = Asking { api: &api, caller: &caller, base: base_url(&parts.headers) };
+    let fields = Fields::new(&value)?;
+    let last = fields.get("options").map(semantic).transpose()?.flatten();
+    let list = fields.list("evaluations")?.unwrap_or_default();
+    let evaluator = Evaluator { api: &api, caller: &caller, base: base_url(&parts.headers) };
     if list.is_empty() {
         let asked = read::evaluation(source, None)?;
-        return Ok(axum::Json(asking.evaluate(asked).await?).into_response());
+        return Ok(axum::Json(evaluator.evaluate(asked).await?).into_response());
     }
     if list.len() > MAX_ITEMS {
         return Err(ApiProblem::bad_request(format!(
@@ -78,7 +78,7 @@ pub async fn several(State(api): State<Api>, request: Request) -> ApiResult {
     }
     let mut answers = Vec::with_capacity(wanted.len());
     for asked in wanted {
-        let answer = asking.evaluate(asked).await.unwrap_or_else(|problem| {
+        let answer = evaluator.evaluate(asked).await.unwrap_or_else(|problem| {
             let error = json!({ "status": problem.status, "message": problem.detail });
             json!({ "decision": false, "context": { "reason": "error", "error": error } })
         });
@@ -93,8 +93,8 @@ pub async fn several(State(api): State<Api>, request: Request) -> ApiResult {
 
 /// The decision after which no further evaluation is made.
 fn semantic(options: &Json<'_>) -> Result<Option<bool>, ApiProblem> {
-    let said = Fields::new(options)?;
-    let last = match said.text("evaluations_semantic")? {
+    let fields = Fields::new(options)?;
+    let last = match fields.text("evaluations_semantic")? {
         None | Some("execute_all") => None,
         Some("deny_on_first_deny") => Some(false),
         Some("permit_on_first_permit") => Some(true),
@@ -105,21 +105,21 @@ fn semantic(options: &Json<'_>) -> Result<Option<bool>, ApiProblem> {
             ));
         }
     };
-    said.finish()?;
+    fields.finish()?;
     Ok(last)
 }
 
 /// Rejects members that an evaluation does not have.
 pub fn only(value: &Json<'_>, further: &'static [&'static str]) -> Result<(), ApiProblem> {
-    let said = Fields::new(value)?;
+    let fields = Fields::new(value)?;
     for name in ["subject", "action", "resource", "context"].into_iter().chain(further.to_vec()) {
-        said.get(name);
+        fields.get(name);
     }
-    said.finish()
+    fields.finish()
 }
 
 /// The evaluations of one caller.
-struct Asking<'a> {
+struct Evaluator<'a> {
     api: &'a Api,
     caller: &'a Caller,
     base: String,
@@ -127,30 +127,31 @@ struct Asking<'a> {
 
 /// The members that every evaluation result has.
 #[derive(Clone, Copy)]
-struct Made {
+struct EvaluationMeta {
     id: Id,
     at: Timestamp,
 }
 
-impl Asking<'_> {
+impl Evaluator<'_> {
     async fn evaluate(&self, asked: Evaluation<'_>) -> Result<Value, ApiProblem> {
         let at = self.api.gate.clock().now().at;
-        let made = Made { id: random::id(at).map_err(|_| Rejection::EntropyUnavailable)?, at };
+        let meta =
+            EvaluationMeta { id: random::id(at).map_err(|_| Rejection::EntropyUnavailable)?, at };
         // The subject must be the authenticated agent.
         if asked.subject != self.caller.agent {
-            return Ok(made.denied("subject_mismatch", "none"));
+            return Ok(meta.denied("subject_mismatch", "none"));
         }
         if let Some(reason) = asked.foreign {
-            return Ok(made.denied(reason, "none"));
+            return Ok(meta.denied(reason, "none"));
         }
         match asked.approval {
             Presented::Nothing => {}
-            Presented::Unknown => return Ok(made.denied("approval_unverifiable", "none")),
-            Presented::Approval(id) => return self.again(asked, id, made).await,
+            Presented::Unknown => return Ok(meta.denied("approval_unverifiable", "none")),
+            Presented::Approval(id) => return self.evaluate_approval(asked, id, meta).await,
         }
         let card = asked.call.clone();
-        let detail = || json!({ "evaluation": made.id }).to_string();
-        let question = Submission {
+        let detail = || json!({ "evaluation": meta.id }).to_string();
+        let submission = Submission {
             call: asked.call,
             raw: asked.raw.as_bytes(),
             time: None,
@@ -160,15 +161,15 @@ impl Asking<'_> {
             join: JoinOptions::default(),
             detail: &detail,
         };
-        match self.api.gate.settle(question, self.caller).await {
-            Err(Rejection::Refused) => Ok(made.denied("policy_denied", "none")),
-            Err(held) => Err(held.into()),
-            Ok(Settlement::Asks(seen, digest)) => {
-                let mut answer = made.denied("approval_required", "request");
-                self.offer(&mut answer, made, &Card::new(&card, &seen, &digest), &digest);
+        match self.api.gate.settle(submission, self.caller).await {
+            Err(Rejection::Refused) => Ok(meta.denied("policy_denied", "none")),
+            Err(rejection) => Err(rejection.into()),
+            Ok(Settlement::Asks(assessment, digest)) => {
+                let mut answer = meta.denied("approval_required", "request");
+                self.offer(&mut answer, meta, &Card::new(&card, &assessment, &digest), &digest);
                 Ok(answer)
             }
-            Ok(Settlement::Answered(GateAnswer::Passed(passed))) => Ok(made.permitted(&json!({
+            Ok(Settlement::Answered(GateAnswer::Passed(passed))) => Ok(meta.permitted(&json!({
                 "reason": match passed.why {
                     Pass::Harmless => "harmless",
                     Pass::Watching => "watching",
@@ -179,30 +180,31 @@ impl Asking<'_> {
                 let request = &stored.request;
                 let agent = self.caller.agent.clone();
                 match self.api.gate.redeem(request.id, agent, request.digest).await? {
-                    Redeemed::Now => Ok(made.permitted(&json!({ "reason": "grant" }))),
-                    _ => Ok(made.denied("approval_expired", "none")),
+                    Redeemed::Now => Ok(meta.permitted(&json!({ "reason": "grant" }))),
+                    _ => Ok(meta.denied("approval_expired", "none")),
                 }
             }
         }
     }
 
     /// Evaluates with an approval: the same call, in time, once, and under the current rules.
-    async fn again(
+    async fn evaluate_approval(
         &self,
         mut asked: Evaluation<'_>,
         id: Id,
-        made: Made,
+        meta: EvaluationMeta,
     ) -> Result<Value, ApiProblem> {
-        let unknown = || made.denied("approval_unverifiable", "none");
+        let unknown = || meta.denied("approval_unverifiable", "none");
         let Some(stored) = self.api.gate.store().request(id).await? else { return Ok(unknown()) };
         if !stored.request.requester.is_agent(&self.caller.agent) {
             return Ok(unknown());
         }
-        let (seen, goes) = self.api.gate.assess(&mut asked.call, self.caller);
+        let (assessment, route) = self.api.gate.assess(&mut asked.call, self.caller);
         let digest = digest(&asked.call, asked.raw.as_bytes());
-        let refused = |reason: &str| self.ask_anew(made, reason, &asked, &seen, &digest);
-        match goes {
-            Route::Refuse => return Ok(made.denied("policy_denied", "none")),
+        let refused =
+            |reason: &str| self.deny_with_offer(meta, reason, &asked, &assessment, &digest);
+        match route {
+            Route::Refuse => return Ok(meta.denied("policy_denied", "none")),
             // An approval from before the crisis does not count in it.
             Route::Ask { crisis: true } if !stored.request.crisis => {
                 return Ok(refused("out_of_scope"));
@@ -211,7 +213,7 @@ impl Asking<'_> {
         }
         let agent = self.caller.agent.clone();
         Ok(match self.api.gate.redeem(id, agent, digest).await? {
-            Redeemed::Now => made.permitted(&json!({
+            Redeemed::Now => meta.permitted(&json!({
                 "reason": "approved",
                 "approval": { "id": id, "approved_until": stored.permit_until },
             })),
@@ -219,35 +221,35 @@ impl Asking<'_> {
                 refused("approval_expired")
             }
             Redeemed::NotApproved(Stands::Pending) => {
-                let mut answer = made.denied("grant_pending", "retry");
+                let mut answer = meta.denied("grant_pending", "retry");
                 insert(&mut answer, "retry_after", json!(RETRY));
                 answer
             }
-            Redeemed::NotApproved(_) => made.denied("policy_denied", "none"),
+            Redeemed::NotApproved(_) => meta.denied("policy_denied", "none"),
             Redeemed::AnotherCall => refused("out_of_scope"),
             Redeemed::AnotherAgent => unknown(),
         })
     }
 
-    fn ask_anew(
+    fn deny_with_offer(
         &self,
-        made: Made,
+        meta: EvaluationMeta,
         reason: &str,
         asked: &Evaluation<'_>,
-        seen: &Assessment,
+        assessment: &Assessment,
         digest: &CallDigest,
     ) -> Value {
-        let mut answer = made.denied(reason, "request");
-        self.offer(&mut answer, made, &Card::new(&asked.call, seen, digest), digest);
+        let mut answer = meta.denied(reason, "request");
+        self.offer(&mut answer, meta, &Card::new(&asked.call, assessment, digest), digest);
         answer
     }
 
     /// Adds the offer of an access request. Without a signing key nothing is offered.
-    fn offer(&self, answer: &mut Value, made: Made, card: &Card, digest: &CallDigest) {
+    fn offer(&self, answer: &mut Value, meta: EvaluationMeta, card: &Card, digest: &CallDigest) {
         let Some(offers) = self.api.offers.as_ref() else { return };
-        let until = made.at.plus(OFFER);
+        let until = meta.at.plus(OFFER);
         let agent = &self.caller.agent;
-        let token = offers.token(OfferTerms { agent, digest, evaluation: made.id, until });
+        let token = offers.token(OfferTerms { agent, digest, evaluation: meta.id, until });
         let offer = json!({
             "endpoint": format!("{}/access/v1/requests", self.base),
             "template": TEMPLATE,
@@ -259,7 +261,7 @@ impl Asking<'_> {
     }
 }
 
-impl Made {
+impl EvaluationMeta {
     fn denied(self, reason: &str, next: &str) -> Value {
         json!({ "decision": false, "context": {
             "evaluation_id": self.id, "evaluated_at": self.at, "reason": reason,

@@ -30,7 +30,7 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 pub fn agents() -> Router<Api> {
     Router::new()
         .route("/access/v1/evaluation", post(evaluate::one))
-        .route("/access/v1/evaluations", post(evaluate::several))
+        .route("/access/v1/evaluations", post(evaluate::many))
         .route("/access/v1/requests", post(task::create))
         .route("/access/v1/requests/{id}", get(task::read))
         .route("/access/v1/requests/{id}/cancel", post(task::cancel))

@@ -67,9 +67,9 @@ impl OfferSigner {
         let signature = parts.next().and_then(|text| base64::decode_url(text).ok());
         let signature = signature.and_then(|bytes| <[u8; 64]>::try_from(bytes).ok());
         let signature = Signature::from_bytes(&signature.ok_or(OfferError::Foreign)?);
-        let said = message(OfferTerms { agent, digest, evaluation, until });
+        let signed = message(OfferTerms { agent, digest, evaluation, until });
         let key = self.key.verifying_key();
-        key.verify_strict(said.as_bytes(), &signature).map_err(|_| OfferError::Foreign)?;
+        key.verify_strict(signed.as_bytes(), &signature).map_err(|_| OfferError::Foreign)?;
         if now >= until { Err(OfferError::Over) } else { Ok((evaluation, until)) }
     }
 }
@@ -79,8 +79,8 @@ fn message(terms: OfferTerms<'_>) -> String {
     let OfferTerms { agent, digest, evaluation, until } = terms;
     let raw = digest.both_bind.then(|| digest.raw.to_string());
     let canonical = digest.canonical.to_string();
-    let said = serde_json::json!([agent, canonical, raw, evaluation, until.0]);
-    format!("{TAG}{said}")
+    let signed = serde_json::json!([agent, canonical, raw, evaluation, until.0]);
+    format!("{TAG}{signed}")
 }
 
 #[cfg(test)]

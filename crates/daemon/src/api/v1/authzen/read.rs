@@ -77,22 +77,22 @@ pub fn evaluation<'v>(
     let (context_text, context) =
         part("context").map_or(empty, |(value, text)| (text, Some(value)));
 
-    let said = Fields::new(subject)?;
-    said.required_text("type")?;
-    let subject = said.required_text("id")?;
-    properties(&said)?;
-    said.finish()?;
+    let fields = Fields::new(subject)?;
+    fields.required_text("type")?;
+    let subject = fields.required_text("id")?;
+    properties(&fields)?;
+    fields.finish()?;
 
-    let said = Fields::new(action)?;
-    let name = said.required_text("name")?;
-    let action_properties = properties(&said)?;
-    said.finish()?;
+    let fields = Fields::new(action)?;
+    let name = fields.required_text("name")?;
+    let action_properties = properties(&fields)?;
+    fields.finish()?;
 
-    let said = Fields::new(resource)?;
-    let (kind, tool) = (said.required_text("type")?, said.required_text("id")?);
-    let resource_properties = properties(&said)?;
-    said.finish()?;
-    requests::name("resource.id", tool)?;
+    let fields = Fields::new(resource)?;
+    let (kind, tool) = (fields.required_text("type")?, fields.required_text("id")?);
+    let resource_properties = properties(&fields)?;
+    fields.finish()?;
+    requests::check_length("resource.id", tool)?;
 
     let foreign = match (ACTIONS.contains(&name), kind) {
         (true, "tool") => None,
@@ -114,8 +114,8 @@ fn widen<'v>(value: &'v Value<'_>) -> &'v Value<'v> {
     value
 }
 
-fn properties<'v, 'a>(said: &Fields<'v, 'a>) -> Result<Option<&'v Value<'a>>, ApiProblem> {
-    let found = said.get("properties");
+fn properties<'v, 'a>(fields: &Fields<'v, 'a>) -> Result<Option<&'v Value<'a>>, ApiProblem> {
+    let found = fields.get("properties");
     match found {
         Some(value) if value.as_object().is_none() => {
             Err(ApiProblem::bad_request("`properties` must be an object"))
@@ -169,24 +169,24 @@ fn in_context<'v>(
         claimed: None,
     };
     let Some(context) = context else { return Ok((call, Presented::Nothing)) };
-    let said = Fields::new(context)?;
-    call.session = said.text("session")?.map(Cow::Borrowed);
-    requests::name("session", call.session.as_deref().unwrap_or_default())?;
-    call.context.cwd = said.text("cwd")?;
-    if let Some(word) = said.text("environment")? {
+    let fields = Fields::new(context)?;
+    call.session = fields.text("session")?.map(Cow::Borrowed);
+    requests::check_length("session", call.session.as_deref().unwrap_or_default())?;
+    call.context.cwd = fields.text("cwd")?;
+    if let Some(word) = fields.text("environment")? {
         call.context.environment = Environment::parse(word).ok_or_else(|| {
             ApiProblem::bad_request(
                 "`environment` must be workstation, production, ci or container",
             )
         })?;
     }
-    if let Some(word) = said.text("risk_level")? {
+    if let Some(word) = fields.text("risk_level")? {
         let tier = Tier::parse(word).ok_or_else(|| {
             ApiProblem::bad_request("`risk_level` must be safe, low, medium, high or critical")
         })?;
         call.claimed = Some(tier);
     }
-    let approval = match said.get("approval") {
+    let approval = match fields.get("approval") {
         None => Presented::Nothing,
         Some(value) => Id::parse(Fields::new(value)?.required_text("id")?)
             .map_or(Presented::Unknown, Presented::Approval),

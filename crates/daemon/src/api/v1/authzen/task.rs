@@ -46,19 +46,19 @@ fn unknown() -> ApiProblem {
 }
 
 /// Members of the profile that this server does not offer, or that must be objects.
-fn check_extensions(said: &Fields<'_, '_>) -> Result<(), ApiProblem> {
-    if said.get("callback").is_some() {
+fn check_extensions(fields: &Fields<'_, '_>) -> Result<(), ApiProblem> {
+    if fields.get("callback").is_some() {
         return Err(ApiProblem::bad_request(
             "callbacks are not supported; poll the status endpoint",
         ));
     }
-    if said.get("items").is_some() {
+    if fields.get("items").is_some() {
         return Err(ApiProblem::bad_request(
             "a request has one call; send a list to POST /v1/batches",
         ));
     }
     for name in ["requested_access", "client"] {
-        if said.get(name).is_some_and(|value| value.as_object().is_none()) {
+        if fields.get(name).is_some_and(|value| value.as_object().is_none()) {
             return Err(ApiProblem::bad_request(format!("`{name}` must be an object")));
         }
     }
@@ -75,9 +75,9 @@ pub async fn create(State(api): State<Api>, request: Request) -> ApiResult {
     let source =
         JsonSource { value: &value, text: std::str::from_utf8(&bytes).unwrap_or_default() };
     evaluate::only(&value, &["denial", "requested_access", "client", "callback", "items"])?;
-    let said = Fields::new(&value)?;
-    check_extensions(&said)?;
-    let denial = said.get("denial").ok_or_else(|| unbound("`denial` is required"))?;
+    let fields = Fields::new(&value)?;
+    check_extensions(&fields)?;
+    let denial = fields.get("denial").ok_or_else(|| unbound("`denial` is required"))?;
     let denial = Denial::read(denial)?;
     let mut asked = read::evaluation(source, None)?;
     if asked.subject != caller.agent {
@@ -88,7 +88,7 @@ pub async fn create(State(api): State<Api>, request: Request) -> ApiResult {
     }
     let evaluation = denial.check(&api, &caller, &mut asked)?;
     let detail = || json!({ "evaluation": evaluation }).to_string();
-    let question = Submission {
+    let submission = Submission {
         call: asked.call,
         raw: asked.raw.as_bytes(),
         time: None,
@@ -98,7 +98,7 @@ pub async fn create(State(api): State<Api>, request: Request) -> ApiResult {
         join: JoinOptions::default(),
         detail: &detail,
     };
-    let stored = submit(&api, question, &caller).await?;
+    let stored = submit(&api, submission, &caller).await?;
     let status = match stored.request.state {
         Stands::Pending => StatusCode::ACCEPTED,
         _ => StatusCode::CREATED,
@@ -138,14 +138,14 @@ struct Denial<'v> {
 
 impl<'v> Denial<'v> {
     fn read(value: &'v Json<'_>) -> Result<Denial<'v>, ApiProblem> {
-        let said = Fields::new(value)?;
-        let evaluation = said.text("evaluation_id")?;
-        let until = said.text("expires_at")?;
-        let token = said.text("binding_token")?;
-        let template = said.text("template")?;
-        said.text("evaluated_at")?;
-        said.text("reason")?;
-        said.finish()?;
+        let fields = Fields::new(value)?;
+        let evaluation = fields.text("evaluation_id")?;
+        let until = fields.text("expires_at")?;
+        let token = fields.text("binding_token")?;
+        let template = fields.text("template")?;
+        fields.text("evaluated_at")?;
+        fields.text("reason")?;
+        fields.finish()?;
         if template.is_some_and(|template| template != TEMPLATE) {
             return Err(unbound("unknown `template`"));
         }
@@ -178,7 +178,8 @@ impl<'v> Denial<'v> {
                 ),
             })?;
         let id = id.to_string();
-        let same = self.evaluation.is_none_or(|said| said == id) && self.until == until.to_string();
+        let same =
+            self.evaluation.is_none_or(|fields| fields == id) && self.until == until.to_string();
         same.then_some(id).ok_or_else(|| unbound("`denial` does not match the evaluation"))
     }
 }

@@ -47,12 +47,12 @@ pub async fn find(api: &Api, id: Id) -> Result<Stored, ApiProblem> {
 /// Applies an answer to a request.
 pub async fn answer(
     api: &Api,
-    who: &PersonIdentity,
+    identity: &PersonIdentity,
     stored: &Stored,
-    said: PersonAnswer,
+    given: PersonAnswer,
 ) -> Result<Stored, ApiProblem> {
     let asked = stored.request.digest;
-    let seen = match (said.choice, said.seen) {
+    let seen = match (given.choice, given.seen) {
         (Choice::Approve, None) => {
             let what =
                 "`digest` is required to approve: send the digest of the call that was shown";
@@ -65,29 +65,29 @@ pub async fn answer(
         (_, Some(seen)) => CallDigest { canonical: seen, ..asked },
         (Choice::Deny, None) => asked,
     };
-    let mut facts = said.edit.as_ref().map(|edit| edit.facts.clone()).unwrap_or_default();
-    let mut standing = api.standing(&who.person);
-    if let Some(signed) = &said.signed {
-        let runs = said.edit.as_ref().map_or(asked, |edit| edit.call.digest).canonical;
+    let mut facts = given.edit.as_ref().map(|edit| edit.facts.clone()).unwrap_or_default();
+    let mut standing = api.standing(&identity.person);
+    if let Some(signed) = &given.signed {
+        let runs = given.edit.as_ref().map_or(asked, |edit| edit.call.digest).canonical;
         let request = stored.request.id;
-        let decided = SignedDecision { request, digest: runs, choice: said.choice };
-        let kept = passkeys::signed(api, who, signed, Purpose::Decide(decided)).await?;
+        let decided = SignedDecision { request, digest: runs, choice: given.choice };
+        let kept = passkeys::signed(api, identity, signed, Purpose::Decide(decided)).await?;
         facts.insert("passkey".to_owned(), kept);
         standing.assurance = Assurance::Passkey;
     }
     let note = Note {
         policy: api.gate.rules().hash,
         facts: (!facts.is_empty()).then(|| json!(facts).to_string()),
-        edited: said.edit.as_ref().map(AssessedEdit::record).transpose()?,
+        edited: given.edit.as_ref().map(AssessedEdit::record).transpose()?,
     };
     let needs = api.gate.rules().needs;
     let event = Event::Answer {
-        person: who.person.clone(),
-        choice: said.choice,
+        person: identity.person.clone(),
+        choice: given.choice,
         seen,
-        edited: said.edit.map(|edit| edit.call),
-        channel: who.channel.clone(),
-        reason: said.reason,
+        edited: given.edit.map(|edit| edit.call),
+        channel: identity.channel.clone(),
+        reason: given.reason,
         standing: (standing, needs),
     };
     Ok(api.gate.decide(stored.request.id, event, note).await?.stored)

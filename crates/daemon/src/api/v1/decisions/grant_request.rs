@@ -33,24 +33,24 @@ impl GrantRequest {
 
     /// Reads it from the answer.
     pub fn read(value: &Value<'_>) -> Result<GrantRequest, ApiProblem> {
-        let said = Fields::new(value)?;
-        let exact = match said.required_text("shape")? {
+        let fields = Fields::new(value)?;
+        let exact = match fields.required_text("shape")? {
             "exact" => true,
             "action" => false,
             _ => return Err(ApiProblem::bad_request("`grant.shape` must be exact or action")),
         };
-        let session = match said.required_text("scope")? {
+        let session = match fields.required_text("scope")? {
             "session" => true,
             "until" => false,
             _ => return Err(ApiProblem::bad_request("`grant.scope` must be session or until")),
         };
-        let minutes = said.get("minutes").and_then(Value::as_number);
+        let minutes = fields.get("minutes").and_then(Value::as_number);
         let minutes = match minutes {
             None if session => Some(SESSION_MINUTES),
             None => None,
             Some(digits) => digits.parse().ok(),
         };
-        said.finish()?;
+        fields.finish()?;
         let minutes = minutes.filter(|minutes| (1..=MAX_MINUTES).contains(minutes));
         let minutes = minutes.ok_or_else(|| {
             ApiProblem::bad_request(format!("`grant.minutes` must be 1 to {MAX_MINUTES}"))
@@ -63,7 +63,7 @@ impl GrantRequest {
         &self,
         api: &Api,
         stored: &Stored,
-        who: &PersonIdentity,
+        identity: &PersonIdentity,
     ) -> Result<Grant, ApiProblem> {
         let request = &stored.request;
         if request.tier == Tier::Critical || request.crisis {
@@ -95,7 +95,7 @@ impl GrantRequest {
             shape,
             agent: Some(request.requester.name().to_owned()),
             session: self.session.then(|| stored.session.clone()),
-            made_by: who.person.clone(),
+            made_by: identity.person.clone(),
             made_at: now,
             expires: Some(now.plus(Span::seconds(self.minutes.saturating_mul(60)))),
             uses_left: None,

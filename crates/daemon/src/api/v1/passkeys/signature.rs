@@ -58,9 +58,13 @@ pub fn rp_id(api: &Api, headers: &HeaderMap) -> Result<String, ApiProblem> {
 }
 
 /// A new challenge, as text.
-pub fn challenge(api: &Api, who: &PersonIdentity, purpose: Purpose) -> Result<String, ApiProblem> {
+pub fn challenge(
+    api: &Api,
+    identity: &PersonIdentity,
+    purpose: Purpose,
+) -> Result<String, ApiProblem> {
     let now = api.gate.clock().now().at;
-    let challenge = api.challenges.begin((&who.person, who.login), purpose, now);
+    let challenge = api.challenges.begin((&identity.person, identity.login), purpose, now);
     let challenge = challenge.map_err(|_| ApiProblem::from(Rejection::EntropyUnavailable))?;
     Ok(base64::encode_url(challenge.as_bytes()))
 }
@@ -68,39 +72,39 @@ pub fn challenge(api: &Api, who: &PersonIdentity, purpose: Purpose) -> Result<St
 /// Asks for a signature on an answer.
 pub fn ask(
     api: &Api,
-    who: &PersonIdentity,
+    identity: &PersonIdentity,
     headers: &HeaderMap,
     decided: SignedDecision,
 ) -> ApiResult {
-    let body = challenge_for(api, who, headers, Purpose::Decide(decided))?;
+    let body = challenge_for(api, identity, headers, Purpose::Decide(decided))?;
     Ok(axum::Json(body).into_response())
 }
 
 /// What a browser needs to create a signature.
 pub fn challenge_for(
     api: &Api,
-    who: &PersonIdentity,
+    identity: &PersonIdentity,
     headers: &HeaderMap,
     purpose: Purpose,
 ) -> Result<serde_json::Value, ApiProblem> {
     let now = api.gate.clock().now().at;
-    let passkeys = api.directory.passkeys(&who.person);
+    let passkeys = api.directory.passkeys(&identity.person);
     let usable = passkeys.iter().filter(|passkey| passkey.active_from <= now);
     let known: Vec<_> = usable.map(|passkey| base64::encode_url(&passkey.credential)).collect();
     if known.is_empty() {
         return Err(ApiProblem::conflict("you have no passkey; add one on the page Devices"));
     }
     let rp_id = rp_id(api, headers)?;
-    Ok(json!({ "challenge": challenge(api, who, purpose)?, "rp_id": rp_id, "known": known }))
+    Ok(json!({ "challenge": challenge(api, identity, purpose)?, "rp_id": rp_id, "known": known }))
 }
 
 /// A member of base64url text, decoded.
 pub fn bytes(
-    said: &Fields<'_, '_>,
+    fields: &Fields<'_, '_>,
     name: &'static str,
     most: usize,
 ) -> Result<Vec<u8>, ApiProblem> {
-    let decoded = base64::decode_url(said.required_text(name)?).ok();
+    let decoded = base64::decode_url(fields.required_text(name)?).ok();
     let decoded = decoded.filter(|bytes| !bytes.is_empty() && bytes.len() <= most);
     decoded.ok_or_else(|| {
         ApiProblem::bad_request(format!("`{name}` must be base64url of 1 to {most} bytes"))
@@ -109,28 +113,29 @@ pub fn bytes(
 
 /// Reads a signature that a browser sent.
 pub fn assertion(value: &Value<'_>) -> Result<Assertion, ApiProblem> {
-    let said = Fields::new(value)?;
+    let fields = Fields::new(value)?;
     let assertion = Assertion {
-        credential: bytes(&said, "id", MAX_CREDENTIAL_ID)?,
-        client_data: bytes(&said, "client_data", client_data::MAX_LENGTH)?,
-        authenticator_data: bytes(&said, "authenticator_data", MAX_DATA)?,
-        signature: bytes(&said, "signature", MAX_SIGNATURE)?,
+        credential: bytes(&fields, "id", MAX_CREDENTIAL_ID)?,
+        client_data: bytes(&fields, "client_data", client_data::MAX_LENGTH)?,
+        authenticator_data: bytes(&fields, "authenticator_data", MAX_DATA)?,
+        signature: bytes(&fields, "signature", MAX_SIGNATURE)?,
     };
-    said.finish()?;
+    fields.finish()?;
     Ok(assertion)
 }
 
 /// Checks the client data: the right ceremony, an allowed origin, and an open challenge.
 pub fn believed<'o>(
     api: &Api,
-    who: &PersonIdentity,
-    told: &'o client_data::ClientData,
+    identity: &PersonIdentity,
+    client: &'o client_data::ClientData,
     purpose: Purpose,
 ) -> Result<(RelyingParty<'o>, [u8; 32]), PasskeyError> {
     let now = api.gate.clock().now().at;
     // Taken first: a challenge counts as used, whatever else is wrong.
-    let nonce = api.challenges.take(&told.challenge, (&who.person, who.login), purpose, now);
-    let rp_id = api.people_hosts.relying_party_of(&told.origin).ok_or(PasskeyError::Origin)?;
+    let nonce =
+        api.challenges.take(&client.challenge, (&identity.person, identity.login), purpose, now);
+    let rp_id = api.people_hosts.relying_party_of(&client.origin).ok_or(PasskeyError::Origin)?;
     Ok((RelyingParty(rp_id), nonce.ok_or(PasskeyError::Challenge)?))
 }
 
@@ -138,60 +143,60 @@ pub fn believed<'o>(
 /// from the ledger.
 pub async fn signed(
     api: &Api,
-    who: &PersonIdentity,
-    said: &Assertion,
+    identity: &PersonIdentity,
+    given: &Assertion,
     purpose: Purpose,
 ) -> Result<serde_json::Value, ApiProblem> {
     // One at a time: of two signatures with the same counter, one is from a copy.
     let changing = api.directory.lock_changes().await;
-    let (passkey, nonce) = match checked(api, who, said, purpose) {
+    let (passkey, nonce) = match checked(api, identity, given, purpose) {
         Ok(checked) => checked,
         Err(not) => {
             drop(changing);
-            refused(api, who, not).await;
+            refused(api, identity, not).await;
             return Err(not.into());
         }
     };
-    api.gate.store().keep_passkey(passkey, api.note_by(&who.person)).await?;
+    api.gate.store().keep_passkey(passkey, api.note_by(&identity.person)).await?;
     api.directory.reload(api.gate.store()).await?;
     drop(changing);
     let text = base64::encode_url;
     Ok(json!({
-        "id": text(&said.credential), "nonce": text(&nonce),
-        "client_data": text(&said.client_data),
-        "authenticator_data": text(&said.authenticator_data),
-        "signature": text(&said.signature),
+        "id": text(&given.credential), "nonce": text(&nonce),
+        "client_data": text(&given.client_data),
+        "authenticator_data": text(&given.authenticator_data),
+        "signature": text(&given.signature),
     }))
 }
 
 fn checked(
     api: &Api,
-    who: &PersonIdentity,
-    said: &Assertion,
+    identity: &PersonIdentity,
+    given: &Assertion,
     purpose: Purpose,
 ) -> Result<(Passkey, [u8; 32]), PasskeyError> {
-    let told = client_data::read(&said.client_data, "webauthn.get")?;
-    let (rp_id, nonce) = believed(api, who, &told, purpose)?;
-    let mut passkeys = api.directory.passkeys(&who.person).into_iter();
-    let found = passkeys.find(|passkey| passkey.credential == said.credential);
+    let client = client_data::read(&given.client_data, "webauthn.get")?;
+    let (rp_id, nonce) = believed(api, identity, &client, purpose)?;
+    let mut passkeys = api.directory.passkeys(&identity.person).into_iter();
+    let found = passkeys.find(|passkey| passkey.credential == given.credential);
     let mut passkey = found.ok_or(PasskeyError::Unknown)?;
     if passkey.active_from > api.gate.clock().now().at {
         return Err(PasskeyError::Waiting);
     }
     let key = PasskeyKey::from_stored(passkey.algorithm, &passkey.public_key)?;
-    passkey.uses = assertion::check(said, &key, passkey.uses, rp_id)?;
+    passkey.uses = assertion::check(given, &key, passkey.uses, rp_id)?;
     passkey.used = Some(api.gate.clock().now().at);
     Ok((passkey, nonce))
 }
 
 /// Records a rejected signature: it may be somebody else's attempt.
-async fn refused(api: &Api, who: &PersonIdentity, not: PasskeyError) {
+async fn refused(api: &Api, identity: &PersonIdentity, not: PasskeyError) {
     let mut entry = Entry::new(0, Kind::LoginFailed, api.gate.rules().hash);
-    entry.person = Some(Cow::Owned(who.person.clone()));
+    entry.person = Some(Cow::Owned(identity.person.clone()));
     let fact = |name: &'static str, text: &str| {
         (Cow::Borrowed(name), Value::String(Cow::Owned(text.to_owned())))
     };
-    entry.facts = vec![fact("channel", &who.channel), fact("passkey", not.word())];
+    entry.facts = vec![fact("channel", &identity.channel), fact("passkey", not.word())];
     if let Err(error) = api.gate.store().append(vec![entry]).await {
         tracing::error!(%error, "a rejected passkey was not recorded");
     }

@@ -16,7 +16,7 @@ use crate::api::{Api, ApiProblem};
 use crate::gate::{Caller, GateAnswer, JoinOptions, Submission};
 
 /// The longest session name, tool name or call id.
-const LONGEST_NAME: usize = 200;
+const MAX_NAME: usize = 200;
 
 /// The result of a question.
 pub enum AskResult {
@@ -57,18 +57,18 @@ pub struct ParsedQuestion<'v> {
 
 /// Reads a question from its object and the object's text.
 pub fn read<'v>(value: &'v Value<'_>, text: &'v str) -> Result<ParsedQuestion<'v>, ApiProblem> {
-    let said = Fields::new(value)?;
-    let call = read_call(&said, value)?;
-    let description = said.text("description")?.map(plain_words);
-    let time = said.seconds("timeout_seconds")?.map(fields::span_from_seconds);
-    let permit = said.boolean("permit")?;
+    let fields = Fields::new(value)?;
+    let call = read_call(&fields, value)?;
+    let description = fields.text("description")?.map(sanitize_text);
+    let time = fields.seconds("timeout_seconds")?.map(fields::span_from_seconds);
+    let permit = fields.boolean("permit")?;
     let join = JoinOptions {
-        approved: said.boolean("join")?.unwrap_or(false),
-        call_id: call_id(&said)?,
-        ignore_grants: said.boolean("ignore_grants")?.unwrap_or(false),
+        approved: fields.boolean("join")?.unwrap_or(false),
+        call_id: call_id(&fields)?,
+        ignore_grants: fields.boolean("ignore_grants")?.unwrap_or(false),
     };
-    said.finish()?;
-    let raw = said.raw_call(text);
+    fields.finish()?;
+    let raw = fields.raw_call(text);
     Ok(ParsedQuestion { call, raw, description, time, permit, join })
 }
 
@@ -76,27 +76,27 @@ pub fn read<'v>(value: &'v Value<'_>, text: &'v str) -> Result<ParsedQuestion<'v
 pub async fn ask(
     api: &Api,
     caller: &Caller,
-    wanted: ParsedQuestion<'_>,
+    question: ParsedQuestion<'_>,
     extra: AskExtras,
 ) -> Result<AskResult, ApiProblem> {
-    let session = wanted.call.session.as_deref().map(ToOwned::to_owned);
-    let mut detail = json!({ "description": wanted.description });
+    let session = question.call.session.as_deref().map(ToOwned::to_owned);
+    let mut detail = json!({ "description": question.description });
     if let (Some(batch), Some(members)) = (extra.batch, detail.as_object_mut()) {
         members.insert("batch".to_owned(), batch);
     }
     let detail = || detail.to_string();
     let before = api.gate.clock().now().at;
-    let question = Submission {
-        call: wanted.call,
-        raw: wanted.raw.as_bytes(),
-        time: wanted.time,
+    let submission = Submission {
+        call: question.call,
+        raw: question.raw.as_bytes(),
+        time: question.time,
         key: extra.key,
         group: extra.group,
-        permit: wanted.permit.unwrap_or(false),
-        join: wanted.join,
+        permit: question.permit.unwrap_or(false),
+        join: question.join,
         detail: &detail,
     };
-    Ok(match api.gate.submit(question, caller).await? {
+    Ok(match api.gate.submit(submission, caller).await? {
         GateAnswer::Passed(passed) => {
             let session = session.as_deref();
             AskResult::Passed(document::passed(&passed, &caller.agent, session, before))
@@ -110,7 +110,10 @@ pub async fn ask(
 }
 
 /// Reads the call, and marks all members that a call can have as known.
-pub fn read_call<'v>(said: &Fields<'v, '_>, value: &'v Value<'_>) -> Result<Call<'v>, ApiProblem> {
+pub fn read_call<'v>(
+    fields: &Fields<'v, '_>,
+    value: &'v Value<'_>,
+) -> Result<Call<'v>, ApiProblem> {
     const MEMBERS: [&str; 13] = [
         "tool",
         "arguments",
@@ -127,33 +130,33 @@ pub fn read_call<'v>(said: &Fields<'v, '_>, value: &'v Value<'_>) -> Result<Call
         "agent",
     ];
     for member in MEMBERS {
-        said.get(member);
+        fields.get(member);
     }
     let call =
         Call::from_json(value).map_err(|error| ApiProblem::bad_request(error.to_string()))?;
-    name("session", call.session.as_deref().unwrap_or_default())?;
-    name("tool", &call.tool)?;
+    check_length("session", call.session.as_deref().unwrap_or_default())?;
+    check_length("tool", &call.tool)?;
     Ok(call)
 }
 
 /// The host's id for the call.
-pub fn call_id<'v>(said: &Fields<'v, '_>) -> Result<Option<&'v str>, ApiProblem> {
-    let found = said.text("call_id")?.filter(|text| !text.is_empty());
-    name("call_id", found.unwrap_or_default())?;
+pub fn call_id<'v>(fields: &Fields<'v, '_>) -> Result<Option<&'v str>, ApiProblem> {
+    let found = fields.text("call_id")?.filter(|text| !text.is_empty());
+    check_length("call_id", found.unwrap_or_default())?;
     Ok(found)
 }
 
 /// Rejects names that are too long to store.
-pub fn name(field: &str, text: &str) -> Result<(), ApiProblem> {
-    if text.chars().count() > LONGEST_NAME {
-        let detail = format!("`{field}` may have at most {LONGEST_NAME} characters");
+pub fn check_length(field: &str, text: &str) -> Result<(), ApiProblem> {
+    if text.chars().count() > MAX_NAME {
+        let detail = format!("`{field}` may have at most {MAX_NAME} characters");
         return Err(ApiProblem::bad_request(detail));
     }
     Ok(())
 }
 
 /// The agent's own words: without secrets, and safe to show.
-pub fn plain_words(text: &str) -> String {
+pub fn sanitize_text(text: &str) -> String {
     show_within(&redact_text(text).text, 2000).text.into_owned()
 }
 

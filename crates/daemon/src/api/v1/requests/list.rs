@@ -9,7 +9,7 @@ use countersign_workflow::request::State as Stands;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::ask::name;
+use super::ask::check_length;
 use super::shared::{QueryResult, for_agent, query};
 use crate::api::v1::document;
 use crate::api::{Api, ApiProblem, ApiResult, authenticate};
@@ -49,7 +49,7 @@ impl Filter {
             .transpose()
         };
         for (field, text) in [("agent", &self.agent), ("session", &self.session), ("q", &self.q)] {
-            name(field, text.as_deref().unwrap_or_default())?;
+            check_length(field, text.as_deref().unwrap_or_default())?;
         }
         let limit = self.limit.unwrap_or(50);
         if !(1..=500).contains(&limit) {
