@@ -6,8 +6,8 @@ use countersign_store::{Agent, Store as _, StoreError};
 use countersign_types::time::{Clock as _, Timestamp};
 use maud::{Markup, html};
 
-use super::controls::{act, may_change, only_administrators, shown};
-use super::labels::{apart, encoded};
+use super::controls::{action_button, is_administrator, only_administrators, shown};
+use super::labels::{apart, percent_encode};
 use super::layout;
 use super::page::{ApiState, PageResult, signed_in_page};
 
@@ -20,7 +20,7 @@ pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageRes
     let body = html! {
         section.wide {
             h1 { "Agents" }
-            @if may_change(&identity) {
+            @if is_administrator(&identity) {
                 ul.list {
                     @for agent in all.iter().filter(|agent| agent.revoked.is_none()) {
                         (agent_line(agent, now))
@@ -48,7 +48,7 @@ pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageRes
 }
 
 fn agent_line(agent: &Agent, now: Timestamp) -> Markup {
-    let path = format!("/v1/agents/{}", encoded(&agent.name));
+    let path = format!("/v1/agents/{}", percent_encode(&agent.name));
     html! {
         li {
             div {
@@ -70,7 +70,8 @@ fn agent_line(agent: &Agent, now: Timestamp) -> Markup {
                     data-question="The old token is revoked at once. Create a new token?" {
                         "New token"
                     }
-                (act("Revoke", "DELETE", &path, "The agent can no longer submit calls. Revoke it?"))
+                @let question = "The agent can no longer submit calls. Revoke it?";
+                (action_button("Revoke", "DELETE", &path, question))
             }
         }
     }

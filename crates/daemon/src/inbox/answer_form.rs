@@ -11,16 +11,15 @@ use super::labels::{self, apart, thousands};
 use super::view::RequestView;
 
 /// The time left, as a line that shrinks.
-fn left(view: &RequestView) -> Markup {
+fn time_left(view: &RequestView) -> Markup {
     let request = &view.stored.request;
     html! {
         div.left data-left=(view.remaining_ms()) data-whole=(view.total_ms()) {
             span.line aria-hidden="true" {}
             p {
-                "Denied if nobody answers: "
-                (apart(request.plan.deadline, view.now))
-                ". Escalated to: "
-                (labels::rung(request.rung)) "."
+                "Denied " (apart(request.plan.deadline, view.now))
+                " if nobody answers. Escalated to: "
+                (labels::escalation_step(request.rung)) "."
                 @if request.quorum.approve > 1 {
                     " " (view.approvals()) " of " (request.quorum.approve) " have approved."
                 }
@@ -45,7 +44,7 @@ pub fn answer(view: &RequestView) -> Markup {
     let approves = view.card.is_some();
     html! {
         form.answer #answer autocomplete="off" {
-            (left(view))
+            (time_left(view))
             div.fields {
                 label.reason {
                     @if needed { "Reason (required)" } @else { "Message to the agent (optional)" }
@@ -69,7 +68,8 @@ pub fn answer(view: &RequestView) -> Markup {
                 button.deny type="button" data-answer="deny" { "Deny" }
                 @if approves {
                     button.approve type="button" data-answer="approve" {
-                        @if critical { "Approve: " (short(&view.brief())) } @else { "Approve once" }
+                        @if critical { "Approve: " (button_label(&view.brief())) }
+                        @else { "Approve once" }
                     }
                 }
             }
@@ -78,7 +78,7 @@ pub fn answer(view: &RequestView) -> Markup {
 }
 
 /// The label of the button of a CRITICAL call.
-fn short(brief: &str) -> String {
+fn button_label(brief: &str) -> String {
     let end = brief.find(['.', ';']).unwrap_or(brief.len()).min(60);
     let end = brief.floor_char_boundary(end);
     let (head, tail) = brief.split_at(end);
@@ -86,7 +86,7 @@ fn short(brief: &str) -> String {
 }
 
 /// Another answer, and what it also allows.
-fn choice(label: &str, grant: Option<(&str, &str, Option<&str>)>, says: &Markup) -> Markup {
+fn other_answer(label: &str, grant: Option<(&str, &str, Option<&str>)>, says: &Markup) -> Markup {
     let (shape, scope, minutes) = grant
         .map_or((None, None, None), |(shape, scope, minutes)| (Some(shape), Some(scope), minutes));
     let answer = if grant.is_some() { "approve" } else { "deny" };
@@ -117,25 +117,27 @@ pub fn other_answers(view: &RequestView) -> Markup {
         details.more {
             summary { "Other answers" }
             ul.choices {
-                (choice("Deny, I'll do it myself", None, &take_over))
+                (other_answer("Deny, I'll do it myself", None, &take_over))
                 @if grants && view.session().is_some() {
-                    (choice("Approve for this session", Some(("exact", "session", None)), &session))
+                    @let grant = Some(("exact", "session", None));
+                    (other_answer("Approve for this session", grant, &session))
                 }
                 @if grants {
-                    (choice("Approve for an hour", Some(("exact", "until", Some("60"))), &hour))
+                    @let grant = Some(("exact", "until", Some("60")));
+                    (other_answer("Approve for an hour", grant, &hour))
                 }
                 @if by_name {
                     @let grant = Some(("action", "until", Some("60")));
-                    (choice("Approve all calls of this tool", grant, &all))
+                    (other_answer("Approve all calls of this tool", grant, &all))
                 }
             }
-            (edit(view))
+            (edit_form(view))
         }
     }
 }
 
 /// The form to edit the arguments; not if a part of them is hidden.
-fn edit(view: &RequestView) -> Markup {
+fn edit_form(view: &RequestView) -> Markup {
     let whole = |card: &&Card| card.hidden.is_empty() && card.folded == 0;
     let card = view.card.as_ref().filter(whole).filter(|_| !view.stored.request.crisis);
     let arguments = card.map(|card| editable(&card.arguments)).unwrap_or_default();

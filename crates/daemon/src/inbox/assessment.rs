@@ -33,7 +33,7 @@ pub fn word_field(phrase: &str) -> Markup {
 }
 
 /// The call, the reasons, what it touches, and a safer alternative.
-pub fn inside(card: &Card) -> Markup {
+pub fn assessed_call(card: &Card) -> Markup {
     html! {
         (call(card))
         (reasons(card))

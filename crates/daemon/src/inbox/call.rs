@@ -23,7 +23,7 @@ pub fn call(card: &Card) -> Markup {
     let written = card.command.as_ref().filter(|_| !card.hidden.is_empty());
     let leaves = match (written, &arguments) {
         (Some(command), _) => {
-            return html! { div.call { pre { (command) } (gone(card)) } };
+            return html! { div.call { pre { (command) } (hidden_parts(card)) } };
         }
         (None, Some(arguments)) => leaves(arguments, worst),
         (None, None) => Vec::new(),
@@ -32,12 +32,12 @@ pub fn call(card: &Card) -> Markup {
         div.call {
             @if leaves.iter().all(|leaf| leaf.name.is_some()) { p.tool { (card.tool) } }
             @for leaf in &leaves { (argument(leaf)) }
-            (gone(card))
+            (hidden_parts(card))
         }
     }
 }
 
-fn gone(card: &Card) -> Markup {
+fn hidden_parts(card: &Card) -> Markup {
     html! {
         @for kind in &card.hidden {
             p.gone { "hidden: " (kind.kind) @if kind.count > 1 { ", " (kind.count) " times" } }

@@ -5,7 +5,7 @@ use countersign_workflow::request::Choice;
 use maud::{Markup, html};
 
 use super::answer_form::{self, answer};
-use super::assessment::{badge, inside};
+use super::assessment::{assessed_call, badge};
 use super::labels::{self, apart};
 use super::view::RequestView;
 use crate::drills;
@@ -28,12 +28,12 @@ pub fn card(view: &RequestView) -> Markup {
                     strong.words { (view.word_pair()) }
                 }
                 h1 #brief tabindex="-1" { (view.brief()) }
-                @if !view.is_pending() { (over(view)) (super::edited::approved(view)) }
+                @if !view.is_pending() { (decision_summary(view)) (super::edited::approved(view)) }
                 @match &view.card {
-                    Some(card) => (inside(card)),
+                    Some(card) => (assessed_call(card)),
                     None => p.wrong { "The call cannot be shown, so it cannot be approved here." },
                 }
-                (asks(view))
+                (requester_facts(view))
                 (super::similar::similar_calls(view))
                 @if view.is_pending() && view.card.is_some() { (answer_form::other_answers(view)) }
             }
@@ -43,11 +43,11 @@ pub fn card(view: &RequestView) -> Markup {
 }
 
 /// Who asks, where, since when, and how the agent describes it.
-fn asks(view: &RequestView) -> Markup {
+fn requester_facts(view: &RequestView) -> Markup {
     let request = &view.stored.request;
     html! {
         dl.facts.who {
-            @if let Some(claim) = view.claim() { dt { "agent's description" } dd.claim { (claim) } }
+            @if let Some(claim) = view.claim() { dt { "description" } dd.claim { (claim) } }
             dt { "agent" }
             dd {
                 (view.agent())
@@ -69,13 +69,13 @@ fn asks(view: &RequestView) -> Markup {
     }
 }
 
-fn over(view: &RequestView) -> Markup {
+fn decision_summary(view: &RequestView) -> Markup {
     html! {
         @if let Some(decision) = &view.stored.request.decision {
             div.over role="status" {
                 @if let Some(words) = drills::explain(&view.stored) { p.drill { (words) } }
                 @let edited = view.stored.edited.is_some();
-                p { strong { (labels::ended(decision, edited, view.now)) } }
+                p { strong { (labels::decision_text(decision, edited, view.now)) } }
                 @if !decision.reason.is_empty() {
                     p.claim { (show_within(&decision.reason, TEXT).text) }
                 }

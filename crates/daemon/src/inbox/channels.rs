@@ -11,8 +11,8 @@ use countersign_types::time::{Clock as _, Timestamp};
 use countersign_workflow::request::Rung;
 use maud::{Markup, html};
 
-use super::controls::{act, may_change, shown};
-use super::labels::{apart, encoded};
+use super::controls::{action_button, is_administrator, shown};
+use super::labels::{apart, percent_encode};
 use super::layout;
 use super::page::{ApiState, PageResult, signed_in_page};
 use crate::api::Api;
@@ -67,7 +67,7 @@ fn channel(
 ) -> Markup {
     let line = seen.api.channels.get(seen.rules, name);
     let answers = line.as_ref().is_ok_and(|line| line.channel.answers().is_some());
-    let path = format!("/v1/channels/{}", encoded(name));
+    let path = format!("/v1/channels/{}", percent_encode(name));
     html! {
         li.channel {
             div {
@@ -80,7 +80,7 @@ fn channel(
                 (health(line.as_ref(), seen.now))
             }
             div.pair {
-                @if may_change(seen.identity) {
+                @if is_administrator(seen.identity) {
                     button type="button" data-tell="test" data-path={ (path) "/test" } { "Test" }
                 }
                 @if answers {
@@ -156,7 +156,8 @@ fn linked(channel: &str, accounts: &[Account], seen: &Seen<'_>) -> Markup {
         } @else {
             ul.accounts {
                 @for account in here {
-                    @let (place, number) = (encoded(channel), encoded(&account.account));
+                    @let (name, id) = (percent_encode(channel), percent_encode(&account.account));
+                    @let path = format!("/v1/accounts/{name}/{id}");
                     @let question = "This account can no longer answer. Unlink it?";
                     li {
                         span {
@@ -166,8 +167,7 @@ fn linked(channel: &str, accounts: &[Account], seen: &Seen<'_>) -> Markup {
                                 (apart(account.linked, seen.now))
                             }
                         }
-                        (act("Unlink", "DELETE", &format!("/v1/accounts/{place}/{number}"),
-                            question))
+                        (action_button("Unlink", "DELETE", &path, question))
                     }
                 }
             }

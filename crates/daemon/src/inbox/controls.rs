@@ -12,7 +12,7 @@ pub fn shown(text: &str) -> String {
 }
 
 /// A button that calls the API, after a confirmation if there is a question.
-pub fn act(label: &str, method: &str, path: &str, question: &str) -> Markup {
+pub fn action_button(label: &str, method: &str, path: &str, question: &str) -> Markup {
     html! {
         button type="button" data-method=(method) data-path=(path) data-question=(question) {
             (label)
@@ -20,7 +20,7 @@ pub fn act(label: &str, method: &str, path: &str, question: &str) -> Markup {
     }
 }
 
-pub fn may_change(identity: &PersonIdentity) -> bool {
+pub fn is_administrator(identity: &PersonIdentity) -> bool {
     identity.administrator().is_ok()
 }
 

@@ -94,7 +94,7 @@ fn line(stored: &Stored, now: Timestamp) -> Markup {
                 @match caught(stored) {
                     Some(true) => "caught",
                     Some(false) => "approved",
-                    None => (labels::state(request.state)),
+                    None => (labels::state_label(request.state)),
                 }
             }
         }

@@ -11,7 +11,7 @@ use countersign_types::tier::Tier;
 use maud::{Markup, html};
 use serde_json::json;
 
-use super::assessment::{badge, inside, word_field};
+use super::assessment::{assessed_call, badge, word_field};
 use super::page::{ApiState, PageResult, signed_in};
 use super::view::RequestView;
 use crate::api::check_edit;
@@ -53,7 +53,7 @@ fn judged(card: &Card) -> Markup {
         div.(color_class(card.tier)) {
             p.tier { (badge(card.tier)) strong.words { (phrase(&card.digest)) } }
             p.what { strong { (show_within(&card.brief, 400).text) } }
-            (inside(card))
+            (assessed_call(card))
         }
     }
 }

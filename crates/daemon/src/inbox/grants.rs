@@ -7,7 +7,7 @@ use countersign_types::time::{Clock as _, Timestamp};
 use countersign_workflow::grant::{Grant, Shape};
 use maud::{Markup, html};
 
-use super::controls::{act, may_change, shown};
+use super::controls::{action_button, is_administrator, shown};
 use super::labels::apart;
 use super::layout;
 use super::page::{ApiState, PageResult, signed_in_page};
@@ -29,7 +29,7 @@ pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageRes
             }
             @if held.is_empty() { p { "No grants. Give one with an approval, or below." } }
             ul.list { @for grant in &held { (grant_line(grant, now, true)) } }
-            @if may_change(&identity) { (new_grant()) }
+            @if is_administrator(&identity) { (new_grant()) }
             @if !over.is_empty() {
                 details { summary { (over.len()) " expired or revoked" }
                     ul.list {
@@ -69,7 +69,7 @@ fn grant_line(grant: &Grant, now: Timestamp, held: bool) -> Markup {
             }
             @if held {
                 @let path = format!("/v1/grants/{}", grant.id);
-                (act("Revoke", "DELETE", &path, "Revoke this grant?"))
+                (action_button("Revoke", "DELETE", &path, "Revoke this grant?"))
             }
         }
     }

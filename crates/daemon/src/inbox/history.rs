@@ -10,7 +10,7 @@ use countersign_workflow::request::State as Stands;
 use maud::{Markup, html};
 use serde::Deserialize;
 
-use super::labels::{self, apart, encoded, shape};
+use super::labels::{self, apart, percent_encode, shape};
 use super::page::{ApiState, PageResult, signed_in_page};
 use super::view::RequestView;
 use super::{layout, ledger, no_script, pending};
@@ -55,9 +55,8 @@ pub async fn page(
         limit: PAGE,
         ..StoreQuery::default()
     };
-    let found = api.gate.store().find(query).await;
-    let found =
-        found.map_err(|error: StoreError| layout::error_page(&error.into(), Some(&identity)))?;
+    let failed = |error: StoreError| layout::error_page(&error.into(), Some(&identity));
+    let found = api.gate.store().find(query).await.map_err(failed)?;
     let now = api.gate.clock().now().at;
     let views = found.requests.iter().map(|one| RequestView::new(one.clone(), now));
     let views: Vec<RequestView> = views.collect();
@@ -119,7 +118,7 @@ fn search_form(
 /// The URL of the page with older requests and the same filters.
 fn older_page(before: Id, filters: [(&str, &Option<String>); 4]) -> String {
     let rest = filters.map(|(name, value)| {
-        value.as_deref().map_or(String::new(), |value| format!("&{name}={}", encoded(value)))
+        value.as_deref().map_or(String::new(), |value| format!("&{name}={}", percent_encode(value)))
     });
     format!("/history?before={before}{}", rest.concat())
 }
@@ -152,7 +151,7 @@ fn line(view: &RequestView) -> Markup {
                         (apart(request.plan.created, view.now))
                     }
                 }
-                span.end.(request.state.label()) { (labels::state(request.state)) }
+                span.end.(request.state.label()) { (labels::state_label(request.state)) }
             }
         }
     }

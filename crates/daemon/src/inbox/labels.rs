@@ -19,7 +19,7 @@ pub fn shape(tier: Tier) -> &'static str {
 }
 
 /// Who a request was escalated to.
-pub fn rung(rung: Rung) -> &'static str {
+pub fn escalation_step(rung: Rung) -> &'static str {
     match rung {
         Rung::First => "the first channel",
         Rung::Next => "the next channel",
@@ -29,7 +29,7 @@ pub fn rung(rung: Rung) -> &'static str {
 }
 
 /// "approved by ana (web), 3 min ago".
-pub fn ended(decision: &Decision, edited: bool, now: Timestamp) -> String {
+pub fn decision_text(decision: &Decision, edited: bool, now: Timestamp) -> String {
     let when = apart(decision.at, now);
     let channel = if decision.channel.is_empty() {
         String::new()
@@ -49,12 +49,12 @@ pub fn ended(decision: &Decision, edited: bool, now: Timestamp) -> String {
 }
 
 /// The label of a state.
-pub fn state(state: State) -> &'static str {
+pub fn state_label(state: State) -> &'static str {
     if state == State::Pending { "pending" } else { state.label() }
 }
 
 /// Percent-encodes text for a URL.
-pub fn encoded(text: &str) -> String {
+pub fn percent_encode(text: &str) -> String {
     let mut out = String::new();
     for byte in text.bytes() {
         if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
@@ -72,6 +72,6 @@ mod tests {
 
     #[test]
     fn urls_are_percent_encoded() {
-        assert_eq!(encoded("/?r=1&x=é"), "/%3Fr%3D1%26x%3D%C3%A9");
+        assert_eq!(percent_encode("/?r=1&x=é"), "/%3Fr%3D1%26x%3D%C3%A9");
     }
 }

@@ -68,31 +68,7 @@ pub fn page(
     let text = html! {
         (DOCTYPE)
         html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport"
-                    content="width=device-width, initial-scale=1, viewport-fit=cover";
-                meta name="color-scheme" content="light dark";
-                noscript {
-                    // A form that the browser sends by itself needs a referrer for the Origin
-                    // check.
-                    meta name="referrer" content="same-origin";
-                    link rel="stylesheet" href=(assets::address("plain.css"));
-                }
-                title { (title) " · Countersign" }
-                link rel="stylesheet" href=(assets::address("inbox.css"));
-                link rel="stylesheet" href=(assets::address("pages.css"));
-                link rel="icon" href=(assets::address("icon.svg")) type="image/svg+xml";
-                link rel="manifest" href="/manifest.webmanifest";
-                link rel="apple-touch-icon" href="/icon-192.png";
-                meta name="theme-color" content="#101418";
-                script src=(assets::address("inbox.js")) defer {}
-                script src=(assets::address("pending.js")) defer {}
-                script src=(assets::address("answer.js")) defer {}
-                script src=(assets::address("pages.js")) defer {}
-                script src=(assets::address("passkey.js")) defer {}
-                script src=(assets::address("push.js")) defer {}
-            }
+            (head(title))
             body {
                 a.skip href="#main" { "Skip to content" }
                 header.top {
@@ -106,21 +82,51 @@ pub fn page(
                             }
                         }
                         span.live #live role="status" { "" }
-                        button.quiet #leave type="button" title={ "Signed in as " (identity.person) } {
-                            "Sign out"
-                        }
+                        @let title = format!("Signed in as {}", identity.person);
+                        button.quiet #leave type="button" title=(title) { "Sign out" }
                     }
                 }
                 main #main { (body) }
             }
         }
     };
-    with_security_headers(text.into_string())
+    html_response(text.into_string())
+}
+
+/// The head of a page: style sheets, icons and scripts.
+fn head(title: &str) -> Markup {
+    html! {
+        head {
+            meta charset="utf-8";
+            meta name="viewport"
+                content="width=device-width, initial-scale=1, viewport-fit=cover";
+            meta name="color-scheme" content="light dark";
+            noscript {
+                // A form that the browser sends by itself needs a referrer for the Origin
+                // check.
+                meta name="referrer" content="same-origin";
+                link rel="stylesheet" href=(assets::address("plain.css"));
+            }
+            title { (title) " · Countersign" }
+            link rel="stylesheet" href=(assets::address("inbox.css"));
+            link rel="stylesheet" href=(assets::address("pages.css"));
+            link rel="icon" href=(assets::address("icon.svg")) type="image/svg+xml";
+            link rel="manifest" href="/manifest.webmanifest";
+            link rel="apple-touch-icon" href="/icon-192.png";
+            meta name="theme-color" content="#101418";
+            script src=(assets::address("inbox.js")) defer {}
+            script src=(assets::address("pending.js")) defer {}
+            script src=(assets::address("answer.js")) defer {}
+            script src=(assets::address("pages.js")) defer {}
+            script src=(assets::address("passkey.js")) defer {}
+            script src=(assets::address("push.js")) defer {}
+        }
+    }
 }
 
 /// A fragment of a page, for the script.
 pub fn part(body: Markup) -> Response {
-    with_security_headers(body.into_string())
+    html_response(body.into_string())
 }
 
 /// An error page.
@@ -138,7 +144,7 @@ pub fn error_page(problem: &ApiProblem, identity: Option<&PersonIdentity>) -> Pa
     response.into()
 }
 
-fn with_security_headers(text: String) -> Response {
+fn html_response(text: String) -> Response {
     let kind = HeaderValue::from_static("text/html; charset=utf-8");
     let policy = HeaderValue::from_static(POLICY);
     let opener = HeaderValue::from_static("same-origin");

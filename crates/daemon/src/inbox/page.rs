@@ -4,7 +4,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 
-use super::labels::encoded;
+use super::labels::percent_encode;
 use crate::api::{Api, ApiProblem, authenticate};
 use crate::auth::PersonIdentity;
 
@@ -44,7 +44,7 @@ pub fn signed_in_page(
 ) -> Result<PersonIdentity, PageError> {
     authenticate::person(api, headers).map_err(|_| {
         let wanted = uri.path_and_query().map_or("/", |path| path.as_str());
-        let place = format!("/login?next={}", encoded(wanted));
+        let place = format!("/login?next={}", percent_encode(wanted));
         (StatusCode::SEE_OTHER, [(header::LOCATION, place)]).into_response().into()
     })
 }

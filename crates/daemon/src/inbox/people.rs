@@ -6,8 +6,8 @@ use countersign_store::{Person, Role, Store as _, StoreError};
 use countersign_types::time::{Clock as _, Timestamp};
 use maud::{Markup, html};
 
-use super::controls::{act, may_change, only_administrators, shown};
-use super::labels::{apart, encoded};
+use super::controls::{action_button, is_administrator, only_administrators, shown};
+use super::labels::{apart, percent_encode};
 use super::layout;
 use super::page::{ApiState, PageResult, signed_in_page};
 
@@ -20,7 +20,7 @@ pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageRes
     let body = html! {
         section.wide {
             h1 { "People" }
-            @if may_change(&identity) {
+            @if is_administrator(&identity) {
                 ul.list {
                     @for person in all.iter().filter(|person| person.revoked.is_none()) {
                         (person_line(person, person.name == identity.person, now))
@@ -47,7 +47,7 @@ pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageRes
 }
 
 fn person_line(person: &Person, own: bool, now: Timestamp) -> Markup {
-    let path = format!("/v1/people/{}", encoded(&person.name));
+    let path = format!("/v1/people/{}", percent_encode(&person.name));
     let role = if person.role == Role::Administrator { "administrator" } else { "approver" };
     html! {
         li {
@@ -68,7 +68,7 @@ fn person_line(person: &Person, own: bool, now: Timestamp) -> Markup {
                             "New passphrase"
                         }
                 }
-                (act("Revoke", "DELETE", &path, "The person can no longer sign in or answer. \
+                (action_button("Revoke", "DELETE", &path, "The person can no longer sign in or answer. \
                                                  Revoke them?"))
             }
         }

@@ -8,7 +8,7 @@ use countersign_types::tier::Tier;
 use maud::{Markup, html};
 use serde::Deserialize;
 
-use super::labels::{apart, encoded, shape};
+use super::labels::{apart, percent_encode, shape};
 use super::page::{ApiState, PageResult, signed_in_page};
 use super::view::RequestView;
 use super::{assessment, layout, pending};
@@ -93,7 +93,7 @@ fn filter(agents: &[(String, usize)], of: Option<&str>) -> Markup {
         nav.tabs aria-label="Agent" {
             a href="/review" aria-current=[of.is_none().then_some("page")] { "all" }
             @for (name, count) in agents.iter().take(12) {
-                a href={ "/review?agent=" (encoded(name)) }
+                a href={ "/review?agent=" (percent_encode(name)) }
                     aria-current=[(of == Some(name)).then_some("page")] {
                     (show_within(name, 60).text) " (" (count) ")"
                 }
@@ -127,22 +127,22 @@ fn item(view: &RequestView) -> Markup {
                 @if grave {
                     details.opened {
                         summary { "Open the call" }
-                        (inside(view))
+                        (call_details(view))
                         @if whole { (assessment::word_field(&view.word_pair())) }
                     }
-                } @else { (inside(view)) }
+                } @else { (call_details(view)) }
                 p.result role="status" {}
             }
         }
     }
 }
 
-fn inside(view: &RequestView) -> Markup {
+fn call_details(view: &RequestView) -> Markup {
     html! {
         @if let Some(claim) = view.claim() { p.claim { "The agent's description: " (claim) } }
         @match &view.card {
             Some(read) => {
-                (assessment::inside(read))
+                (assessment::assessed_call(read))
                 @if !read.one_tap() {
                     p.gone { "The whole call does not fit here, so it must be approved alone: "
                         a href={ "/?r=" (view.stored.request.id) } { "open it" } }

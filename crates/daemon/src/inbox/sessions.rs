@@ -10,7 +10,7 @@ use countersign_types::time::{Clock as _, Timestamp};
 use countersign_workflow::request::State as Stands;
 use maud::{Markup, html};
 
-use super::labels::{apart, encoded, thousands};
+use super::labels::{apart, percent_encode, thousands};
 use super::page::{ApiState, PageResult, signed_in_page};
 use super::{crises, layout};
 use crate::recent::{Recent, recent};
@@ -98,8 +98,11 @@ fn sessions(requests: &[Stored], crises: &[Crisis]) -> Vec<Session> {
 
 fn line(session: &Session, now: Timestamp) -> Markup {
     let name = if session.name.is_empty() { "no session name" } else { &session.name };
-    let place =
-        format!("/history?agent={}&session={}", encoded(&session.agent), encoded(&session.name));
+    let place = format!(
+        "/history?agent={}&session={}",
+        percent_encode(&session.agent),
+        percent_encode(&session.name)
+    );
     html! {
         li.crisis[session.crisis.is_some()] {
             div {

@@ -55,7 +55,7 @@ fn line(stored: &Stored, view: &RequestView) -> Markup {
     let same = request.digest.canonical == view.stored.request.digest.canonical;
     html! {
         li {
-            span.end.(request.state.label()) { (labels::state(request.state)) }
+            span.end.(request.state.label()) { (labels::state_label(request.state)) }
             a href={ "/requests/" (request.id) } { (show_within(&stored.brief, 160).text) }
             span.faint {
                 @if same { "the same call, " }

@@ -92,8 +92,9 @@ pub fn passed(passed: &Passed, agent: &str, session: Option<&str>, now: Timestam
 /// The assessment's part of a document.
 fn assessed(assessment: &Assessment, digest: &CallDigest) -> Map<String, Value> {
     let part = json!({
-        "tool": assessment.tool, "tier": assessment.tier, "points": assessment.points, "risk": assessment.risk,
-        "confidence": assessment.confidence, "phrase": phrase(&digest.canonical),
+        "tool": assessment.tool, "tier": assessment.tier, "points": assessment.points,
+        "risk": assessment.risk, "confidence": assessment.confidence,
+        "phrase": phrase(&digest.canonical),
         "digest": digest.canonical, "raw_digest": digest.raw, "both_bind": digest.both_bind,
     });
     if let Value::Object(part) = part { part } else { Map::new() }

@@ -138,7 +138,8 @@ async fn log_out(State(api): State<Api>, headers: HeaderMap) -> ApiResult {
 async fn me(State(api): State<Api>, headers: HeaderMap) -> ApiResult {
     let identity = authenticate::person(&api, &headers)?;
     let body = json!({
-        "person": identity.person, "role": identity.role, "channel": identity.channel, "expires": identity.expires,
+        "person": identity.person, "role": identity.role, "channel": identity.channel,
+        "expires": identity.expires,
     });
     Ok(axum::Json(body).into_response())
 }

@@ -10,13 +10,14 @@ use countersign_risk::card::Card;
 use countersign_risk::route::{Pass, Route};
 use countersign_store::{Redeemed, Store as _};
 use countersign_types::id::Id;
-use countersign_types::time::{Clock as _, Span, Timestamp};
+use countersign_types::time::{Clock as _, Span};
 use countersign_workflow::request::State as Stands;
 use serde_json::{Value, json};
 
 use super::base_url::base_url;
 use super::offer::OfferTerms;
 use super::read::{self, Evaluation, JsonSource, Presented};
+use super::result::{EvaluationMeta, insert};
 use crate::api::fields::{self, Fields};
 use crate::api::{Api, ApiProblem, ApiResult, authenticate};
 use crate::gate::{Caller, GateAnswer, JoinOptions, Rejection, Settlement, Submission};
@@ -123,13 +124,6 @@ struct Evaluator<'a> {
     api: &'a Api,
     caller: &'a Caller,
     base: String,
-}
-
-/// The members that every evaluation result has.
-#[derive(Clone, Copy)]
-struct EvaluationMeta {
-    id: Id,
-    at: Timestamp,
 }
 
 impl Evaluator<'_> {
@@ -258,27 +252,5 @@ impl Evaluator<'_> {
             "display": { "title": "A person must approve this", "description": card.brief },
         });
         insert(answer, "access_request", offer);
-    }
-}
-
-impl EvaluationMeta {
-    fn denied(self, reason: &str, next: &str) -> Value {
-        json!({ "decision": false, "context": {
-            "evaluation_id": self.id, "evaluated_at": self.at, "reason": reason,
-            "next_action": next,
-        } })
-    }
-
-    fn permitted(self, context: &Value) -> Value {
-        let mut answer = json!({ "decision": true, "context": context });
-        insert(&mut answer, "evaluation_id", json!(self.id));
-        insert(&mut answer, "evaluated_at", json!(self.at));
-        answer
-    }
-}
-
-fn insert(answer: &mut Value, name: &str, value: Value) {
-    if let Some(context) = answer.pointer_mut("/context").and_then(Value::as_object_mut) {
-        context.insert(name.to_owned(), value);
     }
 }

@@ -8,6 +8,7 @@ mod base_url;
 mod evaluate;
 mod offer;
 mod read;
+mod result;
 mod task;
 
 use axum::Router;
