@@ -39,8 +39,7 @@ pub enum SignError {
     RolledBack(u64),
     /// A checkpoint in our name that this key did not sign.
     #[error(
-        "the newest checkpoint was not signed by this key ({0}); no checkpoint is signed any \
-             more"
+        "the newest checkpoint was not signed by this key ({0}); no checkpoint is signed any more"
     )]
     Forged(NoteError),
     /// The store failed.

@@ -47,8 +47,7 @@ impl Clock for DaemonClock {
 /// The system clock, which a privileged user can set.
 #[expect(
     clippy::disallowed_methods,
-    reason = "the daemon's clock is the only reader of the \
-                                               system clock"
+    reason = "the daemon's clock is the only reader of the system clock"
 )]
 fn wall() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

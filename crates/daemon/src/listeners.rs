@@ -86,8 +86,7 @@ pub fn listen_unix(socket: &SocketConfig) -> io::Result<UnixListener> {
         if std::os::unix::net::UnixStream::connect(&socket.path).is_ok() {
             return Err(io::Error::new(
                 io::ErrorKind::AddrInUse,
-                "another daemon serves this \
-                                                                 socket",
+                "another daemon serves this socket",
             ));
         }
         std::fs::remove_file(&socket.path)?;

@@ -169,12 +169,8 @@ fn decided_by(by: Option<&Decider>) -> String {
 
 /// The claimed risk. A claim can only raise the tier, so `low` changes nothing.
 fn claimed(word: &str) -> Result<Tier, ApiProblem> {
-    Tier::parse(word).ok_or_else(|| {
-        ApiProblem::bad_request(
-            "risk_level must be low, medium, high or \
-                                                critical",
-        )
-    })
+    Tier::parse(word)
+        .ok_or_else(|| ApiProblem::bad_request("risk_level must be low, medium, high or critical"))
 }
 
 /// The agent's own description: shown as its claim, without secrets.

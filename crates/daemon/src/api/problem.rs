@@ -106,8 +106,7 @@ impl From<AuthError> for ApiProblem {
             AuthError::Missing | AuthError::Invalid => ApiProblem::new(
                 StatusCode::UNAUTHORIZED,
                 "unauthorized",
-                "Authentication \
-                                                                           required",
+                "Authentication required",
                 detail,
             ),
             AuthError::NotAPerson | AuthError::NotAnAdministrator | AuthError::MissingProof => {
@@ -186,11 +185,9 @@ impl From<StoreError> for ApiProblem {
                 unavailable(format!("denied: {error}, so nothing can be recorded"))
             }
             // The details of a corrupt row go to the log, not to the caller.
-            StoreError::Corrupt(_) => unavailable(
-                "denied: the store returned a damaged record; \
-                                                   see the log"
-                    .to_owned(),
-            ),
+            StoreError::Corrupt(_) => {
+                unavailable("denied: the store returned a damaged record; see the log".to_owned())
+            }
         }
     }
 }

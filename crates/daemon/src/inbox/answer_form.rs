@@ -27,8 +27,8 @@ fn time_left(view: &RequestView) -> Markup {
             @if let Some(since) = view.stopped_waiting_at {
                 p.unheard {
                     "The agent stopped waiting for this " (apart(since, view.now))
-                    ". If it submits exactly the same call again soon, an approval lets that run \
-                     once."
+                    ". If it submits exactly the same call again soon, an approval lets that "
+                    "run once."
                 }
             }
         }

@@ -88,9 +88,8 @@ fn form(setting: ThresholdSetting, now: ThresholdSetting) -> Markup {
                     output name="mediumshown" { (two(medium)) } }
                 input type="range" name="medium" min="0" max="400" step="5" value=(medium);
                 span.hint { "now " (two(now.medium.0)) ", " code { "judgement.api_threshold" }
-                    "and the other thresholds; only with a configured judge, counted as if it \
-                     passed all "
-                    "it can"
+                    " and the other thresholds; only with a configured judge, counted as if "
+                    "it passed all that it can"
                 }
             }
             noscript { button type="submit" { "Try it" } }

@@ -34,18 +34,16 @@ pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageRes
             h1 { "Your devices" }
             h2 { "Passkeys" }
             p.hint {
-                "A passkey is a key on your device, unlocked by fingerprint, face or PIN. Once \
-                 you have "
-                "one, you approve CRITICAL calls and confirm changes with it: it signs exactly "
-                "what you see, and a stolen session is not enough."
+                "A passkey is a key on your device, unlocked by fingerprint, face or PIN. Once "
+                "you have one, you approve CRITICAL calls and confirm changes with it: it signs "
+                "exactly what you see, and a stolen session is not enough."
             }
             @if passkeys.is_empty() { p { "You have no passkeys." } }
             ul.list { @for passkey in &passkeys { (passkey_line(passkey, now)) } }
             @if here.is_some() { (add_passkey(passkeys.is_empty())) } @else {
                 p.notice {
-                    "Browsers allow passkeys only under a host name, and this page was opened by \
-                     an "
-                    "IP address. Open it here instead: "
+                    "Browsers allow passkeys only under a host name, and this page was opened by "
+                    "an IP address. Open it here instead: "
                     a href={ (named) "/devices" } { (named) "/devices" }
                 }
             }

@@ -26,10 +26,9 @@ pub fn section(
             h2.part { "Drills" }
             p {
                 "A drill is a made-up risky call that looks like any other until it is answered. "
-                "Then it says that it was a drill, and what should have been noticed. Nothing \
-                 runs, "
-                "nothing is granted or learned from it, and the ledger says from the start that "
-                "it is one."
+                "Then it says that it was a drill, and what should have been noticed. Nothing "
+                "runs, nothing is granted or learned from it, and the ledger marks it from the "
+                "start."
             }
             p { (setting(rules)) }
             @if rules.per_week == 0 { pre.call { (LINES) } }

@@ -74,8 +74,7 @@ async fn denied(api: &Api, request: Request) -> Result<String, ApiProblem> {
     let kind = parts.headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
     if kind.is_none_or(|kind| kind.split(';').next() != Some(FORM)) {
         return Err(ApiProblem::bad_request(
-            "the content type must be \
-                                            application/x-www-form-urlencoded",
+            "the content type must be application/x-www-form-urlencoded",
         ));
     }
     let unreadable = || ApiProblem::bad_request("the form cannot be read");

@@ -68,8 +68,8 @@ fn person_line(person: &Person, own: bool, now: Timestamp) -> Markup {
                             "New passphrase"
                         }
                 }
-                (action_button("Revoke", "DELETE", &path, "The person can no longer sign in or answer. \
-                                                 Revoke them?"))
+                @let question = "The person can no longer sign in or answer. Revoke them?";
+                (action_button("Revoke", "DELETE", &path, question))
             }
         }
     }

@@ -39,9 +39,8 @@ pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageRes
             h1 { "Settings" }
             (tabs("/settings"))
             p.hint {
-                "The rules are in countersign.toml and can only be changed there, so that someone \
-                 with "
-                "access to a browser cannot loosen them. After a change, "
+                "The rules are in countersign.toml and can only be changed there, so that someone "
+                "with access to a browser cannot loosen them. After a change, "
                 code { "kill -HUP" } " makes the daemon read the file again."
             }
             (part("When a person is asked", &asked(&rules)))
@@ -126,13 +125,7 @@ fn told(rules: &DaemonRules, now: Timestamp) -> Vec<Rule> {
     let quiet = match rules.oncall.describe_quiet_hours() {
         None => "There are no quiet hours.".to_owned(),
         Some(words) => {
-            let state = if rules.oncall.is_quiet_hour(now) {
-                "Quiet now"
-            } else {
-                "Not \
-                                                                                         quiet \
-                                                                                         now"
-            };
+            let state = if rules.oncall.is_quiet_hour(now) { "Quiet now" } else { "Not quiet now" };
             format!("No notifications for MEDIUM from {words}. {state}.")
         }
     };

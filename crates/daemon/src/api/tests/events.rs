@@ -53,8 +53,7 @@ async fn agents_get_events_of_their_own_requests_and_people_of_all() {
 #[tokio::test]
 async fn a_slow_reader_is_told_to_read_the_list_again() {
     let api = TestApi::with(
-        "[flood]\nopen_per_agent = 100000\nasks_per_minute = 100000\n\
-                             asks_per_hour = 100000\n",
+        "[flood]\nopen_per_agent = 100000\nasks_per_minute = 100000\nasks_per_hour = 100000\n",
     )
     .await;
     let mut ana = listen(&api, ANA_TOKEN).await;

@@ -67,15 +67,13 @@ async fn add(State(api): State<Api>, proven: StepUpProof, request: Request) -> A
     let agents = api.gate.store().agents().await?;
     if agents.iter().any(|agent| agent.name.eq_ignore_ascii_case(&name)) {
         return Err(ApiProblem::conflict(
-            "this name is or was used by an agent; choose another \
-                                         name",
+            "this name is or was used by an agent; choose another name",
         ));
     }
     let people = api.gate.store().people().await?;
     if people.iter().any(|person| person.name.eq_ignore_ascii_case(&name)) {
         return Err(ApiProblem::conflict(
-            "this name is or was used by a person; choose another \
-                                         name",
+            "this name is or was used by a person; choose another name",
         ));
     }
     let taken = |agent: &Agent| agent.revoked.is_none() && agent.uid.is_some() && agent.uid == uid;
@@ -133,8 +131,7 @@ fn addresses(list: Option<&[Value<'_>]>) -> Result<Vec<String>, ApiProblem> {
         list.iter().map(|text| text.as_str().filter(fits).map(ToOwned::to_owned)).collect();
     texts.filter(|texts| texts.len() <= MAX_ADDRESSES).ok_or_else(|| {
         ApiProblem::bad_request(format!(
-            "`own_addresses` must be a list of at most {MAX_ADDRESSES} \
-                                         strings"
+            "`own_addresses` must be a list of at most {MAX_ADDRESSES} strings"
         ))
     })
 }

@@ -124,8 +124,7 @@ async fn link(
     };
     if let Some(person) = answers.person() {
         let whose = format!(
-            "answers in this channel count as {person}, as configured; accounts \
-                             cannot be linked"
+            "answers in this channel count as {person}, as configured; accounts cannot be linked"
         );
         return Err(ApiProblem::conflict(whose));
     }

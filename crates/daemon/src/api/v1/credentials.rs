@@ -40,8 +40,7 @@ impl Credentials {
     ) -> Result<Credentials, ApiProblem> {
         if name.len() > MAX_BYTES || passphrase.len() > MAX_BYTES {
             return Err(ApiProblem::bad_request(format!(
-                "name and passphrase may have at most \
-                                                        {MAX_BYTES} bytes each"
+                "name and passphrase may have at most {MAX_BYTES} bytes each"
             )));
         }
         Ok(Credentials { name, passphrase, channel: channel.to_owned() })

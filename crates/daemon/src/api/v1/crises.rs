@@ -56,8 +56,7 @@ async fn lift(State(api): State<Api>, proven: StepUpProof, request: Request) -> 
     if let Err(crisis) = api.gate.crises().lift(agent, session, signs) {
         screen::store_crisis(&api, crisis);
         return Err(ApiProblem::conflict(
-            "a new sign was detected meanwhile, so the crisis was not \
-                                         resolved; read it again",
+            "a new sign was detected meanwhile, so the crisis was not resolved; read it again",
         ));
     }
     Ok(axum::Json(json!({ "agent": agent, "session": session, "lifted": true })).into_response())

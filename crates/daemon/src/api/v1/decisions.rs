@@ -108,8 +108,7 @@ async fn decide(State(api): State<Api>, Path(text): Path<String>, request: Reque
     }
     if edited.is_some() && wanted.is_some() {
         return Err(ApiProblem::bad_request(
-            "an edited call is approved once and cannot have a \
-                                            grant",
+            "an edited call is approved once and cannot have a grant",
         ));
     }
     if wanted.is_some() && stored.request.quorum.approve > 1 {

@@ -142,10 +142,7 @@ fn targets(list: Option<&[Value<'_>]>) -> Result<Vec<String>, ApiProblem> {
     let texts: Option<Vec<String>> =
         list.iter().map(|text| text.as_str().filter(fits).map(ToOwned::to_owned)).collect();
     texts.filter(|texts| (1..=MAX_TARGETS).contains(&texts.len())).ok_or_else(|| {
-        ApiProblem::bad_request(format!(
-            "`targets` must be a list of 1 to \
-                                                        {MAX_TARGETS} strings"
-        ))
+        ApiProblem::bad_request(format!("`targets` must be a list of 1 to {MAX_TARGETS} strings"))
     })
 }
 

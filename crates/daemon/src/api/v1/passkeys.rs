@@ -92,8 +92,7 @@ async fn enrol(State(api): State<Api>, proven: StepUpProof, request: Request) ->
     authenticate::person(&api, &parts.headers)?;
     if api.directory.passkeys(&identity.person).len() >= MAX_PASSKEYS {
         return Err(ApiProblem::conflict(format!(
-            "a person can have at most {MAX_PASSKEYS} \
-                                                 passkeys"
+            "a person can have at most {MAX_PASSKEYS} passkeys"
         )));
     }
     let now = api.gate.clock().now().at;

@@ -63,15 +63,13 @@ async fn add(State(api): State<Api>, proven: StepUpProof, request: Request) -> A
     let people = api.gate.store().people().await?;
     if people.iter().any(|person| person.name.eq_ignore_ascii_case(&name)) {
         return Err(ApiProblem::conflict(
-            "this name is or was used by a person; choose another \
-                                         name",
+            "this name is or was used by a person; choose another name",
         ));
     }
     let agents = api.gate.store().agents().await?;
     if agents.iter().any(|agent| agent.name.eq_ignore_ascii_case(&name)) {
         return Err(ApiProblem::conflict(
-            "this name is or was used by an agent; choose another \
-                                         name",
+            "this name is or was used by an agent; choose another name",
         ));
     }
     let added = api.gate.clock().now().at;

@@ -65,8 +65,7 @@ pub async fn many(State(api): State<Api>, request: Request) -> ApiResult {
     }
     if list.len() > MAX_ITEMS {
         return Err(ApiProblem::bad_request(format!(
-            "`evaluations` may have at most {MAX_ITEMS} \
-                                                    items"
+            "`evaluations` may have at most {MAX_ITEMS} items"
         )));
     }
     // All evaluations are read before the first is decided.

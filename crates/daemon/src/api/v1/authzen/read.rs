@@ -138,8 +138,7 @@ fn arguments<'v>(
         match found {
             Some((earlier, _)) if earlier != value => {
                 return Err(ApiProblem::bad_request(
-                    "`arguments` are present twice with different \
-                                                    values",
+                    "`arguments` are present twice with different values",
                 ));
             }
             Some(_) => {}

@@ -44,8 +44,7 @@ fn needs_a_name(api: &Api) -> ApiProblem {
     ApiProblem {
         why: Some("address"),
         ..ApiProblem::conflict(format!(
-            "browsers do not allow passkeys at an IP address; open \
-                                        {instead}"
+            "browsers do not allow passkeys at an IP address; open {instead}"
         ))
     }
 }

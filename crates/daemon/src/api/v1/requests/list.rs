@@ -38,12 +38,7 @@ impl Filter {
         let place = |text: Option<String>| {
             text.map(|text| {
                 Id::parse(&text).ok_or_else(|| {
-                    ApiProblem::bad_request(
-                        "`group` and \
-                                                                                    `before` \
-                                                                                    must be ids \
-                                                                                    of requests",
-                    )
+                    ApiProblem::bad_request("`group` and `before` must be ids of requests")
                 })
             })
             .transpose()
