@@ -16,7 +16,7 @@ use countersign_store::{Note, Query, Store as _, Stored};
 use countersign_types::id::Id;
 use countersign_types::tier::Tier;
 use countersign_types::time::{Clock as _, Timestamp};
-use countersign_workflow::request::{Choice, Decider, Event, State as Stands};
+use countersign_workflow::request::{Choice, Decider, Event, State as RequestState};
 use serde_json::json;
 
 use super::fields::{self, Fields};
@@ -52,19 +52,19 @@ where
         let caller = caller?;
         let bytes = fields::read_body(body).await?;
         // Boxed, and dropped before the caller waits.
-        let answer = Box::pin(asked(&api, &caller, bytes)).await?;
+        let answer = Box::pin(submit(&api, &caller, bytes)).await?;
         drop(caller);
         let ended = match answer {
-            GateAnswer::Passed(passed) => return passes(passed.at),
-            GateAnswer::Kept(stored) if stored.request.state != Stands::Pending => stored,
-            GateAnswer::Kept(stored) => Box::pin(end(&api, stored)).await?,
+            GateAnswer::Passed(passed) => return pass_response(passed.at),
+            GateAnswer::Kept(stored) if stored.request.state != RequestState::Pending => stored,
+            GateAnswer::Kept(stored) => Box::pin(wait_for_end(&api, stored)).await?,
         };
         Ok(axum::Json(outcome(&ended)).into_response())
     }
 }
 
 /// Waits for the end of a request.
-async fn end(api: &Api, stored: Box<Stored>) -> Result<Box<Stored>, ApiProblem> {
+async fn wait_for_end(api: &Api, stored: Box<Stored>) -> Result<Box<Stored>, ApiProblem> {
     let (id, deadline) = (stored.request.id, stored.request.plan.deadline);
     drop(stored);
     let left = api.gate.clock().now().at.until(deadline);
@@ -74,7 +74,7 @@ async fn end(api: &Api, stored: Box<Stored>) -> Result<Box<Stored>, ApiProblem> 
 }
 
 /// The response for a call that passes.
-fn passes(at: Timestamp) -> ApiResult {
+fn pass_response(at: Timestamp) -> ApiResult {
     let id = crate::random::id(at)
         .map_err(|_| ApiProblem::from(crate::gate::Rejection::EntropyUnavailable))?;
     // Sent for almost every call, so the text is written directly; an id needs no escapes.
@@ -90,7 +90,7 @@ fn passes(at: Timestamp) -> ApiResult {
 }
 
 /// Submits the call in the body to the gate.
-async fn asked(api: &Api, caller: &Caller, bytes: Bytes) -> Result<GateAnswer, ApiProblem> {
+async fn submit(api: &Api, caller: &Caller, bytes: Bytes) -> Result<GateAnswer, ApiProblem> {
     let value = fields::parse(&bytes)?;
     let fields = Fields::new(&value)?;
     let (action, description) = (fields.text("action")?, fields.text("description")?);
@@ -104,13 +104,14 @@ async fn asked(api: &Api, caller: &Caller, bytes: Bytes) -> Result<GateAnswer, A
     if payload.as_object().is_none() {
         return Err(ApiProblem::bad_request("`payload` must be an object"));
     }
-    let claimed = fields.text("risk_level")?.map(claimed).transpose()?;
+    let claimed = fields.text("risk_level")?.map(claimed_tier).transpose()?;
     let session = fields.text("session_key")?.filter(|text| !text.is_empty());
     let time = fields.seconds("timeout")?.map(fields::span_from_seconds);
     let text = std::str::from_utf8(&bytes).unwrap_or_default();
     let raw = fields.raw_text("payload", text).unwrap_or("{}");
     let detail = || {
-        json!({ "seed": { "action": action, "description": described(description) } }).to_string()
+        json!({ "seed": { "action": action, "description": sanitized_description(description) } })
+            .to_string()
     };
     let submission = Submission {
         call: Call {
@@ -142,11 +143,11 @@ fn outcome(stored: &Stored) -> serde_json::Value {
     let decision = stored.request.decision.as_ref();
     let by = decision.map(|decision| &decision.by);
     let status = match (stored.request.state, by) {
-        (Stands::Approved, Some(Decider::Policy | Decider::Grant(_))) => AUTO,
-        (Stands::Approved, _) => "approved",
-        (Stands::Denied | Stands::Cancelled, _) => "denied",
-        (Stands::Expired, _) => "expired",
-        (Stands::Pending, _) => "pending",
+        (RequestState::Approved, Some(Decider::Policy | Decider::Grant(_))) => AUTO,
+        (RequestState::Approved, _) => "approved",
+        (RequestState::Denied | RequestState::Cancelled, _) => "denied",
+        (RequestState::Expired, _) => "expired",
+        (RequestState::Pending, _) => "pending",
     };
     json!({
         "request_id": stored.request.id,
@@ -168,13 +169,13 @@ fn decided_by(by: Option<&Decider>) -> String {
 }
 
 /// The claimed risk. A claim can only raise the tier, so `low` changes nothing.
-fn claimed(word: &str) -> Result<Tier, ApiProblem> {
+fn claimed_tier(word: &str) -> Result<Tier, ApiProblem> {
     Tier::parse(word)
         .ok_or_else(|| ApiProblem::bad_request("risk_level must be low, medium, high or critical"))
 }
 
 /// The agent's own description: shown as its claim, without secrets.
-fn described(description: &str) -> String {
+fn sanitized_description(description: &str) -> String {
     let plain = countersign_redact::redact_text(description);
     countersign_text::sanitize::show_within(&plain.text, 2000).text.into_owned()
 }
@@ -220,14 +221,14 @@ pub async fn pending(State(api): State<Api>, request: Request) -> ApiResult {
         let peer = request.extensions().get().copied();
         Some(authenticate::confirm_agent(&api, request.headers(), peer)?.agent.clone())
     };
-    let query = Query { state: Some(Stands::Pending), agent, limit: 500, ..Query::default() };
+    let query = Query { state: Some(RequestState::Pending), agent, limit: 500, ..Query::default() };
     let page = api.gate.store().find(query).await?;
     let now = api.gate.clock().now().at;
-    let list: Vec<_> = page.requests.iter().map(|stored| entry(stored, now)).collect();
+    let list: Vec<_> = page.requests.iter().map(|stored| pending_entry(stored, now)).collect();
     Ok(axum::Json(json!({ "pending": list })).into_response())
 }
 
-fn entry(stored: &Stored, now: Timestamp) -> serde_json::Value {
+fn pending_entry(stored: &Stored, now: Timestamp) -> serde_json::Value {
     let request = &stored.request;
     let detail: serde_json::Value = serde_json::from_str(&stored.detail).unwrap_or_default();
     let card: serde_json::Value = serde_json::from_str(&stored.card).unwrap_or_default();

@@ -6,7 +6,7 @@ use countersign_store::{Query as StoreQuery, Store as _, StoreError};
 use countersign_text::sanitize::show_within;
 use countersign_types::id::Id;
 use countersign_types::time::Clock as _;
-use countersign_workflow::request::State as Stands;
+use countersign_workflow::request::State as RequestState;
 use maud::{Markup, html};
 use serde::Deserialize;
 
@@ -47,7 +47,7 @@ pub async fn page(
     let (text, agent, state) = (some(&search.q), some(&search.agent), some(&search.state));
     let session = some(&search.session);
     let query = StoreQuery {
-        state: state.as_deref().and_then(Stands::parse),
+        state: state.as_deref().and_then(RequestState::parse),
         agent: agent.clone(),
         session: session.clone(),
         text: text.clone(),
@@ -74,7 +74,7 @@ pub async fn page(
             @if let Some(next) = next {
                 @if found.truncated {
                     p.hint role="status" {
-                        (none_yet(views.is_empty()))
+                        (no_match_so_far(views.is_empty()))
                         "The search stopped at its limit; older requests were not searched."
                     }
                 }
@@ -132,7 +132,7 @@ fn no_match(text: Option<&str>, older: bool) -> String {
     }
 }
 
-fn none_yet(empty: bool) -> &'static str {
+fn no_match_so_far(empty: bool) -> &'static str {
     if empty { "No match among the requests searched so far. " } else { "" }
 }
 

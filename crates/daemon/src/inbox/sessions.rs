@@ -7,7 +7,7 @@ use axum::http::{HeaderMap, Uri};
 use countersign_store::{Crisis, StoreError, Stored};
 use countersign_text::sanitize::show_within;
 use countersign_types::time::{Clock as _, Timestamp};
-use countersign_workflow::request::State as Stands;
+use countersign_workflow::request::State as RequestState;
 use maud::{Markup, html};
 
 use super::labels::{apart, percent_encode, thousands};
@@ -73,10 +73,10 @@ fn sessions(requests: &[Stored], crises: &[Crisis]) -> Vec<Session> {
         let session = found.entry(key).or_default();
         session.newest = session.newest.max(Some(request.plan.created));
         *match request.state {
-            Stands::Pending => &mut session.waits,
-            Stands::Approved => &mut session.approved,
-            Stands::Denied => &mut session.denied,
-            Stands::Expired | Stands::Cancelled => &mut session.other,
+            RequestState::Pending => &mut session.waits,
+            RequestState::Approved => &mut session.approved,
+            RequestState::Denied => &mut session.denied,
+            RequestState::Expired | RequestState::Cancelled => &mut session.other,
         } += 1;
     }
     for crisis in crises {

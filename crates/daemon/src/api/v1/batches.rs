@@ -52,7 +52,8 @@ async fn create(State(api): State<Api>, request: Request) -> ApiResult {
     let texts = fields::item_texts(fields::member_text(text, "calls").unwrap_or_default());
     let mut list = Vec::with_capacity(calls.len());
     for (at, (call, &text)) in calls.iter().zip(&texts).enumerate() {
-        let mut question = requests::read(call, text).map_err(|problem| placed(at, problem))?;
+        let mut question =
+            requests::read(call, text).map_err(|problem| with_position(at, problem))?;
         question.call.session = question.call.session.or(session.map(Cow::Borrowed));
         question.time = question.time.or(time);
         question.permit = question.permit.or(permit);
@@ -67,7 +68,7 @@ async fn create(State(api): State<Api>, request: Request) -> ApiResult {
     Ok((status, axum::Json(answer(group, &plan, &answers))).into_response())
 }
 
-fn placed(at: usize, mut problem: ApiProblem) -> ApiProblem {
+fn with_position(at: usize, mut problem: ApiProblem) -> ApiProblem {
     problem.detail = format!("calls[{at}]: {}", problem.detail);
     problem
 }
@@ -174,7 +175,7 @@ async fn wait(
         let left = until.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
         *stored = api.gate.wait(stored.request.id, left).await?;
     }
-    Ok(axum::Json(gathered(&api, group, &list)).into_response())
+    Ok(axum::Json(stored_answer(&api, group, &list)).into_response())
 }
 
 fn not_found() -> ApiProblem {
@@ -182,7 +183,7 @@ fn not_found() -> ApiProblem {
 }
 
 /// The answer from the stored requests.
-fn gathered(api: &Api, group: Id, list: &[Stored]) -> Value {
+fn stored_answer(api: &Api, group: Id, list: &[Stored]) -> Value {
     let details: Vec<Value> = list
         .iter()
         .map(|stored| serde_json::from_str(&stored.detail).unwrap_or_default())

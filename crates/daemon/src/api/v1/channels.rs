@@ -21,7 +21,7 @@ const TEST: &str = "This is a test message. Requests for approval arrive here.";
 pub fn people() -> Router<Api> {
     Router::new()
         .route("/v1/channels", get(list))
-        .route("/v1/channels/{name}/test", post(test))
+        .route("/v1/channels/{name}/test", post(send_test))
         .route("/v1/channels/{name}/link", post(link))
         .route("/v1/accounts", get(accounts))
         .route("/v1/accounts/{channel}/{account}", delete(unlink))
@@ -75,7 +75,11 @@ pub fn document(api: &Api, name: &str) -> Option<Value> {
 }
 
 /// Sends one test message now and returns whether that worked.
-async fn test(State(api): State<Api>, Path(name): Path<String>, headers: HeaderMap) -> ApiResult {
+async fn send_test(
+    State(api): State<Api>,
+    Path(name): Path<String>,
+    headers: HeaderMap,
+) -> ApiResult {
     authenticate::administrator(&api, &headers)?;
     let rules = api.gate.rules();
     if !rules.channels.contains_key(&name) {

@@ -35,7 +35,7 @@ pub fn people() -> Router<Api> {
         .route("/v1/requests/{id}/challenge", post(challenge))
         .route("/v1/requests/{id}/edit", post(edit))
         .route("/v1/requests/{id}/decision", post(decide))
-        .route("/v1/decisions", post(decide_several))
+        .route("/v1/decisions", post(decide_many))
 }
 
 /// `POST …/edit`: the assessment of an edited call, before anyone approves it.
@@ -50,7 +50,7 @@ pub async fn check_edit(api: &Api, text: &str, request: Request) -> Result<Card,
     let bytes = fields::read_json_body(&parts.headers, body).await?;
     let value = fields::parse(&bytes)?;
     let fields = Fields::new(&value)?;
-    let (seen, edited) = (seen(&fields)?, fields.get("edited_arguments"));
+    let (seen, edited) = (digest_shown(&fields)?, fields.get("edited_arguments"));
     fields.finish()?;
     let stored = find(api, requests::id(text)?).await?;
     if seen != Some(stored.request.digest.canonical) {
@@ -71,7 +71,7 @@ async fn challenge(
     let bytes = fields::read_json_body(&parts.headers, body).await?;
     let value = fields::parse(&bytes)?;
     let fields = Fields::new(&value)?;
-    let (choice, _, seen) = (choice(&fields)?, reason(&fields)?, seen(&fields)?);
+    let (choice, _, seen) = (choice(&fields)?, reason(&fields)?, digest_shown(&fields)?);
     let (edited, _) = (fields.get("edited_arguments"), fields.get("grant"));
     let checked = digest_of(&fields, "edited_digest")?;
     fields.finish()?;
@@ -95,7 +95,7 @@ async fn decide(State(api): State<Api>, Path(text): Path<String>, request: Reque
     let fields = Fields::new(&value)?;
     let choice = choice(&fields)?;
     let reason = reason(&fields)?;
-    let seen = seen(&fields)?;
+    let seen = digest_shown(&fields)?;
     let edited = fields.get("edited_arguments");
     let checked = digest_of(&fields, "edited_digest")?;
     let wanted = fields.get("grant").map(GrantRequest::read).transpose()?;
@@ -140,7 +140,7 @@ async fn decide(State(api): State<Api>, Path(text): Path<String>, request: Reque
     Ok(axum::Json(document).into_response())
 }
 
-async fn decide_several(State(api): State<Api>, request: Request) -> ApiResult {
+async fn decide_many(State(api): State<Api>, request: Request) -> ApiResult {
     const MAX_ITEMS: usize = 500;
     let identity = authenticate::person(&api, request.headers())?;
     let (parts, body) = request.into_parts();
@@ -161,7 +161,7 @@ async fn decide_several(State(api): State<Api>, request: Request) -> ApiResult {
     let mut wanted = Vec::with_capacity(list.len());
     for item in list {
         let item = Fields::new(item)?;
-        wanted.push((requests::id(item.required_text("id")?)?, seen(&item)?));
+        wanted.push((requests::id(item.required_text("id")?)?, digest_shown(&item)?));
         item.finish()?;
     }
     let mut results = Vec::with_capacity(wanted.len());
@@ -169,7 +169,7 @@ async fn decide_several(State(api): State<Api>, request: Request) -> ApiResult {
         let reason = reason.clone();
         let fields = PersonAnswer { choice, seen, reason, edit: None, signed: None };
         let decided = match find(&api, id).await {
-            Ok(stored) if choice == Choice::Approve && stands_alone(&stored) => {
+            Ok(stored) if choice == Choice::Approve && must_be_alone(&stored) => {
                 Err(ApiProblem::conflict(
                     "CRITICAL calls and calls in a crisis must be approved one by one",
                 ))
@@ -188,7 +188,7 @@ async fn decide_several(State(api): State<Api>, request: Request) -> ApiResult {
 }
 
 /// Whether it must be approved on its own.
-fn stands_alone(stored: &Stored) -> bool {
+fn must_be_alone(stored: &Stored) -> bool {
     stored.request.tier == Tier::Critical || stored.request.crisis
 }
 
@@ -210,7 +210,7 @@ fn reason(fields: &Fields<'_, '_>) -> Result<String, ApiProblem> {
     Ok(reason.to_owned())
 }
 
-fn seen(fields: &Fields<'_, '_>) -> Result<Option<Digest>, ApiProblem> {
+fn digest_shown(fields: &Fields<'_, '_>) -> Result<Option<Digest>, ApiProblem> {
     digest_of(fields, "digest")
 }
 

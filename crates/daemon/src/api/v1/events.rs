@@ -65,7 +65,7 @@ fn stream(api: Api, request: Request, reader: Reader, permits: &'static Semaphor
     let (send, events_out) = mpsc::channel(MAX_UNREAD);
     let stream = EventStream { api, reader, proof: parts, send };
     tokio::spawn(stream.run(events, reconnects, permit));
-    let mut response = Response::new(Body::new(ChannelPool(events_out)));
+    let mut response = Response::new(Body::new(EventBody(events_out)));
     let kind = HeaderValue::from_static("text/event-stream");
     response.headers_mut().insert(header::CONTENT_TYPE, kind);
     Ok(response)
@@ -96,7 +96,7 @@ impl EventStream {
         self,
         mut events: broadcast::Receiver<Happening>,
         reconnects: bool,
-        _place: SemaphorePermit<'static>,
+        _permit: SemaphorePermit<'static>,
     ) {
         let first = if reconnects { again() } else { Bytes::from_static(b": listening\n\n") };
         if self.send.send(first).await.is_err() {
@@ -181,9 +181,9 @@ fn again() -> Bytes {
 }
 
 /// A response body that is written event by event.
-struct ChannelPool(mpsc::Receiver<Bytes>);
+struct EventBody(mpsc::Receiver<Bytes>);
 
-impl hyper::body::Body for ChannelPool {
+impl hyper::body::Body for EventBody {
     type Data = Bytes;
     type Error = Infallible;
 

@@ -14,7 +14,7 @@ use countersign_types::time::Clock as _;
 use serde_json::json;
 
 pub use signature::{ask, assertion, challenge_for, signed};
-use signature::{believed, bytes, challenge, rp_id};
+use signature::{bytes, challenge, check_client_data, rp_id};
 
 use crate::api::fields::{self, Fields};
 use crate::api::{Api, ApiProblem, ApiResult, StepUpProof, authenticate};
@@ -53,7 +53,7 @@ async fn list(State(api): State<Api>, headers: HeaderMap) -> ApiResult {
 }
 
 /// The credential ids of a person's passkeys, for their browser.
-fn known(api: &Api, identity: &PersonIdentity) -> Vec<String> {
+fn credential_ids(api: &Api, identity: &PersonIdentity) -> Vec<String> {
     let passkeys = api.directory.passkeys(&identity.person);
     passkeys.iter().map(|passkey| base64::encode_url(&passkey.credential)).collect()
 }
@@ -69,7 +69,7 @@ async fn begin(State(api): State<Api>, request: Request) -> ApiResult {
     let body = json!({
         "challenge": challenge(&api, &identity, Purpose::Enrol)?,
         "rp_id": rp_id, "person": identity.person, "user": base64::encode_url(user.as_bytes()),
-        "algorithms": ALGORITHMS, "known": known(&api, &identity),
+        "algorithms": ALGORITHMS, "known": credential_ids(&api, &identity),
     });
     Ok(axum::Json(body).into_response())
 }
@@ -85,7 +85,7 @@ async fn enrol(State(api): State<Api>, proven: StepUpProof, request: Request) ->
     let attestation = bytes(&fields, "attestation", MAX_ATTESTATION)?;
     fields.finish()?;
     let told = client_data::read(&client_data, "webauthn.create")?;
-    let (rp_id, _) = believed(&api, &identity, &told, Purpose::Enrol)?;
+    let (rp_id, _) = check_client_data(&api, &identity, &told, Purpose::Enrol)?;
     let made = registration::read(&attestation, rp_id)?;
     let changing = api.directory.lock_changes().await;
     // Checked again under the lock: the session may have ended meanwhile.

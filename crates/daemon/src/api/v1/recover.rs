@@ -46,7 +46,7 @@ async fn recover(State(api): State<Api>, request: Request) -> ApiResult {
 }
 
 /// Not 401, because browsers take that for a signed-out session.
-fn wrong(mut problem: ApiProblem) -> ApiProblem {
+fn wrong_code(mut problem: ApiProblem) -> ApiProblem {
     problem.status = StatusCode::FORBIDDEN.as_u16();
     "wrong name or recovery code, or the code has expired".clone_into(&mut problem.detail);
     problem
@@ -62,14 +62,14 @@ async fn change(
     let known = api.directory.record(name);
     let redeemed = recovery::redeem(&api.recovery, name, &credentials.passphrase, now);
     let (true, Some(redeemed)) = (known.is_some(), redeemed) else {
-        return Err(wrong(credentials.record_failure(api, known.is_some()).await));
+        return Err(wrong_code(credentials.record_failure(api, known.is_some()).await));
     };
     api.login_throttle.record_success(name);
     let (passphrase, hashed) = new_passphrase(api).await?;
     let _changing = api.directory.lock_changes().await;
     // Read again: the person may have been removed or given another role meanwhile.
     let Some(mut person) = api.directory.record(name) else {
-        return Err(wrong(credentials.record_failure(api, false).await));
+        return Err(wrong_code(credentials.record_failure(api, false).await));
     };
     person.passphrase = hashed;
     let facts = json!({ "by": name, "step_up": { "proof": "recovery code" } }).to_string();

@@ -12,7 +12,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 use countersign_store::{Store as _, Stored};
-use countersign_workflow::request::State as Stands;
+use countersign_workflow::request::State as RequestState;
 use serde::Deserialize;
 
 use super::reports::{self, OutcomeReport};
@@ -76,7 +76,7 @@ where
     let bytes = fields::read_json_body(&parts.headers, body).await?;
     // A caller that waits keeps nothing of what it sent, because thousands may wait.
     drop(parts);
-    let (status, stored) = match asked(&api, &caller, bytes, key).await? {
+    let (status, stored) = match submit(&api, &caller, bytes, key).await? {
         AskResult::Passed(document) => return Ok(axum::Json(document).into_response()),
         AskResult::New(stored) => (StatusCode::CREATED, stored),
         AskResult::Known(stored) => (StatusCode::OK, stored),
@@ -88,10 +88,10 @@ where
         drop((stored, caller));
         api.gate.wait_for_agent(id, wait).await?
     };
-    Ok(located(&api, status, &stored))
+    Ok(created_response(&api, status, &stored))
 }
 
-async fn asked(
+async fn submit(
     api: &Api,
     caller: &Caller,
     bytes: Bytes,
@@ -102,7 +102,7 @@ async fn asked(
     ask(api, caller, question, AskExtras { key, ..AskExtras::default() }).await
 }
 
-fn located(api: &Api, status: StatusCode, stored: &Stored) -> Response {
+fn created_response(api: &Api, status: StatusCode, stored: &Stored) -> Response {
     let document = for_agent(api, stored);
     let mut response = (status, axum::Json(document)).into_response();
     if let Ok(place) = HeaderValue::try_from(format!("/v1/requests/{}", stored.request.id)) {
@@ -127,7 +127,7 @@ async fn wait_own(
     let wait_time = wait_time(query(asked)?.seconds, DEFAULT_WAIT)?;
     let stored = own(&api, &caller, &id).await?;
     let stored = match stored.request.state {
-        Stands::Pending => api.gate.wait_for_agent(stored.request.id, wait_time).await?,
+        RequestState::Pending => api.gate.wait_for_agent(stored.request.id, wait_time).await?,
         _ => stored,
     };
     Ok(axum::Json(for_agent(&api, &stored)).into_response())

@@ -11,7 +11,7 @@ use countersign_risk::route::{Pass, Route};
 use countersign_store::{Redeemed, Store as _};
 use countersign_types::id::Id;
 use countersign_types::time::{Clock as _, Span};
-use countersign_workflow::request::State as Stands;
+use countersign_workflow::request::State as RequestState;
 use serde_json::{Value, json};
 
 use super::base_url::base_url;
@@ -210,10 +210,10 @@ impl Evaluator<'_> {
                 "reason": "approved",
                 "approval": { "id": id, "approved_until": stored.permit_until },
             })),
-            Redeemed::Before(_) | Redeemed::Late | Redeemed::NotApproved(Stands::Expired) => {
+            Redeemed::Before(_) | Redeemed::Late | Redeemed::NotApproved(RequestState::Expired) => {
                 refused("approval_expired")
             }
-            Redeemed::NotApproved(Stands::Pending) => {
+            Redeemed::NotApproved(RequestState::Pending) => {
                 let mut answer = meta.denied("grant_pending", "retry");
                 insert(&mut answer, "retry_after", json!(RETRY));
                 answer

@@ -7,7 +7,7 @@ use countersign_json::Value as Json;
 use countersign_risk::call_digest::digest;
 use countersign_store::{StoreError, Stored};
 use countersign_types::time::Clock as _;
-use countersign_workflow::request::{Refusal, State as Stands};
+use countersign_workflow::request::{Refusal, State as RequestState};
 use serde_json::{Value, json};
 
 use super::base_url::base_url;
@@ -31,7 +31,7 @@ fn problem(
     problem
 }
 
-fn unbound(detail: &str) -> ApiProblem {
+fn invalid_binding(detail: &str) -> ApiProblem {
     let title = "Invalid denial binding";
     problem(StatusCode::BAD_REQUEST, "invalid_denial_binding", title, detail)
 }
@@ -40,7 +40,7 @@ fn not_requestable(detail: &str) -> ApiProblem {
     problem(StatusCode::BAD_REQUEST, "not_requestable", "Not requestable", detail)
 }
 
-fn unknown() -> ApiProblem {
+fn unknown_task() -> ApiProblem {
     let detail = "request not found";
     problem(StatusCode::NOT_FOUND, "unknown_task", "Not found", detail)
 }
@@ -77,7 +77,7 @@ pub async fn create(State(api): State<Api>, request: Request) -> ApiResult {
     evaluate::only(&value, &["denial", "requested_access", "client", "callback", "items"])?;
     let fields = Fields::new(&value)?;
     check_extensions(&fields)?;
-    let denial = fields.get("denial").ok_or_else(|| unbound("`denial` is required"))?;
+    let denial = fields.get("denial").ok_or_else(|| invalid_binding("`denial` is required"))?;
     let denial = Denial::read(denial)?;
     let mut asked = read::evaluation(source, None)?;
     if asked.subject != caller.agent {
@@ -100,11 +100,11 @@ pub async fn create(State(api): State<Api>, request: Request) -> ApiResult {
     };
     let stored = submit(&api, submission, &caller).await?;
     let status = match stored.request.state {
-        Stands::Pending => StatusCode::ACCEPTED,
+        RequestState::Pending => StatusCode::ACCEPTED,
         _ => StatusCode::CREATED,
     };
-    let mut response = shown(&parts.headers, &stored, status);
-    let place = place(&parts.headers, &stored);
+    let mut response = task_response(&parts.headers, &stored, status);
+    let place = task_url(&parts.headers, &stored);
     if let Ok(place) = HeaderValue::try_from(place) {
         response.headers_mut().insert(header::LOCATION, place);
     }
@@ -147,11 +147,13 @@ impl<'v> Denial<'v> {
         fields.text("reason")?;
         fields.finish()?;
         if template.is_some_and(|template| template != TEMPLATE) {
-            return Err(unbound("unknown `template`"));
+            return Err(invalid_binding("unknown `template`"));
         }
         match (until, token) {
             (Some(until), Some(token)) => Ok(Denial { evaluation, until, token }),
-            _ => Err(unbound("`denial.expires_at` and `denial.binding_token` are required")),
+            _ => {
+                Err(invalid_binding("`denial.expires_at` and `denial.binding_token` are required"))
+            }
         }
     }
 
@@ -169,7 +171,7 @@ impl<'v> Denial<'v> {
         let now = api.gate.clock().now().at;
         let (id, until) =
             offers.check(self.token, &caller.agent, &digest, now).map_err(|why| match why {
-                OfferError::Foreign => unbound("the binding token is not for this call"),
+                OfferError::Foreign => invalid_binding("the binding token is not for this call"),
                 OfferError::Over => problem(
                     StatusCode::GONE,
                     "expired_denial",
@@ -180,7 +182,7 @@ impl<'v> Denial<'v> {
         let id = id.to_string();
         let same =
             self.evaluation.is_none_or(|fields| fields == id) && self.until == until.to_string();
-        same.then_some(id).ok_or_else(|| unbound("`denial` does not match the evaluation"))
+        same.then_some(id).ok_or_else(|| invalid_binding("`denial` does not match the evaluation"))
     }
 }
 
@@ -188,7 +190,7 @@ impl<'v> Denial<'v> {
 pub async fn read(State(api): State<Api>, Path(id): Path<String>, request: Request) -> ApiResult {
     let caller = authenticate::agent(&api, &request)?;
     let stored = own(&api, &caller, &id).await?;
-    Ok(shown(request.headers(), &stored, StatusCode::OK))
+    Ok(task_response(request.headers(), &stored, StatusCode::OK))
 }
 
 /// `POST /access/v1/requests/{id}/cancel`, with an empty body or an empty object.
@@ -210,22 +212,22 @@ pub async fn cancel(State(api): State<Api>, Path(id): Path<String>, request: Req
             ),
             other => other.into(),
         })?;
-    Ok(shown(&parts.headers, &applied.stored, StatusCode::OK))
+    Ok(task_response(&parts.headers, &applied.stored, StatusCode::OK))
 }
 
 async fn own(api: &Api, caller: &Caller, id: &str) -> Result<Stored, ApiProblem> {
     requests::own(api, caller, id).await.map_err(|error| match error.status {
-        404 => unknown(),
+        404 => unknown_task(),
         _ => error,
     })
 }
 
-fn place(headers: &HeaderMap, stored: &Stored) -> String {
+fn task_url(headers: &HeaderMap, stored: &Stored) -> String {
     format!("{}/access/v1/requests/{}", base_url(headers), stored.request.id)
 }
 
-fn shown(headers: &HeaderMap, stored: &Stored, status: StatusCode) -> Response {
-    let task = task(stored, &place(headers, stored));
+fn task_response(headers: &HeaderMap, stored: &Stored, status: StatusCode) -> Response {
+    let task = task(stored, &task_url(headers, stored));
     (status, axum::Json(task)).into_response()
 }
 
@@ -237,7 +239,7 @@ fn task(stored: &Stored, place: &str) -> Value {
         "status_endpoint": place,
         "display": { "title": stored.tool, "description": stored.brief },
     });
-    if let (Stands::Pending, Some(members)) = (request.state, task.as_object_mut()) {
+    if let (RequestState::Pending, Some(members)) = (request.state, task.as_object_mut()) {
         members.insert("expires_at".to_owned(), json!(request.plan.deadline));
         members.insert("links".to_owned(), json!({ "cancel": format!("{place}/cancel") }));
     }
@@ -251,7 +253,7 @@ fn task(stored: &Stored, place: &str) -> Value {
 /// What an approval allows: one more evaluation, of the same call or of the edited one.
 fn result(stored: &Stored) -> Option<Value> {
     let decision = stored.request.decision.as_ref()?;
-    let until = stored.permit_until.filter(|_| decision.state == Stands::Approved)?;
+    let until = stored.permit_until.filter(|_| decision.state == RequestState::Approved)?;
     let edited: Option<Value> =
         stored.edited.as_deref().and_then(|text| serde_json::from_str(text).ok());
     Some(json!({

@@ -39,7 +39,7 @@ impl From<PasskeyError> for ApiProblem {
 }
 
 /// Passkeys belong to a host name; browsers do not accept an IP address as one.
-fn needs_a_name(api: &Api) -> ApiProblem {
+fn host_name_required(api: &Api) -> ApiProblem {
     let instead = api.people_hosts.origin_for_passkeys().unwrap_or("a name");
     ApiProblem {
         why: Some("address"),
@@ -53,7 +53,7 @@ fn needs_a_name(api: &Api) -> ApiProblem {
 pub fn rp_id(api: &Api, headers: &HeaderMap) -> Result<String, ApiProblem> {
     let origin = api.people_hosts.passkey_origin(headers);
     let rp_id = origin.as_deref().and_then(|origin| api.people_hosts.relying_party_of(origin));
-    rp_id.map(ToOwned::to_owned).ok_or_else(|| needs_a_name(api))
+    rp_id.map(ToOwned::to_owned).ok_or_else(|| host_name_required(api))
 }
 
 /// A new challenge, as text.
@@ -124,7 +124,7 @@ pub fn assertion(value: &Value<'_>) -> Result<Assertion, ApiProblem> {
 }
 
 /// Checks the client data: the right ceremony, an allowed origin, and an open challenge.
-pub fn believed<'o>(
+pub fn check_client_data<'o>(
     api: &Api,
     identity: &PersonIdentity,
     client: &'o client_data::ClientData,
@@ -148,11 +148,11 @@ pub async fn signed(
 ) -> Result<serde_json::Value, ApiProblem> {
     // One at a time: of two signatures with the same counter, one is from a copy.
     let changing = api.directory.lock_changes().await;
-    let (passkey, nonce) = match checked(api, identity, given, purpose) {
+    let (passkey, nonce) = match verify(api, identity, given, purpose) {
         Ok(checked) => checked,
         Err(not) => {
             drop(changing);
-            refused(api, identity, not).await;
+            record_rejection(api, identity, not).await;
             return Err(not.into());
         }
     };
@@ -168,14 +168,14 @@ pub async fn signed(
     }))
 }
 
-fn checked(
+fn verify(
     api: &Api,
     identity: &PersonIdentity,
     given: &Assertion,
     purpose: Purpose,
 ) -> Result<(Passkey, [u8; 32]), PasskeyError> {
     let client = client_data::read(&given.client_data, "webauthn.get")?;
-    let (rp_id, nonce) = believed(api, identity, &client, purpose)?;
+    let (rp_id, nonce) = check_client_data(api, identity, &client, purpose)?;
     let mut passkeys = api.directory.passkeys(&identity.person).into_iter();
     let found = passkeys.find(|passkey| passkey.credential == given.credential);
     let mut passkey = found.ok_or(PasskeyError::Unknown)?;
@@ -189,7 +189,7 @@ fn checked(
 }
 
 /// Records a rejected signature: it may be somebody else's attempt.
-async fn refused(api: &Api, identity: &PersonIdentity, not: PasskeyError) {
+async fn record_rejection(api: &Api, identity: &PersonIdentity, not: PasskeyError) {
     let mut entry = Entry::new(0, Kind::LoginFailed, api.gate.rules().hash);
     entry.person = Some(Cow::Owned(identity.person.clone()));
     let fact = |name: &'static str, text: &str| {

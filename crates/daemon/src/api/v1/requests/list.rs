@@ -5,7 +5,7 @@ use axum::http::HeaderMap;
 use axum::response::IntoResponse as _;
 use countersign_store::Store as _;
 use countersign_types::id::Id;
-use countersign_workflow::request::State as Stands;
+use countersign_workflow::request::State as RequestState;
 use serde::Deserialize;
 use serde_json::json;
 
@@ -32,7 +32,7 @@ impl Filter {
         let state = self
             .state
             .map(|word| {
-                Stands::parse(&word).ok_or_else(|| ApiProblem::bad_request("unknown `state`"))
+                RequestState::parse(&word).ok_or_else(|| ApiProblem::bad_request("unknown `state`"))
             })
             .transpose()?;
         let place = |text: Option<String>| {
