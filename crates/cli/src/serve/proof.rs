@@ -112,7 +112,8 @@ mod tests {
         let says = |checks: &str, code: u8| {
             told(&format!("printf %s '{{\"level\":null,\"checks\":[{checks}]}}'; exit {code}"))
         };
-        let open = r#"{"mark":"bad","say":"Codex: OPEN: it ran.","door":"Codex","state":"open"}"#;
+        let open = r#"{"mark":"bad","say":"Codex: OPEN: it ran.","door":"Codex",
+            "state":"not_protected"}"#;
         let note = r#"{"mark":"note","say":"x","do":"y"}"#;
         let (name, why) = ("Codex".to_owned(), "it ran.".to_owned());
         let doors = vec![AgentGate { name, state: GateState::NotProtected, why }];

@@ -175,7 +175,7 @@ fn the_python_sdk_is_tried_where_it_is_installed() {
         checks.into_iter().find(|it| it["say"].as_str().unwrap().starts_with("Python")).unwrap()
     };
     let found = tried(&["doctor", "--json"], &[("PYTHONPATH", sdk)]);
-    assert_eq!((found["mark"].as_str(), found["state"].as_str()), (Some("ok"), Some("shut")));
+    assert_eq!((found["mark"].as_str(), found["state"].as_str()), (Some("ok"), Some("protected")));
     assert!(found["say"].as_str().unwrap().contains("refuses"), "{found}");
     // What lies about is not run by the daemon's own test.
     let scheduled = &["doctor", "--doors", "--json"][..];
