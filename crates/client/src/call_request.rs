@@ -80,7 +80,7 @@ impl CallRequest {
         }
         text(&mut out, "call_id", self.call_id.as_deref());
         if self.ignore_grants {
-            out.push_str(",\"fresh\":true");
+            out.push_str(",\"ignore_grants\":true");
         }
         format!("{{{out}}}")
     }

@@ -19,7 +19,7 @@ pub struct ChannelRecord {
     pub rungs: Vec<String>,
     /// The highest tier that is announced through it.
     #[serde(default)]
-    pub most: String,
+    pub max_tier: String,
     /// The highest tier that can be approved through it; `None` if it takes no answers.
     #[serde(default)]
     pub approves: Option<String>,

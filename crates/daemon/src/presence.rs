@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_moved_within_a_minute_is_there() {
+    fn a_person_counts_as_present_for_a_minute() {
         let presence = Presence::default();
         let now = Timestamp(1_000_000);
         assert!(!presence.is_there(now));

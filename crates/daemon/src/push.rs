@@ -8,8 +8,8 @@ use countersign_store::{Happening, Note, Store as _, StoreError, Subscription};
 use countersign_types::time::Clock as _;
 use tokio::sync::broadcast::error::RecvError;
 
-use crate::doors::{self, Stop};
 use crate::gate::Gate;
+use crate::listeners::{self, Stop};
 
 /// Between two attempts to read or write, while the store fails.
 const PAUSE: std::time::Duration = std::time::Duration::from_secs(1);
@@ -31,7 +31,7 @@ pub async fn follow(gate: Arc<Gate>, browsers: Arc<Browsers>, mut stop: Stop) {
             },
             lost = browsers.gone() => gone.extend(lost),
             () = tokio::time::sleep(PAUSE), if stale || !gone.is_empty() => {}
-            () = doors::stopped(&mut stop) => return,
+            () = listeners::stopped(&mut stop) => return,
         }
     }
 }

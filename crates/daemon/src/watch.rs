@@ -12,8 +12,8 @@ use countersign_workflow::request::Transition;
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use tokio::task::JoinSet;
 
-use crate::doors::{self, Stop};
 use crate::gate::Gate;
+use crate::listeners::{self, Stop};
 
 /// The longest sleep: the machine may have slept as well, and its clock gone on.
 const LONGEST_SLEEP: Duration = Duration::from_millis(500);
@@ -44,7 +44,7 @@ pub async fn run(gate: Arc<Gate>, mut stop: Stop) {
                 Err(RecvError::Lagged(_)) => due.stale = true,
                 Err(RecvError::Closed) => return,
             },
-            () = doors::stopped(&mut stop) => return,
+            () = listeners::stopped(&mut stop) => return,
         }
         // What else was said meanwhile; a bounded part, so that time passes in between.
         for _ in 0..HEARD_AT_ONCE {

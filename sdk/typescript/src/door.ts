@@ -38,15 +38,15 @@ export function reach(given: Reach): { door: Door; token: string | undefined } {
   const named = given.agents ?? set(variables, "COUNTERSIGN_AGENTS");
   if (named !== undefined) return { door: parseDoor(named), token };
   const places = folders(variables);
-  const doors = written(places.config);
+  const listen = written(places.config);
   // Over the socket the daemon knows its callers by itself.
-  if (token === undefined && doors.socket !== "") {
+  if (token === undefined && listen.socket !== "") {
     return {
-      door: { kind: "unix", path: doors.socket ?? join(places.runtime, "agents.sock") },
+      door: { kind: "unix", path: listen.socket ?? join(places.runtime, "agents.sock") },
       token,
     };
   }
-  return { door: toSpeakTo(parseDoor(doors.agents ?? "127.0.0.1:6000")), token };
+  return { door: toSpeakTo(parseDoor(listen.agents ?? "127.0.0.1:6000")), token };
 }
 
 /** Reads `127.0.0.1:6000`, `http://127.0.0.1:6000`, `unix:/path` or `/path`. */
@@ -116,7 +116,7 @@ function folders(variables: Variables): { config: string; runtime: string } {
   return { config, runtime: usesRuntime ? join(runtime, "countersign") : state };
 }
 
-/** The two doors of a configuration file; a file that is not there says nothing. */
+/** The listen addresses of a configuration file; a missing file has none. */
 function written(config: string): { agents?: string; socket?: string } {
   let text: string;
   try {
@@ -129,7 +129,7 @@ function written(config: string): { agents?: string; socket?: string } {
 }
 
 /**
- * Reads `[doors]` from TOML. This knows plain lines only; where a file writes its doors in some
+ * Reads `[listen]` from TOML. This knows plain lines only; where a file writes its addresses in some
  * other way it is not guessed at.
  */
 export function doorsIn(
@@ -154,11 +154,11 @@ export function doorsIn(
     if (parts === null) continue;
     const [, key = "", value = ""] = parts;
     const whole = `${table}.${key}`.replace(/["'\s]/g, "").replace(/^\./, "");
-    if (whole === "doors") throw unclear(index + 1, "`doors` in one line is not read here");
-    if (whole !== "doors.agents" && whole !== "doors.socket") continue;
+    if (whole === "listen") throw unclear(index + 1, "`listen` in one line is not read here");
+    if (whole !== "listen.agents" && whole !== "listen.socket") continue;
     const plain = /^(?:"([^"\\]*)"|'([^']*)')\s*(?:#.*)?$/.exec(value);
     if (plain === null) throw unclear(index + 1, `\`${whole}\` is no plain text`);
-    const name = whole === "doors.agents" ? "agents" : "socket";
+    const name = whole === "listen.agents" ? "agents" : "socket";
     found[name] = plain[1] ?? plain[2] ?? "";
   }
   return found;

@@ -12,7 +12,7 @@ use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
 use countersign_daemon::config::Paths;
-use countersign_daemon::config::paths::Surroundings;
+use countersign_daemon::config::paths::ProcessEnvironment;
 use countersign_gateways::hook::args::HookArgs;
 use countersign_gateways::hook::local_decision::{LocalGate, LocalOutcome};
 use countersign_gateways::hook::programs::asking_program;
@@ -49,7 +49,7 @@ fn answer() -> u8 {
         ));
         return EXIT_DENIED;
     };
-    let folder = Paths::from_environment(&Surroundings).gateways();
+    let folder = Paths::from_environment(&ProcessEnvironment).gateways();
     let local = LocalGate { agent, name, spool: Spool::at(folder.clone()) };
     let (started, patience) = (Instant::now(), args.patience());
     match local.decide(io::stdin(), patience) {

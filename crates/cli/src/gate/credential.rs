@@ -5,10 +5,10 @@ use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 
 use countersign_client::PeopleClient;
-use countersign_daemon::config::paths::Variables as _;
+use countersign_daemon::config::paths::EnvironmentVariables as _;
 
 use super::args::PersonArgs;
-use super::reach::{self, Surroundings};
+use super::reach::{self, ProcessEnvironment};
 use crate::failure::Failure;
 
 /// The longest line that is read.
@@ -30,7 +30,7 @@ impl PersonSession {
         let endpoint = reach::people_endpoint(person.people.as_deref())?;
         let token = match &person.token_file {
             Some(file) => Some(reach::secret_file(file)?),
-            None => Surroundings.get("COUNTERSIGN_TOKEN"),
+            None => ProcessEnvironment.get("COUNTERSIGN_TOKEN"),
         };
         if let Some(token) = token {
             return Ok(PersonSession { people: PeopleClient::new(endpoint, token), ours: false });

@@ -10,13 +10,13 @@ mod sdk;
 use std::process::ExitCode;
 
 use countersign_client::{AgentClient, Endpoint};
-use countersign_daemon::config::paths::Variables as _;
-use countersign_daemon::config::{Config, Paths};
+use countersign_daemon::config::paths::EnvironmentVariables as _;
+use countersign_daemon::config::{DaemonConfig, Paths};
 
 use countersign_gateways::agents::names;
 
 use super::args_admin;
-use super::reach::{self, Surroundings};
+use super::reach::{self, ProcessEnvironment};
 use super::{output, page};
 use crate::failure::Failure;
 use crate::terminal::Paint;
@@ -34,7 +34,7 @@ pub fn run(args: &args_admin::DoctorArgs) -> Result<ExitCode, Failure> {
     }
     let paths = reach::paths(args.config.as_deref(), args.state.as_deref())?;
     let mut checks = Vec::new();
-    let config = match Config::load(&paths) {
+    let config = match DaemonConfig::load(&paths) {
         Ok(config) => config,
         Err(error) => {
             let say = format!("The configuration is refused: {error}");
@@ -100,13 +100,13 @@ fn daemon(agents: &Endpoint, people: &Endpoint, checks: &mut Vec<Check>) {
         let say = format!("The people API does not answer: {error}.");
         checks.push(Check::bad(
             say,
-            "check doors.people in the configuration: nobody can approve calls",
+            "check listen.people in the configuration: nobody can approve calls",
         ));
     }
 }
 
 /// Listeners that other machines can reach.
-fn exposure(config: &Config, checks: &mut Vec<Check>) {
+fn exposure(config: &DaemonConfig, checks: &mut Vec<Check>) {
     for (name, address) in [("agent", config.agents), ("people", config.people)] {
         if !address.ip().is_loopback() {
             checks.push(Check::bad(
@@ -115,13 +115,13 @@ fn exposure(config: &Config, checks: &mut Vec<Check>) {
             ));
         }
     }
-    if config.rules.seed_without_token {
+    if config.rules.confirm_without_token {
         checks.push(Check::note(
             "Every program on this machine may use the old /confirm without a token.",
-            "doors.seed_without_token = false, once every agent has a token",
+            "listen.confirm_without_token = false, once every agent has a token",
         ));
     }
-    if Surroundings.get("COUNTERSIGN_TOKEN").is_some() {
+    if ProcessEnvironment.get("COUNTERSIGN_TOKEN").is_some() {
         checks.push(Check::note(
             "COUNTERSIGN_TOKEN is set here: an agent started from this shell could answer itself.",
             "unset COUNTERSIGN_TOKEN before you start an agent",
@@ -130,7 +130,7 @@ fn exposure(config: &Config, checks: &mut Vec<Check>) {
 }
 
 /// Whether people are notified of pending calls.
-fn telling(config: &Config, checks: &mut Vec<Check>) {
+fn telling(config: &DaemonConfig, checks: &mut Vec<Check>) {
     let rungs = &config.rules.ladder;
     let names: Vec<&str> = rungs.iter().flatten().map(String::as_str).collect();
     let far = names.iter().any(|name| !["terminal", "desktop"].contains(name));
@@ -160,7 +160,7 @@ fn telling(config: &Config, checks: &mut Vec<Check>) {
 }
 
 /// Whether the records can be trusted later.
-fn keeping(config: &Config, paths: &Paths, checks: &mut Vec<Check>) {
+fn keeping(config: &DaemonConfig, paths: &Paths, checks: &mut Vec<Check>) {
     let ledger = &config.ledger;
     if ledger.file.is_none() && ledger.webhook.is_none() && ledger.git.is_none() {
         checks.push(Check::note(

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use countersign_client::verify::signed_checkpoint;
-use countersign_daemon::passkeys::Offline;
+use countersign_daemon::passkeys::LedgerSignatureCheck;
 use countersign_ledger::checkpoint::Checkpoint;
 use countersign_ledger::entry::Entry;
 use countersign_ledger::verify::{Verifier, VerifyError};
@@ -64,7 +64,7 @@ pub fn verify(
     let sizes: Vec<u64> = checkpoints.iter().map(|checkpoint| checkpoint.size).collect();
     let mut verifier = Verifier::expecting(checkpoints);
     let mut fault: Option<VerifyError> = None;
-    let (mut passkeys, mut forged) = (Offline::default(), None);
+    let (mut passkeys, mut forged) = (LedgerSignatureCheck::default(), None);
     source.each(0, |number, text| {
         if fault.is_none() {
             fault = verifier.feed(text.as_bytes()).err();
@@ -125,7 +125,7 @@ fn against(out: &mut dyn Write, sizes: &[u64], size: u64) -> Result<(), Failure>
 }
 
 /// Verifies the signatures of passkeys. Most entries have none and are skipped.
-fn signature(passkeys: &mut Offline, text: &str) -> Result<(), &'static str> {
+fn signature(passkeys: &mut LedgerSignatureCheck, text: &str) -> Result<(), &'static str> {
     if !text.contains("\"passkey") {
         return Ok(());
     }

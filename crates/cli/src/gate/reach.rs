@@ -6,16 +6,16 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
 use countersign_client::{AgentClient, Endpoint, SOCKET_NAME, find_socket};
-pub use countersign_daemon::config::paths::Surroundings;
-use countersign_daemon::config::paths::Variables as _;
-use countersign_daemon::config::{Config, Paths};
+use countersign_daemon::config::paths::EnvironmentVariables as _;
+pub use countersign_daemon::config::paths::ProcessEnvironment;
+use countersign_daemon::config::{DaemonConfig, Paths};
 
 use super::args::Asker;
 use crate::failure::Failure;
 
 /// The paths, with command-line options first.
 pub fn paths(config: Option<&str>, state: Option<&str>) -> Result<Paths, Failure> {
-    let mut paths = Paths::from_environment(&Surroundings);
+    let mut paths = Paths::from_environment(&ProcessEnvironment);
     let whole = |given: &str| std::path::absolute(given).map_err(|error| Failure::at(given, error));
     if let Some(state) = state {
         paths.state = whole(state)?;
@@ -34,21 +34,21 @@ pub fn paths(config: Option<&str>, state: Option<&str>) -> Result<Paths, Failure
 
 /// The state directory of the gateways.
 pub fn gateways_folder() -> PathBuf {
-    Paths::from_environment(&Surroundings).gateways()
+    Paths::from_environment(&ProcessEnvironment).gateways()
 }
 
 /// The configuration as it stands.
-pub fn config() -> Result<Config, Failure> {
+pub fn config() -> Result<DaemonConfig, Failure> {
     config_in(&paths(None, None)?)
 }
 
-fn config_in(paths: &Paths) -> Result<Config, Failure> {
-    Config::load(paths).map_err(|error| Failure::Input(error.to_string()))
+fn config_in(paths: &Paths) -> Result<DaemonConfig, Failure> {
+    DaemonConfig::load(paths).map_err(|error| Failure::Input(error.to_string()))
 }
 
 /// The address of the people API.
 pub fn people_endpoint(given: Option<&str>) -> Result<Endpoint, Failure> {
-    let named = given.map(str::to_owned).or_else(|| Surroundings.get("COUNTERSIGN_PEOPLE"));
+    let named = given.map(str::to_owned).or_else(|| ProcessEnvironment.get("COUNTERSIGN_PEOPLE"));
     match named {
         Some(text) => Ok(Endpoint::parse(&text)?),
         None => connectable(config()?.people),
@@ -59,14 +59,14 @@ pub fn people_endpoint(given: Option<&str>) -> Result<Endpoint, Failure> {
 pub fn agent(asker: &Asker) -> Result<AgentClient, Failure> {
     let token = match &asker.token_file {
         Some(file) => Some(secret_file(file)?),
-        None => Surroundings.get("COUNTERSIGN_AGENT_TOKEN"),
+        None => ProcessEnvironment.get("COUNTERSIGN_AGENT_TOKEN"),
     };
     Ok(AgentClient::new(agent_endpoint(asker.agents.as_deref(), token.is_some())?, token))
 }
 
 /// The address of the agent API: over the socket the daemon identifies its callers itself.
 pub fn agent_endpoint(given: Option<&str>, has_token: bool) -> Result<Endpoint, Failure> {
-    let named = given.map(str::to_owned).or_else(|| Surroundings.get("COUNTERSIGN_AGENTS"));
+    let named = given.map(str::to_owned).or_else(|| ProcessEnvironment.get("COUNTERSIGN_AGENTS"));
     if let Some(text) = named {
         return Ok(Endpoint::parse(&text)?);
     }
@@ -77,7 +77,7 @@ pub fn agent_endpoint(given: Option<&str>, has_token: bool) -> Result<Endpoint, 
     };
     // A configured socket, or one in a named folder, is nowhere else.
     let is_default = socket.path == paths.runtime.join(SOCKET_NAME);
-    let is_found = is_default && Surroundings.get("COUNTERSIGN_STATE").is_none();
+    let is_found = is_default && ProcessEnvironment.get("COUNTERSIGN_STATE").is_none();
     Ok(Endpoint::Unix(if is_found { find_socket(socket.path, &paths.state) } else { socket.path }))
 }
 

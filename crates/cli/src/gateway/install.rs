@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use countersign_client::AgentClient as Asker;
-use countersign_daemon::config::paths::Variables as _;
+use countersign_daemon::config::paths::EnvironmentVariables as _;
 use countersign_gateways::agents::{AGENTS, AgentDescriptor, named, names};
 use countersign_gateways::hook::programs::small_program_beside;
 use countersign_gateways::install::diff::{DiffLine, diff};
@@ -24,7 +24,7 @@ use serde::Serialize;
 use super::args;
 use crate::failure::Failure;
 use crate::gate::credential::PromptTerminal;
-use crate::gate::reach::{self, Surroundings};
+use crate::gate::reach::{self, ProcessEnvironment};
 use crate::gate::{output, page};
 use crate::terminal::Paint;
 
@@ -383,7 +383,7 @@ fn known(name: &str) -> Result<&'static AgentDescriptor, Failure> {
 }
 
 pub(super) fn scope(project: Option<&Path>) -> Result<InstallScope, Failure> {
-    InstallScope::new(project, |name| Surroundings.get(name)).map_err(install_failure)
+    InstallScope::new(project, |name| ProcessEnvironment.get(name)).map_err(install_failure)
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "used with map_err")]
@@ -426,7 +426,7 @@ pub fn hook_program(scope: &InstallScope) -> Result<String, Failure> {
 }
 
 fn is_temporary(program: &str) -> bool {
-    let named = Surroundings.get("TMPDIR").map(PathBuf::from);
+    let named = ProcessEnvironment.get("TMPDIR").map(PathBuf::from);
     let folders = ["/tmp", "/var/tmp", "/dev/shm"].map(PathBuf::from);
     folders.into_iter().chain(named).any(|folder| Path::new(program).starts_with(folder))
 }

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use countersign_daemon::proof::{Alarm, GateReport, GateState, Round};
+use countersign_daemon::proof::{Alarm, GateReport, GateState, ProofResult};
 use countersign_gateways::live::probe::{run_with_input, shorten};
 use serde::Deserialize;
 use tokio::sync::oneshot;
@@ -62,7 +62,7 @@ struct Check {
 }
 
 /// One test run. Output that cannot be read counts as a failed test.
-fn round(command: Result<Command, String>, patience: Duration) -> Round {
+fn round(command: Result<Command, String>, patience: Duration) -> ProofResult {
     let output = match run_with_input(&mut command?, String::new(), patience) {
         Ok(Some(output)) => output,
         Ok(None) => return Err(format!("there was no answer within {} s", patience.as_secs())),
@@ -102,7 +102,7 @@ fn reason(name: &str, say: &str) -> String {
 mod tests {
     use super::*;
 
-    fn run_script(script: &str) -> Round {
+    fn run_script(script: &str) -> ProofResult {
         let mut command = Command::new("/bin/sh");
         command.args(["-c", script]);
         round(Ok(command), Duration::from_secs(1))

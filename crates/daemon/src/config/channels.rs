@@ -6,10 +6,11 @@ use countersign_channels::{Limits, Settings, webpush};
 use countersign_types::tier::Tier;
 use toml::{Table, Value};
 
-use crate::courier::NOBODY;
+use crate::notifier::NO_CHANNEL;
 
-use super::kinds::{self, KINDS, Meant};
-use super::{ConfigError, SetUp};
+use super::error::ConfigError;
+use super::kinds::{self, KINDS, KindResult};
+use super::model::ChannelConfig;
 
 /// The channels that need no setting up.
 const BUILT_IN: [(&str, &str); 3] =
@@ -17,8 +18,10 @@ const BUILT_IN: [(&str, &str); 3] =
 const LONGEST_NAME: usize = 40;
 const MOST_PER_MINUTE: u32 = 6_000;
 
-/// All channels: those that were written, and those that need no setting up.
-pub fn channels(written: &BTreeMap<String, Table>) -> Result<BTreeMap<String, SetUp>, ConfigError> {
+/// All channels: those that were section, and those that need no setting up.
+pub fn channels(
+    section: &BTreeMap<String, Table>,
+) -> Result<BTreeMap<String, ChannelConfig>, ConfigError> {
     let mut channels = BTreeMap::new();
     for (name, kind) in BUILT_IN {
         let mut table = Table::new();
@@ -26,9 +29,10 @@ pub fn channels(written: &BTreeMap<String, Table>) -> Result<BTreeMap<String, Se
         channels
             .insert(name.to_owned(), channel(name, table).map_err(|problem| wrong(name, problem))?);
     }
-    for (name, table) in written {
-        let set_up = channel(name, table.clone()).map_err(|problem| wrong(name, problem))?;
-        channels.insert(name.clone(), set_up);
+    for (name, table) in section {
+        let channel_config =
+            channel(name, table.clone()).map_err(|problem| wrong(name, problem))?;
+        channels.insert(name.clone(), channel_config);
     }
     Ok(channels)
 }
@@ -37,7 +41,7 @@ fn wrong(name: &str, problem: String) -> ConfigError {
     ConfigError::Channel { name: name.to_owned(), problem }
 }
 
-fn channel(name: &str, mut table: Table) -> Meant<SetUp> {
+fn channel(name: &str, mut table: Table) -> KindResult<ChannelConfig> {
     let plain = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_');
     if name.is_empty() || name.len() > LONGEST_NAME || !name.bytes().all(plain) {
         return Err(format!("a name has at most {LONGEST_NAME} of a-z, 0-9, - and _"));
@@ -45,7 +49,7 @@ fn channel(name: &str, mut table: Table) -> Meant<SetUp> {
     let Some(Value::String(kind)) = table.remove("kind") else {
         return Err(format!("kind must be {KINDS}"));
     };
-    if name == NOBODY {
+    if name == NO_CHANNEL {
         return Err("this name is the daemon's own; take another one".to_owned());
     }
     if BUILT_IN.iter().any(|(known, own)| *known == name && *own != kind) {
@@ -55,14 +59,14 @@ fn channel(name: &str, mut table: Table) -> Meant<SetUp> {
     let settings = kinds::settings(&kind, table)?;
     // What cannot be opened now would ask nobody later.
     settings.open(name, limits).map_err(|error| error.problem)?;
-    Ok(SetUp { settings, limits })
+    Ok(ChannelConfig { settings, limits })
 }
 
-fn limits(kind: &str, table: &mut Table) -> Meant<Limits> {
+fn limits(kind: &str, table: &mut Table) -> KindResult<Limits> {
     let mut limits = Settings::usual(kind);
-    if let Some(value) = table.remove("most") {
+    if let Some(value) = table.remove("max_tier") {
         let tier = value.as_str().and_then(Tier::parse);
-        limits.most = tier.ok_or("most must be a tier such as HIGH")?;
+        limits.most = tier.ok_or("max_tier must be a tier such as HIGH")?;
     }
     if let Some(value) = table.remove("approves") {
         let tier = value.as_str().and_then(Tier::parse).filter(|tier| *tier < Tier::Critical);
@@ -71,8 +75,8 @@ fn limits(kind: &str, table: &mut Table) -> Meant<Limits> {
     if let Some(value) = table.remove("details") {
         limits.details = value.as_bool().ok_or("details must be true or false")?;
     }
-    if let Some(value) = table.remove("rings") {
-        limits.rings = value.as_bool().ok_or("rings must be true or false")?;
+    if let Some(value) = table.remove("interrupts") {
+        limits.rings = value.as_bool().ok_or("interrupts must be true or false")?;
     }
     if let Some(value) = table.remove("per_minute") {
         let number = value.as_integer().and_then(|number| u32::try_from(number).ok());

@@ -14,16 +14,16 @@ pub struct Paths {
 }
 
 /// Variables of the environment, read once at the door.
-pub trait Variables {
+pub trait EnvironmentVariables {
     /// One variable, if it is set and not empty.
     fn get(&self, name: &str) -> Option<String>;
 }
 
 /// The variables of this process.
 #[derive(Debug)]
-pub struct Surroundings;
+pub struct ProcessEnvironment;
 
-impl Variables for Surroundings {
+impl EnvironmentVariables for ProcessEnvironment {
     fn get(&self, name: &str) -> Option<String> {
         std::env::var(name).ok().filter(|value| !value.is_empty())
     }
@@ -37,7 +37,7 @@ impl Paths {
     }
 
     /// By the XDG rules; `COUNTERSIGN_CONFIG` and `COUNTERSIGN_STATE` come first.
-    pub fn from_environment(variables: &impl Variables) -> Paths {
+    pub fn from_environment(variables: &impl EnvironmentVariables) -> Paths {
         let folder = |name: &str, below_home: &str| {
             variables.get(name).map(PathBuf::from).filter(|path| path.is_absolute()).unwrap_or_else(
                 || {

@@ -18,7 +18,7 @@ const LONGEST_REMEMBERED: usize = 64;
 
 /// What the gate answers.
 #[derive(Debug)]
-pub enum Answer {
+pub enum GateAnswer {
     /// It may run; nobody had to be asked.
     Passed(Box<Passed>),
     /// It is kept: pending, or decided already. Only `approved` means that it may run.
@@ -40,16 +40,16 @@ pub struct Passed {
 
 /// What becomes of a call where nobody may be asked yet.
 #[derive(Debug)]
-pub enum Settling {
+pub enum Settlement {
     /// It is answered already: it passes, or a grant covers it.
-    Answered(Answer),
+    Answered(GateAnswer),
     /// A person has to be asked about it.
     Asks(Box<Assessment>, CallDigest),
 }
 
 /// Why a call is held: it does not run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Held {
+pub enum Rejection {
     /// The policy refuses it.
     #[error("denied: the policy refuses this call")]
     Refused,
@@ -67,7 +67,7 @@ pub enum Held {
     ClockUnsettled,
     /// The machine gives no randomness.
     #[error("denied: this machine gives no randomness")]
-    NoChance,
+    EntropyUnavailable,
     /// The card could not be written.
     #[error("denied: the call could not be written down")]
     Unwritable,
@@ -76,26 +76,26 @@ pub enum Held {
     NoSuchRequest,
 }
 
-impl From<StoreError> for Held {
-    fn from(error: StoreError) -> Held {
-        Held::Unavailable(error)
+impl From<StoreError> for Rejection {
+    fn from(error: StoreError) -> Rejection {
+        Rejection::Unavailable(error)
     }
 }
 
 thread_local! {
     /// Names of tools in which there was nothing to hide.
-    static PLAIN: RefCell<HashSet<String>> = RefCell::default();
+    static PLAIN_NAMES: RefCell<HashSet<String>> = RefCell::default();
 }
 
 /// A tool's name without secrets. The same few names come all the time, so that those with
 /// nothing to hide are remembered; the others are looked at each time and not kept.
-fn plain_name(tool: &str) -> String {
-    if PLAIN.with_borrow(|plain| plain.contains(tool)) {
+fn redacted_tool_name(tool: &str) -> String {
+    if PLAIN_NAMES.with_borrow(|plain| plain.contains(tool)) {
         return tool.to_owned();
     }
     let shown = redact_text(tool).text.into_owned();
     if shown == tool && tool.len() <= LONGEST_REMEMBERED {
-        PLAIN.with_borrow_mut(|plain| {
+        PLAIN_NAMES.with_borrow_mut(|plain| {
             if plain.len() >= MOST_REMEMBERED {
                 plain.clear();
             }
@@ -109,7 +109,7 @@ fn plain_name(tool: &str) -> String {
 pub fn pass_facts(seen: &Assessment, why: Pass) -> Vec<(Cow<'static, str>, Value<'static>)> {
     let mut facts = vec![
         (Cow::Borrowed("tier"), Value::String(seen.tier.label().into())),
-        (Cow::Borrowed("tool"), Value::String(plain_name(&seen.tool).into())),
+        (Cow::Borrowed("tool"), Value::String(redacted_tool_name(&seen.tool).into())),
     ];
     if why == Pass::Watching {
         facts.push((Cow::Borrowed("would_ask"), Value::Bool(true)));

@@ -13,9 +13,9 @@ use countersign_workflow::request::{Request, Requester, Terms};
 use serde_json::json;
 
 use super::Gate;
-use super::answer::{self, Held};
-use crate::chance;
-use crate::drills::Drill;
+use super::answer::{self, Rejection};
+use crate::drills::DrillTemplate;
+use crate::random;
 
 /// A drill that is to be kept.
 pub struct NewDrill<'a> {
@@ -26,7 +26,7 @@ pub struct NewDrill<'a> {
     /// Its digest.
     pub digest: CallDigest,
     /// Which one it is.
-    pub drill: &'a Drill,
+    pub drill: &'a DrillTemplate,
     /// The agent whose name stands on the card.
     pub shown: &'a str,
 }
@@ -68,7 +68,7 @@ impl Gate {
     }
 
     /// Keeps a drill; none while another one waits.
-    pub async fn drill(&self, new: NewDrill<'_>) -> Result<Option<Stored>, Held> {
+    pub async fn drill(&self, new: NewDrill<'_>) -> Result<Option<Stored>, Rejection> {
         let _one_at_a_time = self.open_drill.making.lock().await;
         if self.open_drill.get().is_some() {
             return Ok(None);
@@ -80,10 +80,10 @@ impl Gate {
         schedule.interval = schedule.created.until(schedule.deadline).max(Millis(1));
         let terms =
             Terms { tier: seen.tier, crisis: false, quorum: rules.quorum.of(seen.tier, false) };
-        let id = chance::id(now.at).map_err(|_| Held::NoChance)?;
+        let id = random::id(now.at).map_err(|_| Rejection::EntropyUnavailable)?;
         let requester = Requester::Drill { kind: drill.name.clone(), shown: shown.to_owned() };
         let card = Card::new(&call, &seen, &digest);
-        let written = serde_json::to_string(&card).map_err(|_| Held::Unwritable)?;
+        let written = serde_json::to_string(&card).map_err(|_| Rejection::Unwritable)?;
         let submitted = self
             .store
             .submit(NewRequest {

@@ -16,25 +16,25 @@ use countersign_store::Stored;
 use countersign_types::id::Id;
 use countersign_types::time::{Millis, Timestamp};
 
-use super::Held;
-use crate::config::Flood;
+use super::Rejection;
+use crate::config::FloodConfig;
 use agent::{Agent, HOUR, MINUTE, forget, remember, take_out};
 use pace::Pace;
 
 /// A crisis is let through, but not without end: so many of all.
-const MOST_OPEN: usize = 20_000;
+const MAX_OPEN: usize = 20_000;
 /// Agents remembered. Names are proven, but sockets of many users may come.
-const MOST_AGENTS: usize = 10_000;
+const MAX_AGENTS: usize = 10_000;
 /// Ends that were heard before their beginning.
-const MOST_EARLY: usize = 1_024;
+const MAX_EARLY_ENDS: usize = 1_024;
 /// Questions that are asked side by side; the same question always gets the same one.
-const TURNS: usize = 64;
+const LOCKS: usize = 64;
 
 /// Counts what is asked and what was denied.
 #[derive(Debug)]
-pub struct FloodGate {
+pub struct FloodControl {
     counts: Mutex<Counts>,
-    turns: Vec<tokio::sync::Mutex<()>>,
+    locks: Vec<tokio::sync::Mutex<()>>,
     spread: RandomState,
 }
 
@@ -51,9 +51,9 @@ struct Counts {
 
 /// Nobody is asked.
 #[derive(Debug)]
-pub struct Refused {
+pub struct FloodRefusal {
     /// What the agent is told.
-    pub held: Held,
+    pub rejection: Rejection,
     /// How long to wait before it is told.
     pub wait: Duration,
 }
@@ -63,7 +63,7 @@ type Key = (String, String, Digest, Digest);
 
 /// What an agent was refused since it was last written down.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refusals {
+pub struct RefusalCount {
     /// Which agent.
     pub agent: String,
     /// How many questions.
@@ -84,13 +84,13 @@ pub struct Quarantine {
 /// Room for one more question, kept until it is open or came to nothing. Dropping it gives the
 /// room back, but the question counts as asked: who breaks off may have been heard.
 #[derive(Debug)]
-pub struct Place<'g> {
-    gate: &'g FloodGate,
+pub struct AskSlot<'g> {
+    gate: &'g FloodControl,
     agent: String,
     at: Timestamp,
 }
 
-impl Place<'_> {
+impl AskSlot<'_> {
     /// Nobody was asked: it was known already, or could not be kept.
     pub fn unused(self) {
         let mut counts = self.gate.lock();
@@ -101,7 +101,7 @@ impl Place<'_> {
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for AskSlot<'_> {
     fn drop(&mut self) {
         let mut counts = self.gate.lock();
         if let Some(count) = counts.agents.get_mut(&self.agent) {
@@ -110,27 +110,27 @@ impl Drop for Place<'_> {
     }
 }
 
-impl FloodGate {
+impl FloodControl {
     /// With the requests that are open already.
-    pub fn new(pending: &[Stored]) -> FloodGate {
-        let turns = (0..TURNS).map(|_| tokio::sync::Mutex::default()).collect();
-        let gate = FloodGate { counts: Mutex::default(), turns, spread: RandomState::new() };
+    pub fn new(pending: &[Stored]) -> FloodControl {
+        let locks = (0..LOCKS).map(|_| tokio::sync::Mutex::default()).collect();
+        let gate = FloodControl { counts: Mutex::default(), locks, spread: RandomState::new() };
         for stored in pending {
-            gate.opened(&Flood::BOUNDLESS, stored, Timestamp(0));
+            gate.record_open(&FloodConfig::UNLIMITED, stored, Timestamp(0));
         }
         gate
     }
 
     /// Waits until the same question is not being asked by somebody else at this moment.
-    pub async fn turn(
+    pub async fn lock_question(
         &self,
         agent: &str,
         session: &str,
         digest: &CallDigest,
     ) -> Option<tokio::sync::MutexGuard<'_, ()>> {
         let hash = self.spread.hash_one((agent, session, digest.canonical, digest.raw));
-        let at = usize::try_from(hash % (TURNS as u64)).unwrap_or_default();
-        Some(self.turns.get(at)?.lock().await)
+        let at = usize::try_from(hash % (LOCKS as u64)).unwrap_or_default();
+        Some(self.locks.get(at)?.lock().await)
     }
 
     /// The open request that asks the very same thing, if there is one.
@@ -141,39 +141,44 @@ impl FloodGate {
     }
 
     /// Whether a person may be asked once more. A crisis is let through as far as memory goes.
-    pub fn may_ask(
+    pub fn reserve(
         &self,
-        limits: &Flood,
+        limits: &FloodConfig,
         agent: &str,
         crisis: bool,
         now: Timestamp,
-    ) -> Result<Place<'_>, Refused> {
+    ) -> Result<AskSlot<'_>, FloodRefusal> {
         let mut counts = self.lock();
         let Counts { agents, asked, open, crowd, .. } = &mut *counts;
-        if agents.len() >= MOST_AGENTS && !agents.contains_key(agent) {
+        if agents.len() >= MAX_AGENTS && !agents.contains_key(agent) {
             agents.retain(|_, count| !count.is_idle(limits, now));
-            if agents.len() >= MOST_AGENTS {
-                let (held, wait) = (Held::TooManyQuestions(60), crowd.wait(now));
-                return Err(Refused { held, wait });
+            if agents.len() >= MAX_AGENTS {
+                let (rejection, wait) = (Rejection::TooManyQuestions(60), crowd.wait(now));
+                return Err(FloodRefusal { rejection, wait });
             }
         }
         let count = agents.entry(agent.to_owned()).or_default();
         forget(&mut count.asked, now, MINUTE);
         forget(asked, now, HOUR);
-        let full = open.len() >= MOST_OPEN;
-        if let Err((held, why)) = count.may_ask(limits, asked, (crisis, full), now) {
+        let full = open.len() >= MAX_OPEN;
+        if let Err((rejection, why)) = count.reserve(limits, asked, (crisis, full), now) {
             count.refused = count.refused.saturating_add(1);
             count.why = why;
-            return Err(Refused { held, wait: count.pace.wait(now) });
+            return Err(FloodRefusal { rejection, wait: count.pace.wait(now) });
         }
         count.open = count.open.saturating_add(1);
         remember(&mut count.asked, now, limits.asks_per_minute);
         remember(asked, now, limits.asks_per_hour);
-        Ok(Place { gate: self, agent: agent.to_owned(), at: now })
+        Ok(AskSlot { gate: self, agent: agent.to_owned(), at: now })
     }
 
     /// A question is open now. Its end may have been heard before.
-    pub fn opened(&self, limits: &Flood, stored: &Stored, now: Timestamp) -> Option<Quarantine> {
+    pub fn record_open(
+        &self,
+        limits: &FloodConfig,
+        stored: &Stored,
+        now: Timestamp,
+    ) -> Option<Quarantine> {
         let mut counts = self.lock();
         let request = &stored.request;
         // Nobody asks a drill, so it counts against nobody.
@@ -199,16 +204,16 @@ impl FloodGate {
     }
 
     /// A question is over. Says so if that puts its agent in quarantine.
-    pub fn ended(
+    pub fn record_end(
         &self,
-        limits: &Flood,
+        limits: &FloodConfig,
         id: Id,
         denied: bool,
         now: Timestamp,
     ) -> Option<Quarantine> {
         let mut counts = self.lock();
         if !counts.open.contains_key(&id) {
-            if counts.early.len() >= MOST_EARLY {
+            if counts.early.len() >= MAX_EARLY_ENDS {
                 counts.early.pop_front();
             }
             counts.early.push_back((id, denied));
@@ -234,13 +239,13 @@ impl FloodGate {
     }
 
     /// What was refused since the last time, each agent once.
-    pub fn take_refusals(&self) -> Vec<Refusals> {
+    pub fn take_refusal_counts(&self) -> Vec<RefusalCount> {
         let mut counts = self.lock();
         let refused = counts.agents.iter_mut().filter(|(_, count)| count.refused > 0);
         refused
             .map(|(agent, count)| {
                 let refused = std::mem::take(&mut count.refused);
-                Refusals { agent: agent.clone(), count: refused, why: count.why }
+                RefusalCount { agent: agent.clone(), count: refused, why: count.why }
             })
             .collect()
     }
@@ -252,7 +257,13 @@ impl FloodGate {
 
 impl Counts {
     /// Told once for each end, however many say so.
-    fn end(&mut self, limits: &Flood, id: Id, denied: bool, now: Timestamp) -> Option<Quarantine> {
+    fn end(
+        &mut self,
+        limits: &FloodConfig,
+        id: Id,
+        denied: bool,
+        now: Timestamp,
+    ) -> Option<Quarantine> {
         let key = self.open.remove(&id)?;
         if self.same.get(&key) == Some(&id) {
             self.same.remove(&key);
@@ -274,9 +285,9 @@ impl Counts {
     }
 }
 
-impl Flood {
+impl FloodConfig {
     /// No limits: for what was let in before.
-    const BOUNDLESS: Flood = Flood {
+    const UNLIMITED: FloodConfig = FloodConfig {
         open_per_agent: u32::MAX,
         asks_per_minute: u32::MAX,
         asks_per_hour: u32::MAX,

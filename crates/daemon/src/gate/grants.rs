@@ -13,14 +13,14 @@ use countersign_types::time::{Moment, Timestamp};
 use countersign_workflow::grant::{Grant, GrantQuery};
 use tokio::sync::Mutex;
 
-use super::whitelist::{self, Listed};
+use super::whitelist::{self, WhitelistEntry};
 
 /// Who gave what stands in the whitelist file. No person can have this name.
 pub const WHITELIST: &str = "whitelist file";
 
 /// The grants that may be used now. The store has the last word when one is used.
 #[derive(Debug, Default)]
-pub struct Grants {
+pub struct GrantCache {
     given: RwLock<Vec<Grant>>,
     /// What the whitelist file says now, by name. What it does not say any more is still kept in
     /// the store, and never used.
@@ -29,7 +29,7 @@ pub struct Grants {
     reading: Mutex<()>,
 }
 
-impl Grants {
+impl GrantCache {
     /// Reads the grants that live now.
     pub async fn read(&self, store: &Backend) -> Result<(), StoreError> {
         let _reading = self.reading.lock().await;
@@ -85,7 +85,7 @@ impl Grants {
         let read = file.map(whitelist::read);
         let refused = matches!(read, Some(Err(_)));
         let listed = match (read, file) {
-            (None, _) => whitelist::usual(),
+            (None, _) => whitelist::defaults(),
             (Some(Ok(listed)), _) => listed,
             (Some(Err(error)), file) => {
                 let file = file.map(|file| file.display().to_string()).unwrap_or_default();
@@ -112,7 +112,7 @@ impl Grants {
     }
 }
 
-fn grant(item: &Listed, now: Timestamp) -> Grant {
+fn grant(item: &WhitelistEntry, now: Timestamp) -> Grant {
     Grant {
         id: item.id(),
         shape: item.shape.clone(),
@@ -127,7 +127,7 @@ fn grant(item: &Listed, now: Timestamp) -> Grant {
 }
 
 /// What the ledger keeps: which permissions of the file are in force from here on.
-fn told(listed: &[Listed], refused: bool, policy: Digest) -> Entry<'static> {
+fn told(listed: &[WhitelistEntry], refused: bool, policy: Digest) -> Entry<'static> {
     let mut entry = Entry::new(0, EntryKind::Config, policy);
     let ids = listed.iter().take(1_000).map(|item| Value::String(item.id().to_string().into()));
     let word = if refused { "refused" } else { "read" };

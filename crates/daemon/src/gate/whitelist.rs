@@ -13,7 +13,7 @@ use countersign_types::time::Timestamp;
 use countersign_workflow::grant::GrantShape;
 
 /// The longest file, and the most that it may say.
-const LONGEST: u64 = 1 << 20;
+const MAX_FILE_BYTES: u64 = 1 << 20;
 const ENTRIES: usize = 1_000;
 const TARGETS: usize = 1_000;
 const LONGEST_NAME: usize = 200;
@@ -32,7 +32,7 @@ pub enum WhitelistError {
     #[error("others can change it (chmod go-w), or it belongs to somebody else (chown)")]
     Exposed,
     /// It is too long.
-    #[error("it is longer than {LONGEST} bytes")]
+    #[error("it is longer than {MAX_FILE_BYTES} bytes")]
     TooLong,
     /// It does not say what a whitelist says.
     #[error("{0}")]
@@ -41,14 +41,14 @@ pub enum WhitelistError {
 
 /// One standing permission of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listed {
+pub struct WhitelistEntry {
     /// The seed's action, which is the tool's name.
     pub action: String,
     /// What it permits.
     pub shape: GrantShape,
 }
 
-impl Listed {
+impl WhitelistEntry {
     /// The same words always give the same id, so that a permission which a person took back does
     /// not return with the next start.
     pub fn id(&self) -> Id {
@@ -62,27 +62,27 @@ impl Listed {
 }
 
 /// What holds where no file is named: mail to oneself, by proven addresses.
-pub fn usual() -> Vec<Listed> {
+pub fn defaults() -> Vec<WhitelistEntry> {
     let action = "send_email".to_owned();
-    vec![Listed { shape: GrantShape::ToSelf { tool: action.clone() }, action }]
+    vec![WhitelistEntry { shape: GrantShape::ToSelf { tool: action.clone() }, action }]
 }
 
 /// Reads the file.
-pub fn read(path: &Path) -> Result<Vec<Listed>, WhitelistError> {
+pub fn read(path: &Path) -> Result<Vec<WhitelistEntry>, WhitelistError> {
     // Nothing waits for a pipe that somebody put there.
     let flags = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or_default();
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
-    trusted(&file)?;
+    check_owner(&file)?;
     let mut text = String::new();
-    let read = file.take(LONGEST + 1).read_to_string(&mut text)?;
-    if u64::try_from(read).is_ok_and(|read| read > LONGEST) {
+    let read = file.take(MAX_FILE_BYTES + 1).read_to_string(&mut text)?;
+    if u64::try_from(read).is_ok_and(|read| read > MAX_FILE_BYTES) {
         return Err(WhitelistError::TooLong);
     }
     parse(&text).map_err(WhitelistError::Shape)
 }
 
 /// Asked of the open file, not of its name: that may mean another one by now.
-fn trusted(file: &File) -> Result<(), WhitelistError> {
+fn check_owner(file: &File) -> Result<(), WhitelistError> {
     let facts = file.metadata()?;
     if !facts.is_file() {
         return Err(WhitelistError::NoFile);
@@ -94,7 +94,7 @@ fn trusted(file: &File) -> Result<(), WhitelistError> {
     Ok(())
 }
 
-fn parse(text: &str) -> Result<Vec<Listed>, String> {
+fn parse(text: &str) -> Result<Vec<WhitelistEntry>, String> {
     let value = json::parse(text).map_err(|error| error.to_string())?;
     let actions = value.as_object().ok_or("it must be an object")?;
     if actions.len() > ENTRIES {
@@ -121,7 +121,7 @@ fn parse(text: &str) -> Result<Vec<Listed>, String> {
                     .then_some(GrantShape::ToSelf { tool }),
                 other => return Err(wrong(&format!("there is no `{}`", shown(other)))),
             };
-            listed.extend(shape.map(|shape| Listed { action: action.to_string(), shape }));
+            listed.extend(shape.map(|shape| WhitelistEntry { action: action.to_string(), shape }));
         }
     }
     Ok(listed)
@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_seed_s_shape_is_read() {
+    fn the_whitelist_format_is_read() {
         let text = r#"{"send_email":{"targets":["a@x.org"],"self_only":true},
                        "send_message":{"targets":[]},"post":{"self_only":false}}"#;
         let listed = parse(text).unwrap();
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_refused_whole() {
+    fn an_invalid_whitelist_is_rejected_whole() {
         for text in [
             "",
             "[]",

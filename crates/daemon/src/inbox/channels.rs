@@ -1,5 +1,5 @@
-//! How people are reached: each channel with what it may do, how it went last, a test, and the
-//! accounts that answer through it.
+//! The channels: their limits, their last result, a test, and the accounts that answer through
+//! them.
 
 use std::sync::Arc;
 
@@ -11,71 +11,78 @@ use countersign_types::time::{Clock as _, Timestamp};
 use countersign_workflow::request::EscalationLevel;
 use maud::{Markup, html};
 
-use super::settings::{act, may_change, shown};
-use super::words::{encoded, relative_time};
-use super::{House, Shown, frame, visitor};
+use super::controls::{action_button, is_administrator, shown};
+use super::labels::{percent_encode, relative_time};
+use super::layout;
+use super::page::{ApiState, PageResult, signed_in_page};
 use crate::api::Api;
-use crate::auth::Who;
-use crate::config::{Rules, SetUp};
-use crate::courier::Line;
+use crate::auth::PersonIdentity;
+use crate::config::{ChannelConfig, DaemonRules};
+use crate::notifier::OpenChannel;
 
 /// The page.
-pub async fn page(State(api): House, headers: HeaderMap, uri: Uri) -> Shown {
-    let who = visitor(&api, &headers, &uri)?;
-    let failed = |error: StoreError| frame::sorry(&error.into(), Some(&who));
+pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageResult {
+    let identity = signed_in_page(&api, &headers, &uri)?;
+    let failed = |error: StoreError| layout::error_page(&error.into(), Some(&identity));
     let mut accounts = api.gate.store().accounts().await.map_err(failed)?;
-    let all = who.role == Role::Administrator;
-    accounts.retain(|account| account.ended.is_none() && (all || account.person == who.person));
+    let all = identity.role == Role::Administrator;
+    accounts
+        .retain(|account| account.ended.is_none() && (all || account.person == identity.person));
     let rules = api.gate.rules();
     let now = api.gate.clock().now().at;
     let mut channels: Vec<_> = rules.channels.iter().collect();
     channels.sort_by_key(|(name, _)| {
         rung(&rules, name).map_or(EscalationLevel::ALL.len(), |it| it as usize)
     });
+    let seen = Seen { api: &api, rules: &rules, identity: &identity, now };
     let body = html! {
         section.wide {
             h1 { "Channels" }
             p.hint {
-                "How people are asked, and where they can answer. They are set up in "
-                "countersign.toml; a bot on Telegram with "
+                "How people are notified, and where they can answer. Channels are configured in "
+                "countersign.toml; a Telegram bot with "
                 code { "countersign channel add telegram" } "."
             }
             ul.list {
-                @for (name, set_up) in channels {
-                    (channel(&Seen { api: &api, rules: &rules, who: &who, now }, name, set_up,
-                        &accounts))
+                @for (name, channel_config) in channels {
+                    (channel(&seen, name, channel_config, &accounts))
                 }
             }
         }
     };
-    Ok(frame::page("Channels", frame::Place::Channels, Some(&who), &body))
+    Ok(layout::page("Channels", layout::MenuItem::Channels, Some(&identity), &body))
 }
 
-/// Who looks, at what, and when.
+/// The context of one rendering.
 struct Seen<'a> {
     api: &'a Api,
-    rules: &'a Arc<Rules>,
-    who: &'a Who,
+    rules: &'a Arc<DaemonRules>,
+    identity: &'a PersonIdentity,
     now: Timestamp,
 }
 
-fn channel(seen: &Seen<'_>, name: &str, set_up: &SetUp, accounts: &[Account]) -> Markup {
-    let line = seen.api.lines.get(seen.rules, name);
+fn channel(
+    seen: &Seen<'_>,
+    name: &str,
+    channel_config: &ChannelConfig,
+    accounts: &[Account],
+) -> Markup {
+    let line = seen.api.channels.get(seen.rules, name);
     let answers = line.as_ref().is_ok_and(|line| line.channel.answers().is_some());
-    let path = format!("/v1/channels/{}", encoded(name));
+    let path = format!("/v1/channels/{}", percent_encode(name));
     html! {
         li.channel {
             div {
                 strong { (shown(name)) }
-                @if name != set_up.settings.kind() {
-                    span.hint { " (" (set_up.settings.kind()) ")" }
+                @if name != channel_config.settings.kind() {
+                    span.hint { " (" (channel_config.settings.kind()) ")" }
                 }
                 p.hint { (used(rung(seen.rules, name))) }
-                p.hint { (limits(set_up.limits, answers)) }
+                p.hint { (limits(channel_config.limits, answers)) }
                 (health(line.as_ref(), seen.now))
             }
             div.pair {
-                @if may_change(seen.who) {
+                @if is_administrator(seen.identity) {
                     button type="button" data-tell="test" data-path={ (path) "/test" } { "Test" }
                 }
                 @if answers {
@@ -89,40 +96,40 @@ fn channel(seen: &Seen<'_>, name: &str, set_up: &SetUp, accounts: &[Account]) ->
     }
 }
 
-/// The first rung of the usual ladder on which it stands.
-fn rung(rules: &Rules, name: &str) -> Option<EscalationLevel> {
+/// The first step of the default escalation that uses the channel.
+fn rung(rules: &DaemonRules, name: &str) -> Option<EscalationLevel> {
     let mut rungs = rules.ladder.iter().zip(EscalationLevel::ALL);
     let found = rungs.find(|(channels, _)| channels.iter().any(|known| known == name));
     found.map(|(_, rung)| rung)
 }
 
-/// When it is used, in words.
+/// When the channel is used, in words.
 const fn used(rung: Option<EscalationLevel>) -> &'static str {
     match rung {
-        Some(EscalationLevel::First) => "Asked first.",
-        Some(EscalationLevel::Next) => "Asked next, when nobody answers.",
-        Some(EscalationLevel::Administrators) => "Asked after that, for the administrators.",
-        Some(EscalationLevel::Emergency) => "Asked last, as an emergency.",
-        None => "Not on the usual ladder: nobody is asked here unless a tier or an hour says so.",
+        Some(EscalationLevel::First) => "Notified first.",
+        Some(EscalationLevel::Next) => "Notified next, if nobody answers.",
+        Some(EscalationLevel::Administrators) => "Notified after that, for administrators.",
+        Some(EscalationLevel::Emergency) => "Notified last, as an emergency.",
+        None => "Not in the default escalation: used only for certain tiers or hours.",
     }
 }
 
 fn limits(limits: Limits, answers: bool) -> String {
     let may = match (answers, limits.details) {
         (true, true) => format!("Approves up to {}.", limits.approves.label()),
-        (true, false) => "Takes a no, approves nothing.".to_owned(),
-        (false, _) => "Only tells: nobody answers through it.".to_owned(),
+        (true, false) => "Can deny, cannot approve.".to_owned(),
+        (false, _) => "Notifications only, no answers.".to_owned(),
     };
     let (most, pace) = (limits.most.label(), limits.per_minute);
     let with = if limits.details { "with" } else { "without" };
-    format!("{may} Carries up to {most}, {pace} messages a minute, {with} the call itself.")
+    format!("{may} Up to {most}, {pace} messages a minute, {with} the call itself.")
 }
 
-fn health(line: Result<&Arc<Line>, &ChannelError>, now: Timestamp) -> Markup {
+fn health(line: Result<&Arc<OpenChannel>, &ChannelError>, now: Timestamp) -> Markup {
     let line = match line {
         Ok(line) => line,
         Err(error) => {
-            return html! { p.wrong { "It cannot be used: " (shown(&error.problem)) "." } };
+            return html! { p.wrong { "Not usable: " (shown(&error.problem)) "." } };
         }
     };
     let health = line.health();
@@ -132,13 +139,13 @@ fn health(line: Result<&Arc<Line>, &ChannelError>, now: Timestamp) -> Markup {
                 Some(at) => { "Last message " (relative_time(at, now)) "." }
                 None => { "No message since the daemon started." }
             }
-            @if let Some(tapped) = line.tries.tapped() {
-                " " (shown(&tapped.by)) " tapped a test's button "
+            @if let Some(tapped) = line.test_buttons.last_tap() {
+                " " (shown(&tapped.by)) " tapped the test button "
                 (relative_time(tapped.at, now)) "."
             }
         }
         @if let Some((at, problem)) = &health.failed {
-            p.wrong { "It failed " (relative_time(*at, now)) ": " (shown(problem)) "." }
+            p.wrong { "Failed " (relative_time(*at, now)) ": " (shown(problem)) "." }
         }
     }
 }
@@ -148,12 +155,13 @@ fn linked(channel: &str, accounts: &[Account], seen: &Seen<'_>) -> Markup {
         accounts.iter().filter(|account| account.channel == channel).collect();
     html! {
         @if here.is_empty() {
-            p.hint { "No account is linked, so nobody can answer here yet." }
+            p.hint { "No linked account, so nobody can answer here yet." }
         } @else {
             ul.accounts {
                 @for account in here {
-                    @let (place, number) = (encoded(channel), encoded(&account.account));
-                    @let question = "Nothing that this account says counts any more. Unlink it?";
+                    @let (name, id) = (percent_encode(channel), percent_encode(&account.account));
+                    @let path = format!("/v1/accounts/{name}/{id}");
+                    @let question = "This account can no longer answer. Unlink it?";
                     li {
                         span {
                             (shown(&account.person)) " is " (shown(&account.called))
@@ -162,8 +170,7 @@ fn linked(channel: &str, accounts: &[Account], seen: &Seen<'_>) -> Markup {
                                 (relative_time(account.linked, seen.now))
                             }
                         }
-                        (act("Unlink", "DELETE", &format!("/v1/accounts/{place}/{number}"),
-                            question))
+                        (action_button("Unlink", "DELETE", &path, question))
                     }
                 }
             }

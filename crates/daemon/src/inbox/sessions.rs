@@ -1,4 +1,4 @@
-//! Sessions of agents: what was asked in each, and where somebody may be in crisis.
+//! Sessions of agents: their requests, and where a person may be in crisis.
 
 use std::collections::HashMap;
 
@@ -7,20 +7,21 @@ use axum::http::{HeaderMap, Uri};
 use countersign_store::{Crisis, StoreError, Stored};
 use countersign_text::sanitize::sanitize_within;
 use countersign_types::time::{Clock as _, Timestamp};
-use countersign_workflow::request::State as Stands;
+use countersign_workflow::request::State as RequestState;
 use maud::{Markup, html};
 
-use super::words::{encoded, relative_time, thousands};
-use super::{House, Shown, frame, settings, visitor};
+use super::labels::{percent_encode, relative_time, thousands};
+use super::page::{ApiState, PageResult, signed_in_page};
+use super::{crises, layout};
 use crate::recent::{Recent, recent};
 
 /// How far back, in milliseconds, and how many requests at most.
 const SPAN: i64 = 30 * 86_400_000;
 const MOST: usize = 2_000;
-/// So many sessions are listed.
+/// The most sessions that are listed.
 const LISTED: usize = 200;
 
-/// One session and what was asked in it.
+/// One session and its requests.
 #[derive(Debug, Default)]
 struct Session {
     agent: String,
@@ -34,9 +35,9 @@ struct Session {
 }
 
 /// The page.
-pub async fn page(State(api): House, headers: HeaderMap, uri: Uri) -> Shown {
-    let who = visitor(&api, &headers, &uri)?;
-    let failed = |error: StoreError| frame::sorry(&error.into(), Some(&who));
+pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageResult {
+    let identity = signed_in_page(&api, &headers, &uri)?;
+    let failed = |error: StoreError| layout::error_page(&error.into(), Some(&identity));
     let now = api.gate.clock().now().at;
     let since = Timestamp(now.0.saturating_sub(SPAN));
     let Recent { requests, partial, .. } =
@@ -46,24 +47,24 @@ pub async fn page(State(api): House, headers: HeaderMap, uri: Uri) -> Shown {
         section.wide {
             h1 { "Sessions" }
             p.hint {
-                "Where agents asked for something in 30 days, the newest first. An agent names its "
+                "Sessions with requests in 30 days, the newest first. An agent names its "
                 "sessions itself."
                 @if partial {
                     " Only the newest " (thousands(requests.len() as u64))
                     " requests are counted."
                 }
             }
-            @if list.is_empty() { p { "Nothing was asked yet." } }
+            @if list.is_empty() { p { "No requests yet." } }
             ul.list { @for one in list.iter().take(LISTED) { (line(one, now)) } }
             @if list.len() > LISTED {
                 p.hint { "and " (list.len().saturating_sub(LISTED)) " older ones" }
             }
         }
     };
-    Ok(frame::page("Sessions", frame::Place::Sessions, Some(&who), &body))
+    Ok(layout::page("Sessions", layout::MenuItem::Sessions, Some(&identity), &body))
 }
 
-/// Those in a crisis first, then the newest.
+/// Sessions in a crisis first, then the newest.
 fn sessions(requests: &[Stored], crises: &[Crisis]) -> Vec<Session> {
     let mut found = HashMap::<(&str, &str), Session>::new();
     for stored in requests {
@@ -72,10 +73,10 @@ fn sessions(requests: &[Stored], crises: &[Crisis]) -> Vec<Session> {
         let session = found.entry(key).or_default();
         session.newest = session.newest.max(Some(request.schedule.created));
         *match request.state {
-            Stands::Pending => &mut session.waits,
-            Stands::Approved => &mut session.approved,
-            Stands::Denied => &mut session.denied,
-            Stands::Expired | Stands::Cancelled => &mut session.other,
+            RequestState::Pending => &mut session.waits,
+            RequestState::Approved => &mut session.approved,
+            RequestState::Denied => &mut session.denied,
+            RequestState::Expired | RequestState::Cancelled => &mut session.other,
         } += 1;
     }
     for crisis in crises {
@@ -96,9 +97,12 @@ fn sessions(requests: &[Stored], crises: &[Crisis]) -> Vec<Session> {
 }
 
 fn line(session: &Session, now: Timestamp) -> Markup {
-    let name = if session.name.is_empty() { "no session named" } else { &session.name };
-    let place =
-        format!("/history?agent={}&session={}", encoded(&session.agent), encoded(&session.name));
+    let name = if session.name.is_empty() { "no session name" } else { &session.name };
+    let place = format!(
+        "/history?agent={}&session={}",
+        percent_encode(&session.agent),
+        percent_encode(&session.name)
+    );
     html! {
         li.crisis[session.crisis.is_some()] {
             div {
@@ -110,9 +114,8 @@ fn line(session: &Session, now: Timestamp) -> Markup {
                     @if let Some(newest) = session.newest { ", " (relative_time(newest, now)) }
                 }
                 p.counts {
-                    @let wait = if session.waits == 1 { "waits" } else { "wait" };
                     @for (count, word, class) in [
-                        (session.waits, wait, "waits"),
+                        (session.waits, "pending", "waits"),
                         (session.approved, "approved", "approved"),
                         (session.denied, "denied", "denied"),
                         (session.other, "not answered", "other"),
@@ -123,9 +126,9 @@ fn line(session: &Session, now: Timestamp) -> Markup {
             }
             @if let Some(crisis) = &session.crisis {
                 div.held {
-                    p { strong { "Somebody may be in crisis:" } " " (settings::signs(crisis, now))
-                        ". Everything outbound or irreversible waits for a person." }
-                    (settings::lift(crisis))
+                    p { strong { "A person may be in crisis:" } " " (crises::signs(crisis, now))
+                        ". Every outbound or irreversible call waits for a person." }
+                    (crises::lift(crisis))
                 }
             }
         }

@@ -3,8 +3,9 @@
 //! `countersign serve` runs the tests in its own process. No request to the daemon can set or clear
 //! a result.
 
-mod known;
-mod tell;
+mod history;
+mod notify;
+mod state;
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
@@ -19,12 +20,13 @@ use countersign_risk::verdict::Mode;
 use countersign_store::Store as _;
 use countersign_text::sanitize::sanitize_within;
 use countersign_types::time::{Clock as _, Timestamp};
-use serde::{Deserialize, Serialize};
 
-use crate::courier::Lines;
 use crate::gate::Gate;
+use crate::notifier::ChannelPool;
 
-use known::{Change, Known};
+use history::{GateChange, GateHistory};
+
+pub use state::{GateCounts, GateReport, GateState, ProofResult};
 
 /// The file in the daemon's folder with the last results.
 const FILE: &str = "gates.json";
@@ -36,66 +38,13 @@ const MOST: usize = 500;
 const NAME: usize = 120;
 const WHY: usize = 300;
 
-/// The state of one gate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum GateState {
-    /// The forbidden call was refused.
-    Protected,
-    /// The forbidden call would have run.
-    Unprotected,
-    /// The test failed.
-    Untested,
-    /// No gate is installed.
-    NoGate,
-}
-
-impl GateState {
-    /// The state's name in the ledger.
-    pub const fn word(self) -> &'static str {
-        match self {
-            GateState::Protected => "protected",
-            GateState::Unprotected => "unprotected",
-            GateState::Untested => "untested",
-            GateState::NoGate => "no_gate",
-        }
-    }
-}
-
-/// The result of a test of one gate.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct GateReport {
-    /// The agent, server or SDK that the gate protects.
-    pub name: String,
-    /// Its state.
-    pub state: GateState,
-    /// The reason.
-    pub why: String,
-}
-
-/// The results of one test run, or why it failed.
-pub type Round = Result<Vec<GateReport>, String>;
-
 /// The results of all tests so far.
 #[derive(Debug, Default)]
 pub struct Proofs {
-    known: Mutex<Known>,
+    known: Mutex<GateHistory>,
     file: Option<PathBuf>,
     /// Locked while people are told.
     telling: tokio::sync::Mutex<()>,
-}
-
-/// The results in numbers.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// Gates with an active alarm.
-    pub unprotected: usize,
-    /// Gates that refused the forbidden call.
-    pub protected: usize,
-    /// The time of the last test.
-    pub last: Option<Timestamp>,
-    /// Whether the last test failed.
-    pub failed: bool,
 }
 
 impl Proofs {
@@ -111,13 +60,13 @@ impl Proofs {
             if error.kind() != io::ErrorKind::NotFound {
                 tracing::warn!(%error, "the results of earlier gate tests cannot be read");
             }
-            Known::default()
+            GateHistory::default()
         });
         Proofs { known: Mutex::new(known), file: Some(file), ..Proofs::default() }
     }
 
     /// The results in numbers.
-    pub fn counts(&self) -> Counts {
+    pub fn counts(&self) -> GateCounts {
         self.lock().counts()
     }
 
@@ -126,15 +75,15 @@ impl Proofs {
         self.lock().alarms()
     }
 
-    fn take(&self, round: Round, now: Timestamp) -> Vec<Change> {
+    fn take(&self, round: ProofResult, now: Timestamp) -> Vec<GateChange> {
         self.change(|known| {
             let changes = known.take(round, now);
-            known.owe(&changes);
+            known.queue(&changes);
             changes
         })
     }
 
-    fn change<T>(&self, change: impl FnOnce(&mut Known) -> T) -> T {
+    fn change<T>(&self, change: impl FnOnce(&mut GateHistory) -> T) -> T {
         let mut known = self.lock();
         let result = change(&mut known);
         if let Some(file) = &self.file
@@ -145,24 +94,24 @@ impl Proofs {
         result
     }
 
-    fn lock(&self) -> MutexGuard<'_, Known> {
+    fn lock(&self) -> MutexGuard<'_, GateHistory> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// The active alarms in the file of a daemon, for users who may read it.
-pub fn remembered(state: &Path) -> Vec<String> {
+pub fn saved_alarms(state: &Path) -> Vec<String> {
     read(&state.join(FILE)).map(|known| known.alarms()).unwrap_or_default()
 }
 
-fn read(file: &Path) -> io::Result<Known> {
+fn read(file: &Path) -> io::Result<GateHistory> {
     let mut text = String::new();
     io::Read::read_to_string(&mut io::Read::take(fs::File::open(file)?, LONGEST), &mut text)?;
     Ok(serde_json::from_str(&text)?)
 }
 
 /// Writes the file atomically.
-fn write(file: &Path, known: &Known) -> io::Result<()> {
+fn write(file: &Path, known: &GateHistory) -> io::Result<()> {
     let draft = file.with_extension("new");
     let mut options = OpenOptions::new();
     let mut out = options.write(true).create(true).truncate(true).mode(0o600).open(&draft)?;
@@ -174,14 +123,14 @@ fn write(file: &Path, known: &Known) -> io::Result<()> {
 #[derive(Clone)]
 pub struct Alarm {
     gate: Arc<Gate>,
-    lines: Arc<Lines>,
+    channels: Arc<ChannelPool>,
     proofs: Arc<Proofs>,
 }
 
 impl Alarm {
     /// For a daemon.
-    pub(crate) fn new(gate: Arc<Gate>, lines: Arc<Lines>, proofs: Arc<Proofs>) -> Alarm {
-        Alarm { gate, lines, proofs }
+    pub(crate) fn new(gate: Arc<Gate>, channels: Arc<ChannelPool>, proofs: Arc<Proofs>) -> Alarm {
+        Alarm { gate, channels, proofs }
     }
 
     /// Whether the daemon holds calls. In the other modes every gate lets calls pass by intent.
@@ -190,7 +139,7 @@ impl Alarm {
     }
 
     /// Takes the results of a test. Changes are logged, recorded and announced at once.
-    pub async fn take(&self, round: Round) {
+    pub async fn take(&self, round: ProofResult) {
         let round = round.map(bounded).map_err(|why| plain(&why, WHY));
         let changes = self.proofs.take(round, self.gate.clock().now().at);
         if !changes.is_empty() {
@@ -201,7 +150,7 @@ impl Alarm {
         tokio::spawn(async move { alarm.tell().await });
     }
 
-    async fn record(&self, changes: &[Change]) {
+    async fn record(&self, changes: &[GateChange]) {
         let policy = self.gate.rules().hash;
         let mut entries = Vec::new();
         for change in changes {
@@ -211,7 +160,11 @@ impl Alarm {
             } else {
                 tracing::warn!(gate, state, "{}", change.say);
             }
-            let kind = if change.is_alarm { EntryKind::GateUnprotected } else { EntryKind::GateProtected };
+            let kind = if change.is_alarm {
+                EntryKind::GateUnprotected
+            } else {
+                EntryKind::GateProtected
+            };
             let mut entry = Entry::new(0, kind, policy);
             let fact = |text: &str| Value::String(text.to_owned().into());
             entry.facts = vec![("gate".into(), fact(gate)), ("state".into(), fact(state))];
@@ -226,15 +179,15 @@ impl Alarm {
     async fn tell(&self) {
         let Ok(_telling) = self.proofs.telling.try_lock() else { return };
         loop {
-            let untold = self.proofs.lock().untold().to_vec();
-            if untold.is_empty() {
+            let unsent = self.proofs.lock().unsent().to_vec();
+            if unsent.is_empty() {
                 return;
             }
-            if !tell::tell(&self.gate, &self.lines, &untold.join(" ")).await {
+            if !notify::notify(&self.gate, &self.channels, &unsent.join(" ")).await {
                 tracing::error!("no channel could deliver the alarm about an agent's gate");
                 return;
             }
-            self.proofs.change(|known| known.told(&untold));
+            self.proofs.change(|known| known.mark_sent(&unsent));
         }
     }
 }

@@ -1,17 +1,17 @@
 //! Which results are announced, and how often.
 
 use super::*;
-use crate::courier::rig::{self, Manner, Receiver, Rig};
-use crate::trial;
+use crate::notifier::test_notifier::{self, ReceiverBehavior, TestNotifier, WebhookReceiver};
+use crate::test_gate;
 
 fn result(state: GateState) -> Vec<GateReport> {
     vec![GateReport { name: "Claude Code".to_owned(), state, why: "so it seems".to_owned() }]
 }
 
 /// What is said in each round: `!` begins an alarm.
-fn said(rounds: impl IntoIterator<Item = Round>) -> Vec<String> {
-    let mut known = Known::default();
-    let words = |change: Change| {
+fn said(rounds: impl IntoIterator<Item = ProofResult>) -> Vec<String> {
+    let mut known = GateHistory::default();
+    let words = |change: GateChange| {
         format!("{}{} {}", if change.is_alarm { "!" } else { "" }, change.gate, change.state)
     };
     let mut take = |round| known.take(round, Timestamp(1)).into_iter().map(words);
@@ -61,7 +61,7 @@ fn of_two_results_with_one_name_the_worse_one_counts() {
         (GateState::Unprotected, GateState::Protected),
         (GateState::Protected, GateState::Unprotected),
     ] {
-        let mut known = Known::default();
+        let mut known = GateHistory::default();
         let changes = known.take(Ok([result(first), result(second)].concat()), Timestamp(1));
         assert_eq!((changes.len(), known.counts().unprotected), (1, 1), "{changes:?}");
     }
@@ -79,82 +79,92 @@ fn results_survive_a_restart() {
         Proofs::open(state, true).take(Ok(result(GateState::Untested)), Timestamp(8)).len(),
         1
     );
-    assert!(remembered(state)[0].contains("can no longer be tested"));
+    assert!(saved_alarms(state)[0].contains("can no longer be tested"));
     assert!(
         Proofs::open(state, true).take(Ok(result(GateState::Untested)), Timestamp(9)).is_empty()
     );
     // If tests are turned off, the last results are dropped.
-    assert!(Proofs::open(state, false).alarms().is_empty() && remembered(state).is_empty());
+    assert!(Proofs::open(state, false).alarms().is_empty() && saved_alarms(state).is_empty());
     std::fs::write(state.join(FILE), "nonsense").unwrap();
-    assert_eq!(Proofs::open(state, true).counts(), Counts::default());
+    assert_eq!(Proofs::open(state, true).counts(), GateCounts::default());
 }
 
 #[tokio::test]
 async fn an_alarm_is_delivered_in_quiet_hours_and_recorded() {
     let folder = tempfile::tempdir().unwrap();
-    let receiver = Receiver::start(Manner::Answers(204)).await;
+    let receiver = WebhookReceiver::start(ReceiverBehavior::Answers(204)).await;
     let text = format!(
         "[ladder]\nfirst = [\"ops\"]\ntime_zone = \"UTC\"\n[quiet]\nfrom = \"00:00\"\n\
          to = \"23:59\"\n{}",
         receiver.channel("ops", folder.path())
     );
-    let rig = Rig::open(folder.path(), &text).await;
-    let alarm = Alarm::new(Arc::clone(&rig.gate), Arc::clone(&rig.reach.lines), Arc::default());
+    let notifier = TestNotifier::open(folder.path(), &text).await;
+    let alarm = Alarm::new(
+        Arc::clone(&notifier.gate),
+        Arc::clone(&notifier.parts.channels),
+        Arc::default(),
+    );
     assert!(alarm.is_enforced());
     for state in
         [GateState::Protected, GateState::Unprotected, GateState::Unprotected, GateState::Protected]
     {
         alarm.take(Ok(result(state))).await;
     }
-    rig::until("both messages", async || {
+    test_notifier::until("both messages", async || {
         receiver.got().iter().any(|(_, body)| body.to_string().contains("protected again"))
     })
     .await;
-    let told = receiver.got().iter().map(|(_, body)| body.to_string()).collect::<String>();
+    let message = receiver.got().iter().map(|(_, body)| body.to_string()).collect::<String>();
     assert!(
-        told.contains("NOT PROTECTED: so it seems") && told.contains("protected again"),
-        "{told}"
+        message.contains("NOT PROTECTED: so it seems") && message.contains("protected again"),
+        "{message}"
     );
-    let entries = rig.gate.store().entries(0, 100).await.unwrap();
-    let lines: Vec<String> =
+    let entries = notifier.gate.store().entries(0, 100).await.unwrap();
+    let entries_text: Vec<String> =
         entries.entries.iter().map(|entry| String::from_utf8_lossy(entry).into_owned()).collect();
-    let with = |kind: &str| lines.iter().filter(|line| line.contains(kind)).count();
-    assert_eq!((with("\"gate_unprotected\""), with("\"gate_protected\"")), (1, 1), "{lines:#?}");
+    let with = |kind: &str| entries_text.iter().filter(|line| line.contains(kind)).count();
+    assert_eq!((with("\"gate_unprotected\""), with("\"gate_protected\"")), (1, 1), "{entries_text:#?}");
 }
 
 #[tokio::test]
 async fn an_undelivered_alarm_is_repeated_with_the_next_test() {
     let folder = tempfile::tempdir().unwrap();
-    let receiver = Receiver::start(Manner::Answers(404)).await;
+    let receiver = WebhookReceiver::start(ReceiverBehavior::Answers(404)).await;
     let channel = receiver.channel("ops", folder.path());
-    let rig = Rig::open(folder.path(), &format!("[ladder]\nfirst = [\"ops\"]\n{channel}")).await;
-    let alarm = Alarm::new(Arc::clone(&rig.gate), Arc::clone(&rig.reach.lines), Arc::default());
+    let notifier =
+        TestNotifier::open(folder.path(), &format!("[ladder]\nfirst = [\"ops\"]\n{channel}")).await;
+    let alarm = Alarm::new(
+        Arc::clone(&notifier.gate),
+        Arc::clone(&notifier.parts.channels),
+        Arc::default(),
+    );
     alarm.take(Ok(result(GateState::Unprotected))).await;
-    rig::until("the first attempt", async || receiver.got().len() == 1).await;
-    *receiver.manner.lock().unwrap() = Manner::Answers(204);
-    rig::until("its end", async || alarm.proofs.telling.try_lock().is_ok()).await;
+    test_notifier::until("the first attempt", async || receiver.got().len() == 1).await;
+    *receiver.behavior.lock().unwrap() = ReceiverBehavior::Answers(204);
+    test_notifier::until("its end", async || alarm.proofs.telling.try_lock().is_ok()).await;
     for times in [2, 2] {
         alarm.take(Ok(result(GateState::Unprotected))).await;
-        rig::until("the second", async || alarm.proofs.lock().untold().is_empty()).await;
+        test_notifier::until("the second", async || alarm.proofs.lock().unsent().is_empty()).await;
         assert_eq!(receiver.got().len(), times);
     }
-    let told = receiver.got()[1].1.to_string();
-    assert!(told.contains("NOT PROTECTED"), "{told}");
+    let message = receiver.got()[1].1.to_string();
+    assert!(message.contains("NOT PROTECTED"), "{message}");
 }
 
 #[tokio::test]
 async fn the_inbox_and_the_metrics_show_the_alarm() {
-    let trial = trial::trial().await;
+    let gate = test_gate::test_gate().await;
     let page = |text: &str| text.contains("NOT PROTECTED");
-    assert!(!page(&trial.person("/", "").await.text));
-    trial.api.proofs.take(Ok(result(GateState::Unprotected)), Timestamp(5_000));
-    assert!(page(&trial.person("/", "").await.text));
-    let counts = trial.person("/metrics", "").await.text;
-    for line in ["countersign_gates_unprotected 1", "countersign_gates_tested_timestamp_seconds 5"]
+    assert!(!page(&gate.person("/", "").await.text));
+    gate.api.proofs.take(Ok(result(GateState::Unprotected)), Timestamp(5_000));
+    assert!(page(&gate.person("/", "").await.text));
+    let counts = gate.person("/metrics", "").await.text;
+    for line in
+        ["countersign_gates_unprotected 1", "countersign_gates_tested_timestamp_seconds 5"]
     {
         assert!(counts.contains(line), "{line}: {counts}");
     }
-    trial.api.proofs.take(Ok(result(GateState::Protected)), Timestamp(6_000));
-    assert!(!page(&trial.person("/", "").await.text));
-    assert!(trial.person("/metrics", "").await.text.contains("countersign_gates_unprotected 0"));
+    gate.api.proofs.take(Ok(result(GateState::Protected)), Timestamp(6_000));
+    assert!(!page(&gate.person("/", "").await.text));
+    assert!(gate.person("/metrics", "").await.text.contains("countersign_gates_unprotected 0"));
 }

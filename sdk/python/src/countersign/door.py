@@ -59,13 +59,13 @@ def agents_door(*, has_token: bool, environ: Mapping[str, str] | None = None) ->
     said = os.environ if environ is None else environ
     if named := said.get("COUNTERSIGN_AGENTS"):
         return Door.parse(named)
-    doors = _doors(said)
-    socket = _text(doors, "socket")
+    listen = _listen(said)
+    socket = _text(listen, "socket")
     if socket is None:
         socket = str(_runtime(said) / "agents.sock")
     if socket and not has_token:
         return Door.parse(f"unix:{socket}")
-    return _spoken_to(_text(doors, "agents") or "127.0.0.1:6000")
+    return _spoken_to(_text(listen, "agents") or "127.0.0.1:6000")
 
 
 def people_door(environ: Mapping[str, str] | None = None) -> Door:
@@ -73,7 +73,7 @@ def people_door(environ: Mapping[str, str] | None = None) -> Door:
     said = os.environ if environ is None else environ
     if named := said.get("COUNTERSIGN_PEOPLE"):
         return Door.parse(named)
-    return _spoken_to(_text(_doors(said), "people") or "127.0.0.1:6001")
+    return _spoken_to(_text(_listen(said), "people") or "127.0.0.1:6001")
 
 
 def _spoken_to(listens: str) -> Door:
@@ -106,8 +106,8 @@ def _runtime(said: Mapping[str, str]) -> Path:
     return _state(said)
 
 
-def _doors(said: Mapping[str, str]) -> dict[str, Any]:
-    """The table ``doors`` of the configuration; none is an empty one."""
+def _listen(said: Mapping[str, str]) -> dict[str, Any]:
+    """The table ``listen`` of the configuration; a missing one is empty."""
     if named := said.get("COUNTERSIGN_CONFIG"):
         path = Path(named)
     else:
@@ -118,10 +118,10 @@ def _doors(said: Mapping[str, str]) -> dict[str, Any]:
         return {}
     except (OSError, ValueError) as error:
         raise BadInput(f"{path}: {error}") from None
-    doors = _toml(path, text).get("doors", {})
-    if not isinstance(doors, dict):
-        raise BadInput(f"{path}: `doors` is no table")
-    return doors
+    listen = _toml(path, text).get("listen", {})
+    if not isinstance(listen, dict):
+        raise BadInput(f"{path}: `listen` is not a table")
+    return listen
 
 
 def _toml(path: Path, text: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use countersign_client::Endpoint;
-use countersign_daemon::config::paths::Variables as _;
+use countersign_daemon::config::paths::EnvironmentVariables as _;
 use countersign_daemon::proof::GateState;
 use countersign_gateways::agents::{self, AGENTS, AgentDescriptor};
 use countersign_gateways::install::record::InstallRecord;
@@ -18,7 +18,7 @@ use countersign_gateways::live::probe::{self, ProbeResult};
 use countersign_gateways::live::run::{LiveAgent, live_agents};
 
 use super::check::Check;
-use crate::gate::reach::{self, Surroundings};
+use crate::gate::reach::{self, ProcessEnvironment};
 use crate::gateway::install::hook_program;
 
 /// A hook that takes longer for a call that nobody is asked about does not work.
@@ -26,7 +26,7 @@ const PATIENCE: Duration = Duration::from_secs(15);
 
 /// Sends the forbidden call through the command in each agent's files.
 pub fn test(checks: &mut Vec<Check>) {
-    let scope = InstallScope::new(None, |name| Surroundings.get(name));
+    let scope = InstallScope::new(None, |name| ProcessEnvironment.get(name));
     let program = scope.as_ref().ok().and_then(|scope| hook_program(scope).ok());
     let record = InstallRecord::read(&reach::gateways_folder()).ok();
     let (Some(program), Ok(scope), Some(record)) = (program, scope, record) else {
@@ -40,7 +40,7 @@ pub fn test(checks: &mut Vec<Check>) {
     for entry in record.entries() {
         let Some((name, project)) = entry.agent.split_once(" in ") else { continue };
         let known = gates.iter().any(|gate| gate.key == entry.agent);
-        let scope = InstallScope::new(Some(Path::new(project)), |name| Surroundings.get(name));
+        let scope = InstallScope::new(Some(Path::new(project)), |name| ProcessEnvironment.get(name));
         // A project that was removed has no agent.
         if let (false, Some(agent), Ok(scope)) = (known, agents::named(name), scope) {
             gates.push(AgentGate::new(agent, &scope, &current, &record));
@@ -107,7 +107,7 @@ impl AgentGate {
 
 /// Starts each installed agent against a stand-in model, its gate intact and broken.
 pub fn live(agent_api: &Endpoint, checks: &mut Vec<Check>) {
-    let path = Surroundings.get("PATH").unwrap_or_default();
+    let path = ProcessEnvironment.get("PATH").unwrap_or_default();
     let Ok(countersign) = env::current_exe() else {
         let say = "No agent was started: the file of this program was removed.";
         checks.push(Check::bad(say, "start countersign again"));

@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use countersign_client::Endpoint;
-use countersign_daemon::config::{Config, Paths};
+use countersign_daemon::config::{DaemonConfig, Paths};
 
 use super::check::Check;
 use super::ports;
@@ -52,7 +52,7 @@ impl Level {
 
 /// Looks at who owns what, and at what this user can open.
 pub fn protection(
-    config: &Config,
+    config: &DaemonConfig,
     paths: &Paths,
     agents: &Endpoint,
     checks: &mut Vec<Check>,
@@ -91,7 +91,7 @@ pub fn protection(
 }
 
 /// What this user can open of the daemon's own things.
-fn reach_of(config: &Config, paths: &Paths, me: u32, checks: &mut Vec<Check>) {
+fn reach_of(config: &DaemonConfig, paths: &Paths, me: u32, checks: &mut Vec<Check>) {
     for (name, path) in [
         ("state folder", paths.state.clone()),
         ("signing key", paths.state.join("signing.key")),

@@ -7,7 +7,7 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use countersign_daemon::config::paths::Variables as _;
+use countersign_daemon::config::paths::EnvironmentVariables as _;
 use countersign_daemon::proof::GateState;
 use countersign_gateways::agents;
 use countersign_gateways::install::record::{InstallRecord, InstalledFile};
@@ -17,7 +17,7 @@ use countersign_gateways::live::probe_mcp::{self, UrlProbeResult};
 use countersign_gateways::mcp::install::listed::{Listed, Reached, listed_in};
 
 use super::check::Check;
-use crate::gate::reach::{self, Surroundings};
+use crate::gate::reach::{self, ProcessEnvironment};
 
 /// A proxy that takes longer for a call that nobody is asked about does not work.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -47,7 +47,7 @@ struct Listing {
 /// Tests every server in the clients' files of this user, and in the files that
 /// `countersign mcp install` changed: those of projects, and those that were given by path.
 pub fn test(checks: &mut Vec<Check>) {
-    let Ok(scope) = InstallScope::new(None, |name| Surroundings.get(name)) else { return };
+    let Ok(scope) = InstallScope::new(None, |name| ProcessEnvironment.get(name)) else { return };
     // Without a record only this program is started.
     let record = InstallRecord::read(&reach::gateways_folder()).ok();
     let written: Vec<&InstalledFile> = record
@@ -144,7 +144,7 @@ impl ServerGate {
     /// Only this program or the installed one is started: an agent could have written another
     /// program into the file.
     fn is_ours(&self, program: &str) -> Result<(), String> {
-        let path = Surroundings.get("PATH").unwrap_or_default();
+        let path = ProcessEnvironment.get("PATH").unwrap_or_default();
         let found = if program.contains('/') {
             Some(PathBuf::from(program))
         } else {

@@ -3,13 +3,13 @@
 use std::process::Command;
 use std::time::Duration;
 
-use countersign_daemon::config::paths::Variables as _;
+use countersign_daemon::config::paths::EnvironmentVariables as _;
 use countersign_gateways::live::probe::{
     ProbeResult, ProgramOutput, find_program, run_with_input, shorten,
 };
 
 use super::check::{Check, TestedBy};
-use crate::gate::reach::Surroundings;
+use crate::gate::reach::ProcessEnvironment;
 
 /// The time to start an interpreter and to be refused.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -82,7 +82,7 @@ pub fn test(checks: &mut Vec<Check>, tested_by: TestedBy) {
 
 impl Sdk {
     fn test(&self, tested_by: TestedBy) -> Check {
-        let path = Surroundings.get("PATH").unwrap_or_default();
+        let path = ProcessEnvironment.get("PATH").unwrap_or_default();
         let Some(program) = find_program(self.program, &path) else {
             return self.absent(&format!("`{}` is not on the PATH", self.program));
         };

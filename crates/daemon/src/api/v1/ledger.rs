@@ -1,4 +1,4 @@
-//! The ledger: entries, signed heads, proofs.
+//! The ledger: entries, signed checkpoints, proofs.
 
 use axum::Router;
 use axum::extract::{Query, State};
@@ -9,13 +9,13 @@ use countersign_store::{Found, Store as _};
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::api::{Answered, Api, Problem, who};
+use crate::api::{Api, ApiProblem, ApiResult, authenticate};
 
-/// Entries in one answer, unless more are asked for.
-const USUAL: u32 = 100;
-const MOST: u32 = 1000;
+/// Entries in one response: default and maximum.
+const DEFAULT_LIMIT: u32 = 100;
+const MAX_ITEMS: u32 = 1000;
 
-/// What people may do.
+/// The routes of the people API.
 pub fn people() -> Router<Api> {
     Router::new()
         .route("/v1/ledger/entries", get(entries))
@@ -27,40 +27,44 @@ pub fn people() -> Router<Api> {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Place {
+struct EntriesQuery {
     from: Option<u64>,
     limit: Option<u32>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Leaf {
+struct InclusionQuery {
     index: u64,
     size: u64,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Sizes {
+struct ConsistencyQuery {
     old: u64,
     new: u64,
 }
 
-type Asked<T> = Result<Query<T>, axum::extract::rejection::QueryRejection>;
+type QueryResult<T> = Result<Query<T>, axum::extract::rejection::QueryRejection>;
 
-fn query<T>(asked: Asked<T>) -> Result<T, Problem> {
-    asked.map(|Query(asked)| asked).map_err(|error| Problem::bad(error.body_text()))
+fn query<T>(asked: QueryResult<T>) -> Result<T, ApiProblem> {
+    asked.map(|Query(asked)| asked).map_err(|error| ApiProblem::bad_request(error.body_text()))
 }
 
-/// Entries in their canonical bytes, as they were hashed: whoever verifies needs no others.
-async fn entries(State(api): State<Api>, headers: HeaderMap, asked: Asked<Place>) -> Answered {
-    who::person(&api, &headers)?;
-    let place = query(asked)?;
-    let limit = place.limit.unwrap_or(USUAL);
-    if !(1..=MOST).contains(&limit) {
-        return Err(Problem::bad(format!("`limit` must be 1 to {MOST}")));
+/// Entries as canonical bytes, exactly as they were hashed.
+async fn entries(
+    State(api): State<Api>,
+    headers: HeaderMap,
+    asked: QueryResult<EntriesQuery>,
+) -> ApiResult {
+    authenticate::person(&api, &headers)?;
+    let query_values = query(asked)?;
+    let limit = query_values.limit.unwrap_or(DEFAULT_LIMIT);
+    if !(1..=MAX_ITEMS).contains(&limit) {
+        return Err(ApiProblem::bad_request(format!("`limit` must be 1 to {MAX_ITEMS}")));
     }
-    let slice = api.gate.store().entries(place.from.unwrap_or(0), limit).await?;
+    let slice = api.gate.store().entries(query_values.from.unwrap_or(0), limit).await?;
     let head = api.gate.store().tree_head().await?;
     let entries: Vec<_> = slice.entries.iter().map(|e| String::from_utf8_lossy(e)).collect();
     let from = slice.from;
@@ -69,21 +73,26 @@ async fn entries(State(api): State<Api>, headers: HeaderMap, asked: Asked<Place>
     Ok(([(header::CONTENT_TYPE, "application/json")], body).into_response())
 }
 
-async fn checkpoint(State(api): State<Api>, headers: HeaderMap) -> Answered {
-    who::person(&api, &headers)?;
+async fn checkpoint(State(api): State<Api>, headers: HeaderMap) -> ApiResult {
+    authenticate::person(&api, &headers)?;
     let note = api.gate.store().checkpoint().await?;
-    let note = note.ok_or_else(|| Problem::not_found("no head of the ledger is signed yet"))?;
+    let note = note.ok_or_else(|| ApiProblem::not_found("there is no signed checkpoint yet"))?;
     Ok(([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], note).into_response())
 }
 
-fn proof(found: Found) -> Result<Vec<String>, Problem> {
-    let proof = found.ok_or_else(|| Problem::not_found("the ledger has no such place"))?;
+fn proof(found: Found) -> Result<Vec<String>, ApiProblem> {
+    let proof =
+        found.ok_or_else(|| ApiProblem::not_found("the ledger has no such entry or size"))?;
     Ok(proof.iter().map(ToString::to_string).collect())
 }
 
-async fn inclusion(State(api): State<Api>, headers: HeaderMap, asked: Asked<Leaf>) -> Answered {
-    who::person(&api, &headers)?;
-    let Leaf { index, size } = query(asked)?;
+async fn inclusion(
+    State(api): State<Api>,
+    headers: HeaderMap,
+    asked: QueryResult<InclusionQuery>,
+) -> ApiResult {
+    authenticate::person(&api, &headers)?;
+    let InclusionQuery { index, size } = query(asked)?;
     let proof = proof(api.gate.store().inclusion(index, size).await?)?;
     let slice = api.gate.store().entries(index, 1).await?;
     let leaf = slice.leaves.first().map(ToString::to_string);
@@ -91,16 +100,20 @@ async fn inclusion(State(api): State<Api>, headers: HeaderMap, asked: Asked<Leaf
     Ok(axum::Json(body).into_response())
 }
 
-async fn consistency(State(api): State<Api>, headers: HeaderMap, asked: Asked<Sizes>) -> Answered {
-    who::person(&api, &headers)?;
-    let Sizes { old, new } = query(asked)?;
+async fn consistency(
+    State(api): State<Api>,
+    headers: HeaderMap,
+    asked: QueryResult<ConsistencyQuery>,
+) -> ApiResult {
+    authenticate::person(&api, &headers)?;
+    let ConsistencyQuery { old, new } = query(asked)?;
     let proof = proof(api.gate.store().consistency(old, new).await?)?;
     Ok(axum::Json(json!({ "old": old, "new": new, "proof": proof })).into_response())
 }
 
-async fn key(State(api): State<Api>, headers: HeaderMap) -> Answered {
-    who::person(&api, &headers)?;
-    let vkey = api.keys.vkey().map_err(|error| Problem::bad(error.to_string()))?;
+async fn key(State(api): State<Api>, headers: HeaderMap) -> ApiResult {
+    authenticate::person(&api, &headers)?;
+    let vkey = api.keys.vkey().map_err(|error| ApiProblem::bad_request(error.to_string()))?;
     let jwk: serde_json::Value = serde_json::from_str(&api.keys.jwk()).unwrap_or_default();
     Ok(axum::Json(json!({ "vkey": vkey, "jwk": jwk })).into_response())
 }

@@ -5,13 +5,13 @@ use std::collections::VecDeque;
 use countersign_types::time::{Millis, Timestamp};
 
 use super::pace::Pace;
-use crate::config::Flood;
-use crate::gate::Held;
+use crate::config::FloodConfig;
+use crate::gate::Rejection;
 
 pub(super) const MINUTE: Millis = Millis::from_seconds(60);
 pub(super) const HOUR: Millis = Millis::from_seconds(3600);
 /// A crisis is let through, but not without end: so many of one agent.
-pub(super) const MOST_OPEN_IN_CRISIS: u32 = 200;
+pub(super) const MAX_OPEN_IN_CRISIS: u32 = 200;
 
 /// One agent.
 #[derive(Debug, Default)]
@@ -27,32 +27,33 @@ pub(super) struct Agent {
 }
 
 impl Agent {
-    pub fn may_ask(
+    pub fn reserve(
         &mut self,
-        limits: &Flood,
+        limits: &FloodConfig,
         asked: &VecDeque<Timestamp>,
         (crisis, full): (bool, bool),
         now: Timestamp,
-    ) -> Result<(), (Held, &'static str)> {
-        if full || crisis && self.open >= MOST_OPEN_IN_CRISIS {
-            return Err((Held::TooManyQuestions(5), "open"));
+    ) -> Result<(), (Rejection, &'static str)> {
+        if full || crisis && self.open >= MAX_OPEN_IN_CRISIS {
+            return Err((Rejection::TooManyQuestions(5), "open"));
         }
         if crisis {
             return Ok(());
         }
         if let Some(until) = self.quarantined.filter(|&until| until > now) {
-            return Err((Held::Quarantined(until), "quarantine"));
+            return Err((Rejection::Quarantined(until), "quarantine"));
         }
         self.quarantined = None;
         if self.open >= limits.open_per_agent {
-            return Err((Held::TooManyQuestions(5), "open"));
+            return Err((Rejection::TooManyQuestions(5), "open"));
         }
-        room(&self.asked, limits.asks_per_minute, now, MINUTE).map_err(|held| (held, "minute"))?;
-        room(asked, limits.asks_per_hour, now, HOUR).map_err(|held| (held, "hour"))
+        room(&self.asked, limits.asks_per_minute, now, MINUTE)
+            .map_err(|rejection| (rejection, "minute"))?;
+        room(asked, limits.asks_per_hour, now, HOUR).map_err(|rejection| (rejection, "hour"))
     }
 
     /// Whether nothing would be lost by forgetting it.
-    pub fn is_idle(&mut self, limits: &Flood, now: Timestamp) -> bool {
+    pub fn is_idle(&mut self, limits: &FloodConfig, now: Timestamp) -> bool {
         forget(&mut self.asked, now, MINUTE);
         forget(&mut self.denied, now, limits.within);
         let free = self.quarantined.is_none_or(|until| until <= now);
@@ -82,17 +83,22 @@ pub(super) fn remember(times: &mut VecDeque<Timestamp>, now: Timestamp, most: u3
 
 /// Takes out a time that came to nothing.
 pub(super) fn take_out(times: &mut VecDeque<Timestamp>, at: Timestamp) {
-    if let Some(place) = times.iter().rposition(|&time| time == at) {
-        times.remove(place);
+    if let Some(slot) = times.iter().rposition(|&time| time == at) {
+        times.remove(slot);
     }
 }
 
 /// Whether there is room for one more, or when there will be.
-fn room(times: &VecDeque<Timestamp>, most: u32, now: Timestamp, span: Millis) -> Result<(), Held> {
+fn room(
+    times: &VecDeque<Timestamp>,
+    most: u32,
+    now: Timestamp,
+    span: Millis,
+) -> Result<(), Rejection> {
     if times.len() < usize::try_from(most).unwrap_or(usize::MAX) {
         return Ok(());
     }
     let free = times.front().map_or(now, |&oldest| oldest.plus(span));
     let seconds = now.until(free).0.div_ceil(1000);
-    Err(Held::TooManyQuestions(u32::try_from(seconds).unwrap_or(u32::MAX)))
+    Err(Rejection::TooManyQuestions(u32::try_from(seconds).unwrap_or(u32::MAX)))
 }

@@ -41,7 +41,7 @@ mod tests {
     const NOW: Timestamp = Timestamp(1_000_000_000);
 
     #[test]
-    fn the_first_are_told_at_once_and_the_others_one_by_one() {
+    fn the_first_refusals_are_immediate_and_later_ones_delayed() {
         let mut pace = Pace::default();
         let waits: Vec<u128> = (0..1_100).map(|_| pace.wait(NOW).as_millis()).collect();
         assert_eq!(waits.iter().filter(|wait| **wait == 0).count(), 100);
@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn no_refusal_waits_for_ever() {
+    fn refusals_are_delayed_by_ten_seconds_at_most() {
         let mut pace = Pace::default();
         let longest = (0..1_000_000).map(|_| pace.wait(NOW)).max();
         assert_eq!(longest, Some(Duration::from_secs(10)));

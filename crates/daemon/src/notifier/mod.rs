@@ -1,0 +1,198 @@
+//! The courier: takes announcements from the outbox to the channels, at least once each.
+//!
+//! What is to be told is durable before the courier hears of it; it is struck off only together
+//! with the record of its last attempt. After a crash the outbox is simply read again.
+
+mod announce;
+pub mod announcement;
+mod channel_pool;
+mod context;
+mod deliver;
+pub mod digest;
+mod outbox_delivery;
+mod plan;
+mod test_buttons;
+
+#[cfg(test)]
+pub mod test_notifier;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use countersign_store::{Happening, News, Outgoing, Store as _};
+use countersign_types::id::Id;
+use countersign_types::time::Clock as _;
+use tokio::sync::broadcast::error::{RecvError, TryRecvError};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use context::{NotifierContext, RequestAnnouncements};
+
+use crate::gate::Gate;
+use crate::listeners::{self, Stop};
+
+pub use channel_pool::{ChannelPool, OpenChannel};
+pub use context::NotifierParts;
+pub use digest::broadcast;
+pub use outbox_delivery::NO_CHANNEL;
+pub use plan::is_superseded;
+pub use test_buttons::TestButtons;
+
+/// The outbox is read this often, whatever was heard.
+const SWEEP_INTERVAL: Duration = Duration::from_secs(5);
+/// So many announcements are read at once.
+const MAX_CONCURRENT: u32 = 256;
+
+/// Carries announcements until the daemon stops.
+pub async fn run(gate: Arc<Gate>, parts: NotifierParts, mut stop: Stop) {
+    let mut happenings = gate.store().watch();
+    let mut dispatcher = Dispatcher::new(gate, parts);
+    let mut sweep = tokio::time::interval(SWEEP_INTERVAL);
+    sweep.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let mut look = true;
+    loop {
+        look = look && dispatcher.take().await;
+        let pause = if look { Duration::from_millis(250) } else { SWEEP_INTERVAL };
+        tokio::select! {
+            heard = happenings.recv() => match heard {
+                Ok(Happening::Voted(_) | Happening::Settings) => {}
+                Ok(_) | Err(RecvError::Lagged(_)) => look = true,
+                Err(RecvError::Closed) => return,
+            },
+            Some(ended) = dispatcher.deliveries.join_next_with_id() => {
+                // A row that is not done with has more people to tell.
+                let (task, again) = match ended {
+                    Ok((task, delivery)) => (task, !delivery.done),
+                    // A row that broke is read again with the next sweep.
+                    Err(error) => (error.id(), false),
+                };
+                dispatcher.finish_task(task, again);
+                look |= again;
+            },
+            _ = sweep.tick() => {
+                dispatcher.read = 0;
+                look = true;
+            },
+            () = tokio::time::sleep(pause) => look = true,
+            () = listeners::stopped(&mut stop) => return,
+        }
+        // One look is enough for all that happened meanwhile.
+        while !matches!(happenings.try_recv(), Err(TryRecvError::Empty | TryRecvError::Closed)) {
+            look = true;
+        }
+    }
+}
+
+/// What is on its way about one request.
+struct InFlight {
+    announcements: Arc<RequestAnnouncements>,
+    deliveries: usize,
+}
+
+/// Everything on its way.
+struct Dispatcher {
+    context: Arc<NotifierContext>,
+    deliveries: JoinSet<announce::DeliveryEnd>,
+    taken: HashMap<tokio::task::Id, (u64, Id)>,
+    in_flight: HashSet<u64>,
+    about: HashMap<Id, InFlight>,
+    /// Behind which place the outbox is read next. A sweep begins at its beginning.
+    read: u64,
+}
+
+impl Dispatcher {
+    fn new(gate: Arc<Gate>, parts: NotifierParts) -> Dispatcher {
+        let started = gate.clock().now().at;
+        let NotifierParts { channels, buttons, presence } = parts;
+        let context = Arc::new(NotifierContext { gate, channels, buttons, presence, started });
+        Dispatcher {
+            context,
+            deliveries: JoinSet::new(),
+            taken: HashMap::new(),
+            in_flight: HashSet::new(),
+            about: HashMap::new(),
+            read: 0,
+        }
+    }
+
+    /// Takes what is new in the outbox. Whether to look again soon.
+    async fn take(&mut self) -> bool {
+        let (listed, failed) = self.list().await;
+        // First what is newest, so that nothing old is sent beside it.
+        for outgoing in &listed {
+            let about = self.about.entry(outgoing.request).or_insert_with(|| InFlight {
+                deliveries: 0,
+                announcements: Arc::new(RequestAnnouncements {
+                    newest: watch::Sender::new(outgoing.seq),
+                    turn: Arc::default(),
+                    channels: std::sync::Mutex::default(),
+                }),
+            });
+            about.announcements.newest.send_if_modified(|newest| {
+                let newer = outgoing.seq > *newest;
+                *newest = outgoing.seq.max(*newest);
+                newer
+            });
+        }
+        for outgoing in listed {
+            let Some(about) = self.about.get_mut(&outgoing.request) else { continue };
+            about.deliveries += 1;
+            let (context, announcements) =
+                (Arc::clone(&self.context), Arc::clone(&about.announcements));
+            let turn = match outgoing.news {
+                News::Asked | News::Climbed(_) => {
+                    Arc::clone(&announcements.turn).try_read_owned().ok()
+                }
+                News::Ended(_) => None,
+            };
+            let place = (outgoing.seq, outgoing.request);
+            let task = self
+                .deliveries
+                .spawn(announce::announce(context, announcements, outgoing, turn))
+                .id();
+            self.taken.insert(task, place);
+            self.in_flight.insert(place.0);
+        }
+        failed
+    }
+
+    /// Reads the outbox on, a part at a time, as others want to read as well. Gives what is not on
+    /// its way, and whether some could not be read.
+    async fn list(&mut self) -> (Vec<Outgoing>, bool) {
+        let mut listed = Vec::new();
+        loop {
+            let part = match self.context.gate.store().outbox(self.read, MAX_CONCURRENT).await {
+                Ok(part) => part,
+                Err(error) => {
+                    tracing::error!(%error, "announcements cannot be read; they are tried again");
+                    return (listed, true);
+                }
+            };
+            let more = part.len() >= usize::try_from(MAX_CONCURRENT).unwrap_or(usize::MAX);
+            self.read = part.last().map_or(self.read, |last| last.seq);
+            let new = |outgoing: &Outgoing| !self.in_flight.contains(&outgoing.seq);
+            listed.extend(part.into_iter().filter(new));
+            if !more {
+                return (listed, false);
+            }
+        }
+    }
+
+    /// A row came to its end here. With `again` it is read once more.
+    fn finish_task(&mut self, task: tokio::task::Id, again: bool) {
+        let Some((seq, request)) = self.taken.remove(&task) else { return };
+        self.in_flight.remove(&seq);
+        if again {
+            self.read = self.read.min(seq.saturating_sub(1));
+        }
+        if let Some(about) = self.about.get_mut(&request) {
+            about.deliveries = about.deliveries.saturating_sub(1);
+            if about.deliveries == 0 {
+                self.about.remove(&request);
+            }
+        }
+    }
+}
