@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use countersign_risk::context::Platform;
 use countersign_risk::verdict::Policy;
-use countersign_store::Stored;
+use countersign_store::StoredRequest;
 use countersign_text::humanize::thousands;
 use countersign_types::tier::{Points, Tier};
 use countersign_workflow::request::{Decider, State};
@@ -117,7 +117,7 @@ impl Setting {
 }
 
 /// Calls that people answered, or should have, put together by how they were judged.
-pub fn buckets(requests: &[Stored]) -> Vec<Bucket> {
+pub fn buckets(requests: &[StoredRequest]) -> Vec<Bucket> {
     let mut found = BTreeMap::<(Points, Tier, u8, bool), Bucket>::new();
     for stored in requests {
         let request = &stored.request;

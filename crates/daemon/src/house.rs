@@ -7,7 +7,7 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::http::{HeaderMap, StatusCode};
 use countersign_json::canonical::Digest;
-use countersign_store::{Agent, Login, Note, Person, Role, Store as _};
+use countersign_store::{Role, Store as _, StoredAgent, StoredLogin, StoredPerson, WriteContext};
 use countersign_types::time::{Clock as _, Timestamp};
 use serde_json::Value;
 use tower_service::Service as _;
@@ -151,7 +151,7 @@ impl House {
         self.gate.clock().now().at
     }
 
-    pub fn note(&self) -> Note {
+    pub fn note(&self) -> WriteContext {
         self.api.note()
     }
 
@@ -160,7 +160,7 @@ impl House {
         let passphrase = self.api.book.record("owner").unwrap().passphrase;
         let name = name.to_owned();
         let added = self.now();
-        let person = Person {
+        let person = StoredPerson {
             name,
             role,
             passphrase,
@@ -169,7 +169,7 @@ impl House {
             active_from: added,
             revoked: None,
         };
-        self.gate.store().keep_person(person, self.note()).await.unwrap();
+        self.gate.store().save_person(person, self.note()).await.unwrap();
         self.api.book.read(self.gate.store()).await.unwrap();
     }
 
@@ -190,7 +190,7 @@ impl House {
 
     async fn keep_login(&self, token: &str, person: &str, channel: &str, good_for: i64) {
         let now = self.now();
-        let login = Login {
+        let login = StoredLogin {
             secret: Digest::of(token.as_bytes()),
             person: person.to_owned(),
             channel: channel.to_owned(),
@@ -198,7 +198,7 @@ impl House {
             expires: Timestamp(now.0 + good_for),
             ended: None,
         };
-        self.gate.store().keep_login(login, self.note()).await.unwrap();
+        self.gate.store().save_login(login, self.note()).await.unwrap();
         self.api.book.read(self.gate.store()).await.unwrap();
     }
 
@@ -211,7 +211,7 @@ impl House {
     pub async fn agent(&self, name: &str, good_for: i64) -> String {
         let token = crate::chance::secret("csa_").unwrap();
         let now = self.now();
-        let agent = Agent {
+        let agent = StoredAgent {
             name: name.to_owned(),
             token: Some(Digest::of(token.as_bytes())),
             uid: None,
@@ -220,7 +220,7 @@ impl House {
             expires: Some(Timestamp(now.0 + good_for)),
             revoked: None,
         };
-        self.gate.store().keep_agent(agent, self.note()).await.unwrap();
+        self.gate.store().save_agent(agent, self.note()).await.unwrap();
         self.api.book.read(self.gate.store()).await.unwrap();
         token
     }

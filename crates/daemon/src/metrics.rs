@@ -9,12 +9,12 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use countersign_risk::route::Route;
-use countersign_store::Stored;
+use countersign_store::StoredRequest;
 use countersign_types::tier::Tier;
 use countersign_types::time::Timestamp;
 use countersign_workflow::request::State;
 
-use crate::gate::Held;
+use crate::gate::Rejection;
 use crate::otlp::{Call, Spans};
 use crate::proof;
 
@@ -154,21 +154,21 @@ impl Metrics {
     }
 
     /// A call was held for another reason than a person's word.
-    pub fn held(&self, held: &Held) {
+    pub fn held(&self, held: &Rejection) {
         let why = match held {
-            Held::Refused => "refused",
-            Held::TooManyQuestions(_) => "too_many_questions",
-            Held::Quarantined(_) => "quarantined",
-            Held::Unavailable(_) => "store",
-            Held::ClockUnsettled => "clock",
-            Held::NoChance | Held::Unwritable => "machine",
-            Held::NoSuchRequest => return,
+            Rejection::Refused => "refused",
+            Rejection::TooManyQuestions(_) => "too_many_questions",
+            Rejection::Quarantined(_) => "quarantined",
+            Rejection::Unavailable(_) => "store",
+            Rejection::ClockUnsettled => "clock",
+            Rejection::NoChance | Rejection::Unwritable => "machine",
+            Rejection::NoSuchRequest => return,
         };
         self.lock().add("countersign_held_total", format!("why=\"{why}\""));
     }
 
     /// A request has ended.
-    pub fn ended(&self, stored: &Stored) {
+    pub fn ended(&self, stored: &StoredRequest) {
         let request = &stored.request;
         let mut counts = self.lock();
         let labels = format!("end=\"{}\",tier=\"{}\"", request.state.label(), request.tier.label());

@@ -1,6 +1,6 @@
 //! The newest requests, read page by page and never without end: what pages look back on.
 
-use countersign_store::{Backend, Query, Store as _, StoreError, Stored};
+use countersign_store::{Backend, RequestQuery, Store as _, StoreError, StoredRequest};
 use countersign_types::time::Timestamp;
 
 const PAGE: u32 = 500;
@@ -9,9 +9,9 @@ const PAGE: u32 = 500;
 #[derive(Debug)]
 pub struct Recent {
     /// What agents asked.
-    pub requests: Vec<Stored>,
+    pub requests: Vec<StoredRequest>,
     /// Drills, which say nothing about agents and their calls.
-    pub drills: Vec<Stored>,
+    pub drills: Vec<StoredRequest>,
     /// Whether there were more than were read.
     pub partial: bool,
 }
@@ -21,8 +21,9 @@ pub async fn recent(store: &Backend, since: Timestamp, most: usize) -> Result<Re
     let mut found = Recent { requests: Vec::new(), drills: Vec::new(), partial: false };
     let mut before = None;
     while found.requests.len() < most {
-        let page = store.find(Query { before, limit: PAGE, ..Query::default() }).await?;
-        let is_recent = |stored: &Stored| stored.request.plan.created >= since;
+        let page =
+            store.find(RequestQuery { before, limit: PAGE, ..RequestQuery::default() }).await?;
+        let is_recent = |stored: &StoredRequest| stored.request.plan.created >= since;
         let older = page.requests.iter().any(|stored| !is_recent(stored));
         let (drills, requests): (Vec<_>, Vec<_>) = page
             .requests

@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use countersign_ledger::entry::{Entry, Kind};
 use countersign_store::{
-    Backend, Note, OpenError, Options, Person, Role, SqliteStore, Store as _, StoreError,
+    Backend, OpenError, Role, SqliteOptions, SqliteStore, Store as _, StoreError, StoredPerson,
+    WriteContext,
 };
 use countersign_types::time::{Clock, Timestamp};
 use tokio::net::{TcpListener, UnixListener};
@@ -98,7 +99,7 @@ impl Daemon {
         private_folder(&config.state)?;
         let store_failed = |error| StartError::Store(config.store.clone(), error);
         let clock = Arc::new(DaemonClock::start());
-        let options = Options { strict: config.strict, ..Options::default() };
+        let options = SqliteOptions { strict: config.strict, ..SqliteOptions::default() };
         let telling = Arc::clone(&clock) as Arc<dyn Clock>;
         let store = SqliteStore::open(&config.store, telling, options)?;
         if let Some(newest) = store.newest_time() {
@@ -280,7 +281,7 @@ async fn first_person(
         return Ok(None);
     }
     let passphrase = fresh_passphrase().map_err(|_| StartError::Passphrase)?;
-    let owner = Person {
+    let owner = StoredPerson {
         name: OWNER.to_owned(),
         role: Role::Administrator,
         passphrase: hash_passphrase(&passphrase).ok_or(StartError::Passphrase)?,
@@ -289,7 +290,7 @@ async fn first_person(
         active_from: now,
         revoked: None,
     };
-    let note = Note { policy: config.rules.hash, facts: None, edited: None };
-    store.keep_person(owner, note).await.map_err(failed)?;
+    let note = WriteContext { policy: config.rules.hash, facts: None, edited: None };
+    store.save_person(owner, note).await.map_err(failed)?;
     Ok(Some(passphrase))
 }

@@ -6,7 +6,8 @@ use axum::body::Body;
 use axum::extract::Request;
 use countersign_json::canonical::Digest;
 use countersign_store::{
-    Agent, Backend, Login, Note, Options, Person, Role, SqliteStore, Store as _,
+    Backend, Role, SqliteOptions, SqliteStore, Store as _, StoredAgent, StoredLogin, StoredPerson,
+    WriteContext,
 };
 use countersign_types::time::{Clock, Timestamp};
 use tower_service::Service as _;
@@ -58,10 +59,10 @@ impl Heard {
 }
 
 pub(crate) async fn trial() -> Trial {
-    trial_on(FLOOD, Options::default()).await
+    trial_on(FLOOD, SqliteOptions::default()).await
 }
 
-pub(crate) async fn trial_on(text: &str, options: Options) -> Trial {
+pub(crate) async fn trial_on(text: &str, options: SqliteOptions) -> Trial {
     let folder = tempfile::tempdir().unwrap();
     let private = std::os::unix::fs::PermissionsExt::from_mode(0o700);
     std::fs::set_permissions(folder.path(), private).unwrap();
@@ -73,12 +74,12 @@ pub(crate) async fn trial_on(text: &str, options: Options) -> Trial {
     let store = SqliteStore::open(&at("store.db"), telling, options).unwrap();
     let store = Arc::new(Backend::Sqlite(store));
     let keys = Arc::new(Keys::open(&at("signing.key"), &config.rules.issuer).unwrap());
-    let note = || Note { policy: config.rules.hash, facts: None, edited: None };
+    let note = || WriteContext { policy: config.rules.hash, facts: None, edited: None };
     let now = clock.now().at;
     for (name, token) in [("coder", AGENT), ("other", OTHER)] {
         let token = Some(Digest::of(token.as_bytes()));
         let (name, added) = (name.to_owned(), now);
-        let agent = Agent {
+        let agent = StoredAgent {
             name,
             token,
             uid: None,
@@ -87,10 +88,10 @@ pub(crate) async fn trial_on(text: &str, options: Options) -> Trial {
             expires: None,
             revoked: None,
         };
-        store.keep_agent(agent, note()).await.unwrap();
+        store.save_agent(agent, note()).await.unwrap();
     }
     let (name, role, passphrase) = ("ana".to_owned(), Role::Administrator, hashed().to_owned());
-    let person = Person {
+    let person = StoredPerson {
         name,
         role,
         passphrase,
@@ -99,8 +100,8 @@ pub(crate) async fn trial_on(text: &str, options: Options) -> Trial {
         active_from: now,
         revoked: None,
     };
-    store.keep_person(person, note()).await.unwrap();
-    let login = Login {
+    store.save_person(person, note()).await.unwrap();
+    let login = StoredLogin {
         secret: Digest::of(PERSON.as_bytes()),
         person: "ana".to_owned(),
         channel: "terminal".to_owned(),
@@ -108,7 +109,7 @@ pub(crate) async fn trial_on(text: &str, options: Options) -> Trial {
         expires: Timestamp(now.0 + 86_400_000),
         ended: None,
     };
-    store.keep_login(login, note()).await.unwrap();
+    store.save_login(login, note()).await.unwrap();
     let book = Arc::new(Book::default());
     book.read(&store).await.unwrap();
     let gate = Arc::new(Gate::open(store, clock, config.rules).await.unwrap());

@@ -5,7 +5,7 @@ use std::collections::{BinaryHeap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-use countersign_store::{Applied, Happening, Store as _, StoreError};
+use countersign_store::{Applied, Store as _, StoreError, StoreEvent};
 use countersign_types::id::Id;
 use countersign_types::time::{Clock as _, Span, Timestamp};
 use countersign_workflow::request::Change;
@@ -27,7 +27,7 @@ const HEARD_AT_ONCE: u32 = 200;
 /// Watches until the daemon stops.
 pub async fn run(gate: Arc<Gate>, mut stop: Stop) {
     // Listens before it reads: what is asked in between is heard.
-    let mut happenings = gate.store().watch();
+    let mut happenings = gate.store().subscribe();
     let mut due = Due { stale: true, ..Due::default() };
     loop {
         due.let_time_pass(&gate).await;
@@ -87,23 +87,23 @@ impl Due {
         }
     }
 
-    async fn hear(&mut self, gate: &Gate, happening: Happening) {
+    async fn hear(&mut self, gate: &Gate, happening: StoreEvent) {
         match happening {
-            Happening::Asked(id) => match gate.store().request(id).await {
+            StoreEvent::Asked(id) => match gate.store().request(id).await {
                 Ok(stored) => self.set(id, stored.and_then(|stored| stored.request.next_due())),
                 Err(_) => self.stale = true,
             },
-            Happening::Ended(id, _) => self.set(id, None),
-            Happening::Climbed(..)
-            | Happening::Voted(_)
-            | Happening::Undelivered(_)
-            | Happening::Settings => {}
+            StoreEvent::Ended(id, _) => self.set(id, None),
+            StoreEvent::Escalated(..)
+            | StoreEvent::Voted(_)
+            | StoreEvent::Undelivered(_)
+            | StoreEvent::Settings => {}
         }
     }
 
     /// Reads all open requests. If that fails, what was known before stays.
     async fn read_again(&mut self, gate: &Gate) -> Result<(), StoreError> {
-        let open: HashMap<Id, Timestamp> = gate.store().due().await?.into_iter().collect();
+        let open: HashMap<Id, Timestamp> = gate.store().deadlines().await?.into_iter().collect();
         self.heap = open.iter().map(|(id, at)| Reverse((*at, *id))).collect();
         self.open = open;
         self.stale = false;

@@ -15,7 +15,7 @@ pub enum Role {
 
 /// A person who answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Person {
+pub struct StoredPerson {
     /// Unique name.
     pub name: String,
     /// What they may do.
@@ -34,7 +34,7 @@ pub struct Person {
 
 /// An agent that asks.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Agent {
+pub struct StoredAgent {
     /// Unique name.
     pub name: String,
     /// SHA-256 of its token, if it has one.
@@ -53,7 +53,7 @@ pub struct Agent {
 
 /// A person's browser session or token.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Login {
+pub struct StoredLogin {
     /// SHA-256 of the secret that is presented.
     pub secret: Digest,
     /// Whose.
@@ -70,7 +70,7 @@ pub struct Login {
 
 /// An account elsewhere that a person linked to their name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Account {
+pub struct LinkedAccount {
     /// The channel, by its name in the settings.
     pub channel: String,
     /// What the platform calls the account: a number or a name that does not change.
@@ -114,7 +114,7 @@ pub struct Passkey {
 
 /// A browser that asked to be called.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Subscription {
+pub struct PushSubscription {
     /// Where to: whoever knows it can call.
     pub endpoint: String,
     /// Whose browser.

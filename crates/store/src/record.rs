@@ -7,7 +7,7 @@ use countersign_workflow::request::{Change, Request, Rung, State};
 
 /// Under which circumstances something is written; part of every ledger entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Note {
+pub struct WriteContext {
     /// The hash of the policy in force.
     pub policy: Digest,
     /// Further facts for the entry, as a JSON object; already free of secrets.
@@ -50,12 +50,12 @@ pub struct NewRequest {
     /// How long after its approval a permit can be used.
     pub permit_for: Span,
     /// Policy and facts.
-    pub note: Note,
+    pub note: WriteContext,
 }
 
 /// A request as kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stored {
+pub struct StoredRequest {
     /// The state machine's part.
     pub request: Request,
     /// The tool.
@@ -86,31 +86,31 @@ pub struct Stored {
 
 /// What became of a submission.
 #[derive(Debug, Clone)]
-pub enum Submitted {
+pub enum Submission {
     /// It is new.
-    New(Stored),
+    New(StoredRequest),
     /// The same key was there already; this is that request as it stands now.
-    Known(Stored),
+    Existing(StoredRequest),
 }
 
 /// What became of an event.
 #[derive(Debug, Clone)]
 pub struct Applied {
     /// The request afterwards.
-    pub stored: Stored,
+    pub stored: StoredRequest,
     /// What followed.
     pub change: Change,
 }
 
 /// What became of a permit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Redeemed {
+pub enum Redemption {
     /// It is used now, and never again.
-    Now,
+    Accepted,
     /// It was used before, then.
-    Before(Timestamp),
+    AlreadyUsed(Timestamp),
     /// It came too late.
-    Late,
+    Expired,
     /// The request was never approved; it stands so.
     NotApproved(State),
     /// It was for another call.
@@ -121,7 +121,7 @@ pub enum Redeemed {
 
 /// What a person looks for. All parts must fit.
 #[derive(Debug, Clone, Default)]
-pub struct Query {
+pub struct RequestQuery {
     /// In this state.
     pub state: Option<State>,
     /// By this agent.
@@ -140,9 +140,9 @@ pub struct Query {
 
 /// A page of requests, newest first.
 #[derive(Debug, Clone, Default)]
-pub struct Page {
+pub struct RequestPage {
     /// The requests.
-    pub requests: Vec<Stored>,
+    pub requests: Vec<StoredRequest>,
     /// Where the next page begins, if there is one.
     pub next: Option<Id>,
     /// The search stopped at its limit before the page was full; `next` continues it.
@@ -151,9 +151,9 @@ pub struct Page {
 
 /// What became of earlier calls of the same agent with the same tool.
 #[derive(Debug, Clone, Default)]
-pub struct Similar {
+pub struct SimilarCalls {
     /// The newest that have ended, newest first.
-    pub newest: Vec<Stored>,
+    pub newest: Vec<StoredRequest>,
     /// How many of the counted ones people approved.
     pub approved: u32,
     /// How many people denied.
@@ -164,7 +164,7 @@ pub struct Similar {
 
 /// A session in crisis context.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Crisis {
+pub struct CrisisSession {
     /// The agent whose session it is.
     pub agent: String,
     /// The session.
@@ -179,33 +179,33 @@ pub struct Crisis {
 
 /// What has to be announced.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Outgoing {
+pub struct OutboxEntry {
     /// Its place in the outbox: the number of the ledger's entry that it speaks of.
     pub seq: u64,
     /// About which request.
     pub request: Id,
     /// What happened.
-    pub news: News,
+    pub news: AnnouncementKind,
     /// Since when.
     pub at: Timestamp,
     /// What was tried so far.
-    pub tried: Vec<Delivery>,
+    pub tried: Vec<DeliveryStatus>,
 }
 
 /// What is announced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum News {
+pub enum AnnouncementKind {
     /// A person is asked.
     Asked,
     /// More people are asked.
-    Climbed(Rung),
+    Escalated(Rung),
     /// It is over; prompts are withdrawn.
     Ended(State),
 }
 
 /// One attempt to announce.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Attempt {
+pub struct DeliveryAttempt {
     /// Which announcement.
     pub seq: u64,
     /// Through which channel.
@@ -220,16 +220,16 @@ pub struct Attempt {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AttemptResult {
     /// It arrived; what the channel calls the message.
-    Arrived(String),
+    Delivered(String),
     /// Not yet; tried again at this time.
-    Again(String, Timestamp),
+    Retry(String, Timestamp),
     /// Given up.
     Failed(String),
 }
 
 /// How an announcement went through one channel.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Delivery {
+pub struct DeliveryStatus {
     /// The channel.
     pub channel: String,
     /// How often it was tried.
@@ -242,7 +242,7 @@ pub struct Delivery {
 
 /// Some entries of the ledger, in order.
 #[derive(Debug, Clone, Default)]
-pub struct Slice {
+pub struct LedgerSlice {
     /// The place of the first.
     pub from: u64,
     /// Their canonical bytes.
@@ -253,7 +253,7 @@ pub struct Slice {
 
 /// One entry of the ledger and its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Told {
+pub struct IndexedEntry {
     /// Its place.
     pub seq: u64,
     /// Its canonical bytes.
@@ -270,4 +270,4 @@ pub struct TreeHead {
 }
 
 /// A proof; none if the tree has no such place.
-pub type Found = Option<Vec<Digest>>;
+pub type MerkleProof = Option<Vec<Digest>>;

@@ -43,9 +43,11 @@ use rusqlite::Connection;
 use tokio::sync::{broadcast, oneshot};
 
 use crate::{
-    Account, Agent, Applied, Attempt, Crisis, Delivery, Found, Happening, Kept, Login, NewRequest,
-    Note, OpenError, Outgoing, Page, Passkey, Person, Query, Redeemed, Similar, Slice, Store,
-    StoreError, Stored, Submitted, Subscription, Told, TreeHead,
+    Applied, CrisisSession, DeliveryAttempt, DeliveryStatus, IndexedEntry, LedgerSlice,
+    LinkedAccount, MerkleProof, NewRequest, OpenError, OutboxEntry, Passkey, PushSubscription,
+    Redemption, RequestPage, RequestQuery, SimilarCalls, Store, StoreError, StoreEvent,
+    StoreResult, StoredAgent, StoredLogin, StoredPerson, StoredRequest, Submission, TreeHead,
+    WriteContext,
 };
 use batch::{Batch, Care, number};
 use draft::Draft;
@@ -55,8 +57,8 @@ use read::Readers;
 use shared::Shared;
 use writer::{Answer, Job, Work, Writer};
 
-pub use offline::Offline;
-pub use options::Options;
+pub use offline::OfflineLedger;
+pub use options::SqliteOptions;
 
 /// Room that an entry leaves for a later time than its own.
 const ROOM_FOR_TIME: usize = 32;
@@ -76,7 +78,7 @@ impl SqliteStore {
     pub fn open(
         path: &Path,
         clock: Arc<dyn Clock>,
-        options: Options,
+        options: SqliteOptions,
     ) -> Result<SqliteStore, OpenError> {
         let (mut conn, lock) = open::writer(path, &options)?;
         let recorded = tell_gap(&mut conn, &*clock)?;
@@ -127,16 +129,16 @@ impl SqliteStore {
     /// Has work done in the next commit and tells its answer after it. It may be refused halfway.
     async fn write<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Batch<'_>) -> Kept<T> + Send + 'static,
-    ) -> Kept<T> {
+        work: impl FnOnce(&mut Batch<'_>) -> StoreResult<T> + Send + 'static,
+    ) -> StoreResult<T> {
         self.asked(Care::Savepoint, None, work).await
     }
 
     /// The same for work that changes nothing before all that can be refused was refused.
     async fn write_light<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Batch<'_>) -> Kept<T> + Send + 'static,
-    ) -> Kept<T> {
+        work: impl FnOnce(&mut Batch<'_>) -> StoreResult<T> + Send + 'static,
+    ) -> StoreResult<T> {
         self.asked(Care::RefusesFirst, None, work).await
     }
 
@@ -144,8 +146,8 @@ impl SqliteStore {
     async fn write_later<T: Send + 'static>(
         &self,
         patience: Duration,
-        work: impl FnOnce(&mut Batch<'_>) -> Kept<T> + Send + 'static,
-    ) -> Kept<T> {
+        work: impl FnOnce(&mut Batch<'_>) -> StoreResult<T> + Send + 'static,
+    ) -> StoreResult<T> {
         self.asked(Care::RefusesFirst, Some(patience), work).await
     }
 
@@ -153,8 +155,8 @@ impl SqliteStore {
         &self,
         care: Care,
         patience: Option<Duration>,
-        work: impl FnOnce(&mut Batch<'_>) -> Kept<T> + Send + 'static,
-    ) -> Kept<T> {
+        work: impl FnOnce(&mut Batch<'_>) -> StoreResult<T> + Send + 'static,
+    ) -> StoreResult<T> {
         self.open_still()?;
         let (answer, answered) = oneshot::channel();
         let work: Work = Box::new(move |within| {
@@ -181,7 +183,7 @@ impl SqliteStore {
         answered.await.unwrap_or_else(broken)
     }
 
-    fn send(&self, job: Job) -> Kept<()> {
+    fn send(&self, job: Job) -> StoreResult<()> {
         match self.jobs.as_ref().map(|jobs| jobs.try_send(job)) {
             Some(Ok(())) => Ok(()),
             Some(Err(TrySendError::Full(_))) => Err(StoreError::Overloaded),
@@ -191,13 +193,13 @@ impl SqliteStore {
 
     async fn look<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Connection) -> Kept<T> + Send + 'static,
-    ) -> Kept<T> {
+        work: impl FnOnce(&Connection) -> StoreResult<T> + Send + 'static,
+    ) -> StoreResult<T> {
         self.open_still()?;
         self.readers.look(work).await
     }
 
-    fn open_still(&self) -> Kept<()> {
+    fn open_still(&self) -> StoreResult<()> {
         if self.shared.closed.load(Ordering::Acquire) { Err(StoreError::Closed) } else { Ok(()) }
     }
 
@@ -235,7 +237,7 @@ fn tell_gap(conn: &mut Connection, clock: &dyn Clock) -> Result<u64, OpenError> 
 }
 
 impl Store for SqliteStore {
-    async fn submit(&self, new: NewRequest) -> Kept<Submitted> {
+    async fn submit(&self, new: NewRequest) -> StoreResult<Submission> {
         // Whether a grant still covers it is seen only when it is used.
         if new.request.decision.is_some() {
             return self.write(move |batch| requests::submit(batch, new)).await;
@@ -243,7 +245,7 @@ impl Store for SqliteStore {
         self.write_light(move |batch| requests::submit(batch, new)).await
     }
 
-    async fn apply(&self, id: Id, event: Event, note: Note) -> Kept<Applied> {
+    async fn apply(&self, id: Id, event: Event, note: WriteContext) -> StoreResult<Applied> {
         let time = matches!(event, Event::Time);
         let work = move |batch: &mut Batch<'_>| apply::apply(batch, id, event, &note);
         // When time passes for many at once, nobody who asks or answers stands behind them.
@@ -253,7 +255,7 @@ impl Store for SqliteStore {
         self.write_light(work).await
     }
 
-    async fn ended(&self, id: Id) -> Kept<Stored> {
+    async fn wait_for_end(&self, id: Id) -> StoreResult<StoredRequest> {
         let waiter = self.shared.waiting.join(id);
         let stored = self.request(id).await?.ok_or(StoreError::NotFound("request"))?;
         if stored.request.state.has_ended() {
@@ -262,33 +264,37 @@ impl Store for SqliteStore {
         waiter.woken().await.ok_or(StoreError::Closed)
     }
 
-    async fn request(&self, id: Id) -> Kept<Option<Stored>> {
+    async fn request(&self, id: Id) -> StoreResult<Option<StoredRequest>> {
         self.look(move |conn| Ok(row::load(conn, id)?.map(|found| found.stored))).await
     }
 
-    async fn known(&self, requester: Requester, key: String) -> Kept<Option<Stored>> {
+    async fn request_by_key(
+        &self,
+        requester: Requester,
+        key: String,
+    ) -> StoreResult<Option<StoredRequest>> {
         self.look(move |conn| requests::by_key(conn, &requester, &key)).await
     }
 
-    async fn pending(&self) -> Kept<Vec<Stored>> {
+    async fn pending(&self) -> StoreResult<Vec<StoredRequest>> {
         self.look(row::pending).await
     }
 
-    async fn due(&self) -> Kept<Vec<(Id, Timestamp)>> {
+    async fn deadlines(&self) -> StoreResult<Vec<(Id, Timestamp)>> {
         self.look(row::due).await
     }
 
-    async fn find(&self, query: Query) -> Kept<Page> {
+    async fn find(&self, query: RequestQuery) -> StoreResult<RequestPage> {
         self.look(move |conn| find::find(conn, &query)).await
     }
 
-    async fn similar(
+    async fn similar_calls(
         &self,
         agent: String,
         tool: (String, Tier),
         before: Id,
         since: Timestamp,
-    ) -> Kept<Similar> {
+    ) -> StoreResult<SimilarCalls> {
         self.look(move |conn| find::similar(conn, &agent, &tool, before, since)).await
     }
 
@@ -297,16 +303,22 @@ impl Store for SqliteStore {
         id: Id,
         agent: String,
         digest: CallDigest,
-        note: Note,
-    ) -> Kept<Redeemed> {
+        note: WriteContext,
+    ) -> StoreResult<Redemption> {
         self.write_light(move |batch| apply::redeem(batch, id, &agent, &digest, &note)).await
     }
 
-    async fn outcome(&self, id: Id, agent: String, outcome: String, note: Note) -> Kept<Stored> {
+    async fn record_outcome(
+        &self,
+        id: Id,
+        agent: String,
+        outcome: String,
+        note: WriteContext,
+    ) -> StoreResult<StoredRequest> {
         self.write_light(move |batch| apply::outcome(batch, id, &agent, outcome, &note)).await
     }
 
-    async fn pass(&self, mut entry: Entry<'static>) -> Kept<()> {
+    async fn record_pass(&self, mut entry: Entry<'static>) -> StoreResult<()> {
         self.open_still()?;
         if self.may_ride() {
             entry.at = self.clock.now().at.0;
@@ -329,27 +341,27 @@ impl Store for SqliteStore {
         self.write_light(move |batch| batch.write(entry)).await
     }
 
-    async fn append(&self, entries: Vec<Entry<'static>>) -> Kept<()> {
+    async fn append(&self, entries: Vec<Entry<'static>>) -> StoreResult<()> {
         let work = move |batch: &mut Batch<'_>| {
             entries.into_iter().try_for_each(|entry| batch.write(entry))
         };
         self.write_light(work).await
     }
 
-    async fn give(&self, grant: Grant, note: Note) -> Kept<()> {
+    async fn create_grant(&self, grant: Grant, note: WriteContext) -> StoreResult<()> {
         self.write(move |batch| grants::give(batch, &grant, &note)).await
     }
 
-    async fn revoke_grant(&self, id: Id, person: String, note: Note) -> Kept<bool> {
+    async fn revoke_grant(&self, id: Id, person: String, note: WriteContext) -> StoreResult<bool> {
         self.write(move |batch| grants::revoke(batch, id, &person, &note)).await
     }
 
-    async fn grants(&self, all: bool) -> Kept<Vec<Grant>> {
+    async fn grants(&self, all: bool) -> StoreResult<Vec<Grant>> {
         let now = self.clock.now().at;
         self.look(move |conn| grants::grants(conn, now, all)).await
     }
 
-    async fn begin_crisis(&self, crisis: Crisis, note: Note) -> Kept<()> {
+    async fn begin_crisis(&self, crisis: CrisisSession, note: WriteContext) -> StoreResult<()> {
         self.write(move |batch| grants::begin_crisis(batch, &crisis, &note)).await
     }
 
@@ -358,126 +370,134 @@ impl Store for SqliteStore {
         agent: String,
         session: String,
         person: String,
-        note: Note,
-    ) -> Kept<bool> {
+        note: WriteContext,
+    ) -> StoreResult<bool> {
         self.write(move |batch| grants::lift_crisis(batch, &agent, &session, &person, &note)).await
     }
 
-    async fn crises(&self) -> Kept<Vec<Crisis>> {
+    async fn crises(&self) -> StoreResult<Vec<CrisisSession>> {
         self.look(grants::crises).await
     }
 
-    async fn keep_person(&self, person: Person, note: Note) -> Kept<()> {
+    async fn save_person(&self, person: StoredPerson, note: WriteContext) -> StoreResult<()> {
         self.write(move |batch| people::keep_person(batch, &person, &note)).await
     }
 
-    async fn people(&self) -> Kept<Vec<Person>> {
+    async fn people(&self) -> StoreResult<Vec<StoredPerson>> {
         self.look(people::people).await
     }
 
-    async fn keep_agent(&self, agent: Agent, note: Note) -> Kept<()> {
+    async fn save_agent(&self, agent: StoredAgent, note: WriteContext) -> StoreResult<()> {
         self.write(move |batch| people::keep_agent(batch, &agent, &note)).await
     }
 
-    async fn agents(&self) -> Kept<Vec<Agent>> {
+    async fn agents(&self) -> StoreResult<Vec<StoredAgent>> {
         self.look(people::agents).await
     }
 
-    async fn keep_login(&self, login: Login, note: Note) -> Kept<()> {
+    async fn save_login(&self, login: StoredLogin, note: WriteContext) -> StoreResult<()> {
         self.write(move |batch| people::keep_login(batch, &login, &note)).await
     }
 
-    async fn logins(&self) -> Kept<Vec<Login>> {
+    async fn logins(&self) -> StoreResult<Vec<StoredLogin>> {
         let now = self.clock.now().at;
         self.look(move |conn| people::logins(conn, now)).await
     }
 
-    async fn keep_account(&self, account: Account, note: Note) -> Kept<()> {
+    async fn save_account(&self, account: LinkedAccount, note: WriteContext) -> StoreResult<()> {
         self.write(move |batch| ways::keep_account(batch, &account, &note)).await
     }
 
-    async fn accounts(&self) -> Kept<Vec<Account>> {
+    async fn accounts(&self) -> StoreResult<Vec<LinkedAccount>> {
         self.look(ways::accounts).await
     }
 
-    async fn keep_passkey(&self, passkey: Passkey, note: Note) -> Kept<()> {
+    async fn save_passkey(&self, passkey: Passkey, note: WriteContext) -> StoreResult<()> {
         self.write(move |batch| ways::keep_passkey(batch, &passkey, &note)).await
     }
 
-    async fn passkeys(&self) -> Kept<Vec<Passkey>> {
+    async fn passkeys(&self) -> StoreResult<Vec<Passkey>> {
         self.look(ways::passkeys).await
     }
 
-    async fn keep_subscription(&self, subscription: Subscription, note: Note) -> Kept<()> {
+    async fn save_subscription(
+        &self,
+        subscription: PushSubscription,
+        note: WriteContext,
+    ) -> StoreResult<()> {
         self.write(move |batch| ways::keep_subscription(batch, &subscription, &note)).await
     }
 
-    async fn subscriptions(&self) -> Kept<Vec<Subscription>> {
+    async fn subscriptions(&self) -> StoreResult<Vec<PushSubscription>> {
         self.look(ways::subscriptions).await
     }
 
-    async fn outbox(&self, after: u64, limit: u32) -> Kept<Vec<Outgoing>> {
+    async fn outbox(&self, after: u64, limit: u32) -> StoreResult<Vec<OutboxEntry>> {
         self.look(move |conn| outbox::outbox(conn, after, limit)).await
     }
 
-    async fn attempted(&self, attempt: Attempt, note: Note) -> Kept<()> {
+    async fn record_attempt(
+        &self,
+        attempt: DeliveryAttempt,
+        note: WriteContext,
+    ) -> StoreResult<()> {
         let work = move |batch: &mut Batch<'_>| outbox::attempted(batch, &attempt, &note);
         self.write_later(self.shared.options.ride, work).await
     }
 
-    async fn undelivered(
+    async fn mark_undelivered(
         &self,
         channel: String,
         message: String,
         why: String,
-        note: Note,
-    ) -> Kept<Option<Id>> {
+        note: WriteContext,
+    ) -> StoreResult<Option<Id>> {
         self.write(move |batch| outbox::undelivered(batch, (&channel, &message), &why, &note)).await
     }
 
-    async fn deliveries(&self, request: Id) -> Kept<Vec<Delivery>> {
+    async fn deliveries(&self, request: Id) -> StoreResult<Vec<DeliveryStatus>> {
         self.look(move |conn| outbox::deliveries(conn, request)).await
     }
 
-    async fn entries(&self, from: u64, limit: u32) -> Kept<Slice> {
+    async fn entries(&self, from: u64, limit: u32) -> StoreResult<LedgerSlice> {
         self.look(move |conn| ledger::entries(conn, from, limit)).await
     }
 
-    async fn story(&self, request: Id) -> Kept<Vec<Told>> {
+    async fn request_history(&self, request: Id) -> StoreResult<Vec<IndexedEntry>> {
         self.look(move |conn| ledger::story(conn, request)).await
     }
 
-    async fn tree_head(&self) -> Kept<TreeHead> {
+    async fn tree_head(&self) -> StoreResult<TreeHead> {
         self.open_still()?;
         Ok(self.shared.head())
     }
 
-    async fn inclusion(&self, index: u64, size: u64) -> Kept<Found> {
+    async fn inclusion_proof(&self, index: u64, size: u64) -> StoreResult<MerkleProof> {
         let committed = self.shared.head().size;
         self.look(move |conn| ledger::inclusion(conn, committed, index, size)).await
     }
 
-    async fn consistency(&self, old: u64, new: u64) -> Kept<Found> {
+    async fn consistency_proof(&self, old: u64, new: u64) -> StoreResult<MerkleProof> {
         let committed = self.shared.head().size;
         self.look(move |conn| ledger::consistency(conn, committed, old, new)).await
     }
 
-    async fn keep_checkpoint(&self, size: u64, note: String) -> Kept<()> {
+    async fn save_checkpoint(&self, size: u64, note: String) -> StoreResult<()> {
         if size > self.shared.head().size {
             return Err(StoreError::Unfit(format!("there are no {size} entries")));
         }
         self.write(move |batch| ledger::keep_checkpoint(batch.conn, size, &note)).await
     }
 
-    async fn checkpoint(&self) -> Kept<Option<String>> {
+    async fn checkpoint(&self) -> StoreResult<Option<String>> {
         self.look(ledger::checkpoint).await
     }
 
-    fn watch(&self) -> broadcast::Receiver<Happening> {
+    fn subscribe(&self) -> broadcast::Receiver<StoreEvent> {
         self.shared.news.subscribe()
     }
 
-    async fn healthy(&self) -> bool {
+    async fn is_healthy(&self) -> bool {
         if self.open_still().is_err() {
             return false;
         }
@@ -493,7 +513,7 @@ impl Store for SqliteStore {
         probe.await.is_ok()
     }
 
-    async fn close(&self) -> Kept<()> {
+    async fn close(&self) -> StoreResult<()> {
         if self.shared.closed.swap(true, Ordering::AcqRel) {
             return Err(StoreError::Closed);
         }

@@ -7,17 +7,17 @@ use countersign_types::id::Id;
 use countersign_workflow::request::{Rung, State};
 use tokio::sync::oneshot;
 
-use crate::record::Stored;
+use crate::record::StoredRequest;
 
 /// What happened, told after its commit. A hint, not a truth: read the row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Happening {
+pub enum StoreEvent {
     /// A person is asked.
     Asked(Id),
     /// Somebody voted, more are needed.
     Voted(Id),
     /// It climbed.
-    Climbed(Id, Rung),
+    Escalated(Id, Rung),
     /// A message about it did not arrive after all.
     Undelivered(Id),
     /// It ended.
@@ -28,7 +28,7 @@ pub enum Happening {
 
 /// Everybody who waits for the end of a request.
 #[derive(Debug, Default)]
-pub struct Waiting {
+pub struct EndWaiters {
     queue: Mutex<Queue>,
 }
 
@@ -36,21 +36,21 @@ pub struct Waiting {
 struct Queue {
     newest: u64,
     over: bool,
-    waiters: HashMap<Id, Vec<(u64, oneshot::Sender<Stored>)>>,
+    waiters: HashMap<Id, Vec<(u64, oneshot::Sender<StoredRequest>)>>,
 }
 
 /// One who waits. Going away takes the place in the queue away as well.
 #[derive(Debug)]
-pub struct Waiter<'a> {
-    waiting: &'a Waiting,
+pub struct EndWaiter<'a> {
+    waiting: &'a EndWaiters,
     id: Id,
     number: u64,
-    woken: oneshot::Receiver<Stored>,
+    woken: oneshot::Receiver<StoredRequest>,
 }
 
-impl Waiting {
+impl EndWaiters {
     /// Joins those who wait. Join first and read the row then: an end in between is not missed.
-    pub fn join(&self, id: Id) -> Waiter<'_> {
+    pub fn join(&self, id: Id) -> EndWaiter<'_> {
         let (wake, woken) = oneshot::channel();
         let mut queue = self.lock();
         queue.newest += 1;
@@ -59,11 +59,11 @@ impl Waiting {
         if !queue.over {
             queue.waiters.entry(id).or_default().push((number, wake));
         }
-        Waiter { waiting: self, id, number, woken }
+        EndWaiter { waiting: self, id, number, woken }
     }
 
     /// Wakes everybody who waits for this request with how it ended.
-    pub fn wake(&self, ended: &Stored) {
+    pub fn wake(&self, ended: &StoredRequest) {
         let list = self.lock().waiters.remove(&ended.request.id);
         for (_, waiter) in list.into_iter().flatten() {
             // Who went away needs no waking.
@@ -88,14 +88,14 @@ impl Waiting {
     }
 }
 
-impl Waiter<'_> {
+impl EndWaiter<'_> {
     /// How the request ended; nothing if the store is over.
-    pub async fn woken(mut self) -> Option<Stored> {
+    pub async fn woken(mut self) -> Option<StoredRequest> {
         (&mut self.woken).await.ok()
     }
 }
 
-impl Drop for Waiter<'_> {
+impl Drop for EndWaiter<'_> {
     fn drop(&mut self) {
         let mut queue = self.waiting.lock();
         if let Some(list) = queue.waiters.get_mut(&self.id) {

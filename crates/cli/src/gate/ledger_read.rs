@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 
-use countersign_store::Offline;
+use countersign_store::OfflineLedger;
 
 use super::args::Person;
 use super::credential::Session;
@@ -23,7 +23,7 @@ pub enum Source {
     /// JSON Lines.
     Lines(Box<dyn BufRead>, String),
     /// The file of a store.
-    Store(Offline, String),
+    Store(OfflineLedger, String),
 }
 
 impl Source {
@@ -34,7 +34,8 @@ impl Source {
         person: &Person,
     ) -> Result<Source, Failure> {
         if let Some(name) = store {
-            let store = Offline::open(Path::new(name)).map_err(|error| Failure::at(name, error))?;
+            let store =
+                OfflineLedger::open(Path::new(name)).map_err(|error| Failure::at(name, error))?;
             return Ok(Source::Store(store, name.to_owned()));
         }
         Ok(match file {

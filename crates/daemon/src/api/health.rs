@@ -21,7 +21,7 @@ pub async fn ready(State(api): State<Api>) -> Answered {
         Problem::new(StatusCode::SERVICE_UNAVAILABLE, "unready", "Nothing can be approved", detail)
             .with_outcome("unavailable")
     };
-    if !api.gate.store().healthy().await {
+    if !api.gate.store().is_healthy().await {
         return Err(unready("the store cannot write"));
     }
     if api.book.people() == 0 {

@@ -10,7 +10,7 @@ use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 
 use crate::auth::Stranger;
-use crate::gate::Held;
+use crate::gate::Rejection;
 
 /// What went wrong. Every one of these means that nothing was allowed by it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -122,15 +122,15 @@ impl From<Stranger> for Problem {
     }
 }
 
-impl From<Held> for Problem {
-    fn from(held: Held) -> Problem {
+impl From<Rejection> for Problem {
+    fn from(held: Rejection) -> Problem {
         let detail = held.to_string();
         match held {
-            Held::Refused => {
+            Rejection::Refused => {
                 Problem::new(StatusCode::FORBIDDEN, "refused", "The policy refuses this", detail)
                     .with_outcome("denied")
             }
-            Held::TooManyQuestions(seconds) => Problem {
+            Rejection::TooManyQuestions(seconds) => Problem {
                 retry_after: Some(seconds),
                 ..Problem::new(
                     StatusCode::TOO_MANY_REQUESTS,
@@ -140,16 +140,18 @@ impl From<Held> for Problem {
                 )
                 .with_outcome("denied")
             },
-            Held::Quarantined(_) => Problem::new(
+            Rejection::Quarantined(_) => Problem::new(
                 StatusCode::TOO_MANY_REQUESTS,
                 "quarantined",
                 "This agent may not ask for a while",
                 detail,
             )
             .with_outcome("denied"),
-            Held::Unavailable(error) => Problem::from(error),
-            Held::ClockUnsettled | Held::NoChance | Held::Unwritable => unavailable(detail),
-            Held::NoSuchRequest => Problem::not_found(detail),
+            Rejection::Unavailable(error) => Problem::from(error),
+            Rejection::ClockUnsettled | Rejection::NoChance | Rejection::Unwritable => {
+                unavailable(detail)
+            }
+            Rejection::NoSuchRequest => Problem::not_found(detail),
         }
     }
 }

@@ -12,7 +12,7 @@ use axum::response::{IntoResponse as _, Response};
 use countersign_json::Value;
 use countersign_risk::call::{Annotations, Call};
 use countersign_risk::context::{Context, Environment, Platform};
-use countersign_store::{Note, Query, Store as _, Stored};
+use countersign_store::{RequestQuery, Store as _, StoredRequest, WriteContext};
 use countersign_types::id::Id;
 use countersign_types::tier::Tier;
 use countersign_types::time::{Clock as _, Timestamp};
@@ -63,7 +63,7 @@ where
 }
 
 /// Waits for the end of a request.
-async fn end(api: &Api, stored: Box<Stored>) -> Result<Box<Stored>, Problem> {
+async fn end(api: &Api, stored: Box<StoredRequest>) -> Result<Box<StoredRequest>, Problem> {
     let (id, deadline) = (stored.request.id, stored.request.plan.deadline);
     drop(stored);
     let left = api.gate.clock().now().at.until(deadline);
@@ -74,7 +74,7 @@ async fn end(api: &Api, stored: Box<Stored>) -> Result<Box<Stored>, Problem> {
 
 /// What the seed says about a call that passes.
 fn passes(at: Timestamp) -> Answered {
-    let id = crate::chance::id(at).map_err(|_| Problem::from(crate::gate::Held::NoChance))?;
+    let id = crate::chance::id(at).map_err(|_| Problem::from(crate::gate::Rejection::NoChance))?;
     // Said for almost every call, so it is written straight; an id needs no escapes.
     let mut text = String::with_capacity(112);
     let _ = write!(text, "{{\"request_id\":\"{id}\",\"status\":\"{AUTO}\",");
@@ -136,7 +136,7 @@ async fn asked(api: &Api, caller: &Caller, bytes: Bytes) -> Result<Answer, Probl
 }
 
 /// The seed's four fields. What is still pending is not approved.
-fn outcome(stored: &Stored) -> serde_json::Value {
+fn outcome(stored: &StoredRequest) -> serde_json::Value {
     let decision = stored.request.decision.as_ref();
     let by = decision.map(|decision| &decision.by);
     let status = match (stored.request.state, by) {
@@ -203,7 +203,7 @@ pub async fn respond(State(api): State<Api>, request: Request) -> Answered {
         reason: said.text("reason")?.unwrap_or_default().to_owned(),
         standing,
     };
-    let note = Note { policy: api.gate.rules().hash, facts: None, edited: None };
+    let note = WriteContext { policy: api.gate.rules().hash, facts: None, edited: None };
     let applied = api.gate.decide(id, event, note).await?;
     let status = applied.stored.request.state.label();
     Ok((StatusCode::OK, axum::Json(json!({ "request_id": id, "status": status }))).into_response())
@@ -217,14 +217,15 @@ pub async fn pending(State(api): State<Api>, request: Request) -> Answered {
         let peer = request.extensions().get().copied();
         Some(who::seed_agent(&api, request.headers(), peer)?.agent.clone())
     };
-    let query = Query { state: Some(Stands::Pending), agent, limit: 500, ..Query::default() };
+    let query =
+        RequestQuery { state: Some(Stands::Pending), agent, limit: 500, ..RequestQuery::default() };
     let page = api.gate.store().find(query).await?;
     let now = api.gate.clock().now().at;
     let list: Vec<_> = page.requests.iter().map(|stored| entry(stored, now)).collect();
     Ok(axum::Json(json!({ "pending": list })).into_response())
 }
 
-fn entry(stored: &Stored, now: Timestamp) -> serde_json::Value {
+fn entry(stored: &StoredRequest, now: Timestamp) -> serde_json::Value {
     let request = &stored.request;
     let detail: serde_json::Value = serde_json::from_str(&stored.detail).unwrap_or_default();
     let card: serde_json::Value = serde_json::from_str(&stored.card).unwrap_or_default();

@@ -4,7 +4,9 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex as StdMutex, PoisonError, RwLock};
 
 use countersign_json::canonical::Digest;
-use countersign_store::{Agent, Backend, Login, Passkey, Person, Role, Store, StoreError};
+use countersign_store::{
+    Backend, Passkey, Role, Store, StoreError, StoredAgent, StoredLogin, StoredPerson,
+};
 use countersign_types::time::{Span, Timestamp};
 use countersign_workflow::assurance::Tenure;
 use tokio::sync::{Mutex, MutexGuard};
@@ -54,8 +56,8 @@ struct Pages {
     tokens: HashMap<Digest, Arc<Known>>,
     uids: HashMap<u32, Arc<Known>>,
     agents: HashSet<String>,
-    people: HashMap<String, Person>,
-    logins: HashMap<Digest, Login>,
+    people: HashMap<String, StoredPerson>,
+    logins: HashMap<Digest, StoredLogin>,
     /// By channel and account.
     accounts: HashMap<(String, String), Linked>,
     /// By person.
@@ -168,7 +170,7 @@ impl Book {
     }
 
     /// When a login was last used, as far as is known here.
-    pub fn last_used(&self, login: &Login, now: Timestamp) -> Timestamp {
+    pub fn last_used(&self, login: &StoredLogin, now: Timestamp) -> Timestamp {
         let used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
         used.get(&login.secret).copied().unwrap_or(login.made).min(now)
     }
@@ -246,7 +248,7 @@ impl Book {
     }
 
     /// The record of a person by name.
-    pub fn record(&self, name: &str) -> Option<Person> {
+    pub fn record(&self, name: &str) -> Option<StoredPerson> {
         let pages = self.pages.read().unwrap_or_else(PoisonError::into_inner);
         pages.people.get(name).cloned()
     }
@@ -257,12 +259,12 @@ impl Book {
     }
 }
 
-fn tenure(person: &Person) -> Tenure {
+fn tenure(person: &StoredPerson) -> Tenure {
     Tenure { since: person.added.max(person.role_since), active_from: person.active_from }
 }
 
 impl Pages {
-    fn enter(&mut self, agent: Agent) {
+    fn enter(&mut self, agent: StoredAgent) {
         self.agents.insert(agent.name.clone());
         let caller = Caller { agent: agent.name, own_addresses: Arc::from(agent.own_addresses) };
         let known = Arc::new(Known { caller, expires: agent.expires });

@@ -55,7 +55,7 @@ async fn a_head_is_signed_when_the_ledger_grew_and_reaches_its_witnesses() {
     let note = trial.gate.store().checkpoint().await.unwrap().unwrap();
     let last = trial.keys.signed_checkpoint(&note).unwrap();
     assert_eq!((last.size, last.root), (head.size, head.root));
-    let proof = trial.gate.store().consistency(first.size, last.size).await.unwrap().unwrap();
+    let proof = trial.gate.store().consistency_proof(first.size, last.size).await.unwrap().unwrap();
     verify_consistency(first.size, &first.root, last.size, &last.root, &proof).unwrap();
     let slice = trial.gate.store().entries(0, 100).await.unwrap();
     let sent = slice.entries.iter().filter(|entry| {

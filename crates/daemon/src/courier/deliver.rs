@@ -4,7 +4,7 @@ use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use countersign_channels::{Announcement, ChannelError, Ending, Limits, News as Told, Receipt};
-use countersign_store::{AttemptResult, Delivery, News};
+use countersign_store::{AnnouncementKind, AttemptResult, DeliveryStatus};
 use countersign_text::sanitize::show_within;
 use countersign_types::tier::Tier;
 use countersign_types::time::{Clock as _, Span, Timestamp};
@@ -38,12 +38,12 @@ pub async fn deliver(row: Arc<Row>, target: Target, prompt: Option<String>) {
         if !wait_until(&row, due).await {
             let sent = failures > 0 || row.outgoing.at < row.courier.started;
             let why = if sent { NOT_AGAIN } else { NEVER_SENT }.to_owned();
-            row.close(&target, AttemptResult::Again(why, now(&row))).await;
+            row.close(&target, AttemptResult::Retry(why, now(&row))).await;
             return;
         }
         let error = match send(&row, &target, prompt.as_deref()).await {
             Ok(Some(receipt)) => {
-                row.close(&target, AttemptResult::Arrived(short(&receipt.0))).await;
+                row.close(&target, AttemptResult::Delivered(short(&receipt.0))).await;
                 return;
             }
             // Newer news came while it waited for its turn.
@@ -63,16 +63,16 @@ pub async fn deliver(row: Arc<Row>, target: Target, prompt: Option<String>) {
             row.close(&target, AttemptResult::Failed(short(&why))).await;
             return;
         }
-        let again = AttemptResult::Again(short(&error.problem), next);
+        let again = AttemptResult::Retry(short(&error.problem), next);
         row.write(&target.channel, again, false, Some(&target)).await;
         due = Some(next);
     }
 }
 
-fn due_at(tried: &Delivery) -> Option<Timestamp> {
+fn due_at(tried: &DeliveryStatus) -> Option<Timestamp> {
     match tried.result {
-        AttemptResult::Again(_, at) => Some(at),
-        AttemptResult::Arrived(_) | AttemptResult::Failed(_) => None,
+        AttemptResult::Retry(_, at) => Some(at),
+        AttemptResult::Delivered(_) | AttemptResult::Failed(_) => None,
     }
 }
 
@@ -81,7 +81,7 @@ fn keyboard(row: &Row, target: &Target) -> Option<Timestamp> {
     let (rules, request) = (row.courier.gate.rules(), row.request());
     let rings = rules.channels.get(&target.channel).is_some_and(|set_up| set_up.limits.rings);
     let may_wait = request.tier < Tier::Critical && !request.crisis;
-    let asks = !matches!(row.outgoing.news, News::Ended(_));
+    let asks = !matches!(row.outgoing.news, AnnouncementKind::Ended(_));
     let there = row.courier.presence.is_there(now(row));
     (rings && may_wait && asks && there).then(|| row.outgoing.at.plus(rules.duty.at_keyboard))
 }
@@ -93,8 +93,8 @@ fn now(row: &Row) -> Timestamp {
 /// After this moment nobody needs to hear of it.
 fn until(row: &Row) -> Timestamp {
     match row.outgoing.news {
-        News::Asked | News::Climbed(_) => row.request().plan.deadline,
-        News::Ended(_) => row.outgoing.at.plus(END_IS_NEWS),
+        AnnouncementKind::Asked | AnnouncementKind::Escalated(_) => row.request().plan.deadline,
+        AnnouncementKind::Ended(_) => row.outgoing.at.plus(END_IS_NEWS),
     }
 }
 
@@ -167,9 +167,9 @@ async fn speak(
 fn announcement(row: &Row, target: &Target, limits: Limits) -> Announcement {
     let request = row.request();
     let news = match row.outgoing.news {
-        News::Asked => Told::Asked,
-        News::Climbed(_) => Told::Climbed,
-        News::Ended(state) => Told::Ended(Ending {
+        AnnouncementKind::Asked => Told::Asked,
+        AnnouncementKind::Escalated(_) => Told::Climbed,
+        AnnouncementKind::Ended(state) => Told::Ended(Ending {
             state,
             by: by(row),
             place: place(row),
@@ -178,9 +178,9 @@ fn announcement(row: &Row, target: &Target, limits: Limits) -> Announcement {
         }),
     };
     let rung = match row.outgoing.news {
-        News::Climbed(rung) => rung.max(target.rung),
-        News::Asked => target.rung,
-        News::Ended(_) => request.rung,
+        AnnouncementKind::Escalated(rung) => rung.max(target.rung),
+        AnnouncementKind::Asked => target.rung,
+        AnnouncementKind::Ended(_) => request.rung,
     };
     let (at, seq) = (row.outgoing.at, row.outgoing.seq);
     let about = About { stored: &row.stored, news, at, seq, rung };

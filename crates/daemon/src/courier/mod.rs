@@ -20,7 +20,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use countersign_store::{Happening, News, Outgoing, Store as _};
+use countersign_store::{AnnouncementKind, OutboxEntry, Store as _, StoreEvent};
 use countersign_types::id::Id;
 use countersign_types::time::{Clock as _, Timestamp};
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
@@ -45,7 +45,7 @@ const AT_ONCE: u32 = 256;
 
 /// Carries announcements until the daemon stops.
 pub async fn run(gate: Arc<Gate>, reach: Reach, mut stop: Stop) {
-    let mut happenings = gate.store().watch();
+    let mut happenings = gate.store().subscribe();
     let mut rounds = Rounds::new(gate, reach);
     let mut sweep = tokio::time::interval(SWEEP);
     sweep.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -55,7 +55,7 @@ pub async fn run(gate: Arc<Gate>, reach: Reach, mut stop: Stop) {
         let pause = if look { Duration::from_millis(250) } else { SWEEP };
         tokio::select! {
             heard = happenings.recv() => match heard {
-                Ok(Happening::Voted(_) | Happening::Settings) => {}
+                Ok(StoreEvent::Voted(_) | StoreEvent::Settings) => {}
                 Ok(_) | Err(RecvError::Lagged(_)) => look = true,
                 Err(RecvError::Closed) => return,
             },
@@ -169,8 +169,10 @@ impl Rounds {
             about.rows += 1;
             let (courier, story) = (Arc::clone(&self.courier), Arc::clone(&about.story));
             let turn = match outgoing.news {
-                News::Asked | News::Climbed(_) => Arc::clone(&story.turn).try_read_owned().ok(),
-                News::Ended(_) => None,
+                AnnouncementKind::Asked | AnnouncementKind::Escalated(_) => {
+                    Arc::clone(&story.turn).try_read_owned().ok()
+                }
+                AnnouncementKind::Ended(_) => None,
             };
             let place = (outgoing.seq, outgoing.request);
             let task = self.rows.spawn(row::announce(courier, story, outgoing, turn)).id();
@@ -182,7 +184,7 @@ impl Rounds {
 
     /// Reads the outbox on, a part at a time, as others want to read as well. Gives what is not on
     /// its way, and whether some could not be read.
-    async fn list(&mut self) -> (Vec<Outgoing>, bool) {
+    async fn list(&mut self) -> (Vec<OutboxEntry>, bool) {
         let mut listed = Vec::new();
         loop {
             let part = match self.courier.gate.store().outbox(self.read, AT_ONCE).await {
@@ -194,7 +196,7 @@ impl Rounds {
             };
             let more = part.len() >= usize::try_from(AT_ONCE).unwrap_or(usize::MAX);
             self.read = part.last().map_or(self.read, |last| last.seq);
-            let new = |outgoing: &Outgoing| !self.on_their_way.contains(&outgoing.seq);
+            let new = |outgoing: &OutboxEntry| !self.on_their_way.contains(&outgoing.seq);
             listed.extend(part.into_iter().filter(new));
             if !more {
                 return (listed, false);

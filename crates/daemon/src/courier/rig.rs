@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use countersign_risk::call::Call;
-use countersign_store::{Backend, Note, Options, SqliteStore, Store as _, Stored};
+use countersign_store::{
+    Backend, SqliteOptions, SqliteStore, Store as _, StoredRequest, WriteContext,
+};
 use countersign_types::time::{Clock as _, Span, Timestamp};
 use countersign_workflow::assurance::{Needs, Standing, Tenure};
 use countersign_workflow::request::{Choice, Event};
@@ -48,7 +50,7 @@ impl Rig {
         let private = std::os::unix::fs::PermissionsExt::from_mode(0o700);
         std::fs::set_permissions(&path, private).unwrap();
         let telling = Arc::clone(&clock) as Arc<dyn countersign_types::time::Clock>;
-        let store = SqliteStore::open(&path.join("db"), telling, Options::default()).unwrap();
+        let store = SqliteStore::open(&path.join("db"), telling, SqliteOptions::default()).unwrap();
         if let Some(newest) = store.newest_time() {
             clock.not_before(newest);
         }
@@ -81,7 +83,7 @@ impl Rig {
         panic!("something still holds the gate");
     }
 
-    pub async fn ask(&self, command: &str) -> Stored {
+    pub async fn ask(&self, command: &str) -> StoredRequest {
         let asks = Question {
             call: Call::shell(command),
             raw: command.as_bytes(),
@@ -100,7 +102,7 @@ impl Rig {
         }
     }
 
-    pub async fn deny(&self, asked: &Stored) {
+    pub async fn deny(&self, asked: &StoredRequest) {
         let event = Event::Answer {
             person: "ana".to_owned(),
             choice: Choice::Deny,
@@ -110,12 +112,12 @@ impl Rig {
             reason: String::new(),
             standing: (Standing::login(false, Tenure::from(Timestamp(0))), Needs::default()),
         };
-        let note = Note { policy: self.gate.rules().hash, facts: None, edited: None };
+        let note = WriteContext { policy: self.gate.rules().hash, facts: None, edited: None };
         self.gate.decide(asked.request.id, event, note).await.unwrap();
     }
 
     /// Lets time go by until so many seconds after a request was made.
-    pub fn reach(&self, asked: &Stored, seconds: u32) {
+    pub fn reach(&self, asked: &StoredRequest, seconds: u32) {
         let at = asked.request.plan.created.plus(Span::seconds(seconds));
         self.gate.clock().not_before(at);
     }
@@ -126,14 +128,14 @@ impl Rig {
         clock.not_before(clock.now().at.plus(Span::seconds(seconds)));
     }
 
-    pub async fn stored(&self, asked: &Stored) -> Stored {
+    pub async fn stored(&self, asked: &StoredRequest) -> StoredRequest {
         self.gate.store().request(asked.request.id).await.unwrap().unwrap()
     }
 
     /// The ledger's lines about a request that are of this kind.
-    pub async fn lines(&self, asked: &Stored, kind: &str) -> Vec<String> {
+    pub async fn lines(&self, asked: &StoredRequest, kind: &str) -> Vec<String> {
         let wanted = format!("\"kind\":\"{kind}\"");
-        let told = self.gate.store().story(asked.request.id).await.unwrap();
+        let told = self.gate.store().request_history(asked.request.id).await.unwrap();
         let lines = told.into_iter().map(|told| String::from_utf8(told.entry).unwrap());
         lines.filter(|line| line.contains(&wanted)).collect()
     }

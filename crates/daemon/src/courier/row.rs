@@ -4,8 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use countersign_channels::webpush;
-use countersign_store::{Attempt, AttemptResult, Delivery, News, Note, Outgoing, Store as _};
-use countersign_store::{StoreError, Stored};
+use countersign_store::{
+    AnnouncementKind, AttemptResult, DeliveryAttempt, DeliveryStatus, OutboxEntry, Store as _,
+    WriteContext,
+};
+use countersign_store::{StoreError, StoredRequest};
 use countersign_types::time::Clock as _;
 use countersign_workflow::request::{Request, Rung};
 use serde_json::json;
@@ -32,8 +35,8 @@ pub struct Ended {
 pub struct Row {
     pub courier: Arc<Courier>,
     pub story: Arc<Story>,
-    pub outgoing: Outgoing,
-    pub stored: Stored,
+    pub outgoing: OutboxEntry,
+    pub stored: StoredRequest,
     closing: Mutex<Closing>,
 }
 
@@ -47,10 +50,10 @@ struct Closing {
 pub async fn announce(
     courier: Arc<Courier>,
     story: Arc<Story>,
-    outgoing: Outgoing,
+    outgoing: OutboxEntry,
     turn: Option<OwnedRwLockReadGuard<()>>,
 ) -> Ended {
-    let over = matches!(outgoing.news, News::Ended(_));
+    let over = matches!(outgoing.news, AnnouncementKind::Ended(_));
     // Who withdraws waits until nobody asks any more.
     let alone = if over { Some(Arc::clone(&story.turn).write_owned().await) } else { None };
     // To whom an asking goes is known without the request; often there is nobody.
@@ -63,7 +66,7 @@ pub async fn announce(
     };
     if nobody {
         let now = courier.gate.clock().now().at;
-        let result = AttemptResult::Again("there is nobody to tell".to_owned(), now);
+        let result = AttemptResult::Retry("there is nobody to tell".to_owned(), now);
         write(&courier, &outgoing, NOBODY, result, true, None).await;
         return Ended { done: true };
     }
@@ -92,7 +95,7 @@ pub async fn announce(
     let row = Arc::new(Row { courier, story, outgoing, stored, closing });
     if targets.is_empty() {
         let now = row.courier.gate.clock().now().at;
-        let result = AttemptResult::Again("there is nobody to tell".to_owned(), now);
+        let result = AttemptResult::Retry("there is nobody to tell".to_owned(), now);
         row.write(NOBODY, result, true, None).await;
         return Ended { done: true };
     }
@@ -106,14 +109,14 @@ pub async fn announce(
 }
 
 /// Whether no channel can show a prompt of this request: none is set up, and none was tried.
-async fn nobody_was_told(courier: &Courier, outgoing: &Outgoing) -> bool {
+async fn nobody_was_told(courier: &Courier, outgoing: &OutboxEntry) -> bool {
     let rules = courier.gate.rules();
     rules.duty.is_usual()
         && rules.ladder.iter().all(Vec::is_empty)
         && deliveries(courier, outgoing).await.iter().all(|delivery| delivery.channel == NOBODY)
 }
 
-async fn deliveries(courier: &Courier, outgoing: &Outgoing) -> Vec<Delivery> {
+async fn deliveries(courier: &Courier, outgoing: &OutboxEntry) -> Vec<DeliveryStatus> {
     loop {
         match courier.gate.store().deliveries(outgoing.request).await {
             Ok(deliveries) => return deliveries,
@@ -123,7 +126,7 @@ async fn deliveries(courier: &Courier, outgoing: &Outgoing) -> Vec<Delivery> {
 }
 
 /// Who is asked about this request now: in quiet hours nobody, unless it is grave.
-fn ladder(courier: &Courier, stored: &Stored) -> Ladder {
+fn ladder(courier: &Courier, stored: &StoredRequest) -> Ladder {
     let (rules, now) = (courier.gate.rules(), courier.gate.clock().now().at);
     let (tier, crisis) = (stored.request.tier, stored.request.crisis);
     if rules.duty.is_quiet(tier, crisis, now) {
@@ -143,7 +146,7 @@ fn with_browsers(courier: &Courier, mut ladder: Ladder) -> Ladder {
 }
 
 /// Which channels are asked, of those that are not finished.
-fn askings(ladder: &Ladder, outgoing: &Outgoing) -> Vec<(Target, Option<String>)> {
+fn askings(ladder: &Ladder, outgoing: &OutboxEntry) -> Vec<(Target, Option<String>)> {
     let tried = &outgoing.tried;
     plan::targets(ladder, rung(outgoing), |channel| plan::failed(tried, channel))
         .into_iter()
@@ -155,8 +158,8 @@ fn askings(ladder: &Ladder, outgoing: &Outgoing) -> Vec<(Target, Option<String>)
 /// Which channels may show a prompt that is over now.
 async fn withdrawals(
     courier: &Courier,
-    outgoing: &Outgoing,
-    stored: &Stored,
+    outgoing: &OutboxEntry,
+    stored: &StoredRequest,
 ) -> Vec<(Target, Option<String>)> {
     let deliveries = deliveries(courier, outgoing).await;
     let rung = stored.request.rung;
@@ -180,10 +183,10 @@ async fn withdrawals(
         .collect()
 }
 
-fn rung(outgoing: &Outgoing) -> Rung {
+fn rung(outgoing: &OutboxEntry) -> Rung {
     match outgoing.news {
-        News::Climbed(rung) => rung,
-        News::Asked | News::Ended(_) => Rung::First,
+        AnnouncementKind::Escalated(rung) => rung,
+        AnnouncementKind::Asked | AnnouncementKind::Ended(_) => Rung::First,
     }
 }
 
@@ -207,7 +210,7 @@ impl Row {
 
     fn asks_further(&self, results: &[(String, bool)]) -> bool {
         let drill = self.stored.request.requester.is_drill();
-        if drill || matches!(self.outgoing.news, News::Ended(_)) {
+        if drill || matches!(self.outgoing.news, AnnouncementKind::Ended(_)) {
             return false;
         }
         let known = |channel: &str| results.iter().any(|(name, _)| name == channel);
@@ -231,7 +234,7 @@ impl Row {
 
 async fn write(
     courier: &Courier,
-    outgoing: &Outgoing,
+    outgoing: &OutboxEntry,
     channel: &str,
     result: AttemptResult,
     done: bool,
@@ -250,9 +253,9 @@ async fn write(
     }
     loop {
         let (seq, channel) = (outgoing.seq, channel.to_owned());
-        let attempt = Attempt { seq, channel, result: result.clone(), done };
-        let note = Note { policy: gate.rules().hash, facts: facts.clone(), edited: None };
-        match gate.store().attempted(attempt, note).await {
+        let attempt = DeliveryAttempt { seq, channel, result: result.clone(), done };
+        let note = WriteContext { policy: gate.rules().hash, facts: facts.clone(), edited: None };
+        match gate.store().record_attempt(attempt, note).await {
             // An error of these kinds: nothing is there to strike off.
             Ok(()) | Err(StoreError::NotFound(_) | StoreError::Closed) => return,
             Err(error) => pause_after(&error).await,

@@ -5,7 +5,7 @@ use countersign_json as json;
 use countersign_risk::call_view;
 use countersign_risk::card::Card;
 use countersign_risk::word_pair::phrase;
-use countersign_store::Stored;
+use countersign_store::StoredRequest;
 use countersign_types::time::{Clock as _, Timestamp};
 use countersign_workflow::request::{Choice, Rung};
 
@@ -18,7 +18,7 @@ const REASONS: usize = 3;
 /// Something to tell about a request.
 pub struct About<'a> {
     /// The request.
-    pub stored: &'a Stored,
+    pub stored: &'a StoredRequest,
     /// What happened.
     pub news: News,
     /// When.
@@ -80,7 +80,7 @@ pub fn announcement(
 }
 
 /// The edited call that was approved; its text only where this channel may show calls.
-pub fn edited(stored: &Stored, limits: Limits) -> Option<EditedNotice> {
+pub fn edited(stored: &StoredRequest, limits: Limits) -> Option<EditedNotice> {
     stored.edited.as_ref()?;
     let card = stored.edited_card.as_deref().and_then(|text| json::parse(text).ok());
     let card = card.and_then(|card| Card::from_json(&card).ok());
@@ -99,7 +99,7 @@ pub fn edited(stored: &Stored, limits: Limits) -> Option<EditedNotice> {
 }
 
 /// The card of the call that is decided about; one of another call is none.
-fn card(stored: &Stored) -> Option<Card> {
+fn card(stored: &StoredRequest) -> Option<Card> {
     let card = json::parse(&stored.card).ok().and_then(|card| Card::from_json(&card).ok());
     card.filter(|card| card.digest == stored.request.digest.canonical)
 }

@@ -4,13 +4,13 @@ mod duty;
 
 use std::time::Instant;
 
-use countersign_store::{AttemptResult, Delivery, Store as _, Stored};
+use countersign_store::{AttemptResult, DeliveryStatus, Store as _, StoredRequest};
 
 use super::rig::{Manner, Receiver, Rig, rules, until};
 
 const HIGH: &str = "rm -rf /tmp/build";
 
-async fn deliveries(rig: &Rig, asked: &Stored) -> Vec<Delivery> {
+async fn deliveries(rig: &Rig, asked: &StoredRequest) -> Vec<DeliveryStatus> {
     rig.gate.store().deliveries(asked.request.id).await.unwrap()
 }
 
@@ -48,13 +48,13 @@ async fn what_fails_is_sent_again_under_the_same_name_and_written_down() {
         let asked = rig.ask(HIGH).await;
         until("a failure on record", async || {
             let tried = deliveries(&rig, &asked).await;
-            matches!(&tried[..], [one] if matches!(one.result, AttemptResult::Again(..)))
+            matches!(&tried[..], [one] if matches!(one.result, AttemptResult::Retry(..)))
         })
         .await;
         *hook.manner.lock().unwrap() = Manner::Answers(200);
         rig.outbox_is_empty().await;
         let (tried, got) = (deliveries(&rig, &asked).await, hook.got());
-        assert!(matches!(tried[0].result, AttemptResult::Arrived(_)), "{manner:?}: {tried:?}");
+        assert!(matches!(tried[0].result, AttemptResult::Delivered(_)), "{manner:?}: {tried:?}");
         assert!(tried[0].attempts >= 2 && got.len() >= 2, "{manner:?}");
         assert!(got.iter().all(|one| *one == got[0]), "{manner:?}: same name, same body");
     }

@@ -20,7 +20,9 @@ use countersign_risk::call::{Annotations, Call};
 use countersign_risk::call_digest::digest;
 use countersign_risk::context::{Context, Environment, Platform};
 use countersign_risk::route::Route;
-use countersign_store::{Happening, Note, Query, Store as _, StoreError, Stored};
+use countersign_store::{
+    RequestQuery, Store as _, StoreError, StoreEvent, StoredRequest, WriteContext,
+};
 use countersign_types::tier::Tier;
 use countersign_types::time::{Clock as _, Timestamp};
 use countersign_workflow::request::{DRILL, Event, Requester};
@@ -28,7 +30,7 @@ use tokio::sync::broadcast::error::RecvError;
 
 use crate::chance;
 use crate::doors::{self, Stop};
-use crate::gate::{Caller, Gate, Held, NewDrill};
+use crate::gate::{Caller, Gate, NewDrill, Rejection};
 use crate::presence::Presence;
 use crate::recent::recent;
 
@@ -46,14 +48,14 @@ const NEWEST: u32 = 200;
 
 /// Makes drills while the rules say so, until the daemon stops.
 pub async fn run(gate: Arc<Gate>, presence: Arc<Presence>, mut stop: Stop) {
-    let mut happenings = gate.store().watch();
+    let mut happenings = gate.store().subscribe();
     let mut look = tokio::time::interval(LOOK);
     look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         let done = tokio::select! {
             _ = look.tick() => turn(&gate, &presence).await,
             heard = happenings.recv() => match heard {
-                Ok(Happening::Asked(_) | Happening::Settings) | Err(RecvError::Lagged(_)) => {
+                Ok(StoreEvent::Asked(_) | StoreEvent::Settings) | Err(RecvError::Lagged(_)) => {
                     make_way(&gate).await
                 }
                 Ok(_) => Ok(()),
@@ -88,32 +90,36 @@ async fn turn(gate: &Gate, presence: &Presence) -> Result<(), StoreError> {
     }
     match make(gate, awake, &earlier).await {
         Ok(stored) => tracing::info!(request = %stored.request.id, "a drill is on its way"),
-        Err(NotNow::Held(Held::Unavailable(error))) => return Err(error),
+        Err(NotNow::Rejection(Rejection::Unavailable(error))) => return Err(error),
         Err(why) => tracing::debug!(%why, "no drill now"),
     }
     Ok(())
 }
 
 /// One now, because a person wants to see it.
-pub async fn order(gate: &Gate) -> Result<Stored, NotNow> {
-    let earlier = earlier(gate, gate.clock().now().at).await.map_err(Held::from)?;
+pub async fn order(gate: &Gate) -> Result<StoredRequest, NotNow> {
+    let earlier = earlier(gate, gate.clock().now().at).await.map_err(Rejection::from)?;
     make(gate, true, &earlier).await
 }
 
-async fn earlier(gate: &Gate, now: Timestamp) -> Result<Vec<Stored>, StoreError> {
+async fn earlier(gate: &Gate, now: Timestamp) -> Result<Vec<StoredRequest>, StoreError> {
     let since = Timestamp(now.0.saturating_sub(BACK));
     Ok(recent(gate.store(), since, MOST).await?.drills)
 }
 
-async fn make(gate: &Gate, awake: bool, earlier: &[Stored]) -> Result<Stored, NotNow> {
-    scene(gate, awake).await.map_err(Held::from)?.allows()?;
+async fn make(
+    gate: &Gate,
+    awake: bool,
+    earlier: &[StoredRequest],
+) -> Result<StoredRequest, NotNow> {
+    scene(gate, awake).await.map_err(Rejection::from)?.allows()?;
     let usual = usual(gate).await?.ok_or(NotNow::NoAgent)?;
     let caller = Caller { agent: DRILL.to_owned(), own_addresses: Arc::default() };
     let done = |name: &str| earlier.iter().any(|one| kind(one) == Some(name));
     // First those that were not seen lately, each part in an order that chance gives.
     let mut drills = Vec::new();
     for drill in book::all() {
-        let [first, second] = chance::bytes::<2>().map_err(|_| Held::NoChance)?;
+        let [first, second] = chance::bytes::<2>().map_err(|_| Rejection::NoChance)?;
         drills.push((done(&drill.name), first, second, drill));
     }
     drills.sort_by_key(|(seen, first, second, _)| (*seen, *first, *second));
@@ -146,7 +152,7 @@ async fn make(gate: &Gate, awake: bool, earlier: &[Stored]) -> Result<Stored, No
 }
 
 /// Which drill it was.
-fn kind(stored: &Stored) -> Option<&str> {
+fn kind(stored: &StoredRequest) -> Option<&str> {
     match &stored.request.requester {
         Requester::Drill { kind, .. } => Some(kind),
         Requester::Agent(_) | Requester::Person(_) => None,
@@ -165,7 +171,7 @@ async fn scene(gate: &Gate, awake: bool) -> Result<when::Scene, StoreError> {
 }
 
 /// What a drill may not keep anybody from.
-fn is_grave(stored: &Stored) -> bool {
+fn is_grave(stored: &StoredRequest) -> bool {
     let request = &stored.request;
     !request.requester.is_drill() && (request.crisis || request.tier >= Tier::High)
 }
@@ -178,7 +184,7 @@ async fn make_way(gate: &Gate) -> Result<(), StoreError> {
         return Ok(());
     }
     if let Some(stored) = gate.store().request(open).await? {
-        let note = Note { policy: gate.rules().hash, facts: None, edited: None };
+        let note = WriteContext { policy: gate.rules().hash, facts: None, edited: None };
         let by = stored.request.requester;
         match gate.decide(open, Event::Cancel { by }, note).await {
             // It may have ended by itself in between.
@@ -196,13 +202,13 @@ struct Usual {
     cwd: Option<String>,
 }
 
-async fn usual(gate: &Gate) -> Result<Option<Usual>, Held> {
-    let page = gate.store().find(Query { limit: NEWEST, ..Query::default() }).await?;
-    let mut asked: Vec<Stored> = page.requests;
+async fn usual(gate: &Gate) -> Result<Option<Usual>, Rejection> {
+    let page = gate.store().find(RequestQuery { limit: NEWEST, ..RequestQuery::default() }).await?;
+    let mut asked: Vec<StoredRequest> = page.requests;
     asked.retain(|stored| {
         matches!(stored.request.requester, Requester::Agent(_)) && !stored.request.crisis
     });
-    let drawn = chance::bytes::<4>().map_err(|_| Held::NoChance)?;
+    let drawn = chance::bytes::<4>().map_err(|_| Rejection::NoChance)?;
     let drawn = usize::try_from(u32::from_le_bytes(drawn)).unwrap_or_default();
     let at = drawn.checked_rem(asked.len()).unwrap_or_default();
     Ok(asked.get(at).map(|stored| {

@@ -48,7 +48,7 @@ pub enum NotNow {
     NoCall,
     /// It could not be made.
     #[error(transparent)]
-    Held(#[from] crate::gate::Held),
+    Rejection(#[from] crate::gate::Rejection),
 }
 
 impl Scene {

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use countersign_channels::{Answers, News, Said, Which, Word};
 use countersign_risk::word_pair::phrase;
-use countersign_store::{Account, AttemptResult, Note, Query, Store as _, Stored};
+use countersign_store::{
+    AttemptResult, LinkedAccount, RequestQuery, Store as _, StoredRequest, WriteContext,
+};
 use countersign_text::humanize;
 use countersign_text::sanitize::show_within;
 use countersign_types::time::{Clock as _, Span};
@@ -74,7 +76,7 @@ async fn link(api: &Api, channel: &str, word: &Word, code: &str) -> String {
         return "This code is wrong or too old. Get a new one in the inbox, under Channels."
             .to_owned();
     };
-    let account = Account {
+    let account = LinkedAccount {
         channel: channel.to_owned(),
         account: word.account.clone(),
         person: person.clone(),
@@ -83,7 +85,7 @@ async fn link(api: &Api, channel: &str, word: &Word, code: &str) -> String {
         active_from: now.plus(api.waiting_period(&person)),
         ended: None,
     };
-    match api.gate.store().keep_account(account, api.note_by(&person)).await {
+    match api.gate.store().save_account(account, api.note_by(&person)).await {
         Ok(()) => {}
         Err(countersign_store::StoreError::Exists(_)) => {
             return "This account is linked to somebody else. They or an administrator can end \
@@ -168,7 +170,7 @@ impl Ear<'_> {
             Ok(waiting) => waiting,
             Err(problem) => return problem,
         };
-        let fits = |stored: &&Stored| {
+        let fits = |stored: &&StoredRequest| {
             let request = &stored.request;
             let named =
                 Named { channel: self.channel(), request: request.id, digest: &request.digest };
@@ -200,13 +202,23 @@ impl Ear<'_> {
         format!("Which one? Say {} and its two words.", self.answers.command(word))
     }
 
-    async fn waiting(&self) -> Result<Vec<Stored>, String> {
-        let query = Query { state: Some(State::Pending), limit: LOOKED_AT, ..Query::default() };
+    async fn waiting(&self) -> Result<Vec<StoredRequest>, String> {
+        let query = RequestQuery {
+            state: Some(State::Pending),
+            limit: LOOKED_AT,
+            ..RequestQuery::default()
+        };
         let page = self.api.gate.store().find(query).await;
         page.map(|page| page.requests).map_err(|error| format!("Nothing was decided: {error}."))
     }
 
-    async fn decide(&self, stored: &Stored, choice: Choice, reason: &str, asked: Asked) -> String {
+    async fn decide(
+        &self,
+        stored: &StoredRequest,
+        choice: Choice,
+        reason: &str,
+        asked: Asked,
+    ) -> String {
         if choice == Choice::Approve
             && !stored.request.state.has_ended()
             && let Err(problem) = self.was_shown(stored, asked).await
@@ -230,7 +242,8 @@ impl Ear<'_> {
             standing: (standing, rules.needs),
         };
         let facts = json!({ "assurance": standing.assurance });
-        let note = Note { policy: rules.hash, facts: Some(facts.to_string()), edited: None };
+        let note =
+            WriteContext { policy: rules.hash, facts: Some(facts.to_string()), edited: None };
         match self.api.gate.decide(stored.request.id, event, note).await {
             Ok(applied) => drills::words(&applied.stored).unwrap_or_else(|| said(&applied.change)),
             Err(error) => format!("Nothing was decided: {error}."),
@@ -238,7 +251,7 @@ impl Ear<'_> {
     }
 
     /// Whether this person could read the whole call here, in a message that was really sent.
-    async fn was_shown(&self, stored: &Stored, asked: Asked) -> Result<(), String> {
+    async fn was_shown(&self, stored: &StoredRequest, asked: Asked) -> Result<(), String> {
         let about = About {
             stored,
             news: News::Asked,

@@ -132,7 +132,7 @@ async fn did_not_arrive(api: Api, channel: String, trouble: Trouble) {
     }
     for _ in 0..WRITTEN_DOWN {
         let (channel, message, why) = (channel.clone(), message.clone(), error.problem.clone());
-        match api.gate.store().undelivered(channel, message, why, api.note()).await {
+        match api.gate.store().mark_undelivered(channel, message, why, api.note()).await {
             Ok(Some(request)) => {
                 tracing::warn!(%request, "what counted as told was not: it is taken up again");
                 return;

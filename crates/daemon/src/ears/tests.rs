@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use countersign_channels::{Announcement, Answers, Channel, Receipt, Said, Sending, Which, Word};
-use countersign_store::{Attempt, AttemptResult, Options, Store as _, Stored};
+use countersign_store::{AttemptResult, DeliveryAttempt, SqliteOptions, Store as _, StoredRequest};
 use countersign_types::id::Id;
 use countersign_types::tier::Tier;
 use countersign_workflow::assurance::Assurance;
@@ -87,7 +87,7 @@ fn which(name: &str) -> Which {
 /// A house in which account 77 is ana's.
 async fn house() -> Trial {
     // Who is denied often may ask on: this is about who answers.
-    let trial = trial_on(&format!("{FLOOD}denials = 100000\n"), Options::default()).await;
+    let trial = trial_on(&format!("{FLOOD}denials = 100000\n"), SqliteOptions::default()).await;
     let now = countersign_types::time::Clock::now(trial.gate.clock()).at;
     let (code, _) = trial.api.links.offer("mock", "ana", now).unwrap();
     let said = understood(&trial.api, &linked(), &word("77", Said::Link(code))).await;
@@ -96,7 +96,7 @@ async fn house() -> Trial {
 }
 
 /// A request that was sent through the channel.
-async fn asked(trial: &Trial, command: &str) -> Stored {
+async fn asked(trial: &Trial, command: &str) -> StoredRequest {
     let body = serde_json::json!({ "tool": "shell", "arguments": { "command": command } });
     let asked = trial.agent(AGENT, "/v1/requests", &body.to_string()).await;
     assert_eq!(asked.status, 201, "{}", asked.text);
@@ -104,17 +104,17 @@ async fn asked(trial: &Trial, command: &str) -> Stored {
     let store = trial.gate.store();
     let outbox = store.outbox(0, 500).await.unwrap();
     let seq = outbox.iter().find(|outgoing| outgoing.request == id).unwrap().seq;
-    let result = AttemptResult::Arrived("m1".to_owned());
-    let attempt = Attempt { seq, channel: "mock".to_owned(), result, done: true };
-    store.attempted(attempt, trial.api.note()).await.unwrap();
+    let result = AttemptResult::Delivered("m1".to_owned());
+    let attempt = DeliveryAttempt { seq, channel: "mock".to_owned(), result, done: true };
+    store.record_attempt(attempt, trial.api.note()).await.unwrap();
     store.request(id).await.unwrap().unwrap()
 }
 
-async fn state(trial: &Trial, asked: &Stored) -> State {
+async fn state(trial: &Trial, asked: &StoredRequest) -> State {
     trial.gate.store().request(asked.request.id).await.unwrap().unwrap().request.state
 }
 
-fn button(trial: &Trial, asked: &Stored, choice: Choice) -> Said {
+fn button(trial: &Trial, asked: &StoredRequest, choice: Choice) -> Said {
     let request = &asked.request;
     let named = Named { channel: "mock", request: request.id, digest: &request.digest };
     Said::Button(trial.api.buttons.write(choice, named))

@@ -9,7 +9,7 @@ use countersign_json::canonical::CallDigest;
 use countersign_redact::redact_text;
 use countersign_risk::assess::Assessment;
 use countersign_risk::route::Pass;
-use countersign_store::{StoreError, Stored};
+use countersign_store::{StoreError, StoredRequest};
 use countersign_types::time::Timestamp;
 
 /// Names of tools that each thread remembers: so many, so long.
@@ -22,7 +22,7 @@ pub enum Answer {
     /// It may run; nobody had to be asked.
     Passed(Box<Passed>),
     /// It is kept: pending, or decided already. Only `approved` means that it may run.
-    Kept(Box<Stored>),
+    Kept(Box<StoredRequest>),
 }
 
 /// A call that nobody had to be asked about.
@@ -49,7 +49,7 @@ pub enum Settling {
 
 /// Why a call is held: it does not run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Held {
+pub enum Rejection {
     /// The policy refuses it.
     #[error("denied: the policy refuses this call")]
     Refused,
@@ -76,9 +76,9 @@ pub enum Held {
     NoSuchRequest,
 }
 
-impl From<StoreError> for Held {
-    fn from(error: StoreError) -> Held {
-        Held::Unavailable(error)
+impl From<StoreError> for Rejection {
+    fn from(error: StoreError) -> Rejection {
+        Rejection::Unavailable(error)
     }
 }
 

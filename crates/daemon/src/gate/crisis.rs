@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use countersign_store::Crisis;
+use countersign_store::CrisisSession;
 
 /// An agent with more sessions in a crisis than this is in one with all of them.
 const MOST_SESSIONS: usize = 256;
@@ -18,14 +18,14 @@ pub struct Crises {
 
 #[derive(Debug)]
 struct Known {
-    crisis: Crisis,
+    crisis: CrisisSession,
     /// How many signs were seen.
     signs: u64,
 }
 
 impl Crises {
     /// What the store remembers.
-    pub fn new(kept: Vec<Crisis>) -> Crises {
+    pub fn new(kept: Vec<CrisisSession>) -> Crises {
         let crises = Crises::default();
         for crisis in kept {
             crises.begin(crisis);
@@ -46,7 +46,7 @@ impl Crises {
 
     /// A session enters a crisis, or its level rises. What has to be written down, if anything:
     /// signs that change nothing must not become a flood of writes.
-    pub fn begin(&self, mut crisis: Crisis) -> Option<Crisis> {
+    pub fn begin(&self, mut crisis: CrisisSession) -> Option<CrisisSession> {
         let mut by_agent = self.write();
         let sessions = by_agent.entry(crisis.agent.clone()).or_default();
         if sessions.len() >= MOST_SESSIONS && !sessions.contains_key(&crisis.session) {
@@ -73,7 +73,7 @@ impl Crises {
 
     /// A person lifted it, having seen so many signs. A sign that came after them keeps it, and is
     /// given back to be written down again.
-    pub fn lift(&self, agent: &str, session: &str, signs: u64) -> Result<(), Crisis> {
+    pub fn lift(&self, agent: &str, session: &str, signs: u64) -> Result<(), CrisisSession> {
         let mut by_agent = self.write();
         let Some(sessions) = by_agent.get_mut(agent) else { return Ok(()) };
         if let Some(known) = sessions.get(session).filter(|known| known.signs > signs) {
@@ -87,10 +87,10 @@ impl Crises {
     }
 
     /// All of them, oldest first.
-    pub fn list(&self) -> Vec<Crisis> {
+    pub fn list(&self) -> Vec<CrisisSession> {
         let by_agent = self.read();
         let all = by_agent.values().flat_map(HashMap::values);
-        let mut list: Vec<Crisis> = all.map(|known| known.crisis.clone()).collect();
+        let mut list: Vec<CrisisSession> = all.map(|known| known.crisis.clone()).collect();
         list.sort_by(|a, b| (a.since, &a.agent, &a.session).cmp(&(b.since, &b.agent, &b.session)));
         list
     }
@@ -109,8 +109,8 @@ mod tests {
     use super::*;
     use countersign_types::time::Timestamp;
 
-    fn crisis(session: &str, level: u8) -> Crisis {
-        Crisis {
+    fn crisis(session: &str, level: u8) -> CrisisSession {
+        CrisisSession {
             agent: "a".to_owned(),
             session: session.to_owned(),
             level,

@@ -6,14 +6,14 @@ use countersign_json::canonical::CallDigest;
 use countersign_risk::assess::Assessment;
 use countersign_risk::call::Call;
 use countersign_risk::card::Card;
-use countersign_store::{NewRequest, Note, Store as _, Stored, Submitted};
+use countersign_store::{NewRequest, Store as _, StoredRequest, Submission, WriteContext};
 use countersign_types::id::Id;
 use countersign_types::time::{Clock as _, Span};
 use countersign_workflow::request::{Request, Requester, Terms};
 use serde_json::json;
 
 use super::Gate;
-use super::answer::{self, Held};
+use super::answer::{self, Rejection};
 use crate::chance;
 use crate::drills::Drill;
 
@@ -40,7 +40,7 @@ pub struct OpenDrill {
 
 impl OpenDrill {
     /// What waits already.
-    pub fn new(pending: &[Stored]) -> OpenDrill {
+    pub fn new(pending: &[StoredRequest]) -> OpenDrill {
         let open = pending.iter().find(|stored| stored.request.requester.is_drill());
         let open = open.map(|stored| stored.request.id);
         OpenDrill { id: Mutex::new(open), making: tokio::sync::Mutex::default() }
@@ -68,7 +68,7 @@ impl Gate {
     }
 
     /// Keeps a drill; none while another one waits.
-    pub async fn drill(&self, new: NewDrill<'_>) -> Result<Option<Stored>, Held> {
+    pub async fn drill(&self, new: NewDrill<'_>) -> Result<Option<StoredRequest>, Rejection> {
         let _one_at_a_time = self.open_drill.making.lock().await;
         if self.open_drill.get().is_some() {
             return Ok(None);
@@ -80,10 +80,10 @@ impl Gate {
         plan.climb = plan.created.until(plan.deadline).max(Span(1));
         let terms =
             Terms { tier: seen.tier, crisis: false, quorum: rules.quorum.of(seen.tier, false) };
-        let id = chance::id(now.at).map_err(|_| Held::NoChance)?;
+        let id = chance::id(now.at).map_err(|_| Rejection::NoChance)?;
         let requester = Requester::Drill { kind: drill.name.clone(), shown: shown.to_owned() };
         let card = Card::new(&call, &seen, &digest);
-        let written = serde_json::to_string(&card).map_err(|_| Held::Unwritable)?;
+        let written = serde_json::to_string(&card).map_err(|_| Rejection::Unwritable)?;
         let submitted = self
             .store
             .submit(NewRequest {
@@ -97,10 +97,14 @@ impl Gate {
                 idempotency: None,
                 group: None,
                 permit_for: Span(0),
-                note: Note { policy: rules.hash, facts: Some(answer::facts(&seen)), edited: None },
+                note: WriteContext {
+                    policy: rules.hash,
+                    facts: Some(answer::facts(&seen)),
+                    edited: None,
+                },
             })
             .await?;
-        let (Submitted::New(stored) | Submitted::Known(stored)) = submitted;
+        let (Submission::New(stored) | Submission::Existing(stored)) = submitted;
         self.open_drill.set(Some(stored.request.id));
         Ok(Some(stored))
     }

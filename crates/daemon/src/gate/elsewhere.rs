@@ -46,7 +46,7 @@ impl Gate {
         if would_ask {
             tracing::warn!(agent = caller.agent, "a gateway let a call pass that would be asked");
         }
-        self.store.pass(entry).await?;
+        self.store.record_pass(entry).await?;
         Ok(would_ask)
     }
 }

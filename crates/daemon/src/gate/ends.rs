@@ -3,25 +3,29 @@
 use std::time::Duration;
 
 use countersign_json::canonical::CallDigest;
-use countersign_store::{Applied, Note, Redeemed, Store as _, StoreError, Stored};
+use countersign_store::{Applied, Redemption, Store as _, StoreError, StoredRequest, WriteContext};
 use countersign_types::id::Id;
 use countersign_types::time::{Clock as _, Timestamp};
 use countersign_workflow::request::{Change, Event, Requester, State};
 use tracing::Instrument as _;
 
-use super::{Caller, Gate, Held, Listener, request_span};
+use super::{Caller, Gate, Listener, Rejection, request_span};
 
 impl Gate {
     /// Waits for the end of a request, at most so long. The request as it then stands.
-    pub async fn wait(&self, id: Id, at_most: Duration) -> Result<Stored, Held> {
-        match tokio::time::timeout(at_most, self.store.ended(id)).await {
+    pub async fn wait(&self, id: Id, at_most: Duration) -> Result<StoredRequest, Rejection> {
+        match tokio::time::timeout(at_most, self.store.wait_for_end(id)).await {
             Ok(ended) => Ok(ended?),
-            Err(_) => self.store.request(id).await?.ok_or(Held::NoSuchRequest),
+            Err(_) => self.store.request(id).await?.ok_or(Rejection::NoSuchRequest),
         }
     }
 
     /// The same for the agent that asked: people hear of it when it goes.
-    pub async fn wait_as_agent(&self, id: Id, at_most: Duration) -> Result<Stored, Held> {
+    pub async fn wait_as_agent(
+        &self,
+        id: Id,
+        at_most: Duration,
+    ) -> Result<StoredRequest, Rejection> {
         let _listener = self.listener(id);
         self.wait(id, at_most).await
     }
@@ -37,11 +41,16 @@ impl Gate {
     }
 
     /// A person answers.
-    pub async fn decide(&self, id: Id, event: Event, note: Note) -> Result<Applied, StoreError> {
+    pub async fn decide(
+        &self,
+        id: Id,
+        event: Event,
+        note: WriteContext,
+    ) -> Result<Applied, StoreError> {
         self.apply(id, event, note).instrument(request_span(id)).await
     }
 
-    async fn apply(&self, id: Id, event: Event, note: Note) -> Result<Applied, StoreError> {
+    async fn apply(&self, id: Id, event: Event, note: WriteContext) -> Result<Applied, StoreError> {
         let applied = self.store.apply(id, event, note).await?;
         let state = applied.stored.request.state;
         if state.has_ended() && applied.stored.request.requester.is_drill() {
@@ -61,13 +70,13 @@ impl Gate {
 
     /// Time passes for a request: it may climb or expire.
     pub async fn pass_time(&self, id: Id) -> Result<Applied, StoreError> {
-        let note = Note { policy: self.rules().hash, facts: None, edited: None };
+        let note = WriteContext { policy: self.rules().hash, facts: None, edited: None };
         self.decide(id, Event::Time, note).await
     }
 
     /// The agent takes its request back.
     pub async fn cancel(&self, id: Id, caller: &Caller) -> Result<Applied, StoreError> {
-        let note = Note { policy: self.rules().hash, facts: None, edited: None };
+        let note = WriteContext { policy: self.rules().hash, facts: None, edited: None };
         let by = Requester::Agent(caller.agent.clone());
         self.decide(id, Event::Cancel { by }, note).await
     }
@@ -78,18 +87,18 @@ impl Gate {
         id: Id,
         agent: String,
         digest: CallDigest,
-    ) -> Result<Redeemed, StoreError> {
-        let note = Note { policy: self.rules().hash, facts: None, edited: None };
+    ) -> Result<Redemption, StoreError> {
+        let note = WriteContext { policy: self.rules().hash, facts: None, edited: None };
         // A clock that went back could make a late permit look timely.
         if !self.clock.now().settled {
-            return Ok(Redeemed::Late);
+            return Ok(Redemption::Expired);
         }
         // What was approved before a crisis was not approved in it.
         if let Some(stored) = self.store.request(id).await?
             && !stored.request.crisis
             && self.crises.holds(&agent, Some(&stored.session))
         {
-            return Ok(Redeemed::Late);
+            return Ok(Redemption::Expired);
         }
         self.store.redeem(id, agent, digest, note).await
     }

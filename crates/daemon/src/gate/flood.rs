@@ -12,11 +12,11 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use countersign_json::canonical::{CallDigest, Digest};
-use countersign_store::Stored;
+use countersign_store::StoredRequest;
 use countersign_types::id::Id;
 use countersign_types::time::{Span, Timestamp};
 
-use super::Held;
+use super::Rejection;
 use crate::config::Flood;
 use agent::{Agent, HOUR, MINUTE, forget, remember, take_out};
 use pace::Pace;
@@ -53,7 +53,7 @@ struct Counts {
 #[derive(Debug)]
 pub struct Refused {
     /// What the agent is told.
-    pub held: Held,
+    pub held: Rejection,
     /// How long to wait before it is told.
     pub wait: Duration,
 }
@@ -112,7 +112,7 @@ impl Drop for Place<'_> {
 
 impl FloodGate {
     /// With the requests that are open already.
-    pub fn new(pending: &[Stored]) -> FloodGate {
+    pub fn new(pending: &[StoredRequest]) -> FloodGate {
         let turns = (0..TURNS).map(|_| tokio::sync::Mutex::default()).collect();
         let gate = FloodGate { counts: Mutex::default(), turns, spread: RandomState::new() };
         for stored in pending {
@@ -153,7 +153,7 @@ impl FloodGate {
         if agents.len() >= MOST_AGENTS && !agents.contains_key(agent) {
             agents.retain(|_, count| !count.is_idle(limits, now));
             if agents.len() >= MOST_AGENTS {
-                let (held, wait) = (Held::TooManyQuestions(60), crowd.wait(now));
+                let (held, wait) = (Rejection::TooManyQuestions(60), crowd.wait(now));
                 return Err(Refused { held, wait });
             }
         }
@@ -173,7 +173,12 @@ impl FloodGate {
     }
 
     /// A question is open now. Its end may have been heard before.
-    pub fn opened(&self, limits: &Flood, stored: &Stored, now: Timestamp) -> Option<Quarantine> {
+    pub fn opened(
+        &self,
+        limits: &Flood,
+        stored: &StoredRequest,
+        now: Timestamp,
+    ) -> Option<Quarantine> {
         let mut counts = self.lock();
         let request = &stored.request;
         // Nobody asks a drill, so it counts against nobody.

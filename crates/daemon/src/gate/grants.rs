@@ -7,7 +7,7 @@ use std::sync::{PoisonError, RwLock};
 use countersign_json::Value;
 use countersign_json::canonical::Digest;
 use countersign_ledger::entry::{Entry, Kind};
-use countersign_store::{Backend, Note, Store as _, StoreError};
+use countersign_store::{Backend, Store as _, StoreError, WriteContext};
 use countersign_types::id::Id;
 use countersign_types::time::{Moment, Timestamp};
 use countersign_workflow::grant::{Asked, Grant};
@@ -98,8 +98,8 @@ impl Grants {
         // First what counts from now on: if the store fails then, less counts, not more.
         *self.listed.write().unwrap_or_else(PoisonError::into_inner) = names;
         for item in &listed {
-            let note = Note { policy, facts: None, edited: None };
-            match store.give(grant(item, now), note).await {
+            let note = WriteContext { policy, facts: None, edited: None };
+            match store.create_grant(grant(item, now), note).await {
                 // One that is there may have been taken back by a person: that stays.
                 Ok(()) | Err(StoreError::Exists(_)) => {}
                 Err(error) => return Err(error),

@@ -9,7 +9,7 @@ use std::hash::Hash;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use countersign_json::canonical::{CallDigest, Digest};
-use countersign_store::Stored;
+use countersign_store::StoredRequest;
 use countersign_types::id::Id;
 
 /// So many of each kind are remembered.
@@ -58,12 +58,12 @@ impl Joins {
     }
 
     /// A request is open.
-    pub fn opened(&self, stored: &Stored) {
+    pub fn opened(&self, stored: &StoredRequest) {
         self.lock().newest.keep(key(stored), stored.request.id);
     }
 
     /// A person approved it.
-    pub fn has_approval(&self, stored: &Stored) {
+    pub fn has_approval(&self, stored: &StoredRequest) {
         self.lock().approved.keep(key(stored), stored.request.id);
     }
 
@@ -76,7 +76,7 @@ fn same(agent: &str, session: &str, digest: &CallDigest) -> Same {
     (agent.to_owned(), session.to_owned(), digest.canonical, digest.raw)
 }
 
-fn key(stored: &Stored) -> Same {
+fn key(stored: &StoredRequest) -> Same {
     same(stored.request.requester.name(), &stored.session, &stored.request.digest)
 }
 

@@ -3,12 +3,12 @@
 use countersign_json::canonical::CallDigest;
 use countersign_risk::assess::Assessment;
 use countersign_risk::card::Card;
-use countersign_store::{NewRequest, Note, Store as _, Submitted};
+use countersign_store::{NewRequest, Store as _, Submission, WriteContext};
 use countersign_types::time::Clock as _;
 use countersign_workflow::request::{Request, Requester, Settled, Terms};
 use tracing::Instrument as _;
 
-use super::answer::{self, Answer, Held};
+use super::answer::{self, Answer, Rejection};
 use super::flood::Place;
 use super::{Caller, Gate, Question, request_span};
 use crate::chance;
@@ -24,15 +24,15 @@ impl Gate {
         judged: (&Assessment, CallDigest, bool),
         settled: Option<Settled>,
         place: Option<Place<'_>>,
-    ) -> Result<Answer, Held> {
+    ) -> Result<Answer, Rejection> {
         let (seen, digest, crisis) = judged;
         let now = self.clock.now();
         if settled.is_some() && !now.settled {
-            return Err(Held::ClockUnsettled);
+            return Err(Rejection::ClockUnsettled);
         }
         let terms = Terms { tier: seen.tier, crisis, quorum: rules.quorum.of(seen.tier, crisis) };
         let plan = rules.times.plan(now.at, seen.tier, crisis, asks.time);
-        let id = chance::id(now.at).map_err(|_| Held::NoChance)?;
+        let id = chance::id(now.at).map_err(|_| Rejection::NoChance)?;
         let requester = Requester::Agent(caller.agent.clone());
         let mut request = Request::new(id, requester, digest, terms, plan);
         if let Some(settled) = settled {
@@ -42,7 +42,7 @@ impl Gate {
             }
         }
         let card = Card::new(&asks.call, seen, &digest);
-        let written = |card: &Card| serde_json::to_string(card).map_err(|_| Held::Unwritable);
+        let written = |card: &Card| serde_json::to_string(card).map_err(|_| Rejection::Unwritable);
         // In a crisis a person must see what they approve, but nothing of it stays afterwards.
         let minimal = crisis.then(|| written(&Card::minimal(&asks.call, seen, &digest)));
         let detail = (asks.detail)();
@@ -59,17 +59,25 @@ impl Gate {
             idempotency: asks.key.clone(),
             group: asks.group,
             permit_for: rules.permit_for,
-            note: Note { policy: rules.hash, facts: Some(answer::facts(seen)), edited: None },
+            note: WriteContext {
+                policy: rules.hash,
+                facts: Some(answer::facts(seen)),
+                edited: None,
+            },
         };
         self.write_down(new, place).instrument(request_span(id)).await
     }
 
-    async fn write_down(&self, new: NewRequest, place: Option<Place<'_>>) -> Result<Answer, Held> {
+    async fn write_down(
+        &self,
+        new: NewRequest,
+        place: Option<Place<'_>>,
+    ) -> Result<Answer, Rejection> {
         let started = std::time::Instant::now();
         let submitted = self.store.submit(new).await;
         self.metrics.wrote(started.elapsed());
         match submitted {
-            Ok(Submitted::New(stored)) => {
+            Ok(Submission::New(stored)) => {
                 if stored.request.state.has_ended() {
                     self.metrics.ended(&stored);
                 } else {
@@ -80,7 +88,7 @@ impl Gate {
             known_or_failed => {
                 place.into_iter().for_each(Place::unused);
                 match known_or_failed? {
-                    Submitted::New(stored) | Submitted::Known(stored) => {
+                    Submission::New(stored) | Submission::Existing(stored) => {
                         Ok(Answer::Kept(Box::new(stored)))
                     }
                 }

@@ -1,7 +1,7 @@
 //! The gate: the one path a call takes, from the agent's question to what it may do.
 //!
 //! submit → assess → route → grants → flood → persist → (courier announces) → wait → decide →
-//! persist → permit → outcome. Whatever fails on the way ends in [`Held`]: the call does not run.
+//! persist → permit → outcome. Whatever fails on the way ends in [`Rejection`]: the call does not run.
 
 mod answer;
 mod crisis;
@@ -28,7 +28,7 @@ use countersign_risk::call::Call;
 use countersign_risk::call_digest::digest;
 use countersign_risk::context::Environment;
 use countersign_risk::route::{Pass, Route, Standing, route};
-use countersign_store::{Backend, Store, StoreError, Stored};
+use countersign_store::{Backend, Store, StoreError, StoredRequest};
 use countersign_types::id::Id;
 use countersign_types::time::{Clock, Span, Timestamp};
 use countersign_workflow::grant::Asked;
@@ -38,7 +38,7 @@ use crate::clock::DaemonClock;
 use crate::config::Rules;
 use crate::metrics::Metrics;
 
-pub use answer::{Answer, Held, Passed, Settling};
+pub use answer::{Answer, Passed, Rejection, Settling};
 pub use crisis::Crises;
 pub use drill::{NewDrill, OpenDrill};
 pub use elsewhere::Reported;
@@ -190,7 +190,7 @@ impl Gate {
 
     /// What the rules make of a call that a person wrote in place of an agent's: its judgement, and
     /// whether the crisis rules hold for it. What the policy refuses cannot be approved by an edit.
-    pub fn judge_edit(&self, call: &Call<'_>) -> Result<(Assessment, bool), Held> {
+    pub fn judge_edit(&self, call: &Call<'_>) -> Result<(Assessment, bool), Rejection> {
         let rules = self.rules();
         let mut context = call.context;
         if context.environment != Environment::Production {
@@ -201,7 +201,7 @@ impl Gate {
         let agent = call.agent.as_deref().unwrap_or_default();
         let crisis = self.crises.holds(agent, call.session.as_deref());
         match route(&seen, Standing { mode: rules.mode, crisis }) {
-            Route::Refuse => Err(Held::Refused),
+            Route::Refuse => Err(Rejection::Refused),
             Route::Ask { crisis } => Ok((seen, crisis)),
             Route::Pass { .. } => Ok((seen, crisis)),
         }
@@ -232,7 +232,7 @@ impl Gate {
         &'c self,
         asks: Question<'c>,
         caller: &'c Caller,
-    ) -> impl Future<Output = Result<Answer, Held>> + Send + 'c {
+    ) -> impl Future<Output = Result<Answer, Rejection>> + Send + 'c {
         let weighed = self.weigh(asks, caller);
         async move {
             let answer = match weighed {
@@ -271,7 +271,7 @@ impl Gate {
     }
 
     /// Everything but calls that only pass.
-    async fn rest(&self, rest: Box<Rest<'_>>, caller: &Caller) -> Result<Answer, Held> {
+    async fn rest(&self, rest: Box<Rest<'_>>, caller: &Caller) -> Result<Answer, Rejection> {
         let Rest { rules, asks, seen, digest, goes } = &*rest;
         match *goes {
             Route::Pass { .. } => {
@@ -288,7 +288,7 @@ impl Gate {
         &self,
         mut asks: Question<'c>,
         caller: &'c Caller,
-    ) -> Result<Settling, Held> {
+    ) -> Result<Settling, Rejection> {
         let rules = self.rules();
         let (seen, goes) = self.judge(&rules, &mut asks.call, caller);
         let digest = digest(&asks.call, asks.raw);
@@ -317,16 +317,16 @@ impl Gate {
         asks: &Question<'_>,
         seen: &Assessment,
         digest: CallDigest,
-    ) -> Held {
+    ) -> Rejection {
         let mut entry = entry_of(Kind::Deny, rules, asks, &digest);
         entry.facts = answer::pass_facts(seen, Pass::Harmless);
-        self.store.append(vec![entry]).await.map_or_else(Held::from, |()| Held::Refused)
+        self.store.append(vec![entry]).await.map_or_else(Rejection::from, |()| Rejection::Refused)
     }
 
     /// Nobody has to be asked: written down with the next commit.
-    async fn pass(&self, passing: Box<Passing>, agent: &str) -> Result<Answer, Held> {
+    async fn pass(&self, passing: Box<Passing>, agent: &str) -> Result<Answer, Rejection> {
         let Passing { entry, passed } = *passing;
-        self.store.pass(entry).await?;
+        self.store.record_pass(entry).await?;
         let seen = &passed.assessment;
         self.metrics.passed(&seen.tool, agent, seen.tier, passed.at, || self.clock.now().at);
         Ok(Answer::Passed(passed))
@@ -338,7 +338,7 @@ impl Gate {
         asks: &Question<'_>,
         caller: &Caller,
         judged: (&Assessment, CallDigest, bool),
-    ) -> Result<Answer, Held> {
+    ) -> Result<Answer, Rejection> {
         let (_, digest, crisis) = judged;
         if asks.group.is_none()
             && !asks.join.fresh
@@ -395,7 +395,7 @@ impl Gate {
         asks: &Question<'_>,
         caller: &Caller,
         digest: &CallDigest,
-    ) -> Result<Option<Stored>, Held> {
+    ) -> Result<Option<StoredRequest>, Rejection> {
         let Join { approved, call_id, .. } = asks.join;
         if let Some(call_id) = call_id
             && let Some(id) = self.joins.named(&caller.agent, call_id)
@@ -419,7 +419,7 @@ impl Gate {
         Ok(None)
     }
 
-    fn has_name(&self, asks: &Question<'_>, caller: &Caller, stored: &Stored) {
+    fn has_name(&self, asks: &Question<'_>, caller: &Caller, stored: &StoredRequest) {
         if let Some(call_id) = asks.join.call_id {
             self.joins.name(&caller.agent, call_id, stored.request.id);
         }
@@ -431,10 +431,10 @@ impl Gate {
         asks: &Question<'_>,
         caller: &Caller,
         digest: &CallDigest,
-    ) -> Result<Option<Stored>, Held> {
+    ) -> Result<Option<StoredRequest>, Rejection> {
         let Some(key) = asks.key.clone() else { return Ok(None) };
         let requester = Requester::Agent(caller.agent.clone());
-        let found = self.store.known(requester, key).await?;
+        let found = self.store.request_by_key(requester, key).await?;
         Ok(found.filter(|stored| stored.request.digest.binds(digest)))
     }
 
@@ -446,7 +446,7 @@ impl Gate {
         asks: &Question<'_>,
         caller: &Caller,
         judged: (&Assessment, CallDigest, bool),
-    ) -> Result<Option<Answer>, Held> {
+    ) -> Result<Option<Answer>, Rejection> {
         let (seen, digest, crisis) = judged;
         if crisis || asks.join.fresh {
             return Ok(None);
@@ -464,7 +464,7 @@ impl Gate {
         for grant in self.grants.covering(&asked, self.clock.now()) {
             let settled = Some(Settled::Grant(grant));
             match self.keep(rules, asks, caller, judged, settled, None).await {
-                Err(Held::Unavailable(StoreError::GrantOver)) => self.grants.drop(grant),
+                Err(Rejection::Unavailable(StoreError::GrantOver)) => self.grants.drop(grant),
                 kept => return kept.map(Some),
             }
         }
@@ -508,7 +508,7 @@ impl Gate {
 }
 
 /// Whether this is the very call that a person wrote in place of the one that was asked about.
-fn was_written(stored: &Stored, digest: &CallDigest) -> bool {
+fn was_written(stored: &StoredRequest, digest: &CallDigest) -> bool {
     let decision = stored.request.decision.as_ref();
     stored.edited.is_some()
         && stored.request.state == State::Approved

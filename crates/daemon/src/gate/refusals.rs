@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use countersign_json::Value;
 use countersign_ledger::entry::{Entry, Kind};
-use countersign_store::{Happening, Store as _, StoreError, Stored};
+use countersign_store::{Store as _, StoreError, StoreEvent, StoredRequest};
 use countersign_types::id::Id;
 use countersign_types::time::Clock as _;
 use countersign_workflow::request::State;
@@ -14,7 +14,7 @@ use super::flood::Quarantine;
 
 impl Gate {
     /// A question is open.
-    pub(super) async fn opened(&self, stored: &Stored) {
+    pub(super) async fn opened(&self, stored: &StoredRequest) {
         self.joins.opened(stored);
         let now = self.clock.now().at;
         let quarantine = self.flood.opened(&self.rules().flood, stored, now);
@@ -30,15 +30,15 @@ impl Gate {
     }
 
     /// Counts what happened while nobody waited for it: who asks and breaks off has asked.
-    pub async fn heard(&self, happening: Happening) -> Result<(), StoreError> {
+    pub async fn heard(&self, happening: StoreEvent) -> Result<(), StoreError> {
         match happening {
-            Happening::Asked(id) if !self.flood.knows(id) => {
+            StoreEvent::Asked(id) if !self.flood.knows(id) => {
                 let stored = self.store.request(id).await?;
                 if let Some(stored) = stored.filter(|stored| !stored.request.state.has_ended()) {
                     self.opened(&stored).await;
                 }
             }
-            Happening::Ended(id, state) if self.flood.knows(id) => self.has_ended(id, state).await,
+            StoreEvent::Ended(id, state) if self.flood.knows(id) => self.has_ended(id, state).await,
             _ => {}
         }
         Ok(())

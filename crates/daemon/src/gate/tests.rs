@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use countersign_store::{Applied, Crisis, Query, Redeemed};
+use countersign_store::{Applied, CrisisSession, Redemption, RequestQuery};
 use countersign_types::time::Timestamp;
 use countersign_workflow::assurance::{Needs, Standing, Tenure};
 use countersign_workflow::request::{Change, Choice, Decider, Event, Refusal, State};
@@ -38,19 +38,19 @@ fn question(text: &'static str) -> Question<'static> {
     }
 }
 
-async fn submit(gate: &Gate, text: &'static str) -> Result<Answer, Held> {
+async fn submit(gate: &Gate, text: &'static str) -> Result<Answer, Rejection> {
     gate.submit(question(text), &caller("claude")).await
 }
 
 /// The request that a question became.
-async fn kept(gate: &Gate, text: &'static str) -> Stored {
+async fn kept(gate: &Gate, text: &'static str) -> StoredRequest {
     match submit(gate, text).await.unwrap() {
         Answer::Kept(stored) => *stored,
         Answer::Passed(passed) => panic!("{text} passed: {:?}", passed.why),
     }
 }
 
-fn answer(stored: &Stored, person: &str, choice: Choice, reason: &str) -> Event {
+fn answer(stored: &StoredRequest, person: &str, choice: Choice, reason: &str) -> Event {
     Event::Answer {
         person: person.to_owned(),
         choice,
@@ -62,7 +62,11 @@ fn answer(stored: &Stored, person: &str, choice: Choice, reason: &str) -> Event 
     }
 }
 
-async fn decide(house: &House, stored: &Stored, choice: Choice) -> Result<Applied, StoreError> {
+async fn decide(
+    house: &House,
+    stored: &StoredRequest,
+    choice: Choice,
+) -> Result<Applied, StoreError> {
     let event = answer(stored, "owner", choice, "");
     house.gate.decide(stored.request.id, event, house.note()).await
 }
@@ -140,7 +144,7 @@ async fn the_same_key_is_the_same_request() {
         let question = Question { key: Some(key.to_owned()), ..question(text) };
         house.gate.submit(question, &caller("claude")).await
     };
-    let id = |answer: Result<Answer, Held>| match answer.unwrap() {
+    let id = |answer: Result<Answer, Rejection>| match answer.unwrap() {
         Answer::Kept(stored) => stored.request.id,
         Answer::Passed(_) => panic!("passed"),
     };
@@ -149,7 +153,7 @@ async fn the_same_key_is_the_same_request() {
         assert_eq!(id(keyed(DELETE, "k").await), first, "a retry asks nobody");
     }
     let other = keyed(MESSAGE, "k").await.unwrap_err();
-    assert_eq!(other, Held::Unavailable(StoreError::KeyReused));
+    assert_eq!(other, Rejection::Unavailable(StoreError::KeyReused));
     assert_ne!(id(keyed(DELETE, "l").await), first);
     assert!(keyed(DELETE, "m").await.is_err());
     assert_eq!(id(keyed(DELETE, "k").await), first, "no limit holds for a retry");
@@ -192,7 +196,7 @@ async fn give(house: &House, uses_left: Option<u32>) -> Id {
         uses_left,
         revoked: None,
     };
-    house.gate.store().give(grant.clone(), house.note()).await.unwrap();
+    house.gate.store().create_grant(grant.clone(), house.note()).await.unwrap();
     house.gate.grants().add(grant.clone());
     grant.id
 }
@@ -278,7 +282,7 @@ async fn in_a_crisis_no_grant_and_no_mode_lets_anything_out() {
     for mode in ["mode = \"enforce\"\n\n", "mode = \"observe\"\n\n"] {
         let house = House::with("", mode).await;
         give(&house, None).await;
-        house.gate.crises().begin(Crisis {
+        house.gate.crises().begin(CrisisSession {
             agent: "claude".to_owned(),
             session: "s1".to_owned(),
             level: 4,
@@ -312,16 +316,16 @@ async fn no_store_means_no() {
     house.gate.store().close().await.unwrap();
     for call in [READ, DELETE, MESSAGE, ROOT, MAIL] {
         let held = submit(&house.gate, call).await.map(|_| ()).unwrap_err();
-        assert!(matches!(held, Held::Unavailable(_)), "{call}: {held}");
+        assert!(matches!(held, Rejection::Unavailable(_)), "{call}: {held}");
         let question = Question { permit: true, ..question(call) };
         let held = house.gate.submit(question, &caller("claude")).await.map(|_| ());
-        assert!(matches!(held.unwrap_err(), Held::Unavailable(_)), "{call}");
+        assert!(matches!(held.unwrap_err(), Rejection::Unavailable(_)), "{call}");
     }
     assert!(decide(&house, &stored, Choice::Approve).await.is_err());
     let id = stored.request.id;
     assert!(house.gate.wait(id, Duration::from_millis(50)).await.is_err());
     let redeemed = house.gate.redeem(id, "claude".to_owned(), stored.request.digest).await;
-    assert!(!matches!(redeemed, Ok(Redeemed::Now)));
+    assert!(!matches!(redeemed, Ok(Redemption::Accepted)));
 }
 
 #[tokio::test]
@@ -335,7 +339,7 @@ async fn a_clock_that_went_back_approves_nothing() {
     assert_eq!(refused, StoreError::Refused(Refusal::ClockUnsettled));
     let permit = Question { permit: true, ..question(READ) };
     let held = house.gate.submit(permit, &caller("claude")).await.map(|_| ()).unwrap_err();
-    assert_eq!(held, Held::ClockUnsettled);
+    assert_eq!(held, Rejection::ClockUnsettled);
     // A no needs no good clock.
     let denied = decide(&house, &stored, Choice::Deny).await.unwrap();
     assert_eq!(denied.stored.request.state, State::Denied);
@@ -369,7 +373,7 @@ async fn denials_end_in_quarantine_and_refusals_in_one_line() {
     }
     for _ in 0..50 {
         let held = submit(&house.gate, DELETE).await.map(|_| ()).unwrap_err();
-        assert!(matches!(held, Held::Quarantined(_)), "{held}");
+        assert!(matches!(held, Rejection::Quarantined(_)), "{held}");
     }
     assert!(matches!(submit(&house.gate, READ).await, Ok(Answer::Passed(_))));
     let other = house.gate.submit(question(DELETE), &caller("codex")).await;
@@ -395,7 +399,7 @@ async fn a_flood_is_told_no_one_by_one_and_nobody_waits_for_it() {
         flood.spawn(async move { submit(&gate, ROOT).await.map(|_| ()).unwrap_err() });
     }
     while let Some(held) = flood.join_next().await {
-        assert!(matches!(held.unwrap(), Held::TooManyQuestions(_)));
+        assert!(matches!(held.unwrap(), Rejection::TooManyQuestions(_)));
         if flood.len() == 200 {
             // The same question of somebody else is asked at once, and what is harmless passes.
             let other = house.gate.submit(question(ROOT), &caller("codex")).await;
@@ -432,7 +436,7 @@ async fn who_asks_and_breaks_off_has_asked() {
     }
     // The store writes in order: what was on its way is written before this agent is.
     house.agent("later", 1_000_000).await;
-    let found = house.gate.store().find(Query::default()).await.unwrap().requests.len();
+    let found = house.gate.store().find(RequestQuery::default()).await.unwrap().requests.len();
     assert!((1..=5).contains(&found), "{found}");
     until("every request is counted", || house.gate.open_requests() == found).await;
     // An end that nobody waited for is counted as well.
@@ -455,18 +459,18 @@ async fn what_changes_in_the_store_is_followed() {
     assert!(house.api.book.agent(&token, house.now()).is_ok());
     let mut agent = house.gate.store().agents().await.unwrap().remove(0);
     agent.revoked = Some(house.now());
-    house.gate.store().keep_agent(agent, house.note()).await.unwrap();
+    house.gate.store().save_agent(agent, house.note()).await.unwrap();
     let mut grant = house.gate.store().grants(false).await.unwrap().remove(0);
     grant.id = chance::id(house.now()).unwrap();
     grant.made_by = "owner".to_owned();
     grant.shape = countersign_workflow::grant::Shape::Action { tool: "send_message".to_owned() };
-    house.gate.store().give(grant, house.note()).await.unwrap();
+    house.gate.store().create_grant(grant, house.note()).await.unwrap();
     // Changes are followed in order: with the last one all of them were.
     let other = house.agent("other", 1_000_000).await;
     let agents = house.gate.store().agents().await.unwrap();
     let mut last = agents.into_iter().find(|agent| agent.name == "other").unwrap();
     last.revoked = Some(house.now());
-    house.gate.store().keep_agent(last, house.note()).await.unwrap();
+    house.gate.store().save_agent(last, house.note()).await.unwrap();
     let gone = |token: &str| house.api.book.agent(token, house.now()).is_err();
     until("the last change is followed", || gone(&other)).await;
     assert!(gone(&token));

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use axum::extract::State;
 use axum::http::{HeaderMap, Uri};
-use countersign_store::{StoreError, Stored};
+use countersign_store::{StoreError, StoredRequest};
 use countersign_text::humanize::{length, thousands};
 use countersign_text::sanitize::show_within;
 use countersign_types::id::Id;
@@ -83,7 +83,7 @@ pub async fn page(State(api): House, headers: HeaderMap, uri: Uri) -> Shown {
     Ok(frame::page("Attention", frame::Place::Settings, Some(&who), &body))
 }
 
-fn answers(requests: &[Stored]) -> BTreeMap<String, Vec<Answer>> {
+fn answers(requests: &[StoredRequest]) -> BTreeMap<String, Vec<Answer>> {
     let mut people = BTreeMap::<String, Vec<Answer>>::new();
     for stored in requests.iter().filter(|stored| !stored.request.votes.is_empty()) {
         let card: serde_json::Value = serde_json::from_str(&stored.card).unwrap_or_default();
@@ -169,7 +169,7 @@ pub fn seconds(millis: u64) -> String {
 }
 
 /// Minutes in which more was asked than anybody reads.
-fn floods(requests: &[Stored]) -> Markup {
+fn floods(requests: &[StoredRequest]) -> Markup {
     let mut minutes = BTreeMap::<i64, usize>::new();
     for stored in requests.iter().filter(|stored| asked_people(stored)) {
         *minutes.entry(stored.request.plan.created.0.div_euclid(60_000)).or_default() += 1;
@@ -188,7 +188,7 @@ fn floods(requests: &[Stored]) -> Markup {
     }
 }
 
-fn asked_people(stored: &Stored) -> bool {
+fn asked_people(stored: &StoredRequest) -> bool {
     use countersign_workflow::request::Decider::{Grant, Policy};
     let settled = stored.request.decision.as_ref().map(|decision| &decision.by);
     !matches!(settled, Some(Grant(_) | Policy))

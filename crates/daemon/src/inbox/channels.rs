@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::{HeaderMap, Uri};
 use countersign_channels::{ChannelError, Limits};
-use countersign_store::{Account, Role, Store as _, StoreError};
+use countersign_store::{LinkedAccount, Role, Store as _, StoreError};
 use countersign_types::time::{Clock as _, Timestamp};
 use countersign_workflow::request::Rung;
 use maud::{Markup, html};
@@ -57,7 +57,7 @@ struct Seen<'a> {
     now: Timestamp,
 }
 
-fn channel(seen: &Seen<'_>, name: &str, set_up: &SetUp, accounts: &[Account]) -> Markup {
+fn channel(seen: &Seen<'_>, name: &str, set_up: &SetUp, accounts: &[LinkedAccount]) -> Markup {
     let line = seen.api.lines.get(seen.rules, name);
     let answers = line.as_ref().is_ok_and(|line| line.channel.answers().is_some());
     let path = format!("/v1/channels/{}", encoded(name));
@@ -140,8 +140,8 @@ fn health(line: Result<&Arc<Line>, &ChannelError>, now: Timestamp) -> Markup {
     }
 }
 
-fn linked(channel: &str, accounts: &[Account], seen: &Seen<'_>) -> Markup {
-    let here: Vec<&Account> =
+fn linked(channel: &str, accounts: &[LinkedAccount], seen: &Seen<'_>) -> Markup {
+    let here: Vec<&LinkedAccount> =
         accounts.iter().filter(|account| account.channel == channel).collect();
     html! {
         @if here.is_empty() {

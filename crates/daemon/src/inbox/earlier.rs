@@ -1,6 +1,6 @@
 //! On the card: what became of similar calls before, and which grant would have let this one pass.
 
-use countersign_store::{Similar, Stored};
+use countersign_store::{SimilarCalls, StoredRequest};
 use countersign_text::sanitize::show_within;
 use countersign_types::tier::Tier;
 use maud::{Markup, html};
@@ -18,7 +18,7 @@ pub fn earlier(view: &View) -> Markup {
     }
 }
 
-fn before(view: &View, similar: &Similar) -> Markup {
+fn before(view: &View, similar: &SimilarCalls) -> Markup {
     let tool = show_within(&view.stored.tool, 80).text;
     let tier = view.stored.request.tier.label();
     html! {
@@ -38,7 +38,7 @@ fn before(view: &View, similar: &Similar) -> Markup {
     }
 }
 
-fn counts(similar: &Similar) -> String {
+fn counts(similar: &SimilarCalls) -> String {
     let parts = [
         (similar.approved, "approved"),
         (similar.denied, "denied"),
@@ -50,7 +50,7 @@ fn counts(similar: &Similar) -> String {
     if told.is_empty() { "no answer by a person".to_owned() } else { told }
 }
 
-fn line(stored: &Stored, view: &View) -> Markup {
+fn line(stored: &StoredRequest, view: &View) -> Markup {
     let request = &stored.request;
     let same = request.digest.canonical == view.stored.request.digest.canonical;
     html! {

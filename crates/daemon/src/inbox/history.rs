@@ -2,7 +2,7 @@
 
 use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, Uri};
-use countersign_store::{Query as Wanted, Store as _, StoreError};
+use countersign_store::{RequestQuery, Store as _, StoreError};
 use countersign_text::sanitize::show_within;
 use countersign_types::id::Id;
 use countersign_types::time::Clock as _;
@@ -45,14 +45,14 @@ pub async fn page(
     let some = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
     let (text, agent, state) = (some(&search.q), some(&search.agent), some(&search.state));
     let session = some(&search.session);
-    let query = Wanted {
+    let query = RequestQuery {
         state: state.as_deref().and_then(Stands::parse),
         agent: agent.clone(),
         session: session.clone(),
         text: text.clone(),
         before: search.before.as_deref().and_then(Id::parse),
         limit: PAGE,
-        ..Wanted::default()
+        ..RequestQuery::default()
     };
     let found = api.gate.store().find(query).await;
     let found = found.map_err(|error: StoreError| frame::sorry(&error.into(), Some(&who)))?;
@@ -169,7 +169,7 @@ pub async fn one(
     let none = || sorry(Problem::not_found("There is no such request."));
     let id = Id::parse(&text).ok_or_else(none)?;
     let view = waiting::one(&api, id).await.map_err(sorry)?.ok_or_else(none)?;
-    let story = api.gate.store().story(id).await.map_err(|error| sorry(error.into()))?;
+    let story = api.gate.store().request_history(id).await.map_err(|error| sorry(error.into()))?;
     let body = html! {
         section.wide {
             (super::card::card(&view))

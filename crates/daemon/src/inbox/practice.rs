@@ -1,6 +1,6 @@
 //! On the page about attention: drills, what they are, and how many were caught.
 
-use countersign_store::Stored;
+use countersign_store::StoredRequest;
 use countersign_text::sanitize::show_within;
 use countersign_types::time::Timestamp;
 use maud::{Markup, html};
@@ -15,7 +15,12 @@ const LISTED: usize = 10;
 const LINES: &str = "[drills]\nper_week = 1";
 
 /// The section. `drills` have ended.
-pub fn section(rules: &Drills, drills: &[Stored], administrator: bool, now: Timestamp) -> Markup {
+pub fn section(
+    rules: &Drills,
+    drills: &[StoredRequest],
+    administrator: bool,
+    now: Timestamp,
+) -> Markup {
     html! {
         section.person #drills {
             h2.part { "Drills" }
@@ -61,7 +66,7 @@ fn when(rules: &Drills) -> String {
 }
 
 /// "Caught 3 of 4 in thirty days; 1 was not answered."
-fn counts(drills: &[Stored]) -> String {
+fn counts(drills: &[StoredRequest]) -> String {
     let answered = drills.iter().filter_map(caught);
     let (yes, all) = answered.fold((0, 0), |(yes, all), one| (yes + u32::from(one), all + 1));
     let left = drills.len().saturating_sub(usize::try_from(all).unwrap_or(usize::MAX));
@@ -73,7 +78,7 @@ fn counts(drills: &[Stored]) -> String {
     format!("Caught {yes} of {all} in thirty days{rest}.")
 }
 
-fn line(stored: &Stored, now: Timestamp) -> Markup {
+fn line(stored: &StoredRequest, now: Timestamp) -> Markup {
     let request = &stored.request;
     html! {
         li {

@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use axum::http::{HeaderMap, Uri};
-use countersign_store::{Agent, Crisis, Person, Role, Store as _, StoreError};
+use countersign_store::{CrisisSession, Role, Store as _, StoreError, StoredAgent, StoredPerson};
 use countersign_text::sanitize::show_within;
 use countersign_types::time::{Clock as _, Timestamp};
 use countersign_workflow::grant::{Grant, Shape};
@@ -165,7 +165,7 @@ pub async fn agents(State(api): House, headers: HeaderMap, uri: Uri) -> Shown {
     Ok(frame::page("Agents", frame::Place::Agents, Some(&who), &body))
 }
 
-fn agent_line(agent: &Agent, now: Timestamp) -> Markup {
+fn agent_line(agent: &StoredAgent, now: Timestamp) -> Markup {
     let path = format!("/v1/agents/{}", super::words::encoded(&agent.name));
     html! {
         li {
@@ -227,7 +227,7 @@ pub async fn people(State(api): House, headers: HeaderMap, uri: Uri) -> Shown {
     Ok(frame::page("People", frame::Place::People, Some(&who), &body))
 }
 
-fn person_line(person: &Person, own: bool, now: Timestamp) -> Markup {
+fn person_line(person: &StoredPerson, own: bool, now: Timestamp) -> Markup {
     let path = format!("/v1/people/{}", super::words::encoded(&person.name));
     let role = if person.role == Role::Administrator { "administrator" } else { "approver" };
     html! {
@@ -290,7 +290,7 @@ pub async fn crises(State(api): House, headers: HeaderMap, uri: Uri) -> Shown {
 }
 
 /// What was seen of a crisis, and since when.
-pub fn signs(crisis: &Crisis, now: Timestamp) -> Markup {
+pub fn signs(crisis: &CrisisSession, now: Timestamp) -> Markup {
     html! {
         "level " (crisis.level) " of 6"
         @if crisis.imminent { ", danger may be near" }
@@ -299,7 +299,7 @@ pub fn signs(crisis: &Crisis, now: Timestamp) -> Markup {
 }
 
 /// A person says that it is over, and why.
-pub fn lift(crisis: &Crisis) -> Markup {
+pub fn lift(crisis: &CrisisSession) -> Markup {
     html! {
         form.api.line data-method="POST" data-path="/v1/crises/lift" {
             input type="hidden" name="agent" value=(crisis.agent);

@@ -3,7 +3,7 @@
 use countersign_json as json;
 use countersign_risk::card::Card;
 use countersign_risk::word_pair::phrase;
-use countersign_store::{Similar, Stored};
+use countersign_store::{SimilarCalls, StoredRequest};
 use countersign_text::sanitize::show_within;
 use countersign_types::tier::Tier;
 use countersign_types::time::Timestamp;
@@ -18,27 +18,27 @@ const WORDS: usize = 2000;
 #[derive(Debug)]
 pub struct View {
     /// As kept.
-    pub stored: Stored,
+    pub stored: StoredRequest,
     /// The card; none if it cannot be read or is of another call.
     pub card: Option<Card>,
     /// Now.
     pub now: Timestamp,
     /// What became of similar calls, where that was asked for.
-    pub similar: Option<Similar>,
+    pub similar: Option<SimilarCalls>,
     /// Since when the agent no longer waits for the answer, where that is known.
     pub left_since: Option<Timestamp>,
 }
 
 impl View {
     /// Reads the card. One of another call than the one that is decided about is no card.
-    pub fn new(stored: Stored, now: Timestamp) -> View {
+    pub fn new(stored: StoredRequest, now: Timestamp) -> View {
         let card = json::parse(&stored.card).ok().and_then(|card| Card::from_json(&card).ok());
         let card = card.filter(|card| card.digest == stored.request.digest.canonical);
         View { stored, card, now, similar: None, left_since: None }
     }
 
     /// Without its card: enough for a line in a list of a thousand.
-    pub fn unread(stored: Stored, now: Timestamp) -> View {
+    pub fn unread(stored: StoredRequest, now: Timestamp) -> View {
         View { stored, card: None, now, similar: None, left_since: None }
     }
 

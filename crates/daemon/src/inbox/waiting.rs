@@ -2,7 +2,7 @@
 
 use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, Uri};
-use countersign_store::{Query as Wanted, Store as _, StoreError};
+use countersign_store::{RequestQuery, Store as _, StoreError};
 use countersign_types::id::Id;
 use countersign_types::time::{Clock as _, Timestamp};
 use maud::{Markup, html};
@@ -81,7 +81,7 @@ pub async fn rail(State(api): House, headers: HeaderMap) -> Shown {
 /// The names of all that wait, one a line: what a page that was away compares its list with.
 pub async fn ids(State(api): House, headers: HeaderMap) -> Shown {
     reader(&api, &headers)?;
-    let due = api.gate.store().due().await.map_err(Problem::from)?;
+    let due = api.gate.store().deadlines().await.map_err(Problem::from)?;
     Ok(frame::part(html! { @for (id, _) in due.iter().take(MOST) { (id) "\n" } }))
 }
 
@@ -115,7 +115,7 @@ pub async fn one(api: &Api, id: Id) -> Result<Option<View>, Problem> {
     let agent = stored.request.requester.shown().to_owned();
     let tool = (stored.tool.clone(), stored.request.tier);
     let since = Timestamp(now.0.saturating_sub(MONTH));
-    let similar = api.gate.store().similar(agent, tool, id, since).await?;
+    let similar = api.gate.store().similar_calls(agent, tool, id, since).await?;
     let left_since = api.gate.left_since(id);
     Ok(Some(View { similar: Some(similar), left_since, ..View::new(stored, now) }))
 }
@@ -126,7 +126,7 @@ pub async fn waiting(api: &Api) -> Result<Vec<View>, StoreError> {
     let (mut views, mut before) = (Vec::new(), None);
     while views.len() < MOST {
         let state = Some(countersign_workflow::request::State::Pending);
-        let query = Wanted { state, before, limit: 500, ..Wanted::default() };
+        let query = RequestQuery { state, before, limit: 500, ..RequestQuery::default() };
         let page = api.gate.store().find(query).await?;
         views.extend(page.requests.into_iter().map(|stored| View::unread(stored, now)));
         before = page.next;

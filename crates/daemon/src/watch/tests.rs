@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use countersign_store::{News, Store as _};
+use countersign_store::{AnnouncementKind, Store as _};
 use countersign_workflow::request::{Rung, State};
 
 use crate::courier::rig::{Rig, until};
@@ -29,9 +29,10 @@ async fn it_climbs_by_tier_and_each_climb_is_announced_and_logged() {
             assert_eq!(rig.lines(&asked, "climb").await.len(), climbs + 1);
         }
         let outbox = rig.gate.store().outbox(0, 10).await.unwrap();
-        let news: Vec<News> = outbox.iter().map(|outgoing| outgoing.news).collect();
-        let climbs = [Rung::Next, Rung::Administrators, Rung::Emergency].map(News::Climbed);
-        assert_eq!(news, [&[News::Asked][..], &climbs].concat());
+        let news: Vec<AnnouncementKind> = outbox.iter().map(|outgoing| outgoing.news).collect();
+        let climbs =
+            [Rung::Next, Rung::Administrators, Rung::Emergency].map(AnnouncementKind::Escalated);
+        assert_eq!(news, [&[AnnouncementKind::Asked][..], &climbs].concat());
         rig.reach(&asked, 300);
         until("the end", async || rig.stored(&asked).await.request.state == State::Expired).await;
         assert_eq!(rig.lines(&asked, "expire").await.len(), 1);

@@ -16,13 +16,18 @@ use super::fault::signed;
 use super::outbox::announce;
 use super::requests::End;
 use super::row::{Loaded, drill, load};
-use crate::Kept;
+use crate::StoreResult;
 use crate::error::StoreError;
-use crate::record::{Applied, News, Note, Redeemed, Stored};
-use crate::wake::Happening;
+use crate::record::{AnnouncementKind, Applied, Redemption, StoredRequest, WriteContext};
+use crate::wake::StoreEvent;
 
 /// Lets an event happen.
-pub(super) fn apply(batch: &mut Batch<'_>, id: Id, event: Event, note: &Note) -> Kept<Applied> {
+pub(super) fn apply(
+    batch: &mut Batch<'_>,
+    id: Id,
+    event: Event,
+    note: &WriteContext,
+) -> StoreResult<Applied> {
     let found = load(batch.conn, id)?.ok_or(StoreError::NotFound("request"))?;
     let Loaded { mut stored, permit_for, card_after } = found;
     let edits = matches!(event, Event::Answer { edited: Some(_), choice: Choice::Approve, .. });
@@ -55,12 +60,12 @@ pub(super) fn apply(batch: &mut Batch<'_>, id: Id, event: Event, note: &Note) ->
     match &change {
         Change::Nothing => {}
         Change::Climbed(rung) => {
-            announce(batch, id, News::Climbed(*rung))?;
-            batch.tell(Happening::Climbed(id, *rung));
+            announce(batch, id, AnnouncementKind::Escalated(*rung))?;
+            batch.tell(StoreEvent::Escalated(id, *rung));
         }
-        Change::Counted { .. } | Change::Objected { .. } => batch.tell(Happening::Voted(id)),
+        Change::Counted { .. } | Change::Objected { .. } => batch.tell(StoreEvent::Voted(id)),
         Change::Ended(decision) => {
-            announce(batch, id, News::Ended(decision.state))?;
+            announce(batch, id, AnnouncementKind::Ended(decision.state))?;
             batch.end(stored.clone());
         }
     }
@@ -68,7 +73,7 @@ pub(super) fn apply(batch: &mut Batch<'_>, id: Id, event: Event, note: &Note) ->
 }
 
 /// Puts the card in place that may be kept after the end, where there is one.
-fn forget(batch: &mut Batch<'_>, stored: &mut Stored) -> Kept<()> {
+fn forget(batch: &mut Batch<'_>, stored: &mut StoredRequest) -> StoreResult<()> {
     let sql = "UPDATE request_text SET card = card_after, card_after = NULL, \
                brief = coalesce(json_extract(card_after, '$.brief'), '') \
                WHERE request = ?1 AND card_after IS NOT NULL RETURNING card, brief";
@@ -85,7 +90,7 @@ fn forget(batch: &mut Batch<'_>, stored: &mut Stored) -> Kept<()> {
 }
 
 /// Writes back what may change, if it is still pending, and the votes that are new.
-fn save(batch: &Batch<'_>, stored: &Stored, votes: usize) -> Kept<()> {
+fn save(batch: &Batch<'_>, stored: &StoredRequest, votes: usize) -> StoreResult<()> {
     let request = &stored.request;
     let end = request.decision.as_ref().map(End::of).transpose()?.unwrap_or_default();
     let sql = "UPDATE request SET state = ?2, rung = ?3, permit_until = ?4, edited = ?5, \
@@ -135,18 +140,23 @@ fn save(batch: &Batch<'_>, stored: &Stored, votes: usize) -> Kept<()> {
 }
 
 /// Writes the card of the edited call that was approved.
-fn save_edit(batch: &Batch<'_>, stored: &Stored) -> Kept<()> {
+fn save_edit(batch: &Batch<'_>, stored: &StoredRequest) -> StoreResult<()> {
     let Some(card) = &stored.edited_card else { return Ok(()) };
     let sql = "UPDATE request_text SET edited_card = ?2 WHERE request = ?1";
     batch.conn.prepare_cached(sql)?.execute(params![stored.request.id.as_bytes(), card])?;
     Ok(())
 }
 
-fn count(many: usize) -> Kept<i64> {
+fn count(many: usize) -> StoreResult<i64> {
     signed(u64::try_from(many).unwrap_or(u64::MAX))
 }
 
-fn write_down(batch: &mut Batch<'_>, stored: &Stored, change: &Change, note: &Note) -> Kept<()> {
+fn write_down(
+    batch: &mut Batch<'_>,
+    stored: &StoredRequest,
+    change: &Change,
+    note: &WriteContext,
+) -> StoreResult<()> {
     let request = &stored.request;
     let id = request.id.to_string();
     let vote = request.votes.last();
@@ -212,28 +222,28 @@ pub(super) fn redeem(
     id: Id,
     agent: &str,
     digest: &CallDigest,
-    note: &Note,
-) -> Kept<Redeemed> {
+    note: &WriteContext,
+) -> StoreResult<Redemption> {
     let stored = load(batch.conn, id)?.ok_or(StoreError::NotFound("request"))?.stored;
     let request = &stored.request;
     if request.requester != Requester::Agent(agent.to_owned()) {
-        return Ok(Redeemed::AnotherAgent);
+        return Ok(Redemption::AnotherAgent);
     }
     let (Some(decision), State::Approved) = (&request.decision, request.state) else {
-        return Ok(Redeemed::NotApproved(request.state));
+        return Ok(Redemption::NotApproved(request.state));
     };
     if !decision.digest.binds(digest) {
-        return Ok(Redeemed::AnotherCall);
+        return Ok(Redemption::AnotherCall);
     }
     if let Some(then) = stored.redeemed {
-        return Ok(Redeemed::Before(then));
+        return Ok(Redemption::AlreadyUsed(then));
     }
     if !batch.now.settled {
         return Err(StoreError::Refused(Refusal::ClockUnsettled));
     }
     let until = stored.permit_until.unwrap_or(Timestamp(i64::MIN));
     if batch.now.at >= until {
-        return Ok(Redeemed::Late);
+        return Ok(Redemption::Expired);
     }
     let text = id.to_string();
     let mut entry = entry(Kind::Redeem, note, Vec::new())?;
@@ -246,7 +256,7 @@ pub(super) fn redeem(
     if used != 1 {
         return Err(StoreError::Corrupt(format!("the permit of {id} changed meanwhile")));
     }
-    Ok(Redeemed::Now)
+    Ok(Redemption::Accepted)
 }
 
 /// Keeps the first word about what came of it.
@@ -255,8 +265,8 @@ pub(super) fn outcome(
     id: Id,
     agent: &str,
     outcome: String,
-    note: &Note,
-) -> Kept<Stored> {
+    note: &WriteContext,
+) -> StoreResult<StoredRequest> {
     let mut stored = load(batch.conn, id)?.ok_or(StoreError::NotFound("request"))?.stored;
     // Somebody else's request is none that this agent could know of.
     if stored.request.requester != Requester::Agent(agent.to_owned()) {

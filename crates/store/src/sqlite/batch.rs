@@ -9,10 +9,10 @@ use countersign_types::time::{Clock, Moment, Timestamp};
 use rusqlite::Connection;
 
 use super::draft::Draft;
-use crate::Kept;
+use crate::StoreResult;
 use crate::error::StoreError;
-use crate::record::{Note, Stored};
-use crate::wake::Happening;
+use crate::record::{StoredRequest, WriteContext};
+use crate::wake::StoreEvent;
 
 /// A fact of an entry.
 pub(super) type Fact<'a> = (Cow<'a, str>, Value<'a>);
@@ -45,9 +45,9 @@ pub(super) enum Care {
 #[derive(Default)]
 pub(super) struct After {
     /// To whoever watches.
-    pub news: Vec<Happening>,
+    pub news: Vec<StoreEvent>,
     /// To whoever waits.
-    pub ended: Vec<Stored>,
+    pub ended: Vec<StoredRequest>,
     /// Some job could not be written although the commit went through: the disk is nearly full.
     pub lost: bool,
     /// Some job broke off halfway: nothing of this commit may be kept.
@@ -68,8 +68,8 @@ impl<'c> Batch<'c> {
         &mut self,
         clock: &dyn Clock,
         care: Care,
-        work: impl FnOnce(&mut Batch<'_>) -> Kept<T>,
-    ) -> Kept<T> {
+        work: impl FnOnce(&mut Batch<'_>) -> StoreResult<T>,
+    ) -> StoreResult<T> {
         self.now = stamp(clock.now(), self.draft.newest());
         let (news, ended) = (self.after.news.len(), self.after.ended.len());
         let (place, changes) = (self.draft.place(), self.conn.total_changes());
@@ -115,19 +115,19 @@ impl<'c> Batch<'c> {
     }
 
     /// Adds an entry with the time of this job.
-    pub fn write(&mut self, mut entry: Entry<'_>) -> Kept<()> {
+    pub fn write(&mut self, mut entry: Entry<'_>) -> StoreResult<()> {
         entry.at = self.now.at.0;
         self.draft.push(&mut entry)
     }
 
     /// Tells it after the commit.
-    pub fn tell(&mut self, news: Happening) {
+    pub fn tell(&mut self, news: StoreEvent) {
         self.after.news.push(news);
     }
 
     /// Wakes those who wait for this end, after the commit.
-    pub fn end(&mut self, stored: Stored) {
-        self.tell(Happening::Ended(stored.request.id, stored.request.state));
+    pub fn end(&mut self, stored: StoredRequest) {
+        self.tell(StoreEvent::Ended(stored.request.id, stored.request.state));
         self.after.ended.push(stored);
     }
 
@@ -143,7 +143,11 @@ fn stamp(now: Moment, newest: i64) -> Moment {
 }
 
 /// An entry under a note's policy with our facts and the note's; ours count where both speak.
-pub(super) fn entry<'a>(kind: Kind, note: &'a Note, ours: Vec<Fact<'a>>) -> Kept<Entry<'a>> {
+pub(super) fn entry<'a>(
+    kind: Kind,
+    note: &'a WriteContext,
+    ours: Vec<Fact<'a>>,
+) -> StoreResult<Entry<'a>> {
     let mut entry = Entry::new(0, kind, note.policy);
     entry.facts = ours;
     if let Some(text) = &note.facts {

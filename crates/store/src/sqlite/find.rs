@@ -8,8 +8,8 @@ use rusqlite::{Connection, ToSql};
 
 use super::row::load;
 use super::search::Search;
-use crate::Kept;
-use crate::record::{Page, Query, Similar, Stored};
+use crate::StoreResult;
+use crate::record::{RequestPage, RequestQuery, SimilarCalls, StoredRequest};
 
 /// So many requests are looked at for one page where no index helps.
 const LOOKED_AT: usize = 20_000;
@@ -19,7 +19,7 @@ const SEARCHED: usize = 5_000;
 const SEARCHED_BYTES: usize = 32 << 20;
 
 /// A page of requests, newest first. One that reached a limit says so and where it goes on.
-pub(super) fn find(conn: &Connection, query: &Query) -> Kept<Page> {
+pub(super) fn find(conn: &Connection, query: &RequestQuery) -> StoreResult<RequestPage> {
     let most = match query.limit {
         0 => 50,
         limit => usize::try_from(limit.min(500)).unwrap_or(500),
@@ -65,7 +65,7 @@ pub(super) fn find(conn: &Connection, query: &Query) -> Kept<Page> {
     sql.push_str(" ORDER BY r.id DESC");
     let mut statement = conn.prepare_cached(&sql)?;
     let mut rows = statement.query(values.as_slice())?;
-    let mut page = Page::default();
+    let mut page = RequestPage::default();
     let limit = if search.is_some() { SEARCHED } else { LOOKED_AT };
     let (mut looked_at, mut bytes, mut last) = (0_usize, 0_usize, None);
     while let Some(row) = rows.next()? {
@@ -83,7 +83,7 @@ pub(super) fn find(conn: &Connection, query: &Query) -> Kept<Page> {
             bytes = bytes.saturating_add(read);
         }
         if fits && page.requests.len() >= most {
-            page.next = page.requests.last().map(|last: &Stored| last.request.id);
+            page.next = page.requests.last().map(|last: &StoredRequest| last.request.id);
             break;
         }
         last = Some(id);
@@ -116,10 +116,10 @@ pub(super) fn similar(
     (tool, tier): &(String, Tier),
     before: Id,
     since: Timestamp,
-) -> Kept<Similar> {
+) -> StoreResult<SimilarCalls> {
     let mut statement = conn.prepare_cached(SIMILAR)?;
     let mut rows = statement.query((tool, before.as_bytes(), agent, tier.label()))?;
-    let mut found = Similar::default();
+    let mut found = SimilarCalls::default();
     while let Some(row) = rows.next()? {
         let id = Id::from_bytes(row.get(0)?);
         if found.newest.len() < NAMED {

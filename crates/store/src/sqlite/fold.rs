@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 use rusqlite::Connection;
 
 use super::open;
-use super::options::Options;
+use super::options::SqliteOptions;
 use crate::error::OpenError;
 
 /// Folding begins when so many pages wait in the log: 8 MiB.
@@ -24,7 +24,7 @@ pub(super) struct Fold {
 }
 
 impl Fold {
-    pub fn start(path: &Path, options: &Options) -> Result<Fold, OpenError> {
+    pub fn start(path: &Path, options: &SqliteOptions) -> Result<Fold, OpenError> {
         let conn = open::folder(path, options)?;
         // One word is enough: what comes while it folds is folded next time.
         let (told, words) = sync_channel(1);

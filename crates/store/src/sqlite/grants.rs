@@ -12,13 +12,13 @@ use rusqlite::{Connection, params};
 use super::batch::{Batch, entry, number, words};
 use super::fault::corrupt;
 use super::row::{Cells, texts, texts_json};
-use crate::Kept;
+use crate::StoreResult;
 use crate::error::StoreError;
-use crate::record::{Crisis, Note};
-use crate::wake::Happening;
+use crate::record::{CrisisSession, WriteContext};
+use crate::wake::StoreEvent;
 
 /// Keeps a grant. One that is there is never overwritten: it may have been taken back.
-pub(super) fn give(batch: &mut Batch<'_>, grant: &Grant, note: &Note) -> Kept<()> {
+pub(super) fn give(batch: &mut Batch<'_>, grant: &Grant, note: &WriteContext) -> StoreResult<()> {
     let (shape, tool, targets, digest) = match &grant.shape {
         Shape::Exact { digest } => ("exact", None, None, Some(digest)),
         Shape::Action { tool } => ("action", Some(tool), None, None),
@@ -57,12 +57,17 @@ pub(super) fn give(batch: &mut Batch<'_>, grant: &Grant, note: &Note) -> Kept<()
     entry.session = grant.session.as_deref().map(Cow::Borrowed);
     entry.digest = digest.map(|digest| digest.canonical);
     batch.write(entry)?;
-    batch.tell(Happening::Settings);
+    batch.tell(StoreEvent::Settings);
     Ok(())
 }
 
 /// Takes a grant back, once.
-pub(super) fn revoke(batch: &mut Batch<'_>, id: Id, person: &str, note: &Note) -> Kept<bool> {
+pub(super) fn revoke(
+    batch: &mut Batch<'_>,
+    id: Id,
+    person: &str,
+    note: &WriteContext,
+) -> StoreResult<bool> {
     let revoked = batch
         .conn
         .prepare_cached("UPDATE given SET revoked = ?2 WHERE id = ?1 AND revoked IS NULL")?
@@ -74,12 +79,12 @@ pub(super) fn revoke(batch: &mut Batch<'_>, id: Id, person: &str, note: &Note) -
     let mut entry = entry(Kind::Revoke, note, vec![words("grant", &id)])?;
     entry.person = Some(Cow::Borrowed(person));
     batch.write(entry)?;
-    batch.tell(Happening::Settings);
+    batch.tell(StoreEvent::Settings);
     Ok(true)
 }
 
 /// All grants, newest first; only those that live now unless `all`.
-pub(super) fn grants(conn: &Connection, now: Timestamp, all: bool) -> Kept<Vec<Grant>> {
+pub(super) fn grants(conn: &Connection, now: Timestamp, all: bool) -> StoreResult<Vec<Grant>> {
     let sql = "SELECT id, shape, tool, targets, digest, raw, both_bind, agent, session, made_by, \
                made_at, expires, uses_left, revoked FROM given ORDER BY id DESC";
     let mut statement = conn.prepare_cached(sql)?;
@@ -101,7 +106,7 @@ pub(super) fn grants(conn: &Connection, now: Timestamp, all: bool) -> Kept<Vec<G
     Ok(grants)
 }
 
-fn shape(cells: &mut Cells<'_, '_>) -> Kept<Shape> {
+fn shape(cells: &mut Cells<'_, '_>) -> StoreResult<Shape> {
     let word: String = cells.next()?;
     let (tool, targets) = (cells.next::<Option<String>>()?, cells.next::<Option<String>>()?);
     let canonical = cells.next::<Option<[u8; 32]>>()?;
@@ -122,7 +127,11 @@ fn shape(cells: &mut Cells<'_, '_>) -> Kept<Shape> {
 }
 
 /// Puts a session into crisis. What is known of it only gets graver.
-pub(super) fn begin_crisis(batch: &mut Batch<'_>, crisis: &Crisis, note: &Note) -> Kept<()> {
+pub(super) fn begin_crisis(
+    batch: &mut Batch<'_>,
+    crisis: &CrisisSession,
+    note: &WriteContext,
+) -> StoreResult<()> {
     if !(1..=6).contains(&crisis.level) {
         return Err(StoreError::Unfit(format!("a crisis of level {}", crisis.level)));
     }
@@ -140,7 +149,7 @@ pub(super) fn begin_crisis(batch: &mut Batch<'_>, crisis: &Crisis, note: &Note) 
     entry.agent = Some(Cow::Borrowed(&crisis.agent));
     entry.session = Some(Cow::Borrowed(&crisis.session));
     batch.write(entry)?;
-    batch.tell(Happening::Settings);
+    batch.tell(StoreEvent::Settings);
     Ok(())
 }
 
@@ -150,8 +159,8 @@ pub(super) fn lift_crisis(
     agent: &str,
     session: &str,
     person: &str,
-    note: &Note,
-) -> Kept<bool> {
+    note: &WriteContext,
+) -> StoreResult<bool> {
     let lifted = batch
         .conn
         .prepare_cached("DELETE FROM crisis WHERE agent = ?1 AND session = ?2")?
@@ -164,12 +173,12 @@ pub(super) fn lift_crisis(
     entry.session = Some(Cow::Borrowed(session));
     entry.person = Some(Cow::Borrowed(person));
     batch.write(entry)?;
-    batch.tell(Happening::Settings);
+    batch.tell(StoreEvent::Settings);
     Ok(true)
 }
 
 /// Every session in crisis.
-pub(super) fn crises(conn: &Connection) -> Kept<Vec<Crisis>> {
+pub(super) fn crises(conn: &Connection) -> StoreResult<Vec<CrisisSession>> {
     let sql = "SELECT agent, session, level, imminent, since FROM crisis ORDER BY since";
     let mut statement = conn.prepare_cached(sql)?;
     let mut rows = statement.query([])?;
@@ -178,7 +187,7 @@ pub(super) fn crises(conn: &Connection) -> Kept<Vec<Crisis>> {
         let mut cells = Cells::of(row);
         let (agent, session) = (cells.next()?, cells.next()?);
         let (level, imminent) = (cells.next()?, cells.next()?);
-        crises.push(Crisis { agent, session, level, imminent, since: cells.time()? });
+        crises.push(CrisisSession { agent, session, level, imminent, since: cells.time()? });
     }
     Ok(crises)
 }

@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::writer::Work;
-use crate::Kept;
+use crate::StoreResult;
 use crate::error::StoreError;
 
 /// What waits until others went first.
@@ -24,7 +24,7 @@ struct State {
 
 impl Later {
     /// Lets a job wait, at most so long unless many others do; refuses one more than `most`.
-    pub fn push(&self, work: Work, patience: Duration, most: usize) -> Kept<()> {
+    pub fn push(&self, work: Work, patience: Duration, most: usize) -> StoreResult<()> {
         let mut state = self.lock();
         if state.over {
             return Err(StoreError::Closed);

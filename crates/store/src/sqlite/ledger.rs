@@ -10,8 +10,8 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::draft::{Draft, Entries};
 use super::fault::{corrupt, signed, unsigned};
-use crate::Kept;
-use crate::record::{Found, Slice, Told};
+use crate::StoreResult;
+use crate::record::{IndexedEntry, LedgerSlice, MerkleProof};
 
 /// A row holds at most so many entries, and not many more bytes than this: what reads one entry
 /// reads its whole row.
@@ -23,7 +23,7 @@ const PAGE_ENTRIES: u32 = 4_096;
 const PAGE_BYTES: usize = 4 << 20;
 
 /// Writes a draft behind the tree and lets the tree grow by it.
-pub(super) fn write(conn: &Connection, draft: &Draft, tree: &mut Frontier) -> Kept<()> {
+pub(super) fn write(conn: &Connection, draft: &Draft, tree: &mut Frontier) -> StoreResult<()> {
     let base = tree.size();
     let mut nodes: Vec<(u8, u64, Digest)> = Vec::new();
     let mut leaves = Vec::new();
@@ -74,7 +74,7 @@ pub(super) fn write(conn: &Connection, draft: &Draft, tree: &mut Frontier) -> Ke
 }
 
 /// The tree, the newest time and the newest entry, as they stand in the database.
-pub(super) fn load(conn: &Connection) -> Kept<(Frontier, i64, Option<Vec<u8>>)> {
+pub(super) fn load(conn: &Connection) -> StoreResult<(Frontier, i64, Option<Vec<u8>>)> {
     let newest = conn
         .prepare_cached("SELECT first + count, newest, entries FROM segment ORDER BY first DESC")?
         .query_row([], |row| Ok((row.get::<_, i64>(0)?, row.get(1)?, row.get::<_, Vec<u8>>(2)?)))
@@ -109,7 +109,7 @@ impl<'c> KeptNodes<'c> {
         Some(Digest::from_bytes(leaf.try_into().ok()?))
     }
 
-    fn leaf(&mut self, index: u64) -> Kept<Digest> {
+    fn leaf(&mut self, index: u64) -> StoreResult<Digest> {
         if let Some(leaf) = self.remembered(index) {
             return Ok(leaf);
         }
@@ -129,7 +129,7 @@ impl<'c> KeptNodes<'c> {
 impl Nodes for KeptNodes<'_> {
     type Error = crate::StoreError;
 
-    fn node(&mut self, level: u8, index: u64) -> Kept<Digest> {
+    fn node(&mut self, level: u8, index: u64) -> StoreResult<Digest> {
         if level == 0 {
             return self.leaf(index);
         }
@@ -151,7 +151,7 @@ fn unproven(error: ProveError<crate::StoreError>) -> crate::StoreError {
 }
 
 /// A proof, or none where the tree has no such place.
-fn found(proof: Result<Vec<Digest>, ProveError<crate::StoreError>>) -> Kept<Found> {
+fn found(proof: Result<Vec<Digest>, ProveError<crate::StoreError>>) -> StoreResult<MerkleProof> {
     match proof {
         Ok(proof) => Ok(Some(proof)),
         Err(ProveError::Unread(error)) => Err(error),
@@ -160,7 +160,12 @@ fn found(proof: Result<Vec<Digest>, ProveError<crate::StoreError>>) -> Kept<Foun
 }
 
 /// The inclusion proof of an entry in the tree of `size`, which is at most `committed`.
-pub(super) fn inclusion(conn: &Connection, committed: u64, index: u64, size: u64) -> Kept<Found> {
+pub(super) fn inclusion(
+    conn: &Connection,
+    committed: u64,
+    index: u64,
+    size: u64,
+) -> StoreResult<MerkleProof> {
     if size > committed {
         return Ok(None);
     }
@@ -168,7 +173,12 @@ pub(super) fn inclusion(conn: &Connection, committed: u64, index: u64, size: u64
 }
 
 /// The consistency proof between two sizes, of which the newer is at most `committed`.
-pub(super) fn consistency(conn: &Connection, committed: u64, old: u64, new: u64) -> Kept<Found> {
+pub(super) fn consistency(
+    conn: &Connection,
+    committed: u64,
+    old: u64,
+    new: u64,
+) -> StoreResult<MerkleProof> {
     if new > committed {
         return Ok(None);
     }
@@ -176,9 +186,9 @@ pub(super) fn consistency(conn: &Connection, committed: u64, old: u64, new: u64)
 }
 
 /// A page of entries.
-pub(super) fn entries(conn: &Connection, from: u64, limit: u32) -> Kept<Slice> {
+pub(super) fn entries(conn: &Connection, from: u64, limit: u32) -> StoreResult<LedgerSlice> {
     let most = usize::try_from(limit.min(PAGE_ENTRIES)).unwrap_or(0);
-    let mut slice = Slice { from, ..Slice::default() };
+    let mut slice = LedgerSlice { from, ..LedgerSlice::default() };
     let mut bytes = 0;
     let sql = "SELECT first, leaves, entries FROM segment WHERE first >= coalesce(\
                (SELECT max(first) FROM segment WHERE first <= ?1), 0) ORDER BY first";
@@ -203,7 +213,7 @@ pub(super) fn entries(conn: &Connection, from: u64, limit: u32) -> Kept<Slice> {
 }
 
 /// The entries that name a request.
-pub(super) fn story(conn: &Connection, request: Id) -> Kept<Vec<Told>> {
+pub(super) fn story(conn: &Connection, request: Id) -> StoreResult<Vec<IndexedEntry>> {
     let mut statement =
         conn.prepare_cached("SELECT seq FROM story WHERE request = ?1 ORDER BY seq")?;
     let mut rows = statement.query([request.as_bytes()])?;
@@ -211,13 +221,16 @@ pub(super) fn story(conn: &Connection, request: Id) -> Kept<Vec<Told>> {
     while let Some(row) = rows.next()? {
         let seq = unsigned(row.get(0)?)?;
         let entry = entries(conn, seq, 1)?.entries.pop();
-        told.push(Told { seq, entry: entry.ok_or_else(|| corrupt("a told entry is missing"))? });
+        told.push(IndexedEntry {
+            seq,
+            entry: entry.ok_or_else(|| corrupt("a told entry is missing"))?,
+        });
     }
     Ok(told)
 }
 
 /// Keeps the newest checkpoint.
-pub(super) fn keep_checkpoint(conn: &Connection, size: u64, note: &str) -> Kept<()> {
+pub(super) fn keep_checkpoint(conn: &Connection, size: u64, note: &str) -> StoreResult<()> {
     let sql = "INSERT INTO checkpoint VALUES (1, ?1, ?2) ON CONFLICT (one) DO UPDATE \
                SET size = excluded.size, note = excluded.note WHERE excluded.size > size";
     conn.prepare_cached(sql)?.execute(params![signed(size)?, note])?;
@@ -225,7 +238,7 @@ pub(super) fn keep_checkpoint(conn: &Connection, size: u64, note: &str) -> Kept<
 }
 
 /// The newest checkpoint.
-pub(super) fn checkpoint(conn: &Connection) -> Kept<Option<String>> {
+pub(super) fn checkpoint(conn: &Connection) -> StoreResult<Option<String>> {
     let note = conn
         .prepare_cached("SELECT note FROM checkpoint")?
         .query_row([], |row| row.get(0))

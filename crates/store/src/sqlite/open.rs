@@ -8,7 +8,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use super::fold::LOG_PAGES;
-use super::options::Options;
+use super::options::SqliteOptions;
 use super::schema;
 use crate::error::OpenError;
 
@@ -16,7 +16,10 @@ use crate::error::OpenError;
 const STATEMENTS: usize = 128;
 
 /// The writing connection, and the lock that keeps other daemons away while it lives.
-pub(super) fn writer(path: &Path, options: &Options) -> Result<(Connection, File), OpenError> {
+pub(super) fn writer(
+    path: &Path,
+    options: &SqliteOptions,
+) -> Result<(Connection, File), OpenError> {
     prepare_folder(path)?;
     let lock = lock(path)?;
     private(path)?;
@@ -46,7 +49,7 @@ pub(super) fn writer(path: &Path, options: &Options) -> Result<(Connection, File
 }
 
 /// A connection that folds the log into the file.
-pub(super) fn folder(path: &Path, options: &Options) -> Result<Connection, OpenError> {
+pub(super) fn folder(path: &Path, options: &SqliteOptions) -> Result<Connection, OpenError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let conn = Connection::open_with_flags(path, flags)?;
     conn.busy_timeout(options.busy)?;
@@ -72,7 +75,7 @@ fn keep_statements(conn: &Connection) -> Result<(), OpenError> {
 }
 
 /// A connection that cannot write.
-pub(super) fn reader(path: &Path, options: &Options) -> Result<Connection, OpenError> {
+pub(super) fn reader(path: &Path, options: &SqliteOptions) -> Result<Connection, OpenError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let conn = Connection::open_with_flags(path, flags)?;
     conn.busy_timeout(options.busy)?;

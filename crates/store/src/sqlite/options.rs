@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// How a store on SQLite behaves.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct SqliteOptions {
     /// Passes wait for their commit like everything else.
     pub strict: bool,
     /// So many jobs may wait for the writer; one more is refused.
@@ -25,9 +25,9 @@ pub struct Options {
     pub pages: Option<u32>,
 }
 
-impl Default for Options {
+impl Default for SqliteOptions {
     fn default() -> Self {
-        Options {
+        SqliteOptions {
             strict: false,
             queue: 4_096,
             batch: 1_024,

@@ -10,18 +10,20 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::batch::{Batch, entry, words};
 use super::fault::{corrupt, signed, unsigned};
 use super::row::{Cells, rung};
-use crate::Kept;
+use crate::StoreResult;
 use crate::error::StoreError;
-use crate::record::{Attempt, AttemptResult, Delivery, News, Note, Outgoing};
-use crate::wake::Happening;
+use crate::record::{
+    AnnouncementKind, AttemptResult, DeliveryAttempt, DeliveryStatus, OutboxEntry, WriteContext,
+};
+use crate::wake::StoreEvent;
 
 /// An announcement for the courier, in the same commit as what it announces and named by the entry
 /// that was just written about it.
-pub(super) fn announce(batch: &Batch<'_>, request: Id, news: News) -> Kept<()> {
+pub(super) fn announce(batch: &Batch<'_>, request: Id, news: AnnouncementKind) -> StoreResult<()> {
     let (word, rung, state) = match news {
-        News::Asked => ("asked", None, None),
-        News::Climbed(rung) => ("climbed", Some(rung.climbs()), None),
-        News::Ended(state) => ("ended", None, Some(state.label())),
+        AnnouncementKind::Asked => ("asked", None, None),
+        AnnouncementKind::Escalated(rung) => ("climbed", Some(rung.climbs()), None),
+        AnnouncementKind::Ended(state) => ("ended", None, Some(state.label())),
     };
     let sql = "INSERT INTO outbox VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
     batch.conn.prepare_cached(sql)?.execute(params![
@@ -36,7 +38,7 @@ pub(super) fn announce(batch: &Batch<'_>, request: Id, news: News) -> Kept<()> {
 }
 
 /// What is to be announced, oldest first, from behind a place on.
-pub(super) fn outbox(conn: &Connection, after: u64, limit: u32) -> Kept<Vec<Outgoing>> {
+pub(super) fn outbox(conn: &Connection, after: u64, limit: u32) -> StoreResult<Vec<OutboxEntry>> {
     let sql = "SELECT seq, request, at, news, rung, state FROM outbox WHERE seq > ?1 \
                ORDER BY seq LIMIT ?2";
     let mut statement = conn.prepare_cached(sql)?;
@@ -49,24 +51,24 @@ pub(super) fn outbox(conn: &Connection, after: u64, limit: u32) -> Kept<Vec<Outg
         let word: String = cells.next()?;
         let climbs: Option<u32> = cells.next()?;
         let news = match (word.as_str(), climbs) {
-            ("asked", _) => News::Asked,
-            ("climbed", Some(climbs)) => News::Climbed(rung(climbs)?),
-            ("ended", _) => News::Ended(cells.state()?),
+            ("asked", _) => AnnouncementKind::Asked,
+            ("climbed", Some(climbs)) => AnnouncementKind::Escalated(rung(climbs)?),
+            ("ended", _) => AnnouncementKind::Ended(cells.state()?),
             _ => return Err(corrupt(format!("the news `{word}`"))),
         };
         let tried = tried(conn, request, Some(seq))?;
-        list.push(Outgoing { seq: unsigned(seq)?, request, news, at, tried });
+        list.push(OutboxEntry { seq: unsigned(seq)?, request, news, at, tried });
     }
     Ok(list)
 }
 
 /// How announcements of a request went.
-pub(super) fn deliveries(conn: &Connection, request: Id) -> Kept<Vec<Delivery>> {
+pub(super) fn deliveries(conn: &Connection, request: Id) -> StoreResult<Vec<DeliveryStatus>> {
     tried(conn, request, None)
 }
 
 /// How one announcement of a request went, or all of them.
-fn tried(conn: &Connection, request: Id, one: Option<i64>) -> Kept<Vec<Delivery>> {
+fn tried(conn: &Connection, request: Id, one: Option<i64>) -> StoreResult<Vec<DeliveryStatus>> {
     let sql = "SELECT channel, attempts, at, result, detail, again FROM delivery \
                WHERE request = ?1 AND outbox BETWEEN ?2 AND ?3 ORDER BY outbox, channel";
     let mut statement = conn.prepare_cached(sql)?;
@@ -78,18 +80,22 @@ fn tried(conn: &Connection, request: Id, one: Option<i64>) -> Kept<Vec<Delivery>
         let (channel, attempts, at) = (cells.next()?, cells.next()?, cells.time()?);
         let (word, detail): (String, String) = (cells.next()?, cells.next()?);
         let result = match (word.as_str(), cells.maybe_time()?) {
-            ("arrived", _) => AttemptResult::Arrived(detail),
-            ("again", Some(at)) => AttemptResult::Again(detail, at),
+            ("arrived", _) => AttemptResult::Delivered(detail),
+            ("again", Some(at)) => AttemptResult::Retry(detail, at),
             ("failed", _) => AttemptResult::Failed(detail),
             _ => return Err(corrupt(format!("a delivery that `{word}`"))),
         };
-        list.push(Delivery { channel, attempts, result, at });
+        list.push(DeliveryStatus { channel, attempts, result, at });
     }
     Ok(list)
 }
 
 /// Writes down one attempt. Arrival and final failure stand in the ledger as well.
-pub(super) fn attempted(batch: &mut Batch<'_>, attempt: &Attempt, note: &Note) -> Kept<()> {
+pub(super) fn attempted(
+    batch: &mut Batch<'_>,
+    attempt: &DeliveryAttempt,
+    note: &WriteContext,
+) -> StoreResult<()> {
     let seq = signed(attempt.seq)?;
     let request = batch
         .conn
@@ -98,8 +104,8 @@ pub(super) fn attempted(batch: &mut Batch<'_>, attempt: &Attempt, note: &Note) -
         .optional()?;
     let request = request.map(Id::from_bytes).ok_or(StoreError::NotFound("announcement"))?;
     let (word, detail, again, kind) = match &attempt.result {
-        AttemptResult::Arrived(name) => ("arrived", name, None, Some(Kind::Notified)),
-        AttemptResult::Again(why, at) => ("again", why, Some(at.0), None),
+        AttemptResult::Delivered(name) => ("arrived", name, None, Some(Kind::Notified)),
+        AttemptResult::Retry(why, at) => ("again", why, Some(at.0), None),
         AttemptResult::Failed(why) => ("failed", why, None, Some(Kind::NotifyFailed)),
     };
     if let Some(kind) = kind {
@@ -143,8 +149,8 @@ pub(super) fn undelivered(
     batch: &mut Batch<'_>,
     (channel, message): (&str, &str),
     why: &str,
-    note: &Note,
-) -> Kept<Option<Id>> {
+    note: &WriteContext,
+) -> StoreResult<Option<Id>> {
     let found = batch
         .conn
         .prepare_cached(ARRIVED)?
@@ -165,13 +171,17 @@ pub(super) fn undelivered(
                   coalesce((SELECT max(seq) FROM outbox WHERE request = ?1), 0))";
     let newest: i64 = batch.conn.prepare_cached(newest)?.query_row([request], |row| row.get(0))?;
     if newest == seq {
-        let news = if rung == Rung::First { News::Asked } else { News::Climbed(rung) };
+        let news = if rung == Rung::First {
+            AnnouncementKind::Asked
+        } else {
+            AnnouncementKind::Escalated(rung)
+        };
         announce(batch, id, news)?;
         let sql = "UPDATE delivery SET outbox = ?3 WHERE request = ?1 AND outbox = ?2 \
                    AND result <> 'again'";
         let fresh = signed(batch.entries())?;
         batch.conn.prepare_cached(sql)?.execute(params![request, seq, fresh])?;
     }
-    batch.tell(Happening::Undelivered(id));
+    batch.tell(StoreEvent::Undelivered(id));
     Ok(Some(id))
 }

@@ -10,14 +10,18 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::batch::{Batch, entry, words};
 use super::fault::corrupt;
 use super::row::{Cells, texts, texts_json};
-use crate::Kept;
+use crate::StoreResult;
 use crate::error::StoreError;
-use crate::people::{Agent, Login, Person, Role};
-use crate::record::Note;
-use crate::wake::Happening;
+use crate::people::{Role, StoredAgent, StoredLogin, StoredPerson};
+use crate::record::WriteContext;
+use crate::wake::StoreEvent;
 
 /// Adds or changes a person. Who is revoked has no way in any more.
-pub(super) fn keep_person(batch: &mut Batch<'_>, person: &Person, note: &Note) -> Kept<()> {
+pub(super) fn keep_person(
+    batch: &mut Batch<'_>,
+    person: &StoredPerson,
+    note: &WriteContext,
+) -> StoreResult<()> {
     let role = match person.role {
         Role::Approver => "approver",
         Role::Administrator => "administrator",
@@ -60,12 +64,12 @@ pub(super) fn keep_person(batch: &mut Batch<'_>, person: &Person, note: &Note) -
     let mut entry = entry(Kind::Person, note, facts)?;
     entry.person = Some(Cow::Borrowed(&person.name));
     batch.write(entry)?;
-    batch.tell(Happening::Settings);
+    batch.tell(StoreEvent::Settings);
     Ok(())
 }
 
 /// All people.
-pub(super) fn people(conn: &Connection) -> Kept<Vec<Person>> {
+pub(super) fn people(conn: &Connection) -> StoreResult<Vec<StoredPerson>> {
     let sql = "SELECT name, role, passphrase, added, revoked, role_since, active_from \
                FROM person ORDER BY name";
     let mut statement = conn.prepare_cached(sql)?;
@@ -82,13 +86,25 @@ pub(super) fn people(conn: &Connection) -> Kept<Vec<Person>> {
         let (passphrase, added) = (cells.next()?, cells.time()?);
         let revoked = cells.maybe_time()?;
         let (role_since, active_from) = (cells.time()?, cells.time()?);
-        people.push(Person { name, role, passphrase, added, role_since, active_from, revoked });
+        people.push(StoredPerson {
+            name,
+            role,
+            passphrase,
+            added,
+            role_since,
+            active_from,
+            revoked,
+        });
     }
     Ok(people)
 }
 
 /// Adds or changes an agent.
-pub(super) fn keep_agent(batch: &mut Batch<'_>, agent: &Agent, note: &Note) -> Kept<()> {
+pub(super) fn keep_agent(
+    batch: &mut Batch<'_>,
+    agent: &StoredAgent,
+    note: &WriteContext,
+) -> StoreResult<()> {
     let before = batch
         .conn
         .prepare_cached("SELECT token FROM agent WHERE name = ?1")?
@@ -116,12 +132,12 @@ pub(super) fn keep_agent(batch: &mut Batch<'_>, agent: &Agent, note: &Note) -> K
     let mut entry = entry(Kind::Agent, note, vec![words("what", what)])?;
     entry.agent = Some(Cow::Borrowed(&agent.name));
     batch.write(entry)?;
-    batch.tell(Happening::Settings);
+    batch.tell(StoreEvent::Settings);
     Ok(())
 }
 
 /// All agents.
-pub(super) fn agents(conn: &Connection) -> Kept<Vec<Agent>> {
+pub(super) fn agents(conn: &Connection) -> StoreResult<Vec<StoredAgent>> {
     let sql = "SELECT name, token, uid, own_addresses, added, expires, revoked FROM agent \
                ORDER BY name";
     let mut statement = conn.prepare_cached(sql)?;
@@ -136,13 +152,17 @@ pub(super) fn agents(conn: &Connection) -> Kept<Vec<Agent>> {
         let own_addresses = texts(&cells.next::<String>()?)?;
         let (added, expires) = (cells.time()?, cells.maybe_time()?);
         let revoked = cells.maybe_time()?;
-        agents.push(Agent { name, token, uid, own_addresses, added, expires, revoked });
+        agents.push(StoredAgent { name, token, uid, own_addresses, added, expires, revoked });
     }
     Ok(agents)
 }
 
 /// Keeps a login of somebody who may log in, or its end; an end stays.
-pub(super) fn keep_login(batch: &mut Batch<'_>, login: &Login, note: &Note) -> Kept<()> {
+pub(super) fn keep_login(
+    batch: &mut Batch<'_>,
+    login: &StoredLogin,
+    note: &WriteContext,
+) -> StoreResult<()> {
     let known = batch
         .conn
         .prepare_cached("SELECT 1 FROM person WHERE name = ?1 AND (revoked IS NULL OR ?2)")?
@@ -167,12 +187,12 @@ pub(super) fn keep_login(batch: &mut Batch<'_>, login: &Login, note: &Note) -> K
     let mut entry = entry(Kind::Person, note, facts)?;
     entry.person = Some(Cow::Borrowed(&login.person));
     batch.write(entry)?;
-    batch.tell(Happening::Settings);
+    batch.tell(StoreEvent::Settings);
     Ok(())
 }
 
 /// All logins that are good now.
-pub(super) fn logins(conn: &Connection, now: Timestamp) -> Kept<Vec<Login>> {
+pub(super) fn logins(conn: &Connection, now: Timestamp) -> StoreResult<Vec<StoredLogin>> {
     let sql = "SELECT secret, person, channel, made, expires, ended FROM login \
                WHERE ended IS NULL AND expires > ?1 ORDER BY made";
     let mut statement = conn.prepare_cached(sql)?;
@@ -182,7 +202,14 @@ pub(super) fn logins(conn: &Connection, now: Timestamp) -> Kept<Vec<Login>> {
         let mut cells = Cells::of(row);
         let (secret, person, channel) = (cells.digest()?, cells.next()?, cells.next()?);
         let (made, expires) = (cells.time()?, cells.time()?);
-        logins.push(Login { secret, person, channel, made, expires, ended: cells.maybe_time()? });
+        logins.push(StoredLogin {
+            secret,
+            person,
+            channel,
+            made,
+            expires,
+            ended: cells.maybe_time()?,
+        });
     }
     Ok(logins)
 }

@@ -9,8 +9,8 @@ use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use super::open;
-use super::options::Options;
-use crate::Kept;
+use super::options::SqliteOptions;
+use crate::StoreResult;
 use crate::error::{OpenError, StoreError};
 
 type Look = Box<dyn FnOnce(&Connection) + Send>;
@@ -23,7 +23,7 @@ pub(super) struct Readers {
 }
 
 impl Readers {
-    pub fn start(path: &Path, options: &Options) -> Result<Readers, OpenError> {
+    pub fn start(path: &Path, options: &SqliteOptions) -> Result<Readers, OpenError> {
         let (queue, looks) = sync_channel(options.queue);
         let looks = Arc::new(Mutex::new(looks));
         let mut threads = Vec::new();
@@ -42,8 +42,8 @@ impl Readers {
     /// Looks something up, in one snapshot of the store.
     pub async fn look<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Connection) -> Kept<T> + Send + 'static,
-    ) -> Kept<T> {
+        work: impl FnOnce(&Connection) -> StoreResult<T> + Send + 'static,
+    ) -> StoreResult<T> {
         let (answer, answered) = oneshot::channel();
         let look: Look = Box::new(move |conn| {
             let seen = conn.unchecked_transaction().map_err(StoreError::from);

@@ -11,16 +11,16 @@ use super::batch::{Batch, entry, words};
 use super::fault::signed;
 use super::outbox::announce;
 use super::row::{drill, load, requester_kind, texts_json};
-use crate::Kept;
+use crate::StoreResult;
 use crate::error::StoreError;
-use crate::record::{NewRequest, News, Stored, Submitted};
-use crate::wake::Happening;
+use crate::record::{AnnouncementKind, NewRequest, StoredRequest, Submission};
+use crate::wake::StoreEvent;
 
 /// Keeps a new request, or finds the one that its key names.
-pub(super) fn submit(batch: &mut Batch<'_>, mut new: NewRequest) -> Kept<Submitted> {
+pub(super) fn submit(batch: &mut Batch<'_>, mut new: NewRequest) -> StoreResult<Submission> {
     if let Some(known) = known(batch.conn, &new)? {
         if known.request.digest.binds(&new.request.digest) {
-            return Ok(Submitted::Known(known));
+            return Ok(Submission::Existing(known));
         }
         return Err(StoreError::KeyReused);
     }
@@ -40,24 +40,24 @@ pub(super) fn submit(batch: &mut Batch<'_>, mut new: NewRequest) -> Kept<Submitt
     insert(batch.conn, &new)?;
     let id = new.request.id;
     if new.request.state == State::Pending {
-        announce(batch, id, News::Asked)?;
-        batch.tell(Happening::Asked(id));
+        announce(batch, id, AnnouncementKind::Asked)?;
+        batch.tell(StoreEvent::Asked(id));
     }
     let stored = kept(new);
     if stored.request.state.has_ended() {
         batch.end(stored.clone());
     }
-    Ok(Submitted::New(stored))
+    Ok(Submission::New(stored))
 }
 
 /// A new request as it stands in the store now.
-fn kept(new: NewRequest) -> Stored {
+fn kept(new: NewRequest) -> StoredRequest {
     let permit_until = permit_until(&new);
     let card = match new.card_after {
         Some(after) if new.request.state.has_ended() => after,
         _ => new.card,
     };
-    Stored {
+    StoredRequest {
         request: new.request,
         tool: new.tool,
         session: new.session,
@@ -79,7 +79,7 @@ fn permit_until(new: &NewRequest) -> Option<Timestamp> {
     approved.map(|decision| decision.at.plus(new.permit_for))
 }
 
-fn known(conn: &Connection, new: &NewRequest) -> Kept<Option<Stored>> {
+fn known(conn: &Connection, new: &NewRequest) -> StoreResult<Option<StoredRequest>> {
     let Some(key) = &new.idempotency else {
         return Ok(None);
     };
@@ -87,7 +87,11 @@ fn known(conn: &Connection, new: &NewRequest) -> Kept<Option<Stored>> {
 }
 
 /// The request that somebody asked with this key.
-pub(super) fn by_key(conn: &Connection, requester: &Requester, key: &str) -> Kept<Option<Stored>> {
+pub(super) fn by_key(
+    conn: &Connection,
+    requester: &Requester,
+    key: &str,
+) -> StoreResult<Option<StoredRequest>> {
     let id = conn
         .prepare_cached(
             "SELECT id FROM request WHERE requester_kind = ?1 AND requester = ?2 \
@@ -100,7 +104,7 @@ pub(super) fn by_key(conn: &Connection, requester: &Requester, key: &str) -> Kep
 }
 
 /// A request comes in fresh, or settled by the judgement or a grant: nobody brings an answer along.
-fn check(new: &NewRequest) -> Kept<()> {
+fn check(new: &NewRequest) -> StoreResult<()> {
     let request = &new.request;
     let unfit = |what: &str| Err(StoreError::Unfit(what.to_owned()));
     if !request.votes.is_empty() {
@@ -126,7 +130,7 @@ fn check(new: &NewRequest) -> Kept<()> {
 }
 
 /// One use of a grant that is live at this moment, for whom it was given.
-fn use_grant(batch: &Batch<'_>, id: Id, new: &NewRequest) -> Kept<()> {
+fn use_grant(batch: &Batch<'_>, id: Id, new: &NewRequest) -> StoreResult<()> {
     if !batch.now.settled {
         return Err(StoreError::Refused(Refusal::ClockUnsettled));
     }
@@ -143,7 +147,7 @@ fn use_grant(batch: &Batch<'_>, id: Id, new: &NewRequest) -> Kept<()> {
     if used == 1 { Ok(()) } else { Err(StoreError::GrantOver) }
 }
 
-fn insert(conn: &Connection, new: &NewRequest) -> Kept<()> {
+fn insert(conn: &Connection, new: &NewRequest) -> StoreResult<()> {
     let request = &new.request;
     let end = request.decision.as_ref().map(End::of).transpose()?.unwrap_or_default();
     let sql = "INSERT INTO request VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, \
@@ -217,7 +221,7 @@ pub(super) struct End<'d> {
 }
 
 impl<'d> End<'d> {
-    pub fn of(decision: &'d Decision) -> Kept<End<'d>> {
+    pub fn of(decision: &'d Decision) -> StoreResult<End<'d>> {
         let (decider, people, given) = match &decision.by {
             Decider::People(people) => ("people", Some(texts_json(people)?), None),
             Decider::Deadline => ("deadline", None, None),
@@ -239,7 +243,7 @@ impl<'d> End<'d> {
     }
 }
 
-fn write_down(batch: &mut Batch<'_>, new: &NewRequest, given: Option<Id>) -> Kept<()> {
+fn write_down(batch: &mut Batch<'_>, new: &NewRequest, given: Option<Id>) -> StoreResult<()> {
     let request = &new.request;
     let kind = match (request.state, given) {
         (State::Pending, _) => Kind::Ask,

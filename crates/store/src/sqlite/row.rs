@@ -13,8 +13,8 @@ use rusqlite::types::FromSql;
 use rusqlite::{Connection, Row};
 
 use super::fault::{corrupt, unsigned};
-use crate::Kept;
-use crate::record::Stored;
+use crate::StoreResult;
+use crate::record::StoredRequest;
 
 /// The columns of a request in the order in which [`bare`] reads them.
 macro_rules! columns {
@@ -53,7 +53,7 @@ impl<'r, 's> Cells<'r, 's> {
         Cells { row, at: 0 }
     }
 
-    pub fn next<T: FromSql>(&mut self) -> Kept<T> {
+    pub fn next<T: FromSql>(&mut self) -> StoreResult<T> {
         let cell = self.row.get(self.at)?;
         self.at += 1;
         Ok(cell)
@@ -64,33 +64,33 @@ impl<'r, 's> Cells<'r, 's> {
     }
 
     /// A word of ours, read where it lies.
-    pub fn word(&mut self) -> Kept<&'r str> {
+    pub fn word(&mut self) -> StoreResult<&'r str> {
         let cell = self.row.get_ref(self.at)?.as_str().map_err(|e| corrupt(e.to_string()))?;
         self.at += 1;
         Ok(cell)
     }
 
-    pub fn time(&mut self) -> Kept<Timestamp> {
+    pub fn time(&mut self) -> StoreResult<Timestamp> {
         self.next().map(Timestamp)
     }
 
-    pub fn maybe_time(&mut self) -> Kept<Option<Timestamp>> {
+    pub fn maybe_time(&mut self) -> StoreResult<Option<Timestamp>> {
         Ok(self.next::<Option<i64>>()?.map(Timestamp))
     }
 
-    pub fn digest(&mut self) -> Kept<Digest> {
+    pub fn digest(&mut self) -> StoreResult<Digest> {
         self.next().map(Digest::from_bytes)
     }
 
-    pub fn call(&mut self) -> Kept<CallDigest> {
+    pub fn call(&mut self) -> StoreResult<CallDigest> {
         Ok(CallDigest { canonical: self.digest()?, raw: self.digest()?, both_bind: self.next()? })
     }
 
-    pub fn maybe_id(&mut self) -> Kept<Option<Id>> {
+    pub fn maybe_id(&mut self) -> StoreResult<Option<Id>> {
         Ok(self.next::<Option<[u8; 16]>>()?.map(Id::from_bytes))
     }
 
-    pub fn state(&mut self) -> Kept<State> {
+    pub fn state(&mut self) -> StoreResult<State> {
         let word = self.word()?;
         State::parse(word).ok_or_else(|| corrupt(format!("the state `{word}`")))
     }
@@ -98,7 +98,7 @@ impl<'r, 's> Cells<'r, 's> {
 
 /// One request, and what only the store needs of it.
 pub(super) struct Loaded {
-    pub stored: Stored,
+    pub stored: StoredRequest,
     /// How long its permit is good.
     pub permit_for: Span,
     /// The card that is kept instead from its end on.
@@ -106,14 +106,14 @@ pub(super) struct Loaded {
 }
 
 /// One request.
-pub(super) fn load(conn: &Connection, id: Id) -> Kept<Option<Loaded>> {
+pub(super) fn load(conn: &Connection, id: Id) -> StoreResult<Option<Loaded>> {
     let mut statement = conn.prepare_cached(select!("r.id = ?1"))?;
     let mut rows = statement.query([id.as_bytes()])?;
     rows.next()?.map(|row| stored(conn, row)).transpose()
 }
 
 /// Every request that waits, oldest first.
-pub(super) fn pending(conn: &Connection) -> Kept<Vec<Stored>> {
+pub(super) fn pending(conn: &Connection) -> StoreResult<Vec<StoredRequest>> {
     let sql = select!("r.state = 'pending' ORDER BY r.id");
     let mut statement = conn.prepare_cached(sql)?;
     let mut rows = statement.query([])?;
@@ -125,7 +125,7 @@ pub(super) fn pending(conn: &Connection) -> Kept<Vec<Stored>> {
 }
 
 /// When time next changes something for each request that waits. Reads no card.
-pub(super) fn due(conn: &Connection) -> Kept<Vec<(Id, Timestamp)>> {
+pub(super) fn due(conn: &Connection) -> StoreResult<Vec<(Id, Timestamp)>> {
     let sql = concat!("SELECT ", columns!(), " FROM request r WHERE r.state = 'pending'");
     let mut statement = conn.prepare_cached(sql)?;
     let mut rows = statement.query([])?;
@@ -137,7 +137,7 @@ pub(super) fn due(conn: &Connection) -> Kept<Vec<(Id, Timestamp)>> {
     Ok(found)
 }
 
-fn stored(conn: &Connection, row: &Row<'_>) -> Kept<Loaded> {
+fn stored(conn: &Connection, row: &Row<'_>) -> StoreResult<Loaded> {
     let mut cells = Cells::of(row);
     let request = bare(conn, &mut cells)?;
     let session = cells.next()?;
@@ -151,7 +151,7 @@ fn stored(conn: &Connection, row: &Row<'_>) -> Kept<Loaded> {
     let (tool, brief) = (cells.next()?, cells.next()?);
     let (card, card_after) = (cells.next()?, cells.next()?);
     let (detail, edited_card) = (cells.next()?, cells.next()?);
-    let stored = Stored {
+    let stored = StoredRequest {
         request,
         tool,
         session,
@@ -170,7 +170,7 @@ fn stored(conn: &Connection, row: &Row<'_>) -> Kept<Loaded> {
 }
 
 /// The state machine's part.
-fn bare(conn: &Connection, cells: &mut Cells<'_, '_>) -> Kept<Request> {
+fn bare(conn: &Connection, cells: &mut Cells<'_, '_>) -> StoreResult<Request> {
     let id = Id::from_bytes(cells.next()?);
     let kind = cells.word()?;
     let name = cells.next()?;
@@ -219,7 +219,7 @@ fn has_quorum(request: &Request) -> bool {
 }
 
 /// The decision that stands in a request's row, if there is one.
-fn decision(state: State, cells: &mut Cells<'_, '_>) -> Kept<Option<Decision>> {
+fn decision(state: State, cells: &mut Cells<'_, '_>) -> StoreResult<Option<Decision>> {
     let word: Option<String> = cells.next()?;
     let people: Option<String> = cells.next()?;
     let given = cells.maybe_id()?;
@@ -243,7 +243,7 @@ fn decision(state: State, cells: &mut Cells<'_, '_>) -> Kept<Option<Decision>> {
 const VOTES: &str =
     "SELECT person, choice, channel, reason, at FROM vote WHERE request = ?1 ORDER BY place";
 
-fn votes(conn: &Connection, id: Id) -> Kept<Vec<Vote>> {
+fn votes(conn: &Connection, id: Id) -> StoreResult<Vec<Vote>> {
     let mut statement = conn.prepare_cached(VOTES)?;
     let mut rows = statement.query([id.as_bytes()])?;
     let mut votes = Vec::new();
@@ -277,7 +277,7 @@ pub(super) fn drill(requester: &Requester) -> Option<&str> {
     }
 }
 
-fn requester(kind: &str, name: String, drill: Option<String>) -> Kept<Requester> {
+fn requester(kind: &str, name: String, drill: Option<String>) -> StoreResult<Requester> {
     match (kind, drill) {
         ("agent", None) => Ok(Requester::Agent(name)),
         ("person", None) => Ok(Requester::Person(name)),
@@ -286,23 +286,23 @@ fn requester(kind: &str, name: String, drill: Option<String>) -> Kept<Requester>
     }
 }
 
-fn tier(word: &str) -> Kept<Tier> {
+fn tier(word: &str) -> StoreResult<Tier> {
     let tier = Tier::ALL.into_iter().find(|tier| tier.label() == word);
     tier.ok_or_else(|| corrupt(format!("the tier `{word}`")))
 }
 
 /// A rung as it was kept.
-pub(super) fn rung(climbs: u32) -> Kept<Rung> {
+pub(super) fn rung(climbs: u32) -> StoreResult<Rung> {
     Rung::after(climbs).ok_or_else(|| corrupt(format!("rung {climbs}")))
 }
 
 /// Texts that were kept as JSON.
-pub(super) fn texts(json: &str) -> Kept<Vec<String>> {
+pub(super) fn texts(json: &str) -> StoreResult<Vec<String>> {
     serde_json::from_str(json).map_err(|e| corrupt(format!("a list of texts: {e}")))
 }
 
 /// Texts to be kept as JSON.
-pub(super) fn texts_json(texts: &[String]) -> Kept<String> {
+pub(super) fn texts_json(texts: &[String]) -> StoreResult<String> {
     serde_json::to_string(texts).map_err(|e| crate::StoreError::Unfit(e.to_string()))
 }
 
@@ -317,7 +317,7 @@ mod tests {
     fn reading_a_request_compiles_nothing_again() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("store/x.db");
-        let options = crate::Options::default();
+        let options = crate::SqliteOptions::default();
         let (writer, _lock) = super::super::open::writer(&path, &options).unwrap();
         let reader = super::super::open::reader(&path, &options).unwrap();
         for conn in [writer, reader] {

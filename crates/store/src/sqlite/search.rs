@@ -9,7 +9,7 @@ use rusqlite::Row;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::Kept;
+use crate::StoreResult;
 
 /// A text that is looked for, in lower case.
 pub(super) struct Search {
@@ -36,7 +36,7 @@ impl Search {
     }
 
     /// Whether a row of `find` holds the text, and how many bytes were read.
-    pub fn fits(&self, id: Id, row: &Row<'_>) -> Kept<(bool, usize)> {
+    pub fn fits(&self, id: Id, row: &Row<'_>) -> StoreResult<(bool, usize)> {
         let digest = Digest::from_bytes(row.get(2)?);
         let words = phrase(&digest).to_string();
         let mut text = format!("{id}\n{words}\n");

@@ -6,20 +6,20 @@ use std::sync::{Mutex, PoisonError};
 use tokio::sync::{broadcast, oneshot};
 
 use super::later::Later;
-use super::options::Options;
+use super::options::SqliteOptions;
 use super::passes::Passes;
-use crate::Kept;
+use crate::StoreResult;
 use crate::record::TreeHead;
-use crate::wake::{Happening, Waiting};
+use crate::wake::{EndWaiters, StoreEvent};
 
 /// Shared by all threads of a store.
 #[derive(Debug)]
 pub(super) struct Shared {
-    pub options: Options,
+    pub options: SqliteOptions,
     pub passes: Passes,
     pub later: Later,
-    pub waiting: Waiting,
-    pub news: broadcast::Sender<Happening>,
+    pub waiting: EndWaiters,
+    pub news: broadcast::Sender<StoreEvent>,
     pub newest: AtomicI64,
     /// Commits since it was opened.
     pub commits: AtomicU64,
@@ -27,17 +27,17 @@ pub(super) struct Shared {
     pub failing: AtomicBool,
     /// Nothing is taken any more.
     pub closed: AtomicBool,
-    closing: Mutex<Option<oneshot::Sender<Kept<()>>>>,
+    closing: Mutex<Option<oneshot::Sender<StoreResult<()>>>>,
     head: Mutex<TreeHead>,
 }
 
 impl Shared {
-    pub fn new(options: Options, passes: Passes, newest: i64, head: TreeHead) -> Shared {
+    pub fn new(options: SqliteOptions, passes: Passes, newest: i64, head: TreeHead) -> Shared {
         Shared {
             options,
             passes,
             later: Later::default(),
-            waiting: Waiting::default(),
+            waiting: EndWaiters::default(),
             news: broadcast::channel(4_096).0,
             newest: AtomicI64::new(newest),
             commits: AtomicU64::new(0),
@@ -49,12 +49,12 @@ impl Shared {
     }
 
     /// Asks the writer to close.
-    pub fn close(&self, answer: oneshot::Sender<Kept<()>>) {
+    pub fn close(&self, answer: oneshot::Sender<StoreResult<()>>) {
         *self.closing.lock().unwrap_or_else(PoisonError::into_inner) = Some(answer);
     }
 
     /// Whether somebody wants it closed, and whom to tell.
-    pub fn closing(&self) -> Option<oneshot::Sender<Kept<()>>> {
+    pub fn closing(&self) -> Option<oneshot::Sender<StoreResult<()>>> {
         self.closing.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 

@@ -7,14 +7,14 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::batch::{Batch, entry, words};
 use super::row::Cells;
-use crate::Kept;
+use crate::StoreResult;
 use crate::error::StoreError;
-use crate::people::{Account, Passkey, Subscription};
-use crate::record::Note;
-use crate::wake::Happening;
+use crate::people::{LinkedAccount, Passkey, PushSubscription};
+use crate::record::WriteContext;
+use crate::wake::StoreEvent;
 
 /// Refuses a way in for somebody who is not there any more; the end of one is always kept.
-fn known(batch: &Batch<'_>, person: &str, ends: bool) -> Kept<()> {
+fn known(batch: &Batch<'_>, person: &str, ends: bool) -> StoreResult<()> {
     batch
         .conn
         .prepare_cached("SELECT 1 FROM person WHERE name = ?1 AND (revoked IS NULL OR ?2)")?
@@ -28,18 +28,22 @@ fn told(
     batch: &mut Batch<'_>,
     person: &str,
     facts: [(&'static str, &str); 2],
-    note: &Note,
-) -> Kept<()> {
+    note: &WriteContext,
+) -> StoreResult<()> {
     let facts = facts.into_iter().map(|(name, value)| words(name, value)).collect();
     let mut entry = entry(Kind::Person, note, facts)?;
     entry.person = Some(Cow::Borrowed(person));
     batch.write(entry)?;
-    batch.tell(Happening::Settings);
+    batch.tell(StoreEvent::Settings);
     Ok(())
 }
 
 /// Keeps a linked account or its end. One that has ended may be linked again, by anybody.
-pub(super) fn keep_account(batch: &mut Batch<'_>, account: &Account, note: &Note) -> Kept<()> {
+pub(super) fn keep_account(
+    batch: &mut Batch<'_>,
+    account: &LinkedAccount,
+    note: &WriteContext,
+) -> StoreResult<()> {
     known(batch, &account.person, account.ended.is_some())?;
     let sql = "INSERT INTO account (channel, account, person, called, linked, ended, active_from) \
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) \
@@ -64,7 +68,7 @@ pub(super) fn keep_account(batch: &mut Batch<'_>, account: &Account, note: &Note
 }
 
 /// All accounts that have not ended.
-pub(super) fn accounts(conn: &Connection) -> Kept<Vec<Account>> {
+pub(super) fn accounts(conn: &Connection) -> StoreResult<Vec<LinkedAccount>> {
     let sql = "SELECT channel, account, person, called, linked, ended, active_from FROM account \
                WHERE ended IS NULL ORDER BY channel, account";
     let mut statement = conn.prepare_cached(sql)?;
@@ -76,13 +80,25 @@ pub(super) fn accounts(conn: &Connection) -> Kept<Vec<Account>> {
         let (person, called) = (cells.next()?, cells.next()?);
         let (linked, ended) = (cells.time()?, cells.maybe_time()?);
         let active_from = cells.time()?;
-        accounts.push(Account { channel, account, person, called, linked, active_from, ended });
+        accounts.push(LinkedAccount {
+            channel,
+            account,
+            person,
+            called,
+            linked,
+            active_from,
+            ended,
+        });
     }
     Ok(accounts)
 }
 
 /// Keeps a passkey, its use or its end.
-pub(super) fn keep_passkey(batch: &mut Batch<'_>, passkey: &Passkey, note: &Note) -> Kept<()> {
+pub(super) fn keep_passkey(
+    batch: &mut Batch<'_>,
+    passkey: &Passkey,
+    note: &WriteContext,
+) -> StoreResult<()> {
     known(batch, &passkey.person, passkey.ended.is_some())?;
     let before = batch
         .conn
@@ -121,7 +137,7 @@ pub(super) fn keep_passkey(batch: &mut Batch<'_>, passkey: &Passkey, note: &Note
 }
 
 /// All passkeys that have not ended.
-pub(super) fn passkeys(conn: &Connection) -> Kept<Vec<Passkey>> {
+pub(super) fn passkeys(conn: &Connection) -> StoreResult<Vec<Passkey>> {
     let sql = "SELECT credential, person, name, public_key, algorithm, uses, added, used, ended, \
                active_from FROM passkey WHERE ended IS NULL ORDER BY added";
     let mut statement = conn.prepare_cached(sql)?;
@@ -152,9 +168,9 @@ pub(super) fn passkeys(conn: &Connection) -> Kept<Vec<Passkey>> {
 /// Keeps a browser that wants to be called, or its end.
 pub(super) fn keep_subscription(
     batch: &mut Batch<'_>,
-    subscription: &Subscription,
-    note: &Note,
-) -> Kept<()> {
+    subscription: &PushSubscription,
+    note: &WriteContext,
+) -> StoreResult<()> {
     known(batch, &subscription.person, subscription.ended.is_some())?;
     let sql = "INSERT INTO subscription VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) \
                ON CONFLICT (endpoint) DO UPDATE SET person = excluded.person, \
@@ -174,7 +190,7 @@ pub(super) fn keep_subscription(
 }
 
 /// All subscriptions that have not ended.
-pub(super) fn subscriptions(conn: &Connection) -> Kept<Vec<Subscription>> {
+pub(super) fn subscriptions(conn: &Connection) -> StoreResult<Vec<PushSubscription>> {
     let sql = "SELECT endpoint, person, public_key, secret, called, added, ended \
                FROM subscription WHERE ended IS NULL ORDER BY added";
     let mut statement = conn.prepare_cached(sql)?;
@@ -185,7 +201,7 @@ pub(super) fn subscriptions(conn: &Connection) -> Kept<Vec<Subscription>> {
         let (endpoint, person) = (cells.next()?, cells.next()?);
         let (public_key, secret, called) = (cells.next()?, cells.next()?, cells.next()?);
         let (added, ended) = (cells.time()?, cells.maybe_time()?);
-        subscriptions.push(Subscription {
+        subscriptions.push(PushSubscription {
             endpoint,
             person,
             public_key,

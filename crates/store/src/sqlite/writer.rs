@@ -18,7 +18,7 @@ use super::fold::Fold;
 use super::ledger;
 use super::passes::Ride;
 use super::shared::Shared;
-use crate::Kept;
+use crate::StoreResult;
 use crate::error::StoreError;
 use crate::record::TreeHead;
 
@@ -153,7 +153,7 @@ impl Writer {
     }
 
     /// Whatever came in before the end is committed; then the mark says that nothing is missing.
-    fn close(&mut self) -> Kept<()> {
+    fn close(&mut self) -> StoreResult<()> {
         loop {
             let jobs = self.gather(Vec::new());
             if jobs.is_empty() {
@@ -209,7 +209,7 @@ impl Writer {
         rides: &[Ride],
         last: bool,
         answers: &mut Vec<Answer>,
-    ) -> Kept<Reached> {
+    ) -> StoreResult<Reached> {
         self.draft.restart(self.newest);
         let begun = self.begin(rides);
         let mut batch = Batch::new(&self.conn, &mut self.draft, self.tree.size());
@@ -242,7 +242,7 @@ impl Writer {
         Ok(Reached { tree, newest: self.draft.newest(), recorded, reserved, after })
     }
 
-    fn begin(&mut self, rides: &[Ride]) -> Kept<()> {
+    fn begin(&mut self, rides: &[Ride]) -> StoreResult<()> {
         self.conn.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
         for ride in rides {
             if ride.entry.at >= self.draft.newest() {

@@ -8,21 +8,21 @@ use std::time::Duration;
 
 use countersign_json::Value;
 use countersign_store::{
-    Attempt, AttemptResult, OpenError, Options, SqliteStore, Store, StoreError,
+    AttemptResult, DeliveryAttempt, OpenError, SqliteOptions, SqliteStore, Store, StoreError,
 };
 use countersign_workflow::request::Choice;
 use rusqlite::Connection;
 
 use crate::setup::*;
 
-fn open(place: &SqlitePlace, file: &Path) -> Result<SqliteStore, OpenError> {
+fn open(place: &SqliteFixture, file: &Path) -> Result<SqliteStore, OpenError> {
     SqliteStore::open(file, place.clock.clone(), place.options.clone())
 }
 
 #[test]
 fn the_files_are_ours_alone_and_one_daemon_has_them() {
     run(async {
-        let place = SqlitePlace::new();
+        let place = SqliteFixture::new();
         let file = place.folder.path().join("deep/er/store.db");
         let store = open(&place, &file).unwrap();
         store.append(vec![pass_entry()]).await.unwrap();
@@ -44,7 +44,7 @@ fn the_files_are_ours_alone_and_one_daemon_has_them() {
 
 #[test]
 fn a_newer_or_foreign_file_is_left_alone() {
-    let place = SqlitePlace::new();
+    let place = SqliteFixture::new();
     let file = place.file();
     drop(open(&place, &file).unwrap());
     let conn = Connection::open(&file).unwrap();
@@ -62,7 +62,7 @@ fn a_newer_or_foreign_file_is_left_alone() {
 #[test]
 fn the_schema_itself_refuses_a_second_decision_and_a_changed_past() {
     run(async {
-        let place = SqlitePlace::new();
+        let place = SqliteFixture::new();
         let store = place.open();
         let id = approved(&store, asked(1)).await.request.id;
         store.redeem(id, "coder".to_owned(), call(1), note()).await.unwrap();
@@ -89,22 +89,22 @@ fn the_schema_itself_refuses_a_second_decision_and_a_changed_past() {
 #[test]
 fn while_commits_fail_nothing_is_answered_and_then_it_goes_on() {
     run(async {
-        let mut place = SqlitePlace::new();
+        let mut place = SqliteFixture::new();
         place.options.busy = Duration::from_millis(20);
         let store = place.open();
         let id = submit(&store, asked(1)).await.request.id;
-        store.pass(pass_entry()).await.unwrap();
-        store.pass(pass_entry()).await.unwrap();
+        store.record_pass(pass_entry()).await.unwrap();
+        store.record_pass(pass_entry()).await.unwrap();
         let other = Connection::open(place.file()).unwrap();
         other.execute_batch("BEGIN IMMEDIATE").unwrap();
         let yes = store.apply(id, says("ana", Choice::Approve), note()).await;
         assert!(matches!(yes, Err(StoreError::Unavailable(_))), "{yes:?}");
-        assert!(!store.healthy().await);
+        assert!(!store.is_healthy().await);
         // A pass would ride if the store were well.
-        let pass = store.pass(pass_entry()).await;
+        let pass = store.record_pass(pass_entry()).await;
         assert!(matches!(pass, Err(StoreError::Unavailable(_))), "{pass:?}");
         other.execute_batch("ROLLBACK").unwrap();
-        assert!(store.healthy().await);
+        assert!(store.is_healthy().await);
         store.apply(id, says("ana", Choice::Deny), note()).await.unwrap();
         store.close().await.unwrap();
         drop(store);
@@ -116,7 +116,7 @@ fn while_commits_fail_nothing_is_answered_and_then_it_goes_on() {
 #[test]
 fn a_full_disk_denies_and_room_heals() {
     run(async {
-        let mut place = SqlitePlace::new();
+        let mut place = SqliteFixture::new();
         place.options.pages = Some(160);
         let store = place.open();
         let mut kept = Vec::new();
@@ -129,12 +129,12 @@ fn a_full_disk_denies_and_room_heals() {
             }
         };
         assert!(matches!(refused, StoreError::Unavailable(_)), "{refused:?}");
-        assert!(!store.healthy().await);
+        assert!(!store.is_healthy().await);
         assert_eq!(store.pending().await.unwrap().len(), kept.len());
-        assert!(store.pass(pass_entry()).await.is_ok() || !store.healthy().await);
+        assert!(store.record_pass(pass_entry()).await.is_ok() || !store.is_healthy().await);
         let other = Connection::open(place.file()).unwrap();
         other.execute_batch("UPDATE request_text SET card = ''").unwrap();
-        assert!(store.healthy().await);
+        assert!(store.is_healthy().await);
         submit(&store, asked(1)).await;
         assert_eq!(store.pending().await.unwrap().len(), kept.len() + 1);
         verified(&store).await;
@@ -144,7 +144,7 @@ fn a_full_disk_denies_and_room_heals() {
 /// The same on a real file system that is too small, where one may be mounted.
 #[test]
 fn a_small_file_system_denies_and_room_heals() {
-    let place = SqlitePlace::new();
+    let place = SqliteFixture::new();
     let mount = std::process::Command::new("mount")
         .args(["-t", "tmpfs", "-o", "size=3m,mode=700", "tmpfs"])
         .arg(place.folder.path())
@@ -181,10 +181,10 @@ fn a_small_file_system_denies_and_room_heals() {
             }
         }
         println!("{kept} kept, {answered} answered, {refused} refused");
-        assert!(refused > 0 && !store.healthy().await);
+        assert!(refused > 0 && !store.is_healthy().await);
         assert_eq!(store.pending().await.unwrap().len(), kept - answered);
         std::fs::remove_file(&filler).unwrap();
-        assert!(store.healthy().await);
+        assert!(store.is_healthy().await);
         let last = waiting.last().unwrap().request.id;
         store.apply(last, says("ana", Choice::Deny), note()).await.unwrap();
         verified(&store).await;
@@ -205,13 +205,13 @@ impl Drop for Unmount {
 #[test]
 fn a_writer_that_breaks_off_answers_everybody_and_goes_on() {
     run(async {
-        let place = SqlitePlace::new();
+        let place = SqliteFixture::new();
         let store = Arc::new(place.open());
         let id = submit(&*store, asked(1)).await.request.id;
         place.clock.breaks.store(true, Ordering::SeqCst);
         let broken = store.apply(id, says("ana", Choice::Approve), note()).await;
         assert!(matches!(broken, Err(StoreError::Unavailable(_))), "{broken:?}");
-        assert!(store.healthy().await);
+        assert!(store.is_healthy().await);
         store.apply(id, says("ana", Choice::Deny), note()).await.unwrap();
         assert_eq!(kinds(&*store).await.len(), 2);
     });
@@ -220,8 +220,9 @@ fn a_writer_that_breaks_off_answers_everybody_and_goes_on() {
 #[test]
 fn a_full_queue_is_refused_and_strict_passes_wait() {
     run(async {
-        let mut place = SqlitePlace::new();
-        place.options = Options { queue: 2, busy: Duration::from_millis(300), ..place.options };
+        let mut place = SqliteFixture::new();
+        place.options =
+            SqliteOptions { queue: 2, busy: Duration::from_millis(300), ..place.options };
         let store = Arc::new(place.open());
         let other = Connection::open(place.file()).unwrap();
         other.execute_batch("BEGIN IMMEDIATE").unwrap();
@@ -242,10 +243,10 @@ fn a_full_queue_is_refused_and_strict_passes_wait() {
         assert!(overloaded > 0);
         drop(other);
         drop(store);
-        place.options = Options { strict: true, ..Options::default() };
+        place.options = SqliteOptions { strict: true, ..SqliteOptions::default() };
         let store = place.open();
         for count in 1..=5 {
-            store.pass(pass_entry()).await.unwrap();
+            store.record_pass(pass_entry()).await.unwrap();
             assert_eq!(store.tree_head().await.unwrap().size, count);
         }
         drop(store);
@@ -257,7 +258,7 @@ fn a_full_queue_is_refused_and_strict_passes_wait() {
 #[test]
 fn the_log_is_folded_and_stays_bounded() {
     run(async {
-        let place = SqlitePlace::new();
+        let place = SqliteFixture::new();
         let store = place.open();
         let write = async || {
             let entries = (0..100).map(|_| {
@@ -284,7 +285,7 @@ fn the_log_is_folded_and_stays_bounded() {
 }
 
 /// Every file of the store in which some words stand.
-fn files_with(place: &SqlitePlace, words: &str) -> Vec<std::path::PathBuf> {
+fn files_with(place: &SqliteFixture, words: &str) -> Vec<std::path::PathBuf> {
     let folder = std::fs::read_dir(place.file().parent().unwrap()).unwrap();
     let holds = |file: &std::path::PathBuf| {
         let bytes = std::fs::read(file).unwrap();
@@ -298,7 +299,7 @@ fn files_with(place: &SqlitePlace, words: &str) -> Vec<std::path::PathBuf> {
 fn what_may_not_stay_leaves_no_trace_in_the_files() {
     run(async {
         const WORDS: &str = "these-words-are-nobodys-business";
-        let place = SqlitePlace::new();
+        let place = SqliteFixture::new();
         let store = place.open();
         let mut ids = Vec::new();
         // Long enough for pages of their own, and short enough to share one.
@@ -333,7 +334,7 @@ fn what_may_not_stay_leaves_no_trace_in_the_files() {
 fn what_may_not_stay_is_gone_after_a_crash_and_a_start() {
     run(async {
         const WORDS: &str = "these-words-are-nobodys-business";
-        let place = SqlitePlace::new();
+        let place = SqliteFixture::new();
         let store = place.open();
         let mut new = asked(1);
         new.card = format!(r#"{{"x":"{WORDS}"}}"#);
@@ -341,7 +342,7 @@ fn what_may_not_stay_is_gone_after_a_crash_and_a_start() {
         let id = submit(&store, new).await.request.id;
         store.apply(id, says("ana", Choice::Deny), note()).await.unwrap();
         // A copy of the files as a crash leaves them.
-        let after = SqlitePlace::new();
+        let after = SqliteFixture::new();
         std::fs::create_dir(after.file().parent().unwrap()).unwrap();
         let private = std::fs::Permissions::from_mode(0o700);
         std::fs::set_permissions(after.file().parent().unwrap(), private).unwrap();
@@ -361,7 +362,7 @@ fn what_may_not_stay_is_gone_after_a_crash_and_a_start() {
 #[test]
 fn what_breaks_off_halfway_leaves_nothing() {
     run(async {
-        let place = SqlitePlace::new();
+        let place = SqliteFixture::new();
         let store = place.open();
         let id = submit(&store, asked(1)).await.request.id;
         let other = Connection::open(place.file()).unwrap();
@@ -375,7 +376,7 @@ fn what_breaks_off_halfway_leaves_nothing() {
         let waiting = store.pending().await.unwrap();
         assert!(waiting.len() == 1 && waiting[0].request.votes.is_empty(), "{waiting:?}");
         other.execute_batch("DROP TRIGGER broken").unwrap();
-        assert!(store.healthy().await);
+        assert!(store.is_healthy().await);
         store.apply(id, says("ana", Choice::Deny), note()).await.unwrap();
         assert_eq!(kinds(&store).await.len(), 2);
     });
@@ -385,7 +386,7 @@ fn what_breaks_off_halfway_leaves_nothing() {
 #[test]
 fn attempts_share_commits() {
     run(async {
-        let place = SqlitePlace::new();
+        let place = SqliteFixture::new();
         let store = Arc::new(place.open());
         for _ in 0..40 {
             submit(&*store, asked(1)).await;
@@ -397,10 +398,10 @@ fn attempts_share_commits() {
             .into_iter()
             .map(|outgoing| {
                 let store = store.clone();
-                let result = AttemptResult::Arrived("m".to_owned());
+                let result = AttemptResult::Delivered("m".to_owned());
                 let channel = "web".to_owned();
-                let attempt = Attempt { seq: outgoing.seq, channel, result, done: true };
-                tokio::spawn(async move { store.attempted(attempt, note()).await })
+                let attempt = DeliveryAttempt { seq: outgoing.seq, channel, result, done: true };
+                tokio::spawn(async move { store.record_attempt(attempt, note()).await })
             })
             .collect();
         for task in tasks {
@@ -416,24 +417,30 @@ fn attempts_share_commits() {
 #[test]
 fn a_store_of_the_first_form_is_brought_along() {
     run(async {
-        let place = SqlitePlace::new();
+        let place = SqliteFixture::new();
         // Made by the newest form, and put back into the first by hand.
         let store = place.open();
         let ended = approved(&store, asked(1)).await;
         let open = submit(&store, asked(2)).await.request.id;
         store.apply(open, says("ana", Choice::Approve), note()).await.unwrap();
         let asked = store.outbox(0, 9).await.unwrap();
-        let attempt = Attempt {
+        let attempt = DeliveryAttempt {
             seq: asked[0].seq,
             channel: "web".to_owned(),
-            result: AttemptResult::Arrived("m-1".to_owned()),
+            result: AttemptResult::Delivered("m-1".to_owned()),
             done: true,
         };
-        store.attempted(attempt, note()).await.unwrap();
+        store.record_attempt(attempt, note()).await.unwrap();
         let told = async |store: &SqliteStore| {
-            let requests = store.find(countersign_store::Query::default()).await.unwrap().requests;
+            let requests =
+                store.find(countersign_store::RequestQuery::default()).await.unwrap().requests;
             let went = store.deliveries(ended.request.id).await.unwrap();
-            (requests, went, store.outbox(0, 9).await.unwrap(), store.story(open).await.unwrap())
+            (
+                requests,
+                went,
+                store.outbox(0, 9).await.unwrap(),
+                store.request_history(open).await.unwrap(),
+            )
         };
         let before = told(&store).await;
         store.close().await.unwrap();
@@ -447,7 +454,7 @@ fn a_store_of_the_first_form_is_brought_along() {
     });
 }
 
-fn back_to_the_first_form(place: &SqlitePlace) {
+fn back_to_the_first_form(place: &SqliteFixture) {
     let first = place.file().with_file_name("first.db");
     let conn = Connection::open(&first).unwrap();
     conn.execute_batch(include_str!("../../migrations/sqlite/0001_first.sql")).unwrap();

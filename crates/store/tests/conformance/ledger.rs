@@ -10,7 +10,7 @@ use countersign_workflow::request::{Choice, Refusal};
 
 use crate::setup::*;
 
-pub async fn the_ledger_verifies_and_its_proofs_hold<P: Place>() {
+pub async fn the_ledger_verifies_and_its_proofs_hold<P: Fixture>() {
     let place = P::new();
     let store = place.open();
     for count in [1, 2, 700, 5, 300] {
@@ -30,24 +30,24 @@ pub async fn the_ledger_verifies_and_its_proofs_hold<P: Place>() {
         for size in [1, 2, 255, 256, 257, 700, 1_008_u16] {
             let (leaf, root) = (&leaves[usize::from(index)], &roots[usize::from(size)]);
             let (index, size) = (u64::from(index), u64::from(size));
-            let proof = store.inclusion(index, size).await.unwrap();
+            let proof = store.inclusion_proof(index, size).await.unwrap();
             match proof {
                 Some(proof) => verify_inclusion(leaf, index, size, &proof, root).unwrap(),
                 None => assert!(index >= size),
             }
-            let proof = store.consistency(size, 1_008).await.unwrap().unwrap();
+            let proof = store.consistency_proof(size, 1_008).await.unwrap().unwrap();
             verify_consistency(size, root, 1_008, &head.root, &proof).unwrap();
         }
     }
-    assert_eq!(store.inclusion(0, 1_009).await.unwrap(), None);
-    assert_eq!(store.consistency(5, 1_009).await.unwrap(), None);
+    assert_eq!(store.inclusion_proof(0, 1_009).await.unwrap(), None);
+    assert_eq!(store.consistency_proof(5, 1_009).await.unwrap(), None);
     assert_eq!(store.entries(1_000, 99).await.unwrap().entries.len(), 8);
     assert!(store.entries(1_008, 99).await.unwrap().entries.is_empty());
     drop(store);
     assert_eq!(place.open().tree_head().await.unwrap(), head);
 }
 
-pub async fn time_never_goes_back_and_an_unsettled_clock_approves_nothing<P: Place>() {
+pub async fn time_never_goes_back_and_an_unsettled_clock_approves_nothing<P: Fixture>() {
     let place = P::new();
     let store = place.open();
     let id = submit(&store, asked(1)).await.request.id;
@@ -61,21 +61,21 @@ pub async fn time_never_goes_back_and_an_unsettled_clock_approves_nothing<P: Pla
     assert_eq!(times, [START, START, START]);
 }
 
-pub async fn only_a_newer_checkpoint_is_kept<P: Place>() {
+pub async fn only_a_newer_checkpoint_is_kept<P: Fixture>() {
     let place = P::new();
     let store = place.open();
     store.append((0..9).map(|_| pass_entry()).collect()).await.unwrap();
     assert_eq!(store.checkpoint().await.unwrap(), None);
     for (size, note) in [(5, "five"), (5, "again"), (4, "four")] {
-        store.keep_checkpoint(size, note.to_owned()).await.unwrap();
+        store.save_checkpoint(size, note.to_owned()).await.unwrap();
         assert_eq!(store.checkpoint().await.unwrap().as_deref(), Some("five"));
     }
-    assert!(store.keep_checkpoint(10, "of more than there is".to_owned()).await.is_err());
-    store.keep_checkpoint(9, "nine".to_owned()).await.unwrap();
+    assert!(store.save_checkpoint(10, "of more than there is".to_owned()).await.is_err());
+    store.save_checkpoint(9, "nine".to_owned()).await.unwrap();
     assert_eq!(store.checkpoint().await.unwrap().as_deref(), Some("nine"));
 }
 
-pub async fn passes_ride_and_a_clean_stop_leaves_no_gap<P: Place>() {
+pub async fn passes_ride_and_a_clean_stop_leaves_no_gap<P: Fixture>() {
     let place = P::new();
     let store = Arc::new(place.open());
     let tasks: Vec<_> = (0..8)
@@ -83,7 +83,7 @@ pub async fn passes_ride_and_a_clean_stop_leaves_no_gap<P: Place>() {
             let store = store.clone();
             tokio::spawn(async move {
                 for _ in 0..1_500 {
-                    store.pass(pass_entry()).await.unwrap();
+                    store.record_pass(pass_entry()).await.unwrap();
                 }
             })
         })
@@ -101,7 +101,7 @@ pub async fn passes_ride_and_a_clean_stop_leaves_no_gap<P: Place>() {
     assert!(store.request(id).await.unwrap().is_some());
 }
 
-pub async fn a_crash_leaves_a_stated_gap<P: Place>() {
+pub async fn a_crash_leaves_a_stated_gap<P: Fixture>() {
     let place = P::new();
     let store = place.open();
     store.append(vec![pass_entry()]).await.unwrap();
@@ -111,7 +111,7 @@ pub async fn a_crash_leaves_a_stated_gap<P: Place>() {
     assert_eq!(kinds(&store).await, [Kind::Pass]);
     let mut answered = 1;
     for _ in 0..300 {
-        store.pass(pass_entry()).await.unwrap();
+        store.record_pass(pass_entry()).await.unwrap();
         answered += 1;
     }
     drop(store);
@@ -132,15 +132,15 @@ pub async fn a_crash_leaves_a_stated_gap<P: Place>() {
     assert_eq!(again.iter().filter(|kind| **kind == Kind::Gap).count(), 1);
 }
 
-pub async fn an_entry_that_cannot_be_written_does_not_pass<P: Place>() {
+pub async fn an_entry_that_cannot_be_written_does_not_pass<P: Fixture>() {
     let place = P::new();
     let store = place.open();
     for _ in 0..2 {
         let mut long: Entry<'static> = pass_entry();
         long.facts = vec![("x".into(), Value::String("y".repeat(70_000).into()))];
-        assert!(matches!(store.pass(long).await, Err(StoreError::Unfit(_))));
+        assert!(matches!(store.record_pass(long).await, Err(StoreError::Unfit(_))));
         // The second time around there is room to ride.
-        store.pass(pass_entry()).await.unwrap();
+        store.record_pass(pass_entry()).await.unwrap();
     }
     let mut long = pass_entry();
     long.facts = vec![("x".into(), Value::String("y".repeat(70_000).into()))];

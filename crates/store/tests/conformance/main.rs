@@ -31,7 +31,7 @@ mod sqlite {
     use super::*;
 
     conformance! {
-        setup::SqlitePlace:
+        setup::SqliteFixture:
         requests::a_request_is_kept_with_entry_and_announcement,
         requests::the_same_key_finds_the_same_request,
         requests::nobody_brings_an_answer_along,

@@ -31,7 +31,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-async fn live<P: Place>(steps: &[Step]) {
+async fn live<P: Fixture>(steps: &[Step]) {
     let place = P::new();
     let mut store = place.open();
     let mut model: Vec<Request> = Vec::new();
@@ -77,7 +77,7 @@ async fn live<P: Place>(steps: &[Step]) {
     verified(&store).await;
 }
 
-pub async fn any_life_of_requests_is_that_of_the_model<P: Place>() {
+pub async fn any_life_of_requests_is_that_of_the_model<P: Fixture>() {
     let handle = tokio::runtime::Handle::current();
     let checked = tokio::task::spawn_blocking(move || {
         let config = Config { cases: 48, failure_persistence: None, ..Config::default() };

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use countersign_ledger::entry::Kind;
-use countersign_store::{Redeemed, Store, StoreError, Submitted};
+use countersign_store::{Redemption, Store, StoreError, Submission};
 use countersign_types::time::Timestamp;
 use countersign_workflow::grant::{Grant, Shape};
 use countersign_workflow::request::{Change, Choice, Event, Requester, State};
 
 use crate::setup::*;
 
-pub async fn one_decision_whatever_races<P: Place>() {
+pub async fn one_decision_whatever_races<P: Fixture>() {
     let place = P::new();
     let store = Arc::new(place.open());
     let mut ids = Vec::new();
@@ -52,14 +52,14 @@ pub async fn one_decision_whatever_races<P: Place>() {
     ends.sort_by_key(|(id, _)| *id);
     assert_eq!(ends.iter().map(|(id, _)| *id).collect::<Vec<_>>(), ids);
     for (id, decision) in ends {
-        assert_eq!(store.ended(id).await.unwrap().request.decision, Some(decision));
+        assert_eq!(store.wait_for_end(id).await.unwrap().request.decision, Some(decision));
     }
     let last = [Kind::Approve, Kind::Deny, Kind::Cancel, Kind::Expire];
     let told = kinds(&*store).await.into_iter().filter(|kind| last.contains(kind));
     assert_eq!(told.count(), 60);
 }
 
-pub async fn a_counted_grant_covers_as_often_as_it_says<P: Place>() {
+pub async fn a_counted_grant_covers_as_often_as_it_says<P: Fixture>() {
     let place = P::new();
     let store = Arc::new(place.open());
     let grant = Grant {
@@ -73,7 +73,7 @@ pub async fn a_counted_grant_covers_as_often_as_it_says<P: Place>() {
         uses_left: Some(7),
         revoked: None,
     };
-    store.give(grant.clone(), note()).await.unwrap();
+    store.create_grant(grant.clone(), note()).await.unwrap();
     let tasks: Vec<_> = (0..40)
         .map(|_| {
             let (store, new) = (store.clone(), granted(grant.id));
@@ -83,7 +83,7 @@ pub async fn a_counted_grant_covers_as_often_as_it_says<P: Place>() {
     let mut covered = 0;
     for task in tasks {
         match task.await.unwrap() {
-            Ok(Submitted::New(stored)) => {
+            Ok(Submission::New(stored)) => {
                 assert_eq!(stored.request.state, State::Approved);
                 covered += 1;
             }
@@ -97,7 +97,7 @@ pub async fn a_counted_grant_covers_as_often_as_it_says<P: Place>() {
     assert_eq!(kinds(&*store).await.len(), 8);
 }
 
-pub async fn a_permit_is_used_once_whatever_races<P: Place>() {
+pub async fn a_permit_is_used_once_whatever_races<P: Fixture>() {
     let place = P::new();
     let store = Arc::new(place.open());
     for _ in 0..10 {
@@ -113,8 +113,8 @@ pub async fn a_permit_is_used_once_whatever_races<P: Place>() {
         let mut used = 0;
         for task in tasks {
             match task.await.unwrap() {
-                Redeemed::Now => used += 1,
-                Redeemed::Before(_) => {}
+                Redemption::Accepted => used += 1,
+                Redemption::AlreadyUsed(_) => {}
                 other => panic!("{other:?}"),
             }
         }
@@ -122,7 +122,7 @@ pub async fn a_permit_is_used_once_whatever_races<P: Place>() {
     }
 }
 
-pub async fn one_key_makes_one_request_whatever_races<P: Place>() {
+pub async fn one_key_makes_one_request_whatever_races<P: Fixture>() {
     let place = P::new();
     let store = Arc::new(place.open());
     let tasks: Vec<_> = (0..32)
@@ -131,7 +131,7 @@ pub async fn one_key_makes_one_request_whatever_races<P: Place>() {
             new.idempotency = Some("k".to_owned());
             tokio::spawn(async move {
                 match store.submit(new).await.unwrap() {
-                    Submitted::New(stored) | Submitted::Known(stored) => stored.request.id,
+                    Submission::New(stored) | Submission::Existing(stored) => stored.request.id,
                 }
             })
         })

@@ -2,8 +2,8 @@
 
 use countersign_ledger::entry::Kind;
 use countersign_store::{
-    Attempt, AttemptResult, EditRecord, Happening, News, Note, Query, Redeemed, Store, StoreError,
-    Submitted,
+    AnnouncementKind, AttemptResult, DeliveryAttempt, EditRecord, Redemption, RequestQuery, Store,
+    StoreError, StoreEvent, Submission, WriteContext,
 };
 use countersign_types::id::Id;
 use countersign_types::tier::Tier;
@@ -15,20 +15,20 @@ use countersign_workflow::request::{
 
 use crate::setup::*;
 
-pub async fn a_request_is_kept_with_entry_and_announcement<P: Place>() {
+pub async fn a_request_is_kept_with_entry_and_announcement<P: Fixture>() {
     let place = P::new();
     let store = place.open();
-    let mut watch = store.watch();
+    let mut watch = store.subscribe();
     let new = asked(2);
     let stored = submit(&store, new.clone()).await;
     let id = stored.request.id;
     assert_eq!(stored.request, new.request);
     assert_eq!(store.request(id).await.unwrap().as_ref(), Some(&stored));
     assert_eq!(store.pending().await.unwrap(), [stored]);
-    assert_eq!(watch.recv().await.unwrap(), Happening::Asked(id));
+    assert_eq!(watch.recv().await.unwrap(), StoreEvent::Asked(id));
     let first = store.apply(id, says("ana", Choice::Approve), note()).await.unwrap();
     assert_eq!(first.change, Change::Counted { approvals: 1, needed: 2 });
-    assert_eq!(watch.recv().await.unwrap(), Happening::Voted(id));
+    assert_eq!(watch.recv().await.unwrap(), StoreEvent::Voted(id));
     let again = store.apply(id, says("ana", Choice::Approve), note()).await;
     assert_eq!(again.unwrap_err(), StoreError::Refused(Refusal::AnsweredAlready));
     place.clock().forward(60_000);
@@ -41,10 +41,17 @@ pub async fn a_request_is_kept_with_entry_and_announcement<P: Place>() {
     assert!(store.pending().await.unwrap().is_empty());
     let outbox = store.outbox(0, 9).await.unwrap();
     let news: Vec<_> = outbox.iter().map(|out| out.news).collect();
-    assert_eq!(news, [News::Asked, News::Climbed(Rung::Next), News::Ended(State::Approved)]);
+    assert_eq!(
+        news,
+        [
+            AnnouncementKind::Asked,
+            AnnouncementKind::Escalated(Rung::Next),
+            AnnouncementKind::Ended(State::Approved)
+        ]
+    );
     let told = [Kind::Ask, Kind::Vote, Kind::Climb, Kind::Approve];
     assert_eq!(kinds(&store).await, told);
-    assert_eq!(store.story(id).await.unwrap().len(), 4);
+    assert_eq!(store.request_history(id).await.unwrap().len(), 4);
     let entries = verified(&store).await;
     assert_eq!(entries[3].person.as_deref(), Some("bob"));
     assert!(entries.iter().all(|entry| entry.facts.iter().any(|(name, _)| name == "points")));
@@ -52,7 +59,7 @@ pub async fn a_request_is_kept_with_entry_and_announcement<P: Place>() {
     assert_eq!(missing.unwrap_err(), StoreError::NotFound("request"));
 }
 
-pub async fn the_same_key_finds_the_same_request<P: Place>() {
+pub async fn the_same_key_finds_the_same_request<P: Fixture>() {
     let place = P::new();
     let store = place.open();
     let keyed = || {
@@ -62,15 +69,15 @@ pub async fn the_same_key_finds_the_same_request<P: Place>() {
     };
     let first = submit(&store, keyed()).await;
     match store.submit(keyed()).await.unwrap() {
-        Submitted::Known(known) => assert_eq!(known, first),
-        Submitted::New(new) => panic!("{new:?}"),
+        Submission::Existing(known) => assert_eq!(known, first),
+        Submission::New(new) => panic!("{new:?}"),
     }
     let coder = first.request.requester.clone();
-    let found = store.known(coder.clone(), "k-1".to_owned()).await.unwrap();
+    let found = store.request_by_key(coder.clone(), "k-1".to_owned()).await.unwrap();
     assert_eq!(found.as_ref(), Some(&first));
-    assert_eq!(store.known(coder, "k-2".to_owned()).await.unwrap(), None);
+    assert_eq!(store.request_by_key(coder, "k-2".to_owned()).await.unwrap(), None);
     let eve = Requester::Agent("eve".to_owned());
-    assert_eq!(store.known(eve, "k-1".to_owned()).await.unwrap(), None);
+    assert_eq!(store.request_by_key(eve, "k-1".to_owned()).await.unwrap(), None);
     let mut other = keyed();
     other.request.digest = call(2);
     assert_eq!(store.submit(other).await.unwrap_err(), StoreError::KeyReused);
@@ -83,7 +90,7 @@ pub async fn the_same_key_finds_the_same_request<P: Place>() {
     assert_eq!(kinds(&store).await, [Kind::Ask, Kind::Ask]);
 }
 
-pub async fn nobody_brings_an_answer_along<P: Place>() {
+pub async fn nobody_brings_an_answer_along<P: Fixture>() {
     let place = P::new();
     let store = place.open();
     let settled = |by: Decider, state: State| {
@@ -107,12 +114,12 @@ pub async fn nobody_brings_an_answer_along<P: Place>() {
         let answer = store.submit(new).await;
         assert!(matches!(answer, Err(StoreError::Unfit(_))), "{answer:?}");
     }
-    assert!(store.find(Query::default()).await.unwrap().requests.is_empty());
+    assert!(store.find(RequestQuery::default()).await.unwrap().requests.is_empty());
     submit(&store, settled(Decider::Policy, State::Approved)).await;
     assert_eq!(kinds(&store).await, [Kind::Pass]);
 }
 
-pub async fn an_edited_approval_keeps_its_arguments<P: Place>() {
+pub async fn an_edited_approval_keeps_its_arguments<P: Fixture>() {
     let place = P::new();
     let store = place.open();
     let id = submit(&store, asked(1)).await.request.id;
@@ -128,19 +135,19 @@ pub async fn an_edited_approval_keeps_its_arguments<P: Place>() {
     let without = store.apply(id, event.clone(), note()).await;
     assert!(matches!(without, Err(StoreError::Unfit(_))), "{without:?}");
     let (arguments, card) = (r#"{"to":"bo"}"#.to_owned(), r#"{"tier":"HIGH"}"#.to_owned());
-    let with = Note { edited: Some(EditRecord { arguments, card }), ..note() };
+    let with = WriteContext { edited: Some(EditRecord { arguments, card }), ..note() };
     let stored = store.apply(id, event, with).await.unwrap().stored;
     assert_eq!(stored.edited.as_deref(), Some(r#"{"to":"bo"}"#));
     assert_eq!(stored.edited_card.as_deref(), Some(r#"{"tier":"HIGH"}"#));
     assert_eq!(store.request(id).await.unwrap(), Some(stored));
     assert_eq!(kinds(&store).await, [Kind::Ask, Kind::Edit, Kind::Approve]);
     let old = store.redeem(id, "coder".to_owned(), call(1), note()).await.unwrap();
-    assert_eq!(old, Redeemed::AnotherCall);
+    assert_eq!(old, Redemption::AnotherCall);
     let new = store.redeem(id, "coder".to_owned(), call(9), note()).await.unwrap();
-    assert_eq!(new, Redeemed::Now);
+    assert_eq!(new, Redemption::Accepted);
 }
 
-pub async fn what_may_not_stay_goes_with_the_end<P: Place>() {
+pub async fn what_may_not_stay_goes_with_the_end<P: Fixture>() {
     let place = P::new();
     let store = place.open();
     for event in [says("ana", Choice::Approve), says("ana", Choice::Deny), Event::Time] {
@@ -158,7 +165,7 @@ pub async fn what_may_not_stay_goes_with_the_end<P: Place>() {
     }
 }
 
-pub async fn people_find_requests_page_by_page<P: Place>() {
+pub async fn people_find_requests_page_by_page<P: Fixture>() {
     let place = P::new();
     let store = place.open();
     let group = fresh_id();
@@ -170,15 +177,15 @@ pub async fn people_find_requests_page_by_page<P: Place>() {
         ids.push(submit(&store, new).await.request.id);
     }
     ids.reverse();
-    let first = store.find(Query { limit: 4, ..Query::default() }).await.unwrap();
-    let second = Query { limit: 4, before: first.next, ..Query::default() };
+    let first = store.find(RequestQuery { limit: 4, ..RequestQuery::default() }).await.unwrap();
+    let second = RequestQuery { limit: 4, before: first.next, ..RequestQuery::default() };
     let second = store.find(second).await.unwrap();
     assert_eq!(second.next, None);
     let pages = first.requests.iter().chain(&second.requests);
     assert_eq!(pages.map(|stored| stored.request.id).collect::<Vec<_>>(), ids);
-    let count = async |query: Query| store.find(query).await.unwrap().requests.len();
-    assert_eq!(count(Query { group: Some(group), ..Query::default() }).await, 4);
-    let text = |text: &str| Query { text: Some(text.to_owned()), ..Query::default() };
+    let count = async |query: RequestQuery| store.find(query).await.unwrap().requests.len();
+    assert_eq!(count(RequestQuery { group: Some(group), ..RequestQuery::default() }).await, 4);
+    let text = |text: &str| RequestQuery { text: Some(text.to_owned()), ..RequestQuery::default() };
     assert_eq!(count(text("NUMBER 3")).await, 1);
     assert_eq!(count(text(ids[0].to_string().get(4..).unwrap())).await, 1);
     assert_eq!(count(text("%")).await, 0);
@@ -197,12 +204,18 @@ pub async fn people_find_requests_page_by_page<P: Place>() {
         assert_eq!(count(text(wanted)).await, 1, "{wanted}");
     }
     assert_eq!(count(text("rm -rf /var/www")).await, 0);
-    assert_eq!(count(Query { agent: Some("x".to_owned()), ..Query::default() }).await, 0);
-    assert_eq!(count(Query { state: Some(State::Denied), ..Query::default() }).await, 0);
+    assert_eq!(
+        count(RequestQuery { agent: Some("x".to_owned()), ..RequestQuery::default() }).await,
+        0
+    );
+    assert_eq!(
+        count(RequestQuery { state: Some(State::Denied), ..RequestQuery::default() }).await,
+        0
+    );
 }
 
 /// However many requests there are, one search reads a bounded number of them.
-pub async fn a_search_says_where_it_stopped<P: Place>() {
+pub async fn a_search_says_where_it_stopped<P: Fixture>() {
     const OTHERS: usize = 5_100;
     let place = P::new();
     let store = std::sync::Arc::new(place.open());
@@ -218,18 +231,22 @@ pub async fn a_search_says_where_it_stopped<P: Place>() {
     for task in tasks {
         task.await.unwrap();
     }
-    let query = |before| Query { text: Some("needle".to_owned()), before, ..Query::default() };
+    let query = |before| RequestQuery {
+        text: Some("needle".to_owned()),
+        before,
+        ..RequestQuery::default()
+    };
     let first = store.find(query(None)).await.unwrap();
     assert!(first.requests.is_empty() && first.truncated && first.next.is_some());
     let rest = store.find(query(first.next)).await.unwrap();
     let found: Vec<Id> = rest.requests.iter().map(|stored| stored.request.id).collect();
     assert_eq!((found, rest.truncated, rest.next), (vec![wanted], false, None));
     // A list that needs no search is not cut off here.
-    let all = store.find(Query { limit: 500, ..Query::default() }).await.unwrap();
+    let all = store.find(RequestQuery { limit: 500, ..RequestQuery::default() }).await.unwrap();
     assert!(all.requests.len() == 500 && !all.truncated);
 }
 
-pub async fn earlier_calls_are_counted_by_what_became_of_them<P: Place>() {
+pub async fn earlier_calls_are_counted_by_what_became_of_them<P: Fixture>() {
     let place = P::new();
     let store = place.open();
     let ask = async |tool: &str, session: &str, agent: &str| {
@@ -260,7 +277,7 @@ pub async fn earlier_calls_are_counted_by_what_became_of_them<P: Place>() {
     let this = ask("mail", "two", "coder").await;
     let similar = async |since| {
         let tool = ("mail".to_owned(), Tier::Medium);
-        store.similar("coder".to_owned(), tool, this, since).await.unwrap()
+        store.similar_calls("coder".to_owned(), tool, this, since).await.unwrap()
     };
     let found = similar(since).await;
     assert_eq!((found.approved, found.denied, found.expired), (2, 1, 0));
@@ -269,7 +286,7 @@ pub async fn earlier_calls_are_counted_by_what_became_of_them<P: Place>() {
     assert_eq!(similar(Timestamp(0)).await.approved, 3);
     // Calls that were milder say nothing of a grave one.
     let grave = ("mail".to_owned(), Tier::High);
-    let found = store.similar("coder".to_owned(), grave, this, since).await.unwrap();
+    let found = store.similar_calls("coder".to_owned(), grave, this, since).await.unwrap();
     assert_eq!((found.approved, found.newest.len()), (0, 0));
     // What comes after the one that is looked at is not before it.
     answer(waits, Choice::Deny).await;
@@ -277,42 +294,43 @@ pub async fn earlier_calls_are_counted_by_what_became_of_them<P: Place>() {
     answer(later, Choice::Deny).await;
     assert_eq!(similar(since).await.denied, 2);
     // And a session is found by its name.
-    let session = |name: &str| Query { session: Some(name.to_owned()), ..Query::default() };
+    let session =
+        |name: &str| RequestQuery { session: Some(name.to_owned()), ..RequestQuery::default() };
     let one = store.find(session("one")).await.unwrap().requests;
     assert_eq!(one.iter().map(|stored| stored.request.id).collect::<Vec<_>>(), [old]);
     assert_eq!(store.find(session("two")).await.unwrap().requests.len(), 8);
     assert_eq!(store.find(session("")).await.unwrap().requests.len(), 0);
 }
 
-pub async fn a_permit_is_used_once_in_time_by_its_agent_for_its_call<P: Place>() {
+pub async fn a_permit_is_used_once_in_time_by_its_agent_for_its_call<P: Fixture>() {
     let place = P::new();
     let store = place.open();
     let use_it = async |id, agent: &str, byte| {
         store.redeem(id, agent.to_owned(), call(byte), note()).await.unwrap()
     };
     let waits = submit(&store, asked(1)).await.request.id;
-    assert_eq!(use_it(waits, "coder", 1).await, Redeemed::NotApproved(State::Pending));
+    assert_eq!(use_it(waits, "coder", 1).await, Redemption::NotApproved(State::Pending));
     let id = approved(&store, asked(1)).await.request.id;
-    assert_eq!(use_it(id, "other", 1).await, Redeemed::AnotherAgent);
-    assert_eq!(use_it(id, "coder", 2).await, Redeemed::AnotherCall);
+    assert_eq!(use_it(id, "other", 1).await, Redemption::AnotherAgent);
+    assert_eq!(use_it(id, "coder", 2).await, Redemption::AnotherCall);
     place.clock().settle(false);
     let unsettled = store.redeem(id, "coder".to_owned(), call(1), note()).await;
     assert_eq!(unsettled.unwrap_err(), StoreError::Refused(Refusal::ClockUnsettled));
     place.clock().settle(true);
     place.clock().forward(59_999);
-    assert_eq!(use_it(id, "coder", 1).await, Redeemed::Now);
-    assert_eq!(use_it(id, "coder", 1).await, Redeemed::Before(Timestamp(START + 59_999)));
+    assert_eq!(use_it(id, "coder", 1).await, Redemption::Accepted);
+    assert_eq!(use_it(id, "coder", 1).await, Redemption::AlreadyUsed(Timestamp(START + 59_999)));
     let late = approved(&store, asked(1)).await.request.id;
     place.clock().forward(60_000);
-    assert_eq!(use_it(late, "coder", 1).await, Redeemed::Late);
+    assert_eq!(use_it(late, "coder", 1).await, Redemption::Expired);
 }
 
-pub async fn the_first_word_about_an_outcome_counts<P: Place>() {
+pub async fn the_first_word_about_an_outcome_counts<P: Fixture>() {
     let place = P::new();
     let store = place.open();
     let waits = submit(&store, asked(1)).await.request.id;
     let report = async |id, agent: &str, word: &str| {
-        store.outcome(id, agent.to_owned(), word.to_owned(), note()).await
+        store.record_outcome(id, agent.to_owned(), word.to_owned(), note()).await
     };
     assert!(matches!(report(waits, "coder", "1").await, Err(StoreError::Unfit(_))));
     let id = approved(&store, asked(1)).await.request.id;
@@ -325,36 +343,37 @@ pub async fn the_first_word_about_an_outcome_counts<P: Place>() {
     assert_eq!(outcomes.count(), 1);
 }
 
-pub async fn a_wait_ends_with_the_request_and_leaves_nothing<P: Place>() {
+pub async fn a_wait_ends_with_the_request_and_leaves_nothing<P: Fixture>() {
     let place = P::new();
     let store = std::sync::Arc::new(place.open());
     let id = submit(&*store, asked(1)).await.request.id;
     let waits = tokio::spawn({
         let store = store.clone();
-        async move { store.ended(id).await }
+        async move { store.wait_for_end(id).await }
     });
     // Somebody who goes away does not hold the others up.
-    let gone = tokio::time::timeout(std::time::Duration::from_millis(20), store.ended(id)).await;
+    let gone =
+        tokio::time::timeout(std::time::Duration::from_millis(20), store.wait_for_end(id)).await;
     assert!(gone.is_err());
     let ended = store.apply(id, says("ana", Choice::Deny), note()).await.unwrap().stored;
     assert_eq!(waits.await.unwrap().unwrap(), ended);
-    assert_eq!(store.ended(id).await.unwrap(), ended);
-    assert_eq!(store.ended(fresh_id()).await.unwrap_err(), StoreError::NotFound("request"));
+    assert_eq!(store.wait_for_end(id).await.unwrap(), ended);
+    assert_eq!(store.wait_for_end(fresh_id()).await.unwrap_err(), StoreError::NotFound("request"));
     let other = submit(&*store, asked(1)).await.request.id;
     let waits = tokio::spawn({
         let store = store.clone();
-        async move { store.ended(other).await }
+        async move { store.wait_for_end(other).await }
     });
     tokio::time::sleep(std::time::Duration::from_millis(20)).await;
     store.close().await.unwrap();
     assert_eq!(waits.await.unwrap().unwrap_err(), StoreError::Closed);
-    assert_eq!(store.ended(other).await.unwrap_err(), StoreError::Closed);
+    assert_eq!(store.wait_for_end(other).await.unwrap_err(), StoreError::Closed);
     assert_eq!(store.submit(asked(1)).await.unwrap_err(), StoreError::Closed);
-    assert_eq!(store.pass(pass_entry()).await.unwrap_err(), StoreError::Closed);
+    assert_eq!(store.record_pass(pass_entry()).await.unwrap_err(), StoreError::Closed);
     assert_eq!(store.close().await.unwrap_err(), StoreError::Closed);
 }
 
-pub async fn everything_is_there_after_opening_again<P: Place>() {
+pub async fn everything_is_there_after_opening_again<P: Fixture>() {
     let place = P::new();
     let store = place.open();
     let id = submit(&store, asked(3)).await.request.id;
@@ -374,7 +393,7 @@ pub async fn everything_is_there_after_opening_again<P: Place>() {
     verified(&store).await;
 }
 
-pub async fn nothing_comes_of_a_drill<P: Place>() {
+pub async fn nothing_comes_of_a_drill<P: Fixture>() {
     let place = P::new();
     let store = place.open();
     let drill = || {
@@ -392,13 +411,13 @@ pub async fn nothing_comes_of_a_drill<P: Place>() {
     // Neither the agent on its card nor one that calls itself so gets anything of it.
     for agent in ["coder", "drill"] {
         let used = store.redeem(id, agent.to_owned(), call(1), note()).await.unwrap();
-        assert_eq!(used, Redeemed::AnotherAgent, "{agent}");
-        let told = store.outcome(id, agent.to_owned(), "{}".to_owned(), note()).await;
+        assert_eq!(used, Redemption::AnotherAgent, "{agent}");
+        let told = store.record_outcome(id, agent.to_owned(), "{}".to_owned(), note()).await;
         assert_eq!(told.unwrap_err(), StoreError::NotFound("request"), "{agent}");
-        let query = Query { agent: Some(agent.to_owned()), ..Query::default() };
+        let query = RequestQuery { agent: Some(agent.to_owned()), ..RequestQuery::default() };
         assert!(store.find(query).await.unwrap().requests.is_empty(), "{agent}");
         let tool = ("send_message".to_owned(), Tier::Medium);
-        let similar = store.similar(agent.to_owned(), tool, fresh_id(), Timestamp(0)).await;
+        let similar = store.similar_calls(agent.to_owned(), tool, fresh_id(), Timestamp(0)).await;
         let similar = similar.unwrap();
         assert_eq!((similar.newest.len(), similar.approved), (0, 0), "{agent}");
     }
@@ -413,35 +432,35 @@ pub async fn nothing_comes_of_a_drill<P: Place>() {
     assert!(matches!(store.submit(settled).await, Err(StoreError::Unfit(_))));
 }
 
-pub async fn a_message_that_did_not_arrive_is_taken_up_again<P: Place>() {
+pub async fn a_message_that_did_not_arrive_is_taken_up_again<P: Fixture>() {
     let place = P::new();
     let store = place.open();
     let id = submit(&store, asked(1)).await.request.id;
     let seq = store.outbox(0, 9).await.unwrap()[0].seq;
-    let arrived = |seq, channel: &str, name: &str, done| Attempt {
+    let arrived = |seq, channel: &str, name: &str, done| DeliveryAttempt {
         seq,
         channel: channel.to_owned(),
-        result: AttemptResult::Arrived(name.to_owned()),
+        result: AttemptResult::Delivered(name.to_owned()),
         done,
     };
-    store.attempted(arrived(seq, "push", "P1", false), note()).await.unwrap();
-    store.attempted(arrived(seq, "sms", "SM1", true), note()).await.unwrap();
+    store.record_attempt(arrived(seq, "push", "P1", false), note()).await.unwrap();
+    store.record_attempt(arrived(seq, "sms", "SM1", true), note()).await.unwrap();
     assert!(store.outbox(0, 9).await.unwrap().is_empty());
     let lost = async |channel: &str, name: &str| {
         let (channel, name) = (channel.to_owned(), name.to_owned());
-        store.undelivered(channel, name, "error 30003".to_owned(), note()).await.unwrap()
+        store.mark_undelivered(channel, name, "error 30003".to_owned(), note()).await.unwrap()
     };
     // Another channel's message, or none of ours.
     assert_eq!((lost("push", "SM1").await, lost("sms", "SM2").await), (None, None));
     assert!(store.outbox(0, 9).await.unwrap().is_empty());
-    let mut watch = store.watch();
+    let mut watch = store.subscribe();
     assert_eq!(lost("sms", "SM1").await, Some(id));
-    assert_eq!(watch.recv().await.unwrap(), Happening::Undelivered(id));
+    assert_eq!(watch.recv().await.unwrap(), StoreEvent::Undelivered(id));
     let again = store.outbox(0, 9).await.unwrap().remove(0);
-    assert!(again.seq > seq && again.news == News::Asked && again.request == id);
+    assert!(again.seq > seq && again.news == AnnouncementKind::Asked && again.request == id);
     let told: Vec<_> = again.tried.iter().map(|one| (&*one.channel, one.result.clone())).collect();
     let failed = AttemptResult::Failed("error 30003".to_owned());
-    let there = AttemptResult::Arrived("P1".to_owned());
+    let there = AttemptResult::Delivered("P1".to_owned());
     assert_eq!(told, [("push", there), ("sms", failed)]);
     assert_eq!(store.deliveries(id).await.unwrap(), again.tried, "nothing is told twice");
     assert_eq!(kinds(&store).await.last(), Some(&Kind::NotifyFailed));
@@ -449,13 +468,13 @@ pub async fn a_message_that_did_not_arrive_is_taken_up_again<P: Place>() {
     assert_eq!(lost("sms", "SM1").await, None);
     assert_eq!(store.outbox(0, 9).await.unwrap(), std::slice::from_ref(&again));
     // Where it climbed meanwhile, everybody is told anew anyway.
-    store.attempted(arrived(again.seq, "desk", "D1", true), note()).await.unwrap();
+    store.record_attempt(arrived(again.seq, "desk", "D1", true), note()).await.unwrap();
     place.clock().forward(60_000);
     store.apply(id, Event::Time, note()).await.unwrap();
     let climb = store.outbox(0, 9).await.unwrap();
     assert_eq!(lost("desk", "D1").await, Some(id));
     assert_eq!(store.outbox(0, 9).await.unwrap(), climb);
-    store.attempted(arrived(climb[0].seq, "sms", "SM9", true), note()).await.unwrap();
+    store.record_attempt(arrived(climb[0].seq, "sms", "SM9", true), note()).await.unwrap();
     store.apply(id, says("ana", Choice::Deny), note()).await.unwrap();
     assert_eq!(lost("sms", "SM9").await, None, "too late");
     verified(&store).await;

@@ -8,7 +8,9 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use countersign_json::canonical::{CallDigest, Digest};
 use countersign_ledger::entry::{Entry, Kind};
 use countersign_ledger::verify::Verifier;
-use countersign_store::{NewRequest, Note, Options, SqliteStore, Store, Stored, Submitted};
+use countersign_store::{
+    NewRequest, SqliteOptions, SqliteStore, Store, StoredRequest, Submission, WriteContext,
+};
 use countersign_types::id::Id;
 use countersign_types::tier::Tier;
 use countersign_types::time::{Clock, Moment, Span, Timestamp};
@@ -47,28 +49,28 @@ impl Clock for TestClock {
 }
 
 /// Where stores of one kind live.
-pub trait Place: Send + Sync + 'static {
-    type Kept: Store;
+pub trait Fixture: Send + Sync + 'static {
+    type Backend: Store;
 
     fn new() -> Self;
-    fn open(&self) -> Self::Kept;
+    fn open(&self) -> Self::Backend;
     fn clock(&self) -> &TestClock;
 }
 
-pub struct SqlitePlace {
+pub struct SqliteFixture {
     pub folder: tempfile::TempDir,
     pub clock: Arc<TestClock>,
-    pub options: Options,
+    pub options: SqliteOptions,
 }
 
-impl SqlitePlace {
+impl SqliteFixture {
     pub fn file(&self) -> PathBuf {
         self.folder.path().join("store/countersign.db")
     }
 }
 
-impl Place for SqlitePlace {
-    type Kept = SqliteStore;
+impl Fixture for SqliteFixture {
+    type Backend = SqliteStore;
 
     fn new() -> Self {
         let clock = TestClock {
@@ -77,7 +79,7 @@ impl Place for SqlitePlace {
             breaks: AtomicBool::new(false),
         };
         let folder = tempfile::tempdir().unwrap();
-        SqlitePlace { folder, clock: Arc::new(clock), options: Options::default() }
+        SqliteFixture { folder, clock: Arc::new(clock), options: SqliteOptions::default() }
     }
 
     fn open(&self) -> SqliteStore {
@@ -102,9 +104,9 @@ pub fn call(byte: u8) -> CallDigest {
     CallDigest { canonical: digest, raw: digest, both_bind: false }
 }
 
-pub fn note() -> Note {
+pub fn note() -> WriteContext {
     let facts = Some(r#"{"points":210,"why":["écrit"]}"#.to_owned());
-    Note { policy: Digest::of(b"policy"), facts, edited: None }
+    WriteContext { policy: Digest::of(b"policy"), facts, edited: None }
 }
 
 static IDS: AtomicU64 = AtomicU64::new(1);
@@ -145,10 +147,10 @@ pub fn granted(grant: Id) -> NewRequest {
     new
 }
 
-pub async fn submit(store: &impl Store, new: NewRequest) -> Stored {
+pub async fn submit(store: &impl Store, new: NewRequest) -> StoredRequest {
     match store.submit(new).await.unwrap() {
-        Submitted::New(stored) => stored,
-        Submitted::Known(stored) => panic!("known: {stored:?}"),
+        Submission::New(stored) => stored,
+        Submission::Existing(stored) => panic!("known: {stored:?}"),
     }
 }
 
@@ -193,7 +195,7 @@ pub async fn kinds(store: &impl Store) -> Vec<Kind> {
     verified(store).await.iter().map(|entry| entry.kind).collect()
 }
 
-pub async fn approved(store: &impl Store, new: NewRequest) -> Stored {
+pub async fn approved(store: &impl Store, new: NewRequest) -> StoredRequest {
     let id = submit(store, new).await.request.id;
     let applied = store.apply(id, says("ana", Choice::Approve), note()).await.unwrap();
     assert_eq!(applied.stored.request.state, State::Approved);

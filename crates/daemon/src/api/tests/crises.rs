@@ -19,7 +19,7 @@ async fn screened(trial: &Trial, session: Option<&str>) -> Value {
 }
 
 /// The crises that were written down. The card waits only a moment for that, so it may come later.
-async fn on_the_disk(trial: &Trial) -> Vec<countersign_store::Crisis> {
+async fn on_the_disk(trial: &Trial) -> Vec<countersign_store::CrisisSession> {
     for _ in 0..1000 {
         let kept = trial.api.gate.store().crises().await.unwrap();
         if !kept.is_empty() {

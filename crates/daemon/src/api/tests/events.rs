@@ -100,7 +100,7 @@ async fn streams_end_with_the_credential_and_with_the_daemon() {
     let agents = trial.api.gate.store().agents().await.unwrap();
     let mut revoked = agents.into_iter().find(|agent| agent.name == CODER).unwrap();
     revoked.revoked = Some(trial.api.gate.clock().now().at);
-    trial.api.gate.store().keep_agent(revoked, note()).await.unwrap();
+    trial.api.gate.store().save_agent(revoked, note()).await.unwrap();
     trial.api.book.read(trial.api.gate.store()).await.unwrap();
     let body = json!({ "command": "rm -rf /srv/x" });
     trial.agents("POST", "/v1/requests", Some(OTHER_TOKEN), &[], body).await;

@@ -256,7 +256,7 @@ async fn a_new_passkey_waits_before_it_signs() {
     let trial = house().await;
     let mut bo = trial.api.book.record("ana").unwrap();
     bo.name = "bo".to_owned();
-    trial.api.gate.store().keep_person(bo, note()).await.unwrap();
+    trial.api.gate.store().save_person(bo, note()).await.unwrap();
     trial.api.book.read(trial.api.gate.store()).await.unwrap();
     let mut soft = enrolled(&trial).await;
     assert!(!trial.api.has_passkey("ana"));

@@ -7,7 +7,7 @@ use axum::response::IntoResponse as _;
 use axum::routing::{delete, get, post};
 use countersign_json::Value;
 use countersign_json::canonical::Digest;
-use countersign_store::{Agent, Store as _};
+use countersign_store::{Store as _, StoredAgent};
 use countersign_types::time::{Clock as _, Span, Timestamp};
 use serde_json::json;
 use zeroize::Zeroizing;
@@ -17,7 +17,7 @@ use crate::api::fields::{self, Fields};
 use crate::api::{Answered, Api, Problem, SteppedUp, who};
 use crate::auth::{AGENT_TOKEN, agent_name};
 use crate::chance;
-use crate::gate::Held;
+use crate::gate::Rejection;
 
 /// How long a token is good if nobody says how long, and at most.
 const USUAL_DAYS: u32 = 365;
@@ -41,7 +41,7 @@ async fn list(State(api): State<Api>, headers: HeaderMap) -> Answered {
     Ok(axum::Json(json!({ "agents": agents })).into_response())
 }
 
-fn document(agent: &Agent) -> serde_json::Value {
+fn document(agent: &StoredAgent) -> serde_json::Value {
     json!({
         "name": agent.name, "uid": agent.uid, "own_addresses": agent.own_addresses,
         "added": agent.added, "expires": agent.expires, "revoked": agent.revoked,
@@ -72,12 +72,13 @@ async fn add(State(api): State<Api>, proven: SteppedUp, request: Request) -> Ans
     if people.iter().any(|person| person.name.eq_ignore_ascii_case(&name)) {
         return Err(Problem::conflict("this name is or was a person's; choose another one"));
     }
-    let taken = |agent: &Agent| agent.revoked.is_none() && agent.uid.is_some() && agent.uid == uid;
+    let taken =
+        |agent: &StoredAgent| agent.revoked.is_none() && agent.uid.is_some() && agent.uid == uid;
     if agents.iter().any(taken) {
         return Err(Problem::conflict("another agent comes with this uid"));
     }
     let now = api.gate.clock().now().at;
-    let agent = Agent {
+    let agent = StoredAgent {
         name,
         token: Some(Digest::of(token.as_bytes())),
         uid,
@@ -86,14 +87,14 @@ async fn add(State(api): State<Api>, proven: SteppedUp, request: Request) -> Ans
         expires: Some(expiry(now, days)?),
         revoked: None,
     };
-    api.gate.store().keep_agent(agent.clone(), proven.note(&api, &who.person)).await?;
+    api.gate.store().save_agent(agent.clone(), proven.note(&api, &who.person)).await?;
     api.book.read(api.gate.store()).await?;
     let body = with_token(&agent, &token);
     Ok((StatusCode::CREATED, axum::Json(body)).into_response())
 }
 
 /// The document with the token, which is told once and kept nowhere.
-fn with_token(agent: &Agent, token: &str) -> serde_json::Value {
+fn with_token(agent: &StoredAgent, token: &str) -> serde_json::Value {
     let mut document = document(agent);
     if let Some(members) = document.as_object_mut() {
         members.insert("token".to_owned(), json!(token));
@@ -102,7 +103,7 @@ fn with_token(agent: &Agent, token: &str) -> serde_json::Value {
 }
 
 fn fresh() -> Result<Zeroizing<String>, Problem> {
-    let token = chance::secret(AGENT_TOKEN).map_err(|_| Problem::from(Held::NoChance))?;
+    let token = chance::secret(AGENT_TOKEN).map_err(|_| Problem::from(Rejection::NoChance))?;
     Ok(Zeroizing::new(token))
 }
 
@@ -129,7 +130,7 @@ fn addresses(list: Option<&[Value<'_>]>) -> Result<Vec<String>, Problem> {
         .ok_or_else(|| Problem::bad(format!("`own_addresses` must be at most {ADDRESSES} texts")))
 }
 
-async fn find(api: &Api, name: &str) -> Result<Agent, Problem> {
+async fn find(api: &Api, name: &str) -> Result<StoredAgent, Problem> {
     let agents = api.gate.store().agents().await?;
     let found = agents.into_iter().find(|agent| agent.name == name && agent.revoked.is_none());
     found.ok_or_else(|| Problem::not_found("there is no such agent"))
@@ -147,7 +148,7 @@ async fn revoke(
     let mut agent = find(&api, &name).await?;
     let at = api.gate.clock().now().at;
     agent.revoked = Some(at);
-    api.gate.store().keep_agent(agent, proven.note(&api, &who.person)).await?;
+    api.gate.store().save_agent(agent, proven.note(&api, &who.person)).await?;
     api.book.strike_agent(&name);
     api.book.read(api.gate.store()).await?;
     Ok(axum::Json(json!({ "name": name, "revoked": at })).into_response())
@@ -173,7 +174,7 @@ async fn change_token(
     let mut agent = find(&api, &name).await?;
     agent.expires = Some(expiry(api.gate.clock().now().at, days)?);
     agent.token = Some(Digest::of(token.as_bytes()));
-    api.gate.store().keep_agent(agent.clone(), proven.note(&api, &who.person)).await?;
+    api.gate.store().save_agent(agent.clone(), proven.note(&api, &who.person)).await?;
     api.book.strike_agent(&name);
     api.book.read(api.gate.store()).await?;
     Ok(axum::Json(with_token(&agent, &token)).into_response())

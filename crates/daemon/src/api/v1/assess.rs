@@ -35,8 +35,8 @@ async fn assess(State(api): State<Api>, request: Request) -> Answered {
         Route::Ask { crisis } => ("ask", crisis),
         Route::Refuse => ("refuse", false),
     };
-    let mut record =
-        serde_json::to_value(&seen).map_err(|_| Problem::from(crate::gate::Held::Unwritable))?;
+    let mut record = serde_json::to_value(&seen)
+        .map_err(|_| Problem::from(crate::gate::Rejection::Unwritable))?;
     if let Some(members) = record.as_object_mut() {
         members.insert("digest".to_owned(), Value::String(digest.canonical.to_string()));
         members.insert("raw_digest".to_owned(), Value::String(digest.raw.to_string()));

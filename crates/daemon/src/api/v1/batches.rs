@@ -10,7 +10,7 @@ use axum::response::IntoResponse as _;
 use axum::routing::{get, post};
 use countersign_json::canonical::Digest;
 use countersign_risk::batch;
-use countersign_store::{Query, Store as _, Stored};
+use countersign_store::{RequestQuery, Store as _, StoredRequest};
 use countersign_types::id::Id;
 use countersign_types::time::Clock as _;
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ use super::requests::{self, Asked, Asking, Extra, Seconds, Wanted};
 use crate::api::fields::{self, Fields};
 use crate::api::{Answered, Api, Problem, who};
 use crate::chance;
-use crate::gate::{Caller, Held};
+use crate::gate::{Caller, Rejection};
 
 /// Calls in one batch.
 const MOST: usize = 100;
@@ -80,13 +80,13 @@ async fn plan(api: &Api, caller: &Caller, list: &[Wanted<'_>]) -> Result<Value, 
         tokio::task::yield_now().await;
     }
     let plan = batch::plan(&calls, &api.gate.rules().judgement);
-    serde_json::to_value(&plan).map_err(|_| Held::Unwritable.into())
+    serde_json::to_value(&plan).map_err(|_| Rejection::Unwritable.into())
 }
 
 /// The name of the group; with an idempotency key always the same one.
 fn group(api: &Api, caller: &Caller, key: Option<&str>) -> Result<Id, Problem> {
     let Some(key) = key else {
-        return chance::id(api.gate.clock().now().at).map_err(|_| Held::NoChance.into());
+        return chance::id(api.gate.clock().now().at).map_err(|_| Rejection::NoChance.into());
     };
     let digest = Digest::of(format!("countersign/batch/1\0{}\0{key}", caller.agent).as_bytes());
     let mut bytes = [0; 16];
@@ -154,8 +154,12 @@ async fn wait(
     let caller = who::agent(&api, &request)?;
     let patience = requests::patience(requests::query(asked)?.seconds, requests::USUAL_WAIT)?;
     let group = Id::parse(&group).ok_or_else(no_such)?;
-    let query =
-        Query { agent: Some(caller.agent), group: Some(group), limit: 500, ..Query::default() };
+    let query = RequestQuery {
+        agent: Some(caller.agent),
+        group: Some(group),
+        limit: 500,
+        ..RequestQuery::default()
+    };
     let mut list = api.gate.store().find(query).await?.requests;
     if list.is_empty() {
         return Err(no_such());
@@ -176,7 +180,7 @@ fn no_such() -> Problem {
 }
 
 /// The answer from what is kept.
-fn gathered(api: &Api, group: Id, list: &[Stored]) -> Value {
+fn gathered(api: &Api, group: Id, list: &[StoredRequest]) -> Value {
     let details: Vec<Value> = list
         .iter()
         .map(|stored| serde_json::from_str(&stored.detail).unwrap_or_default())

@@ -12,7 +12,7 @@ use countersign_workflow::request::Rung;
 use serde_json::{Value, json};
 
 use crate::api::{Answered, Api, Problem, SteppedUp, who};
-use crate::gate::Held;
+use crate::gate::Rejection;
 
 /// What a test says.
 const TEST: &str = "This is a test. Risky calls are asked about here.";
@@ -86,7 +86,8 @@ async fn test(State(api): State<Api>, Path(name): Path<String>, headers: HeaderM
     let sent = match api.lines.get(&rules, &name) {
         Ok(line) => {
             if line.channel.answers().is_some_and(countersign_channels::Answers::tries) {
-                let button = line.tries.offer(now).map_err(|_| Problem::from(Held::NoChance))?;
+                let button =
+                    line.tries.offer(now).map_err(|_| Problem::from(Rejection::NoChance))?;
                 notice.works = Some(button);
             }
             let sent = line.channel.announce(&notice).await;
@@ -124,7 +125,7 @@ async fn link(
     }
     let now = api.gate.clock().now().at;
     let (code, until) =
-        api.links.offer(&name, &who.person, now).map_err(|_| Problem::from(Held::NoChance))?;
+        api.links.offer(&name, &who.person, now).map_err(|_| Problem::from(Rejection::NoChance))?;
     let say = format!("{} {code}", answers.command("link"));
     let open = answers.opens(&code);
     let body = json!({ "channel": name, "code": code, "say": say, "open": open, "expires": until });
@@ -166,7 +167,7 @@ async fn unlink(
     let at = api.gate.clock().now().at;
     found.ended = Some(at);
     api.book.strike_account(&channel, &account);
-    api.gate.store().keep_account(found, proven.note(&api, &who.person)).await?;
+    api.gate.store().save_account(found, proven.note(&api, &who.person)).await?;
     api.book.read(api.gate.store()).await?;
     let body = json!({ "channel": channel, "account": account, "ended": at });
     Ok(axum::Json(body).into_response())

@@ -14,7 +14,7 @@ use countersign_risk::call_digest::digest;
 use countersign_risk::card::Card;
 use countersign_risk::context::{Context, Environment, Platform};
 use countersign_risk::tools;
-use countersign_store::{EditRecord, Note, Store as _, Stored};
+use countersign_store::{EditRecord, Store as _, StoredRequest, WriteContext};
 use countersign_types::id::Id;
 use countersign_types::tier::Tier;
 use countersign_types::time::{Clock as _, Span};
@@ -133,7 +133,7 @@ async fn decide(State(api): State<Api>, Path(text): Path<String>, request: Reque
     let approved = applied.request.state == RequestState::Approved;
     let grant = grant.filter(|_| approved && !stored.request.requester.is_drill());
     if let Some(grant) = &grant {
-        api.gate.store().give(grant.clone(), note).await?;
+        api.gate.store().create_grant(grant.clone(), note).await?;
         api.gate.grants().add(grant.clone());
     }
     let mut document = requests::for_people(&api, &applied).await?;
@@ -187,7 +187,7 @@ async fn decide_several(State(api): State<Api>, request: Request) -> Answered {
 }
 
 /// A no from somebody who proved who they are in the same breath.
-pub async fn deny(api: &Api, person: String, id: Id) -> Result<Stored, Problem> {
+pub async fn deny(api: &Api, person: String, id: Id) -> Result<StoredRequest, Problem> {
     let stored = find(api, id).await?;
     let standing = api.standing(&person);
     let event = Event::Answer {
@@ -203,7 +203,7 @@ pub async fn deny(api: &Api, person: String, id: Id) -> Result<Stored, Problem> 
 }
 
 /// Whether a yes to it may not be said together with others.
-fn stands_alone(stored: &Stored) -> bool {
+fn stands_alone(stored: &StoredRequest) -> bool {
     stored.request.tier == Tier::Critical || stored.request.crisis
 }
 
@@ -215,12 +215,17 @@ struct Said {
     signed: Option<Assertion>,
 }
 
-async fn find(api: &Api, id: Id) -> Result<Stored, Problem> {
+async fn find(api: &Api, id: Id) -> Result<StoredRequest, Problem> {
     let stored = api.gate.store().request(id).await?;
     stored.ok_or_else(|| Problem::not_found("there is no such request"))
 }
 
-async fn answer(api: &Api, who: &Who, stored: &Stored, said: Said) -> Result<Stored, Problem> {
+async fn answer(
+    api: &Api,
+    who: &Who,
+    stored: &StoredRequest,
+    said: Said,
+) -> Result<StoredRequest, Problem> {
     let asked = stored.request.digest;
     let seen = match (said.choice, said.seen) {
         (Choice::Approve, None) => {
@@ -245,7 +250,7 @@ async fn answer(api: &Api, who: &Who, stored: &Stored, said: Said) -> Result<Sto
         facts.insert("passkey".to_owned(), kept);
         standing.assurance = Assurance::Passkey;
     }
-    let note = Note {
+    let note = WriteContext {
         policy: api.gate.rules().hash,
         facts: (!facts.is_empty()).then(|| json!(facts).to_string()),
         edited: said.edit.as_ref().map(Edit::record).transpose()?,
@@ -301,7 +306,7 @@ impl Edit {
     /// judged: nobody approves an edit whose assessment was not shown.
     fn checked(
         api: &Api,
-        stored: &Stored,
+        stored: &StoredRequest,
         edited: Option<&Value<'_>>,
         checked: Option<Digest>,
     ) -> Result<Option<Edit>, Problem> {
@@ -331,7 +336,7 @@ impl Edit {
         Ok(EditRecord { arguments: self.arguments.clone(), card })
     }
 
-    fn new(api: &Api, stored: &Stored, arguments: &Value<'_>) -> Result<Edit, Problem> {
+    fn new(api: &Api, stored: &StoredRequest, arguments: &Value<'_>) -> Result<Edit, Problem> {
         if arguments.as_object().is_none() {
             return Err(Problem::bad("`edited_arguments` must be an object"));
         }
@@ -423,7 +428,7 @@ impl Wish {
         Ok(Wish { exact, session, minutes })
     }
 
-    fn grant(&self, api: &Api, stored: &Stored, who: &Who) -> Result<Grant, Problem> {
+    fn grant(&self, api: &Api, stored: &StoredRequest, who: &Who) -> Result<Grant, Problem> {
         let request = &stored.request;
         if request.tier == Tier::Critical || request.crisis {
             return Err(Problem::conflict("no grant covers CRITICAL calls or calls in a crisis"));
@@ -447,7 +452,7 @@ impl Wish {
             Shape::Action { tool: stored.tool.clone() }
         };
         Ok(Grant {
-            id: chance::id(now).map_err(|_| Problem::from(crate::gate::Held::NoChance))?,
+            id: chance::id(now).map_err(|_| Problem::from(crate::gate::Rejection::NoChance))?,
             shape,
             agent: Some(request.requester.name().to_owned()),
             session: self.session.then(|| stored.session.clone()),

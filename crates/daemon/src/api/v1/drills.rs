@@ -24,7 +24,7 @@ async fn make(State(api): State<Api>, request: Request) -> Answered {
     Fields::of(&fields::parse(&bytes)?)?.finish()?;
     match drills::order(&api.gate).await {
         Ok(_) => Ok((StatusCode::CREATED, axum::Json(json!({ "made": true }))).into_response()),
-        Err(NotNow::Held(held)) => Err(held.into()),
+        Err(NotNow::Rejection(held)) => Err(held.into()),
         Err(why) => Err(Problem::conflict(format!("No drill now: {why}."))),
     }
 }

@@ -12,7 +12,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
 use axum::routing::get;
-use countersign_store::{Happening, Store as _};
+use countersign_store::{Store as _, StoreEvent};
 use countersign_types::id::Id;
 use hyper::body::Frame;
 use serde_json::Value;
@@ -59,7 +59,7 @@ enum Reader {
 fn stream(api: Api, request: Request, reader: Reader, room: &'static Semaphore) -> Answered {
     let place = room.try_acquire().map_err(|_| full())?;
     // From here on nothing is missed: the caller reads the list after our headers.
-    let happenings = api.gate.store().watch();
+    let happenings = api.gate.store().subscribe();
     let returns = request.headers().contains_key("last-event-id");
     let (parts, _) = request.into_parts();
     let (send, lines) = mpsc::channel(BEHIND);
@@ -94,7 +94,7 @@ struct Told {
 impl Told {
     async fn run(
         self,
-        mut happenings: broadcast::Receiver<Happening>,
+        mut happenings: broadcast::Receiver<StoreEvent>,
         returns: bool,
         _place: SemaphorePermit<'static>,
     ) {
@@ -142,14 +142,14 @@ impl Told {
     }
 
     /// The event as this reader may see it, if it may.
-    async fn event(&self, happening: Happening) -> Option<Bytes> {
+    async fn event(&self, happening: StoreEvent) -> Option<Bytes> {
         let (name, id) = match happening {
-            Happening::Asked(id) => ("asked", id),
-            Happening::Voted(id) => ("voted", id),
-            Happening::Climbed(id, _) => ("climbed", id),
-            Happening::Ended(id, _) => ("ended", id),
-            Happening::Undelivered(_) => return None,
-            Happening::Settings => {
+            StoreEvent::Asked(id) => ("asked", id),
+            StoreEvent::Voted(id) => ("voted", id),
+            StoreEvent::Escalated(id, _) => ("climbed", id),
+            StoreEvent::Ended(id, _) => ("ended", id),
+            StoreEvent::Undelivered(_) => return None,
+            StoreEvent::Settings => {
                 return matches!(self.reader, Reader::Person)
                     .then(|| Bytes::from_static(b"event: settings\ndata: {}\n\n"));
             }

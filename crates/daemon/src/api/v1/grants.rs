@@ -26,7 +26,7 @@ use serde_json::json;
 use crate::api::fields::{self, Fields};
 use crate::api::{Answered, Api, Problem, SteppedUp, who};
 use crate::chance;
-use crate::gate::Held;
+use crate::gate::Rejection;
 
 /// A grant lasts a month at most, and that long if nobody says how long.
 const LONGEST: u32 = 43_200;
@@ -90,7 +90,7 @@ async fn give(State(api): State<Api>, proven: SteppedUp, request: Request) -> An
     may_be_given(&api, &shape)?;
     let now = api.gate.clock().now().at;
     let grant = Grant {
-        id: chance::id(now).map_err(|_| Problem::from(Held::NoChance))?,
+        id: chance::id(now).map_err(|_| Problem::from(Rejection::NoChance))?,
         shape,
         agent,
         session,
@@ -101,7 +101,7 @@ async fn give(State(api): State<Api>, proven: SteppedUp, request: Request) -> An
         revoked: None,
     };
     let note = proven.note(&api, &who.person);
-    api.gate.store().give(grant.clone(), note).await?;
+    api.gate.store().create_grant(grant.clone(), note).await?;
     api.gate.grants().add(grant.clone());
     Ok((StatusCode::CREATED, axum::Json(document(&api, &grant))).into_response())
 }

@@ -5,7 +5,7 @@ use axum::extract::{Query, State};
 use axum::http::{HeaderMap, header};
 use axum::response::IntoResponse as _;
 use axum::routing::get;
-use countersign_store::{Found, Store as _};
+use countersign_store::{MerkleProof, Store as _};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -76,7 +76,7 @@ async fn checkpoint(State(api): State<Api>, headers: HeaderMap) -> Answered {
     Ok(([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], note).into_response())
 }
 
-fn proof(found: Found) -> Result<Vec<String>, Problem> {
+fn proof(found: MerkleProof) -> Result<Vec<String>, Problem> {
     let proof = found.ok_or_else(|| Problem::not_found("the ledger has no such place"))?;
     Ok(proof.iter().map(ToString::to_string).collect())
 }
@@ -84,7 +84,7 @@ fn proof(found: Found) -> Result<Vec<String>, Problem> {
 async fn inclusion(State(api): State<Api>, headers: HeaderMap, asked: Asked<Leaf>) -> Answered {
     who::person(&api, &headers)?;
     let Leaf { index, size } = query(asked)?;
-    let proof = proof(api.gate.store().inclusion(index, size).await?)?;
+    let proof = proof(api.gate.store().inclusion_proof(index, size).await?)?;
     let slice = api.gate.store().entries(index, 1).await?;
     let leaf = slice.leaves.first().map(ToString::to_string);
     let body = json!({ "index": index, "size": size, "leaf": leaf, "proof": proof });
@@ -94,7 +94,7 @@ async fn inclusion(State(api): State<Api>, headers: HeaderMap, asked: Asked<Leaf
 async fn consistency(State(api): State<Api>, headers: HeaderMap, asked: Asked<Sizes>) -> Answered {
     who::person(&api, &headers)?;
     let Sizes { old, new } = query(asked)?;
-    let proof = proof(api.gate.store().consistency(old, new).await?)?;
+    let proof = proof(api.gate.store().consistency_proof(old, new).await?)?;
     Ok(axum::Json(json!({ "old": old, "new": new, "proof": proof })).into_response())
 }
 

@@ -9,7 +9,7 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 use countersign_json::canonical::Digest;
 use countersign_ledger::entry::{Entry, Kind};
-use countersign_store::{Login, Note, Person, Store as _};
+use countersign_store::{Store as _, StoredLogin, StoredPerson, WriteContext};
 use countersign_types::time::{Clock as _, Span};
 use serde_json::json;
 use zeroize::Zeroizing;
@@ -18,7 +18,7 @@ use crate::api::fields::{self, Fields};
 use crate::api::{Answered, Api, Problem, who};
 use crate::auth::{Crowded, PERSON_TOKEN, Who};
 use crate::chance;
-use crate::gate::Held;
+use crate::gate::Rejection;
 
 /// Where people log in.
 pub const LOGIN: &str = "/v1/login";
@@ -90,13 +90,13 @@ impl Guess {
         Ok(Guess { name, passphrase, channel: channel.to_owned() })
     }
 
-    async fn check(self, api: &Api) -> Result<(Zeroizing<String>, Login), Problem> {
+    async fn check(self, api: &Api) -> Result<(Zeroizing<String>, StoredLogin), Problem> {
         let person = self.prove(api).await?;
         self.enter(api, &person).await
     }
 
     /// One answer for a wrong passphrase and for a name that nobody has, after the same time.
-    async fn prove(&self, api: &Api) -> Result<Person, Problem> {
+    async fn prove(&self, api: &Api) -> Result<StoredPerson, Problem> {
         api.strikes.begin(&self.name, api.gate.clock().now().at)?;
         let known = api.book.record(&self.name);
         let kept = known.as_ref().map(|person| person.passphrase.clone());
@@ -117,15 +117,15 @@ impl Guess {
     async fn enter(
         &self,
         api: &Api,
-        person: &Person,
-    ) -> Result<(Zeroizing<String>, Login), Problem> {
+        person: &StoredPerson,
+    ) -> Result<(Zeroizing<String>, StoredLogin), Problem> {
         let now = api.gate.clock().now().at;
         let web = self.channel == who::WEB;
         let prefix = if web { WEB_PROOF } else { PERSON_TOKEN };
-        let secret = chance::secret(prefix).map_err(|_| Problem::from(Held::NoChance))?;
+        let secret = chance::secret(prefix).map_err(|_| Problem::from(Rejection::NoChance))?;
         let secret = Zeroizing::new(secret);
         let shown = if web { Zeroizing::new(who::cookie_of(&secret)) } else { secret.clone() };
-        let login = Login {
+        let login = StoredLogin {
             secret: Digest::of(shown.as_bytes()),
             person: person.name.clone(),
             channel: self.channel.clone(),
@@ -133,7 +133,7 @@ impl Guess {
             expires: now.plus(if web { WEB_TIME } else { TERMINAL_TIME }),
             ended: None,
         };
-        api.gate.store().keep_login(login.clone(), api.note()).await.map_err(|error| {
+        api.gate.store().save_login(login.clone(), api.note()).await.map_err(|error| {
             // Revoked a moment ago: a stranger like any other.
             if matches!(error, countersign_store::StoreError::NotFound(_)) {
                 refused()
@@ -227,7 +227,7 @@ impl From<Crowded> for Problem {
 }
 
 /// A terminal gets its token; a browser its proof, and the cookie that is made of it.
-fn welcome(api: &Api, secret: &str, login: &Login, secure: bool) -> Response {
+fn welcome(api: &Api, secret: &str, login: &StoredLogin, secure: bool) -> Response {
     let role = api.book.record(&login.person).map(|person| person.role);
     if login.channel != who::WEB {
         let body = json!({
@@ -269,10 +269,10 @@ async fn log_out(State(api): State<Api>, headers: HeaderMap) -> Answered {
 }
 
 /// Ends a login, here at once and in the store.
-pub async fn end(api: &Api, mut login: Login) -> Result<(), Problem> {
+pub async fn end(api: &Api, mut login: StoredLogin) -> Result<(), Problem> {
     api.book.strike_login(login.secret);
     login.ended = Some(api.gate.clock().now().at);
-    Ok(api.gate.store().keep_login(login, api.note()).await?)
+    Ok(api.gate.store().save_login(login, api.note()).await?)
 }
 
 async fn me(State(api): State<Api>, headers: HeaderMap) -> Answered {
@@ -293,13 +293,13 @@ async fn here(State(api): State<Api>, headers: HeaderMap) -> Answered {
 
 impl Api {
     /// The circumstances under which something is written now.
-    pub fn note(&self) -> Note {
-        Note { policy: self.gate.rules().hash, facts: None, edited: None }
+    pub fn note(&self) -> WriteContext {
+        WriteContext { policy: self.gate.rules().hash, facts: None, edited: None }
     }
 
     /// The same, with who does it.
-    pub fn note_by(&self, person: &str) -> Note {
+    pub fn note_by(&self, person: &str) -> WriteContext {
         let facts = Some(json!({ "by": person }).to_string());
-        Note { policy: self.gate.rules().hash, facts, edited: None }
+        WriteContext { policy: self.gate.rules().hash, facts, edited: None }
     }
 }

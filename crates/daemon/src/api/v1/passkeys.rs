@@ -18,7 +18,7 @@ use serde_json::json;
 use crate::api::fields::{self, Fields};
 use crate::api::{Answered, Api, Problem, SteppedUp, who};
 use crate::auth::Who;
-use crate::gate::Held;
+use crate::gate::Rejection;
 use crate::passkeys::{
     ALGORITHMS, Assertion, Decided, Key, LONGEST_CREDENTIAL, NotSigned, Place, Purpose,
     algorithm_name, assertion, attested, client,
@@ -96,7 +96,7 @@ fn known(api: &Api, who: &Who) -> Vec<String> {
 fn challenge(api: &Api, who: &Who, purpose: Purpose) -> Result<String, Problem> {
     let now = api.gate.clock().now().at;
     let challenge = api.challenges.begin((&who.person, who.login), purpose, now);
-    let challenge = challenge.map_err(|_| Problem::from(Held::NoChance))?;
+    let challenge = challenge.map_err(|_| Problem::from(Rejection::NoChance))?;
     Ok(base64::encode_url(challenge.as_bytes()))
 }
 
@@ -191,7 +191,7 @@ pub async fn signed(
             return Err(not.into());
         }
     };
-    api.gate.store().keep_passkey(passkey, api.note_by(&who.person)).await?;
+    api.gate.store().save_passkey(passkey, api.note_by(&who.person)).await?;
     api.book.read(api.gate.store()).await?;
     drop(changing);
     let text = base64::encode_url;
@@ -275,7 +275,7 @@ async fn enrol(State(api): State<Api>, proven: SteppedUp, request: Request) -> A
     });
     let note = proven.note_with(&api, facts);
     let body = document(&passkey);
-    api.gate.store().keep_passkey(passkey, note).await?;
+    api.gate.store().save_passkey(passkey, note).await?;
     api.book.read(api.gate.store()).await?;
     drop(changing);
     api.announce(format!("{} added a passkey for approvals.", who.person));
@@ -310,7 +310,7 @@ async fn remove(
     passkey.ended = Some(api.gate.clock().now().at);
     let body = json!({ "id": credential, "removed": passkey.ended });
     let note = proven.note_with(&api, json!({ "by": who.person, "id": credential }));
-    api.gate.store().keep_passkey(passkey, note).await?;
+    api.gate.store().save_passkey(passkey, note).await?;
     api.book.read(api.gate.store()).await?;
     drop(changing);
     api.announce(format!("{} removed a passkey.", who.person));

@@ -6,7 +6,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::IntoResponse as _;
 use axum::routing::{delete, get, post};
 use countersign_json::canonical::Digest;
-use countersign_store::{Person, Role, Store as _};
+use countersign_store::{Role, Store as _, StoredPerson};
 use countersign_types::time::Clock as _;
 use serde_json::json;
 use zeroize::Zeroizing;
@@ -15,7 +15,7 @@ use super::login;
 use crate::api::fields::{self, Fields};
 use crate::api::{Answered, Api, Problem, SteppedUp, who};
 use crate::auth::{NameError, fresh_passphrase, person_name};
-use crate::gate::Held;
+use crate::gate::Rejection;
 
 /// What people may do.
 pub fn people() -> Router<Api> {
@@ -70,7 +70,7 @@ async fn add(State(api): State<Api>, proven: SteppedUp, request: Request) -> Ans
     }
     let added = api.gate.clock().now().at;
     let active_from = added.plus(api.gate.rules().waiting_period);
-    let person = Person {
+    let person = StoredPerson {
         name: name.clone(),
         role,
         passphrase: hashed,
@@ -79,7 +79,7 @@ async fn add(State(api): State<Api>, proven: SteppedUp, request: Request) -> Ans
         active_from,
         revoked: None,
     };
-    api.gate.store().keep_person(person, proven.note(&api, &who.person)).await?;
+    api.gate.store().save_person(person, proven.note(&api, &who.person)).await?;
     api.book.read(api.gate.store()).await?;
     drop(changing);
     api.announce(format!("{} added {name} as {}.", who.person, role_label(role)));
@@ -135,7 +135,7 @@ async fn change_role(
         if role == Role::Administrator {
             person.active_from = now.plus(api.gate.rules().waiting_period);
         }
-        api.gate.store().keep_person(person.clone(), proven.note(&api, &who.person)).await?;
+        api.gate.store().save_person(person.clone(), proven.note(&api, &who.person)).await?;
         api.book.read(api.gate.store()).await?;
         api.announce(format!("{} made {name} {}.", who.person, role_label(role)));
     }
@@ -151,9 +151,9 @@ pub fn still_administrator(api: &Api, headers: &HeaderMap) -> Result<(), Problem
 
 /// A fresh passphrase and what is kept of it.
 pub async fn fresh(api: &Api) -> Result<(Zeroizing<String>, String), Problem> {
-    let passphrase = fresh_passphrase().map_err(|_| Problem::from(Held::NoChance))?;
+    let passphrase = fresh_passphrase().map_err(|_| Problem::from(Rejection::NoChance))?;
     let hashed = api.checks.hash(passphrase.clone()).await?;
-    let hashed = hashed.ok_or_else(|| Problem::from(Held::NoChance))?;
+    let hashed = hashed.ok_or_else(|| Problem::from(Rejection::NoChance))?;
     Ok((passphrase, hashed))
 }
 
@@ -182,7 +182,7 @@ async fn revoke(
     }
     let at = api.gate.clock().now().at;
     person.revoked = Some(at);
-    api.gate.store().keep_person(person, proven.note(&api, &who.person)).await?;
+    api.gate.store().save_person(person, proven.note(&api, &who.person)).await?;
     api.book.strike_person(&name);
     api.book.read(api.gate.store()).await?;
     api.announce(format!("{} removed {name}.", who.person));
@@ -225,7 +225,7 @@ async fn change_passphrase(
     let who = may(&parts.headers)?;
     let mut person = api.book.record(&name).ok_or_else(no_such)?;
     person.passphrase = hashed;
-    api.gate.store().keep_person(person, proven.note(&api, &who.person)).await?;
+    api.gate.store().save_person(person, proven.note(&api, &who.person)).await?;
     api.book.read(api.gate.store()).await?;
     end_logins(&api, &name, Some(who.login)).await?;
     api.announce(format!("{name} changed their passphrase."));

@@ -8,7 +8,7 @@ use axum::routing::{delete, get};
 use countersign_channels::{Settings, webpush};
 use countersign_json::base64;
 use countersign_json::canonical::Digest;
-use countersign_store::{Store as _, Subscription};
+use countersign_store::{PushSubscription, Store as _};
 use countersign_types::time::Clock as _;
 use serde_json::{Value, json};
 
@@ -27,19 +27,19 @@ pub fn people() -> Router<Api> {
 }
 
 /// A name for a browser that tells nobody where it is called.
-fn name_of(subscription: &Subscription) -> String {
+fn name_of(subscription: &PushSubscription) -> String {
     let digest = Digest::of(subscription.endpoint.as_bytes()).to_string();
     digest.get(..24).unwrap_or_default().to_owned()
 }
 
-fn document(subscription: &Subscription) -> Value {
+fn document(subscription: &PushSubscription) -> Value {
     json!({
         "id": name_of(subscription), "called": subscription.called, "added": subscription.added,
     })
 }
 
 /// The browsers of a person.
-pub async fn own(api: &Api, person: &str) -> Result<Vec<(String, Subscription)>, Problem> {
+pub async fn own(api: &Api, person: &str) -> Result<Vec<(String, PushSubscription)>, Problem> {
     let all = api.gate.store().subscriptions().await?;
     let own = all.into_iter().filter(|subscription| subscription.person == person);
     Ok(own.map(|subscription| (name_of(&subscription), subscription)).collect())
@@ -69,13 +69,13 @@ fn subscription(
     api: &Api,
     value: &countersign_json::Value<'_>,
     person: &str,
-) -> Result<Subscription, Problem> {
+) -> Result<PushSubscription, Problem> {
     let said = Fields::of(value)?;
     let decoded = |name: &'static str| {
         let bytes = base64::decode_url(said.needed_text(name)?);
         bytes.map_err(|_| Problem::bad(format!("`{name}` must be base64url")))
     };
-    let browser = Subscription {
+    let browser = PushSubscription {
         endpoint: said.needed_text("endpoint")?.to_owned(),
         person: person.to_owned(),
         public_key: decoded("p256dh")?,
@@ -113,7 +113,7 @@ async fn add(State(api): State<Api>, proven: SteppedUp, request: Request) -> Ans
         return Err(Problem::conflict(format!("a person has at most {MOST} browsers here")));
     }
     let body = document(&browser);
-    api.gate.store().keep_subscription(browser, proven.note(&api, &who.person)).await?;
+    api.gate.store().save_subscription(browser, proven.note(&api, &who.person)).await?;
     push::read(&api.gate, api.lines.browsers()).await?;
     Ok((StatusCode::CREATED, axum::Json(body)).into_response())
 }
@@ -130,7 +130,7 @@ async fn end(
     let (_, mut browser) = found.ok_or_else(|| Problem::not_found("there is no such browser"))?;
     browser.ended = Some(api.gate.clock().now().at);
     let body = json!({ "id": id, "ended": browser.ended });
-    api.gate.store().keep_subscription(browser, proven.note(&api, &who.person)).await?;
+    api.gate.store().save_subscription(browser, proven.note(&api, &who.person)).await?;
     push::read(&api.gate, api.lines.browsers()).await?;
     Ok(axum::Json(body).into_response())
 }

@@ -5,7 +5,7 @@ use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::IntoResponse as _;
 use axum::routing::post;
-use countersign_store::{Note, Store as _};
+use countersign_store::{Store as _, WriteContext};
 use countersign_types::time::Clock as _;
 use serde_json::json;
 use zeroize::Zeroizing;
@@ -39,7 +39,7 @@ async fn recover(State(api): State<Api>, request: Request) -> Answered {
     // A task of its own: whoever breaks off has guessed all the same, and a used code is not lost
     // without its passphrase.
     let done = tokio::spawn(async move { change(&working, &guess).await });
-    let done = done.await.map_err(|_| Problem::from(crate::gate::Held::NoChance))?;
+    let done = done.await.map_err(|_| Problem::from(crate::gate::Rejection::NoChance))?;
     let (name, passphrase) = done?;
     Ok(axum::Json(json!({ "name": name, "passphrase": *passphrase })).into_response())
 }
@@ -70,14 +70,15 @@ async fn change(api: &Api, guess: &Guess) -> Result<(String, Zeroizing<String>),
     };
     person.passphrase = hashed;
     let facts = json!({ "by": name, "step_up": { "proof": "recovery code" } }).to_string();
-    let note = || Note { policy: api.gate.rules().hash, facts: Some(facts.clone()), edited: None };
+    let note =
+        || WriteContext { policy: api.gate.rules().hash, facts: Some(facts.clone()), edited: None };
     if taken.remove_passkeys {
         for mut passkey in api.book.passkeys(name) {
             passkey.ended = Some(now);
-            api.gate.store().keep_passkey(passkey, note()).await?;
+            api.gate.store().save_passkey(passkey, note()).await?;
         }
     }
-    api.gate.store().keep_person(person, note()).await?;
+    api.gate.store().save_person(person, note()).await?;
     api.book.read(api.gate.store()).await?;
     end_logins(api, name, None).await?;
     api.announce(format!("{name} has a new passphrase, made with a recovery code."));

@@ -12,7 +12,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
-use countersign_store::{Store as _, Stored};
+use countersign_store::{Store as _, StoredRequest};
 use countersign_types::id::Id;
 use countersign_types::time::Clock as _;
 use countersign_workflow::request::State as Stands;
@@ -140,7 +140,7 @@ async fn asked(
     ask(api, caller, wanted, Extra { key, ..Extra::default() }).await
 }
 
-fn located(api: &Api, status: StatusCode, stored: &Stored) -> Response {
+fn located(api: &Api, status: StatusCode, stored: &StoredRequest) -> Response {
     let document = for_agent(api, stored);
     let mut response = (status, axum::Json(document)).into_response();
     if let Ok(place) = HeaderValue::try_from(format!("/v1/requests/{}", stored.request.id)) {
@@ -150,13 +150,13 @@ fn located(api: &Api, status: StatusCode, stored: &Stored) -> Response {
 }
 
 /// The document for the agent that asked.
-pub fn for_agent(api: &Api, stored: &Stored) -> serde_json::Value {
+pub fn for_agent(api: &Api, stored: &StoredRequest) -> serde_json::Value {
     let now = api.gate.clock().now().at;
     document::for_agent(stored, &api.keys, &api.gate.rules().issuer, now)
 }
 
 /// A request of this agent; another's does not exist for it.
-pub async fn own(api: &Api, caller: &Caller, text: &str) -> Result<Stored, Problem> {
+pub async fn own(api: &Api, caller: &Caller, text: &str) -> Result<StoredRequest, Problem> {
     let stored = api.gate.store().request(id(text)?).await?.ok_or_else(no_such)?;
     if stored.request.requester.is_agent(&caller.agent) { Ok(stored) } else { Err(no_such()) }
 }
@@ -231,7 +231,7 @@ async fn wait_any(
 }
 
 /// The document for people, with how announcements went.
-pub async fn for_people(api: &Api, stored: &Stored) -> Result<serde_json::Value, Problem> {
+pub async fn for_people(api: &Api, stored: &StoredRequest) -> Result<serde_json::Value, Problem> {
     let deliveries = api.gate.store().deliveries(stored.request.id).await?;
     Ok(document::for_people(stored, &deliveries))
 }

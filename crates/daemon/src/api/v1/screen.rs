@@ -8,7 +8,7 @@ use axum::response::IntoResponse as _;
 use axum::routing::post;
 use countersign_crisis as crisis;
 use countersign_crisis::ScreenOptions;
-use countersign_store::{Crisis, Note, Store as _, StoreError};
+use countersign_store::{CrisisSession, Store as _, StoreError, WriteContext};
 use countersign_types::time::Clock as _;
 use serde_json::Value;
 
@@ -57,7 +57,7 @@ async fn screen(State(api): State<Api>, request: Request) -> Answered {
     };
     let seen = crisis::screen(text, &options);
     if seen.crisis {
-        let crisis = Crisis {
+        let crisis = CrisisSession {
             agent: caller.agent.clone(),
             session: session.to_owned(),
             level: seen.level,
@@ -72,8 +72,8 @@ async fn screen(State(api): State<Api>, request: Request) -> Answered {
         }
     }
     let holds = api.gate.crises().holds(&caller.agent, Some(session));
-    let mut answer =
-        serde_json::to_value(&seen).map_err(|_| Problem::from(crate::gate::Held::Unwritable))?;
+    let mut answer = serde_json::to_value(&seen)
+        .map_err(|_| Problem::from(crate::gate::Rejection::Unwritable))?;
     if let Some(members) = answer.as_object_mut() {
         let context = if holds { "crisis" } else { "none" };
         members.insert("context".to_owned(), Value::String(context.to_owned()));
@@ -82,12 +82,12 @@ async fn screen(State(api): State<Api>, request: Request) -> Answered {
 }
 
 /// Writes a crisis down in the background, until that succeeds or a person has lifted it.
-pub fn write_down(api: &Api, crisis: Crisis) -> tokio::task::JoinHandle<()> {
+pub fn write_down(api: &Api, crisis: CrisisSession) -> tokio::task::JoinHandle<()> {
     let api = api.clone();
     tokio::spawn(async move {
         let mut pause = FIRST_PAUSE;
         while api.gate.crises().signs(&crisis.agent, &crisis.session).is_some() {
-            let note = Note { policy: api.gate.rules().hash, facts: None, edited: None };
+            let note = WriteContext { policy: api.gate.rules().hash, facts: None, edited: None };
             match api.gate.store().begin_crisis(crisis.clone(), note).await {
                 Ok(()) | Err(StoreError::Closed) => return,
                 Err(error) => tracing::error!(

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use countersign_store::{AttemptResult, Delivery};
+use countersign_store::{AttemptResult, DeliveryStatus};
 use countersign_types::time::Clock as _;
 
 use super::super::rig::{Manner, Receiver, Rig, until};
@@ -91,8 +91,7 @@ async fn while_somebody_is_at_the_inbox_the_phone_waits_and_never_for_what_is_cr
     rig.outbox_is_empty().await;
     assert!(!tiers(&hook).contains(&"HIGH".to_owned()), "{:?}", tiers(&hook));
     let tried = deliveries(&rig, &answered).await;
-    let overtaken =
-        |one: &Delivery| matches!(&one.result, AttemptResult::Again(why, _) if is_overtaken(why));
+    let overtaken = |one: &DeliveryStatus| matches!(&one.result, AttemptResult::Retry(why, _) if is_overtaken(why));
     assert!(tried.iter().any(overtaken), "{tried:?}");
 }
 

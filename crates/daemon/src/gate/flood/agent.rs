@@ -6,7 +6,7 @@ use countersign_types::time::{Span, Timestamp};
 
 use super::pace::Pace;
 use crate::config::Flood;
-use crate::gate::Held;
+use crate::gate::Rejection;
 
 pub(super) const MINUTE: Span = Span::seconds(60);
 pub(super) const HOUR: Span = Span::seconds(3600);
@@ -33,19 +33,19 @@ impl Agent {
         asked: &VecDeque<Timestamp>,
         (crisis, full): (bool, bool),
         now: Timestamp,
-    ) -> Result<(), (Held, &'static str)> {
+    ) -> Result<(), (Rejection, &'static str)> {
         if full || crisis && self.open >= MOST_OPEN_IN_CRISIS {
-            return Err((Held::TooManyQuestions(5), "open"));
+            return Err((Rejection::TooManyQuestions(5), "open"));
         }
         if crisis {
             return Ok(());
         }
         if let Some(until) = self.quarantined.filter(|&until| until > now) {
-            return Err((Held::Quarantined(until), "quarantine"));
+            return Err((Rejection::Quarantined(until), "quarantine"));
         }
         self.quarantined = None;
         if self.open >= limits.open_per_agent {
-            return Err((Held::TooManyQuestions(5), "open"));
+            return Err((Rejection::TooManyQuestions(5), "open"));
         }
         room(&self.asked, limits.asks_per_minute, now, MINUTE).map_err(|held| (held, "minute"))?;
         room(asked, limits.asks_per_hour, now, HOUR).map_err(|held| (held, "hour"))
@@ -88,11 +88,16 @@ pub(super) fn take_out(times: &mut VecDeque<Timestamp>, at: Timestamp) {
 }
 
 /// Whether there is room for one more, or when there will be.
-fn room(times: &VecDeque<Timestamp>, most: u32, now: Timestamp, span: Span) -> Result<(), Held> {
+fn room(
+    times: &VecDeque<Timestamp>,
+    most: u32,
+    now: Timestamp,
+    span: Span,
+) -> Result<(), Rejection> {
     if times.len() < usize::try_from(most).unwrap_or(usize::MAX) {
         return Ok(());
     }
     let free = times.front().map_or(now, |&oldest| oldest.plus(span));
     let seconds = now.until(free).0.div_ceil(1000);
-    Err(Held::TooManyQuestions(u32::try_from(seconds).unwrap_or(u32::MAX)))
+    Err(Rejection::TooManyQuestions(u32::try_from(seconds).unwrap_or(u32::MAX)))
 }

@@ -17,7 +17,7 @@ fn gate() -> FloodGate {
     FloodGate::new(&[])
 }
 
-fn ask(gate: &FloodGate, agent: &str, now: Timestamp) -> Result<(), Held> {
+fn ask(gate: &FloodGate, agent: &str, now: Timestamp) -> Result<(), Rejection> {
     gate.may_ask(&LIMITS, agent, false, now).map(drop).map_err(|refused| refused.held)
 }
 
@@ -37,11 +37,11 @@ fn a_minute_and_an_hour_have_their_bounds_and_pass() {
     for _ in 0..5 {
         assert_eq!(ask(&gate, "a", NOW), Ok(()));
     }
-    assert_eq!(ask(&gate, "a", NOW), Err(Held::TooManyQuestions(60)));
+    assert_eq!(ask(&gate, "a", NOW), Err(Rejection::TooManyQuestions(60)));
     for _ in 0..3 {
         assert_eq!(ask(&gate, "b", NOW.plus(Span(1_000))), Ok(()));
     }
-    assert_eq!(ask(&gate, "c", NOW.plus(Span(1_000))), Err(Held::TooManyQuestions(3_599)));
+    assert_eq!(ask(&gate, "c", NOW.plus(Span(1_000))), Err(Rejection::TooManyQuestions(3_599)));
     assert_eq!(ask(&gate, "c", NOW.plus(HOUR)), Ok(()));
 }
 

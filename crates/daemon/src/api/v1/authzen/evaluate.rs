@@ -8,7 +8,7 @@ use countersign_risk::assess::Assessment;
 use countersign_risk::call_digest::digest;
 use countersign_risk::card::Card;
 use countersign_risk::route::{Pass, Route};
-use countersign_store::{Redeemed, Store as _};
+use countersign_store::{Redemption, Store as _};
 use countersign_types::id::Id;
 use countersign_types::time::{Clock as _, Span, Timestamp};
 use countersign_workflow::request::State as Stands;
@@ -19,7 +19,7 @@ use super::read::{self, Evaluation, Presented, Source};
 use crate::api::fields::{self, Fields};
 use crate::api::{Answered, Api, Problem, who};
 use crate::chance;
-use crate::gate::{Answer, Caller, Held, Join, Question, Settling};
+use crate::gate::{Answer, Caller, Join, Question, Rejection, Settling};
 
 /// How long an offer stands.
 const OFFER: Span = Span::seconds(600);
@@ -128,7 +128,7 @@ struct Made {
 impl Asking<'_> {
     async fn evaluate(&self, asked: Evaluation<'_>) -> Result<Value, Problem> {
         let at = self.api.gate.clock().now().at;
-        let made = Made { id: chance::id(at).map_err(|_| Held::NoChance)?, at };
+        let made = Made { id: chance::id(at).map_err(|_| Rejection::NoChance)?, at };
         // Who asks is who proved it: nobody asks for another.
         if asked.subject != self.caller.agent {
             return Ok(made.denied("subject_mismatch", "none"));
@@ -154,7 +154,7 @@ impl Asking<'_> {
             detail: &detail,
         };
         match self.api.gate.settle(question, self.caller).await {
-            Err(Held::Refused) => Ok(made.denied("policy_denied", "none")),
+            Err(Rejection::Refused) => Ok(made.denied("policy_denied", "none")),
             Err(held) => Err(held.into()),
             Ok(Settling::Asks(seen, digest)) => {
                 let mut answer = made.denied("approval_required", "request");
@@ -172,7 +172,7 @@ impl Asking<'_> {
                 let request = &stored.request;
                 let agent = self.caller.agent.clone();
                 match self.api.gate.redeem(request.id, agent, request.digest).await? {
-                    Redeemed::Now => Ok(made.permitted(&json!({ "reason": "grant" }))),
+                    Redemption::Accepted => Ok(made.permitted(&json!({ "reason": "grant" }))),
                     _ => Ok(made.denied("approval_expired", "none")),
                 }
             }
@@ -199,21 +199,21 @@ impl Asking<'_> {
         }
         let agent = self.caller.agent.clone();
         Ok(match self.api.gate.redeem(id, agent, digest).await? {
-            Redeemed::Now => made.permitted(&json!({
+            Redemption::Accepted => made.permitted(&json!({
                 "reason": "approved",
                 "approval": { "id": id, "approved_until": stored.permit_until },
             })),
-            Redeemed::Before(_) | Redeemed::Late | Redeemed::NotApproved(Stands::Expired) => {
-                refused("approval_expired")
-            }
-            Redeemed::NotApproved(Stands::Pending) => {
+            Redemption::AlreadyUsed(_)
+            | Redemption::Expired
+            | Redemption::NotApproved(Stands::Expired) => refused("approval_expired"),
+            Redemption::NotApproved(Stands::Pending) => {
                 let mut answer = made.denied("grant_pending", "retry");
                 insert(&mut answer, "retry_after", json!(RETRY));
                 answer
             }
-            Redeemed::NotApproved(_) => made.denied("policy_denied", "none"),
-            Redeemed::AnotherCall => refused("out_of_scope"),
-            Redeemed::AnotherAgent => unknown(),
+            Redemption::NotApproved(_) => made.denied("policy_denied", "none"),
+            Redemption::AnotherCall => refused("out_of_scope"),
+            Redemption::AnotherAgent => unknown(),
         })
     }
 

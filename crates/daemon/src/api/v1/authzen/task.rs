@@ -5,7 +5,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use countersign_json::Value as Json;
 use countersign_risk::call_digest::digest;
-use countersign_store::{StoreError, Stored};
+use countersign_store::{StoreError, StoredRequest};
 use countersign_types::time::Clock as _;
 use countersign_workflow::request::{Refusal, State as Stands};
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ use super::read::{self, Evaluation, Source};
 use crate::api::fields::{self, Fields};
 use crate::api::v1::requests;
 use crate::api::{Answered, Api, Problem, who};
-use crate::gate::{Answer, Caller, Held, Join, Question};
+use crate::gate::{Answer, Caller, Join, Question, Rejection};
 
 /// The profile's own names for what can go wrong.
 fn problem(status: StatusCode, name: &'static str, title: &'static str, detail: &str) -> Problem {
@@ -84,8 +84,8 @@ pub async fn create(State(api): State<Api>, request: Request) -> Answered {
     let stored = match api.gate.submit(question, &caller).await {
         Ok(Answer::Kept(stored)) => stored,
         // A permit was asked for, so there is always a row.
-        Ok(Answer::Passed(_)) => return Err(Held::Unwritable.into()),
-        Err(Held::Unavailable(StoreError::KeyReused)) => {
+        Ok(Answer::Passed(_)) => return Err(Rejection::Unwritable.into()),
+        Err(Rejection::Unavailable(StoreError::KeyReused)) => {
             let detail = "this idempotency key was used for another call";
             let title = "This key was used already";
             return Err(problem(StatusCode::CONFLICT, "duplicate_request", title, detail));
@@ -140,7 +140,7 @@ impl<'v> Denial<'v> {
         // The gate's own reading of who and where, as when it was evaluated.
         api.gate.assess(&mut asked.call, caller);
         let digest = digest(&asked.call, asked.raw.as_bytes());
-        let offers = api.offers.as_ref().ok_or(Held::NoChance)?;
+        let offers = api.offers.as_ref().ok_or(Rejection::NoChance)?;
         let now = api.gate.clock().now().at;
         let (id, until) =
             offers.check(self.token, &caller.agent, &digest, now).map_err(|why| match why {
@@ -187,23 +187,23 @@ pub async fn cancel(State(api): State<Api>, Path(id): Path<String>, request: Req
     Ok(shown(&parts.headers, &applied.stored, StatusCode::OK))
 }
 
-async fn own(api: &Api, caller: &Caller, id: &str) -> Result<Stored, Problem> {
+async fn own(api: &Api, caller: &Caller, id: &str) -> Result<StoredRequest, Problem> {
     requests::own(api, caller, id).await.map_err(|error| match error.status {
         404 => unknown(),
         _ => error,
     })
 }
 
-fn place(headers: &HeaderMap, stored: &Stored) -> String {
+fn place(headers: &HeaderMap, stored: &StoredRequest) -> String {
     format!("{}/access/v1/requests/{}", super::base(headers), stored.request.id)
 }
 
-fn shown(headers: &HeaderMap, stored: &Stored, status: StatusCode) -> Response {
+fn shown(headers: &HeaderMap, stored: &StoredRequest, status: StatusCode) -> Response {
     let task = task(stored, &place(headers, stored));
     (status, axum::Json(task)).into_response()
 }
 
-fn task(stored: &Stored, place: &str) -> Value {
+fn task(stored: &StoredRequest, place: &str) -> Value {
     let request = &stored.request;
     let mut task = json!({
         "id": request.id,
@@ -223,7 +223,7 @@ fn task(stored: &Stored, place: &str) -> Value {
 }
 
 /// What an approval is good for: one more evaluation, of the same call or of the edited one.
-fn result(stored: &Stored) -> Option<Value> {
+fn result(stored: &StoredRequest) -> Option<Value> {
     let decision = stored.request.decision.as_ref()?;
     let until = stored.permit_until.filter(|_| decision.state == Stands::Approved)?;
     let edited: Option<Value> =

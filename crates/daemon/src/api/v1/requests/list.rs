@@ -27,7 +27,7 @@ pub(super) struct Filter {
 }
 
 impl Filter {
-    fn query(self) -> Result<countersign_store::Query, Problem> {
+    fn query(self) -> Result<countersign_store::RequestQuery, Problem> {
         let state = self
             .state
             .map(|word| Stands::parse(&word).ok_or_else(|| Problem::bad("no such state")))
@@ -42,7 +42,7 @@ impl Filter {
         if !(1..=500).contains(&limit) {
             return Err(Problem::bad("`limit` must be 1 to 500"));
         }
-        Ok(countersign_store::Query {
+        Ok(countersign_store::RequestQuery {
             state,
             agent: self.agent,
             session: self.session,
@@ -83,7 +83,7 @@ pub(super) async fn list_all(
 
 fn page_document(
     list: &impl serde::Serialize,
-    page: &countersign_store::Page,
+    page: &countersign_store::RequestPage,
 ) -> serde_json::Value {
     json!({ "requests": list, "next": page.next, "truncated": page.truncated })
 }
