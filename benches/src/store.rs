@@ -277,6 +277,6 @@ fn asked(number: u64) -> NewRequest {
         idempotency: None,
         group: None,
         permit_for: Span::seconds(60),
-        note: note(),
+        context: note(),
     }
 }

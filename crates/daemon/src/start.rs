@@ -99,7 +99,7 @@ impl Daemon {
         private_folder(&config.state)?;
         let store_failed = |error| StartError::Store(config.store.clone(), error);
         let clock = Arc::new(DaemonClock::start());
-        let options = SqliteOptions { strict: config.strict, ..SqliteOptions::default() };
+        let options = SqliteOptions { sync_passes: config.strict, ..SqliteOptions::default() };
         let telling = Arc::clone(&clock) as Arc<dyn Clock>;
         let store = SqliteStore::open(&config.store, telling, options)?;
         if let Some(newest) = store.newest_time() {

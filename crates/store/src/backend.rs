@@ -1,4 +1,4 @@
-//! The store that the daemon holds: one of the backends, without generics.
+//! All backends behind one type, so that the daemon needs no generics.
 
 use countersign_json::canonical::CallDigest;
 use countersign_ledger::entry::Entry;
@@ -16,10 +16,10 @@ use crate::{
     StoredLogin, StoredPerson, StoredRequest, Submission, TreeHead, WriteContext,
 };
 
-/// One of the backends. A new one is a new variant, and the compiler lists what it owes.
+/// One of the backends. A new backend is a new variant.
 #[derive(Debug)]
 pub enum Backend {
-    /// A file of this machine.
+    /// A file on this machine.
     Sqlite(SqliteStore),
 }
 
@@ -43,7 +43,7 @@ macro_rules! forward {
 
 forward! {
     submit(new: NewRequest) -> StoreResult<Submission>;
-    apply(id: Id, event: Event, note: WriteContext) -> StoreResult<Applied>;
+    apply(id: Id, event: Event, context: WriteContext) -> StoreResult<Applied>;
     wait_for_end(id: Id) -> StoreResult<StoredRequest>;
     request(id: Id) -> StoreResult<Option<StoredRequest>>;
     request_by_key(requester: Requester, key: String) -> StoreResult<Option<StoredRequest>>;
@@ -51,31 +51,31 @@ forward! {
     deadlines() -> StoreResult<Vec<(Id, Timestamp)>>;
     find(query: RequestQuery) -> StoreResult<RequestPage>;
     similar_calls(agent: String, tool: (String, Tier), before: Id, since: Timestamp) -> StoreResult<SimilarCalls>;
-    redeem(id: Id, agent: String, digest: CallDigest, note: WriteContext) -> StoreResult<Redemption>;
-    record_outcome(id: Id, agent: String, outcome: String, note: WriteContext) -> StoreResult<StoredRequest>;
+    redeem(id: Id, agent: String, digest: CallDigest, context: WriteContext) -> StoreResult<Redemption>;
+    record_outcome(id: Id, agent: String, outcome: String, context: WriteContext) -> StoreResult<StoredRequest>;
     record_pass(entry: Entry<'static>) -> StoreResult<()>;
     append(entries: Vec<Entry<'static>>) -> StoreResult<()>;
-    create_grant(grant: Grant, note: WriteContext) -> StoreResult<()>;
-    revoke_grant(id: Id, person: String, note: WriteContext) -> StoreResult<bool>;
+    create_grant(grant: Grant, context: WriteContext) -> StoreResult<()>;
+    revoke_grant(id: Id, person: String, context: WriteContext) -> StoreResult<bool>;
     grants(all: bool) -> StoreResult<Vec<Grant>>;
-    begin_crisis(crisis: CrisisSession, note: WriteContext) -> StoreResult<()>;
-    lift_crisis(agent: String, session: String, person: String, note: WriteContext) -> StoreResult<bool>;
+    begin_crisis(crisis: CrisisSession, context: WriteContext) -> StoreResult<()>;
+    lift_crisis(agent: String, session: String, person: String, context: WriteContext) -> StoreResult<bool>;
     crises() -> StoreResult<Vec<CrisisSession>>;
-    save_person(person: StoredPerson, note: WriteContext) -> StoreResult<()>;
+    save_person(person: StoredPerson, context: WriteContext) -> StoreResult<()>;
     people() -> StoreResult<Vec<StoredPerson>>;
-    save_agent(agent: StoredAgent, note: WriteContext) -> StoreResult<()>;
+    save_agent(agent: StoredAgent, context: WriteContext) -> StoreResult<()>;
     agents() -> StoreResult<Vec<StoredAgent>>;
-    save_login(login: StoredLogin, note: WriteContext) -> StoreResult<()>;
+    save_login(login: StoredLogin, context: WriteContext) -> StoreResult<()>;
     logins() -> StoreResult<Vec<StoredLogin>>;
-    save_account(account: LinkedAccount, note: WriteContext) -> StoreResult<()>;
+    save_account(account: LinkedAccount, context: WriteContext) -> StoreResult<()>;
     accounts() -> StoreResult<Vec<LinkedAccount>>;
-    save_passkey(passkey: Passkey, note: WriteContext) -> StoreResult<()>;
+    save_passkey(passkey: Passkey, context: WriteContext) -> StoreResult<()>;
     passkeys() -> StoreResult<Vec<Passkey>>;
-    save_subscription(subscription: PushSubscription, note: WriteContext) -> StoreResult<()>;
+    save_subscription(subscription: PushSubscription, context: WriteContext) -> StoreResult<()>;
     subscriptions() -> StoreResult<Vec<PushSubscription>>;
     outbox(after: u64, limit: u32) -> StoreResult<Vec<OutboxEntry>>;
-    record_attempt(attempt: DeliveryAttempt, note: WriteContext) -> StoreResult<()>;
-    mark_undelivered(channel: String, message: String, why: String, note: WriteContext) -> StoreResult<Option<Id>>;
+    record_attempt(attempt: DeliveryAttempt, context: WriteContext) -> StoreResult<()>;
+    mark_undelivered(channel: String, message: String, why: String, context: WriteContext) -> StoreResult<Option<Id>>;
     deliveries(request: Id) -> StoreResult<Vec<DeliveryStatus>>;
     entries(from: u64, limit: u32) -> StoreResult<LedgerSlice>;
     request_history(request: Id) -> StoreResult<Vec<IndexedEntry>>;

@@ -172,8 +172,10 @@ impl From<StoreError> for Problem {
             StoreError::NotFound(what) => Problem::not_found(format!("there is no such {what}")),
             StoreError::Refused(refusal) => Problem::from(refusal),
             StoreError::KeyReused => Problem::conflict(error.to_string()).with_outcome("denied"),
-            StoreError::GrantOver | StoreError::Exists(_) => Problem::conflict(error.to_string()),
-            StoreError::Unfit(_) => Problem::bad(error.to_string()).with_outcome("denied"),
+            StoreError::GrantInactive | StoreError::Exists(_) => {
+                Problem::conflict(error.to_string())
+            }
+            StoreError::Invalid(_) => Problem::bad(error.to_string()).with_outcome("denied"),
             StoreError::Unavailable(_) | StoreError::Overloaded | StoreError::Closed => {
                 unavailable(format!("denied: {error}, so nothing can be recorded"))
             }

@@ -97,7 +97,7 @@ impl Gate {
                 idempotency: None,
                 group: None,
                 permit_for: Span(0),
-                note: WriteContext {
+                context: WriteContext {
                     policy: rules.hash,
                     facts: Some(answer::facts(&seen)),
                     edited: None,

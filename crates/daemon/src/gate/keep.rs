@@ -59,7 +59,7 @@ impl Gate {
             idempotency: asks.key.clone(),
             group: asks.group,
             permit_for: rules.permit_for,
-            note: WriteContext {
+            context: WriteContext {
                 policy: rules.hash,
                 facts: Some(answer::facts(seen)),
                 edited: None,

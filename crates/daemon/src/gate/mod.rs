@@ -464,7 +464,7 @@ impl Gate {
         for grant in self.grants.covering(&asked, self.clock.now()) {
             let settled = Some(Settled::Grant(grant));
             match self.keep(rules, asks, caller, judged, settled, None).await {
-                Err(Rejection::Unavailable(StoreError::GrantOver)) => self.grants.drop(grant),
+                Err(Rejection::Unavailable(StoreError::GrantInactive)) => self.grants.drop(grant),
                 kept => return kept.map(Some),
             }
         }

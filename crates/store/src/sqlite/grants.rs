@@ -1,4 +1,4 @@
-//! Standing permissions and sessions in crisis.
+//! Grants and sessions in crisis.
 
 use std::borrow::Cow;
 
@@ -9,16 +9,20 @@ use countersign_types::time::Timestamp;
 use countersign_workflow::grant::{Grant, Shape};
 use rusqlite::{Connection, params};
 
-use super::batch::{Batch, entry, number, words};
-use super::fault::corrupt;
-use super::row::{Cells, texts, texts_json};
-use crate::StoreResult;
-use crate::error::StoreError;
+use super::batch::Batch;
+use super::columns::{Columns, texts, texts_json};
+use super::entry::{entry, number_fact, text_fact};
+use super::errors::corrupt;
+use crate::error::{StoreError, StoreResult};
+use crate::event::StoreEvent;
 use crate::record::{CrisisSession, WriteContext};
-use crate::wake::StoreEvent;
 
-/// Keeps a grant. One that is there is never overwritten: it may have been taken back.
-pub(super) fn give(batch: &mut Batch<'_>, grant: &Grant, note: &WriteContext) -> StoreResult<()> {
+/// Stores a grant. An existing one is never overwritten, because it may have been revoked.
+pub(super) fn create(
+    batch: &mut Batch<'_>,
+    grant: &Grant,
+    context: &WriteContext,
+) -> StoreResult<()> {
     let (shape, tool, targets, digest) = match &grant.shape {
         Shape::Exact { digest } => ("exact", None, None, Some(digest)),
         Shape::Action { tool } => ("action", Some(tool), None, None),
@@ -29,7 +33,7 @@ pub(super) fn give(batch: &mut Batch<'_>, grant: &Grant, note: &WriteContext) ->
     };
     let sql = "INSERT INTO given VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, \
                ?14) ON CONFLICT (id) DO NOTHING";
-    let kept = batch.conn.prepare_cached(sql)?.execute(params![
+    let inserted = batch.conn.prepare_cached(sql)?.execute(params![
         grant.id.as_bytes(),
         shape,
         tool,
@@ -45,28 +49,28 @@ pub(super) fn give(batch: &mut Batch<'_>, grant: &Grant, note: &WriteContext) ->
         grant.uses_left,
         grant.revoked.map(|at| at.0),
     ])?;
-    if kept == 0 {
+    if inserted == 0 {
         return Err(StoreError::Exists("grant"));
     }
     let id = grant.id.to_string();
-    let mut facts = vec![words("grant", &id), words("shape", shape)];
-    facts.extend(tool.map(|tool| words("tool", tool)));
-    let mut entry = entry(Kind::Grant, note, facts)?;
+    let mut facts = vec![text_fact("grant", &id), text_fact("shape", shape)];
+    facts.extend(tool.map(|tool| text_fact("tool", tool)));
+    let mut entry = entry(Kind::Grant, context, facts)?;
     entry.person = Some(Cow::Borrowed(&grant.made_by));
     entry.agent = grant.agent.as_deref().map(Cow::Borrowed);
     entry.session = grant.session.as_deref().map(Cow::Borrowed);
     entry.digest = digest.map(|digest| digest.canonical);
-    batch.write(entry)?;
-    batch.tell(StoreEvent::Settings);
+    batch.append(entry)?;
+    batch.publish(StoreEvent::Settings);
     Ok(())
 }
 
-/// Takes a grant back, once.
+/// Revokes a grant, once.
 pub(super) fn revoke(
     batch: &mut Batch<'_>,
     id: Id,
     person: &str,
-    note: &WriteContext,
+    context: &WriteContext,
 ) -> StoreResult<bool> {
     let revoked = batch
         .conn
@@ -76,14 +80,14 @@ pub(super) fn revoke(
         return Ok(false);
     }
     let id = id.to_string();
-    let mut entry = entry(Kind::Revoke, note, vec![words("grant", &id)])?;
+    let mut entry = entry(Kind::Revoke, context, vec![text_fact("grant", &id)])?;
     entry.person = Some(Cow::Borrowed(person));
-    batch.write(entry)?;
-    batch.tell(StoreEvent::Settings);
+    batch.append(entry)?;
+    batch.publish(StoreEvent::Settings);
     Ok(true)
 }
 
-/// All grants, newest first; only those that live now unless `all`.
+/// All grants, newest first; only active ones unless `all`.
 pub(super) fn grants(conn: &Connection, now: Timestamp, all: bool) -> StoreResult<Vec<Grant>> {
     let sql = "SELECT id, shape, tool, targets, digest, raw, both_bind, agent, session, made_by, \
                made_at, expires, uses_left, revoked FROM given ORDER BY id DESC";
@@ -91,12 +95,12 @@ pub(super) fn grants(conn: &Connection, now: Timestamp, all: bool) -> StoreResul
     let mut rows = statement.query([])?;
     let mut grants = Vec::new();
     while let Some(row) = rows.next()? {
-        let mut cells = Cells::of(row);
-        let id = Id::from_bytes(cells.next()?);
-        let shape = shape(&mut cells)?;
-        let (agent, session, made_by) = (cells.next()?, cells.next()?, cells.next()?);
-        let (made_at, expires) = (cells.time()?, cells.maybe_time()?);
-        let (uses_left, revoked) = (cells.next()?, cells.maybe_time()?);
+        let mut columns = Columns::of(row);
+        let id = Id::from_bytes(columns.next()?);
+        let shape = shape(&mut columns)?;
+        let (agent, session, made_by) = (columns.next()?, columns.next()?, columns.next()?);
+        let (made_at, expires) = (columns.time()?, columns.maybe_time()?);
+        let (uses_left, revoked) = (columns.next()?, columns.maybe_time()?);
         let grant =
             Grant { id, shape, agent, session, made_by, made_at, expires, uses_left, revoked };
         if all || grant.is_live(now) {
@@ -106,12 +110,12 @@ pub(super) fn grants(conn: &Connection, now: Timestamp, all: bool) -> StoreResul
     Ok(grants)
 }
 
-fn shape(cells: &mut Cells<'_, '_>) -> StoreResult<Shape> {
-    let word: String = cells.next()?;
-    let (tool, targets) = (cells.next::<Option<String>>()?, cells.next::<Option<String>>()?);
-    let canonical = cells.next::<Option<[u8; 32]>>()?;
-    let raw = cells.next::<Option<[u8; 32]>>()?;
-    let both_bind = cells.next::<Option<bool>>()?;
+fn shape(columns: &mut Columns<'_, '_>) -> StoreResult<Shape> {
+    let word: String = columns.next()?;
+    let (tool, targets) = (columns.next::<Option<String>>()?, columns.next::<Option<String>>()?);
+    let canonical = columns.next::<Option<[u8; 32]>>()?;
+    let raw = columns.next::<Option<[u8; 32]>>()?;
+    let both_bind = columns.next::<Option<bool>>()?;
     Ok(match (word.as_str(), tool, targets, canonical, raw, both_bind) {
         ("exact", _, _, Some(canonical), Some(raw), Some(both_bind)) => {
             let (canonical, raw) = (Digest::from_bytes(canonical), Digest::from_bytes(raw));
@@ -122,18 +126,21 @@ fn shape(cells: &mut Cells<'_, '_>) -> StoreResult<Shape> {
             Shape::Targets { tool, targets: texts(&targets)? }
         }
         ("to_self", Some(tool), ..) => Shape::ToSelf { tool },
-        _ => return Err(corrupt(format!("a grant of the shape `{word}`"))),
+        _ => return Err(corrupt(format!("unknown grant shape `{word}`"))),
     })
 }
 
-/// Puts a session into crisis. What is known of it only gets graver.
+/// Marks a session as in crisis. The recorded level only rises.
 pub(super) fn begin_crisis(
     batch: &mut Batch<'_>,
     crisis: &CrisisSession,
-    note: &WriteContext,
+    context: &WriteContext,
 ) -> StoreResult<()> {
     if !(1..=6).contains(&crisis.level) {
-        return Err(StoreError::Unfit(format!("a crisis of level {}", crisis.level)));
+        return Err(StoreError::Invalid(format!(
+            "crisis level {} is not between 1 and 6",
+            crisis.level
+        )));
     }
     let sql = "INSERT INTO crisis VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (agent, session) \
                DO UPDATE SET level = max(level, excluded.level), \
@@ -145,21 +152,21 @@ pub(super) fn begin_crisis(
         crisis.imminent,
         crisis.since.0
     ])?;
-    let mut entry = entry(Kind::CrisisBegin, note, vec![number("level", crisis.level)])?;
+    let mut entry = entry(Kind::CrisisBegin, context, vec![number_fact("level", crisis.level)])?;
     entry.agent = Some(Cow::Borrowed(&crisis.agent));
     entry.session = Some(Cow::Borrowed(&crisis.session));
-    batch.write(entry)?;
-    batch.tell(StoreEvent::Settings);
+    batch.append(entry)?;
+    batch.publish(StoreEvent::Settings);
     Ok(())
 }
 
-/// A person lifts a crisis.
+/// Removes the crisis mark of a session by a person's decision.
 pub(super) fn lift_crisis(
     batch: &mut Batch<'_>,
     agent: &str,
     session: &str,
     person: &str,
-    note: &WriteContext,
+    context: &WriteContext,
 ) -> StoreResult<bool> {
     let lifted = batch
         .conn
@@ -168,12 +175,12 @@ pub(super) fn lift_crisis(
     if lifted == 0 {
         return Ok(false);
     }
-    let mut entry = entry(Kind::CrisisLift, note, Vec::new())?;
+    let mut entry = entry(Kind::CrisisLift, context, Vec::new())?;
     entry.agent = Some(Cow::Borrowed(agent));
     entry.session = Some(Cow::Borrowed(session));
     entry.person = Some(Cow::Borrowed(person));
-    batch.write(entry)?;
-    batch.tell(StoreEvent::Settings);
+    batch.append(entry)?;
+    batch.publish(StoreEvent::Settings);
     Ok(true)
 }
 
@@ -184,10 +191,10 @@ pub(super) fn crises(conn: &Connection) -> StoreResult<Vec<CrisisSession>> {
     let mut rows = statement.query([])?;
     let mut crises = Vec::new();
     while let Some(row) = rows.next()? {
-        let mut cells = Cells::of(row);
-        let (agent, session) = (cells.next()?, cells.next()?);
-        let (level, imminent) = (cells.next()?, cells.next()?);
-        crises.push(CrisisSession { agent, session, level, imminent, since: cells.time()? });
+        let mut columns = Columns::of(row);
+        let (agent, session) = (columns.next()?, columns.next()?);
+        let (level, imminent) = (columns.next()?, columns.next()?);
+        crises.push(CrisisSession { agent, session, level, imminent, since: columns.time()? });
     }
     Ok(crises)
 }

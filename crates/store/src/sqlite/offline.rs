@@ -1,4 +1,4 @@
-//! The ledger in the file of a store, read without holding or changing it.
+//! Reads the ledger from a store's file, without the lock and without changing it.
 
 use std::path::Path;
 
@@ -6,10 +6,10 @@ use rusqlite::Connection;
 
 use super::options::SqliteOptions;
 use super::{ledger, open};
-use crate::error::OpenError;
-use crate::{LedgerSlice, StoreResult};
+use crate::error::{OpenError, StoreResult};
+use crate::record::LedgerSlice;
 
-/// A store's file, opened to be read. A daemon may have it open at the same time.
+/// A store's file, opened read-only. A daemon may have it open at the same time.
 #[derive(Debug)]
 pub struct OfflineLedger {
     conn: Connection,
@@ -21,12 +21,12 @@ impl OfflineLedger {
         Ok(OfflineLedger { conn: open::reader(path, &SqliteOptions::default())? })
     }
 
-    /// A page of entries from a place on.
+    /// A page of entries from an index on.
     pub fn entries(&self, from: u64, limit: u32) -> StoreResult<LedgerSlice> {
         ledger::entries(&self.conn, from, limit)
     }
 
-    /// The newest signed checkpoint that the store keeps itself.
+    /// The newest signed checkpoint in the store.
     pub fn checkpoint(&self) -> StoreResult<Option<String>> {
         ledger::checkpoint(&self.conn)
     }

@@ -1,4 +1,4 @@
-//! The ledger: order, proofs, passes that ride, gaps that are told.
+//! The ledger: order, proofs, unsynced passes, recorded gaps.
 
 use std::sync::Arc;
 
@@ -11,8 +11,8 @@ use countersign_workflow::request::{Choice, Refusal};
 use crate::setup::*;
 
 pub async fn the_ledger_verifies_and_its_proofs_hold<P: Fixture>() {
-    let place = P::new();
-    let store = place.open();
+    let fixture = P::new();
+    let store = fixture.open();
     for count in [1, 2, 700, 5, 300] {
         let entries = (0..count).map(|_| pass_entry()).collect();
         store.append(entries).await.unwrap();
@@ -44,26 +44,26 @@ pub async fn the_ledger_verifies_and_its_proofs_hold<P: Fixture>() {
     assert_eq!(store.entries(1_000, 99).await.unwrap().entries.len(), 8);
     assert!(store.entries(1_008, 99).await.unwrap().entries.is_empty());
     drop(store);
-    assert_eq!(place.open().tree_head().await.unwrap(), head);
+    assert_eq!(fixture.open().tree_head().await.unwrap(), head);
 }
 
 pub async fn time_never_goes_back_and_an_unsettled_clock_approves_nothing<P: Fixture>() {
-    let place = P::new();
-    let store = place.open();
+    let fixture = P::new();
+    let store = fixture.open();
     let id = submit(&store, asked(1)).await.request.id;
-    place.clock().forward(-10_000);
-    // The clock claims to be settled, but stands behind what is written.
-    let behind = store.apply(id, says("ana", Choice::Approve), note()).await;
+    fixture.clock().forward(-10_000);
+    // The clock claims to be settled, but is behind the newest entry.
+    let behind = store.apply(id, says("ana", Choice::Approve), context()).await;
     assert_eq!(behind.unwrap_err(), StoreError::Refused(Refusal::ClockUnsettled));
     store.append(vec![pass_entry()]).await.unwrap();
-    store.apply(id, says("ana", Choice::Deny), note()).await.unwrap();
+    store.apply(id, says("ana", Choice::Deny), context()).await.unwrap();
     let times: Vec<_> = verified(&store).await.iter().map(|entry| entry.at).collect();
     assert_eq!(times, [START, START, START]);
 }
 
-pub async fn only_a_newer_checkpoint_is_kept<P: Fixture>() {
-    let place = P::new();
-    let store = place.open();
+pub async fn only_a_newer_checkpoint_is_stored<P: Fixture>() {
+    let fixture = P::new();
+    let store = fixture.open();
     store.append((0..9).map(|_| pass_entry()).collect()).await.unwrap();
     assert_eq!(store.checkpoint().await.unwrap(), None);
     for (size, note) in [(5, "five"), (5, "again"), (4, "four")] {
@@ -75,9 +75,9 @@ pub async fn only_a_newer_checkpoint_is_kept<P: Fixture>() {
     assert_eq!(store.checkpoint().await.unwrap().as_deref(), Some("nine"));
 }
 
-pub async fn passes_ride_and_a_clean_stop_leaves_no_gap<P: Fixture>() {
-    let place = P::new();
-    let store = Arc::new(place.open());
+pub async fn a_clean_stop_writes_all_passes<P: Fixture>() {
+    let fixture = P::new();
+    let store = Arc::new(fixture.open());
     let tasks: Vec<_> = (0..8)
         .map(|_| {
             let store = store.clone();
@@ -94,20 +94,20 @@ pub async fn passes_ride_and_a_clean_stop_leaves_no_gap<P: Fixture>() {
     let id = submit(&*store, asked(1)).await.request.id;
     store.close().await.unwrap();
     drop(store);
-    let store = place.open();
+    let store = fixture.open();
     let kinds = kinds(&store).await;
     assert_eq!(kinds.iter().filter(|kind| **kind == Kind::Pass).count(), 12_000);
     assert!(!kinds.contains(&Kind::Gap));
     assert!(store.request(id).await.unwrap().is_some());
 }
 
-pub async fn a_crash_leaves_a_stated_gap<P: Fixture>() {
-    let place = P::new();
-    let store = place.open();
+pub async fn a_crash_leaves_a_recorded_gap<P: Fixture>() {
+    let fixture = P::new();
+    let store = fixture.open();
     store.append(vec![pass_entry()]).await.unwrap();
     drop(store);
-    // Nobody passed: nothing can be missing.
-    let store = place.open();
+    // Without a pass nothing can be missing.
+    let store = fixture.open();
     assert_eq!(kinds(&store).await, [Kind::Pass]);
     let mut answered = 1;
     for _ in 0..300 {
@@ -115,7 +115,7 @@ pub async fn a_crash_leaves_a_stated_gap<P: Fixture>() {
         answered += 1;
     }
     drop(store);
-    let store = place.open();
+    let store = fixture.open();
     let entries = verified(&store).await;
     let written = entries.iter().filter(|entry| entry.kind == Kind::Pass).count();
     let gap = entries.last().unwrap();
@@ -128,31 +128,31 @@ pub async fn a_crash_leaves_a_stated_gap<P: Fixture>() {
     assert!(answered - written <= fact("passes_at_most"), "{answered} {written} {gap:?}");
     assert!(fact("passes_at_most") <= 4_096 + 300);
     drop(store);
-    let again = kinds(&place.open()).await;
+    let again = kinds(&fixture.open()).await;
     assert_eq!(again.iter().filter(|kind| **kind == Kind::Gap).count(), 1);
 }
 
 pub async fn an_entry_that_cannot_be_written_does_not_pass<P: Fixture>() {
-    let place = P::new();
-    let store = place.open();
+    let fixture = P::new();
+    let store = fixture.open();
     for _ in 0..2 {
         let mut long: Entry<'static> = pass_entry();
         long.facts = vec![("x".into(), Value::String("y".repeat(70_000).into()))];
-        assert!(matches!(store.record_pass(long).await, Err(StoreError::Unfit(_))));
-        // The second time around there is room to ride.
+        assert!(matches!(store.record_pass(long).await, Err(StoreError::Invalid(_))));
+        // The second time a mark is reserved, so the pass is deferred.
         store.record_pass(pass_entry()).await.unwrap();
     }
     let mut long = pass_entry();
     long.facts = vec![("x".into(), Value::String("y".repeat(70_000).into()))];
-    // Wholly or not at all: the good one before it is not written either.
+    // All or nothing: the valid entry before it is not written either.
     assert!(store.append(vec![pass_entry(), long]).await.is_err());
-    let mut bad = note();
+    let mut bad = context();
     bad.facts = Some("[1]".to_owned());
     let mut new = asked(1);
-    new.note = bad;
-    assert!(matches!(store.submit(new).await, Err(StoreError::Unfit(_))));
+    new.context = bad;
+    assert!(matches!(store.submit(new).await, Err(StoreError::Invalid(_))));
     assert!(store.pending().await.unwrap().is_empty());
     store.close().await.unwrap();
     drop(store);
-    assert_eq!(kinds(&place.open()).await, [Kind::Pass, Kind::Pass]);
+    assert_eq!(kinds(&fixture.open()).await, [Kind::Pass, Kind::Pass]);
 }

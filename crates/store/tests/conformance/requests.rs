@@ -1,4 +1,4 @@
-//! The life of a request, seen from outside.
+//! Requests from submission to outcome.
 
 use countersign_ledger::entry::Kind;
 use countersign_store::{
@@ -15,9 +15,9 @@ use countersign_workflow::request::{
 
 use crate::setup::*;
 
-pub async fn a_request_is_kept_with_entry_and_announcement<P: Fixture>() {
-    let place = P::new();
-    let store = place.open();
+pub async fn a_request_is_stored_with_entry_and_announcement<P: Fixture>() {
+    let fixture = P::new();
+    let store = fixture.open();
     let mut watch = store.subscribe();
     let new = asked(2);
     let stored = submit(&store, new.clone()).await;
@@ -26,16 +26,16 @@ pub async fn a_request_is_kept_with_entry_and_announcement<P: Fixture>() {
     assert_eq!(store.request(id).await.unwrap().as_ref(), Some(&stored));
     assert_eq!(store.pending().await.unwrap(), [stored]);
     assert_eq!(watch.recv().await.unwrap(), StoreEvent::Asked(id));
-    let first = store.apply(id, says("ana", Choice::Approve), note()).await.unwrap();
+    let first = store.apply(id, says("ana", Choice::Approve), context()).await.unwrap();
     assert_eq!(first.change, Change::Counted { approvals: 1, needed: 2 });
     assert_eq!(watch.recv().await.unwrap(), StoreEvent::Voted(id));
-    let again = store.apply(id, says("ana", Choice::Approve), note()).await;
+    let again = store.apply(id, says("ana", Choice::Approve), context()).await;
     assert_eq!(again.unwrap_err(), StoreError::Refused(Refusal::AnsweredAlready));
-    place.clock().forward(60_000);
-    let climbed = store.apply(id, Event::Time, note()).await.unwrap();
+    fixture.clock().forward(60_000);
+    let climbed = store.apply(id, Event::Time, context()).await.unwrap();
     assert_eq!(climbed.change, Change::Climbed(Rung::Next));
-    assert_eq!(store.apply(id, Event::Time, note()).await.unwrap().change, Change::Nothing);
-    let ended = store.apply(id, says("bob", Choice::Approve), note()).await.unwrap().stored;
+    assert_eq!(store.apply(id, Event::Time, context()).await.unwrap().change, Change::Nothing);
+    let ended = store.apply(id, says("bob", Choice::Approve), context()).await.unwrap().stored;
     assert_eq!(ended.permit_until, Some(Timestamp(START + 120_000)));
     assert_eq!(store.request(id).await.unwrap(), Some(ended));
     assert!(store.pending().await.unwrap().is_empty());
@@ -55,13 +55,13 @@ pub async fn a_request_is_kept_with_entry_and_announcement<P: Fixture>() {
     let entries = verified(&store).await;
     assert_eq!(entries[3].person.as_deref(), Some("bob"));
     assert!(entries.iter().all(|entry| entry.facts.iter().any(|(name, _)| name == "points")));
-    let missing = store.apply(fresh_id(), Event::Time, note()).await;
+    let missing = store.apply(fresh_id(), Event::Time, context()).await;
     assert_eq!(missing.unwrap_err(), StoreError::NotFound("request"));
 }
 
 pub async fn the_same_key_finds_the_same_request<P: Fixture>() {
-    let place = P::new();
-    let store = place.open();
+    let fixture = P::new();
+    let store = fixture.open();
     let keyed = || {
         let mut new = asked(1);
         new.idempotency = Some("k-1".to_owned());
@@ -90,9 +90,9 @@ pub async fn the_same_key_finds_the_same_request<P: Fixture>() {
     assert_eq!(kinds(&store).await, [Kind::Ask, Kind::Ask]);
 }
 
-pub async fn nobody_brings_an_answer_along<P: Fixture>() {
-    let place = P::new();
-    let store = place.open();
+pub async fn a_new_request_cannot_bring_a_decision<P: Fixture>() {
+    let fixture = P::new();
+    let store = fixture.open();
     let settled = |by: Decider, state: State| {
         let mut new = asked(1);
         new.request = new.request.settled(Settled::Policy, Timestamp(START));
@@ -112,7 +112,7 @@ pub async fn nobody_brings_an_answer_along<P: Fixture>() {
     forged.push(bare);
     for new in forged {
         let answer = store.submit(new).await;
-        assert!(matches!(answer, Err(StoreError::Unfit(_))), "{answer:?}");
+        assert!(matches!(answer, Err(StoreError::Invalid(_))), "{answer:?}");
     }
     assert!(store.find(RequestQuery::default()).await.unwrap().requests.is_empty());
     submit(&store, settled(Decider::Policy, State::Approved)).await;
@@ -120,8 +120,8 @@ pub async fn nobody_brings_an_answer_along<P: Fixture>() {
 }
 
 pub async fn an_edited_approval_keeps_its_arguments<P: Fixture>() {
-    let place = P::new();
-    let store = place.open();
+    let fixture = P::new();
+    let store = fixture.open();
     let id = submit(&store, asked(1)).await.request.id;
     let mut event = says("ana", Choice::Approve);
     if let Event::Answer { edited, .. } = &mut event {
@@ -132,33 +132,33 @@ pub async fn an_edited_approval_keeps_its_arguments<P: Fixture>() {
             quorum: Quorum::default(),
         });
     }
-    let without = store.apply(id, event.clone(), note()).await;
-    assert!(matches!(without, Err(StoreError::Unfit(_))), "{without:?}");
+    let without = store.apply(id, event.clone(), context()).await;
+    assert!(matches!(without, Err(StoreError::Invalid(_))), "{without:?}");
     let (arguments, card) = (r#"{"to":"bo"}"#.to_owned(), r#"{"tier":"HIGH"}"#.to_owned());
-    let with = WriteContext { edited: Some(EditRecord { arguments, card }), ..note() };
+    let with = WriteContext { edited: Some(EditRecord { arguments, card }), ..context() };
     let stored = store.apply(id, event, with).await.unwrap().stored;
     assert_eq!(stored.edited.as_deref(), Some(r#"{"to":"bo"}"#));
     assert_eq!(stored.edited_card.as_deref(), Some(r#"{"tier":"HIGH"}"#));
     assert_eq!(store.request(id).await.unwrap(), Some(stored));
     assert_eq!(kinds(&store).await, [Kind::Ask, Kind::Edit, Kind::Approve]);
-    let old = store.redeem(id, "coder".to_owned(), call(1), note()).await.unwrap();
+    let old = store.redeem(id, "coder".to_owned(), call(1), context()).await.unwrap();
     assert_eq!(old, Redemption::AnotherCall);
-    let new = store.redeem(id, "coder".to_owned(), call(9), note()).await.unwrap();
+    let new = store.redeem(id, "coder".to_owned(), call(9), context()).await.unwrap();
     assert_eq!(new, Redemption::Accepted);
 }
 
-pub async fn what_may_not_stay_goes_with_the_end<P: Fixture>() {
-    let place = P::new();
-    let store = place.open();
+pub async fn the_card_is_replaced_when_the_request_ends<P: Fixture>() {
+    let fixture = P::new();
+    let store = fixture.open();
     for event in [says("ana", Choice::Approve), says("ana", Choice::Deny), Event::Time] {
         let mut new = asked(1);
         new.card_after = Some(r#"{"brief":"Sends a message."}"#.to_owned());
         let stored = submit(&store, new.clone()).await;
         assert_eq!((&stored.card, &stored.brief), (&new.card, &new.brief));
         if matches!(event, Event::Time) {
-            place.clock().forward(600_000);
+            fixture.clock().forward(600_000);
         }
-        let ended = store.apply(stored.request.id, event, note()).await.unwrap().stored;
+        let ended = store.apply(stored.request.id, event, context()).await.unwrap().stored;
         let left = Some(ended.card.clone());
         assert_eq!((left, ended.brief.as_str()), (new.card_after, "Sends a message."));
         assert_eq!(store.request(ended.request.id).await.unwrap(), Some(ended));
@@ -166,8 +166,8 @@ pub async fn what_may_not_stay_goes_with_the_end<P: Fixture>() {
 }
 
 pub async fn people_find_requests_page_by_page<P: Fixture>() {
-    let place = P::new();
-    let store = place.open();
+    let fixture = P::new();
+    let store = fixture.open();
     let group = fresh_id();
     let mut ids = Vec::new();
     for number in 0..7 {
@@ -214,22 +214,25 @@ pub async fn people_find_requests_page_by_page<P: Fixture>() {
     );
 }
 
-/// However many requests there are, one search reads a bounded number of them.
-pub async fn a_search_says_where_it_stopped<P: Fixture>() {
+/// One search reads a bounded number of requests.
+pub async fn a_truncated_search_can_be_continued<P: Fixture>() {
     const OTHERS: usize = 5_100;
-    let place = P::new();
-    let store = std::sync::Arc::new(place.open());
+    let fixture = P::new();
+    let store = std::sync::Arc::new(fixture.open());
     let mut wanted = asked(1);
     wanted.brief = "Deletes the needle".to_owned();
     let wanted = submit(&*store, wanted).await.request.id;
-    let tasks: Vec<_> = (0..OTHERS)
-        .map(|_| {
-            let (store, new) = (store.clone(), asked(2));
-            tokio::spawn(async move { store.submit(new).await.unwrap() })
-        })
-        .collect();
-    for task in tasks {
-        task.await.unwrap();
+    // Fewer at once than the store's queue holds.
+    for _ in 0..OTHERS / 1_020 {
+        let tasks: Vec<_> = (0..1_020)
+            .map(|_| {
+                let (store, new) = (store.clone(), asked(2));
+                tokio::spawn(async move { store.submit(new).await.unwrap() })
+            })
+            .collect();
+        for task in tasks {
+            task.await.unwrap();
+        }
     }
     let query = |before| RequestQuery {
         text: Some("needle".to_owned()),
@@ -241,29 +244,29 @@ pub async fn a_search_says_where_it_stopped<P: Fixture>() {
     let rest = store.find(query(first.next)).await.unwrap();
     let found: Vec<Id> = rest.requests.iter().map(|stored| stored.request.id).collect();
     assert_eq!((found, rest.truncated, rest.next), (vec![wanted], false, None));
-    // A list that needs no search is not cut off here.
+    // A list without a text search is not truncated here.
     let all = store.find(RequestQuery { limit: 500, ..RequestQuery::default() }).await.unwrap();
     assert!(all.requests.len() == 500 && !all.truncated);
 }
 
-pub async fn earlier_calls_are_counted_by_what_became_of_them<P: Fixture>() {
-    let place = P::new();
-    let store = place.open();
+pub async fn similar_calls_are_counted_by_decision<P: Fixture>() {
+    let fixture = P::new();
+    let store = fixture.open();
     let ask = async |tool: &str, session: &str, agent: &str| {
         let mut new = asked(1);
         new.tool = tool.to_owned();
         new.session = session.to_owned();
         new.request.requester = Requester::Agent(agent.to_owned());
-        new.request.plan = Times::default().plan(place.clock().at(), Tier::Medium, false, None);
+        new.request.plan = Times::default().plan(fixture.clock().at(), Tier::Medium, false, None);
         submit(&store, new).await.request.id
     };
     let answer = async |id: Id, choice| {
-        store.apply(id, says("ana", choice), note()).await.unwrap();
+        store.apply(id, says("ana", choice), context()).await.unwrap();
     };
     let old = ask("mail", "one", "coder").await;
     answer(old, Choice::Approve).await;
-    place.clock().forward(60_000);
-    let since = place.clock().at();
+    fixture.clock().forward(60_000);
+    let since = fixture.clock().at();
     let mut ended = Vec::new();
     for choice in [Choice::Approve, Choice::Deny, Choice::Approve] {
         let id = ask("mail", "two", "coder").await;
@@ -284,16 +287,16 @@ pub async fn earlier_calls_are_counted_by_what_became_of_them<P: Fixture>() {
     let newest: Vec<Id> = found.newest.iter().map(|stored| stored.request.id).collect();
     assert_eq!(newest, [ended[2], ended[1], ended[0], old]);
     assert_eq!(similar(Timestamp(0)).await.approved, 3);
-    // Calls that were milder say nothing of a grave one.
+    // Calls of a lower tier are not counted.
     let grave = ("mail".to_owned(), Tier::High);
     let found = store.similar_calls("coder".to_owned(), grave, this, since).await.unwrap();
     assert_eq!((found.approved, found.newest.len()), (0, 0));
-    // What comes after the one that is looked at is not before it.
+    // Later requests are not counted.
     answer(waits, Choice::Deny).await;
     let later = ask("mail", "two", "coder").await;
     answer(later, Choice::Deny).await;
     assert_eq!(similar(since).await.denied, 2);
-    // And a session is found by its name.
+    // A session is found by its name.
     let session =
         |name: &str| RequestQuery { session: Some(name.to_owned()), ..RequestQuery::default() };
     let one = store.find(session("one")).await.unwrap().requests;
@@ -302,37 +305,37 @@ pub async fn earlier_calls_are_counted_by_what_became_of_them<P: Fixture>() {
     assert_eq!(store.find(session("")).await.unwrap().requests.len(), 0);
 }
 
-pub async fn a_permit_is_used_once_in_time_by_its_agent_for_its_call<P: Fixture>() {
-    let place = P::new();
-    let store = place.open();
+pub async fn a_permit_is_redeemed_once_in_time_by_its_agent_for_its_call<P: Fixture>() {
+    let fixture = P::new();
+    let store = fixture.open();
     let use_it = async |id, agent: &str, byte| {
-        store.redeem(id, agent.to_owned(), call(byte), note()).await.unwrap()
+        store.redeem(id, agent.to_owned(), call(byte), context()).await.unwrap()
     };
     let waits = submit(&store, asked(1)).await.request.id;
     assert_eq!(use_it(waits, "coder", 1).await, Redemption::NotApproved(State::Pending));
     let id = approved(&store, asked(1)).await.request.id;
     assert_eq!(use_it(id, "other", 1).await, Redemption::AnotherAgent);
     assert_eq!(use_it(id, "coder", 2).await, Redemption::AnotherCall);
-    place.clock().settle(false);
-    let unsettled = store.redeem(id, "coder".to_owned(), call(1), note()).await;
+    fixture.clock().settle(false);
+    let unsettled = store.redeem(id, "coder".to_owned(), call(1), context()).await;
     assert_eq!(unsettled.unwrap_err(), StoreError::Refused(Refusal::ClockUnsettled));
-    place.clock().settle(true);
-    place.clock().forward(59_999);
+    fixture.clock().settle(true);
+    fixture.clock().forward(59_999);
     assert_eq!(use_it(id, "coder", 1).await, Redemption::Accepted);
     assert_eq!(use_it(id, "coder", 1).await, Redemption::AlreadyUsed(Timestamp(START + 59_999)));
     let late = approved(&store, asked(1)).await.request.id;
-    place.clock().forward(60_000);
+    fixture.clock().forward(60_000);
     assert_eq!(use_it(late, "coder", 1).await, Redemption::Expired);
 }
 
-pub async fn the_first_word_about_an_outcome_counts<P: Fixture>() {
-    let place = P::new();
-    let store = place.open();
+pub async fn only_the_first_outcome_counts<P: Fixture>() {
+    let fixture = P::new();
+    let store = fixture.open();
     let waits = submit(&store, asked(1)).await.request.id;
     let report = async |id, agent: &str, word: &str| {
-        store.record_outcome(id, agent.to_owned(), word.to_owned(), note()).await
+        store.record_outcome(id, agent.to_owned(), word.to_owned(), context()).await
     };
-    assert!(matches!(report(waits, "coder", "1").await, Err(StoreError::Unfit(_))));
+    assert!(matches!(report(waits, "coder", "1").await, Err(StoreError::Invalid(_))));
     let id = approved(&store, asked(1)).await.request.id;
     let foreign = report(id, "other", "1").await;
     assert_eq!(foreign.unwrap_err(), StoreError::NotFound("request"));
@@ -343,19 +346,19 @@ pub async fn the_first_word_about_an_outcome_counts<P: Fixture>() {
     assert_eq!(outcomes.count(), 1);
 }
 
-pub async fn a_wait_ends_with_the_request_and_leaves_nothing<P: Fixture>() {
-    let place = P::new();
-    let store = std::sync::Arc::new(place.open());
+pub async fn a_wait_ends_with_the_request_and_removes_its_waiter<P: Fixture>() {
+    let fixture = P::new();
+    let store = std::sync::Arc::new(fixture.open());
     let id = submit(&*store, asked(1)).await.request.id;
     let waits = tokio::spawn({
         let store = store.clone();
         async move { store.wait_for_end(id).await }
     });
-    // Somebody who goes away does not hold the others up.
+    // A waiter that is dropped does not block the others.
     let gone =
         tokio::time::timeout(std::time::Duration::from_millis(20), store.wait_for_end(id)).await;
     assert!(gone.is_err());
-    let ended = store.apply(id, says("ana", Choice::Deny), note()).await.unwrap().stored;
+    let ended = store.apply(id, says("ana", Choice::Deny), context()).await.unwrap().stored;
     assert_eq!(waits.await.unwrap().unwrap(), ended);
     assert_eq!(store.wait_for_end(id).await.unwrap(), ended);
     assert_eq!(store.wait_for_end(fresh_id()).await.unwrap_err(), StoreError::NotFound("request"));
@@ -373,18 +376,18 @@ pub async fn a_wait_ends_with_the_request_and_leaves_nothing<P: Fixture>() {
     assert_eq!(store.close().await.unwrap_err(), StoreError::Closed);
 }
 
-pub async fn everything_is_there_after_opening_again<P: Fixture>() {
-    let place = P::new();
-    let store = place.open();
+pub async fn everything_is_there_after_reopening<P: Fixture>() {
+    let fixture = P::new();
+    let store = fixture.open();
     let id = submit(&store, asked(3)).await.request.id;
-    store.apply(id, says("ana", Choice::Approve), note()).await.unwrap();
-    place.clock().forward(61_000);
-    store.apply(id, Event::Time, note()).await.unwrap();
+    store.apply(id, says("ana", Choice::Approve), context()).await.unwrap();
+    fixture.clock().forward(61_000);
+    store.apply(id, Event::Time, context()).await.unwrap();
     let over = approved(&store, asked(1)).await;
     let before = (store.pending().await.unwrap(), store.outbox(0, 99).await.unwrap());
     let head = store.tree_head().await.unwrap();
     drop(store);
-    let store = place.open();
+    let store = fixture.open();
     let after = (store.pending().await.unwrap(), store.outbox(0, 99).await.unwrap());
     assert_eq!(before, after);
     assert_eq!((after.0[0].request.rung, after.0[0].request.votes.len()), (Rung::Next, 1));
@@ -393,9 +396,9 @@ pub async fn everything_is_there_after_opening_again<P: Fixture>() {
     verified(&store).await;
 }
 
-pub async fn nothing_comes_of_a_drill<P: Fixture>() {
-    let place = P::new();
-    let store = place.open();
+pub async fn a_drill_has_no_permit_and_no_outcome<P: Fixture>() {
+    let fixture = P::new();
+    let store = fixture.open();
     let drill = || {
         let mut new = asked(1);
         let (kind, shown) = ("force-push".to_owned(), "coder".to_owned());
@@ -405,14 +408,14 @@ pub async fn nothing_comes_of_a_drill<P: Fixture>() {
     let id = submit(&store, drill()).await.request.id;
     let read = store.request(id).await.unwrap().unwrap();
     assert_eq!(read.request.requester, drill().request.requester);
-    let applied = store.apply(id, says("ana", Choice::Approve), note()).await.unwrap().stored;
+    let applied = store.apply(id, says("ana", Choice::Approve), context()).await.unwrap().stored;
     assert_eq!((applied.request.state, applied.permit_until), (State::Approved, None));
     assert_eq!(store.request(id).await.unwrap().unwrap(), applied);
-    // Neither the agent on its card nor one that calls itself so gets anything of it.
+    // Neither the agent on the card nor an agent with the drill's name can see it.
     for agent in ["coder", "drill"] {
-        let used = store.redeem(id, agent.to_owned(), call(1), note()).await.unwrap();
+        let used = store.redeem(id, agent.to_owned(), call(1), context()).await.unwrap();
         assert_eq!(used, Redemption::AnotherAgent, "{agent}");
-        let told = store.record_outcome(id, agent.to_owned(), "{}".to_owned(), note()).await;
+        let told = store.record_outcome(id, agent.to_owned(), "{}".to_owned(), context()).await;
         assert_eq!(told.unwrap_err(), StoreError::NotFound("request"), "{agent}");
         let query = RequestQuery { agent: Some(agent.to_owned()), ..RequestQuery::default() };
         assert!(store.find(query).await.unwrap().requests.is_empty(), "{agent}");
@@ -421,7 +424,7 @@ pub async fn nothing_comes_of_a_drill<P: Fixture>() {
         let similar = similar.unwrap();
         assert_eq!((similar.newest.len(), similar.approved), (0, 0), "{agent}");
     }
-    // The ledger says so from the start, and names no agent.
+    // Its ledger entries are marked as a drill and name no agent.
     for entry in verified(&store).await {
         assert_eq!((entry.agent.as_deref(), entry.session.as_deref()), (Some("drill"), None));
         let says = entry.facts.iter().find(|(name, _)| name == "drill");
@@ -429,12 +432,12 @@ pub async fn nothing_comes_of_a_drill<P: Fixture>() {
     }
     let mut settled = drill();
     settled.request = settled.request.settled(Settled::Policy, Timestamp(START));
-    assert!(matches!(store.submit(settled).await, Err(StoreError::Unfit(_))));
+    assert!(matches!(store.submit(settled).await, Err(StoreError::Invalid(_))));
 }
 
-pub async fn a_message_that_did_not_arrive_is_taken_up_again<P: Fixture>() {
-    let place = P::new();
-    let store = place.open();
+pub async fn an_undelivered_message_is_announced_again<P: Fixture>() {
+    let fixture = P::new();
+    let store = fixture.open();
     let id = submit(&store, asked(1)).await.request.id;
     let seq = store.outbox(0, 9).await.unwrap()[0].seq;
     let arrived = |seq, channel: &str, name: &str, done| DeliveryAttempt {
@@ -443,14 +446,14 @@ pub async fn a_message_that_did_not_arrive_is_taken_up_again<P: Fixture>() {
         result: AttemptResult::Delivered(name.to_owned()),
         done,
     };
-    store.record_attempt(arrived(seq, "push", "P1", false), note()).await.unwrap();
-    store.record_attempt(arrived(seq, "sms", "SM1", true), note()).await.unwrap();
+    store.record_attempt(arrived(seq, "push", "P1", false), context()).await.unwrap();
+    store.record_attempt(arrived(seq, "sms", "SM1", true), context()).await.unwrap();
     assert!(store.outbox(0, 9).await.unwrap().is_empty());
     let lost = async |channel: &str, name: &str| {
         let (channel, name) = (channel.to_owned(), name.to_owned());
-        store.mark_undelivered(channel, name, "error 30003".to_owned(), note()).await.unwrap()
+        store.mark_undelivered(channel, name, "error 30003".to_owned(), context()).await.unwrap()
     };
-    // Another channel's message, or none of ours.
+    // A message of another channel, or an unknown one.
     assert_eq!((lost("push", "SM1").await, lost("sms", "SM2").await), (None, None));
     assert!(store.outbox(0, 9).await.unwrap().is_empty());
     let mut watch = store.subscribe();
@@ -462,20 +465,20 @@ pub async fn a_message_that_did_not_arrive_is_taken_up_again<P: Fixture>() {
     let failed = AttemptResult::Failed("error 30003".to_owned());
     let there = AttemptResult::Delivered("P1".to_owned());
     assert_eq!(told, [("push", there), ("sms", failed)]);
-    assert_eq!(store.deliveries(id).await.unwrap(), again.tried, "nothing is told twice");
+    assert_eq!(store.deliveries(id).await.unwrap(), again.tried, "no duplicate");
     assert_eq!(kinds(&store).await.last(), Some(&Kind::NotifyFailed));
-    // Said once more, it changes nothing.
+    // A second report changes nothing.
     assert_eq!(lost("sms", "SM1").await, None);
     assert_eq!(store.outbox(0, 9).await.unwrap(), std::slice::from_ref(&again));
-    // Where it climbed meanwhile, everybody is told anew anyway.
-    store.record_attempt(arrived(again.seq, "desk", "D1", true), note()).await.unwrap();
-    place.clock().forward(60_000);
-    store.apply(id, Event::Time, note()).await.unwrap();
+    // After an escalation everybody is notified again anyway.
+    store.record_attempt(arrived(again.seq, "desk", "D1", true), context()).await.unwrap();
+    fixture.clock().forward(60_000);
+    store.apply(id, Event::Time, context()).await.unwrap();
     let climb = store.outbox(0, 9).await.unwrap();
     assert_eq!(lost("desk", "D1").await, Some(id));
     assert_eq!(store.outbox(0, 9).await.unwrap(), climb);
-    store.record_attempt(arrived(climb[0].seq, "sms", "SM9", true), note()).await.unwrap();
-    store.apply(id, says("ana", Choice::Deny), note()).await.unwrap();
+    store.record_attempt(arrived(climb[0].seq, "sms", "SM9", true), context()).await.unwrap();
+    store.apply(id, says("ana", Choice::Deny), context()).await.unwrap();
     assert_eq!(lost("sms", "SM9").await, None, "too late");
     verified(&store).await;
 }

@@ -27,9 +27,9 @@ fn grant(shape: Shape) -> Grant {
     }
 }
 
-pub async fn grants_live_until_they_are_over<P: Fixture>() {
-    let place = P::new();
-    let store = place.open();
+pub async fn grants_are_active_until_expired_or_revoked<P: Fixture>() {
+    let fixture = P::new();
+    let store = fixture.open();
     let tool = || "send_email".to_owned();
     let shapes = [
         Shape::Exact { digest: call(3) },
@@ -39,11 +39,11 @@ pub async fn grants_live_until_they_are_over<P: Fixture>() {
     ];
     let mut given: Vec<Grant> = shapes.into_iter().map(grant).collect();
     for grant in &given {
-        store.create_grant(grant.clone(), note()).await.unwrap();
+        store.create_grant(grant.clone(), context()).await.unwrap();
     }
     given.reverse();
     assert_eq!(store.grants(false).await.unwrap(), given);
-    let again = store.create_grant(given[0].clone(), note()).await;
+    let again = store.create_grant(given[0].clone(), context()).await;
     assert_eq!(again.unwrap_err(), StoreError::Exists("grant"));
     submit(&store, granted(given[0].id)).await;
     let mut critical = granted(given[0].id);
@@ -53,27 +53,27 @@ pub async fn grants_live_until_they_are_over<P: Fixture>() {
     let mut elsewhere = granted(given[0].id);
     elsewhere.session = "s-2".to_owned();
     for new in [critical, crisis, elsewhere, granted(fresh_id())] {
-        assert_eq!(store.submit(new).await.unwrap_err(), StoreError::GrantOver);
+        assert_eq!(store.submit(new).await.unwrap_err(), StoreError::GrantInactive);
     }
-    place.clock().settle(false);
+    fixture.clock().settle(false);
     let unsettled = store.submit(granted(given[0].id)).await.unwrap_err();
     assert_eq!(unsettled, StoreError::Refused(Refusal::ClockUnsettled));
-    place.clock().settle(true);
+    fixture.clock().settle(true);
     let ana = || "ana".to_owned();
-    assert!(store.revoke_grant(given[1].id, ana(), note()).await.unwrap());
-    assert!(!store.revoke_grant(given[1].id, ana(), note()).await.unwrap());
+    assert!(store.revoke_grant(given[1].id, ana(), context()).await.unwrap());
+    assert!(!store.revoke_grant(given[1].id, ana(), context()).await.unwrap());
     let revoked = store.submit(granted(given[1].id)).await;
-    assert_eq!(revoked.unwrap_err(), StoreError::GrantOver);
-    place.clock().forward(1_000);
+    assert_eq!(revoked.unwrap_err(), StoreError::GrantInactive);
+    fixture.clock().forward(1_000);
     let expired = store.submit(granted(given[0].id)).await;
-    assert_eq!(expired.unwrap_err(), StoreError::GrantOver);
+    assert_eq!(expired.unwrap_err(), StoreError::GrantInactive);
     assert!(store.grants(false).await.unwrap().is_empty());
     assert_eq!(store.grants(true).await.unwrap().len(), 4);
 }
 
-pub async fn a_crisis_only_gets_graver_until_a_person_lifts_it<P: Fixture>() {
-    let place = P::new();
-    let store = place.open();
+pub async fn a_crisis_level_only_rises_until_a_person_lifts_it<P: Fixture>() {
+    let fixture = P::new();
+    let store = fixture.open();
     let crisis = |level, imminent, since| CrisisSession {
         agent: "coder".to_owned(),
         session: "s-1".to_owned(),
@@ -81,14 +81,14 @@ pub async fn a_crisis_only_gets_graver_until_a_person_lifts_it<P: Fixture>() {
         imminent,
         since: Timestamp(since),
     };
-    assert!(store.begin_crisis(crisis(7, false, 1), note()).await.is_err());
+    assert!(store.begin_crisis(crisis(7, false, 1), context()).await.is_err());
     for (level, imminent, since) in [(3, true, 50), (2, false, 60)] {
-        store.begin_crisis(crisis(level, imminent, since), note()).await.unwrap();
+        store.begin_crisis(crisis(level, imminent, since), context()).await.unwrap();
     }
     assert_eq!(store.crises().await.unwrap(), [crisis(3, true, 50)]);
     let lift = async || {
         let (agent, session) = ("coder".to_owned(), "s-1".to_owned());
-        store.lift_crisis(agent, session, "ana".to_owned(), note()).await.unwrap()
+        store.lift_crisis(agent, session, "ana".to_owned(), context()).await.unwrap()
     };
     assert!(lift().await);
     assert!(!lift().await);
@@ -98,8 +98,8 @@ pub async fn a_crisis_only_gets_graver_until_a_person_lifts_it<P: Fixture>() {
 }
 
 pub async fn people_agents_and_logins<P: Fixture>() {
-    let place = P::new();
-    let store = place.open();
+    let fixture = P::new();
+    let store = fixture.open();
     let mut ana = StoredPerson {
         name: "ana".to_owned(),
         role: Role::Administrator,
@@ -117,21 +117,21 @@ pub async fn people_agents_and_logins<P: Fixture>() {
         expires: Timestamp(START + 1_000),
         ended: None,
     };
-    let early = store.save_login(login(1), note()).await;
+    let early = store.save_login(login(1), context()).await;
     assert_eq!(early.unwrap_err(), StoreError::NotFound("person"));
-    store.save_person(ana.clone(), note()).await.unwrap();
+    store.save_person(ana.clone(), context()).await.unwrap();
     for byte in [1, 2, 3] {
-        store.save_login(login(byte), note()).await.unwrap();
+        store.save_login(login(byte), context()).await.unwrap();
     }
     let ended = StoredLogin { ended: Some(Timestamp(START)), ..login(2) };
-    store.save_login(ended, note()).await.unwrap();
-    // An end is an end: keeping it again does not open it.
-    store.save_login(login(2), note()).await.unwrap();
+    store.save_login(ended, context()).await.unwrap();
+    // An ended login stays ended.
+    store.save_login(login(2), context()).await.unwrap();
     assert_eq!(store.logins().await.unwrap(), [login(1), login(3)]);
     ana.revoked = Some(Timestamp(START));
-    store.save_person(ana.clone(), note()).await.unwrap();
+    store.save_person(ana.clone(), context()).await.unwrap();
     assert!(store.logins().await.unwrap().is_empty());
-    assert!(store.save_login(login(4), note()).await.is_err());
+    assert!(store.save_login(login(4), context()).await.is_err());
     assert_eq!(store.people().await.unwrap(), [ana]);
     let agent = StoredAgent {
         name: "coder".to_owned(),
@@ -142,21 +142,21 @@ pub async fn people_agents_and_logins<P: Fixture>() {
         expires: Some(Timestamp(START + 5)),
         revoked: None,
     };
-    store.save_agent(agent.clone(), note()).await.unwrap();
+    store.save_agent(agent.clone(), context()).await.unwrap();
     let thief = StoredAgent { name: "thief".to_owned(), ..agent.clone() };
-    assert!(store.save_agent(thief, note()).await.is_err(), "one token, two agents");
+    assert!(store.save_agent(thief, context()).await.is_err(), "one token, two agents");
     assert_eq!(store.agents().await.unwrap(), [agent]);
     verified(&store).await;
 }
 
-pub async fn announcements_are_tried_until_done<P: Fixture>() {
-    let place = P::new();
-    let store = place.open();
+pub async fn announcements_are_retried_until_done<P: Fixture>() {
+    let fixture = P::new();
+    let store = fixture.open();
     let id = submit(&store, asked(1)).await.request.id;
     let seq = store.outbox(0, 5).await.unwrap()[0].seq;
     let tried = async |seq, channel: &str, result, done| {
         let attempt = DeliveryAttempt { seq, channel: channel.to_owned(), result, done };
-        store.record_attempt(attempt, note()).await
+        store.record_attempt(attempt, context()).await
     };
     let again = AttemptResult::Retry("429".to_owned(), Timestamp(START + 9));
     for _ in 0..2 {
@@ -225,73 +225,73 @@ fn subscription(person: &str) -> PushSubscription {
     }
 }
 
-pub async fn an_account_is_one_persons<P: Fixture>() {
-    let place = P::new();
-    let store = place.open();
-    let early = store.save_account(account("ana", "77"), note()).await;
+pub async fn an_account_belongs_to_one_person<P: Fixture>() {
+    let fixture = P::new();
+    let store = fixture.open();
+    let early = store.save_account(account("ana", "77"), context()).await;
     assert_eq!(early.unwrap_err(), StoreError::NotFound("person"));
     for name in ["ana", "bo"] {
-        store.save_person(person(name), note()).await.unwrap();
+        store.save_person(person(name), context()).await.unwrap();
     }
-    store.save_account(account("ana", "77"), note()).await.unwrap();
-    // Who has it keeps it until it is ended.
-    let taken = store.save_account(account("bo", "77"), note()).await;
+    store.save_account(account("ana", "77"), context()).await.unwrap();
+    // The account stays linked until it is unlinked.
+    let taken = store.save_account(account("bo", "77"), context()).await;
     assert_eq!(taken.unwrap_err(), StoreError::Exists("account"));
     assert_eq!(store.accounts().await.unwrap(), [account("ana", "77")]);
     let mut ended = account("ana", "77");
     ended.ended = Some(Timestamp(START + 1));
-    store.save_account(ended, note()).await.unwrap();
+    store.save_account(ended, context()).await.unwrap();
     assert!(store.accounts().await.unwrap().is_empty());
-    store.save_account(account("bo", "77"), note()).await.unwrap();
+    store.save_account(account("bo", "77"), context()).await.unwrap();
     assert_eq!(store.accounts().await.unwrap(), [account("bo", "77")]);
 }
 
 pub async fn a_passkey_keeps_its_key_and_its_end<P: Fixture>() {
-    let place = P::new();
-    let store = place.open();
+    let fixture = P::new();
+    let store = fixture.open();
     for name in ["ana", "bo"] {
-        store.save_person(person(name), note()).await.unwrap();
+        store.save_person(person(name), context()).await.unwrap();
     }
-    store.save_passkey(passkey("ana"), note()).await.unwrap();
+    store.save_passkey(passkey("ana"), context()).await.unwrap();
     let mut used = passkey("ana");
     (used.uses, used.used) = (5, Some(Timestamp(START + 5)));
-    store.save_passkey(used.clone(), note()).await.unwrap();
-    // A count never goes back.
+    store.save_passkey(used.clone(), context()).await.unwrap();
+    // The counter never decreases.
     let mut behind = used.clone();
     behind.uses = 4;
-    store.save_passkey(behind, note()).await.unwrap();
+    store.save_passkey(behind, context()).await.unwrap();
     assert_eq!(store.passkeys().await.unwrap(), [used.clone()]);
     let other_key = Passkey { public_key: vec![9; 65], ..used.clone() };
     let other_person = Passkey { person: "bo".to_owned(), ..used.clone() };
     for other in [other_key, other_person] {
-        let refused = store.save_passkey(other, note()).await;
+        let refused = store.save_passkey(other, context()).await;
         assert_eq!(refused.unwrap_err(), StoreError::Exists("passkey"));
     }
     let ended = Passkey { ended: Some(Timestamp(START + 9)), ..used.clone() };
-    store.save_passkey(ended, note()).await.unwrap();
+    store.save_passkey(ended, context()).await.unwrap();
     assert!(store.passkeys().await.unwrap().is_empty());
-    let again = store.save_passkey(used, note()).await;
+    let again = store.save_passkey(used, context()).await;
     assert_eq!(again.unwrap_err(), StoreError::Exists("passkey"));
 }
 
-pub async fn who_is_revoked_has_no_way_in<P: Fixture>() {
-    let place = P::new();
-    let store = place.open();
-    store.save_person(person("ana"), note()).await.unwrap();
-    store.save_account(account("ana", "77"), note()).await.unwrap();
-    store.save_passkey(passkey("ana"), note()).await.unwrap();
-    store.save_subscription(subscription("ana"), note()).await.unwrap();
+pub async fn revoking_a_person_ends_all_credentials<P: Fixture>() {
+    let fixture = P::new();
+    let store = fixture.open();
+    store.save_person(person("ana"), context()).await.unwrap();
+    store.save_account(account("ana", "77"), context()).await.unwrap();
+    store.save_passkey(passkey("ana"), context()).await.unwrap();
+    store.save_subscription(subscription("ana"), context()).await.unwrap();
     assert_eq!(store.subscriptions().await.unwrap(), [subscription("ana")]);
     let mut gone = person("ana");
     gone.revoked = Some(Timestamp(START + 1));
-    store.save_person(gone, note()).await.unwrap();
+    store.save_person(gone, context()).await.unwrap();
     assert!(store.accounts().await.unwrap().is_empty());
     assert!(store.passkeys().await.unwrap().is_empty());
     assert!(store.subscriptions().await.unwrap().is_empty());
     for refused in [
-        store.save_account(account("ana", "78"), note()).await,
-        store.save_passkey(passkey("ana"), note()).await,
-        store.save_subscription(subscription("ana"), note()).await,
+        store.save_account(account("ana", "78"), context()).await,
+        store.save_passkey(passkey("ana"), context()).await,
+        store.save_subscription(subscription("ana"), context()).await,
     ] {
         assert_eq!(refused.unwrap_err(), StoreError::NotFound("person"));
     }

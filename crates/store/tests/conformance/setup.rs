@@ -1,4 +1,4 @@
-//! Places where a store lives, a clock that does as it is told, and requests to keep.
+//! Fixtures: a folder with a store, a test clock, and requests.
 
 use std::future::Future;
 use std::path::PathBuf;
@@ -43,12 +43,12 @@ impl TestClock {
 
 impl Clock for TestClock {
     fn now(&self) -> Moment {
-        assert!(!self.breaks.swap(false, Ordering::SeqCst), "the clock breaks, as the test wants");
+        assert!(!self.breaks.swap(false, Ordering::SeqCst), "the test clock panics once");
         Moment { at: self.at(), settled: self.settled.load(Ordering::SeqCst) }
     }
 }
 
-/// Where stores of one kind live.
+/// A fixture for stores of one backend.
 pub trait Fixture: Send + Sync + 'static {
     type Backend: Store;
 
@@ -96,7 +96,9 @@ pub fn run(test: impl Future<Output = ()>) {
     let runtime = tokio::runtime::Builder::new_multi_thread();
     let runtime = { runtime }.worker_threads(4).enable_time().build().unwrap();
     let limit = std::time::Duration::from_mins(2);
-    runtime.block_on(async { tokio::time::timeout(limit, test).await }).expect("it hangs");
+    runtime
+        .block_on(async { tokio::time::timeout(limit, test).await })
+        .expect("the test timed out");
 }
 
 pub fn call(byte: u8) -> CallDigest {
@@ -104,7 +106,7 @@ pub fn call(byte: u8) -> CallDigest {
     CallDigest { canonical: digest, raw: digest, both_bind: false }
 }
 
-pub fn note() -> WriteContext {
+pub fn context() -> WriteContext {
     let facts = Some(r#"{"points":210,"why":["écrit"]}"#.to_owned());
     WriteContext { policy: Digest::of(b"policy"), facts, edited: None }
 }
@@ -137,7 +139,7 @@ pub fn asked(approve: u8) -> NewRequest {
         idempotency: None,
         group: None,
         permit_for: Span::seconds(60),
-        note: note(),
+        context: context(),
     }
 }
 
@@ -150,7 +152,7 @@ pub fn granted(grant: Id) -> NewRequest {
 pub async fn submit(store: &impl Store, new: NewRequest) -> StoredRequest {
     match store.submit(new).await.unwrap() {
         Submission::New(stored) => stored,
-        Submission::Existing(stored) => panic!("known: {stored:?}"),
+        Submission::Existing(stored) => panic!("already exists: {stored:?}"),
     }
 }
 
@@ -173,7 +175,7 @@ pub fn pass_entry() -> Entry<'static> {
     entry
 }
 
-/// All entries, verified by core.
+/// All entries, verified with the ledger crate.
 pub async fn verified(store: &impl Store) -> Vec<Entry<'static>> {
     let head = store.tree_head().await.unwrap();
     let mut verifier = Verifier::new();
@@ -197,7 +199,7 @@ pub async fn kinds(store: &impl Store) -> Vec<Kind> {
 
 pub async fn approved(store: &impl Store, new: NewRequest) -> StoredRequest {
     let id = submit(store, new).await.request.id;
-    let applied = store.apply(id, says("ana", Choice::Approve), note()).await.unwrap();
+    let applied = store.apply(id, says("ana", Choice::Approve), context()).await.unwrap();
     assert_eq!(applied.stored.request.state, State::Approved);
     applied.stored
 }

@@ -107,7 +107,7 @@ async fn counts_say_what_happened() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_store_that_cannot_write_is_not_ready() {
     let trial =
-        trial_on(FLOOD, SqliteOptions { pages: Some(120), ..SqliteOptions::default() }).await;
+        trial_on(FLOOD, SqliteOptions { max_pages: Some(120), ..SqliteOptions::default() }).await;
     assert_eq!(trial.person("/ready", "").await.status, 200);
     let mut refused = None;
     for n in 0..2000 {
