@@ -306,7 +306,7 @@ fn every_message_about_a_request_says_how_it_ended_and_late_taps_change_nothing(
     stand_in.until("an end in both", |discord| {
         let over = |message: &Value| {
             let text = message["content"].as_str().unwrap();
-            text.contains("the agent took it back") && message["components"] == json!([])
+            text.contains("cancelled by the agent") && message["components"] == json!([])
         };
         about(discord).iter().all(over).then_some(())
     });

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use countersign_channels::{Limits, Settings, webpush};
+use countersign_channels::{ChannelLimits, ChannelSettings, webpush};
 use countersign_types::tier::Tier;
 use toml::{Table, Value};
 
@@ -58,11 +58,11 @@ fn channel(name: &str, mut table: Table) -> Meant<SetUp> {
     Ok(SetUp { settings, limits })
 }
 
-fn limits(kind: &str, table: &mut Table) -> Meant<Limits> {
-    let mut limits = Settings::usual(kind);
+fn limits(kind: &str, table: &mut Table) -> Meant<ChannelLimits> {
+    let mut limits = ChannelSettings::usual(kind);
     if let Some(value) = table.remove("most") {
         let tier = value.as_str().and_then(Tier::parse);
-        limits.most = tier.ok_or("most must be a tier such as HIGH")?;
+        limits.max_tier = tier.ok_or("most must be a tier such as HIGH")?;
     }
     if let Some(value) = table.remove("approves") {
         let tier = value.as_str().and_then(Tier::parse).filter(|tier| *tier < Tier::Critical);
@@ -72,7 +72,7 @@ fn limits(kind: &str, table: &mut Table) -> Meant<Limits> {
         limits.details = value.as_bool().ok_or("details must be true or false")?;
     }
     if let Some(value) = table.remove("rings") {
-        limits.rings = value.as_bool().ok_or("rings must be true or false")?;
+        limits.interrupts = value.as_bool().ok_or("rings must be true or false")?;
     }
     if let Some(value) = table.remove("per_minute") {
         let number = value.as_integer().and_then(|number| u32::try_from(number).ok());

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use countersign_channels::{Limits, Settings};
+use countersign_channels::{ChannelLimits, ChannelSettings};
 use countersign_crisis::Preset;
 use countersign_json::canonical::Digest;
 use countersign_risk::context::Environment;
@@ -147,9 +147,9 @@ pub struct Rules {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SetUp {
     /// What it is.
-    pub settings: Settings,
+    pub settings: ChannelSettings,
     /// What it keeps to.
-    pub limits: Limits,
+    pub limits: ChannelLimits,
 }
 
 /// How many people it takes, by tier.

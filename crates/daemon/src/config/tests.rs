@@ -193,7 +193,7 @@ fn a_channel_that_is_set_up_can_stand_on_the_ladder() {
     let rules = Config::read(&text, &paths()).unwrap().rules;
     let ops = rules.channels.get("ops").unwrap();
     assert_eq!((ops.settings.kind(), ops.limits.per_minute), ("webhook", 5));
-    assert_eq!(ops.limits.most, Tier::High);
+    assert_eq!(ops.limits.max_tier, Tier::High);
     assert_eq!(rules.inbox, "http://127.0.0.1:6001");
     assert!(!format!("{rules:?}").contains("MfKQ9r8GKYqr"), "a secret is in the rules");
 }
@@ -215,7 +215,7 @@ fn telegram_is_read_or_refused_with_what_is_wrong() {
     let rules = read("chat = 77").unwrap().rules;
     let tg = rules.channels.get("tg").unwrap();
     assert_eq!((tg.settings.kind(), tg.limits.approves), ("telegram", Tier::High));
-    assert!(tg.limits.details && tg.limits.rings);
+    assert!(tg.limits.details && tg.limits.interrupts);
     assert!(!format!("{rules:?}").contains("AAAAAA"), "a secret is in the rules");
     let token = folder.path().join("telegram.token").display().to_string();
     let hook = "hook = \"https://approve.example.org/hooks/tg\"";

@@ -3,7 +3,9 @@
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use countersign_channels::{Announcement, ChannelError, Ending, Limits, News as Told, Receipt};
+use countersign_channels::{
+    Announcement, AnnouncementEvent as Told, ChannelError, ChannelLimits, Ending, Receipt,
+};
 use countersign_store::{AnnouncementKind, AttemptResult, DeliveryStatus};
 use countersign_text::sanitize::show_within;
 use countersign_types::tier::Tier;
@@ -79,7 +81,7 @@ fn due_at(tried: &DeliveryStatus) -> Option<Timestamp> {
 /// While somebody sits at the inbox, the phone waits for them a little; never where it is grave.
 fn keyboard(row: &Row, target: &Target) -> Option<Timestamp> {
     let (rules, request) = (row.courier.gate.rules(), row.request());
-    let rings = rules.channels.get(&target.channel).is_some_and(|set_up| set_up.limits.rings);
+    let rings = rules.channels.get(&target.channel).is_some_and(|set_up| set_up.limits.interrupts);
     let may_wait = request.tier < Tier::Critical && !request.crisis;
     let asks = !matches!(row.outgoing.news, AnnouncementKind::Ended(_));
     let there = row.courier.presence.is_there(now(row));
@@ -121,7 +123,7 @@ async fn send(
     prompt: Option<&str>,
 ) -> Result<Option<Receipt>, ChannelError> {
     let line = row.courier.lines.get(&row.courier.gate.rules(), &target.channel)?;
-    let (tier, most) = (row.request().tier, line.channel.most());
+    let (tier, most) = (row.request().tier, line.channel.max_tier());
     if tier > most {
         return Err(ChannelError::permanent(format!("it may carry at most {}", most.label())));
     }
@@ -164,11 +166,11 @@ async fn speak(
     }
 }
 
-fn announcement(row: &Row, target: &Target, limits: Limits) -> Announcement {
+fn announcement(row: &Row, target: &Target, limits: ChannelLimits) -> Announcement {
     let request = row.request();
     let news = match row.outgoing.news {
         AnnouncementKind::Asked => Told::Asked,
-        AnnouncementKind::Escalated(_) => Told::Climbed,
+        AnnouncementKind::Escalated(_) => Told::Escalated,
         AnnouncementKind::Ended(state) => Told::Ended(Ending {
             state,
             by: by(row),

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use countersign_channels::webpush::{Browsers, WebPush};
-use countersign_channels::{Channel, ChannelError, Limits, Settings};
+use countersign_channels::{Channel, ChannelError, ChannelLimits, ChannelSettings};
 use countersign_types::time::Timestamp;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
@@ -42,7 +42,7 @@ pub struct Line {
     /// Room for what is on its way.
     pub room: Semaphore,
     /// What it keeps to.
-    pub limits: Limits,
+    pub limits: ChannelLimits,
     /// Tests with a button of their own.
     pub tries: Tries,
     pace: Mutex<Pace>,
@@ -78,7 +78,7 @@ impl Lines {
             None => Err(ChannelError::permanent("this channel is no longer set up")),
             Some(set_up) => {
                 let open = match &set_up.settings {
-                    Settings::WebPush(settings) => {
+                    ChannelSettings::WebPush(settings) => {
                         let browsers = Arc::clone(&self.browsers);
                         let push = WebPush::new(name, set_up.limits, settings, browsers);
                         Ok(Arc::new(push) as Arc<dyn Channel>)
@@ -95,7 +95,7 @@ impl Lines {
 
 impl Line {
     /// An open channel that keeps to its limits.
-    pub fn new(channel: Arc<dyn Channel>, limits: Limits) -> Line {
+    pub fn new(channel: Arc<dyn Channel>, limits: ChannelLimits) -> Line {
         let pace = Mutex::new(Pace::new(limits.per_minute));
         let room = Semaphore::new(AT_ONCE);
         let (tries, health, complained) = (Tries::default(), Mutex::default(), Mutex::default());
@@ -167,8 +167,8 @@ mod tests {
 
     #[test]
     fn a_hook_that_is_hammered_fills_no_log() {
-        let limits = Settings::usual("terminal");
-        let line = Line::new(Settings::Terminal.open("terminal", limits).unwrap(), limits);
+        let limits = ChannelSettings::usual("terminal");
+        let line = Line::new(ChannelSettings::Terminal.open("terminal", limits).unwrap(), limits);
         let now = Instant::now();
         assert!(line.may_complain(now));
         assert!(!line.may_complain(now) && !line.may_complain(now + COMPLAINT / 2));

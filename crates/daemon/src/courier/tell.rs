@@ -1,6 +1,8 @@
 //! What is told about a request through one channel: as much as the channel may show.
 
-use countersign_channels::{Announcement, EditedNotice, Limits, News, Ways};
+use countersign_channels::{
+    Announcement, AnnouncementEvent, ChannelLimits, EditedNotice, ReplyOptions,
+};
 use countersign_json as json;
 use countersign_risk::call_view;
 use countersign_risk::card::Card;
@@ -20,7 +22,7 @@ pub struct About<'a> {
     /// The request.
     pub stored: &'a StoredRequest,
     /// What happened.
-    pub news: News,
+    pub news: AnnouncementEvent,
     /// When.
     pub at: Timestamp,
     /// Its place in the ledger.
@@ -33,16 +35,16 @@ pub struct About<'a> {
 pub fn announcement(
     gate: &Gate,
     buttons: &Buttons,
-    channel: (&str, Limits),
+    channel: (&str, ChannelLimits),
     about: About<'_>,
 ) -> Announcement {
     let (name, limits) = channel;
     let (stored, request) = (about.stored, &about.stored.request);
     let named = Named { channel: name, request: request.id, digest: &request.digest };
-    let asks = matches!(about.news, News::Asked | News::Climbed);
+    let asks = matches!(about.news, AnnouncementEvent::Asked | AnnouncementEvent::Escalated);
     // In a crisis nothing that a person wrote leaves this machine.
     let card = card(stored).filter(|_| asks && limits.details && !request.crisis);
-    let ways = asks.then(|| Ways {
+    let ways = asks.then(|| ReplyOptions {
         // What is not shown whole is approved where it is.
         approve: card
             .as_ref()
@@ -80,7 +82,7 @@ pub fn announcement(
 }
 
 /// The edited call that was approved; its text only where this channel may show calls.
-pub fn edited(stored: &StoredRequest, limits: Limits) -> Option<EditedNotice> {
+pub fn edited(stored: &StoredRequest, limits: ChannelLimits) -> Option<EditedNotice> {
     stored.edited.as_ref()?;
     let card = stored.edited_card.as_deref().and_then(|text| json::parse(text).ok());
     let card = card.and_then(|card| Card::from_json(&card).ok());

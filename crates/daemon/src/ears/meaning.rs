@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use countersign_channels::{Answers, News, Said, Which, Word};
+use countersign_channels::{
+    AnnouncementEvent, PersonReply, ReplyContent, ReplyReceiver, RequestRef,
+};
 use countersign_risk::word_pair::phrase;
 use countersign_store::{
     AttemptResult, LinkedAccount, RequestQuery, Store as _, StoredRequest, WriteContext,
@@ -30,12 +32,12 @@ const REASON: usize = 500;
 const SENTENCE: usize = 120;
 
 /// What becomes of a word, in words for who said it.
-pub async fn understood(api: &Api, line: &Arc<Line>, word: &Word) -> String {
+pub async fn understood(api: &Api, line: &Arc<Line>, word: &PersonReply) -> String {
     let channel = line.channel.name();
-    let Some(answers) = line.channel.answers() else {
+    let Some(answers) = line.channel.reply_receiver() else {
         return "Nobody can answer here.".to_owned();
     };
-    if let Said::Link(code) = &word.said {
+    if let ReplyContent::Link(code) = &word.content {
         return link(api, channel, word, code).await;
     }
     let Some((person, tenure)) = person(api, answers, channel, word) else {
@@ -43,26 +45,26 @@ pub async fn understood(api: &Api, line: &Arc<Line>, word: &Word) -> String {
         return format!(
             "This account is linked to nobody here, so it cannot answer. In the inbox, under \
              Channels, get a code and send: {} CODE",
-            answers.command("link")
+            answers.command_text("link")
         );
     };
     let hears = Ear { api, line, answers, person, tenure };
-    match &word.said {
-        Said::Button(text) => hears.pressed(text, "").await,
-        Said::Reasoned { button, reason } => hears.pressed(button, reason).await,
-        Said::Approve(which) => hears.named(Choice::Approve, which).await,
-        Said::Deny(which) => hears.named(Choice::Deny, which).await,
-        Said::Pending => hears.pending().await,
-        Said::Link(_) | Said::Help => hears.help(),
+    match &word.content {
+        ReplyContent::Button(text) => hears.pressed(text, "").await,
+        ReplyContent::Reasoned { button, reason } => hears.pressed(button, reason).await,
+        ReplyContent::Approve(which) => hears.named(Choice::Approve, which).await,
+        ReplyContent::Deny(which) => hears.named(Choice::Deny, which).await,
+        ReplyContent::Pending => hears.pending().await,
+        ReplyContent::Link(_) | ReplyContent::Help => hears.help(),
     }
 }
 
 /// Who speaks: whose account it is, or whose the operator says that the channel is.
 fn person(
     api: &Api,
-    answers: &dyn Answers,
+    answers: &dyn ReplyReceiver,
     channel: &str,
-    word: &Word,
+    word: &PersonReply,
 ) -> Option<(String, Tenure)> {
     match answers.person() {
         Some(name) => api.book.record(name).map(|_| (name.to_owned(), api.book.tenure(name))),
@@ -70,7 +72,7 @@ fn person(
     }
 }
 
-async fn link(api: &Api, channel: &str, word: &Word, code: &str) -> String {
+async fn link(api: &Api, channel: &str, word: &PersonReply, code: &str) -> String {
     let now = api.gate.clock().now().at;
     let Some(person) = api.links.take(channel, code, now) else {
         return "This code is wrong or too old. Get a new one in the inbox, under Channels."
@@ -80,7 +82,7 @@ async fn link(api: &Api, channel: &str, word: &Word, code: &str) -> String {
         channel: channel.to_owned(),
         account: word.account.clone(),
         person: person.clone(),
-        called: show_within(&word.called, NAME).text.into_owned(),
+        called: show_within(&word.display_name, NAME).text.into_owned(),
         linked: now,
         active_from: now.plus(api.waiting_period(&person)),
         ended: None,
@@ -122,7 +124,7 @@ enum Asked {
 struct Ear<'a> {
     api: &'a Api,
     line: &'a Arc<Line>,
-    answers: &'a dyn Answers,
+    answers: &'a dyn ReplyReceiver,
     person: String,
     /// How long they have been able to answer here.
     tenure: Tenure,
@@ -165,7 +167,7 @@ impl Ear<'_> {
     }
 
     /// A request by what a person typed: its two words, its code, or its id.
-    async fn named(&self, choice: Choice, which: &Which) -> String {
+    async fn named(&self, choice: Choice, which: &RequestRef) -> String {
         let waiting = match self.waiting().await {
             Ok(waiting) => waiting,
             Err(problem) => return problem,
@@ -199,7 +201,7 @@ impl Ear<'_> {
 
     fn which(&self, choice: Choice) -> String {
         let word = if choice == Choice::Approve { "approve" } else { "deny" };
-        format!("Which one? Say {} and its two words.", self.answers.command(word))
+        format!("Which one? Say {} and its two words.", self.answers.command_text(word))
     }
 
     async fn waiting(&self) -> Result<Vec<StoredRequest>, String> {
@@ -254,7 +256,7 @@ impl Ear<'_> {
     async fn was_shown(&self, stored: &StoredRequest, asked: Asked) -> Result<(), String> {
         let about = About {
             stored,
-            news: News::Asked,
+            news: AnnouncementEvent::Asked,
             at: stored.request.plan.created,
             seq: 0,
             rung: Rung::First,
@@ -262,7 +264,7 @@ impl Ear<'_> {
         let channel = (self.channel(), self.line.limits);
         let told = tell::announcement(&self.api.gate, &self.api.buttons, channel, about);
         let link = told.link();
-        if !self.answers.shows_whole(&told) {
+        if !self.answers.shows_whole_call(&told) {
             return Err(format!(
                 "Not approved: this call is not shown whole here. Read it first: {link}"
             ));
@@ -313,7 +315,7 @@ impl Ear<'_> {
     }
 
     fn help(&self) -> String {
-        let say = |word| self.answers.command(word);
+        let say = |word| self.answers.command_text(word);
         format!(
             "You answer here as {}.\n{} olive-tractor: yes to the call with these two words\n\
              {} olive-tractor: no\n{}: what is waiting\nSilence is a no.",

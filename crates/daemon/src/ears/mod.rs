@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use countersign_channels::{Posted, Posting, Trouble, Word};
+use countersign_channels::{DeliveryFailure, HookRequest, HookResponse, PersonReply};
 use countersign_store::Store as _;
 use countersign_types::time::Clock as _;
 use tokio::task::JoinSet;
@@ -47,7 +47,7 @@ pub async fn run(api: Api, mut stop: Stop) {
         let mut open: HashMap<String, Arc<Line>> = HashMap::new();
         for name in rules.channels.keys() {
             if let Ok(line) = api.lines.get(&rules, name)
-                && line.channel.answers().is_some()
+                && line.channel.reply_receiver().is_some()
             {
                 open.insert(name.clone(), line);
             }
@@ -80,7 +80,7 @@ pub async fn run(api: Api, mut stop: Stop) {
 async fn listen(api: Api, line: Arc<Line>) {
     let mut pause = FIRST_PAUSE;
     loop {
-        let Some(answers) = line.channel.answers() else { return };
+        let Some(answers) = line.channel.reply_receiver() else { return };
         match answers.listen().await {
             Ok(words) => {
                 pause = FIRST_PAUSE;
@@ -103,8 +103,8 @@ async fn listen(api: Api, line: Arc<Line>) {
     }
 }
 
-async fn say(line: Arc<Line>, word: Word, reply: String) {
-    let Some(answers) = line.channel.answers() else { return };
+async fn say(line: Arc<Line>, word: PersonReply, reply: String) {
+    let Some(answers) = line.channel.reply_receiver() else { return };
     let said = tokio::time::timeout(REPLY, answers.reply(&word, &reply)).await;
     let channel = line.channel.name();
     match said {
@@ -115,7 +115,7 @@ async fn say(line: Arc<Line>, word: Word, reply: String) {
 }
 
 /// What becomes of one word, in words for who said it; nothing if it was heard before.
-async fn hear(api: &Api, line: &Arc<Line>, word: &Word) -> Option<String> {
+async fn hear(api: &Api, line: &Arc<Line>, word: &PersonReply) -> Option<String> {
     let now = api.gate.clock().now().at;
     if !api.heard.is_new(line.channel.name(), &word.key, now) {
         return None;
@@ -125,8 +125,8 @@ async fn hear(api: &Api, line: &Arc<Line>, word: &Word) -> Option<String> {
 
 /// Somebody else is told, where that message was the only one. The platform may say so before it is
 /// written down that it took the message.
-async fn did_not_arrive(api: Api, channel: String, trouble: Trouble) {
-    let Trouble { message, error } = trouble;
+async fn did_not_arrive(api: Api, channel: String, trouble: DeliveryFailure) {
+    let DeliveryFailure { message, error } = trouble;
     if message.is_empty() {
         return;
     }
@@ -145,8 +145,8 @@ async fn did_not_arrive(api: Api, channel: String, trouble: Trouble) {
 }
 
 /// What a platform posted to our hook, and what goes back to it; nothing if it is not believed.
-pub async fn posted(api: &Api, line: &Arc<Line>, posted: &Posted<'_>) -> Option<Posting> {
-    let heard = line.channel.answers()?.hear(posted);
+pub async fn posted(api: &Api, line: &Arc<Line>, posted: &HookRequest<'_>) -> Option<HookResponse> {
+    let heard = line.channel.reply_receiver()?.receive(posted);
     let channel = line.channel.name();
     let heard = match heard {
         Ok(heard) => heard,
@@ -157,7 +157,9 @@ pub async fn posted(api: &Api, line: &Arc<Line>, posted: &Posted<'_>) -> Option<
             return None;
         }
     };
-    if let Some(trouble) = line.channel.answers().and_then(|answers| answers.trouble(posted)) {
+    if let Some(trouble) =
+        line.channel.reply_receiver().and_then(|answers| answers.delivery_failure(posted))
+    {
         tracing::warn!(channel, why = trouble.error.problem, "a message did not arrive");
         line.went(Some(&trouble.error), posted.now);
         // Said once: who saw it may say it again and again.
@@ -166,10 +168,11 @@ pub async fn posted(api: &Api, line: &Arc<Line>, posted: &Posted<'_>) -> Option<
             tokio::spawn(did_not_arrive(api.clone(), channel.to_owned(), trouble));
         }
     }
-    let mut answer = heard.answer;
-    for word in heard.words {
+    let mut answer = heard.response;
+    for word in heard.replies {
         let Some(reply) = hear(api, line, &word).await else { continue };
-        match line.channel.answers().and_then(|answers| answers.answer(&word, &reply)) {
+        match line.channel.reply_receiver().and_then(|answers| answers.hook_response(&word, &reply))
+        {
             Some(own) => answer = own,
             None => {
                 tokio::spawn(say(Arc::clone(line), word, reply));

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use countersign_channels::{Announcement, Answers, Channel, Receipt, Said, Sending, Which, Word};
+use countersign_channels::{
+    Announcement, Channel, ChannelFuture, PersonReply, Receipt, ReplyContent, ReplyReceiver,
+    RequestRef,
+};
 use countersign_store::{AttemptResult, DeliveryAttempt, SqliteOptions, Store as _, StoredRequest};
 use countersign_types::id::Id;
 use countersign_types::tier::Tier;
@@ -25,11 +28,11 @@ impl Channel for Mock {
         "mock"
     }
 
-    fn most(&self) -> Tier {
+    fn max_tier(&self) -> Tier {
         Tier::Critical
     }
 
-    fn announce<'a>(&'a self, _news: &'a Announcement) -> Sending<'a, Receipt> {
+    fn announce<'a>(&'a self, _news: &'a Announcement) -> ChannelFuture<'a, Receipt> {
         Box::pin(async { Ok(Receipt::default()) })
     }
 
@@ -37,31 +40,31 @@ impl Channel for Mock {
         &'a self,
         _prompt: Option<&'a Receipt>,
         _end: &'a Announcement,
-    ) -> Sending<'a, ()> {
+    ) -> ChannelFuture<'a, ()> {
         Box::pin(async { Ok(()) })
     }
 
-    fn answers(&self) -> Option<&dyn Answers> {
+    fn reply_receiver(&self) -> Option<&dyn ReplyReceiver> {
         Some(self)
     }
 }
 
-impl Answers for Mock {
+impl ReplyReceiver for Mock {
     fn assurance(&self) -> Assurance {
         self.assurance
     }
 
-    fn shows_whole(&self, news: &Announcement) -> bool {
+    fn shows_whole_call(&self, news: &Announcement) -> bool {
         self.whole && !news.call.is_empty()
     }
 
-    fn reply<'a>(&'a self, _word: &'a Word, _reply: &'a str) -> Sending<'a, ()> {
+    fn reply<'a>(&'a self, _word: &'a PersonReply, _reply: &'a str) -> ChannelFuture<'a, ()> {
         Box::pin(async { Ok(()) })
     }
 }
 
 fn line(whole: bool, assurance: Assurance, approves: Tier) -> Arc<Line> {
-    let mut limits = countersign_channels::Settings::usual("telegram");
+    let mut limits = countersign_channels::ChannelSettings::usual("telegram");
     limits.approves = approves;
     Arc::new(Line::new(Arc::new(Mock { whole, assurance }), limits))
 }
@@ -70,18 +73,18 @@ fn linked() -> Arc<Line> {
     line(true, Assurance::Linked, Tier::High)
 }
 
-fn word(account: &str, said: Said) -> Word {
-    Word {
+fn word(account: &str, said: ReplyContent) -> PersonReply {
+    PersonReply {
         account: account.to_owned(),
-        called: "Ana \u{202e}nimda".to_owned(),
-        said,
+        display_name: "Ana \u{202e}nimda".to_owned(),
+        content: said,
         key: "1".to_owned(),
         reply_to: String::new(),
     }
 }
 
-fn which(name: &str) -> Which {
-    Which { name: name.to_owned(), reason: String::new() }
+fn which(name: &str) -> RequestRef {
+    RequestRef { name: name.to_owned(), reason: String::new() }
 }
 
 /// A house in which account 77 is ana's.
@@ -90,7 +93,7 @@ async fn house() -> Trial {
     let trial = trial_on(&format!("{FLOOD}denials = 100000\n"), SqliteOptions::default()).await;
     let now = countersign_types::time::Clock::now(trial.gate.clock()).at;
     let (code, _) = trial.api.links.offer("mock", "ana", now).unwrap();
-    let said = understood(&trial.api, &linked(), &word("77", Said::Link(code))).await;
+    let said = understood(&trial.api, &linked(), &word("77", ReplyContent::Link(code))).await;
     assert!(said.contains("as ana"), "{said}");
     trial
 }
@@ -114,10 +117,10 @@ async fn state(trial: &Trial, asked: &StoredRequest) -> State {
     trial.gate.store().request(asked.request.id).await.unwrap().unwrap().request.state
 }
 
-fn button(trial: &Trial, asked: &StoredRequest, choice: Choice) -> Said {
+fn button(trial: &Trial, asked: &StoredRequest, choice: Choice) -> ReplyContent {
     let request = &asked.request;
     let named = Named { channel: "mock", request: request.id, digest: &request.digest };
-    Said::Button(trial.api.buttons.write(choice, named))
+    ReplyContent::Button(trial.api.buttons.write(choice, named))
 }
 
 const HIGH: &str = "git push --force origin main";
@@ -145,9 +148,9 @@ async fn a_strangers_word_counts_for_nothing() {
     for said in [
         button(&trial, &open, Choice::Approve),
         button(&trial, &open, Choice::Deny),
-        Said::Approve(which(&open.request.id.to_string())),
-        Said::Pending,
-        Said::Link("WRONGCOD".to_owned()),
+        ReplyContent::Approve(which(&open.request.id.to_string())),
+        ReplyContent::Pending,
+        ReplyContent::Link("WRONGCOD".to_owned()),
     ] {
         let heard = understood(&trial.api, &linked(), &word("78", said.clone())).await;
         let nothing = heard.contains("linked to nobody") || heard.contains("code is wrong");
@@ -160,8 +163,8 @@ async fn a_strangers_word_counts_for_nothing() {
 async fn a_forged_button_counts_for_nothing() {
     let trial = house().await;
     let (open, other) = (asked(&trial, HIGH).await, asked(&trial, "git push -f").await);
-    let Said::Button(good) = button(&trial, &open, Choice::Deny) else { panic!() };
-    let Said::Button(others) = button(&trial, &other, Choice::Approve) else { panic!() };
+    let ReplyContent::Button(good) = button(&trial, &open, Choice::Deny) else { panic!() };
+    let ReplyContent::Button(others) = button(&trial, &other, Choice::Approve) else { panic!() };
     let proof = |text: &str| text.rsplit_once(':').unwrap().1.to_owned();
     let request = open.request.id;
     for forged in [
@@ -173,7 +176,7 @@ async fn a_forged_button_counts_for_nothing() {
         "a:00000000000000000000000000:AAAAAAAAAAAA".to_owned(),
         String::new(),
     ] {
-        let said = Said::Button(forged.clone());
+        let said = ReplyContent::Button(forged.clone());
         let heard = understood(&trial.api, &linked(), &word("77", said)).await;
         assert!(heard.contains("not one of ours"), "{forged}: {heard}");
     }
@@ -192,7 +195,8 @@ async fn what_is_not_shown_whole_or_not_sent_is_not_approved_here() {
     let body = serde_json::json!({ "tool": "shell", "arguments": { "command": "git push -f x" } });
     let unsent = trial.agent(AGENT, "/v1/requests", &body.to_string()).await.json();
     let id = unsent["id"].as_str().unwrap();
-    let heard = understood(&trial.api, &linked(), &word("77", Said::Approve(which(id)))).await;
+    let heard =
+        understood(&trial.api, &linked(), &word("77", ReplyContent::Approve(which(id)))).await;
     assert!(heard.contains("not asked here"), "{heard}");
     assert_eq!(state(&trial, &open).await, State::Pending);
     // Only our message has the button: it counts before it is written down that it arrived.
@@ -215,7 +219,7 @@ async fn every_tier_channel_and_assurance_follows_the_table() {
                 let open = asked(&trial, &format!("{command} # {number}")).await;
                 assert_eq!(open.request.tier, tier, "{command}");
                 let way = line(true, assurance, approves);
-                let said = Said::Approve(Which {
+                let said = ReplyContent::Approve(RequestRef {
                     name: open.request.id.to_string(),
                     reason: "it is fine".to_owned(),
                 });
@@ -223,7 +227,7 @@ async fn every_tier_channel_and_assurance_follows_the_table() {
                 let may = assurance == Assurance::Linked && tier <= approves;
                 let wanted = if may { State::Approved } else { State::Pending };
                 assert_eq!(state(&trial, &open).await, wanted, "{tier:?} {heard}");
-                let no = word("77", Said::Deny(which(&open.request.id.to_string())));
+                let no = word("77", ReplyContent::Deny(which(&open.request.id.to_string())));
                 understood(&trial.api, &way, &no).await;
                 let wanted = if may { State::Approved } else { State::Denied };
                 assert_eq!(state(&trial, &open).await, wanted);
@@ -237,16 +241,16 @@ async fn words_name_a_request_or_nothing() {
     let trial = house().await;
     let open = asked(&trial, HIGH).await;
     let say = async |said| understood(&trial.api, &linked(), &word("77", said)).await;
-    assert!(say(Said::Pending).await.contains("1 is waiting"));
-    assert!(say(Said::Approve(which(""))).await.contains("Which one?"));
-    assert!(say(Said::Approve(which("no-such"))).await.contains("No waiting request"));
+    assert!(say(ReplyContent::Pending).await.contains("1 is waiting"));
+    assert!(say(ReplyContent::Approve(which(""))).await.contains("Which one?"));
+    assert!(say(ReplyContent::Approve(which("no-such"))).await.contains("No waiting request"));
     assert_eq!(state(&trial, &open).await, State::Pending);
     let phrase = countersign_risk::word_pair::phrase(&open.request.digest.canonical).to_string();
-    assert!(say(Said::Approve(which(&phrase))).await.starts_with("Approved."));
+    assert!(say(ReplyContent::Approve(which(&phrase))).await.starts_with("Approved."));
     let only = asked(&trial, "git push -f y").await;
-    assert!(say(Said::Deny(which(""))).await.starts_with("Denied."));
+    assert!(say(ReplyContent::Deny(which(""))).await.starts_with("Denied."));
     assert_eq!(state(&trial, &only).await, State::Denied);
-    assert!(say(Said::Pending).await.contains("Nothing is waiting"));
+    assert!(say(ReplyContent::Pending).await.contains("Nothing is waiting"));
 }
 
 #[tokio::test]
@@ -263,7 +267,7 @@ async fn a_drill_is_answered_like_any_other_and_then_says_what_it_was() {
     for choice in [Choice::Deny, Choice::Approve] {
         let drill = crate::drills::order(&trial.gate).await.unwrap();
         let critical = drill.request.tier == Tier::Critical;
-        let waiting = understood(&trial.api, &linked(), &word("77", Said::Pending)).await;
+        let waiting = understood(&trial.api, &linked(), &word("77", ReplyContent::Pending)).await;
         assert!(waiting.starts_with("2 are waiting") && !waiting.contains("drill"), "{waiting}");
         let tap = word("77", button(&trial, &drill, choice));
         let heard = understood(&trial.api, &linked(), &tap).await;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::http::{HeaderMap, Uri};
-use countersign_channels::{ChannelError, Limits};
+use countersign_channels::{ChannelError, ChannelLimits};
 use countersign_store::{LinkedAccount, Role, Store as _, StoreError};
 use countersign_types::time::{Clock as _, Timestamp};
 use countersign_workflow::request::Rung;
@@ -59,7 +59,7 @@ struct Seen<'a> {
 
 fn channel(seen: &Seen<'_>, name: &str, set_up: &SetUp, accounts: &[LinkedAccount]) -> Markup {
     let line = seen.api.lines.get(seen.rules, name);
-    let answers = line.as_ref().is_ok_and(|line| line.channel.answers().is_some());
+    let answers = line.as_ref().is_ok_and(|line| line.channel.reply_receiver().is_some());
     let path = format!("/v1/channels/{}", encoded(name));
     html! {
         li.channel {
@@ -105,13 +105,13 @@ const fn used(rung: Option<Rung>) -> &'static str {
     }
 }
 
-fn limits(limits: Limits, answers: bool) -> String {
+fn limits(limits: ChannelLimits, answers: bool) -> String {
     let may = match (answers, limits.details) {
         (true, true) => format!("Approves up to {}.", limits.approves.label()),
         (true, false) => "Takes a no, approves nothing.".to_owned(),
         (false, _) => "Only tells: nobody answers through it.".to_owned(),
     };
-    let (most, pace) = (limits.most.label(), limits.per_minute);
+    let (most, pace) = (limits.max_tier.label(), limits.per_minute);
     let with = if limits.details { "with" } else { "without" };
     format!("{may} Carries up to {most}, {pace} messages a minute, {with} the call itself.")
 }

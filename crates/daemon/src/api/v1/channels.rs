@@ -54,15 +54,14 @@ pub fn document(api: &Api, name: &str) -> Option<Value> {
         (Ok(_), None) => None,
     };
     let tapped = line.as_ref().ok().and_then(|line| line.tries.tapped());
-    let assurance = line
-        .as_ref()
-        .ok()
-        .and_then(|line| line.channel.answers().map(countersign_channels::Answers::assurance));
+    let assurance = line.as_ref().ok().and_then(|line| {
+        line.channel.reply_receiver().map(countersign_channels::ReplyReceiver::assurance)
+    });
     Some(json!({
         "name": name,
         "kind": set_up.settings.kind(),
         "rungs": rungs,
-        "most": set_up.limits.most,
+        "most": set_up.limits.max_tier,
         "approves": assurance.map(|_| set_up.limits.approves),
         "assurance": assurance,
         "details": set_up.limits.details,
@@ -85,7 +84,11 @@ async fn test(State(api): State<Api>, Path(name): Path<String>, headers: HeaderM
     let mut notice = Announcement::notice(TEST.to_owned(), now, rules.inbox.clone());
     let sent = match api.lines.get(&rules, &name) {
         Ok(line) => {
-            if line.channel.answers().is_some_and(countersign_channels::Answers::tries) {
+            if line
+                .channel
+                .reply_receiver()
+                .is_some_and(countersign_channels::ReplyReceiver::supports_test_button)
+            {
                 let button =
                     line.tries.offer(now).map_err(|_| Problem::from(Rejection::NoChance))?;
                 notice.works = Some(button);
@@ -116,7 +119,7 @@ async fn link(
         return Err(no_such());
     }
     let line = api.lines.get(&rules, &name).map_err(|error| Problem::conflict(error.problem))?;
-    let Some(answers) = line.channel.answers() else {
+    let Some(answers) = line.channel.reply_receiver() else {
         return Err(Problem::conflict("nobody can answer through this channel"));
     };
     if let Some(person) = answers.person() {
@@ -126,8 +129,8 @@ async fn link(
     let now = api.gate.clock().now().at;
     let (code, until) =
         api.links.offer(&name, &who.person, now).map_err(|_| Problem::from(Rejection::NoChance))?;
-    let say = format!("{} {code}", answers.command("link"));
-    let open = answers.opens(&code);
+    let say = format!("{} {code}", answers.command_text("link"));
+    let open = answers.link_url(&code);
     let body = json!({ "channel": name, "code": code, "say": say, "open": open, "expires": until });
     Ok((StatusCode::CREATED, axum::Json(body)).into_response())
 }

@@ -5,7 +5,7 @@ use axum::extract::{Path, Request, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::IntoResponse as _;
 use axum::routing::{delete, get};
-use countersign_channels::{Settings, webpush};
+use countersign_channels::{ChannelSettings, webpush};
 use countersign_json::base64;
 use countersign_json::canonical::Digest;
 use countersign_store::{PushSubscription, Store as _};
@@ -61,7 +61,7 @@ async fn list(State(api): State<Api>, headers: HeaderMap) -> Answered {
 fn inside_too(api: &Api) -> bool {
     let rules = api.gate.rules();
     let set_up = rules.channels.get(webpush::NAME).map(|set_up| &set_up.settings);
-    matches!(set_up, Some(Settings::WebPush(settings)) if settings.allow_private)
+    matches!(set_up, Some(ChannelSettings::WebPush(settings)) if settings.allow_private)
 }
 
 /// Reads what a browser made, and refuses what could not be called.

@@ -15,7 +15,7 @@ mod webpush;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use countersign_channels::Settings;
+use countersign_channels::ChannelSettings;
 use toml::Table;
 
 /// The kinds, for people.
@@ -26,7 +26,7 @@ pub const KINDS: &str = "telegram, discord, slack, ntfy, email, sms, webhook, we
 pub type Meant<T> = Result<T, String>;
 
 /// The settings of a kind.
-pub fn settings(kind: &str, table: Table) -> Meant<Settings> {
+pub fn settings(kind: &str, table: Table) -> Meant<ChannelSettings> {
     match kind {
         "webhook" => webhook::settings(table),
         "webpush" => webpush::settings(table),
